@@ -1,0 +1,41 @@
+#include "layers/activation.h"
+
+#include <string>
+
+#include "layers/tensor/error.h"
+
+namespace penstock {
+namespace {
+
+template <class List>
+auto& the_only(List& frames) {
+  if (frames.size() != 1)
+    throw ShapeError("a layer that takes one matrix of frames was given " +
+                     std::to_string(frames.size()));
+  return frames.front();
+}
+
+}  // namespace
+
+const FramesDecl& ActivationDecl::only() const { return the_only(frames); }
+
+std::size_t ActivationDecl::bytes() const {
+  std::size_t total = 0;
+  for (const FramesDecl& f : frames)
+    total += aligned(static_cast<std::size_t>(f.rows() * f.channels) * size_of(dtype));
+  return total;
+}
+
+Frames& Activation::only() { return the_only(frames); }
+const Frames& Activation::only() const { return the_only(frames); }
+
+Activation place(const ActivationDecl& decl, std::byte* data) {
+  Activation placed;
+  for (const FramesDecl& f : decl.frames) {
+    placed.frames.push_back({{data, decl.dtype, f.shape()}, f.lengths});
+    data += aligned(placed.frames.back().x_FC.bytes());
+  }
+  return placed;
+}
+
+}  // namespace penstock

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cstdint>
+#include <numeric>
+#include <span>
+#include <vector>
+
+#include "layers/tensor/tensor.h"
+
+namespace penstock {
+
+/// What a matrix of frames will be: one row for each frame of each utterance, utterances one after
+/// the other, no padding. Known before any number is computed.
+struct FramesDecl {
+  std::vector<std::int64_t> lengths;  // frames of each utterance
+  std::int64_t channels = 0;
+
+  std::int64_t rows() const { return std::accumulate(lengths.begin(), lengths.end(), std::int64_t{0}); }
+  Shape shape() const { return {rows(), channels}; }
+  bool operator==(const FramesDecl&) const = default;
+};
+
+/// What passes from layer to layer, and so over a stage boundary: a short ordered list of
+/// matrices, usually one. Empty behind a loss.
+struct ActivationDecl {
+  DType dtype = DType::f32;
+  std::vector<FramesDecl> frames;
+
+  /// The one matrix of a layer that takes one. ShapeError if there are none or several.
+  const FramesDecl& only() const;
+  std::size_t bytes() const;
+  bool operator==(const ActivationDecl&) const = default;
+};
+
+/// A declared matrix that holds numbers: x_FC.
+struct Frames {
+  Tensor x_FC;
+  std::span<const std::int64_t> lengths;
+
+  std::int64_t rows() const { return x_FC.shape[0]; }
+  std::int64_t channels() const { return x_FC.shape[1]; }
+};
+
+struct Activation {
+  std::vector<Frames> frames;
+
+  Frames& only();
+  const Frames& only() const;
+  bool empty() const { return frames.empty(); }
+};
+
+/// Views of `decl` in memory that starts at `data`; matrices follow each other, each aligned.
+/// `decl` must outlive the result, which refers to its lengths.
+Activation place(const ActivationDecl& decl, std::byte* data);
+
+}  // namespace penstock

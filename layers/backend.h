@@ -1,0 +1,108 @@
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "layers/layer_plan.h"
+#include "layers/tensor/buffer.h"
+
+namespace penstock {
+
+struct LinearForward;  // one header in layers/ops/ for each family
+struct LinearBackwardInput;
+struct LinearBackwardWeight;
+struct Conv2dForward;
+struct Conv2dBackwardInput;
+struct Conv2dBackwardWeight;
+struct BatchNormForward;
+struct BatchNormInference;
+struct BatchNormBackwardInput;
+struct BatchNormBackwardWeight;
+struct ClippedReluForward;
+struct ClippedReluBackward;
+struct RecurrenceForward;
+struct RecurrenceBackwardInput;
+struct RecurrenceBackwardWeight;
+struct LookaheadForward;
+struct LookaheadBackwardInput;
+struct LookaheadBackwardWeight;
+struct DropoutForward;
+struct DropoutBackward;
+struct CtcLoss;
+struct Cast;
+struct SquaredSums;
+struct AddInto;
+struct AdamWStep;
+struct SgdStep;
+
+/// An ordered queue of work on a device. On the CPU work is done when it is asked for; there,
+/// long operations call poll(), so that messages move meanwhile.
+class Stream {
+ public:
+  virtual ~Stream() = default;
+  virtual void poll() {}
+};
+
+/// A device: its memory and the operations that layers, losses and optimizers are made of, each with
+/// its arguments as a struct (shapes, units and formulas are documented there). An operation that
+/// a backend lacks raises DeviceError. All pointers are to the device's memory.
+class Backend {
+ public:
+  virtual ~Backend() = default;
+
+  virtual DeviceKind kind() const = 0;
+  /// Device, library versions, threads: for the log.
+  virtual std::string description() const = 0;
+
+  /// Uninitialised memory of the device, aligned to kAlignment.
+  virtual Buffer allocate(std::size_t bytes) = 0;
+  /// `progress` is called by long operations on the CPU; a device ignores it.
+  virtual std::unique_ptr<Stream> make_stream(std::function<void()> progress = {}) = 0;
+  virtual void copy_in(Stream&, void* device, const void* host, std::size_t bytes) = 0;
+  virtual void copy_out(Stream&, void* host, const void* device, std::size_t bytes) = 0;
+  virtual void zero(Stream&, void* device, std::size_t bytes) = 0;
+  /// Returns when the stream's work is done; raises what failed in it.
+  virtual void finish(Stream&) = 0;
+
+  virtual void run(Stream&, const LinearForward&);
+  virtual void run(Stream&, const LinearBackwardInput&);
+  virtual void run(Stream&, const LinearBackwardWeight&);
+  virtual void run(Stream&, const Conv2dForward&);
+  virtual void run(Stream&, const Conv2dBackwardInput&);
+  virtual void run(Stream&, const Conv2dBackwardWeight&);
+  virtual void run(Stream&, const BatchNormForward&);
+  virtual void run(Stream&, const BatchNormInference&);
+  virtual void run(Stream&, const BatchNormBackwardInput&);
+  virtual void run(Stream&, const BatchNormBackwardWeight&);
+  virtual void run(Stream&, const ClippedReluForward&);
+  virtual void run(Stream&, const ClippedReluBackward&);
+  virtual void run(Stream&, const RecurrenceForward&);
+  virtual void run(Stream&, const RecurrenceBackwardInput&);
+  virtual void run(Stream&, const RecurrenceBackwardWeight&);
+  virtual void run(Stream&, const LookaheadForward&);
+  virtual void run(Stream&, const LookaheadBackwardInput&);
+  virtual void run(Stream&, const LookaheadBackwardWeight&);
+  virtual void run(Stream&, const DropoutForward&);
+  virtual void run(Stream&, const DropoutBackward&);
+  virtual void run(Stream&, const CtcLoss&);
+  virtual void run(Stream&, const Cast&);
+  virtual void run(Stream&, const SquaredSums&);
+  virtual void run(Stream&, const AddInto&);
+  virtual void run(Stream&, const AdamWStep&);
+  virtual void run(Stream&, const SgdStep&);
+
+ protected:
+  [[noreturn]] void unsupported(const char* operation) const;
+};
+
+/// `threads` is the number that every product and kernel of this process may use.
+std::unique_ptr<Backend> make_cpu_backend(int threads = 1);
+
+/// DeviceError where this build or this machine has no CUDA device of that number.
+std::unique_ptr<Backend> make_cuda_backend(int device = 0);
+/// 0 where there is no driver, no device, or this build is without CUDA.
+int cuda_device_count();
+
+}  // namespace penstock

@@ -1,0 +1,54 @@
+#include "layers/cpu/cpu_backend.h"
+
+#include <cblas.h>
+#include <omp.h>
+
+#include <cstring>
+#include <utility>
+
+namespace penstock {
+namespace {
+
+class CpuStream final : public Stream {
+ public:
+  explicit CpuStream(std::function<void()> progress) : progress_(std::move(progress)) {}
+  void poll() override {
+    if (progress_) progress_();
+  }
+
+ private:
+  std::function<void()> progress_;
+};
+
+}  // namespace
+
+CpuBackend::CpuBackend(int threads) : threads_(threads) {
+  openblas_set_num_threads(threads);
+  omp_set_num_threads(threads);  // oneDNN
+}
+
+std::string CpuBackend::description() const {
+  return "CPU, " + std::to_string(threads_) + (threads_ == 1 ? " thread" : " threads");
+}
+
+Buffer CpuBackend::allocate(std::size_t bytes) { return host_buffer(bytes); }
+
+std::unique_ptr<Stream> CpuBackend::make_stream(std::function<void()> progress) {
+  return std::make_unique<CpuStream>(std::move(progress));
+}
+
+void CpuBackend::copy_in(Stream&, void* device, const void* host, std::size_t bytes) {
+  std::memcpy(device, host, bytes);
+}
+
+void CpuBackend::copy_out(Stream&, void* host, const void* device, std::size_t bytes) {
+  std::memcpy(host, device, bytes);
+}
+
+void CpuBackend::zero(Stream&, void* device, std::size_t bytes) { std::memset(device, 0, bytes); }
+
+std::unique_ptr<Backend> make_cpu_backend(int threads) {
+  return std::make_unique<CpuBackend>(threads);
+}
+
+}  // namespace penstock

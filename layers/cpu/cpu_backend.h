@@ -1,0 +1,27 @@
+#pragma once
+
+#include "layers/backend.h"
+
+namespace penstock {
+
+/// Eigen, OpenBLAS, oneDNN and own kernels; one family of operations per file of this folder.
+class CpuBackend final : public Backend {
+ public:
+  explicit CpuBackend(int threads);
+
+  DeviceKind kind() const override { return DeviceKind::cpu; }
+  std::string description() const override;
+  Buffer allocate(std::size_t bytes) override;
+  std::unique_ptr<Stream> make_stream(std::function<void()> progress) override;
+  void copy_in(Stream&, void* device, const void* host, std::size_t bytes) override;
+  void copy_out(Stream&, void* host, const void* device, std::size_t bytes) override;
+  void zero(Stream&, void* device, std::size_t bytes) override;
+  void finish(Stream&) override {}
+
+  using Backend::run;
+
+ private:
+  int threads_;
+};
+
+}  // namespace penstock

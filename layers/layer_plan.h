@@ -1,0 +1,78 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "layers/activation.h"
+
+namespace penstock {
+
+enum class DeviceKind { cpu, cuda };
+
+/// What sizes depend on besides the input: data, so that a plan can be made on any machine.
+struct BackendSizes {
+  DeviceKind device = DeviceKind::cpu;
+  DType compute = DType::f32;
+};
+
+/// How a parameter starts, from (seed, name) alone.
+struct Initialiser {
+  enum class Kind { constant, uniform } kind = Kind::constant;
+  double value = 0;  // the constant, or the bound of uniform(-value, value)
+};
+
+struct ParamDecl {
+  std::string name;  // global: "<layer>.<parameter>"
+  Shape shape;
+  Initialiser initialiser;
+  bool weight_decay = true;
+  std::string tied_to = {};  // another parameter's name, or empty
+};
+
+/// Numbers that are checkpointed but not trained, such as running means.
+struct StateDecl {
+  std::string name;
+  Shape shape;
+  double initial = 0;
+};
+
+/// How long a saved tensor lives.
+enum class Life {
+  to_backward_input,   // written by forward, last read by backward_input
+  to_backward_weight,  // written by forward, last read by backward_weight
+  carried,             // written by backward_input, read by backward_weight
+};
+
+/// A tensor that must stay alive. Besides memory of its own, a layer may ask that its input, output
+/// or their gradients stay; those exist once, whoever else asks for them.
+struct SavedDecl {
+  enum class Kind { own, input, output, input_gradient, output_gradient } kind = Kind::own;
+  Life life = Life::to_backward_weight;
+  DType dtype = DType::f32;
+  Shape shape = {};  // of Kind::own
+};
+
+/// Scratch memory in bytes, for each method.
+struct Workspace {
+  std::size_t forward = 0, backward_input = 0, backward_weight = 0;
+};
+
+/// Floating-point operations (a multiply-add counts two), for each method.
+struct Flops {
+  double forward = 0, backward_input = 0, backward_weight = 0;
+};
+
+/// Everything that planning and allocation need to know of a layer, for one input.
+struct LayerPlan {
+  ActivationDecl output;
+  std::vector<ParamDecl> params;
+  std::vector<StateDecl> state;
+  std::size_t sums = 0;  // FP64 numbers that forward leaves for commit_state, per micro-batch
+  std::vector<SavedDecl> saved;
+  Workspace workspace;
+  Flops flops;
+  bool needs_targets = false;  // reads labels; adds a loss where `output` is empty
+};
+
+}  // namespace penstock

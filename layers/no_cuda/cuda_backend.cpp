@@ -1,0 +1,14 @@
+#include "layers/backend.h"
+#include "layers/tensor/error.h"
+
+namespace penstock {
+
+std::unique_ptr<Backend> make_cuda_backend(int) {
+  throw DeviceError(
+      "this penstock was built without CUDA: install the toolkit and build with PENSTOCK_CUDA=ON, "
+      "or use device = \"cpu\"");
+}
+
+int cuda_device_count() { return 0; }
+
+}  // namespace penstock

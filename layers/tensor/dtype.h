@@ -1,0 +1,59 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace penstock {
+
+/// Number formats of tensors. Sums of weight gradients, statistics and losses are never narrower
+/// than f32.
+enum class DType : std::uint8_t { f32, f64, f16, bf16, i32, i64 };
+
+/// Bytes of one number.
+std::size_t size_of(DType dtype);
+
+/// "f32", "f64", "f16", "bf16", "i32", "i64".
+std::string_view name_of(DType dtype);
+
+/// IEEE 754 binary16 and bfloat16 as stored; rounding is to nearest, ties to even.
+struct Half {
+  std::uint16_t bits = 0;
+};
+struct BFloat16 {
+  std::uint16_t bits = 0;
+};
+
+Half to_half(float value);
+BFloat16 to_bfloat16(float value);
+float to_float(Half value);
+float to_float(BFloat16 value);
+
+template <class T>
+struct DTypeOf;
+template <>
+struct DTypeOf<float> {
+  static constexpr DType value = DType::f32;
+};
+template <>
+struct DTypeOf<double> {
+  static constexpr DType value = DType::f64;
+};
+template <>
+struct DTypeOf<Half> {
+  static constexpr DType value = DType::f16;
+};
+template <>
+struct DTypeOf<BFloat16> {
+  static constexpr DType value = DType::bf16;
+};
+template <>
+struct DTypeOf<std::int32_t> {
+  static constexpr DType value = DType::i32;
+};
+template <>
+struct DTypeOf<std::int64_t> {
+  static constexpr DType value = DType::i64;
+};
+
+}  // namespace penstock

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <stdexcept>
+
+namespace penstock {
+
+/// Base of every error that penstock raises itself. A message states what was found, what was
+/// expected, where, and what to do.
+class Error : public std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// Shapes, channels or lengths that do not fit each other.
+class ShapeError : public Error {
+  using Error::Error;
+};
+
+/// A device, its driver or its libraries failed or are missing.
+class DeviceError : public Error {
+  using Error::Error;
+};
+
+/// A message could not be sent, received or matched.
+class CommError : public Error {
+  using Error::Error;
+};
+
+/// Audio, transcripts or manifests that can't be used.
+class DataError : public Error {
+  using Error::Error;
+};
+
+/// A checkpoint that can't be read, trusted or written.
+class CheckpointError : public Error {
+  using Error::Error;
+};
+
+}  // namespace penstock

@@ -1,0 +1,23 @@
+#include "layers/tensor/tensor.h"
+
+#include <string>
+
+#include "layers/tensor/error.h"
+
+namespace penstock {
+
+std::int64_t element_count(const Shape& shape) {
+  std::int64_t count = 1;
+  for (std::int64_t size : shape)
+    if (size < 0 || __builtin_mul_overflow(count, size, &count))
+      throw ShapeError("a tensor's size " + std::to_string(size) +
+                       " is negative or its element count exceeds 2^63");
+  return count;
+}
+
+void Tensor::refuse(DType wanted) const {
+  throw ShapeError("a tensor of " + std::string(name_of(dtype)) + " was used as " +
+                   std::string(name_of(wanted)));
+}
+
+}  // namespace penstock

@@ -1,0 +1,1 @@
+#include "partition/schedule.h"

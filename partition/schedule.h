@@ -1,0 +1,41 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace penstock {
+
+/// What a rank of a pipeline can be told to do.
+enum class ActionKind {
+  receive_activation,  // post the receive of a chunk's input
+  forward,
+  send_activation,
+  receive_gradient,    // post the receive of the gradient of a chunk's output
+  backward,            // input and weight gradient together
+  backward_input,
+  backward_weight,
+  send_gradient,
+  reduce,              // gradients of the chunk are whole: add them over the replicas
+  step,                // agree on the norm, step the optimizer
+};
+
+/// One entry of a rank's list. A transfer names the chunk at which this rank takes part: the one
+/// that sends or the one that receives.
+struct Action {
+  ActionKind kind = ActionKind::forward;
+  int chunk = 0;        // place in the chain of chunks
+  int micro_batch = 0;  // place in the replica's order; unused by reduce and step
+  bool operator==(const Action&) const = default;
+};
+
+/// Actions of every rank of one pipeline. Chunk c is held by rank chunk_rank[c].
+struct Schedule {
+  std::string name;
+  int micro_batches = 0;
+  std::vector<int> chunk_rank;
+  std::vector<std::vector<Action>> ranks;
+
+  int chunks() const { return static_cast<int>(chunk_rank.size()); }
+};
+
+}  // namespace penstock
