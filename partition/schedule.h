@@ -10,13 +10,13 @@ enum class ActionKind {
   receive_activation,  // post the receive of a chunk's input
   forward,
   send_activation,
-  receive_gradient,    // post the receive of the gradient of a chunk's output
-  backward,            // input and weight gradient together
+  receive_gradient,  // post the receive of the gradient of a chunk's output
+  backward,          // input and weight gradient together
   backward_input,
   backward_weight,
   send_gradient,
-  reduce,              // gradients of the chunk are whole: add them over the replicas
-  step,                // agree on the norm, step the optimizer
+  reduce,  // gradients of the chunk are whole: add them over the replicas
+  step,    // agree on the norm, step the optimizer
 };
 
 /// One entry of a rank's list. A transfer names the chunk at which this rank takes part: the one

@@ -1,0 +1,47 @@
+#include "partition/stage_bytes.h"
+
+#include <algorithm>
+
+namespace penstock {
+namespace {
+
+std::size_t bytes_of(const Shape& shape, DType dtype) {
+  return aligned(static_cast<std::size_t>(element_count(shape)) * size_of(dtype));
+}
+
+}  // namespace
+
+void BufferBytes::cover(const MicroBatchLayout& layout, StageEnds ends) {
+  slot = std::max(slot, layout.slot_bytes);
+  scratch = std::max(scratch, layout.scratch_bytes);
+  input = std::max(input, layout.input_message_bytes());
+  if (ends.sends_output)
+    output_gradient = std::max(output_gradient, layout.activations.back().bytes());
+  if (ends.sends_input_gradient)
+    input_gradient = std::max(input_gradient, layout.activations.front().bytes());
+}
+
+std::size_t arena_bytes(const std::vector<LayerPlan>& layers, DType dtype) {
+  std::size_t bytes = 0;
+  for (const LayerPlan& layer : layers)
+    for (const ParamDecl& p : layer.params) bytes += bytes_of(p.shape, dtype);
+  return bytes;
+}
+
+StageBytes stage_bytes(const std::vector<LayerPlan>& layers, const BufferBytes& buffers,
+                       const InFlight& in_flight, const ParameterBytes& parameters) {
+  StageBytes bytes;
+  bytes.weights = arena_bytes(layers, parameters.dtype);
+  bytes.gradients = bytes.weights * parameters.lanes;
+  bytes.optimizer = bytes.weights * parameters.optimizer_slots;
+  for (const LayerPlan& layer : layers)
+    for (const StateDecl& s : layer.state) bytes.state += bytes_of(s.shape, parameters.dtype);
+  bytes.saved = buffers.slot * in_flight.slots;
+  bytes.messages = buffers.input * in_flight.inputs +
+                   buffers.output_gradient * in_flight.output_gradients +
+                   buffers.input_gradient * kInputGradientBuffers;
+  bytes.scratch = buffers.scratch;
+  return bytes;
+}
+
+}  // namespace penstock

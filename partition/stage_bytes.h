@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstddef>
+
+#include "partition/in_flight.h"
+#include "partition/micro_batch_layout.h"
+
+namespace penstock {
+
+/// What a stage's memory is spent on, in bytes.
+struct StageBytes {
+  std::size_t weights = 0;
+  std::size_t gradients = 0;  // one sum for each lane of the replica
+  std::size_t optimizer = 0;
+  std::size_t state = 0;
+  std::size_t saved = 0;     // slots of the micro-batches in flight
+  std::size_t messages = 0;  // inputs, and gradients at both ends
+  std::size_t scratch = 0;
+
+  std::size_t total() const {
+    return weights + gradients + optimizer + state + saved + messages + scratch;
+  }
+};
+
+/// Of one buffer of each kind, for the largest micro-batch.
+struct BufferBytes {
+  std::size_t slot = 0, scratch = 0, input = 0, output_gradient = 0, input_gradient = 0;
+
+  void cover(const MicroBatchLayout& layout, StageEnds ends);
+};
+
+/// Gradients that a stage sends take turns in this many buffers: a send is under way while the
+/// next backward computes.
+inline constexpr int kInputGradientBuffers = 2;
+
+struct ParameterBytes {
+  int lanes = 1;            // of the replica
+  int optimizer_slots = 2;  // tensors that the optimizer keeps for each parameter
+  DType dtype = DType::f32;
+};
+
+StageBytes stage_bytes(const std::vector<LayerPlan>& layers, const BufferBytes& buffers,
+                       const InFlight& in_flight, const ParameterBytes& parameters);
+
+/// Bytes of one arena with `layers`' parameters, each aligned.
+std::size_t arena_bytes(const std::vector<LayerPlan>& layers, DType dtype);
+
+}  // namespace penstock
