@@ -19,6 +19,9 @@ class CpuBackend final : public Backend {
   void finish(Stream&) override {}
 
   using Backend::run;
+  void run(Stream&, const LinearForward&) override;
+  void run(Stream&, const LinearBackwardInput&) override;
+  void run(Stream&, const LinearBackwardWeight&) override;
 
  private:
   int threads_;

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "layers/layer.h"
+
+namespace penstock {
+
+struct LinearOptions {
+  std::string name;
+  std::int64_t in = 0, out = 0;  // channels
+  bool bias = true;
+  double bound = 0;  // weights and bias start uniform in ±bound; 0: 1/sqrt(in)
+};
+
+/// y_FO = x_FI · W_OI^T + b_O, frame by frame. Parameters: "<name>.weight" [out, in] and, with
+/// bias, "<name>.bias" [out].
+class Linear final : public Layer {
+ public:
+  explicit Linear(LinearOptions options) : options_(std::move(options)) {}
+
+  const std::string& name() const override { return options_.name; }
+  LayerPlan plan(const ActivationDecl& input, const BackendSizes&) const override;
+  void forward(Context&, const Params&, const Activation& x, Activation& y, Saved) const override;
+  void backward_input(Context&, const Params&, const Activation& dy, Saved,
+                      Activation& dx) const override;
+  void backward_weight(Context&, Saved, Grads) const override;
+
+ private:
+  LinearOptions options_;
+};
+
+}  // namespace penstock
