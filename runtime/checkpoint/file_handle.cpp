@@ -1,0 +1,34 @@
+#include "runtime/checkpoint/file_handle.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <system_error>
+
+#include "layers/tensor/error.h"
+
+namespace penstock {
+
+FileHandle::FileHandle(std::filesystem::path path, int flags, int mode) : path_(std::move(path)) {
+  do descriptor_ = ::open(path_.c_str(), flags | O_CLOEXEC, mode);
+  while (descriptor_ < 0 && errno == EINTR);
+  if (descriptor_ < 0) raise_errno(path_, "can't be opened");
+}
+
+FileHandle::~FileHandle() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+void FileHandle::close() {
+  // After an error the descriptor's state is unspecified; Linux has always closed it.
+  if (::close(std::exchange(descriptor_, -1)) != 0 && errno != EINTR)
+    raise_errno(path_, "can't be closed");
+}
+
+void raise_errno(const std::filesystem::path& path, const std::string& what) {
+  throw CheckpointError(path.string() + ": " + what + ": " +
+                        std::generic_category().message(errno));
+}
+
+}  // namespace penstock

@@ -1,0 +1,48 @@
+#include "runtime/checkpoint/safetensors_dtype.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace penstock {
+namespace {
+
+// Every dtype of safetensors 0.7.
+constexpr std::array<std::pair<std::string_view, std::uint64_t>, 22> kBits{{
+    {"BOOL", 8},        {"F4", 4},      {"F6_E2M3", 6}, {"F6_E3M2", 6}, {"U8", 8},
+    {"I8", 8},          {"F8_E5M2", 8}, {"F8_E4M3", 8}, {"F8_E8M0", 8}, {"F8_E4M3FNUZ", 8},
+    {"F8_E5M2FNUZ", 8}, {"I16", 16},    {"U16", 16},    {"F16", 16},    {"BF16", 16},
+    {"I32", 32},        {"U32", 32},    {"F32", 32},    {"C64", 64},    {"F64", 64},
+    {"I64", 64},        {"U64", 64},
+}};
+
+constexpr std::array<std::pair<std::string_view, DType>, 6> kComputed{{
+    {"F32", DType::f32},
+    {"F64", DType::f64},
+    {"F16", DType::f16},
+    {"BF16", DType::bf16},
+    {"I32", DType::i32},
+    {"I64", DType::i64},
+}};
+
+}  // namespace
+
+std::optional<std::uint64_t> safetensors_bits(std::string_view name) {
+  for (const auto& [known, bits] : kBits)
+    if (known == name) return bits;
+  return std::nullopt;
+}
+
+std::optional<DType> from_safetensors(std::string_view name) {
+  for (const auto& [known, dtype] : kComputed)
+    if (known == name) return dtype;
+  return std::nullopt;
+}
+
+std::string_view to_safetensors(DType dtype) {
+  return std::find_if(kComputed.begin(), kComputed.end(),
+                      [&](const auto& entry) { return entry.second == dtype; })
+      ->first;
+}
+
+}  // namespace penstock

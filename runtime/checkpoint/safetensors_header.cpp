@@ -1,0 +1,191 @@
+#include "runtime/checkpoint/safetensors_header.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "layers/tensor/error.h"
+#include "runtime/checkpoint/safetensors_dtype.h"
+
+namespace penstock {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr std::size_t kDepthLimit = 128;  // of values under unknown keys, as serde_json has it
+constexpr std::string_view kMetadata = "__metadata__";
+
+[[noreturn]] void refuse(const std::string& reason) {
+  throw CheckpointError("invalid safetensors header: " + reason);
+}
+
+// Reads the header as a stream of JSON events, because a parsed document no longer tells of
+// duplicate keys or of the way in which a number was written.
+class HeaderReader final : public nlohmann::json_sax<Json> {
+ public:
+  SafetensorsHeader header;
+
+  bool start_object(std::size_t) override {
+    if (ignored_ > 0) return enter_ignored();
+    if (place_ == Place::outside) return enter(Place::root);
+    if (place_ == Place::root) return enter(key_ == kMetadata ? Place::metadata : Place::tensor);
+    return start_other();
+  }
+  bool end_object() override {
+    if (ignored_ > 0) return --ignored_, true;
+    if (place_ == Place::tensor) finish_tensor();
+    place_ = place_ == Place::root ? Place::outside : Place::root;
+    return true;
+  }
+  bool start_array(std::size_t) override {
+    if (ignored_ > 0) return enter_ignored();
+    const bool expected = key_ == "shape" || key_ == "data_offsets";
+    if (place_ == Place::tensor && expected && !numbers_) {
+      numbers_.emplace();
+      return true;
+    }
+    return start_other();
+  }
+  bool end_array() override {
+    if (ignored_ > 0) return --ignored_, true;
+    (key_ == "shape" ? shape_ : offsets_) = std::exchange(numbers_, std::nullopt);
+    return true;
+  }
+  bool key(std::string& text) override {
+    if (ignored_ > 0) return true;
+    key_ = text;
+    const bool is_new =
+        place_ == Place::root ? names_.insert(text).second : inner_keys_.insert(text).second;
+    if (!is_new) refuse("the key '" + text + "' occurs twice" + within());
+    if (place_ == Place::root) {
+      if (text.find('\0') != std::string::npos) refuse("a tensor's name contains NUL");
+      tensor_ = text;
+    }
+    return true;
+  }
+  bool string(std::string& text) override {
+    if (place_ == Place::metadata && ignored_ == 0) {
+      header.metadata[key_] = text;
+      return true;
+    }
+    if (place_ == Place::tensor && ignored_ == 0 && key_ == "dtype") {
+      if (!safetensors_bits(text)) refuse("unknown dtype '" + text + "'" + within());
+      dtype_ = text;
+      return true;
+    }
+    return other("a string");
+  }
+  bool number_unsigned(number_unsigned_t value) override {
+    if (numbers_) return numbers_->push_back(value), true;
+    return other("a number");
+  }
+  // nlohmann-json reports signs, points, exponents and what exceeds 64 bits by these two.
+  bool number_integer(number_integer_t) override { return other("a signed number"); }
+  bool number_float(number_float_t, const std::string& text) override {
+    return other("the number " + text);
+  }
+  bool null() override {
+    if (place_ == Place::root && key_ == kMetadata) return true;  // as if it were absent
+    return other("null");
+  }
+  bool boolean(bool) override { return other("a boolean"); }
+  bool binary(Json::binary_t&) override { return other("binary data"); }
+  bool parse_error(std::size_t, const std::string&, const Json::exception& error) override {
+    refuse(error.what());
+  }
+
+ private:
+  enum class Place { outside, root, metadata, tensor };
+
+  std::string within() const { return place_ == Place::root ? "" : " in '" + tensor_ + "'"; }
+
+  bool enter(Place place) {
+    place_ = place;
+    inner_keys_.clear();
+    return true;
+  }
+  bool enter_ignored() {
+    if (++ignored_ > kDepthLimit) refuse("nested too deeply" + within());
+    return true;
+  }
+  // An object or array where none is read: allowed under unknown keys of a tensor only.
+  bool start_other() {
+    other("an object or array");
+    return enter_ignored();
+  }
+  bool other(const std::string& found) {
+    const bool known = key_ == "dtype" || key_ == "shape" || key_ == "data_offsets";
+    if (ignored_ > 0 || (place_ == Place::tensor && !known)) return true;
+    refuse("unexpected " + found + (place_ == Place::outside ? "" : " for '" + key_ + "'") +
+           within());
+  }
+  void finish_tensor() {
+    if (!dtype_ || !shape_ || !offsets_)
+      refuse("dtype, shape or data_offsets is missing" + within());
+    if (offsets_->size() != 2) refuse("data_offsets must be two numbers" + within());
+    header.entries.push_back(
+        {tensor_, *dtype_, std::move(*shape_), (*offsets_)[0], (*offsets_)[1]});
+    dtype_.reset();
+    shape_.reset();
+    offsets_.reset();
+  }
+
+  Place place_ = Place::outside;
+  std::size_t ignored_ = 0;  // depth below an unknown key
+  std::string key_, tensor_;
+  std::set<std::string> names_, inner_keys_;
+  std::optional<std::string> dtype_;
+  std::optional<std::vector<std::uint64_t>> shape_, offsets_, numbers_;
+};
+
+void check_size(const SafetensorsEntry& entry) {
+  std::uint64_t bits = 1;
+  for (const std::uint64_t size : entry.shape)
+    if (__builtin_mul_overflow(bits, size, &bits))
+      refuse("the element count of '" + entry.name + "' overflows");
+  if (__builtin_mul_overflow(bits, *safetensors_bits(entry.dtype), &bits) || bits % 8 != 0)
+    refuse("the size of '" + entry.name + "' overflows or is no whole number of bytes");
+  if (entry.end < entry.begin || entry.end - entry.begin != bits / 8)
+    refuse("'" + entry.name + "' needs " + std::to_string(bits / 8) +
+           " bytes but its data_offsets are [" + std::to_string(entry.begin) + ", " +
+           std::to_string(entry.end) + "]");
+}
+
+}  // namespace
+
+SafetensorsHeader parse_safetensors_header(std::string_view json, std::uint64_t data_begin,
+                                           std::uint64_t file_bytes) {
+  // The parser would skip a byte-order mark and take NUL for the end of its input.
+  if (json.starts_with("\xef\xbb\xbf")) refuse("it begins with a byte-order mark");
+  if (json.find('\0') != std::string_view::npos) refuse("it contains a NUL byte");
+  HeaderReader reader;
+  Json::sax_parse(json, &reader);
+
+  std::vector<SafetensorsEntry>& entries = reader.header.entries;
+  std::ranges::sort(entries, {}, [](const SafetensorsEntry& entry) {
+    return std::tuple(entry.begin, entry.end, std::string_view(entry.name));
+  });
+  const std::uint64_t data_bytes = file_bytes - data_begin;
+  std::uint64_t reached = 0;
+  for (SafetensorsEntry& entry : entries) {
+    if (entry.begin != reached)
+      refuse("'" + entry.name + "' begins at byte " + std::to_string(entry.begin) +
+             " of the data where " + std::to_string(reached) + " was expected");
+    check_size(entry);
+    reached = entry.end;
+    if (reached > data_bytes)
+      refuse("'" + entry.name + "' ends at byte " + std::to_string(reached) +
+             " of the data, but the file holds " + std::to_string(data_bytes));
+    entry.begin += data_begin;
+    entry.end += data_begin;
+  }
+  if (reached != data_bytes)
+    refuse("the tensors take " + std::to_string(reached) + " bytes, but the file holds " +
+           std::to_string(data_bytes));
+  return std::move(reader.header);
+}
+
+}  // namespace penstock

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace penstock {
+
+/// One tensor of a safetensors file, as its header states it.
+struct SafetensorsEntry {
+  std::string name;
+  std::string dtype;                 // the format's own name: "F32", "BOOL", "F8_E4M3", …
+  std::vector<std::uint64_t> shape;  // as stated: beside a zero, a size may exceed 2^63
+  std::uint64_t begin = 0, end = 0;  // bytes, from the first byte of the file
+};
+
+struct SafetensorsHeader {
+  std::vector<SafetensorsEntry> entries;  // by place in the file
+  std::map<std::string, std::string> metadata;
+};
+
+/// The JSON header of a safetensors file of `file_bytes` bytes, whose data begin at byte
+/// `data_begin`. Refuses everything that is not exactly right: text that is not strict UTF-8 JSON,
+/// duplicate keys (however they are escaped), NUL in names, numbers with sign, point or exponent,
+/// products that overflow, sizes that differ from the offsets, holes, overlaps and left-over bytes.
+/// CheckpointError gives the reason; the caller adds the file's name.
+SafetensorsHeader parse_safetensors_header(std::string_view json, std::uint64_t data_begin,
+                                           std::uint64_t file_bytes);
+
+}  // namespace penstock
