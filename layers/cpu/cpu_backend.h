@@ -22,6 +22,8 @@ class CpuBackend final : public Backend {
   void run(Stream&, const LinearForward&) override;
   void run(Stream&, const LinearBackwardInput&) override;
   void run(Stream&, const LinearBackwardWeight&) override;
+  void run(Stream&, const ClippedReluForward&) override;
+  void run(Stream&, const ClippedReluBackward&) override;
 
  private:
   int threads_;

@@ -1,0 +1,33 @@
+#include "layers/nn/clipped_relu.h"
+
+#include <utility>
+
+#include "layers/backend.h"
+#include "layers/ops/clipped_relu.h"
+
+namespace penstock {
+
+ClippedReLU::ClippedReLU(std::string name, double bound) : name_(std::move(name)), bound_(bound) {}
+
+LayerPlan ClippedReLU::plan(const ActivationDecl& input, const BackendSizes&) const {
+  LayerPlan plan;
+  plan.output = input;
+  plan.saved = {{SavedDecl::Kind::output, Life::to_backward_input}};
+  const auto count = static_cast<double>(element_count(input.only().shape()));
+  plan.flops = {2 * count, 2 * count, 0};
+  return plan;
+}
+
+void ClippedReLU::forward(Context& context, const Params&, const Activation& x, Activation& y,
+                          Saved) const {
+  context.backend.run(context.stream, ClippedReluForward{x.only().x_FC, y.only().x_FC, bound_});
+}
+
+void ClippedReLU::backward_input(Context& context, const Params&, const Activation& dy, Saved saved,
+                                 Activation& dx) const {
+  if (dx.empty()) return;
+  context.backend.run(context.stream,
+                      ClippedReluBackward{saved[0], dy.only().x_FC, dx.only().x_FC, bound_});
+}
+
+}  // namespace penstock

@@ -1,0 +1,1 @@
+"""One module for each family of layers; see ../make_golden.py."""

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "layers/tensor/tensor.h"
+
+namespace penstock::test {
+
+/// Values that PyTorch computed: tests/golden/<name>.safetensors, made by make_golden.py there.
+class Golden {
+ public:
+  /// std::runtime_error if the file is missing or can't be read.
+  explicit Golden(const std::string& name);
+
+  bool has(const std::string& tensor) const { return tensors_.contains(tensor); }
+  /// std::out_of_range if there is none of that name.
+  const Shape& shape(const std::string& tensor) const { return tensors_.at(tensor).shape; }
+  const std::vector<double>& operator[](const std::string& tensor) const {
+    return tensors_.at(tensor).values;
+  }
+  /// The numbers as integers: lengths, labels.
+  std::vector<std::int64_t> integers(const std::string& tensor) const;
+
+  /// Copies into a tensor of the same number of elements, rounded to its dtype.
+  void copy(const std::string& tensor, const Tensor& to) const;
+  /// max|a-b| / max|b|, where b is the golden tensor.
+  double error(const Tensor& a, const std::string& b) const;
+
+ private:
+  struct Values {
+    Shape shape;
+    std::vector<double> values;
+  };
+  std::map<std::string, Values> tensors_;
+};
+
+}  // namespace penstock::test
