@@ -24,6 +24,11 @@ class CpuBackend final : public Backend {
   void run(Stream&, const LinearBackwardWeight&) override;
   void run(Stream&, const ClippedReluForward&) override;
   void run(Stream&, const ClippedReluBackward&) override;
+  void run(Stream&, const Cast&) override;
+  void run(Stream&, const SquaredSums&) override;
+  void run(Stream&, const AddInto&) override;
+  void run(Stream&, const AdamWStep&) override;
+  void run(Stream&, const SgdStep&) override;
 
  private:
   int threads_;

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "layers/tensor/tensor.h"
+
+namespace penstock {
+
+/// Norms are FP64 sums over fixed blocks of so many elements of a parameter.
+inline constexpr std::int64_t kNormBlock = 65536;
+
+/// sums[b] = Σ values[i]² over block b = [b, b + 1) × kNormBlock; the last block may be shorter.
+/// `sums` has one number for each block. f32 or f64.
+struct SquaredSums {
+  Tensor values;
+  std::span<double> sums;
+};
+
+/// to += from. Equal sizes and dtypes, f32 or f64.
+struct AddInto {
+  Tensor from;
+  Tensor to;
+};
+
+/// One step of Adam with decoupled weight decay (Loshchilov & Hutter 2019) as torch.optim.AdamW
+/// takes it, on flat spans of equal size and dtype (f32 or f64):
+///   g = gradient_factor · gradient
+///   weight *= 1 - learning_rate · weight_decay
+///   mean    = beta1 · mean + (1 - beta1) · g
+///   square  = beta2 · square + (1 - beta2) · g²
+///   weight -= learning_rate · (mean / (1 - beta1^step)) / (√(square / (1 - beta2^step)) + epsilon)
+struct AdamWStep {
+  Tensor weight;  // FP32 masters
+  Tensor mean;
+  Tensor square;
+  Tensor gradient;
+  double learning_rate = 0;
+  double beta1 = 0.9;
+  double beta2 = 0.999;
+  double epsilon = 1e-8;
+  double weight_decay = 0;
+  double gradient_factor = 1;  // of clipping and loss scaling
+  std::int64_t step = 1;       // counted from 1
+};
+
+/// One step of gradient descent as torch.optim.SGD (without dampening) takes it, on flat spans of
+/// equal size and dtype (f32 or f64); `velocity` starts at 0:
+///   g        = gradient_factor · gradient + weight_decay · weight
+///   velocity = momentum · velocity + g
+///   weight  -= learning_rate · (nesterov ? g + momentum · velocity : velocity)
+struct SgdStep {
+  Tensor weight;  // FP32 masters
+  Tensor velocity;
+  Tensor gradient;
+  double learning_rate = 0;
+  double momentum = 0;
+  bool nesterov = false;
+  double weight_decay = 0;
+  double gradient_factor = 1;  // of clipping and loss scaling
+};
+
+}  // namespace penstock
