@@ -1,0 +1,87 @@
+#include "runtime/data/audio.h"
+
+#include <sndfile.h>
+
+#include <cmath>
+#include <memory>
+#include <string>
+
+#include "layers/tensor/error.h"
+#include "runtime/data/container.h"
+
+namespace penstock {
+namespace {
+
+constexpr sf_count_t kBlock = 16384;  // frames decoded at a time
+
+struct CloseFile {
+  void operator()(SNDFILE* file) const { sf_close(file); }
+};
+using File = std::unique_ptr<SNDFILE, CloseFile>;
+
+[[noreturn]] void refuse(const std::filesystem::path& file, const std::string& reason) {
+  throw DataError(file.string() + ": " + reason);
+}
+
+void check_whole(const std::filesystem::path& file) {
+  std::error_code error;
+  const auto status = std::filesystem::status(file, error);
+  if (!std::filesystem::exists(status)) refuse(file, "no such file");
+  if (std::filesystem::is_directory(status)) refuse(file, "a folder, not an audio file");
+  if (std::filesystem::file_size(file, error) == 0) refuse(file, "empty file");
+  if (error) refuse(file, error.message());
+  const std::string missing = missing_end(file);
+  if (!missing.empty()) refuse(file, "truncated: " + missing);
+}
+
+float mean(const float* frame, int channels) {
+  float sum = 0;
+  for (int c = 0; c < channels; ++c) sum += frame[c];
+  return sum / static_cast<float>(channels);
+}
+
+/// Decodes the file and gives every mixed sample to `sink`.
+template <class Sink>
+AudioLength decode(const std::filesystem::path& file, Sink&& sink) {
+  check_whole(file);
+  SF_INFO info = {};
+  const File sound(sf_open(file.c_str(), SFM_READ, &info));
+  if (!sound)
+    refuse(file, std::string("not audio that libsndfile can read: ") + sf_strerror(nullptr));
+  if (info.samplerate <= 0) refuse(file, "its sample rate is " + std::to_string(info.samplerate));
+
+  std::vector<float> block(static_cast<std::size_t>(kBlock * info.channels));
+  AudioLength length{0, info.samplerate};
+  while (const sf_count_t frames = sf_readf_float(sound.get(), block.data(), kBlock)) {
+    for (sf_count_t i = 0; i < frames; ++i) {
+      const float sample = mean(block.data() + i * info.channels, info.channels);
+      if (!std::isfinite(sample))
+        refuse(file, "sample " + std::to_string(length.samples + i) + " is not a finite number");
+      sink(sample);
+    }
+    length.samples += frames;
+  }
+  if (sf_error(sound.get()) != SF_ERR_NO_ERROR)
+    refuse(file, "cannot be decoded after sample " + std::to_string(length.samples) + ": " +
+                     sf_strerror(sound.get()));
+  // A stream of unknown length says SF_COUNT_MAX.
+  if (info.frames != SF_COUNT_MAX && length.samples < info.frames)
+    refuse(file, "truncated: its header promises " + std::to_string(info.frames) + " samples and " +
+                     std::to_string(length.samples) + " can be decoded");
+  if (length.samples == 0) refuse(file, "has no samples");
+  return length;
+}
+
+}  // namespace
+
+Audio read_audio(const std::filesystem::path& file) {
+  Audio audio;
+  audio.rate = decode(file, [&](float sample) { audio.samples.push_back(sample); }).rate;
+  return audio;
+}
+
+AudioLength measure_audio(const std::filesystem::path& file) {
+  return decode(file, [](float) {});
+}
+
+}  // namespace penstock

@@ -1,0 +1,98 @@
+#include "runtime/data/container.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <fstream>
+#include <string_view>
+
+namespace penstock {
+namespace {
+
+std::string read_at(std::ifstream& in, std::int64_t offset, std::int64_t bytes) {
+  std::string text(static_cast<std::size_t>(bytes), '\0');
+  in.clear();
+  in.seekg(offset);
+  in.read(text.data(), bytes);
+  text.resize(static_cast<std::size_t>(in.gcount()));
+  return text;
+}
+
+std::uint32_t little_endian_32(std::string_view bytes) {
+  std::uint32_t value = 0;
+  for (int i = 3; i >= 0; --i)
+    value = value << 8 | static_cast<unsigned char>(bytes[static_cast<std::size_t>(i)]);
+  return value;
+}
+
+std::string short_by(std::int64_t promised, std::int64_t held) {
+  if (promised <= held) return {};
+  return "its header promises " + std::to_string(promised) + " bytes of audio and the file holds " +
+         std::to_string(std::max<std::int64_t>(held, 0));
+}
+
+std::string riff_end(std::ifstream& in, std::int64_t size) {
+  constexpr std::int64_t kChunkHeader = 8;
+  for (std::int64_t at = 12; at + kChunkHeader <= size;) {
+    const std::string chunk = read_at(in, at, kChunkHeader);
+    if (chunk.size() < kChunkHeader) break;
+    const std::uint32_t bytes = little_endian_32(std::string_view(chunk).substr(4));
+    if (chunk.starts_with("data")) {
+      if (bytes == 0 || bytes == UINT32_MAX) return {};
+      return short_by(bytes, size - at - kChunkHeader);
+    }
+    at += kChunkHeader + bytes + bytes % 2;
+  }
+  return "it ends before its data chunk";
+}
+
+/// The integer behind `name` in a SPHERE header ("sample_count -i 16000"), or `otherwise`.
+std::int64_t sphere_field(const std::string& header, const std::string& name,
+                          std::int64_t otherwise) {
+  const std::string key = "\n" + name + " -i ";
+  const std::size_t at = header.find(key);
+  return at == std::string::npos ? otherwise
+                                 : std::strtoll(header.c_str() + at + key.size(), nullptr, 10);
+}
+
+std::string sphere_end(std::ifstream& in, std::int64_t size) {
+  constexpr std::int64_t kHeader = 1024;
+  const std::string header = read_at(in, 0, std::min(size, kHeader));
+  if (header.find("shorten") != std::string::npos) return {};
+  return short_by(sphere_field(header, "sample_count", 0) *
+                      sphere_field(header, "channel_count", 1) *
+                      sphere_field(header, "sample_n_bytes", 2),
+                  size - kHeader);
+}
+
+std::string ogg_end(std::ifstream& in, std::int64_t size) {
+  constexpr std::int64_t kLargestPage = 27 + 255 + 255 * 255;
+  constexpr std::size_t kPageHeader = 27;
+  const std::string tail =
+      read_at(in, std::max<std::int64_t>(0, size - kLargestPage), std::min(size, kLargestPage));
+  const std::size_t page = tail.rfind("OggS");
+  if (page == std::string::npos || page + kPageHeader > tail.size())
+    return "its last Ogg page is cut";
+  const auto byte = [&](std::size_t at) { return static_cast<unsigned char>(tail[page + at]); };
+  const std::size_t segments = byte(26);
+  std::size_t bytes = kPageHeader + segments;
+  for (std::size_t i = 0; i < segments && page + kPageHeader + i < tail.size(); ++i)
+    bytes += byte(kPageHeader + i);
+  if (page + bytes > tail.size()) return "its last Ogg page is cut";
+  constexpr unsigned kEndOfStream = 4;
+  return (byte(5) & kEndOfStream) != 0 ? "" : "its last Ogg page does not end the stream";
+}
+
+}  // namespace
+
+std::string missing_end(const std::filesystem::path& file) {
+  std::ifstream in(file, std::ios::binary);
+  const auto size = static_cast<std::int64_t>(std::filesystem::file_size(file));
+  const std::string magic = read_at(in, 0, std::min<std::int64_t>(size, 12));
+  if (magic.starts_with("RIFF") && magic.ends_with("WAVE")) return riff_end(in, size);
+  if (magic.starts_with("NIST_1A")) return sphere_end(in, size);
+  if (magic.starts_with("OggS")) return ogg_end(in, size);
+  return {};
+}
+
+}  // namespace penstock

@@ -1,0 +1,29 @@
+#include "runtime/data/faults.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "layers/tensor/error.h"
+
+namespace penstock {
+
+void Faults::add(std::string where, std::string what) {
+  faults_.push_back({std::move(where), std::move(what)});
+}
+
+std::string Faults::listed() const {
+  std::string lines;
+  const std::size_t shown = std::min(faults_.size(), kListed);
+  for (std::size_t i = 0; i < shown; ++i)
+    lines += "\n  " + faults_[i].where + ": " + faults_[i].what;
+  if (faults_.size() > shown)
+    lines += "\n  and " + std::to_string(faults_.size() - shown) + " more";
+  return lines;
+}
+
+void Faults::refuse(const std::string& headline, const std::string& advice) const {
+  if (empty()) return;
+  throw DataError(headline + ":" + listed() + (advice.empty() ? "" : "\n" + advice));
+}
+
+}  // namespace penstock

@@ -1,0 +1,150 @@
+#include "runtime/data/features.h"
+
+#include <Eigen/Core>
+#include <algorithm>
+#include <cmath>
+#include <complex>
+#include <numbers>
+#include <string>
+#include <unsupported/Eigen/FFT>
+#include <vector>
+
+#include "layers/tensor/error.h"
+#include "runtime/data/mel.h"
+
+namespace penstock {
+namespace {
+
+using Row = Eigen::Map<Eigen::ArrayXf>;
+
+std::vector<float> make_window(const std::string& name, std::int64_t size) {
+  const double share = name == "hamming" ? 0.54 : 0.5;
+  std::vector<float> window(static_cast<std::size_t>(size));
+  for (std::int64_t i = 0; i < size; ++i)
+    window[static_cast<std::size_t>(i)] = static_cast<float>(
+        share - (1 - share) * std::cos(2 * std::numbers::pi * static_cast<double>(i) /
+                                       static_cast<double>(size)));
+  return window;
+}
+
+void normalise(std::span<float> x_FC) {
+  constexpr double kNoVariation = 1e-6;
+  double sum = 0, squares = 0;
+  for (const float x : x_FC) sum += x;
+  const double count = static_cast<double>(x_FC.size());
+  const double mean = sum / count;
+  for (const float x : x_FC) squares += (x - mean) * (x - mean);
+  const double deviation = std::sqrt(squares / std::max(count - 1, 1.0));
+  const double scale = deviation > kNoVariation ? 1 / deviation : 0;
+  for (float& x : x_FC) x = static_cast<float>((x - mean) * scale);
+}
+
+}  // namespace
+
+FrameGeometry frame_geometry(const FeatureConfig& config) {
+  const auto in_samples = [&](double milliseconds) {
+    return static_cast<std::int64_t>(std::llround(milliseconds * config.sample_rate / 1000));
+  };
+  FrameGeometry geometry{in_samples(config.window_ms), in_samples(config.hop_ms), config.fft};
+  if (geometry.fft == 0) geometry.fft = geometry.window;
+  std::string faults;
+  if (config.kind != "spectrogram" && config.kind != "log-mel")
+    faults += "\n  features.kind is \"" + config.kind + "\", not spectrogram or log-mel";
+  if (config.window != "hamming" && config.window != "hann")
+    faults += "\n  features.window is \"" + config.window + "\", not hamming or hann";
+  if (config.sample_rate <= 0) faults += "\n  features.sample_rate must be positive";
+  if (geometry.window < 2) faults += "\n  features.window_ms must cover at least two samples";
+  if (geometry.hop < 1) faults += "\n  features.hop_ms must cover at least one sample";
+  if (geometry.fft < geometry.window)
+    faults += "\n  features.fft is " + std::to_string(config.fft) + ", less than the window's " +
+              std::to_string(geometry.window) + " samples";
+  if (config.kind == "log-mel" && config.mels < 1) faults += "\n  features.mels must be positive";
+  if (!faults.empty()) throw ConfigError("[features] cannot be used:" + faults);
+  return geometry;
+}
+
+int feature_bins(const FeatureConfig& config) {
+  return config.kind == "log-mel" ? config.mels
+                                  : static_cast<int>(frame_geometry(config).fft / 2 + 1);
+}
+
+std::int64_t feature_frames(std::int64_t samples, const FeatureConfig& config) {
+  const FrameGeometry geometry = frame_geometry(config);
+  return 1 + (samples - geometry.fft % 2) / geometry.hop;
+}
+
+struct FeatureExtractor::State {
+  explicit State(const FeatureConfig& features)
+      : config(features),
+        geometry(frame_geometry(features)),
+        window(make_window(features.window, geometry.window)),
+        frame(static_cast<std::size_t>(geometry.fft)),
+        spectrum(static_cast<std::size_t>(geometry.fft / 2 + 1)),
+        power(static_cast<std::size_t>(geometry.fft / 2 + 1)) {
+    if (config.kind == "log-mel")
+      filters = mel_filters(config.mels, config.sample_rate, geometry.fft);
+    fft.SetFlag(fft.HalfSpectrum);
+  }
+
+  /// |X|² of the frame centred on sample `centre`, into `power`.
+  void transform(std::span<const float> samples, std::int64_t centre) {
+    const std::int64_t margin = (geometry.fft - geometry.window) / 2;
+    const std::int64_t start = centre - geometry.fft / 2 + margin;
+    const std::int64_t from = std::max<std::int64_t>(0, -start);
+    const std::int64_t to = std::min(geometry.window, std::ssize(samples) - start);
+    std::ranges::fill(frame, 0.0f);
+    for (std::int64_t i = from; i < to; ++i)
+      frame[static_cast<std::size_t>(margin + i)] =
+          window[static_cast<std::size_t>(i)] * samples[static_cast<std::size_t>(start + i)];
+    fft.fwd(spectrum.data(), frame.data(), geometry.fft);
+    for (std::size_t k = 0; k < power.size(); ++k) power[k] = std::norm(spectrum[k]);
+  }
+
+  void spectrogram_row(Row row) {
+    row = Eigen::Map<const Eigen::ArrayXf>(power.data(), std::ssize(power)).sqrt().log1p();
+  }
+
+  void mel_row(Row row) {
+    constexpr float kFloor = 0x1p-24f;
+    for (std::size_t m = 0; m < filters.size(); ++m) {
+      const MelFilter& filter = filters[m];
+      float sum = 0;
+      for (std::size_t i = 0; i < filter.weights.size(); ++i)
+        sum += filter.weights[i] * power[static_cast<std::size_t>(filter.first) + i];
+      row[static_cast<Eigen::Index>(m)] = sum + kFloor;
+    }
+    row = row.log();
+  }
+
+  FeatureConfig config;
+  FrameGeometry geometry;
+  std::vector<float> window;
+  std::vector<float> frame;
+  std::vector<std::complex<float>> spectrum;
+  std::vector<float> power;
+  std::vector<MelFilter> filters;
+  Eigen::FFT<float> fft;
+};
+
+FeatureExtractor::FeatureExtractor(const FeatureConfig& config)
+    : state_(std::make_unique<State>(config)) {}
+FeatureExtractor::~FeatureExtractor() = default;
+FeatureExtractor::FeatureExtractor(FeatureExtractor&&) noexcept = default;
+FeatureExtractor& FeatureExtractor::operator=(FeatureExtractor&&) noexcept = default;
+
+void FeatureExtractor::extract(std::span<const float> samples, std::span<float> x_FC) {
+  const std::int64_t frames = feature_frames(std::ssize(samples), state_->config);
+  const int bins = feature_bins(state_->config);
+  if (std::ssize(x_FC) != frames * bins)
+    throw ShapeError("features of " + std::to_string(samples.size()) + " samples are " +
+                     std::to_string(frames) + " x " + std::to_string(bins) + " numbers, not " +
+                     std::to_string(x_FC.size()));
+  for (std::int64_t t = 0; t < frames; ++t) {
+    state_->transform(samples, t * state_->geometry.hop);
+    const Row row(x_FC.data() + t * bins, bins);
+    state_->filters.empty() ? state_->spectrogram_row(row) : state_->mel_row(row);
+  }
+  normalise(x_FC);
+}
+
+}  // namespace penstock

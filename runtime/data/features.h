@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "configs/config.h"
+
+namespace penstock {
+
+/// A FeatureConfig in samples.
+struct FrameGeometry {
+  std::int64_t window = 0;  // samples under the window
+  std::int64_t hop = 0;     // samples from one frame to the next
+  std::int64_t fft = 0;     // samples transformed; the window lies in their middle
+};
+
+/// ConfigError if the keys do not make sense together.
+FrameGeometry frame_geometry(const FeatureConfig&);
+
+/// Channels of a frame: fft / 2 + 1 of a spectrogram, `mels` of log-mel.
+int feature_bins(const FeatureConfig&);
+
+/// Frames of an utterance of `samples` at the configuration's rate: frames are centred on samples
+/// 0, hop, 2 hop, …, as librosa.stft(center=True): 1 + (samples + 2 (fft / 2) - fft) / hop.
+std::int64_t feature_frames(std::int64_t samples, const FeatureConfig&);
+
+/// Makes frames from audio, as librosa does:
+/// - the short-time Fourier transform of librosa.stft: centred, zeros beyond both ends, a periodic
+///   window (scipy.signal.get_window);
+/// - "spectrogram": log(1 + magnitude), as deepspeech.pytorch;
+/// - "log-mel": log(2^-24 + librosa.feature.melspectrogram), that is power, Slaney's mel scale and
+///   area normalisation, 0 Hz to half the rate;
+/// - then the utterance's one mean is subtracted and its one (unbiased) standard deviation divided
+///   out; an utterance without any variation becomes zeros.
+/// Not for two threads at once.
+class FeatureExtractor {
+ public:
+  /// ConfigError as frame_geometry.
+  explicit FeatureExtractor(const FeatureConfig&);
+  ~FeatureExtractor();
+  FeatureExtractor(FeatureExtractor&&) noexcept;
+  FeatureExtractor& operator=(FeatureExtractor&&) noexcept;
+
+  /// Fills x_FC, feature_frames(samples) × feature_bins() numbers, frame by frame.
+  /// ShapeError if it has another size.
+  void extract(std::span<const float> samples, std::span<float> x_FC);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace penstock

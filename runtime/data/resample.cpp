@@ -1,0 +1,50 @@
+#include "runtime/data/resample.h"
+
+#include <soxr.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <string>
+
+#include "layers/tensor/error.h"
+
+namespace penstock {
+
+Resampling resampling(int file_rate, int rate, double speed) {
+  constexpr std::int64_t kSpeedUnits = 1000;
+  constexpr std::int64_t kLargestRatio = 256;
+  const std::int64_t from = file_rate * std::llround(speed * kSpeedUnits);
+  const std::int64_t to = rate * kSpeedUnits;
+  if (from <= 0 || to <= 0 || from > kLargestRatio * to || to > kLargestRatio * from)
+    throw DataError("cannot resample " + std::to_string(file_rate) + " Hz at speed " +
+                    std::to_string(speed) + " to " + std::to_string(rate) +
+                    " Hz: the ratio must lie between 1/256 and 256");
+  const std::int64_t divisor = std::gcd(from, to);
+  return {from / divisor, to / divisor};
+}
+
+std::int64_t resampled_samples(std::int64_t samples, const Resampling& ratio) {
+  return (samples * ratio.to + ratio.from - 1) / ratio.from;
+}
+
+void resample(std::span<const float> input, const Resampling& ratio, std::span<float> output) {
+  const std::int64_t expected = resampled_samples(std::ssize(input), ratio);
+  if (std::ssize(output) != expected)
+    throw ShapeError("resampling needs room for " + std::to_string(expected) + " samples, not " +
+                     std::to_string(output.size()));
+  if (ratio.from == ratio.to) {
+    std::ranges::copy(input, output.begin());
+    return;
+  }
+  const soxr_quality_spec_t quality = soxr_quality_spec(SOXR_HQ, 0);
+  std::size_t read = 0, written = 0;
+  const soxr_error_t error = soxr_oneshot(
+      static_cast<double>(ratio.from), static_cast<double>(ratio.to), 1, input.data(), input.size(),
+      &read, output.data(), output.size(), &written, nullptr, &quality, nullptr);
+  if (error != nullptr) throw DataError(std::string("libsoxr: ") + soxr_strerror(error));
+  // soxr rounds its length to nearest, ours is rounded up: a sample may be left.
+  std::ranges::fill(output.subspan(written), 0.0f);
+}
+
+}  // namespace penstock

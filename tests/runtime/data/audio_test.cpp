@@ -1,0 +1,113 @@
+#include "runtime/data/audio.h"
+
+#include <gtest/gtest.h>
+#include <sndfile.h>
+
+#include <cmath>
+#include <string>
+
+#include "layers/tensor/error.h"
+#include "tests/support/sounds.h"
+#include "tests/support/temporary_folder.h"
+
+namespace penstock {
+namespace {
+
+using test::make_sound, test::message_of, test::SoundFormat, test::write_file, test::write_sound;
+
+struct Case {
+  const char* name;
+  int format;
+  double tolerance;  // of a sample; lossy formats have none
+};
+
+class AudioFormats : public testing::TestWithParam<Case> {
+ protected:
+  std::filesystem::path file() const {
+    return folder_.path() / (std::string("sound.") + GetParam().name);
+  }
+  SoundFormat format(int channels = 1) const { return {GetParam().format, 16000, channels}; }
+
+ private:
+  test::TemporaryFolder folder_;
+};
+
+TEST_P(AudioFormats, AreReadWithTheirExactLength) {
+  const std::vector<float> sound = make_sound(20011);
+  if (!write_sound(file(), sound, format())) GTEST_SKIP() << "libsndfile was built without it";
+  const Audio audio = read_audio(file());
+  EXPECT_EQ(measure_audio(file()), (AudioLength{20011, 16000}));
+  ASSERT_EQ(audio.samples.size(), 20011u);
+  EXPECT_EQ(audio.rate, 16000);
+  for (std::size_t i = 0; i < sound.size(); ++i)
+    ASSERT_NEAR(audio.samples[i], sound[i], GetParam().tolerance) << i;
+}
+
+TEST_P(AudioFormats, CutOffAreRefused) {
+  if (!write_sound(file(), make_sound(20011), format()))
+    GTEST_SKIP() << "libsndfile was built without it";
+  const std::string whole = test::read_file(file());
+  for (const double share : {0.99, 0.6, 0.2}) {
+    write_file(file(), whole.substr(0, static_cast<std::size_t>(share * whole.size())));
+    const std::string message = message_of<DataError>([&] { measure_audio(file()); });
+    EXPECT_NE(message.find(file().string()), std::string::npos) << share << message;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Libsndfile, AudioFormats,
+                         testing::Values(Case{"wav", SF_FORMAT_WAV | SF_FORMAT_PCM_16, 1e-4},
+                                         Case{"float.wav", SF_FORMAT_WAV | SF_FORMAT_FLOAT, 0},
+                                         Case{"flac", SF_FORMAT_FLAC | SF_FORMAT_PCM_16, 1e-4},
+                                         Case{"ogg", SF_FORMAT_OGG | SF_FORMAT_VORBIS, 0.2},
+                                         Case{"opus", SF_FORMAT_OGG | SF_FORMAT_OPUS, 0.3},
+                                         Case{"sph", SF_FORMAT_NIST | SF_FORMAT_PCM_16, 1e-4},
+                                         Case{"mp3", SF_FORMAT_MPEG | SF_FORMAT_MPEG_LAYER_III,
+                                              0.3}),
+                         [](const auto& info) {
+                           std::string name = info.param.name;
+                           std::erase(name, '.');
+                           return name;
+                         });
+
+TEST(Audio, ChannelsAreMixed) {
+  const test::TemporaryFolder folder;
+  const auto file = folder.path() / "stereo.wav";
+  write_sound(file, std::vector<float>{0.5f, -0.25f, 0.75f, 0.25f, 0, 1}, {0x010006, 8000, 2});
+  EXPECT_EQ(read_audio(file).samples, (std::vector<float>{0.125f, 0.5f, 0.5f}));
+  EXPECT_EQ(measure_audio(file), (AudioLength{3, 8000}));
+}
+
+TEST(Audio, RefusesWhatIsNoAudioAndSaysWhy) {
+  const test::TemporaryFolder folder;
+  const auto expect = [&](const std::filesystem::path& file, const char* reason) {
+    const std::string message = message_of<DataError>([&] { read_audio(file); });
+    EXPECT_NE(message.find(file.string()), std::string::npos) << message;
+    EXPECT_NE(message.find(reason), std::string::npos) << message;
+  };
+  expect(folder.path() / "missing.wav", "no such file");
+  expect(folder.path(), "a folder");
+  write_file(folder.path() / "empty.wav", "");
+  expect(folder.path() / "empty.wav", "empty");
+  write_file(folder.path() / "text.wav", "This is a text and not a sound, however long it is.");
+  expect(folder.path() / "text.wav", "not audio");
+  for (const int format : {SF_FORMAT_WAV | SF_FORMAT_PCM_16, SF_FORMAT_FLAC | SF_FORMAT_PCM_16,
+                           SF_FORMAT_NIST | SF_FORMAT_PCM_16}) {
+    write_sound(folder.path() / "none", {}, {format});
+    expect(folder.path() / "none", "");
+  }
+  write_sound(folder.path() / "nan.wav", std::vector<float>{0, 1, NAN}, {0x010006});
+  expect(folder.path() / "nan.wav", "sample 2 is not a finite number");
+}
+
+TEST(Audio, AWaveWrittenToAPipeHasTheSamplesThatAreThere) {
+  const test::TemporaryFolder folder;
+  const auto file = folder.path() / "pipe.wav";
+  write_sound(file, make_sound(777));
+  std::string bytes = test::read_file(file);
+  bytes.replace(bytes.find("data") + 4, 4, "\xff\xff\xff\xff");
+  write_file(file, bytes);
+  EXPECT_EQ(measure_audio(file).samples, 777);
+}
+
+}  // namespace
+}  // namespace penstock

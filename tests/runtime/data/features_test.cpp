@@ -1,0 +1,100 @@
+#include "runtime/data/features.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <vector>
+
+#include "layers/tensor/error.h"
+#include "tests/support/golden.h"
+#include "tests/support/sounds.h"
+#include "tests/support/temporary_folder.h"
+
+namespace penstock {
+namespace {
+
+struct Case {
+  const char* name;
+  FeatureConfig config;
+};
+
+FeatureConfig features(const char* kind, int rate, double window_ms, const char* window, int fft,
+                       int mels = 80) {
+  FeatureConfig config;
+  config.kind = kind;
+  config.sample_rate = rate;
+  config.window_ms = window_ms;
+  config.window = window;
+  config.fft = fft;
+  config.mels = mels;
+  return config;
+}
+
+std::vector<float> extract(const FeatureConfig& config, const std::vector<float>& samples) {
+  std::vector<float> x_FC(
+      static_cast<std::size_t>(feature_frames(std::ssize(samples), config) * feature_bins(config)));
+  FeatureExtractor(config).extract(samples, x_FC);
+  return x_FC;
+}
+
+class FeaturesLikeLibrosa : public testing::TestWithParam<Case> {};
+
+TEST_P(FeaturesLikeLibrosa, AgreeInShapeAndValues) {
+  const test::Golden golden(std::string("features_") + GetParam().name);
+  const auto& stored = golden["samples"];
+  const std::vector<float> samples(stored.begin(), stored.end());
+  std::vector<float> x_FC = extract(GetParam().config, samples);
+  const Shape shape{feature_frames(std::ssize(samples), GetParam().config),
+                    feature_bins(GetParam().config)};
+  ASSERT_EQ(golden.shape("x_FC"), shape);
+  EXPECT_LE(golden.error({x_FC.data(), DType::f32, shape}, "x_FC"), 1e-4);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Kinds, FeaturesLikeLibrosa,
+    testing::Values(Case{"spectrogram_16k", features("spectrogram", 16000, 20, "hamming", 0)},
+                    Case{"spectrogram_8k_hann", features("spectrogram", 8000, 20, "hann", 256)},
+                    Case{"spectrogram_odd", features("spectrogram", 11025, 20, "hamming", 0)},
+                    Case{"log_mel_16k", features("log-mel", 16000, 25, "hann", 512, 80)},
+                    Case{"log_mel_8k", features("log-mel", 8000, 20, "hamming", 0, 23)}),
+    [](const auto& info) { return std::string(info.param.name); });
+
+TEST(Features, HaveOneMeanAndOneDeviationAnUtterance) {
+  const std::vector<float> x_FC = extract({}, test::make_sound(1777));
+  double sum = 0, squares = 0;
+  for (const float x : x_FC) sum += x;
+  for (const float x : x_FC) squares += x * x;
+  const double count = static_cast<double>(x_FC.size());
+  EXPECT_NEAR(sum / count, 0, 1e-6);
+  EXPECT_NEAR(squares / (count - 1), 1, 1e-6);
+}
+
+TEST(Features, SilenceBecomesZeros) {
+  for (const float x : extract({}, std::vector<float>(1777))) ASSERT_EQ(x, 0);
+}
+
+TEST(Features, EverySampleCountHasAFrame) {
+  for (const std::int64_t samples : {1, 2, 159, 160, 161, 319, 320, 321}) {
+    const std::vector<float> x_FC = extract({}, test::make_sound(samples));
+    EXPECT_EQ(std::ssize(x_FC), (1 + samples / 160) * 161);
+    for (const float x : x_FC) ASSERT_TRUE(std::isfinite(x)) << samples;
+  }
+}
+
+TEST(Features, RefuseKeysThatDoNotFit) {
+  FeatureConfig config = features("mfcc", 16000, 20, "kaiser", 256);
+  config.hop_ms = 0;
+  const std::string message = test::message_of<ConfigError>([&] { frame_geometry(config); });
+  for (const char* part : {"features.kind is \"mfcc\"", "features.window is \"kaiser\"",
+                           "features.hop_ms", "features.fft is 256", "320 samples"})
+    EXPECT_NE(message.find(part), std::string::npos) << part << " in " << message;
+}
+
+TEST(Features, RefuseRoomOfAnotherSize) {
+  std::vector<float> room(160);
+  FeatureExtractor extractor({});
+  EXPECT_THROW(extractor.extract(test::make_sound(100), room), ShapeError);
+}
+
+}  // namespace
+}  // namespace penstock
