@@ -22,6 +22,9 @@ class CpuBackend final : public Backend {
   void run(Stream&, const LinearForward&) override;
   void run(Stream&, const LinearBackwardInput&) override;
   void run(Stream&, const LinearBackwardWeight&) override;
+  void run(Stream&, const Conv2dForward&) override;
+  void run(Stream&, const Conv2dBackwardInput&) override;
+  void run(Stream&, const Conv2dBackwardWeight&) override;
   void run(Stream&, const ClippedReluForward&) override;
   void run(Stream&, const ClippedReluBackward&) override;
   void run(Stream&, const Cast&) override;

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+
+#include "layers/tensor/error.h"
+#include "layers/tensor/tensor.h"
+
+namespace penstock {
+
+/// Deals out a method's workspace. The same sequence of takes, done on a Scratch without memory,
+/// counts the bytes to declare: so the declared and the used can't differ.
+class Scratch {
+ public:
+  Scratch() = default;
+  explicit Scratch(std::span<std::byte> memory) : memory_(memory), counting_(false) {}
+
+  /// `count` uninitialised numbers on a kAlignment boundary; null when counting. ShapeError if the
+  /// memory is used up.
+  template <class T>
+  T* take(std::int64_t count) {
+    const std::size_t first = used_;
+    used_ += aligned(static_cast<std::size_t>(count) * sizeof(T));
+    if (counting_) return nullptr;
+    if (used_ > memory_.size())
+      throw ShapeError("an operation needs a workspace of at least " + std::to_string(used_) +
+                       " bytes and was given " + std::to_string(memory_.size()) +
+                       ": pass what its sizes function declares");
+    return reinterpret_cast<T*>(memory_.data() + first);
+  }
+
+  std::size_t used() const { return used_; }
+
+ private:
+  std::span<std::byte> memory_;
+  std::size_t used_ = 0;
+  bool counting_ = true;
+};
+
+}  // namespace penstock

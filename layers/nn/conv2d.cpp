@@ -1,0 +1,100 @@
+#include "layers/nn/conv2d.h"
+
+#include <cmath>
+#include <vector>
+
+#include "layers/backend.h"
+#include "layers/tensor/error.h"
+
+namespace penstock {
+namespace {
+
+enum Kept { kInput, kLengths, kOutputGradient };
+
+}  // namespace
+
+Conv2d::Conv2d(Conv2dOptions options) : options_(std::move(options)) {
+  const auto& [name, in, out, frequencies, frequency, time] = options_;
+  for (const Conv2dAxis& axis : {frequency, time})
+    if (axis.kernel < 1 || axis.stride < 1 || axis.padding < 0)
+      throw ShapeError("convolution " + name + ": kernel " + std::to_string(axis.kernel) +
+                       " and stride " + std::to_string(axis.stride) +
+                       " must be positive and padding " + std::to_string(axis.padding) +
+                       " not negative");
+  if (in < 1 || out < 1 || frequencies < 1)
+    throw ShapeError("convolution " + name + " needs channels and frequencies, found " +
+                     std::to_string(in) + " in, " + std::to_string(out) + " out, " +
+                     std::to_string(frequencies) + " frequencies");
+  out_frequencies();
+}
+
+Conv2dGeometry Conv2d::geometry(std::span<const std::int64_t> lengths) const {
+  return {.in_channels = options_.in_channels,
+          .out_channels = options_.out_channels,
+          .frequency = options_.frequency,
+          .time = options_.time,
+          .in_frequencies = options_.in_frequencies,
+          .lengths = lengths};
+}
+
+LayerPlan Conv2d::plan(const ActivationDecl& input, const BackendSizes& sizes) const {
+  const FramesDecl& x = input.only();
+  const Conv2dGeometry g = geometry(x.lengths);
+  if (x.channels != g.in_columns())
+    throw ShapeError("convolution " + name() + " was given rows of " + std::to_string(x.channels) +
+                     " numbers, expected " + std::to_string(g.in_frequencies) + " frequencies of " +
+                     std::to_string(g.in_channels) + " channels");
+
+  const Shape weight = g.weight_shape();
+  const double window = static_cast<double>(g.in_channels * weight[2] * weight[3]);
+  LayerPlan plan;
+  plan.output = {input.dtype, {{g.out_lengths(), g.out_columns()}}};
+  plan.params = {{name() + ".weight", weight, {Initialiser::Kind::uniform, 1 / std::sqrt(window)}}};
+  plan.saved = {{.kind = SavedDecl::Kind::input, .life = Life::to_backward_weight},
+                {.kind = SavedDecl::Kind::own,
+                 .life = Life::to_backward_weight,
+                 .dtype = DType::i64,
+                 .shape = {static_cast<std::int64_t>(x.lengths.size())}},
+                {.kind = SavedDecl::Kind::output_gradient, .life = Life::carried}};
+  plan.workspace = conv2d_sizes(sizes, g);
+  const double pass = 2 * window * static_cast<double>(plan.output.only().rows() * g.out_columns());
+  plan.flops = {pass, pass, pass};
+  return plan;
+}
+
+void Conv2d::forward(Context& context, const Params& params, const Activation& x, Activation& y,
+                     Saved saved) const {
+  const auto lengths = x.only().lengths;
+  if (context.mode == Mode::train)
+    context.backend.copy_in(context.stream, saved[kLengths].data, lengths.data(),
+                            lengths.size_bytes());
+  context.backend.run(context.stream, Conv2dForward{.geometry = geometry(lengths),
+                                                    .x_FC = x.only().x_FC,
+                                                    .weight = params.weights[0],
+                                                    .y_FC = y.only().x_FC,
+                                                    .workspace = context.workspace});
+}
+
+void Conv2d::backward_input(Context& context, const Params& params, const Activation& dy, Saved,
+                            Activation& dx) const {
+  if (dx.empty()) return;
+  context.backend.run(context.stream, Conv2dBackwardInput{.geometry = geometry(dx.only().lengths),
+                                                          .dy_FC = dy.only().x_FC,
+                                                          .weight = params.weights[0],
+                                                          .dx_FC = dx.only().x_FC,
+                                                          .workspace = context.workspace});
+}
+
+void Conv2d::backward_weight(Context& context, Saved saved, Grads grads) const {
+  std::vector<std::int64_t> lengths(static_cast<std::size_t>(saved[kLengths].size()));
+  context.backend.copy_out(context.stream, lengths.data(), saved[kLengths].data,
+                           lengths.size() * sizeof(std::int64_t));
+  context.backend.finish(context.stream);
+  context.backend.run(context.stream, Conv2dBackwardWeight{.geometry = geometry(lengths),
+                                                           .x_FC = saved[kInput],
+                                                           .dy_FC = saved[kOutputGradient],
+                                                           .dweight = grads[0],
+                                                           .workspace = context.workspace});
+}
+
+}  // namespace penstock

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include "layers/layer.h"
+#include "layers/ops/conv2d.h"
+
+namespace penstock {
+
+struct Conv2dOptions {
+  std::string name;
+  std::int64_t in_channels = 1, out_channels = 1;
+  std::int64_t in_frequencies = 1;
+  Conv2dAxis frequency, time;
+};
+
+/// 2-D convolution without bias over frequency and time; rows are [frequency][channel]. Each
+/// utterance of n frames becomes one of time.outputs(n). Parameter: "<name>.weight" [out, in,
+/// frequency kernel, time kernel], starting uniform in ±1/sqrt(in · kernels) as PyTorch's does.
+class Conv2d final : public Layer {
+ public:
+  /// ShapeError if the options make no convolution.
+  explicit Conv2d(Conv2dOptions options);
+
+  const std::string& name() const override { return options_.name; }
+  std::int64_t out_frequencies() const { return geometry({}).out_frequencies(); }
+
+  LayerPlan plan(const ActivationDecl& input, const BackendSizes&) const override;
+  void forward(Context&, const Params&, const Activation& x, Activation& y, Saved) const override;
+  void backward_input(Context&, const Params&, const Activation& dy, Saved,
+                      Activation& dx) const override;
+  void backward_weight(Context&, Saved, Grads) const override;
+
+ private:
+  Conv2dGeometry geometry(std::span<const std::int64_t> lengths) const;
+
+  Conv2dOptions options_;
+};
+
+}  // namespace penstock

@@ -1,0 +1,30 @@
+#include "layers/ops/conv2d.h"
+
+#include <string>
+
+#include "layers/tensor/error.h"
+
+namespace penstock {
+
+std::int64_t Conv2dAxis::outputs(std::int64_t n) const {
+  const std::int64_t beyond = n + 2 * padding - kernel;
+  if (beyond < 0)
+    throw ShapeError("a convolution's kernel of " + std::to_string(kernel) + " with padding " +
+                     std::to_string(padding) + " needs at least " +
+                     std::to_string(kernel - 2 * padding) + " positions and was given " +
+                     std::to_string(n));
+  return beyond / stride + 1;
+}
+
+std::vector<std::int64_t> Conv2dGeometry::out_lengths() const {
+  std::vector<std::int64_t> out;
+  out.reserve(lengths.size());
+  for (std::int64_t n : lengths) out.push_back(time.outputs(n));
+  return out;
+}
+
+Shape Conv2dGeometry::weight_shape() const {
+  return {out_channels, in_channels, frequency.kernel, time.kernel};
+}
+
+}  // namespace penstock

@@ -1,0 +1,62 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "layers/layer_plan.h"
+#include "layers/tensor/tensor.h"
+
+namespace penstock {
+
+/// Kernel, stride and zero padding (at both ends) along one axis.
+struct Conv2dAxis {
+  std::int64_t kernel = 1, stride = 1, padding = 0;
+
+  /// (n + 2·padding - kernel) / stride + 1 positions out of n. ShapeError if the kernel does not
+  /// fit.
+  std::int64_t outputs(std::int64_t n) const;
+};
+
+/// A 2-D convolution over frequency and time, without bias: torch.nn.Conv2d's cross-correlation.
+/// A row of an activation is one frame, [frequency][channel], channels innermost. Utterances lie
+/// end to end; each is padded by zeros in time as if it were alone.
+struct Conv2dGeometry {
+  std::int64_t in_channels = 1, out_channels = 1;
+  Conv2dAxis frequency, time;
+  std::int64_t in_frequencies = 1;
+  std::span<const std::int64_t> lengths;  // frames in, of each utterance
+
+  std::int64_t out_frequencies() const { return frequency.outputs(in_frequencies); }
+  std::vector<std::int64_t> out_lengths() const;
+  std::int64_t in_columns() const { return in_frequencies * in_channels; }
+  std::int64_t out_columns() const { return out_frequencies() * out_channels; }
+  /// [out, in, frequency kernel, time kernel].
+  Shape weight_shape() const;
+};
+
+/// Bytes of scratch memory that the operations below take. DeviceError where a device lacks them.
+Workspace conv2d_sizes(const BackendSizes& sizes, const Conv2dGeometry& geometry);
+
+/// y[t, f, o] = sum over c, i, j of x[t·st + j - pt, f·sf + i - pf, c] · w[o, c, i, j].
+struct Conv2dForward {
+  Conv2dGeometry geometry;
+  Tensor x_FC, weight, y_FC;
+  std::span<std::byte> workspace;
+};
+
+/// dx from dy; dx is overwritten.
+struct Conv2dBackwardInput {
+  Conv2dGeometry geometry;
+  Tensor dy_FC, weight, dx_FC;
+  std::span<std::byte> workspace;
+};
+
+/// Adds the gradient of the weight to `dweight`.
+struct Conv2dBackwardWeight {
+  Conv2dGeometry geometry;
+  Tensor x_FC, dy_FC, dweight;
+  std::span<std::byte> workspace;
+};
+
+}  // namespace penstock

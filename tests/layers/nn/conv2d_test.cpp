@@ -1,0 +1,76 @@
+#include "layers/nn/conv2d.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "layers/tensor/error.h"
+#include "tests/support/golden.h"
+#include "tests/support/gradient_check.h"
+
+namespace penstock {
+namespace {
+
+using test::Golden;
+using test::LayerRunner;
+
+constexpr Conv2dAxis kFrequency1{41, 2, 20}, kTime1{11, 2, 5};
+constexpr Conv2dAxis kFrequency2{21, 2, 10}, kTime2{11, 1, 5};
+
+Conv2d like_conv1(std::int64_t out) { return Conv2d({"conv1", 1, out, 29, kFrequency1, kTime1}); }
+Conv2d like_conv2(std::int64_t in, std::int64_t out) {
+  return Conv2d({"conv2", in, out, 15, kFrequency2, kTime2});
+}
+
+void expect_golden(const Conv2d& layer, const std::string& name) {
+  const Golden golden(name);
+  const Shape x = golden.shape("x");
+  LayerRunner runner(layer, {DType::f32, {{golden.integers("lengths"), x[1]}}});
+  golden.copy("x", runner.input().only().x_FC);
+  golden.copy("weight", runner.params()[0]);
+  golden.copy("dy", runner.output_gradient().only().x_FC);
+  runner.forward();
+  runner.backward_input();
+  runner.backward_weight();
+  EXPECT_EQ(runner.params()[0].shape, golden.shape("weight"));
+  EXPECT_EQ(runner.output().only().x_FC.shape, golden.shape("y"));
+  EXPECT_LE(golden.error(runner.output().only().x_FC, "y"), 1e-5);
+  EXPECT_LE(golden.error(runner.input_gradient().only().x_FC, "dx"), 1e-4);
+  EXPECT_LE(golden.error(runner.grads()[0], "dweight"), 1e-4);
+}
+
+void expect_gradients(const Conv2d& layer, const std::vector<std::int64_t>& lengths,
+                      std::int64_t columns) {
+  LayerRunner runner(layer, {DType::f64, {{lengths, columns}}});
+  runner.randomise(5);
+  check_gradients(runner, {.step = 1e-3, .elements = 60});  // linear: no error from a long step
+}
+
+TEST(Conv2d, AgreesWithPyTorchOnDeepSpeech2sFirst) { expect_golden(like_conv1(6), "conv1"); }
+
+TEST(Conv2d, AgreesWithPyTorchOnDeepSpeech2sSecond) { expect_golden(like_conv2(4, 3), "conv2"); }
+
+TEST(Conv2d, HasTheGradientOfFiniteDifferences) {
+  expect_gradients(like_conv1(3), {13, 1, 24, 5}, 29);
+  expect_gradients(like_conv2(2, 3), {7, 1, 13, 5}, 30);
+  expect_gradients(Conv2d({"gaps", 2, 3, 10, {2, 3, 0}, {1, 2, 0}}), {7, 1, 4}, 20);
+}
+
+TEST(Conv2d, PlansLengthsByIntegerArithmetic) {
+  const ActivationDecl input{DType::f32, {{{7, 1, 13, 400}, 29}}};
+  const LayerPlan plan = like_conv1(6).plan(input, {});
+  EXPECT_EQ(plan.output.only().lengths, (std::vector<std::int64_t>{4, 1, 7, 200}));
+  EXPECT_EQ(plan.output.only().channels, 15 * 6);
+  EXPECT_EQ(plan.params[0].shape, (Shape{6, 1, 41, 11}));
+  EXPECT_DOUBLE_EQ(plan.params[0].initialiser.value, 1 / std::sqrt(451.0));
+}
+
+TEST(Conv2d, RefusesWhatDoesNotFit) {
+  EXPECT_THROW(like_conv1(6).plan({DType::f32, {{{7}, 30}}}, {}), ShapeError);
+  EXPECT_THROW(like_conv1(6).plan({DType::f32, {{{7, 0}, 29}}}, {}), ShapeError);
+  EXPECT_THROW(Conv2d({"short", 1, 2, 9, {12, 1, 1}, {1, 1, 0}}), ShapeError);
+  EXPECT_THROW(Conv2d({"still", 1, 2, 9, {3, 0, 1}, {1, 1, 0}}), ShapeError);
+}
+
+}  // namespace
+}  // namespace penstock
