@@ -1,0 +1,148 @@
+#include "configs/load.h"
+
+#include <algorithm>
+#include <map>
+
+#include "configs/config_folder.h"
+#include "configs/nearest.h"
+#include "configs/rules.h"
+#include "configs/source.h"
+#include "configs/value.h"
+
+namespace penstock {
+namespace {
+
+std::string joined(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+  return text;
+}
+
+bool kind_fits(Setting::Kind kind, const Value& value) {
+  using Kind = Setting::Kind;
+  switch (kind) {
+    case Kind::untyped:
+      return true;
+    case Kind::text:
+      return std::holds_alternative<std::string*>(value);
+    case Kind::boolean:
+      return std::holds_alternative<bool*>(value);
+    case Kind::whole:
+      return !std::holds_alternative<std::string*>(value) &&
+             !std::holds_alternative<bool*>(value) &&
+             !std::holds_alternative<std::vector<double>*>(value);
+    case Kind::number:
+      return std::holds_alternative<double*>(value);
+    case Kind::list:
+      return std::holds_alternative<std::vector<double>*>(value);
+    case Kind::other:
+      return false;
+  }
+  return false;
+}
+
+/// Lays settings over a Config and gathers what is wrong with them.
+class Loader {
+ public:
+  void apply(const std::vector<Setting>& settings) {
+    for (const Setting& setting : settings) apply(setting);
+  }
+
+  /// The settings of a model file, which lie below `settings`.
+  void apply_base(const std::vector<Setting>& settings) {
+    const auto base = std::find_if(settings.rbegin(), settings.rend(),
+                                   [](const Setting& s) { return s.key == "model.base"; });
+    if (base == settings.rend() || base->text.empty()) return;
+    const bool is_file = base->text.ends_with(".toml");
+    const auto file = is_file ? std::filesystem::path(base->text)
+                              : config_folder() / "models" / (base->text + ".toml");
+    const auto text = read_text(file);
+    if (!text) {
+      fault(base->where, is_file
+                             ? "model.base = " + base->text + ", but there is no such file"
+                             : "model.base = " + base->text + " is not a known model; known are " +
+                                   joined(model_names()) + ", or give a TOML file");
+      return;
+    }
+    for (const Setting& setting : settings_of_toml(*text, file.string(), faults)) {
+      if (setting.key.starts_with("model.") && setting.key != "model.base") {
+        apply(setting);
+      } else {
+        fault(setting.where,
+              setting.key + " has no place in a model's file, which holds [model] alone");
+      }
+    }
+  }
+
+  Config finish(const std::string& name) {
+    if (faults.empty()) {
+      faults = contradictions(config_, [&](std::string_view key) {
+        const auto found = where_.find(std::string(key));
+        return found == where_.end() ? name : found->second;
+      });
+    }
+    if (faults.empty()) return config_;
+    std::string message = "the configuration can't be used:";
+    for (const std::string& fault : faults) message += "\n  " + fault;
+    throw ConfigError(message);
+  }
+
+  std::vector<std::string> faults;
+
+ private:
+  void fault(const std::string& where, const std::string& what) {
+    faults.push_back(where + ": " + what);
+  }
+
+  void apply(const Setting& setting) {
+    const auto key = find_key(config_, setting.key);
+    if (!key) {
+      std::vector<std::string_view> names;
+      for (const Key& known : keys(config_)) names.push_back(known.name);
+      const std::string near = nearest(setting.key, names);
+      return fault(setting.where, "unknown key " + setting.key +
+                                      (near.empty() ? "" : "; did you mean " + near + "?"));
+    }
+    if (!kind_fits(setting.kind, key->value)) {
+      return fault(setting.where,
+                   setting.key + " = " + setting.shown + ", but it takes " + expectation(*key));
+    }
+    if (const auto wrong = set_value(*key, setting.text)) return fault(setting.where, *wrong);
+    where_[setting.key] = setting.where;
+  }
+
+  Config config_;
+  std::map<std::string, std::string> where_;
+};
+
+}  // namespace
+
+Config parse_config(const std::string& text, const std::string& name,
+                    std::span<const std::string> overrides) {
+  Loader loader;
+  std::vector<Setting> settings = settings_of_toml(text, name, loader.faults);
+  const std::vector<Setting> over = settings_of_overrides(overrides, loader.faults);
+  settings.insert(settings.end(), over.begin(), over.end());
+  loader.apply_base(settings);
+  loader.apply(settings);
+  return loader.finish(name);
+}
+
+Config load_config(const std::filesystem::path& file, std::span<const std::string> overrides) {
+  if (file.empty()) return parse_config("", "defaults", overrides);
+  const auto text = read_text(file);
+  if (!text) throw ConfigError(file.string() + ": no such configuration file, or it can't be read");
+  return parse_config(*text, file.string(), overrides);
+}
+
+std::vector<std::string> model_names() {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(config_folder() / "models", error)) {
+    if (entry.path().extension() == ".toml") names.push_back(entry.path().stem().string());
+  }
+  std::ranges::sort(names);
+  return names;
+}
+
+}  // namespace penstock

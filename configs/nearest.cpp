@@ -1,0 +1,46 @@
+#include "configs/nearest.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace penstock {
+namespace {
+
+/// Optimal string alignment distance.
+std::size_t distance(std::string_view a, std::string_view b) {
+  std::vector<std::vector<std::size_t>> d(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
+  for (std::size_t i = 0; i <= a.size(); ++i) {
+    for (std::size_t j = 0; j <= b.size(); ++j) {
+      if (i == 0 || j == 0) {
+        d[i][j] = i + j;
+        continue;
+      }
+      d[i][j] =
+          std::min({d[i - 1][j] + 1, d[i][j - 1] + 1, d[i - 1][j - 1] + (a[i - 1] != b[j - 1])});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
+        d[i][j] = std::min(d[i][j], d[i - 2][j - 2] + 1);
+      }
+    }
+  }
+  return d[a.size()][b.size()];
+}
+
+std::string_view leaf(std::string_view name) { return name.substr(name.rfind('.') + 1); }
+
+}  // namespace
+
+std::string nearest(std::string_view typed, std::span<const std::string_view> names) {
+  std::string_view best;
+  std::size_t fewest = std::max<std::size_t>(2, typed.size() / 3) + 1;
+  for (std::string_view name : names) {
+    // The right leaf in the wrong section, or without one, is one slip.
+    const std::size_t d = std::min(distance(typed, name), 1 + distance(leaf(typed), leaf(name)));
+    if (d < fewest) {
+      fewest = d;
+      best = name;
+    }
+  }
+  return std::string(best);
+}
+
+}  // namespace penstock

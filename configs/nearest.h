@@ -1,0 +1,13 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace penstock {
+
+/// The name that `typed` most likely stands for: fewest letters inserted, removed, replaced or
+/// swapped with their neighbour, or the same leaf in another section. Empty if none is near.
+std::string nearest(std::string_view typed, std::span<const std::string_view> names);
+
+}  // namespace penstock

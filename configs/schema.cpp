@@ -1,0 +1,181 @@
+#include "configs/schema.h"
+
+#include <algorithm>
+
+namespace penstock {
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+const Allowed anything;
+
+Allowed one_of(std::vector<std::string_view> choices) { return {std::move(choices), {}}; }
+Allowed at_least(double low) { return {{}, {low, infinity, false}}; }
+Allowed between(double low, double high) { return {{}, {low, high, false}}; }
+Allowed above(double low, double high = infinity) { return {{}, {low, high, true}}; }
+
+std::vector<Key> model_keys(ModelConfig& m) {
+  return {
+      Key("model.base", &m.base, anything,
+          "a model of configs/models/, or a TOML file, that the other keys override"),
+      Key("model.kind", &m.kind, one_of({"deepspeech2"}), "family of the model"),
+      Key("model.features", &m.features, at_least(1),
+          "input channels; must equal what [features] makes"),
+      Key("model.channels", &m.channels, at_least(1), "channels of both convolutions"),
+      Key("model.rnn", &m.rnn, one_of({"tanh", "gru", "lstm"}), "kind of recurrence"),
+      Key("model.hidden", &m.hidden, at_least(1), "channels of every recurrent layer"),
+      Key("model.layers", &m.layers, at_least(1), "recurrent layers"),
+      Key("model.bidirectional", &m.bidirectional, anything,
+          "run every recurrence in both directions and add them"),
+      Key("model.lookahead", &m.lookahead, at_least(0),
+          "future frames that a one-directional model sees; 0: none"),
+      Key("model.dropout", &m.dropout, between(0, 0.95),
+          "share of channels dropped behind every recurrent layer but the last"),
+  };
+}
+
+std::vector<Key> text_keys(TextConfig& t) {
+  return {
+      Key("text.alphabet", &t.alphabet, anything,
+          "characters of the labels 1, 2, …; 0 is CTC's blank"),
+      Key("text.fold", &t.fold, one_of({"lower", "upper", "none"}),
+          "case to which transcripts are folded"),
+  };
+}
+
+std::vector<Key> feature_keys(FeatureConfig& f) {
+  return {
+      Key("features.kind", &f.kind, one_of({"spectrogram", "log-mel"}),
+          "what a frame holds: log(1 + magnitude), or log-mel energies"),
+      Key("features.sample_rate", &f.sample_rate, at_least(1000),
+          "Hz; other recordings are resampled"),
+      Key("features.window_ms", &f.window_ms, above(0), "length of a window"),
+      Key("features.hop_ms", &f.hop_ms, above(0), "step from frame to frame"),
+      Key("features.window", &f.window, one_of({"hamming", "hann"}), "shape of a window"),
+      Key("features.fft", &f.fft, at_least(0), "points of the transform; 0: the window's samples"),
+      Key("features.mels", &f.mels, at_least(1), "channels of log-mel"),
+  };
+}
+
+std::vector<Key> data_keys(DataConfig& d) {
+  return {
+      Key("data.train", &d.train, anything, "manifest to train on"),
+      Key("data.validation", &d.validation, anything,
+          "manifest to validate on; empty: no validation"),
+      Key("data.bad_utterances", &d.bad_utterances, one_of({"refuse", "skip"}),
+          "what to do with utterances that can't be used"),
+      Key("data.min_seconds", &d.min_seconds, at_least(0),
+          "shorter utterances are left out; 0: no bound"),
+      Key("data.max_seconds", &d.max_seconds, at_least(0),
+          "longer utterances are left out; 0: no bound"),
+      Key("data.micro_batch_seconds", &d.micro_batch_seconds, above(0),
+          "seconds of audio in a micro-batch, at most"),
+      Key("data.micro_batch_utterances", &d.micro_batch_utterances, at_least(0),
+          "utterances in a micro-batch, at most; 0: no bound"),
+      Key("data.micro_batches", &d.micro_batches, at_least(1),
+          "micro-batches in a step, over all lanes"),
+      Key("data.speeds", &d.speeds, between(0.25, 4),
+          "speed factors, one drawn for each utterance and epoch"),
+      Key("data.failing_utterances", &d.failing_utterances, between(0, 1),
+          "share of an epoch that may fail to be read after the start"),
+      Key("data.loaders", &d.loaders, at_least(1), "threads that read audio and make features"),
+  };
+}
+
+std::vector<Key> optimizer_keys(OptimizerConfig& o) {
+  return {
+      Key("optimizer.kind", &o.kind, one_of({"adamw", "sgd"}), "update rule"),
+      Key("optimizer.learning_rate", &o.learning_rate, above(0), "after warm-up"),
+      Key("optimizer.beta1", &o.beta1, between(0, 0.999999), "decay of adamw's first moment"),
+      Key("optimizer.beta2", &o.beta2, between(0, 0.999999), "decay of adamw's second moment"),
+      Key("optimizer.epsilon", &o.epsilon, above(0), "added to adamw's denominator"),
+      Key("optimizer.momentum", &o.momentum, between(0, 0.999999), "of sgd"),
+      Key("optimizer.nesterov", &o.nesterov, anything, "sgd looks ahead along its momentum"),
+      Key("optimizer.weight_decay", &o.weight_decay, at_least(0),
+          "decoupled in adamw, added to the gradient in sgd"),
+      Key("optimizer.clip_norm", &o.clip_norm, at_least(0),
+          "largest norm of the whole gradient; 0: no clipping"),
+  };
+}
+
+std::vector<Key> schedule_keys(ScheduleConfig& s) {
+  return {
+      Key("schedule.kind", &s.kind, one_of({"constant", "exponential", "cosine", "polynomial"}),
+          "learning rate after warm-up"),
+      Key("schedule.warmup", &s.warmup, at_least(0),
+          "steps over which the learning rate rises from 0"),
+      Key("schedule.horizon", &s.horizon, at_least(0), "step at which cosine and polynomial end"),
+      Key("schedule.floor", &s.floor, at_least(0), "learning rate at the horizon and after"),
+      Key("schedule.power", &s.power, above(0), "of polynomial"),
+      Key("schedule.decay", &s.decay, above(0, 1), "factor of exponential"),
+      Key("schedule.decay_steps", &s.decay_steps, at_least(1),
+          "steps between two applications of that factor"),
+  };
+}
+
+std::vector<Key> pipeline_keys(PipelineConfig& p) {
+  return {
+      Key("pipeline.plan", &p.plan, anything, "plan file; empty: a plan is made at the start"),
+      Key("pipeline.stages", &p.stages, at_least(1), "stages into which the model is cut"),
+      Key("pipeline.replicas", &p.replicas, at_least(1),
+          "copies of every stage, each with its share of the data"),
+      Key("pipeline.schedule", &p.schedule, one_of({"gpipe", "1f1b"}),
+          "order of forward and backward passes"),
+      Key("pipeline.bucket_bytes", &p.bucket_bytes, at_least(4096),
+          "bytes of gradient that replicas add at once"),
+      Key("pipeline.memory_gib", &p.memory_gib, at_least(0),
+          "memory that a rank may use; 0: no limit"),
+  };
+}
+
+std::vector<Key> trainer_keys(TrainerConfig& t) {
+  return {
+      Key("trainer.steps", &t.steps, at_least(1),
+          "step at which the run stops; schedules do not depend on it"),
+      Key("trainer.seed", &t.seed, anything,
+          "of initial weights, order of the data, dropout, speeds"),
+      Key("trainer.lanes", &t.lanes, at_least(0),
+          "sums into which gradients are gathered; 0: as many as replicas"),
+      Key("trainer.output", &t.output, anything, "folder for metrics.jsonl and checkpoints"),
+      Key("trainer.resume", &t.resume, anything,
+          "go on from the newest checkpoint in the output folder"),
+      Key("trainer.threads", &t.threads, at_least(1), "threads of a rank"),
+      Key("trainer.device", &t.device, one_of({"auto", "cpu", "cuda"}), "where to compute"),
+      Key("trainer.validate_every", &t.validate_every, at_least(-1),
+          "steps between validations; 0: every epoch; -1: never"),
+      Key("trainer.checkpoint_every", &t.checkpoint_every, at_least(0),
+          "steps between checkpoints; 0: every epoch"),
+      Key("trainer.checkpoint_seconds", &t.checkpoint_seconds, at_least(0),
+          "seconds between checkpoints; 0: by steps alone"),
+      Key("trainer.keep", &t.keep, at_least(1), "newest checkpoints that stay, besides the best"),
+  };
+}
+
+}  // namespace
+
+bool Key::kept() const {
+  constexpr std::string_view free[] = {"model.base", "data.validation", "data.failing_utterances",
+                                       "data.loaders"};
+  if (section() == "pipeline" || section() == "trainer") return name == "trainer.seed";
+  return std::ranges::find(free, name) == std::end(free);
+}
+
+std::vector<Key> keys(Config& config) {
+  std::vector<Key> all = model_keys(config.model);
+  for (const auto& section :
+       {text_keys(config.text), feature_keys(config.features), data_keys(config.data),
+        optimizer_keys(config.optimizer), schedule_keys(config.schedule),
+        pipeline_keys(config.pipeline), trainer_keys(config.trainer)}) {
+    all.insert(all.end(), section.begin(), section.end());
+  }
+  return all;
+}
+
+std::optional<Key> find_key(Config& config, std::string_view name) {
+  const std::vector<Key> all = keys(config);
+  const auto found =
+      std::find_if(all.begin(), all.end(), [&](const Key& k) { return k.name == name; });
+  return found == all.end() ? std::nullopt : std::optional<Key>(*found);
+}
+
+}  // namespace penstock

@@ -1,0 +1,109 @@
+#include "configs/source.h"
+
+#include <toml++/toml.h>
+
+#include <algorithm>
+#include <fstream>
+#include <sstream>
+
+#include "configs/value.h"
+
+namespace penstock {
+namespace {
+
+template <class Node>
+std::string as_written(const Node& node) {
+  std::ostringstream out;
+  out << toml::toml_formatter(toml::table{{"v", node}}, toml::toml_formatter::default_flags);
+  const std::string text = out.str();  // "v = <value>"
+  return text.substr(text.find('=') + 2);
+}
+
+std::string list_text(const toml::array& list) {
+  std::vector<double> numbers;
+  for (const toml::node& item : list) {
+    if (!item.is_number()) return {};
+    numbers.push_back(*item.value<double>());
+  }
+  return value_text(&numbers);
+}
+
+Setting setting_of(std::string key, const toml::node& node, const std::string& name) {
+  Setting setting;
+  setting.key = std::move(key);
+  setting.line = static_cast<int>(node.source().begin.line);
+  setting.where = name + ":" + std::to_string(setting.line);
+  if (const auto* text = node.as_string()) {
+    setting.kind = Setting::Kind::text;
+    setting.text = text->get();
+  } else if (const auto* boolean = node.as_boolean()) {
+    setting.kind = Setting::Kind::boolean;
+    setting.text = boolean->get() ? "true" : "false";
+  } else if (const auto* whole = node.as_integer()) {
+    setting.kind = Setting::Kind::whole;
+    setting.text = std::to_string(whole->get());
+  } else if (const auto* number = node.as_floating_point()) {
+    setting.kind = Setting::Kind::number;
+    double value = number->get();
+    setting.text = value_text(&value);
+  } else if (const auto* list = node.as_array()) {
+    setting.kind = Setting::Kind::list;
+    setting.text = list_text(*list);
+  } else {
+    setting.kind = Setting::Kind::other;
+  }
+  node.visit([&](const auto& n) { setting.shown = as_written(n); });
+  return setting;
+}
+
+}  // namespace
+
+std::vector<Setting> settings_of_toml(const std::string& text, const std::string& name,
+                                      std::vector<std::string>& faults) {
+  std::vector<Setting> settings;
+  toml::table file;
+  try {
+    file = toml::parse(text, name);
+  } catch (const toml::parse_error& e) {
+    faults.push_back(name + ":" + std::to_string(e.source().begin.line) +
+                     ": not TOML: " + std::string(e.description()));
+    return settings;
+  }
+  for (const auto& [section, node] : file) {
+    const std::string prefix(section.str());
+    const auto* table = node.as_table();
+    if (table == nullptr) {
+      settings.push_back(setting_of(prefix, node, name));
+      continue;
+    }
+    for (const auto& [key, value] : *table) {
+      settings.push_back(setting_of(prefix + "." + std::string(key.str()), value, name));
+    }
+  }
+  std::ranges::stable_sort(settings, {}, &Setting::line);  // toml++ keeps keys by name
+  return settings;
+}
+
+std::vector<Setting> settings_of_overrides(std::span<const std::string> overrides,
+                                           std::vector<std::string>& faults) {
+  std::vector<Setting> settings;
+  for (const std::string& override_text : overrides) {
+    const auto equals = override_text.find('=');
+    if (equals == std::string::npos || equals == 0) {
+      faults.push_back("command line: \"" + override_text + "\" is not of the form key=value");
+      continue;
+    }
+    const std::string value = override_text.substr(equals + 1);
+    settings.push_back({override_text.substr(0, equals), value, value, "command line"});
+  }
+  return settings;
+}
+
+std::optional<std::string> read_text(const std::filesystem::path& file) {
+  std::error_code error;
+  std::ifstream in(file, std::ios::binary);
+  if (std::filesystem::is_directory(file, error) || !in) return std::nullopt;
+  return std::string(std::istreambuf_iterator<char>(in), {});
+}
+
+}  // namespace penstock

@@ -1,0 +1,135 @@
+#include "configs/value.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <type_traits>
+
+namespace penstock {
+namespace {
+
+template <class Number>
+std::string number_text(Number number) {
+  char digits[32];
+  return {digits, std::to_chars(digits, digits + sizeof digits, number).ptr};
+}
+
+template <class Number>
+bool read_number(std::string_view text, Number& number) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc() && end == text.data() + text.size();
+}
+
+std::string_view trimmed(std::string_view text) {
+  const auto first = text.find_first_not_of(" \t");
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(" \t") - first + 1);
+}
+
+bool read_list(std::string_view text, std::vector<double>& numbers) {
+  text = trimmed(text);
+  if (text.size() < 2 || text.front() != '[' || text.back() != ']') return false;
+  text = trimmed(text.substr(1, text.size() - 2));
+  while (!text.empty()) {
+    const auto comma = text.find(',');
+    if (!read_number(trimmed(text.substr(0, comma)), numbers.emplace_back())) return false;
+    text = comma == std::string_view::npos ? std::string_view() : trimmed(text.substr(comma + 1));
+  }
+  return true;
+}
+
+template <class T>
+bool read(std::string_view text, T& value) {
+  if constexpr (std::is_same_v<T, bool>) {
+    value = text == "true";
+    return value || text == "false";
+  } else if constexpr (std::is_same_v<T, std::string>) {
+    value = text;
+    return true;
+  } else if constexpr (std::is_same_v<T, std::vector<double>>) {
+    return read_list(text, value);
+  } else {
+    return read_number(text, value);
+  }
+}
+
+bool allowed(const Key& key, double number) {
+  const Range& range = key.allowed.range;
+  return std::isfinite(number) && number <= range.high &&
+         (range.above_low ? number > range.low : number >= range.low);
+}
+
+template <class T>
+bool allowed(const Key& key, const T& value) {
+  if constexpr (std::is_same_v<T, bool>) {
+    return true;
+  } else if constexpr (std::is_same_v<T, std::string>) {
+    return key.allowed.choices.empty() || std::ranges::count(key.allowed.choices, value) > 0;
+  } else if constexpr (std::is_same_v<T, std::vector<double>>) {
+    return !value.empty() && std::ranges::all_of(value, [&](double v) { return allowed(key, v); });
+  } else {
+    return allowed(key, static_cast<double>(value));
+  }
+}
+
+std::string range_text(const Range& range) {
+  const bool low = std::isfinite(range.low), high = std::isfinite(range.high);
+  const std::string from = low ? number_text(range.low) : "",
+                    to = high ? number_text(range.high) : "";
+  if (low && high)
+    return (range.above_low ? " above " : " from ") + from +
+           (range.above_low ? ", at most " : " to ") + to;
+  if (low) return (range.above_low ? " above " : " of at least ") + from;
+  return high ? " of at most " + to : "";
+}
+
+}  // namespace
+
+std::string value_text(const Value& value) {
+  struct Text {
+    std::string operator()(const bool* v) const { return *v ? "true" : "false"; }
+    std::string operator()(const std::string* v) const { return *v; }
+    std::string operator()(const std::vector<double>* v) const {
+      std::string text;
+      for (double number : *v) text += (text.empty() ? "[" : ", ") + number_text(number);
+      return text.empty() ? "[]" : text + "]";
+    }
+    std::string operator()(const int* v) const { return number_text(*v); }
+    std::string operator()(const std::int64_t* v) const { return number_text(*v); }
+    std::string operator()(const std::uint64_t* v) const { return number_text(*v); }
+    std::string operator()(const double* v) const { return number_text(*v); }
+  };
+  return std::visit(Text{}, value);
+}
+
+std::string expectation(const Key& key) {
+  if (std::holds_alternative<bool*>(key.value)) return "true or false";
+  if (std::holds_alternative<double*>(key.value)) return "a number" + range_text(key.allowed.range);
+  if (std::holds_alternative<std::vector<double>*>(key.value)) {
+    return "a list of numbers" + range_text(key.allowed.range) + ", such as [0.9, 1]";
+  }
+  if (std::holds_alternative<std::uint64_t*>(key.value)) return "a whole number of at least 0";
+  if (!std::holds_alternative<std::string*>(key.value))
+    return "a whole number" + range_text(key.allowed.range);
+  if (key.allowed.choices.empty()) return "text";
+  std::string list;
+  for (std::string_view choice : key.allowed.choices)
+    list.append(list.empty() ? "" : ", ").append(choice);
+  return key.allowed.choices.size() == 1 ? '"' + list + '"' : "one of " + list;
+}
+
+std::optional<std::string> set_value(const Key& key, std::string_view text) {
+  return std::visit(
+      [&]<class T>(T* value) -> std::optional<std::string> {
+        T read_value{};
+        if (read(text, read_value) && allowed(key, read_value)) {
+          *value = std::move(read_value);
+          return std::nullopt;
+        }
+        return std::string(key.name) + " = " + std::string(text) + ", but it takes " +
+               expectation(key);
+      },
+      key.value);
+}
+
+}  // namespace penstock

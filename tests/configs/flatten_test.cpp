@@ -1,0 +1,86 @@
+#include "configs/flatten.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <sstream>
+
+#include "configs/load.h"
+#include "configs/write.h"
+#include "tests/support/sources.h"
+
+namespace penstock {
+namespace {
+
+Config unusual() {
+  Config config;
+  config.text.alphabet = "'\"\\ab";
+  config.data.train = "a \"b\"\\c\n\td.jsonl";
+  config.data.speeds = {0.9, 1.0 / 3};
+  config.optimizer.epsilon = 1e-17;
+  config.model.dropout = 0.1;
+  config.trainer.seed = 0x8000000000000001;
+  config.trainer.validate_every = -1;
+  config.trainer.resume = true;
+  return config;
+}
+
+TEST(Flatten, ComesBackToTheBit) {
+  const FlatConfig flat = flatten(unusual());
+  EXPECT_EQ(flat.at("trainer.seed"), "9223372036854775809");
+  EXPECT_EQ(flat.at("trainer.validate_every"), "-1");
+  EXPECT_EQ(unflatten(flat, "checkpoint"), unusual());
+}
+
+TEST(Flatten, MissingKeysKeepTheirDefaults) {
+  EXPECT_EQ(unflatten({{"model.hidden", "7"}}, "checkpoint").model.hidden, 7);
+  EXPECT_EQ(unflatten({}, "checkpoint"), Config());
+}
+
+TEST(Flatten, NamesEveryFault) {
+  try {
+    unflatten({{"model.hiden", "7"}, {"trainer.steps", "x"}}, "manifest.json");
+    FAIL() << "accepted";
+  } catch (const ConfigError& e) {
+    EXPECT_STREQ(e.what(),
+                 "manifest.json: the configuration can't be used:\n  unknown key model.hiden\n"
+                 "  trainer.steps = x, but it takes a whole number of at least 1");
+  }
+}
+
+TEST(Flatten, DifferencesNameKeysInOrder) {
+  Config before, after;
+  after.trainer.steps = 5;
+  after.model.hidden = 9;
+  EXPECT_TRUE(differences(before, before).empty());
+  EXPECT_EQ(differences(before, after),
+            (std::vector<Difference>{{"model.hidden", "256", "9", true},
+                                     {"trainer.steps", "1000", "5", false}}));
+}
+
+TEST(Write, TomlLoadsAsTheSame) {
+  Config config = unusual();
+  config.trainer.seed = 0x7fffffffffffffff;  // TOML's integers are signed
+  EXPECT_EQ(parse_config(config_toml(config), "dump"), config);
+  config.optimizer.learning_rate = 1;  // a number without a point
+  EXPECT_EQ(parse_config(config_toml(config), "dump"), config);
+}
+
+TEST(Write, TomlOfARecipeNeedsNoModelFile) {
+  Config config = load_config(test::source("configs/recipes/digits.toml"));
+  const Config again = parse_config(config_toml(config), "dump");
+  config.model.base.clear();
+  EXPECT_EQ(again, config);
+}
+
+TEST(Write, DocumentsWhatTheSchemaHolds) {
+  std::ifstream in(test::source("docs/configuration.md"));
+  std::stringstream page;
+  page << in.rdbuf();
+  EXPECT_TRUE(page.str().ends_with(config_reference()))
+      << "docs/configuration.md no longer ends with what `penstock keys` prints:\n"
+      << config_reference();
+}
+
+}  // namespace
+}  // namespace penstock

@@ -1,0 +1,152 @@
+#include "configs/load.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "tests/support/sources.h"
+
+namespace penstock {
+namespace {
+
+using Overrides = std::vector<std::string>;
+
+std::string fault(const std::string& text, const Overrides& overrides = {}) {
+  try {
+    parse_config(text, "recipe.toml", overrides);
+  } catch (const ConfigError& e) {
+    return e.what();
+  }
+  return "accepted";
+}
+
+TEST(Load, NothingGivesTheDefaults) { EXPECT_EQ(load_config(""), Config()); }
+
+TEST(Load, TakesEveryType) {
+  const Config config = parse_config(R"(
+[model]
+bidirectional = false
+[data]
+train = "a b.jsonl"
+speeds = [0.9, 1, 1.1]
+[optimizer]
+learning_rate = 1
+[trainer]
+steps = 1_000_000
+seed = 18
+)",
+                                     "recipe.toml");
+  EXPECT_FALSE(config.model.bidirectional);
+  EXPECT_EQ(config.data.train, "a b.jsonl");
+  EXPECT_EQ(config.data.speeds, (std::vector<double>{0.9, 1, 1.1}));
+  EXPECT_EQ(config.optimizer.learning_rate, 1);
+  EXPECT_EQ(config.trainer.steps, 1000000);
+  EXPECT_EQ(config.trainer.seed, 18u);
+}
+
+TEST(Load, TheLaterOverrideHolds) {
+  const Config config = parse_config(
+      "[trainer]\nsteps = 1", "recipe.toml",
+      Overrides{"trainer.steps=2", "data.train=x=y.jsonl", "trainer.steps=3", "text.alphabet='ab"});
+  EXPECT_EQ(config.trainer.steps, 3);
+  EXPECT_EQ(config.data.train, "x=y.jsonl");
+  EXPECT_EQ(config.text.alphabet, "'ab");
+}
+
+TEST(Load, BaseLiesBelowTheRecipe) {
+  const Config config = parse_config("[model]\nbase = \"ds2-large\"\nhidden = 320", "recipe.toml");
+  EXPECT_EQ(config.model.rnn, "lstm");
+  EXPECT_EQ(config.model.layers, 5);
+  EXPECT_EQ(config.model.hidden, 320);
+  const Config over = parse_config("[model]\nbase = \"ds2-large\"\nhidden = 320", "recipe.toml",
+                                   Overrides{"model.base=ds2-tiny"});
+  EXPECT_EQ(over.model.layers, 3);
+  EXPECT_EQ(over.model.hidden, 320);
+}
+
+TEST(Load, BaseMayBeAFile) {
+  const auto file = std::filesystem::path(testing::TempDir()) / "load_test_model.toml";
+  std::ofstream(file) << "[model]\nhidden = 7\n[trainer]\nsteps = 3\n";
+  EXPECT_EQ(fault("", {"model.base=" + file.string()}),
+            "the configuration can't be used:\n  " + file.string() +
+                ":4: trainer.steps has no place in a model's file, which holds [model] alone");
+  std::ofstream(file) << "[model]\nhidden = 7\n";
+  EXPECT_EQ(parse_config("", "recipe.toml", Overrides{"model.base=" + file.string()}).model.hidden,
+            7);
+}
+
+TEST(Load, ReportsEveryFaultAtOnceWithLineAndNearestKey) {
+  EXPECT_EQ(fault(R"([trainer]
+stepz = 5
+steps = "many"
+[model]
+hidden = 0
+[pipeline]
+seed = 3
+[weather]
+rain = true
+)",
+                  {"pipeline.schedule=zigzag", "loud", "trainer.lanse=2"}),
+            R"(the configuration can't be used:
+  command line: "loud" is not of the form key=value
+  recipe.toml:2: unknown key trainer.stepz; did you mean trainer.steps?
+  recipe.toml:3: trainer.steps = 'many', but it takes a whole number of at least 1
+  recipe.toml:5: model.hidden = 0, but it takes a whole number of at least 1
+  recipe.toml:7: unknown key pipeline.seed; did you mean trainer.seed?
+  recipe.toml:9: unknown key weather.rain
+  command line: pipeline.schedule = zigzag, but it takes one of gpipe, 1f1b
+  command line: unknown key trainer.lanse; did you mean trainer.lanes?)");
+}
+
+TEST(Load, RefusesWrongTypes) {
+  EXPECT_NE(fault("[trainer]\nsteps = 1.5").find("1.5, but it takes a whole"), std::string::npos);
+  EXPECT_NE(fault("[trainer]\nresume = 1").find("takes true or false"), std::string::npos);
+  EXPECT_NE(fault("[data]\ntrain = 3").find("data.train = 3, but it takes text"),
+            std::string::npos);
+  EXPECT_NE(fault("[data]\nspeeds = [1, 'x']").find("recipe.toml:2: "), std::string::npos);
+  EXPECT_NE(fault("[model.rnn]\nkind = 3").find("model.rnn = "), std::string::npos);
+  EXPECT_NE(fault("steps = 3").find("unknown key steps; did you mean trainer.steps?"),
+            std::string::npos);
+}
+
+TEST(Load, NamesKnownModels) {
+  EXPECT_EQ(fault("[model]\n\nbase = \"conformer-s\""),
+            "the configuration can't be used:\n  recipe.toml:3: model.base = conformer-s is not a "
+            "known model; known are ds2-large, ds2-small, ds2-tiny, ds2-wide, or give a TOML file");
+}
+
+TEST(Load, RefusesWhatIsNotToml) {
+  EXPECT_EQ(fault("[model]\nhidden = = 3\n").substr(0, 60),
+            "the configuration can't be used:\n  recipe.toml:2: not TOML: E");
+}
+
+TEST(Load, RefusesMissingFiles) {
+  EXPECT_THROW(load_config("/nowhere/recipe.toml"), ConfigError);
+  EXPECT_THROW(load_config(testing::TempDir()), ConfigError);
+}
+
+TEST(Load, RefusesContradictions) {
+  EXPECT_NE(fault("[schedule]\nkind = 'cosine'").find("recipe.toml:2: schedule.kind = cosine"),
+            std::string::npos);
+  EXPECT_NE(fault("[data]\nmin_seconds = 3\nmax_seconds = 2").find("recipe.toml:2"),
+            std::string::npos);
+  EXPECT_NE(fault("[text]\nalphabet = 'aba'").find("each once"), std::string::npos);
+  EXPECT_NE(fault("[text]\nalphabet = 'aB'").find("text.fold = lower"), std::string::npos);
+  EXPECT_NE(fault("[features]\nfft = 319").find("below the window's 320"), std::string::npos);
+  EXPECT_NE(fault("", {"trainer.lanes=1", "pipeline.replicas=2"}).find("without a lane"),
+            std::string::npos);
+  EXPECT_NE(fault("", {"data.micro_batches=1", "trainer.lanes=2"}).find("too few for 2 lanes"),
+            std::string::npos);
+}
+
+TEST(Load, EveryRecipeAndModelLoads) {
+  for (const auto& entry : std::filesystem::directory_iterator(test::source("configs/recipes"))) {
+    EXPECT_NO_THROW(load_config(entry.path())) << entry.path();
+  }
+  for (const std::string& model : model_names()) {
+    EXPECT_EQ(load_config("", Overrides{"model.base=" + model}).model.base, model);
+  }
+}
+
+}  // namespace
+}  // namespace penstock

@@ -1,0 +1,103 @@
+#include "configs/schema.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "configs/value.h"
+
+namespace penstock {
+namespace {
+
+struct Anything {
+  template <class T>
+  operator T() const;  // NOLINT: converts to whatever an aggregate holds
+};
+
+/// How many members an aggregate has.
+template <class T, class... Members>
+consteval std::size_t members() {
+  if constexpr (requires { T{Members{}..., Anything{}}; }) {
+    return members<T, Members..., Anything>();
+  } else {
+    return sizeof...(Members);
+  }
+}
+
+TEST(Schema, NamesEveryMemberOfConfigOnce) {
+  Config config;
+  std::set<std::string_view> names;
+  std::set<const void*> places;
+  for (const Key& key : keys(config)) {
+    EXPECT_TRUE(names.insert(key.name).second) << key.name;
+    const void* place = std::visit([](auto* value) -> const void* { return value; }, key.value);
+    EXPECT_TRUE(places.insert(place).second) << key.name;
+    EXPECT_FALSE(key.help.empty()) << key.name;
+  }
+  EXPECT_EQ(members<Config>(), 8u);
+  EXPECT_EQ(names.size(), members<ModelConfig>() + members<TextConfig>() +
+                              members<FeatureConfig>() + members<DataConfig>() +
+                              members<OptimizerConfig>() + members<ScheduleConfig>() +
+                              members<PipelineConfig>() + members<TrainerConfig>());
+}
+
+TEST(Schema, DefaultsAreAllowed) {
+  Config config;
+  const Config defaults;
+  for (const Key& key : keys(config)) {
+    EXPECT_EQ(set_value(key, value_text(key.value)), std::nullopt);
+  }
+  EXPECT_EQ(config, defaults);
+}
+
+TEST(Schema, KnowsWhatAResumedRunKeeps) {
+  Config config;
+  for (const char* kept : {"model.hidden", "data.speeds", "optimizer.kind", "trainer.seed"}) {
+    EXPECT_TRUE(find_key(config, kept)->kept()) << kept;
+  }
+  for (const char* free : {"trainer.steps", "pipeline.stages", "data.validation", "data.loaders"}) {
+    EXPECT_FALSE(find_key(config, free)->kept()) << free;
+  }
+}
+
+TEST(Value, RefusesWhatTheKeyDoesNotTake) {
+  Config config;
+  const auto fault = [&](const char* key, const char* text) {
+    return set_value(*find_key(config, key), text).value_or("accepted");
+  };
+  EXPECT_EQ(fault("trainer.steps", "0"),
+            "trainer.steps = 0, but it takes a whole number of at least 1");
+  EXPECT_EQ(fault("trainer.steps", "1e3"),
+            "trainer.steps = 1e3, but it takes a whole number of at least 1");
+  EXPECT_EQ(fault("model.layers", "99999999999"),
+            "model.layers = 99999999999, but it takes a whole number of at least 1");
+  EXPECT_EQ(fault("optimizer.learning_rate", "nan"),
+            "optimizer.learning_rate = nan, but it takes a number above 0");
+  EXPECT_EQ(fault("model.dropout", "1"), "model.dropout = 1, but it takes a number from 0 to 0.95");
+  EXPECT_EQ(fault("pipeline.schedule", "zb"),
+            "pipeline.schedule = zb, but it takes one of gpipe, 1f1b");
+  EXPECT_EQ(fault("model.kind", "conformer"),
+            "model.kind = conformer, but it takes \"deepspeech2\"");
+  EXPECT_EQ(
+      fault("data.speeds", "[1, 9]"),
+      "data.speeds = [1, 9], but it takes a list of numbers from 0.25 to 4, such as [0.9, 1]");
+  EXPECT_NE(fault("data.speeds", "[]"), "accepted");
+  EXPECT_NE(fault("data.speeds", "1, 1"), "accepted");
+  EXPECT_NE(fault("trainer.resume", "yes"), "accepted");
+  EXPECT_NE(fault("trainer.seed", "-1"), "accepted");
+  EXPECT_EQ(config, Config());
+}
+
+TEST(Value, TextKeepsEveryBit) {
+  Config config;
+  for (double value : {0.1, 1e-300, 3.0, 1.0 / 3, 123456789.123456789}) {
+    config.optimizer.weight_decay = value;
+    const std::string text = value_text(&config.optimizer.weight_decay);
+    config.optimizer.weight_decay = 0;
+    EXPECT_EQ(set_value(*find_key(config, "optimizer.weight_decay"), text), std::nullopt);
+    EXPECT_EQ(config.optimizer.weight_decay, value) << text;
+  }
+}
+
+}  // namespace
+}  // namespace penstock
