@@ -1,13 +1,14 @@
 #include "comm/communicator.h"
 
-#include <thread>
+#include "comm/backoff.h"
 
 namespace penstock {
 
 void wait(Communicator& communicator, Transfer& transfer) {
+  Backoff backoff;
   while (!transfer.done()) {
     communicator.progress();
-    std::this_thread::yield();
+    backoff.pause();
   }
 }
 

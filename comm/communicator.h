@@ -11,7 +11,7 @@ namespace penstock {
 /// they were sent, whatever other channels do; sizes are known to both sides beforehand.
 struct Message {
   int peer = 0;
-  int channel = 0;      // one for each edge (producing chunk, consuming chunk, kind)
+  int channel = 0;        // one for each edge (producing chunk, consuming chunk, kind)
   std::string what = {};  // "activation of micro-batch 3 from stage 0": for errors
 };
 

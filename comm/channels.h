@@ -1,0 +1,25 @@
+#pragma once
+
+namespace penstock::channels {
+
+// Channels of one communicator. Whoever sends takes its channel from here, so that no two uses of
+// a pair of ranks can mix their messages. MPI carries a channel as the message's tag.
+
+/// 0 … 999: edges of the pipeline (producing chunk, consuming chunk, kind).
+inline constexpr int edges = 0;
+
+/// Of collectives.h; a call follows the one before in the same order on every rank.
+inline constexpr int barrier = 1000;
+inline constexpr int broadcast = 1001;
+inline constexpr int gather = 1002;
+inline constexpr int sum = 1003;
+
+/// Of lane_reduction.h: two channels for each bucket.
+inline constexpr int reduction = 1 << 16;
+inline constexpr int reduction_buckets = 1 << 18;
+
+/// Distance between the channels of groups (group.h): groups that share two ranks take different
+/// multiples of it.
+inline constexpr int group_stride = 1 << 20;
+
+}  // namespace penstock::channels

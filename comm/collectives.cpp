@@ -1,0 +1,104 @@
+#include "comm/collectives.h"
+
+#include <cstdint>
+
+#include "comm/channels.h"
+
+namespace penstock {
+namespace {
+
+/// A binomial tree with rank `root` at its top: the parent of place p lacks p's lowest bit.
+struct Tree {
+  int place, size, root;
+
+  Tree(const Communicator& communicator, int root)
+      : place((communicator.rank() - root + communicator.size()) % communicator.size()),
+        size(communicator.size()),
+        root(root) {}
+  int lowest_bit() const { return place == 0 ? size : place & -place; }
+  int rank_of(int other) const { return (other + root) % size; }
+  int parent() const { return rank_of(place - lowest_bit()); }
+  std::vector<int> children() const {
+    std::vector<int> ranks;
+    for (int bit = 1; bit < lowest_bit() && place + bit < size; bit *= 2)
+      ranks.push_back(rank_of(place + bit));
+    return ranks;
+  }
+};
+
+void send_now(Communicator& communicator, const Message& message, std::span<const std::byte> data) {
+  wait(communicator, *communicator.send(message, data));
+}
+
+void receive_now(Communicator& communicator, const Message& message, std::span<std::byte> data) {
+  wait(communicator, *communicator.receive(message, data));
+}
+
+void broadcast_on(Communicator& communicator, std::span<std::byte> data, int root, int channel,
+                  const char* what) {
+  const Tree tree(communicator, root);
+  if (tree.place != 0) receive_now(communicator, {tree.parent(), channel, what}, data);
+  std::vector<std::unique_ptr<Transfer>> sends;
+  for (int child : tree.children())
+    sends.push_back(communicator.send({child, channel, what}, data));
+  for (const auto& send : sends) wait(communicator, *send);
+}
+
+}  // namespace
+
+void barrier(Communicator& communicator) {
+  const Tree tree(communicator, 0);
+  std::byte token{};
+  for (int child : tree.children())
+    receive_now(communicator, {child, channels::barrier, "barrier"}, {&token, 1});
+  if (tree.place != 0)
+    send_now(communicator, {tree.parent(), channels::barrier, "barrier"}, {&token, 1});
+  broadcast_on(communicator, {&token, 1}, 0, channels::barrier, "barrier");
+}
+
+void broadcast(Communicator& communicator, std::span<std::byte> data, int root) {
+  broadcast_on(communicator, data, root, channels::broadcast, "broadcast");
+}
+
+std::string broadcast(Communicator& communicator, const std::string& text, int root) {
+  std::uint64_t length = text.size();
+  broadcast(communicator, std::as_writable_bytes(std::span(&length, 1)), root);
+  std::string result = communicator.rank() == root ? text : std::string(length, '\0');
+  broadcast(communicator, std::as_writable_bytes(std::span(result)), root);
+  return result;
+}
+
+std::vector<std::string> gather(Communicator& communicator, std::string_view text) {
+  std::uint64_t length = text.size();
+  const auto length_bytes = std::as_writable_bytes(std::span(&length, 1));
+  if (communicator.rank() != 0) {
+    const Message message{0, channels::gather, "gather"};
+    send_now(communicator, message, length_bytes);
+    send_now(communicator, message, std::as_bytes(std::span(text)));
+    return {};
+  }
+  std::vector<std::string> texts = {std::string(text)};
+  for (int rank = 1; rank < communicator.size(); ++rank) {
+    const Message message{rank, channels::gather, "gather"};
+    receive_now(communicator, message, length_bytes);
+    std::string& received = texts.emplace_back(length, '\0');
+    receive_now(communicator, message, std::as_writable_bytes(std::span(received)));
+  }
+  return texts;
+}
+
+void sum_disjoint(Communicator& communicator, std::span<double> values) {
+  const Tree tree(communicator, 0);
+  std::vector<double> other(tree.children().empty() ? 0 : values.size());
+  for (double& value : values) value += 0.0;  // -0 would stay on one rank alone
+  for (int child : tree.children()) {
+    receive_now(communicator, {child, channels::sum, "sum"},
+                std::as_writable_bytes(std::span(other)));
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] += other[i];
+  }
+  if (tree.place != 0)
+    send_now(communicator, {tree.parent(), channels::sum, "sum"}, std::as_bytes(values));
+  broadcast_on(communicator, std::as_writable_bytes(values), 0, channels::sum, "sum");
+}
+
+}  // namespace penstock

@@ -1,0 +1,62 @@
+#include "comm/group.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "comm/channels.h"
+#include "layers/tensor/error.h"
+
+namespace penstock {
+namespace {
+
+class Group final : public Communicator {
+ public:
+  Group(Communicator& parent, const GroupOptions& options)
+      : parent_(parent),
+        ranks_(options.ranks),
+        offset_(options.number * channels::group_stride),
+        rank_(static_cast<int>(std::ranges::find(ranks_, parent.rank()) - ranks_.begin())) {}
+
+  int rank() const override { return rank_; }
+  int size() const override { return static_cast<int>(ranks_.size()); }
+
+  std::unique_ptr<Transfer> send(const Message& message, std::span<const std::byte> data) override {
+    return parent_.send(translated(message), data);
+  }
+  std::unique_ptr<Transfer> receive(const Message& message, std::span<std::byte> data) override {
+    return parent_.receive(translated(message), data);
+  }
+  void progress() override { parent_.progress(); }
+  void abort(int exit_code) override { parent_.abort(exit_code); }
+
+ private:
+  Message translated(const Message& message) const {
+    if (message.peer < 0 || message.peer >= size() || message.channel < 0 ||
+        message.channel >= channels::group_stride)
+      throw CommError("peer " + std::to_string(message.peer) + " on channel " +
+                      std::to_string(message.channel) + " (" + message.what +
+                      ") does not exist in a group of " + std::to_string(size()) + " ranks");
+    return {ranks_[static_cast<std::size_t>(message.peer)], message.channel + offset_,
+            message.what};
+  }
+
+  Communicator& parent_;
+  std::vector<int> ranks_;
+  int offset_;
+  int rank_;
+};
+
+}  // namespace
+
+std::unique_ptr<Communicator> make_group(Communicator& parent, const GroupOptions& options) {
+  const std::set<int> distinct(options.ranks.begin(), options.ranks.end());
+  if (distinct.size() != options.ranks.size() || !distinct.contains(parent.rank()) ||
+      *distinct.begin() < 0 || *distinct.rbegin() >= parent.size())
+    throw CommError("a group must be of distinct ranks among " + std::to_string(parent.size()) +
+                    ", and rank " + std::to_string(parent.rank()) +
+                    ", which makes it, one of them");
+  return std::make_unique<Group>(parent, options);
+}
+
+}  // namespace penstock

@@ -1,0 +1,92 @@
+#include "comm/mpi.h"
+
+#include <cstdlib>
+#include <exception>
+#include <string>
+
+#include "comm/mpi_transfer.h"
+#include "layers/tensor/error.h"
+
+namespace penstock {
+namespace {
+
+class MpiCommunicator final : public Communicator {
+ public:
+  explicit MpiCommunicator(const MpiOptions& options) : options_(options) {
+    int provided = 0;
+    const int error = MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided);
+    if (error != MPI_SUCCESS || provided < MPI_THREAD_FUNNELED)
+      throw CommError("MPI did not start: start through mpirun, or without it for one process");
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
+    MPI_Comm_size(MPI_COMM_WORLD, &size_);
+    void* bound = nullptr;
+    int found = 0;
+    MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, static_cast<void*>(&bound), &found);
+    if (found) last_channel_ = *static_cast<int*>(bound);
+  }
+  MpiCommunicator(const MpiCommunicator&) = delete;
+  MpiCommunicator& operator=(const MpiCommunicator&) = delete;
+  ~MpiCommunicator() override {
+    if (std::uncaught_exceptions() == exceptions_) MPI_Finalize();
+  }
+
+  int rank() const override { return rank_; }
+  int size() const override { return size_; }
+
+  std::unique_ptr<Transfer> send(const Message& message, std::span<const std::byte> data) override {
+    check(message);
+    return std::make_unique<MpiSend>(MpiSide{rank_, message, const_cast<std::byte*>(data.data()),
+                                             data.size(), options_.piece_bytes});
+  }
+
+  std::unique_ptr<Transfer> receive(const Message& message, std::span<std::byte> data) override {
+    check(message);
+    return std::make_unique<MpiReceive>(
+        MpiSide{rank_, message, data.data(), data.size(), options_.piece_bytes}, waiting_);
+  }
+
+  void progress() override {
+    // Nobody sends over MPI_COMM_SELF: this finds nothing, and moves everything else.
+    int found = 0;
+    MPI_Iprobe(0, 0, MPI_COMM_SELF, &found, MPI_STATUS_IGNORE);
+    std::erase_if(waiting_, [](auto& edge) {
+      MpiReceive::match(edge.second);
+      return edge.second.empty();
+    });
+  }
+
+  void abort(int exit_code) override {
+    MPI_Abort(MPI_COMM_WORLD, exit_code);
+    std::terminate();  // MPI_Abort does not return
+  }
+
+ private:
+  void check(const Message& message) const {
+    if (message.peer < 0 || message.peer >= size_ || message.channel < 0 ||
+        message.channel > last_channel_)
+      throw CommError("peer rank " + std::to_string(message.peer) + " on channel " +
+                      std::to_string(message.channel) + " (" + message.what + "): there are " +
+                      std::to_string(size_) + " ranks and channels up to " +
+                      std::to_string(last_channel_));
+  }
+
+  MpiOptions options_;
+  int exceptions_ = std::uncaught_exceptions();
+  int rank_ = 0, size_ = 1;
+  int last_channel_ = 32767;  // what the standard guarantees
+  MpiWaiting waiting_;
+};
+
+}  // namespace
+
+bool started_by_mpirun() {
+  return std::getenv("OMPI_COMM_WORLD_SIZE") != nullptr || std::getenv("PMIX_RANK") != nullptr ||
+         std::getenv("PMI_RANK") != nullptr;
+}
+
+std::unique_ptr<Communicator> join_mpi(const MpiOptions& options) {
+  return std::make_unique<MpiCommunicator>(options);
+}
+
+}  // namespace penstock

@@ -1,0 +1,106 @@
+#include "comm/mpi_transfer.h"
+
+#include <algorithm>
+
+#include "layers/tensor/error.h"
+
+namespace penstock {
+namespace {
+
+[[noreturn]] void fail(const MpiSide& side, const char* verb, const std::string& why) {
+  throw CommError("rank " + std::to_string(side.rank) + ", " + verb + " " +
+                  std::to_string(side.bytes) + " bytes (" + side.message.what + "), peer rank " +
+                  std::to_string(side.message.peer) + ", channel " +
+                  std::to_string(side.message.channel) + ": " + why);
+}
+
+std::string text_of(int error) {
+  char text[MPI_MAX_ERROR_STRING];
+  int length = 0;
+  MPI_Error_string(error, text, &length);
+  return std::string(text, static_cast<std::size_t>(length));
+}
+
+/// True once all are complete.
+bool all_complete(const MpiSide& side, const char* verb, std::vector<MPI_Request>& requests) {
+  int complete = 0;
+  const int error = MPI_Testall(static_cast<int>(requests.size()), requests.data(), &complete,
+                                MPI_STATUSES_IGNORE);
+  if (error != MPI_SUCCESS) fail(side, verb, text_of(error));
+  return complete != 0;
+}
+
+/// Where an exception passes: to wait for the peer could be for ever. Nothing is moved without a
+/// call of MPI, and the next one is MPI_Abort.
+void give_up(std::vector<MPI_Request>& requests) {
+  for (MPI_Request& request : requests)
+    if (request != MPI_REQUEST_NULL) MPI_Request_free(&request);
+}
+
+}  // namespace
+
+int MpiSide::size_of_piece(std::size_t piece) const {
+  return static_cast<int>(std::min(piece_bytes, bytes - piece * piece_bytes));
+}
+
+MpiSend::MpiSend(MpiSide side) : side_(std::move(side)) {
+  for (std::size_t piece = 0; piece < side_.pieces(); ++piece) {
+    const int error = MPI_Isend(side_.start_of_piece(piece), side_.size_of_piece(piece), MPI_BYTE,
+                                side_.message.peer, side_.message.channel, MPI_COMM_WORLD,
+                                &requests_.emplace_back(MPI_REQUEST_NULL));
+    if (error != MPI_SUCCESS) fail(side_, "sending", text_of(error));
+  }
+}
+
+MpiSend::~MpiSend() { give_up(requests_); }
+
+bool MpiSend::done() { return all_complete(side_, "sending", requests_); }
+
+MpiReceive::MpiReceive(MpiSide side, MpiWaiting& waiting)
+    : side_(std::move(side)), waiting_(waiting) {
+  waiting_[{side_.message.peer, side_.message.channel}].push_back(this);
+}
+
+MpiReceive::~MpiReceive() {
+  if (requests_.size() < side_.pieces())
+    std::erase(waiting_[{side_.message.peer, side_.message.channel}], this);
+  give_up(requests_);
+}
+
+bool MpiReceive::done() {
+  if (requests_.size() < side_.pieces())
+    match(waiting_[{side_.message.peer, side_.message.channel}]);
+  return requests_.size() == side_.pieces() && all_complete(side_, "receiving", requests_);
+}
+
+void MpiReceive::match(std::deque<MpiReceive*>& queue) {
+  while (!queue.empty()) {
+    MpiReceive& first = *queue.front();
+    while (first.requests_.size() < first.side_.pieces())
+      if (!first.take_piece()) return;
+    queue.pop_front();
+  }
+}
+
+bool MpiReceive::take_piece() {
+  int found = 0;
+  MPI_Message message = MPI_MESSAGE_NULL;
+  MPI_Status status;
+  int error = MPI_Improbe(side_.message.peer, side_.message.channel, MPI_COMM_WORLD, &found,
+                          &message, &status);
+  if (error != MPI_SUCCESS) fail(side_, "receiving", text_of(error));
+  if (!found) return false;
+  const std::size_t piece = requests_.size();
+  MPI_Count bytes = 0;
+  MPI_Get_elements_x(&status, MPI_BYTE, &bytes);
+  if (bytes != side_.size_of_piece(piece))
+    fail(side_, "receiving",
+         std::to_string(piece * side_.piece_bytes + static_cast<std::size_t>(bytes)) +
+             " bytes came; the ranks disagree on the shape");
+  error = MPI_Imrecv(side_.start_of_piece(piece), static_cast<int>(bytes), MPI_BYTE, &message,
+                     &requests_.emplace_back(MPI_REQUEST_NULL));
+  if (error != MPI_SUCCESS) fail(side_, "receiving", text_of(error));
+  return true;
+}
+
+}  // namespace penstock

@@ -1,0 +1,42 @@
+// Run under mpirun with any number of ranks, all of which run the same tests in the same order.
+
+#include <gtest/gtest.h>
+
+#include "comm/mpi.h"
+#include "tests/support/communicator_cases.h"
+
+namespace penstock {
+namespace {
+
+class Mpi : public ::testing::Test {
+ public:
+  static void set_world(Communicator& world) { world_ = &world; }
+
+ protected:
+  Communicator& world() { return *world_; }
+
+ private:
+  static inline Communicator* world_ = nullptr;
+};
+
+TEST_F(Mpi, KeepsOrderOnEachChannel) { test::messages_keep_their_order_on_each_channel(world()); }
+TEST_F(Mpi, MovesEmptyMessages) { test::empty_messages_arrive(world()); }
+TEST_F(Mpi, RunsARing) { test::ring_of_long_messages_does_not_deadlock(world()); }
+TEST_F(Mpi, MovesLongMessagesWhileComputing) {
+  test::long_messages_arrive_while_the_receiver_computes(world());
+}
+TEST_F(Mpi, AgreesInCollectives) { test::collectives_agree(world()); }
+TEST_F(Mpi, KeepsGroupsApart) { test::groups_do_not_mix(world()); }
+
+TEST(MpiStart, IsSeenUnderMpirun) { EXPECT_TRUE(started_by_mpirun()); }
+
+}  // namespace
+}  // namespace penstock
+
+int main(int argc, char** argv) {
+  ::testing::InitGoogleTest(&argc, argv);
+  // Pieces of this size cut the long messages of the tests, and one exactly.
+  const auto world = penstock::join_mpi({.piece_bytes = 1 << 20});
+  penstock::Mpi::set_world(*world);
+  return RUN_ALL_TESTS();
+}
