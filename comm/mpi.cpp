@@ -50,10 +50,10 @@ class MpiCommunicator final : public Communicator {
     // Nobody sends over MPI_COMM_SELF: this finds nothing, and moves everything else.
     int found = 0;
     MPI_Iprobe(0, 0, MPI_COMM_SELF, &found, MPI_STATUS_IGNORE);
-    std::erase_if(waiting_, [](auto& edge) {
-      MpiReceive::match(edge.second);
-      return edge.second.empty();
-    });
+    for (auto edge = waiting_.begin(); edge != waiting_.end();) {
+      MpiReceive::match(edge->second);
+      edge = edge->second.empty() ? waiting_.erase(edge) : std::next(edge);
+    }
   }
 
   void abort(int exit_code) override {
