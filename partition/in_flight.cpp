@@ -2,20 +2,14 @@
 
 #include <algorithm>
 
+#include "partition/edge.h"
+
 namespace penstock {
-namespace {
-
-bool is_forward_only(const Schedule& schedule) {
-  for (const auto& list : schedule.ranks)
-    for (const Action& a : list)
-      if (a.kind == ActionKind::backward || a.kind == ActionKind::backward_weight) return false;
-  return true;
-}
-
-}  // namespace
 
 InFlight count_in_flight(const Schedule& schedule, int chunk) {
-  const bool forward_only = is_forward_only(schedule);
+  const bool receives_input = is_message(schedule, {chunk - 1, chunk, Edge::Kind::activation});
+  const bool receives_gradient = is_message(schedule, {chunk + 1, chunk, Edge::Kind::gradient});
+  const bool sends_output = is_message(schedule, {chunk, chunk + 1, Edge::Kind::activation});
   InFlight now, most;
   for (const Action& a : schedule.ranks.at(schedule.chunk_rank.at(chunk))) {
     if (a.chunk != chunk) continue;
@@ -25,7 +19,7 @@ InFlight count_in_flight(const Schedule& schedule, int chunk) {
         break;
       case ActionKind::forward:
         ++now.slots;
-        if (chunk == 0) ++now.inputs;
+        if (!receives_input) ++now.inputs;
         break;
       case ActionKind::receive_gradient:
         ++now.output_gradients;
@@ -36,14 +30,14 @@ InFlight count_in_flight(const Schedule& schedule, int chunk) {
     most.slots = std::max(most.slots, now.slots);
     most.inputs = std::max(most.inputs, now.inputs);
     most.output_gradients = std::max(most.output_gradients, now.output_gradients);
-    const bool last_chunk = chunk + 1 == schedule.chunks();
     const bool released =
-        forward_only ? a.kind == (last_chunk ? ActionKind::forward : ActionKind::send_activation)
-                     : a.kind == ActionKind::backward || a.kind == ActionKind::backward_weight;
+        schedule.forward_only
+            ? a.kind == (sends_output ? ActionKind::send_activation : ActionKind::forward)
+            : a.kind == ActionKind::backward || a.kind == ActionKind::backward_weight;
     if (!released) continue;
     --now.slots;
     --now.inputs;
-    if (!last_chunk && !forward_only) --now.output_gradients;
+    if (receives_gradient && !schedule.forward_only) --now.output_gradients;
   }
   return most;
 }

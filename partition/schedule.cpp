@@ -1,1 +1,40 @@
 #include "partition/schedule.h"
+
+namespace penstock {
+
+std::string_view name_of(ActionKind kind) {
+  switch (kind) {
+    case ActionKind::receive_activation:
+      return "receive activation";
+    case ActionKind::forward:
+      return "forward";
+    case ActionKind::send_activation:
+      return "send activation";
+    case ActionKind::receive_gradient:
+      return "receive gradient";
+    case ActionKind::backward:
+      return "backward";
+    case ActionKind::backward_input:
+      return "backward input";
+    case ActionKind::backward_weight:
+      return "backward weight";
+    case ActionKind::send_gradient:
+      return "send gradient";
+    case ActionKind::reduce:
+      return "reduce";
+    case ActionKind::step:
+      return "step";
+  }
+  return "unknown action";
+}
+
+std::string describe(const Action& action) {
+  std::string text(name_of(action.kind));
+  if (action.kind == ActionKind::step) return text;
+  if (action.kind != ActionKind::reduce) {
+    text += " of micro-batch " + std::to_string(action.micro_batch);
+  }
+  return text + " on chunk " + std::to_string(action.chunk);
+}
+
+}  // namespace penstock

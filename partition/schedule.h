@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace penstock {
@@ -16,14 +17,14 @@ enum class ActionKind {
   backward_weight,
   send_gradient,
   reduce,  // gradients of the chunk are whole: add them over the replicas
-  step,    // agree on the norm, step the optimizer
+  step,    // agree on the norm with all ranks, step the optimizer
 };
 
 /// One entry of a rank's list. A transfer names the chunk at which this rank takes part: the one
 /// that sends or the one that receives.
 struct Action {
   ActionKind kind = ActionKind::forward;
-  int chunk = 0;        // place in the chain of chunks
+  int chunk = 0;        // place in the chain of chunks; unused by step
   int micro_batch = 0;  // place in the replica's order; unused by reduce and step
   bool operator==(const Action&) const = default;
 };
@@ -32,10 +33,17 @@ struct Action {
 struct Schedule {
   std::string name;
   int micro_batches = 0;
-  std::vector<int> chunk_rank;
-  std::vector<std::vector<Action>> ranks;
+  bool forward_only = false;  // validation and inference: no backward, reduce or step
+  std::vector<int> chunk_rank = {};
+  std::vector<std::vector<Action>> ranks = {};
 
   int chunks() const { return static_cast<int>(chunk_rank.size()); }
 };
+
+/// "receive activation", "forward", …
+std::string_view name_of(ActionKind kind);
+
+/// "forward of micro-batch 3 on chunk 1", for logs and errors.
+std::string describe(const Action& action);
 
 }  // namespace penstock

@@ -1,0 +1,47 @@
+#include "partition/schedules/make_schedule.h"
+
+#include <array>
+
+#include "configs/config.h"
+#include "partition/schedules/gpipe.h"
+#include "partition/schedules/one_forward_one_backward.h"
+
+namespace penstock {
+namespace {
+
+struct Generator {
+  std::string_view name;
+  Schedule (*make)(int stages, int micro_batches);
+};
+
+constexpr std::array kGenerators{Generator{"gpipe", gpipe},
+                                 Generator{"1f1b", one_forward_one_backward}};
+
+void check_positive(const char* what, int value) {
+  if (value >= 1) return;
+  throw ConfigError(std::string(what) + " = " + std::to_string(value) +
+                    ": a schedule needs at least 1");
+}
+
+}  // namespace
+
+std::vector<std::string> schedule_names() {
+  std::vector<std::string> names;
+  for (const Generator& generator : kGenerators) names.emplace_back(generator.name);
+  return names;
+}
+
+Schedule make_schedule(std::string_view name, int stages, int micro_batches) {
+  check_positive("pipeline.stages", stages);
+  check_positive("micro-batches of a lane's step", micro_batches);
+  for (const Generator& generator : kGenerators) {
+    if (generator.name == name) return generator.make(stages, micro_batches);
+  }
+  std::string known;
+  for (const Generator& generator : kGenerators) {
+    known += (known.empty() ? "" : ", ") + std::string(generator.name);
+  }
+  throw ConfigError("pipeline.schedule = \"" + std::string(name) + "\": known are " + known);
+}
+
+}  // namespace penstock
