@@ -25,6 +25,10 @@ class CpuBackend final : public Backend {
   void run(Stream&, const Conv2dForward&) override;
   void run(Stream&, const Conv2dBackwardInput&) override;
   void run(Stream&, const Conv2dBackwardWeight&) override;
+  void run(Stream&, const BatchNormForward&) override;
+  void run(Stream&, const BatchNormInference&) override;
+  void run(Stream&, const BatchNormBackwardInput&) override;
+  void run(Stream&, const BatchNormBackwardWeight&) override;
   void run(Stream&, const ClippedReluForward&) override;
   void run(Stream&, const ClippedReluBackward&) override;
   void run(Stream&, const Cast&) override;

@@ -1,0 +1,106 @@
+#include "layers/nn/batch_norm.h"
+
+#include <utility>
+#include <vector>
+
+#include "layers/backend.h"
+#include "layers/ops/batch_norm.h"
+#include "layers/tensor/error.h"
+
+namespace penstock {
+namespace {
+
+// Count, mean and Σ (x - mean)² of each channel, over the micro-batches so far.
+struct Pooled {
+  explicit Pooled(std::size_t channels) : mean(channels), squares(channels) {}
+
+  // Chan, Golub & LeVeque 1979: joins the statistics of two sets.
+  void add(std::span<const double> sums) {
+    const double n = sums[0];
+    if (n == 0) return;
+    const double share = n / (count + n);
+    for (std::size_t c = 0; c < mean.size(); ++c) {
+      const double ahead = sums[1 + c] - mean[c];
+      mean[c] += ahead * share;
+      squares[c] += sums[1 + mean.size() + c] + ahead * ahead * count * share;
+    }
+    count += n;
+  }
+
+  double count = 0;
+  std::vector<double> mean, squares;
+};
+
+void move_towards(const Tensor& state, std::span<const double> values, double momentum,
+                  double factor) {
+  for (std::size_t c = 0; c < values.size(); ++c) {
+    const auto moved = [&](double old) {
+      return (1 - momentum) * old + momentum * values[c] * factor;
+    };
+    if (state.dtype == DType::f64)
+      state.as<double>()[c] = moved(state.as<double>()[c]);
+    else
+      state.as<float>()[c] = static_cast<float>(moved(state.as<float>()[c]));
+  }
+}
+
+}  // namespace
+
+BatchNorm::BatchNorm(BatchNormOptions options) : options_(std::move(options)) {}
+
+LayerPlan BatchNorm::plan(const ActivationDecl& input, const BackendSizes&) const {
+  const std::int64_t C = options_.channels, columns = input.only().channels;
+  if (columns != C * options_.groups)
+    throw ShapeError(name() + " normalises " + std::to_string(options_.groups) + " groups of " +
+                     std::to_string(C) + " channels, and its input has " + std::to_string(columns) +
+                     " columns");
+  LayerPlan plan;
+  plan.output = input;
+  plan.params = {{name() + ".weight", {C}, {Initialiser::Kind::constant, 1}},
+                 {name() + ".bias", {C}, {Initialiser::Kind::constant, 0}}};
+  plan.state = {{name() + ".running_mean", {C}, 0}, {name() + ".running_var", {C}, 1}};
+  plan.sums = static_cast<std::size_t>(1 + 2 * C);
+  plan.saved = {{SavedDecl::Kind::input, Life::to_backward_input},
+                {SavedDecl::Kind::own, Life::to_backward_input, DType::f64, {2, C}},
+                {SavedDecl::Kind::own, Life::carried, DType::f64, {2, C}}};
+  const auto count = static_cast<double>(input.only().rows() * columns);
+  plan.flops = {5 * count, 9 * count, 2.0 * static_cast<double>(C)};
+  return plan;
+}
+
+void BatchNorm::forward(Context& context, const Params& params, const Activation& x, Activation& y,
+                        Saved saved) const {
+  const auto w = params.weights;
+  if (context.mode == Mode::evaluate)
+    context.backend.run(context.stream,
+                        BatchNormInference{x.only().x_FC, y.only().x_FC, w[0], w[1],
+                                           params.state[0], params.state[1], options_.epsilon});
+  else
+    context.backend.run(context.stream, BatchNormForward{x.only().x_FC, y.only().x_FC, w[0], w[1],
+                                                         saved[1], context.sums, options_.epsilon});
+}
+
+void BatchNorm::backward_input(Context& context, const Params& params, const Activation& dy,
+                               Saved saved, Activation& dx) const {
+  context.backend.run(
+      context.stream,
+      BatchNormBackwardInput{saved[0], dy.only().x_FC, dx.empty() ? Tensor{} : dx.only().x_FC,
+                             params.weights[0], saved[1], saved[2]});
+}
+
+void BatchNorm::backward_weight(Context& context, Saved saved, Grads grads) const {
+  context.backend.run(context.stream, BatchNormBackwardWeight{saved[2], grads[0], grads[1]});
+}
+
+void BatchNorm::commit_state(std::span<const double> sums, std::span<const Tensor> state) const {
+  const auto channels = static_cast<std::size_t>(options_.channels);
+  const std::size_t row = 1 + 2 * channels;
+  Pooled pooled(channels);
+  for (std::size_t begin = 0; begin + row <= sums.size(); begin += row)
+    pooled.add(sums.subspan(begin, row));
+  if (pooled.count < 2) return;  // a variance needs two numbers
+  move_towards(state[0], pooled.mean, options_.momentum, 1);
+  move_towards(state[1], pooled.squares, options_.momentum, 1 / (pooled.count - 1));
+}
+
+}  // namespace penstock

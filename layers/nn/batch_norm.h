@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "layers/layer.h"
+
+namespace penstock {
+
+struct BatchNormOptions {
+  std::string name;
+  std::int64_t channels = 0;
+  std::int64_t groups = 1;  // frequencies behind a convolution: columns are [frequency][channel]
+  double epsilon = 1e-5;
+  double momentum = 0.1;  // of the running statistics
+};
+
+/// Batch normalisation over real frames. In training a micro-batch is normalised by its own
+/// statistics; at the step the running ones move towards those of all its micro-batches together
+/// (variance unbiased, as in PyTorch), and normalise in evaluation. Parameters: "<name>.weight",
+/// "<name>.bias" [channels]; state: "<name>.running_mean", "<name>.running_var" [channels].
+class BatchNorm final : public Layer {
+ public:
+  explicit BatchNorm(BatchNormOptions options);
+
+  const std::string& name() const override { return options_.name; }
+  LayerPlan plan(const ActivationDecl& input, const BackendSizes&) const override;
+  void forward(Context&, const Params&, const Activation& x, Activation& y, Saved) const override;
+  void backward_input(Context&, const Params&, const Activation& dy, Saved,
+                      Activation& dx) const override;
+  void backward_weight(Context&, Saved, Grads) const override;
+  void commit_state(std::span<const double> sums, std::span<const Tensor> state) const override;
+
+ private:
+  BatchNormOptions options_;
+};
+
+}  // namespace penstock

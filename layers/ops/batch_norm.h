@@ -1,0 +1,54 @@
+#pragma once
+
+#include <span>
+
+#include "layers/tensor/tensor.h"
+
+namespace penstock {
+
+/// Normalisation of channels over real frames (Ioffe & Szegedy 2015). The rows of x hold `groups`
+/// times C columns, channels innermost: behind a convolution a row is [frequency][channel] and
+/// groups are frequencies, else groups is 1. A channel's statistics are over n = rows · groups
+/// numbers, summed in FP64, whatever the dtype (f32 or f64) of the data.
+///   y = (x - mean) / √(variance + epsilon) · weight + bias, variance = Σ (x - mean)² / n
+struct BatchNormForward {
+  Tensor x;         // [rows, groups · C]
+  Tensor y;         // as x
+  Tensor weight_C;  // as x's dtype
+  Tensor bias_C;
+  Tensor statistics;       // out, f64 [2, C]: mean; 1 / √(variance + epsilon)
+  std::span<double> sums;  // out, host, 1 + 2·C: n; mean of each channel; Σ (x - mean)²
+  double epsilon = 1e-5;
+};
+
+/// As above with the given statistics instead of the micro-batch's own.
+struct BatchNormInference {
+  Tensor x;
+  Tensor y;
+  Tensor weight_C;
+  Tensor bias_C;
+  Tensor mean_C;  // f32 or f64
+  Tensor variance_C;
+  double epsilon = 1e-5;
+};
+
+/// With x̂ = (x - mean) / deviation:
+///   reductions = Σ dy; Σ dy · x̂, for each channel
+///   dx = weight / deviation · (dy - Σ dy / n - x̂ · Σ (dy · x̂) / n)
+struct BatchNormBackwardInput {
+  Tensor x;
+  Tensor dy;
+  Tensor dx;  // without data: only the reductions are wanted
+  Tensor weight_C;
+  Tensor statistics;  // as forward left it
+  Tensor reductions;  // out, f64 [2, C]
+};
+
+/// d_weight += Σ dy · x̂, d_bias += Σ dy, as backward_input left them.
+struct BatchNormBackwardWeight {
+  Tensor reductions;
+  Tensor d_weight_C;  // f32 or f64
+  Tensor d_bias_C;
+};
+
+}  // namespace penstock
