@@ -31,14 +31,16 @@ std::string_view leaf(std::string_view name) { return name.substr(name.rfind('.'
 
 std::string nearest(std::string_view typed, std::span<const std::string_view> names) {
   std::string_view best;
-  std::size_t fewest = std::max<std::size_t>(2, typed.size() / 3) + 1;
-  for (std::string_view name : names) {
-    // The right leaf in the wrong section, or without one, is one slip.
-    const std::size_t d = std::min(distance(typed, name), 1 + distance(leaf(typed), leaf(name)));
-    if (d < fewest) {
-      fewest = d;
+  std::size_t fewest = std::string_view::npos;
+  const auto offer = [&](std::string_view name, std::size_t slips, std::size_t letters) {
+    if (slips <= std::max<std::size_t>(1, letters / 3) && slips < fewest) {
+      fewest = slips;
       best = name;
     }
+  };
+  for (std::string_view name : names) {
+    offer(name, distance(typed, name), typed.size());
+    offer(name, distance(leaf(typed), leaf(name)), leaf(typed).size());
   }
   return std::string(best);
 }

@@ -84,7 +84,7 @@ hidden = 0
 [pipeline]
 seed = 3
 [weather]
-sunny = true
+umbrella = true
 )",
                   {"pipeline.schedule=zigzag", "loud", "trainer.lanse=2"}),
             R"(the configuration can't be used:
@@ -93,7 +93,7 @@ sunny = true
   recipe.toml:3: trainer.steps = 'many', but it takes a whole number of at least 1
   recipe.toml:5: model.hidden = 0, but it takes a whole number of at least 1
   recipe.toml:7: unknown key pipeline.seed; did you mean trainer.seed?
-  recipe.toml:9: unknown key weather.sunny
+  recipe.toml:9: unknown key weather.umbrella
   command line: pipeline.schedule = zigzag, but it takes one of gpipe, 1f1b
   command line: unknown key trainer.lanse; did you mean trainer.lanes?)");
 }
@@ -116,8 +116,8 @@ TEST(Load, NamesKnownModels) {
 }
 
 TEST(Load, RefusesWhatIsNotToml) {
-  EXPECT_EQ(fault("[model]\nhidden = = 3\n").substr(0, 59),
-            "the configuration can't be used:\n  recipe.toml:2: not TOML: ");
+  EXPECT_NE(fault("[model]\nhidden = = 3\n").find("  recipe.toml:2: not TOML: "),
+            std::string::npos);
 }
 
 TEST(Load, RefusesMissingFiles) {
