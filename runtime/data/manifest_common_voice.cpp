@@ -1,0 +1,46 @@
+#include <algorithm>
+#include <string_view>
+
+#include "runtime/data/manifest_formats.h"
+
+namespace penstock {
+namespace {
+
+std::vector<std::string> split_at_tabs(std::string_view line) {
+  std::vector<std::string> fields;
+  for (std::size_t start = 0; start <= line.size();) {
+    const std::size_t end = std::min(line.find('\t', start), line.size());
+    fields.emplace_back(line.substr(start, end - start));
+    start = end + 1;
+  }
+  return fields;
+}
+
+}  // namespace
+
+void read_common_voice(const ManifestReading& reading) {
+  const auto clips = reading.manifest.parent_path() / "clips";
+  std::size_t path = 0, sentence = 0;
+  bool usable = false;
+  for_each_line(reading.manifest, [&](const std::string& line, std::size_t number) {
+    const std::vector<std::string> fields = split_at_tabs(line);
+    if (number == 1) {
+      const auto column = [&](const char* name) {
+        return static_cast<std::size_t>(std::ranges::find(fields, name) - fields.begin());
+      };
+      path = column("path");
+      sentence = column("sentence");
+      usable = std::max(path, sentence) < fields.size();
+      if (!usable)
+        reading.faults.add(reading.at_line(1), "does not name the columns path and sentence");
+      return;
+    }
+    if (!usable) return;
+    if (fields.size() <= std::max(path, sentence) || fields[path].empty())
+      return reading.faults.add(reading.at_line(number), "has no path or no sentence");
+    reading.entries.push_back(
+        {clips / fields[path], trimmed(fields[sentence]), {}, reading.at_line(number)});
+  });
+}
+
+}  // namespace penstock

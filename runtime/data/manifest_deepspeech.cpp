@@ -1,0 +1,60 @@
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "layers/tensor/error.h"
+#include "runtime/data/manifest_formats.h"
+
+namespace penstock {
+namespace {
+
+/// Appends an utterance whose text stands in a file of its own; lines are joined by spaces.
+void add(const ManifestReading& reading, const std::filesystem::path& audio,
+         const std::filesystem::path& transcript, const std::string& where) {
+  try {
+    std::string text = trimmed(read_text(transcript));
+    std::erase(text, '\r');
+    std::ranges::replace(text, '\n', ' ');
+    reading.entries.push_back({audio, std::move(text), {}, where});
+  } catch (const DataError& error) {
+    reading.faults.add(where, std::string("its transcript ") + error.what());
+  }
+}
+
+bool has_string(const nlohmann::json& object, const char* key) {
+  return object.is_object() && object.contains(key) && object[key].is_string();
+}
+
+}  // namespace
+
+void read_deepspeech_json(const ManifestReading& reading) {
+  const auto json = nlohmann::json::parse(read_text(reading.manifest));
+  const std::string file = reading.manifest.filename().string();
+  if (!json["samples"].is_array())
+    return reading.faults.add(file, "its \"samples\" is not an array");
+  const auto root = reading.manifest.parent_path() /
+                    (has_string(json, "root_path") ? json["root_path"].get<std::string>() : "");
+  for (std::size_t i = 0; i < json["samples"].size(); ++i) {
+    const auto& sample = json["samples"][i];
+    const std::string where = file + ":samples[" + std::to_string(i) + "]";
+    if (!has_string(sample, "wav_path") || !has_string(sample, "transcript_path"))
+      reading.faults.add(where, "needs the strings \"wav_path\" and \"transcript_path\"");
+    else
+      add(reading, root / sample["wav_path"].get<std::string>(),
+          root / sample["transcript_path"].get<std::string>(), where);
+  }
+}
+
+void read_deepspeech_csv(const ManifestReading& reading) {
+  const auto folder = reading.manifest.parent_path();
+  for_each_line(reading.manifest, [&](const std::string& line, std::size_t number) {
+    if (number == 1 && line == "wav,txt") return;
+    const std::size_t comma = line.find(',');
+    if (comma == std::string::npos || line.find(',', comma + 1) != std::string::npos)
+      return reading.faults.add(reading.at_line(number),
+                                "is not \"wav,txt\": two paths with one comma between");
+    add(reading, folder / trimmed(line.substr(0, comma)), folder / trimmed(line.substr(comma + 1)),
+        reading.at_line(number));
+  });
+}
+
+}  // namespace penstock

@@ -1,0 +1,48 @@
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "runtime/data/manifest_formats.h"
+
+namespace penstock {
+namespace {
+
+/// What is wrong with a line, "" if nothing is.
+std::string fault_of(const nlohmann::json& line) {
+  if (!line.is_object()) return "is not a JSON object";
+  for (const char* key : {"audio_filepath", "text"}) {
+    if (!line.contains(key)) return std::string("has no \"") + key + "\"";
+    if (!line[key].is_string()) return std::string("its \"") + key + "\" is not a string";
+  }
+  if (line["audio_filepath"].get_ref<const std::string&>().empty())
+    return "its \"audio_filepath\" is empty";
+  if (!line.contains("duration")) return {};
+  const auto& duration = line["duration"];
+  if (!duration.is_number()) return "its duration " + duration.dump() + " is not a number";
+  if (!(duration.get<double>() > 0) || !std::isfinite(duration.get<double>()))
+    return "its duration " + duration.dump() + " is not positive";
+  return {};
+}
+
+}  // namespace
+
+void read_json_lines(const ManifestReading& reading) {
+  const auto folder = reading.manifest.parent_path();
+  for_each_line(reading.manifest, [&](const std::string& text, std::size_t number) {
+    const std::string where = reading.at_line(number);
+    nlohmann::json line;
+    try {
+      line = nlohmann::json::parse(text);
+    } catch (const nlohmann::json::exception& error) {
+      const std::string what = error.what();
+      return reading.faults.add(where, "bad JSON: " + what.substr(what.find("] ") + 2));
+    }
+    const std::string fault = fault_of(line);
+    if (!fault.empty()) return reading.faults.add(where, fault);
+    ManifestEntry entry{
+        folder / line["audio_filepath"].get<std::string>(), line["text"], {}, where};
+    if (line.contains("duration")) entry.duration = line["duration"];
+    reading.entries.push_back(std::move(entry));
+  });
+}
+
+}  // namespace penstock

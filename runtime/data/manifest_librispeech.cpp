@@ -1,0 +1,34 @@
+#include <algorithm>
+
+#include "runtime/data/manifest_formats.h"
+
+namespace penstock {
+namespace {
+
+/// Every *.trans.txt below the folder, in the order of their paths.
+std::vector<std::filesystem::path> transcripts_below(const std::filesystem::path& folder) {
+  std::vector<std::filesystem::path> files;
+  for (const auto& item : std::filesystem::recursive_directory_iterator(
+           folder, std::filesystem::directory_options::follow_directory_symlink))
+    if (item.path().string().ends_with(".trans.txt")) files.push_back(item.path());
+  std::ranges::sort(files);
+  return files;
+}
+
+}  // namespace
+
+void read_librispeech(const ManifestReading& reading) {
+  for (const auto& file : transcripts_below(reading.manifest))
+    for_each_line(file, [&](const std::string& line, std::size_t number) {
+      const std::size_t space = line.find(' ');
+      const std::string where = file.filename().string() + ":" + std::to_string(number);
+      if (space == 0 || space == std::string::npos)
+        return reading.faults.add(where, "is not an utterance's name, a space and its text");
+      reading.entries.push_back({file.parent_path() / (line.substr(0, space) + ".flac"),
+                                 trimmed(line.substr(space)),
+                                 {},
+                                 where});
+    });
+}
+
+}  // namespace penstock

@@ -1,0 +1,157 @@
+#include "runtime/data/manifest.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "layers/tensor/error.h"
+#include "tests/support/temporary_folder.h"
+
+namespace penstock {
+namespace {
+
+using test::message_of, test::write_file;
+
+class ManifestTest : public testing::Test {
+ protected:
+  std::filesystem::path put(const std::string& name, const std::string& text) const {
+    const auto file = folder_.path() / name;
+    std::filesystem::create_directories(file.parent_path());
+    write_file(file, text);
+    return file;
+  }
+  std::filesystem::path in(const std::string& name) const { return folder_.path() / name; }
+
+  /// The message by which the manifest is refused.
+  std::string refusal(const std::string& name, const std::string& text) const {
+    return message_of<DataError>([&] { read_manifest(put(name, text)); });
+  }
+
+ private:
+  test::TemporaryFolder folder_;
+};
+
+void expect_parts(const std::string& message, std::initializer_list<const char*> parts) {
+  for (const char* part : parts)
+    EXPECT_NE(message.find(part), std::string::npos) << part << " is not in: " << message;
+}
+
+TEST_F(ManifestTest, JsonLinesWithRelativeAndAbsolutePaths) {
+  const auto entries = read_manifest(put(
+      "train.jsonl",
+      "\xef\xbb\xbf{\"audio_filepath\": \"a/1.wav\", \"text\": \"one two\", \"duration\": 2}\r\n"
+      "\n"
+      "{\"text\": \"\", \"audio_filepath\": \"/x/2.wav\", \"speaker\": {\"age\": 6}}"));
+  ASSERT_EQ(entries.size(), 2u);
+  EXPECT_EQ(entries[0].audio, in("a/1.wav"));
+  EXPECT_EQ(entries[0].text, "one two");
+  EXPECT_EQ(entries[0].duration, 2);
+  EXPECT_EQ(entries[0].where, "train.jsonl:1");
+  EXPECT_EQ(entries[1].audio, "/x/2.wav");
+  EXPECT_EQ(entries[1].text, "");
+  EXPECT_FALSE(entries[1].duration);
+  EXPECT_EQ(entries[1].where, "train.jsonl:3");
+}
+
+TEST_F(ManifestTest, EveryBadJsonLineIsNamed) {
+  const std::string good = R"({"audio_filepath": "1.wav", "text": "a", "duration": 0.5})";
+  const std::string message =
+      refusal("train.jsonl", good + "\n" +
+                                 R"({"audio_filepath": "1.wav", "text": "a")"
+                                 "\n"
+                                 R"({"audio_filepath": "1.wav", "text": "a", "duration": 0})"
+                                 "\n"
+                                 R"({"audio_filepath": "1.wav", "text": "a", "duration": -2.5})"
+                                 "\n"
+                                 R"({"audio_filepath": "1.wav", "text": "a", "duration": "long"})"
+                                 "\n"
+                                 R"({"audio_filepath": "1.wav", "text": "a", "duration": null})"
+                                 "\n"
+                                 R"({"audio_filepath": "1.wav", "text": "a", "duration": NaN})"
+                                 "\n"
+                                 R"({"text": "a"})"
+                                 "\n"
+                                 R"({"audio_filepath": "1.wav"})"
+                                 "\n"
+                                 R"({"audio_filepath": "1.wav", "text": 7})"
+                                 "\n"
+                                 R"(["1.wav"])"
+                                 "\n"
+                                 "{\"audio_filepath\": \"1.wav\", \"text\": \"\xff\"}\n");
+  expect_parts(message,
+               {"train.jsonl has 11 bad", "train.jsonl:2: bad JSON",
+                "train.jsonl:3: its duration 0 is not positive",
+                "train.jsonl:4: its duration -2.5 is not positive",
+                "train.jsonl:5: its duration \"long\" is not a number",
+                "train.jsonl:6: its duration null is not a number", "train.jsonl:7: bad JSON",
+                "train.jsonl:8: has no \"audio_filepath\"", "train.jsonl:9: has no \"text\"",
+                "train.jsonl:10: its \"text\" is not a string",
+                "train.jsonl:11: is not a JSON object", "train.jsonl:12: bad JSON"});
+  EXPECT_EQ(message.find("train.jsonl:1:"), std::string::npos);
+}
+
+TEST_F(ManifestTest, AThousandBadLinesAreToldInShort) {
+  std::string text;
+  for (int i = 0; i < 1000; ++i) text += "{}\n";
+  expect_parts(refusal("train.jsonl", text), {"train.jsonl:20:", "and 980 more"});
+}
+
+TEST_F(ManifestTest, NothingThereIsRefused) {
+  expect_parts(refusal("empty.jsonl", ""), {"empty.jsonl", "has no utterances"});
+  expect_parts(refusal("blank.jsonl", "\n \n"), {"has no utterances"});
+  expect_parts(message_of<DataError>([&] { read_manifest(in("missing.jsonl")); }),
+               {"missing.jsonl", "no such file"});
+  std::filesystem::create_directory(in("folder"));
+  expect_parts(message_of<DataError>([&] { read_manifest(in("folder")); }), {"has no utterances"});
+}
+
+TEST_F(ManifestTest, DeepspeechJson) {
+  put("data/a.txt", "HELLO\nTHERE\n");
+  const auto entries = read_manifest(put("train.json", R"({"root_path": "data",
+                            "samples": [{"wav_path": "a.wav", "transcript_path": "a.txt"}]})"));
+  ASSERT_EQ(entries.size(), 1u);
+  EXPECT_EQ(entries[0].audio, in("data/a.wav"));
+  EXPECT_EQ(entries[0].text, "HELLO THERE");
+  EXPECT_EQ(entries[0].where, "train.json:samples[0]");
+  expect_parts(refusal("bad.json", R"({"samples": [{"wav_path": "a.wav"}, 3,
+                                       {"wav_path": "a.wav", "transcript_path": "b.txt"}]})"),
+               {"samples[0]: needs", "samples[1]: needs", "samples[2]: its transcript", "b.txt"});
+  expect_parts(refusal("odd.json", R"({"samples": 3})"), {"is not an array"});
+}
+
+TEST_F(ManifestTest, DeepspeechCsv) {
+  put("txt/a.txt", "hello\r\n");
+  const auto entries = read_manifest(put("train.csv", "wav/a.wav,txt/a.txt\n"));
+  ASSERT_EQ(entries.size(), 1u);
+  EXPECT_EQ(entries[0].audio, in("wav/a.wav"));
+  EXPECT_EQ(entries[0].text, "hello");
+  expect_parts(refusal("bad.csv", "a.wav,txt/a.txt\na.wav\na,b,c\nb.wav,gone.txt\n"),
+               {"bad.csv:2: is not", "bad.csv:3: is not", "bad.csv:4: its transcript"});
+}
+
+TEST_F(ManifestTest, LibrispeechFolder) {
+  put("clean/84/12/84-12.trans.txt", "84-12-0000 GO DO YOU HEAR\n84-12-0001 BUT IN LESS\n");
+  put("clean/61/70/61-70.trans.txt", "61-70-0000 HE BEGAN\n");
+  const auto entries = read_manifest(in("clean"));
+  ASSERT_EQ(entries.size(), 3u);
+  EXPECT_EQ(entries[0].audio, in("clean/61/70/61-70-0000.flac"));
+  EXPECT_EQ(entries[2].text, "BUT IN LESS");
+  EXPECT_EQ(entries[2].where, "84-12.trans.txt:2");
+  put("clean/84/13/84-13.trans.txt", "84-13-0000\n");
+  expect_parts(message_of<DataError>([&] { read_manifest(in("clean")); }),
+               {"84-13.trans.txt:1: is not"});
+}
+
+TEST_F(ManifestTest, CommonVoice) {
+  const auto entries = read_manifest(put(
+      "cv/train.tsv", "client_id\tpath\tsentence_id\tsentence\tage\n1\ta.mp3\t9\tHi, you.\t\n"));
+  ASSERT_EQ(entries.size(), 1u);
+  EXPECT_EQ(entries[0].audio, in("cv/clips/a.mp3"));
+  EXPECT_EQ(entries[0].text, "Hi, you.");
+  EXPECT_EQ(entries[0].where, "train.tsv:2");
+  expect_parts(refusal("a.tsv", "path\ttext\na\tb\n"), {"a.tsv:1: does not name the columns"});
+  expect_parts(refusal("b.tsv", "path\tsentence\na.mp3\n"), {"b.tsv:2: has no path"});
+}
+
+}  // namespace
+}  // namespace penstock
