@@ -1,0 +1,224 @@
+#include "comm/lane_reduction.h"
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+#include <string>
+#include <utility>
+
+#include "comm/backoff.h"
+#include "comm/channels.h"
+#include "layers/tensor/error.h"
+#include "layers/tensor/tensor.h"
+
+namespace penstock {
+namespace {
+
+constexpr std::int64_t kPieceStep = 16;  // pieces start on cache lines of their bucket
+
+std::int64_t piece_elements(std::int64_t bucket_elements, int replicas) {
+  const std::int64_t even = (bucket_elements + replicas - 1) / replicas;
+  return (even + kPieceStep - 1) / kPieceStep * kPieceStep;
+}
+
+std::int64_t bucket_begin(const LaneReductionPlan& plan, std::size_t bucket) {
+  return bucket == 0 ? 0 : plan.bucket_ends[bucket - 1];
+}
+
+/// What `replica` adds up of a bucket, in elements of the arena.
+std::pair<std::int64_t, std::int64_t> range_of(const LaneReductionPlan& plan, std::size_t bucket,
+                                               int replica) {
+  const std::int64_t begin = bucket_begin(plan, bucket), end = plan.bucket_ends[bucket];
+  const std::int64_t step = piece_elements(end - begin, static_cast<int>(plan.lanes_of.size()));
+  return {std::min(end, begin + replica * step), std::min(end, begin + (replica + 1) * step)};
+}
+
+/// sum = ((lanes[0] + lanes[1]) + …), which may lie over one of the lanes.
+template <class T>
+void add_lanes(const std::vector<const std::byte*>& lanes, std::byte* sum, std::int64_t elements) {
+  constexpr std::int64_t kBlock = 1024;
+  T block[kBlock];
+  for (std::int64_t begin = 0; begin < elements; begin += kBlock) {
+    const std::int64_t count = std::min(kBlock, elements - begin);
+    const auto bytes = static_cast<std::size_t>(count) * sizeof(T);
+    std::memcpy(block, lanes[0] + begin * sizeof(T), bytes);
+    for (std::size_t lane = 1; lane < lanes.size(); ++lane) {
+      const T* values = reinterpret_cast<const T*>(lanes[lane]) + begin;
+      for (std::int64_t i = 0; i < count; ++i) block[i] += values[i];
+    }
+    std::memcpy(sum + begin * sizeof(T), block, bytes);
+  }
+}
+
+void check(const LaneReductionPlan& plan, const Communicator& group, std::size_t arenas) {
+  const auto fail = [](const std::string& why) { throw ShapeError("lane reduction: " + why); };
+  if (plan.dtype != DType::f32 && plan.dtype != DType::f64)
+    fail("gradients are f32 or f64, not " + std::string(name_of(plan.dtype)));
+  if (static_cast<int>(plan.lanes_of.size()) != group.size())
+    fail(std::to_string(plan.lanes_of.size()) + " replicas planned in a group of " +
+         std::to_string(group.size()));
+  if (std::ranges::any_of(plan.lanes_of, [](int lanes) { return lanes < 1; }))
+    fail("every replica needs a lane");
+  const auto own = static_cast<std::size_t>(plan.lanes_of[static_cast<std::size_t>(group.rank())]);
+  if (own != arenas) fail(std::to_string(arenas) + " arenas for " + std::to_string(own) + " lanes");
+  if (!std::ranges::is_sorted(plan.bucket_ends) ||
+      (!plan.bucket_ends.empty() && plan.bucket_ends[0] < 0))
+    fail("the ends of the buckets do not ascend");
+  if (plan.bucket_ends.size() > channels::reduction_buckets)
+    fail(std::to_string(plan.bucket_ends.size()) + " buckets, of at most " +
+         std::to_string(channels::reduction_buckets));
+}
+
+}  // namespace
+
+struct LaneReduction::Piece {
+  std::size_t offset, bytes;  // in an arena
+};
+
+struct LaneReduction::Bucket {
+  enum class Phase { idle, scattering, gathering, whole } phase = Phase::idle;
+  std::size_t staging = 0;  // where the other lanes' pieces are kept
+  std::vector<std::unique_ptr<Transfer>> transfers;
+};
+
+std::size_t staging_bytes(const LaneReductionPlan& plan, int replica) {
+  const auto lanes = std::accumulate(plan.lanes_of.begin(), plan.lanes_of.end(), 0);
+  const int others = lanes - plan.lanes_of[static_cast<std::size_t>(replica)];
+  std::size_t bytes = 0;
+  for (std::size_t bucket = 0; bucket < plan.bucket_ends.size(); ++bucket) {
+    const auto [begin, end] = range_of(plan, bucket, replica);
+    bytes += static_cast<std::size_t>(others) * static_cast<std::size_t>(end - begin) *
+             size_of(plan.dtype);
+  }
+  return bytes;
+}
+
+LaneReduction::LaneReduction(Communicator& group, LaneReductionPlan plan,
+                             std::vector<std::byte*> arenas)
+    : group_(group), plan_(std::move(plan)), arenas_(std::move(arenas)) {
+  check(plan_, group_, arenas_.size());
+  first_lane_.push_back(0);
+  for (int lanes : plan_.lanes_of) first_lane_.push_back(first_lane_.back() + lanes);
+  staging_ = host_buffer(staging_bytes(plan_, group_.rank()));
+  std::size_t staging = 0;
+  for (std::size_t i = 0; i < plan_.bucket_ends.size(); ++i) {
+    buckets_.emplace_back().staging = staging;
+    staging += piece_of(static_cast<int>(i), group_.rank()).bytes *
+               (static_cast<std::size_t>(first_lane_.back()) - arenas_.size());
+  }
+}
+
+LaneReduction::~LaneReduction() = default;
+
+LaneReduction::Piece LaneReduction::piece_of(int bucket, int replica) const {
+  const auto [begin, end] = range_of(plan_, static_cast<std::size_t>(bucket), replica);
+  const std::size_t size = size_of(plan_.dtype);
+  return {static_cast<std::size_t>(begin) * size, static_cast<std::size_t>(end - begin) * size};
+}
+
+void LaneReduction::start(int bucket) {
+  if (buckets_.at(static_cast<std::size_t>(bucket)).phase != Bucket::Phase::idle)
+    throw ShapeError("lane reduction: bucket " + std::to_string(bucket) +
+                     " was started twice in one step");
+  scatter(bucket);
+  advance(bucket);
+}
+
+/// Every lane's piece goes to the replica that adds it up.
+void LaneReduction::scatter(int bucket) {
+  Bucket& state = buckets_[static_cast<std::size_t>(bucket)];
+  const int channel = channels::reduction + 2 * bucket;
+  const std::string of = "gradients of bucket " + std::to_string(bucket);
+  std::byte* staged = staging_.data() + state.staging;
+  const Piece own = piece_of(bucket, group_.rank());
+  for (int replica = 0; replica < group_.size(); ++replica) {
+    if (replica == group_.rank()) continue;
+    const auto r = static_cast<std::size_t>(replica);
+    for (int lane = first_lane_[r]; own.bytes > 0 && lane < first_lane_[r + 1]; ++lane) {
+      const Message message{replica, channel, of + " from lane " + std::to_string(lane)};
+      state.transfers.push_back(group_.receive(message, {staged, own.bytes}));
+      staged += own.bytes;
+    }
+    const Piece piece = piece_of(bucket, replica);
+    for (std::size_t i = 0; piece.bytes > 0 && i < arenas_.size(); ++i)
+      state.transfers.push_back(group_.send({replica, channel, of + " to where they are added"},
+                                            {arenas_[i] + piece.offset, piece.bytes}));
+  }
+  state.phase = Bucket::Phase::scattering;
+}
+
+void LaneReduction::add_own_piece(int bucket) const {
+  const Piece piece = piece_of(bucket, group_.rank());
+  const auto rank = static_cast<std::size_t>(group_.rank());
+  const std::byte* staged = staging_.data() + buckets_[static_cast<std::size_t>(bucket)].staging;
+  std::vector<const std::byte*> lanes;
+  for (int lane = 0; lane < first_lane_.back(); ++lane) {
+    const int own = lane - first_lane_[rank];
+    if (own >= 0 && lane < first_lane_[rank + 1]) {
+      lanes.push_back(arenas_[static_cast<std::size_t>(own)] + piece.offset);
+    } else {
+      lanes.push_back(staged);
+      staged += piece.bytes;
+    }
+  }
+  const auto elements = static_cast<std::int64_t>(piece.bytes / size_of(plan_.dtype));
+  std::byte* sum = arenas_[0] + piece.offset;
+  if (plan_.dtype == DType::f32)
+    add_lanes<float>(lanes, sum, elements);
+  else
+    add_lanes<double>(lanes, sum, elements);
+}
+
+/// Sums go to every replica. A receive overwrites what scatter() sent, so it is posted behind it.
+void LaneReduction::gather(int bucket) {
+  Bucket& state = buckets_[static_cast<std::size_t>(bucket)];
+  const int channel = channels::reduction + 2 * bucket + 1;
+  const std::string what = "summed gradients of bucket " + std::to_string(bucket);
+  const Piece own = piece_of(bucket, group_.rank());
+  for (int replica = 0; replica < group_.size(); ++replica) {
+    if (replica == group_.rank()) continue;
+    const Message message{replica, channel, what};
+    const Piece piece = piece_of(bucket, replica);
+    if (piece.bytes > 0)
+      state.transfers.push_back(group_.receive(message, {arenas_[0] + piece.offset, piece.bytes}));
+    if (own.bytes > 0)
+      state.transfers.push_back(group_.send(message, {arenas_[0] + own.offset, own.bytes}));
+  }
+  state.phase = Bucket::Phase::gathering;
+}
+
+bool LaneReduction::advance(int bucket) {
+  Bucket& state = buckets_[static_cast<std::size_t>(bucket)];
+  using Phase = Bucket::Phase;
+  while (state.phase == Phase::scattering || state.phase == Phase::gathering) {
+    std::erase_if(state.transfers, [](const auto& transfer) { return transfer->done(); });
+    if (!state.transfers.empty()) return false;
+    if (state.phase == Phase::scattering) {
+      add_own_piece(bucket);
+      gather(bucket);
+    } else {
+      state.phase = Phase::whole;
+    }
+  }
+  return state.phase == Phase::whole;
+}
+
+void LaneReduction::progress() {
+  for (std::size_t bucket = 0; bucket < buckets_.size(); ++bucket)
+    advance(static_cast<int>(bucket));
+}
+
+void LaneReduction::finish() {
+  for (std::size_t bucket = 0; bucket < buckets_.size(); ++bucket)
+    if (buckets_[bucket].phase == Bucket::Phase::idle)
+      throw ShapeError("lane reduction: bucket " + std::to_string(bucket) + " was not started");
+  Backoff backoff;
+  const auto whole = [](const Bucket& bucket) { return bucket.phase == Bucket::Phase::whole; };
+  while (progress(), !std::ranges::all_of(buckets_, whole)) {
+    group_.progress();
+    backoff.pause();
+  }
+  for (Bucket& bucket : buckets_) bucket.phase = Bucket::Phase::idle;
+}
+
+}  // namespace penstock

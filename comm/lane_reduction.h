@@ -1,0 +1,66 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "comm/communicator.h"
+#include "layers/tensor/buffer.h"
+#include "layers/tensor/dtype.h"
+
+namespace penstock {
+
+/// Gradients of a stage, the same on all its replicas. An arena is one flat array of them; every
+/// lane has its own. Lanes are numbered over the replicas: replica 0 holds the first lanes_of[0] of
+/// them, replica 1 the next.
+struct LaneReductionPlan {
+  DType dtype = DType::f32;               // or f64
+  std::vector<std::int64_t> bucket_ends;  // bucket b is elements [bucket_ends[b-1], bucket_ends[b])
+  std::vector<int> lanes_of;              // each replica, by rank in the group
+};
+
+/// Host memory that a replica's reduction keeps for what other lanes send, in bytes.
+std::size_t staging_bytes(const LaneReductionPlan& plan, int replica);
+
+/// Adds lanes over replicas: reduce-scatter and all-gather, every element as ((l0 + l1) + l2) + …
+/// in lane order. The bits are the same on every replica, and for any buckets and any distribution
+/// of the lanes. The sum lands in the first arena of each replica; its other arenas keep what they
+/// held. Sends never wait for each other, so replicas may start buckets in different orders.
+/// One step: start() each bucket once, as soon as its gradients are whole on this replica;
+/// progress() meanwhile; finish(). Then the next step may start. CommError as from the
+/// communicator.
+class LaneReduction {
+ public:
+  /// `arenas`: of this replica's lanes in lane order. `group` and arenas must outlive this.
+  /// ShapeError where the plan does not fit group or arenas.
+  LaneReduction(Communicator& group, LaneReductionPlan plan, std::vector<std::byte*> arenas);
+  ~LaneReduction();
+  LaneReduction(const LaneReduction&) = delete;
+  LaneReduction& operator=(const LaneReduction&) = delete;
+
+  /// From now to finish() the bucket's elements belong to the reduction in all arenas.
+  void start(int bucket);
+  void progress();
+  /// Waits until every bucket is whole. ShapeError if one was not started.
+  void finish();
+
+ private:
+  struct Bucket;
+  struct Piece;
+
+  Piece piece_of(int bucket, int replica) const;
+  void scatter(int bucket);
+  void add_own_piece(int bucket) const;
+  void gather(int bucket);
+  bool advance(int bucket);  // true once the bucket is whole
+
+  Communicator& group_;
+  LaneReductionPlan plan_;
+  std::vector<std::byte*> arenas_;
+  std::vector<int> first_lane_;  // of each replica, and the number of lanes
+  Buffer staging_;
+  std::vector<Bucket> buckets_;
+};
+
+}  // namespace penstock
