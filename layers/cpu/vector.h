@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+
+namespace penstock {
+
+/// 32 bytes of numbers as one value (8 floats or 4 doubles): a vector type of GCC and Clang, with
+/// the operators of numbers and lane-wise comparison and choice.
+template <class T>
+struct VectorType;
+template <>
+struct VectorType<float> {
+  typedef float Type __attribute__((vector_size(32)));
+};
+template <>
+struct VectorType<double> {
+  typedef double Type __attribute__((vector_size(32)));
+};
+template <class T>
+using Vector = typename VectorType<T>::Type;
+
+template <class T>
+inline constexpr std::int64_t kLanes = 32 / sizeof(T);
+
+/// `count` rounded up to whole vectors.
+template <class T>
+constexpr std::int64_t whole_vectors(std::int64_t count) {
+  return (count + kLanes<T> - 1) / kLanes<T> * kLanes<T>;
+}
+
+/// The first `count` lanes from memory of any alignment; the others are 0.
+template <class T>
+inline Vector<T> load(const T* from, std::int64_t count = kLanes<T>) {
+  Vector<T> v = {};
+  std::memcpy(&v, from, static_cast<std::size_t>(count) * sizeof(T));
+  return v;
+}
+
+template <class T>
+inline void store(T* to, const Vector<T>& v, std::int64_t count = kLanes<T>) {
+  std::memcpy(to, &v, static_cast<std::size_t>(count) * sizeof(T));
+}
+
+/// Calls use(first, lanes) for whole vectors, lanes a constant, and then for what is left.
+template <class T, class Use>
+inline void for_each_vector(std::int64_t count, const Use& use) {
+  std::int64_t first = 0;
+  for (; first + kLanes<T> <= count; first += kLanes<T>) use(first, kLanes<T>);
+  if (first < count) use(first, count - first);
+}
+
+}  // namespace penstock
