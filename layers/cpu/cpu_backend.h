@@ -29,6 +29,9 @@ class CpuBackend final : public Backend {
   void run(Stream&, const BatchNormInference&) override;
   void run(Stream&, const BatchNormBackwardInput&) override;
   void run(Stream&, const BatchNormBackwardWeight&) override;
+  void run(Stream&, const RecurrenceForward&) override;
+  void run(Stream&, const RecurrenceBackwardInput&) override;
+  void run(Stream&, const RecurrenceBackwardWeight&) override;
   void run(Stream&, const ClippedReluForward&) override;
   void run(Stream&, const ClippedReluBackward&) override;
   void run(Stream&, const Cast&) override;

@@ -4,6 +4,7 @@
 
 #include "layers/cpu/column_sums.h"
 #include "layers/cpu/cpu_backend.h"
+#include "layers/cpu/dispatch.h"
 #include "layers/cpu/product.h"
 
 namespace penstock {
@@ -55,15 +56,15 @@ void backward_weight(const LinearBackwardWeight& op) {
 }  // namespace
 
 void CpuBackend::run(Stream&, const LinearForward& op) {
-  op.x_FI.dtype == DType::f64 ? forward<double>(op) : forward<float>(op);
+  for_real(op.x_FI.dtype, "linear", [&]<class T>(T) { forward<T>(op); });
 }
 
 void CpuBackend::run(Stream&, const LinearBackwardInput& op) {
-  op.dy_FO.dtype == DType::f64 ? backward_input<double>(op) : backward_input<float>(op);
+  for_real(op.dy_FO.dtype, "linear", [&]<class T>(T) { backward_input<T>(op); });
 }
 
 void CpuBackend::run(Stream&, const LinearBackwardWeight& op) {
-  op.x_FI.dtype == DType::f64 ? backward_weight<double>(op) : backward_weight<float>(op);
+  for_real(op.x_FI.dtype, "linear", [&]<class T>(T) { backward_weight<T>(op); });
 }
 
 }  // namespace penstock

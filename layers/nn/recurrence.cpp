@@ -1,0 +1,102 @@
+#include "layers/nn/recurrence.h"
+
+#include <cmath>
+
+#include "layers/backend.h"
+#include "layers/tensor/error.h"
+
+namespace penstock {
+namespace {
+
+// Places in LayerPlan::saved. The last is an LSTM's cell state or, of a GRU, the gradient of
+// U_n h + c_n; a tanh recurrence has none.
+enum Place { kGates, kPrevious, kInputGradient, kExtra };
+
+RecurrenceKept kept_in(RecurrenceKind kind, Saved saved) {
+  if (saved.empty()) return {};
+  return {.kept_DFK = saved[kGates],
+          .previous_DFH = saved[kPrevious],
+          .cell_DFH = kind == RecurrenceKind::lstm ? saved[kExtra] : Tensor{}};
+}
+
+Tensor recurrent_gradient_in(RecurrenceKind kind, Saved saved) {
+  return kind == RecurrenceKind::gru ? saved[kExtra] : Tensor{};
+}
+
+}  // namespace
+
+Recurrence::Recurrence(RecurrenceOptions options) : options_(std::move(options)) {
+  if (options_.directions < 1 || options_.directions > 2 || options_.hidden < 1)
+    throw ShapeError("recurrence " + options_.name + " has " + std::to_string(options_.directions) +
+                     " directions and " + std::to_string(options_.hidden) +
+                     " hidden channels, expected 1 or 2 directions and at least 1 channel");
+}
+
+RecurrenceShape Recurrence::shape(std::span<const std::int64_t> lengths) const {
+  return {options_.kind, options_.directions, options_.hidden, lengths};
+}
+
+LayerPlan Recurrence::plan(const ActivationDecl& input, const BackendSizes& sizes) const {
+  const FramesDecl& p = input.only();
+  const RecurrenceShape shape = this->shape(p.lengths);
+  const auto& [name, kind, directions, hidden] = options_;
+  const std::int64_t gated = shape.gates() * hidden, frames = shape.frames();
+  if (p.channels != directions * gated)
+    throw ShapeError("recurrence " + name + " was given " + std::to_string(p.channels) +
+                     " channels, expected directions × gates × hidden = " +
+                     std::to_string(directions * gated) + " from its input projection");
+
+  const Initialiser start{Initialiser::Kind::uniform, 1 / std::sqrt(static_cast<double>(hidden))};
+  const auto own = [&](Life life, std::int64_t channels) {
+    return SavedDecl{SavedDecl::Kind::own, life, sizes.compute, {directions, frames, channels}};
+  };
+  LayerPlan plan;
+  plan.output = {input.dtype, {{p.lengths, hidden}}};
+  plan.params = {{name + ".weight", {directions, gated, hidden}, start},
+                 {name + ".bias", {directions, gated}, start}};
+  plan.saved = {own(Life::to_backward_input, shape.kept() * hidden),
+                own(Life::to_backward_weight, hidden),
+                {.kind = SavedDecl::Kind::input_gradient, .life = Life::carried}};
+  if (kind == RecurrenceKind::lstm) plan.saved.push_back(own(Life::to_backward_input, hidden));
+  if (kind == RecurrenceKind::gru) plan.saved.push_back(own(Life::carried, hidden));
+  plan.workspace = recurrence_workspace(shape, sizes.compute);
+  const double product = 2.0 * static_cast<double>(frames * directions * gated * hidden);
+  plan.flops = {product, product, product};
+  return plan;
+}
+
+void Recurrence::forward(Context& context, const Params& params, const Activation& x, Activation& y,
+                         Saved saved) const {
+  context.backend.run(context.stream, RecurrenceForward{.shape = shape(x.only().lengths),
+                                                        .p_FP = x.only().x_FC,
+                                                        .w_DGH = params.weights[0],
+                                                        .b_DG = params.weights[1],
+                                                        .y_FH = y.only().x_FC,
+                                                        .kept = kept_in(options_.kind, saved),
+                                                        .workspace = context.workspace});
+}
+
+// The gradient of the input is made even where no layer before this one needs it: the weights' do.
+void Recurrence::backward_input(Context& context, const Params& params, const Activation& dy,
+                                Saved saved, Activation&) const {
+  context.backend.run(context.stream,
+                      RecurrenceBackwardInput{.shape = shape(dy.only().lengths),
+                                              .dy_FH = dy.only().x_FC,
+                                              .w_DGH = params.weights[0],
+                                              .kept = kept_in(options_.kind, saved),
+                                              .dp_FP = saved[kInputGradient],
+                                              .dn_DFH = recurrent_gradient_in(options_.kind, saved),
+                                              .workspace = context.workspace});
+}
+
+void Recurrence::backward_weight(Context& context, Saved saved, Grads grads) const {
+  context.backend.run(context.stream, RecurrenceBackwardWeight{
+                                          .shape = shape({}),
+                                          .previous_DFH = saved[kPrevious],
+                                          .dp_FP = saved[kInputGradient],
+                                          .dn_DFH = recurrent_gradient_in(options_.kind, saved),
+                                          .dw_DGH = grads[0],
+                                          .db_DG = grads[1]});
+}
+
+}  // namespace penstock

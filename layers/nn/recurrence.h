@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include "layers/layer.h"
+#include "layers/ops/recurrence.h"
+
+namespace penstock {
+
+struct RecurrenceOptions {
+  std::string name;
+  RecurrenceKind kind = RecurrenceKind::gru;
+  std::int64_t directions = 2;  // or 1
+  std::int64_t hidden = 0;
+};
+
+/// tanh, GRU or LSTM recurrence over every utterance by itself; formulas at RecurrenceKind. Its
+/// input is the projection W x + b of both directions, directions · gates · hidden channels, which
+/// a Linear layer makes; its output the sum of the directions, `hidden` channels. Parameters,
+/// uniform in ±1/sqrt(hidden) at first: "<name>.weight" [directions, gates · hidden, hidden] and
+/// "<name>.bias" [directions, gates · hidden], PyTorch's weight_hh and bias_hh.
+class Recurrence final : public Layer {
+ public:
+  /// ShapeError if there are neither 1 nor 2 directions or no hidden channels.
+  explicit Recurrence(RecurrenceOptions options);
+
+  const std::string& name() const override { return options_.name; }
+  LayerPlan plan(const ActivationDecl& input, const BackendSizes&) const override;
+  void forward(Context&, const Params&, const Activation& x, Activation& y, Saved) const override;
+  void backward_input(Context&, const Params&, const Activation& dy, Saved,
+                      Activation& dx) const override;
+  void backward_weight(Context&, Saved, Grads) const override;
+
+ private:
+  RecurrenceShape shape(std::span<const std::int64_t> lengths) const;
+
+  RecurrenceOptions options_;
+};
+
+}  // namespace penstock

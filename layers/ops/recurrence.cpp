@@ -1,0 +1,25 @@
+#include "layers/ops/recurrence.h"
+
+#include <numeric>
+
+namespace penstock {
+
+std::int64_t RecurrenceShape::frames() const {
+  return std::accumulate(lengths.begin(), lengths.end(), std::int64_t{0});
+}
+
+std::int64_t RecurrenceShape::gates() const {
+  switch (kind) {
+    case RecurrenceKind::tanh:
+      return 1;
+    case RecurrenceKind::gru:
+      return 3;
+    case RecurrenceKind::lstm:
+      return 4;
+  }
+  return 0;
+}
+
+std::int64_t RecurrenceShape::kept() const { return kind == RecurrenceKind::tanh ? 1 : 4; }
+
+}  // namespace penstock

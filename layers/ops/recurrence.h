@@ -1,0 +1,69 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "layers/layer_plan.h"
+#include "layers/tensor/tensor.h"
+
+namespace penstock {
+
+/// With p = the projected input (W x + b of PyTorch's weight_ih, bias_ih), U, c = weight, bias of
+/// the recurrence (weight_hh, bias_hh) and h, s = the states of the frame before, both 0 at first:
+///   tanh  h' = tanh(p + U h + c)
+///   gru   r, z = σ(p + U h + c);  n = tanh(p_n + r ∘ (U_n h + c_n));  h' = (1 − z) ∘ n + z ∘ h
+///   lstm  i, f, o = σ(p + U h + c);  g = tanh(p_g + U_g h + c_g);  s' = f ∘ s + i ∘ g;
+///         h' = o ∘ tanh(s')
+/// Gates lie in the rows of U and the columns of p in the order r z n, and i f g o.
+enum class RecurrenceKind { tanh, gru, lstm };
+
+/// Direction 0 goes from an utterance's first frame to its last, direction 1 back.
+struct RecurrenceShape {
+  RecurrenceKind kind = RecurrenceKind::gru;
+  std::int64_t directions = 1;  // or 2, whose outputs are added
+  std::int64_t hidden = 0;
+  std::span<const std::int64_t> lengths;  // frames of each utterance, none 0
+
+  std::int64_t frames() const;
+  /// 1, 3 or 4.
+  std::int64_t gates() const;
+  /// Numbers that forward keeps of a frame and direction in `kept`, in units of `hidden`.
+  std::int64_t kept() const;
+};
+
+/// In the names of shapes: D directions, F frames, G gates · hidden, H hidden, P = D · G.
+/// Bytes of workspace that the three operations need.
+Workspace recurrence_workspace(const RecurrenceShape&, DType);
+
+/// What forward leaves for the backward operations. Null in evaluation.
+struct RecurrenceKept {
+  Tensor kept_DFK;      // tanh h';  gru r z n and U_n h + c_n;  lstm i f g o
+  Tensor previous_DFH;  // h
+  Tensor cell_DFH;      // s, of an lstm
+};
+
+/// y_FH = the sum over directions of h'.
+struct RecurrenceForward {
+  RecurrenceShape shape;
+  Tensor p_FP, w_DGH, b_DG, y_FH;
+  RecurrenceKept kept;
+  std::span<std::byte> workspace;
+};
+
+/// dp_FP from dy_FH. Also, for a gru, the gradient of U_n h + c_n.
+struct RecurrenceBackwardInput {
+  RecurrenceShape shape;
+  Tensor dy_FH, w_DGH;
+  RecurrenceKept kept;
+  Tensor dp_FP, dn_DFH;
+  std::span<std::byte> workspace;
+};
+
+/// dw_DGH and db_DG += what follows from dp_FP and, for a gru, dn_DFH.
+struct RecurrenceBackwardWeight {
+  RecurrenceShape shape;
+  Tensor previous_DFH, dp_FP, dn_DFH, dw_DGH, db_DG;
+};
+
+}  // namespace penstock
