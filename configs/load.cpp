@@ -56,7 +56,7 @@ class Loader {
     const bool is_file = base->text.ends_with(".toml");
     const auto file = is_file ? std::filesystem::path(base->text)
                               : config_folder() / "models" / (base->text + ".toml");
-    const auto text = read_text(file);
+    const auto text = file_text(file);
     if (!text) {
       fault(base->where, is_file
                              ? "model.base = " + base->text + ", but there is no such file"
@@ -130,7 +130,7 @@ Config parse_config(const std::string& text, const std::string& name,
 
 Config load_config(const std::filesystem::path& file, std::span<const std::string> overrides) {
   if (file.empty()) return parse_config("", "defaults", overrides);
-  const auto text = read_text(file);
+  const auto text = file_text(file);
   if (!text) throw ConfigError(file.string() + ": no such configuration file, or it can't be read");
   return parse_config(*text, file.string(), overrides);
 }

@@ -154,8 +154,9 @@ std::vector<Key> trainer_keys(TrainerConfig& t) {
 }  // namespace
 
 bool Key::kept() const {
-  constexpr std::string_view free[] = {"model.base", "data.validation", "data.failing_utterances",
-                                       "data.loaders"};
+  // Training data are known by the hash of their index, not by the manifest's name.
+  constexpr std::string_view free[] = {"model.base", "data.train", "data.validation",
+                                       "data.failing_utterances", "data.loaders"};
   if (section() == "pipeline" || section() == "trainer") return name == "trainer.seed";
   return std::ranges::find(free, name) == std::end(free);
 }

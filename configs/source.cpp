@@ -99,7 +99,7 @@ std::vector<Setting> settings_of_overrides(std::span<const std::string> override
   return settings;
 }
 
-std::optional<std::string> read_text(const std::filesystem::path& file) {
+std::optional<std::string> file_text(const std::filesystem::path& file) {
   std::error_code error;
   std::ifstream in(file, std::ios::binary);
   if (std::filesystem::is_directory(file, error) || !in) return std::nullopt;

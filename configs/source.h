@@ -29,6 +29,6 @@ std::vector<Setting> settings_of_overrides(std::span<const std::string> override
                                            std::vector<std::string>& faults);
 
 /// A whole file, or nothing if it can't be read.
-std::optional<std::string> read_text(const std::filesystem::path& file);
+std::optional<std::string> file_text(const std::filesystem::path& file);
 
 }  // namespace penstock
