@@ -1,25 +1,41 @@
 #include "layers/ops/conv2d.h"
 
 #include "layers/cpu/conv2d_direct.h"
+#include "layers/cpu/conv2d_fft.h"
 #include "layers/cpu/cpu_backend.h"
 #include "layers/tensor/error.h"
 
 namespace penstock {
+namespace {
+
+bool by_fft(DType dtype, const Conv2dGeometry& geometry) {
+  return dtype == DType::f32 && conv2d_fft::suits(geometry);
+}
+
+template <class Operation>
+void run_either(Stream& stream, DType dtype, const Operation& op) {
+  by_fft(dtype, op.geometry) ? conv2d_fft::run(stream, op) : conv2d_direct::run(stream, op);
+}
+
+}  // namespace
 
 Workspace conv2d_sizes(const BackendSizes& sizes, const Conv2dGeometry& geometry) {
   if (sizes.device != DeviceKind::cpu)
     throw DeviceError("a 2-D convolution exists on the CPU only: place its layer on a CPU device");
-  return conv2d_direct::workspace(geometry, sizes.compute);
+  return by_fft(sizes.compute, geometry) ? conv2d_fft::workspace(geometry)
+                                         : conv2d_direct::workspace(geometry, sizes.compute);
 }
 
-void CpuBackend::run(Stream& stream, const Conv2dForward& op) { conv2d_direct::run(stream, op); }
+void CpuBackend::run(Stream& stream, const Conv2dForward& op) {
+  run_either(stream, op.y_FC.dtype, op);
+}
 
 void CpuBackend::run(Stream& stream, const Conv2dBackwardInput& op) {
-  conv2d_direct::run(stream, op);
+  run_either(stream, op.dy_FC.dtype, op);
 }
 
 void CpuBackend::run(Stream& stream, const Conv2dBackwardWeight& op) {
-  conv2d_direct::run(stream, op);
+  run_either(stream, op.dy_FC.dtype, op);
 }
 
 }  // namespace penstock

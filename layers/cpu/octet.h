@@ -1,0 +1,21 @@
+#pragma once
+
+namespace penstock {
+
+typedef float Floats8 __attribute__((vector_size(32)));
+
+/// Eight complex numbers, of eight neighbouring channels: one cache line.
+struct alignas(64) Octet {
+  Floats8 re, im;
+};
+
+inline Octet operator+(const Octet& a, const Octet& b) { return {a.re + b.re, a.im + b.im}; }
+inline Octet operator-(const Octet& a, const Octet& b) { return {a.re - b.re, a.im - b.im}; }
+inline Octet times(const Octet& a, float re, float im) {
+  return {a.re * re - a.im * im, a.re * im + a.im * re};
+}
+
+/// `count` made odd: rows that far apart, in cache lines, spread over all sets of a cache.
+constexpr long odd(long count) { return count | 1; }
+
+}  // namespace penstock
