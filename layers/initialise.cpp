@@ -1,0 +1,41 @@
+#include "layers/initialise.h"
+
+#include <algorithm>
+
+#include "layers/philox.h"
+
+namespace penstock {
+namespace {
+
+// Parts the streams of parameters from those of layers of the same name.
+constexpr std::uint32_t kInitialisation = 0x696e6974;
+
+template <class T>
+void fill(const Initialiser& how, const PhiloxStream& random, T* values, std::int64_t first,
+          std::int64_t count) {
+  if (how.kind == Initialiser::Kind::constant) {
+    std::fill_n(values, count, static_cast<T>(static_cast<float>(how.value)));
+    return;
+  }
+  PhiloxBlock block = {};
+  for (std::int64_t i = 0; i < count; ++i) {
+    const auto place = static_cast<std::uint64_t>(first + i);
+    if (i == 0 || place % 4 == 0) block = random(low_word(place / 4), high_word(place / 4));
+    const double unit = static_cast<double>(block[place % 4]) * 0x1p-32;  // [0, 1)
+    values[i] = static_cast<T>(static_cast<float>(how.value * (2 * unit - 1)));
+  }
+}
+
+}  // namespace
+
+void initialise(const ParamDecl& param, std::uint64_t seed, const Tensor& values,
+                std::int64_t first) {
+  const PhiloxStream random =
+      philox_stream(seed, {hash_of_name(param.name), kInitialisation, 0, 0});
+  if (values.dtype == DType::f64)
+    fill(param.initialiser, random, values.as<double>(), first, values.size());
+  else
+    fill(param.initialiser, random, values.as<float>(), first, values.size());
+}
+
+}  // namespace penstock
