@@ -1,0 +1,142 @@
+#include "layers/cpu/ctc_lattice.h"
+
+#include <Eigen/Core>
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace penstock {
+namespace {
+
+// Stands for log 0: finite, so that differences of two are not NaN.
+constexpr double kLogZero = -1e30;
+
+// Rows of states have so many numbers of log 0 on either side of what was computed.
+constexpr std::int64_t kMargin = 2;
+
+template <class T>
+auto row(T* data, std::int64_t count) {
+  return Eigen::Map<Eigen::Array<T, Eigen::Dynamic, 1>>(data, count);
+}
+
+// to[s] = log(exp(near[s]) + exp(next[s]) + exp(far[s] + skip[s])); `top` is scratch.
+template <class T>
+void log_sum(std::int64_t count, T* near, T* next, T* far, T* skip, T* top, T* to) {
+  const auto a = row(near, count), b = row(next, count), c = row(far, count), d = row(skip, count);
+  auto m = row(top, count);
+  m = a.max(b).max(c + d);
+  row(to, count) = m + ((a - m).exp() + (b - m).exp() + (c + d - m).exp()).log();
+}
+
+// Takes the largest number off; returns it.
+template <class T>
+double bring_near_zero(T* data, std::int64_t count) {
+  const T largest = row(data, count).maxCoeff();
+  row(data, count) -= largest;
+  return largest;
+}
+
+template <class T>
+void close_margins(T* data, std::int64_t begin, std::int64_t end) {
+  std::fill_n(data + begin - kMargin, kMargin, static_cast<T>(kLogZero));
+  std::fill_n(data + end, kMargin, static_cast<T>(kLogZero));
+}
+
+}  // namespace
+
+template <class T>
+CtcLattice<T>::CtcLattice(Scratch& scratch, std::int64_t most_frames) {
+  // There are no more labels than frames, and the bands of L labels over N frames are
+  // 2 L (N - L) + N numbers together: at most N² / 2 + N.
+  const std::int64_t states = 2 * most_frames + 1, padded = states + 2 * kMargin;
+  class_ = scratch.take<std::int32_t>(states);
+  for (T** data : {&skip_, &from_, &to_}) {
+    *data = scratch.take<T>(padded);
+    if (*data != nullptr) *data += kMargin;
+  }
+  emitted_ = scratch.take<T>(states);
+  top_ = scratch.take<T>(states);
+  kept_ = scratch.take<T>(most_frames * most_frames / 2 + most_frames);
+}
+
+template <class T>
+void CtcLattice<T>::set(std::span<const std::int32_t> labels, std::int64_t frames) {
+  frames_ = frames;
+  states_ = 2 * static_cast<std::int64_t>(labels.size()) + 1;
+  offset_ = 0;
+  kept_end_ = kept_;
+  std::fill_n(class_, states_, 0);
+  std::fill_n(skip_, states_ + kMargin, static_cast<T>(kLogZero));
+  for (std::size_t i = 0; i < labels.size(); ++i) {
+    class_[2 * i + 1] = labels[i];
+    if (i > 0 && labels[i] != labels[i - 1]) skip_[2 * i + 1] = 0;
+  }
+}
+
+template <class T>
+typename CtcLattice<T>::Band CtcLattice<T>::band(std::int64_t t) const {
+  return {std::max<std::int64_t>(0, states_ - 2 * (frames_ - t)), std::min(states_, 2 * t + 2)};
+}
+
+template <class T>
+void CtcLattice<T>::gather(Band band, const T* log_probabilities) {
+  for (std::int64_t s = band.begin; s < band.end; ++s) emitted_[s] = log_probabilities[class_[s]];
+}
+
+template <class T>
+void CtcLattice<T>::advance(std::int64_t t, const T* log_probabilities) {
+  const auto [begin, end] = band(t);
+  const std::int64_t count = end - begin;
+  gather({begin, end}, log_probabilities);
+  std::swap(from_, to_);
+  T* to = to_ + begin;
+  if (t == 0) {
+    row(to, count).setZero();
+  } else {
+    T* from = from_ + begin;
+    log_sum(count, from, from - 1, from - 2, skip_ + begin, top_, to);
+  }
+  row(to, count) += row(emitted_ + begin, count);
+  offset_ += bring_near_zero(to, count);
+  close_margins(to_, begin, end);
+  kept_end_ = std::copy_n(to, count, kept_end_);
+}
+
+template <class T>
+double CtcLattice<T>::loss() const {
+  if (frames_ == 0) return 0;
+  const double blank = to_[states_ - 1], label = to_[states_ - 2];  // log 0 if there are no labels
+  const double top = std::max(blank, label);
+  return -(offset_ + top + std::log(std::exp(blank - top) + std::exp(label - top)));
+}
+
+template <class T>
+void CtcLattice<T>::retreat(std::int64_t t, const T* log_probabilities, T* occupancy) {
+  const auto [begin, end] = band(t);
+  const std::int64_t count = end - begin;
+  std::swap(from_, to_);
+  T* to = to_ + begin;
+  if (t == frames_ - 1) {
+    row(to, count).setZero();
+  } else {  // from_ holds the sums behind frame t + 1, its own probability included
+    T* from = from_ + begin;
+    log_sum(count, from, from + 1, from + 2, skip_ + begin + 2, top_, to);
+    bring_near_zero(to, count);
+  }
+
+  kept_end_ -= count;
+  auto share = row(top_, count);
+  share = row(kept_end_, count) + row(to, count);
+  share = (share - share.maxCoeff()).exp();
+  share /= share.sum();
+  for (std::int64_t s = 0; s < count; ++s) occupancy[class_[begin + s]] += share[s];
+
+  gather({begin, end}, log_probabilities);
+  row(to, count) += row(emitted_ + begin, count);
+  close_margins(to_, begin, end);
+}
+
+template class CtcLattice<float>;
+template class CtcLattice<double>;
+
+}  // namespace penstock

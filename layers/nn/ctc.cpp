@@ -1,0 +1,38 @@
+#include "layers/nn/ctc.h"
+
+#include "layers/backend.h"
+#include "layers/ops/cast.h"
+#include "layers/ops/ctc.h"
+#include "layers/tensor/error.h"
+
+namespace penstock {
+
+LayerPlan Ctc::plan(const ActivationDecl& input, const BackendSizes&) const {
+  const FramesDecl& x = input.only();
+  LayerPlan plan;
+  plan.output = {input.dtype, {}};
+  plan.saved = {{SavedDecl::Kind::own, Life::to_backward_input, input.dtype, x.shape()}};
+  plan.workspace.forward = ctc_workspace(x.lengths, x.channels, input.dtype);
+  // A softmax, and two passes over about half of frames × (twice as many states).
+  double states = 0;
+  for (std::int64_t frames : x.lengths) states += 0.5 * static_cast<double>(frames * frames);
+  plan.flops.forward = 30 * static_cast<double>(x.rows() * x.channels) + 100 * states;
+  plan.needs_targets = true;
+  return plan;
+}
+
+void Ctc::forward(Context& context, const Params&, const Activation& x, Activation&,
+                  Saved saved) const {
+  if (context.targets == nullptr)
+    throw ShapeError(name_ + " was run without labels: set Context::targets");
+  context.backend.run(context.stream, CtcLoss{x.only().x_FC, x.only().lengths, *context.targets,
+                                              context.mode == Mode::train ? saved[0] : Tensor{},
+                                              context.workspace});
+}
+
+void Ctc::backward_input(Context& context, const Params&, const Activation&, Saved saved,
+                         Activation& dx) const {
+  if (!dx.empty()) context.backend.run(context.stream, Cast{saved[0], dx.only().x_FC});
+}
+
+}  // namespace penstock

@@ -1,0 +1,58 @@
+#include "layers/nn/dropout.h"
+
+#include <utility>
+
+#include "layers/backend.h"
+#include "layers/ops/cast.h"
+#include "layers/ops/dropout.h"
+#include "layers/philox.h"
+#include "layers/tensor/error.h"
+
+namespace penstock {
+namespace {
+
+DropoutMask mask_of(const Context& context, const Frames& frames, const std::string& layer,
+                    double probability) {
+  if (context.random.utterances.size() != frames.lengths.size())
+    throw ShapeError(layer + " draws for " + std::to_string(context.random.utterances.size()) +
+                     " utterances and was given the frames of " +
+                     std::to_string(frames.lengths.size()));
+  return {context.random, hash_of_name(layer), frames.lengths, probability};
+}
+
+}  // namespace
+
+Dropout::Dropout(std::string name, double probability)
+    : name_(std::move(name)), probability_(probability) {
+  if (!(probability >= 0 && probability < 1))
+    throw ShapeError(name_ + " drops a share of " + std::to_string(probability) +
+                     "; it must be at least 0 and less than 1");
+}
+
+LayerPlan Dropout::plan(const ActivationDecl& input, const BackendSizes&) const {
+  LayerPlan plan;
+  plan.output = input;
+  const auto count = static_cast<double>(element_count(input.only().shape()));
+  plan.flops = {count, count, 0};
+  return plan;
+}
+
+void Dropout::forward(Context& context, const Params&, const Activation& x, Activation& y,
+                      Saved) const {
+  if (context.mode == Mode::evaluate)
+    context.backend.run(context.stream, Cast{x.only().x_FC, y.only().x_FC});
+  else
+    context.backend.run(context.stream,
+                        DropoutForward{x.only().x_FC, y.only().x_FC,
+                                       mask_of(context, x.only(), name_, probability_)});
+}
+
+void Dropout::backward_input(Context& context, const Params&, const Activation& dy, Saved,
+                             Activation& dx) const {
+  if (dx.empty()) return;
+  context.backend.run(context.stream,
+                      DropoutBackward{dy.only().x_FC, dx.only().x_FC,
+                                      mask_of(context, dy.only(), name_, probability_)});
+}
+
+}  // namespace penstock

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "layers/context.h"
+#include "layers/tensor/tensor.h"
+
+namespace penstock {
+
+/// Connectionist temporal classification (Graves et al. 2006) over the log-softmax of each frame's
+/// logits, blank 0: the loss of an utterance is -log of the probability of all paths that give its
+/// labels. Where ctc_frames_needed exceeds the frames it would be infinite; there loss and gradient
+/// are 0. Sums are of logarithms, in the logits' dtype, brought near 0 at every frame.
+/// ShapeError for labels that are not classes and for numbers of utterances that differ.
+struct CtcLoss {
+  Tensor logits_FC;  // f32 or f64
+  std::span<const std::int64_t> lengths;
+  const Targets& targets;  // host; out: losses[u] = weights[u] · loss
+  Tensor gradient_FC;  // out: scale · weights[u] · d loss / d logits; without data: not wanted
+  std::span<std::byte> workspace;  // ctc_workspace bytes
+};
+
+/// Scratch memory for utterances of these lengths, whatever their labels.
+std::size_t ctc_workspace(std::span<const std::int64_t> lengths, std::int64_t classes, DType dtype);
+
+/// Frames that labels need at least: their number plus adjacent equal pairs.
+std::int64_t ctc_frames_needed(std::span<const std::int32_t> labels);
+
+}  // namespace penstock
