@@ -63,6 +63,9 @@ struct Flops {
   double forward = 0, backward_input = 0, backward_weight = 0;
 };
 
+/// What the work is bound by, for a planner that has no measurements.
+enum class Work { elementwise, product, convolution, recurrence };
+
 /// Everything that planning and allocation need to know of a layer, for one input.
 struct LayerPlan {
   ActivationDecl output;
@@ -72,6 +75,7 @@ struct LayerPlan {
   std::vector<SavedDecl> saved;
   Workspace workspace;
   Flops flops;
+  Work work = Work::elementwise;
   bool needs_targets = false;  // reads labels; adds a loss where `output` is empty
 };
 

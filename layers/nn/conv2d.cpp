@@ -59,6 +59,7 @@ LayerPlan Conv2d::plan(const ActivationDecl& input, const BackendSizes& sizes) c
   plan.workspace = conv2d_sizes(sizes, g);
   const double pass = 2 * window * static_cast<double>(plan.output.only().rows() * g.out_columns());
   plan.flops = {pass, pass, pass};
+  plan.work = Work::convolution;
   return plan;
 }
 

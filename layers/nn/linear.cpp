@@ -30,6 +30,7 @@ LayerPlan Linear::plan(const ActivationDecl& input, const BackendSizes&) const {
                 {.kind = SavedDecl::Kind::output_gradient, .life = Life::carried}};
   const double product = 2.0 * static_cast<double>(x.rows() * in * out);
   plan.flops = {product, product, product};
+  plan.work = Work::product;
   return plan;
 }
 
