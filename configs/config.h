@@ -12,25 +12,26 @@ class ConfigError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// [model]: what is trained. `base` names a file of configs/models/, whose keys the others override.
+/// [model]: what is trained. `base` names a file of configs/models/, whose keys the others
+/// override.
 struct ModelConfig {
   std::string base;
   std::string kind = "deepspeech2";
-  int features = 161;           // input channels; must equal what [features] makes
-  int channels = 32;            // of both convolutions
-  std::string rnn = "gru";      // tanh | gru | lstm
+  int features = 161;       // input channels; must equal what [features] makes
+  int channels = 32;        // of both convolutions
+  std::string rnn = "gru";  // tanh | gru | lstm
   int hidden = 256;
   int layers = 3;
-  bool bidirectional = true;    // directions are summed
-  int lookahead = 20;           // future frames of a one-directional model; 0: no lookahead
-  double dropout = 0;           // behind every recurrent layer but the last
+  bool bidirectional = true;  // directions are summed
+  int lookahead = 20;         // future frames of a one-directional model; 0: no lookahead
+  double dropout = 0;         // behind every recurrent layer but the last
   bool operator==(const ModelConfig&) const = default;
 };
 
 /// [text]: labels. Blank is 0, the alphabet's characters follow in order.
 struct TextConfig {
   std::string alphabet = "'abcdefghijklmnopqrstuvwxyz ";
-  std::string fold = "lower";   // lower | upper | none, applied to transcripts
+  std::string fold = "lower";  // lower | upper | none, applied to transcripts
   bool operator==(const TextConfig&) const = default;
 };
 
@@ -39,73 +40,73 @@ struct FeatureConfig {
   std::string kind = "spectrogram";  // spectrogram (log1p of magnitude) | log-mel
   int sample_rate = 16000;
   double window_ms = 20, hop_ms = 10;
-  std::string window = "hamming";    // hamming | hann
-  int fft = 0;                       // 0: the window's samples
-  int mels = 80;                     // of log-mel
+  std::string window = "hamming";  // hamming | hann
+  int fft = 0;                     // 0: the window's samples
+  int mels = 80;                   // of log-mel
   bool operator==(const FeatureConfig&) const = default;
 };
 
 /// [data]: utterances and how they are grouped.
 struct DataConfig {
-  std::string train, validation;     // manifests
-  std::string bad_utterances = "refuse";  // refuse | skip
+  std::string train, validation;            // manifests
+  std::string bad_utterances = "refuse";    // refuse | skip
   double min_seconds = 0, max_seconds = 0;  // 0: no bound; others are left out and counted
-  double micro_batch_seconds = 32;   // of audio, at most, in a micro-batch
-  int micro_batch_utterances = 0;    // at most; 0: no bound
-  int micro_batches = 4;             // in a step, over all lanes
-  std::vector<double> speeds = {1};  // one is drawn for each utterance and epoch
-  double failing_utterances = 0.01;  // of an epoch that may fail after the start
-  int loaders = 1;                   // threads that read audio and make features
+  double micro_batch_seconds = 32;          // of audio, at most, in a micro-batch
+  int micro_batch_utterances = 0;           // at most; 0: no bound
+  int micro_batches = 4;                    // in a step, over all lanes
+  std::vector<double> speeds = {1};         // one is drawn for each utterance and epoch
+  double failing_utterances = 0.01;         // of an epoch that may fail after the start
+  int loaders = 1;                          // threads that read audio and make features
   bool operator==(const DataConfig&) const = default;
 };
 
 /// [optimizer]
 struct OptimizerConfig {
-  std::string kind = "adamw";        // adamw | sgd
+  std::string kind = "adamw";  // adamw | sgd
   double learning_rate = 3e-4;
   double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;
   double momentum = 0.9;
   bool nesterov = true;
   double weight_decay = 1e-5;
-  double clip_norm = 400;            // of the whole gradient; 0: no clipping
+  double clip_norm = 400;  // of the whole gradient; 0: no clipping
   bool operator==(const OptimizerConfig&) const = default;
 };
 
 /// [schedule] of the learning rate, in steps.
 struct ScheduleConfig {
-  std::string kind = "constant";     // constant | exponential | cosine | polynomial
-  std::int64_t warmup = 0;           // linear from 0
-  std::int64_t horizon = 0;          // where cosine and polynomial end; their required key
-  double floor = 0;                  // learning rate at the horizon and after
-  double power = 1;                  // of polynomial
-  double decay = 0.99;               // of exponential: factor every `decay_steps`
+  std::string kind = "constant";  // constant | exponential | cosine | polynomial
+  std::int64_t warmup = 0;        // linear from 0
+  std::int64_t horizon = 0;       // where cosine and polynomial end; their required key
+  double floor = 0;               // learning rate at the horizon and after
+  double power = 1;               // of polynomial
+  double decay = 0.99;            // of exponential: factor every `decay_steps`
   std::int64_t decay_steps = 1000;
   bool operator==(const ScheduleConfig&) const = default;
 };
 
 /// [pipeline]
 struct PipelineConfig {
-  std::string plan;                  // a plan file; empty: made at the start
+  std::string plan;  // a plan file; empty: made at the start
   int stages = 1, replicas = 1;
-  std::string schedule = "1f1b";     // gpipe | 1f1b
+  std::string schedule = "1f1b";        // gpipe | 1f1b
   std::int64_t bucket_bytes = 4 << 20;  // of the reduction over replicas
-  double memory_gib = 0;             // limit for a rank; 0: none
+  double memory_gib = 0;                // limit for a rank; 0: none
   bool operator==(const PipelineConfig&) const = default;
 };
 
 /// [trainer]
 struct TrainerConfig {
-  std::int64_t steps = 1000;         // only says where to stop
+  std::int64_t steps = 1000;  // only says where to stop
   std::uint64_t seed = 1;
-  int lanes = 0;                     // 0: as many as replicas
+  int lanes = 0;  // 0: as many as replicas
   std::string output = "outputs/run";
   bool resume = false;
-  int threads = 1;                   // of a rank
-  std::string device = "auto";       // auto | cpu | cuda
-  std::int64_t validate_every = 0;   // steps; 0: every epoch; -1: never
-  std::int64_t checkpoint_every = 0; // steps; 0: every epoch
-  double checkpoint_seconds = 0;     // 0: by steps alone
-  int keep = 3;                      // newest checkpoints that stay, besides the best
+  int threads = 1;                    // of a rank
+  std::string device = "auto";        // auto | cpu | cuda
+  std::int64_t validate_every = 0;    // steps; 0: every epoch; -1: never
+  std::int64_t checkpoint_every = 0;  // steps; 0: every epoch
+  double checkpoint_seconds = 0;      // 0: by steps alone
+  int keep = 3;                       // newest checkpoints that stay, besides the best
   bool operator==(const TrainerConfig&) const = default;
 };
 

@@ -1,0 +1,53 @@
+# shellcheck shell=bash
+# What tools/quickstart and tools/test have in common; to be sourced from the repository's root.
+
+# Open MPI starts as root, and with more ranks than cores, only when told so (mpirun's
+# --allow-run-as-root and --oversubscribe). Ranks are not bound to cores, and do not read each other's
+# memory, which containers forbid.
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_hwloc_base_binding_policy=none
+export OMPI_MCA_btl_vader_single_copy_mechanism=none
+
+say() { printf '\n== %s\n' "$*"; }
+
+# Runs a command as root.
+as_root() {
+  if [ "$(id -u)" = 0 ]; then
+    "$@"
+  else
+    sudo "$@"
+  fi
+}
+
+installed() { dpkg-query -W -f '${Status}' "$1" 2>/dev/null | grep -q 'install ok installed'; }
+
+# Installs what is missing of the packages in tools/packages; calls apt only then.
+install_packages() {
+  local package missing=()
+  while read -r package; do
+    installed "$package" || missing+=("$package")
+  done < <(grep -v '^#' tools/packages)
+  if [ ${#missing[@]} -gt 0 ]; then
+    say "installing ${missing[*]}"
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get update -q
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get install -qy --no-install-recommends "${missing[@]}"
+  fi
+}
+
+# Compilations at once: one a core, but no more than memory allows (2 GiB each).
+jobs_at_once() {
+  local cores gib
+  cores=$(nproc)
+  gib=$(awk '/MemAvailable/ { print int($2 / 2097152) }' /proc/meminfo)
+  [ "$gib" -ge 1 ] || gib=1
+  echo $((cores < gib ? cores : gib))
+}
+
+# build_release CUDA [TARGET...]: CUDA is ON, OFF or AUTO (where the toolkit is found).
+build_release() {
+  local cuda=$1
+  shift
+  say "building (CUDA: $cuda)"
+  cmake --preset release -DPENSTOCK_CUDA="$cuda"
+  cmake --build --preset release -j "$(jobs_at_once)" ${1:+--target "$@"}
+}
