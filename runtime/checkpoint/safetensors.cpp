@@ -60,7 +60,11 @@ std::span<const std::byte> SafetensorsFile::header_bytes() const {
 }
 
 std::span<const std::byte> SafetensorsFile::bytes(const SafetensorsEntry& entry) const {
-  return file_.bytes().subspan(entry.begin, entry.end - entry.begin);
+  return bytes(entry.begin, entry.end);
+}
+
+std::span<const std::byte> SafetensorsFile::bytes(std::uint64_t begin, std::uint64_t end) const {
+  return file_.bytes().subspan(begin, end - begin);
 }
 
 Tensor SafetensorsFile::tensor(std::string_view name) const {

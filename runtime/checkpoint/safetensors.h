@@ -38,6 +38,8 @@ class SafetensorsFile {
   std::span<const std::byte> header_bytes() const;
   /// The tensor's numbers as they stand in the file, possibly misaligned.
   std::span<const std::byte> bytes(const SafetensorsEntry& entry) const;
+  /// Bytes [begin, end) of the file, which must lie within it.
+  std::span<const std::byte> bytes(std::uint64_t begin, std::uint64_t end) const;
 
   /// The numbers as a tensor that may only be read, valid as long as this object. CheckpointError
   /// if penstock does not compute with the dtype or the numbers are misaligned.

@@ -1,0 +1,102 @@
+#include "runtime/checkpoint/checkpoint.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "layers/tensor/error.h"
+#include "runtime/checkpoint/coverage.h"
+#include "runtime/checkpoint/hash.h"
+#include "runtime/checkpoint/mapped_file.h"
+
+namespace penstock {
+namespace {
+
+[[noreturn]] void refuse(const std::filesystem::path& path, const std::string& reason) {
+  throw CheckpointError(path.string() + ": " + reason);
+}
+
+Manifest read_manifest(const std::filesystem::path& path) {
+  const MappedFile file(path);
+  try {
+    const std::span<const std::byte> bytes = file.bytes();
+    Manifest manifest = parse_manifest({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+    check_coverage(manifest.shards);
+    return manifest;
+  } catch (const Error& error) {
+    refuse(path, error.what());
+  }
+}
+
+std::string shape_text(const Shape& shape) { return fmt::format("[{}]", fmt::join(shape, ", ")); }
+
+}  // namespace
+
+Checkpoint::Checkpoint(std::filesystem::path folder)
+    : folder_(std::move(folder)), manifest_(read_manifest(folder_ / kManifestFile)) {
+  for (const ShardIndex& shard : manifest_.shards) open_shard(shard);
+  for (auto& [name, tensor] : tensors_)
+    std::ranges::sort(tensor.blocks, {}, &CheckpointBlock::begin);
+}
+
+void Checkpoint::open_shard(const ShardIndex& shard) {
+  const SafetensorsFile& file = files_.emplace_back(folder_ / shard.file);
+  if (file.file_bytes() != shard.bytes || xxh3_128(file.header_bytes()) != shard.header_hash)
+    refuse(file.path(), "not the shard that the manifest describes");
+  for (const ShardPiece& piece : shard.pieces) {
+    const auto bytes = static_cast<std::uint64_t>(piece.end - piece.begin) * size_of(piece.dtype);
+    if (piece.file_begin > piece.file_end || piece.file_end > shard.bytes ||
+        piece.file_end - piece.file_begin != bytes)
+      refuse(folder_ / kManifestFile, "states an impossible place for '" + piece.name + "'");
+    CheckpointTensor& tensor = tensors_[piece.name];
+    tensor.dtype = piece.dtype;
+    tensor.shape = piece.full_shape;
+    tensor.blocks.push_back(
+        {piece.begin, piece.end, files_.size() - 1, piece.file_begin, piece.file_end});
+  }
+}
+
+void Checkpoint::verify() const {
+  for (std::size_t i = 0; i < files_.size(); ++i)
+    for (const ShardPiece& piece : manifest_.shards[i].pieces)
+      if (xxh3_128(files_[i].bytes(piece.file_begin, piece.file_end)) != piece.hash)
+        refuse(files_[i].path(), "damaged: '" + piece.name + "' does not have its hash");
+}
+
+const CheckpointTensor& Checkpoint::tensor(std::string_view name) const {
+  const auto found = tensors_.find(name);
+  if (found == tensors_.end()) refuse(folder_, "holds no tensor '" + std::string(name) + "'");
+  return found->second;
+}
+
+void Checkpoint::read(std::string_view name, std::int64_t begin, std::int64_t end,
+                      std::span<std::byte> out) const {
+  const CheckpointTensor& stored = tensor(name);
+  const auto width = static_cast<std::int64_t>(size_of(stored.dtype));
+  if (begin < 0 || begin > end || end > element_count(stored.shape) ||
+      out.size() != static_cast<std::size_t>((end - begin) * width))
+    refuse(folder_, fmt::format("elements [{}, {}) of '{}' of shape {} can't be read into {} bytes",
+                                begin, end, name, shape_text(stored.shape), out.size()));
+  for (const CheckpointBlock& block : stored.blocks) {
+    const std::int64_t first = std::max(begin, block.begin), last = std::min(end, block.end);
+    if (first >= last) continue;
+    const std::uint64_t from =
+        block.file_begin + static_cast<std::uint64_t>((first - block.begin) * width);
+    const std::span<const std::byte> bytes =
+        files_[block.shard].bytes(from, from + static_cast<std::uint64_t>((last - first) * width));
+    std::memcpy(out.data() + (first - begin) * width, bytes.data(), bytes.size());
+  }
+}
+
+void Checkpoint::read(std::string_view name, const Tensor& out) const {
+  const CheckpointTensor& stored = tensor(name);
+  if (stored.dtype != out.dtype || stored.shape != out.shape)
+    refuse(folder_,
+           fmt::format("'{}' is {}{}, the model expects {}{}", name, name_of(stored.dtype),
+                       shape_text(stored.shape), name_of(out.dtype), shape_text(out.shape)));
+  read(name, 0, out.size(), {static_cast<std::byte*>(out.data), out.bytes()});
+}
+
+}  // namespace penstock

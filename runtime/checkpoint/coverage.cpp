@@ -1,0 +1,66 @@
+#include "runtime/checkpoint/coverage.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "layers/tensor/error.h"
+
+namespace penstock {
+namespace {
+
+struct Placed {
+  const ShardPiece* piece;
+  const std::string* file;
+};
+
+std::string range_of(std::int64_t begin, std::int64_t end) {
+  return '[' + std::to_string(begin) + ", " + std::to_string(end) + ')';
+}
+
+[[noreturn]] void refuse(std::string_view name, const std::string& reason) {
+  throw CheckpointError("tensor '" + std::string(name) + "' " + reason);
+}
+
+void check_tensor(std::string_view name, std::vector<Placed>& pieces) {
+  std::ranges::sort(pieces, {}, [](const Placed& placed) { return placed.piece->begin; });
+  const ShardPiece& first = *pieces.front().piece;
+  const std::int64_t count = element_count(first.full_shape);
+  std::int64_t reached = 0;
+  const std::string* before = pieces.front().file;
+  for (const auto& [piece, file] : pieces) {
+    if (piece->dtype != first.dtype || piece->full_shape != first.full_shape)
+      refuse(name,
+             "has one dtype or shape in " + *pieces.front().file + " and another in " + *file);
+    if (piece->begin > reached) refuse(name, "lacks elements " + range_of(reached, piece->begin));
+    if (piece->begin < reached)
+      refuse(name, "is held twice from element " + std::to_string(piece->begin) + ": in " +
+                       *before + " and in " + *file);
+    if (piece->end > count || piece->end < piece->begin ||
+        (piece->end == piece->begin && count > 0))
+      refuse(name,
+             "has the impossible block " + range_of(piece->begin, piece->end) + " in " + *file);
+    reached = piece->end;
+    before = file;
+  }
+  if (reached != count) refuse(name, "lacks elements " + range_of(reached, count));
+  if (count == 0 && pieces.size() > 1) refuse(name, "is empty and held twice");
+}
+
+}  // namespace
+
+void check_coverage(const std::vector<ShardIndex>& shards) {
+  std::set<std::string_view> files;
+  std::map<std::string_view, std::vector<Placed>> tensors;
+  for (const ShardIndex& shard : shards) {
+    if (!files.insert(shard.file).second)
+      throw CheckpointError("two ranks wrote the shard " + shard.file);
+    for (const ShardPiece& piece : shard.pieces)
+      tensors[piece.name].push_back({&piece, &shard.file});
+  }
+  for (auto& [name, pieces] : tensors) check_tensor(name, pieces);
+}
+
+}  // namespace penstock

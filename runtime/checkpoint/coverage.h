@@ -1,0 +1,13 @@
+#pragma once
+
+#include <vector>
+
+#include "runtime/checkpoint/shard.h"
+
+namespace penstock {
+
+/// Checks that the pieces of every tensor agree on dtype and shape and cover it exactly once.
+/// CheckpointError names tensor, range and shards.
+void check_coverage(const std::vector<ShardIndex>& shards);
+
+}  // namespace penstock

@@ -1,0 +1,46 @@
+#include "runtime/checkpoint/describe.h"
+
+#include <system_error>
+
+#include "runtime/checkpoint/newest.h"
+#include "runtime/checkpoint/safetensors.h"
+#include "runtime/checkpoint/safetensors_dtype.h"
+
+namespace penstock {
+namespace {
+
+Description describe_checkpoint(const std::filesystem::path& path) {
+  const Checkpoint checkpoint = open_checkpoint(path);
+  Description description{checkpoint.state(), {}};
+  for (const auto& [name, tensor] : checkpoint.tensors())
+    for (const CheckpointBlock& block : tensor.blocks) {
+      TensorPlace& place = description.tensors.emplace_back();
+      place.name = name;
+      place.dtype = to_safetensors(tensor.dtype);
+      place.shape.assign(tensor.shape.begin(), tensor.shape.end());
+      if (tensor.blocks.size() > 1) place.first = block.begin, place.last = block.end;
+      place.file = checkpoint.shards()[block.shard].path();
+      place.begin = block.file_begin;
+      place.end = block.file_end;
+    }
+  return description;
+}
+
+Description describe_file(const std::filesystem::path& path) {
+  const SafetensorsFile file(path);
+  Description description;
+  for (const SafetensorsEntry& entry : file.entries())
+    description.tensors.push_back(
+        {entry.name, entry.dtype, entry.shape, {}, {}, path, entry.begin, entry.end});
+  return description;
+}
+
+}  // namespace
+
+Description describe(const std::filesystem::path& path) {
+  std::error_code ignored;  // opening says what is wrong
+  return std::filesystem::is_directory(path, ignored) ? describe_checkpoint(path)
+                                                      : describe_file(path);
+}
+
+}  // namespace penstock

@@ -1,0 +1,80 @@
+#include "runtime/checkpoint/manifest.h"
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "layers/tensor/error.h"
+#include "runtime/checkpoint/hash.h"
+#include "runtime/checkpoint/safetensors_dtype.h"
+
+namespace penstock {
+
+using Json = nlohmann::json;  // sorts its keys, so that the hash comes first
+
+namespace {
+
+constexpr int kVersion = 1;
+// What a manifest begins with, up to the digits of its hash.
+constexpr std::string_view kOpening = "{\n \"hash\": \"";
+constexpr std::size_t kDigits = 32;
+
+}  // namespace
+
+// Found by nlohmann-json through the arguments' namespace.
+void to_json(Json& json, DType dtype) { json = to_safetensors(dtype); }
+void from_json(const Json& json, DType& dtype) {
+  const auto found = from_safetensors(json.get<std::string>());
+  if (!found) throw CheckpointError("unknown dtype " + json.dump());
+  dtype = *found;
+}
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ShardPiece, name, dtype, full_shape, begin, end, file_begin,
+                                   file_end, hash)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ShardIndex, file, bytes, header_hash, pieces)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TrainingState, step, epoch, step_in_epoch, seed, lanes,
+                                   corpus_hash, config, plan_toml, best_metric, best_value,
+                                   best_step)
+
+std::string to_text(const ShardIndex& index) try {
+  return Json(index).dump();
+} catch (const Json::exception& error) {
+  throw CheckpointError("shard " + index.file + " can't be described: " + error.what());
+}
+
+ShardIndex parse_shard_index(std::string_view text) try {
+  return Json::parse(text).get<ShardIndex>();
+} catch (const Json::exception& error) {
+  throw CheckpointError(std::string("not the index of a shard: ") + error.what());
+}
+
+std::string to_text(const Manifest& manifest) try {
+  if (!std::isfinite(manifest.state.best_value))
+    throw CheckpointError("the best " + manifest.state.best_metric + " is not a finite number");
+  Json json;
+  json["hash"] = std::string(kDigits, '0');
+  json["version"] = kVersion;
+  json["state"] = manifest.state;
+  json["shards"] = manifest.shards;
+  std::string text = json.dump(1) + "\n";
+  text.replace(kOpening.size(), kDigits, xxh3_128(text));
+  return text;
+} catch (const Json::exception& error) {
+  throw CheckpointError(std::string("the manifest can't be written: ") + error.what());
+}
+
+Manifest parse_manifest(std::string_view text) try {
+  if (!text.starts_with(kOpening) || text.size() < kOpening.size() + kDigits)
+    throw CheckpointError("not a checkpoint's manifest");
+  std::string zeroed(text);
+  zeroed.replace(kOpening.size(), kDigits, kDigits, '0');
+  if (xxh3_128(zeroed) != text.substr(kOpening.size(), kDigits))
+    throw CheckpointError("damaged: the contents do not have the hash that they state");
+  const Json json = Json::parse(text);
+  if (json.at("version") != kVersion)
+    throw CheckpointError("of version " + json.at("version").dump() + " of the format; version " +
+                          std::to_string(kVersion) + " can be read");
+  return {json.at("state").get<TrainingState>(), json.at("shards").get<std::vector<ShardIndex>>()};
+} catch (const Json::exception& error) {
+  throw CheckpointError(std::string("not a checkpoint's manifest: ") + error.what());
+}
+
+}  // namespace penstock

@@ -1,0 +1,47 @@
+#include "runtime/checkpoint/newest.h"
+
+#include <ranges>
+#include <system_error>
+#include <utility>
+
+#include "layers/tensor/error.h"
+#include "runtime/checkpoint/output_folder.h"
+
+namespace penstock {
+namespace {
+
+Checkpoint open_verified(const std::filesystem::path& folder) {
+  Checkpoint checkpoint(folder);
+  checkpoint.verify();
+  return checkpoint;
+}
+
+}  // namespace
+
+std::optional<Checkpoint> newest(const std::filesystem::path& output,
+                                 const std::function<void(const std::string&)>& report) {
+  const auto stored = list_checkpoints(output);
+  for (const auto& candidate : std::views::reverse(stored)) {
+    try {
+      return open_verified(candidate.folder);
+    } catch (const CheckpointError& error) {
+      report(candidate.folder.filename().string() + " is passed over: " + error.what());
+    }
+  }
+  if (stored.empty()) return std::nullopt;
+  throw CheckpointError(output.string() + ": none of its " + std::to_string(stored.size()) +
+                        " checkpoints is whole; remove them to start afresh");
+}
+
+Checkpoint open_checkpoint(const std::filesystem::path& path) {
+  std::error_code ignored;  // whatever can't be examined is no folder
+  if (!std::filesystem::is_directory(path, ignored))
+    throw CheckpointError(path.string() + ": not a checkpoint's folder nor an output folder");
+  if (std::filesystem::exists(path / kManifestFile, ignored)) return open_verified(path);
+  const auto stored = list_checkpoints(path);
+  if (stored.empty())
+    throw CheckpointError(path.string() + ": holds neither " + kManifestFile + " nor checkpoints");
+  return open_verified(stored.back().folder);
+}
+
+}  // namespace penstock

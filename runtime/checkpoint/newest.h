@@ -1,0 +1,22 @@
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "runtime/checkpoint/checkpoint.h"
+
+namespace penstock {
+
+/// For resuming: the newest checkpoint of an output folder whose every byte is verified. Broken
+/// ones are passed over, and `report` is told of each why. Nothing if there are no checkpoints at
+/// all; CheckpointError if there are but none is whole.
+std::optional<Checkpoint> newest(const std::filesystem::path& output,
+                                 const std::function<void(const std::string&)>& report);
+
+/// For evaluation: `path` is a checkpoint's folder or an output folder, of which the newest by
+/// number is taken, and every byte is verified. CheckpointError if it is broken or there is none.
+Checkpoint open_checkpoint(const std::filesystem::path& path);
+
+}  // namespace penstock

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace penstock {
+
+/// A checkpoint of an output folder, by its name alone.
+struct StoredCheckpoint {
+  std::int64_t step = 0;
+  std::filesystem::path folder;
+};
+
+/// "checkpoint-000000010".
+std::string checkpoint_name(std::int64_t step);
+
+/// The committed checkpoints of an output folder by rising step; none if it does not exist. Their
+/// contents are not looked at. CheckpointError if the folder can't be read.
+std::vector<StoredCheckpoint> list_checkpoints(const std::filesystem::path& output);
+
+/// Refuses, before any work is done, an output path that can't be made, can't be written (tried by
+/// writing), or whose file system has less than `bytes` free. Makes the folder. CheckpointError.
+void probe_output(const std::filesystem::path& output, std::uint64_t bytes);
+
+/// The best checkpoint so far: a reference, not a copy, in the file BEST.
+struct BestCheckpoint {
+  std::int64_t step = 0;
+  std::string metric;
+  double value = 0;
+};
+
+void mark_best(const std::filesystem::path& output, const BestCheckpoint& best);
+/// Nothing if none was marked. CheckpointError if the mark is damaged.
+std::optional<BestCheckpoint> best_checkpoint(const std::filesystem::path& output);
+
+}  // namespace penstock

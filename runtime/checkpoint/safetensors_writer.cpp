@@ -1,0 +1,95 @@
+#include "runtime/checkpoint/safetensors_writer.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <numeric>
+#include <set>
+#include <string_view>
+
+#include "layers/tensor/error.h"
+#include "runtime/checkpoint/durable_file.h"
+#include "runtime/checkpoint/safetensors.h"
+#include "runtime/checkpoint/safetensors_dtype.h"
+
+namespace penstock {
+namespace {
+
+constexpr std::size_t kLengthBytes = 8;
+
+// Places of the tensors in the file: wider numbers first, else as given.
+std::vector<std::size_t> file_order(std::span<const NamedTensor> tensors) {
+  std::vector<std::size_t> order(tensors.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_sort(order, std::ranges::greater{},
+                           [&](std::size_t index) { return size_of(tensors[index].tensor.dtype); });
+  return order;
+}
+
+void check_names(std::span<const NamedTensor> tensors) {
+  std::set<std::string_view> names;
+  for (const NamedTensor& tensor : tensors) {
+    if (tensor.name == "__metadata__" || tensor.name.find('\0') != std::string::npos)
+      throw CheckpointError("a tensor can't be named '" + tensor.name + "'");
+    if (!names.insert(tensor.name).second)
+      throw CheckpointError("two tensors are named '" + tensor.name + "'");
+  }
+}
+
+std::string padded_header(const nlohmann::ordered_json& json) {
+  std::string text = json.dump();
+  text.resize(aligned(kLengthBytes + text.size()) - kLengthBytes, ' ');
+  if (text.size() > kSafetensorsHeaderLimit)
+    throw CheckpointError("the header would take " + std::to_string(text.size()) +
+                          " bytes; readers accept 100000000");
+  std::string length(kLengthBytes, '\0');
+  for (std::size_t i = 0; i < kLengthBytes; ++i)
+    length[i] = static_cast<char>(text.size() >> 8 * i);
+  return length + text;
+}
+
+SafetensorsLayout lay_out(std::span<const NamedTensor> tensors,
+                          const std::vector<std::size_t>& order,
+                          const std::map<std::string, std::string>& metadata) {
+  check_names(tensors);
+  SafetensorsLayout layout{{}, std::vector<SafetensorsEntry>(tensors.size()), 0};
+  nlohmann::ordered_json json = nlohmann::ordered_json::object();
+  if (!metadata.empty()) json["__metadata__"] = metadata;
+  std::uint64_t reached = 0;
+  for (const std::size_t index : order) {
+    const auto& [name, tensor] = tensors[index];
+    const std::uint64_t begin = reached;
+    reached += tensor.bytes();
+    const std::string dtype(to_safetensors(tensor.dtype));
+    json[name] = {{"dtype", dtype}, {"shape", tensor.shape}, {"data_offsets", {begin, reached}}};
+    layout.entries[index] = {
+        name, dtype, {tensor.shape.begin(), tensor.shape.end()}, begin, reached};
+  }
+  layout.header = padded_header(json);
+  for (SafetensorsEntry& entry : layout.entries) {
+    entry.begin += layout.header.size();
+    entry.end += layout.header.size();
+  }
+  layout.file_bytes = layout.header.size() + reached;
+  return layout;
+}
+
+}  // namespace
+
+SafetensorsLayout write_safetensors(const std::filesystem::path& path,
+                                    std::span<const NamedTensor> tensors,
+                                    const std::map<std::string, std::string>& metadata) try {
+  const std::vector<std::size_t> order = file_order(tensors);
+  SafetensorsLayout layout = lay_out(tensors, order, metadata);
+  DurableFile file(path);
+  file.write(layout.header);
+  for (const std::size_t index : order) {
+    const Tensor& tensor = tensors[index].tensor;
+    file.write({static_cast<const std::byte*>(tensor.data), tensor.bytes()});
+  }
+  file.commit();
+  return layout;
+} catch (const nlohmann::json::exception& error) {  // a name that is not UTF-8
+  throw CheckpointError(path.string() + ": can't be written as JSON: " + error.what());
+}
+
+}  // namespace penstock

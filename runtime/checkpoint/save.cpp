@@ -1,0 +1,56 @@
+#include "runtime/checkpoint/save.h"
+
+#include <system_error>
+#include <utility>
+
+#include "layers/tensor/error.h"
+#include "runtime/checkpoint/coverage.h"
+#include "runtime/checkpoint/durable_file.h"
+#include "runtime/checkpoint/manifest.h"
+#include "runtime/checkpoint/output_folder.h"
+
+namespace penstock {
+namespace {
+
+constexpr const char* kPartial = ".partial";
+constexpr const char* kDiscarded = ".discarded";
+
+void remove_leftovers(const std::filesystem::path& output) {
+  std::vector<std::filesystem::path> leftovers;
+  for (const auto& entry : std::filesystem::directory_iterator(output)) {
+    const auto extension = entry.path().extension();
+    const bool ours = entry.path().filename().string().starts_with("checkpoint-");
+    if (ours && (extension == kPartial || extension == kDiscarded))
+      leftovers.push_back(entry.path());
+  }
+  for (const auto& leftover : leftovers) std::filesystem::remove_all(leftover);
+}
+
+}  // namespace
+
+std::filesystem::path start_save(const std::filesystem::path& output, std::int64_t step) try {
+  std::filesystem::create_directories(output);
+  remove_leftovers(output);
+  auto folder = output / (checkpoint_name(step) + kPartial);
+  std::filesystem::create_directory(folder);
+  return folder;
+} catch (const std::filesystem::filesystem_error& error) {
+  throw CheckpointError("a save can't begin: " + std::string(error.what()));
+}
+
+std::filesystem::path commit(const std::filesystem::path& folder, const TrainingState& state,
+                             std::vector<ShardIndex> shards) {
+  check_coverage(shards);
+  write_durably(folder / kManifestFile, to_text(Manifest{state, std::move(shards)}));
+  auto committed = folder.parent_path() / checkpoint_name(state.step);
+  move_folder(folder, committed);
+  write_durably(folder.parent_path() / "LATEST", committed.filename().string() + "\n");
+  return committed;
+}
+
+void abandon_save(const std::filesystem::path& folder) noexcept {
+  std::error_code ignored;
+  std::filesystem::remove_all(folder, ignored);
+}
+
+}  // namespace penstock

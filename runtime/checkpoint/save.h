@@ -1,0 +1,26 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <vector>
+
+#include "runtime/checkpoint/shard.h"
+#include "runtime/checkpoint/training_state.h"
+
+namespace penstock {
+
+/// Begins a save, on rank 0: removes what dead saves and dead removals left in the output folder,
+/// and makes the folder to which every rank then calls write_shard. CheckpointError.
+std::filesystem::path start_save(const std::filesystem::path& output, std::int64_t step);
+
+/// Ends a save, on rank 0, when every rank's shard is on the disk: checks that the pieces of every
+/// tensor cover it exactly once, writes the manifest, and gives the folder of start_save its name.
+/// A checkpoint of the same step is replaced. Also writes LATEST, a hint for people. Returns the
+/// checkpoint's folder. CheckpointError; then earlier checkpoints are as they were.
+std::filesystem::path commit(const std::filesystem::path& folder, const TrainingState& state,
+                             std::vector<ShardIndex> shards);
+
+/// Removes the folder of a save that some rank could not finish, as far as possible.
+void abandon_save(const std::filesystem::path& folder) noexcept;
+
+}  // namespace penstock

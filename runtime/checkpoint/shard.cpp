@@ -1,0 +1,41 @@
+#include "runtime/checkpoint/shard.h"
+
+#include "layers/tensor/error.h"
+#include "runtime/checkpoint/hash.h"
+#include "runtime/checkpoint/safetensors_writer.h"
+
+namespace penstock {
+namespace {
+
+NamedTensor to_tensor(const CheckpointPiece& piece) {
+  const std::int64_t count = element_count(piece.full_shape);
+  const std::string range =
+      '[' + std::to_string(piece.begin) + ':' + std::to_string(piece.end) + ']';
+  if (piece.begin < 0 || piece.begin > piece.end || piece.end > count)
+    throw CheckpointError("the block " + range + " lies outside '" + piece.name + "', which has " +
+                          std::to_string(count) + " elements");
+  void* data = const_cast<void*>(piece.data);  // a writer only reads
+  if (piece.end - piece.begin == count) return {piece.name, {data, piece.dtype, piece.full_shape}};
+  return {piece.name + range, {data, piece.dtype, {piece.end - piece.begin}}};
+}
+
+}  // namespace
+
+ShardIndex write_shard(const std::filesystem::path& folder, const std::string& shard,
+                       std::span<const CheckpointPiece> pieces) {
+  std::vector<NamedTensor> tensors;
+  for (const CheckpointPiece& piece : pieces) tensors.push_back(to_tensor(piece));
+  ShardIndex index{shard + ".safetensors", 0, {}, {}};
+  const SafetensorsLayout layout = write_safetensors(folder / index.file, tensors);
+  index.bytes = layout.file_bytes;
+  index.header_hash = xxh3_128(layout.header);
+  for (std::size_t i = 0; i < pieces.size(); ++i) {
+    const auto* data = static_cast<const std::byte*>(pieces[i].data);
+    index.pieces.push_back({pieces[i].name, pieces[i].dtype, pieces[i].full_shape, pieces[i].begin,
+                            pieces[i].end, layout.entries[i].begin, layout.entries[i].end,
+                            xxh3_128(std::span(data, tensors[i].tensor.bytes()))});
+  }
+  return index;
+}
+
+}  // namespace penstock

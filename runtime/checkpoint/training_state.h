@@ -1,0 +1,25 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+namespace penstock {
+
+/// All of a run's state that is not a tensor. Random draws need no more than seed and epoch.
+struct TrainingState {
+  std::int64_t step = 0;           // steps done
+  std::int64_t epoch = 0;          // of the next step, from 0
+  std::int64_t step_in_epoch = 0;  // of the next step, from 0
+  std::uint64_t seed = 0;
+  int lanes = 1;
+  std::string corpus_hash;                    // of the index of the training utterances
+  std::map<std::string, std::string> config;  // "model.hidden" → "256", as TOML text
+  std::string plan_toml;                      // of the run that saved
+  std::string best_metric;                    // empty: nothing has been validated
+  double best_value = 0;
+  std::int64_t best_step = 0;
+  bool operator==(const TrainingState&) const = default;
+};
+
+}  // namespace penstock

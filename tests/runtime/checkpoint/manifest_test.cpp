@@ -1,0 +1,63 @@
+#include "runtime/checkpoint/manifest.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "layers/tensor/error.h"
+
+namespace penstock {
+namespace {
+
+Manifest example() {
+  Manifest manifest;
+  manifest.state = {1234567890123,
+                    3,
+                    17,
+                    std::numeric_limits<std::uint64_t>::max(),
+                    4,
+                    "abc",
+                    {{"model.hidden", "256"}, {"text.alphabet", "\"'äb \""}},
+                    "[[stage]]\nlayers = 3\n",
+                    "cer",
+                    0.1,
+                    1000};
+  manifest.shards = {{"stage-0.safetensors",
+                      1 << 20,
+                      std::string(32, 'a'),
+                      {{"w", DType::bf16, {3, 5}, 2, 15, 64, 90, std::string(32, 'b')}}}};
+  return manifest;
+}
+
+TEST(Manifest, ReadsBackEqual) {
+  EXPECT_EQ(parse_manifest(to_text(example())), example());
+  EXPECT_EQ(parse_manifest(to_text(Manifest{})), Manifest{});
+}
+
+TEST(Manifest, NoticesEveryFlippedBit) {
+  const std::string text = to_text(example());
+  for (std::size_t bit = 0; bit < 8 * text.size(); ++bit) {
+    std::string damaged = text;
+    damaged[bit / 8] = static_cast<char>(damaged[bit / 8] ^ (1 << bit % 8));
+    EXPECT_THROW(parse_manifest(damaged), CheckpointError) << bit;
+  }
+}
+
+TEST(Manifest, NoticesEveryTruncationAndAddition) {
+  const std::string text = to_text(example());
+  for (std::size_t size = 0; size < text.size(); ++size)
+    EXPECT_THROW(parse_manifest(text.substr(0, size)), CheckpointError) << size;
+  EXPECT_THROW(parse_manifest(text + " "), CheckpointError);
+}
+
+TEST(Manifest, RefusesNumbersAndTextsThatJsonLacks) {
+  Manifest manifest = example();
+  manifest.state.best_value = std::numeric_limits<double>::infinity();
+  EXPECT_THROW(to_text(manifest), CheckpointError);
+  manifest = example();
+  manifest.state.config = {{"data.train", "\xff"}};
+  EXPECT_THROW(to_text(manifest), CheckpointError);
+}
+
+}  // namespace
+}  // namespace penstock

@@ -1,0 +1,78 @@
+#include "runtime/checkpoint/newest.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "layers/tensor/error.h"
+#include "tests/support/example_checkpoint.h"
+#include "tests/support/temporary_folder.h"
+
+namespace penstock {
+namespace {
+
+namespace fs = std::filesystem;
+using test::message_of;
+using test::save_example;
+using test::TemporaryFolder;
+
+class Newest : public testing::Test {
+ protected:
+  std::optional<Checkpoint> find() {
+    reports_.clear();
+    return newest(output_.path(), [&](const std::string& text) { reports_.push_back(text); });
+  }
+  void truncate(const fs::path& file) { fs::resize_file(file, fs::file_size(file) - 1); }
+
+  const TemporaryFolder output_;
+  std::vector<std::string> reports_;
+};
+
+TEST_F(Newest, IsNothingWhereNothingWasSaved) {
+  EXPECT_FALSE(find());
+  EXPECT_FALSE(newest(output_.path() / "missing", [](const std::string&) {}));
+}
+
+TEST_F(Newest, IsTheOneWithTheHighestStep) {
+  for (const std::int64_t step : {1'000'000'000, 20, 999'999'999})
+    save_example(output_.path(), step, 1);
+  EXPECT_EQ(find()->state().step, 1'000'000'000);
+  EXPECT_TRUE(reports_.empty());
+}
+
+TEST_F(Newest, FallsBackOverBrokenOnesAndReportsEach) {
+  for (const std::int64_t step : {10, 20, 30, 40}) save_example(output_.path(), step, 2);
+  truncate(output_.path() / "checkpoint-000000040" / "stage-1.safetensors");
+  fs::remove(output_.path() / "checkpoint-000000030" / "manifest.json");
+  EXPECT_EQ(find()->state().step, 20);
+  ASSERT_EQ(reports_.size(), 2u);
+  EXPECT_NE(reports_[0].find("checkpoint-000000040/stage-1.safetensors"), std::string::npos);
+  EXPECT_NE(reports_[1].find("checkpoint-000000030/manifest.json"), std::string::npos);
+}
+
+TEST_F(Newest, IsAnErrorWhereEveryOneIsBroken) {
+  truncate(save_example(output_.path(), 10, 1) / "manifest.json");
+  EXPECT_THROW(find(), CheckpointError);
+  EXPECT_EQ(reports_.size(), 1u);
+}
+
+TEST_F(Newest, OpeningForEvaluationDoesNotFallBack) {
+  const fs::path older = save_example(output_.path(), 10, 1);
+  const fs::path newer = save_example(output_.path(), 20, 1);
+  EXPECT_EQ(open_checkpoint(output_.path()).state().step, 20);
+  EXPECT_EQ(open_checkpoint(older).state().step, 10);
+  truncate(newer / "stage-0.safetensors");
+  const std::string message = message_of<CheckpointError>([&] { open_checkpoint(output_.path()); });
+  EXPECT_NE(message.find((newer / "stage-0.safetensors").string()), std::string::npos) << message;
+}
+
+TEST_F(Newest, OpeningSaysWhatIsNoCheckpoint) {
+  EXPECT_THROW(open_checkpoint(output_.path()), CheckpointError);
+  EXPECT_THROW(open_checkpoint(output_.path() / "missing"), CheckpointError);
+  fs::remove(save_example(output_.path(), 10, 1) / "manifest.json");
+  const std::string message = message_of<CheckpointError>([&] { open_checkpoint(output_.path()); });
+  EXPECT_NE(message.find("manifest.json"), std::string::npos) << message;
+}
+
+}  // namespace
+}  // namespace penstock

@@ -1,0 +1,78 @@
+#include "runtime/checkpoint/output_folder.h"
+
+#include <gtest/gtest.h>
+
+#include "layers/tensor/error.h"
+#include "tests/support/temporary_folder.h"
+
+namespace penstock {
+namespace {
+
+namespace fs = std::filesystem;
+using test::message_of;
+using test::TemporaryFolder;
+
+TEST(OutputFolder, ListsCheckpointsAlone) {
+  const TemporaryFolder output;
+  for (const char* name : {"checkpoint-000000020", "checkpoint-1000000000", "checkpoint-000000003",
+                           "checkpoint-000000004.partial", "checkpoint-5", "checkpoint-00000000x"})
+    fs::create_directory(output.path() / name);
+  const auto stored = list_checkpoints(output.path());
+  ASSERT_EQ(stored.size(), 3u);
+  EXPECT_EQ(stored[0].step, 3);
+  EXPECT_EQ(stored[1].step, 20);
+  EXPECT_EQ(stored[2].step, 1'000'000'000);
+  for (const auto& [step, folder] : stored) EXPECT_EQ(folder.filename(), checkpoint_name(step));
+}
+
+TEST(OutputFolder, ProbeMakesTheFolderAndLeavesNothingInIt) {
+  const TemporaryFolder parent;
+  probe_output(parent.path() / "a" / "b", 1);
+  EXPECT_TRUE(fs::is_empty(parent.path() / "a" / "b"));
+}
+
+TEST(OutputFolder, ProbeRefusesAFileInTheWay) {
+  const TemporaryFolder parent;
+  test::write_file(parent.path() / "file", "text");
+  for (const fs::path& path : {parent.path() / "file", parent.path() / "file" / "below"}) {
+    const std::string message = message_of<CheckpointError>([&] { probe_output(path, 0); });
+    EXPECT_NE(message.find("not a folder"), std::string::npos) << message;
+  }
+  EXPECT_EQ(test::read_file(parent.path() / "file"), "text");
+}
+
+TEST(OutputFolder, ProbeRefusesAFolderThatNobodyCanWrite) {
+  EXPECT_THROW(probe_output("/proc/penstock", 0), CheckpointError);  // not even root
+}
+
+TEST(OutputFolder, ProbeRefusesAFullFileSystemBeforeMakingAnything) {
+  const TemporaryFolder parent;
+  const auto path = parent.path() / "a";
+  const std::string message =
+      message_of<CheckpointError>([&] { probe_output(path, std::uint64_t{1} << 62); });
+  EXPECT_NE(message.find("bytes free"), std::string::npos) << message;
+  EXPECT_FALSE(fs::exists(path));
+}
+
+TEST(OutputFolder, RemembersTheBest) {
+  const TemporaryFolder output;
+  EXPECT_FALSE(best_checkpoint(output.path()));
+  mark_best(output.path(), {20, "cer", 0.1});
+  mark_best(output.path(), {30, "cer", 0.05});
+  const auto best = best_checkpoint(output.path());
+  ASSERT_TRUE(best);
+  EXPECT_EQ(best->step, 30);
+  EXPECT_EQ(best->metric, "cer");
+  EXPECT_EQ(best->value, 0.05);
+}
+
+TEST(OutputFolder, RefusesADamagedMark) {
+  const TemporaryFolder output;
+  for (const char* text : {"", "{", "{}", R"({"checkpoint":"x","metric":"cer","value":1})"}) {
+    test::write_file(output.path() / "BEST", text);
+    EXPECT_THROW(best_checkpoint(output.path()), CheckpointError) << text;
+  }
+}
+
+}  // namespace
+}  // namespace penstock

@@ -1,0 +1,64 @@
+#include "runtime/checkpoint/retention.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <vector>
+
+#include "layers/tensor/error.h"
+#include "runtime/checkpoint/output_folder.h"
+#include "tests/support/example_checkpoint.h"
+#include "tests/support/temporary_folder.h"
+
+namespace penstock {
+namespace {
+
+namespace fs = std::filesystem;
+using Steps = std::vector<std::int64_t>;
+
+class Retention : public testing::Test {
+ protected:
+  Retention() {
+    for (const std::int64_t step : {10, 20, 30, 40}) test::save_example(output_.path(), step, 1);
+  }
+  Steps stored() const {
+    Steps steps;
+    for (const auto& checkpoint : list_checkpoints(output_.path()))
+      steps.push_back(checkpoint.step);
+    return steps;
+  }
+  const test::TemporaryFolder output_;
+};
+
+TEST_F(Retention, KeepsTheNewest) {
+  keep_newest(output_.path(), 5);
+  EXPECT_EQ(stored(), (Steps{10, 20, 30, 40}));
+  keep_newest(output_.path(), 3);
+  EXPECT_EQ(stored(), (Steps{20, 30, 40}));
+  keep_newest(output_.path(), 0);
+  EXPECT_EQ(stored(), (Steps{40}));
+}
+
+TEST_F(Retention, KeepsTheBestBesides) {
+  mark_best(output_.path(), {10, "cer", 0.5});
+  keep_newest(output_.path(), 2);
+  EXPECT_EQ(stored(), (Steps{10, 30, 40}));
+}
+
+TEST_F(Retention, RemovesNothingBehindABrokenOne) {
+  const fs::path shard = output_.path() / checkpoint_name(40) / "stage-0.safetensors";
+  fs::resize_file(shard, fs::file_size(shard) - 1);
+  EXPECT_THROW(keep_newest(output_.path(), 1), CheckpointError);
+  EXPECT_EQ(stored(), (Steps{10, 20, 30, 40}));
+}
+
+TEST_F(Retention, SetsAsideWhatAResumedRunGivesUp) {
+  fs::create_directory(output_.path() / (checkpoint_name(40) + ".broken"));
+  set_aside_after(output_.path(), 20);
+  EXPECT_EQ(stored(), (Steps{10, 20}));
+  EXPECT_TRUE(fs::exists(output_.path() / (checkpoint_name(30) + ".broken") / "manifest.json"));
+  EXPECT_TRUE(fs::exists(output_.path() / (checkpoint_name(40) + ".broken") / "manifest.json"));
+}
+
+}  // namespace
+}  // namespace penstock

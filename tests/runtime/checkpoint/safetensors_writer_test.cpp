@@ -1,0 +1,65 @@
+#include "runtime/checkpoint/safetensors_writer.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "layers/tensor/error.h"
+#include "runtime/checkpoint/safetensors.h"
+#include "tests/support/example_checkpoint.h"
+#include "tests/support/temporary_folder.h"
+
+namespace penstock {
+namespace {
+
+using test::TemporaryFolder;
+
+std::vector<NamedTensor> named(std::vector<test::ExampleTensor>& examples) {
+  std::vector<NamedTensor> tensors;
+  for (auto& example : examples)
+    tensors.push_back({example.name, {example.bytes.data(), example.dtype, example.shape}});
+  return tensors;
+}
+
+TEST(SafetensorsWriter, ReadsBackInBits) {
+  const TemporaryFolder folder;
+  const auto path = folder.path() / "x.safetensors";
+  auto examples = test::example_tensors(1);
+  const auto layout = write_safetensors(path, named(examples), {{"key", "väl\"ue\n"}});
+
+  const SafetensorsFile file(path);
+  EXPECT_EQ(file.metadata().at("key"), "väl\"ue\n");
+  EXPECT_EQ(file.file_bytes(), layout.file_bytes);
+  EXPECT_EQ(file.header_bytes().size() % kAlignment, 0u);
+  ASSERT_EQ(file.entries().size(), examples.size());
+  for (std::size_t i = 0; i < examples.size(); ++i) {
+    const Tensor tensor = file.tensor(examples[i].name);  // aligned, or this would refuse
+    EXPECT_EQ(tensor.shape, examples[i].shape);
+    ASSERT_EQ(tensor.bytes(), examples[i].bytes.size());
+    EXPECT_EQ(std::memcmp(tensor.data, examples[i].bytes.data(), tensor.bytes()), 0);
+    EXPECT_EQ(file.entry(examples[i].name).begin, layout.entries[i].begin);
+    EXPECT_EQ(file.entry(examples[i].name).end, layout.entries[i].end);
+  }
+}
+
+TEST(SafetensorsWriter, WritesAFileWithoutTensors) {
+  const TemporaryFolder folder;
+  write_safetensors(folder.path() / "x", {});
+  EXPECT_TRUE(SafetensorsFile(folder.path() / "x").entries().empty());
+}
+
+TEST(SafetensorsWriter, RefusesNamesThatNoReaderTakes) {
+  const TemporaryFolder folder;
+  float number = 1;
+  const Tensor tensor{&number, DType::f32, {}};
+  const auto path = folder.path() / "x";
+  using Tensors = std::vector<NamedTensor>;
+  EXPECT_THROW(write_safetensors(path, Tensors{{"a", tensor}, {"a", tensor}}), CheckpointError);
+  EXPECT_THROW(write_safetensors(path, Tensors{{"__metadata__", tensor}}), CheckpointError);
+  EXPECT_THROW(write_safetensors(path, Tensors{{std::string("a\0b", 3), tensor}}), CheckpointError);
+  EXPECT_THROW(write_safetensors(path, Tensors{{"\xff", tensor}}), CheckpointError);
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
+}
+
+}  // namespace
+}  // namespace penstock
