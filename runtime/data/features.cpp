@@ -15,8 +15,6 @@
 namespace penstock {
 namespace {
 
-using Row = Eigen::Map<Eigen::ArrayXf>;
-
 std::vector<float> make_window(const std::string& name, std::int64_t size) {
   const double share = name == "hamming" ? 0.54 : 0.5;
   std::vector<float> window(static_cast<std::size_t>(size));
@@ -80,7 +78,8 @@ struct FeatureExtractor::State {
         window(make_window(features.window, geometry.window)),
         frame(static_cast<std::size_t>(geometry.fft)),
         spectrum(static_cast<std::size_t>(geometry.fft / 2 + 1)),
-        power(static_cast<std::size_t>(geometry.fft / 2 + 1)) {
+        power(geometry.fft / 2 + 1),
+        row(feature_bins(features)) {
     if (config.kind == "log-mel")
       filters = mel_filters(config.mels, config.sample_rate, geometry.fft);
     fft.SetFlag(fft.HalfSpectrum);
@@ -97,20 +96,22 @@ struct FeatureExtractor::State {
       frame[static_cast<std::size_t>(margin + i)] =
           window[static_cast<std::size_t>(i)] * samples[static_cast<std::size_t>(start + i)];
     fft.fwd(spectrum.data(), frame.data(), geometry.fft);
-    for (std::size_t k = 0; k < power.size(); ++k) power[k] = std::norm(spectrum[k]);
+    for (std::size_t k = 0; k < spectrum.size(); ++k)
+      power[static_cast<Eigen::Index>(k)] = std::norm(spectrum[k]);
   }
 
-  void spectrogram_row(Row row) {
-    row = Eigen::Map<const Eigen::ArrayXf>(power.data(), std::ssize(power)).sqrt().log1p();
-  }
-
-  void mel_row(Row row) {
+  /// `row` from `power`.
+  void finish() {
+    if (filters.empty()) {
+      row = power.sqrt().log1p();
+      return;
+    }
     constexpr float kFloor = 0x1p-24f;
     for (std::size_t m = 0; m < filters.size(); ++m) {
       const MelFilter& filter = filters[m];
       float sum = 0;
       for (std::size_t i = 0; i < filter.weights.size(); ++i)
-        sum += filter.weights[i] * power[static_cast<std::size_t>(filter.first) + i];
+        sum += filter.weights[i] * power[filter.first + static_cast<Eigen::Index>(i)];
       row[static_cast<Eigen::Index>(m)] = sum + kFloor;
     }
     row = row.log();
@@ -121,7 +122,10 @@ struct FeatureExtractor::State {
   std::vector<float> window;
   std::vector<float> frame;
   std::vector<std::complex<float>> spectrum;
-  std::vector<float> power;
+  // Eigen takes other instructions at other alignments: on these arrays of its own never, so that a
+  // row's bits don't depend on where it is put.
+  Eigen::ArrayXf power;
+  Eigen::ArrayXf row;
   std::vector<MelFilter> filters;
   Eigen::FFT<float> fft;
 };
@@ -141,8 +145,8 @@ void FeatureExtractor::extract(std::span<const float> samples, std::span<float> 
                      std::to_string(x_FC.size()));
   for (std::int64_t t = 0; t < frames; ++t) {
     state_->transform(samples, t * state_->geometry.hop);
-    const Row row(x_FC.data() + t * bins, bins);
-    state_->filters.empty() ? state_->spectrogram_row(row) : state_->mel_row(row);
+    state_->finish();
+    std::ranges::copy(state_->row, x_FC.begin() + t * bins);
   }
   normalise(x_FC);
 }

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+
+namespace penstock {
+
+/// What a draw is for, so that draws of different kinds with the same numbers differ.
+enum class DrawKind : std::uint64_t { speed = 1, length_jitter, order, lane };
+
+/// 64 random bits from (kind, seed, numbers) alone, the same on every machine: SplitMix64's
+/// finaliser (Steele, Lea and Flood, 2014) over the numbers one after the other.
+constexpr std::uint64_t draw(DrawKind kind, std::uint64_t seed,
+                             std::initializer_list<std::uint64_t> numbers) {
+  const auto mixed = [](std::uint64_t x) {
+    x += 0x9e3779b97f4a7c15;
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
+    return x ^ (x >> 31);
+  };
+  std::uint64_t state = mixed(mixed(static_cast<std::uint64_t>(kind)) ^ seed);
+  for (const std::uint64_t number : numbers) state = mixed(state ^ number);
+  return state;
+}
+
+}  // namespace penstock

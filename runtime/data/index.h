@@ -1,0 +1,30 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "runtime/data/audio.h"
+#include "runtime/data/manifest.h"
+
+namespace penstock {
+
+/// What reading a recording once has told.
+struct IndexedAudio {
+  AudioLength length;
+  std::string fault;  // "a.wav: truncated: …"; empty if it can be used
+};
+
+struct IndexOptions {
+  std::filesystem::path manifest;
+  std::filesystem::path output;  // where the cache goes if not beside the manifest; may be empty
+  int threads = 1;
+};
+
+/// The exact length of every entry's audio, in the entries' order. Audio is read where the cache
+/// doesn't know a file of its path, size and time of change; a cache that can't be read or trusted
+/// counts as none. The cache is written beside the manifest (MANIFEST.index), else in `output`,
+/// else not at all; never in part.
+std::vector<IndexedAudio> index_audio(const std::vector<ManifestEntry>&, const IndexOptions&);
+
+}  // namespace penstock

@@ -1,0 +1,209 @@
+#include "runtime/data/loader.h"
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <condition_variable>
+#include <deque>
+#include <exception>
+#include <mutex>
+#include <span>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "layers/tensor/error.h"
+#include "runtime/data/faults.h"
+#include "runtime/data/features.h"
+#include "runtime/data/resample.h"
+
+namespace penstock {
+namespace {
+
+/// A micro-batch under way.
+struct Job {
+  std::int64_t epoch = 0;
+  MicroBatch batch;
+  LoadedBatch loaded;
+  std::vector<std::string> faults;  // of each utterance, "" if it is well
+  std::size_t begun = 0, done = 0;  // utterances
+  std::exception_ptr failure;       // anything but audio that can't be used
+
+  std::size_t size() const { return batch.utterances.size(); }
+};
+
+/// One thread's tools.
+class UtteranceMaker {
+ public:
+  explicit UtteranceMaker(const FeatureConfig& features)
+      : rate_(features.sample_rate), extractor_(features) {}
+
+  /// Fills x_FC of one utterance. DataError if its audio isn't what the index says.
+  void make(const AudioSource& source, const BatchUtterance& utterance, std::span<float> x_FC) {
+    const Audio audio = read_audio(source.audio);
+    const AudioLength found{std::ssize(audio.samples), audio.rate};
+    if (found != source.length)
+      throw DataError(source.audio.string() + ": holds " + std::to_string(found.samples) +
+                      " samples at " + std::to_string(found.rate) + " Hz, but held " +
+                      std::to_string(source.length.samples) + " at " +
+                      std::to_string(source.length.rate) + " Hz when it was indexed");
+    samples_.resize(static_cast<std::size_t>(utterance.samples));
+    resample(audio.samples, resampling(audio.rate, rate_, utterance.speed), samples_);
+    extractor_.extract(samples_, x_FC);
+  }
+
+ private:
+  int rate_;
+  FeatureExtractor extractor_;
+  std::vector<float> samples_;
+};
+
+}  // namespace
+
+struct FeatureLoader::State {
+  std::vector<AudioSource> sources;
+  FeatureConfig features;
+  LoaderOptions options;
+  int bins = 0;
+
+  mutable std::mutex mutex;
+  std::condition_variable work, ready;
+  std::deque<std::unique_ptr<Job>> jobs;  // pushed and not yet taken
+  std::int64_t bytes_ahead = 0;           // of features in `jobs`
+  bool stopping = false;
+
+  std::int64_t failed = 0;  // over all epochs
+  std::int64_t epoch = -1;  // of `epoch_faults`
+  Faults epoch_faults;
+  std::vector<std::jthread> threads;  // last: they end before what they use
+
+  std::int64_t bytes_of(const Job& job) const {
+    return job.batch.frames() * bins * static_cast<std::int64_t>(sizeof(float));
+  }
+
+  /// The first job with work to begin, if the bound on bytes allows; the mutex is held.
+  Job* next_job() {
+    for (const auto& job : jobs) {
+      if (job->begun == job->size()) continue;
+      if (job->begun > 0) return job.get();
+      const bool fits = bytes_ahead + bytes_of(*job) <= options.queue_bytes;
+      return fits || job == jobs.front() ? job.get() : nullptr;
+    }
+    return nullptr;
+  }
+
+  /// Makes room for a job's features, zeros at first; the mutex is held.
+  void begin(Job& job) {
+    bytes_ahead += bytes_of(job);
+    job.loaded.x_FC.resize(static_cast<std::size_t>(job.batch.frames() * bins));
+    job.loaded.weights.assign(job.size(), 1.0f);
+    job.faults.resize(job.size());
+    for (const BatchUtterance& utterance : job.batch.utterances)
+      job.loaded.lengths.push_back(utterance.frames);
+  }
+
+  /// Features of utterance u of the job; touches nothing that other threads do.
+  void make(UtteranceMaker& maker, Job& job, std::size_t u) const {
+    std::int64_t first = 0;
+    for (std::size_t before = 0; before < u; ++before) first += job.loaded.lengths[before];
+    const BatchUtterance& utterance = job.batch.utterances[u];
+    const std::span x_FC(job.loaded.x_FC.data() + first * bins,
+                         static_cast<std::size_t>(utterance.frames * bins));
+    try {
+      maker.make(sources.at(utterance.id), utterance, x_FC);
+    } catch (const DataError& error) {
+      std::ranges::fill(x_FC, 0.0f);
+      job.loaded.weights[u] = 0;
+      job.faults[u] = error.what();
+    }
+  }
+
+  void run() {
+    UtteranceMaker maker(features);
+    std::unique_lock lock(mutex);
+    while (true) {
+      Job* job = nullptr;
+      work.wait(lock, [&] { return stopping || (job = next_job()) != nullptr; });
+      if (stopping) return;
+      if (job->begun == 0) begin(*job);
+      const std::size_t u = job->begun++;
+      work.notify_one();
+      lock.unlock();
+      std::exception_ptr failure;
+      try {
+        make(maker, *job, u);
+      } catch (...) {
+        failure = std::current_exception();
+      }
+      lock.lock();
+      if (failure) job->failure = failure;
+      if (++job->done == job->size()) ready.notify_all();
+    }
+  }
+
+  /// Counts a taken job's failures; the mutex is held.
+  void count_faults(const Job& job) {
+    if (job.epoch != epoch) epoch_faults = {};
+    epoch = job.epoch;
+    for (std::size_t u = 0; u < job.faults.size(); ++u) {
+      if (job.faults[u].empty()) continue;
+      failed += 1;
+      epoch_faults.add("utterance " + std::to_string(job.batch.utterances[u].id), job.faults[u]);
+      spdlog::warn("left out as silence: {}", job.faults[u]);
+    }
+    const double allowed = options.failing_utterances * static_cast<double>(sources.size());
+    if (static_cast<double>(epoch_faults.size()) > allowed)
+      epoch_faults.refuse(
+          "audio of epoch " + std::to_string(epoch) + " has failed",
+          "data.failing_utterances = " + std::to_string(options.failing_utterances) + " of " +
+              std::to_string(sources.size()) + " utterances may fail");
+  }
+};
+
+FeatureLoader::FeatureLoader(std::vector<AudioSource> sources, const FeatureConfig& features,
+                             const LoaderOptions& options)
+    : state_(std::make_unique<State>()) {
+  state_->sources = std::move(sources);
+  state_->features = features;
+  state_->options = options;
+  state_->bins = feature_bins(features);
+  frame_geometry(features);
+  for (int i = 0; i < std::max(options.threads, 1); ++i)
+    state_->threads.emplace_back([state = state_.get()] { state->run(); });
+}
+
+FeatureLoader::~FeatureLoader() {
+  const std::lock_guard lock(state_->mutex);
+  state_->stopping = true;
+  state_->work.notify_all();
+}
+
+void FeatureLoader::push(std::int64_t epoch, const MicroBatch& batch) {
+  auto job = std::make_unique<Job>();
+  job->epoch = epoch;
+  job->batch = batch;
+  const std::lock_guard lock(state_->mutex);
+  state_->jobs.push_back(std::move(job));
+  state_->work.notify_all();
+}
+
+LoadedBatch FeatureLoader::take() {
+  std::unique_lock lock(state_->mutex);
+  if (state_->jobs.empty()) throw Error("a micro-batch's features are taken that nobody announced");
+  state_->ready.wait(lock,
+                     [&] { return state_->jobs.front()->done == state_->jobs.front()->size(); });
+  const std::unique_ptr<Job> job = std::move(state_->jobs.front());
+  state_->jobs.pop_front();
+  state_->bytes_ahead -= state_->bytes_of(*job);
+  state_->work.notify_all();
+  if (job->failure) std::rethrow_exception(job->failure);
+  state_->count_faults(*job);
+  return std::move(job->loaded);
+}
+
+std::int64_t FeatureLoader::failed() const {
+  const std::lock_guard lock(state_->mutex);
+  return state_->failed;
+}
+
+}  // namespace penstock

@@ -1,0 +1,60 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <vector>
+
+#include "configs/config.h"
+#include "runtime/data/batching.h"
+
+namespace penstock {
+
+/// Where an utterance's audio lies and how long the index says it is.
+struct AudioSource {
+  std::filesystem::path audio;
+  AudioLength length;
+};
+
+struct LoaderOptions {
+  int threads = 1;
+  std::int64_t queue_bytes = 256 << 20;  // of features made ahead; one micro-batch may exceed it
+  double failing_utterances = 0.01;      // part of the corpus that may fail in an epoch
+};
+
+/// A micro-batch's features.
+struct LoadedBatch {
+  std::vector<float> x_FC;            // frames × bins, utterances one after the other
+  std::vector<std::int64_t> lengths;  // frames of each utterance
+  std::vector<float> weights;         // of its loss: 1, or 0 where the audio has failed
+};
+
+/// Reads audio and makes features ahead of time, in threads. What comes out depends on the
+/// micro-batches alone, not on the threads.
+///
+/// Audio that can no longer be read, or has another length than the index says, leaves zeros (what
+/// silence becomes) of the expected shape with weight 0, is logged and counted.
+class FeatureLoader {
+ public:
+  /// `sources[id]` is the audio of utterance id. ConfigError as FeatureExtractor.
+  FeatureLoader(std::vector<AudioSource> sources, const FeatureConfig&, const LoaderOptions&);
+  ~FeatureLoader();
+  FeatureLoader(const FeatureLoader&) = delete;
+  FeatureLoader& operator=(const FeatureLoader&) = delete;
+
+  /// Announces the micro-batch to make after those pushed before; never waits.
+  void push(std::int64_t epoch, const MicroBatch&);
+
+  /// The next micro-batch in the order of push; waits for it. DataError that names the files once
+  /// more of an epoch's utterances have failed than may; Error if nothing was pushed.
+  LoadedBatch take();
+
+  /// Utterances that have failed, of all that were taken.
+  std::int64_t failed() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace penstock

@@ -1,0 +1,34 @@
+#include "runtime/data/parallel.h"
+
+#include <algorithm>
+#include <atomic>
+#include <exception>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace penstock {
+
+void parallel_for(std::size_t count, int threads, const std::function<void(std::size_t)>& body) {
+  std::atomic<std::size_t> next = 0;
+  std::exception_ptr failure;
+  std::mutex failing;
+  const auto work = [&] {
+    try {
+      for (std::size_t i = next++; i < count; i = next++) body(i);
+    } catch (...) {
+      const std::lock_guard lock(failing);
+      if (!failure) failure = std::current_exception();
+      next = count;
+    }
+  };
+  {
+    std::vector<std::jthread> others;
+    const std::size_t wanted = std::min(count, static_cast<std::size_t>(std::max(threads, 1)));
+    for (std::size_t i = 1; i < wanted; ++i) others.emplace_back(work);
+    work();
+  }
+  if (failure) std::rethrow_exception(failure);
+}
+
+}  // namespace penstock

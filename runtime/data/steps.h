@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "runtime/data/batching.h"
+
+namespace penstock {
+
+/// One optimizer step.
+struct StepBatches {
+  std::int64_t epoch = 0;
+  std::int64_t step_in_epoch = 0;
+  std::vector<MicroBatch> micro_batches;  // canonical order
+  std::vector<int> lanes;                 // of each micro-batch
+  std::int64_t utterances = 0;            // in all; what the loss is divided by
+};
+
+struct StepSequenceOptions {
+  std::vector<AudioLength> lengths;  // of the corpus
+  DataConfig data;
+  FeatureConfig features;
+  std::uint64_t seed = 0;
+  int lanes = 1;
+};
+
+/// Which utterances every step of a training holds: a pure function of the options, so every rank
+/// knows all shapes of all steps, and a run can go on from any of them. May be shared by threads.
+///
+/// An epoch's micro-batches (training_batches) are taken data.micro_batches at a time; the last
+/// step of an epoch may have fewer. They are dealt to lanes in turns, the costliest first, in each
+/// turn to the lane with the least frames so far: counts differ by at most one.
+class StepSequence {
+ public:
+  /// ConfigError if keys of [data] don't fit, or an utterance at the slowest speed is longer than
+  /// data.micro_batch_seconds.
+  explicit StepSequence(StepSequenceOptions);
+  ~StepSequence();
+  StepSequence(StepSequence&&) noexcept;
+  StepSequence& operator=(StepSequence&&) noexcept;
+
+  /// The batches of a step, counted from 0 over all epochs.
+  StepBatches at(std::int64_t step) const;
+
+  /// Epochs may differ in steps where speeds are drawn.
+  std::int64_t steps_in_epoch(std::int64_t epoch) const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace penstock

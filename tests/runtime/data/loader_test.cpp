@@ -1,0 +1,122 @@
+#include "runtime/data/loader.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "layers/tensor/error.h"
+#include "runtime/data/features.h"
+#include "runtime/data/resample.h"
+#include "tests/support/sounds.h"
+#include "tests/support/temporary_folder.h"
+
+namespace penstock {
+namespace {
+
+class LoaderTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    features_.sample_rate = 8000;
+    unsigned seed = 0;
+    for (const std::int64_t samples : {4001, 333, 7777, 1, 2500, 1200}) {
+      const auto file = folder_.path() / (std::to_string(samples) + ".wav");
+      const int rate = samples % 2 == 0 ? 16000 : 8000;
+      test::write_sound(file, test::make_sound(samples, ++seed), {0x010006, rate});
+      sources_.push_back({file, {samples, rate}});
+    }
+  }
+
+  MicroBatch batch(std::initializer_list<std::pair<std::uint64_t, double>> utterances) const {
+    MicroBatch result;
+    for (const auto& [id, speed] : utterances)
+      result.utterances.push_back(shape_utterance(id, sources_[id].length, speed, features_));
+    return result;
+  }
+  std::vector<MicroBatch> batches() const {
+    return {batch({{0, 1}, {1, 0.9}, {2, 1.1}}), batch({{3, 1}}), batch({{5, 1.1}, {4, 0.9}}),
+            batch({{2, 1}, {0, 0.9}})};
+  }
+
+  /// Features of one utterance, made plainly.
+  std::vector<float> expected(const BatchUtterance& utterance) const {
+    const Audio audio = read_audio(sources_[utterance.id].audio);
+    std::vector<float> samples(static_cast<std::size_t>(utterance.samples));
+    resample(audio.samples, resampling(audio.rate, 8000, utterance.speed), samples);
+    std::vector<float> x_FC(static_cast<std::size_t>(utterance.frames * 81));
+    FeatureExtractor(features_).extract(samples, x_FC);
+    return x_FC;
+  }
+
+  test::TemporaryFolder folder_;
+  FeatureConfig features_;
+  std::vector<AudioSource> sources_;
+};
+
+TEST_F(LoaderTest, GivesFeaturesInOrderForAnyThreadsAndRoom) {
+  for (const int threads : {1, 2, 5})
+    for (const std::int64_t bytes : {std::int64_t{1}, std::int64_t{40000}, std::int64_t{1} << 30}) {
+      FeatureLoader loader(sources_, features_, {threads, bytes, 0});
+      for (const MicroBatch& batch : batches()) loader.push(0, batch);
+      for (const MicroBatch& batch : batches()) {
+        const LoadedBatch loaded = loader.take();
+        std::vector<float> x_FC;
+        ASSERT_EQ(loaded.lengths.size(), batch.utterances.size());
+        for (std::size_t u = 0; u < batch.utterances.size(); ++u) {
+          const std::vector<float> one = expected(batch.utterances[u]);
+          x_FC.insert(x_FC.end(), one.begin(), one.end());
+          EXPECT_EQ(loaded.lengths[u], batch.utterances[u].frames);
+          EXPECT_EQ(loaded.weights[u], 1);
+        }
+        EXPECT_EQ(loaded.x_FC, x_FC);
+      }
+      EXPECT_EQ(loader.failed(), 0);
+    }
+}
+
+TEST_F(LoaderTest, MayBeLeftWithWorkToDo) {
+  FeatureLoader loader(sources_, features_, {2, 1 << 20, 0});
+  for (int i = 0; i < 20; ++i)
+    for (const MicroBatch& batch : batches()) loader.push(0, batch);
+  loader.take();
+}
+
+TEST_F(LoaderTest, AnEmptyMicroBatchIsEmpty) {
+  FeatureLoader loader(sources_, features_, {1, 1 << 20, 0});
+  loader.push(0, {});
+  EXPECT_TRUE(loader.take().x_FC.empty());
+}
+
+TEST_F(LoaderTest, FailedAudioBecomesSilenceWithoutWeight) {
+  FeatureLoader loader(sources_, features_, {2, 1 << 20, 0.34});
+  std::filesystem::remove(sources_[1].audio);
+  test::write_sound(sources_[2].audio, test::make_sound(7776), {0x010006, 8000});
+  loader.push(0, batches()[0]);
+  const LoadedBatch loaded = loader.take();
+  EXPECT_EQ(loaded.weights, (std::vector<float>{1, 0, 0}));
+  const auto first = static_cast<std::size_t>(loaded.lengths[0] * 81);
+  EXPECT_NE(loaded.x_FC[0], 0);
+  for (std::size_t i = first; i < loaded.x_FC.size(); ++i) ASSERT_EQ(loaded.x_FC[i], 0);
+  EXPECT_EQ(loader.failed(), 2);
+}
+
+TEST_F(LoaderTest, TooManyFailuresOfAnEpochAreRefused) {
+  FeatureLoader loader(sources_, features_, {2, 1 << 20, 0.34});
+  for (const std::size_t id : {1, 2, 5}) std::filesystem::remove(sources_[id].audio);
+  loader.push(0, batches()[0]);
+  loader.push(1, batches()[0]);
+  loader.push(1, batches()[2]);
+  EXPECT_NO_THROW(loader.take());
+  EXPECT_NO_THROW(loader.take());
+  const std::string message = test::message_of<DataError>([&] { loader.take(); });
+  for (const char* part : {"epoch 1", "333.wav: no such file", "7777.wav: no such", "1200.wav",
+                           "data.failing_utterances"})
+    EXPECT_NE(message.find(part), std::string::npos) << part << " is not in " << message;
+}
+
+TEST_F(LoaderTest, WhatNobodyAnnouncedCannotBeTaken) {
+  FeatureLoader loader(sources_, features_, {1, 1 << 20, 0});
+  EXPECT_THROW(loader.take(), Error);
+}
+
+}  // namespace
+}  // namespace penstock

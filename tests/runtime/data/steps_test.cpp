@@ -1,0 +1,128 @@
+#include "runtime/data/steps.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <set>
+#include <string>
+
+#include "runtime/data/draw.h"
+#include "tests/support/temporary_folder.h"
+
+namespace penstock {
+namespace {
+
+/// 157 recordings of 0.5 to 8 s in micro-batches of at most 20 s, five a step.
+StepSequenceOptions options(int lanes) {
+  StepSequenceOptions options;
+  for (std::uint64_t i = 0; i < 157; ++i)
+    options.lengths.push_back(
+        {8000 + static_cast<std::int64_t>(draw(DrawKind::order, 3, {i}) % 120000), 16000});
+  options.data.speeds = {0.9, 1, 1.1};
+  options.data.micro_batch_seconds = 20;
+  options.data.micro_batches = 5;
+  options.seed = 11;
+  options.lanes = lanes;
+  return options;
+}
+
+std::int64_t first_step_of(const StepSequence& steps, std::int64_t epoch) {
+  std::int64_t first = 0;
+  for (std::int64_t e = 0; e < epoch; ++e) first += steps.steps_in_epoch(e);
+  return first;
+}
+
+TEST(StepSequence, HoldsEachUtteranceOnceAnEpoch) {
+  const StepSequence steps(options(2));
+  std::int64_t step = 0;
+  for (std::int64_t epoch = 0; epoch < 4; ++epoch) {
+    std::multiset<std::uint64_t> seen;
+    for (std::int64_t i = 0; i < steps.steps_in_epoch(epoch); ++i, ++step) {
+      const StepBatches batches = steps.at(step);
+      EXPECT_EQ(batches.epoch, epoch);
+      EXPECT_EQ(batches.step_in_epoch, i);
+      const bool last = i + 1 == steps.steps_in_epoch(epoch);
+      EXPECT_TRUE(last ? !batches.micro_batches.empty() : batches.micro_batches.size() == 5u);
+      std::int64_t utterances = 0;
+      for (const MicroBatch& batch : batches.micro_batches)
+        for (const BatchUtterance& utterance : batch.utterances) {
+          seen.insert(utterance.id);
+          ++utterances;
+        }
+      EXPECT_EQ(batches.utterances, utterances);
+    }
+    EXPECT_EQ(seen.size(), 157u);
+    EXPECT_EQ(std::set(seen.begin(), seen.end()).size(), 157u);
+  }
+}
+
+TEST(StepSequence, IsTheSameFromAnyStepOn) {
+  const StepSequence steps(options(2));
+  for (const std::int64_t step : {0, 7, 3, 40, 39}) {
+    const StepSequence fresh(options(2));
+    EXPECT_EQ(fresh.at(step).micro_batches, steps.at(step).micro_batches);
+    EXPECT_EQ(fresh.at(step).lanes, steps.at(step).lanes);
+    EXPECT_EQ(fresh.at(step).epoch, steps.at(step).epoch);
+  }
+}
+
+TEST(StepSequence, HasTheSameMicroBatchesForAnyLanes) {
+  const StepSequence one(options(1)), four(options(4));
+  for (std::int64_t step = 0; step < 20; ++step) {
+    EXPECT_EQ(one.at(step).micro_batches, four.at(step).micro_batches);
+    for (const int lane : one.at(step).lanes) EXPECT_EQ(lane, 0);
+  }
+}
+
+TEST(StepSequence, DealsEqualCountsAndEvenCost) {
+  for (const int lanes : {2, 3, 4, 5}) {
+    const StepSequence steps(options(lanes));
+    for (std::int64_t step = 0; step < 20; ++step) {
+      const StepBatches batches = steps.at(step);
+      std::vector<std::int64_t> count(static_cast<std::size_t>(lanes)), frames(count);
+      std::int64_t costliest = 0;
+      for (std::size_t i = 0; i < batches.lanes.size(); ++i) {
+        const auto lane = static_cast<std::size_t>(batches.lanes.at(i));
+        count.at(lane) += 1;
+        frames.at(lane) += batches.micro_batches[i].frames();
+        costliest = std::max(costliest, batches.micro_batches[i].frames());
+      }
+      EXPECT_LE(std::ranges::max(count) - std::ranges::min(count), 1);
+      EXPECT_LE(std::ranges::max(frames) - std::ranges::min(frames), costliest);
+    }
+  }
+}
+
+TEST(StepSequence, GivesTheOddMicroBatchToAllLanesInTurn) {
+  const StepSequence steps(options(2));
+  int extra = 0;
+  for (std::int64_t step = 0; step < first_step_of(steps, 10); ++step) {
+    const std::vector<int> lanes = steps.at(step).lanes;
+    if (lanes.size() % 2 == 1)
+      extra += std::ranges::count(lanes, 0) > std::ranges::count(lanes, 1) ? 1 : -1;
+  }
+  // A walk of about 60 fair steps: four deviations.
+  EXPECT_LE(std::abs(extra), 31);
+}
+
+TEST(StepSequence, RefusesWhatItCannotDo) {
+  const auto refusal = [](auto&& change) {
+    StepSequenceOptions bad = options(2);
+    change(bad);
+    return test::message_of<ConfigError>([&] { StepSequence steps(bad); });
+  };
+  const auto expect = [](const std::string& message, const char* part) {
+    EXPECT_NE(message.find(part), std::string::npos) << message;
+  };
+  expect(refusal([](auto& o) { o.lanes = 6; }), "trainer.lanes = 6");
+  expect(refusal([](auto& o) { o.data.speeds = {}; }), "data.speeds");
+  expect(refusal([](auto& o) { o.data.speeds = {1, 0}; }), "data.speeds holds 0");
+  expect(refusal([](auto& o) { o.data.micro_batch_seconds = 0; }), "data.micro_batch_seconds");
+  expect(refusal([](auto& o) { o.data.micro_batch_utterances = -1; }), "micro_batch_utterances");
+  expect(refusal([](auto& o) { o.lengths.clear(); }), "no utterances");
+  expect(refusal([](auto& o) { o.lengths[3] = {16000 * 19, 16000}; }), "21.1");
+}
+
+}  // namespace
+}  // namespace penstock
