@@ -15,21 +15,29 @@ Conv2dTaps::Conv2dTaps(const Conv2dGeometry& geometry, const Conv2dFold2d& fold,
   numbers_ = scratch.take<float>(fold.time.taps * fold.frequency.taps * outer_ * inner_);
 }
 
-// Calls use(place here, place in the weight) for each number of the weight.
+// Calls use(place here, place in the weight) for each number of the weight. Eight channels that are
+// neighbours here go together: their places in the weight are eight streams, not a scatter.
 template <class Use>
 void Conv2dTaps::for_each(const Use& use) const {
   const Conv2dGeometry& g = geometry_;
-  const std::int64_t sf = g.frequency.stride, st = g.time.stride, channels = g.in_channels;
-  const std::int64_t outer_step = order_ == Order::in_out ? inner_ : 1;
-  const std::int64_t inner_step = order_ == Order::in_out ? 1 : inner_;
-  std::int64_t from = 0;
-  for (std::int64_t o = 0; o < g.out_channels; ++o)
-    for (std::int64_t c = 0; c < channels; ++c)
+  const std::int64_t sf = g.frequency.stride, st = g.time.stride;
+  const std::int64_t kernel = g.frequency.kernel * g.time.kernel;
+  const bool out_inside = order_ == Order::in_out;
+  const std::int64_t inner_count = out_inside ? g.out_channels : g.in_channels;
+  const std::int64_t outer_count = out_inside ? g.in_channels : g.out_channels;
+  const std::int64_t inner_from = out_inside ? g.in_channels * kernel : kernel;
+  const std::int64_t outer_from = out_inside ? kernel : g.in_channels * kernel;
+  for (std::int64_t outer = 0; outer < outer_count; ++outer)
+    for (std::int64_t first = 0; first < inner_count; first += 8)
       for (std::int64_t i = 0; i < g.frequency.kernel; ++i)
-        for (std::int64_t j = 0; j < g.time.kernel; ++j, ++from) {
-          const std::int64_t folded = (j % st * sf + i % sf) * channels + c;
+        for (std::int64_t j = 0; j < g.time.kernel; ++j) {
           const std::int64_t slot = j / st * fold_.frequency.taps + i / sf;
-          use(slot * outer_ * inner_ + folded * outer_step + o * inner_step, from);
+          const std::int64_t phase = (j % st * sf + i % sf) * g.in_channels;
+          const std::int64_t to =
+              slot * outer_ * inner_ + outer * inner_ + first + phase * (out_inside ? inner_ : 1);
+          const std::int64_t from = outer * outer_from + first * inner_from + i * g.time.kernel + j;
+          for (std::int64_t lane = 0; lane < std::min<std::int64_t>(8, inner_count - first); ++lane)
+            use(to + lane, from + lane * inner_from);
         }
 }
 

@@ -1,12 +1,12 @@
 #pragma once
 
-namespace penstock {
+#include "layers/cpu/vector.h"
 
-typedef float Floats8 __attribute__((vector_size(32)));
+namespace penstock {
 
 /// Eight complex numbers, of eight neighbouring channels: one cache line.
 struct alignas(64) Octet {
-  Floats8 re, im;
+  Vector<float> re, im;
 };
 
 inline Octet operator+(const Octet& a, const Octet& b) { return {a.re + b.re, a.im + b.im}; }

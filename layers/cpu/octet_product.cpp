@@ -10,30 +10,34 @@ inline const float* number(const Octet* row, std::int64_t i) {
   return reinterpret_cast<const float*>(row + i / 8) + i % 8;
 }
 
-// kRows × kOctets of C from row m, octet n; kRows · kOctets of 6 fill the 16 registers of AVX2.
+// kRows × kOctets of C from row m, octet n. Four of these are eight sums, which keep both units for
+// multiply-adds busy, and leave registers for the factors.
 template <Form kForm, int kRows, int kOctets>
-inline void block(const OctetProduct& p, std::int64_t m, std::int64_t n, bool add) {
+void block(const OctetProduct& p, std::int64_t m, std::int64_t n, bool add) {
   constexpr bool kTransposed = kForm == Form::transposed_conjugate;
-  Floats8 re[kRows][kOctets] = {}, im[kRows][kOctets] = {};
+  Vector<float> re[kRows][kOctets], im[kRows][kOctets];
   const float* rows[kRows];
-  for (int r = 0; r < kRows; ++r)
+  for (int r = 0; r < kRows; ++r) {
     rows[r] = kTransposed ? number(p.a, m + r) : number(p.a + (m + r) * p.a_stride, 0);
+    for (int v = 0; v < kOctets; ++v) re[r][v] = im[r][v] = Vector<float>{};
+  }
   const Octet* b = p.b + n;
 
   const auto step = [&](std::int64_t offset) {
-    for (int v = 0; v < kOctets; ++v)
-      for (int r = 0; r < kRows; ++r) {
-        const float x = rows[r][offset], y = rows[r][offset + 8];
+    for (int r = 0; r < kRows; ++r) {
+      const float x = rows[r][offset], y = rows[r][offset + 8];
+      for (int v = 0; v < kOctets; ++v) {
         re[r][v] += x * b[v].re;
-        if constexpr (kForm == Form::plain) {
-          im[r][v] += x * b[v].im;
-          re[r][v] -= y * b[v].im;
-        } else {
-          im[r][v] -= x * b[v].im;
-          re[r][v] += y * b[v].im;
-        }
         im[r][v] += y * b[v].re;
+        if constexpr (kForm == Form::plain) {
+          re[r][v] -= y * b[v].im;
+          im[r][v] += x * b[v].im;
+        } else {
+          re[r][v] += y * b[v].im;
+          im[r][v] -= x * b[v].im;
+        }
       }
+    }
     b += p.b_stride;
   };
   if constexpr (kTransposed) {
@@ -62,8 +66,8 @@ void column(const OctetProduct& p, std::int64_t n, std::int64_t m, bool add) {
 template <Form kForm>
 void run(const OctetProduct& p, bool add) {
   std::int64_t n = 0;
-  for (; n + 2 <= p.n_octets; n += 2) column<kForm, 3, 2>(p, n, 0, add);
-  if (n < p.n_octets) column<kForm, 6, 1>(p, n, 0, add);
+  for (; n + 2 <= p.n_octets; n += 2) column<kForm, 2, 2>(p, n, 0, add);
+  if (n < p.n_octets) column<kForm, 4, 1>(p, n, 0, add);
 }
 
 }  // namespace
