@@ -37,11 +37,11 @@ class ForwardDirection {
     std::vector<const T*> states;
     for (std::int64_t step = 0; step < order_.steps(); ++step) {
       if (step % kStepsBetweenPolls == 0) stream.poll();
+      const std::int64_t active = order_.active(step);
       states.clear();
-      for (std::int64_t rank = 0; rank < order_.active(step); ++rank)
-        states.push_back(state(step, rank));
+      for (std::int64_t rank = 0; rank < active; ++rank) states.push_back(state(step, rank));
       factor.multiply(states, scratch_.u, scratch_.stride, false);
-      for (std::int64_t rank = 0; rank < order_.active(step); ++rank)
+      for (std::int64_t rank = 0; rank < active; ++rank)
         Gates<T>::forward(row(step, rank), hidden_);
     }
   }

@@ -29,9 +29,9 @@ struct BackwardRow {
   T *dp, *dn;
 };
 
-template <class T>
-inline void leave_state(const ForwardRow<T>& row, std::int64_t j, std::int64_t lanes,
-                        const Vector<T>& h) {
+template <class T, class Lanes>
+[[gnu::always_inline]] inline void leave_state(const ForwardRow<T>& row, std::int64_t j,
+                                               Lanes lanes, const Vector<T>& h) {
   store<T>(row.next + j, h, lanes);
   store<T>(row.y + j, row.add_to_y ? h + load<T>(row.y + j, lanes) : h, lanes);
 }
@@ -41,16 +41,16 @@ struct TanhGates {
   static constexpr RecurrenceKind kind = RecurrenceKind::tanh;
 
   static void forward(const ForwardRow<T>& row, std::int64_t hidden) {
-    for_each_vector<T>(hidden, [&](std::int64_t j, std::int64_t lanes) {
+    for_each_vector<T>(hidden, [&](std::int64_t j, auto lanes) {
       const auto at = [&](const T* x) { return load<T>(x + j, lanes); };
       const Vector<T> h = tanh(at(row.p) + at(row.u) + at(row.c));
       store<T>(row.kept + j, h, lanes);
-      leave_state<T>(row, j, lanes, h);
+      leave_state(row, j, lanes, h);
     });
   }
 
   static void backward(const BackwardRow<T>& row, std::int64_t hidden) {
-    for_each_vector<T>(hidden, [&](std::int64_t j, std::int64_t lanes) {
+    for_each_vector<T>(hidden, [&](std::int64_t j, auto lanes) {
       const auto at = [&](const T* x) { return load<T>(x + j, lanes); };
       const Vector<T> h = at(row.kept);
       store<T>(row.dp + j, (at(row.dy) + at(row.dh)) * (T{1} - h * h), lanes);
@@ -64,26 +64,23 @@ struct GruGates {
   static constexpr RecurrenceKind kind = RecurrenceKind::gru;
 
   static void forward(const ForwardRow<T>& row, std::int64_t hidden) {
-    for_each_vector<T>(hidden, [&](std::int64_t j, std::int64_t lanes) {
+    // The gates r and z first: chains of dependent operations stay short enough to overlap.
+    for_each_vector<T>(2 * hidden, [&](std::int64_t j, auto lanes) {
+      const auto at = [&](const T* x) { return load<T>(x + j, lanes); };
+      store<T>(row.kept + j, sigmoid(at(row.p) + at(row.u) + at(row.c)), lanes);
+    });
+    for_each_vector<T>(hidden, [&](std::int64_t j, auto lanes) {
       const auto at = [&](const T* x, int gate) { return load<T>(x + gate * hidden + j, lanes); };
-      const auto recurrent = [&](int gate) { return at(row.u, gate) + at(row.c, gate); };
-      const Vector<T> r = sigmoid(at(row.p, 0) + recurrent(0));
-      const Vector<T> z = sigmoid(at(row.p, 1) + recurrent(1));
-      const Vector<T> q = recurrent(2);
+      const Vector<T> r = at(row.kept, 0), z = at(row.kept, 1), q = at(row.u, 2) + at(row.c, 2);
       const Vector<T> n = tanh(at(row.p, 2) + r * q);
-      const auto keep = [&](int place, const Vector<T>& v) {
-        store<T>(row.kept + place * hidden + j, v, lanes);
-      };
-      keep(0, r);
-      keep(1, z);
-      keep(2, n);
-      keep(3, q);
-      leave_state<T>(row, j, lanes, n + z * (at(row.previous, 0) - n));
+      store<T>(row.kept + 2 * hidden + j, n, lanes);
+      store<T>(row.kept + 3 * hidden + j, q, lanes);
+      leave_state(row, j, lanes, n + z * (at(row.previous, 0) - n));
     });
   }
 
   static void backward(const BackwardRow<T>& row, std::int64_t hidden) {
-    for_each_vector<T>(hidden, [&](std::int64_t j, std::int64_t lanes) {
+    for_each_vector<T>(hidden, [&](std::int64_t j, auto lanes) {
       const auto at = [&](const T* x, int place) { return load<T>(x + place * hidden + j, lanes); };
       const Vector<T> r = at(row.kept, 0), z = at(row.kept, 1), n = at(row.kept, 2),
                       q = at(row.kept, 3);
@@ -107,28 +104,27 @@ struct LstmGates {
   static constexpr RecurrenceKind kind = RecurrenceKind::lstm;
 
   static void forward(const ForwardRow<T>& row, std::int64_t hidden) {
-    for_each_vector<T>(hidden, [&](std::int64_t j, std::int64_t lanes) {
+    const auto activate = [&](std::int64_t gate, std::int64_t gates, auto function) {
+      for_each_vector<T>(gates * hidden, [&](std::int64_t j, auto lanes) {
+        const auto at = [&](const T* x) { return load<T>(x + gate * hidden + j, lanes); };
+        store<T>(row.kept + gate * hidden + j, function(at(row.p) + at(row.u) + at(row.c)), lanes);
+      });
+    };
+    activate(0, 2, [](Vector<T> x) { return sigmoid(x); });
+    activate(2, 1, [](Vector<T> x) { return tanh(x); });
+    activate(3, 1, [](Vector<T> x) { return sigmoid(x); });
+    for_each_vector<T>(hidden, [&](std::int64_t j, auto lanes) {
       const auto at = [&](const T* x, int gate) { return load<T>(x + gate * hidden + j, lanes); };
-      const auto sum = [&](int gate) {
-        return at(row.p, gate) + at(row.u, gate) + at(row.c, gate);
-      };
-      const Vector<T> i = sigmoid(sum(0)), f = sigmoid(sum(1)), g = tanh(sum(2)),
-                      o = sigmoid(sum(3));
-      const auto keep = [&](int place, const Vector<T>& v) {
-        store<T>(row.kept + place * hidden + j, v, lanes);
-      };
-      keep(0, i);
-      keep(1, f);
-      keep(2, g);
-      keep(3, o);
+      const Vector<T> i = at(row.kept, 0), f = at(row.kept, 1), g = at(row.kept, 2),
+                      o = at(row.kept, 3);
       const Vector<T> s = f * at(row.previous_cell, 0) + i * g;
       store<T>(row.next_cell + j, s, lanes);
-      leave_state<T>(row, j, lanes, o * tanh(s));
+      leave_state(row, j, lanes, o * tanh(s));
     });
   }
 
   static void backward(const BackwardRow<T>& row, std::int64_t hidden) {
-    for_each_vector<T>(hidden, [&](std::int64_t j, std::int64_t lanes) {
+    for_each_vector<T>(hidden, [&](std::int64_t j, auto lanes) {
       const auto at = [&](const T* x, int place) { return load<T>(x + place * hidden + j, lanes); };
       const Vector<T> i = at(row.kept, 0), f = at(row.kept, 1), g = at(row.kept, 2),
                       o = at(row.kept, 3), before = at(row.previous_cell, 0);

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 namespace penstock {
 
@@ -31,22 +32,25 @@ constexpr std::int64_t whole_vectors(std::int64_t count) {
 
 /// The first `count` lanes from memory of any alignment; the others are 0.
 template <class T>
-inline Vector<T> load(const T* from, std::int64_t count = kLanes<T>) {
+[[gnu::always_inline]] inline Vector<T> load(const T* from, std::int64_t count = kLanes<T>) {
   Vector<T> v = {};
   std::memcpy(&v, from, static_cast<std::size_t>(count) * sizeof(T));
   return v;
 }
 
 template <class T>
-inline void store(T* to, const Vector<T>& v, std::int64_t count = kLanes<T>) {
+[[gnu::always_inline]] inline void store(T* to, const Vector<T>& v,
+                                         std::int64_t count = kLanes<T>) {
   std::memcpy(to, &v, static_cast<std::size_t>(count) * sizeof(T));
 }
 
-/// Calls use(first, lanes) for whole vectors, lanes a constant, and then for what is left.
+/// Calls use(first, lanes) for whole vectors, where the type of lanes is a constant, and then for
+/// what is left, where it is a number.
 template <class T, class Use>
-inline void for_each_vector(std::int64_t count, const Use& use) {
+[[gnu::always_inline]] inline void for_each_vector(std::int64_t count, const Use& use) {
   std::int64_t first = 0;
-  for (; first + kLanes<T> <= count; first += kLanes<T>) use(first, kLanes<T>);
+  for (; first + kLanes<T> <= count; first += kLanes<T>)
+    use(first, std::integral_constant<std::int64_t, kLanes<T>>{});
   if (first < count) use(first, count - first);
 }
 

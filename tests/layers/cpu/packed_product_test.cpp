@@ -63,7 +63,7 @@ TEST_P(PackedProductTest, EqualsThePlainSums) {
 INSTANTIATE_TEST_SUITE_P(Shapes, PackedProductTest,
                          testing::Values(Sizes{1, 1, 1}, Sizes{2, 24, 7}, Sizes{3, 25, 300},
                                          Sizes{4, 47, 13}, Sizes{5, 33, 257}, Sizes{9, 72, 24},
-                                         Sizes{14, 8, 513}));
+                                         Sizes{14, 8, 513}, Sizes{9, 1027, 521}));
 
 }  // namespace
 }  // namespace penstock

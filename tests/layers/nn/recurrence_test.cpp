@@ -85,6 +85,35 @@ TEST_P(RecurrenceTest, HasTheGradientOfFiniteDifferences) {
   check_gradients(runner, {.elements = 120});
 }
 
+/// All that a training pass makes, at a size where every part of the product's kernels is used.
+std::vector<std::vector<double>> train(const Recurrence& recurrence, const ActivationDecl& input) {
+  LayerRunner runner(recurrence, input);
+  runner.randomise(9);
+  for (const Tensor& param : runner.params()) {  // as small as in practice
+    auto values = numbers(param);
+    for (double& value : values) value = static_cast<float>(value * 0.1);
+    assign(param, values);
+  }
+  runner.forward();
+  runner.backward_input();
+  runner.backward_weight();
+  return {numbers(runner.output().only().x_FC), numbers(runner.input_gradient().only().x_FC),
+          numbers(runner.grads()[0]), numbers(runner.grads()[1])};
+}
+
+TEST_P(RecurrenceTest, SinglePrecisionAgreesWithDouble) {
+  const Recurrence recurrence = layer(93);
+  const auto single = train(recurrence, input(DType::f32, 93));
+  const auto exact = train(recurrence, input(DType::f64, 93));
+  for (std::size_t i = 0; i < exact.size(); ++i)
+    EXPECT_LE(test::relative_error(single[i], exact[i]), i == 0 ? 2e-6 : 1e-5) << i;
+}
+
+TEST_P(RecurrenceTest, RepeatsItsBits) {
+  const Recurrence recurrence = layer(93);
+  EXPECT_EQ(train(recurrence, input(DType::f32, 93)), train(recurrence, input(DType::f32, 93)));
+}
+
 TEST_P(RecurrenceTest, EvaluatesToTheSameBits) {
   const Recurrence recurrence = layer(19);
   LayerRunner runner(recurrence, input(DType::f32, 19));
