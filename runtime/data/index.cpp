@@ -54,7 +54,7 @@ std::vector<IndexedAudio> index_audio(const std::vector<ManifestEntry>& entries,
                                       const IndexOptions& options) {
   const auto places = cache_places(options);
   const auto folder = places.front().parent_path();
-  const IndexCache known = known_lengths(places);
+  const IndexCache known = options.fresh ? IndexCache() : known_lengths(places);
   // A path as the cache has it: relative to the manifest, so that both can move together.
   const auto key = [&](const ManifestEntry& entry) {
     return std::filesystem::absolute(entry.audio).lexically_proximate(folder).string();

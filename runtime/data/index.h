@@ -19,6 +19,7 @@ struct IndexOptions {
   std::filesystem::path manifest;
   std::filesystem::path output;  // where the cache goes if not beside the manifest; may be empty
   int threads = 1;
+  bool fresh = false;  // reads all audio, whatever the cache knows
 };
 
 /// The exact length of every entry's audio, in the entries' order. Audio is read where the cache

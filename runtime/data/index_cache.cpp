@@ -1,12 +1,13 @@
 #include "runtime/data/index_cache.h"
 
-#include <unistd.h>
 #include <xxhash.h>
 
 #include <chrono>
 #include <fstream>
 #include <iterator>
 #include <sstream>
+
+#include "runtime/data/whole_file.h"
 
 namespace penstock {
 namespace {
@@ -55,16 +56,7 @@ bool write_index_cache(const IndexCache& cache, const std::filesystem::path& fil
       lines << cached.stamp.bytes << ' ' << cached.stamp.changed << ' ' << cached.length.samples
             << ' ' << cached.length.rate << ' ' << path << '\n';
   const std::string body = lines.str();
-  std::filesystem::path temporary = file;
-  temporary += ".new-" + std::to_string(getpid());
-  std::error_code error;
-  std::ofstream out(temporary, std::ios::binary);
-  out << heading(body) << body;
-  out.close();
-  if (out) std::filesystem::rename(temporary, file, error);
-  const bool written = out && !error;
-  if (!written) std::filesystem::remove(temporary, error);
-  return written;
+  return write_whole_file(file, heading(body) + body);
 }
 
 }  // namespace penstock
