@@ -20,6 +20,7 @@ struct StageBytes {
   std::size_t total() const {
     return weights + gradients + optimizer + state + saved + messages + scratch;
   }
+  bool operator==(const StageBytes&) const = default;
 };
 
 /// Of one buffer of each kind, for the largest micro-batch.

@@ -62,6 +62,7 @@ LayerPlan Recurrence::plan(const ActivationDecl& input, const BackendSizes& size
   plan.workspace = recurrence_workspace(shape, sizes.compute);
   const double product = 2.0 * static_cast<double>(frames * directions * gated * hidden);
   plan.flops = {product, product, product};
+  plan.work = Work::recurrence;
   return plan;
 }
 

@@ -15,6 +15,7 @@
 
 #include "configs/config.h"
 #include "tests/support/sources.h"
+#include "tests/support/temporary_folder.h"
 
 namespace penstock {
 namespace {
@@ -129,12 +130,7 @@ TEST(Partitioner, ReachesTheOptimumOfPublicChains) {
 }
 
 std::string refusal(const PartitionProblem& problem) {
-  try {
-    partition(problem);
-  } catch (const ConfigError& error) {
-    return error.what();
-  }
-  return "";
+  return test::message_of<ConfigError>([&] { partition(problem); });
 }
 
 TEST(Partitioner, SaysWhichConstraintBinds) {

@@ -13,6 +13,7 @@
 #include "partition/schedules/make_schedule.h"
 #include "partition/schedules/transfers.h"
 #include "tests/support/schedule_interpreter.h"
+#include "tests/support/temporary_folder.h"
 
 namespace penstock {
 namespace {
@@ -20,12 +21,7 @@ namespace {
 using Kind = ActionKind;
 
 std::string refusal(const Schedule& schedule) {
-  try {
-    validate(schedule);
-  } catch (const ConfigError& error) {
-    return error.what();
-  }
-  return "";
+  return test::message_of<ConfigError>([&] { validate(schedule); });
 }
 
 /// The same order with every backward in its two parts, without transfers.

@@ -1,0 +1,25 @@
+#include "partition/plan.h"
+
+#include <stdexcept>
+
+namespace penstock {
+
+StageReplica Plan::place_of(int rank) const {
+  for (int stage = 0; stage < stages(); ++stage) {
+    for (int replica = 0; replica < replicas(); ++replica) {
+      if (ranks[stage][replica] == rank) return {stage, replica};
+    }
+  }
+  throw std::out_of_range("the plan has " + std::to_string(world_size()) + " ranks, none is " +
+                          std::to_string(rank));
+}
+
+std::vector<int> Plan::lanes_of_replicas() const {
+  std::vector<int> owned;
+  for (int replica = 0; replica < replicas(); ++replica) {
+    owned.push_back(lanes / replicas() + (replica < lanes % replicas() ? 1 : 0));
+  }
+  return owned;
+}
+
+}  // namespace penstock

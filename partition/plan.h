@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "partition/stage_bytes.h"
+
+namespace penstock {
+
+/// What the planner expects of a chunk.
+struct Prediction {
+  double time_share = 0;        // of a micro-batch's computing time on all chunks
+  std::int64_t parameters = 0;  // trained numbers
+  StageBytes bytes;
+
+  bool operator==(const Prediction&) const = default;
+};
+
+/// Contiguous layers that one stage runs.
+struct ChunkPlan {
+  int stage = 0;
+  int first = 0;                         // place of its first layer in the chain
+  std::vector<std::string> layers = {};  // names
+  Prediction predicted = {};
+
+  int last() const { return first + static_cast<int>(layers.size()); }  // one past its last layer
+  bool operator==(const ChunkPlan&) const = default;
+};
+
+/// Where a rank stands.
+struct StageReplica {
+  int stage = 0, replica = 0;
+  bool operator==(const StageReplica&) const = default;
+};
+
+/// Which rank runs which layers, and in which order.
+struct Plan {
+  std::string model;  // model_summary() of what was planned
+  std::string schedule = "1f1b";
+  int micro_batches = 1;                     // of a step, over all lanes
+  int lanes = 1;                             // sums of gradients, dealt to the replicas
+  std::vector<std::vector<int>> ranks = {};  // [stage][replica]: every rank once
+  std::vector<ChunkPlan> chunks = {};        // in the order of the chain
+
+  int stages() const { return static_cast<int>(ranks.size()); }
+  int replicas() const { return ranks.empty() ? 0 : static_cast<int>(ranks.front().size()); }
+  int world_size() const { return stages() * replicas(); }
+  /// std::out_of_range if the plan has no such rank.
+  StageReplica place_of(int rank) const;
+  /// Lanes that each replica owns; the first own one more where they do not divide.
+  std::vector<int> lanes_of_replicas() const;
+  bool operator==(const Plan&) const = default;
+};
+
+}  // namespace penstock

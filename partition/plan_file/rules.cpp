@@ -1,0 +1,137 @@
+#include "partition/plan_file/rules.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <string_view>
+
+#include "configs/config.h"
+#include "configs/nearest.h"
+#include "partition/schedules/make_schedule.h"
+
+namespace penstock {
+namespace {
+
+void check_model(PlanSource& source, const PlannedModel& model) {
+  if (source.plan.model == model.summary) return;
+  source.fault(source.model_line,
+               fmt::format("the plan is for another model\n    planned: {}\n    asked:   {}\n"
+                           "    plan anew, or set model.* as planned",
+                           source.plan.model, model.summary));
+}
+
+void check_counts(PlanSource& source) {
+  const Plan& plan = source.plan;
+  if (plan.lanes < plan.replicas()) {
+    source.fault(source.lanes_line, fmt::format("lanes = {} leaves some of {} replicas without one",
+                                                plan.lanes, plan.replicas()));
+  }
+  if (plan.micro_batches < plan.lanes) {
+    source.fault(source.micro_batches_line,
+                 fmt::format("micro_batches = {} leaves some of {} lanes without one",
+                             plan.micro_batches, plan.lanes));
+  }
+}
+
+void check_ranks(PlanSource& source) {
+  const Plan& plan = source.plan;
+  if (plan.world_size() == 0) {
+    source.fault(source.ranks_line, "ranks needs a row for each stage, of at least one rank");
+    return;
+  }
+  std::set<int> seen;
+  for (const auto& row : plan.ranks) {
+    if (row.size() != plan.ranks.front().size()) {
+      source.fault(source.ranks_line,
+                   fmt::format("every stage has the same number of replicas: found rows of {} and "
+                               "{} ranks",
+                               plan.ranks.front().size(), row.size()));
+      return;
+    }
+    for (const int rank : row) {
+      if (rank < 0 || rank >= plan.world_size()) {
+        source.fault(source.ranks_line,
+                     fmt::format("rank {}: {} stages of {} replicas have ranks "
+                                 "0 to {}",
+                                 rank, plan.stages(), plan.replicas(), plan.world_size() - 1));
+      } else if (!seen.insert(rank).second) {
+        source.fault(source.ranks_line, fmt::format("rank {} stands twice", rank));
+      }
+    }
+  }
+}
+
+/// Chunks must lie on the stages where the schedule runs them.
+void check_schedule(PlanSource& source) {
+  const Plan& plan = source.plan;
+  std::vector<int> stages;
+  try {
+    stages = make_schedule(plan.schedule, std::max(1, plan.stages()), 1).chunk_rank;
+  } catch (const ConfigError& error) {
+    source.fault(source.schedule_line, error.what());
+    return;
+  }
+  if (plan.chunks.size() != stages.size()) {
+    source.fault(source.schedule_line,
+                 fmt::format("{} of {} stages runs {} chunks, found {}", plan.schedule,
+                             plan.stages(), stages.size(), plan.chunks.size()));
+    return;
+  }
+  for (std::size_t i = 0; i < stages.size(); ++i) {
+    if (plan.chunks[i].stage == stages[i]) continue;
+    source.fault(source.chunk_lines[i].stage,
+                 fmt::format("{} runs chunk {} on stage {}, found stage {}", plan.schedule, i,
+                             stages[i], plan.chunks[i].stage));
+  }
+}
+
+std::string unknown_layer(const std::string& layer, const PlannedModel& model) {
+  const std::vector<std::string_view> names(model.layers.begin(), model.layers.end());
+  const std::string near = nearest(layer, names);
+  return fmt::format("the model has no layer {}{}", layer,
+                     near.empty() ? "" : fmt::format("; did you mean {}?", near));
+}
+
+/// Every layer once, in the order of the chain.
+void check_cover(PlanSource& source, const PlannedModel& model) {
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < source.plan.chunks.size(); ++i) {
+    ChunkPlan& chunk = source.plan.chunks[i];
+    const int line = source.chunk_lines[i].layers;
+    chunk.first = static_cast<int>(next);
+    if (chunk.layers.empty()) source.fault(line, "a chunk needs at least one layer");
+    for (const std::string& layer : chunk.layers) {
+      const auto at = std::ranges::find(model.layers, layer);
+      if (at == model.layers.end()) {
+        source.fault(line, unknown_layer(layer, model));
+        return;
+      }
+      const auto place = static_cast<std::size_t>(at - model.layers.begin());
+      if (place < next) {
+        source.fault(line, fmt::format("layer {} stands twice or out of order", layer));
+        return;
+      }
+      if (place > next) {
+        source.fault(line, fmt::format("layer {} is missing before {}", model.layers[next], layer));
+        return;
+      }
+      ++next;
+    }
+  }
+  if (next == model.layers.size() || source.plan.chunks.empty()) return;
+  source.fault(source.chunk_lines.back().layers,
+               fmt::format("the last chunk must end with layer {}", model.layers.back()));
+}
+
+}  // namespace
+
+void check_rules(PlanSource& source, const PlannedModel& model) {
+  check_model(source, model);
+  check_ranks(source);
+  check_counts(source);
+  check_schedule(source);
+  check_cover(source, model);
+}
+
+}  // namespace penstock
