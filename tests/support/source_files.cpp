@@ -25,7 +25,7 @@ std::string code_of(const std::string& text) {
       skip_to(text.find("*/", i) + 2);
     } else if (text.compare(i, 2, "R\"") == 0) {
       const auto open = text.find('(', i);
-      const std::string close = ")" + text.substr(i + 2, open - i - 2) + "\"";
+      const std::string close = ')' + text.substr(i + 2, open - i - 2) + '"';
       skip_to(text.find(close, open) + close.size());
     } else if (text[i] == '"' || (text[i] == '\'' && (i == 0 || !std::isalnum(text[i - 1])))) {
       std::size_t end = i + 1;
