@@ -1,1 +1,56 @@
-int main() { return 0; }
+#include <CLI/CLI.hpp>
+#include <iostream>
+#include <sstream>
+
+#include "configs/config.h"
+#include "configs/write.h"
+#include "tools/commands.h"
+#include "tools/exit_code.h"
+#include "tools/launch.h"
+
+namespace penstock {
+namespace {
+
+/// Parses and hands over to `run`, or answers --help and the like, or complains.
+int parse(CLI::App& app, int argc, char** argv) {
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& e) {
+    std::ostringstream out, err;
+    const bool done = app.exit(e, out, err) == 0;
+    if (done && launched_rank() == 0) std::cout << out.str();
+    if (!done) complain(err.str(), true);
+    return done ? exit_done : exit_usage;
+  }
+  return -1;
+}
+
+int penstock_main(int argc, char** argv) {
+  CLI::App app("Train speech recognisers in pipeline stages and data-parallel replicas.",
+               "penstock");
+  app.require_subcommand(1);
+  app.set_version_flag("--version", "penstock " PENSTOCK_VERSION);
+  app.add_flag_callback(
+      "--keys",
+      [] {
+        std::cout << config_reference();
+        throw CLI::Success();
+      },
+      "List every configuration key, in Markdown");
+  app.footer("penstock COMMAND --help explains a command.");
+  Run run;
+  add_info(app, run);
+  if (const int answered = parse(app, argc, argv); answered >= 0) return answered;
+  try {
+    return run();
+  } catch (const std::exception& e) {
+    const ExitCode code = exit_code(e);
+    complain(e.what(), code == exit_usage);
+    return code;
+  }
+}
+
+}  // namespace
+}  // namespace penstock
+
+int main(int argc, char** argv) { return penstock::penstock_main(argc, argv); }

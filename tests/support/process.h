@@ -1,0 +1,17 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace penstock::test {
+
+/// What a command left behind.
+struct Outcome {
+  int code = 0;  // exit code; 128 + signal where a signal ended it
+  std::string out, err;
+};
+
+/// Runs a program with these arguments in the current directory.
+Outcome run_program(const std::vector<std::string>& words);
+
+}  // namespace penstock::test

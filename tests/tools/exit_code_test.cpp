@@ -1,0 +1,20 @@
+#include "tools/exit_code.h"
+
+#include <gtest/gtest.h>
+
+#include "runtime/error.h"
+
+namespace penstock {
+namespace {
+
+TEST(ExitCode, FollowsTheErrorsType) {
+  EXPECT_EQ(exit_code(ConfigError("")), 2);
+  EXPECT_EQ(exit_code(DataError("")), 3);
+  EXPECT_EQ(exit_code(CheckpointError("")), 4);
+  EXPECT_EQ(exit_code(CommError("")), 1);
+  EXPECT_EQ(exit_code(ShapeError("")), 1);
+  EXPECT_EQ(exit_code(std::bad_alloc()), 1);
+}
+
+}  // namespace
+}  // namespace penstock

@@ -1,0 +1,17 @@
+#pragma once
+
+#include <functional>
+
+namespace CLI {
+class App;
+}
+
+namespace penstock {
+
+/// What the parsed command line asks for. Returns the exit code; errors are thrown.
+using Run = std::function<int()>;
+
+/// Each adds one subcommand; parsing it sets `run`.
+void add_info(CLI::App& app, Run& run);
+
+}  // namespace penstock

@@ -1,0 +1,14 @@
+#pragma once
+
+#include <exception>
+
+namespace penstock {
+
+/// What the process tells its caller. docs/errors.md explains each.
+enum ExitCode { exit_done = 0, exit_other = 1, exit_usage = 2, exit_data = 3, exit_checkpoint = 4 };
+
+/// The exit code of an error that nothing caught: ConfigError 2, DataError 3, CheckpointError 4,
+/// anything else 1.
+ExitCode exit_code(const std::exception& error);
+
+}  // namespace penstock

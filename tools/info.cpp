@@ -1,0 +1,94 @@
+#include <CLI/CLI.hpp>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "runtime/checkpoint/describe.h"
+#include "tools/commands.h"
+#include "tools/exit_code.h"
+#include "tools/table.h"
+
+namespace penstock {
+namespace {
+
+struct InfoOptions {
+  std::string path;
+  bool json = false;
+};
+
+std::string shape_text(const std::vector<std::uint64_t>& shape) {
+  std::string text;
+  for (const std::uint64_t size : shape) text += (text.empty() ? "" : "×") + std::to_string(size);
+  return text.empty() ? "scalar" : text;
+}
+
+std::string block_text(const TensorPlace& tensor) {
+  if (!tensor.first) return "whole";
+  return std::to_string(*tensor.first) + "–" + std::to_string(*tensor.last);
+}
+
+nlohmann::ordered_json to_json(const InfoOptions& options, const Description& description) {
+  nlohmann::ordered_json report = {{"path", options.path}};
+  if (description.state) {
+    report["step"] = description.state->step;
+    report["epoch"] = description.state->epoch;
+    report["config"] = description.state->config;
+  }
+  report["tensors"] = nlohmann::ordered_json::array();
+  for (const TensorPlace& tensor : description.tensors) {
+    nlohmann::ordered_json entry = {
+        {"name", tensor.name}, {"dtype", tensor.dtype}, {"shape", tensor.shape}};
+    if (tensor.first) entry["elements"] = {*tensor.first, *tensor.last};
+    entry["file"] = tensor.file.string();
+    entry["bytes"] = {tensor.begin, tensor.end};
+    report["tensors"].push_back(std::move(entry));
+  }
+  return report;
+}
+
+void print(const Description& description) {
+  if (description.state) {
+    std::cout << "checkpoint of step " << description.state->step << ", epoch "
+              << description.state->epoch << "\n\n";
+  }
+  std::vector<std::vector<std::string>> rows = {
+      {"tensor", "dtype", "shape", "elements", "bytes", "file", "from byte"}};
+  for (const TensorPlace& tensor : description.tensors) {
+    rows.push_back({tensor.name, tensor.dtype, shape_text(tensor.shape), block_text(tensor),
+                    std::to_string(tensor.end - tensor.begin), tensor.file.filename().string(),
+                    std::to_string(tensor.begin)});
+  }
+  std::cout << table_text(rows);
+}
+
+int info(const InfoOptions& options) {
+  const Description description = describe(options.path);
+  if (options.json) {
+    std::cout << to_json(options, description).dump() << "\n";
+  } else {
+    print(description);
+  }
+  return exit_done;
+}
+
+}  // namespace
+
+void add_info(CLI::App& app, Run& run) {
+  const auto options = std::make_shared<InfoOptions>();
+  CLI::App* command =
+      app.add_subcommand("info", "List the tensors of a checkpoint or a safetensors file");
+  command
+      ->add_option("path", options->path,
+                   "A checkpoint's folder, a run's output folder (its newest checkpoint), or one "
+                   "safetensors file")
+      ->required();
+  command->add_flag("--json", options->json, "Print one JSON object");
+  command->footer(
+      "Every byte of a checkpoint is verified first; exit code 4 says that something is wrong with "
+      "it.\n\n"
+      "Examples:\n"
+      "  penstock info outputs/quickstart\n"
+      "  penstock info model.safetensors --json");
+  command->callback([options, &run] { run = [options] { return info(*options); }; });
+}
+
+}  // namespace penstock

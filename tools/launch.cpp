@@ -1,0 +1,35 @@
+#include "tools/launch.h"
+
+#include <chrono>
+#include <cstdlib>
+#include <iostream>
+#include <thread>
+
+namespace penstock {
+namespace {
+
+const char* launcher_rank() {
+  const char* rank = std::getenv("OMPI_COMM_WORLD_RANK");
+  return rank != nullptr ? rank : std::getenv("PMIX_RANK");
+}
+
+}  // namespace
+
+int launched_rank() {
+  const char* rank = launcher_rank();
+  return rank == nullptr ? 0 : std::atoi(rank);
+}
+
+void complain(const std::string& message, bool found_by_every_rank) {
+  const int rank = launched_rank();
+  if (found_by_every_rank && rank != 0) {
+    std::this_thread::sleep_for(std::chrono::seconds(1));
+    return;
+  }
+  std::string line = "penstock: ";
+  if (!found_by_every_rank && launcher_rank() != nullptr)
+    line += "rank " + std::to_string(rank) + ": ";
+  std::cerr << line + message + "\n" << std::flush;
+}
+
+}  // namespace penstock

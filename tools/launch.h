@@ -1,0 +1,16 @@
+#pragma once
+
+#include <string>
+
+namespace penstock {
+
+/// The rank that mpirun (or another launcher that speaks PMIx) gave this process; 0 if none did.
+/// Known before MPI starts, so that faults of the command line are said once.
+int launched_rank();
+
+/// Writes "penstock: <message>" to standard error. A fault that every rank finds alike is written
+/// by rank 0; the others wait a moment, so that the launcher does not end the job before it is
+/// read. Of other faults each rank writes its own, with its number.
+void complain(const std::string& message, bool found_by_every_rank);
+
+}  // namespace penstock
