@@ -1,0 +1,106 @@
+#include "layers/models/deepspeech2.h"
+
+#include <cmath>
+#include <string>
+#include <utility>
+
+#include "layers/nn/batch_norm.h"
+#include "layers/nn/clipped_relu.h"
+#include "layers/nn/conv2d.h"
+#include "layers/nn/ctc.h"
+#include "layers/nn/dropout.h"
+#include "layers/nn/linear.h"
+#include "layers/nn/lookahead.h"
+#include "layers/nn/recurrence.h"
+#include "layers/tensor/error.h"
+
+namespace penstock {
+namespace {
+
+constexpr Conv2dAxis kFrequency1{41, 2, 20}, kTime1{11, 2, 5};
+constexpr Conv2dAxis kFrequency2{21, 2, 10}, kTime2{11, 1, 5};
+
+class Builder {
+ public:
+  explicit Builder(const DeepSpeech2Options& options) : options_(options) {}
+
+  std::vector<std::unique_ptr<Layer>> build() {
+    std::int64_t frequencies = options_.features;
+    convolution("1", 1, frequencies, kFrequency1, kTime1);
+    convolution("2", options_.channels, frequencies, kFrequency2, kTime2);
+    for (std::int64_t i = 1; i <= options_.layers; ++i)
+      recurrence(i, i == 1 ? frequencies * options_.channels : options_.hidden);
+    if (!options_.bidirectional && options_.lookahead > 0) {
+      add<Lookahead>(LookaheadOptions{"lookahead", options_.hidden, options_.lookahead});
+      add<ClippedReLU>("lookahead.relu");
+    }
+    add<BatchNorm>(BatchNormOptions{.name = "output.norm", .channels = options_.hidden});
+    add<Linear>(LinearOptions{
+        .name = "output", .in = options_.hidden, .out = options_.labels, .bias = false});
+    add<Ctc>("ctc");
+    return std::move(chain_);
+  }
+
+ private:
+  template <class Kind, class... Arguments>
+  const Kind& add(Arguments&&... arguments) {
+    auto layer = std::make_unique<Kind>(std::forward<Arguments>(arguments)...);
+    const Kind& added = *layer;
+    chain_.push_back(std::move(layer));
+    return added;
+  }
+
+  // `frequencies` of the input become those of the output.
+  void convolution(const std::string& number, std::int64_t in, std::int64_t& frequencies,
+                   Conv2dAxis frequency, Conv2dAxis time) {
+    frequencies = add<Conv2d>(Conv2dOptions{.name = "conv" + number,
+                                            .in_channels = in,
+                                            .out_channels = options_.channels,
+                                            .in_frequencies = frequencies,
+                                            .frequency = frequency,
+                                            .time = time})
+                      .out_frequencies();
+    add<BatchNorm>(BatchNormOptions{
+        .name = "norm" + number, .channels = options_.channels, .groups = frequencies});
+    add<ClippedReLU>("relu" + number);
+  }
+
+  void recurrence(std::int64_t i, std::int64_t in) {
+    const std::string name = "rnn" + std::to_string(i);
+    const RecurrenceOptions rnn{name, options_.rnn, options_.bidirectional ? 2 : 1,
+                                options_.hidden};
+    const std::int64_t gates = RecurrenceShape{.kind = options_.rnn, .lengths = {}}.gates();
+    if (i > 1) add<BatchNorm>(BatchNormOptions{.name = name + ".norm", .channels = in});
+    add<Linear>(LinearOptions{.name = name + ".input",
+                              .in = in,
+                              .out = rnn.directions * gates * rnn.hidden,
+                              .bound = 1 / std::sqrt(static_cast<double>(rnn.hidden))});
+    add<Recurrence>(rnn);
+    if (options_.dropout > 0 && i < options_.layers)
+      add<Dropout>("dropout" + std::to_string(i), options_.dropout);
+  }
+
+  const DeepSpeech2Options& options_;
+  std::vector<std::unique_ptr<Layer>> chain_;
+};
+
+}  // namespace
+
+std::vector<std::unique_ptr<Layer>> deepspeech2(const DeepSpeech2Options& options) {
+  const std::pair<const char*, std::int64_t> sizes[] = {{"features", options.features},
+                                                        {"channels", options.channels},
+                                                        {"hidden", options.hidden},
+                                                        {"layers", options.layers},
+                                                        {"labels", options.labels - 1}};
+  for (const auto& [name, size] : sizes)
+    if (size < 1)
+      throw ShapeError(std::string("DeepSpeech2 needs at least 1 of ") + name +
+                       (name == std::string("labels") ? " besides blank" : ""));
+  return Builder(options).build();
+}
+
+std::int64_t deepspeech2_output_frames(std::int64_t feature_frames) {
+  return kTime2.outputs(kTime1.outputs(feature_frames));
+}
+
+}  // namespace penstock
