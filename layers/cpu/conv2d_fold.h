@@ -29,7 +29,8 @@ struct Conv2dFold {
 
 /// The sizes of a convolution by Fourier transforms: over frequency of whole frames, over time of
 /// overlapping tiles. Slots that are padding at both ends of the frequencies share their place on
-/// the transform's circle; utterances lie on one time line and share the padding between them.
+/// the transform's circle, which is no shorter than the kernel; utterances lie on one time line and
+/// share the padding between them.
 struct Conv2dFold2d {
   static constexpr std::int64_t kTile = 32;
 

@@ -68,6 +68,8 @@ const Case kCases[] = {
     {"no padding", 4, 5, 30, {13, 1, 0}, {7, 1, 0}, {7, 40, 9}},
     {"padding beyond the kernel", 2, 4, 6, {7, 1, 9}, {9, 2, 12}, {5, 1, 14}},
     {"odd padding under a stride", 8, 3, 19, {9, 2, 3}, {7, 3, 5}, {22, 9, 4}},
+    {"fewer frequencies than kernel", 2, 3, 12, {41, 2, 20}, {11, 2, 5}, {37, 11}},
+    {"hardly any frequencies", 2, 3, 3, {21, 2, 10}, {11, 1, 5}, {7, 40}},
     {"no kernel over time", 2, 2, 60, {49, 3, 24}, {1, 1, 0}, {3, 33}},
     {"only a kernel over time", 3, 2, 4, {4, 2, 1}, {16, 1, 8}, {3, 50}},
 };
