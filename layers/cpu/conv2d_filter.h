@@ -12,7 +12,7 @@
 namespace penstock {
 
 /// Tiles whose spectra are in work at a time: few enough to stay in cache.
-inline constexpr std::int64_t kConv2dBlock = 24;
+inline constexpr std::int64_t kConv2dBlock = 16;
 
 /// Calls use(first tile, tiles) for each block of the line.
 template <class Use>
