@@ -1,7 +1,6 @@
 #include "layers/cpu/cpu_backend.h"
 
 #include <cblas.h>
-#include <omp.h>
 
 #include <cstring>
 #include <utility>
@@ -22,10 +21,8 @@ class CpuStream final : public Stream {
 
 }  // namespace
 
-CpuBackend::CpuBackend(int threads) : threads_(threads) {
-  openblas_set_num_threads(threads);
-  omp_set_num_threads(threads);  // oneDNN
-}
+// OpenBLAS keeps the number for the process; products hand it on to oneDNN.
+CpuBackend::CpuBackend(int threads) : threads_(threads) { openblas_set_num_threads(threads); }
 
 std::string CpuBackend::description() const {
   return "CPU, " + std::to_string(threads_) + (threads_ == 1 ? " thread" : " threads");

@@ -2,6 +2,7 @@
 
 #include <cblas.h>
 #include <dnnl.h>
+#include <omp.h>
 
 #include <string>
 
@@ -26,6 +27,9 @@ void run_product(const Product<float>& p) {
                 p.alpha, p.a.data, p.a.stride, p.b.data, p.b.stride, p.beta, p.c, p.c_stride);
     return;
   }
+  // oneDNN asks OpenMP, which keeps the number for each calling thread: on one that never set it, a
+  // product would take every core.
+  omp_set_num_threads(openblas_get_num_threads());
   const dnnl_status_t status =
       dnnl_sgemm(p.a.transposed ? 'T' : 'N', p.b.transposed ? 'T' : 'N', p.m, p.n, p.k, p.alpha,
                  p.a.data, p.a.stride, p.b.data, p.b.stride, p.beta, p.c, p.c_stride);

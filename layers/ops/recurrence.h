@@ -32,11 +32,11 @@ struct RecurrenceShape {
   std::int64_t kept() const;
 };
 
-/// In the names of shapes: D directions, F frames, G gates · hidden, H hidden, P = D · G.
 /// Bytes of workspace that the three operations need.
 Workspace recurrence_workspace(const RecurrenceShape&, DType);
 
-/// What forward leaves for the backward operations. Null in evaluation.
+/// What forward leaves for the backward operations; null in evaluation. In suffixes of shapes D is
+/// directions, F frames, H hidden, G gates · hidden, P = D · G and K kept() · hidden.
 struct RecurrenceKept {
   Tensor kept_DFK;      // tanh h';  gru r z n and U_n h + c_n;  lstm i f g o
   Tensor previous_DFH;  // h
