@@ -1,0 +1,14 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace penstock {
+
+/// Greedy CTC decoding of one utterance: the best label of every frame (the lower one of equals),
+/// repeats collapsed, then blanks dropped. `logits_FC` are frames × `channels` numbers, normalised
+/// or not. ShapeError if that is no whole number of frames.
+std::vector<std::int32_t> greedy_labels(std::span<const float> logits_FC, std::int64_t channels);
+
+}  // namespace penstock

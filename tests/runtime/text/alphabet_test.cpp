@@ -1,0 +1,66 @@
+#include "runtime/text/alphabet.h"
+
+#include <gtest/gtest.h>
+
+#include "layers/tensor/error.h"
+#include "tests/support/temporary_folder.h"
+
+namespace penstock {
+namespace {
+
+using Labels = std::vector<std::int32_t>;
+using test::message_of;
+
+TextConfig text(const std::string& alphabet, const std::string& fold = "lower") {
+  TextConfig config;
+  config.alphabet = alphabet;
+  config.fold = fold;
+  return config;
+}
+
+TEST(Alphabet, LabelsFollowItsOrderBehindTheBlank) {
+  const Alphabet alphabet(text("'abé ", "none"));
+  EXPECT_EQ(alphabet.classes(), 6);
+  EXPECT_EQ(alphabet.encode("é 'ba"), (Labels{4, 5, 1, 3, 2}));
+  EXPECT_EQ(alphabet.encode(""), Labels{});
+  EXPECT_EQ(alphabet.decode(Labels{4, 0, 5, 1, 3, 2}), "é 'ba");
+}
+
+TEST(Alphabet, DefaultIsEnglish) {
+  const Alphabet alphabet{TextConfig{}};
+  EXPECT_EQ(alphabet.classes(), 29);
+  EXPECT_EQ(alphabet.decode(alphabet.encode("Don't PANIC")), "don't panic");
+}
+
+TEST(Alphabet, FoldsCaseAndWhiteSpace) {
+  EXPECT_EQ(Alphabet(text("a")).normalised(" \tAÀÞ×ß\u00a0\n  Ł. "), "aàþ×ß Ł.");
+  EXPECT_EQ(Alphabet(text("A", "upper")).normalised("aàþ÷ßÿ"), "AÀÞ÷ßÿ");
+  EXPECT_EQ(Alphabet(text("A", "none")).normalised("aA À"), "aA À");
+  EXPECT_EQ(Alphabet(text("a")).normalised(" \n "), "");
+}
+
+TEST(Alphabet, ListsEveryCharacterThatItLacksOnce) {
+  const std::string message =
+      message_of<DataError>([] { Alphabet(text("ab ")).encode("a 7 b é 7"); });
+  EXPECT_NE(message.find("'7' (U+0037), 'é' (U+00E9)"), std::string::npos) << message;
+  EXPECT_THROW(Alphabet(text("ab")).encode("a b"), DataError);
+  EXPECT_THROW(Alphabet(text("ab")).encode("\xff"), DataError);
+}
+
+TEST(Alphabet, RefusesLabelsThatItLacks) {
+  EXPECT_THROW(Alphabet(text("ab")).decode(Labels{3}), DataError);
+  EXPECT_THROW(Alphabet(text("ab")).decode(Labels{-1}), DataError);
+}
+
+TEST(Alphabet, RefusesConfigurationsThatCannotWork) {
+  EXPECT_THROW(Alphabet(text("")), ConfigError);
+  EXPECT_THROW(Alphabet(text("aba")), ConfigError);
+  EXPECT_THROW(Alphabet(text("abC")), ConfigError);
+  EXPECT_THROW(Alphabet(text("abc", "upper")), ConfigError);
+  EXPECT_THROW(Alphabet(text("ab", "title")), ConfigError);
+  EXPECT_THROW(Alphabet(text("a\tb")), ConfigError);
+  EXPECT_THROW(Alphabet(text("\xff")), ConfigError);
+}
+
+}  // namespace
+}  // namespace penstock
