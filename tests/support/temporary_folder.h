@@ -10,7 +10,8 @@ namespace penstock::test {
 /// An empty folder that is removed with the object.
 class TemporaryFolder {
  public:
-  TemporaryFolder();
+  TemporaryFolder() : TemporaryFolder(std::filesystem::temp_directory_path()) {}
+  explicit TemporaryFolder(const std::filesystem::path& parent);
   TemporaryFolder(const TemporaryFolder&) = delete;
   TemporaryFolder& operator=(const TemporaryFolder&) = delete;
   ~TemporaryFolder();
