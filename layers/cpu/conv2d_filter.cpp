@@ -23,35 +23,26 @@ Conv2dFilter::Conv2dFilter(const Conv2dGeometry& geometry, const Conv2dFold2d& f
 
 void Conv2dFilter::correlate(Stream& stream, const float* weight, const FoldedRows& from,
                              const FoldedRows& to) {
-  prepare(stream, weight, from);
-  for (std::int64_t bin = 0; bin < fold_.bins; ++bin) {
-    load_taps(bin);
-    correlate_bin(bin);
-    stream.poll();
-  }
-  synthesise(stream, over_frequency_, frames_, to);
+  run(stream, weight, from, to, &Conv2dFilter::correlate_bin);
 }
 
 void Conv2dFilter::spread(Stream& stream, const float* weight, const FoldedRows& from,
                           const FoldedRows& to) {
-  prepare(stream, weight, from);
-  for (std::int64_t bin = 0; bin < fold_.bins; ++bin) {
-    load_taps(bin);
-    spread_bin(bin);
-    stream.poll();
-  }
-  synthesise(stream, over_frequency_, frames_, to);
+  run(stream, weight, from, to, &Conv2dFilter::spread_bin);
 }
 
-void Conv2dFilter::prepare(Stream& stream, const float* weight, const FoldedRows& from) {
+void Conv2dFilter::run(Stream& stream, const float* weight, const FoldedRows& from,
+                       const FoldedRows& to, void (Conv2dFilter::*filter)(std::int64_t bin)) {
   taps_.gather(weight, 1.0f / static_cast<float>(fold_.length * kTile));
   analyse(stream, over_frequency_, taps_.rows(), tap_spectrum_);
   analyse(stream, over_frequency_, from, frames_);
-}
-
-void Conv2dFilter::load_taps(std::int64_t bin) {
-  tap_tile_.transform(over_time_, 0, tap_spectrum_.at(bin, 0), tap_spectrum_.row_stride,
-                      fold_.time.taps);
+  for (std::int64_t bin = 0; bin < fold_.bins; ++bin) {
+    tap_tile_.transform(over_time_, 0, tap_spectrum_.at(bin, 0), tap_spectrum_.row_stride,
+                        fold_.time.taps);
+    (this->*filter)(bin);
+    stream.poll();
+  }
+  synthesise(stream, over_frequency_, frames_, to);
 }
 
 OctetProduct Conv2dFilter::product(std::int64_t point, std::int64_t tiles) const {

@@ -28,14 +28,14 @@ class Conv2dFilter {
   Conv2dFilter(const Conv2dGeometry& geometry, const Conv2dFold2d& fold, Conv2dTaps::Order order,
                Scratch& scratch);
 
-  /// y from x, both [frame] as `from` and `to` say.
+  /// y (`to`) from x (`from`): each output is the sum of the taps times the slots from it on.
   void correlate(Stream&, const float* weight, const FoldedRows& from, const FoldedRows& to);
-  /// dx from dy.
+  /// dx (`to`) from dy (`from`): each of dy adds to the slots from it on, times the taps.
   void spread(Stream&, const float* weight, const FoldedRows& from, const FoldedRows& to);
 
  private:
-  void prepare(Stream&, const float* weight, const FoldedRows& from);
-  void load_taps(std::int64_t bin);
+  void run(Stream&, const float* weight, const FoldedRows& from, const FoldedRows& to,
+           void (Conv2dFilter::*filter)(std::int64_t bin));
   OctetProduct product(std::int64_t point, std::int64_t tiles) const;
   void correlate_bin(std::int64_t bin);
   void spread_bin(std::int64_t bin);
