@@ -36,7 +36,7 @@ struct StageReplica {
 
 /// Which rank runs which layers, and in which order.
 struct Plan {
-  std::string model;  // model_summary() of what was planned
+  std::string model = {};  // model_summary() of what was planned
   std::string schedule = "1f1b";
   int micro_batches = 1;                     // of a step, over all lanes
   int lanes = 1;                             // sums of gradients, dealt to the replicas

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <vector>
+
+#include "partition/cost.h"
+#include "partition/plan.h"
+#include "partition/simulate.h"
+
+namespace penstock {
+
+/// What costs say that a plan's step will take, messages and the optimizer left out.
+struct Outlook {
+  double micro_batch_seconds = 0;  // of one micro-batch through all layers
+  double step_seconds = 0;         // of the busiest replica's micro-batches through the pipeline
+  double bound = 1;                // speed-up over one stage that cut and bubble allow
+  std::vector<double> idle;        // share of the step that each stage waits
+};
+
+/// The layers' costs added up for each chunk of the plan.
+std::vector<ChunkTimes> chunk_times(const Plan& plan, const std::vector<LayerCost>& costs);
+
+Outlook foresee(const Plan& plan, const std::vector<LayerCost>& costs);
+
+}  // namespace penstock

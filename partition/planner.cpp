@@ -1,0 +1,103 @@
+#include "partition/planner.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "partition/partitioner.h"
+#include "partition/schedules/make_schedule.h"
+
+namespace penstock {
+namespace {
+
+void check_counts(int micro_batches, int lanes, int replicas) {
+  if (replicas < 1) {
+    throw ConfigError(fmt::format("pipeline.replicas = {}: at least 1 is needed", replicas));
+  }
+  if (lanes < replicas) {
+    throw ConfigError(fmt::format(
+        "trainer.lanes = {} leaves some of the {} replicas (pipeline.replicas) without a lane",
+        lanes, replicas));
+  }
+  if (micro_batches < lanes) {
+    throw ConfigError(
+        fmt::format("data.micro_batches = {} is too few for {} lanes", micro_batches, lanes));
+  }
+}
+
+PartitionProblem problem_of(const PlanRequest& request) {
+  PartitionProblem problem;
+  for (const LayerCost& cost : request.costs) {
+    problem.compute.push_back(cost.total());
+    problem.layers.push_back(cost.layer);
+  }
+  problem.transfer = request.transfers;
+  problem.stages = request.pipeline.stages;
+  if (request.pipeline.memory_gib > 0) {
+    problem.bytes = [&](int first, int last, int stage) {
+      return static_cast<double>(request.bytes(first, last, stage).total());
+    };
+    problem.memory.assign(std::max(0, problem.stages), request.pipeline.memory_gib * (1 << 30));
+  }
+  return problem;
+}
+
+/// A pipeline on neighbouring ranks.
+std::vector<std::vector<int>> neighbouring_ranks(int stages, int replicas) {
+  std::vector<std::vector<int>> ranks(stages, std::vector<int>(replicas));
+  for (int stage = 0; stage < stages; ++stage) {
+    for (int replica = 0; replica < replicas; ++replica) {
+      ranks[stage][replica] = replica * stages + stage;
+    }
+  }
+  return ranks;
+}
+
+std::int64_t parameters_of(const std::vector<LayerPlan>& plans, int first, int last) {
+  std::int64_t count = 0;
+  for (int i = first; i < last; ++i) {
+    for (const ParamDecl& param : plans[i].params) {
+      if (param.tied_to.empty()) count += element_count(param.shape);
+    }
+  }
+  return count;
+}
+
+}  // namespace
+
+int micro_batches_per_replica(int micro_batches, int lanes, int replicas) {
+  const int owned = (lanes + replicas - 1) / replicas;
+  return owned * (micro_batches / lanes) + std::min(owned, micro_batches % lanes);
+}
+
+Plan make_plan(const Chain& chain, const PlanRequest& request) {
+  const PipelineConfig& pipeline = request.pipeline;
+  const int lanes = request.lanes > 0 ? request.lanes : pipeline.replicas;
+  check_counts(request.micro_batches, lanes, pipeline.replicas);
+  const Partition cut = partition(problem_of(request));
+
+  Plan plan{.model = request.model,
+            .schedule = pipeline.schedule,
+            .micro_batches = request.micro_batches,
+            .lanes = lanes,
+            .ranks = neighbouring_ranks(pipeline.stages, pipeline.replicas)};
+  double whole = 0;
+  for (const LayerCost& cost : request.costs) whole += cost.total();
+  const auto plans = plan_chain(chain, std::vector<std::int64_t>{1}, {});
+  const auto stages = make_schedule(pipeline.schedule, pipeline.stages, 1).chunk_rank;
+  for (int i = 0; i < static_cast<int>(stages.size()); ++i) {
+    ChunkPlan chunk{.stage = stages[i], .first = cut.begin[i]};
+    double seconds = 0;
+    for (int layer = cut.begin[i]; layer < cut.begin[i + 1]; ++layer) {
+      chunk.layers.push_back(request.costs[layer].layer);
+      seconds += request.costs[layer].total();
+    }
+    chunk.predicted = {.time_share = whole > 0 ? seconds / whole : 0,
+                       .parameters = parameters_of(plans, chunk.first, chunk.last()),
+                       .bytes = request.bytes(chunk.first, chunk.last(), i)};
+    plan.chunks.push_back(std::move(chunk));
+  }
+  return plan;
+}
+
+}  // namespace penstock

@@ -1,0 +1,72 @@
+#include "partition/table.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <vector>
+
+namespace penstock {
+namespace {
+
+using Row = std::vector<std::string>;
+
+/// Columns as wide as they need to be; numbers to the right, the first `texts` columns to the left.
+std::string aligned_columns(const std::vector<Row>& rows, std::size_t texts) {
+  std::vector<std::size_t> widths(rows.front().size(), 0);
+  for (const Row& row : rows) {
+    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+  }
+  std::string text;
+  for (const Row& row : rows) {
+    std::string line;
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      const auto* gap = i == 0 ? "" : "  ";
+      line += i < texts ? fmt::format("{}{:<{}}", gap, row[i], widths[i])
+                        : fmt::format("{}{:>{}}", gap, row[i], widths[i]);
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    text += line + "\n";
+  }
+  return text;
+}
+
+std::string grouped(std::int64_t number) {
+  std::string digits = std::to_string(number);
+  for (auto at = static_cast<int>(digits.size()) - 3; at > 0; at -= 3) digits.insert(at, 1, ',');
+  return digits;
+}
+
+std::string mib(std::size_t bytes) { return fmt::format("{:.1f}", bytes / 1048576.0); }
+std::string percent(double share) { return fmt::format("{:.1f} %", 100 * share); }
+
+std::string layers_of(const ChunkPlan& chunk) {
+  if (chunk.layers.size() == 1) return chunk.layers.front();
+  return fmt::format("{} to {} ({})", chunk.layers.front(), chunk.layers.back(),
+                     chunk.layers.size());
+}
+
+}  // namespace
+
+std::string plan_table(const Plan& plan, const Outlook& outlook) {
+  std::vector<Row> work{{"stage", "ranks", "layers", "parameters", "time", "idle"}};
+  std::vector<Row> memory{{"stage", "weights", "gradients", "optimizer", "state", "saved",
+                           "messages", "scratch", "total MiB"}};
+  for (const ChunkPlan& chunk : plan.chunks) {
+    const StageBytes& bytes = chunk.predicted.bytes;
+    const std::string stage = std::to_string(chunk.stage);
+    work.push_back({stage, fmt::format("{}", fmt::join(plan.ranks[chunk.stage], " ")),
+                    layers_of(chunk), grouped(chunk.predicted.parameters),
+                    percent(chunk.predicted.time_share), percent(outlook.idle[chunk.stage])});
+    memory.push_back({stage, mib(bytes.weights), mib(bytes.gradients), mib(bytes.optimizer),
+                      mib(bytes.state), mib(bytes.saved), mib(bytes.messages), mib(bytes.scratch),
+                      mib(bytes.total())});
+  }
+  return fmt::format(
+      "{}\n{}\n{}: {} micro-batches a step in {} lanes, {} stages × {} replicas; at most "
+      "{:.2f} times one stage\n",
+      aligned_columns(work, 3), aligned_columns(memory, 1), plan.schedule, plan.micro_batches,
+      plan.lanes, plan.stages(), plan.replicas(), outlook.bound);
+}
+
+}  // namespace penstock

@@ -1,0 +1,85 @@
+#include "partition/planner.h"
+
+#include <gtest/gtest.h>
+
+#include "partition/chunk_bytes.h"
+#include "partition/plan_file.h"
+#include "partition/schedules/make_schedule.h"
+#include "tests/support/small_chain.h"
+#include "tests/support/temporary_folder.h"
+
+namespace penstock {
+namespace {
+
+class PlannerTest : public testing::Test {
+ protected:
+  PlanRequest request(int stages, int replicas) const {
+    PlanRequest request;
+    request.model = "small";
+    request.costs = {
+        {"conv", 1, 1, 1}, {"relu", 1, 0, 0}, {"hidden", 1, 1, 1}, {"output", 1, 1, 1}};
+    request.transfers = {0.5, 0.5, 0.25, 0};
+    request.bytes =
+        ChunkBytes(chain_, {{7, 1, 13, 5}, {8}}, {}, make_schedule("1f1b", stages, 3), {});
+    request.pipeline.stages = stages;
+    request.pipeline.replicas = replicas;
+    request.micro_batches = 6;
+    return request;
+  }
+
+  Chain chain_ = test::small_chain();
+};
+
+TEST_F(PlannerTest, CutsPlacesAndPredicts) {
+  const Plan plan = make_plan(chain_, request(2, 2));
+  EXPECT_EQ(plan.ranks, (std::vector<std::vector<int>>{{0, 2}, {1, 3}}));
+  EXPECT_EQ(plan.lanes, 2);
+  ASSERT_EQ(plan.chunks.size(), 2u);
+  EXPECT_EQ(plan.chunks[0].layers, (std::vector<std::string>{"conv", "relu"}));
+  EXPECT_EQ(plan.chunks[1].first, 2);
+  EXPECT_DOUBLE_EQ(plan.chunks[0].predicted.time_share, 0.4);
+  EXPECT_EQ(plan.chunks[0].predicted.parameters, 4 * 3 * 3);
+  EXPECT_EQ(plan.chunks[1].predicted.parameters, 12 * 10 + 10 + 10 * 5 + 5);
+  const PlannedModel model{"small", {"conv", "relu", "hidden", "output"}};
+  EXPECT_EQ(parse_plan(plan_toml(plan), "plan.toml", model), plan);
+}
+
+TEST_F(PlannerTest, MovesTheCutToFitMemory) {
+  PlanRequest tight = request(2, 1);
+  // Each layer takes 1 GiB on the first stage, which keeps two micro-batches, and half of it on the
+  // second.
+  tight.bytes = [](int first, int last, int stage) {
+    StageBytes bytes;
+    bytes.saved = (std::size_t{2} - stage) * (last - first) << 29;
+    return bytes;
+  };
+  tight.pipeline.memory_gib = 1.5;
+  EXPECT_EQ(make_plan(chain_, tight).chunks[1].first, 1);
+  tight.pipeline.memory_gib = 1;
+  EXPECT_NE(test::message_of<ConfigError>([&] { make_plan(chain_, tight); }).find("memory binds"),
+            std::string::npos);
+}
+
+TEST_F(PlannerTest, RefusesCountsThatDoNotGoTogether) {
+  PlanRequest wrong = request(2, 2);
+  wrong.lanes = 1;
+  EXPECT_THROW(make_plan(chain_, wrong), ConfigError);
+  wrong.lanes = 7;
+  EXPECT_THROW(make_plan(chain_, wrong), ConfigError);
+  wrong = request(2, 1);
+  wrong.pipeline.schedule = "zigzag";
+  EXPECT_THROW(make_plan(chain_, wrong), ConfigError);
+  wrong.pipeline.schedule = "1f1b";
+  wrong.pipeline.stages = 5;
+  EXPECT_THROW(make_plan(chain_, wrong), ConfigError);
+}
+
+TEST(MicroBatchesPerReplica, IsOfTheBusiest) {
+  EXPECT_EQ(micro_batches_per_replica(8, 2, 2), 4);
+  EXPECT_EQ(micro_batches_per_replica(8, 3, 2), 6);  // lanes of 3, 3, 2: two on the first
+  EXPECT_EQ(micro_batches_per_replica(7, 2, 1), 7);
+  EXPECT_EQ(micro_batches_per_replica(7, 3, 3), 3);
+}
+
+}  // namespace
+}  // namespace penstock
