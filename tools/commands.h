@@ -11,7 +11,8 @@ namespace penstock {
 /// What the parsed command line asks for. Returns the exit code; errors are thrown.
 using Run = std::function<int()>;
 
-/// Each adds one subcommand; parsing it sets `run`.
+/// Each adds a subcommand; parsing it sets `run`.
+void add_data(CLI::App& app, Run& run);
 void add_info(CLI::App& app, Run& run);
 
 }  // namespace penstock

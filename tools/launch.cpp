@@ -1,5 +1,8 @@
 #include "tools/launch.h"
 
+#include <spdlog/sinks/stdout_color_sinks.h>
+#include <spdlog/spdlog.h>
+
 #include <chrono>
 #include <cstdlib>
 #include <iostream>
@@ -30,6 +33,12 @@ void complain(const std::string& message, bool found_by_every_rank) {
   if (!found_by_every_rank && launcher_rank() != nullptr)
     line += "rank " + std::to_string(rank) + ": ";
   std::cerr << line + message + "\n" << std::flush;
+}
+
+void set_up_logging() {
+  spdlog::set_default_logger(spdlog::stderr_color_mt("penstock"));
+  spdlog::set_pattern("%H:%M:%S %^%l%$: %v");
+  spdlog::set_level(launched_rank() == 0 ? spdlog::level::info : spdlog::level::warn);
 }
 
 }  // namespace penstock

@@ -13,4 +13,8 @@ int launched_rank();
 /// read. Of other faults each rank writes its own, with its number.
 void complain(const std::string& message, bool found_by_every_rank);
 
+/// Sends log messages to standard error, which leaves standard output to reports. Ranks above 0 log
+/// warnings alone.
+void set_up_logging();
+
 }  // namespace penstock

@@ -39,7 +39,9 @@ int penstock_main(int argc, char** argv) {
       "List every configuration key, in Markdown");
   app.footer("penstock COMMAND --help explains a command.");
   Run run;
+  add_data(app, run);
   add_info(app, run);
+  set_up_logging();
   if (const int answered = parse(app, argc, argv); answered >= 0) return answered;
   try {
     return run();

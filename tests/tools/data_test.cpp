@@ -1,0 +1,74 @@
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/support/process.h"
+#include "tests/support/sounds.h"
+#include "tests/support/temporary_folder.h"
+
+namespace penstock {
+namespace {
+
+class DataCommand : public testing::Test {
+ protected:
+  void SetUp() override {
+    test::write_sound(in("a.wav"), test::make_sound(8000));
+    test::write_sound(in("b.wav"), test::make_sound(24001));
+    test::write_file(in("a.jsonl"), R"({"audio_filepath": "a.wav", "text": "one"})");
+    test::write_file(in("b.csv"), in("b.wav") + "," + in("b.txt") + "\n");
+    test::write_file(in("b.txt"), "two");
+    test::write_file(in("bad.jsonl"), "{\"audio_filepath\": \"a.wav\", \"text\": \"x\"}\n{oops\n");
+  }
+  std::string in(const std::string& name) const { return (folder_.path() / name).string(); }
+
+  static test::Outcome data(std::vector<std::string> words) {
+    words.insert(words.begin(), {PENSTOCK_BINARY, "data"});
+    return test::run_program(words);
+  }
+
+  test::TemporaryFolder folder_;
+};
+
+TEST_F(DataCommand, MergesAndSummarises) {
+  const auto merged = data({"merge", in("a.jsonl"), in("b.csv"), "--output", in("both.jsonl")});
+  ASSERT_EQ(merged.code, 0) << merged.err;
+  EXPECT_NE(merged.out.find("2 utterances"), std::string::npos) << merged.out;
+  const auto summary = data({"summary", in("both.jsonl"), "--json"});
+  const auto report = nlohmann::json::parse(summary.out);
+  EXPECT_EQ(report["utterances"], 2);
+  EXPECT_DOUBLE_EQ(report["seconds"], 32001 / 16000.0);
+  EXPECT_EQ(report["histogram"], nlohmann::json({1, 1}));
+  EXPECT_EQ(report["characters"]["o"], 2);
+  EXPECT_EQ(report["rejected"].size(), 0u);
+}
+
+TEST_F(DataCommand, SummaryNamesRejectedUtterances) {
+  const auto outcome = data({"summary", in("bad.jsonl")});
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_NE(outcome.out.find("bad.jsonl:2: "), std::string::npos) << outcome.out;
+}
+
+TEST_F(DataCommand, VerifyEndsWith3) {
+  EXPECT_EQ(data({"verify", in("a.jsonl")}).code, 0);
+  const auto outcome = data({"verify", in("bad.jsonl"), "--json"});
+  EXPECT_EQ(outcome.code, 3);
+  EXPECT_EQ(outcome.out, "");
+  EXPECT_NE(outcome.err.find("bad.jsonl:2: "), std::string::npos) << outcome.err;
+  EXPECT_EQ(data({"summary", in("missing.jsonl")}).code, 3);
+}
+
+TEST_F(DataCommand, MakeWritesNothingWhereUtterancesAreBad) {
+  EXPECT_EQ(data({"make", in("bad.jsonl"), "-o", in("out.jsonl")}).code, 3);
+  EXPECT_FALSE(std::filesystem::exists(in("out.jsonl")));
+  EXPECT_EQ(data({"make", in("bad.jsonl"), "-o", in("out.jsonl"), "--skip-bad"}).code, 0);
+  EXPECT_TRUE(std::filesystem::exists(in("out.jsonl")));
+}
+
+TEST_F(DataCommand, EndsWith2OnWrongUsage) {
+  EXPECT_EQ(data({}).code, 2);
+  EXPECT_EQ(data({"make", in("a.jsonl")}).code, 2);
+  EXPECT_EQ(data({"summary", in("a.jsonl"), "--threads", "0"}).code, 2);
+}
+
+}  // namespace
+}  // namespace penstock

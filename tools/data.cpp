@@ -1,0 +1,101 @@
+#include <CLI/CLI.hpp>
+#include <iostream>
+
+#include "runtime/data/summary.h"
+#include "tools/commands.h"
+#include "tools/exit_code.h"
+#include "tools/summary_report.h"
+
+namespace penstock {
+namespace {
+
+struct DataOptions {
+  MakeOptions make;
+  std::string manifest;  // of summary and verify
+  int threads = 1;
+  bool json = false;
+};
+
+void report(const DataOptions& options, const std::string& manifest,
+            const ManifestSummary& summary) {
+  std::cout << (options.json ? summary_json(manifest, summary) : summary_text(summary));
+}
+
+int make(DataOptions options) {
+  options.make.threads = options.threads;
+  report(options, options.make.output.string(), make_manifest(options.make));
+  return exit_done;
+}
+
+int summary(const DataOptions& options) {
+  IndexOptions index;
+  index.threads = options.threads;
+  report(options, options.manifest, summarise(options.manifest, index));
+  return exit_done;
+}
+
+int verify(const DataOptions& options) {
+  IndexOptions index;
+  index.threads = options.threads;
+  index.fresh = true;
+  const ManifestSummary found = summarise(options.manifest, index);
+  found.rejected.refuse(options.manifest + ": " + std::to_string(found.rejected.size()) +
+                        " utterances cannot be used");
+  report(options, options.manifest, found);
+  return exit_done;
+}
+
+CLI::App* add_common(CLI::App* command, DataOptions& options) {
+  command->add_option("--threads", options.threads, "Recordings read at once")
+      ->check(CLI::PositiveNumber);
+  command->add_flag("--json", options.json, "Print one JSON object");
+  return command;
+}
+
+void add_manifest(CLI::App* command, DataOptions& options) {
+  command
+      ->add_option("manifest", options.manifest,
+                   "A manifest of any format, or a LibriSpeech folder")
+      ->required();
+}
+
+void add_make(CLI::App* command, DataOptions& options) {
+  command
+      ->add_option("inputs", options.make.inputs,
+                   "Manifests of any format, or LibriSpeech folders; several are merged")
+      ->required();
+  command->add_option("-o,--output", options.make.output, "The manifest to write, in JSON lines")
+      ->required();
+  command->add_flag("--absolute-paths", options.make.absolute_paths,
+                    "Write absolute paths, not relative to the manifest");
+  command->add_flag("--skip-bad", options.make.skip_bad,
+                    "Leave out what can't be used instead of refusing");
+}
+
+}  // namespace
+
+void add_data(CLI::App& app, Run& run) {
+  const auto options = std::make_shared<DataOptions>();
+  CLI::App* data = app.add_subcommand("data", "Make, merge, verify and summarise manifests");
+  data->require_subcommand(1);
+  data->footer(
+      "Formats: JSON lines (audio_filepath, duration, text), deepspeech.pytorch's JSON and CSV, a\n"
+      "LibriSpeech folder, a Common Voice TSV.\n\n"
+      "Examples:\n"
+      "  penstock data make LibriSpeech/train-clean-100 --output train.jsonl\n"
+      "  penstock data merge a.jsonl b.csv --output both.jsonl\n"
+      "  penstock data verify train.jsonl\n"
+      "  penstock data summary train.jsonl --json");
+  const auto add = [&](const char* name, const char* what, auto add_options, auto work) {
+    CLI::App* command = add_common(data->add_subcommand(name, what), *options);
+    add_options(command, *options);
+    command->callback([options, &run, work] { run = [options, work] { return work(*options); }; });
+  };
+  add("make", "Write a JSON-lines manifest with exact durations", add_make, make);
+  add("merge", "The same from several manifests", add_make, make);
+  add("verify", "Read every recording to its end; exit code 3 if one can't be used", add_manifest,
+      verify);
+  add("summary", "Hours, durations, characters, rejected utterances", add_manifest, summary);
+}
+
+}  // namespace penstock

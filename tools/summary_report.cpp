@@ -1,0 +1,74 @@
+#include "tools/summary_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "tools/table.h"
+
+namespace penstock {
+namespace {
+
+constexpr std::int64_t bar_width = 40;
+
+std::string histogram_text(const std::vector<std::int64_t>& histogram) {
+  const std::int64_t most = *std::ranges::max_element(histogram);
+  std::vector<std::vector<std::string>> rows = {{"seconds", "utterances", ""}};
+  for (std::size_t i = 0; i < histogram.size(); ++i) {
+    if (histogram[i] == 0) continue;
+    rows.push_back({fmt::format("{}–{}", i, i + 1), std::to_string(histogram[i]),
+                    std::string(std::max<std::int64_t>(1, bar_width * histogram[i] / most), '#')});
+  }
+  return table_text(rows);
+}
+
+std::string characters_text(const std::map<std::string, std::int64_t>& characters) {
+  std::string text;
+  for (const auto& [character, times] : characters) {
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", character == " " ? "space" : character,
+                        times);
+  }
+  return text;
+}
+
+nlohmann::ordered_json faults_json(const Faults& faults) {
+  auto list = nlohmann::ordered_json::array();
+  for (const Fault& fault : faults.all())
+    list.push_back({{"where", fault.where}, {"what", fault.what}});
+  return list;
+}
+
+}  // namespace
+
+std::string summary_text(const ManifestSummary& s) {
+  std::string text =
+      fmt::format("{}: {} utterances, {:.3f} hours", s.format, s.utterances, s.seconds / 3600);
+  if (s.utterances > 0) {
+    text += fmt::format(", from {:.3f} to {:.3f} seconds", s.shortest, s.longest);
+    for (const auto& [rate, utterances] : s.rates)
+      text += fmt::format("\n{} utterances at {} Hz", utterances, rate);
+    text += "\n\n" + histogram_text(s.histogram) + "\ncharacters: " + characters_text(s.characters);
+  }
+  if (!s.inexact.empty())
+    text += fmt::format("\n\n{} durations are inexact:\n{}", s.inexact.size(), s.inexact.listed());
+  if (!s.rejected.empty())
+    text +=
+        fmt::format("\n\n{} utterances are rejected:\n{}", s.rejected.size(), s.rejected.listed());
+  return text.ends_with('\n') ? text : text + '\n';
+}
+
+std::string summary_json(const std::string& manifest, const ManifestSummary& s) {
+  nlohmann::ordered_json report = {{"manifest", manifest},       {"format", s.format},
+                                   {"utterances", s.utterances}, {"hours", s.seconds / 3600},
+                                   {"seconds", s.seconds},       {"shortest", s.shortest},
+                                   {"longest", s.longest},       {"histogram", s.histogram}};
+  report["rates"] = nlohmann::ordered_json::object();
+  for (const auto& [rate, utterances] : s.rates) report["rates"][std::to_string(rate)] = utterances;
+  report["characters"] = s.characters;
+  report["inexact"] = faults_json(s.inexact);
+  report["rejected"] = faults_json(s.rejected);
+  return report.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + '\n';
+}
+
+}  // namespace penstock
