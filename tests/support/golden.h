@@ -11,7 +11,7 @@ namespace penstock::test {
 /// Values that PyTorch computed: tests/golden/<name>.safetensors, made by make_golden.py there.
 class Golden {
  public:
-  /// std::runtime_error if the file is missing or can't be read.
+  /// CheckpointError if the file is missing or can't be read.
   explicit Golden(const std::string& name);
 
   bool has(const std::string& tensor) const { return tensors_.contains(tensor); }

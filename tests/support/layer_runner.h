@@ -33,6 +33,7 @@ class LayerRunner {
   const std::vector<Tensor>& params() const { return params_.tensors; }
   const std::vector<Tensor>& state() const { return state_.tensors; }
   const std::vector<Tensor>& grads() const { return grads_.tensors; }
+  const std::vector<Tensor>& saved() const { return saved_.tensors; }
   /// By name in the plan. std::out_of_range if there is none.
   const Tensor& param(const std::string& name) const;
   const Tensor& grad(const std::string& name) const;
