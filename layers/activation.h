@@ -15,7 +15,9 @@ struct FramesDecl {
   std::vector<std::int64_t> lengths;  // frames of each utterance
   std::int64_t channels = 0;
 
-  std::int64_t rows() const { return std::accumulate(lengths.begin(), lengths.end(), std::int64_t{0}); }
+  std::int64_t rows() const {
+    return std::accumulate(lengths.begin(), lengths.end(), std::int64_t{0});
+  }
   Shape shape() const { return {rows(), channels}; }
   bool operator==(const FramesDecl&) const = default;
 };

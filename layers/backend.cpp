@@ -17,15 +17,23 @@ void Backend::run(Stream&, const Conv2dBackwardWeight&) { unsupported("Conv2dBac
 void Backend::run(Stream&, const BatchNormForward&) { unsupported("BatchNormForward"); }
 void Backend::run(Stream&, const BatchNormInference&) { unsupported("BatchNormInference"); }
 void Backend::run(Stream&, const BatchNormBackwardInput&) { unsupported("BatchNormBackwardInput"); }
-void Backend::run(Stream&, const BatchNormBackwardWeight&) { unsupported("BatchNormBackwardWeight"); }
+void Backend::run(Stream&, const BatchNormBackwardWeight&) {
+  unsupported("BatchNormBackwardWeight");
+}
 void Backend::run(Stream&, const ClippedReluForward&) { unsupported("ClippedReluForward"); }
 void Backend::run(Stream&, const ClippedReluBackward&) { unsupported("ClippedReluBackward"); }
 void Backend::run(Stream&, const RecurrenceForward&) { unsupported("RecurrenceForward"); }
-void Backend::run(Stream&, const RecurrenceBackwardInput&) { unsupported("RecurrenceBackwardInput"); }
-void Backend::run(Stream&, const RecurrenceBackwardWeight&) { unsupported("RecurrenceBackwardWeight"); }
+void Backend::run(Stream&, const RecurrenceBackwardInput&) {
+  unsupported("RecurrenceBackwardInput");
+}
+void Backend::run(Stream&, const RecurrenceBackwardWeight&) {
+  unsupported("RecurrenceBackwardWeight");
+}
 void Backend::run(Stream&, const LookaheadForward&) { unsupported("LookaheadForward"); }
 void Backend::run(Stream&, const LookaheadBackwardInput&) { unsupported("LookaheadBackwardInput"); }
-void Backend::run(Stream&, const LookaheadBackwardWeight&) { unsupported("LookaheadBackwardWeight"); }
+void Backend::run(Stream&, const LookaheadBackwardWeight&) {
+  unsupported("LookaheadBackwardWeight");
+}
 void Backend::run(Stream&, const DropoutForward&) { unsupported("DropoutForward"); }
 void Backend::run(Stream&, const DropoutBackward&) { unsupported("DropoutBackward"); }
 void Backend::run(Stream&, const CtcLoss&) { unsupported("CtcLoss"); }

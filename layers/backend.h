@@ -45,9 +45,9 @@ class Stream {
   virtual void poll() {}
 };
 
-/// A device: its memory and the operations that layers, losses and optimizers are made of, each with
-/// its arguments as a struct (shapes, units and formulas are documented there). An operation that
-/// a backend lacks raises DeviceError. All pointers are to the device's memory.
+/// A device: its memory and the operations that layers, losses and optimizers are made of, each
+/// with its arguments as a struct (shapes, units and formulas are documented there). An operation
+/// that a backend lacks raises DeviceError. All pointers are to the device's memory.
 class Backend {
  public:
   virtual ~Backend() = default;

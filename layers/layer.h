@@ -38,7 +38,8 @@ class Layer {
   virtual LayerPlan plan(const ActivationDecl& input, const BackendSizes& sizes) const = 0;
 
   /// y from x. Writes Saved in training, nothing in evaluation.
-  virtual void forward(Context&, const Params&, const Activation& x, Activation& y, Saved) const = 0;
+  virtual void forward(Context&, const Params&, const Activation& x, Activation& y,
+                       Saved) const = 0;
 
   /// dx from dy; writes what is carried. `dx` is empty where no layer before this one needs it.
   virtual void backward_input(Context&, const Params&, const Activation& dy, Saved,
