@@ -65,7 +65,7 @@ bool in_octets(const FoldedRows& rows) {
 
 bool empty(const FoldedRows& rows, std::int64_t row) {
   const std::int64_t* frames = rows.frames + row * rows.phases;
-  return std::all_of(frames, frames + 2 * rows.phases, [](std::int64_t f) { return f < 0; });
+  return std::all_of(frames, frames + rows.phases, [](std::int64_t f) { return f < 0; });
 }
 
 // Spectra of both real rows from that of row + i · next row, by their symmetry.
@@ -79,17 +79,28 @@ void split(const Octet* points, std::int64_t length, const Spectrum& to, std::in
   }
 }
 
-void join(const Spectrum& from, std::int64_t row, std::int64_t octet, std::int64_t length,
-          Octet* points) {
-  for (std::int64_t k = 0; k <= length / 2; ++k) {
-    const Octet* in = from.at(k, row) + octet;
-    const Octet &a = in[0], &b = in[from.row_stride];
-    if (k == 0 || k == length / 2) {
-      points[k] = {a.re, b.re};
-    } else {
-      points[k] = {a.re - b.im, a.im + b.re};
-      points[length - k] = {a.re + b.im, b.re - a.im};
-    }
+// One octet of a row, bin by bin; a row without frames, whatever it holds, counts as zeros.
+struct Bins {
+  const Octet* data;
+  std::int64_t stride;
+
+  const Octet& operator[](std::int64_t k) const { return data[k * stride]; }
+};
+
+Bins bins(const Spectrum& from, const FoldedRows& to, std::int64_t row, std::int64_t octet) {
+  static constexpr Octet kZero = {};
+  if (empty(to, row)) return {&kZero, 0};
+  return {from.at(0, row) + octet, from.bin_stride};
+}
+
+// The inverse of split().
+void join(const Bins& first, const Bins& second, std::int64_t length, Octet* points) {
+  points[0] = {first[0].re, second[0].re};
+  points[length / 2] = {first[length / 2].re, second[length / 2].re};
+  for (std::int64_t k = 1; k < length / 2; ++k) {
+    const Octet &a = first[k], &b = second[k];
+    points[k] = {a.re - b.im, a.im + b.re};
+    points[length - k] = {a.re + b.im, b.re - a.im};
   }
 }
 
@@ -100,7 +111,7 @@ void analyse(Stream& stream, const OctetFft& fft, const FoldedRows& from, const 
   const auto read = in_octets(from) ? load<8> : load<1>;
   Octet slots[OctetFft::kLongest], points[OctetFft::kLongest];
   for (std::int64_t row = 0; row < to.rows; row += 2) {
-    if (empty(from, row)) {
+    if (empty(from, row) && empty(from, row + 1)) {
       for (std::int64_t k = 0; k <= length / 2; ++k)
         for (std::int64_t r : {row, row + 1}) std::fill_n(to.at(k, r), octets, Octet{});
       continue;
@@ -120,9 +131,9 @@ void synthesise(Stream& stream, const OctetFft& fft, const Spectrum& from, const
   const auto write = in_octets(to) ? store<8> : store<1>;
   Octet slots[OctetFft::kLongest], points[OctetFft::kLongest];
   for (std::int64_t row = 0; row < from.rows; row += 2) {
-    if (empty(to, row)) continue;
+    if (empty(to, row) && empty(to, row + 1)) continue;
     for (std::int64_t octet = 0; octet < octets; ++octet) {
-      join(from, row, octet, length, points);
+      join(bins(from, to, row, octet), bins(from, to, row + 1, octet), length, points);
       fft.inverse(points, 1, slots, 1);
       write(to, row, octet, kReal, length, slots);
       write(to, row + 1, octet, kImaginary, length, slots);

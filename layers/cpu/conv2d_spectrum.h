@@ -41,7 +41,8 @@ struct Spectrum {
 /// Fourier transforms over the slots of an even number of rows, bins 0 to length / 2.
 void analyse(Stream&, const OctetFft&, const FoldedRows& from, const Spectrum& to);
 
-/// The inverse, times the length; writes only the numbers that `to` has.
+/// The inverse, times the length; writes only the numbers that `to` has, and reads no row that has
+/// no frame.
 void synthesise(Stream&, const OctetFft&, const Spectrum& from, const FoldedRows& to);
 
 }  // namespace penstock

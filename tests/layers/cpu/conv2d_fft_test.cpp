@@ -70,6 +70,7 @@ const Case kCases[] = {
     {"odd padding under a stride", 8, 3, 19, {9, 2, 3}, {7, 3, 5}, {22, 9, 4}},
     {"fewer frequencies than kernel", 2, 3, 12, {41, 2, 20}, {11, 2, 5}, {37, 11}},
     {"hardly any frequencies", 2, 3, 3, {21, 2, 10}, {11, 1, 5}, {7, 40}},
+    {"an odd number of rows", 3, 11, 14, {8, 1, 4}, {8, 1, 7}, {18}},
     {"no kernel over time", 2, 2, 60, {49, 3, 24}, {1, 1, 0}, {3, 33}},
     {"only a kernel over time", 3, 2, 4, {4, 2, 1}, {16, 1, 8}, {3, 50}},
 };
