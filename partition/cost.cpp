@@ -85,9 +85,10 @@ std::vector<LayerCost> analytic_costs(const Chain& chain, std::span<const std::i
   const ActivationDecl first = chain_input(chain, lengths, sizes);
   std::vector<LayerCost> costs;
   for (std::size_t i = 0; i < plans.size(); ++i) {
-    costs.push_back(
-        cost_of(*chain.layers[i], i == 0 ? first : plans[i - 1].output, plans[i], rates));
+    const ActivationDecl& input = i == 0 ? first : plans[i - 1].output;
+    costs.push_back(cost_of(*chain.layers[i], input, plans[i], rates));
   }
+  if (!costs.empty()) costs.front().backward_input = 0;
   return costs;
 }
 

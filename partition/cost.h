@@ -40,7 +40,8 @@ struct LinkRates {
 LinkRates default_link(const BackendSizes& sizes);
 
 /// A method takes launch + max(operations / rate, bytes / bandwidth) (Williams et al. 2009), where
-/// bytes count inputs, outputs, what is saved and parameters once.
+/// bytes count inputs, outputs, what is saved and parameters once. Nobody asks for the gradient of
+/// the features.
 std::vector<LayerCost> analytic_costs(const Chain& chain, std::span<const std::int64_t> lengths,
                                       const BackendSizes& sizes, const DeviceRates& rates);
 

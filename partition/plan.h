@@ -10,7 +10,7 @@ namespace penstock {
 
 /// What the planner expects of a chunk.
 struct Prediction {
-  double time_share = 0;        // of a micro-batch's computing time on all chunks
+  double time_share = 0;        // of a micro-batch's computing time, to 4 digits
   std::int64_t parameters = 0;  // trained numbers
   StageBytes bytes;
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "partition/partitioner.h"
 #include "partition/schedules/make_schedule.h"
@@ -92,7 +93,7 @@ Plan make_plan(const Chain& chain, const PlanRequest& request) {
       chunk.layers.push_back(request.costs[layer].layer);
       seconds += request.costs[layer].total();
     }
-    chunk.predicted = {.time_share = whole > 0 ? seconds / whole : 0,
+    chunk.predicted = {.time_share = whole > 0 ? std::round(1e4 * seconds / whole) / 1e4 : 0,
                        .parameters = parameters_of(plans, chunk.first, chunk.last()),
                        .bytes = request.bytes(chunk.first, chunk.last(), i)};
     plan.chunks.push_back(std::move(chunk));

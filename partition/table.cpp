@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <string_view>
 #include <vector>
 
 namespace penstock {
@@ -37,6 +38,10 @@ std::string grouped(std::int64_t number) {
   return digits;
 }
 
+std::string counted(int number, std::string_view noun) {
+  return fmt::format("{} {}{}", number, noun, number == 1 ? "" : noun.ends_with("ch") ? "es" : "s");
+}
+
 std::string mib(std::size_t bytes) { return fmt::format("{:.1f}", bytes / 1048576.0); }
 std::string percent(double share) { return fmt::format("{:.1f} %", 100 * share); }
 
@@ -62,11 +67,11 @@ std::string plan_table(const Plan& plan, const Outlook& outlook) {
                       mib(bytes.state), mib(bytes.saved), mib(bytes.messages), mib(bytes.scratch),
                       mib(bytes.total())});
   }
-  return fmt::format(
-      "{}\n{}\n{}: {} micro-batches a step in {} lanes, {} stages × {} replicas; at most "
-      "{:.2f} times one stage\n",
-      aligned_columns(work, 3), aligned_columns(memory, 1), plan.schedule, plan.micro_batches,
-      plan.lanes, plan.stages(), plan.replicas(), outlook.bound);
+  return fmt::format("{}\n{}\n{}: {} a step in {}, {} × {}; at most {:.2f} times one stage\n",
+                     aligned_columns(work, 3), aligned_columns(memory, 1), plan.schedule,
+                     counted(plan.micro_batches, "micro-batch"), counted(plan.lanes, "lane"),
+                     counted(plan.stages(), "stage"), counted(plan.replicas(), "replica"),
+                     outlook.bound);
 }
 
 }  // namespace penstock

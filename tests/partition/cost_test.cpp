@@ -23,6 +23,7 @@ TEST(Cost, IsTheSlowerOfWorkAndMemoryAndALaunch) {
   EXPECT_EQ(costs[0].layer, "conv");
   // 15 frames × 12 outputs × 9 products by convolution's rate.
   EXPECT_DOUBLE_EQ(costs[0].forward, 1 + 2 * 15 * 12 * 9 / 1e4);
+  EXPECT_EQ(costs[0].backward_input, 0);
   // The clipped ReLU reads and writes 15 × 12 numbers, which takes longer than computing them.
   EXPECT_DOUBLE_EQ(costs[1].forward, 1 + 2 * aligned(15 * 12 * 4) / 1e6);
   EXPECT_EQ(costs[1].backward_weight, 0);
