@@ -33,8 +33,11 @@ void read_json_lines(const ManifestReading& reading) {
     try {
       line = nlohmann::json::parse(text);
     } catch (const nlohmann::json::exception& error) {
+      // "[json.exception.…] parse error at line 1, column 7: …", where the line is always 1.
       const std::string what = error.what();
-      return reading.faults.add(where, "bad JSON: " + what.substr(what.find("] ") + 2));
+      const std::size_t column = what.find("column");
+      return reading.faults.add(
+          where, "bad JSON: " + (column == std::string::npos ? what : what.substr(column)));
     }
     const std::string fault = fault_of(line);
     if (!fault.empty()) return reading.faults.add(where, fault);

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <vector>
+
+#include "configs/config.h"
+#include "runtime/data/audio.h"
+#include "runtime/data/manifest.h"
+
+namespace penstock {
+
+class Alphabet;
+
+/// The utterances of a manifest that take part. Utterance id is place `id` of every vector.
+struct Corpus {
+  std::vector<ManifestEntry> entries;
+  std::vector<AudioLength> lengths;               // of the audio, exact
+  std::vector<std::vector<std::int32_t>> labels;  // of the text
+  std::vector<std::int64_t> frames;               // of features, at speed 1
+  std::int64_t too_short = 0, too_long = 0;       // left out by data.min_seconds, max_seconds
+  std::int64_t skipped = 0;                       // left out by data.bad_utterances = "skip"
+  std::uint64_t hash = 0;  // XXH3 of file names, lengths and labels, in order: for checkpoints
+
+  double seconds() const;
+};
+
+enum class CorpusUse {
+  training,    // min_seconds and max_seconds hold; labels must fit at the fastest of data.speeds
+  evaluation,  // everything, at speed 1
+};
+
+struct CorpusOptions {
+  std::filesystem::path manifest;
+  std::filesystem::path output;  // folder of the run, where the index is cached if it must
+  CorpusUse use = CorpusUse::training;
+  DataConfig data;
+  FeatureConfig features;
+  int threads = 1;
+  /// Frames that reach the loss from so many frames of features.
+  std::function<std::int64_t(std::int64_t)> output_frames;
+};
+
+/// Reads the manifest, the texts, and (by index_audio) the lengths. An utterance is bad if its line
+/// or audio can't be used, its text has characters outside the alphabet, or its labels need more
+/// frames than it has at the loss. DataError lists all bad ones, lines and texts before any audio
+/// is read; under data.bad_utterances = "skip" they are logged and counted instead. DataError if
+/// none is left; ConfigError if data.bad_utterances is neither refuse nor skip.
+Corpus load_corpus(const CorpusOptions&, const Alphabet&);
+
+/// Frames that CTC needs for these labels: one for each, and a blank between equal neighbours.
+std::int64_t ctc_frames(const std::vector<std::int32_t>& labels);
+
+}  // namespace penstock
