@@ -11,21 +11,30 @@ namespace {
 // Stands for log 0: finite, so that differences of two are not NaN.
 constexpr double kLogZero = -1e30;
 
-// Rows of states have so many numbers of log 0 on either side of what was computed.
-constexpr std::int64_t kMargin = 2;
+// Sums look so many states back or ahead; log 0 stands there beside a band.
+constexpr std::int64_t kReach = 2;
+
+// Exponentials and logarithms are taken of whole aligned vectors, and so a little beyond the ends
+// of a band: there lies room, and what comes of it is never read.
+constexpr std::int64_t kVector = 8, kMargin = 16;
+std::int64_t vector_begin(std::int64_t begin) { return begin / kVector * kVector; }
+std::int64_t vector_end(std::int64_t end) { return vector_begin(end + kVector - 1); }
 
 template <class T>
 auto row(T* data, std::int64_t count) {
   return Eigen::Map<Eigen::Array<T, Eigen::Dynamic, 1>>(data, count);
 }
 
-// to[s] = log(exp(near[s]) + exp(next[s]) + exp(far[s] + skip[s])); `top` is scratch.
+// to[s] = log(exp(near[s]) + exp(next[s]) + exp(far[s] + skip[s])), the largest power taken out.
 template <class T>
-void log_sum(std::int64_t count, T* near, T* next, T* far, T* skip, T* top, T* to) {
+void log_sum(std::int64_t count, T* near, T* next, T* far, T* skip, T* to) {
   const auto a = row(near, count), b = row(next, count), c = row(far, count), d = row(skip, count);
-  auto m = row(top, count);
-  m = a.max(b).max(c + d);
-  row(to, count) = m + ((a - m).exp() + (b - m).exp() + (c + d - m).exp()).log();
+  const auto far_or_none = c + d;
+  const auto smaller = a.min(b), larger = a.max(b);
+  const auto most = larger.max(far_or_none);
+  const auto middle = smaller.max(larger.min(far_or_none));
+  const auto least = smaller.min(far_or_none);
+  row(to, count) = most + (T{1} + (middle - most).exp() + (least - most).exp()).log();
 }
 
 // Takes the largest number off; returns it.
@@ -38,8 +47,8 @@ double bring_near_zero(T* data, std::int64_t count) {
 
 template <class T>
 void close_margins(T* data, std::int64_t begin, std::int64_t end) {
-  std::fill_n(data + begin - kMargin, kMargin, static_cast<T>(kLogZero));
-  std::fill_n(data + end, kMargin, static_cast<T>(kLogZero));
+  std::fill_n(data + begin - kReach, kReach, static_cast<T>(kLogZero));
+  std::fill_n(data + end, kReach, static_cast<T>(kLogZero));
 }
 
 }  // namespace
@@ -54,8 +63,8 @@ CtcLattice<T>::CtcLattice(Scratch& scratch, std::int64_t most_frames) {
     *data = scratch.take<T>(padded);
     if (*data != nullptr) *data += kMargin;
   }
-  emitted_ = scratch.take<T>(states);
-  top_ = scratch.take<T>(states);
+  emitted_ = scratch.take<T>(padded);
+  share_ = scratch.take<T>(padded);
   kept_ = scratch.take<T>(most_frames * most_frames / 2 + most_frames);
 }
 
@@ -66,7 +75,7 @@ void CtcLattice<T>::set(std::span<const std::int32_t> labels, std::int64_t frame
   offset_ = 0;
   kept_end_ = kept_;
   std::fill_n(class_, states_, 0);
-  std::fill_n(skip_, states_ + kMargin, static_cast<T>(kLogZero));
+  std::fill_n(skip_, states_ + kReach, static_cast<T>(kLogZero));
   for (std::size_t i = 0; i < labels.size(); ++i) {
     class_[2 * i + 1] = labels[i];
     if (i > 0 && labels[i] != labels[i - 1]) skip_[2 * i + 1] = 0;
@@ -93,8 +102,9 @@ void CtcLattice<T>::advance(std::int64_t t, const T* log_probabilities) {
   if (t == 0) {
     row(to, count).setZero();
   } else {
-    T* from = from_ + begin;
-    log_sum(count, from, from - 1, from - 2, skip_ + begin, top_, to);
+    const std::int64_t s = vector_begin(begin);
+    T* from = from_ + s;
+    log_sum(vector_end(end) - s, from, from - 1, from - 2, skip_ + s, to_ + s);
   }
   row(to, count) += row(emitted_ + begin, count);
   offset_ += bring_near_zero(to, count);
@@ -119,15 +129,17 @@ void CtcLattice<T>::retreat(std::int64_t t, const T* log_probabilities, T* occup
   if (t == frames_ - 1) {
     row(to, count).setZero();
   } else {  // from_ holds the sums behind frame t + 1, its own probability included
-    T* from = from_ + begin;
-    log_sum(count, from, from + 1, from + 2, skip_ + begin + 2, top_, to);
+    const std::int64_t s = vector_begin(begin);
+    T* from = from_ + s;
+    log_sum(vector_end(end) - s, from, from + 1, from + 2, skip_ + s + 2, to_ + s);
     bring_near_zero(to, count);
   }
 
   kept_end_ -= count;
-  auto share = row(top_, count);
+  auto share = row(share_ + begin, count);
   share = row(kept_end_, count) + row(to, count);
-  share = (share - share.maxCoeff()).exp();
+  auto whole = row(share_ + vector_begin(begin), vector_end(end) - vector_begin(begin));
+  whole = (whole - share.maxCoeff()).exp();
   share /= share.sum();
   for (std::int64_t s = 0; s < count; ++s) occupancy[class_[begin + s]] += share[s];
 

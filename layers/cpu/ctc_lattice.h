@@ -40,7 +40,7 @@ class CtcLattice {
   std::int32_t* class_ = nullptr;  // of each state
   T* skip_ = nullptr;              // log of 1 where a state may follow the last but one, else of 0
   T *from_ = nullptr, *to_ = nullptr;  // sums at the last frame and at this one
-  T *emitted_ = nullptr, *top_ = nullptr;
+  T *emitted_ = nullptr, *share_ = nullptr;
   T *kept_ = nullptr, *kept_end_ = nullptr;  // the bands of all frames of advance(), one by one
   double offset_ = 0;                        // what was taken off the sums so far
 };
