@@ -1,0 +1,66 @@
+#include <gtest/gtest.h>
+
+#include "tests/support/process.h"
+#include "tests/support/sounds.h"
+#include "tests/support/sources.h"
+#include "tests/support/temporary_folder.h"
+
+namespace penstock {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The packages as they would be unpacked, with twelve prompts.
+class AsteriskManifests : public testing::Test {
+ protected:
+  void SetUp() override {
+    const fs::path share = folder_.path() / "packages/usr/share";
+    const fs::path sounds = share / "asterisk/sounds/en_US_f_Allison";
+    const fs::path texts = share / "doc/asterisk-core-sounds-en";
+    fs::create_directories(sounds / "digits");
+    fs::create_directories(texts);
+    std::string lines = "; Core Asterisk Sounds in English\n\n";
+    for (const auto& [name, text] :
+         std::vector<std::pair<std::string, std::string>>{{"a", "Press 10 or # - it's [tone] OK!"},
+                                                          {"beep", "[this is a simple beep tone]"},
+                                                          {"confbridge-leave", "<beep>"},
+                                                          {"digits/1", "one"},
+                                                          {"long", "Too long."},
+                                                          {"without-sound", "Nothing."}}) {
+      lines += name + ": " + text + "\n";
+      if (name == "without-sound") continue;
+      const std::int64_t samples = name == "long" ? 15 * 8000 + 1 : 8001;
+      test::write_sound(sounds / (name + ".wav"), test::make_sound(samples), {0x010002, 8000});
+    }
+    for (char c = 'p'; c < 'z'; ++c) {
+      lines += std::string(1, c) + ": " + c + ".\n";
+      test::write_sound(sounds / (std::string(1, c) + ".wav"), test::make_sound(4000),
+                        {0x010002, 8000});
+    }
+    test::write_file(texts / "core-sounds-en.txt", lines);
+    ASSERT_EQ(test::run_program({"gzip", (texts / "core-sounds-en.txt").string()}).code, 0);
+  }
+
+  test::TemporaryFolder folder_;
+};
+
+TEST_F(AsteriskManifests, KeepSpeechAndHoldEveryTenthOut) {
+  const auto outcome = test::run_program(
+      {test::source("tools/asterisk_manifests").string(), folder_.path().string()});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(outcome.out, "11 prompts to train on, 1 held out\n");
+  const std::string train = test::read_file(folder_.path() / "train.jsonl");
+  EXPECT_NE(
+      train.find(
+          "/a.wav\", \"duration\": 1.000125, \"text\": \"press one zero or pound it's ok\"}\n"),
+      std::string::npos)
+      << train;
+  EXPECT_NE(train.find("/digits/1.wav\""), std::string::npos) << train;
+  for (const char* left_out : {"beep", "confbridge", "long", "without"}) {
+    EXPECT_EQ(train.find(left_out), std::string::npos) << left_out;
+  }
+  EXPECT_NE(test::read_file(folder_.path() / "held-out.jsonl").find("/w.wav"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace penstock
