@@ -60,7 +60,9 @@ class Backend {
   virtual Buffer allocate(std::size_t bytes) = 0;
   /// `progress` is called by long operations on the CPU; a device ignores it.
   virtual std::unique_ptr<Stream> make_stream(std::function<void()> progress = {}) = 0;
+  /// `host` may change once this returns.
   virtual void copy_in(Stream&, void* device, const void* host, std::size_t bytes) = 0;
+  /// `host` holds the bytes once finish() has returned; so do host spans that operations fill.
   virtual void copy_out(Stream&, void* host, const void* device, std::size_t bytes) = 0;
   virtual void zero(Stream&, void* device, std::size_t bytes) = 0;
   /// Returns when the stream's work is done; raises what failed in it.

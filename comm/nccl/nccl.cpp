@@ -1,0 +1,106 @@
+#include "comm/nccl.h"
+
+#include <cuda_runtime_api.h>
+
+#include <string>
+#include <utility>
+
+#include "comm/nccl/connection.h"
+#include "layers/tensor/cuda/error.h"
+#include "layers/tensor/cuda/handles.h"
+#include "layers/tensor/error.h"
+
+namespace penstock {
+namespace {
+
+/// Done when the stream has passed the message; NCCL's own errors are asked for meanwhile.
+class NcclTransfer final : public Transfer {
+ public:
+  NcclTransfer(NcclConnection& connection, cudaStream_t stream, std::string what)
+      : connection_(connection), event_(cuda::make_event_handle()), what_(std::move(what)) {
+    cuda::check(cudaEventRecord(event_.get(), stream), "recording a message");
+  }
+
+  bool done() override {
+    const cudaError_t status = cudaEventQuery(event_.get());
+    if (status == cudaSuccess) return true;
+    try {
+      connection_.check();
+      if (status != cudaErrorNotReady) cuda::check(status, "waiting for a message");
+    } catch (const Error& error) {
+      throw CommError(what_ + ": " + error.what());
+    }
+    return false;
+  }
+
+ private:
+  NcclConnection& connection_;
+  cuda::EventHandle event_;
+  std::string what_;
+};
+
+class Nccl final : public NcclCommunicator {
+ public:
+  Nccl(Communicator& meeting, const NcclOptions& options)
+      : meeting_(meeting),
+        device_(options.device),
+        stream_(on_device()),
+        connection_(meeting, options) {}
+
+  int rank() const override { return meeting_.rank(); }
+  int size() const override { return meeting_.size(); }
+
+  std::unique_ptr<Transfer> send(const Message& message, std::span<const std::byte> data) override {
+    connection_.settle(ncclSend(data.data(), data.size(), ncclInt8, message.peer, connection_.get(),
+                                stream_.get()),
+                       "sending");
+    return started("sending " + message.what + " to rank " + std::to_string(message.peer));
+  }
+
+  std::unique_ptr<Transfer> receive(const Message& message, std::span<std::byte> data) override {
+    connection_.settle(ncclRecv(data.data(), data.size(), ncclInt8, message.peer, connection_.get(),
+                                stream_.get()),
+                       "receiving");
+    return started("receiving " + message.what + " from rank " + std::to_string(message.peer));
+  }
+
+  std::unique_ptr<Transfer> all_reduce(std::span<float> values) override {
+    connection_.settle(ncclAllReduce(values.data(), values.data(), values.size(), ncclFloat32,
+                                     ncclSum, connection_.get(), stream_.get()),
+                       "reducing");
+    return started("reducing " + std::to_string(values.size()) + " numbers");
+  }
+
+  void progress() override {
+    meeting_.progress();
+    connection_.check();
+  }
+
+  void abort(int exit_code) override {
+    connection_.abort();
+    meeting_.abort(exit_code);
+  }
+
+ private:
+  cuda::StreamHandle on_device() const {
+    cuda::check(cudaSetDevice(device_), "choosing a CUDA device");
+    return cuda::make_stream_handle();
+  }
+
+  std::unique_ptr<Transfer> started(std::string what) {
+    return std::make_unique<NcclTransfer>(connection_, stream_.get(), std::move(what));
+  }
+
+  Communicator& meeting_;
+  int device_;
+  cuda::StreamHandle stream_;
+  NcclConnection connection_;
+};
+
+}  // namespace
+
+std::unique_ptr<NcclCommunicator> make_nccl(Communicator& meeting, const NcclOptions& options) {
+  return std::make_unique<Nccl>(meeting, options);
+}
+
+}  // namespace penstock

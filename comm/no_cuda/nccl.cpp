@@ -1,0 +1,13 @@
+#include "comm/nccl.h"
+
+#include "layers/tensor/error.h"
+
+namespace penstock {
+
+std::unique_ptr<NcclCommunicator> make_nccl(Communicator&, const NcclOptions&) {
+  throw DeviceError(
+      "this penstock was built without NCCL: install it and build with PENSTOCK_CUDA=ON, or use "
+      "device = \"cpu\"");
+}
+
+}  // namespace penstock

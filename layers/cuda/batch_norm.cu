@@ -1,0 +1,188 @@
+#include "layers/cuda/column_sums.h"
+#include "layers/cuda/cuda_backend.h"
+#include "layers/cuda/numbers.h"
+#include "layers/ops/batch_norm.h"
+
+namespace penstock {
+namespace cuda {
+namespace {
+
+/// x as a matrix with one column for each channel.
+struct Size {
+  explicit Size(const Tensor& x, const Tensor& weight_C)
+      : channels(static_cast<int>(weight_C.size())),
+        rows(channels == 0 ? 0 : x.size() / channels),
+        count(rows * channels) {}
+  int channels;
+  std::int64_t rows, count;
+};
+
+template <class T>
+struct Values {
+  static constexpr int kSums = 1;
+  const T* x;
+  __device__ void add(std::int64_t element, int, double* sums) const {
+    sums[0] += to_float(x[element]);
+  }
+};
+
+template <class T>
+struct SquaredDistances {
+  static constexpr int kSums = 1;
+  const T* x;
+  const double* mean;
+  __device__ void add(std::int64_t element, int channel, double* sums) const {
+    const double distance = to_float(x[element]) - mean[channel];
+    sums[0] += distance * distance;
+  }
+};
+
+template <class T>
+struct Reductions {
+  static constexpr int kSums = 2;
+  const T* x;
+  const T* dy;
+  const double* mean;
+  const double* inverse_deviation;
+  __device__ void add(std::int64_t element, int channel, double* sums) const {
+    const double gradient = to_float(dy[element]);
+    sums[0] += gradient;
+    sums[1] += gradient * (to_float(x[element]) - mean[channel]) * inverse_deviation[channel];
+  }
+};
+
+__global__ void invert_deviations(const double* squares, int channels, double n, double epsilon,
+                                  double* inverse_deviation) {
+  const std::int64_t c = grid_thread();
+  if (c < channels) inverse_deviation[c] = 1 / sqrt(squares[c] / n + epsilon);
+}
+
+template <class T>
+__global__ void normalise(const T* x, T* y, std::int64_t count, int channels, const double* mean,
+                          const double* inverse_deviation, const T* weight, const T* bias) {
+  const std::int64_t i = grid_thread();
+  if (i >= count) return;
+  const int c = static_cast<int>(i % channels);
+  const auto distance = static_cast<float>(to_float(x[i]) - mean[c]);
+  const float scale = static_cast<float>(inverse_deviation[c]) * to_float(weight[c]);
+  y[i] = from_float<T>(distance * scale + to_float(bias[c]));
+}
+
+template <class T, class State>
+__global__ void normalise_by_state(const T* x, T* y, std::int64_t count, int channels,
+                                   const State* mean, const State* variance, double epsilon,
+                                   const T* weight, const T* bias) {
+  const std::int64_t i = grid_thread();
+  if (i >= count) return;
+  const int c = static_cast<int>(i % channels);
+  const double inverse_deviation = 1 / sqrt(static_cast<double>(variance[c]) + epsilon);
+  const auto distance = static_cast<float>(to_float(x[i]) - static_cast<double>(mean[c]));
+  const float scale = static_cast<float>(inverse_deviation) * to_float(weight[c]);
+  y[i] = from_float<T>(distance * scale + to_float(bias[c]));
+}
+
+template <class T>
+__global__ void normalise_backward(const T* x, const T* dy, T* dx, std::int64_t count, int channels,
+                                   const double* statistics, const double* reductions, double n,
+                                   const T* weight) {
+  const std::int64_t i = grid_thread();
+  if (i >= count) return;
+  const int c = static_cast<int>(i % channels);
+  const double inverse_deviation = statistics[channels + c];
+  const auto x_hat = static_cast<float>((to_float(x[i]) - statistics[c]) * inverse_deviation);
+  const auto mean_dy = static_cast<float>(reductions[c] / n);
+  const auto mean_dy_x_hat = static_cast<float>(reductions[channels + c] / n);
+  const float scale = static_cast<float>(inverse_deviation) * to_float(weight[c]);
+  dx[i] = from_float<T>(scale * (to_float(dy[i]) - mean_dy - x_hat * mean_dy_x_hat));
+}
+
+__global__ void add_reductions(const double* reductions, int channels, float* d_weight,
+                               float* d_bias) {
+  const std::int64_t c = grid_thread();
+  if (c >= channels) return;
+  d_bias[c] += static_cast<float>(reductions[c]);
+  d_weight[c] += static_cast<float>(reductions[channels + c]);
+}
+
+}  // namespace
+}  // namespace cuda
+
+void CudaBackend::run(Stream& stream, const BatchNormForward& op) {
+  const cuda::Size size(op.x, op.weight_C);
+  auto& own = static_cast<CudaStream&>(stream);
+  op.sums[0] = static_cast<double>(size.rows);
+  const double n = std::max<double>(1, op.sums[0]);
+  const auto channels = static_cast<std::size_t>(size.channels);
+  auto* mean = cuda::data_of<double>(op.statistics);
+  auto* inverse_deviation = mean + channels;
+  cuda::with_type_of(op.x, "BatchNormForward", [&]<class T>(T) {
+    const T* x = cuda::data_of<T>(op.x);
+    const std::size_t squares_bytes = aligned(channels * sizeof(double));
+    auto* scratch = static_cast<std::byte*>(own.workspace(
+        squares_bytes + cuda::partial_bytes<cuda::Values<T>>(size.rows, size.channels)));
+    auto* squares = reinterpret_cast<double*>(scratch);
+    auto* partial = reinterpret_cast<double*>(scratch + squares_bytes);
+    cuda::sum_columns(own.handle(), cuda::Values<T>{x}, size.rows, size.channels, 1 / n, partial,
+                      mean);
+    cuda::sum_columns(own.handle(), cuda::SquaredDistances<T>{x, mean}, size.rows, size.channels,
+                      1.0, partial, squares);
+    cuda::launch(own.handle(), cuda::grid_over(size.channels), cuda::invert_deviations,
+                 static_cast<const double*>(squares), size.channels, n, op.epsilon,
+                 inverse_deviation);
+    cuda::launch(own.handle(), cuda::grid_over(size.count), cuda::normalise<T>, x,
+                 cuda::data_of<T>(op.y), size.count, size.channels,
+                 static_cast<const double*>(mean), static_cast<const double*>(inverse_deviation),
+                 static_cast<const T*>(cuda::data_of<T>(op.weight_C)),
+                 static_cast<const T*>(cuda::data_of<T>(op.bias_C)));
+    own.copy_out(op.sums.data() + 1, mean, channels * sizeof(double));
+    own.copy_out(op.sums.data() + 1 + channels, squares, channels * sizeof(double));
+  });
+}
+
+void CudaBackend::run(Stream& stream, const BatchNormInference& op) {
+  const cuda::Size size(op.x, op.weight_C);
+  const auto normalise = [&]<class T, class State>(T, State) {
+    cuda::launch(static_cast<CudaStream&>(stream).handle(), cuda::grid_over(size.count),
+                 cuda::normalise_by_state<T, State>, cuda::data_of<T>(op.x), cuda::data_of<T>(op.y),
+                 size.count, size.channels, cuda::data_of<State>(op.mean_C),
+                 cuda::data_of<State>(op.variance_C), op.epsilon, cuda::data_of<T>(op.weight_C),
+                 cuda::data_of<T>(op.bias_C));
+  };
+  cuda::with_type_of(op.x, "BatchNormInference", [&]<class T>(T type) {
+    if (op.mean_C.dtype == DType::f64)
+      normalise(type, double{});
+    else
+      normalise(type, float{});
+  });
+}
+
+void CudaBackend::run(Stream& stream, const BatchNormBackwardInput& op) {
+  const cuda::Size size(op.x, op.weight_C);
+  auto& own = static_cast<CudaStream&>(stream);
+  const double* statistics = cuda::data_of<double>(op.statistics);
+  auto* reductions = cuda::data_of<double>(op.reductions);
+  cuda::with_type_of(op.x, "BatchNormBackwardInput", [&]<class T>(T) {
+    using Term = cuda::Reductions<T>;
+    const T* x = cuda::data_of<T>(op.x);
+    const T* dy = cuda::data_of<T>(op.dy);
+    auto* partial =
+        static_cast<double*>(own.workspace(cuda::partial_bytes<Term>(size.rows, size.channels)));
+    cuda::sum_columns(own.handle(), Term{x, dy, statistics, statistics + size.channels}, size.rows,
+                      size.channels, 1.0, partial, reductions);
+    if (op.dx.data == nullptr) return;
+    cuda::launch(own.handle(), cuda::grid_over(size.count), cuda::normalise_backward<T>, x, dy,
+                 cuda::data_of<T>(op.dx), size.count, size.channels, statistics,
+                 static_cast<const double*>(reductions), static_cast<double>(size.rows),
+                 static_cast<const T*>(cuda::data_of<T>(op.weight_C)));
+  });
+}
+
+void CudaBackend::run(Stream& stream, const BatchNormBackwardWeight& op) {
+  const int channels = static_cast<int>(op.d_weight_C.size());
+  cuda::launch(static_cast<CudaStream&>(stream).handle(), cuda::grid_over(channels),
+               cuda::add_reductions,
+               static_cast<const double*>(cuda::data_of<double>(op.reductions)), channels,
+               cuda::data_of<float>(op.d_weight_C), cuda::data_of<float>(op.d_bias_C));
+}
+
+}  // namespace penstock

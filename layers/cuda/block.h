@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+// What a kernel takes from CUDA beyond plain C++: indices, shared memory, barriers, shuffles.
+// Kernels name none of CUDA's own words for these, so that another header in this one's place can
+// run them elsewhere.
+
+/// Shared memory of a block, uninitialised: BLOCK_SHARED(float, tile, [32][33]).
+#define BLOCK_SHARED(T, name, dimensions) __shared__ T name dimensions
+
+namespace penstock::cuda {
+
+inline constexpr int kWarp = 32;
+
+__device__ inline int thread_x() { return static_cast<int>(threadIdx.x); }
+__device__ inline int thread_y() { return static_cast<int>(threadIdx.y); }
+__device__ inline std::int64_t block_x() { return blockIdx.x; }
+__device__ inline std::int64_t block_y() { return blockIdx.y; }
+
+/// Place of the thread in a grid of one dimension.
+__device__ inline std::int64_t grid_thread() {
+  return block_x() * static_cast<int>(blockDim.x) + thread_x();
+}
+
+/// Every thread of the block comes here before any goes on; what they wrote is seen by all.
+__device__ inline void sync_block() { __syncthreads(); }
+
+/// `value` of the thread `distance` further in the warp, all of which take part.
+template <class T>
+__device__ T shuffle_down(T value, int distance) {
+  return __shfl_down_sync(~0u, value, static_cast<unsigned>(distance));
+}
+
+}  // namespace penstock::cuda

@@ -1,0 +1,22 @@
+#include "layers/cuda/column_sums.h"
+
+namespace penstock::cuda {
+namespace {
+
+__global__ void add(const double* partial, std::int64_t chunks, int width, double factor,
+                    double* sums) {
+  const std::int64_t i = grid_thread();
+  if (i >= width) return;
+  double sum = 0;
+  for (std::int64_t chunk = 0; chunk < chunks; ++chunk) sum += partial[chunk * width + i];
+  sums[i] = factor * sum;
+}
+
+}  // namespace
+
+void add_chunks(cudaStream_t stream, const double* partial, std::int64_t chunks, int width,
+                double factor, double* sums) {
+  launch(stream, grid_over(width), add, partial, chunks, width, factor, sums);
+}
+
+}  // namespace penstock::cuda

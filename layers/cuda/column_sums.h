@@ -1,0 +1,75 @@
+#pragma once
+
+#include <algorithm>
+
+#include "layers/cuda/block.h"
+#include "layers/cuda/cuda_stream.h"
+#include "layers/cuda/launch.h"
+
+namespace penstock::cuda {
+
+// Sums over the rows of a matrix for each column, in FP64 and in an order that depends on the
+// matrix's size alone. A Term says what is summed:
+//   static constexpr int kSums;                                     // for each column
+//   __device__ void add(int64 element, int column, double* sums) const;  // element = row · columns
+//   + column
+
+inline constexpr int kTileColumns = 32, kTileRows = 8;
+
+/// How the rows are dealt to blocks.
+struct RowChunks {
+  RowChunks(std::int64_t rows, int columns)
+      : tiles((columns + kTileColumns - 1) / kTileColumns),
+        count(std::clamp<std::int64_t>((rows + 63) / 64, 1,
+                                       std::max(1, std::min(256, 1024 / tiles)))),
+        rows_each((rows + count - 1) / count) {}
+  int tiles;  // of columns
+  std::int64_t count, rows_each;
+};
+
+/// partial[chunk][sum][column]
+template <class Term>
+__global__ void sum_chunks(Term term, std::int64_t rows, int columns, std::int64_t rows_each,
+                           double* partial) {
+  BLOCK_SHARED(double, tile, [Term::kSums][kTileRows][kTileColumns]);
+  const int column = static_cast<int>(block_y()) * kTileColumns + thread_x();
+  const std::int64_t begin = block_x() * rows_each;
+  const std::int64_t end = begin + rows_each < rows ? begin + rows_each : rows;
+  double sums[Term::kSums] = {};
+  if (column < columns)
+    for (std::int64_t row = begin + thread_y(); row < end; row += kTileRows)
+      term.add(row * columns + column, column, sums);
+  for (int s = 0; s < Term::kSums; ++s) tile[s][thread_y()][thread_x()] = sums[s];
+  sync_block();
+  if (thread_y() != 0 || column >= columns) return;
+  for (int s = 0; s < Term::kSums; ++s) {
+    double sum = 0;
+    for (int row = 0; row < kTileRows; ++row) sum += tile[s][row][thread_x()];
+    partial[(block_x() * Term::kSums + s) * columns + column] = sum;
+  }
+}
+
+/// sums[i] = factor · Σ partial[chunk][i] for i < width, in the order of the chunks.
+void add_chunks(cudaStream_t stream, const double* partial, std::int64_t chunks, int width,
+                double factor, double* sums);
+
+/// sums[s][column] = factor · the term's sums. `partial` is device memory for them; see
+/// partial_bytes().
+template <class Term>
+void sum_columns(cudaStream_t stream, const Term& term, std::int64_t rows, int columns,
+                 double factor, double* partial, double* sums) {
+  const RowChunks chunks(rows, columns);
+  launch(stream,
+         {dim3(static_cast<unsigned>(chunks.count), static_cast<unsigned>(chunks.tiles)),
+          dim3(kTileColumns, kTileRows)},
+         sum_chunks<Term>, term, rows, columns, chunks.rows_each, partial);
+  add_chunks(stream, partial, chunks.count, Term::kSums * columns, factor, sums);
+}
+
+template <class Term>
+std::size_t partial_bytes(std::int64_t rows, int columns) {
+  return static_cast<std::size_t>(RowChunks(rows, columns).count) * Term::kSums *
+         static_cast<std::size_t>(columns) * sizeof(double);
+}
+
+}  // namespace penstock::cuda

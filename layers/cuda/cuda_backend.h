@@ -1,0 +1,45 @@
+#pragma once
+
+#include "layers/backend.h"
+#include "layers/cuda/cuda_stream.h"
+#include "layers/cuda/product.h"
+
+namespace penstock {
+
+/// One CUDA device, used by the thread that made the backend; one family of operations per file of
+/// this folder. Nothing adds floating-point numbers in an order that changes from run to run.
+class CudaBackend final : public Backend {
+ public:
+  explicit CudaBackend(int device);
+
+  DeviceKind kind() const override { return DeviceKind::cuda; }
+  std::string description() const override;
+  Buffer allocate(std::size_t bytes) override;
+  std::unique_ptr<Stream> make_stream(std::function<void()> progress) override;
+  void copy_in(Stream&, void* device, const void* host, std::size_t bytes) override;
+  void copy_out(Stream&, void* host, const void* device, std::size_t bytes) override;
+  void zero(Stream&, void* device, std::size_t bytes) override;
+  void finish(Stream&) override;
+
+  using Backend::run;
+  void run(Stream&, const LinearForward&) override;
+  void run(Stream&, const LinearBackwardInput&) override;
+  void run(Stream&, const LinearBackwardWeight&) override;
+  void run(Stream&, const BatchNormForward&) override;
+  void run(Stream&, const BatchNormInference&) override;
+  void run(Stream&, const BatchNormBackwardInput&) override;
+  void run(Stream&, const BatchNormBackwardWeight&) override;
+  void run(Stream&, const ClippedReluForward&) override;
+  void run(Stream&, const ClippedReluBackward&) override;
+  void run(Stream&, const Cast&) override;
+  void run(Stream&, const SquaredSums&) override;
+  void run(Stream&, const AddInto&) override;
+  void run(Stream&, const AdamWStep&) override;
+  void run(Stream&, const SgdStep&) override;
+
+ private:
+  int device_;
+  cuda::Products products_;
+};
+
+}  // namespace penstock

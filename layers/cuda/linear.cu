@@ -1,0 +1,61 @@
+#include "layers/cuda/column_sums.h"
+#include "layers/cuda/cuda_backend.h"
+#include "layers/cuda/numbers.h"
+#include "layers/ops/linear.h"
+
+namespace penstock {
+namespace cuda {
+namespace {
+
+template <class T>
+struct GradientOfBias {
+  static constexpr int kSums = 1;
+  const T* dy;
+  __device__ void add(std::int64_t element, int, double* sums) const {
+    sums[0] += to_float(dy[element]);
+  }
+};
+
+__global__ void add_sums(const double* sums, int count, float* total) {
+  const std::int64_t i = grid_thread();
+  if (i < count) total[i] += static_cast<float>(sums[i]);
+}
+
+}  // namespace
+}  // namespace cuda
+
+void CudaBackend::run(Stream& stream, const LinearForward& op) {
+  products_.run(static_cast<CudaStream&>(stream),
+                {.a = op.x_FI,
+                 .b = op.w_OI,
+                 .d = op.y_FO,
+                 .transpose_b = true,
+                 .bias = op.b_O.data == nullptr ? nullptr : &op.b_O});
+}
+
+void CudaBackend::run(Stream& stream, const LinearBackwardInput& op) {
+  products_.run(static_cast<CudaStream&>(stream), {.a = op.dy_FO, .b = op.w_OI, .d = op.dx_FI});
+}
+
+void CudaBackend::run(Stream& stream, const LinearBackwardWeight& op) {
+  auto& own = static_cast<CudaStream&>(stream);
+  const std::int64_t rows = op.dy_FO.shape.at(0);
+  if (rows == 0) return;
+  products_.run(
+      own, {.a = op.dy_FO, .b = op.x_FI, .d = op.dw_OI, .transpose_a = true, .accumulate = true});
+  if (op.db_O.data == nullptr) return;
+  const int columns = static_cast<int>(op.dy_FO.shape.at(1));
+  cuda::with_type_of(op.dy_FO, "LinearBackwardWeight", [&]<class T>(T) {
+    using Term = cuda::GradientOfBias<T>;
+    const std::size_t sums_bytes = aligned(static_cast<std::size_t>(columns) * sizeof(double));
+    auto* scratch = static_cast<std::byte*>(
+        own.workspace(sums_bytes + cuda::partial_bytes<Term>(rows, columns)));
+    auto* sums = reinterpret_cast<double*>(scratch);
+    cuda::sum_columns(own.handle(), Term{cuda::data_of<T>(op.dy_FO)}, rows, columns, 1.0,
+                      reinterpret_cast<double*>(scratch + sums_bytes), sums);
+    cuda::launch(own.handle(), cuda::grid_over(columns), cuda::add_sums,
+                 static_cast<const double*>(sums), columns, cuda::data_of<float>(op.db_O));
+  });
+}
+
+}  // namespace penstock

@@ -1,0 +1,79 @@
+#pragma once
+
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+
+#include <string>
+
+#include "layers/tensor/error.h"
+#include "layers/tensor/tensor.h"
+
+namespace penstock::cuda {
+
+/// Kernels store numbers as T and compute in float, or double where they say so.
+__host__ __device__ inline float to_float(float value) { return value; }
+__host__ __device__ inline float to_float(__half value) { return __half2float(value); }
+__host__ __device__ inline float to_float(__nv_bfloat16 value) { return __bfloat162float(value); }
+
+/// To nearest, ties to even.
+template <class T>
+__host__ __device__ T from_float(float value);
+template <>
+__host__ __device__ inline float from_float<float>(float value) {
+  return value;
+}
+template <>
+__host__ __device__ inline __half from_float<__half>(float value) {
+  return __float2half_rn(value);
+}
+template <>
+__host__ __device__ inline __nv_bfloat16 from_float<__nv_bfloat16>(float value) {
+  return __float2bfloat16_rn(value);
+}
+
+/// Calls body(T{}) with the number type of `tensor`. DeviceError where `operation` has no such
+/// type.
+template <class Body>
+void with_type_of(const Tensor& tensor, const char* operation, Body body) {
+  switch (tensor.dtype) {
+    case DType::f32:
+      return body(float{});
+    case DType::f16:
+      return body(__half{});
+    case DType::bf16:
+      return body(__nv_bfloat16{});
+    default:
+      throw DeviceError(std::string(operation) + " on CUDA takes f32, f16 or bf16, not " +
+                        std::string(name_of(tensor.dtype)));
+  }
+}
+
+template <class T>
+struct TypeOf;  // penstock's name of CUDA's type
+template <>
+struct TypeOf<float> {
+  static constexpr DType value = DType::f32;
+};
+template <>
+struct TypeOf<double> {
+  static constexpr DType value = DType::f64;
+};
+template <>
+struct TypeOf<__half> {
+  static constexpr DType value = DType::f16;
+};
+template <>
+struct TypeOf<__nv_bfloat16> {
+  static constexpr DType value = DType::bf16;
+};
+
+/// The tensor's numbers as CUDA's type T. ShapeError if they are of another.
+template <class T>
+T* data_of(const Tensor& tensor) {
+  if (tensor.dtype != TypeOf<T>::value)
+    throw ShapeError("an operation on CUDA takes " + std::string(name_of(TypeOf<T>::value)) +
+                     " here, not " + std::string(name_of(tensor.dtype)));
+  return static_cast<T*>(tensor.data);
+}
+
+}  // namespace penstock::cuda

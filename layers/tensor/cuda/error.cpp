@@ -1,0 +1,15 @@
+#include "layers/tensor/cuda/error.h"
+
+#include <string>
+
+#include "layers/tensor/error.h"
+
+namespace penstock::cuda {
+
+void check(cudaError_t status, const char* doing) {
+  if (status == cudaSuccess) return;
+  throw DeviceError(std::string(doing) + ": " + cudaGetErrorName(status) + ", " +
+                    cudaGetErrorString(status));
+}
+
+}  // namespace penstock::cuda

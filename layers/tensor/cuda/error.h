@@ -1,0 +1,10 @@
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+namespace penstock::cuda {
+
+/// DeviceError "<doing>: <CUDA's name and text of the error>" unless `status` is success.
+void check(cudaError_t status, const char* doing);
+
+}  // namespace penstock::cuda

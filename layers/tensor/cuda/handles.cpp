@@ -1,0 +1,40 @@
+#include "layers/tensor/cuda/handles.h"
+
+#include <string>
+
+#include "layers/tensor/cuda/error.h"
+#include "layers/tensor/error.h"
+
+namespace penstock::cuda {
+
+StreamHandle make_stream_handle() {
+  cudaStream_t stream = nullptr;
+  check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "making a stream");
+  return StreamHandle(stream);
+}
+
+EventHandle make_event_handle() {
+  cudaEvent_t event = nullptr;
+  check(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "making an event");
+  return EventHandle(event);
+}
+
+Buffer device_buffer(std::size_t bytes) {
+  void* data = nullptr;
+  if (cudaMalloc(&data, bytes == 0 ? 1 : bytes) == cudaSuccess)
+    return Buffer(data, bytes, [](void* p) { cudaFree(p); });
+  const cudaError_t status = cudaGetLastError();
+  std::size_t free = 0, total = 0;
+  cudaMemGetInfo(&free, &total);
+  throw DeviceError(std::to_string(bytes) + " bytes of device memory were asked for, " +
+                    std::to_string(free) + " of " + std::to_string(total) + " are free: " +
+                    cudaGetErrorString(status) + "; take more stages or smaller micro-batches");
+}
+
+Buffer pinned_buffer(std::size_t bytes) {
+  void* data = nullptr;
+  check(cudaMallocHost(&data, bytes == 0 ? 1 : bytes), "allocating pinned host memory");
+  return Buffer(data, bytes, [](void* p) { cudaFreeHost(p); });
+}
+
+}  // namespace penstock::cuda
