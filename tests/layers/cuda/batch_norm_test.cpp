@@ -1,0 +1,90 @@
+#include "layers/ops/batch_norm.h"
+
+#include "tests/layers/cuda/parity.h"
+
+namespace penstock {
+namespace {
+
+using test::Twin;
+
+/// Channels that fill no tile, and several frequencies in a row as behind a convolution.
+struct Geometry {
+  std::int64_t groups, channels;
+};
+constexpr Geometry kGeometries[] = {{1, 35}, {3, 32}, {1, 1}};
+
+class CudaBatchNorm : public test::Parity {
+ protected:
+  template <class Body>
+  void for_each_geometry(Body body) {
+    for (std::int64_t rows : test::kRows)
+      for (const Geometry& geometry : kGeometries)
+        body(Shape{rows, geometry.groups * geometry.channels}, geometry.channels,
+             rows * geometry.groups);
+  }
+  // One row has no deviation: its inverse, 1 / √epsilon, magnifies the last bit of x.
+  double tolerance_for(std::int64_t n) const { return n == 1 ? 40 * tolerance() : 4 * tolerance(); }
+};
+
+TEST_P(CudaBatchNorm, Forward) {
+  for_each_geometry([&](const Shape& shape, std::int64_t channels, std::int64_t n) {
+    const Twin x = random(dtype(), shape, 3, 5), y = unwritten(dtype(), shape);
+    const Twin weight = random(dtype(), {channels}), bias = random(dtype(), {channels});
+    const Twin statistics = unwritten(DType::f64, {2, channels});
+    std::vector<double> cpu_sums(static_cast<std::size_t>(1 + 2 * channels));
+    std::vector<double> cuda_sums(cpu_sums.size());
+    run(BatchNormForward{x.cpu, y.cpu, weight.cpu, bias.cpu, statistics.cpu, cpu_sums},
+        BatchNormForward{x.cuda, y.cuda, weight.cuda, bias.cuda, statistics.cuda, cuda_sums});
+    expect_close(y, tolerance_for(n), "y");
+    expect_close(statistics, 1e-9, "statistics");
+    EXPECT_LE(test::relative_error(cuda_sums, cpu_sums), 1e-9) << "sums";
+  });
+}
+
+TEST_P(CudaBatchNorm, Inference) {
+  for_each_geometry([&](const Shape& shape, std::int64_t channels, std::int64_t) {
+    for (DType state : {DType::f32, DType::f64}) {
+      const Twin x = random(dtype(), shape, 3, 5), y = unwritten(dtype(), shape);
+      const Twin weight = random(dtype(), {channels}), bias = random(dtype(), {channels});
+      const Twin mean = random(state, {channels}, 3, 5);
+      const Twin variance = random(state, {channels}, 0.5, 2);
+      run(BatchNormInference{x.cpu, y.cpu, weight.cpu, bias.cpu, mean.cpu, variance.cpu},
+          BatchNormInference{x.cuda, y.cuda, weight.cuda, bias.cuda, mean.cuda, variance.cuda});
+      expect_close(y, tolerance_for(2), "y");
+    }
+  });
+}
+
+TEST_P(CudaBatchNorm, BackwardInput) {
+  for_each_geometry([&](const Shape& shape, std::int64_t channels, std::int64_t n) {
+    if (n == 1) return;  // dx is 0 up to rounding there
+    const Twin x = random(dtype(), shape, 3, 5), dy = random(dtype(), shape);
+    const Twin dx = unwritten(dtype(), shape), weight = random(dtype(), {channels});
+    const Twin statistics = random(DType::f64, {2, channels}, 1, 4);
+    const Twin reductions = unwritten(DType::f64, {2, channels});
+    run(BatchNormBackwardInput{x.cpu, dy.cpu, dx.cpu, weight.cpu, statistics.cpu, reductions.cpu},
+        BatchNormBackwardInput{x.cuda, dy.cuda, dx.cuda, weight.cuda, statistics.cuda,
+                               reductions.cuda});
+    expect_close(dx, tolerance_for(n), "dx");
+    expect_close(reductions, 1e-9, "reductions");
+  });
+}
+
+PARITY_OF_ALL_TYPES(CudaBatchNorm);
+
+class CudaBatchNormWeight : public test::Parity {};
+
+TEST_P(CudaBatchNormWeight, BackwardWeight) {
+  const Twin reductions = random(DType::f64, {2, 35});
+  const Twin d_weight = random(DType::f32, {35}), d_bias = random(DType::f32, {35});
+  run(BatchNormBackwardWeight{reductions.cpu, d_weight.cpu, d_bias.cpu},
+      BatchNormBackwardWeight{reductions.cuda, d_weight.cuda, d_bias.cuda});
+  expect_close(d_weight, 1e-6, "d_weight");
+  expect_close(d_bias, 1e-6, "d_bias");
+}
+
+INSTANTIATE_TEST_SUITE_P(Cuda, CudaBatchNormWeight, ::testing::Values(DType::f32),
+                         test::name_of_parameter);
+
+}  // namespace
+}  // namespace penstock

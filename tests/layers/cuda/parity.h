@@ -1,0 +1,70 @@
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <deque>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "layers/backend.h"
+#include "tests/support/tensors.h"
+
+namespace penstock::test {
+
+/// The same numbers in host memory and on the device. The CPU's copy of f16 or bf16 is f32, so that
+/// it holds what the device's numbers are before their last rounding.
+struct Twin {
+  Tensor cpu;
+  Tensor cuda;
+};
+
+/// Runs an operation on both backends and compares. Skips where there is no CUDA device. The
+/// parameter is the number format of activations and weights.
+class Parity : public ::testing::TestWithParam<DType> {
+ protected:
+  void SetUp() override;
+
+  DType dtype() const { return GetParam(); }
+  /// Seeded uniform numbers in [low, high), rounded to `dtype`.
+  Twin random(DType dtype, const Shape& shape, double low = -1, double high = 1);
+  /// NaN everywhere: an operation must write every number.
+  Twin unwritten(DType dtype, const Shape& shape);
+  /// The operation on either backend, with its device's half of the twins.
+  template <class Operation>
+  void run(const Operation& on_cpu, const Operation& on_cuda) {
+    cpu_->run(*cpu_stream_, on_cpu);
+    cuda_->run(*cuda_stream_, on_cuda);
+    cuda_->finish(*cuda_stream_);
+  }
+
+  /// max|cuda - cpu| / max|cpu| ≤ tolerance, with `what` in the message.
+  void expect_close(const Twin& twin, double tolerance, const char* what);
+  /// Of results that are rounded to dtype() once: half a unit in the last place of the largest
+  /// number, and what the order of FP32 sums may add.
+  double tolerance() const;
+
+  std::vector<double> on_device(const Tensor& tensor);
+
+  std::unique_ptr<Backend> cpu_, cuda_;
+  std::unique_ptr<Stream> cpu_stream_, cuda_stream_;
+
+ private:
+  Twin twin(DType dtype, const Shape& shape, std::span<const double> values);
+
+  std::deque<GuardedMemory> host_;
+  std::deque<Buffer> device_;
+  std::uint64_t seed_ = 1;
+};
+
+/// Rows of ragged utterances together, and the edges: one row, rows that fill no tile.
+inline constexpr std::int64_t kRows[] = {7 + 1 + 13 + 5, 1, 259};
+
+/// "f32", "f16", "bf16" as names of tests.
+std::string name_of_parameter(const ::testing::TestParamInfo<DType>& info);
+
+}  // namespace penstock::test
+
+#define PARITY_OF_ALL_TYPES(fixture)                                                              \
+  INSTANTIATE_TEST_SUITE_P(Cuda, fixture, ::testing::Values(DType::f32, DType::f16, DType::bf16), \
+                           test::name_of_parameter)
