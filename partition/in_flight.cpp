@@ -6,6 +6,12 @@
 
 namespace penstock {
 
+void InFlight::cover(const InFlight& other) {
+  slots = std::max(slots, other.slots);
+  inputs = std::max(inputs, other.inputs);
+  output_gradients = std::max(output_gradients, other.output_gradients);
+}
+
 InFlight count_in_flight(const Schedule& schedule, int chunk) {
   const bool receives_input = is_message(schedule, {chunk - 1, chunk, Edge::Kind::activation});
   const bool receives_gradient = is_message(schedule, {chunk + 1, chunk, Edge::Kind::gradient});

@@ -9,6 +9,8 @@ struct InFlight {
   int slots = 0;   // from forward to the end of backward
   int inputs = 0;  // from the receive's post (forward, where nothing is received) to there
   int output_gradients = 0;  // from the receive's post to the end of backward
+
+  void cover(const InFlight& other);
 };
 
 InFlight count_in_flight(const Schedule& schedule, int chunk);

@@ -30,7 +30,7 @@ void from_json(const Json& json, DType& dtype) {
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ShardPiece, name, dtype, full_shape, begin, end, file_begin,
                                    file_end, hash)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ShardIndex, file, bytes, header_hash, pieces)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TrainingState, step, epoch, step_in_epoch, seed, lanes,
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TrainingState, step, taken, epoch, step_in_epoch, seed, lanes,
                                    corpus_hash, config, plan_toml, best_metric, best_value,
                                    best_step)
 

@@ -9,6 +9,7 @@ namespace penstock {
 /// All of a run's state that is not a tensor. Random draws need no more than seed and epoch.
 struct TrainingState {
   std::int64_t step = 0;           // steps done
+  std::int64_t taken = 0;          // of them, steps that changed the model
   std::int64_t epoch = 0;          // of the next step, from 0
   std::int64_t step_in_epoch = 0;  // of the next step, from 0
   std::uint64_t seed = 0;

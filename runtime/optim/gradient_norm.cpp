@@ -1,0 +1,25 @@
+#include "runtime/optim/gradient_norm.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace penstock {
+
+void write_squared_sums(Backend& backend, Stream& stream, const ParameterStore& parameters,
+                        std::span<double> model_blocks) {
+  for (const ParameterEntry& p : parameters.parameters())
+    backend.run(stream, SquaredSums{parameters.gradient(p, 0),
+                                    model_blocks.subspan(p.first_block, norm_blocks(p.elements))});
+}
+
+double norm_of(std::span<const double> model_blocks) {
+  double sum = 0;
+  for (double block : model_blocks) sum += block;
+  return std::sqrt(sum);
+}
+
+double clip_factor(double norm, double clip_norm) {
+  return clip_norm == 0 ? 1 : std::min(1.0, clip_norm / (norm + 1e-6));
+}
+
+}  // namespace penstock

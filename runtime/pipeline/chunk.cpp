@@ -1,0 +1,188 @@
+#include "runtime/pipeline/chunk.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <numeric>
+
+namespace penstock {
+
+using Region = Place::Region;
+
+namespace {
+
+/// Runs `work` and, where times are wanted, adds its seconds to `sum`.
+template <class Work>
+void timed(Backend& backend, Stream& stream, double* sum, Work work) {
+  if (sum == nullptr) return work();
+  backend.finish(stream);
+  const auto start = std::chrono::steady_clock::now();
+  work();
+  backend.finish(stream);
+  *sum += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+}  // namespace
+
+Chunk::Chunk(Backend& backend, Stream& stream, ParameterStore& parameters, const Options& options)
+    : backend_(backend), stream_(stream), parameters_(parameters), options_(options) {
+  for (const LayerPlan& plan : options.plans) sums_ += plan.sums;
+}
+
+MicroBatchLayout Chunk::lay_out(const MicroBatchWork& work, Mode mode) const {
+  ActivationDecl input{options_.sizes.compute, {{work.lengths, options_.features}}};
+  for (const auto& layer : options_.before) input = layer->plan(input, options_.sizes).output;
+  return mode == Mode::train
+             ? lay_out_training(options_.layers, input, options_.sizes, options_.ends)
+             : lay_out_evaluation(options_.layers, input, options_.sizes);
+}
+
+void Chunk::reserve(const BufferBytes& bytes, const InFlight& in_flight) {
+  slots.reserve(backend_, in_flight.slots, bytes.slot);
+  inputs.reserve(backend_, in_flight.inputs, bytes.input);
+  output_gradients.reserve(backend_, in_flight.output_gradients, bytes.output_gradient);
+  input_gradients.reserve(backend_, bytes.input_gradient == 0 ? 0 : kInputGradientBuffers,
+                          bytes.input_gradient);
+  if (scratch_.bytes() >= bytes.scratch) return;
+  scratch_ = Buffer();
+  scratch_ = backend_.allocate(bytes.scratch);
+}
+
+std::size_t Chunk::buffer_bytes() const {
+  return slots.allocated() + inputs.allocated() + output_gradients.allocated() +
+         input_gradients.allocated() + scratch_.bytes();
+}
+
+std::byte* Chunk::at(const MicroBatchRun& run, const Place& place) const {
+  switch (place.region) {
+    case Region::slot:
+      return slots[run.slot] + place.offset;
+    case Region::input:
+      return inputs[run.input] + place.offset;
+    case Region::output_gradient:
+      return output_gradients[run.output_gradient] + place.offset;
+    case Region::input_gradient:
+      return input_gradients[run.input_gradient] + place.offset;
+    case Region::scratch:
+      break;
+  }
+  return scratch_.data() + place.offset;
+}
+
+std::span<std::byte> Chunk::input_message(const MicroBatchRun& run) const {
+  return {inputs[run.input], run.layout.input_message_bytes()};
+}
+
+std::span<std::byte> Chunk::output_message(const MicroBatchRun& run) const {
+  return {at(run, run.layout.activation_places.back()), run.layout.output_message_bytes()};
+}
+
+std::span<std::byte> Chunk::output_gradient(const MicroBatchRun& run) const {
+  return {output_gradients[run.output_gradient], run.layout.activations.back().bytes()};
+}
+
+std::span<std::byte> Chunk::input_gradient(const MicroBatchRun& run) const {
+  return {input_gradients[run.input_gradient], run.layout.activations.front().bytes()};
+}
+
+std::span<float> Chunk::loss_weights(const MicroBatchRun& run) const {
+  std::byte* behind = inputs[run.input] + run.layout.activations.front().bytes();
+  return {reinterpret_cast<float*>(behind), run.work->lengths.size()};
+}
+
+Activation Chunk::activation(const MicroBatchRun& run, std::size_t layer) const {
+  return place(run.layout.activations[layer], at(run, run.layout.activation_places[layer]));
+}
+
+Activation Chunk::gradient(const MicroBatchRun& run, std::size_t layer) const {
+  if (layer == 0 && !options_.ends.sends_input_gradient) return {};
+  return place(run.layout.activations[layer], at(run, run.layout.gradient_places[layer]));
+}
+
+std::vector<Tensor> Chunk::saved(const MicroBatchRun& run, std::size_t layer, bool backward) const {
+  using Kind = SavedDecl::Kind;
+  const std::vector<SavedDecl>& decls = run.layout.layers[layer].saved;
+  std::vector<Tensor> tensors;
+  for (std::size_t i = 0; i < decls.size(); ++i) {
+    const Kind kind = decls[i].kind;
+    if (kind == Kind::own) {
+      tensors.push_back(
+          {at(run, run.layout.saved_places[layer][i]), decls[i].dtype, decls[i].shape});
+    } else if (kind == Kind::input || kind == Kind::output) {
+      tensors.push_back(activation(run, layer + (kind == Kind::output)).only().x_FC);
+    } else {
+      const Activation d =
+          backward ? gradient(run, layer + (kind == Kind::output_gradient)) : Activation{};
+      tensors.push_back(d.empty() ? Tensor{} : d.only().x_FC);
+    }
+  }
+  return tensors;
+}
+
+Context Chunk::context(const MicroBatchRun& run, const StepWork& step, Mode mode) const {
+  Context context{backend_, stream_};
+  context.mode = mode;
+  std::byte* workspace = at(run, run.layout.workspace);
+  context.workspace = {workspace, scratch_.data() + scratch_.bytes()};
+  context.random = {step.seed, step.epoch, run.work->utterances};
+  return context;
+}
+
+void Chunk::measure(LayerTimes* times) {
+  times_ = times;
+  if (times == nullptr) return;
+  const std::vector<double> zeros(options_.layers.size());
+  *times = {zeros, zeros, zeros};
+}
+
+void Chunk::forward(const MicroBatchRun& run, const StepWork& step, Mode mode, StepSums& sums) {
+  const MicroBatchWork& work = *run.work;
+  const bool training = mode == Mode::train;
+  std::vector<double> losses(work.lengths.size());
+  Targets targets{work.labels, work.label_lengths, loss_weights(run), step.scale, losses};
+  std::size_t row = work.place * sums_;
+  for (std::size_t i = 0; i < options_.layers.size(); ++i) {
+    const LayerPlan& plan = run.layout.layers[i];
+    if (plan.needs_targets && work.label_lengths.empty()) continue;  // transcribing: no loss
+    Context c = context(run, step, mode);
+    if (training) {
+      c.sums = std::span(sums.state).subspan(row, plan.sums);
+      row += plan.sums;
+    }
+    if (plan.needs_targets) c.targets = &targets;
+    const Activation x = activation(run, i);
+    Activation y = activation(run, i + 1);
+    const auto kept = training ? saved(run, i, false) : std::vector<Tensor>{};
+    timed(backend_, stream_, times_ ? &times_->forward[i] : nullptr,
+          [&] { options_.layers[i]->forward(c, parameters_.params(i), x, y, kept); });
+    stream_.poll();
+  }
+  if (options_.ends.sends_output) {
+    const std::span<std::byte> message = output_message(run);
+    std::memcpy(message.data() + run.layout.activations.back().bytes(), targets.weights.data(),
+                targets.weights.size_bytes());
+  } else {
+    sums.losses[work.place] = std::accumulate(losses.begin(), losses.end(), 0.0);
+  }
+}
+
+void Chunk::backward(const MicroBatchRun& run, const StepWork& step,
+                     const std::function<void(std::size_t)>& layer_done) {
+  for (std::size_t i = options_.layers.size(); i-- > 0;) {
+    const auto kept = saved(run, i, true);
+    Context c = context(run, step, Mode::train);
+    const Activation dy = gradient(run, i + 1);
+    Activation dx = gradient(run, i);
+    timed(backend_, stream_, times_ ? &times_->backward_input[i] : nullptr,
+          [&] { options_.layers[i]->backward_input(c, parameters_.params(i), dy, kept, dx); });
+    stream_.poll();
+    if (!run.layout.layers[i].params.empty())
+      timed(backend_, stream_, times_ ? &times_->backward_weight[i] : nullptr, [&] {
+        options_.layers[i]->backward_weight(c, kept, parameters_.grads(i, run.work->lane));
+      });
+    layer_done(i);
+    stream_.poll();
+  }
+}
+
+}  // namespace penstock

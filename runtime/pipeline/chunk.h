@@ -1,0 +1,94 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "layers/backend.h"
+#include "partition/micro_batch_layout.h"
+#include "partition/stage_bytes.h"
+#include "runtime/pipeline/buffer_ring.h"
+#include "runtime/pipeline/parameter_store.h"
+#include "runtime/pipeline/step_work.h"
+
+namespace penstock {
+
+/// One micro-batch on its way through one chunk: where its buffers are. -1: none taken.
+struct MicroBatchRun {
+  const MicroBatchWork* work = nullptr;
+  MicroBatchLayout layout;
+  int slot = -1, input = -1, output_gradient = -1, input_gradient = -1;
+};
+
+/// What a chunk leaves behind for the step: rows in the step's canonical order of micro-batches.
+struct StepSums {
+  std::vector<double> losses;  // of each micro-batch, summed over its utterances; last chunk only
+  std::vector<double> state;   // micro-batches × sums() numbers
+};
+
+/// Seconds that each layer of a chunk has spent in each method.
+struct LayerTimes {
+  std::vector<double> forward, backward_input, backward_weight;
+};
+
+/// A contiguous range of the model's layers with their parameters and buffers: computes forward and
+/// backward of one micro-batch, and knows nothing of ranks or messages.
+class Chunk {
+ public:
+  struct Options {
+    LayerRange before;  // the model's layers in front of this chunk
+    LayerRange layers;
+    int features = 0;                  // channels of the model's input
+    std::span<const LayerPlan> plans;  // for any input; read by the constructor only
+    StageEnds ends;
+    BackendSizes sizes;
+  };
+  Chunk(Backend& backend, Stream& stream, ParameterStore& parameters, const Options& options);
+
+  const StageEnds& ends() const { return options_.ends; }
+  ParameterStore& parameters() const { return parameters_; }
+  /// FP64 numbers that a micro-batch leaves for the layers' state.
+  std::size_t sums() const { return sums_; }
+
+  MicroBatchLayout lay_out(const MicroBatchWork& work, Mode mode) const;
+  void reserve(const BufferBytes& bytes, const InFlight& in_flight);
+  /// Bytes of the buffers that reserve() has allocated.
+  std::size_t buffer_bytes() const;
+
+  /// Whole messages: an activation (or its gradient) and, behind activations, the loss weights.
+  std::span<std::byte> input_message(const MicroBatchRun& run) const;
+  std::span<std::byte> output_message(const MicroBatchRun& run) const;
+  std::span<std::byte> output_gradient(const MicroBatchRun& run) const;
+  std::span<std::byte> input_gradient(const MicroBatchRun& run) const;
+  std::span<float> loss_weights(const MicroBatchRun& run) const;
+
+  void forward(const MicroBatchRun& run, const StepWork& step, Mode mode, StepSums& sums);
+  /// `layer_done(i)` is called when the gradients of layer i have got this micro-batch's share.
+  void backward(const MicroBatchRun& run, const StepWork& step,
+                const std::function<void(std::size_t)>& layer_done);
+
+  /// What enters layer `layer`, while it is there: the last layer's input are the logits.
+  Activation activation(const MicroBatchRun& run, std::size_t layer) const;
+
+  /// Adds up each layer's time from now on, in `times` (sized by the call); nullptr ends that.
+  void measure(LayerTimes* times);
+
+  BufferRing slots, inputs, output_gradients, input_gradients;
+
+ private:
+  std::byte* at(const MicroBatchRun& run, const Place& place) const;
+  Activation gradient(const MicroBatchRun& run, std::size_t layer) const;
+  std::vector<Tensor> saved(const MicroBatchRun& run, std::size_t layer, bool backward) const;
+  Context context(const MicroBatchRun& run, const StepWork& step, Mode mode) const;
+
+  Backend& backend_;
+  Stream& stream_;
+  ParameterStore& parameters_;
+  Options options_;
+  std::size_t sums_ = 0;
+  Buffer scratch_;
+  LayerTimes* times_ = nullptr;
+};
+
+}  // namespace penstock

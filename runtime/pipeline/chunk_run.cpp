@@ -1,0 +1,152 @@
+#include "runtime/pipeline/chunk_run.h"
+
+#include <thread>
+
+#include "layers/tensor/error.h"
+#include "partition/in_flight.h"
+
+namespace penstock {
+
+ChunkRun::ChunkRun(const RunContext& context, Chunk& chunk, int place)
+    : context_(context), chunk_(chunk), place_(place), flights_(context.step.micro_batches.size()) {
+  BufferBytes bytes;
+  for (std::size_t m = 0; m < flights_.size(); ++m) {
+    flights_[m].work = &context.step.micro_batches[m];
+    flights_[m].layout = chunk.lay_out(*flights_[m].work, context.mode);
+    bytes.cover(flights_[m].layout, chunk.ends());
+  }
+  chunk.reserve(bytes, count_in_flight(context.schedule, place));
+  sums_.losses.assign(context.step.global_micro_batches, 0.0);
+  if (context.mode == Mode::train)
+    sums_.state.assign(context.step.global_micro_batches * chunk.sums(), 0.0);
+}
+
+void ChunkRun::perform(const Action& action) {
+  const int m = action.micro_batch;
+  Flight* flight = action.kind == ActionKind::reduce ? nullptr : &flights_.at(m);
+  Communicator& pipeline = context_.pipeline;
+  switch (action.kind) {
+    case ActionKind::receive_activation:
+      flight->input = take(chunk_.inputs);
+      flight->activation_in = pipeline.receive(message(place_ - 1, false, place_ - 1, m),
+                                               chunk_.input_message(*flight));
+      break;
+    case ActionKind::forward:
+      forward(*flight, m);
+      break;
+    case ActionKind::send_activation:
+      flight->activation_out =
+          pipeline.send(message(place_, false, place_ + 1, m), chunk_.output_message(*flight));
+      break;
+    case ActionKind::receive_gradient:
+      flight->output_gradient = take(chunk_.output_gradients);
+      flight->gradient_in = pipeline.receive(message(place_ + 1, true, place_ + 1, m),
+                                             chunk_.output_gradient(*flight));
+      break;
+    case ActionKind::backward:
+      backward(*flight, m);
+      break;
+    case ActionKind::send_gradient:
+      flight->gradient_out =
+          pipeline.send(message(place_, true, place_ - 1, m), chunk_.input_gradient(*flight));
+      break;
+    case ActionKind::reduce:
+      if (context_.callbacks.reduce) context_.callbacks.reduce(place_);
+      break;
+    default:
+      throw Error("schedule " + context_.schedule.name +
+                  " parts the backward pass, which this executor runs whole");
+  }
+}
+
+void ChunkRun::forward(Flight& flight, int micro_batch) {
+  if (first()) {
+    flight.input = take(chunk_.inputs);
+    const Activation x = chunk_.activation(flight, 0);
+    context_.callbacks.read_features(
+        micro_batch, {x.only().x_FC.as<float>(), static_cast<std::size_t>(x.only().x_FC.size())},
+        chunk_.loss_weights(flight));
+  } else {
+    wait_for(flight.activation_in);
+  }
+  flight.slot = take(chunk_.slots);
+  chunk_.forward(flight, context_.step, context_.mode, sums_);
+  if (context_.mode == Mode::train) return;
+
+  chunk_.inputs.give_back(flight.input);
+  flight.input = -1;
+  if (!last()) return;
+  if (context_.callbacks.logits)
+    context_.callbacks.logits(*flight.work,
+                              chunk_.activation(flight, flight.layout.layers.size() - 1).only());
+  chunk_.slots.give_back(flight.slot);
+  flight.slot = -1;
+}
+
+void ChunkRun::backward(Flight& flight, int micro_batch) {
+  if (!last()) wait_for(flight.gradient_in);
+  if (chunk_.ends().sends_input_gradient) flight.input_gradient = take(chunk_.input_gradients);
+  const bool whole = micro_batch + 1 == static_cast<int>(flights_.size());
+  chunk_.backward(flight, context_.step, [&](std::size_t layer) {
+    if (whole && context_.callbacks.layer_whole) context_.callbacks.layer_whole(place_, layer);
+  });
+  if (!last()) {
+    wait_for(flight.activation_out);
+    chunk_.output_gradients.give_back(flight.output_gradient);
+  }
+  chunk_.slots.give_back(flight.slot);
+  chunk_.inputs.give_back(flight.input);
+  flight.slot = flight.input = flight.output_gradient = -1;
+}
+
+/// Buffers whose sends are done go back to their rings.
+void ChunkRun::reclaim() {
+  for (Flight& flight : flights_) {
+    if (flight.gradient_out != nullptr && flight.gradient_out->done()) {
+      flight.gradient_out.reset();
+      chunk_.input_gradients.give_back(flight.input_gradient);
+      flight.input_gradient = -1;
+    }
+    if (context_.mode == Mode::evaluate && flight.activation_out != nullptr &&
+        flight.activation_out->done()) {
+      flight.activation_out.reset();
+      chunk_.slots.give_back(flight.slot);
+      flight.slot = -1;
+    }
+  }
+}
+
+int ChunkRun::take(BufferRing& ring) {
+  reclaim();
+  int buffer = ring.take();
+  while (buffer < 0) {
+    context_.pipeline.progress();
+    std::this_thread::yield();
+    reclaim();
+    buffer = ring.take();
+  }
+  return buffer;
+}
+
+void ChunkRun::wait_for(std::unique_ptr<Transfer>& transfer) {
+  if (transfer == nullptr) return;
+  wait(context_.pipeline, *transfer);
+  transfer.reset();
+}
+
+void ChunkRun::finish() {
+  for (Flight& flight : flights_) {
+    if (flight.gradient_out != nullptr) wait(context_.pipeline, *flight.gradient_out);
+    if (flight.activation_out != nullptr) wait(context_.pipeline, *flight.activation_out);
+  }
+  reclaim();
+}
+
+Message ChunkRun::message(int producer, bool gradient, int peer_chunk, int micro_batch) const {
+  const Schedule& schedule = context_.schedule;
+  return {schedule.chunk_rank.at(peer_chunk), 2 * producer + (gradient ? 1 : 0),
+          (gradient ? "gradient of micro-batch " : "activation of micro-batch ") +
+              std::to_string(micro_batch) + " from chunk " + std::to_string(producer)};
+}
+
+}  // namespace penstock

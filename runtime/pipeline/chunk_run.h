@@ -1,0 +1,54 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "comm/communicator.h"
+#include "partition/schedule.h"
+#include "runtime/pipeline/chunk.h"
+#include "runtime/pipeline/executor.h"
+
+namespace penstock {
+
+/// What one action list is run with.
+struct RunContext {
+  Communicator& pipeline;
+  const Schedule& schedule;
+  const StepWork& step;
+  Mode mode;
+  const ExecutorCallbacks& callbacks;
+};
+
+/// One chunk during one action list: its micro-batches' buffers and transfers.
+class ChunkRun {
+ public:
+  ChunkRun(const RunContext& context, Chunk& chunk, int place);
+
+  void perform(const Action& action);
+  /// Waits for what is still being sent.
+  void finish();
+  StepSums take_sums() { return std::move(sums_); }
+
+ private:
+  /// A micro-batch on the chunk, with its messages under way.
+  struct Flight : MicroBatchRun {
+    std::unique_ptr<Transfer> activation_in, activation_out, gradient_in, gradient_out;
+  };
+
+  void forward(Flight& flight, int micro_batch);
+  void backward(Flight& flight, int micro_batch);
+  int take(BufferRing& ring);
+  void reclaim();
+  void wait_for(std::unique_ptr<Transfer>& transfer);
+  Message message(int producer, bool gradient, int peer_chunk, int micro_batch) const;
+  bool first() const { return place_ == 0; }
+  bool last() const { return place_ + 1 == context_.schedule.chunks(); }
+
+  RunContext context_;
+  Chunk& chunk_;
+  int place_;
+  std::vector<Flight> flights_;
+  StepSums sums_;
+};
+
+}  // namespace penstock

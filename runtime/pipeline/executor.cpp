@@ -1,0 +1,35 @@
+#include "runtime/pipeline/executor.h"
+
+#include <algorithm>
+#include <deque>
+
+#include "layers/tensor/error.h"
+#include "runtime/pipeline/chunk_run.h"
+
+namespace penstock {
+
+std::vector<StepSums> Executor::run(const Schedule& schedule, const StepWork& step, Mode mode,
+                                    const ExecutorCallbacks& callbacks) {
+  const RunContext context{pipeline_, schedule, step, mode, callbacks};
+  std::deque<ChunkRun> runs;
+  for (std::size_t i = 0; i < chunks_.size(); ++i)
+    runs.emplace_back(context, *chunks_[i], places_[i]);
+
+  for (const Action& action : schedule.ranks.at(pipeline_.rank())) {
+    if (action.kind == ActionKind::step) break;  // the caller's, once all ranks agree
+    const auto chunk = std::find(places_.begin(), places_.end(), action.chunk);
+    if (chunk == places_.end())
+      throw Error("schedule " + schedule.name + " gives rank " + std::to_string(pipeline_.rank()) +
+                  " work for chunk " + std::to_string(action.chunk) + ", which it does not hold");
+    runs[chunk - places_.begin()].perform(action);
+    pipeline_.progress();
+  }
+  std::vector<StepSums> sums;
+  for (ChunkRun& run : runs) {
+    run.finish();
+    sums.push_back(run.take_sums());
+  }
+  return sums;
+}
+
+}  // namespace penstock

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <functional>
+#include <utility>
+#include <vector>
+
+#include "comm/communicator.h"
+#include "partition/schedule.h"
+#include "runtime/pipeline/chunk.h"
+
+namespace penstock {
+
+/// What the executor asks of its surroundings; an empty function is not called.
+struct ExecutorCallbacks {
+  ReadFeatures read_features;  // first chunk
+  /// Evaluation, last chunk: logits of a micro-batch, before they are overwritten.
+  std::function<void(const MicroBatchWork&, const Frames& logits)> logits;
+  /// Training: the gradients of a chunk's layer have got the share of all this replica's
+  /// micro-batches.
+  std::function<void(int chunk, std::size_t layer)> layer_whole;
+  /// Training: the action `reduce` of a chunk.
+  std::function<void(int chunk)> reduce;
+};
+
+/// Runs one rank's list of actions: computes, and moves activations and gradients to and from the
+/// ranks of its pipeline. A wait makes the communicator progress; an error names the message.
+class Executor {
+ public:
+  /// `chunks[i]` is this rank's, number `places[i]` of the chain.
+  Executor(Communicator& pipeline, std::vector<Chunk*> chunks, std::vector<int> places)
+      : pipeline_(pipeline), chunks_(std::move(chunks)), places_(std::move(places)) {}
+
+  /// Runs `schedule` for `step`. Buffers grow where this step needs more than there is. Returns the
+  /// sums of each of this rank's chunks.
+  std::vector<StepSums> run(const Schedule& schedule, const StepWork& step, Mode mode,
+                            const ExecutorCallbacks& callbacks);
+
+ private:
+  Communicator& pipeline_;
+  std::vector<Chunk*> chunks_;
+  std::vector<int> places_;
+};
+
+}  // namespace penstock

@@ -1,0 +1,30 @@
+#include "runtime/pipeline/grid.h"
+
+#include <string>
+
+#include "comm/group.h"
+#include "layers/tensor/error.h"
+
+namespace penstock {
+
+// Any two pipelines, and any two groups of replicas, are disjoint; a pipeline and a group of
+// replicas have one rank in common.
+Grid::Grid(Communicator& world, const Plan& plan) : world_(world) {
+  if (plan.world_size() != world.size())
+    throw CommError("the plan places " + std::to_string(plan.world_size()) +
+                    " ranks, but the job has " + std::to_string(world.size()));
+  here_ = plan.place_of(world.rank());
+  std::vector<int> pipeline;
+  for (const auto& stage : plan.ranks) pipeline.push_back(stage[here_.replica]);
+  pipeline_ = make_group(world, {pipeline, 1});
+  replicas_ = make_group(world, {plan.ranks[here_.stage], 2});
+}
+
+std::vector<std::vector<int>> neighbouring_stages(int stages, int replicas) {
+  std::vector<std::vector<int>> ranks(stages, std::vector<int>(replicas));
+  for (int s = 0; s < stages; ++s)
+    for (int r = 0; r < replicas; ++r) ranks[s][r] = r * stages + s;
+  return ranks;
+}
+
+}  // namespace penstock

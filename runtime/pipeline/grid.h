@@ -1,0 +1,32 @@
+#pragma once
+
+#include <memory>
+
+#include "comm/communicator.h"
+#include "partition/plan.h"
+
+namespace penstock {
+
+/// The ranks of a job and the two groups that this one belongs to.
+class Grid {
+ public:
+  /// `world` must outlive the grid. CommError if it has another size than the plan's ranks.
+  Grid(Communicator& world, const Plan& plan);
+
+  Communicator& world() const { return world_; }
+  /// Ranks that hold this replica's stages, in order.
+  Communicator& pipeline() const { return *pipeline_; }
+  /// Ranks that hold this stage, by replica.
+  Communicator& replicas() const { return *replicas_; }
+  const StageReplica& here() const { return here_; }
+
+ private:
+  Communicator& world_;
+  StageReplica here_;
+  std::unique_ptr<Communicator> pipeline_, replicas_;
+};
+
+/// A plan's ranks where each replica's stages are neighbours: rank = replica · stages + stage.
+std::vector<std::vector<int>> neighbouring_stages(int stages, int replicas);
+
+}  // namespace penstock

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <vector>
+
+#include "partition/chain.h"
+#include "partition/cost.h"
+#include "runtime/pipeline/step_work.h"
+
+namespace penstock {
+
+struct MeasureOptions {
+  int repeats = 3;  // after one pass that warms up; the median counts
+  BackendSizes sizes;
+};
+
+/// Seconds that each layer of `chain` takes for the first micro-batch of `work`, on this device,
+/// whole chain in one stage.
+std::vector<LayerCost> measure_layers(Backend& backend, const Chain& chain, const StepWork& work,
+                                      const ReadFeatures& features, const MeasureOptions& options);
+
+}  // namespace penstock

@@ -1,0 +1,96 @@
+#include "runtime/pipeline/parameter_store.h"
+
+#include "layers/initialise.h"
+#include "partition/stage_bytes.h"
+
+namespace penstock {
+
+ParameterStore::ParameterStore(Backend& backend, Stream& stream,
+                               const std::vector<LayerPlan>& plans, std::int64_t first_block,
+                               const StoreOptions& options, std::uint64_t seed)
+    : backend_(backend), options_(options) {
+  const std::size_t bytes = arena_bytes(plans, options.dtype);
+  weights_ = backend.allocate(bytes);
+  backend.zero(stream, weights_.data(), bytes);
+  for (int lane = 0; lane < options.lanes; ++lane) gradients_.push_back(backend.allocate(bytes));
+  zero_gradients(stream);
+  for (int slot = 0; slot < options.optimizer_slots; ++slot) {
+    slots_.push_back(backend.allocate(bytes));
+    backend.zero(stream, slots_.back().data(), bytes);
+  }
+  place(plans, first_block);
+  initialise(stream, seed);
+}
+
+void ParameterStore::place(const std::vector<LayerPlan>& plans, std::int64_t first_block) {
+  std::size_t offset = 0, state_bytes = 0;
+  for (std::size_t layer = 0; layer < plans.size(); ++layer) {
+    LayerViews& views = layers_.emplace_back();
+    views.gradients.resize(options_.lanes);
+    for (const ParamDecl& decl : plans[layer].params) {
+      const std::int64_t elements = penstock::element_count(decl.shape);
+      parameters_.push_back({decl, layer, offset, elements, first_block});
+      offset += aligned(static_cast<std::size_t>(elements) * size_of(options_.dtype));
+      first_block += norm_blocks(elements);
+      views.weights.push_back(view(weights_, parameters_.back()));
+      for (int lane = 0; lane < options_.lanes; ++lane)
+        views.gradients[lane].push_back(view(gradients_[lane], parameters_.back()));
+    }
+    for (const StateDecl& decl : plans[layer].state) {
+      states_.push_back({decl, layer});
+      state_tensors_.push_back({nullptr, options_.dtype, decl.shape});
+      state_bytes += aligned(state_tensors_.back().bytes());
+    }
+  }
+  state_memory_ = backend_.allocate(state_bytes);
+  std::byte* data = state_memory_.data();
+  for (std::size_t i = 0; i < states_.size(); ++i) {
+    state_tensors_[i].data = data;
+    data += aligned(state_tensors_[i].bytes());
+    layers_[states_[i].layer].state.push_back(state_tensors_[i]);
+  }
+}
+
+void ParameterStore::initialise(Stream& stream, std::uint64_t seed) {
+  const auto fill = [&](const Tensor& tensor, const ParamDecl& decl) {
+    const Buffer host = host_buffer(tensor.bytes());
+    penstock::initialise(decl, seed, {host.data(), tensor.dtype, tensor.shape});
+    backend_.copy_in(stream, tensor.data, host.data(), tensor.bytes());
+    backend_.finish(stream);
+  };
+  for (const ParameterEntry& p : parameters_) fill(weight(p), p.decl);
+  for (std::size_t i = 0; i < states_.size(); ++i)
+    fill(state_tensors_[i], {states_[i].decl.name,
+                             states_[i].decl.shape,
+                             {Initialiser::Kind::constant, states_[i].decl.initial}});
+}
+
+Tensor ParameterStore::view(const Buffer& arena, const ParameterEntry& entry) const {
+  return {arena.data() + entry.offset, options_.dtype, entry.decl.shape};
+}
+
+Params ParameterStore::params(std::size_t layer) const {
+  return {layers_[layer].weights, layers_[layer].state};
+}
+
+Grads ParameterStore::grads(std::size_t layer, int lane) const {
+  return layers_[layer].gradients[lane];
+}
+
+std::size_t ParameterStore::arena_offset(std::size_t layer) const {
+  for (const ParameterEntry& p : parameters_)
+    if (p.layer >= layer) return p.offset;
+  return weights_.bytes();
+}
+
+void ParameterStore::zero_gradients(Stream& stream) {
+  for (const Buffer& arena : gradients_) backend_.zero(stream, arena.data(), arena.bytes());
+}
+
+std::int64_t ParameterStore::element_count() const {
+  std::int64_t count = 0;
+  for (const ParameterEntry& p : parameters_) count += p.elements;
+  return count;
+}
+
+}  // namespace penstock

@@ -1,0 +1,91 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "layers/backend.h"
+#include "layers/layer.h"
+#include "layers/ops/optimizer.h"
+
+namespace penstock {
+
+/// Blocks of a parameter of that many elements: norms do not depend on how the model is cut.
+constexpr std::int64_t norm_blocks(std::int64_t elements) {
+  return (elements + kNormBlock - 1) / kNormBlock;
+}
+
+/// One parameter's place in the arenas of its stage.
+struct ParameterEntry {
+  ParamDecl decl;
+  std::size_t layer = 0;   // within the stage
+  std::size_t offset = 0;  // in bytes, the same in every arena
+  std::int64_t elements = 0;
+  std::int64_t first_block = 0;  // of the model's norm blocks
+};
+
+struct StateEntry {
+  StateDecl decl;
+  std::size_t layer = 0;
+};
+
+struct StoreOptions {
+  int lanes = 1;            // of this replica: one gradient arena each
+  int optimizer_slots = 2;  // arenas that the optimizer keeps
+  DType dtype = DType::f32;
+};
+
+/// The numbers of a stage: parameters, gradient sums, optimizer slots (arenas of the same layout)
+/// and untrained state. Parameters start from (seed, name) alone.
+class ParameterStore {
+ public:
+  /// `plans` are of the stage's layers; `first_block` counts the norm blocks of the layers before.
+  ParameterStore(Backend& backend, Stream& stream, const std::vector<LayerPlan>& plans,
+                 std::int64_t first_block, const StoreOptions& options, std::uint64_t seed);
+
+  const std::vector<ParameterEntry>& parameters() const { return parameters_; }
+  const std::vector<StateEntry>& states() const { return states_; }
+  DType dtype() const { return options_.dtype; }
+  int lanes() const { return options_.lanes; }
+  int optimizer_slots() const { return options_.optimizer_slots; }
+  std::int64_t element_count() const;
+
+  Params params(std::size_t layer) const;
+  Grads grads(std::size_t layer, int lane) const;
+
+  /// The same parameter in each arena.
+  Tensor weight(const ParameterEntry& entry) const { return view(weights_, entry); }
+  Tensor gradient(const ParameterEntry& entry, int lane) const {
+    return view(gradients_[lane], entry);
+  }
+  Tensor slot(const ParameterEntry& entry, int slot) const { return view(slots_[slot], entry); }
+  /// By the index in states().
+  const Tensor& state(std::size_t index) const { return state_tensors_[index]; }
+
+  std::span<std::byte> gradient_arena(int lane) const {
+    return {gradients_[lane].data(), gradients_[lane].bytes()};
+  }
+  /// Where the parameters of this layer and those behind it begin in an arena, in bytes.
+  std::size_t arena_offset(std::size_t layer) const;
+  void zero_gradients(Stream& stream);
+
+ private:
+  struct LayerViews {
+    std::vector<Tensor> weights, state;
+    std::vector<std::vector<Tensor>> gradients;  // by lane
+  };
+  Tensor view(const Buffer& arena, const ParameterEntry& entry) const;
+  void place(const std::vector<LayerPlan>& plans, std::int64_t first_block);
+  void initialise(Stream& stream, std::uint64_t seed);
+
+  Backend& backend_;
+  StoreOptions options_;
+  std::vector<ParameterEntry> parameters_;
+  std::vector<StateEntry> states_;
+  std::vector<Tensor> state_tensors_;
+  Buffer weights_, state_memory_;
+  std::vector<Buffer> gradients_, slots_;
+  std::vector<LayerViews> layers_;
+};
+
+}  // namespace penstock

@@ -1,0 +1,71 @@
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "partition/chain.h"
+#include "runtime/pipeline/executor.h"
+
+namespace penstock {
+
+/// Which part of the model a rank holds.
+struct StageOptions {
+  int stage = 0, stages = 1;
+  std::size_t first_layer = 0, last_layer = 0;  // [first, last) of the chain
+  std::string schedule = "1f1b";
+  StoreOptions store;
+  std::uint64_t seed = 0;
+  BackendSizes sizes;
+};
+
+/// A rank's share of the model, ready to compute: parameters, buffers, and the executor that runs
+/// them within the pipeline.
+class Stage {
+ public:
+  /// `pipeline` has one rank for each stage, in order. `chain` must outlive the stage.
+  Stage(Backend& backend, Stream& stream, Communicator& pipeline, const Chain& chain,
+        const StageOptions& options);
+
+  ParameterStore& parameters() { return parameters_; }
+  const ParameterStore& parameters() const { return parameters_; }
+  const Chunk& chunk() const { return chunk_; }
+  const std::vector<LayerPlan>& plans() const { return plans_; }
+  LayerRange layers() const { return layers_; }
+  bool first() const { return options_.stage == 0; }
+  bool last() const { return options_.stage + 1 == options_.stages; }
+  /// True where a layer of this stage reads labels.
+  bool needs_targets() const;
+
+  /// Forward and backward of every micro-batch; gradients are added to the lanes' arenas.
+  StepSums train(const StepWork& step, const ExecutorCallbacks& callbacks);
+  /// Forward only; nothing of the model changes.
+  StepSums evaluate(const StepWork& step, const ExecutorCallbacks& callbacks);
+
+  /// New running statistics from the sums of all micro-batches, in canonical order.
+  void commit_state(std::span<const double> sums, int micro_batches);
+
+  /// Chunk::measure of what this stage holds.
+  void measure(LayerTimes* times) { chunk_.measure(times); }
+
+  /// Allocates for the largest of these steps, so that training them allocates nothing.
+  void reserve(std::span<const StepWork> steps);
+
+ private:
+  StepSums run(const StepWork& step, Mode mode, const ExecutorCallbacks& callbacks);
+  const Schedule& schedule(Mode mode, int micro_batches);
+
+  Backend& backend_;
+  Stream& stream_;
+  StageOptions options_;
+  LayerRange layers_;
+  std::vector<LayerPlan> plans_;
+  ParameterStore parameters_;
+  Chunk chunk_;
+  Executor executor_;
+  std::map<std::pair<Mode, int>, Schedule> schedules_;
+};
+
+/// Norm blocks of the parameters of `plans`.
+std::int64_t norm_blocks(std::span<const LayerPlan> plans);
+
+}  // namespace penstock

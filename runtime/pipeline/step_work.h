@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+namespace penstock {
+
+/// One micro-batch of a replica's step. Every rank of the pipeline knows its shape; labels are
+/// there only on the stage that needs them.
+struct MicroBatchWork {
+  int lane = 0;                           // of this replica, from 0
+  int place = 0;                          // in the step's canonical order, over all replicas
+  std::vector<std::int64_t> lengths;      // feature frames of each utterance
+  std::vector<std::uint64_t> utterances;  // ids: keys of random draws
+  std::vector<std::int32_t> labels;       // utterances one after the other
+  std::vector<std::int32_t> label_lengths;
+};
+
+/// What a replica computes in one step, in canonical order.
+struct StepWork {
+  std::uint64_t seed = 0;
+  std::uint32_t epoch = 0;
+  double scale = 1;              // of gradients: 1 / utterances of the global batch
+  int global_micro_batches = 0;  // of the step, over all replicas
+  std::vector<MicroBatchWork> micro_batches;
+};
+
+/// Fills the features (frames × bins) and the loss weight of each utterance of a micro-batch, in
+/// the order of StepWork::micro_batches. Called on the first stage only.
+using ReadFeatures =
+    std::function<void(int micro_batch, std::span<float> x_FC, std::span<float> weights)>;
+
+}  // namespace penstock

@@ -1,0 +1,143 @@
+#include "runtime/trainer/bench.h"
+
+#include <algorithm>
+#include <chrono>
+#include <numeric>
+
+#include "comm/collectives.h"
+#include "partition/build_chain.h"
+#include "partition/partitioner.h"
+#include "partition/schedules/make_schedule.h"
+#include "partition/simulate.h"
+#include "runtime/pipeline/measure_layers.h"
+#include "runtime/trainer/synthetic_work.h"
+#include "runtime/trainer/training_step.h"
+
+namespace penstock {
+namespace {
+
+double seconds_of(const auto& work) {
+  const auto start = std::chrono::steady_clock::now();
+  work();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+/// Rank 0's measurement of each layer's passes, three numbers a layer, on every rank.
+std::vector<ChunkTimes> measure(Communicator& world, Backend& backend, const Chain& chain,
+                                const StepWork& work, const ReadFeatures& features) {
+  std::vector<double> numbers(3 * chain.layers.size());
+  if (world.rank() == 0) {
+    const auto costs = measure_layers(backend, chain, work, features, {});
+    for (std::size_t i = 0; i < costs.size(); ++i) {
+      numbers[3 * i] = costs[i].forward;
+      numbers[3 * i + 1] = costs[i].backward_input;
+      numbers[3 * i + 2] = costs[i].backward_weight;
+    }
+  }
+  broadcast(world, std::as_writable_bytes(std::span(numbers)));
+  std::vector<ChunkTimes> times;
+  for (std::size_t i = 0; i < numbers.size(); i += 3)
+    times.push_back({numbers[i], numbers[i + 1], numbers[i + 2]});
+  return times;
+}
+
+/// First layer of each stage, then the number of layers.
+std::vector<int> cut(const BenchOptions& options, const std::vector<ChunkTimes>& layers,
+                     int stages) {
+  const int count = static_cast<int>(layers.size());
+  if (!options.cut.empty()) {
+    std::vector<int> begin = options.cut;
+    begin.insert(begin.begin(), 0);
+    begin.push_back(count);
+    if (static_cast<int>(begin.size()) != stages + 1 || !std::is_sorted(begin.begin(), begin.end()))
+      throw ConfigError("--cut takes " + std::to_string(stages - 1) +
+                        " rising layer numbers below " + std::to_string(count) + " for " +
+                        std::to_string(stages) + " stages");
+    return begin;
+  }
+  PartitionProblem problem;
+  for (const ChunkTimes& layer : layers) problem.compute.push_back(layer.total());
+  problem.transfer.assign(layers.size(), 0.0);
+  problem.stages = stages;
+  return partition(problem).begin;
+}
+
+std::vector<ChunkTimes> stage_times(const std::vector<ChunkTimes>& layers,
+                                    const std::vector<int>& begin) {
+  std::vector<ChunkTimes> stages(begin.size() - 1);
+  for (std::size_t s = 0; s < stages.size(); ++s)
+    for (int i = begin[s]; i < begin[s + 1]; ++i) {
+      stages[s].forward += layers[i].forward;
+      stages[s].backward_input += layers[i].backward_input;
+      stages[s].backward_weight += layers[i].backward_weight;
+    }
+  return stages;
+}
+
+}  // namespace
+
+BenchReport bench(const BenchOptions& options, Communicator& world) {
+  const int stages = world.size();
+  const auto backend = make_cpu_backend(options.threads);
+  const Chain chain = build_chain(options.model, options.labels);
+  const StepWork work = synthetic_work(
+      {options.micro_batches, options.utterances, options.seconds, options.labels, 0});
+  const ReadFeatures features = synthetic_features(0);
+
+  const auto layers = measure(world, *backend, chain, work, features);
+  const std::vector<int> begin = cut(options, layers, stages);
+
+  Plan plan;
+  plan.ranks = neighbouring_stages(stages, 1);
+  const Grid grid(world, plan);
+  TrainingStep* training = nullptr;
+  const auto stream = backend->make_stream([&] {
+    if (training != nullptr) training->progress();
+  });
+  StageOptions part;
+  part.stage = grid.here().stage;
+  part.stages = stages;
+  part.first_layer = begin[part.stage];
+  part.last_layer = begin[part.stage + 1];
+  part.schedule = options.schedule;
+  Stage stage(*backend, *stream, grid.pipeline(), chain, part);
+  TrainingStep::Options how;
+  how.optimizer.learning_rate = 1e-4;
+  how.model_blocks =
+      norm_blocks(plan_chain(chain, work.micro_batches.front().lengths, BackendSizes{}));
+  TrainingStep step(*backend, *stream, grid, stage, how);
+  training = &step;
+
+  BenchReport report;
+  TrainingClock clock;
+  std::vector<double> times;
+  for (int s = 0; s < options.warm_up + options.steps; ++s) {
+    barrier(world);
+    double loss = 0;
+    const double seconds = seconds_of([&] { loss = step.run(work, features, clock).loss; });
+    if (s == 0) report.loss = loss;
+    if (s >= options.warm_up) times.push_back(seconds);
+  }
+  std::sort(times.begin(), times.end());
+  report.step_s = times[times.size() / 2];
+  report.fastest_step_s = times.front();
+  report.slowest_step_s = times.back();
+  report.audio_s_per_s = audio_seconds(work) / report.step_s;
+  std::vector<double> parameters(stages);
+  parameters[part.stage] = static_cast<double>(stage.parameters().element_count());
+  sum_disjoint(world, parameters);
+  report.parameters =
+      static_cast<std::int64_t>(std::accumulate(parameters.begin(), parameters.end(), 0.0));
+  report.stages = stages;
+  report.micro_batches = options.micro_batches;
+  report.utterances = options.utterances;
+  report.threads = options.threads;
+  report.first_layers.assign(begin.begin(), begin.end() - 1);
+  const auto of_stages = stage_times(layers, begin);
+  for (const ChunkTimes& s : of_stages) report.stage_seconds.push_back(s.total());
+  report.bound =
+      speedup_bound(make_schedule(options.schedule, stages, options.micro_batches), of_stages);
+  return report;
+}
+
+}  // namespace penstock

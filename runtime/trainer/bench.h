@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "comm/communicator.h"
+#include "configs/config.h"
+
+namespace penstock {
+
+/// Whole training steps on noise, over as many stages as the job has ranks. Steps are timed as a
+/// user sees them: forward, loss, backward, clipping and AdamW.
+struct BenchOptions {
+  ModelConfig model;
+  int labels = 29;        // blank included
+  int utterances = 8;     // of each micro-batch
+  double seconds = 4;     // longest utterance; lengths spread evenly over [0.5, 1] of it
+  int micro_batches = 1;  // of a step
+  int threads = 1;        // of a rank
+  int warm_up = 3, steps = 7;
+  std::string schedule = "1f1b";
+  std::vector<int> cut;  // first layer of each later stage; empty: from measured layer times
+};
+
+struct BenchReport {
+  double audio_s_per_s = 0;  // of the median step
+  double step_s = 0, fastest_step_s = 0, slowest_step_s = 0;
+  std::int64_t parameters = 0;
+  int stages = 1, micro_batches = 1, utterances = 0, threads = 1;
+  double bound = 1;                   // speed-up over one stage that the cut and the bubble allow
+  std::vector<int> first_layers;      // of each stage
+  std::vector<double> stage_seconds;  // measured, one micro-batch forward and backward
+  double loss = 0;                    // of the first step
+};
+
+/// All ranks call it; the report is whole on all.
+BenchReport bench(const BenchOptions& options, Communicator& world);
+
+}  // namespace penstock

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "runtime/text/alphabet.h"
+#include "runtime/trainer/corpus.h"
+#include "runtime/trainer/report.h"
+#include "runtime/trainer/session.h"
+
+namespace penstock {
+
+struct EvaluationOptions {
+  FeatureConfig features;
+  DataConfig data;
+};
+
+/// What recognition makes of a corpus. The report is whole on every rank.
+struct Evaluation {
+  EvaluationReport report;
+  std::vector<std::string> transcripts;  // by utterance; on rank 0 only
+};
+
+/// Passes a corpus through the stages of a session, forward only, its micro-batches dealt to the
+/// replicas; decodes greedily; scores where the corpus has labels. All ranks call it.
+Evaluation evaluate(Session& session, const Corpus& corpus, const Alphabet& alphabet,
+                    const EvaluationOptions& options);
+
+}  // namespace penstock

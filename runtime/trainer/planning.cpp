@@ -1,0 +1,102 @@
+#include "runtime/trainer/planning.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "partition/build_chain.h"
+#include "partition/chunk_bytes.h"
+#include "partition/plan_file.h"
+#include "partition/planner.h"
+#include "partition/schedules/make_schedule.h"
+#include "runtime/optim/optimizer.h"
+#include "runtime/pipeline/measure_layers.h"
+#include "runtime/trainer/session.h"
+#include "runtime/trainer/synthetic_work.h"
+
+namespace penstock {
+namespace {
+
+std::int64_t frames_of(const std::vector<std::int64_t>& lengths) {
+  return std::accumulate(lengths.begin(), lengths.end(), std::int64_t{0});
+}
+
+const std::vector<std::int64_t>& middling(const RunShape& shape) {
+  return shape.micro_batches.at(shape.micro_batches.size() / 2);
+}
+
+/// One micro-batch of those lengths with one label for each ten frames.
+StepWork noise_of(const std::vector<std::int64_t>& lengths) {
+  StepWork work;
+  work.global_micro_batches = 1;
+  MicroBatchWork& m = work.micro_batches.emplace_back();
+  m.lengths = lengths;
+  for (std::size_t u = 0; u < lengths.size(); ++u) {
+    m.utterances.push_back(u);
+    m.label_lengths.push_back(static_cast<std::int32_t>(lengths[u] / 10));
+    m.labels.insert(m.labels.end(), lengths[u] / 10, 1 + static_cast<std::int32_t>(u % 2));
+  }
+  return work;
+}
+
+}  // namespace
+
+std::vector<std::vector<std::int64_t>> largest_micro_batches(const StepSequence& steps,
+                                                             std::size_t count) {
+  std::vector<std::vector<std::int64_t>> all;
+  for (std::int64_t s = 0; s < steps.steps_in_epoch(0); ++s)
+    for (const MicroBatch& batch : steps.at(s).micro_batches) {
+      std::vector<std::int64_t>& lengths = all.emplace_back();
+      for (const BatchUtterance& u : batch.utterances) lengths.push_back(u.frames);
+    }
+  std::stable_sort(all.begin(), all.end(),
+                   [](const auto& a, const auto& b) { return frames_of(a) > frames_of(b); });
+  if (all.size() > count) all.resize(count);
+  return all;
+}
+
+std::vector<LayerCost> measured_costs(const Chain& chain, const Config& config,
+                                      const RunShape& shape) {
+  const auto backend = make_backend(config.trainer);
+  return measure_layers(*backend, chain, noise_of(middling(shape)), synthetic_features(0), {});
+}
+
+std::vector<LayerCost> computed_costs(const Chain& chain, const RunShape& shape) {
+  return analytic_costs(chain, middling(shape), {}, default_rates({}));
+}
+
+Plan plan_run(const Chain& chain, const Config& config, const RunShape& shape,
+              const std::vector<LayerCost>& costs) {
+  const std::string summary = model_summary(config.model, shape.labels);
+  if (!config.pipeline.plan.empty()) {
+    PlannedModel model{summary, {}};
+    for (const auto& layer : chain.layers) model.layers.push_back(layer->name());
+    return read_plan(config.pipeline.plan, model);
+  }
+  PlanRequest request;
+  request.model = summary;
+  request.costs = costs;
+  request.transfers = transfer_costs(chain, middling(shape), {}, default_link({}));
+  request.pipeline = config.pipeline;
+  request.micro_batches = config.data.micro_batches;
+  request.lanes = config.trainer.lanes == 0 ? config.pipeline.replicas : config.trainer.lanes;
+  ParameterBytes parameters;
+  parameters.lanes = (request.lanes + config.pipeline.replicas - 1) / config.pipeline.replicas;
+  parameters.optimizer_slots = static_cast<int>(make_optimizer(config.optimizer)->slots().size());
+  request.bytes =
+      ChunkBytes(chain, shape.micro_batches, {},
+                 make_schedule(config.pipeline.schedule, config.pipeline.stages,
+                               micro_batches_per_replica(request.micro_batches, request.lanes,
+                                                         config.pipeline.replicas)),
+                 parameters);
+  return make_plan(chain, request);
+}
+
+Config alone(const Config& config) {
+  Config one = config;
+  if (one.trainer.lanes == 0) one.trainer.lanes = config.pipeline.replicas;
+  one.pipeline.plan.clear();
+  one.pipeline.stages = one.pipeline.replicas = 1;
+  return one;
+}
+
+}  // namespace penstock

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "configs/config.h"
+#include "partition/chain.h"
+#include "partition/cost.h"
+#include "partition/plan.h"
+#include "runtime/data/steps.h"
+
+namespace penstock {
+
+/// What a run is planned for.
+struct RunShape {
+  std::vector<std::vector<std::int64_t>> micro_batches;  // feature frames of the utterances
+  int labels = 0;                                        // blank included
+};
+
+/// The micro-batches of one epoch, longest first, at most `count` of them: what has to fit.
+std::vector<std::vector<std::int64_t>> largest_micro_batches(const StepSequence& steps,
+                                                             std::size_t count = 8);
+
+/// Of a micro-batch of middling size: measured on this machine, or from rates.
+std::vector<LayerCost> measured_costs(const Chain& chain, const Config& config,
+                                      const RunShape& shape);
+std::vector<LayerCost> computed_costs(const Chain& chain, const RunShape& shape);
+
+/// The plan of pipeline.plan, else the fastest cut for pipeline.stages × pipeline.replicas.
+/// ConfigError as from read_plan and make_plan.
+Plan plan_run(const Chain& chain, const Config& config, const RunShape& shape,
+              const std::vector<LayerCost>& costs);
+
+/// For a process that runs a recipe alone: one stage and one replica, with the lanes that the
+/// recipe would have had, so that the bits are the same.
+Config alone(const Config& config);
+
+}  // namespace penstock

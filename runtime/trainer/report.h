@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace penstock {
+
+/// One training step, as metrics.jsonl records it.
+struct StepReport {
+  std::int64_t step = 0;  // from 1
+  std::int64_t epoch = 0;
+  double loss = 0;  // summed over utterances, divided by their number
+  double learning_rate = 0;
+  double gradient_norm = 0;
+  bool skipped = false;  // the gradient was not finite; nothing of the model changed
+  std::int64_t utterances = 0;
+  double audio_seconds = 0;
+  double step_seconds = 0;
+  std::int64_t failed_utterances = 0;  // audio replaced by silence, since the start
+
+  double audio_seconds_per_second() const {
+    return step_seconds > 0 ? audio_seconds / step_seconds : 0;
+  }
+};
+
+/// A pass over a manifest without training. Rates are fractions.
+struct EvaluationReport {
+  std::int64_t step = 0;
+  std::int64_t utterances = 0;
+  double loss = 0;  // per utterance
+  double wer = 0, cer = 0;
+  std::int64_t word_edits = 0, words = 0, character_edits = 0, characters = 0;
+  double audio_seconds = 0, seconds = 0;
+};
+
+}  // namespace penstock

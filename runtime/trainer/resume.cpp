@@ -1,0 +1,63 @@
+#include "runtime/trainer/resume.h"
+
+#include "comm/collectives.h"
+#include "configs/flatten.h"
+#include "layers/tensor/error.h"
+#include "runtime/checkpoint/newest.h"
+#include "runtime/checkpoint/output_folder.h"
+#include "runtime/checkpoint/retention.h"
+
+namespace penstock {
+namespace {
+
+/// Folder of the newest whole checkpoint, or nothing; later broken ones are set aside.
+std::string newest_folder(const std::string& output,
+                          const std::function<void(const std::string&)>& note) {
+  const std::optional<Checkpoint> found = newest(output, note);
+  if (!found) return "";
+  set_aside_after(output, found->state().step);
+  return found->folder().string();
+}
+
+}  // namespace
+
+std::optional<Checkpoint> find_start(const Config& config, Communicator& world,
+                                     const std::function<void(const std::string&)>& note) {
+  const std::string& output = config.trainer.output;
+  std::string folder;
+  if (world.rank() == 0) {
+    if (config.trainer.resume) {
+      folder = newest_folder(output, note);
+    } else if (!list_checkpoints(output).empty()) {
+      throw CheckpointError(output +
+                            " already holds checkpoints: set trainer.resume=true to go on from "
+                            "the newest, or choose another trainer.output");
+    }
+  }
+  folder = broadcast(world, folder);
+  if (folder.empty()) return std::nullopt;
+  return Checkpoint(folder);
+}
+
+void check_unchanged(const Config& config, const TrainingState& saved) {
+  const Config before = unflatten(saved.config, "the checkpoint");
+  std::string faults;
+  for (const Difference& d : differences(before, config))
+    if (d.kept) faults += "\n  " + d.key + ": was " + d.before + ", is now " + d.after;
+  if (!faults.empty())
+    throw ConfigError(
+        "a resumed run must keep its model, data, seed and optimizer, but these keys differ from "
+        "the checkpoint's:" +
+        faults + "\nSet them back, or start anew in another trainer.output.");
+}
+
+void check_corpus(const std::string& hash, const TrainingState& saved) {
+  if (hash != saved.corpus_hash)
+    throw ConfigError(
+        "data.train holds other utterances, texts or lengths than when the checkpoint was saved "
+        "(index " +
+        hash + ", was " + saved.corpus_hash +
+        "): restore the manifest, or start anew in another trainer.output");
+}
+
+}  // namespace penstock

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "comm/communicator.h"
+#include "configs/config.h"
+#include "runtime/checkpoint/checkpoint.h"
+
+namespace penstock {
+
+/// The checkpoint from which a run goes on: the newest whole one of trainer.output, the same on
+/// all ranks. Broken ones behind it are reported and set aside. Nothing if trainer.resume is off or
+/// there is none yet. CheckpointError if trainer.resume is off and the folder holds checkpoints.
+std::optional<Checkpoint> find_start(const Config& config, Communicator& world,
+                                     const std::function<void(const std::string&)>& note);
+
+/// ConfigError naming each key that a resumed run must not change: another model, data, seed or
+/// optimizer.
+void check_unchanged(const Config& config, const TrainingState& saved);
+
+/// ConfigError if the training data are not those of the checkpoint.
+void check_corpus(const std::string& hash, const TrainingState& saved);
+
+}  // namespace penstock

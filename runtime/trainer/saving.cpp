@@ -1,0 +1,111 @@
+#include "runtime/trainer/saving.h"
+
+#include <functional>
+
+#include "comm/collectives.h"
+#include "layers/tensor/error.h"
+#include "runtime/checkpoint/save.h"
+#include "runtime/checkpoint/shard.h"
+
+namespace penstock {
+namespace {
+
+constexpr char kFault = '!';  // begins a text that says why a rank failed
+
+std::string or_fault(const std::function<std::string()>& work) {
+  try {
+    return work();
+  } catch (const std::exception& e) {
+    return kFault + std::string(e.what());
+  }
+}
+
+bool is_fault(const std::string& text) { return !text.empty() && text.front() == kFault; }
+
+/// Rank 0's outcome on every rank; raised on every rank if it is a fault.
+std::string agree(Communicator& world, const std::string& of_rank_0) {
+  const std::string outcome = broadcast(world, of_rank_0);
+  if (is_fault(outcome)) throw CheckpointError(outcome.substr(1));
+  return outcome;
+}
+
+}  // namespace
+
+Saving::Saving(Backend& backend, Stream& stream, const Grid& grid, Stage& stage, Options options)
+    : backend_(backend),
+      stream_(stream),
+      grid_(grid),
+      stage_(stage),
+      options_(std::move(options)) {}
+
+std::string Saving::write_own_shard(const std::filesystem::path& folder) {
+  const ParameterStore& store = stage_.parameters();
+  std::vector<Buffer> memory;
+  std::vector<CheckpointPiece> pieces;
+  const auto add = [&](const std::string& name, const Tensor& device) {
+    memory.push_back(host_buffer(device.bytes()));
+    backend_.copy_out(stream_, memory.back().data(), device.data, device.bytes());
+    pieces.push_back({name, device.dtype, device.shape, 0, device.size(), memory.back().data()});
+  };
+  for (const ParameterEntry& p : store.parameters()) {
+    add(p.decl.name, store.weight(p));
+    for (std::size_t slot = 0; slot < options_.slots.size(); ++slot)
+      add("optimizer." + options_.slots[slot] + "/" + p.decl.name,
+          store.slot(p, static_cast<int>(slot)));
+  }
+  for (std::size_t i = 0; i < store.states().size(); ++i)
+    add(store.states()[i].decl.name, store.state(i));
+  backend_.finish(stream_);
+  return to_text(write_shard(folder, "stage-" + std::to_string(grid_.here().stage), pieces));
+}
+
+std::filesystem::path Saving::save(const TrainingState& state) {
+  Communicator& world = grid_.world();
+  const bool leads = world.rank() == 0;
+  const std::filesystem::path folder = agree(
+      world,
+      !leads ? "" : or_fault([&] { return start_save(options_.output, state.step).string(); }));
+
+  const std::string own =
+      grid_.here().replica == 0 ? or_fault([&] { return write_own_shard(folder); }) : "";
+  const std::vector<std::string> shards = gather(world, own);
+  return agree(
+      world, !leads ? "" : or_fault([&] {
+        std::vector<ShardIndex> indices;
+        try {
+          for (std::size_t rank = 0; rank < shards.size(); ++rank) {
+            if (is_fault(shards[rank]))
+              throw CheckpointError("rank " + std::to_string(rank) + ": " + shards[rank].substr(1));
+            if (!shards[rank].empty()) indices.push_back(parse_shard_index(shards[rank]));
+          }
+          return commit(folder, state, indices).string();
+        } catch (...) {
+          abandon_save(folder);
+          throw;
+        }
+      }));
+}
+
+void Saving::restore(const Checkpoint& checkpoint, bool training) {
+  const auto read = [&](const std::string& name, const Tensor& device) {
+    const Buffer host = host_buffer(device.bytes());
+    checkpoint.read(name, {host.data(), device.dtype, device.shape});
+    backend_.copy_in(stream_, device.data, host.data(), device.bytes());
+    backend_.finish(stream_);
+  };
+  const ParameterStore& store = stage_.parameters();
+  for (const ParameterEntry& p : store.parameters()) {
+    read(p.decl.name, store.weight(p));
+    for (std::size_t slot = 0; training && slot < options_.slots.size(); ++slot)
+      read("optimizer." + options_.slots[slot] + "/" + p.decl.name,
+           store.slot(p, static_cast<int>(slot)));
+  }
+  for (std::size_t i = 0; i < store.states().size(); ++i)
+    read(store.states()[i].decl.name, store.state(i));
+}
+
+std::uint64_t checkpoint_bytes(std::int64_t parameters, std::size_t slots) {
+  return static_cast<std::uint64_t>(parameters) * sizeof(float) * (1 + slots) + (1 << 20);
+}
+
+}  // namespace penstock

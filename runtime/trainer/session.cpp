@@ -1,0 +1,59 @@
+#include "runtime/trainer/session.h"
+
+namespace penstock {
+namespace {
+
+void require_ranks(int stages, int replicas, int ranks) {
+  const std::string wanted = std::to_string(stages * replicas);
+  if (stages * replicas == ranks) return;
+  throw ConfigError("the job has " + std::to_string(ranks) + " ranks, but " +
+                    std::to_string(stages) + " stages × " + std::to_string(replicas) +
+                    " replicas need " + wanted + ": start it with mpirun -np " + wanted +
+                    ", or change pipeline.stages and pipeline.replicas");
+}
+
+StageOptions part_of(const Plan& plan, const StageReplica& here, int optimizer_slots,
+                     std::uint64_t seed) {
+  const ChunkPlan& chunk = plan.chunks.at(here.stage);
+  StageOptions part;
+  part.stage = here.stage;
+  part.stages = plan.stages();
+  part.first_layer = chunk.first;
+  part.last_layer = chunk.last();
+  part.schedule = plan.schedule;
+  part.store.lanes = plan.lanes_of_replicas().at(here.replica);
+  part.store.optimizer_slots = optimizer_slots;
+  part.seed = seed;
+  return part;
+}
+
+}  // namespace
+
+void check_ranks(const Config& config, int ranks) {
+  if (config.pipeline.plan.empty())
+    require_ranks(config.pipeline.stages, config.pipeline.replicas, ranks);
+}
+
+std::unique_ptr<Backend> make_backend(const TrainerConfig& config) {
+  if (config.device == "cuda") return make_cuda_backend();
+  if (config.device == "cpu" || config.device == "auto") return make_cpu_backend(config.threads);
+  throw ConfigError("trainer.device is \"" + config.device + "\", expected auto, cpu or cuda");
+}
+
+Session::Session(Communicator& world, const Config& config, const Chain& chain, const Plan& plan,
+                 int optimizer_slots) {
+  require_ranks(plan.stages(), plan.replicas(), world.size());
+  backend_ = make_backend(config.trainer);
+  grid_ = std::make_unique<Grid>(world, plan);
+  progress_ = [this] { grid_->pipeline().progress(); };
+  stream_ = backend_->make_stream([this] { progress_(); });
+  stage_ =
+      std::make_unique<Stage>(*backend_, *stream_, grid_->pipeline(), chain,
+                              part_of(plan, grid_->here(), optimizer_slots, config.trainer.seed));
+}
+
+std::int64_t model_blocks(const Chain& chain) {
+  return norm_blocks(plan_chain(chain, std::vector<std::int64_t>{100}, {}));
+}
+
+}  // namespace penstock

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <string>
+
+#include "comm/communicator.h"
+#include "configs/config.h"
+#include "runtime/trainer/report.h"
+
+namespace penstock {
+
+/// What a run tells whoever started it, on rank 0. Empty functions are not called.
+struct TrainingObserver {
+  /// Before the first step: how many steps are done and where the run stops.
+  std::function<void(std::int64_t done, std::int64_t steps)> begin;
+  std::function<void(const StepReport&)> step;
+  std::function<void(const EvaluationReport&)> validation;
+  std::function<void(const std::string&)> note;
+};
+
+struct TrainingSummary {
+  StepReport last_step;
+  EvaluationReport last_validation;  // utterances 0: none was run
+  std::int64_t steps = 0;            // of this run
+  std::int64_t utterances = 0;       // in the training manifest
+  std::int64_t parameters = 0;
+  double audio_seconds = 0, seconds = 0;  // of this run's steps
+  std::filesystem::path checkpoint;       // the last one
+};
+
+/// Trains as `config` says until trainer.steps: over the ranks of `world`, of which there must be
+/// as many as stages × replicas, or in one process whatever the recipe's stages and replicas.
+/// Writes metrics.jsonl and checkpoints to trainer.output. All ranks call it. ConfigError,
+/// DataError and CheckpointError before the first step for what can be known then.
+TrainingSummary train(const Config& config, Communicator& world, const TrainingObserver& observer);
+
+}  // namespace penstock

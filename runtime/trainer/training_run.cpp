@@ -1,0 +1,245 @@
+#include "runtime/trainer/training_run.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "comm/collectives.h"
+#include "configs/flatten.h"
+#include "partition/build_chain.h"
+#include "partition/plan_file.h"
+#include "runtime/checkpoint/output_folder.h"
+#include "runtime/checkpoint/retention.h"
+#include "runtime/trainer/corpora.h"
+#include "runtime/trainer/evaluation.h"
+#include "runtime/trainer/planning.h"
+#include "runtime/trainer/resume.h"
+
+namespace penstock {
+namespace {
+
+constexpr std::int64_t kStepsAhead = 2;  // for which features are made beforehand
+
+Config checked(const Config& config, int ranks) {
+  check_features(config);
+  return ranks == 1 ? alone(config) : config;
+}
+
+double audio_seconds(const StepBatches& batches, int rate) {
+  std::int64_t samples = 0;
+  for (const MicroBatch& batch : batches.micro_batches)
+    for (const BatchUtterance& u : batch.utterances) samples += u.samples;
+  return static_cast<double>(samples) / rate;
+}
+
+}  // namespace
+
+TrainingRun::TrainingRun(const Config& config, Communicator& world,
+                         const TrainingObserver& observer)
+    : config_(checked(config, world.size())),
+      world_(world),
+      observer_(observer),
+      alphabet_(config.text),
+      chain_(build_chain(config.model, alphabet_.classes())) {
+  check_ranks(config_, world.size());
+  start_ = find_start(config_, world, [this](const std::string& text) { note(text); });
+  if (start_) {
+    check_unchanged(config_, start_->state());
+    config_.trainer.lanes = start_->state().lanes;
+  }
+  const auto load = [&](const std::string& manifest, CorpusUse use) {
+    return load_in_turn(world,
+                        [&] { return load_corpus_for(config_, chain_, alphabet_, manifest, use); });
+  };
+  corpus_ = load(config_.data.train, CorpusUse::training);
+  if (!config_.data.validation.empty())
+    validation_corpus_ = load(config_.data.validation, CorpusUse::evaluation);
+
+  const int lanes = config_.trainer.lanes == 0 ? config_.pipeline.replicas : config_.trainer.lanes;
+  steps_ = std::make_unique<StepSequence>(StepSequenceOptions{
+      corpus_.lengths, config_.data, config_.features, config_.trainer.seed, lanes});
+  plan_ = agree_on_plan();
+
+  const auto optimizer = make_optimizer(config_.optimizer);
+  const std::vector<std::string> slots = optimizer->slots();
+  session_ =
+      std::make_unique<Session>(world, config_, chain_, plan_, static_cast<int>(slots.size()));
+  const std::vector<int> lanes_of = plan_.lanes_of_replicas();
+  const int replica = session_->grid().here().replica;
+  lanes_.first = std::accumulate(lanes_of.begin(), lanes_of.begin() + replica, 0);
+  lanes_.count = lanes_of[replica];
+
+  TrainingStep::Options how;
+  how.optimizer = config_.optimizer;
+  how.schedule = config_.schedule;
+  how.bucket_bytes = config_.pipeline.bucket_bytes;
+  how.model_blocks = model_blocks(chain_);
+  how.lanes_of = lanes_of;
+  training_step_ = std::make_unique<TrainingStep>(session_->backend(), session_->stream(),
+                                                  session_->grid(), session_->stage(), how);
+  session_->on_progress([this] { training_step_->progress(); });
+  if (session_->stage().first())
+    feed_ = std::make_unique<FeatureFeed>(corpus_, config_.features, config_.data);
+  saving_ =
+      std::make_unique<Saving>(session_->backend(), session_->stream(), session_->grid(),
+                               session_->stage(), Saving::Options{config_.trainer.output, slots});
+  reserve_buffers();
+}
+
+/// Rank 0's, since measured costs differ from rank to rank.
+Plan TrainingRun::agree_on_plan() {
+  const RunShape shape{largest_micro_batches(*steps_), alphabet_.classes()};
+  std::string text;
+  if (leads()) {
+    const bool measure = config_.pipeline.stages > 1 && config_.pipeline.plan.empty();
+    const auto costs =
+        measure ? measured_costs(chain_, config_, shape) : computed_costs(chain_, shape);
+    text = plan_toml(plan_run(chain_, config_, shape, costs));
+  }
+  PlannedModel model{model_summary(config_.model, alphabet_.classes()), {}};
+  for (const auto& layer : chain_.layers) model.layers.push_back(layer->name());
+  return parse_plan(broadcast(world_, text), "the plan of rank 0", model);
+}
+
+void TrainingRun::reserve_buffers() {
+  std::vector<StepWork> works;
+  const std::int64_t steps = std::min(config_.trainer.steps, steps_->steps_in_epoch(0));
+  for (std::int64_t s = 0; s < steps; ++s)
+    works.push_back(training_work(steps_->at(s), corpus_, 0, lanes_, false));
+  session_->stage().reserve(works);
+}
+
+void TrainingRun::resume() {
+  std::vector<double> parameters(plan_.world_size());
+  parameters[world_.rank()] =
+      session_->grid().here().replica == 0
+          ? static_cast<double>(session_->stage().parameters().element_count())
+          : 0;
+  sum_disjoint(world_, parameters);
+  for (double p : parameters) summary_.parameters += static_cast<std::int64_t>(p);
+  summary_.utterances = static_cast<std::int64_t>(corpus_.entries.size());
+
+  if (start_) {
+    const TrainingState& saved = start_->state();
+    check_corpus(std::to_string(corpus_.hash), saved);
+    saving_->restore(*start_, true);
+    clock_ = {saved.step, saved.taken};
+    saved_ = saved.step;
+    if (!saved.best_metric.empty()) {
+      best_.wer = saved.best_value;
+      best_.step = saved.best_step;
+      best_.utterances = 1;
+    }
+    start_.reset();
+  }
+  announced_ = clock_.step;
+  if (leads()) {
+    probe_output(
+        config_.trainer.output,
+        checkpoint_bytes(summary_.parameters, make_optimizer(config_.optimizer)->slots().size()));
+    metrics_ = std::make_unique<MetricsFile>(
+        std::filesystem::path(config_.trainer.output) / "metrics.jsonl", clock_.step);
+    if (observer_.begin) observer_.begin(clock_.step, config_.trainer.steps);
+  }
+  barrier(world_);
+  saved_at_ = Clock::now();
+}
+
+void TrainingRun::announce_ahead() {
+  const std::int64_t until = std::min(clock_.step + 1 + kStepsAhead, config_.trainer.steps);
+  for (; announced_ < until; ++announced_) {
+    const StepBatches batches = steps_->at(announced_);
+    const StepWork work = training_work(batches, corpus_, 0, lanes_, false);
+    feed_->announce(batches.epoch, batches_of(work, batches.micro_batches));
+  }
+}
+
+void TrainingRun::step() {
+  const auto start = Clock::now();
+  const StepBatches batches = steps_->at(clock_.step);
+  const StepWork work = training_work(batches, corpus_, config_.trainer.seed, lanes_,
+                                      session_->stage().needs_targets());
+  if (feed_) announce_ahead();
+  StepReport report = training_step_->run(work, feed_ ? feed_->reader() : ReadFeatures{}, clock_);
+  report.epoch = batches.epoch;
+  report.utterances = batches.utterances;
+  report.audio_seconds = audio_seconds(batches, config_.features.sample_rate);
+  report.step_seconds = std::chrono::duration<double>(Clock::now() - start).count();
+  report.failed_utterances = feed_ ? feed_->failed() : 0;
+
+  summary_.last_step = report;
+  ++summary_.steps;
+  summary_.audio_seconds += report.audio_seconds;
+  summary_.seconds += report.step_seconds;
+  if (!leads()) return;
+  metrics_->write(report);
+  if (observer_.step) observer_.step(report);
+}
+
+bool TrainingRun::epoch_ends() const { return steps_->at(clock_.step).step_in_epoch == 0; }
+
+bool TrainingRun::validation_due() const {
+  const std::int64_t every = config_.trainer.validate_every;
+  if (validation_corpus_.entries.empty() || every < 0) return false;
+  return finished() || (every == 0 ? epoch_ends() : clock_.step % every == 0);
+}
+
+void TrainingRun::validate() {
+  EvaluationReport report =
+      evaluate(*session_, validation_corpus_, alphabet_, {config_.features, config_.data}).report;
+  report.step = clock_.step;
+  summary_.last_validation = report;
+  if (leads()) {
+    metrics_->write(report);
+    if (observer_.validation) observer_.validation(report);
+  }
+  if (best_.utterances > 0 && report.wer >= best_.wer) return;
+  best_ = report;
+  save();
+  if (leads()) mark_best(config_.trainer.output, {best_.step, "wer", best_.wer});
+}
+
+bool TrainingRun::checkpoint_due() const {
+  const TrainerConfig& t = config_.trainer;
+  if (saved_ == clock_.step) return false;
+  if (t.checkpoint_every == 0 ? epoch_ends() : clock_.step % t.checkpoint_every == 0) return true;
+  double since = std::chrono::duration<double>(Clock::now() - saved_at_).count();
+  broadcast(world_, std::as_writable_bytes(std::span(&since, 1)));
+  return t.checkpoint_seconds > 0 && since >= t.checkpoint_seconds;
+}
+
+TrainingState TrainingRun::state() const {
+  TrainingState state;
+  state.step = clock_.step;
+  state.taken = clock_.taken;
+  const StepBatches next = steps_->at(clock_.step);
+  state.epoch = next.epoch;
+  state.step_in_epoch = next.step_in_epoch;
+  state.seed = config_.trainer.seed;
+  state.lanes = plan_.lanes;
+  state.corpus_hash = std::to_string(corpus_.hash);
+  state.config = flatten(config_);
+  state.plan_toml = plan_toml(plan_);
+  if (best_.utterances == 0) return state;
+  state.best_metric = "wer";
+  state.best_value = best_.wer;
+  state.best_step = best_.step;
+  return state;
+}
+
+void TrainingRun::save() {
+  summary_.checkpoint = saving_->save(state());
+  saved_ = clock_.step;
+  saved_at_ = Clock::now();
+  if (leads()) keep_newest(config_.trainer.output, config_.trainer.keep);
+}
+
+TrainingSummary TrainingRun::finish() {
+  if (saved_ != clock_.step) save();
+  return summary_;
+}
+
+void TrainingRun::note(const std::string& text) const {
+  if (leads() && observer_.note) observer_.note(text);
+}
+
+}  // namespace penstock

@@ -1,0 +1,78 @@
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <optional>
+
+#include "runtime/data/steps.h"
+#include "runtime/text/alphabet.h"
+#include "runtime/trainer/corpus.h"
+#include "runtime/trainer/corpus_work.h"
+#include "runtime/trainer/feature_feed.h"
+#include "runtime/trainer/metrics.h"
+#include "runtime/trainer/saving.h"
+#include "runtime/trainer/session.h"
+#include "runtime/trainer/trainer.h"
+#include "runtime/trainer/training_step.h"
+
+namespace penstock {
+
+/// One rank of a training, from its recipe to its last checkpoint; trainer.cpp says in which order.
+/// Every method is called by all ranks together.
+class TrainingRun {
+ public:
+  /// Reads the data, plans, and takes this rank's place. Nothing is written yet but caches.
+  TrainingRun(const Config& config, Communicator& world, const TrainingObserver& observer);
+
+  /// Goes on from the newest checkpoint if the recipe says so; makes the output folder ready.
+  void resume();
+
+  bool finished() const { return clock_.step >= config_.trainer.steps; }
+  void step();
+
+  bool validation_due() const;
+  void validate();
+
+  bool checkpoint_due() const;
+  void save();
+
+  /// Saves where the run stops.
+  TrainingSummary finish();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  Plan agree_on_plan();
+  void reserve_buffers();
+  void announce_ahead();
+  bool epoch_ends() const;
+  TrainingState state() const;
+  bool leads() const { return world_.rank() == 0; }
+  void note(const std::string& text) const;
+
+  Config config_;
+  Communicator& world_;
+  TrainingObserver observer_;
+
+  Alphabet alphabet_;
+  Chain chain_;
+  std::optional<Checkpoint> start_;
+  Corpus corpus_, validation_corpus_;
+  std::unique_ptr<StepSequence> steps_;
+  Plan plan_;
+  std::unique_ptr<Session> session_;
+  LaneShare lanes_;
+  std::unique_ptr<TrainingStep> training_step_;
+  std::unique_ptr<FeatureFeed> feed_;  // first stage only
+  std::unique_ptr<Saving> saving_;
+  std::unique_ptr<MetricsFile> metrics_;  // rank 0 only
+
+  TrainingClock clock_;
+  std::int64_t announced_ = 0;  // steps whose micro-batches the loader knows
+  std::int64_t saved_ = -1, validated_ = -1;
+  Clock::time_point saved_at_ = Clock::now();
+  EvaluationReport best_;  // by word error rate; utterances 0: none yet
+  TrainingSummary summary_;
+};
+
+}  // namespace penstock

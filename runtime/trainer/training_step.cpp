@@ -1,0 +1,110 @@
+#include "runtime/trainer/training_step.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "comm/collectives.h"
+#include "runtime/optim/gradient_norm.h"
+#include "runtime/optim/learning_rate.h"
+
+namespace penstock {
+namespace {
+
+LaneReductionPlan plan_reduction(const ParameterStore& store, const std::vector<int>& lanes_of,
+                                 std::int64_t bucket_bytes) {
+  LaneReductionPlan plan{store.dtype(), {}, lanes_of};
+  const auto width = static_cast<std::int64_t>(size_of(store.dtype()));
+  const auto elements = static_cast<std::int64_t>(store.gradient_arena(0).size()) / width;
+  const std::int64_t step = std::max<std::int64_t>(1, bucket_bytes / width);
+  for (std::int64_t begin = 0; begin < elements; begin += step)
+    plan.bucket_ends.push_back(std::min(begin + step, elements));
+  return plan;
+}
+
+std::vector<std::byte*> lane_arenas(const ParameterStore& store) {
+  std::vector<std::byte*> arenas;
+  for (int lane = 0; lane < store.lanes(); ++lane)
+    arenas.push_back(store.gradient_arena(lane).data());
+  return arenas;
+}
+
+}  // namespace
+
+TrainingStep::TrainingStep(Backend& backend, Stream& stream, const Grid& grid, Stage& stage,
+                           const Options& options)
+    : backend_(backend),
+      stream_(stream),
+      grid_(grid),
+      stage_(stage),
+      options_(options),
+      optimizer_(make_optimizer(options.optimizer)),
+      reduction_plan_(plan_reduction(stage.parameters(), options.lanes_of, options.bucket_bytes)),
+      reduction_(grid.replicas(), reduction_plan_, lane_arenas(stage.parameters())) {}
+
+void TrainingStep::progress() {
+  grid_.pipeline().progress();
+  reduction_.progress();
+}
+
+StepReport TrainingStep::run(const StepWork& work, const ReadFeatures& read_features,
+                             TrainingClock& clock) {
+  StepSums sums = forward_and_backward(work, read_features);
+  const Agreement agreed = agree(sums);
+
+  StepReport report;
+  report.step = ++clock.step;
+  report.loss = agreed.loss * work.scale;
+  report.gradient_norm = agreed.norm;
+  report.learning_rate =
+      learning_rate(options_.schedule, options_.optimizer.learning_rate, clock.taken);
+  report.skipped = !std::isfinite(agreed.norm);
+  if (report.skipped) return report;
+
+  ++clock.taken;
+  optimizer_->update(
+      backend_, stream_, stage_.parameters(),
+      {report.learning_rate, clip_factor(agreed.norm, options_.optimizer.clip_norm), clock.taken});
+  sum_disjoint(grid_.replicas(), sums.state);
+  stage_.commit_state(sums.state, work.global_micro_batches);
+  return report;
+}
+
+/// Gradients are whole behind this: those of lane 0 are the sums over all lanes.
+StepSums TrainingStep::forward_and_backward(const StepWork& work,
+                                            const ReadFeatures& read_features) {
+  next_bucket_ = static_cast<int>(reduction_plan_.bucket_ends.size());
+  ExecutorCallbacks callbacks;
+  callbacks.read_features = read_features;
+  callbacks.layer_whole = [this](int, std::size_t layer) { start_buckets(layer); };
+  StepSums sums = stage_.train(work, callbacks);
+  start_buckets(0);
+  reduction_.finish();
+  return sums;
+}
+
+/// Backward goes from the last layer to the first, so the arena fills from its end: a bucket is
+/// whole once the layer with its first element is.
+void TrainingStep::start_buckets(std::size_t layer) {
+  const std::size_t whole_from = layer == 0 ? 0 : stage_.parameters().arena_offset(layer);
+  const auto begin = [&](int bucket) {
+    return bucket == 0 ? 0
+                       : reduction_plan_.bucket_ends[bucket - 1] * size_of(reduction_plan_.dtype);
+  };
+  while (next_bucket_ > 0 && begin(next_bucket_ - 1) >= whole_from)
+    reduction_.start(--next_bucket_);
+}
+
+/// Losses and the squared sums of every block of the model, exchanged in one message: each number
+/// comes from one rank, and every rank adds them in the same order.
+TrainingStep::Agreement TrainingStep::agree(const StepSums& sums) {
+  const std::size_t micro_batches = sums.losses.size();
+  std::vector<double> numbers(micro_batches + options_.model_blocks);
+  std::copy(sums.losses.begin(), sums.losses.end(), numbers.begin());
+  const std::span<double> blocks = std::span(numbers).subspan(micro_batches);
+  if (grid_.here().replica == 0) write_squared_sums(backend_, stream_, stage_.parameters(), blocks);
+  sum_disjoint(grid_.world(), numbers);
+  return {std::accumulate(numbers.begin(), numbers.begin() + micro_batches, 0.0), norm_of(blocks)};
+}
+
+}  // namespace penstock

@@ -1,0 +1,61 @@
+#pragma once
+
+#include <memory>
+
+#include "comm/lane_reduction.h"
+#include "configs/config.h"
+#include "runtime/optim/optimizer.h"
+#include "runtime/pipeline/grid.h"
+#include "runtime/pipeline/stage.h"
+#include "runtime/trainer/report.h"
+
+namespace penstock {
+
+/// Where training stands between two steps.
+struct TrainingClock {
+  std::int64_t step = 0;   // steps run, skipped ones included
+  std::int64_t taken = 0;  // steps that changed the model: the clock of optimizer and schedule
+};
+
+/// One step on this rank: forward and backward through the pipeline, gradients added over lanes and
+/// replicas while backward still runs, norm and losses agreed by all ranks, one update.
+class TrainingStep {
+ public:
+  struct Options {
+    OptimizerConfig optimizer;
+    ScheduleConfig schedule;
+    std::int64_t bucket_bytes = 4 << 20;
+    std::int64_t model_blocks = 0;    // norm blocks of the whole model
+    std::vector<int> lanes_of = {1};  // each replica
+  };
+  TrainingStep(Backend& backend, Stream& stream, const Grid& grid, Stage& stage,
+               const Options& options);
+
+  /// `work` is this replica's share. A gradient that is not finite changes nothing but
+  /// `clock.step`. Fills step, loss, learning_rate, gradient_norm and skipped of the report.
+  StepReport run(const StepWork& work, const ReadFeatures& read_features, TrainingClock& clock);
+
+  /// Moves whatever is under way; long computations call it.
+  void progress();
+
+ private:
+  struct Agreement {
+    double loss = 0;  // summed over the step's utterances
+    double norm = 0;  // of the whole gradient
+  };
+  StepSums forward_and_backward(const StepWork& work, const ReadFeatures& read_features);
+  void start_buckets(std::size_t layer);
+  Agreement agree(const StepSums& sums);
+
+  Backend& backend_;
+  Stream& stream_;
+  const Grid& grid_;
+  Stage& stage_;
+  Options options_;
+  std::unique_ptr<Optimizer> optimizer_;
+  LaneReductionPlan reduction_plan_;
+  LaneReduction reduction_;
+  int next_bucket_ = 0;  // buckets from here on have been started
+};
+
+}  // namespace penstock

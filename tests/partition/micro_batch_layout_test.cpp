@@ -1,0 +1,107 @@
+#include "partition/micro_batch_layout.h"
+
+#include <gtest/gtest.h>
+
+#include <utility>
+
+namespace penstock {
+namespace {
+
+using Kind = SavedDecl::Kind;
+using Region = Place::Region;
+
+/// A layer that only declares: `channels` out, what it saves, and its workspace.
+class Declared final : public Layer {
+ public:
+  Declared(std::int64_t channels, std::vector<SavedDecl> saved, std::size_t workspace = 0)
+      : channels_(channels), saved_(std::move(saved)), workspace_(workspace) {}
+  const std::string& name() const override { return name_; }
+  LayerPlan plan(const ActivationDecl& input, const BackendSizes&) const override {
+    LayerPlan plan;
+    plan.output = {DType::f32, {{input.only().lengths, channels_}}};
+    plan.saved = saved_;
+    plan.workspace = {workspace_, workspace_ / 2, 0};
+    return plan;
+  }
+  void forward(Context&, const Params&, const Activation&, Activation&, Saved) const override {}
+  void backward_input(Context&, const Params&, const Activation&, Saved,
+                      Activation&) const override {}
+
+ private:
+  std::string name_ = "declared";
+  std::int64_t channels_;
+  std::vector<SavedDecl> saved_;
+  std::size_t workspace_;
+};
+
+std::vector<std::unique_ptr<Layer>> chain_of(std::vector<Declared> layers) {
+  std::vector<std::unique_ptr<Layer>> chain;
+  for (Declared& layer : layers) chain.push_back(std::make_unique<Declared>(std::move(layer)));
+  return chain;
+}
+
+const ActivationDecl kInput{DType::f32, {{{7, 1, 13}, 16}}};  // 21 frames
+
+std::size_t activation_bytes(std::int64_t channels) { return aligned(21 * channels * 4); }
+
+TEST(MicroBatchLayout, OnlyWhatBackwardReadsStaysInTheSlot) {
+  const auto chain = chain_of({{32, {{Kind::input, Life::to_backward_weight}}},
+                               {8, {{Kind::output, Life::to_backward_input}}},
+                               {24, {}},
+                               {5, {{Kind::own, Life::to_backward_weight, DType::f64, {3, 3}}}}});
+  const MicroBatchLayout layout = lay_out_training(chain, kInput, {}, {true, true});
+  EXPECT_EQ(layout.activation_places[0].region, Region::input);
+  EXPECT_EQ(layout.activation_places[1].region, Region::scratch);
+  EXPECT_EQ(layout.activation_places[2].region, Region::slot);
+  EXPECT_EQ(layout.activation_places[3].region, Region::scratch);
+  EXPECT_EQ(layout.activation_places[4].region, Region::slot);  // sent from there
+  EXPECT_EQ(layout.slot_bytes, activation_bytes(8) + aligned(21 * 5 * 4) + layout.weights_bytes +
+                                   aligned(9 * sizeof(double)));
+}
+
+TEST(MicroBatchLayout, WhatIsAliveTogetherDoesNotOverlap) {
+  const auto chain = chain_of({{32, {{Kind::own, Life::carried, DType::f32, {21, 3}}}, 1000},
+                               {64, {}, 500},
+                               {16, {{Kind::own, Life::carried, DType::f32, {21, 9}}}, 3000}});
+  const MicroBatchLayout layout = lay_out_training(chain, kInput, {}, {true, false});
+  for (std::size_t i = 0; i < chain.size(); ++i) {
+    const auto ends_before = [&](const Place& a, std::size_t bytes, const Place& b) {
+      return a.region != b.region || a.offset + bytes <= b.offset;
+    };
+    const auto apart = [&](const Place& a, std::size_t a_bytes, const Place& b,
+                           std::size_t b_bytes) {
+      return ends_before(a, a_bytes, b) || ends_before(b, b_bytes, a);
+    };
+    const std::size_t in = layout.activations[i].bytes(), out = layout.activations[i + 1].bytes();
+    EXPECT_TRUE(apart(layout.activation_places[i], in, layout.activation_places[i + 1], out));
+    EXPECT_TRUE(apart(layout.gradient_places[i], in, layout.gradient_places[i + 1], out));
+    for (const auto& [place, bytes] :
+         {std::pair{layout.gradient_places[i], in}, {layout.gradient_places[i + 1], out}}) {
+      for (std::size_t k = 0; k < layout.saved_places[i].size(); ++k)
+        EXPECT_TRUE(apart(place, bytes, layout.saved_places[i][k],
+                          21 * 4 * layout.layers[i].saved[k].shape[1]));
+      EXPECT_TRUE(ends_before(place, bytes, layout.workspace));
+    }
+    EXPECT_LE(layout.workspace.offset + layout.layers[i].workspace.forward, layout.scratch_bytes);
+  }
+}
+
+TEST(MicroBatchLayout, TheFirstStageMakesNoGradientOfItsInput) {
+  const auto chain = chain_of({{4, {}}, {4, {}}});
+  const std::size_t with = lay_out_training(chain, kInput, {}, {true, false}).scratch_bytes;
+  const std::size_t without = lay_out_training(chain, kInput, {}, {false, false}).scratch_bytes;
+  EXPECT_EQ(with, without);  // it would have its own message buffer
+  EXPECT_EQ(lay_out_training(chain, kInput, {}, {true, false}).gradient_places[0].region,
+            Region::input_gradient);
+}
+
+TEST(MicroBatchLayout, EvaluationSavesNothing) {
+  const auto chain = chain_of({{32, {{Kind::input, Life::to_backward_weight}}},
+                               {8, {{Kind::own, Life::to_backward_input, DType::f32, {100}}}}});
+  const MicroBatchLayout layout = lay_out_evaluation(chain, kInput, {});
+  EXPECT_EQ(layout.activation_places[1].region, Region::scratch);
+  EXPECT_EQ(layout.slot_bytes, aligned(21 * 8 * 4 + layout.weights_bytes));
+}
+
+}  // namespace
+}  // namespace penstock

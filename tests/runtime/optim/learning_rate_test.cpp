@@ -1,0 +1,43 @@
+#include "runtime/optim/learning_rate.h"
+
+#include <gtest/gtest.h>
+
+namespace penstock {
+namespace {
+
+ScheduleConfig schedule(const char* kind) {
+  ScheduleConfig s;
+  s.kind = kind;
+  s.warmup = 4;
+  s.horizon = 24;
+  s.floor = 0.1;
+  s.power = 2;
+  s.decay = 0.5;
+  s.decay_steps = 10;
+  return s;
+}
+
+TEST(LearningRate, WarmsUpLinearlyToThePeak) {
+  for (const char* kind : {"constant", "exponential", "cosine", "polynomial"}) {
+    EXPECT_DOUBLE_EQ(learning_rate(schedule(kind), 2, 0), 0.5) << kind;
+    EXPECT_DOUBLE_EQ(learning_rate(schedule(kind), 2, 3), 2) << kind;
+    EXPECT_DOUBLE_EQ(learning_rate(schedule(kind), 2, 4), 2) << kind;
+  }
+}
+
+TEST(LearningRate, FallsAsItsKindSays) {
+  EXPECT_DOUBLE_EQ(learning_rate(schedule("constant"), 2, 1000), 2);
+  EXPECT_DOUBLE_EQ(learning_rate(schedule("exponential"), 2, 14), 1);
+  EXPECT_DOUBLE_EQ(learning_rate(schedule("exponential"), 2, 24), 0.5);
+  EXPECT_NEAR(learning_rate(schedule("cosine"), 2, 14), 0.1 + 1.9 / 2, 1e-15);
+  EXPECT_NEAR(learning_rate(schedule("polynomial"), 2, 14), 0.1 + 1.9 / 4, 1e-15);
+}
+
+TEST(LearningRate, StaysAtTheFloorBehindTheHorizon) {
+  for (const char* kind : {"cosine", "polynomial"})
+    for (std::int64_t step : {24, 25, 1000})
+      EXPECT_NEAR(learning_rate(schedule(kind), 2, step), 0.1, 1e-15) << kind;
+}
+
+}  // namespace
+}  // namespace penstock

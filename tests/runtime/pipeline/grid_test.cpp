@@ -1,0 +1,46 @@
+#include "runtime/pipeline/grid.h"
+
+#include <gtest/gtest.h>
+
+#include "comm/collectives.h"
+#include "comm/threads.h"
+#include "layers/tensor/error.h"
+
+namespace penstock {
+namespace {
+
+Plan scattered() {
+  Plan plan;
+  plan.ranks = {{3, 1}, {0, 4}, {5, 2}};  // stages of a replica need not lie together, nor in order
+  return plan;
+}
+
+TEST(Grid, PlacesRanksAsThePlanSays) {
+  const Plan plan = scattered();
+  run_as_threads({.ranks = 6}, [&](Communicator& world) {
+    const Grid grid(world, plan);
+    EXPECT_EQ(plan.ranks[grid.here().stage][grid.here().replica], world.rank());
+    EXPECT_EQ(grid.pipeline().size(), 3);
+    EXPECT_EQ(grid.pipeline().rank(), grid.here().stage);
+    EXPECT_EQ(grid.replicas().size(), 2);
+    EXPECT_EQ(grid.replicas().rank(), grid.here().replica);
+
+    std::vector<double> mark(6);
+    mark[world.rank()] = 1;
+    sum_disjoint(grid.pipeline(), mark);
+    for (int r = 0; r < 6; ++r)
+      EXPECT_EQ(mark[r], plan.place_of(r).replica == grid.here().replica ? 1 : 0);
+  });
+}
+
+TEST(Grid, RefusesAPlanForAnotherNumberOfRanks) {
+  run_as_threads({.ranks = 2},
+                 [](Communicator& world) { EXPECT_THROW(Grid(world, scattered()), CommError); });
+}
+
+TEST(Grid, NeighboursAreStagesOfOneReplica) {
+  EXPECT_EQ(neighbouring_stages(3, 2), (std::vector<std::vector<int>>{{0, 3}, {1, 4}, {2, 5}}));
+}
+
+}  // namespace
+}  // namespace penstock

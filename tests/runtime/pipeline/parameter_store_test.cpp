@@ -1,0 +1,67 @@
+#include "runtime/pipeline/parameter_store.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+
+#include "partition/stage_bytes.h"
+
+namespace penstock {
+namespace {
+
+using Kind = Initialiser::Kind;
+
+std::vector<LayerPlan> two_layers() {
+  std::vector<LayerPlan> plans(2);
+  plans[0].params = {{"a.weight", {3, 5}, {Kind::uniform, 0.5}},
+                     {"a.bias", {3}, {Kind::constant, 2}}};
+  plans[0].state = {{"a.mean", {7}, 1}};
+  plans[1].params = {{"b.weight", {11}, {Kind::uniform, 0.25}}};
+  return plans;
+}
+
+class Store : public testing::Test {
+ protected:
+  std::unique_ptr<Backend> backend_ = make_cpu_backend();
+  std::unique_ptr<Stream> stream_ = backend_->make_stream();
+
+  ParameterStore make(const std::vector<LayerPlan>& plans, StoreOptions options = {}) {
+    return ParameterStore(*backend_, *stream_, plans, 0, options, 3);
+  }
+};
+
+TEST_F(Store, EveryTensorStartsOnItsBoundary) {
+  const ParameterStore store = make(two_layers(), {.lanes = 2, .optimizer_slots = 1});
+  for (const ParameterEntry& p : store.parameters())
+    for (const Tensor& t :
+         {store.weight(p), store.gradient(p, 0), store.gradient(p, 1), store.slot(p, 0)})
+      EXPECT_EQ(reinterpret_cast<std::uintptr_t>(t.data) % kAlignment, 0u) << p.decl.name;
+  EXPECT_EQ(store.element_count(), 15 + 3 + 11);
+  EXPECT_EQ(store.gradient_arena(1).size(), arena_bytes(two_layers(), DType::f32));
+}
+
+TEST_F(Store, StartsFromSeedAndNameWhateverTheStage) {
+  const ParameterStore whole = make(two_layers());
+  const ParameterStore back = make({two_layers()[1]});
+  const float* expected = whole.weight(whole.parameters()[2]).as<float>();
+  const float* found = back.weight(back.parameters()[0]).as<float>();
+  for (int i = 0; i < 11; ++i) {
+    EXPECT_EQ(found[i], expected[i]);
+    EXPECT_LE(std::abs(found[i]), 0.25f);
+  }
+  EXPECT_NE(found[0], found[1]);
+  EXPECT_EQ(whole.weight(whole.parameters()[1]).as<float>()[2], 2);
+  EXPECT_EQ(whole.state(0).as<float>()[6], 1);
+}
+
+TEST_F(Store, GivesEachLayerItsViews) {
+  const ParameterStore store = make(two_layers(), {.lanes = 2});
+  EXPECT_EQ(store.params(0).weights.size(), 2u);
+  EXPECT_EQ(store.params(0).state.size(), 1u);
+  EXPECT_EQ(store.params(1).weights[0].data, store.weight(store.parameters()[2]).data);
+  EXPECT_EQ(store.grads(1, 1)[0].data, store.gradient(store.parameters()[2], 1).data);
+  EXPECT_EQ(store.arena_offset(1), store.parameters()[2].offset);
+}
+
+}  // namespace
+}  // namespace penstock

@@ -1,0 +1,68 @@
+#include "runtime/trainer/metrics.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "layers/tensor/error.h"
+
+namespace penstock {
+namespace {
+
+class Metrics : public testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = std::filesystem::path(testing::TempDir()) /
+              testing::UnitTest::GetInstance()->current_test_info()->name();
+    std::filesystem::remove_all(folder_);
+    std::filesystem::create_directories(folder_);
+  }
+  std::filesystem::path file() const { return folder_ / "metrics.jsonl"; }
+  std::vector<nlohmann::json> lines() const {
+    std::vector<nlohmann::json> read;
+    std::ifstream in(file());
+    for (std::string line; std::getline(in, line);) read.push_back(nlohmann::json::parse(line));
+    return read;
+  }
+  static StepReport step(std::int64_t number, double loss) {
+    StepReport report;
+    report.step = number;
+    report.loss = loss;
+    return report;
+  }
+
+  std::filesystem::path folder_;
+};
+
+TEST_F(Metrics, RecordsTheLossToTheLastBit) {
+  const double loss = 1.0 / 3;
+  MetricsFile(file(), 0).write(step(1, loss));
+  ASSERT_EQ(lines().size(), 1u);
+  EXPECT_EQ(std::strtod(lines()[0]["loss_hex"].get<std::string>().c_str(), nullptr), loss);
+}
+
+TEST_F(Metrics, ValidationHasNoLossHex) {
+  MetricsFile(file(), 0).write(EvaluationReport{});
+  EXPECT_FALSE(lines()[0].contains("loss_hex"));
+  EXPECT_TRUE(lines()[0].contains("validation_wer"));
+}
+
+TEST_F(Metrics, AResumedRunAppendsBehindItsStep) {
+  {
+    MetricsFile metrics(file(), 0);
+    for (int s = 1; s <= 5; ++s) metrics.write(step(s, s));
+  }
+  std::ofstream(file(), std::ios::app) << "{\"step\": 6, \"lo";  // cut off
+  MetricsFile(file(), 3).write(step(4, 40));
+  ASSERT_EQ(lines().size(), 4u);
+  EXPECT_EQ(lines()[2]["loss"], 3);
+  EXPECT_EQ(lines()[3]["loss"], 40);
+}
+
+TEST_F(Metrics, RefusesAFolderThatIsNotThere) {
+  EXPECT_THROW(MetricsFile(folder_ / "none" / "metrics.jsonl", 0), CheckpointError);
+}
+
+}  // namespace
+}  // namespace penstock

@@ -1,0 +1,83 @@
+#include "runtime/trainer/training_step.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "tests/support/training_job.h"
+
+namespace penstock {
+namespace {
+
+using test::TrainingJob;
+using test::TrainingOutcome;
+
+TrainingJob small_job() {
+  TrainingJob job;
+  job.model.features = 17;
+  job.model.channels = 3;
+  job.model.hidden = 9;
+  job.model.layers = 2;
+  job.model.dropout = 0.2;
+  job.optimizer.learning_rate = 0.01;
+  return job;
+}
+
+void expect_equal(const TrainingOutcome& a, const TrainingOutcome& b, const std::string& what) {
+  EXPECT_EQ(a.losses, b.losses) << what;
+  EXPECT_EQ(a.norms, b.norms) << what;
+  ASSERT_EQ(a.tensors.size(), b.tensors.size()) << what;
+  for (const auto& [name, values] : a.tensors)
+    EXPECT_EQ(values, b.tensors.at(name)) << name << ", " << what;
+}
+
+TEST(TrainingStep, StagesAndSchedulesDoNotShowInASingleBit) {
+  TrainingJob job = small_job();
+  job.steps = 20;
+  const TrainingOutcome alone = train_on_noise(job);
+  EXPECT_LT(alone.losses.back(), alone.losses.front());
+  for (const char* schedule : {"gpipe", "1f1b"})
+    for (int stages : {1, 2, 3, 4}) {
+      job.schedule = schedule;
+      job.stages = stages;
+      expect_equal(train_on_noise(job), alone, schedule + std::to_string(stages));
+    }
+}
+
+TEST(TrainingStep, ReplicasDoNotShowInASingleBit) {
+  TrainingJob job = small_job();
+  job.optimizer.kind = "sgd";
+  job.lanes = 2;
+  const TrainingOutcome alone = train_on_noise(job);
+  for (int stages : {1, 2}) {
+    job.stages = stages;
+    job.replicas = 2;
+    expect_equal(train_on_noise(job), alone, std::to_string(stages) + " stages × 2 replicas");
+  }
+}
+
+TEST(TrainingStep, BucketsDoNotShowInASingleBit) {
+  TrainingJob job = small_job();
+  job.lanes = 4;
+  const TrainingOutcome alone = train_on_noise(job);
+  job.replicas = 2;
+  for (std::int64_t bytes : {256, 4000, 1 << 20}) {
+    job.bucket_bytes = bytes;
+    expect_equal(train_on_noise(job), alone, std::to_string(bytes));
+  }
+}
+
+TEST(TrainingStep, AGradientThatIsNotFiniteChangesNothing) {
+  TrainingJob job = small_job();
+  job.steps = 2;
+  const TrainingOutcome before = train_on_noise(job);
+  job.steps = 3;
+  job.poisoned_step = 2;
+  job.stages = 2;
+  const TrainingOutcome after = train_on_noise(job);
+  EXPECT_FALSE(std::isfinite(after.norms.back()));
+  EXPECT_EQ(after.tensors, before.tensors);
+}
+
+}  // namespace
+}  // namespace penstock

@@ -1,0 +1,124 @@
+#include "tests/support/training_job.h"
+
+#include <cmath>
+#include <mutex>
+#include <random>
+
+#include "comm/threads.h"
+#include "runtime/trainer/training_step.h"
+
+namespace penstock::test {
+namespace {
+
+// By utterance alone, so that any packing reads the same.
+ReadFeatures noise(const StepWork& work, int features, bool poisoned) {
+  return [&work, features, poisoned](int m, std::span<float> x_FC, std::span<float> weights) {
+    std::size_t at = 0;
+    for (std::size_t u = 0; u < work.micro_batches[m].lengths.size(); ++u) {
+      std::mt19937_64 random(work.micro_batches[m].utterances[u]);
+      std::normal_distribution<float> normal;
+      for (std::int64_t i = 0; i < work.micro_batches[m].lengths[u] * features; ++i)
+        x_FC[at++] = poisoned ? std::nanf("") : normal(random);
+      weights[u] = 1;
+    }
+  };
+}
+
+std::vector<float> numbers(const Tensor& tensor) {
+  return {tensor.as<float>(), tensor.as<float>() + tensor.size()};
+}
+
+void collect(const ParameterStore& store, TrainingOutcome& outcome) {
+  for (const ParameterEntry& p : store.parameters()) {
+    outcome.tensors[p.decl.name] = numbers(store.weight(p));
+    for (int slot = 0; slot < store.optimizer_slots(); ++slot)
+      outcome.tensors[p.decl.name + "#" + std::to_string(slot)] = numbers(store.slot(p, slot));
+  }
+  for (std::size_t i = 0; i < store.states().size(); ++i)
+    outcome.tensors[store.states()[i].decl.name] = numbers(store.state(i));
+}
+
+}  // namespace
+
+StepWork ragged_work(int step, int lanes, int labels) {
+  static const std::vector<std::vector<std::int64_t>> kLengths = {
+      {61, 23}, {40}, {37, 52, 31}, {75}, {29, 44}};
+  std::mt19937 random(step);
+  StepWork work;
+  work.seed = 11;
+  work.epoch = step / 2;
+  std::uint64_t id = 100 * step;
+  for (const auto& lengths : kLengths) {
+    MicroBatchWork& m = work.micro_batches.emplace_back();
+    m.place = static_cast<int>(work.micro_batches.size()) - 1;
+    m.lane = m.place % lanes;
+    m.lengths = lengths;
+    for (std::int64_t length : lengths) {
+      m.utterances.push_back(id++);
+      m.label_lengths.push_back(static_cast<std::int32_t>(length / 10));
+      for (int k = 0; k < length / 10; ++k)
+        m.labels.push_back(1 + static_cast<int>(random() % (labels - 1)));
+    }
+  }
+  work.global_micro_batches = static_cast<int>(work.micro_batches.size());
+  work.scale = 1.0 / static_cast<double>(id - 100 * step);
+  return work;
+}
+
+StepWork share_of(const StepWork& work, int first, int count) {
+  StepWork share = work;
+  std::erase_if(share.micro_batches,
+                [&](const MicroBatchWork& m) { return m.lane < first || m.lane >= first + count; });
+  for (MicroBatchWork& m : share.micro_batches) m.lane -= first;
+  return share;
+}
+
+TrainingOutcome train_on_noise(const TrainingJob& job) {
+  const Chain chain = build_chain(job.model, job.labels);
+  const std::size_t layers = chain.layers.size();
+  const auto whole = plan_chain(chain, std::vector<std::int64_t>{50}, {});
+  const int lanes_each = job.lanes / job.replicas;
+  TrainingOutcome outcome;
+  std::mutex guard;
+  run_as_threads({.ranks = job.stages * job.replicas}, [&](Communicator& world) {
+    const auto backend = make_cpu_backend();
+    Plan plan;
+    plan.ranks = neighbouring_stages(job.stages, job.replicas);
+    const Grid grid(world, plan);
+    TrainingStep* training = nullptr;
+    const auto stream = backend->make_stream([&] {
+      if (training != nullptr) training->progress();
+    });
+    StageOptions options;
+    options.stage = grid.here().stage;
+    options.stages = job.stages;
+    options.first_layer = layers * options.stage / job.stages;
+    options.last_layer = layers * (options.stage + 1) / job.stages;
+    options.schedule = job.schedule;
+    options.store.lanes = lanes_each;
+    options.seed = 5;
+    Stage stage(*backend, *stream, grid.pipeline(), chain, options);
+    TrainingStep::Options how;
+    how.optimizer = job.optimizer;
+    how.bucket_bytes = job.bucket_bytes;
+    how.model_blocks = norm_blocks(whole);
+    how.lanes_of.assign(job.replicas, lanes_each);
+    TrainingStep step(*backend, *stream, grid, stage, how);
+    training = &step;
+    TrainingClock clock;
+    for (int s = 0; s < job.steps; ++s) {
+      const StepWork work = share_of(ragged_work(s, job.lanes, job.labels),
+                                     grid.here().replica * lanes_each, lanes_each);
+      const StepReport report =
+          step.run(work, noise(work, chain.features, s == job.poisoned_step), clock);
+      if (world.rank() != 0) continue;
+      outcome.losses.push_back(report.loss);
+      outcome.norms.push_back(report.gradient_norm);
+    }
+    const std::lock_guard lock(guard);
+    if (grid.here().replica == 0) collect(stage.parameters(), outcome);
+  });
+  return outcome;
+}
+
+}  // namespace penstock::test
