@@ -12,7 +12,12 @@ namespace penstock {
 using Run = std::function<int()>;
 
 /// Each adds a subcommand; parsing it sets `run`.
+void add_plan(CLI::App& app, Run& run);
+void add_train(CLI::App& app, Run& run);
+void add_evaluate(CLI::App& app, Run& run);
+void add_transcribe(CLI::App& app, Run& run);
 void add_data(CLI::App& app, Run& run);
 void add_info(CLI::App& app, Run& run);
+void add_bench(CLI::App& app, Run& run);
 
 }  // namespace penstock

@@ -8,6 +8,8 @@
 #include <iostream>
 #include <thread>
 
+#include "tools/exit_code.h"
+
 namespace penstock {
 namespace {
 
@@ -39,6 +41,12 @@ void set_up_logging() {
   spdlog::set_default_logger(spdlog::stderr_color_mt("penstock"));
   spdlog::set_pattern("%H:%M:%S %^%l%$: %v");
   spdlog::set_level(launched_rank() == 0 ? spdlog::level::info : spdlog::level::warn);
+}
+
+int complain_of(const std::exception& error) {
+  const ExitCode code = exit_code(error);
+  complain(error.what(), code == exit_usage);
+  return code;
 }
 
 }  // namespace penstock

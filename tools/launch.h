@@ -1,5 +1,6 @@
 #pragma once
 
+#include <exception>
 #include <string>
 
 namespace penstock {
@@ -16,5 +17,8 @@ void complain(const std::string& message, bool found_by_every_rank);
 /// Sends log messages to standard error, which leaves standard output to reports. Ranks above 0 log
 /// warnings alone.
 void set_up_logging();
+
+/// complain() with what the error deserves; returns its exit code.
+int complain_of(const std::exception& error);
 
 }  // namespace penstock

@@ -39,16 +39,15 @@ int penstock_main(int argc, char** argv) {
       "List every configuration key, in Markdown");
   app.footer("penstock COMMAND --help explains a command.");
   Run run;
-  add_data(app, run);
-  add_info(app, run);
+  for (const auto add :
+       {add_plan, add_train, add_evaluate, add_transcribe, add_data, add_info, add_bench})
+    add(app, run);
   set_up_logging();
   if (const int answered = parse(app, argc, argv); answered >= 0) return answered;
   try {
     return run();
   } catch (const std::exception& e) {
-    const ExitCode code = exit_code(e);
-    complain(e.what(), code == exit_usage);
-    return code;
+    return complain_of(e);
   }
 }
 

@@ -1,0 +1,25 @@
+#include "runtime/trainer/plan_recipe.h"
+
+#include "partition/build_chain.h"
+#include "runtime/trainer/corpora.h"
+#include "runtime/trainer/planning.h"
+
+namespace penstock {
+
+PlannedRun plan_recipe(const Config& config, bool measure) {
+  check_features(config);
+  const Alphabet alphabet(config.text);
+  const Chain chain = build_chain(config.model, alphabet.classes());
+  const Corpus corpus =
+      load_corpus_for(config, chain, alphabet, config.data.train, CorpusUse::training);
+  const int lanes = config.trainer.lanes == 0 ? config.pipeline.replicas : config.trainer.lanes;
+  const StepSequence steps(
+      {corpus.lengths, config.data, config.features, config.trainer.seed, lanes});
+  const RunShape shape{largest_micro_batches(steps), alphabet.classes()};
+  const auto costs = measure ? measured_costs(chain, config, shape) : computed_costs(chain, shape);
+  PlannedRun planned{plan_run(chain, config, shape, costs), {}};
+  planned.outlook = foresee(planned.plan, costs);
+  return planned;
+}
+
+}  // namespace penstock

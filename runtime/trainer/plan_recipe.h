@@ -1,0 +1,18 @@
+#pragma once
+
+#include "configs/config.h"
+#include "partition/outlook.h"
+#include "partition/plan.h"
+
+namespace penstock {
+
+struct PlannedRun {
+  Plan plan;
+  Outlook outlook;
+};
+
+/// The plan that training `config` would make, for the utterances of data.train; costs are measured
+/// on this machine or computed. ConfigError and DataError as train().
+PlannedRun plan_recipe(const Config& config, bool measure);
+
+}  // namespace penstock

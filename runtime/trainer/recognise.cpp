@@ -1,0 +1,82 @@
+#include "runtime/trainer/recognise.h"
+
+#include <functional>
+
+#include "configs/flatten.h"
+#include "partition/build_chain.h"
+#include "runtime/checkpoint/newest.h"
+#include "runtime/data/batching.h"
+#include "runtime/trainer/corpora.h"
+#include "runtime/trainer/evaluation.h"
+#include "runtime/trainer/planning.h"
+#include "runtime/trainer/saving.h"
+
+namespace penstock {
+namespace {
+
+/// Stages by computed costs: recognition is short, measuring would not pay.
+Config config_for(const Checkpoint& checkpoint, const Trained& trained, int ranks) {
+  Config config = unflatten(checkpoint.state().config, checkpoint.folder().string());
+  config.pipeline = {};
+  config.pipeline.stages = ranks;
+  config.data.bad_utterances = "refuse";
+  config.trainer.lanes = 1;
+  config.trainer.threads = trained.threads;
+  return config;
+}
+
+Evaluation recognise(
+    const Trained& trained, Communicator& world,
+    const std::function<Corpus(const Config&, const Chain&, const Alphabet&)>& load) {
+  const Checkpoint checkpoint = open_checkpoint(trained.checkpoint);
+  const Config config = config_for(checkpoint, trained, world.size());
+  const Alphabet alphabet(config.text);
+  const Chain chain = build_chain(config.model, alphabet.classes());
+  const Corpus corpus = load_in_turn(world, [&] { return load(config, chain, alphabet); });
+
+  const RunShape shape{{corpus.frames}, alphabet.classes()};
+  const Plan plan = plan_run(chain, config, shape, computed_costs(chain, shape));
+  Session session(world, config, chain, plan, 0);
+  Saving(session.backend(), session.stream(), session.grid(), session.stage(), {})
+      .restore(checkpoint, false);
+  Evaluation evaluation = evaluate(session, corpus, alphabet, {config.features, config.data});
+  evaluation.report.step = checkpoint.state().step;
+  return evaluation;
+}
+
+/// Recordings without transcripts.
+Corpus corpus_of(const std::vector<std::filesystem::path>& recordings,
+                 const FeatureConfig& features) {
+  Corpus corpus;
+  for (const std::filesystem::path& recording : recordings) {
+    corpus.entries.push_back({recording, "", {}, recording.string()});
+    corpus.lengths.push_back(measure_audio(recording));
+    corpus.frames.push_back(
+        shape_utterance(corpus.frames.size(), corpus.lengths.back(), 1, features).frames);
+  }
+  return corpus;
+}
+
+}  // namespace
+
+EvaluationReport evaluate_checkpoint(const Trained& trained, const std::string& manifest,
+                                     Communicator& world) {
+  return recognise(trained, world,
+                   [&](const Config& config, const Chain& chain, const Alphabet& alphabet) {
+                     return load_corpus_for(config, chain, alphabet, manifest,
+                                            CorpusUse::evaluation);
+                   })
+      .report;
+}
+
+std::vector<std::string> transcribe(const Trained& trained,
+                                    const std::vector<std::filesystem::path>& recordings,
+                                    Communicator& world) {
+  return recognise(trained, world,
+                   [&](const Config& config, const Chain&, const Alphabet&) {
+                     return corpus_of(recordings, config.features);
+                   })
+      .transcripts;
+}
+
+}  // namespace penstock

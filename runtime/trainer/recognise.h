@@ -1,0 +1,29 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "comm/communicator.h"
+#include "configs/config.h"
+#include "runtime/trainer/report.h"
+
+namespace penstock {
+
+/// Where a trained model comes from and what of its recipe to change for now.
+struct Trained {
+  std::filesystem::path checkpoint;  // a checkpoint's folder, or an output folder: its newest
+  int threads = 1;                   // of a rank
+};
+
+/// Loss and error rates of a checkpoint on a manifest, over as many stages as `world` has ranks.
+/// All ranks call it; the report is whole on each. CheckpointError if any shard is damaged.
+EvaluationReport evaluate_checkpoint(const Trained& trained, const std::string& manifest,
+                                     Communicator& world);
+
+/// What a checkpoint makes of recordings, one text each, on rank 0.
+std::vector<std::string> transcribe(const Trained& trained,
+                                    const std::vector<std::filesystem::path>& recordings,
+                                    Communicator& world);
+
+}  // namespace penstock

@@ -1,0 +1,93 @@
+#include "runtime/trainer/bench.h"
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "configs/load.h"
+#include "runtime/job.h"
+#include "tools/commands.h"
+#include "tools/exit_code.h"
+#include "tools/launch.h"
+
+namespace penstock {
+namespace {
+
+struct BenchArguments {
+  BenchOptions bench;
+  std::string model;
+  bool json = false;
+};
+
+void print(const BenchArguments& arguments, const BenchReport& r) {
+  if (arguments.json) {
+    std::cout << nlohmann::ordered_json{{"model", arguments.model},
+                                        {"audio_s_per_s", r.audio_s_per_s},
+                                        {"step_s", r.step_s},
+                                        {"spread", {r.fastest_step_s, r.slowest_step_s}},
+                                        {"parameters", r.parameters},
+                                        {"stages", r.stages},
+                                        {"micro_batches", r.micro_batches},
+                                        {"batch", r.utterances},
+                                        {"threads", r.threads},
+                                        {"bound", r.bound},
+                                        {"first_layers", r.first_layers},
+                                        {"stage_s", r.stage_seconds},
+                                        {"loss", r.loss}}
+                     .dump()
+              << '\n';
+    return;
+  }
+  std::printf("%s: %.1f audio seconds a second, %.4f s a step (%.4f to %.4f), %lld parameters\n",
+              arguments.model.c_str(), r.audio_s_per_s, r.step_s, r.fastest_step_s,
+              r.slowest_step_s, static_cast<long long>(r.parameters));
+  std::printf(
+      "%d stages, %d micro-batches of %d utterances; cut and bubble allow %.2f times one "
+      "stage\n",
+      r.stages, r.micro_batches, r.utterances, r.bound);
+}
+
+int run_bench(BenchArguments arguments) {
+  const std::vector<std::string> base{"model.base=" + arguments.model};
+  arguments.bench.model = load_config("", base).model;
+  return run_job(
+      [&](Communicator& world) {
+        const BenchReport report = bench(arguments.bench, world);
+        if (world.rank() == 0) print(arguments, report);
+        return exit_done;
+      },
+      complain_of);
+}
+
+}  // namespace
+
+void add_bench(CLI::App& app, Run& run) {
+  auto arguments = std::make_shared<BenchArguments>();
+  BenchOptions& o = arguments->bench;
+  CLI::App* command = app.add_subcommand("bench", "Time whole training steps on noise");
+  command->add_option("model", arguments->model, "A name in configs/models/, or a TOML file")
+      ->required();
+  command->add_option("--batch", o.utterances, "Utterances in each micro-batch")
+      ->check(CLI::PositiveNumber);
+  command
+      ->add_option("--seconds", o.seconds,
+                   "Longest utterance; lengths spread evenly over half of it to all of it")
+      ->check(CLI::PositiveNumber);
+  command->add_option("--micro-batches", o.micro_batches, "Micro-batches of a step")
+      ->check(CLI::PositiveNumber);
+  command->add_option("--threads", o.threads, "Threads of a rank")->check(CLI::PositiveNumber);
+  command->add_option("--steps", o.steps, "Steps timed, after three that warm up")
+      ->check(CLI::PositiveNumber);
+  command->add_option("--schedule", o.schedule, "gpipe or 1f1b");
+  command->add_option("--cut", o.cut, "First layer of each later stage, by hand")->delimiter(',');
+  command->add_flag("--json", arguments->json, "Print one JSON object");
+  command->footer(
+      "Under mpirun each rank is a stage.\n\nExamples:\n"
+      "  penstock bench ds2-tiny --batch 8 --seconds 4\n"
+      "  mpirun -np 2 penstock bench ds2-small --batch 8 --seconds 4 --micro-batches 8 --json");
+  command->callback([arguments, &run] { run = [arguments] { return run_bench(*arguments); }; });
+}
+
+}  // namespace penstock

@@ -1,0 +1,79 @@
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "runtime/job.h"
+#include "runtime/trainer/recognise.h"
+#include "tools/commands.h"
+#include "tools/exit_code.h"
+#include "tools/launch.h"
+
+namespace penstock {
+namespace {
+
+struct EvaluateOptions {
+  Trained trained;
+  std::string manifest;
+  bool json = false;
+};
+
+void print(const EvaluationReport& r, bool json) {
+  if (json) {
+    std::cout << nlohmann::ordered_json{{"wer", r.wer},
+                                        {"cer", r.cer},
+                                        {"utterances", r.utterances},
+                                        {"loss", r.loss},
+                                        {"word_edits", r.word_edits},
+                                        {"words", r.words},
+                                        {"character_edits", r.character_edits},
+                                        {"characters", r.characters},
+                                        {"step", r.step},
+                                        {"audio_seconds", r.audio_seconds},
+                                        {"seconds", r.seconds}}
+                     .dump()
+              << '\n';
+    return;
+  }
+  std::printf(
+      "%lld utterances after step %lld: WER %.2f %% (%lld of %lld words), CER %.2f %%, "
+      "loss %.3f\n",
+      static_cast<long long>(r.utterances), static_cast<long long>(r.step), 100 * r.wer,
+      static_cast<long long>(r.word_edits), static_cast<long long>(r.words), 100 * r.cer, r.loss);
+}
+
+int run_evaluate(const EvaluateOptions& options) {
+  return run_job(
+      [&](Communicator& world) {
+        const EvaluationReport report =
+            evaluate_checkpoint(options.trained, options.manifest, world);
+        if (world.rank() == 0) print(report, options.json);
+        return exit_done;
+      },
+      complain_of);
+}
+
+}  // namespace
+
+void add_evaluate(CLI::App& app, Run& run) {
+  auto options = std::make_shared<EvaluateOptions>();
+  CLI::App* command =
+      app.add_subcommand("evaluate", "Word and character error rates of a checkpoint");
+  command
+      ->add_option("checkpoint", options->trained.checkpoint,
+                   "A checkpoint's folder, or an output folder: its newest")
+      ->required();
+  command->add_option("manifest", options->manifest, "Utterances with transcripts")->required();
+  command->add_option("--threads", options->trained.threads, "Threads of a rank")
+      ->check(CLI::PositiveNumber);
+  command->add_flag("--json", options->json, "Print one JSON object; rates as fractions");
+  command->footer(
+      "Runs alone or under mpirun with one rank for each stage, whatever the training had.\n\n"
+      "Examples:\n"
+      "  penstock evaluate outputs/quickstart outputs/quickstart/data/held-out.jsonl\n"
+      "  mpirun -np 2 penstock evaluate outputs/digits test.jsonl --json");
+  command->callback([options, &run] { run = [options] { return run_evaluate(*options); }; });
+}
+
+}  // namespace penstock

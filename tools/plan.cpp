@@ -1,0 +1,83 @@
+#include <CLI/CLI.hpp>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "partition/outlook.h"
+#include "partition/plan_file.h"
+#include "partition/table.h"
+#include "runtime/trainer/plan_recipe.h"
+#include "tools/commands.h"
+#include "tools/exit_code.h"
+#include "tools/recipe.h"
+
+namespace penstock {
+namespace {
+
+struct PlanArguments {
+  RecipeArguments recipe;
+  std::string output;
+  bool computed = false, json = false;
+};
+
+nlohmann::ordered_json json_of(const Plan& plan, const Outlook& outlook) {
+  auto stages = nlohmann::ordered_json::array();
+  for (std::size_t i = 0; i < plan.chunks.size(); ++i) {
+    const ChunkPlan& chunk = plan.chunks[i];
+    const StageBytes& bytes = chunk.predicted.bytes;
+    stages.push_back({{"stage", chunk.stage},
+                      {"layers", chunk.layers},
+                      {"parameters", chunk.predicted.parameters},
+                      {"time_share", chunk.predicted.time_share},
+                      {"idle", outlook.idle.at(chunk.stage)},
+                      {"bytes",
+                       {{"weights", bytes.weights},
+                        {"gradients", bytes.gradients},
+                        {"optimizer", bytes.optimizer},
+                        {"state", bytes.state},
+                        {"saved", bytes.saved},
+                        {"messages", bytes.messages},
+                        {"workspace", bytes.scratch},
+                        {"total", bytes.total()}}}});
+  }
+  return {{"model", plan.model},
+          {"schedule", plan.schedule},
+          {"stages", plan.stages()},
+          {"replicas", plan.replicas()},
+          {"lanes", plan.lanes},
+          {"micro_batches", plan.micro_batches},
+          {"step_s", outlook.step_seconds},
+          {"bound", outlook.bound},
+          {"plan", stages}};
+}
+
+int run_plan(const PlanArguments& arguments) {
+  const PlannedRun planned = plan_recipe(arguments.recipe.load(), !arguments.computed);
+  if (!arguments.output.empty()) write_plan(arguments.output, planned.plan);
+  if (arguments.json)
+    std::cout << json_of(planned.plan, planned.outlook).dump() << '\n';
+  else
+    std::cout << plan_table(planned.plan, planned.outlook);
+  return exit_done;
+}
+
+}  // namespace
+
+void add_plan(CLI::App& app, Run& run) {
+  auto arguments = std::make_shared<PlanArguments>();
+  CLI::App* command = app.add_subcommand(
+      "plan", "Cut a recipe's model into stages, for the utterances of its manifest");
+  add_recipe(command, arguments->recipe);
+  command->add_option("-o,--output", arguments->output,
+                      "Write the plan; train it with pipeline.plan=FILE");
+  command->add_flag("--computed", arguments->computed,
+                    "Costs from operation counts instead of a short measurement of each layer");
+  command->add_flag("--json", arguments->json, "Print one JSON object");
+  command->footer(
+      "Examples:\n"
+      "  penstock plan configs/recipes/quickstart.toml\n"
+      "  penstock plan my.toml pipeline.stages=4 pipeline.memory_gib=16 -o plan.toml");
+  command->callback([arguments, &run] { run = [arguments] { return run_plan(*arguments); }; });
+}
+
+}  // namespace penstock

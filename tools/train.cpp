@@ -1,0 +1,100 @@
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "runtime/job.h"
+#include "runtime/trainer/trainer.h"
+#include "tools/commands.h"
+#include "tools/exit_code.h"
+#include "tools/launch.h"
+#include "tools/progress.h"
+#include "tools/recipe.h"
+
+namespace penstock {
+namespace {
+
+struct TrainOptions {
+  RecipeArguments recipe;
+  bool json = false;
+};
+
+std::string facts(const StepReport& r) {
+  char text[128];
+  std::snprintf(text, sizeof text, "loss %.3f  norm %.2f  %.0f audio s/s%s", r.loss,
+                r.gradient_norm, r.audio_seconds_per_second(), r.skipped ? "  skipped" : "");
+  return text;
+}
+
+std::string facts(const EvaluationReport& r) {
+  char text[128];
+  std::snprintf(text, sizeof text, "step %lld: validation loss %.3f, WER %.2f %%, CER %.2f %%",
+                static_cast<long long>(r.step), r.loss, 100 * r.wer, 100 * r.cer);
+  return text;
+}
+
+/// Progress on standard error; validations as lines of their own.
+TrainingObserver show(std::unique_ptr<Progress>& progress) {
+  TrainingObserver observer;
+  observer.begin = [&](std::int64_t done, std::int64_t steps) {
+    progress = std::make_unique<Progress>(std::cerr, error_is_terminal(), done, steps);
+  };
+  observer.step = [&](const StepReport& r) { progress->show(r.step, facts(r)); };
+  observer.validation = [](const EvaluationReport& r) { std::cerr << '\n' << facts(r) << '\n'; };
+  observer.note = [](const std::string& text) { std::cerr << text << '\n'; };
+  return observer;
+}
+
+void report(const TrainingSummary& s, bool json) {
+  const double rate = s.seconds > 0 ? s.audio_seconds / s.seconds : 0;
+  if (json) {
+    nlohmann::ordered_json object{
+        {"steps", s.steps},           {"step", s.last_step.step},
+        {"loss", s.last_step.loss},   {"utterances", s.utterances},
+        {"parameters", s.parameters}, {"audio_s_per_s", rate},
+        {"seconds", s.seconds},       {"checkpoint", s.checkpoint.string()}};
+    if (s.last_validation.utterances > 0) {
+      object["validation_loss"] = s.last_validation.loss;
+      object["validation_wer"] = s.last_validation.wer;
+      object["validation_cer"] = s.last_validation.cer;
+    }
+    std::cout << object.dump() << '\n';
+    return;
+  }
+  std::cout << s.steps << " steps in " << static_cast<long>(s.seconds) << " s, "
+            << static_cast<long>(rate) << " audio seconds a second; checkpoint "
+            << s.checkpoint.string() << '\n';
+  if (s.last_validation.utterances > 0) std::cout << facts(s.last_validation) << '\n';
+}
+
+int run_train(const TrainOptions& options) {
+  const Config config = options.recipe.load();
+  return run_job(
+      [&](Communicator& world) {
+        std::unique_ptr<Progress> progress;
+        const TrainingSummary summary = train(config, world, show(progress));
+        progress.reset();
+        if (world.rank() == 0) report(summary, options.json);
+        return exit_done;
+      },
+      complain_of);
+}
+
+}  // namespace
+
+void add_train(CLI::App& app, Run& run) {
+  auto options = std::make_shared<TrainOptions>();
+  CLI::App* command = app.add_subcommand("train", "Train a recipe, alone or under mpirun");
+  add_recipe(command, options->recipe);
+  command->add_flag("--json", options->json, "End with one JSON object");
+  command->footer(
+      "Under mpirun, -np is pipeline.stages × pipeline.replicas; alone, one process runs the "
+      "whole\n"
+      "recipe and gets the same bits.\n\nExamples:\n"
+      "  mpirun -np 4 penstock train configs/recipes/quickstart.toml\n"
+      "  penstock train my.toml data.train=train.jsonl trainer.steps=2000 trainer.resume=true");
+  command->callback([options, &run] { run = [options] { return run_train(*options); }; });
+}
+
+}  // namespace penstock

@@ -1,0 +1,67 @@
+#include <CLI/CLI.hpp>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "runtime/job.h"
+#include "runtime/trainer/recognise.h"
+#include "tools/commands.h"
+#include "tools/exit_code.h"
+#include "tools/launch.h"
+
+namespace penstock {
+namespace {
+
+struct TranscribeOptions {
+  Trained trained;
+  std::vector<std::filesystem::path> recordings;
+  bool json = false;
+};
+
+void print(const TranscribeOptions& options, const std::vector<std::string>& texts) {
+  if (options.json) {
+    nlohmann::ordered_json transcripts = nlohmann::ordered_json::array();
+    for (std::size_t i = 0; i < texts.size(); ++i)
+      transcripts.push_back(
+          {{"audio_filepath", options.recordings[i].string()}, {"text", texts[i]}});
+    std::cout << nlohmann::ordered_json{{"transcripts", transcripts}}.dump() << '\n';
+    return;
+  }
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    if (texts.size() > 1) std::cout << options.recordings[i].string() << '\t';
+    std::cout << texts[i] << '\n';
+  }
+}
+
+int run_transcribe(const TranscribeOptions& options) {
+  return run_job(
+      [&](Communicator& world) {
+        const auto texts = transcribe(options.trained, options.recordings, world);
+        if (world.rank() == 0) print(options, texts);
+        return exit_done;
+      },
+      complain_of);
+}
+
+}  // namespace
+
+void add_transcribe(CLI::App& app, Run& run) {
+  auto options = std::make_shared<TranscribeOptions>();
+  CLI::App* command = app.add_subcommand("transcribe", "What a checkpoint hears in recordings");
+  command
+      ->add_option("checkpoint", options->trained.checkpoint,
+                   "A checkpoint's folder, or an output folder: its newest")
+      ->required();
+  command->add_option("recordings", options->recordings, "WAV, FLAC, Ogg, SPHERE or MP3 files")
+      ->required();
+  command->add_option("--threads", options->trained.threads, "Threads of a rank")
+      ->check(CLI::PositiveNumber);
+  command->add_flag("--json", options->json, "Print one JSON object");
+  command->footer(
+      "Prints the text of one recording, or a line for each of several.\n\nExamples:\n"
+      "  penstock transcribe outputs/quickstart prompt.wav\n"
+      "  mpirun -np 2 penstock transcribe outputs/digits *.flac --json");
+  command->callback([options, &run] { run = [options] { return run_transcribe(*options); }; });
+}
+
+}  // namespace penstock
