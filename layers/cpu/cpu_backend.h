@@ -5,7 +5,7 @@
 namespace penstock {
 
 /// Eigen, OpenBLAS, oneDNN and own kernels; one family of operations per file of this folder.
-class CpuBackend final : public Backend {
+class CpuBackend : public Backend {
  public:
   explicit CpuBackend(int threads);
 

@@ -1,0 +1,159 @@
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <sstream>
+
+#include "comm/threads.h"
+#include "layers/cpu/cpu_backend.h"
+#include "partition/build_chain.h"
+#include "partition/chunk_bytes.h"
+#include "partition/schedules/make_schedule.h"
+#include "runtime/pipeline/stage.h"
+#include "runtime/trainer/synthetic_work.h"
+
+namespace penstock {
+namespace {
+
+/// Counts what is asked of the device.
+class CountingBackend final : public CpuBackend {
+ public:
+  using CpuBackend::CpuBackend;
+  Buffer allocate(std::size_t bytes) override {
+    allocated += bytes;
+    return CpuBackend::allocate(bytes);
+  }
+  std::size_t allocated = 0;
+};
+
+ModelConfig model(int hidden, int layers, int channels) {
+  ModelConfig model;
+  model.features = 41;
+  model.channels = channels;
+  model.hidden = hidden;
+  model.layers = layers;
+  model.dropout = 0.1;
+  return model;
+}
+
+struct Cut {
+  const Chain& chain;
+  std::string schedule;
+  int stages = 1, stage = 0;
+
+  std::size_t first() const { return chain.layers.size() * stage / stages; }
+  std::size_t last() const { return chain.layers.size() * (stage + 1) / stages; }
+
+  StageBytes planned(const StepWork& work) const {
+    std::vector<std::vector<std::int64_t>> lengths;
+    for (const MicroBatchWork& m : work.micro_batches) lengths.push_back(m.lengths);
+    const ChunkBytes bytes(
+        chain, lengths, {},
+        make_schedule(schedule, stages, static_cast<int>(work.micro_batches.size())), {});
+    return bytes(static_cast<int>(first()), static_cast<int>(last()), stage);
+  }
+
+  StageOptions options() const {
+    StageOptions options;
+    options.stage = stage;
+    options.stages = stages;
+    options.first_layer = first();
+    options.last_layer = last();
+    options.schedule = schedule;
+    return options;
+  }
+};
+
+std::size_t padded(const Shape& shape, DType dtype = DType::f32) {
+  return aligned(static_cast<std::size_t>(element_count(shape)) * size_of(dtype));
+}
+
+/// What the layers of a stage ask to keep for one micro-batch, counted from their declarations
+/// alone. The stage's input is a message buffer; its output stays until it is sent.
+std::size_t asked_to_keep(const Cut& cut, const MicroBatchWork& work) {
+  using Kind = SavedDecl::Kind;
+  const auto plans = plan_chain(cut.chain, work.lengths, {});
+  std::size_t bytes = 0;
+  for (std::size_t i = cut.first(); i < cut.last(); ++i) {
+    bool output = i + 1 == cut.last();
+    for (const SavedDecl& s : plans[i].saved) {
+      if (s.kind == Kind::own && s.life != Life::carried) bytes += padded(s.shape, s.dtype);
+      output |= s.kind == Kind::output;
+    }
+    if (i + 1 < cut.last())
+      for (const SavedDecl& s : plans[i + 1].saved) output |= s.kind == Kind::input;
+    if (output) bytes += plans[i].output.bytes();
+  }
+  return bytes + aligned(work.lengths.size() * sizeof(float));  // and the utterances' weights
+}
+
+TEST(StageMemory, WhatIsPlannedIsWhatLayersAskForAndWhatIsAllocated) {
+  const Chain chain = build_chain(model(13, 2, 3), 29);
+  const StepWork work = synthetic_work({.micro_batches = 3, .utterances = 3, .seconds = 1.3});
+  for (const std::string schedule : {"gpipe", "1f1b"})
+    for (int stages : {1, 2, 3})
+      for (int at = 0; at < stages; ++at) {
+        const Cut cut{chain, schedule, stages, at};
+        const StageBytes planned = cut.planned(work);
+
+        const auto plans = plan_chain(chain, work.micro_batches[0].lengths, {});
+        std::size_t weights = 0;
+        for (std::size_t i = cut.first(); i < cut.last(); ++i)
+          for (const ParamDecl& p : plans[i].params) weights += padded(p.shape);
+        const int in_flight = schedule == "gpipe" ? 3 : std::min(3, stages - at);
+        EXPECT_EQ(planned.weights, weights);
+        EXPECT_EQ(planned.optimizer, 2 * weights);
+        EXPECT_EQ(planned.saved, in_flight * asked_to_keep(cut, work.micro_batches[0]))
+            << schedule << ", stage " << at << " of " << stages;
+
+        CountingBackend backend(1);
+        const auto stream = backend.make_stream({});
+        const auto ranks = make_thread_communicators({.ranks = stages});
+        Stage stage(backend, *stream, *ranks[at], chain, cut.options());
+        stage.reserve(std::span(&work, 1));
+        EXPECT_EQ(backend.allocated, planned.total())
+            << schedule << ", stage " << at << " of " << stages;
+      }
+}
+
+std::size_t resident(const char* key) {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);)
+    if (line.starts_with(key)) return std::stoul(line.substr(line.find(':') + 1)) << 10;
+  return 0;
+}
+
+// The baseline is what the process holds once libraries have computed a step of a small model.
+TEST(StageMemory, ThePeakOfTheProcessIsWithinFivePercentOfThePlan) {
+  const auto train = [](const ModelConfig& config, const StepWork& work, auto before) {
+    const Chain chain = build_chain(config, 29);
+    const Cut whole{chain, "1f1b"};
+    CpuBackend backend(1);
+    const auto stream = backend.make_stream({});
+    const auto alone = make_thread_communicators({.ranks = 1});
+    before();
+    Stage stage(backend, *stream, *alone.front(), chain, whole.options());
+    stage.reserve(std::span(&work, 1));
+    ExecutorCallbacks callbacks;
+    callbacks.read_features = [](int, std::span<float> x_FC, std::span<float> weights) {
+      for (std::size_t i = 0; i < x_FC.size(); ++i) x_FC[i] = static_cast<float>(i % 17) / 8 - 1;
+      std::fill(weights.begin(), weights.end(), 1.0f);
+    };
+    stage.train(work, callbacks);
+    return whole.planned(work).total();
+  };
+  const StepWork work = synthetic_work({.micro_batches = 1, .utterances = 16, .seconds = 6});
+  train(model(64, 2, 8), work, [] {});
+
+  std::size_t baseline = 0;
+  const std::size_t planned = train(model(512, 2, 16), work, [&] {
+    std::ofstream("/proc/self/clear_refs") << 5;  // the peak begins anew
+    baseline = resident("VmRSS");
+  });
+  ASSERT_GT(planned, std::size_t{200} << 20);
+  const double used = static_cast<double>(resident("VmHWM") - baseline);
+  EXPECT_NEAR(used / static_cast<double>(planned), 1, 0.05)
+      << "planned " << (planned >> 20) << " MiB, baseline " << (baseline >> 20) << " MiB";
+}
+
+}  // namespace
+}  // namespace penstock
