@@ -6,6 +6,7 @@
 #include "partition/in_flight.h"
 #include "partition/schedules/forward_only.h"
 #include "partition/schedules/make_schedule.h"
+#include "partition/validator.h"
 
 namespace penstock {
 namespace {
@@ -59,6 +60,7 @@ const Schedule& Stage::schedule(Mode mode, int micro_batches) {
   std::iota(chunk_ranks.begin(), chunk_ranks.end(), 0);
   schedule = mode == Mode::train ? make_schedule(options_.schedule, options_.stages, micro_batches)
                                  : forward_only(chunk_ranks, micro_batches);
+  validate(schedule);  // nothing runs that could hang
   return schedule;
 }
 

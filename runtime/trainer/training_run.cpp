@@ -57,7 +57,8 @@ TrainingRun::TrainingRun(const Config& config, Communicator& world,
   const int lanes = config_.trainer.lanes == 0 ? config_.pipeline.replicas : config_.trainer.lanes;
   steps_ = std::make_unique<StepSequence>(StepSequenceOptions{
       corpus_.lengths, config_.data, config_.features, config_.trainer.seed, lanes});
-  plan_ = agree_on_plan();
+  check_agreement();
+  plan_ = agree_on_plan(lanes);
 
   const auto optimizer = make_optimizer(config_.optimizer);
   const std::vector<std::string> slots = optimizer->slots();
@@ -86,7 +87,7 @@ TrainingRun::TrainingRun(const Config& config, Communicator& world,
 }
 
 /// Rank 0's, since measured costs differ from rank to rank.
-Plan TrainingRun::agree_on_plan() {
+Plan TrainingRun::agree_on_plan(int lanes) {
   const RunShape shape{largest_micro_batches(*steps_), alphabet_.classes()};
   std::string text;
   if (leads()) {
@@ -97,7 +98,24 @@ Plan TrainingRun::agree_on_plan() {
   }
   PlannedModel model{model_summary(config_.model, alphabet_.classes()), {}};
   for (const auto& layer : chain_.layers) model.layers.push_back(layer->name());
-  return parse_plan(broadcast(world_, text), "the plan of rank 0", model);
+  const Plan plan = parse_plan(broadcast(world_, text), "the plan of rank 0", model);
+  if (plan.lanes != lanes)
+    throw ConfigError(config_.pipeline.plan + " is for " + std::to_string(plan.lanes) +
+                      " lanes, but the recipe has " + std::to_string(lanes) +
+                      ": set trainer.lanes = " + std::to_string(plan.lanes) + ", or plan anew");
+  return plan;
+}
+
+/// A rank that started from another recipe or other data would compute something else, or hang.
+void TrainingRun::check_agreement() {
+  std::string own = "data.train index " + std::to_string(corpus_.hash) + "\n";
+  for (const auto& [key, value] : flatten(config_)) own += key + " = " + value + "\n";
+  const std::vector<std::string> all = gather(world_, own);
+  for (std::size_t rank = 1; rank < all.size(); ++rank)
+    if (all[rank] != own)
+      throw ConfigError("rank " + std::to_string(rank) +
+                        " was started with another recipe or finds other data than rank 0: give "
+                        "every rank the same command line and the same files");
 }
 
 void TrainingRun::reserve_buffers() {
@@ -138,6 +156,10 @@ void TrainingRun::resume() {
         checkpoint_bytes(summary_.parameters, make_optimizer(config_.optimizer)->slots().size()));
     metrics_ = std::make_unique<MetricsFile>(
         std::filesystem::path(config_.trainer.output) / "metrics.jsonl", clock_.step);
+    note(session_->backend().description() + " a rank; " + std::to_string(plan_.stages()) +
+         " stages × " + std::to_string(plan_.replicas()) + " replicas, " +
+         std::to_string(plan_.lanes) + " lanes; " + std::to_string(summary_.parameters) +
+         " parameters; " + std::to_string(summary_.utterances) + " utterances");
     if (observer_.begin) observer_.begin(clock_.step, config_.trainer.steps);
   }
   barrier(world_);

@@ -42,7 +42,8 @@ class TrainingRun {
  private:
   using Clock = std::chrono::steady_clock;
 
-  Plan agree_on_plan();
+  void check_agreement();
+  Plan agree_on_plan(int lanes);
   void reserve_buffers();
   void announce_ahead();
   bool epoch_ends() const;
