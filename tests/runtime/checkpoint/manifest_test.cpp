@@ -11,17 +11,18 @@ namespace {
 
 Manifest example() {
   Manifest manifest;
-  manifest.state = {1234567890123,
-                    3,
-                    17,
-                    std::numeric_limits<std::uint64_t>::max(),
-                    4,
-                    "abc",
-                    {{"model.hidden", "256"}, {"text.alphabet", "\"'äb \""}},
-                    "[[stage]]\nlayers = 3\n",
-                    "cer",
-                    0.1,
-                    1000};
+  manifest.state = {.step = 1234567890123,
+                    .taken = 1234567890120,
+                    .epoch = 3,
+                    .step_in_epoch = 17,
+                    .seed = std::numeric_limits<std::uint64_t>::max(),
+                    .lanes = 4,
+                    .corpus_hash = "abc",
+                    .config = {{"model.hidden", "256"}, {"text.alphabet", "\"'äb \""}},
+                    .plan_toml = "[[stage]]\nlayers = 3\n",
+                    .best_metric = "cer",
+                    .best_value = 0.1,
+                    .best_step = 1000};
   manifest.shards = {{"stage-0.safetensors",
                       1 << 20,
                       std::string(32, 'a'),
