@@ -1,21 +1,12 @@
 #include "runtime/pipeline/measure_layers.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "comm/threads.h"
 #include "runtime/pipeline/stage.h"
 
 namespace penstock {
-namespace {
-
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + values.size() / 2;
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
-
-}  // namespace
-
 std::vector<LayerCost> measure_layers(Backend& backend, const Chain& chain, const StepWork& work,
                                       const ReadFeatures& features, const MeasureOptions& options) {
   const auto alone = make_thread_communicators({.ranks = 1});
@@ -39,14 +30,13 @@ std::vector<LayerCost> measure_layers(Backend& backend, const Chain& chain, cons
   }
   std::vector<LayerCost> costs;
   for (std::size_t i = 0; i < chain.layers.size(); ++i) {
-    const auto over_passes = [&](std::vector<double> LayerTimes::*method) {
-      std::vector<double> seconds;
-      for (const LayerTimes& pass : passes) seconds.push_back((pass.*method)[i]);
-      return median(seconds);
+    const auto fastest = [&](std::vector<double> LayerTimes::*method) {
+      double seconds = std::numeric_limits<double>::infinity();
+      for (const LayerTimes& pass : passes) seconds = std::min(seconds, (pass.*method)[i]);
+      return seconds;
     };
-    costs.push_back({chain.layers[i]->name(), over_passes(&LayerTimes::forward),
-                     over_passes(&LayerTimes::backward_input),
-                     over_passes(&LayerTimes::backward_weight)});
+    costs.push_back({chain.layers[i]->name(), fastest(&LayerTimes::forward),
+                     fastest(&LayerTimes::backward_input), fastest(&LayerTimes::backward_weight)});
   }
   return costs;
 }

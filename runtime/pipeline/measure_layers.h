@@ -9,12 +9,13 @@
 namespace penstock {
 
 struct MeasureOptions {
-  int repeats = 3;  // after one pass that warms up; the median counts
+  int repeats = 5;  // after one pass that warms up
   BackendSizes sizes;
 };
 
 /// Seconds that each layer of `chain` takes for the first micro-batch of `work`, on this device,
-/// whole chain in one stage.
+/// whole chain in one stage: of several passes the fastest, since what else runs on a machine only
+/// ever adds to a layer's time.
 std::vector<LayerCost> measure_layers(Backend& backend, const Chain& chain, const StepWork& work,
                                       const ReadFeatures& features, const MeasureOptions& options);
 
