@@ -4,6 +4,7 @@
 #include "runtime/data/summary.h"
 #include "tools/commands.h"
 #include "tools/exit_code.h"
+#include "tools/launch.h"
 #include "tools/summary_report.h"
 
 namespace penstock {
@@ -89,7 +90,8 @@ void add_data(CLI::App& app, Run& run) {
   const auto add = [&](const char* name, const char* what, auto add_options, auto work) {
     CLI::App* command = add_common(data->add_subcommand(name, what), *options);
     add_options(command, *options);
-    command->callback([options, &run, work] { run = [options, work] { return work(*options); }; });
+    command->callback(
+        [options, &run, work] { run = on_rank_0([options, work] { return work(*options); }); });
   };
   add("make", "Write a JSON-lines manifest with exact durations", add_make, make);
   add("merge", "The same from several manifests", add_make, make);

@@ -5,6 +5,7 @@
 #include "runtime/checkpoint/describe.h"
 #include "tools/commands.h"
 #include "tools/exit_code.h"
+#include "tools/launch.h"
 #include "tools/table.h"
 
 namespace penstock {
@@ -88,7 +89,7 @@ void add_info(CLI::App& app, Run& run) {
       "Examples:\n"
       "  penstock info outputs/quickstart\n"
       "  penstock info model.safetensors --json");
-  command->callback([options, &run] { run = [options] { return info(*options); }; });
+  command->callback([options, &run] { run = on_rank_0([options] { return info(*options); }); });
 }
 
 }  // namespace penstock

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <iostream>
 #include <thread>
+#include <utility>
 
 #include "tools/exit_code.h"
 
@@ -23,6 +24,10 @@ const char* launcher_rank() {
 int launched_rank() {
   const char* rank = launcher_rank();
   return rank == nullptr ? 0 : std::atoi(rank);
+}
+
+std::function<int()> on_rank_0(std::function<int()> work) {
+  return launched_rank() == 0 ? std::move(work) : [] { return exit_done; };
 }
 
 void complain(const std::string& message, bool found_by_every_rank) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <exception>
+#include <functional>
 #include <string>
 
 namespace penstock {
@@ -8,6 +9,9 @@ namespace penstock {
 /// The rank that mpirun (or another launcher that speaks PMIx) gave this process; 0 if none did.
 /// Known before MPI starts, so that faults of the command line are said once.
 int launched_rank();
+
+/// For work that is no job of several ranks: under mpirun rank 0 alone does it.
+std::function<int()> on_rank_0(std::function<int()> work);
 
 /// Writes "penstock: <message>" to standard error. A fault that every rank finds alike is written
 /// by rank 0; the others wait a moment, so that the launcher does not end the job before it is

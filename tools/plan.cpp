@@ -9,6 +9,7 @@
 #include "runtime/trainer/plan_recipe.h"
 #include "tools/commands.h"
 #include "tools/exit_code.h"
+#include "tools/launch.h"
 #include "tools/recipe.h"
 
 namespace penstock {
@@ -77,7 +78,8 @@ void add_plan(CLI::App& app, Run& run) {
       "Examples:\n"
       "  penstock plan configs/recipes/quickstart.toml\n"
       "  penstock plan my.toml pipeline.stages=4 pipeline.memory_gib=16 -o plan.toml");
-  command->callback([arguments, &run] { run = [arguments] { return run_plan(*arguments); }; });
+  command->callback(
+      [arguments, &run] { run = on_rank_0([arguments] { return run_plan(*arguments); }); });
 }
 
 }  // namespace penstock

@@ -58,6 +58,11 @@ void Progress::show(std::int64_t step, const std::string& facts, Clock::time_poi
   }
 }
 
+void Progress::say(const std::string& text) {
+  out_ << (drawn_ ? "\n" : "") << text << "\n" << std::flush;
+  drawn_ = false;
+}
+
 bool error_is_terminal() { return isatty(STDERR_FILENO) != 0; }
 
 }  // namespace penstock

@@ -22,6 +22,8 @@ class Progress {
 
   /// `step` steps are done at `now`; `facts` ("loss 1.23") stand behind the bar.
   void show(std::int64_t step, const std::string& facts, Clock::time_point now = Clock::now());
+  /// A line of its own; a bar before it is left behind.
+  void say(const std::string& text);
 
  private:
   std::string remaining(std::int64_t step, Clock::time_point now) const;

@@ -42,7 +42,7 @@ TrainingObserver show(std::unique_ptr<Progress>& progress) {
     progress = std::make_unique<Progress>(std::cerr, error_is_terminal(), done, steps);
   };
   observer.step = [&](const StepReport& r) { progress->show(r.step, facts(r)); };
-  observer.validation = [](const EvaluationReport& r) { std::cerr << '\n' << facts(r) << '\n'; };
+  observer.validation = [&](const EvaluationReport& r) { progress->say(facts(r)); };
   observer.note = [](const std::string& text) { std::cerr << text << '\n'; };
   return observer;
 }
@@ -94,8 +94,8 @@ void add_train(CLI::App& app, Run& run) {
       "Under mpirun, -np is pipeline.stages × pipeline.replicas; alone, one process runs the "
       "whole\n"
       "recipe and gets the same bits.\n\nExamples:\n"
-      "  mpirun -np 4 penstock train configs/recipes/quickstart.toml\n"
-      "  penstock train my.toml data.train=train.jsonl trainer.steps=2000 trainer.resume=true");
+      "  penstock train my.toml data.train=train.jsonl trainer.steps=2000 trainer.resume=true\n"
+      "  mpirun -np 4 penstock train configs/recipes/quickstart.toml");
   command->callback([options, &run] { run = [options] { return run_train(*options); }; });
 }
 

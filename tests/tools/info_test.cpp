@@ -50,6 +50,14 @@ TEST(Info, PrintsOneJsonObject) {
   EXPECT_EQ(begin + 20, fs::file_size(small_file()));
 }
 
+TEST(Info, IsPrintedOnceUnderMpirun) {
+  const auto outcome =
+      test::run_program({PENSTOCK_MPIRUN, "--allow-run-as-root", "--oversubscribe", "-np", "2",
+                         PENSTOCK_BINARY, "info", small_file().string(), "--json"});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(outcome.out, info(small_file(), true).out);
+}
+
 TEST(Info, EndsWith4AndTheFilesName) {
   const fs::path path = small_file();
   fs::resize_file(path, fs::file_size(path) - 1);

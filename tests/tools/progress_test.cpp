@@ -25,6 +25,16 @@ TEST(Progress, PlainLinesEveryTenSecondsAndAtTheEnd) {
   EXPECT_EQ(text.find('\r'), std::string::npos);
 }
 
+TEST(Progress, SaysLinesOfTheirOwn) {
+  std::ostringstream plain, terminal;
+  Progress(plain, false, 0, 9).say("validated");
+  EXPECT_EQ(plain.str(), "validated\n");
+  Progress bar(terminal, true, 0, 9);
+  bar.show(1, "loss 4");
+  bar.say("validated");
+  EXPECT_TRUE(terminal.str().ends_with("  loss 4\nvalidated\n")) << terminal.str();
+}
+
 TEST(Progress, BarOnATerminalEndsAsALine) {
   std::ostringstream out;
   {
