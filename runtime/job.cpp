@@ -5,11 +5,9 @@
 
 namespace penstock {
 
-bool runs_alone() { return !started_by_mpirun(); }
-
 int run_job(const std::function<int(Communicator&)>& work, const Complain& complain) {
   const auto world =
-      runs_alone() ? std::move(make_thread_communicators({.ranks = 1}).front()) : join_mpi();
+      started_by_mpirun() ? join_mpi() : std::move(make_thread_communicators({.ranks = 1}).front());
   try {
     return work(*world);
   } catch (const std::exception& e) {

@@ -44,9 +44,7 @@ MetricsFile::MetricsFile(const std::filesystem::path& file, std::int64_t last_st
     rewritten.flush();
     if (!rewritten) throw CheckpointError("can't write " + fresh.string());
   }
-  std::error_code error;
-  std::filesystem::rename(fresh, file, error);
-  if (error) throw CheckpointError("can't write " + file.string() + ": " + error.message());
+  std::filesystem::rename(fresh, file);
   out_.open(file, std::ios::app);
   if (!out_) throw CheckpointError("can't append to " + file.string());
 }
