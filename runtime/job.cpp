@@ -5,9 +5,11 @@
 
 namespace penstock {
 
+bool runs_alone() { return !started_by_mpirun(); }
+
 int run_job(const std::function<int(Communicator&)>& work, const Complain& complain) {
   const auto world =
-      started_by_mpirun() ? join_mpi() : std::move(make_thread_communicators({.ranks = 1}).front());
+      runs_alone() ? std::move(make_thread_communicators({.ranks = 1}).front()) : join_mpi();
   try {
     return work(*world);
   } catch (const std::exception& e) {

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "runtime/job.h"
+#include "runtime/trainer/planning.h"
 #include "runtime/trainer/trainer.h"
 #include "tools/commands.h"
 #include "tools/exit_code.h"
@@ -69,7 +70,8 @@ void report(const TrainingSummary& s, bool json) {
 }
 
 int run_train(const TrainOptions& options) {
-  const Config config = options.recipe.load();
+  const Config recipe = options.recipe.load();
+  const Config config = runs_alone() ? alone(recipe) : recipe;
   return run_job(
       [&](Communicator& world) {
         std::unique_ptr<Progress> progress;

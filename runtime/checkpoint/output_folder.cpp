@@ -40,7 +40,7 @@ std::string checkpoint_name(std::int64_t step) {
 std::vector<StoredCheckpoint> list_checkpoints(const std::filesystem::path& output) {
   std::vector<StoredCheckpoint> found;
   std::error_code error;
-  if (!std::filesystem::exists(output, error)) return found;
+  if (!std::filesystem::is_directory(output, error)) return found;
   for (std::filesystem::directory_iterator entry(output, error), end; !error && entry != end;
        entry.increment(error))
     if (const auto step = step_of(entry->path().filename().string()))
@@ -62,11 +62,18 @@ void probe_output(const std::filesystem::path& output, std::uint64_t bytes) {
   if (space.available < bytes)
     refuse(output, "the file system has " + std::to_string(space.available) +
                        " bytes free; checkpoints need " + std::to_string(bytes));
-  std::filesystem::create_directories(output, error);
-  if (error) refuse(output, "can't be made: " + error.message());
+  make_output(output);
   const auto probe = output / ".probe";
   write_durably(probe, "written to see whether this folder can be written\n");
   if (!std::filesystem::remove(probe, error)) refuse(probe, "can't be removed");
+  for (auto made = std::filesystem::absolute(output); made != existing; made = made.parent_path())
+    std::filesystem::remove(made, error);
+}
+
+void make_output(const std::filesystem::path& output) {
+  std::error_code error;
+  std::filesystem::create_directories(output, error);
+  if (error) refuse(output, "can't be made: " + error.message());
 }
 
 void mark_best(const std::filesystem::path& output, const BestCheckpoint& best) {

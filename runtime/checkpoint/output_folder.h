@@ -17,13 +17,16 @@ struct StoredCheckpoint {
 /// "checkpoint-000000010".
 std::string checkpoint_name(std::int64_t step);
 
-/// The committed checkpoints of an output folder by rising step; none if it does not exist. Their
-/// contents are not looked at. CheckpointError if the folder can't be read.
+/// The committed checkpoints of an output folder by rising step; none if there is no such folder.
+/// Their contents are not looked at. CheckpointError if the folder can't be read.
 std::vector<StoredCheckpoint> list_checkpoints(const std::filesystem::path& output);
 
 /// Refuses, before any work is done, an output path that can't be made, can't be written (tried by
-/// writing), or whose file system has less than `bytes` free. Makes the folder. CheckpointError.
+/// writing), or whose file system has less than `bytes` free. Leaves no trace. CheckpointError.
 void probe_output(const std::filesystem::path& output, std::uint64_t bytes);
+
+/// Makes the folder if it does not exist. CheckpointError.
+void make_output(const std::filesystem::path& output);
 
 /// The best checkpoint so far: a reference, not a copy, in the file BEST.
 struct BestCheckpoint {

@@ -17,6 +17,8 @@ Corpus load_in_turn(Communicator& world, const std::function<Corpus()>& load) {
 
 Corpus load_corpus_for(const Config& config, const Chain& chain, const Alphabet& alphabet,
                        const std::string& manifest, CorpusUse use) {
+  if (manifest.empty())
+    throw ConfigError("data.train is not set: it takes a manifest of the training utterances");
   CorpusOptions options;
   options.manifest = manifest;
   options.output = config.trainer.output;

@@ -15,7 +15,8 @@ namespace penstock {
 /// the others.
 Corpus load_in_turn(Communicator& world, const std::function<Corpus()>& load);
 
-/// The corpus of `manifest` as `config` describes it. DataError as load_corpus.
+/// The corpus of `manifest` as `config` describes it. DataError as load_corpus; ConfigError if no
+/// manifest is named.
 Corpus load_corpus_for(const Config& config, const Chain& chain, const Alphabet& alphabet,
                        const std::string& manifest, CorpusUse use);
 

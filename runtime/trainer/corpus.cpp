@@ -129,6 +129,11 @@ double Corpus::seconds() const {
   return sum;
 }
 
+void Corpus::forget_texts() {
+  labels = {};
+  for (ManifestEntry& entry : entries) entry.text = {};
+}
+
 std::int64_t ctc_frames(const std::vector<std::int32_t>& labels) {
   std::int64_t frames = std::ssize(labels);
   for (std::size_t i = 1; i < labels.size(); ++i) frames += labels[i] == labels[i - 1];

@@ -24,6 +24,8 @@ struct Corpus {
   std::uint64_t hash = 0;  // XXH3 of file names, lengths and labels, in order: for checkpoints
 
   double seconds() const;
+  /// For ranks whose layers need no targets.
+  void forget_texts();
 };
 
 enum class CorpusUse {

@@ -44,7 +44,9 @@ MetricsFile::MetricsFile(const std::filesystem::path& file, std::int64_t last_st
     rewritten.flush();
     if (!rewritten) throw CheckpointError("can't write " + fresh.string());
   }
-  std::filesystem::rename(fresh, file);
+  std::error_code error;
+  std::filesystem::rename(fresh, file, error);
+  if (error) throw CheckpointError("can't write " + file.string() + ": " + error.message());
   out_.open(file, std::ios::app);
   if (!out_) throw CheckpointError("can't append to " + file.string());
 }

@@ -5,11 +5,11 @@
 
 #include "partition/build_chain.h"
 #include "partition/chunk_bytes.h"
-#include "partition/plan_file.h"
 #include "partition/planner.h"
 #include "partition/schedules/make_schedule.h"
 #include "runtime/optim/optimizer.h"
 #include "runtime/pipeline/measure_layers.h"
+#include "runtime/text/alphabet.h"
 #include "runtime/trainer/session.h"
 #include "runtime/trainer/synthetic_work.h"
 
@@ -66,14 +66,10 @@ std::vector<LayerCost> computed_costs(const Chain& chain, const RunShape& shape)
 
 Plan plan_run(const Chain& chain, const Config& config, const RunShape& shape,
               const std::vector<LayerCost>& costs) {
-  const std::string summary = model_summary(config.model, shape.labels);
-  if (!config.pipeline.plan.empty()) {
-    PlannedModel model{summary, {}};
-    for (const auto& layer : chain.layers) model.layers.push_back(layer->name());
-    return read_plan(config.pipeline.plan, model);
-  }
+  const PlannedModel model = planned_model(chain, config.model, shape.labels);
+  if (!config.pipeline.plan.empty()) return read_plan(config.pipeline.plan, model);
   PlanRequest request;
-  request.model = summary;
+  request.model = model.summary;
   request.costs = costs;
   request.transfers = transfer_costs(chain, middling(shape), {}, default_link({}));
   request.pipeline = config.pipeline;
@@ -91,9 +87,32 @@ Plan plan_run(const Chain& chain, const Config& config, const RunShape& shape,
   return make_plan(chain, request);
 }
 
+PlannedModel planned_model(const Chain& chain, const ModelConfig& model, int labels) {
+  PlannedModel planned{model_summary(model, labels), {}};
+  for (const auto& layer : chain.layers) planned.layers.push_back(layer->name());
+  return planned;
+}
+
+Config with_plan_file(const Config& config) {
+  Config planned = config;
+  if (config.pipeline.plan.empty()) return planned;
+  const int labels = Alphabet(config.text).classes();
+  const Chain chain = build_chain(config.model, labels);
+  const Plan plan = read_plan(config.pipeline.plan, planned_model(chain, config.model, labels));
+  planned.pipeline.stages = plan.stages();
+  planned.pipeline.replicas = plan.replicas();
+  planned.pipeline.schedule = plan.schedule;
+  planned.trainer.lanes = plan.lanes;
+  if (config.trainer.lanes != 0 && config.trainer.lanes != plan.lanes)
+    throw ConfigError(config.pipeline.plan + " is for " + std::to_string(plan.lanes) +
+                      " lanes, but the recipe has trainer.lanes = " +
+                      std::to_string(config.trainer.lanes) + ": make them equal, or plan anew");
+  return planned;
+}
+
 Config alone(const Config& config) {
-  Config one = config;
-  if (one.trainer.lanes == 0) one.trainer.lanes = config.pipeline.replicas;
+  Config one = with_plan_file(config);
+  if (one.trainer.lanes == 0) one.trainer.lanes = one.pipeline.replicas;
   one.pipeline.plan.clear();
   one.pipeline.stages = one.pipeline.replicas = 1;
   return one;

@@ -7,7 +7,7 @@
 #include "configs/config.h"
 #include "partition/chain.h"
 #include "partition/cost.h"
-#include "partition/plan.h"
+#include "partition/plan_file.h"
 #include "runtime/data/steps.h"
 
 namespace penstock {
@@ -31,6 +31,13 @@ std::vector<LayerCost> computed_costs(const Chain& chain, const RunShape& shape)
 /// ConfigError as from read_plan and make_plan.
 Plan plan_run(const Chain& chain, const Config& config, const RunShape& shape,
               const std::vector<LayerCost>& costs);
+
+/// The layers that a plan file must name.
+PlannedModel planned_model(const Chain& chain, const ModelConfig& model, int labels);
+
+/// With the stages, replicas, schedule and lanes of the plan file that the recipe names, if any.
+/// ConfigError as read_plan, and if trainer.lanes is another number.
+Config with_plan_file(const Config& config);
 
 /// For a process that runs a recipe alone: one stage and one replica, with the lanes that the
 /// recipe would have had, so that the bits are the same.

@@ -2,6 +2,7 @@
 
 #include <functional>
 
+#include "comm/collectives.h"
 #include "configs/flatten.h"
 #include "partition/build_chain.h"
 #include "runtime/checkpoint/newest.h"
@@ -25,10 +26,18 @@ Config config_for(const Checkpoint& checkpoint, const Trained& trained, int rank
   return config;
 }
 
+/// Rank 0 verifies every byte, so that damage is said once; the others wait for that.
+Checkpoint open_in_turn(Communicator& world, const std::filesystem::path& path) {
+  if (world.rank() != 0) return Checkpoint(broadcast(world, std::string()));
+  Checkpoint checkpoint = open_checkpoint(path);
+  broadcast(world, checkpoint.folder().string());
+  return checkpoint;
+}
+
 Evaluation recognise(
     const Trained& trained, Communicator& world,
     const std::function<Corpus(const Config&, const Chain&, const Alphabet&)>& load) {
-  const Checkpoint checkpoint = open_checkpoint(trained.checkpoint);
+  const Checkpoint checkpoint = open_in_turn(world, trained.checkpoint);
   const Config config = config_for(checkpoint, trained, world.size());
   const Alphabet alphabet(config.text);
   const Chain chain = build_chain(config.model, alphabet.classes());

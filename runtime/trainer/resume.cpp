@@ -16,6 +16,7 @@ std::string newest_folder(const std::string& output,
   const std::optional<Checkpoint> found = newest(output, note);
   if (!found) return "";
   set_aside_after(output, found->state().step);
+  best_checkpoint(output);  // refuses a damaged mark before the first step
   return found->folder().string();
 }
 

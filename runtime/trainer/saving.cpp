@@ -22,11 +22,13 @@ std::string or_fault(const std::function<std::string()>& work) {
 
 bool is_fault(const std::string& text) { return !text.empty() && text.front() == kFault; }
 
-/// Rank 0's outcome on every rank; raised on every rank if it is a fault.
+/// Rank 0's outcome on every rank. Rank 0 raises a fault, which ends the job; for that the others
+/// wait, so that it is said once.
 std::string agree(Communicator& world, const std::string& of_rank_0) {
   const std::string outcome = broadcast(world, of_rank_0);
-  if (is_fault(outcome)) throw CheckpointError(outcome.substr(1));
-  return outcome;
+  if (!is_fault(outcome)) return outcome;
+  if (world.rank() != 0) barrier(world);
+  throw CheckpointError(outcome.substr(1));
 }
 
 }  // namespace

@@ -19,9 +19,9 @@ class Saving {
   };
   Saving(Backend& backend, Stream& stream, const Grid& grid, Stage& stage, Options options);
 
-  /// Every stage's first replica writes its layers; rank 0 commits. CheckpointError on all ranks if
-  /// one fails; then earlier checkpoints are as they were. Returns the checkpoint's folder on rank
-  /// 0.
+  /// Every stage's first replica writes its layers; rank 0 commits. CheckpointError on rank 0 if
+  /// any fails, and the others wait for the end; earlier checkpoints are as they were. Returns the
+  /// checkpoint's folder.
   std::filesystem::path save(const TrainingState& state);
 
   /// Parameters and state of this stage's layers, and the optimizer's slots if `training`.

@@ -3,6 +3,8 @@
 namespace penstock {
 namespace {
 
+const std::vector<std::int64_t> kAnyLengths = {100};  // parameters do not depend on them
+
 void require_ranks(int stages, int replicas, int ranks) {
   const std::string wanted = std::to_string(stages * replicas);
   if (stages * replicas == ranks) return;
@@ -30,8 +32,7 @@ StageOptions part_of(const Plan& plan, const StageReplica& here, int optimizer_s
 }  // namespace
 
 void check_ranks(const Config& config, int ranks) {
-  if (config.pipeline.plan.empty())
-    require_ranks(config.pipeline.stages, config.pipeline.replicas, ranks);
+  require_ranks(config.pipeline.stages, config.pipeline.replicas, ranks);
 }
 
 std::unique_ptr<Backend> make_backend(const TrainerConfig& config) {
@@ -53,7 +54,14 @@ Session::Session(Communicator& world, const Config& config, const Chain& chain, 
 }
 
 std::int64_t model_blocks(const Chain& chain) {
-  return norm_blocks(plan_chain(chain, std::vector<std::int64_t>{100}, {}));
+  return norm_blocks(plan_chain(chain, kAnyLengths, {}));
+}
+
+std::int64_t parameter_count(const Chain& chain) {
+  std::int64_t count = 0;
+  for (const LayerPlan& layer : plan_chain(chain, kAnyLengths, {}))
+    for (const ParamDecl& p : layer.params) count += element_count(p.shape);
+  return count;
 }
 
 }  // namespace penstock

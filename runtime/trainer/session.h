@@ -47,4 +47,7 @@ class Session {
 /// Norm blocks of the whole model.
 std::int64_t model_blocks(const Chain& chain);
 
+/// Numbers that the whole model learns.
+std::int64_t parameter_count(const Chain& chain);
+
 }  // namespace penstock

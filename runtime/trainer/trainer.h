@@ -29,10 +29,10 @@ struct TrainingSummary {
   std::filesystem::path checkpoint;       // the last one
 };
 
-/// Trains as `config` says until trainer.steps: over the ranks of `world`, of which there must be
-/// as many as stages × replicas, or in one process whatever the recipe's stages and replicas.
-/// Writes metrics.jsonl and checkpoints to trainer.output. All ranks call it. ConfigError,
-/// DataError and CheckpointError before the first step for what can be known then.
+/// Trains as `config` says until trainer.steps, over the ranks of `world`, of which there must be
+/// as many as stages × replicas (alone() makes that one of any recipe). Writes metrics.jsonl and
+/// checkpoints to trainer.output. All ranks call it. ConfigError, DataError and CheckpointError
+/// before the first step for what can be known then.
 TrainingSummary train(const Config& config, Communicator& world, const TrainingObserver& observer);
 
 }  // namespace penstock

@@ -21,7 +21,9 @@ constexpr std::int64_t kStepsAhead = 2;  // for which features are made beforeha
 
 Config checked(const Config& config, int ranks) {
   check_features(config);
-  return ranks == 1 ? alone(config) : config;
+  const Config planned = with_plan_file(config);
+  check_ranks(planned, ranks);
+  return planned;
 }
 
 double audio_seconds(const StepBatches& batches, int rate) {
@@ -40,12 +42,15 @@ TrainingRun::TrainingRun(const Config& config, Communicator& world,
       observer_(observer),
       alphabet_(config.text),
       chain_(build_chain(config.model, alphabet_.classes())) {
-  check_ranks(config_, world.size());
   start_ = find_start(config_, world, [this](const std::string& text) { note(text); });
   if (start_) {
     check_unchanged(config_, start_->state());
-    config_.trainer.lanes = start_->state().lanes;
+    keep_lanes(start_->state().lanes);
   }
+  summary_.parameters = parameter_count(chain_);
+  const std::vector<std::string> slots = make_optimizer(config_.optimizer)->slots();
+  if (leads())
+    probe_output(config_.trainer.output, checkpoint_bytes(summary_.parameters, slots.size()));
   const auto load = [&](const std::string& manifest, CorpusUse use) {
     return load_in_turn(world,
                         [&] { return load_corpus_for(config_, chain_, alphabet_, manifest, use); });
@@ -60,10 +65,12 @@ TrainingRun::TrainingRun(const Config& config, Communicator& world,
   check_agreement();
   plan_ = agree_on_plan(lanes);
 
-  const auto optimizer = make_optimizer(config_.optimizer);
-  const std::vector<std::string> slots = optimizer->slots();
   session_ =
       std::make_unique<Session>(world, config_, chain_, plan_, static_cast<int>(slots.size()));
+  if (!session_->stage().needs_targets()) {
+    corpus_.forget_texts();
+    validation_corpus_.forget_texts();
+  }
   const std::vector<int> lanes_of = plan_.lanes_of_replicas();
   const int replica = session_->grid().here().replica;
   lanes_.first = std::accumulate(lanes_of.begin(), lanes_of.begin() + replica, 0);
@@ -86,6 +93,15 @@ TrainingRun::TrainingRun(const Config& config, Communicator& world,
   reserve_buffers();
 }
 
+/// A lane is a sum of its own, so other lanes would be other bits; but no replica may be idle.
+void TrainingRun::keep_lanes(int saved) {
+  config_.trainer.lanes = std::max(saved, config_.pipeline.replicas);
+  if (config_.trainer.lanes != saved)
+    note("the checkpoint has " + std::to_string(saved) + " lanes, too few for " +
+         std::to_string(config_.pipeline.replicas) +
+         " replicas: from here on sums are made over as many lanes as replicas");
+}
+
 /// Rank 0's, since measured costs differ from rank to rank.
 Plan TrainingRun::agree_on_plan(int lanes) {
   const RunShape shape{largest_micro_batches(*steps_), alphabet_.classes()};
@@ -94,16 +110,12 @@ Plan TrainingRun::agree_on_plan(int lanes) {
     const bool measure = config_.pipeline.stages > 1 && config_.pipeline.plan.empty();
     const auto costs =
         measure ? measured_costs(chain_, config_, shape) : computed_costs(chain_, shape);
-    text = plan_toml(plan_run(chain_, config_, shape, costs));
+    Plan plan = plan_run(chain_, config_, shape, costs);
+    plan.lanes = lanes;
+    text = plan_toml(plan);
   }
-  PlannedModel model{model_summary(config_.model, alphabet_.classes()), {}};
-  for (const auto& layer : chain_.layers) model.layers.push_back(layer->name());
-  const Plan plan = parse_plan(broadcast(world_, text), "the plan of rank 0", model);
-  if (plan.lanes != lanes)
-    throw ConfigError(config_.pipeline.plan + " is for " + std::to_string(plan.lanes) +
-                      " lanes, but the recipe has " + std::to_string(lanes) +
-                      ": set trainer.lanes = " + std::to_string(plan.lanes) + ", or plan anew");
-  return plan;
+  return parse_plan(broadcast(world_, text), "the plan of rank 0",
+                    planned_model(chain_, config_.model, alphabet_.classes()));
 }
 
 /// A rank that started from another recipe or other data would compute something else, or hang.
@@ -127,13 +139,6 @@ void TrainingRun::reserve_buffers() {
 }
 
 void TrainingRun::resume() {
-  std::vector<double> parameters(plan_.world_size());
-  parameters[world_.rank()] =
-      session_->grid().here().replica == 0
-          ? static_cast<double>(session_->stage().parameters().element_count())
-          : 0;
-  sum_disjoint(world_, parameters);
-  for (double p : parameters) summary_.parameters += static_cast<std::int64_t>(p);
   summary_.utterances = static_cast<std::int64_t>(corpus_.entries.size());
 
   if (start_) {
@@ -142,6 +147,8 @@ void TrainingRun::resume() {
     saving_->restore(*start_, true);
     clock_ = {saved.step, saved.taken};
     saved_ = saved.step;
+    summary_.last_step.step = saved.step;
+    summary_.checkpoint = start_->folder();
     if (!saved.best_metric.empty()) {
       best_.wer = saved.best_value;
       best_.step = saved.best_step;
@@ -151,9 +158,7 @@ void TrainingRun::resume() {
   }
   announced_ = clock_.step;
   if (leads()) {
-    probe_output(
-        config_.trainer.output,
-        checkpoint_bytes(summary_.parameters, make_optimizer(config_.optimizer)->slots().size()));
+    make_output(config_.trainer.output);
     metrics_ = std::make_unique<MetricsFile>(
         std::filesystem::path(config_.trainer.output) / "metrics.jsonl", clock_.step);
     note(session_->backend().description() + " a rank; " + std::to_string(plan_.stages()) +

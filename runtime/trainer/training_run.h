@@ -43,6 +43,7 @@ class TrainingRun {
   using Clock = std::chrono::steady_clock;
 
   void check_agreement();
+  void keep_lanes(int saved);
   Plan agree_on_plan(int lanes);
   void reserve_buffers();
   void announce_ahead();

@@ -23,7 +23,8 @@ test::Outcome info(const fs::path& path, bool json = false) {
 fs::path small_file() {
   const std::string header =
       R"({"w":{"dtype":"F32","shape":[1,3],"data_offsets":[0,12]},"s":{"dtype":"I64","shape":[],"data_offsets":[12,20]}})";
-  const fs::path path = fs::path(testing::TempDir()) / "info_test.weights";
+  const std::string test = testing::UnitTest::GetInstance()->current_test_info()->name();
+  const fs::path path = fs::path(testing::TempDir()) / (test + "_info_test.weights");
   std::ofstream out(path, std::ios::binary);
   out << static_cast<char>(header.size()) << std::string(7, '\0') << header
       << std::string(20, '\0');

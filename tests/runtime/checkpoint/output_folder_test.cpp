@@ -25,10 +25,14 @@ TEST(OutputFolder, ListsCheckpointsAlone) {
   for (const auto& [step, folder] : stored) EXPECT_EQ(folder.filename(), checkpoint_name(step));
 }
 
-TEST(OutputFolder, ProbeMakesTheFolderAndLeavesNothingInIt) {
+TEST(OutputFolder, ProbeLeavesNoTrace) {
   const TemporaryFolder parent;
-  probe_output(parent.path() / "a" / "b", 1);
-  EXPECT_TRUE(fs::is_empty(parent.path() / "a" / "b"));
+  const fs::path output = parent.path() / "a" / "b";
+  probe_output(output, 1);
+  EXPECT_TRUE(fs::is_empty(parent.path()));
+  make_output(output);
+  probe_output(output, 1);
+  EXPECT_TRUE(fs::is_empty(output));
 }
 
 TEST(OutputFolder, ProbeRefusesAFileInTheWay) {

@@ -1,0 +1,116 @@
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/support/training_folder.h"
+
+namespace penstock {
+namespace {
+
+using test::Ranks;
+using test::TrainingRecord;
+
+struct Layout {
+  std::string name;
+  std::vector<std::string> overrides;
+  Ranks ranks;
+};
+
+const Layout kAlone = {"Alone", {}, {}};
+const Layout kStages = {"Stages", {"pipeline.stages=2"}, {2}};
+const Layout kStagesOverTcp = {"StagesOverTcp", {"pipeline.stages=2"}, {2, true}};
+const Layout kReplicas = {"Replicas", {"pipeline.replicas=2"}, {2}};
+const Layout kGrid = {
+    "Grid", {"pipeline.stages=2", "pipeline.replicas=2", "pipeline.schedule=gpipe"}, {4}};
+
+class Layouts : public testing::Test {
+ protected:
+  void train(const std::string& output, const Layout& layout,
+             std::vector<std::string> more = {}) const {
+    more.insert(more.end(), layout.overrides.begin(), layout.overrides.end());
+    more.push_back("trainer.validate_every=-1");
+    const auto outcome = folder_.train(output, more, layout.ranks);
+    ASSERT_EQ(outcome.code, 0) << layout.name << ": " << outcome.err;
+  }
+  void expect_equal(const std::string& a, const std::string& b) const {
+    const TrainingRecord of_a = folder_.record(a), of_b = folder_.record(b);
+    EXPECT_EQ(of_a.losses.size(), 20u);
+    EXPECT_EQ(of_a.losses, of_b.losses);
+    EXPECT_GT(of_a.tensors.size(), 50u);
+    ASSERT_EQ(of_a.tensors.size(), of_b.tensors.size());
+    for (const auto& [name, bytes] : of_a.tensors)
+      EXPECT_TRUE(of_b.tensors.at(name) == bytes) << name << " differs in some bit";
+  }
+
+  test::TrainingFolder folder_{PENSTOCK_BINARY, PENSTOCK_MPIRUN};
+};
+
+class Layout20Steps : public Layouts, public testing::WithParamInterface<Layout> {};
+
+TEST_P(Layout20Steps, DoesNotShowInASingleBit) {
+  train("alone", kAlone);
+  train("other", GetParam());
+  expect_equal("alone", "other");
+}
+
+INSTANTIATE_TEST_SUITE_P(Of, Layout20Steps,
+                         testing::Values(kStages, kStagesOverTcp, kReplicas, kGrid),
+                         [](const auto& info) { return info.param.name; });
+
+/// Stopped at step 10, within an epoch, in one layout, and resumed in another.
+struct Move {
+  Layout from, to;
+};
+
+class ResumedElsewhere : public Layouts, public testing::WithParamInterface<Move> {};
+
+TEST_P(ResumedElsewhere, DoesNotShowInASingleBit) {
+  train("alone", kAlone);
+  train("moved", GetParam().from, {"trainer.steps=10"});
+  train("moved", GetParam().to, {"trainer.resume=true"});
+  expect_equal("alone", "moved");
+}
+
+INSTANTIATE_TEST_SUITE_P(From, ResumedElsewhere,
+                         testing::Values(Move{kAlone, kGrid}, Move{kStages, kReplicas},
+                                         Move{kGrid, kAlone}),
+                         [](const auto& info) {
+                           return info.param.from.name + "To" + info.param.to.name;
+                         });
+
+TEST_F(Layouts, RecogniseAlike) {
+  train("trained", kReplicas, {"trainer.steps=40"});
+  const auto json = [&](std::vector<std::string> words, Ranks ranks) {
+    words.push_back("--json");
+    const auto outcome = folder_.run(words, ranks);
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    auto object = nlohmann::json::parse(outcome.out);
+    object.erase("seconds");
+    return object;
+  };
+  const std::vector<std::string> evaluate = {"evaluate", folder_.in("trained"),
+                                             folder_.in("validation.jsonl")};
+  const auto alone = json(evaluate, {});
+  EXPECT_EQ(alone["utterances"], 7);
+  EXPECT_LT(alone["cer"], 0.5);  // silence has 1
+  EXPECT_EQ(json(evaluate, {3}), alone);
+  EXPECT_EQ(json(evaluate, {2, true}), alone);
+
+  const std::vector<std::string> transcribe = {
+      "transcribe", folder_.in("trained"), folder_.in("train-0.wav"), folder_.in("train-1.wav")};
+  EXPECT_EQ(json(transcribe, {2}), json(transcribe, {}));
+}
+
+TEST_F(Layouts, ARecipeNeedsItsNumberOfRanks) {
+  for (int ranks : {1, 3}) {
+    const auto outcome = folder_.train("output", {"pipeline.stages=2"}, {ranks});
+    EXPECT_EQ(outcome.code, 2);
+    const std::string said = "the job has " + std::to_string(ranks) + " ranks, but 2 stages";
+    EXPECT_NE(outcome.err.find(said), std::string::npos) << outcome.err;
+    EXPECT_EQ(outcome.err.find(said), outcome.err.rfind(said)) << "said twice: " << outcome.err;
+    EXPECT_FALSE(std::filesystem::exists(folder_.in("output")));
+  }
+}
+
+}  // namespace
+}  // namespace penstock

@@ -1,0 +1,92 @@
+#include <gtest/gtest.h>
+
+#include "tests/support/sounds.h"
+#include "tests/support/training_folder.h"
+
+namespace penstock {
+namespace {
+
+namespace fs = std::filesystem;
+using test::TrainingFolder;
+
+std::string line_of(const std::string& audio, const std::string& more) {
+  return R"({"audio_filepath": ")" + audio + "\", " + more + "}\n";
+}
+
+/// One utterance that can't be trained on, behind the 30 of a sound manifest.
+struct BadUtterance {
+  std::string name, line, said;
+  std::string audio = {};  // contents of bad.wav
+};
+
+std::string empty_sound() {
+  const test::TemporaryFolder folder;
+  test::write_sound(folder.path() / "empty.wav", {}, {0x010002, 8000});
+  return test::read_file(folder.path() / "empty.wav");
+}
+
+std::string cut_sound() {
+  const test::TemporaryFolder folder;
+  test::write_sound(folder.path() / "whole.wav", test::make_sound(4000), {0x010002, 8000});
+  return test::read_file(folder.path() / "whole.wav").substr(0, 3000);
+}
+
+std::vector<BadUtterance> bad_utterances() {
+  const auto sound = [](const std::string& more) { return line_of("train-0.wav", more); };
+  const std::string bad = line_of("bad.wav", R"("text": "ab")");
+  return {
+      {"BadJson", "{\"audio_filepath\": \n", "bad JSON"},
+      {"NoObject", "[1, 2]\n", "train.jsonl:31"},
+      {"NoText", sound(R"("duration": 1)"), "text"},
+      {"Missing", line_of("gone.wav", R"("text": "ab")"), "gone.wav: no such file"},
+      {"Empty", bad, "empty file"},
+      {"Truncated", bad, "truncated", cut_sound()},
+      {"NoAudio", bad, "not audio", "It was a dark and stormy night; the rain fell in torrents."},
+      {"NoSamples", bad, "no samples", empty_sound()},
+      {"ZeroDuration", sound(R"("duration": 0, "text": "ab")"), "duration 0 is not positive"},
+      {"NegativeDuration", sound(R"("duration": -1.5, "text": "ab")"), "duration -1.5"},
+      {"DurationOfLetters", sound(R"("duration": "long", "text": "ab")"), "is not a number"},
+      {"Alphabet", sound(R"("text": "abz")"), "outside text.alphabet: 'z'"},
+      {"Labels", sound("\"text\": \"" + std::string(200, 'a') + "\""), "its 200 labels need 399"},
+  };
+}
+
+class RefusedUtterance : public testing::TestWithParam<BadUtterance> {
+ protected:
+  RefusedUtterance() {
+    const std::string manifest = folder_.in("train.jsonl");
+    test::write_file(manifest, test::read_file(manifest) + GetParam().line);
+    test::write_file(folder_.in("bad.wav"), GetParam().audio);
+  }
+  TrainingFolder folder_{PENSTOCK_BINARY, PENSTOCK_MPIRUN};
+};
+
+TEST_P(RefusedUtterance, EndsWith3BeforeTheFirstStep) {
+  const auto outcome = folder_.train("output", {});
+  EXPECT_EQ(outcome.code, 3);
+  EXPECT_NE(outcome.err.find("train.jsonl:31: "), std::string::npos) << outcome.err;
+  EXPECT_NE(outcome.err.find(GetParam().said), std::string::npos) << outcome.err;
+  EXPECT_FALSE(fs::exists(folder_.in("output")));
+}
+
+TEST_P(RefusedUtterance, IsSkippedIfTheRecipeSaysSo) {
+  const auto outcome = folder_.train("output", {"data.bad_utterances=skip", "trainer.steps=1"});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_NE(outcome.err.find("train.jsonl:31: "), std::string::npos) << outcome.err;
+  EXPECT_NE(outcome.err.find("30 utterances"), std::string::npos) << outcome.err;
+}
+
+INSTANTIATE_TEST_SUITE_P(Of, RefusedUtterance, testing::ValuesIn(bad_utterances()),
+                         [](const auto& info) { return info.param.name; });
+
+TEST(RefusedManifest, IsSaidOnceByAJob) {
+  const TrainingFolder folder(PENSTOCK_BINARY, PENSTOCK_MPIRUN);
+  test::write_file(folder.in("train.jsonl"), "nonsense\n");
+  const auto outcome = folder.train("output", {"pipeline.stages=2"}, {2});
+  EXPECT_EQ(outcome.code, 3);
+  EXPECT_NE(outcome.err.find("train.jsonl:1: bad JSON"), std::string::npos) << outcome.err;
+  EXPECT_EQ(outcome.err.find("penstock: "), outcome.err.rfind("penstock: ")) << outcome.err;
+}
+
+}  // namespace
+}  // namespace penstock

@@ -1,0 +1,64 @@
+#include <gtest/gtest.h>
+
+#include "tests/support/training_folder.h"
+
+namespace penstock {
+namespace {
+
+namespace fs = std::filesystem;
+using test::TrainingFolder;
+
+struct BadRecipe {
+  std::string name;
+  std::vector<std::string> overrides;
+  std::vector<std::string> said;
+  int code = 2;
+};
+
+class RefusedRecipe : public testing::TestWithParam<BadRecipe> {
+ protected:
+  TrainingFolder folder_{PENSTOCK_BINARY, PENSTOCK_MPIRUN};
+};
+
+TEST_P(RefusedRecipe, EndsBeforeAnythingIsWritten) {
+  const auto outcome = folder_.train("output", GetParam().overrides);
+  EXPECT_EQ(outcome.code, GetParam().code);
+  EXPECT_EQ(outcome.out, "");
+  for (const std::string& part : GetParam().said)
+    EXPECT_NE(outcome.err.find(part), std::string::npos) << part << " is not in " << outcome.err;
+  EXPECT_FALSE(fs::exists(folder_.in("output")));
+  EXPECT_FALSE(fs::exists(folder_.in("train.jsonl.index")));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Of, RefusedRecipe,
+    testing::Values(
+        BadRecipe{"UnknownKeys",
+                  {"trainer.stepps=3", "trainer.seed=x"},
+                  {"did you mean trainer.steps?", "trainer.seed = x"}},
+        BadRecipe{"Features", {"model.features=40"}, {"41", "40"}},
+        BadRecipe{"NoManifest", {"data.train="}, {"data.train is not set"}},
+        BadRecipe{"MissingManifest", {"data.train=/gone"}, {"/gone: no such file"}, 3},
+        BadRecipe{"MissingPlan", {"pipeline.plan=/gone"}, {"/gone"}},
+        BadRecipe{"OutputBelowAFile",
+                  {"trainer.output=/etc/passwd/x"},
+                  {"/etc/passwd is not a folder"},
+                  4},
+        BadRecipe{
+            "OutputIsAFile", {"trainer.output=/etc/passwd"}, {"/etc/passwd is not a folder"}, 4},
+        BadRecipe{"FullOutput", {"trainer.output=/proc/x"}, {"/proc/x: ", " 0 bytes free"}, 4}),
+    [](const auto& info) { return info.param.name; });
+
+TEST(RefusedRecipeFile, MissingOrMalformed) {
+  const TrainingFolder folder(PENSTOCK_BINARY, PENSTOCK_MPIRUN);
+  const auto missing = folder.run({"train", folder.in("gone.toml")});
+  EXPECT_EQ(missing.code, 2);
+  EXPECT_NE(missing.err.find("gone.toml: no such configuration file"), std::string::npos);
+  test::write_file(folder.in("bad.toml"), "[trainer]\nsteps = [\n");
+  const auto malformed = folder.run({"train", folder.in("bad.toml")});
+  EXPECT_EQ(malformed.code, 2);
+  EXPECT_NE(malformed.err.find("bad.toml:"), std::string::npos) << malformed.err;
+}
+
+}  // namespace
+}  // namespace penstock

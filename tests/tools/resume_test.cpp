@@ -1,0 +1,137 @@
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "tests/support/training_folder.h"
+
+namespace penstock {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// An output folder with whole checkpoints of steps 3 and 6.
+class Resume : public testing::Test {
+ protected:
+  Resume() {
+    const auto outcome = folder_.train(
+        "output", {"trainer.steps=6", "trainer.checkpoint_every=3", "trainer.validate_every=6"});
+    if (outcome.code != 0) throw std::runtime_error(outcome.err);
+  }
+  test::Outcome resume(std::vector<std::string> overrides) const {
+    overrides.insert(overrides.begin(), {"trainer.resume=true", "trainer.validate_every=-1"});
+    return folder_.train("output", overrides);
+  }
+  std::string shard() const {
+    return folder_.in("output/checkpoint-000000006/stage-0.safetensors");
+  }
+  void expect_refused(const std::vector<std::string>& words, const std::string& said) const {
+    const auto outcome = folder_.run(words);
+    EXPECT_EQ(outcome.code, 4) << words.front();
+    EXPECT_EQ(outcome.out, "");
+    EXPECT_NE(outcome.err.find(said), std::string::npos) << outcome.err;
+  }
+  void expect_passed_over() const {
+    for (const std::string& path :
+         {folder_.in("output"), folder_.in("output") + "/checkpoint-000000006"}) {
+      expect_refused({"evaluate", path, folder_.in("validation.jsonl")}, shard());
+      expect_refused({"transcribe", path, folder_.in("train-0.wav")}, shard());
+      expect_refused({"info", path}, shard());
+    }
+    const auto outcome = resume({"trainer.steps=7"});
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    EXPECT_NE(outcome.err.find("checkpoint-000000006 is passed over: " + shard()),
+              std::string::npos)
+        << outcome.err;
+    EXPECT_EQ(folder_.record("output").losses.size(), 7u);
+  }
+
+  test::TrainingFolder folder_{PENSTOCK_BINARY, PENSTOCK_MPIRUN};
+};
+
+TEST_F(Resume, MustBeAskedFor) {
+  const auto outcome = folder_.train("output", {});
+  EXPECT_EQ(outcome.code, 4);
+  EXPECT_NE(outcome.err.find("trainer.resume=true"), std::string::npos) << outcome.err;
+  EXPECT_EQ(folder_.record("output").losses.size(), 6u);
+}
+
+TEST_F(Resume, AppendsMetricsBehindItsStep) {
+  ASSERT_EQ(resume({"trainer.steps=8"}).code, 0);
+  std::ifstream metrics(folder_.in("output/metrics.jsonl"));
+  std::vector<int> steps;
+  int validations = 0;
+  for (std::string line; std::getline(metrics, line);) {
+    const auto object = nlohmann::json::parse(line);
+    if (!object.contains("loss_hex")) {
+      EXPECT_TRUE(object.contains("validation_loss")) << line;
+      EXPECT_FALSE(object.contains("loss")) << line;
+      ++validations;
+      continue;
+    }
+    steps.push_back(object["step"]);
+    for (const char* key : {"loss", "learning_rate", "gradient_norm", "audio_seconds_per_second"})
+      EXPECT_TRUE(object[key].is_number()) << key;
+    EXPECT_EQ(std::strtod(object["loss_hex"].get<std::string>().c_str(), nullptr), object["loss"]);
+  }
+  EXPECT_EQ(steps, (std::vector{1, 2, 3, 4, 5, 6, 7, 8}));
+  EXPECT_EQ(validations, 1);
+}
+
+TEST_F(Resume, RefusesOtherModelsDataSeedsAndOptimizers) {
+  for (const char* change :
+       {"model.hidden=13", "text.alphabet=abcde", "features.window=hann", "data.micro_batches=3",
+        "data.speeds=[1]", "trainer.seed=2", "optimizer.learning_rate=0.02", "schedule.warmup=3"}) {
+    const auto outcome = resume({change});
+    EXPECT_EQ(outcome.code, 2) << change;
+    const std::string key = std::string(change).substr(0, std::string(change).find('='));
+    EXPECT_NE(outcome.err.find("\n  " + key + ": was "), std::string::npos) << outcome.err;
+  }
+  const auto outcome = resume({"data.train=" + folder_.in("validation.jsonl")});
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_NE(outcome.err.find("data.train"), std::string::npos) << outcome.err;
+}
+
+TEST_F(Resume, LetsTrainerPipelineAndValidationChange) {
+  const auto outcome =
+      resume({"trainer.steps=7", "trainer.keep=1", "pipeline.schedule=gpipe", "pipeline.replicas=2",
+              "data.validation=" + folder_.in("train.jsonl")});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+}
+
+TEST_F(Resume, GivesEveryReplicaALane) {
+  ASSERT_EQ(folder_.train("one", {"trainer.lanes=1", "trainer.steps=2"}).code, 0);
+  const auto outcome = folder_.train(
+      "one", {"trainer.resume=true", "trainer.lanes=0", "trainer.steps=4", "pipeline.replicas=2"},
+      {2});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_NE(outcome.err.find("the checkpoint has 1 lanes"), std::string::npos) << outcome.err;
+}
+
+TEST_F(Resume, PassesOverATruncatedShard) {
+  fs::resize_file(shard(), fs::file_size(shard()) - 9);
+  expect_passed_over();
+}
+
+TEST_F(Resume, PassesOverAFlippedBitOfTheOptimizersState) {
+  std::string bytes = test::read_file(shard());
+  const auto table =
+      nlohmann::json::parse(folder_.run({"info", folder_.in("output"), "--json"}).out)["tensors"];
+  for (const auto& tensor : table)
+    if (tensor["name"] == "optimizer.square/conv2.weight")
+      bytes.at(tensor["bytes"][0].get<std::size_t>() + 5) ^= 4;
+  test::write_file(shard(), bytes);
+  expect_passed_over();
+}
+
+TEST_F(Resume, RefusesAFolderWithoutAWholeCheckpoint) {
+  for (const char* name : {"checkpoint-000000003", "checkpoint-000000006"})
+    fs::resize_file(folder_.in("output/") + name + "/stage-0.safetensors", 100);
+  const auto outcome = resume({"trainer.steps=7"});
+  EXPECT_EQ(outcome.code, 4);
+  EXPECT_NE(outcome.err.find("none of its 2 checkpoints is whole"), std::string::npos)
+      << outcome.err;
+}
+
+}  // namespace
+}  // namespace penstock
