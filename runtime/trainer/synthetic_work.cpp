@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <memory>
 #include <random>
 
 namespace penstock {
@@ -39,10 +40,11 @@ StepWork synthetic_work(const SyntheticOptions& options) {
 }
 
 ReadFeatures synthetic_features(std::uint64_t seed) {
-  // Made once: a step is timed with features at hand, as a loader would have them.
-  return [seed, made = std::map<int, std::vector<float>>()](int micro_batch, std::span<float> x_FC,
-                                                            std::span<float> weights) mutable {
-    std::vector<float>& noise = made[micro_batch];
+  // Made once, for all copies of the function: a step is timed with features at hand, as a loader
+  // would have them.
+  const auto made = std::make_shared<std::map<int, std::vector<float>>>();
+  return [seed, made](int micro_batch, std::span<float> x_FC, std::span<float> weights) {
+    std::vector<float>& noise = (*made)[micro_batch];
     if (noise.size() != x_FC.size()) {
       std::mt19937_64 random(seed * 1000003 + micro_batch);
       std::normal_distribution<float> normal;
