@@ -32,8 +32,9 @@ struct Context {
   Backend& backend;
   Stream& stream;
   Mode mode = Mode::train;
-  std::span<std::byte> workspace = {};  // at least what the plan stated for this method
-  std::span<double> sums = {};          // out, in training: LayerPlan::sums numbers
+  std::span<const std::int64_t> lengths = {};  // frames of each utterance in the layer's input
+  std::span<std::byte> workspace = {};         // at least what the plan stated for this method
+  std::span<double> sums = {};                 // out, in training: LayerPlan::sums numbers
   RandomKey random = {};
   Targets* targets = nullptr;  // where LayerPlan::needs_targets
 };

@@ -4,7 +4,7 @@
 
 #include "layers/cpu/dispatch.h"
 #include "layers/cpu/product.h"
-#include "layers/cpu/scratch.h"
+#include "layers/scratch.h"
 
 namespace penstock::conv2d_direct {
 namespace {

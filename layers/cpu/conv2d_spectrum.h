@@ -5,7 +5,7 @@
 #include "layers/backend.h"
 #include "layers/cpu/octet.h"
 #include "layers/cpu/octet_fft.h"
-#include "layers/cpu/scratch.h"
+#include "layers/scratch.h"
 
 namespace penstock {
 

@@ -5,7 +5,7 @@
 
 #include "layers/cpu/conv2d_fold.h"
 #include "layers/cpu/conv2d_spectrum.h"
-#include "layers/cpu/scratch.h"
+#include "layers/scratch.h"
 
 namespace penstock {
 

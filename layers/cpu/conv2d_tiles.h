@@ -4,7 +4,7 @@
 
 #include "layers/cpu/conv2d_fold.h"
 #include "layers/cpu/octet_fft.h"
-#include "layers/cpu/scratch.h"
+#include "layers/scratch.h"
 
 namespace penstock {
 

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <span>
 
-#include "layers/cpu/scratch.h"
+#include "layers/scratch.h"
 
 namespace penstock {
 

@@ -4,10 +4,10 @@
 #include <vector>
 
 #include "layers/backend.h"
-#include "layers/cpu/frame_order.h"
 #include "layers/cpu/recurrence_forward.h"
 #include "layers/cpu/recurrence_gates.h"
 #include "layers/cpu/recurrence_scratch.h"
+#include "layers/ops/frame_order.h"
 
 namespace penstock {
 

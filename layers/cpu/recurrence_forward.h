@@ -4,9 +4,9 @@
 #include <vector>
 
 #include "layers/backend.h"
-#include "layers/cpu/frame_order.h"
 #include "layers/cpu/recurrence_gates.h"
 #include "layers/cpu/recurrence_scratch.h"
+#include "layers/ops/frame_order.h"
 
 namespace penstock {
 

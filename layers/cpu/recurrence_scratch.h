@@ -1,9 +1,9 @@
 #pragma once
 
 #include "layers/cpu/packed_product.h"
-#include "layers/cpu/scratch.h"
 #include "layers/cpu/vector.h"
 #include "layers/ops/recurrence.h"
+#include "layers/scratch.h"
 
 namespace penstock {
 

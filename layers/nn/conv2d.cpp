@@ -1,7 +1,6 @@
 #include "layers/nn/conv2d.h"
 
 #include <cmath>
-#include <vector>
 
 #include "layers/backend.h"
 #include "layers/tensor/error.h"
@@ -9,7 +8,7 @@
 namespace penstock {
 namespace {
 
-enum Kept { kInput, kLengths, kOutputGradient };
+enum Kept { kInput, kOutputGradient };
 
 }  // namespace
 
@@ -51,10 +50,6 @@ LayerPlan Conv2d::plan(const ActivationDecl& input, const BackendSizes& sizes) c
   plan.output = {input.dtype, {{g.out_lengths(), g.out_columns()}}};
   plan.params = {{name() + ".weight", weight, {Initialiser::Kind::uniform, 1 / std::sqrt(window)}}};
   plan.saved = {{.kind = SavedDecl::Kind::input, .life = Life::to_backward_weight},
-                {.kind = SavedDecl::Kind::own,
-                 .life = Life::to_backward_weight,
-                 .dtype = DType::i64,
-                 .shape = {static_cast<std::int64_t>(x.lengths.size())}},
                 {.kind = SavedDecl::Kind::output_gradient, .life = Life::carried}};
   plan.workspace = conv2d_sizes(sizes, g);
   const double pass = 2 * window * static_cast<double>(plan.output.only().rows() * g.out_columns());
@@ -64,12 +59,8 @@ LayerPlan Conv2d::plan(const ActivationDecl& input, const BackendSizes& sizes) c
 }
 
 void Conv2d::forward(Context& context, const Params& params, const Activation& x, Activation& y,
-                     Saved saved) const {
-  const auto lengths = x.only().lengths;
-  if (context.mode == Mode::train)
-    context.backend.copy_in(context.stream, saved[kLengths].data, lengths.data(),
-                            lengths.size_bytes());
-  context.backend.run(context.stream, Conv2dForward{.geometry = geometry(lengths),
+                     Saved) const {
+  context.backend.run(context.stream, Conv2dForward{.geometry = geometry(context.lengths),
                                                     .x_FC = x.only().x_FC,
                                                     .weight = params.weights[0],
                                                     .y_FC = y.only().x_FC,
@@ -79,7 +70,7 @@ void Conv2d::forward(Context& context, const Params& params, const Activation& x
 void Conv2d::backward_input(Context& context, const Params& params, const Activation& dy, Saved,
                             Activation& dx) const {
   if (dx.empty()) return;
-  context.backend.run(context.stream, Conv2dBackwardInput{.geometry = geometry(dx.only().lengths),
+  context.backend.run(context.stream, Conv2dBackwardInput{.geometry = geometry(context.lengths),
                                                           .dy_FC = dy.only().x_FC,
                                                           .weight = params.weights[0],
                                                           .dx_FC = dx.only().x_FC,
@@ -87,11 +78,7 @@ void Conv2d::backward_input(Context& context, const Params& params, const Activa
 }
 
 void Conv2d::backward_weight(Context& context, Saved saved, Grads grads) const {
-  std::vector<std::int64_t> lengths(static_cast<std::size_t>(saved[kLengths].size()));
-  context.backend.copy_out(context.stream, lengths.data(), saved[kLengths].data,
-                           lengths.size() * sizeof(std::int64_t));
-  context.backend.finish(context.stream);
-  context.backend.run(context.stream, Conv2dBackwardWeight{.geometry = geometry(lengths),
+  context.backend.run(context.stream, Conv2dBackwardWeight{.geometry = geometry(context.lengths),
                                                            .x_FC = saved[kInput],
                                                            .dy_FC = saved[kOutputGradient],
                                                            .dweight = grads[0],

@@ -119,9 +119,11 @@ std::vector<Tensor> Chunk::saved(const MicroBatchRun& run, std::size_t layer, bo
   return tensors;
 }
 
-Context Chunk::context(const MicroBatchRun& run, const StepWork& step, Mode mode) const {
+Context Chunk::context(const MicroBatchRun& run, const StepWork& step, std::size_t layer,
+                       Mode mode) const {
   Context context{backend_, stream_};
   context.mode = mode;
+  context.lengths = run.layout.activations[layer].frames.front().lengths;
   std::byte* workspace = at(run, run.layout.workspace);
   context.workspace = {workspace, scratch_.data() + scratch_.bytes()};
   context.random = {step.seed, step.epoch, run.work->utterances};
@@ -144,7 +146,7 @@ void Chunk::forward(const MicroBatchRun& run, const StepWork& step, Mode mode, S
   for (std::size_t i = 0; i < options_.layers.size(); ++i) {
     const LayerPlan& plan = run.layout.layers[i];
     if (plan.needs_targets && work.label_lengths.empty()) continue;  // transcribing: no loss
-    Context c = context(run, step, mode);
+    Context c = context(run, step, i, mode);
     if (training) {
       c.sums = std::span(sums.state).subspan(row, plan.sums);
       row += plan.sums;
@@ -170,7 +172,7 @@ void Chunk::backward(const MicroBatchRun& run, const StepWork& step,
                      const std::function<void(std::size_t)>& layer_done) {
   for (std::size_t i = options_.layers.size(); i-- > 0;) {
     const auto kept = saved(run, i, true);
-    Context c = context(run, step, Mode::train);
+    Context c = context(run, step, i, Mode::train);
     const Activation dy = gradient(run, i + 1);
     Activation dx = gradient(run, i);
     timed(backend_, stream_, times_ ? &times_->backward_input[i] : nullptr,

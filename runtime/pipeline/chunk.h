@@ -80,7 +80,8 @@ class Chunk {
   std::byte* at(const MicroBatchRun& run, const Place& place) const;
   Activation gradient(const MicroBatchRun& run, std::size_t layer) const;
   std::vector<Tensor> saved(const MicroBatchRun& run, std::size_t layer, bool backward) const;
-  Context context(const MicroBatchRun& run, const StepWork& step, Mode mode) const;
+  Context context(const MicroBatchRun& run, const StepWork& step, std::size_t layer,
+                  Mode mode) const;
 
   Backend& backend_;
   Stream& stream_;

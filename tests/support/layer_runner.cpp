@@ -134,6 +134,7 @@ Context LayerRunner::context(std::size_t workspace_bytes) {
   workspace_ = GuardedMemory(workspace_bytes);
   Context made{*backend_, *stream_};
   made.mode = mode;
+  made.lengths = input_decl_.frames.front().lengths;
   made.workspace = workspace_.bytes();
   made.sums = {reinterpret_cast<double*>(sums_.data()), plan_.sums};
   made.random = random;

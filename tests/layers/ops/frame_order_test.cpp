@@ -1,4 +1,4 @@
-#include "layers/cpu/frame_order.h"
+#include "layers/ops/frame_order.h"
 
 #include <gtest/gtest.h>
 
