@@ -2,6 +2,8 @@
 
 #include <cublasLt.h>
 
+#include <compare>
+#include <map>
 #include <memory>
 
 #include "layers/cuda/cuda_stream.h"
@@ -9,31 +11,63 @@
 
 namespace penstock::cuda {
 
-/// d = a · b, or d += a · b: matrices as stored are [rows, columns], a or b is transposed first
-/// where it says so. f32, or f16 or bf16 with sums in FP32; `d` may then be f32.
+/// How a matrix lies in memory: row after row, `lead` elements from one to the next; of a batch
+/// each matrix `stride` elements behind the last.
+struct MatrixShape {
+  DType dtype = DType::f32;
+  std::int64_t rows = 0, columns = 0, lead = 0, stride = 0;
+  int alignment = 16;  // of its address, in bytes, at most 16
+
+  auto operator<=>(const MatrixShape&) const = default;
+};
+
+struct Matrix : MatrixShape {
+  Matrix(const Tensor& tensor);  // NOLINT: a tensor of two dimensions is such a matrix
+  /// `rows` × `columns` numbers that start at number `first` of `tensor`.
+  Matrix(const Tensor& tensor, std::int64_t first, std::int64_t rows, std::int64_t columns,
+         std::int64_t lead);
+
+  Matrix each(std::int64_t elements) const;  // the same, as the first of a batch with that stride
+
+  void* data = nullptr;
+};
+
+/// d = a · b, or d += a · b: matrices are given as stored, a or b is transposed first where it says
+/// so. f32, or f16 or bf16 with sums in FP32; `d` may then be f32.
 struct Product {
-  const Tensor& a;
-  const Tensor& b;
-  const Tensor& d;
-  bool transpose_a = false;
-  bool transpose_b = false;
+  Matrix a, b, d;
+  bool transpose_a = false, transpose_b = false;
   bool accumulate = false;
   const Tensor* bias = nullptr;  // one for each column of d, added to every row; as d's dtype
+  int batch = 1;                 // so many products of this shape
 };
+
+class ProductPlan;
 
 /// cuBLASLt, with the algorithm that its heuristic names first for a shape: no timing, so that
 /// equal shapes give equal bits. FP32 products do not use TF32.
 class Products {
  public:
   Products();
+  ~Products();
   /// DeviceError naming shapes and dtypes where the library refuses.
-  void run(CudaStream& stream, const Product& product) const;
+  void run(CudaStream& stream, const Product& product);
 
  private:
+  /// All that the choice of an algorithm depends on.
+  struct Key {
+    explicit Key(const Product& product);
+    MatrixShape a, b, d;
+    bool transpose_a, transpose_b, bias;
+    int batch;
+    auto operator<=>(const Key&) const = default;
+  };
   struct Destroy {
     void operator()(cublasLtHandle_t handle) const { cublasLtDestroy(handle); }
   };
+
   std::unique_ptr<cublasLtContext, Destroy> library_;
+  std::map<Key, std::unique_ptr<ProductPlan>> plans_;  // recurrences ask for the same few again
 };
 
 }  // namespace penstock::cuda
