@@ -117,11 +117,10 @@ void CudaBackend::run(Stream& stream, const BatchNormForward& op) {
   auto* inverse_deviation = mean + channels;
   cuda::with_type_of(op.x, "BatchNormForward", [&]<class T>(T) {
     const T* x = cuda::data_of<T>(op.x);
-    const std::size_t squares_bytes = aligned(channels * sizeof(double));
-    auto* scratch = static_cast<std::byte*>(own.workspace(
-        squares_bytes + cuda::partial_bytes<cuda::Values<T>>(size.rows, size.channels)));
-    auto* squares = reinterpret_cast<double*>(scratch);
-    auto* partial = reinterpret_cast<double*>(scratch + squares_bytes);
+    Scratch scratch = own.scratch();
+    auto* const squares = scratch.take<double>(size.channels);
+    auto* const partial =
+        scratch.take<double>(cuda::partial_count<cuda::Values<T>>(size.rows, size.channels));
     cuda::sum_columns(own.handle(), cuda::Values<T>{x}, size.rows, size.channels, 1 / n, partial,
                       mean);
     cuda::sum_columns(own.handle(), cuda::SquaredDistances<T>{x, mean}, size.rows, size.channels,
@@ -165,8 +164,8 @@ void CudaBackend::run(Stream& stream, const BatchNormBackwardInput& op) {
     using Term = cuda::Reductions<T>;
     const T* x = cuda::data_of<T>(op.x);
     const T* dy = cuda::data_of<T>(op.dy);
-    auto* partial =
-        static_cast<double*>(own.workspace(cuda::partial_bytes<Term>(size.rows, size.channels)));
+    auto* const partial =
+        own.scratch().take<double>(cuda::partial_count<Term>(size.rows, size.channels));
     cuda::sum_columns(own.handle(), Term{x, dy, statistics, statistics + size.channels}, size.rows,
                       size.channels, 1.0, partial, reductions);
     if (op.dx.data == nullptr) return;

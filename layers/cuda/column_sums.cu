@@ -12,11 +12,20 @@ __global__ void add(const double* partial, std::int64_t chunks, int width, doubl
   sums[i] = factor * sum;
 }
 
+__global__ void add_to_total(const double* sums, int count, float* total) {
+  const std::int64_t i = grid_thread();
+  if (i < count) total[i] += static_cast<float>(sums[i]);
+}
+
 }  // namespace
 
 void add_chunks(cudaStream_t stream, const double* partial, std::int64_t chunks, int width,
                 double factor, double* sums) {
   launch(stream, grid_over(width), add, partial, chunks, width, factor, sums);
+}
+
+void add_to(cudaStream_t stream, const double* sums, int count, float* total) {
+  launch(stream, grid_over(count), add_to_total, sums, count, total);
 }
 
 }  // namespace penstock::cuda

@@ -53,8 +53,11 @@ __global__ void sum_chunks(Term term, std::int64_t rows, int columns, std::int64
 void add_chunks(cudaStream_t stream, const double* partial, std::int64_t chunks, int width,
                 double factor, double* sums);
 
+/// total[i] += sums[i], for i < count.
+void add_to(cudaStream_t stream, const double* sums, int count, float* total);
+
 /// sums[s][column] = factor · the term's sums. `partial` is device memory for them; see
-/// partial_bytes().
+/// partial_count().
 template <class Term>
 void sum_columns(cudaStream_t stream, const Term& term, std::int64_t rows, int columns,
                  double factor, double* partial, double* sums) {
@@ -67,9 +70,8 @@ void sum_columns(cudaStream_t stream, const Term& term, std::int64_t rows, int c
 }
 
 template <class Term>
-std::size_t partial_bytes(std::int64_t rows, int columns) {
-  return static_cast<std::size_t>(RowChunks(rows, columns).count) * Term::kSums *
-         static_cast<std::size_t>(columns) * sizeof(double);
+std::int64_t partial_count(std::int64_t rows, int columns) {
+  return RowChunks(rows, columns).count * Term::kSums * columns;
 }
 
 }  // namespace penstock::cuda

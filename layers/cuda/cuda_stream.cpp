@@ -2,10 +2,8 @@
 
 #include <algorithm>
 #include <cstring>
-#include <string>
 
 #include "layers/tensor/cuda/error.h"
-#include "layers/tensor/error.h"
 #include "layers/tensor/tensor.h"
 
 namespace penstock {
@@ -19,14 +17,6 @@ CudaStream::CudaStream()
     : stream_(cuda::make_stream_handle()),
       workspace_(cuda::device_buffer(kWorkspaceBytes)),
       pinned_(cuda::pinned_buffer(kPinnedBytes)) {}
-
-void* CudaStream::workspace(std::size_t bytes) const {
-  if (bytes > workspace_.bytes())
-    throw DeviceError("an operation asks for " + std::to_string(bytes) +
-                      " bytes of workspace; a CUDA stream has " +
-                      std::to_string(workspace_.bytes()));
-  return workspace_.data();
-}
 
 std::byte* CudaStream::stage(std::size_t bytes, std::size_t& granted) {
   if (pinned_in_use_ >= pinned_.bytes()) finish();

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "layers/backend.h"
+#include "layers/scratch.h"
 #include "layers/tensor/cuda/handles.h"
 
 namespace penstock {
@@ -20,9 +21,10 @@ class CudaStream final : public Stream {
 
   /// What cuBLASLt advises for Hopper.
   static constexpr std::size_t kWorkspaceBytes = std::size_t{32} << 20;
-  /// Device memory for the operation being started; the next one writes over it. DeviceError if
-  /// `bytes` is more than there is.
-  void* workspace(std::size_t bytes = kWorkspaceBytes) const;
+  /// kWorkspaceBytes of device memory for the operation being started; the next writes over it.
+  void* workspace() const { return workspace_.data(); }
+  /// The same, to be dealt out.
+  Scratch scratch() const { return Scratch({workspace_.data(), workspace_.bytes()}); }
 
   /// `host` may change as soon as this returns.
   void copy_in(void* device, const void* host, std::size_t bytes);

@@ -16,11 +16,6 @@ struct GradientOfBias {
   }
 };
 
-__global__ void add_sums(const double* sums, int count, float* total) {
-  const std::int64_t i = grid_thread();
-  if (i < count) total[i] += static_cast<float>(sums[i]);
-}
-
 }  // namespace
 }  // namespace cuda
 
@@ -47,14 +42,12 @@ void CudaBackend::run(Stream& stream, const LinearBackwardWeight& op) {
   const int columns = static_cast<int>(op.dy_FO.shape.at(1));
   cuda::with_type_of(op.dy_FO, "LinearBackwardWeight", [&]<class T>(T) {
     using Term = cuda::GradientOfBias<T>;
-    const std::size_t sums_bytes = aligned(static_cast<std::size_t>(columns) * sizeof(double));
-    auto* scratch = static_cast<std::byte*>(
-        own.workspace(sums_bytes + cuda::partial_bytes<Term>(rows, columns)));
-    auto* sums = reinterpret_cast<double*>(scratch);
-    cuda::sum_columns(own.handle(), Term{cuda::data_of<T>(op.dy_FO)}, rows, columns, 1.0,
-                      reinterpret_cast<double*>(scratch + sums_bytes), sums);
-    cuda::launch(own.handle(), cuda::grid_over(columns), cuda::add_sums,
-                 static_cast<const double*>(sums), columns, cuda::data_of<float>(op.db_O));
+    Scratch scratch = own.scratch();
+    auto* const sums = scratch.take<double>(columns);
+    auto* const partial = scratch.take<double>(cuda::partial_count<Term>(rows, columns));
+    cuda::sum_columns(own.handle(), Term{cuda::data_of<T>(op.dy_FO)}, rows, columns, 1.0, partial,
+                      sums);
+    cuda::add_to(own.handle(), sums, columns, cuda::data_of<float>(op.db_O));
   });
 }
 

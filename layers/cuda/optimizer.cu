@@ -76,11 +76,10 @@ __global__ void sgd(Sgd op, std::int64_t count) {
 
 void CudaBackend::run(Stream& stream, const SquaredSums& op) {
   auto& own = static_cast<CudaStream&>(stream);
-  const std::size_t bytes = op.sums.size() * sizeof(double);
-  auto* sums = static_cast<double*>(own.workspace(bytes));
+  auto* const sums = own.scratch().take<double>(static_cast<std::int64_t>(op.sums.size()));
   cuda::launch(own.handle(), {dim3(static_cast<unsigned>(op.sums.size())), dim3(cuda::kThreads)},
                cuda::sum_squares, cuda::data_of<float>(op.values), op.values.size(), sums);
-  own.copy_out(op.sums.data(), sums, bytes);
+  own.copy_out(op.sums.data(), sums, op.sums.size_bytes());
 }
 
 void CudaBackend::run(Stream& stream, const AddInto& op) {
