@@ -32,7 +32,9 @@ set(CMAKE_CUDA_RUNTIME_LIBRARY Shared)
 find_package(CUDAToolkit REQUIRED)
 set(PENSTOCK_WITH_CUDA ON)
 target_compile_options(penstock_flags INTERFACE
-  "$<$<COMPILE_LANGUAGE:CUDA>:SHELL:-Werror all-warnings -Xcompiler=-Wall,-Wextra,-Werror>")
+  "$<$<COMPILE_LANGUAGE:CUDA>:SHELL:-Werror all-warnings -Xcompiler=-Wall,-Wextra,-Werror>"
+  # Kernels draw the same random numbers by the same constexpr function as the CPU.
+  "$<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr>")
 
 # From Debian's or NVIDIA's packages, or from Python's, which have no plain name.
 find_path(NCCL_INCLUDE nccl.h HINTS ${CUDAToolkit_INCLUDE_DIRS})

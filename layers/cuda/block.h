@@ -20,13 +20,20 @@ __device__ inline int thread_y() { return static_cast<int>(threadIdx.y); }
 __device__ inline std::int64_t block_x() { return blockIdx.x; }
 __device__ inline std::int64_t block_y() { return blockIdx.y; }
 
+__device__ inline std::int64_t block_z() { return blockIdx.z; }
+__device__ inline int block_threads() { return static_cast<int>(blockDim.x); }
+
 /// Place of the thread in a grid of one dimension.
-__device__ inline std::int64_t grid_thread() {
-  return block_x() * static_cast<int>(blockDim.x) + thread_x();
-}
+__device__ inline std::int64_t grid_thread() { return block_x() * block_threads() + thread_x(); }
 
 /// Every thread of the block comes here before any goes on; what they wrote is seen by all.
 __device__ inline void sync_block() { __syncthreads(); }
+
+/// `value` of the thread whose lane differs in the bits of `distance`; all take part.
+template <class T>
+__device__ T shuffle_xor(T value, int distance) {
+  return __shfl_xor_sync(~0u, value, distance);
+}
 
 /// `value` of the thread `distance` further in the warp, all of which take part.
 template <class T>

@@ -31,6 +31,11 @@ class CudaBackend final : public Backend {
   void run(Stream&, const BatchNormBackwardWeight&) override;
   void run(Stream&, const ClippedReluForward&) override;
   void run(Stream&, const ClippedReluBackward&) override;
+  void run(Stream&, const LookaheadForward&) override;
+  void run(Stream&, const LookaheadBackwardInput&) override;
+  void run(Stream&, const LookaheadBackwardWeight&) override;
+  void run(Stream&, const DropoutForward&) override;
+  void run(Stream&, const DropoutBackward&) override;
   void run(Stream&, const Cast&) override;
   void run(Stream&, const SquaredSums&) override;
   void run(Stream&, const AddInto&) override;

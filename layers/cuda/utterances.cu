@@ -1,0 +1,34 @@
+#include <numeric>
+#include <vector>
+
+#include "layers/cuda/launch.h"
+#include "layers/cuda/utterances.h"
+
+namespace penstock::cuda {
+namespace {
+
+/// An utterance without frames has no rows: the next one starts where it does, and is found.
+__global__ void find_utterances(const std::int64_t* starts, int count, std::int64_t rows,
+                                std::int32_t* of_row) {
+  const std::int64_t row = grid_thread();
+  if (row < rows) of_row[row] = last_not_behind(starts, count, row);
+}
+
+}  // namespace
+
+std::vector<std::int64_t> starts_of(std::span<const std::int64_t> lengths) {
+  std::vector<std::int64_t> starts(lengths.size() + 1);
+  std::partial_sum(lengths.begin(), lengths.end(), starts.begin() + 1);
+  return starts;
+}
+
+Utterances upload_utterances(CudaStream& stream, std::span<const std::int64_t> lengths,
+                             const UtterancesRoom& room) {
+  const auto starts = starts_of(lengths);
+  stream.copy_in(room.starts, starts.data(), starts.size() * sizeof(std::int64_t));
+  launch(stream.handle(), grid_over(starts.back()), find_utterances, room.starts,
+         static_cast<int>(lengths.size()), starts.back(), room.of_row);
+  return {room.starts, room.of_row};
+}
+
+}  // namespace penstock::cuda
