@@ -7,6 +7,7 @@
 #include "layers/cpu/cpu_backend.h"
 #include "layers/cpu/ctc_lattice.h"
 #include "layers/cpu/dispatch.h"
+#include "layers/cpu/sizes.h"
 
 namespace penstock {
 namespace {
@@ -30,27 +31,6 @@ struct Room {
   T* log_probabilities;
   T* occupancy;
 };
-
-void expect_targets_that_fit(const CtcLoss& op) {
-  const Targets& targets = op.targets;
-  const std::size_t utterances = op.lengths.size();
-  if (targets.lengths.size() != utterances || targets.weights.size() != utterances ||
-      targets.losses.size() != utterances)
-    throw ShapeError("CTC was given " + std::to_string(utterances) + " utterances, labels of " +
-                     std::to_string(targets.lengths.size()) + ", weights of " +
-                     std::to_string(targets.weights.size()) + " and losses of " +
-                     std::to_string(targets.losses.size()));
-  std::size_t labels = 0;
-  for (std::int32_t count : targets.lengths) labels += static_cast<std::size_t>(count);
-  if (labels != targets.labels.size())
-    throw ShapeError("CTC was given " + std::to_string(targets.labels.size()) +
-                     " labels for utterances of " + std::to_string(labels));
-  const auto classes = static_cast<std::int32_t>(op.logits_FC.shape[1]);
-  for (std::int32_t label : targets.labels)
-    if (label < 1 || label >= classes)
-      throw ShapeError("CTC label " + std::to_string(label) + " is not among the classes 1 to " +
-                       std::to_string(classes - 1));
-}
 
 template <class T>
 void log_softmax(T* logits, T* result, std::int64_t classes) {
@@ -109,20 +89,14 @@ void run_all(Stream& stream, const CtcLoss& op) {
 
 }  // namespace
 
-std::size_t ctc_workspace(std::span<const std::int64_t> lengths, std::int64_t classes,
-                          DType dtype) {
+std::size_t cpu::ctc_workspace(std::span<const std::int64_t> lengths, std::int64_t classes,
+                               DType dtype) {
   Scratch counted;
   if (dtype == DType::f64)
     Room<double>(counted, longest(lengths), classes);
   else
     Room<float>(counted, longest(lengths), classes);
   return counted.used();
-}
-
-std::int64_t ctc_frames_needed(std::span<const std::int32_t> labels) {
-  auto needed = static_cast<std::int64_t>(labels.size());
-  for (std::size_t i = 1; i < labels.size(); ++i) needed += labels[i] == labels[i - 1];
-  return needed;
 }
 
 void CpuBackend::run(Stream& stream, const CtcLoss& op) {

@@ -36,6 +36,7 @@ class CudaBackend final : public Backend {
   void run(Stream&, const LookaheadBackwardWeight&) override;
   void run(Stream&, const DropoutForward&) override;
   void run(Stream&, const DropoutBackward&) override;
+  void run(Stream&, const CtcLoss&) override;
   void run(Stream&, const Cast&) override;
   void run(Stream&, const SquaredSums&) override;
   void run(Stream&, const AddInto&) override;

@@ -7,12 +7,12 @@
 
 namespace penstock {
 
-LayerPlan Ctc::plan(const ActivationDecl& input, const BackendSizes&) const {
+LayerPlan Ctc::plan(const ActivationDecl& input, const BackendSizes& sizes) const {
   const FramesDecl& x = input.only();
   LayerPlan plan;
   plan.output = {input.dtype, {}};
   plan.saved = {{SavedDecl::Kind::own, Life::to_backward_input, input.dtype, x.shape()}};
-  plan.workspace.forward = ctc_workspace(x.lengths, x.channels, input.dtype);
+  plan.workspace.forward = ctc_workspace({sizes.device, input.dtype}, x.lengths, x.channels);
   // A softmax, and two passes over about half of frames × (twice as many states).
   double states = 0;
   for (std::int64_t frames : x.lengths) states += 0.5 * static_cast<double>(frames * frames);

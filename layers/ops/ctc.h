@@ -5,6 +5,7 @@
 #include <span>
 
 #include "layers/context.h"
+#include "layers/layer_plan.h"
 #include "layers/tensor/tensor.h"
 
 namespace penstock {
@@ -22,8 +23,13 @@ struct CtcLoss {
   std::span<std::byte> workspace;  // ctc_workspace bytes
 };
 
-/// Scratch memory for utterances of these lengths, whatever their labels.
-std::size_t ctc_workspace(std::span<const std::int64_t> lengths, std::int64_t classes, DType dtype);
+/// Scratch memory for utterances of these lengths, whatever their labels; `sizes.compute` is the
+/// dtype of the logits.
+std::size_t ctc_workspace(const BackendSizes& sizes, std::span<const std::int64_t> lengths,
+                          std::int64_t classes);
+
+/// The ShapeErrors above; every backend calls it first.
+void expect_targets_that_fit(const CtcLoss& op);
 
 /// Frames that labels need at least: their number plus adjacent equal pairs.
 std::int64_t ctc_frames_needed(std::span<const std::int32_t> labels);

@@ -45,6 +45,8 @@ class Parity : public ::testing::TestWithParam<DType> {
   double tolerance() const;
 
   std::vector<double> on_device(const Tensor& tensor);
+  /// Uninitialised, until the test ends.
+  std::span<std::byte> device_memory(std::size_t bytes);
 
   std::unique_ptr<Backend> cpu_, cuda_;
   std::unique_ptr<Stream> cpu_stream_, cuda_stream_;

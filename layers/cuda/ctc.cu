@@ -1,0 +1,184 @@
+#include <vector>
+
+#include "layers/cuda/ctc_lattice.h"
+#include "layers/cuda/cuda_backend.h"
+#include "layers/cuda/launch.h"
+#include "layers/cuda/numbers.h"
+#include "layers/cuda/reduce.h"
+#include "layers/cuda/utterances.h"
+#include "layers/ops/ctc.h"
+
+namespace penstock {
+namespace cuda {
+namespace {
+
+constexpr int kThreads = 256, kWarps = kThreads / kWarp;
+
+/// Stands for log 0: finite, so that differences of two are not NaN.
+constexpr float kLogZero = -1e30f;
+
+/// One warp a frame.
+template <class T>
+__global__ void __launch_bounds__(kThreads)
+    log_softmax(const T* logits, float* log_p, std::int64_t rows, std::int64_t classes) {
+  const std::int64_t row = block_x() * kWarps + thread_x() / kWarp;
+  if (row >= rows) return;
+  const T* const x = logits + row * classes;
+  const int lane = thread_x() % kWarp;
+  float top = kLogZero, sum = 0;
+  for (std::int64_t c = lane; c < classes; c += kWarp) top = Largest{}(to_float(x[c]), top);
+  top = combine_warp(top, Largest{});
+  for (std::int64_t c = lane; c < classes; c += kWarp) sum += expf(to_float(x[c]) - top);
+  const float shift = top + logf(combine_warp(sum, Sum{}));
+  for (std::int64_t c = lane; c < classes; c += kWarp)
+    log_p[row * classes + c] = to_float(x[c]) - shift;
+}
+
+__device__ float log_of_sum(float a, float b, float c) {
+  const float larger = a > b ? a : b, smaller = a > b ? b : a;
+  const float most = larger > c ? larger : c, other = larger > c ? c : larger;
+  return most + logf(1 + expf(other - most) + expf(smaller - most));
+}
+
+/// A block for each utterance and direction goes through its frames. The sums of a frame are
+/// relative to the largest of the frame before, so that they stay near 0.
+__global__ void __launch_bounds__(kThreads) sum_paths(CtcRoom room, std::int64_t classes) {
+  BLOCK_SHARED(float, largest_of_warp, [2][kWarps]);
+  const CtcUtterance& utterance = room.utterances[block_x()];
+  const bool mirrored = block_y() == 1;
+  if (!utterance.feasible || utterance.frames == 0) {
+    if (!mirrored && thread_x() == 0) room.losses[block_x()] = 0;
+    return;
+  }
+  const CtcLattice lattice(utterance, room.labels, mirrored);
+  float* const sums = (mirrored ? room.from_end : room.from_start) + utterance.first_sum;
+  const float* const log_p = room.log_probabilities + utterance.first_row * classes;
+  float shift = 0;
+  double offset = 0;
+  for (std::int64_t t = 0; t < lattice.frames; ++t) {
+    const float* const emitted = log_p + lattice.frame(t) * classes;
+    float* const to = sums + lattice.band(t);
+    const float* const from = t == 0 ? to : sums + lattice.band(t - 1);
+    const std::int64_t first = t == 0 ? 0 : lattice.begin(t - 1);
+    const std::int64_t behind = t == 0 ? 0 : lattice.end(t - 1);
+    const auto before = [&](std::int64_t state) {
+      return state >= first && state < behind ? from[state] : kLogZero;
+    };
+    offset += shift;
+    float largest = kLogZero;
+    for (std::int64_t s = lattice.begin(t) + thread_x(); s < lattice.end(t); s += kThreads) {
+      float sum = 0;
+      if (t > 0)
+        sum = log_of_sum(before(s), before(s - 1),
+                         lattice.may_skip_to(s) ? before(s - 2) : kLogZero) -
+              shift;
+      sum += emitted[lattice.class_of(s)];
+      to[s] = sum;
+      largest = Largest{}(sum, largest);
+    }
+    shift = combine_block(largest, largest_of_warp[t % 2], Largest{});
+  }
+  if (mirrored || thread_x() != 0) return;
+  const float* const last = sums + lattice.band(lattice.frames - 1);
+  const float end = last[lattice.states - 1],
+              before_end = lattice.states > 1 ? last[lattice.states - 2] : kLogZero;
+  room.losses[block_x()] =
+      -utterance.weight * (offset + static_cast<double>(log_of_sum(end, before_end, kLogZero)));
+}
+
+/// A block a frame. The share of a state in the labels' probability takes the place of its sum.
+template <class T>
+__global__ void __launch_bounds__(kThreads)
+    take_gradient(CtcRoom room, Utterances map, std::int64_t classes, T* gradient) {
+  BLOCK_SHARED(float, of_warp, [3][kWarps]);
+  const std::int64_t row = block_x();
+  const CtcUtterance& utterance = room.utterances[map.of_row[row]];
+  const float* const log_p = room.log_probabilities + row * classes;
+  T* const g = gradient + row * classes;
+  if (!utterance.feasible) {
+    for (std::int64_t c = thread_x(); c < classes; c += kThreads) g[c] = from_float<T>(0.0f);
+    return;
+  }
+  const CtcLattice lattice(utterance, room.labels, false), mirror(utterance, room.labels, true);
+  const std::int64_t t = row - utterance.first_row, last = lattice.states - 1;
+  float* const share = room.from_start + utterance.first_sum + lattice.band(t);
+  const float* const from_end =
+      room.from_end + utterance.first_sum + mirror.band(lattice.frames - 1 - t);
+
+  float top = kLogZero;
+  for (std::int64_t s = lattice.begin(t) + thread_x(); s < lattice.end(t); s += kThreads) {
+    share[s] += from_end[last - s] - log_p[lattice.class_of(s)];  // which both sums contain
+    top = Largest{}(share[s], top);
+  }
+  top = combine_block(top, of_warp[0], Largest{});
+  float sum = 0, blank = 0;
+  for (std::int64_t s = lattice.begin(t) + thread_x(); s < lattice.end(t); s += kThreads) {
+    share[s] = expf(share[s] - top);
+    sum += share[s];
+    if (s % 2 == 0) blank += share[s];
+  }
+  sum = combine_block(sum, of_warp[1], Sum{});
+  blank = combine_block(blank, of_warp[2], Sum{});
+
+  for (std::int64_t c = thread_x(); c < classes; c += kThreads) {
+    float occupancy = c == 0 ? blank : 0.0f;
+    for (std::int64_t s = lattice.begin(t) | 1; c > 0 && s < lattice.end(t); s += 2)
+      if (lattice.class_of(s) == c) occupancy += share[s];
+    g[c] = from_float<T>((expf(log_p[c]) - occupancy / sum) * utterance.factor);
+  }
+}
+
+/// What the kernels need to know of the micro-batch.
+void upload(CudaStream& stream, const CtcLoss& op, const CtcRoom& room) {
+  const Targets& targets = op.targets;
+  std::vector<CtcUtterance> utterances;
+  std::vector<std::int32_t> labels;
+  CtcUtterance next;
+  std::size_t first_label = 0;
+  for (std::size_t u = 0; u < op.lengths.size(); ++u) {
+    const auto own =
+        targets.labels.subspan(first_label, static_cast<std::size_t>(targets.lengths[u]));
+    next.frames = op.lengths[u];
+    next.feasible = ctc_frames_needed(own) <= next.frames;
+    next.first_label = static_cast<std::int64_t>(labels.size());
+    next.labels = static_cast<std::int64_t>(own.size());
+    next.weight = targets.weights[u];
+    next.factor = static_cast<float>(next.weight * targets.scale);
+    utterances.push_back(next);
+    if (next.feasible) labels.insert(labels.end(), own.begin(), own.end());
+    first_label += own.size();
+    next.first_row += next.frames;
+    next.first_sum += most_sums(next.frames);
+  }
+  stream.copy_in(room.utterances, utterances.data(), utterances.size() * sizeof(CtcUtterance));
+  stream.copy_in(room.labels, labels.data(), labels.size() * sizeof(std::int32_t));
+}
+
+}  // namespace
+}  // namespace cuda
+
+void CudaBackend::run(Stream& stream, const CtcLoss& op) {
+  expect_targets_that_fit(op);
+  auto& own = static_cast<CudaStream&>(stream);
+  const std::int64_t rows = op.logits_FC.shape.at(0), classes = op.logits_FC.shape.at(1);
+  const auto utterances = static_cast<unsigned>(op.lengths.size());
+  Scratch scratch(op.workspace);
+  const cuda::CtcRoom room(scratch, op.lengths, classes);
+  cuda::upload(own, op, room);
+  cuda::with_type_of(op.logits_FC, "CtcLoss", [&]<class T>(T) {
+    const auto blocks = static_cast<unsigned>((rows + cuda::kWarps - 1) / cuda::kWarps);
+    cuda::launch(own.handle(), {dim3(blocks), dim3(cuda::kThreads)}, cuda::log_softmax<T>,
+                 cuda::data_of<T>(op.logits_FC), room.log_probabilities, rows, classes);
+  });
+  cuda::launch(own.handle(), {dim3(utterances, 2), dim3(cuda::kThreads)}, cuda::sum_paths, room,
+               classes);
+  own.copy_out(op.targets.losses.data(), room.losses, op.targets.losses.size_bytes());
+  if (op.gradient_FC.data == nullptr) return;
+  const cuda::Utterances map = cuda::upload_utterances(own, op.lengths, room.map);
+  cuda::with_type_of(op.gradient_FC, "CtcLoss", [&]<class T>(T) {
+    cuda::launch(own.handle(), {dim3(static_cast<unsigned>(rows)), dim3(cuda::kThreads)},
+                 cuda::take_gradient<T>, room, map, classes, cuda::data_of<T>(op.gradient_FC));
+  });
+}
+
+}  // namespace penstock

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "layers/cuda/sizes/utterances.h"
+#include "layers/scratch.h"
+
+namespace penstock::cuda {
+
+/// What CTC's kernels need to know of an utterance.
+struct CtcUtterance {
+  std::int64_t first_row = 0, frames = 0;
+  std::int64_t first_label = 0, labels = 0;
+  std::int64_t first_sum = 0;  // where its bands begin in CtcRoom::from_start and from_end
+  double weight = 0;           // of its loss
+  float factor = 0;            // of its gradient
+  bool feasible = false;       // enough frames for its labels; else neither loss nor gradient
+};
+
+/// Parts of CtcLoss's workspace on a CUDA device.
+struct CtcRoom {
+  CtcRoom(Scratch& scratch, std::span<const std::int64_t> lengths, std::int64_t classes);
+
+  UtterancesRoom map;
+  CtcUtterance* utterances;
+  std::int32_t* labels;  // of feasible utterances, which have no more labels than frames
+  double* losses;
+  float* log_probabilities;      // frames × classes
+  float *from_start, *from_end;  // sums over paths, band after band
+};
+
+/// Numbers in the bands of an utterance of so many frames, whatever its labels: at most, that of
+/// L labels being 2 L (frames - L) + frames.
+constexpr std::int64_t most_sums(std::int64_t frames) { return frames * frames / 2 + frames; }
+
+std::size_t ctc_workspace(std::span<const std::int64_t> lengths, std::int64_t classes);
+
+}  // namespace penstock::cuda

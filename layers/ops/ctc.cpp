@@ -1,0 +1,44 @@
+#include "layers/ops/ctc.h"
+
+#include <string>
+
+#include "layers/cpu/sizes.h"
+#include "layers/cuda/sizes/ctc.h"
+#include "layers/tensor/error.h"
+
+namespace penstock {
+
+void expect_targets_that_fit(const CtcLoss& op) {
+  const Targets& targets = op.targets;
+  const std::size_t utterances = op.lengths.size();
+  if (targets.lengths.size() != utterances || targets.weights.size() != utterances ||
+      targets.losses.size() != utterances)
+    throw ShapeError("CTC was given " + std::to_string(utterances) + " utterances, labels of " +
+                     std::to_string(targets.lengths.size()) + ", weights of " +
+                     std::to_string(targets.weights.size()) + " and losses of " +
+                     std::to_string(targets.losses.size()));
+  std::size_t labels = 0;
+  for (std::int32_t count : targets.lengths) labels += static_cast<std::size_t>(count);
+  if (labels != targets.labels.size())
+    throw ShapeError("CTC was given " + std::to_string(targets.labels.size()) +
+                     " labels for utterances of " + std::to_string(labels));
+  const auto classes = static_cast<std::int32_t>(op.logits_FC.shape[1]);
+  for (std::int32_t label : targets.labels)
+    if (label < 1 || label >= classes)
+      throw ShapeError("CTC label " + std::to_string(label) + " is not among the classes 1 to " +
+                       std::to_string(classes - 1));
+}
+
+std::int64_t ctc_frames_needed(std::span<const std::int32_t> labels) {
+  auto needed = static_cast<std::int64_t>(labels.size());
+  for (std::size_t i = 1; i < labels.size(); ++i) needed += labels[i] == labels[i - 1];
+  return needed;
+}
+
+std::size_t ctc_workspace(const BackendSizes& sizes, std::span<const std::int64_t> lengths,
+                          std::int64_t classes) {
+  return sizes.device == DeviceKind::cuda ? cuda::ctc_workspace(lengths, classes)
+                                          : cpu::ctc_workspace(lengths, classes, sizes.compute);
+}
+
+}  // namespace penstock
