@@ -5,11 +5,11 @@
 #include <cstdint>
 
 // What a kernel takes from CUDA beyond plain C++: indices, shared memory, barriers, shuffles.
-// Kernels name none of CUDA's own words for these, so that another header in this one's place can
-// run them elsewhere.
 
 /// Shared memory of a block, uninitialised: BLOCK_SHARED(float, tile, [32][33]).
+#ifdef __CUDACC__  // else tests/support/emulated_cuda defines it, and CUDA's words used below
 #define BLOCK_SHARED(T, name, dimensions) __shared__ T name dimensions
+#endif
 
 namespace penstock::cuda {
 

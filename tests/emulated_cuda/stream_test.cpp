@@ -1,0 +1,165 @@
+// Streams, events and memory as CUDA's runtime gives them.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "layers/cuda/block.h"
+#include "layers/cuda/launch.h"
+#include "tests/emulated_cuda/device_array.h"
+#include "tests/support/emulated_cuda/control.h"
+
+namespace emulated_cuda::test {
+namespace {
+
+using penstock::cuda::EventHandle;
+using penstock::cuda::launch;
+using penstock::cuda::make_event_handle;
+using penstock::cuda::make_stream_handle;
+using penstock::cuda::StreamHandle;
+using Failed = ::testing::ExitedWithCode;
+
+constexpr int kFailed = 99;
+constexpr std::size_t kSize = 300;
+
+__global__ void square(const int* from, int* to) {
+  const auto i = static_cast<std::size_t>(penstock::cuda::grid_thread());
+  if (i < kSize) to[i] = from[i] * from[i];
+}
+
+/// Three streams, for what goes up, is computed and goes down, with the events between them or not.
+int wrong_squares(bool with_events) {
+  const StreamHandle up = make_stream_handle(), compute = make_stream_handle();
+  const StreamHandle down = make_stream_handle();
+  const EventHandle uploaded = make_event_handle(), computed = make_event_handle();
+  const DeviceArray<int> from(kSize), to(kSize);
+  for (std::size_t i = 0; i < kSize; ++i) from.pinned()[i] = static_cast<int>(i);
+  from.upload(up.get());
+  check(cudaEventRecord(uploaded.get(), up.get()), "recording");
+  if (with_events) check(cudaStreamWaitEvent(compute.get(), uploaded.get()), "waiting");
+  launch(compute.get(), penstock::cuda::grid_over(kSize), square, from.data(), to.data());
+  check(cudaEventRecord(computed.get(), compute.get()), "recording");
+  if (with_events) check(cudaStreamWaitEvent(down.get(), computed.get()), "waiting");
+  const std::vector<int> found = to.values(down.get());
+  int wrong = 0;
+  for (std::size_t i = 0; i < kSize; ++i) wrong += found[i] != static_cast<int>(i * i);
+  return wrong;
+}
+
+TEST(Streams, GoInTheOrderOfTheirEvents) { EXPECT_EQ(wrong_squares(true), 0); }
+
+TEST(Streams, ShowAMissingEvent) {
+  set_order(Order(Order::Kind::forward));
+  const int oldest_first = wrong_squares(false);
+  set_order(Order(Order::Kind::reversed));
+  EXPECT_GT(oldest_first + wrong_squares(false), 0);
+}
+
+TEST(Streams, RunNothingBeforeSomeoneWaits) {
+  set_order(Order(Order::Kind::forward));
+  const StreamHandle stream = make_stream_handle();
+  const DeviceArray<int> array(kSize);
+  std::ranges::fill(array.pinned(), 7);
+  array.upload(stream.get());
+  std::ranges::fill(array.pinned(), 8);  // too early: the copy has not been made
+  EXPECT_EQ(array.values(stream.get()).front(), 8);
+}
+
+TEST(Streams, AnEventIsWhatWasRecordedLast) {
+  const StreamHandle first = make_stream_handle(), second = make_stream_handle();
+  const EventHandle event = make_event_handle();
+  EXPECT_EQ(cudaEventQuery(event.get()), cudaSuccess);  // never recorded
+  const DeviceArray<int> array(1);
+  for (int round = 0; round < 3; ++round) {
+    array.pinned()[0] = round;
+    array.upload(first.get());
+    check(cudaEventRecord(event.get(), first.get()), "recording");
+    check(cudaEventSynchronize(event.get()), "waiting");
+    check(cudaStreamWaitEvent(second.get(), event.get()), "waiting");
+    EXPECT_EQ(array.values(second.get()).front(), round);
+  }
+  check(cudaEventRecord(event.get(), first.get()), "recording");
+  int polls = 0;
+  while (cudaEventQuery(event.get()) == cudaErrorNotReady) ++polls;
+  EXPECT_LE(polls, 2);
+}
+
+TEST(Streams, FinishWhatWasQueuedBeforeTheyAreDestroyed) {
+  const DeviceArray<int> array(1);
+  array.pinned()[0] = 5;
+  array.upload(make_stream_handle().get());
+  EXPECT_EQ(cudaMemsetAsync(array.data(), 0, 0, make_stream_handle().get()), cudaSuccess);
+  penstock::cuda::device_buffer(1);  // freeing waits for the device
+  array.pinned()[0] = 6;
+  EXPECT_EQ(array.values(make_stream_handle().get()).front(), 5);
+}
+
+TEST(Memory, RunsOut) {
+  EXPECT_THROW(penstock::cuda::device_buffer(std::size_t{1} << 40), penstock::DeviceError);
+  std::size_t before = 0, after = 0, total = 0;
+  check(cudaMemGetInfo(&before, &total), "asking");
+  const Buffer buffer = penstock::cuda::device_buffer(1000);
+  check(cudaMemGetInfo(&after, &total), "asking");
+  EXPECT_EQ(before - after, 1000u);
+}
+
+// Misuse, with the call's name.
+
+class Misuse : public ::testing::Test {
+ protected:
+  StreamHandle stream_ = make_stream_handle();
+  DeviceArray<int> array_{kSize};
+};
+
+TEST_F(Misuse, NullStream) {
+  EXPECT_EXIT(cudaMemsetAsync(array_.data(), 0, 4, nullptr), Failed(kFailed),
+              "NULL stream(.|\n)*in cudaMemsetAsync");
+}
+
+TEST_F(Misuse, DestroyedStream) {
+  const cudaStream_t gone = make_stream_handle().get();
+  EXPECT_EXIT(cudaMemsetAsync(array_.data(), 0, 4, gone), Failed(kFailed), "destroyed");
+}
+
+TEST_F(Misuse, PageableMemory) {
+  int number = 0;
+  EXPECT_EXIT(cudaMemcpyAsync(array_.data(), &number, 4, cudaMemcpyHostToDevice, stream_.get()),
+              Failed(kFailed), "the source.*is pageable memory(.|\n)*in cudaMemcpyAsync");
+}
+
+TEST_F(Misuse, DeviceMemoryWherePinnedBelongs) {
+  EXPECT_EXIT(
+      cudaMemcpyAsync(array_.data(), array_.data(), 4, cudaMemcpyDeviceToHost, stream_.get()),
+      Failed(kFailed), "the destination.*is memory of device 0");
+}
+
+TEST_F(Misuse, MoreThanWasAllocated) {
+  EXPECT_EXIT(cudaMemsetAsync(array_.data() + 1, 0, 4 * kSize, stream_.get()), Failed(kFailed),
+              "1200 bytes at .* not inside one allocation of device 0");
+}
+
+TEST_F(Misuse, HostTouchesDeviceMemory) {
+  EXPECT_EXIT(array_.data()[3] = 1, Failed(kFailed), "the host touches .* memory of device 0");
+}
+
+TEST_F(Misuse, FreedMemory) {
+  int* const gone = DeviceArray<int>(1).data();
+  EXPECT_EXIT(cudaMemsetAsync(gone, 0, 4, stream_.get()), Failed(kFailed),
+              "freed or never allocated memory of device 0");
+}
+
+TEST_F(Misuse, AnotherDevicesMemory) {
+  check(cudaSetDevice(1), "choosing");
+  const StreamHandle elsewhere = make_stream_handle();
+  check(cudaSetDevice(0), "choosing");
+  EXPECT_EXIT(cudaMemsetAsync(array_.data(), 0, 4, elsewhere.get()), Failed(kFailed),
+              "not inside one allocation of device 1: it is memory of device 0");
+}
+
+TEST_F(Misuse, WhatIsNotGivenBackIsCounted) {
+  EXPECT_EQ(leftovers(),
+            "1 streams, 1 allocations of memory of device 0, 1 allocations of pinned memory");
+}
+
+}  // namespace
+}  // namespace emulated_cuda::test

@@ -1,0 +1,17 @@
+#include "tests/support/emulated_cuda/device/atomic.h"
+
+#include "tests/support/emulated_cuda/grid.h"
+#include "tests/support/emulated_cuda/watch.h"
+
+namespace emulated_cuda {
+
+void before_atomic(const void* place, std::size_t bytes) {
+  const Unobserved unobserved;
+  if (running_order().chance(4)) {
+    running_block().threads.rearrange(running_order());
+    running_block().threads.give_way();
+  }
+  watch().atomic(place, bytes);
+}
+
+}  // namespace emulated_cuda
