@@ -83,9 +83,10 @@ class MpiCommunicator final : public Communicator {
 
 }  // namespace
 
-bool started_by_mpirun() {
-  return std::getenv("OMPI_COMM_WORLD_SIZE") != nullptr || std::getenv("PMIX_RANK") != nullptr ||
-         std::getenv("PMI_RANK") != nullptr;
+std::optional<int> launcher_rank() {
+  for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"})
+    if (const char* rank = std::getenv(name)) return std::atoi(rank);
+  return std::nullopt;
 }
 
 std::unique_ptr<Communicator> join_mpi(const MpiOptions& options) {

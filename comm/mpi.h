@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 
 #include "comm/communicator.h"
 
@@ -12,8 +13,9 @@ struct MpiOptions {
   std::size_t piece_bytes = std::size_t{1} << 30;
 };
 
-/// True in a process that mpirun (or another launcher that speaks PMIx) started.
-bool started_by_mpirun();
+/// The rank that mpirun, or another launcher that speaks PMIx or PMI, gave this process: known
+/// before MPI starts. Nothing in a process that none of them started.
+std::optional<int> launcher_rank();
 
 /// MPI_COMM_WORLD, from MPI_Init_thread to MPI_Finalize: at most one in the life of a process, used
 /// by the thread that made it; transfers end before it. Its destructor waits for every rank's,

@@ -5,7 +5,9 @@
 
 namespace penstock {
 
-bool runs_alone() { return !started_by_mpirun(); }
+std::optional<int> rank_in_job() { return launcher_rank(); }
+
+bool runs_alone() { return !rank_in_job(); }
 
 int run_job(const std::function<int(Communicator&)>& work, const Complain& complain) {
   const auto world =

@@ -2,6 +2,7 @@
 
 #include <exception>
 #include <functional>
+#include <optional>
 
 #include "comm/communicator.h"
 
@@ -9,6 +10,9 @@ namespace penstock {
 
 /// Says what went wrong and returns the exit code that it deserves.
 using Complain = std::function<int(const std::exception&)>;
+
+/// The rank that mpirun gave this process, known before MPI starts; nothing if none started it.
+std::optional<int> rank_in_job();
 
 /// Whether no mpirun started this process: it then does the work of a whole job.
 bool runs_alone();

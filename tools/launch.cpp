@@ -4,27 +4,21 @@
 #include <spdlog/spdlog.h>
 
 #include <chrono>
-#include <cstdlib>
 #include <iostream>
 #include <thread>
 #include <utility>
 
+#include "runtime/job.h"
 #include "tools/exit_code.h"
 
 namespace penstock {
 namespace {
 
-const char* launcher_rank() {
-  const char* rank = std::getenv("OMPI_COMM_WORLD_RANK");
-  return rank != nullptr ? rank : std::getenv("PMIX_RANK");
-}
+constexpr std::chrono::seconds kPatience{2};  // Open MPI 4.1 takes half a second to end a job
 
 }  // namespace
 
-int launched_rank() {
-  const char* rank = launcher_rank();
-  return rank == nullptr ? 0 : std::atoi(rank);
-}
+int launched_rank() { return rank_in_job().value_or(0); }
 
 std::function<int()> on_rank_0(std::function<int()> work) {
   return launched_rank() == 0 ? std::move(work) : [] { return exit_done; };
@@ -32,13 +26,10 @@ std::function<int()> on_rank_0(std::function<int()> work) {
 
 void complain(const std::string& message, bool found_by_every_rank) {
   const int rank = launched_rank();
-  if (found_by_every_rank && rank != 0) {
-    std::this_thread::sleep_for(std::chrono::seconds(1));
-    return;
-  }
+  const bool for_all = found_by_every_rank && rank == 0;
+  if (found_by_every_rank && !for_all) std::this_thread::sleep_for(kPatience);
   std::string line = "penstock: ";
-  if (!found_by_every_rank && launcher_rank() != nullptr)
-    line += "rank " + std::to_string(rank) + ": ";
+  if (!for_all && !runs_alone()) line += "rank " + std::to_string(rank) + ": ";
   std::cerr << line + message + "\n" << std::flush;
 }
 

@@ -6,16 +6,16 @@
 
 namespace penstock {
 
-/// The rank that mpirun (or another launcher that speaks PMIx) gave this process; 0 if none did.
-/// Known before MPI starts, so that faults of the command line are said once.
+/// The rank that mpirun gave this process; 0 if none did. Known before MPI starts, so that faults
+/// of the command line are said once.
 int launched_rank();
 
 /// For work that is no job of several ranks: under mpirun rank 0 alone does it.
 std::function<int()> on_rank_0(std::function<int()> work);
 
-/// Writes "penstock: <message>" to standard error. A fault that every rank finds alike is written
-/// by rank 0; the others wait a moment, so that the launcher does not end the job before it is
-/// read. Of other faults each rank writes its own, with its number.
+/// Writes "penstock: <message>" to standard error, with the rank's number. A fault that every rank
+/// should find alike is written by rank 0, which ends the job; another rank waits a moment for
+/// that, and whoever is still there was alone with the fault and writes it.
 void complain(const std::string& message, bool found_by_every_rank);
 
 /// Sends log messages to standard error, which leaves standard output to reports. Ranks above 0 log

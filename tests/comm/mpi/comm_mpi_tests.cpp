@@ -28,7 +28,7 @@ TEST_F(Mpi, MovesLongMessagesWhileComputing) {
 TEST_F(Mpi, AgreesInCollectives) { test::collectives_agree(world()); }
 TEST_F(Mpi, KeepsGroupsApart) { test::groups_do_not_mix(world()); }
 
-TEST(MpiStart, IsSeenUnderMpirun) { EXPECT_TRUE(started_by_mpirun()); }
+TEST_F(Mpi, IsForeseenByTheLauncher) { EXPECT_EQ(launcher_rank(), world().rank()); }
 
 }  // namespace
 }  // namespace penstock

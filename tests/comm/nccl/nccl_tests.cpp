@@ -80,7 +80,7 @@ TEST_F(Nccl, AddsOverAllRanks) {
 int main(int argc, char** argv) {
   ::testing::InitGoogleTest(&argc, argv);
   const std::unique_ptr<penstock::Communicator> world =
-      penstock::started_by_mpirun()
+      penstock::launcher_rank()
           ? penstock::join_mpi()
           : std::move(penstock::make_thread_communicators({.ranks = 1}).front());
   penstock::Nccl::set_world(*world);

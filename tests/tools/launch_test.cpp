@@ -1,0 +1,43 @@
+#include "tools/launch.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "runtime/job.h"
+#include "tests/support/training_folder.h"
+
+namespace penstock {
+namespace {
+
+TEST(LaunchedRank, IsWhatAnyLauncherSays) {
+  for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"}) {
+    EXPECT_TRUE(runs_alone());
+    EXPECT_EQ(launched_rank(), 0);
+    ::setenv(name, "3", 1);
+    EXPECT_FALSE(runs_alone()) << name;
+    EXPECT_EQ(launched_rank(), 3) << name;
+    ::unsetenv(name);
+  }
+}
+
+TEST(Complaint, IsHeardOfTheRankThatIsAloneWithIt) {
+  const test::TrainingFolder folder(PENSTOCK_BINARY, PENSTOCK_MPIRUN);
+  const auto outcome = folder.run(
+      {"train", folder.in("recipe.toml"), ":", "-np", "1", PENSTOCK_BINARY, "train", "/gone.toml"},
+      {1});
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_NE(outcome.err.find("penstock: rank 1: /gone.toml: no such"), std::string::npos)
+      << outcome.err;
+}
+
+TEST(Complaint, IsSaidOnceWhereEveryRankHasIt) {
+  const test::TrainingFolder folder(PENSTOCK_BINARY, PENSTOCK_MPIRUN);
+  const auto outcome = folder.run({"train", "/gone.toml"}, {2});
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_NE(outcome.err.find("penstock: /gone.toml: no such"), std::string::npos) << outcome.err;
+  EXPECT_EQ(outcome.err.find("penstock: "), outcome.err.rfind("penstock: ")) << outcome.err;
+}
+
+}  // namespace
+}  // namespace penstock
