@@ -8,6 +8,7 @@ namespace {
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
 const Allowed anything;
+const Allowed something{.filled = true};
 
 Allowed one_of(std::vector<std::string_view> choices) { return {std::move(choices), {}}; }
 Allowed at_least(double low) { return {{}, {low, infinity, false}}; }
@@ -136,7 +137,7 @@ std::vector<Key> trainer_keys(TrainerConfig& t) {
           "of initial weights, order of the data, dropout, speeds"),
       Key("trainer.lanes", &t.lanes, at_least(0),
           "sums into which gradients are gathered; 0: as many as replicas"),
-      Key("trainer.output", &t.output, anything, "folder for metrics.jsonl and checkpoints"),
+      Key("trainer.output", &t.output, something, "folder for metrics.jsonl and checkpoints"),
       Key("trainer.resume", &t.resume, anything,
           "go on from the newest checkpoint in the output folder"),
       Key("trainer.threads", &t.threads, at_least(1), "threads of a rank"),

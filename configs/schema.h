@@ -26,6 +26,7 @@ struct Range {
 struct Allowed {
   std::vector<std::string_view> choices = {};  // of text; empty: any
   Range range = {};                            // of numbers
+  bool filled = false;                         // text must not be empty
 };
 
 /// All that is known of one key. Loading, command-line overrides, checkpoints, the dump and

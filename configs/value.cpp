@@ -5,6 +5,8 @@
 #include <cmath>
 #include <type_traits>
 
+#include "configs/utf8.h"
+
 namespace penstock {
 namespace {
 
@@ -64,7 +66,8 @@ bool allowed(const Key& key, const T& value) {
   if constexpr (std::is_same_v<T, bool>) {
     return true;
   } else if constexpr (std::is_same_v<T, std::string>) {
-    return key.allowed.choices.empty() || std::ranges::count(key.allowed.choices, value) > 0;
+    if (key.allowed.choices.empty()) return !(key.allowed.filled && value.empty());
+    return std::ranges::count(key.allowed.choices, value) > 0;
   } else if constexpr (std::is_same_v<T, std::vector<double>>) {
     return !value.empty() && std::ranges::all_of(value, [&](double v) { return allowed(key, v); });
   } else {
@@ -111,7 +114,7 @@ std::string expectation(const Key& key) {
   if (std::holds_alternative<std::uint64_t*>(key.value)) return "a whole number of at least 0";
   if (!std::holds_alternative<std::string*>(key.value))
     return "a whole number" + range_text(key.allowed.range);
-  if (key.allowed.choices.empty()) return "text";
+  if (key.allowed.choices.empty()) return key.allowed.filled ? "text that is not empty" : "text";
   std::string list;
   for (std::string_view choice : key.allowed.choices)
     list.append(list.empty() ? "" : ", ").append(choice);
@@ -119,6 +122,9 @@ std::string expectation(const Key& key) {
 }
 
 std::optional<std::string> set_value(const Key& key, std::string_view text) {
+  if (!is_utf8(text))
+    return std::string(key.name) + " = " + std::string(text) +
+           ", which is not UTF-8: checkpoints could not keep it";
   return std::visit(
       [&]<class T>(T* value) -> std::optional<std::string> {
         T read_value{};

@@ -10,6 +10,7 @@
 #include "runtime/job.h"
 #include "tools/commands.h"
 #include "tools/exit_code.h"
+#include "tools/json_line.h"
 #include "tools/launch.h"
 
 namespace penstock {
@@ -23,21 +24,19 @@ struct BenchArguments {
 
 void print(const BenchArguments& arguments, const BenchReport& r) {
   if (arguments.json) {
-    std::cout << nlohmann::ordered_json{{"model", arguments.model},
-                                        {"audio_s_per_s", r.audio_s_per_s},
-                                        {"step_s", r.step_s},
-                                        {"spread", {r.fastest_step_s, r.slowest_step_s}},
-                                        {"parameters", r.parameters},
-                                        {"stages", r.stages},
-                                        {"micro_batches", r.micro_batches},
-                                        {"batch", r.utterances},
-                                        {"threads", r.threads},
-                                        {"bound", r.bound},
-                                        {"first_layers", r.first_layers},
-                                        {"stage_s", r.stage_seconds},
-                                        {"loss", r.loss}}
-                     .dump()
-              << '\n';
+    std::cout << json_line(nlohmann::ordered_json{{"model", arguments.model},
+                                                  {"audio_s_per_s", r.audio_s_per_s},
+                                                  {"step_s", r.step_s},
+                                                  {"spread", {r.fastest_step_s, r.slowest_step_s}},
+                                                  {"parameters", r.parameters},
+                                                  {"stages", r.stages},
+                                                  {"micro_batches", r.micro_batches},
+                                                  {"batch", r.utterances},
+                                                  {"threads", r.threads},
+                                                  {"bound", r.bound},
+                                                  {"first_layers", r.first_layers},
+                                                  {"stage_s", r.stage_seconds},
+                                                  {"loss", r.loss}});
     return;
   }
   std::printf("%s: %.1f audio seconds a second, %.4f s a step (%.4f to %.4f), %lld parameters\n",

@@ -5,6 +5,7 @@
 #include "runtime/checkpoint/describe.h"
 #include "tools/commands.h"
 #include "tools/exit_code.h"
+#include "tools/json_line.h"
 #include "tools/launch.h"
 #include "tools/table.h"
 
@@ -64,7 +65,7 @@ void print(const Description& description) {
 int info(const InfoOptions& options) {
   const Description description = describe(options.path);
   if (options.json) {
-    std::cout << to_json(options, description).dump() << "\n";
+    std::cout << json_line(to_json(options, description));
   } else {
     print(description);
   }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "tools/json_line.h"
 #include "tools/table.h"
 
 namespace penstock {
@@ -68,7 +69,7 @@ std::string summary_json(const std::string& manifest, const ManifestSummary& s) 
   report["characters"] = s.characters;
   report["inexact"] = faults_json(s.inexact);
   report["rejected"] = faults_json(s.rejected);
-  return report.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + '\n';
+  return json_line(report);
 }
 
 }  // namespace penstock

@@ -9,6 +9,7 @@
 #include "runtime/trainer/trainer.h"
 #include "tools/commands.h"
 #include "tools/exit_code.h"
+#include "tools/json_line.h"
 #include "tools/launch.h"
 #include "tools/progress.h"
 #include "tools/recipe.h"
@@ -60,7 +61,7 @@ void report(const TrainingSummary& s, bool json) {
       object["validation_wer"] = s.last_validation.wer;
       object["validation_cer"] = s.last_validation.cer;
     }
-    std::cout << object.dump() << '\n';
+    std::cout << json_line(object);
     return;
   }
   std::cout << s.steps << " steps in " << static_cast<long>(s.seconds) << " s, "

@@ -7,6 +7,7 @@
 #include "runtime/trainer/recognise.h"
 #include "tools/commands.h"
 #include "tools/exit_code.h"
+#include "tools/json_line.h"
 #include "tools/launch.h"
 
 namespace penstock {
@@ -24,7 +25,7 @@ void print(const TranscribeOptions& options, const std::vector<std::string>& tex
     for (std::size_t i = 0; i < texts.size(); ++i)
       transcripts.push_back(
           {{"audio_filepath", options.recordings[i].string()}, {"text", texts[i]}});
-    std::cout << nlohmann::ordered_json{{"transcripts", transcripts}}.dump() << '\n';
+    std::cout << json_line(nlohmann::ordered_json{{"transcripts", transcripts}});
     return;
   }
   for (std::size_t i = 0; i < texts.size(); ++i) {

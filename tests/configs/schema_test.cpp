@@ -81,6 +81,9 @@ TEST(Value, RefusesWhatTheKeyDoesNotTake) {
   EXPECT_EQ(
       fault("data.speeds", "[1, 9]"),
       "data.speeds = [1, 9], but it takes a list of numbers from 0.25 to 4, such as [0.9, 1]");
+  EXPECT_EQ(fault("trainer.output", ""), "trainer.output = , but it takes text that is not empty");
+  EXPECT_EQ(fault("data.validation", "\xe9.jsonl"),
+            "data.validation = \xe9.jsonl, which is not UTF-8: checkpoints could not keep it");
   EXPECT_NE(fault("data.speeds", "[]"), "accepted");
   EXPECT_NE(fault("data.speeds", "1, 1"), "accepted");
   EXPECT_NE(fault("trainer.resume", "yes"), "accepted");

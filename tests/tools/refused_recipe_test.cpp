@@ -37,6 +37,9 @@ INSTANTIATE_TEST_SUITE_P(
                   {"trainer.stepps=3", "trainer.seed=x"},
                   {"did you mean trainer.steps?", "trainer.seed = x"}},
         BadRecipe{"Features", {"model.features=40"}, {"41", "40"}},
+        BadRecipe{"EmptyOutput", {"trainer.output="}, {"trainer.output = , but it takes text"}},
+        BadRecipe{
+            "OutputNotUtf8", {"trainer.output=\xe9"}, {"trainer.output = \xe9, which is not"}},
         BadRecipe{"NoManifest", {"data.train="}, {"data.train is not set"}},
         BadRecipe{"MissingManifest", {"data.train=/gone"}, {"/gone: no such file"}, 3},
         BadRecipe{"MissingPlan", {"pipeline.plan=/gone"}, {"/gone"}},
