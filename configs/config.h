@@ -23,8 +23,8 @@ struct ModelConfig {
   int hidden = 256;
   int layers = 3;
   bool bidirectional = true;  // directions are summed
-  int lookahead = 20;         // future frames of a one-directional model; 0: no lookahead
-  double dropout = 0;         // behind every recurrent layer but the last
+  int lookahead = 20;  // frames, the present one included, of a one-directional model; 0: none
+  double dropout = 0;  // behind every recurrent layer but the last
   bool operator==(const ModelConfig&) const = default;
 };
 
@@ -79,7 +79,7 @@ struct ScheduleConfig {
   std::int64_t horizon = 0;       // where cosine and polynomial end; their required key
   double floor = 0;               // learning rate at the horizon and after
   double power = 1;               // of polynomial
-  double decay = 0.99;            // of exponential: factor every `decay_steps`
+  double decay = 0.99;            // of exponential: share left after `decay_steps`
   std::int64_t decay_steps = 1000;
   bool operator==(const ScheduleConfig&) const = default;
 };

@@ -29,7 +29,8 @@ std::vector<Key> model_keys(ModelConfig& m) {
       Key("model.bidirectional", &m.bidirectional, anything,
           "run every recurrence in both directions and add them"),
       Key("model.lookahead", &m.lookahead, at_least(0),
-          "future frames that a one-directional model sees; 0: none"),
+          "frames, the present one included, that each output of a one-directional model sees; 0: "
+          "no lookahead"),
       Key("model.dropout", &m.dropout, between(0, 0.95),
           "share of channels dropped behind every recurrent layer but the last"),
   };
@@ -108,9 +109,10 @@ std::vector<Key> schedule_keys(ScheduleConfig& s) {
       Key("schedule.horizon", &s.horizon, at_least(0), "step at which cosine and polynomial end"),
       Key("schedule.floor", &s.floor, at_least(0), "learning rate at the horizon and after"),
       Key("schedule.power", &s.power, above(0), "of polynomial"),
-      Key("schedule.decay", &s.decay, above(0, 1), "factor of exponential"),
+      Key("schedule.decay", &s.decay, above(0, 1),
+          "of exponential: share of the learning rate that is left after schedule.decay_steps"),
       Key("schedule.decay_steps", &s.decay_steps, at_least(1),
-          "steps between two applications of that factor"),
+          "steps over which it falls to that share, evenly from step to step"),
   };
 }
 

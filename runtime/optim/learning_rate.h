@@ -10,9 +10,9 @@ namespace penstock {
 /// alone: linear warm-up from `peak`/warmup over the first `warmup` steps, then
 ///   constant      peak
 ///   exponential   peak · decay^((step − warmup) / decay_steps)
-///   cosine        floor + (peak − floor) · (1 + cos(π·t)) / 2,   t = (step − warmup) / (horizon −
-///   warmup) polynomial    floor + (peak − floor) · (1 − t)^power
-/// t stays at 1 behind the horizon.
+///   cosine        floor + (peak − floor) · (1 + cos(π·t)) / 2
+///   polynomial    floor + (peak − floor) · (1 − t)^power
+/// with t = (step − warmup) / (horizon − warmup), which stays at 1 behind the horizon.
 double learning_rate(const ScheduleConfig& schedule, double peak, std::int64_t step);
 
 }  // namespace penstock

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 namespace penstock {
 namespace {
 
@@ -27,6 +29,7 @@ TEST(LearningRate, WarmsUpLinearlyToThePeak) {
 
 TEST(LearningRate, FallsAsItsKindSays) {
   EXPECT_DOUBLE_EQ(learning_rate(schedule("constant"), 2, 1000), 2);
+  EXPECT_DOUBLE_EQ(learning_rate(schedule("exponential"), 2, 9), std::sqrt(2));
   EXPECT_DOUBLE_EQ(learning_rate(schedule("exponential"), 2, 14), 1);
   EXPECT_DOUBLE_EQ(learning_rate(schedule("exponential"), 2, 24), 0.5);
   EXPECT_NEAR(learning_rate(schedule("cosine"), 2, 14), 0.1 + 1.9 / 2, 1e-15);
