@@ -26,7 +26,7 @@ Plan parse_plan(const std::string& text, const std::string& name, const PlannedM
 /// The same from a file. ConfigError if it can't be read.
 Plan read_plan(const std::filesystem::path& file, const PlannedModel& model);
 
-/// ConfigError if it can't be written.
+/// Whole or not at all. ConfigError if it can't be written.
 void write_plan(const std::filesystem::path& file, const Plan& plan);
 
 }  // namespace penstock

@@ -2,6 +2,7 @@
 #include <iostream>
 
 #include "runtime/data/summary.h"
+#include "runtime/error.h"
 #include "tools/commands.h"
 #include "tools/exit_code.h"
 #include "tools/launch.h"
@@ -42,6 +43,7 @@ int verify(const DataOptions& options) {
   const ManifestSummary found = summarise(options.manifest, index);
   found.rejected.refuse(options.manifest + ": " + std::to_string(found.rejected.size()) +
                         " utterances cannot be used");
+  if (found.utterances == 0) throw DataError(options.manifest + ": holds no utterances");
   report(options, options.manifest, found);
   return exit_done;
 }

@@ -107,6 +107,18 @@ TEST(PlanFile, ReportsEveryFaultAtOnce) {
   }
 }
 
+TEST(PlanFile, IsReplacedAsAWhole) {
+  const test::TemporaryFolder folder;
+  const auto plan = folder.path() / "plan.toml", earlier = folder.path() / "earlier.toml";
+  test::write_file(plan, "the plan before");
+  std::filesystem::create_hard_link(plan, earlier);
+  std::filesystem::create_symlink(plan, folder.path() / "link.toml");
+  write_plan(folder.path() / "link.toml", sample());
+  EXPECT_EQ(read_plan(plan, kModel), sample());
+  EXPECT_EQ(test::read_file(earlier), "the plan before");
+  EXPECT_FALSE(std::filesystem::exists(folder.path() / "plan.toml.partial"));
+}
+
 TEST(PlanFile, SaysThatAFileCannotBeReadOrWritten) {
   const test::TemporaryFolder folder;
   EXPECT_THROW(read_plan(folder.path() / "none.toml", kModel), ConfigError);

@@ -57,6 +57,13 @@ TEST_F(DataCommand, VerifyEndsWith3) {
   EXPECT_EQ(data({"summary", in("missing.jsonl")}).code, 3);
 }
 
+TEST_F(DataCommand, VerifyRefusesAnEmptyManifest) {
+  test::write_file(in("empty.jsonl"), "");
+  const auto outcome = data({"verify", in("empty.jsonl")});
+  EXPECT_EQ(outcome.code, 3);
+  EXPECT_NE(outcome.err.find("empty.jsonl: holds no utterances"), std::string::npos) << outcome.err;
+}
+
 TEST_F(DataCommand, MakeWritesNothingWhereUtterancesAreBad) {
   EXPECT_EQ(data({"make", in("bad.jsonl"), "-o", in("out.jsonl")}).code, 3);
   EXPECT_FALSE(std::filesystem::exists(in("out.jsonl")));
