@@ -118,7 +118,10 @@ std::vector<Key> schedule_keys(ScheduleConfig& s) {
 
 std::vector<Key> pipeline_keys(PipelineConfig& p) {
   return {
-      Key("pipeline.plan", &p.plan, anything, "plan file; empty: a plan is made at the start"),
+      Key("pipeline.plan", &p.plan, anything,
+          "plan file, whose stages, replicas, schedule and lanes hold; empty: a plan is made at "
+          "the "
+          "start"),
       Key("pipeline.stages", &p.stages, at_least(1), "stages into which the model is cut"),
       Key("pipeline.replicas", &p.replicas, at_least(1),
           "copies of every stage, each with its share of the data"),

@@ -64,6 +64,22 @@ std::int64_t parameters_of(const std::vector<LayerPlan>& plans, int first, int l
   return count;
 }
 
+double seconds_of(const std::vector<LayerCost>& costs, int first, int last) {
+  double seconds = 0;
+  for (int layer = first; layer < last; ++layer) seconds += costs[layer].total();
+  return seconds;
+}
+
+void check_memory(const ChunkPlan& chunk, double limit_gib) {
+  const double needed_gib = static_cast<double>(chunk.predicted.bytes.total()) / (1 << 30);
+  if (limit_gib == 0 || needed_gib <= limit_gib) return;
+  throw ConfigError(fmt::format(
+      "memory binds: stage {} of the plan (layers {} to {}) needs {:.4g} GiB, and "
+      "pipeline.memory_gib allows {:.4g}. Allow that much, move layers to another stage, or lower "
+      "data.micro_batch_seconds",
+      chunk.stage, chunk.layers.front(), chunk.layers.back(), needed_gib, limit_gib));
+}
+
 }  // namespace
 
 int micro_batches_per_replica(int micro_batches, int lanes, int replicas) {
@@ -82,21 +98,25 @@ Plan make_plan(const Chain& chain, const PlanRequest& request) {
             .micro_batches = request.micro_batches,
             .lanes = lanes,
             .ranks = neighbouring_ranks(pipeline.stages, pipeline.replicas)};
-  double whole = 0;
-  for (const LayerCost& cost : request.costs) whole += cost.total();
-  const auto plans = plan_chain(chain, std::vector<std::int64_t>{1}, {});
   const auto stages = make_schedule(pipeline.schedule, pipeline.stages, 1).chunk_rank;
   for (int i = 0; i < static_cast<int>(stages.size()); ++i) {
-    ChunkPlan chunk{.stage = stages[i], .first = cut.begin[i]};
-    double seconds = 0;
-    for (int layer = cut.begin[i]; layer < cut.begin[i + 1]; ++layer) {
+    ChunkPlan& chunk = plan.chunks.emplace_back(ChunkPlan{stages[i], cut.begin[i]});
+    for (int layer = cut.begin[i]; layer < cut.begin[i + 1]; ++layer)
       chunk.layers.push_back(request.costs[layer].layer);
-      seconds += request.costs[layer].total();
-    }
+  }
+  return foretell(chain, request, std::move(plan));
+}
+
+Plan foretell(const Chain& chain, const PlanRequest& request, Plan plan) {
+  const double whole = seconds_of(request.costs, 0, static_cast<int>(request.costs.size()));
+  const auto plans = plan_chain(chain, std::vector<std::int64_t>{1}, {});
+  for (int i = 0; i < static_cast<int>(plan.chunks.size()); ++i) {
+    ChunkPlan& chunk = plan.chunks[i];
+    const double seconds = seconds_of(request.costs, chunk.first, chunk.last());
     chunk.predicted = {.time_share = whole > 0 ? std::round(1e4 * seconds / whole) / 1e4 : 0,
                        .parameters = parameters_of(plans, chunk.first, chunk.last()),
                        .bytes = request.bytes(chunk.first, chunk.last(), i)};
-    plan.chunks.push_back(std::move(chunk));
+    check_memory(chunk, request.pipeline.memory_gib);
   }
   return plan;
 }

@@ -6,8 +6,9 @@
 
 namespace penstock {
 
-PlannedRun plan_recipe(const Config& config, bool measure) {
-  check_features(config);
+PlannedRun plan_recipe(const Config& recipe, bool measure) {
+  check_features(recipe);
+  const Config config = with_plan_file(recipe);
   const Alphabet alphabet(config.text);
   const Chain chain = build_chain(config.model, alphabet.classes());
   const Corpus corpus =

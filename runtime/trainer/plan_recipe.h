@@ -11,8 +11,8 @@ struct PlannedRun {
   Outlook outlook;
 };
 
-/// The plan that training `config` would make, for the utterances of data.train; costs are measured
+/// The plan that training `recipe` would make, for the utterances of data.train; costs are measured
 /// on this machine or computed. ConfigError and DataError as train().
-PlannedRun plan_recipe(const Config& config, bool measure);
+PlannedRun plan_recipe(const Config& recipe, bool measure);
 
 }  // namespace penstock

@@ -67,7 +67,6 @@ std::vector<LayerCost> computed_costs(const Chain& chain, const RunShape& shape)
 Plan plan_run(const Chain& chain, const Config& config, const RunShape& shape,
               const std::vector<LayerCost>& costs) {
   const PlannedModel model = planned_model(chain, config.model, shape.labels);
-  if (!config.pipeline.plan.empty()) return read_plan(config.pipeline.plan, model);
   PlanRequest request;
   request.model = model.summary;
   request.costs = costs;
@@ -84,7 +83,8 @@ Plan plan_run(const Chain& chain, const Config& config, const RunShape& shape,
                                micro_batches_per_replica(request.micro_batches, request.lanes,
                                                          config.pipeline.replicas)),
                  parameters);
-  return make_plan(chain, request);
+  if (config.pipeline.plan.empty()) return make_plan(chain, request);
+  return foretell(chain, request, read_plan(config.pipeline.plan, model));
 }
 
 PlannedModel planned_model(const Chain& chain, const ModelConfig& model, int labels) {
@@ -99,6 +99,11 @@ Config with_plan_file(const Config& config) {
   const int labels = Alphabet(config.text).classes();
   const Chain chain = build_chain(config.model, labels);
   const Plan plan = read_plan(config.pipeline.plan, planned_model(chain, config.model, labels));
+  if (config.data.micro_batches != plan.micro_batches)
+    throw ConfigError(config.pipeline.plan + " is for " + std::to_string(plan.micro_batches) +
+                      " micro-batches a step, but the recipe has data.micro_batches = " +
+                      std::to_string(config.data.micro_batches) +
+                      ": make them equal, or plan anew");
   planned.pipeline.stages = plan.stages();
   planned.pipeline.replicas = plan.replicas();
   planned.pipeline.schedule = plan.schedule;

@@ -27,8 +27,9 @@ std::vector<LayerCost> measured_costs(const Chain& chain, const Config& config,
                                       const RunShape& shape);
 std::vector<LayerCost> computed_costs(const Chain& chain, const RunShape& shape);
 
-/// The plan of pipeline.plan, else the fastest cut for pipeline.stages × pipeline.replicas.
-/// ConfigError as from read_plan and make_plan.
+/// The plan of pipeline.plan, with predictions of its own, else the fastest cut for
+/// pipeline.stages × pipeline.replicas, which are those of with_plan_file. ConfigError as from
+/// read_plan, foretell and make_plan.
 Plan plan_run(const Chain& chain, const Config& config, const RunShape& shape,
               const std::vector<LayerCost>& costs);
 
@@ -36,7 +37,7 @@ Plan plan_run(const Chain& chain, const Config& config, const RunShape& shape,
 PlannedModel planned_model(const Chain& chain, const ModelConfig& model, int labels);
 
 /// With the stages, replicas, schedule and lanes of the plan file that the recipe names, if any.
-/// ConfigError as read_plan, and if trainer.lanes is another number.
+/// ConfigError as read_plan, and if trainer.lanes or data.micro_batches is another number.
 Config with_plan_file(const Config& config);
 
 /// For a process that runs a recipe alone: one stage and one replica, with the lanes that the

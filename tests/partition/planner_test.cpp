@@ -60,6 +60,19 @@ TEST_F(PlannerTest, MovesTheCutToFitMemory) {
             std::string::npos);
 }
 
+TEST_F(PlannerTest, ForetellsWhatAnothersPlanNeeds) {
+  const Plan made = make_plan(chain_, request(2, 2));
+  Plan edited = made;
+  for (ChunkPlan& chunk : edited.chunks) chunk.predicted = {};
+  EXPECT_EQ(foretell(chain_, request(2, 2), edited), made);
+  PlanRequest tight = request(2, 2);
+  tight.pipeline.memory_gib = 1e-6;
+  const std::string message =
+      test::message_of<ConfigError>([&] { foretell(chain_, tight, edited); });
+  EXPECT_NE(message.find("stage 0 of the plan (layers conv to relu) needs"), std::string::npos)
+      << message;
+}
+
 TEST_F(PlannerTest, RefusesCountsThatDoNotGoTogether) {
   PlanRequest wrong = request(2, 2);
   wrong.lanes = 1;

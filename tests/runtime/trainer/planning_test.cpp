@@ -1,0 +1,76 @@
+#include "runtime/trainer/planning.h"
+
+#include <gtest/gtest.h>
+
+#include "partition/build_chain.h"
+#include "tests/support/temporary_folder.h"
+
+namespace penstock {
+namespace {
+
+using test::message_of;
+
+/// A recipe, the plan file that it names, and what both are for.
+class PlanFileOfARecipe : public testing::Test {
+ protected:
+  PlanFileOfARecipe() {
+    config_.model.features = 17;
+    config_.model.channels = 2;
+    config_.model.hidden = 12;
+    config_.model.layers = 2;
+    config_.text.alphabet = "abcd";
+    config_.pipeline.stages = 2;
+    chain_ = build_chain(config_.model, shape_.labels);
+    plan_ = plan_run(chain_, config_, shape_, computed_costs(chain_, shape_));
+    config_.pipeline.plan = (folder_.path() / "plan.toml").string();
+    write_plan(config_.pipeline.plan, plan_);
+  }
+  Plan planned() const {
+    return plan_run(chain_, with_plan_file(config_), shape_, computed_costs(chain_, shape_));
+  }
+
+  const test::TemporaryFolder folder_;
+  const RunShape shape_{{{61, 23}, {40}}, 5};
+  Config config_;
+  Chain chain_;
+  Plan plan_;
+};
+
+TEST_F(PlanFileOfARecipe, IsTakenAsItIs) {
+  config_.pipeline.stages = 1;
+  EXPECT_EQ(with_plan_file(config_).pipeline.stages, 2);
+  EXPECT_EQ(planned(), plan_);
+}
+
+TEST_F(PlanFileOfARecipe, GetsPredictionsOfItsOwn) {
+  const Plan before = plan_;
+  plan_.chunks[0].layers.push_back(plan_.chunks[1].layers.front());
+  plan_.chunks[1].layers.erase(plan_.chunks[1].layers.begin());
+  write_plan(config_.pipeline.plan, plan_);
+  const Plan moved = planned();
+  EXPECT_GT(moved.chunks[0].predicted.time_share, before.chunks[0].predicted.time_share);
+  EXPECT_LT(moved.chunks[1].predicted.time_share, before.chunks[1].predicted.time_share);
+  EXPECT_NE(moved.chunks[1].predicted.bytes, before.chunks[1].predicted.bytes);
+}
+
+TEST_F(PlanFileOfARecipe, MustFitItsMemory) {
+  config_.pipeline.memory_gib = 1e-4;
+  const std::string message = message_of<ConfigError>([&] { planned(); });
+  for (const std::string& part :
+       {plan_.chunks[0].layers.back(), std::string("memory_gib"), std::string("allows 0.0001")})
+    EXPECT_NE(message.find(part), std::string::npos) << message;
+}
+
+TEST_F(PlanFileOfARecipe, MustAgreeOnMicroBatchesAndLanes) {
+  config_.data.micro_batches = 6;
+  std::string message = message_of<ConfigError>([&] { with_plan_file(config_); });
+  EXPECT_NE(message.find("plan.toml is for 4 micro-batches a step"), std::string::npos) << message;
+  EXPECT_NE(message.find("data.micro_batches = 6"), std::string::npos) << message;
+  config_.data.micro_batches = 4;
+  config_.trainer.lanes = 3;
+  message = message_of<ConfigError>([&] { with_plan_file(config_); });
+  EXPECT_NE(message.find("trainer.lanes = 3"), std::string::npos) << message;
+}
+
+}  // namespace
+}  // namespace penstock
