@@ -9,6 +9,7 @@
 #include "partition/plan_file.h"
 #include "runtime/checkpoint/output_folder.h"
 #include "runtime/checkpoint/retention.h"
+#include "runtime/trainer/agreement.h"
 #include "runtime/trainer/corpora.h"
 #include "runtime/trainer/evaluation.h"
 #include "runtime/trainer/planning.h"
@@ -19,10 +20,11 @@ namespace {
 
 constexpr std::int64_t kStepsAhead = 2;  // for which features are made beforehand
 
-Config checked(const Config& config, int ranks) {
+Config checked(const Config& config, Communicator& world) {
   check_features(config);
   const Config planned = with_plan_file(config);
-  check_ranks(planned, ranks);
+  check_ranks(planned, world.size());
+  agree_on_recipe(world, planned);
   return planned;
 }
 
@@ -37,7 +39,7 @@ double audio_seconds(const StepBatches& batches, int rate) {
 
 TrainingRun::TrainingRun(const Config& config, Communicator& world,
                          const TrainingObserver& observer)
-    : config_(checked(config, world.size())),
+    : config_(checked(config, world)),
       world_(world),
       observer_(observer),
       alphabet_(config.text),
@@ -51,18 +53,13 @@ TrainingRun::TrainingRun(const Config& config, Communicator& world,
   const std::vector<std::string> slots = make_optimizer(config_.optimizer)->slots();
   if (leads())
     probe_output(config_.trainer.output, checkpoint_bytes(summary_.parameters, slots.size()));
-  const auto load = [&](const std::string& manifest, CorpusUse use) {
-    return load_in_turn(world,
-                        [&] { return load_corpus_for(config_, chain_, alphabet_, manifest, use); });
-  };
-  corpus_ = load(config_.data.train, CorpusUse::training);
+  corpus_ = load("data.train", config_.data.train, CorpusUse::training);
   if (!config_.data.validation.empty())
-    validation_corpus_ = load(config_.data.validation, CorpusUse::evaluation);
+    validation_corpus_ = load("data.validation", config_.data.validation, CorpusUse::evaluation);
 
   const int lanes = config_.trainer.lanes == 0 ? config_.pipeline.replicas : config_.trainer.lanes;
   steps_ = std::make_unique<StepSequence>(StepSequenceOptions{
       corpus_.lengths, config_.data, config_.features, config_.trainer.seed, lanes});
-  check_agreement();
   plan_ = agree_on_plan(lanes);
 
   session_ =
@@ -93,6 +90,13 @@ TrainingRun::TrainingRun(const Config& config, Communicator& world,
   reserve_buffers();
 }
 
+Corpus TrainingRun::load(const std::string& key, const std::string& manifest, CorpusUse use) {
+  Corpus corpus = load_in_turn(
+      world_, [&] { return load_corpus_for(config_, chain_, alphabet_, manifest, use); });
+  agree_on_corpus(world_, {key, manifest, corpus.hash});
+  return corpus;
+}
+
 /// A lane is a sum of its own, so other lanes would be other bits; but no replica may be idle.
 void TrainingRun::keep_lanes(int saved) {
   config_.trainer.lanes = std::max(saved, config_.pipeline.replicas);
@@ -116,18 +120,6 @@ Plan TrainingRun::agree_on_plan(int lanes) {
   }
   return parse_plan(broadcast(world_, text), "the plan of rank 0",
                     planned_model(chain_, config_.model, alphabet_.classes()));
-}
-
-/// A rank that started from another recipe or other data would compute something else, or hang.
-void TrainingRun::check_agreement() {
-  std::string own = "data.train index " + std::to_string(corpus_.hash) + "\n";
-  for (const auto& [key, value] : flatten(config_)) own += key + " = " + value + "\n";
-  const std::vector<std::string> all = gather(world_, own);
-  for (std::size_t rank = 1; rank < all.size(); ++rank)
-    if (all[rank] != own)
-      throw ConfigError("rank " + std::to_string(rank) +
-                        " was started with another recipe or finds other data than rank 0: give "
-                        "every rank the same command line and the same files");
 }
 
 void TrainingRun::reserve_buffers() {

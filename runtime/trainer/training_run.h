@@ -42,7 +42,7 @@ class TrainingRun {
  private:
   using Clock = std::chrono::steady_clock;
 
-  void check_agreement();
+  Corpus load(const std::string& key, const std::string& manifest, CorpusUse use);
   void keep_lanes(int saved);
   Plan agree_on_plan(int lanes);
   void reserve_buffers();
@@ -71,7 +71,7 @@ class TrainingRun {
 
   TrainingClock clock_;
   std::int64_t announced_ = 0;  // steps whose micro-batches the loader knows
-  std::int64_t saved_ = -1, validated_ = -1;
+  std::int64_t saved_ = -1;
   Clock::time_point saved_at_ = Clock::now();
   EvaluationReport best_;  // by word error rate; utterances 0: none yet
   TrainingSummary summary_;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <filesystem>
 
 #include "runtime/job.h"
 #include "tests/support/training_folder.h"
@@ -29,6 +30,18 @@ TEST(Complaint, IsHeardOfTheRankThatIsAloneWithIt) {
   EXPECT_EQ(outcome.code, 2);
   EXPECT_NE(outcome.err.find("penstock: rank 1: /gone.toml: no such"), std::string::npos)
       << outcome.err;
+}
+
+TEST(Complaint, IsOfRecipesThatDifferAmongRanks) {
+  const test::TrainingFolder folder(PENSTOCK_BINARY, PENSTOCK_MPIRUN);
+  const std::string recipe = folder.in("recipe.toml");
+  const auto outcome =
+      folder.run({"train", recipe, "pipeline.stages=2", ":", "-np", "1", PENSTOCK_BINARY, "train",
+                  recipe, "pipeline.stages=2", "data.validation="},
+                 {1});
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_NE(outcome.err.find("data.validation is \""), std::string::npos) << outcome.err;
+  EXPECT_FALSE(std::filesystem::exists(folder.in("output")));
 }
 
 TEST(Complaint, IsSaidOnceWhereEveryRankHasIt) {

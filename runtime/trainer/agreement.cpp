@@ -1,0 +1,73 @@
+#include "runtime/trainer/agreement.h"
+
+#include <algorithm>
+#include <string_view>
+#include <vector>
+
+#include "comm/collectives.h"
+#include "configs/flatten.h"
+#include "layers/tensor/error.h"
+
+namespace penstock {
+namespace {
+
+constexpr std::string_view kOfTheMachine[] = {"data.loaders", "trainer.device", "trainer.threads"};
+
+constexpr char kEnd = '\0';  // of a key, and of a value
+
+std::string packed(const FlatConfig& config) {
+  std::string text;
+  for (const auto& [key, value] : config)
+    if (std::ranges::find(kOfTheMachine, key) == std::end(kOfTheMachine))
+      text += key + kEnd + value + kEnd;
+  return text;
+}
+
+FlatConfig unpacked(std::string_view text) {
+  const auto take = [&text] {
+    const std::string_view part = text.substr(0, text.find(kEnd));
+    text.remove_prefix(part.size() + 1);
+    return std::string(part);
+  };
+  FlatConfig config;
+  while (!text.empty()) {
+    const std::string key = take();
+    config[key] = take();
+  }
+  return config;
+}
+
+/// The value in quotes; of another version of penstock, a key may be unknown.
+std::string shown(const FlatConfig& config, const std::string& key) {
+  const auto found = config.find(key);
+  return found == config.end() ? "unknown" : '"' + found->second + '"';
+}
+
+}  // namespace
+
+void agree_on_recipe(Communicator& world, const Config& config) {
+  const std::vector<std::string> all = gather(world, packed(flatten(config)));
+  for (std::size_t rank = 1; rank < all.size(); ++rank) {
+    if (all[rank] == all[0]) continue;
+    const FlatConfig first = unpacked(all[0]), other = unpacked(all[rank]);
+    FlatConfig keys = first;
+    keys.insert(other.begin(), other.end());
+    for (const auto& [key, value] : keys) {
+      if (shown(first, key) == shown(other, key)) continue;
+      throw ConfigError("the ranks were started with different recipes: " + key + " is " +
+                        shown(first, key) + " on rank 0 and " + shown(other, key) + " on rank " +
+                        std::to_string(rank) + ": give every rank the same recipe and overrides");
+    }
+  }
+}
+
+void agree_on_corpus(Communicator& world, const CorpusMark& own) {
+  const std::vector<std::string> all = gather(world, std::to_string(own.hash));
+  for (std::size_t rank = 1; rank < all.size(); ++rank)
+    if (all[rank] != all[0])
+      throw DataError(own.manifest + ": rank " + std::to_string(rank) +
+                      " finds other utterances, texts or lengths in " + own.key +
+                      " than rank 0: give every rank the same files");
+}
+
+}  // namespace penstock
