@@ -4,9 +4,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <system_error>
-
-#include "layers/tensor/error.h"
 
 namespace penstock {
 
@@ -27,8 +24,9 @@ void FileHandle::close() {
 }
 
 void raise_errno(const std::filesystem::path& path, const std::string& what) {
-  throw CheckpointError(path.string() + ": " + what + ": " +
-                        std::generic_category().message(errno));
+  const int code = errno;
+  throw FileError(path.string() + ": " + what + ": " + std::generic_category().message(code),
+                  static_cast<std::errc>(code));
 }
 
 }  // namespace penstock

@@ -2,14 +2,27 @@
 
 #include <filesystem>
 #include <string>
+#include <system_error>
 #include <utility>
 
+#include "layers/tensor/error.h"
+
 namespace penstock {
+
+/// The operating system refused a file: that says nothing of the bytes in it, unless it is missing.
+class FileError : public CheckpointError {
+ public:
+  FileError(const std::string& message, std::errc code) : CheckpointError(message), code_(code) {}
+  bool missing() const { return code_ == std::errc::no_such_file_or_directory; }
+
+ private:
+  std::errc code_;
+};
 
 /// A POSIX file descriptor, closed with the object.
 class FileHandle {
  public:
-  /// As open(2) with O_CLOEXEC. CheckpointError naming the path if that fails.
+  /// As open(2) with O_CLOEXEC. FileError naming the path if that fails.
   FileHandle(std::filesystem::path path, int flags, int mode = 0644);
   FileHandle(FileHandle&& other) noexcept
       : path_(std::move(other.path_)), descriptor_(std::exchange(other.descriptor_, -1)) {}
@@ -19,7 +32,7 @@ class FileHandle {
   int descriptor() const { return descriptor_; }
   const std::filesystem::path& path() const { return path_; }
 
-  /// Closes now, so that an error of close(2) is heard. CheckpointError.
+  /// Closes now, so that an error of close(2) is heard. FileError.
   void close();
 
  private:
@@ -27,7 +40,7 @@ class FileHandle {
   int descriptor_ = -1;
 };
 
-/// Raises CheckpointError "<path>: <what>: <text of errno>".
+/// Raises FileError "<path>: <what>: <text of errno>".
 [[noreturn]] void raise_errno(const std::filesystem::path& path, const std::string& what);
 
 }  // namespace penstock

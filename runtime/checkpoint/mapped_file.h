@@ -9,7 +9,7 @@ namespace penstock {
 /// A whole file, read only, mapped into memory for as long as the object lives.
 class MappedFile {
  public:
-  /// CheckpointError if `path` is missing, unreadable or not a regular file.
+  /// FileError if `path` is missing or can't be read, CheckpointError if it is no regular file.
   explicit MappedFile(const std::filesystem::path& path);
   MappedFile(MappedFile&& other) noexcept;
   MappedFile& operator=(MappedFile&& other) noexcept;

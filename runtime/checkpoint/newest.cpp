@@ -4,7 +4,7 @@
 #include <system_error>
 #include <utility>
 
-#include "layers/tensor/error.h"
+#include "runtime/checkpoint/file_handle.h"
 #include "runtime/checkpoint/output_folder.h"
 
 namespace penstock {
@@ -22,10 +22,16 @@ std::optional<Checkpoint> newest(const std::filesystem::path& output,
                                  const std::function<void(const std::string&)>& report) {
   const auto stored = list_checkpoints(output);
   for (const auto& candidate : std::views::reverse(stored)) {
+    const auto pass_over = [&](const CheckpointError& error) {
+      report(candidate.folder.filename().string() + " is passed over: " + error.what());
+    };
     try {
       return open_verified(candidate.folder);
+    } catch (const FileError& error) {
+      if (!error.missing()) throw;
+      pass_over(error);
     } catch (const CheckpointError& error) {
-      report(candidate.folder.filename().string() + " is passed over: " + error.what());
+      pass_over(error);
     }
   }
   if (stored.empty()) return std::nullopt;

@@ -10,8 +10,9 @@
 namespace penstock {
 
 /// For resuming: the newest checkpoint of an output folder whose every byte is verified. Broken
-/// ones are passed over, and `report` is told of each why. Nothing if there are no checkpoints at
-/// all; CheckpointError if there are but none is whole.
+/// ones (other bytes, missing files) are passed over, and `report` is told of each why. Nothing if
+/// there are no checkpoints at all; CheckpointError if there are but none is whole; FileError if
+/// one can't be read, which may be whole.
 std::optional<Checkpoint> newest(const std::filesystem::path& output,
                                  const std::function<void(const std::string&)>& report);
 

@@ -5,17 +5,15 @@
 #include "layers/tensor/error.h"
 #include "runtime/checkpoint/newest.h"
 #include "runtime/checkpoint/output_folder.h"
-#include "runtime/checkpoint/retention.h"
 
 namespace penstock {
 namespace {
 
-/// Folder of the newest whole checkpoint, or nothing; later broken ones are set aside.
+/// Folder of the newest whole checkpoint, or nothing.
 std::string newest_folder(const std::string& output,
                           const std::function<void(const std::string&)>& note) {
   const std::optional<Checkpoint> found = newest(output, note);
   if (!found) return "";
-  set_aside_after(output, found->state().step);
   best_checkpoint(output);  // refuses a damaged mark before the first step
   return found->folder().string();
 }

@@ -12,9 +12,9 @@
 namespace penstock {
 
 /// The checkpoint from which a run goes on: the newest whole one of trainer.output, the same on
-/// all ranks. Broken ones behind it are reported and set aside. Nothing if trainer.resume is off or
-/// there is none yet. CheckpointError on rank 0 if trainer.resume is off and the folder holds
-/// checkpoints, or if none of them is whole.
+/// all ranks. Broken ones behind it are reported; nothing is changed. Nothing if trainer.resume is
+/// off or there is none yet. CheckpointError on rank 0 if trainer.resume is off and the folder
+/// holds checkpoints, or if none of them is whole.
 std::optional<Checkpoint> find_start(const Config& config, Communicator& world,
                                      const std::function<void(const std::string&)>& note);
 

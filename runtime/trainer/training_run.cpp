@@ -151,6 +151,7 @@ void TrainingRun::resume() {
   announced_ = clock_.step;
   if (leads()) {
     make_output(config_.trainer.output);
+    set_aside_after(config_.trainer.output, clock_.step);
     metrics_ = std::make_unique<MetricsFile>(
         std::filesystem::path(config_.trainer.output) / "metrics.jsonl", clock_.step);
     note(session_->backend().description() + " a rank; " + std::to_string(plan_.stages()) +

@@ -124,6 +124,15 @@ TEST_F(Resume, PassesOverAFlippedBitOfTheOptimizersState) {
   expect_passed_over();
 }
 
+TEST_F(Resume, SetsNothingAsideForARecipeThatIsRefused) {
+  fs::resize_file(shard(), fs::file_size(shard()) - 9);
+  EXPECT_EQ(resume({"trainer.seed=2"}).code, 2);
+  EXPECT_EQ(resume({"data.train=" + folder_.in("validation.jsonl")}).code, 2);
+  EXPECT_TRUE(fs::exists(shard()));
+  EXPECT_NE(test::read_file(folder_.in("output/metrics.jsonl")).find("{\"step\":6,"),
+            std::string::npos);
+}
+
 TEST_F(Resume, RefusesAFolderWithoutAWholeCheckpoint) {
   for (const char* name : {"checkpoint-000000003", "checkpoint-000000006"})
     fs::resize_file(folder_.in("output/") + name + "/stage-0.safetensors", 100);

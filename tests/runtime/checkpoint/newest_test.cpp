@@ -50,6 +50,16 @@ TEST_F(Newest, FallsBackOverBrokenOnesAndReportsEach) {
   EXPECT_NE(reports_[1].find("checkpoint-000000030/manifest.json"), std::string::npos);
 }
 
+TEST_F(Newest, DoesNotTakeAFileThatCannotBeOpenedForBroken) {
+  save_example(output_.path(), 10, 1);
+  const fs::path shard = save_example(output_.path(), 20, 1) / "stage-0.safetensors";
+  fs::rename(shard, output_.path() / "elsewhere");
+  fs::create_symlink(shard, shard);  // open(2) fails with ELOOP
+  const std::string message = message_of<CheckpointError>([&] { find(); });
+  EXPECT_NE(message.find(shard.string() + ": can't be opened"), std::string::npos) << message;
+  EXPECT_TRUE(reports_.empty());
+}
+
 TEST_F(Newest, IsAnErrorWhereEveryOneIsBroken) {
   truncate(save_example(output_.path(), 10, 1) / "manifest.json");
   EXPECT_THROW(find(), CheckpointError);
