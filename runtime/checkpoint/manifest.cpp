@@ -13,7 +13,7 @@ using Json = nlohmann::json;  // sorts its keys, so that the hash comes first
 
 namespace {
 
-constexpr int kVersion = 1;
+constexpr int kVersion = 2;
 // What a manifest begins with, up to the digits of its hash.
 constexpr std::string_view kOpening = "{\n \"hash\": \"";
 constexpr std::size_t kDigits = 32;
@@ -32,7 +32,7 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ShardPiece, name, dtype, full_shape, begin, e
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ShardIndex, file, bytes, header_hash, pieces)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TrainingState, step, taken, epoch, step_in_epoch, seed, lanes,
                                    corpus_hash, config, plan_toml, best_metric, best_value,
-                                   best_step)
+                                   best_step, best_corpus_hash)
 
 std::string to_text(const ShardIndex& index) try {
   return Json(index).dump();

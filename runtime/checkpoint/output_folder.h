@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace penstock {
@@ -17,6 +18,9 @@ struct StoredCheckpoint {
 /// "checkpoint-000000010".
 std::string checkpoint_name(std::int64_t step);
 
+/// The step in a checkpoint's name; nothing for other names, those of dead saves included.
+std::optional<std::int64_t> step_of_checkpoint(std::string_view name);
+
 /// The committed checkpoints of an output folder by rising step; none if there is no such folder.
 /// Their contents are not looked at. CheckpointError if the folder can't be read.
 std::vector<StoredCheckpoint> list_checkpoints(const std::filesystem::path& output);
@@ -27,16 +31,5 @@ void probe_output(const std::filesystem::path& output, std::uint64_t bytes);
 
 /// Makes the folder if it does not exist. CheckpointError.
 void make_output(const std::filesystem::path& output);
-
-/// The best checkpoint so far: a reference, not a copy, in the file BEST.
-struct BestCheckpoint {
-  std::int64_t step = 0;
-  std::string metric;
-  double value = 0;
-};
-
-void mark_best(const std::filesystem::path& output, const BestCheckpoint& best);
-/// Nothing if none was marked. CheckpointError if the mark is damaged.
-std::optional<BestCheckpoint> best_checkpoint(const std::filesystem::path& output);
 
 }  // namespace penstock

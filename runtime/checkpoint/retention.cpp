@@ -4,6 +4,7 @@
 #include <system_error>
 
 #include "layers/tensor/error.h"
+#include "runtime/checkpoint/best.h"
 #include "runtime/checkpoint/checkpoint.h"
 #include "runtime/checkpoint/durable_file.h"
 #include "runtime/checkpoint/output_folder.h"

@@ -20,6 +20,7 @@ struct TrainingState {
   std::string best_metric;                    // empty: nothing has been validated
   double best_value = 0;
   std::int64_t best_step = 0;
+  std::string best_corpus_hash;  // of the utterances on which it is the best
   bool operator==(const TrainingState&) const = default;
 };
 

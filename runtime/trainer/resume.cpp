@@ -3,6 +3,7 @@
 #include "comm/collectives.h"
 #include "configs/flatten.h"
 #include "layers/tensor/error.h"
+#include "runtime/checkpoint/best.h"
 #include "runtime/checkpoint/newest.h"
 #include "runtime/checkpoint/output_folder.h"
 

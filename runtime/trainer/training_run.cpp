@@ -7,6 +7,7 @@
 #include "configs/flatten.h"
 #include "partition/build_chain.h"
 #include "partition/plan_file.h"
+#include "runtime/checkpoint/best.h"
 #include "runtime/checkpoint/output_folder.h"
 #include "runtime/checkpoint/retention.h"
 #include "runtime/trainer/agreement.h"
@@ -54,8 +55,10 @@ TrainingRun::TrainingRun(const Config& config, Communicator& world,
   if (leads())
     probe_output(config_.trainer.output, checkpoint_bytes(summary_.parameters, slots.size()));
   corpus_ = load("data.train", config_.data.train, CorpusUse::training);
-  if (!config_.data.validation.empty())
+  if (!config_.data.validation.empty()) {
     validation_corpus_ = load("data.validation", config_.data.validation, CorpusUse::evaluation);
+    best_ = BestValidation(std::to_string(validation_corpus_.hash));
+  }
 
   const int lanes = config_.trainer.lanes == 0 ? config_.pipeline.replicas : config_.trainer.lanes;
   steps_ = std::make_unique<StepSequence>(StepSequenceOptions{
@@ -141,17 +144,15 @@ void TrainingRun::resume() {
     saved_ = saved.step;
     summary_.last_step.step = saved.step;
     summary_.checkpoint = start_->folder();
-    if (!saved.best_metric.empty()) {
-      best_.wer = saved.best_value;
-      best_.step = saved.best_step;
-      best_.utterances = 1;
-    }
-    start_.reset();
   }
   announced_ = clock_.step;
   if (leads()) {
     make_output(config_.trainer.output);
     set_aside_after(config_.trainer.output, clock_.step);
+  }
+  if (start_) recall_best(start_->state());
+  start_.reset();
+  if (leads()) {
     metrics_ = std::make_unique<MetricsFile>(
         std::filesystem::path(config_.trainer.output) / "metrics.jsonl", clock_.step);
     note(session_->backend().description() + " a rank; " + std::to_string(plan_.stages()) +
@@ -162,6 +163,13 @@ void TrainingRun::resume() {
   }
   barrier(world_);
   saved_at_ = Clock::now();
+}
+
+void TrainingRun::recall_best(const TrainingState& saved) {
+  const bool stored = leads() && restore_best(config_.trainer.output, saved);
+  const std::string told =
+      best_.recall(saved, !broadcast(world_, std::string(stored ? "stored" : "")).empty());
+  if (!told.empty()) note(told);
 }
 
 void TrainingRun::announce_ahead() {
@@ -212,10 +220,10 @@ void TrainingRun::validate() {
     metrics_->write(report);
     if (observer_.validation) observer_.validation(report);
   }
-  if (best_.utterances > 0 && report.wer >= best_.wer) return;
-  best_ = report;
+  if (!best_.beaten_by(report)) return;
+  best_.set(report);
   save();
-  if (leads()) mark_best(config_.trainer.output, {best_.step, "wer", best_.wer});
+  if (leads()) mark_best(config_.trainer.output, {report.step, "wer", report.wer});
 }
 
 bool TrainingRun::checkpoint_due() const {
@@ -240,10 +248,7 @@ TrainingState TrainingRun::state() const {
   state.corpus_hash = std::to_string(corpus_.hash);
   state.config = flatten(config_);
   state.plan_toml = plan_toml(plan_);
-  if (best_.utterances == 0) return state;
-  state.best_metric = "wer";
-  state.best_value = best_.wer;
-  state.best_step = best_.step;
+  best_.write_to(state);
   return state;
 }
 

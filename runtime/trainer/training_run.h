@@ -6,6 +6,7 @@
 
 #include "runtime/data/steps.h"
 #include "runtime/text/alphabet.h"
+#include "runtime/trainer/best_validation.h"
 #include "runtime/trainer/corpus.h"
 #include "runtime/trainer/corpus_work.h"
 #include "runtime/trainer/feature_feed.h"
@@ -46,6 +47,7 @@ class TrainingRun {
   void keep_lanes(int saved);
   Plan agree_on_plan(int lanes);
   void reserve_buffers();
+  void recall_best(const TrainingState& saved);
   void announce_ahead();
   bool epoch_ends() const;
   TrainingState state() const;
@@ -73,7 +75,7 @@ class TrainingRun {
   std::int64_t announced_ = 0;  // steps whose micro-batches the loader knows
   std::int64_t saved_ = -1;
   Clock::time_point saved_at_ = Clock::now();
-  EvaluationReport best_;  // by word error rate; utterances 0: none yet
+  BestValidation best_{""};
   TrainingSummary summary_;
 };
 

@@ -3,6 +3,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "runtime/checkpoint/best.h"
 #include "tests/support/training_folder.h"
 
 namespace penstock {
@@ -97,6 +98,21 @@ TEST_F(Resume, LetsTrainerPipelineAndValidationChange) {
       resume({"trainer.steps=7", "trainer.keep=1", "pipeline.schedule=gpipe", "pipeline.replicas=2",
               "data.validation=" + folder_.in("train.jsonl")});
   EXPECT_EQ(outcome.code, 0) << outcome.err;
+}
+
+TEST_F(Resume, MarksTheBestThatADeadRunHadSaved) {
+  mark_best(folder_.in("output"), {3, "wer", 1});
+  ASSERT_EQ(resume({"trainer.steps=7", "trainer.keep=1"}).code, 0);
+  EXPECT_EQ(best_checkpoint(folder_.in("output"))->step, 6);
+  EXPECT_TRUE(fs::exists(shard()));
+}
+
+TEST_F(Resume, SeeksTheBestAnewOnOtherUtterances) {
+  const auto outcome = resume({"trainer.steps=7", "trainer.validate_every=7",
+                               "data.validation=" + folder_.in("train.jsonl")});
+  ASSERT_EQ(outcome.code, 0);
+  EXPECT_NE(outcome.err.find("was chosen on another data.validation"), std::string::npos) << outcome.err;
+  EXPECT_EQ(best_checkpoint(folder_.in("output"))->step, 7);
 }
 
 TEST_F(Resume, GivesEveryReplicaALane) {

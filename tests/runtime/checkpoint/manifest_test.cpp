@@ -22,7 +22,8 @@ Manifest example() {
                     .plan_toml = "[[stage]]\nlayers = 3\n",
                     .best_metric = "cer",
                     .best_value = 0.1,
-                    .best_step = 1000};
+                    .best_step = 1000,
+                    .best_corpus_hash = "def"};
   manifest.shards = {{"stage-0.safetensors",
                       1 << 20,
                       std::string(32, 'a'),

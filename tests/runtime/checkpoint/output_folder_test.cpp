@@ -58,25 +58,5 @@ TEST(OutputFolder, ProbeRefusesAFullFileSystemBeforeMakingAnything) {
   EXPECT_FALSE(fs::exists(path));
 }
 
-TEST(OutputFolder, RemembersTheBest) {
-  const TemporaryFolder output;
-  EXPECT_FALSE(best_checkpoint(output.path()));
-  mark_best(output.path(), {20, "cer", 0.1});
-  mark_best(output.path(), {30, "cer", 0.05});
-  const auto best = best_checkpoint(output.path());
-  ASSERT_TRUE(best);
-  EXPECT_EQ(best->step, 30);
-  EXPECT_EQ(best->metric, "cer");
-  EXPECT_EQ(best->value, 0.05);
-}
-
-TEST(OutputFolder, RefusesADamagedMark) {
-  const TemporaryFolder output;
-  for (const char* text : {"", "{", "{}", R"({"checkpoint":"x","metric":"cer","value":1})"}) {
-    test::write_file(output.path() / "BEST", text);
-    EXPECT_THROW(best_checkpoint(output.path()), CheckpointError) << text;
-  }
-}
-
 }  // namespace
 }  // namespace penstock

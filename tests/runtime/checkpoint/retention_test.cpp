@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "layers/tensor/error.h"
+#include "runtime/checkpoint/best.h"
 #include "runtime/checkpoint/output_folder.h"
 #include "tests/support/example_checkpoint.h"
 #include "tests/support/temporary_folder.h"

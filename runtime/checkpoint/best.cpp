@@ -1,0 +1,60 @@
+#include "runtime/checkpoint/best.h"
+
+#include <nlohmann/json.hpp>
+#include <system_error>
+
+#include "layers/tensor/error.h"
+#include "runtime/checkpoint/durable_file.h"
+#include "runtime/checkpoint/mapped_file.h"
+#include "runtime/checkpoint/output_folder.h"
+
+namespace penstock {
+namespace {
+
+constexpr const char* kBestFile = "BEST";
+
+[[noreturn]] void refuse(const std::filesystem::path& path, const std::string& reason) {
+  throw CheckpointError(path.string() + ": " + reason);
+}
+
+bool is_stored(const std::filesystem::path& output, std::int64_t step) {
+  return std::filesystem::exists(output / checkpoint_name(step));
+}
+
+}  // namespace
+
+void mark_best(const std::filesystem::path& output, const BestCheckpoint& best) {
+  const nlohmann::ordered_json json = {
+      {"checkpoint", checkpoint_name(best.step)}, {"metric", best.metric}, {"value", best.value}};
+  write_durably(output / kBestFile, json.dump() + "\n");
+}
+
+std::optional<BestCheckpoint> best_checkpoint(const std::filesystem::path& output) {
+  const auto path = output / kBestFile;
+  if (!std::filesystem::exists(path)) return std::nullopt;
+  const MappedFile file(path);
+  const auto* text = reinterpret_cast<const char*>(file.bytes().data());
+  try {
+    const auto json = nlohmann::json::parse(text, text + file.bytes().size());
+    const auto step = step_of_checkpoint(json.at("checkpoint").get<std::string>());
+    if (!step) refuse(path, "names no checkpoint; remove it to go on without a best one");
+    return BestCheckpoint{*step, json.at("metric"), json.at("value")};
+  } catch (const nlohmann::json::exception& error) {
+    refuse(path, std::string("damaged; remove it to go on without a best one: ") + error.what());
+  }
+}
+
+bool restore_best(const std::filesystem::path& output, const TrainingState& saved) {
+  if (!saved.best_metric.empty() && is_stored(output, saved.best_step)) {
+    mark_best(output, {saved.best_step, saved.best_metric, saved.best_value});
+    return true;
+  }
+  const auto marked = best_checkpoint(output);
+  if (marked && !is_stored(output, marked->step)) {
+    std::filesystem::remove(output / kBestFile);
+    sync_folder(output);
+  }
+  return false;
+}
+
+}  // namespace penstock

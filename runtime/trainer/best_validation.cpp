@@ -1,0 +1,33 @@
+#include "runtime/trainer/best_validation.h"
+
+namespace penstock {
+
+std::string BestValidation::recall(const TrainingState& saved, bool stored) {
+  if (saved.best_metric.empty()) return {};
+  const std::string what =
+      "the best checkpoint so far, of step " + std::to_string(saved.best_step) + ", ";
+  if (!stored) return what + "is gone: the next validation begins the search anew";
+  if (!corpus_hash_.empty() && corpus_hash_ != saved.best_corpus_hash)
+    return what + "was chosen on another data.validation: the next begins the search anew";
+  corpus_hash_ = saved.best_corpus_hash;
+  known_ = true;
+  wer_ = saved.best_value;
+  step_ = saved.best_step;
+  return {};
+}
+
+void BestValidation::set(const EvaluationReport& report) {
+  known_ = true;
+  wer_ = report.wer;
+  step_ = report.step;
+}
+
+void BestValidation::write_to(TrainingState& state) const {
+  if (!known_) return;
+  state.best_metric = "wer";
+  state.best_value = wer_;
+  state.best_step = step_;
+  state.best_corpus_hash = corpus_hash_;
+}
+
+}  // namespace penstock
