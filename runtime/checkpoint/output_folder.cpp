@@ -46,11 +46,24 @@ std::vector<StoredCheckpoint> list_checkpoints(const std::filesystem::path& outp
   return found;
 }
 
-void probe_output(const std::filesystem::path& output, std::uint64_t bytes) {
+std::filesystem::path nearest_existing(const std::filesystem::path& path) {
   std::error_code error;
-  std::filesystem::path existing = std::filesystem::absolute(output);
+  std::filesystem::path existing = std::filesystem::absolute(path);
   while (!std::filesystem::exists(existing, error) && existing.has_relative_path())
     existing = existing.parent_path();
+  return existing;
+}
+
+void remove_empty_folders(const std::filesystem::path& output, const std::filesystem::path& above) {
+  std::error_code error;
+  auto folder = std::filesystem::absolute(output);
+  for (; folder != above && !error; folder = folder.parent_path())
+    std::filesystem::remove(folder, error);
+}
+
+void probe_output(const std::filesystem::path& output, std::uint64_t bytes) {
+  std::error_code error;
+  const std::filesystem::path existing = nearest_existing(output);
   if (!std::filesystem::is_directory(existing, error))
     refuse(output, "can't be an output folder: " + existing.string() + " is not a folder");
   const auto space = std::filesystem::space(existing, error);
@@ -62,8 +75,7 @@ void probe_output(const std::filesystem::path& output, std::uint64_t bytes) {
   const auto probe = output / ".probe";
   write_durably(probe, "written to see whether this folder can be written\n");
   if (!std::filesystem::remove(probe, error)) refuse(probe, "can't be removed");
-  for (auto made = std::filesystem::absolute(output); made != existing; made = made.parent_path())
-    std::filesystem::remove(made, error);
+  remove_empty_folders(output, existing);
 }
 
 void make_output(const std::filesystem::path& output) {

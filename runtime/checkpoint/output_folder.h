@@ -29,6 +29,12 @@ std::vector<StoredCheckpoint> list_checkpoints(const std::filesystem::path& outp
 /// writing), or whose file system has less than `bytes` free. Leaves no trace. CheckpointError.
 void probe_output(const std::filesystem::path& output, std::uint64_t bytes);
 
+/// The path itself, or the nearest above it that exists.
+std::filesystem::path nearest_existing(const std::filesystem::path& path);
+
+/// Removes `output` and the folders between it and `above`, as far as they are empty.
+void remove_empty_folders(const std::filesystem::path& output, const std::filesystem::path& above);
+
 /// Makes the folder if it does not exist. CheckpointError.
 void make_output(const std::filesystem::path& output);
 

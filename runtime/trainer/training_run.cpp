@@ -15,6 +15,7 @@
 #include "runtime/trainer/evaluation.h"
 #include "runtime/trainer/planning.h"
 #include "runtime/trainer/resume.h"
+#include "runtime/trainer/shared_output.h"
 
 namespace penstock {
 namespace {
@@ -45,15 +46,17 @@ TrainingRun::TrainingRun(const Config& config, Communicator& world,
       observer_(observer),
       alphabet_(config.text),
       chain_(build_chain(config.model, alphabet_.classes())) {
+  const std::vector<std::string> slots = make_optimizer(config_.optimizer)->slots();
+  summary_.parameters = parameter_count(chain_);
+  if (leads()) {
+    probe_output(config_.trainer.output, checkpoint_bytes(summary_.parameters, slots.size()));
+    lock_ = std::make_unique<OutputLock>(config_.trainer.output);
+  }
   start_ = find_start(config_, world, [this](const std::string& text) { note(text); });
   if (start_) {
     check_unchanged(config_, start_->state());
     keep_lanes(start_->state().lanes);
   }
-  summary_.parameters = parameter_count(chain_);
-  const std::vector<std::string> slots = make_optimizer(config_.optimizer)->slots();
-  if (leads())
-    probe_output(config_.trainer.output, checkpoint_bytes(summary_.parameters, slots.size()));
   corpus_ = load("data.train", config_.data.train, CorpusUse::training);
   if (!config_.data.validation.empty()) {
     validation_corpus_ = load("data.validation", config_.data.validation, CorpusUse::evaluation);
@@ -73,6 +76,7 @@ TrainingRun::TrainingRun(const Config& config, Communicator& world,
   }
   const std::vector<int> lanes_of = plan_.lanes_of_replicas();
   const int replica = session_->grid().here().replica;
+  check_shared_output(world, {config_.trainer.output, lock_ ? lock_->token() : "", replica == 0});
   lanes_.first = std::accumulate(lanes_of.begin(), lanes_of.begin() + replica, 0);
   lanes_.count = lanes_of[replica];
 
@@ -146,10 +150,7 @@ void TrainingRun::resume() {
     summary_.checkpoint = start_->folder();
   }
   announced_ = clock_.step;
-  if (leads()) {
-    make_output(config_.trainer.output);
-    set_aside_after(config_.trainer.output, clock_.step);
-  }
+  if (leads()) set_aside_after(config_.trainer.output, clock_.step);
   if (start_) recall_best(start_->state());
   start_.reset();
   if (leads()) {

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 
+#include "runtime/checkpoint/output_lock.h"
 #include "runtime/data/steps.h"
 #include "runtime/text/alphabet.h"
 #include "runtime/trainer/best_validation.h"
@@ -58,6 +59,7 @@ class TrainingRun {
   Communicator& world_;
   TrainingObserver observer_;
 
+  std::unique_ptr<OutputLock> lock_;  // rank 0 only
   Alphabet alphabet_;
   Chain chain_;
   std::optional<Checkpoint> start_;

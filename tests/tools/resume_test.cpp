@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "runtime/checkpoint/best.h"
+#include "runtime/checkpoint/output_lock.h"
 #include "tests/support/training_folder.h"
 
 namespace penstock {
@@ -111,7 +112,8 @@ TEST_F(Resume, SeeksTheBestAnewOnOtherUtterances) {
   const auto outcome = resume({"trainer.steps=7", "trainer.validate_every=7",
                                "data.validation=" + folder_.in("train.jsonl")});
   ASSERT_EQ(outcome.code, 0);
-  EXPECT_NE(outcome.err.find("was chosen on another data.validation"), std::string::npos) << outcome.err;
+  EXPECT_NE(outcome.err.find("was chosen on another data.validation"), std::string::npos)
+      << outcome.err;
   EXPECT_EQ(best_checkpoint(folder_.in("output"))->step, 7);
 }
 
@@ -147,6 +149,17 @@ TEST_F(Resume, SetsNothingAsideForARecipeThatIsRefused) {
   EXPECT_TRUE(fs::exists(shard()));
   EXPECT_NE(test::read_file(folder_.in("output/metrics.jsonl")).find("{\"step\":6,"),
             std::string::npos);
+}
+
+TEST_F(Resume, LeavesAFolderToTheRunThatHasIt) {
+  {
+    const OutputLock lock(folder_.in("output"));
+    const auto outcome = resume({"trainer.steps=7"});
+    EXPECT_EQ(outcome.code, 4);
+    EXPECT_NE(outcome.err.find("another run writes there, process "), std::string::npos)
+        << outcome.err;
+  }
+  EXPECT_EQ(resume({"trainer.steps=7"}).code, 0);
 }
 
 TEST_F(Resume, RefusesAFolderWithoutAWholeCheckpoint) {

@@ -1,0 +1,83 @@
+#include "runtime/checkpoint/output_lock.h"
+
+#include <fcntl.h>
+#include <spdlog/spdlog.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <climits>
+#include <fstream>
+#include <system_error>
+
+#include "runtime/checkpoint/output_folder.h"
+
+namespace penstock {
+namespace {
+
+/// "process 4711 on host node-3", and the time on a second line.
+std::string token_of_this_process() {
+  char host[HOST_NAME_MAX + 1] = {};
+  ::gethostname(host, HOST_NAME_MAX);
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return "process " + std::to_string(::getpid()) + " on host " + host + "\n" +
+         std::to_string(std::chrono::nanoseconds(now).count()) + "\n";
+}
+
+std::string holder_of(const std::filesystem::path& file) {
+  std::string holder;
+  std::getline(std::ifstream(file), holder);
+  return holder.empty() ? "another process" : holder;
+}
+
+/// Whether the file of that name is still the one that was opened.
+bool is_named(const FileHandle& file) {
+  struct stat held {
+  }, named{};
+  return ::fstat(file.descriptor(), &held) == 0 && ::stat(file.path().c_str(), &named) == 0 &&
+         held.st_dev == named.st_dev && held.st_ino == named.st_ino;
+}
+
+FileHandle locked(const std::filesystem::path& output) {
+  make_output(output);
+  const auto path = OutputLock::file_of(output);
+  for (;;) {
+    FileHandle file(path, O_RDWR | O_CREAT);
+    if (::flock(file.descriptor(), LOCK_EX | LOCK_NB) == 0) {
+      if (is_named(file)) return file;
+      continue;  // its holder removed it on the way out
+    }
+    if (errno == EWOULDBLOCK)
+      throw CheckpointError(output.string() + ": another run writes there, " + holder_of(path) +
+                            ": wait for its end, or choose another trainer.output");
+    spdlog::warn("{} can't be locked ({}): see that no other run writes there", output.string(),
+                 std::generic_category().message(errno));
+    return file;
+  }
+}
+
+}  // namespace
+
+std::filesystem::path OutputLock::file_of(const std::filesystem::path& output) {
+  return output / ".lock";
+}
+
+OutputLock::OutputLock(const std::filesystem::path& output)
+    : output_(output),
+      above_(nearest_existing(output)),
+      file_(locked(output)),
+      token_(token_of_this_process()) {
+  const auto size = static_cast<ssize_t>(token_.size());
+  if (::ftruncate(file_.descriptor(), 0) != 0 ||
+      ::pwrite(file_.descriptor(), token_.data(), token_.size(), 0) != size)
+    raise_errno(file_.path(), "can't be written");
+}
+
+OutputLock::~OutputLock() {
+  ::unlink(file_.path().c_str());  // before the lock goes: nobody else's file
+  remove_empty_folders(output_, above_);
+}
+
+}  // namespace penstock

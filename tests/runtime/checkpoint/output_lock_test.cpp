@@ -1,0 +1,56 @@
+#include "runtime/checkpoint/output_lock.h"
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/support/temporary_folder.h"
+
+namespace penstock {
+namespace {
+
+namespace fs = std::filesystem;
+using test::message_of;
+using test::TemporaryFolder;
+
+TEST(OutputLock, LetsOneRunInAtATime) {
+  const TemporaryFolder output;
+  {
+    const OutputLock first(output.path());
+    const std::string message =
+        message_of<CheckpointError>([&] { const OutputLock second(output.path()); });
+    EXPECT_NE(message.find("process " + std::to_string(::getpid()) + " on host "),
+              std::string::npos)
+        << message;
+    EXPECT_EQ(test::read_file(OutputLock::file_of(output.path())), first.token());
+  }
+  EXPECT_NO_THROW(const OutputLock third(output.path()));
+}
+
+TEST(OutputLock, EndsWithItsProcess) {
+  const TemporaryFolder output;
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const OutputLock lock(output.path());
+    ::_exit(0);  // as if killed
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  ASSERT_TRUE(fs::exists(OutputLock::file_of(output.path())));
+  EXPECT_NO_THROW(const OutputLock lock(output.path()));
+}
+
+TEST(OutputLock, LeavesNoTraceWhereNothingWasPut) {
+  const TemporaryFolder parent;
+  { const OutputLock lock(parent.path() / "a" / "b"); }
+  EXPECT_TRUE(fs::is_empty(parent.path()));
+  {
+    const OutputLock lock(parent.path() / "a" / "b");
+    test::write_file(parent.path() / "a" / "b" / "metrics.jsonl", "");
+  }
+  EXPECT_TRUE(fs::exists(parent.path() / "a" / "b" / "metrics.jsonl"));
+  EXPECT_FALSE(fs::exists(OutputLock::file_of(parent.path() / "a" / "b")));
+}
+
+}  // namespace
+}  // namespace penstock
