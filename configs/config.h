@@ -98,7 +98,7 @@ struct PipelineConfig {
 struct TrainerConfig {
   std::int64_t steps = 1000;  // only says where to stop
   std::uint64_t seed = 1;
-  int lanes = 0;  // 0: as many as replicas
+  int lanes = 0;  // 0: the checkpoint's, or as many as replicas
   std::string output = "outputs/run";
   bool resume = false;
   int threads = 1;                    // of a rank

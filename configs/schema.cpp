@@ -141,7 +141,7 @@ std::vector<Key> trainer_keys(TrainerConfig& t) {
       Key("trainer.seed", &t.seed, anything,
           "of initial weights, order of the data, dropout, speeds"),
       Key("trainer.lanes", &t.lanes, at_least(0),
-          "sums into which gradients are gathered; 0: as many as replicas"),
+          "sums into which gradients are gathered; 0: the checkpoint's, or as many as replicas"),
       Key("trainer.output", &t.output, something, "folder for metrics.jsonl and checkpoints"),
       Key("trainer.resume", &t.resume, anything,
           "go on from the newest checkpoint in the output folder"),

@@ -5,7 +5,6 @@
 #include <nlohmann/json.hpp>
 
 #include "runtime/job.h"
-#include "runtime/trainer/planning.h"
 #include "runtime/trainer/trainer.h"
 #include "tools/commands.h"
 #include "tools/exit_code.h"
@@ -71,12 +70,11 @@ void report(const TrainingSummary& s, bool json) {
 }
 
 int run_train(const TrainOptions& options) {
-  const Config recipe = options.recipe.load();
-  const Config config = runs_alone() ? alone(recipe) : recipe;
+  const TrainingTask task{options.recipe.load(), runs_alone()};
   return run_job(
       [&](Communicator& world) {
         std::unique_ptr<Progress> progress;
-        const TrainingSummary summary = train(config, world, show(progress));
+        const TrainingSummary summary = train(task, world, show(progress));
         progress.reset();
         if (world.rank() == 0) report(summary, options.json);
         return exit_done;

@@ -116,8 +116,7 @@ Config with_plan_file(const Config& config) {
 }
 
 Config alone(const Config& config) {
-  Config one = with_plan_file(config);
-  if (one.trainer.lanes == 0) one.trainer.lanes = one.pipeline.replicas;
+  Config one = config;
   one.pipeline.plan.clear();
   one.pipeline.stages = one.pipeline.replicas = 1;
   return one;

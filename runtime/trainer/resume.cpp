@@ -1,5 +1,7 @@
 #include "runtime/trainer/resume.h"
 
+#include <algorithm>
+
 #include "comm/collectives.h"
 #include "configs/flatten.h"
 #include "layers/tensor/error.h"
@@ -49,6 +51,20 @@ void check_unchanged(const Config& config, const TrainingState& saved) {
         "a resumed run must keep its model, data, seed and optimizer, but these keys differ from "
         "the checkpoint's:" +
         faults + "\nSet them back, or start anew in another trainer.output.");
+}
+
+int choose_lanes(const Config& config, const TrainingState* saved,
+                 const std::function<void(const std::string&)>& note) {
+  const int asked = config.trainer.lanes, replicas = config.pipeline.replicas;
+  if (saved == nullptr) return asked > 0 ? asked : replicas;
+  const int lanes = asked > 0 ? asked : std::max(saved->lanes, replicas);
+  if (lanes != saved->lanes)
+    note("the checkpoint has " + std::to_string(saved->lanes) + " lanes, " +
+         (asked > 0 ? "trainer.lanes = " + std::to_string(asked)
+                    : "too few for " + std::to_string(replicas) + " replicas") +
+         ": from here on gradients are summed over " + std::to_string(lanes) +
+         " lanes, and the last bits differ from those of a run that kept its lanes");
+  return lanes;
 }
 
 void check_corpus(const std::string& hash, const TrainingState& saved) {

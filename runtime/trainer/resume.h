@@ -22,6 +22,11 @@ std::optional<Checkpoint> find_start(const Config& config, Communicator& world,
 /// optimizer.
 void check_unchanged(const Config& config, const TrainingState& saved);
 
+/// Lanes of a run: what the recipe asks for, else the checkpoint's, else one for each replica, and
+/// never less than that. Other lanes than the checkpoint's are other sums, so `note` is told.
+int choose_lanes(const Config& config, const TrainingState* saved,
+                 const std::function<void(const std::string&)>& note);
+
 /// ConfigError if the training data are not those of the checkpoint.
 void check_corpus(const std::string& hash, const TrainingState& saved);
 

@@ -4,8 +4,9 @@
 
 namespace penstock {
 
-TrainingSummary train(const Config& config, Communicator& world, const TrainingObserver& observer) {
-  TrainingRun run(config, world, observer);
+TrainingSummary train(const TrainingTask& task, Communicator& world,
+                      const TrainingObserver& observer) {
+  TrainingRun run(task, world, observer);
   run.resume();
   while (!run.finished()) {
     run.step();

@@ -29,10 +29,16 @@ struct TrainingSummary {
   std::filesystem::path checkpoint;       // the last one
 };
 
-/// Trains as `config` says until trainer.steps, over the ranks of `world`, of which there must be
-/// as many as stages × replicas (alone() makes that one of any recipe). Writes metrics.jsonl and
-/// checkpoints to trainer.output. All ranks call it. ConfigError, DataError and CheckpointError
-/// before the first step for what can be known then.
-TrainingSummary train(const Config& config, Communicator& world, const TrainingObserver& observer);
+struct TrainingTask {
+  Config recipe;
+  bool alone = false;  // one rank does the work of all stages and replicas, and gets the same bits
+};
+
+/// Trains as the recipe says until trainer.steps, over the ranks of `world`, of which there must be
+/// as many as stages × replicas unless one works alone. Writes metrics.jsonl and checkpoints to
+/// trainer.output. All ranks call it. ConfigError, DataError and CheckpointError before the first
+/// step for what can be known then.
+TrainingSummary train(const TrainingTask& task, Communicator& world,
+                      const TrainingObserver& observer);
 
 }  // namespace penstock

@@ -22,10 +22,10 @@ namespace {
 
 constexpr std::int64_t kStepsAhead = 2;  // for which features are made beforehand
 
-Config checked(const Config& config, Communicator& world) {
-  check_features(config);
-  const Config planned = with_plan_file(config);
-  check_ranks(planned, world.size());
+Config checked(const TrainingTask& task, Communicator& world) {
+  check_features(task.recipe);
+  const Config planned = with_plan_file(task.recipe);
+  if (!task.alone) check_ranks(planned, world.size());
   agree_on_recipe(world, planned);
   return planned;
 }
@@ -39,34 +39,34 @@ double audio_seconds(const StepBatches& batches, int rate) {
 
 }  // namespace
 
-TrainingRun::TrainingRun(const Config& config, Communicator& world,
+TrainingRun::TrainingRun(const TrainingTask& task, Communicator& world,
                          const TrainingObserver& observer)
-    : config_(checked(config, world)),
+    : config_(checked(task, world)),
       world_(world),
       observer_(observer),
-      alphabet_(config.text),
-      chain_(build_chain(config.model, alphabet_.classes())) {
+      alphabet_(config_.text),
+      chain_(build_chain(config_.model, alphabet_.classes())) {
   const std::vector<std::string> slots = make_optimizer(config_.optimizer)->slots();
   summary_.parameters = parameter_count(chain_);
   if (leads()) {
     probe_output(config_.trainer.output, checkpoint_bytes(summary_.parameters, slots.size()));
     lock_ = std::make_unique<OutputLock>(config_.trainer.output);
   }
-  start_ = find_start(config_, world, [this](const std::string& text) { note(text); });
-  if (start_) {
-    check_unchanged(config_, start_->state());
-    keep_lanes(start_->state().lanes);
-  }
+  const auto tell = [this](const std::string& text) { note(text); };
+  start_ = find_start(config_, world, tell);
+  if (start_) check_unchanged(config_, start_->state());
+  config_.trainer.lanes = choose_lanes(config_, start_ ? &start_->state() : nullptr, tell);
+  if (task.alone) config_ = alone(config_);
   corpus_ = load("data.train", config_.data.train, CorpusUse::training);
   if (!config_.data.validation.empty()) {
     validation_corpus_ = load("data.validation", config_.data.validation, CorpusUse::evaluation);
     best_ = BestValidation(std::to_string(validation_corpus_.hash));
   }
 
-  const int lanes = config_.trainer.lanes == 0 ? config_.pipeline.replicas : config_.trainer.lanes;
-  steps_ = std::make_unique<StepSequence>(StepSequenceOptions{
-      corpus_.lengths, config_.data, config_.features, config_.trainer.seed, lanes});
-  plan_ = agree_on_plan(lanes);
+  steps_ = std::make_unique<StepSequence>(
+      StepSequenceOptions{corpus_.lengths, config_.data, config_.features, config_.trainer.seed,
+                          config_.trainer.lanes});
+  plan_ = agree_on_plan();
 
   session_ =
       std::make_unique<Session>(world, config_, chain_, plan_, static_cast<int>(slots.size()));
@@ -104,26 +104,15 @@ Corpus TrainingRun::load(const std::string& key, const std::string& manifest, Co
   return corpus;
 }
 
-/// A lane is a sum of its own, so other lanes would be other bits; but no replica may be idle.
-void TrainingRun::keep_lanes(int saved) {
-  config_.trainer.lanes = std::max(saved, config_.pipeline.replicas);
-  if (config_.trainer.lanes != saved)
-    note("the checkpoint has " + std::to_string(saved) + " lanes, too few for " +
-         std::to_string(config_.pipeline.replicas) +
-         " replicas: from here on sums are made over as many lanes as replicas");
-}
-
 /// Rank 0's, since measured costs differ from rank to rank.
-Plan TrainingRun::agree_on_plan(int lanes) {
+Plan TrainingRun::agree_on_plan() {
   const RunShape shape{largest_micro_batches(*steps_), alphabet_.classes()};
   std::string text;
   if (leads()) {
     const bool measure = config_.pipeline.stages > 1 && config_.pipeline.plan.empty();
     const auto costs =
         measure ? measured_costs(chain_, config_, shape) : computed_costs(chain_, shape);
-    Plan plan = plan_run(chain_, config_, shape, costs);
-    plan.lanes = lanes;
-    text = plan_toml(plan);
+    text = plan_toml(plan_run(chain_, config_, shape, costs));
   }
   return parse_plan(broadcast(world_, text), "the plan of rank 0",
                     planned_model(chain_, config_.model, alphabet_.classes()));

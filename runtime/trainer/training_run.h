@@ -24,7 +24,7 @@ namespace penstock {
 class TrainingRun {
  public:
   /// Reads the data, plans, and takes this rank's place. Nothing is written yet but caches.
-  TrainingRun(const Config& config, Communicator& world, const TrainingObserver& observer);
+  TrainingRun(const TrainingTask& task, Communicator& world, const TrainingObserver& observer);
 
   /// Goes on from the newest checkpoint if the recipe says so; makes the output folder ready.
   void resume();
@@ -45,8 +45,7 @@ class TrainingRun {
   using Clock = std::chrono::steady_clock;
 
   Corpus load(const std::string& key, const std::string& manifest, CorpusUse use);
-  void keep_lanes(int saved);
-  Plan agree_on_plan(int lanes);
+  Plan agree_on_plan();
   void reserve_buffers();
   void recall_best(const TrainingState& saved);
   void announce_ahead();

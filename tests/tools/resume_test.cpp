@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "runtime/checkpoint/best.h"
+#include "runtime/checkpoint/newest.h"
 #include "runtime/checkpoint/output_lock.h"
 #include "tests/support/training_folder.h"
 
@@ -124,6 +125,21 @@ TEST_F(Resume, GivesEveryReplicaALane) {
       {2});
   EXPECT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_NE(outcome.err.find("the checkpoint has 1 lanes"), std::string::npos) << outcome.err;
+}
+
+TEST_F(Resume, TakesTheLanesThatAreAskedFor) {
+  const auto outcome = resume({"trainer.lanes=3", "trainer.steps=8"});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_NE(outcome.err.find("trainer.lanes = 3"), std::string::npos) << outcome.err;
+  EXPECT_EQ(open_checkpoint(folder_.in("output")).state().lanes, 3);
+}
+
+TEST_F(Resume, KeepsItsLanesAloneUnlessAsked) {
+  ASSERT_EQ(folder_.train("three", {"trainer.lanes=3", "trainer.steps=2"}).code, 0);
+  const auto outcome = folder_.train("three", {"trainer.resume=true", "trainer.lanes=0",
+                                               "trainer.steps=4", "pipeline.replicas=2"});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(open_checkpoint(folder_.in("three")).state().lanes, 3);
 }
 
 TEST_F(Resume, PassesOverATruncatedShard) {
