@@ -154,6 +154,8 @@ std::vector<Key> trainer_keys(TrainerConfig& t) {
       Key("trainer.checkpoint_seconds", &t.checkpoint_seconds, at_least(0),
           "seconds between checkpoints; 0: by steps alone"),
       Key("trainer.keep", &t.keep, at_least(1), "newest checkpoints that stay, besides the best"),
+      Key("trainer.max_skipped", &t.max_skipped, at_least(0),
+          "steps in a row that may be skipped, their gradients not finite; more end the run"),
   };
 }
 

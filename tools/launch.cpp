@@ -8,6 +8,7 @@
 #include <thread>
 #include <utility>
 
+#include "runtime/error.h"
 #include "runtime/job.h"
 #include "tools/exit_code.h"
 
@@ -41,7 +42,8 @@ void set_up_logging() {
 
 int complain_of(const std::exception& error) {
   const ExitCode code = exit_code(error);
-  complain(error.what(), code == exit_usage);
+  const bool diverged = dynamic_cast<const DivergenceError*>(&error) != nullptr;
+  complain(error.what(), code == exit_usage || diverged);
   return code;
 }
 

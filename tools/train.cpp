@@ -50,11 +50,15 @@ TrainingObserver show(std::unique_ptr<Progress>& progress) {
 void report(const TrainingSummary& s, bool json) {
   const double rate = s.seconds > 0 ? s.audio_seconds / s.seconds : 0;
   if (json) {
-    nlohmann::ordered_json object{
-        {"steps", s.steps},           {"step", s.last_step.step},
-        {"loss", s.last_step.loss},   {"utterances", s.utterances},
-        {"parameters", s.parameters}, {"audio_s_per_s", rate},
-        {"seconds", s.seconds},       {"checkpoint", s.checkpoint.string()}};
+    nlohmann::ordered_json object{{"steps", s.steps},
+                                  {"skipped", s.skipped},
+                                  {"step", s.last_step.step},
+                                  {"loss", s.last_step.loss},
+                                  {"utterances", s.utterances},
+                                  {"parameters", s.parameters},
+                                  {"audio_s_per_s", rate},
+                                  {"seconds", s.seconds},
+                                  {"checkpoint", s.checkpoint.string()}};
     if (s.last_validation.utterances > 0) {
       object["validation_loss"] = s.last_validation.loss;
       object["validation_wer"] = s.last_validation.wer;
@@ -63,8 +67,8 @@ void report(const TrainingSummary& s, bool json) {
     std::cout << json_line(object);
     return;
   }
-  std::cout << s.steps << " steps in " << static_cast<long>(s.seconds) << " s, "
-            << static_cast<long>(rate) << " audio seconds a second; checkpoint "
+  std::cout << s.steps << " steps (" << s.skipped << " skipped) in " << static_cast<long>(s.seconds)
+            << " s, " << static_cast<long>(rate) << " audio seconds a second; checkpoint "
             << s.checkpoint.string() << '\n';
   if (s.last_validation.utterances > 0) std::cout << facts(s.last_validation) << '\n';
 }

@@ -1,5 +1,6 @@
 #include "runtime/trainer/metrics.h"
 
+#include <cmath>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -13,6 +14,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 std::string hexadecimal(double value) {
+  if (std::isnan(value)) return "nan";  // without the sign that printf gives some
   char text[64];
   std::snprintf(text, sizeof text, "%a", value);
   return text;

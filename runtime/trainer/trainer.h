@@ -23,6 +23,7 @@ struct TrainingSummary {
   StepReport last_step;
   EvaluationReport last_validation;  // utterances 0: none was run
   std::int64_t steps = 0;            // of this run
+  std::int64_t skipped = 0;          // of them, steps that changed nothing
   std::int64_t utterances = 0;       // in the training manifest
   std::int64_t parameters = 0;
   double audio_seconds = 0, seconds = 0;  // of this run's steps
@@ -37,7 +38,7 @@ struct TrainingTask {
 /// Trains as the recipe says until trainer.steps, over the ranks of `world`, of which there must be
 /// as many as stages × replicas unless one works alone. Writes metrics.jsonl and checkpoints to
 /// trainer.output. All ranks call it. ConfigError, DataError and CheckpointError before the first
-/// step for what can be known then.
+/// step for what can be known then; DivergenceError later.
 TrainingSummary train(const TrainingTask& task, Communicator& world,
                       const TrainingObserver& observer);
 

@@ -44,6 +44,7 @@ TrainingRun::TrainingRun(const TrainingTask& task, Communicator& world,
     : config_(checked(task, world)),
       world_(world),
       observer_(observer),
+      skipped_(config_.trainer.max_skipped),
       alphabet_(config_.text),
       chain_(build_chain(config_.model, alphabet_.classes())) {
   const std::vector<std::string> slots = make_optimizer(config_.optimizer)->slots();
@@ -188,9 +189,12 @@ void TrainingRun::step() {
   ++summary_.steps;
   summary_.audio_seconds += report.audio_seconds;
   summary_.seconds += report.step_seconds;
-  if (!leads()) return;
-  metrics_->write(report);
-  if (observer_.step) observer_.step(report);
+  if (leads()) {
+    metrics_->write(report);
+    if (observer_.step) observer_.step(report);
+  }
+  skipped_.count(report);
+  summary_.skipped = skipped_.total();
 }
 
 bool TrainingRun::epoch_ends() const { return steps_->at(clock_.step).step_in_epoch == 0; }
@@ -219,6 +223,7 @@ void TrainingRun::validate() {
 bool TrainingRun::checkpoint_due() const {
   const TrainerConfig& t = config_.trainer;
   if (saved_ == clock_.step) return false;
+  if (summary_.last_step.skipped) return false;  // divergence must not push good checkpoints out
   if (t.checkpoint_every == 0 ? epoch_ends() : clock_.step % t.checkpoint_every == 0) return true;
   if (t.checkpoint_seconds == 0) return false;  // clocks differ, so asking costs a message a step
   double since = std::chrono::duration<double>(Clock::now() - saved_at_).count();
@@ -251,6 +256,7 @@ void TrainingRun::save() {
 
 TrainingSummary TrainingRun::finish() {
   if (saved_ != clock_.step) save();
+  skipped_.check_end();
   return summary_;
 }
 

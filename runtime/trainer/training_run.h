@@ -14,6 +14,7 @@
 #include "runtime/trainer/metrics.h"
 #include "runtime/trainer/saving.h"
 #include "runtime/trainer/session.h"
+#include "runtime/trainer/skipped_steps.h"
 #include "runtime/trainer/trainer.h"
 #include "runtime/trainer/training_step.h"
 
@@ -30,6 +31,7 @@ class TrainingRun {
   void resume();
 
   bool finished() const { return clock_.step >= config_.trainer.steps; }
+  /// DivergenceError as from SkippedSteps.
   void step();
 
   bool validation_due() const;
@@ -38,7 +40,7 @@ class TrainingRun {
   bool checkpoint_due() const;
   void save();
 
-  /// Saves where the run stops.
+  /// Saves where the run stops. DivergenceError if it stops in that.
   TrainingSummary finish();
 
  private:
@@ -57,6 +59,7 @@ class TrainingRun {
   Config config_;
   Communicator& world_;
   TrainingObserver observer_;
+  SkippedSteps skipped_;
 
   std::unique_ptr<OutputLock> lock_;  // rank 0 only
   Alphabet alphabet_;

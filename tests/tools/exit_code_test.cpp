@@ -13,6 +13,7 @@ TEST(ExitCode, FollowsTheErrorsType) {
   EXPECT_EQ(exit_code(CheckpointError("")), 4);
   EXPECT_EQ(exit_code(CommError("")), 1);
   EXPECT_EQ(exit_code(ShapeError("")), 1);
+  EXPECT_EQ(exit_code(DivergenceError("")), 1);
   EXPECT_EQ(exit_code(std::bad_alloc()), 1);
 }
 

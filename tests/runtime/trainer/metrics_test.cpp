@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <vector>
 
@@ -40,6 +41,18 @@ TEST_F(Metrics, RecordsTheLossToTheLastBit) {
   MetricsFile(file(), 0).write(step(1, loss));
   ASSERT_EQ(lines().size(), 1u);
   EXPECT_EQ(std::strtod(lines()[0]["loss_hex"].get<std::string>().c_str(), nullptr), loss);
+}
+
+TEST_F(Metrics, ALossThatIsNotFiniteIsNull) {
+  StepReport skipped = step(1, -std::nan(""));
+  skipped.skipped = true;
+  skipped.gradient_norm = HUGE_VAL;
+  MetricsFile(file(), 0).write(skipped);
+  ASSERT_EQ(lines().size(), 1u);
+  EXPECT_TRUE(lines()[0]["loss"].is_null());
+  EXPECT_TRUE(lines()[0]["gradient_norm"].is_null());
+  EXPECT_EQ(lines()[0]["loss_hex"], "nan");
+  EXPECT_EQ(lines()[0]["skipped"], true);
 }
 
 TEST_F(Metrics, ValidationHasNoLossHex) {

@@ -1,0 +1,31 @@
+#include "runtime/trainer/skipped_steps.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "runtime/error.h"
+
+namespace penstock {
+
+void SkippedSteps::count(const StepReport& step) {
+  last_ = step;
+  total_ += step.skipped;
+  in_a_row_ = step.skipped ? in_a_row_ + 1 : 0;
+  if (in_a_row_ > most_) refuse();
+}
+
+void SkippedSteps::check_end() const {
+  if (in_a_row_ > 0 && !std::isfinite(last_.loss)) refuse();
+}
+
+void SkippedSteps::refuse() const {
+  throw DivergenceError(fmt::format(
+      "training diverged: no gradient of the {} steps {} to {} is finite, so none of them changed "
+      "the model (last loss {}, learning rate {:g}; trainer.max_skipped = {}). Begin anew with a "
+      "lower "
+      "optimizer.learning_rate, a lower optimizer.clip_norm or a longer schedule.warmup",
+      in_a_row_, last_.step - in_a_row_ + 1, last_.step, last_.loss, last_.learning_rate, most_));
+}
+
+}  // namespace penstock

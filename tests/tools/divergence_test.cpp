@@ -1,0 +1,47 @@
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "tests/support/training_folder.h"
+
+namespace penstock {
+namespace {
+
+class Divergence : public testing::Test {
+ protected:
+  /// Trains with a learning rate that no model survives.
+  test::Outcome train(std::vector<std::string> overrides, test::Ranks ranks = {}) const {
+    overrides.push_back("optimizer.learning_rate=1e30");
+    overrides.push_back("data.validation=");
+    return folder_.train("output", overrides, ranks);
+  }
+  void expect_diverged(const test::Outcome& outcome, const std::string& steps) const {
+    EXPECT_EQ(outcome.code, 1);
+    EXPECT_EQ(outcome.out, "");
+    EXPECT_NE(outcome.err.find("penstock: training diverged: no gradient of the " + steps),
+              std::string::npos)
+        << outcome.err;
+    EXPECT_EQ(outcome.err.find("penstock: "), outcome.err.rfind("penstock: ")) << outcome.err;
+  }
+  test::TrainingFolder folder_{PENSTOCK_BINARY, PENSTOCK_MPIRUN};
+};
+
+TEST_F(Divergence, EndsTheRunAndIsSaidOnce) {
+  expect_diverged(train({"trainer.max_skipped=3", "pipeline.stages=2"}, {2}), "4 steps 2 to 5");
+  std::ifstream metrics(folder_.in("output/metrics.jsonl"));
+  int skipped = 0;
+  for (std::string line; std::getline(metrics, line);) {
+    const auto object = nlohmann::json::parse(line);
+    EXPECT_EQ(object["loss"].is_null(), object.contains("skipped")) << line;
+    skipped += object.contains("skipped");
+  }
+  EXPECT_EQ(skipped, 4);
+}
+
+TEST_F(Divergence, FailsARunThatStopsInIt) {
+  expect_diverged(train({"trainer.steps=4", "--json"}), "3 steps 2 to 4");
+}
+
+}  // namespace
+}  // namespace penstock
