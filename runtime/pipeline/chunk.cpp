@@ -34,7 +34,8 @@ MicroBatchLayout Chunk::lay_out(const MicroBatchWork& work, Mode mode) const {
   for (const auto& layer : options_.before) input = layer->plan(input, options_.sizes).output;
   return mode == Mode::train
              ? lay_out_training(options_.layers, input, options_.sizes, options_.ends)
-             : lay_out_evaluation(options_.layers, input, options_.sizes);
+             : lay_out_evaluation(options_.layers, input, options_.sizes,
+                                  !work.label_lengths.empty());
 }
 
 void Chunk::reserve(const BufferBytes& bytes, const InFlight& in_flight) {
@@ -46,11 +47,6 @@ void Chunk::reserve(const BufferBytes& bytes, const InFlight& in_flight) {
   if (scratch_.bytes() >= bytes.scratch) return;
   scratch_ = Buffer();
   scratch_ = backend_.allocate(bytes.scratch);
-}
-
-std::size_t Chunk::buffer_bytes() const {
-  return slots.allocated() + inputs.allocated() + output_gradients.allocated() +
-         input_gradients.allocated() + scratch_.bytes();
 }
 
 std::byte* Chunk::at(const MicroBatchRun& run, const Place& place) const {

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <string>
 #include <vector>
 
 #include "configs/config.h"
@@ -40,15 +41,18 @@ struct CorpusOptions {
   DataConfig data;
   FeatureConfig features;
   int threads = 1;
+  /// How the user can go on in spite of bad utterances; ends their list.
+  std::string advice = "Correct them, or leave them out by data.bad_utterances = \"skip\".";
   /// Frames that reach the loss from so many frames of features.
   std::function<std::int64_t(std::int64_t)> output_frames;
 };
 
 /// Reads the manifest, the texts, and (by index_audio) the lengths. An utterance is bad if its line
 /// or audio can't be used, its text has characters outside the alphabet, or its labels need more
-/// frames than it has at the loss. DataError lists all bad ones, lines and texts before any audio
-/// is read; under data.bad_utterances = "skip" they are logged and counted instead. DataError if
-/// none is left; ConfigError if data.bad_utterances is neither refuse nor skip.
+/// frames than it has at the loss; one whose length is out of bounds is left out before its labels
+/// are weighed against it. DataError lists all bad ones, lines and texts before any audio is read;
+/// under data.bad_utterances = "skip" they are logged and counted instead. DataError if none is
+/// left; ConfigError if data.bad_utterances is neither refuse nor skip.
 Corpus load_corpus(const CorpusOptions&, const Alphabet&);
 
 /// Frames that CTC needs for these labels: one for each, and a blank between equal neighbours.

@@ -8,7 +8,86 @@
 namespace penstock {
 namespace {
 
-using test::message_of;
+using Lengths = std::vector<std::vector<std::int64_t>>;
+
+ModelConfig small_model() {
+  ModelConfig model;
+  model.features = 17;
+  model.channels = 2;
+  model.hidden = 7;
+  model.layers = 1;
+  return model;
+}
+
+Config small_recipe() {
+  Config config;
+  config.model = small_model();
+  config.text.alphabet = "abc";
+  config.pipeline.stages = 2;
+  config.pipeline.replicas = 2;
+  config.trainer.lanes = 3;
+  return config;
+}
+
+const RunShape kShape = {{{61, 40}, {75}, {31, 29, 7}}, 4};
+
+std::int64_t frames(const std::vector<std::int64_t>& lengths) {
+  std::int64_t sum = 0;
+  for (const std::int64_t length : lengths) sum += length;
+  return sum;
+}
+
+TEST(Planning, TakesTheLargestMicroBatchesOfAnEpoch) {
+  StepSequenceOptions options;
+  for (const std::int64_t samples : {16000, 8000, 24000, 9000, 20000, 12000, 7000})
+    options.lengths.push_back({samples, 16000});
+  options.data.micro_batch_seconds = 2;
+  options.data.micro_batches = 2;
+  const StepSequence steps(options);
+  const Lengths all = largest_micro_batches(steps, 100), two = largest_micro_batches(steps, 2);
+  std::size_t utterances = 0;
+  for (const auto& lengths : all) utterances += lengths.size();
+  EXPECT_EQ(utterances, options.lengths.size());
+  for (std::size_t i = 1; i < all.size(); ++i) EXPECT_GE(frames(all[i - 1]), frames(all[i]));
+  ASSERT_GT(all.size(), 2u);
+  EXPECT_EQ(two, Lengths(all.begin(), all.begin() + 2));
+}
+
+TEST(Planning, CutsForTheRecipesStagesReplicasAndLanes) {
+  const Config config = small_recipe();
+  const Chain chain = build_chain(config.model, kShape.labels);
+  const Plan plan = plan_run(chain, config, kShape, computed_costs(chain, kShape));
+  EXPECT_EQ(plan.stages(), 2);
+  EXPECT_EQ(plan.replicas(), 2);
+  EXPECT_EQ(plan.lanes, 3);
+  EXPECT_EQ(plan.chunks.back().last(), chain.size());
+  EXPECT_EQ(plan.chunks.front().predicted.bytes.gradients,
+            2 * plan.chunks.front().predicted.bytes.weights);  // the busiest replica has two lanes
+  EXPECT_EQ(plan.model, model_summary(config.model, kShape.labels));
+}
+
+TEST(Planning, MeasuresEveryLayer) {
+  const Config config = small_recipe();
+  const Chain chain = build_chain(config.model, kShape.labels);
+  const auto costs = measured_costs(chain, config, kShape);
+  ASSERT_EQ(costs.size(), chain.layers.size());
+  for (std::size_t i = 0; i < costs.size(); ++i) {
+    EXPECT_EQ(costs[i].layer, chain.layers[i]->name());
+    EXPECT_GT(costs[i].total(), 0) << costs[i].layer;
+  }
+}
+
+TEST(Planning, AloneKeepsTheLanes) {
+  Config config = small_recipe();
+  const Config one = alone(config);
+  EXPECT_EQ(one.pipeline.stages, 1);
+  EXPECT_EQ(one.pipeline.replicas, 1);
+  EXPECT_EQ(one.trainer.lanes, 3);
+  config.trainer.lanes = 0;
+  EXPECT_EQ(alone(config).trainer.lanes, 2);  // as many as the replicas that it would have had
+}
+
+
 
 /// A recipe, the plan file that it names, and what both are for.
 class PlanFileOfARecipe : public testing::Test {
@@ -55,7 +134,7 @@ TEST_F(PlanFileOfARecipe, GetsPredictionsOfItsOwn) {
 
 TEST_F(PlanFileOfARecipe, MustFitItsMemory) {
   config_.pipeline.memory_gib = 1e-4;
-  const std::string message = message_of<ConfigError>([&] { planned(); });
+  const std::string message = test::message_of<ConfigError>([&] { planned(); });
   for (const std::string& part :
        {plan_.chunks[0].layers.back(), std::string("memory_gib"), std::string("allows 0.0001")})
     EXPECT_NE(message.find(part), std::string::npos) << message;
@@ -63,12 +142,12 @@ TEST_F(PlanFileOfARecipe, MustFitItsMemory) {
 
 TEST_F(PlanFileOfARecipe, MustAgreeOnMicroBatchesAndLanes) {
   config_.data.micro_batches = 6;
-  std::string message = message_of<ConfigError>([&] { with_plan_file(config_); });
+  std::string message = test::message_of<ConfigError>([&] { with_plan_file(config_); });
   EXPECT_NE(message.find("plan.toml is for 4 micro-batches a step"), std::string::npos) << message;
   EXPECT_NE(message.find("data.micro_batches = 6"), std::string::npos) << message;
   config_.data.micro_batches = 4;
   config_.trainer.lanes = 3;
-  message = message_of<ConfigError>([&] { with_plan_file(config_); });
+  message = test::message_of<ConfigError>([&] { with_plan_file(config_); });
   EXPECT_NE(message.find("trainer.lanes = 3"), std::string::npos) << message;
 }
 
