@@ -41,6 +41,7 @@ StageBytes stage_bytes(const std::vector<LayerPlan>& layers, const BufferBytes& 
                    buffers.output_gradient * in_flight.output_gradients +
                    buffers.input_gradient * kInputGradientBuffers;
   bytes.scratch = buffers.scratch;
+  if (parameters.reduction) bytes.reduction = parameters.reduction(bytes.weights);
   return bytes;
 }
 

@@ -8,6 +8,7 @@
 #include "partition/planner.h"
 #include "partition/schedules/make_schedule.h"
 #include "runtime/optim/optimizer.h"
+#include "runtime/pipeline/gradient_buckets.h"
 #include "runtime/pipeline/measure_layers.h"
 #include "runtime/text/alphabet.h"
 #include "runtime/trainer/session.h"
@@ -75,8 +76,13 @@ Plan plan_run(const Chain& chain, const Config& config, const RunShape& shape,
   request.micro_batches = config.data.micro_batches;
   request.lanes = config.trainer.lanes == 0 ? config.pipeline.replicas : config.trainer.lanes;
   ParameterBytes parameters;
-  parameters.lanes = (request.lanes + config.pipeline.replicas - 1) / config.pipeline.replicas;
+  const std::vector<int> lanes_of = deal_lanes(request.lanes, config.pipeline.replicas);
+  parameters.lanes = lanes_of.front();
   parameters.optimizer_slots = static_cast<int>(make_optimizer(config.optimizer)->slots().size());
+  parameters.reduction = [dtype = parameters.dtype, lanes_of,
+                          bucket = config.pipeline.bucket_bytes](std::size_t arena) {
+    return staging_bytes(gradient_buckets(arena, dtype, lanes_of, bucket), 0);
+  };
   request.bytes =
       ChunkBytes(chain, shape.micro_batches, {},
                  make_schedule(config.pipeline.schedule, config.pipeline.stages,

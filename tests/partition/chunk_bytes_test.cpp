@@ -32,5 +32,15 @@ TEST(ChunkBytes, FollowsTheSchedule) {
   EXPECT_EQ(2 * gpipe(0, 3, 0).saved, 5 * alternating(0, 3, 0).saved);
 }
 
+TEST(ChunkBytes, AsksWhatTheReductionTakes) {
+  const Chain chain = test::small_chain();
+  const ParameterBytes replicated{.reduction = [](std::size_t arena) { return arena / 2 + 1; }};
+  const ChunkBytes bytes(chain, {{8}}, {}, make_schedule("1f1b", 1, 1), replicated);
+  const ChunkBytes single(chain, {{8}}, {}, make_schedule("1f1b", 1, 1), {});
+  const StageBytes whole = bytes(0, 4, 0);
+  EXPECT_EQ(whole.reduction, whole.weights / 2 + 1);
+  EXPECT_EQ(whole.total(), single(0, 4, 0).total() + whole.reduction);
+}
+
 }  // namespace
 }  // namespace penstock
