@@ -36,6 +36,14 @@ struct BufferBytes {
 /// next backward computes.
 inline constexpr int kInputGradientBuffers = 2;
 
+/// All buffers of a chunk by kind, in bytes. Training and evaluation take turns in them.
+struct ChunkBuffers {
+  std::size_t slots = 0, scratch = 0, inputs = 0, output_gradients = 0, input_gradients = 0;
+
+  /// Makes room for so many buffers of those sizes.
+  void cover(const BufferBytes& each, const InFlight& count);
+};
+
 struct ParameterBytes {
   int lanes = 1;            // of the replica
   int optimizer_slots = 2;  // tensors that the optimizer keeps for each parameter
@@ -45,8 +53,8 @@ struct ParameterBytes {
   std::function<std::size_t(std::size_t arena)> reduction = {};
 };
 
-StageBytes stage_bytes(const std::vector<LayerPlan>& layers, const BufferBytes& buffers,
-                       const InFlight& in_flight, const ParameterBytes& parameters);
+StageBytes stage_bytes(const std::vector<LayerPlan>& layers, const ChunkBuffers& buffers,
+                       const ParameterBytes& parameters);
 
 /// Bytes of one arena with `layers`' parameters, each aligned.
 std::size_t arena_bytes(const std::vector<LayerPlan>& layers, DType dtype);

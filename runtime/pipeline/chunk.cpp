@@ -37,20 +37,25 @@ MicroBatchLayout Chunk::lay_out(const MicroBatchWork& work, Mode mode) const {
              : lay_out_evaluation(options_.layers, input, options_.sizes);
 }
 
-void Chunk::reserve(const BufferBytes& bytes, const InFlight& in_flight) {
-  slots.reserve(backend_, in_flight.slots, bytes.slot);
-  inputs.reserve(backend_, in_flight.inputs, bytes.input);
-  output_gradients.reserve(backend_, in_flight.output_gradients, bytes.output_gradient);
-  input_gradients.reserve(backend_, bytes.input_gradient == 0 ? 0 : kInputGradientBuffers,
-                          bytes.input_gradient);
-  if (scratch_.bytes() >= bytes.scratch) return;
-  scratch_ = Buffer();
-  scratch_ = backend_.allocate(bytes.scratch);
+void Chunk::reserve(const ChunkBuffers& buffers) {
+  slots.reserve(backend_, buffers.slots);
+  inputs.reserve(backend_, buffers.inputs);
+  output_gradients.reserve(backend_, buffers.output_gradients);
+  input_gradients.reserve(backend_, buffers.input_gradients);
+  scratch_.reserve(backend_, buffers.scratch);
+}
+
+void Chunk::divide(const BufferBytes& each, const InFlight& count) {
+  slots.divide(backend_, count.slots, each.slot);
+  inputs.divide(backend_, count.inputs, each.input);
+  output_gradients.divide(backend_, count.output_gradients, each.output_gradient);
+  input_gradients.divide(backend_, kInputGradientBuffers, each.input_gradient);
+  scratch_.divide(backend_, 1, each.scratch);
 }
 
 std::size_t Chunk::buffer_bytes() const {
   return slots.allocated() + inputs.allocated() + output_gradients.allocated() +
-         input_gradients.allocated() + scratch_.bytes();
+         input_gradients.allocated() + scratch_.allocated();
 }
 
 std::byte* Chunk::at(const MicroBatchRun& run, const Place& place) const {
@@ -66,7 +71,7 @@ std::byte* Chunk::at(const MicroBatchRun& run, const Place& place) const {
     case Region::scratch:
       break;
   }
-  return scratch_.data() + place.offset;
+  return scratch_[0] + place.offset;
 }
 
 std::span<std::byte> Chunk::input_message(const MicroBatchRun& run) const {
@@ -125,7 +130,7 @@ Context Chunk::context(const MicroBatchRun& run, const StepWork& step, std::size
   context.mode = mode;
   context.lengths = run.layout.activations[layer].frames.front().lengths;
   std::byte* workspace = at(run, run.layout.workspace);
-  context.workspace = {workspace, scratch_.data() + scratch_.bytes()};
+  context.workspace = {workspace, scratch_[0] + scratch_.allocated()};
   context.random = {step.seed, step.epoch, run.work->utterances};
   return context;
 }
