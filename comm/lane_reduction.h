@@ -45,6 +45,9 @@ class LaneReduction {
   /// Waits until every bucket is whole. ShapeError if one was not started.
   void finish();
 
+  /// Bytes of memory that it has allocated.
+  std::size_t staging() const { return staging_.bytes(); }
+
  private:
   struct Bucket;
   struct Piece;

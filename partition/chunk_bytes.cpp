@@ -2,37 +2,50 @@
 
 namespace penstock {
 
-ChunkBytes::ChunkBytes(const Chain& chain,
-                       const std::vector<std::vector<std::int64_t>>& micro_batches,
-                       const BackendSizes& sizes, const Schedule& schedule,
-                       const ParameterBytes& parameters)
-    : chain_(chain), sizes_(sizes), parameters_(parameters) {
-  for (int chunk = 0; chunk < schedule.chunks(); ++chunk) {
-    in_flight_.push_back(count_in_flight(schedule, chunk));
-  }
-  for (const auto& lengths : micro_batches) {
-    std::vector<LayerPlan> plans = plan_chain(chain, lengths, sizes);
-    auto& inputs = inputs_.emplace_back();
-    inputs.push_back(chain_input(chain, lengths, sizes));
-    for (const LayerPlan& plan : plans) inputs.push_back(plan.output);
-    if (plans_.empty()) plans_ = std::move(plans);
+ChunkBytes::ChunkBytes(const Chain& chain, const std::vector<ChunkLoad>& loads,
+                       const BackendSizes& sizes, const ParameterBytes& parameters)
+    : chain_(chain),
+      sizes_(sizes),
+      parameters_(parameters),
+      plans_(plan_chain(chain, std::vector<std::int64_t>{100}, sizes)) {
+  for (const auto& [micro_batches, schedule] : loads) {
+    Load& load = loads_.emplace_back();
+    load.training = !schedule.forward_only;
+    for (int chunk = 0; chunk < schedule.chunks(); ++chunk)
+      load.in_flight.push_back(count_in_flight(schedule, chunk));
+    for (const auto& lengths : micro_batches) {
+      auto& inputs = load.inputs.emplace_back();
+      inputs.push_back(chain_input(chain, lengths, sizes));
+      for (const LayerPlan& plan : plan_chain(chain, lengths, sizes)) inputs.push_back(plan.output);
+    }
   }
 }
 
-BufferBytes ChunkBytes::buffers(int first, int last) const {
-  const auto [at, fresh] = known_.try_emplace({first, last});
+const BufferBytes& ChunkBytes::largest(std::size_t load, int first, int last) const {
+  const auto [at, fresh] = known_.try_emplace({load, first, last});
   if (!fresh) return at->second;
   const StageEnds ends{.sends_input_gradient = first > 0, .sends_output = last < chain_.size()};
   const auto layers = LayerRange(chain_.layers).subspan(first, last - first);
-  for (const auto& inputs : inputs_) {
-    at->second.cover(lay_out_training(layers, inputs[first], sizes_, ends), ends);
+  for (const auto& inputs : loads_[load].inputs) {
+    if (loads_[load].training) {
+      at->second.cover(lay_out_training(layers, inputs[first], sizes_, ends), ends);
+    } else {
+      at->second.cover(lay_out_evaluation(layers, inputs[first], sizes_), {});
+    }
   }
   return at->second;
 }
 
+ChunkBuffers ChunkBytes::buffers(int first, int last, int chunk) const {
+  ChunkBuffers buffers;
+  for (std::size_t load = 0; load < loads_.size(); ++load)
+    buffers.cover(largest(load, first, last), loads_[load].in_flight[chunk]);
+  return buffers;
+}
+
 StageBytes ChunkBytes::operator()(int first, int last, int chunk) const {
   const std::vector<LayerPlan> plans(plans_.begin() + first, plans_.begin() + last);
-  return stage_bytes(plans, buffers(first, last), in_flight_[chunk], parameters_);
+  return stage_bytes(plans, buffers(first, last, chunk), parameters_);
 }
 
 }  // namespace penstock

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 #include <map>
-#include <utility>
+#include <tuple>
 #include <vector>
 
 #include "partition/chain.h"
@@ -11,28 +11,40 @@
 
 namespace penstock {
 
+/// What passes through the chunks: a training's micro-batches or, where the schedule is forward
+/// only, those of an evaluation.
+struct ChunkLoad {
+  std::vector<std::vector<std::int64_t>> micro_batches;  // feature frames of their utterances
+  Schedule schedule;
+};
+
 /// What any range of a chain's layers needs of memory as one of the chunks of a schedule whose
 /// neighbours are on other ranks. Chain and micro-batches are read when asked for bytes; `chain`
 /// must outlive this.
 class ChunkBytes {
  public:
-  /// `micro_batches`: feature frames of the utterances of each micro-batch that must fit.
-  ChunkBytes(const Chain& chain, const std::vector<std::vector<std::int64_t>>& micro_batches,
-             const BackendSizes& sizes, const Schedule& schedule, const ParameterBytes& parameters);
+  /// Every micro-batch of `loads` must fit; the loads take turns.
+  ChunkBytes(const Chain& chain, const std::vector<ChunkLoad>& loads, const BackendSizes& sizes,
+             const ParameterBytes& parameters);
 
   /// Of layers [first, last) as that chunk.
   StageBytes operator()(int first, int last, int chunk) const;
+  ChunkBuffers buffers(int first, int last, int chunk) const;
 
  private:
-  BufferBytes buffers(int first, int last) const;
+  struct Load {
+    bool training = true;
+    std::vector<InFlight> in_flight;                  // by chunk
+    std::vector<std::vector<ActivationDecl>> inputs;  // of each layer, by micro-batch
+  };
+  const BufferBytes& largest(std::size_t load, int first, int last) const;
 
   const Chain& chain_;
   BackendSizes sizes_;
   ParameterBytes parameters_;
-  std::vector<InFlight> in_flight_;                  // by chunk
-  std::vector<std::vector<ActivationDecl>> inputs_;  // of each layer, by micro-batch
-  std::vector<LayerPlan> plans_;                     // of each layer, for the first micro-batch
-  mutable std::map<std::pair<int, int>, BufferBytes> known_;
+  std::vector<Load> loads_;
+  std::vector<LayerPlan> plans_;  // of each layer, for any input
+  mutable std::map<std::tuple<std::size_t, int, int>, BufferBytes> known_;
 };
 
 }  // namespace penstock

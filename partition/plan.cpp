@@ -4,6 +4,14 @@
 
 namespace penstock {
 
+std::vector<int> deal_lanes(int lanes, int replicas) {
+  std::vector<int> owned;
+  for (int replica = 0; replica < replicas; ++replica) {
+    owned.push_back(lanes / replicas + (replica < lanes % replicas ? 1 : 0));
+  }
+  return owned;
+}
+
 StageReplica Plan::place_of(int rank) const {
   for (int stage = 0; stage < stages(); ++stage) {
     for (int replica = 0; replica < replicas(); ++replica) {
@@ -12,14 +20,6 @@ StageReplica Plan::place_of(int rank) const {
   }
   throw std::out_of_range("the plan has " + std::to_string(world_size()) + " ranks, none is " +
                           std::to_string(rank));
-}
-
-std::vector<int> Plan::lanes_of_replicas() const {
-  std::vector<int> owned;
-  for (int replica = 0; replica < replicas(); ++replica) {
-    owned.push_back(lanes / replicas() + (replica < lanes % replicas() ? 1 : 0));
-  }
-  return owned;
 }
 
 std::vector<std::vector<int>> neighbouring_stages(int stages, int replicas) {

@@ -8,6 +8,10 @@
 
 namespace penstock {
 
+/// How many of a step's sums of gradients each replica owns; the first own one more where they do
+/// not divide.
+std::vector<int> deal_lanes(int lanes, int replicas);
+
 /// What the planner expects of a chunk.
 struct Prediction {
   double time_share = 0;        // of a micro-batch's computing time, to 4 digits
@@ -48,8 +52,7 @@ struct Plan {
   int world_size() const { return stages() * replicas(); }
   /// std::out_of_range if the plan has no such rank.
   StageReplica place_of(int rank) const;
-  /// Lanes that each replica owns; the first own one more where they do not divide.
-  std::vector<int> lanes_of_replicas() const;
+  std::vector<int> lanes_of_replicas() const { return deal_lanes(lanes, replicas()); }
   bool operator==(const Plan&) const = default;
 };
 

@@ -21,6 +21,14 @@ void BufferBytes::cover(const MicroBatchLayout& layout, StageEnds ends) {
     input_gradient = std::max(input_gradient, layout.activations.front().bytes());
 }
 
+void ChunkBuffers::cover(const BufferBytes& each, const InFlight& count) {
+  slots = std::max(slots, each.slot * count.slots);
+  scratch = std::max(scratch, each.scratch);
+  inputs = std::max(inputs, each.input * count.inputs);
+  output_gradients = std::max(output_gradients, each.output_gradient * count.output_gradients);
+  input_gradients = std::max(input_gradients, each.input_gradient * kInputGradientBuffers);
+}
+
 std::size_t arena_bytes(const std::vector<LayerPlan>& layers, DType dtype) {
   std::size_t bytes = 0;
   for (const LayerPlan& layer : layers)
@@ -28,19 +36,18 @@ std::size_t arena_bytes(const std::vector<LayerPlan>& layers, DType dtype) {
   return bytes;
 }
 
-StageBytes stage_bytes(const std::vector<LayerPlan>& layers, const BufferBytes& buffers,
-                       const InFlight& in_flight, const ParameterBytes& parameters) {
+StageBytes stage_bytes(const std::vector<LayerPlan>& layers, const ChunkBuffers& buffers,
+                       const ParameterBytes& parameters) {
   StageBytes bytes;
   bytes.weights = arena_bytes(layers, parameters.dtype);
   bytes.gradients = bytes.weights * parameters.lanes;
   bytes.optimizer = bytes.weights * parameters.optimizer_slots;
   for (const LayerPlan& layer : layers)
     for (const StateDecl& s : layer.state) bytes.state += bytes_of(s.shape, parameters.dtype);
-  bytes.saved = buffers.slot * in_flight.slots;
-  bytes.messages = buffers.input * in_flight.inputs +
-                   buffers.output_gradient * in_flight.output_gradients +
-                   buffers.input_gradient * kInputGradientBuffers;
+  bytes.saved = buffers.slots;
+  bytes.messages = buffers.inputs + buffers.output_gradients + buffers.input_gradients;
   bytes.scratch = buffers.scratch;
+  if (parameters.reduction) bytes.reduction = parameters.reduction(bytes.weights);
   return bytes;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 
 #include "partition/in_flight.h"
 #include "partition/micro_batch_layout.h"
@@ -16,9 +17,10 @@ struct StageBytes {
   std::size_t saved = 0;     // slots of the micro-batches in flight
   std::size_t messages = 0;  // inputs, and gradients at both ends
   std::size_t scratch = 0;
+  std::size_t reduction = 0;  // other replicas' gradients, until they are added
 
   std::size_t total() const {
-    return weights + gradients + optimizer + state + saved + messages + scratch;
+    return weights + gradients + optimizer + state + saved + messages + scratch + reduction;
   }
   bool operator==(const StageBytes&) const = default;
 };
@@ -34,14 +36,25 @@ struct BufferBytes {
 /// next backward computes.
 inline constexpr int kInputGradientBuffers = 2;
 
+/// All buffers of a chunk by kind, in bytes. Training and evaluation take turns in them.
+struct ChunkBuffers {
+  std::size_t slots = 0, scratch = 0, inputs = 0, output_gradients = 0, input_gradients = 0;
+
+  /// Makes room for so many buffers of those sizes.
+  void cover(const BufferBytes& each, const InFlight& count);
+};
+
 struct ParameterBytes {
   int lanes = 1;            // of the replica
   int optimizer_slots = 2;  // tensors that the optimizer keeps for each parameter
   DType dtype = DType::f32;
+  /// Memory that adding the gradients over replicas takes, for an arena of so many bytes. Empty:
+  /// there is one replica.
+  std::function<std::size_t(std::size_t arena)> reduction = {};
 };
 
-StageBytes stage_bytes(const std::vector<LayerPlan>& layers, const BufferBytes& buffers,
-                       const InFlight& in_flight, const ParameterBytes& parameters);
+StageBytes stage_bytes(const std::vector<LayerPlan>& layers, const ChunkBuffers& buffers,
+                       const ParameterBytes& parameters);
 
 /// Bytes of one arena with `layers`' parameters, each aligned.
 std::size_t arena_bytes(const std::vector<LayerPlan>& layers, DType dtype);

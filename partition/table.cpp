@@ -56,7 +56,7 @@ std::string layers_of(const ChunkPlan& chunk) {
 std::string plan_table(const Plan& plan, const Outlook& outlook) {
   std::vector<Row> work{{"stage", "ranks", "layers", "parameters", "time", "idle"}};
   std::vector<Row> memory{{"stage", "weights", "gradients", "optimizer", "state", "saved",
-                           "messages", "scratch", "total MiB"}};
+                           "messages", "scratch", "reduction", "total MiB"}};
   for (const ChunkPlan& chunk : plan.chunks) {
     const StageBytes& bytes = chunk.predicted.bytes;
     const std::string stage = std::to_string(chunk.stage);
@@ -65,7 +65,7 @@ std::string plan_table(const Plan& plan, const Outlook& outlook) {
                     percent(chunk.predicted.time_share), percent(outlook.idle[chunk.stage])});
     memory.push_back({stage, mib(bytes.weights), mib(bytes.gradients), mib(bytes.optimizer),
                       mib(bytes.state), mib(bytes.saved), mib(bytes.messages), mib(bytes.scratch),
-                      mib(bytes.total())});
+                      mib(bytes.reduction), mib(bytes.total())});
   }
   return fmt::format("{}\n{}\n{}: {} a step in {}, {} × {}; at most {:.2f} times one stage\n",
                      aligned_columns(work, 3), aligned_columns(memory, 1), plan.schedule,

@@ -39,6 +39,7 @@ nlohmann::ordered_json json_of(const Plan& plan, const Outlook& outlook) {
                         {"saved", bytes.saved},
                         {"messages", bytes.messages},
                         {"workspace", bytes.scratch},
+                        {"reduction", bytes.reduction},
                         {"total", bytes.total()}}}});
   }
   return {{"model", plan.model},

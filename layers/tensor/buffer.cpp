@@ -2,6 +2,7 @@
 
 #include <sys/mman.h>
 
+#include <cstdint>
 #include <new>
 #include <string>
 
@@ -15,20 +16,34 @@ namespace {
 // sixth of their time on address translation.
 constexpr std::size_t kHugePage = 2 << 20;
 
+[[noreturn]] void fail(std::size_t bytes) {
+  throw DeviceError("this machine has no " + std::to_string(bytes >> 20) +
+                    " MiB of memory for one buffer: make the model or its micro-batches smaller, "
+                    "or cut it into more stages");
+}
+
+/// Memory straight from the system, on a huge page's boundary, which returns there when it is
+/// freed: an allocator would keep it, and the process be larger than what it holds.
+Buffer huge_buffer(std::size_t bytes) {
+  const std::size_t mapped = bytes + kHugePage;
+  void* map = ::mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (map == MAP_FAILED) fail(bytes);
+  const auto begin = reinterpret_cast<std::uintptr_t>(map);
+  auto* data = static_cast<std::byte*>(map) + (kHugePage - begin % kHugePage) % kHugePage;
+  // Whole pages only, so that no more becomes resident than was asked for. A kernel without huge
+  // pages refuses, and loses nothing but speed.
+  ::madvise(data, bytes / kHugePage * kHugePage, MADV_HUGEPAGE);
+  return Buffer(data, bytes, [map, mapped](void*) { ::munmap(map, mapped); });
+}
+
 }  // namespace
 
 Buffer host_buffer(std::size_t bytes) {
-  const bool huge = bytes >= kHugePage;
-  const std::align_val_t alignment{huge ? kHugePage : kAlignment};
-  void* data = ::operator new(aligned(bytes == 0 ? 1 : bytes), alignment, std::nothrow);
-  if (data == nullptr)
-    throw DeviceError("this machine has no " + std::to_string(bytes >> 20) +
-                      " MiB of memory for one buffer: make the model or its micro-batches smaller, "
-                      "or cut it into more stages");
-  // Whole pages only, so that no more becomes resident than was asked for. A kernel without huge
-  // pages refuses, and loses nothing but speed.
-  if (huge) ::madvise(data, bytes / kHugePage * kHugePage, MADV_HUGEPAGE);
-  return Buffer(data, bytes, [alignment](void* p) { ::operator delete(p, alignment); });
+  if (bytes >= kHugePage) return huge_buffer(bytes);
+  constexpr std::align_val_t kBoundary{kAlignment};
+  void* data = ::operator new(aligned(bytes == 0 ? 1 : bytes), kBoundary, std::nothrow);
+  if (data == nullptr) fail(bytes);
+  return Buffer(data, bytes, [](void* p) { ::operator delete(p, kBoundary); });
 }
 
 }  // namespace penstock

@@ -126,6 +126,7 @@ Prediction prediction_of(const toml::table& table, PlanSource& source) {
   bytes.saved = take("saved_bytes");
   bytes.messages = take("messages_bytes");
   bytes.scratch = take("scratch_bytes");
+  bytes.reduction = take("reduction_bytes");
   keys.refuse_the_rest();
   return predicted;
 }
@@ -186,7 +187,7 @@ std::vector<std::pair<std::string, std::size_t>> kinds_of_bytes(const StageBytes
   return {{"weights", bytes.weights},     {"gradients", bytes.gradients},
           {"optimizer", bytes.optimizer}, {"state", bytes.state},
           {"saved", bytes.saved},         {"messages", bytes.messages},
-          {"scratch", bytes.scratch}};
+          {"scratch", bytes.scratch},     {"reduction", bytes.reduction}};
 }
 
 std::string toml_number(double number) {

@@ -30,6 +30,12 @@ Manifest read_manifest(const std::filesystem::path& path) {
   }
 }
 
+std::string hash_of(const SafetensorsFile& file, std::uint64_t begin, std::uint64_t end) {
+  Xxh3 hash;
+  file.read(begin, end, [&](std::span<const std::byte> part) { hash.add(part); });
+  return hash.digest();
+}
+
 std::string shape_text(const Shape& shape) { return fmt::format("[{}]", fmt::join(shape, ", ")); }
 
 }  // namespace
@@ -61,7 +67,7 @@ void Checkpoint::open_shard(const ShardIndex& shard) {
 void Checkpoint::verify() const {
   for (std::size_t i = 0; i < files_.size(); ++i)
     for (const ShardPiece& piece : manifest_.shards[i].pieces)
-      if (xxh3_128(files_[i].bytes(piece.file_begin, piece.file_end)) != piece.hash)
+      if (hash_of(files_[i], piece.file_begin, piece.file_end) != piece.hash)
         refuse(files_[i].path(), "damaged: '" + piece.name + "' does not have its hash");
 }
 
@@ -84,18 +90,24 @@ void Checkpoint::read(std::string_view name, std::int64_t begin, std::int64_t en
     if (first >= last) continue;
     const std::uint64_t from =
         block.file_begin + static_cast<std::uint64_t>((first - block.begin) * width);
-    const std::span<const std::byte> bytes =
-        files_[block.shard].bytes(from, from + static_cast<std::uint64_t>((last - first) * width));
-    std::memcpy(out.data() + (first - begin) * width, bytes.data(), bytes.size());
+    std::byte* to = out.data() + (first - begin) * width;
+    files_[block.shard].read(from, from + static_cast<std::uint64_t>((last - first) * width),
+                             [&](std::span<const std::byte> part) {
+                               std::memcpy(to, part.data(), part.size());
+                               to += part.size();
+                             });
   }
 }
 
-void Checkpoint::read(std::string_view name, const Tensor& out) const {
+void Checkpoint::expect(std::string_view name, DType dtype, const Shape& shape) const {
   const CheckpointTensor& stored = tensor(name);
-  if (stored.dtype != out.dtype || stored.shape != out.shape)
-    refuse(folder_,
-           fmt::format("'{}' is {}{}, the model expects {}{}", name, name_of(stored.dtype),
-                       shape_text(stored.shape), name_of(out.dtype), shape_text(out.shape)));
+  if (stored.dtype != dtype || stored.shape != shape)
+    refuse(folder_, fmt::format("'{}' is {}{}, the model expects {}{}", name, name_of(stored.dtype),
+                                shape_text(stored.shape), name_of(dtype), shape_text(shape)));
+}
+
+void Checkpoint::read(std::string_view name, const Tensor& out) const {
+  expect(name, out.dtype, out.shape);
   read(name, 0, out.size(), {static_cast<std::byte*>(out.data), out.bytes()});
 }
 

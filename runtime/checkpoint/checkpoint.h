@@ -54,6 +54,8 @@ class Checkpoint {
             std::span<std::byte> out) const;
   /// A whole tensor; dtype and shape of `out` must be the checkpoint's.
   void read(std::string_view name, const Tensor& out) const;
+  /// CheckpointError unless there is such a tensor, of that dtype and shape.
+  void expect(std::string_view name, DType dtype, const Shape& shape) const;
 
  private:
   void open_shard(const ShardIndex& shard);

@@ -1,13 +1,30 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 
 namespace penstock {
 
-/// XXH3-128 as 32 hexadecimal digits, most significant first, as xxhsum prints it.
+/// XXH3-128 of bytes that come piece by piece; how they are cut does not matter.
+class Xxh3 {
+ public:
+  Xxh3();
+  ~Xxh3();
+  Xxh3(Xxh3&&) noexcept;
+
+  void add(std::span<const std::byte> bytes);
+  /// 32 hexadecimal digits, most significant first, as xxhsum prints them.
+  std::string digest() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+/// Of bytes that are all there.
 std::string xxh3_128(std::span<const std::byte> bytes);
 std::string xxh3_128(std::string_view text);
 

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <utility>
 
@@ -30,6 +31,12 @@ MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
   std::swap(data_, other.data_);
   std::swap(size_, other.size_);
   return *this;
+}
+
+void MappedFile::release(std::size_t begin, std::size_t end) const {
+  const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  const std::size_t first = begin / page * page;
+  if (end > first) ::madvise(const_cast<std::byte*>(data_) + first, end - first, MADV_DONTNEED);
 }
 
 MappedFile::~MappedFile() {

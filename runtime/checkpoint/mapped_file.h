@@ -19,6 +19,10 @@ class MappedFile {
 
   std::span<const std::byte> bytes() const { return {data_, size_}; }
 
+  /// Bytes [begin, end) are not needed for now: they no longer count as this process's memory, and
+  /// are read again where they are touched again.
+  void release(std::size_t begin, std::size_t end) const;
+
  private:
   const std::byte* data_ = nullptr;
   std::size_t size_ = 0;

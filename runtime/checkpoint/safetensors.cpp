@@ -12,6 +12,7 @@ namespace penstock {
 namespace {
 
 constexpr std::size_t kLengthBytes = 8;
+constexpr std::uint64_t kPartBytes = 4 << 20;  // of SafetensorsFile::read
 
 // The little-endian length field of the header. CheckpointError if the file can't hold it.
 std::uint64_t header_length(std::span<const std::byte> file) {
@@ -61,6 +62,16 @@ std::span<const std::byte> SafetensorsFile::bytes(const SafetensorsEntry& entry)
 
 std::span<const std::byte> SafetensorsFile::bytes(std::uint64_t begin, std::uint64_t end) const {
   return file_.bytes().subspan(begin, end - begin);
+}
+
+void SafetensorsFile::read(std::uint64_t begin, std::uint64_t end,
+                           const std::function<void(std::span<const std::byte>)>& use) const {
+  while (begin < end) {
+    const std::uint64_t part_end = std::min(end, begin + kPartBytes);
+    use(bytes(begin, part_end));
+    file_.release(begin, part_end);
+    begin = part_end;
+  }
 }
 
 Tensor SafetensorsFile::tensor(std::string_view name) const {

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <span>
 #include <string>
@@ -39,6 +40,10 @@ class SafetensorsFile {
   std::span<const std::byte> bytes(const SafetensorsEntry& entry) const;
   /// Bytes [begin, end) of the file, which must lie within it.
   std::span<const std::byte> bytes(std::uint64_t begin, std::uint64_t end) const;
+  /// Calls `use` with one part after the other of bytes [begin, end), so that no more than a part
+  /// is ever this process's memory.
+  void read(std::uint64_t begin, std::uint64_t end,
+            const std::function<void(std::span<const std::byte>)>& use) const;
 
   /// The numbers as a tensor that may only be read, valid as long as this object. CheckpointError
   /// if penstock does not compute with the dtype or the numbers are misaligned.

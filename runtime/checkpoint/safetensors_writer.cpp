@@ -8,6 +8,7 @@
 
 #include "layers/tensor/error.h"
 #include "runtime/checkpoint/durable_file.h"
+#include "runtime/checkpoint/hash.h"
 #include "runtime/checkpoint/safetensors.h"
 #include "runtime/checkpoint/safetensors_dtype.h"
 
@@ -51,7 +52,8 @@ SafetensorsLayout lay_out(std::span<const NamedTensor> tensors,
                           const std::vector<std::size_t>& order,
                           const std::map<std::string, std::string>& metadata) {
   check_names(tensors);
-  SafetensorsLayout layout{{}, std::vector<SafetensorsEntry>(tensors.size()), 0};
+  SafetensorsLayout layout;
+  layout.entries.resize(tensors.size());
   nlohmann::ordered_json json = nlohmann::ordered_json::object();
   if (!metadata.empty()) json["__metadata__"] = metadata;
   std::uint64_t reached = 0;
@@ -73,19 +75,35 @@ SafetensorsLayout lay_out(std::span<const NamedTensor> tensors,
   return layout;
 }
 
+/// Returns the hash of what it writes.
+std::string write_tensor(DurableFile& file, const Tensor& tensor, const TensorBytes& bytes) {
+  Xxh3 hash;
+  for (std::size_t begin = 0; begin < tensor.bytes();) {
+    const std::span<const std::byte> piece = bytes(tensor, begin);
+    hash.add(piece);
+    file.write(piece);
+    begin += piece.size();
+  }
+  return hash.digest();
+}
+
 }  // namespace
+
+std::span<const std::byte> host_bytes(const Tensor& tensor, std::size_t begin) {
+  return std::span(static_cast<const std::byte*>(tensor.data), tensor.bytes()).subspan(begin);
+}
 
 SafetensorsLayout write_safetensors(const std::filesystem::path& path,
                                     std::span<const NamedTensor> tensors,
-                                    const std::map<std::string, std::string>& metadata) try {
+                                    const std::map<std::string, std::string>& metadata,
+                                    const TensorBytes& bytes) try {
   const std::vector<std::size_t> order = file_order(tensors);
   SafetensorsLayout layout = lay_out(tensors, order, metadata);
   DurableFile file(path);
   file.write(layout.header);
-  for (const std::size_t index : order) {
-    const Tensor& tensor = tensors[index].tensor;
-    file.write({static_cast<const std::byte*>(tensor.data), tensor.bytes()});
-  }
+  layout.hashes.resize(tensors.size());
+  for (const std::size_t index : order)
+    layout.hashes[index] = write_tensor(file, tensors[index].tensor, bytes);
   file.commit();
   return layout;
 } catch (const nlohmann::json::exception& error) {  // a name that is not UTF-8

@@ -2,7 +2,6 @@
 
 #include "layers/tensor/error.h"
 #include "runtime/checkpoint/hash.h"
-#include "runtime/checkpoint/safetensors_writer.h"
 
 namespace penstock {
 namespace {
@@ -22,19 +21,17 @@ NamedTensor to_tensor(const CheckpointPiece& piece) {
 }  // namespace
 
 ShardIndex write_shard(const std::filesystem::path& folder, const std::string& shard,
-                       std::span<const CheckpointPiece> pieces) {
+                       std::span<const CheckpointPiece> pieces, const TensorBytes& bytes) {
   std::vector<NamedTensor> tensors;
   for (const CheckpointPiece& piece : pieces) tensors.push_back(to_tensor(piece));
   ShardIndex index{shard + ".safetensors", 0, {}, {}};
-  const SafetensorsLayout layout = write_safetensors(folder / index.file, tensors);
+  const SafetensorsLayout layout = write_safetensors(folder / index.file, tensors, {}, bytes);
   index.bytes = layout.file_bytes;
   index.header_hash = xxh3_128(layout.header);
-  for (std::size_t i = 0; i < pieces.size(); ++i) {
-    const auto* data = static_cast<const std::byte*>(pieces[i].data);
+  for (std::size_t i = 0; i < pieces.size(); ++i)
     index.pieces.push_back({pieces[i].name, pieces[i].dtype, pieces[i].full_shape, pieces[i].begin,
                             pieces[i].end, layout.entries[i].begin, layout.entries[i].end,
-                            xxh3_128(std::span(data, tensors[i].tensor.bytes()))});
-  }
+                            layout.hashes[i]});
   return index;
 }
 

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "layers/tensor/tensor.h"
+#include "runtime/checkpoint/safetensors_writer.h"
 
 namespace penstock {
 
@@ -19,7 +19,7 @@ struct CheckpointPiece {
   DType dtype = DType::f32;
   Shape full_shape;
   std::int64_t begin = 0, end = 0;  // elements of the full tensor
-  const void* data = nullptr;       // of the block, in host memory
+  const void* data = nullptr;       // of the block
 };
 
 /// Where a piece stands in its shard.
@@ -49,9 +49,11 @@ ShardIndex parse_shard_index(std::string_view text);
 
 /// Writes "<folder>/<shard>.safetensors" safely to the disk; `shard` is unique among the ranks:
 /// "stage-0", "stage-0-replica-1". A tensor held whole keeps its name and shape in the file; a part
-/// is named "<name>[<begin>:<end>]" and flat. CheckpointError on ranges outside the tensor and on
-/// any call that fails; the temporary file is removed.
+/// is named "<name>[<begin>:<end>]" and flat. `bytes` brings blocks that lie elsewhere to the host.
+/// CheckpointError on ranges outside the tensor and on any call that fails; the temporary file is
+/// removed.
 ShardIndex write_shard(const std::filesystem::path& folder, const std::string& shard,
-                       std::span<const CheckpointPiece> pieces);
+                       std::span<const CheckpointPiece> pieces,
+                       const TensorBytes& bytes = host_bytes);
 
 }  // namespace penstock

@@ -116,6 +116,8 @@ StepSequence::~StepSequence() = default;
 StepSequence::StepSequence(StepSequence&&) noexcept = default;
 StepSequence& StepSequence::operator=(StepSequence&&) noexcept = default;
 
+const StepSequenceOptions& StepSequence::options() const { return state_->options; }
+
 StepBatches StepSequence::at(std::int64_t step) const {
   const std::lock_guard lock(state_->mutex);
   state_->count_steps(step, 0);

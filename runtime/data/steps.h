@@ -43,6 +43,8 @@ class StepSequence {
   /// The batches of a step, counted from 0 over all epochs.
   StepBatches at(std::int64_t step) const;
 
+  const StepSequenceOptions& options() const;
+
   /// Epochs may differ in steps where speeds are drawn.
   std::int64_t steps_in_epoch(std::int64_t epoch) const;
 

@@ -7,17 +7,22 @@
 
 namespace penstock {
 
-/// A fixed number of equal buffers of a device, taken and given back.
+/// Memory of a device, divided into equal buffers that are taken and given back. What comes next
+/// may divide it in another way.
 class BufferRing {
  public:
-  /// Makes room for `count` buffers of `bytes` each; keeps what is there if it is enough. All must
-  /// have been given back.
-  void reserve(Backend& backend, int count, std::size_t bytes) {
-    if (count <= static_cast<int>(taken_.size()) && bytes <= bytes_) return;
-    bytes_ = aligned(bytes > bytes_ ? bytes : bytes_);
-    taken_.assign(count > static_cast<int>(taken_.size()) ? count : taken_.size(), false);
+  /// Allocates unless there is as much already; then, of what was divided nothing is left.
+  void reserve(Backend& backend, std::size_t bytes) {
+    if (bytes <= memory_.bytes()) return;
     memory_ = Buffer();  // given back before more is asked for
-    memory_ = backend.allocate(bytes_ * taken_.size());
+    memory_ = backend.allocate(bytes);
+  }
+
+  /// Makes `count` buffers of `bytes` each of it, all free; allocates where there is too little.
+  void divide(Backend& backend, int count, std::size_t bytes) {
+    bytes_ = aligned(bytes);
+    reserve(backend, bytes_ * count);
+    taken_.assign(count, false);
   }
 
   /// Number of a free buffer, or -1.
@@ -30,6 +35,9 @@ class BufferRing {
     return -1;
   }
   void give_back(int buffer) { taken_[buffer] = false; }
+
+  /// All that is divided.
+  std::size_t bytes() const { return memory_.bytes(); }
 
   std::byte* operator[](int buffer) const { return memory_.data() + bytes_ * buffer; }
 

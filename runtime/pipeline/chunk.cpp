@@ -38,15 +38,20 @@ MicroBatchLayout Chunk::lay_out(const MicroBatchWork& work, Mode mode) const {
                                   !work.label_lengths.empty());
 }
 
-void Chunk::reserve(const BufferBytes& bytes, const InFlight& in_flight) {
-  slots.reserve(backend_, in_flight.slots, bytes.slot);
-  inputs.reserve(backend_, in_flight.inputs, bytes.input);
-  output_gradients.reserve(backend_, in_flight.output_gradients, bytes.output_gradient);
-  input_gradients.reserve(backend_, bytes.input_gradient == 0 ? 0 : kInputGradientBuffers,
-                          bytes.input_gradient);
-  if (scratch_.bytes() >= bytes.scratch) return;
-  scratch_ = Buffer();
-  scratch_ = backend_.allocate(bytes.scratch);
+void Chunk::reserve(const ChunkBuffers& buffers) {
+  slots.reserve(backend_, buffers.slots);
+  inputs.reserve(backend_, buffers.inputs);
+  output_gradients.reserve(backend_, buffers.output_gradients);
+  input_gradients.reserve(backend_, buffers.input_gradients);
+  scratch_.reserve(backend_, buffers.scratch);
+}
+
+void Chunk::divide(const BufferBytes& each, const InFlight& count) {
+  slots.divide(backend_, count.slots, each.slot);
+  inputs.divide(backend_, count.inputs, each.input);
+  output_gradients.divide(backend_, count.output_gradients, each.output_gradient);
+  input_gradients.divide(backend_, kInputGradientBuffers, each.input_gradient);
+  scratch_.divide(backend_, 1, each.scratch);
 }
 
 std::byte* Chunk::at(const MicroBatchRun& run, const Place& place) const {
@@ -62,7 +67,7 @@ std::byte* Chunk::at(const MicroBatchRun& run, const Place& place) const {
     case Region::scratch:
       break;
   }
-  return scratch_.data() + place.offset;
+  return scratch_[0] + place.offset;
 }
 
 std::span<std::byte> Chunk::input_message(const MicroBatchRun& run) const {
@@ -121,7 +126,7 @@ Context Chunk::context(const MicroBatchRun& run, const StepWork& step, std::size
   context.mode = mode;
   context.lengths = run.layout.activations[layer].frames.front().lengths;
   std::byte* workspace = at(run, run.layout.workspace);
-  context.workspace = {workspace, scratch_.data() + scratch_.bytes()};
+  context.workspace = {workspace, scratch_[0] + scratch_.bytes()};
   context.random = {step.seed, step.epoch, run.work->utterances};
   return context;
 }

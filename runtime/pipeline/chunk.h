@@ -52,7 +52,10 @@ class Chunk {
   std::size_t sums() const { return sums_; }
 
   MicroBatchLayout lay_out(const MicroBatchWork& work, Mode mode) const;
-  void reserve(const BufferBytes& bytes, const InFlight& in_flight);
+  /// Allocates, so that what fits in there allocates nothing. No micro-batch is under way.
+  void reserve(const ChunkBuffers& buffers);
+  /// Divides the memory into so many buffers of those sizes; allocates where there is too little.
+  void divide(const BufferBytes& each, const InFlight& count);
 
   /// Whole messages: an activation (or its gradient) and, behind activations, the loss weights.
   std::span<std::byte> input_message(const MicroBatchRun& run) const;
@@ -86,7 +89,7 @@ class Chunk {
   ParameterStore& parameters_;
   Options options_;
   std::size_t sums_ = 0;
-  Buffer scratch_;
+  BufferRing scratch_;  // one buffer
   LayerTimes* times_ = nullptr;
 };
 

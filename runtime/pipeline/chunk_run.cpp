@@ -9,16 +9,16 @@ namespace penstock {
 
 ChunkRun::ChunkRun(const RunContext& context, Chunk& chunk, int place)
     : context_(context), chunk_(chunk), place_(place), flights_(context.step.micro_batches.size()) {
+  const bool training = context.mode == Mode::train;
   BufferBytes bytes;
   for (std::size_t m = 0; m < flights_.size(); ++m) {
     flights_[m].work = &context.step.micro_batches[m];
     flights_[m].layout = chunk.lay_out(*flights_[m].work, context.mode);
-    bytes.cover(flights_[m].layout, chunk.ends());
+    bytes.cover(flights_[m].layout, training ? chunk.ends() : StageEnds{});
   }
-  chunk.reserve(bytes, count_in_flight(context.schedule, place));
+  chunk.divide(bytes, count_in_flight(context.schedule, place));
   sums_.losses.assign(context.step.global_micro_batches, 0.0);
-  if (context.mode == Mode::train)
-    sums_.state.assign(context.step.global_micro_batches * chunk.sums(), 0.0);
+  if (training) sums_.state.assign(context.step.global_micro_batches * chunk.sums(), 0.0);
 }
 
 void ChunkRun::perform(const Action& action) {

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <numeric>
 
-#include "partition/in_flight.h"
 #include "partition/schedules/forward_only.h"
 #include "partition/schedules/make_schedule.h"
 #include "partition/validator.h"
@@ -121,19 +120,6 @@ void Stage::commit_state(std::span<const double> sums, int micro_batches) {
       backend_.copy_in(stream_, parameters_.state(state++).data, tensor.data, tensor.bytes());
     backend_.finish(stream_);
   }
-}
-
-void Stage::reserve(std::span<const StepWork> steps) {
-  BufferBytes bytes;
-  InFlight in_flight;
-  for (const StepWork& step : steps) {
-    const int micro_batches = static_cast<int>(step.micro_batches.size());
-    if (micro_batches == 0) continue;
-    for (const MicroBatchWork& work : step.micro_batches)
-      bytes.cover(chunk_.lay_out(work, Mode::train), chunk_.ends());
-    in_flight.cover(count_in_flight(schedule(Mode::train, micro_batches), options_.stage));
-  }
-  chunk_.reserve(bytes, in_flight);
 }
 
 }  // namespace penstock

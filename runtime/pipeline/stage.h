@@ -49,8 +49,8 @@ class Stage {
   /// Chunk::measure of what this stage holds.
   void measure(LayerTimes* times) { chunk_.measure(times); }
 
-  /// Allocates for the largest of these steps, so that training them allocates nothing.
-  void reserve(std::span<const StepWork> steps);
+  /// Chunk::reserve of what this stage holds.
+  void reserve(const ChunkBuffers& buffers) { chunk_.reserve(buffers); }
 
  private:
   StepSums run(const StepWork& step, Mode mode, const ExecutorCallbacks& callbacks);

@@ -16,7 +16,12 @@ PlannedRun plan_recipe(const Config& recipe, bool measure) {
   const int lanes = config.trainer.lanes == 0 ? config.pipeline.replicas : config.trainer.lanes;
   const StepSequence steps(
       {corpus.lengths, config.data, config.features, config.trainer.seed, lanes});
-  const RunShape shape{largest_micro_batches(steps), alphabet.classes()};
+  std::vector<AudioLength> validation;
+  if (!config.data.validation.empty())
+    validation =
+        load_corpus_for(config, chain, alphabet, config.data.validation, CorpusUse::evaluation)
+            .lengths;
+  const RunShape shape = shape_of_run(config, steps, validation, alphabet.classes());
   const auto costs = measure ? measured_costs(chain, config, shape) : computed_costs(chain, shape);
   PlannedRun planned{plan_run(chain, config, shape, costs), {}};
   planned.outlook = foresee(planned.plan, costs);

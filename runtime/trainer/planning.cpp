@@ -1,13 +1,7 @@
 #include "runtime/trainer/planning.h"
 
-#include <algorithm>
-#include <numeric>
-
 #include "partition/build_chain.h"
-#include "partition/chunk_bytes.h"
 #include "partition/planner.h"
-#include "partition/schedules/make_schedule.h"
-#include "runtime/optim/optimizer.h"
 #include "runtime/pipeline/measure_layers.h"
 #include "runtime/text/alphabet.h"
 #include "runtime/trainer/session.h"
@@ -15,10 +9,6 @@
 
 namespace penstock {
 namespace {
-
-std::int64_t frames_of(const std::vector<std::int64_t>& lengths) {
-  return std::accumulate(lengths.begin(), lengths.end(), std::int64_t{0});
-}
 
 const std::vector<std::int64_t>& middling(const RunShape& shape) {
   return shape.micro_batches.at(shape.micro_batches.size() / 2);
@@ -40,20 +30,6 @@ StepWork noise_of(const std::vector<std::int64_t>& lengths) {
 
 }  // namespace
 
-std::vector<std::vector<std::int64_t>> largest_micro_batches(const StepSequence& steps,
-                                                             std::size_t count) {
-  std::vector<std::vector<std::int64_t>> all;
-  for (std::int64_t s = 0; s < steps.steps_in_epoch(0); ++s)
-    for (const MicroBatch& batch : steps.at(s).micro_batches) {
-      std::vector<std::int64_t>& lengths = all.emplace_back();
-      for (const BatchUtterance& u : batch.utterances) lengths.push_back(u.frames);
-    }
-  std::stable_sort(all.begin(), all.end(),
-                   [](const auto& a, const auto& b) { return frames_of(a) > frames_of(b); });
-  if (all.size() > count) all.resize(count);
-  return all;
-}
-
 std::vector<LayerCost> measured_costs(const Chain& chain, const Config& config,
                                       const RunShape& shape) {
   const auto backend = make_backend(config.trainer);
@@ -74,15 +50,7 @@ Plan plan_run(const Chain& chain, const Config& config, const RunShape& shape,
   request.pipeline = config.pipeline;
   request.micro_batches = config.data.micro_batches;
   request.lanes = config.trainer.lanes == 0 ? config.pipeline.replicas : config.trainer.lanes;
-  ParameterBytes parameters;
-  parameters.lanes = (request.lanes + config.pipeline.replicas - 1) / config.pipeline.replicas;
-  parameters.optimizer_slots = static_cast<int>(make_optimizer(config.optimizer)->slots().size());
-  request.bytes =
-      ChunkBytes(chain, shape.micro_batches, {},
-                 make_schedule(config.pipeline.schedule, config.pipeline.stages,
-                               micro_batches_per_replica(request.micro_batches, request.lanes,
-                                                         config.pipeline.replicas)),
-                 parameters);
+  request.bytes = bytes_of_run(chain, config, shape);
   if (config.pipeline.plan.empty()) return make_plan(chain, request);
   return foretell(chain, request, read_plan(config.pipeline.plan, model));
 }

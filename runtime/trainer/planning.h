@@ -1,26 +1,14 @@
 #pragma once
 
-#include <cstdint>
-#include <span>
 #include <vector>
 
 #include "configs/config.h"
 #include "partition/chain.h"
 #include "partition/cost.h"
 #include "partition/plan_file.h"
-#include "runtime/data/steps.h"
+#include "runtime/trainer/run_shape.h"
 
 namespace penstock {
-
-/// What a run is planned for.
-struct RunShape {
-  std::vector<std::vector<std::int64_t>> micro_batches;  // feature frames of the utterances
-  int labels = 0;                                        // blank included
-};
-
-/// The micro-batches of one epoch, longest first, at most `count` of them: what has to fit.
-std::vector<std::vector<std::int64_t>> largest_micro_batches(const StepSequence& steps,
-                                                             std::size_t count = 8);
 
 /// Of a micro-batch of middling size: measured on this machine, or from rates.
 std::vector<LayerCost> measured_costs(const Chain& chain, const Config& config,

@@ -6,6 +6,7 @@
 #include "layers/tensor/error.h"
 #include "runtime/checkpoint/save.h"
 #include "runtime/checkpoint/shard.h"
+#include "runtime/trainer/host_window.h"
 
 namespace penstock {
 namespace {
@@ -42,12 +43,9 @@ Saving::Saving(Backend& backend, Stream& stream, const Grid& grid, Stage& stage,
 
 std::string Saving::write_own_shard(const std::filesystem::path& folder) {
   const ParameterStore& store = stage_.parameters();
-  std::vector<Buffer> memory;
   std::vector<CheckpointPiece> pieces;
-  const auto add = [&](const std::string& name, const Tensor& device) {
-    memory.push_back(host_buffer(device.bytes()));
-    backend_.copy_out(stream_, memory.back().data(), device.data, device.bytes());
-    pieces.push_back({name, device.dtype, device.shape, 0, device.size(), memory.back().data()});
+  const auto add = [&](const std::string& name, const Tensor& tensor) {
+    pieces.push_back({name, tensor.dtype, tensor.shape, 0, tensor.size(), tensor.data});
   };
   for (const ParameterEntry& p : store.parameters()) {
     add(p.decl.name, store.weight(p));
@@ -57,8 +55,10 @@ std::string Saving::write_own_shard(const std::filesystem::path& folder) {
   }
   for (std::size_t i = 0; i < store.states().size(); ++i)
     add(store.states()[i].decl.name, store.state(i));
-  backend_.finish(stream_);
-  return to_text(write_shard(folder, "stage-" + std::to_string(grid_.here().stage), pieces));
+  HostWindow window(backend_, stream_);
+  return to_text(write_shard(
+      folder, "stage-" + std::to_string(grid_.here().stage), pieces,
+      [&](const Tensor& tensor, std::size_t begin) { return window.read(tensor, begin); }));
 }
 
 std::filesystem::path Saving::save(const TrainingState& state) {
@@ -89,11 +89,14 @@ std::filesystem::path Saving::save(const TrainingState& state) {
 }
 
 void Saving::restore(const Checkpoint& checkpoint, bool training) {
-  const auto read = [&](const std::string& name, const Tensor& device) {
-    const Buffer host = host_buffer(device.bytes());
-    checkpoint.read(name, {host.data(), device.dtype, device.shape});
-    backend_.copy_in(stream_, device.data, host.data(), device.bytes());
-    backend_.finish(stream_);
+  HostWindow window(backend_, stream_);
+  const auto read = [&](const std::string& name, const Tensor& tensor) {
+    checkpoint.expect(name, tensor.dtype, tensor.shape);
+    const std::size_t width = size_of(tensor.dtype);
+    window.write(tensor, [&](std::size_t begin, std::span<std::byte> part) {
+      checkpoint.read(name, static_cast<std::int64_t>(begin / width),
+                      static_cast<std::int64_t>((begin + part.size()) / width), part);
+    });
   };
   const ParameterStore& store = stage_.parameters();
   for (const ParameterEntry& p : store.parameters()) {

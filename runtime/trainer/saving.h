@@ -10,7 +10,8 @@
 
 namespace penstock {
 
-/// Moves a stage's numbers between its arenas and checkpoints. All ranks call save() together.
+/// Moves a stage's numbers between its arenas and checkpoints, straight or through a HostWindow: a
+/// rank that has room for its plan has room to save. All ranks call save() together.
 class Saving {
  public:
   struct Options {

@@ -67,7 +67,9 @@ TrainingRun::TrainingRun(const TrainingTask& task, Communicator& world,
   steps_ = std::make_unique<StepSequence>(
       StepSequenceOptions{corpus_.lengths, config_.data, config_.features, config_.trainer.seed,
                           config_.trainer.lanes});
-  plan_ = agree_on_plan();
+  const RunShape shape =
+      shape_of_run(config_, *steps_, validation_corpus_.lengths, alphabet_.classes());
+  plan_ = agree_on_plan(shape);
 
   session_ =
       std::make_unique<Session>(world, config_, chain_, plan_, static_cast<int>(slots.size()));
@@ -95,7 +97,7 @@ TrainingRun::TrainingRun(const TrainingTask& task, Communicator& world,
   saving_ =
       std::make_unique<Saving>(session_->backend(), session_->stream(), session_->grid(),
                                session_->stage(), Saving::Options{config_.trainer.output, slots});
-  reserve_buffers();
+  reserve_buffers(shape);
 }
 
 Corpus TrainingRun::load(const std::string& key, const std::string& manifest, CorpusUse use) {
@@ -106,8 +108,7 @@ Corpus TrainingRun::load(const std::string& key, const std::string& manifest, Co
 }
 
 /// Rank 0's, since measured costs differ from rank to rank.
-Plan TrainingRun::agree_on_plan() {
-  const RunShape shape{largest_micro_batches(*steps_), alphabet_.classes()};
+Plan TrainingRun::agree_on_plan(const RunShape& shape) {
   std::string text;
   if (leads()) {
     const bool measure = config_.pipeline.stages > 1 && config_.pipeline.plan.empty();
@@ -119,12 +120,12 @@ Plan TrainingRun::agree_on_plan() {
                     planned_model(chain_, config_.model, alphabet_.classes()));
 }
 
-void TrainingRun::reserve_buffers() {
-  std::vector<StepWork> works;
-  const std::int64_t steps = std::min(config_.trainer.steps, steps_->steps_in_epoch(0));
-  for (std::int64_t s = 0; s < steps; ++s)
-    works.push_back(training_work(steps_->at(s), corpus_, 0, lanes_, false));
-  session_->stage().reserve(works);
+/// What was planned, so that no step and no validation allocates.
+void TrainingRun::reserve_buffers(const RunShape& shape) {
+  const int chunk = session_->grid().here().stage;
+  const ChunkPlan& own = plan_.chunks.at(chunk);
+  session_->stage().reserve(
+      bytes_of_run(chain_, config_, shape).buffers(own.first, own.last(), chunk));
 }
 
 void TrainingRun::resume() {

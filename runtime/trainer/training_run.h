@@ -12,6 +12,7 @@
 #include "runtime/trainer/corpus_work.h"
 #include "runtime/trainer/feature_feed.h"
 #include "runtime/trainer/metrics.h"
+#include "runtime/trainer/run_shape.h"
 #include "runtime/trainer/saving.h"
 #include "runtime/trainer/session.h"
 #include "runtime/trainer/skipped_steps.h"
@@ -47,8 +48,8 @@ class TrainingRun {
   using Clock = std::chrono::steady_clock;
 
   Corpus load(const std::string& key, const std::string& manifest, CorpusUse use);
-  Plan agree_on_plan();
-  void reserve_buffers();
+  Plan agree_on_plan(const RunShape& shape);
+  void reserve_buffers(const RunShape& shape);
   void recall_best(const TrainingState& saved);
   void announce_ahead();
   bool epoch_ends() const;

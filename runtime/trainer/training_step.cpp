@@ -7,20 +7,10 @@
 #include "comm/collectives.h"
 #include "runtime/optim/gradient_norm.h"
 #include "runtime/optim/learning_rate.h"
+#include "runtime/pipeline/gradient_buckets.h"
 
 namespace penstock {
 namespace {
-
-LaneReductionPlan plan_reduction(const ParameterStore& store, const std::vector<int>& lanes_of,
-                                 std::int64_t bucket_bytes) {
-  LaneReductionPlan plan{store.dtype(), {}, lanes_of};
-  const auto width = static_cast<std::int64_t>(size_of(store.dtype()));
-  const auto elements = static_cast<std::int64_t>(store.gradient_arena(0).size()) / width;
-  const std::int64_t step = std::max<std::int64_t>(1, bucket_bytes / width);
-  for (std::int64_t begin = 0; begin < elements; begin += step)
-    plan.bucket_ends.push_back(std::min(begin + step, elements));
-  return plan;
-}
 
 std::vector<std::byte*> lane_arenas(const ParameterStore& store) {
   std::vector<std::byte*> arenas;
@@ -39,7 +29,9 @@ TrainingStep::TrainingStep(Backend& backend, Stream& stream, const Grid& grid, S
       stage_(stage),
       options_(options),
       optimizer_(make_optimizer(options.optimizer)),
-      reduction_plan_(plan_reduction(stage.parameters(), options.lanes_of, options.bucket_bytes)),
+      reduction_plan_(gradient_buckets(stage.parameters().gradient_arena(0).size(),
+                                       stage.parameters().dtype(), options.lanes_of,
+                                       options.bucket_bytes)),
       reduction_(grid.replicas(), reduction_plan_, lane_arenas(stage.parameters())) {}
 
 void TrainingStep::progress() {

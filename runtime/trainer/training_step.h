@@ -35,6 +35,9 @@ class TrainingStep {
   /// `clock.step`. Fills step, loss, learning_rate, gradient_norm and skipped of the report.
   StepReport run(const StepWork& work, const ReadFeatures& read_features, TrainingClock& clock);
 
+  /// Bytes that wait for other replicas' gradients.
+  std::size_t reduction_bytes() const { return reduction_.staging(); }
+
   /// Moves whatever is under way; long computations call it.
   void progress();
 

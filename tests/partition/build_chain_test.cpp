@@ -75,7 +75,7 @@ TEST(BuildChain, ItsModelsCanBePlannedWithoutMeasuring) {
   request.transfers = transfer_costs(chain, lengths, {}, default_link({}));
   request.pipeline.stages = 2;
   request.micro_batches = 8;
-  request.bytes = ChunkBytes(chain, {lengths}, {}, make_schedule("1f1b", 2, 8), {});
+  request.bytes = ChunkBytes(chain, {{{lengths}, make_schedule("1f1b", 2, 8)}}, {}, {});
   const Plan plan = make_plan(chain, request);
   EXPECT_EQ(plan.chunks[0].predicted.parameters + plan.chunks[1].predicted.parameters,
             parameters(chain));

@@ -18,8 +18,8 @@ Plan sample() {
   plan.ranks = {{0, 2}, {3, 1}};
   plan.chunks = {{.stage = 0, .first = 0, .layers = {"conv1", "norm1"}},
                  {.stage = 1, .first = 2, .layers = {"relu1", "rnn1", "ctc"}}};
-  plan.chunks[0].predicted = {0.1 + 0.2, 1234567890123, {1, 2, 3, 4, 5, 6, 7}};
-  plan.chunks[1].predicted = {1, 9, {10, 20, 30, 40, 50, 60, 7000000000}};
+  plan.chunks[0].predicted = {0.1 + 0.2, 1234567890123, {1, 2, 3, 4, 5, 6, 7, 8}};
+  plan.chunks[1].predicted = {1, 9, {10, 20, 30, 40, 50, 60, 7000000000, 80}};
   return plan;
 }
 

@@ -20,7 +20,7 @@ class PlannerTest : public testing::Test {
         {"conv", 1, 1, 1}, {"relu", 1, 0, 0}, {"hidden", 1, 1, 1}, {"output", 1, 1, 1}};
     request.transfers = {0.5, 0.5, 0.25, 0};
     request.bytes =
-        ChunkBytes(chain_, {{7, 1, 13, 5}, {8}}, {}, make_schedule("1f1b", stages, 3), {});
+        ChunkBytes(chain_, {{{{7, 1, 13, 5}, {8}}, make_schedule("1f1b", stages, 3)}}, {}, {});
     request.pipeline.stages = stages;
     request.pipeline.replicas = replicas;
     request.micro_batches = 6;

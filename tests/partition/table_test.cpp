@@ -10,17 +10,18 @@ TEST(PlanTable, ShowsStagesMemoryAndBound) {
   plan.chunks = {{.stage = 0, .first = 0, .layers = {"conv1"}},
                  {.stage = 1, .first = 1, .layers = {"norm1", "rnn1.input", "ctc"}}};
   constexpr std::size_t mib = 1 << 20;
-  plan.chunks[0].predicted = {0.4, 999, {mib, 2 * mib, 3 * mib, 0, mib / 2, 6 * mib, 7 * mib}};
-  plan.chunks[1].predicted = {0.6, 1234567, {1000 * mib, 0, 0, 0, 0, 0, 0}};
+  plan.chunks[0].predicted = {
+      0.4, 999, {mib, 2 * mib, 3 * mib, 0, mib / 2, 6 * mib, 7 * mib, mib / 4}};
+  plan.chunks[1].predicted = {0.6, 1234567, {1000 * mib, 0, 0, 0, 0, 0, 0, 0}};
   const Outlook outlook{.bound = 1.36, .idle = {0.455, 0.1}};
   EXPECT_EQ(plan_table(plan, outlook),
             R"(stage  ranks  layers            parameters    time    idle
 0      0 2    conv1                    999  40.0 %  45.5 %
 1      1 3    norm1 to ctc (3)   1,234,567  60.0 %  10.0 %
 
-stage  weights  gradients  optimizer  state  saved  messages  scratch  total MiB
-0          1.0        2.0        3.0    0.0    0.5       6.0      7.0       19.5
-1       1000.0        0.0        0.0    0.0    0.0       0.0      0.0     1000.0
+stage  weights  gradients  optimizer  state  saved  messages  scratch  reduction  total MiB
+0          1.0        2.0        3.0    0.0    0.5       6.0      7.0        0.2       19.8
+1       1000.0        0.0        0.0    0.0    0.0       0.0      0.0        0.0     1000.0
 
 1f1b: 6 micro-batches a step in 2 lanes, 2 stages × 2 replicas; at most 1.36 times one stage
 )");

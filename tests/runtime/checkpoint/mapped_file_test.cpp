@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <algorithm>
+#include <string>
 #include <utility>
 
 #include "layers/tensor/error.h"
@@ -18,6 +20,20 @@ TEST(MappedFile, GivesTheBytesAndOutlivesAMove) {
   const MappedFile second = std::move(first);
   ASSERT_EQ(second.bytes().size(), 3u);
   EXPECT_EQ(second.bytes()[2], std::byte{'c'});
+}
+
+TEST(MappedFile, IsReadAgainWhereItWasReleased) {
+  const test::TemporaryFolder folder;
+  std::string text(50000, 'x');
+  text[20000] = 'y';
+  test::write_file(folder.path() / "x", text);
+  const MappedFile file(folder.path() / "x");
+  const auto found = [&] { return std::ranges::count(file.bytes(), std::byte{'y'}); };
+  EXPECT_EQ(found(), 1);
+  file.release(17, 49999);
+  EXPECT_EQ(found(), 1);
+  file.release(5, 5);
+  EXPECT_EQ(found(), 1);
 }
 
 TEST(MappedFile, TakesAnEmptyFile) {

@@ -2,9 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "layers/tensor/error.h"
+#include "runtime/checkpoint/hash.h"
 #include "runtime/checkpoint/safetensors.h"
 #include "tests/support/example_checkpoint.h"
 #include "tests/support/temporary_folder.h"
@@ -40,6 +42,33 @@ TEST(SafetensorsWriter, ReadsBackInBits) {
     EXPECT_EQ(file.entry(examples[i].name).begin, layout.entries[i].begin);
     EXPECT_EQ(file.entry(examples[i].name).end, layout.entries[i].end);
   }
+}
+
+TEST(SafetensorsWriter, TakesBytesInPartsOfAnySize) {
+  const TemporaryFolder folder;
+  auto examples = test::example_tensors(1);
+  const auto whole = write_safetensors(folder.path() / "whole", named(examples));
+  const auto parted = write_safetensors(
+      folder.path() / "parted", named(examples), {},
+      [part = std::vector<std::byte>()](const Tensor& tensor, std::size_t begin) mutable {
+        const auto left = host_bytes(tensor, begin);
+        part.assign(left.begin(), left.begin() + std::min<std::size_t>(left.size(), 1009));
+        return std::span<const std::byte>(part);
+      });
+  EXPECT_EQ(test::read_file(folder.path() / "parted"), test::read_file(folder.path() / "whole"));
+  EXPECT_EQ(parted.hashes, whole.hashes);
+  for (std::size_t i = 0; i < examples.size(); ++i)
+    EXPECT_EQ(whole.hashes[i], xxh3_128(std::span<const std::byte>(examples[i].bytes)));
+}
+
+TEST(SafetensorsWriter, LeavesNothingWhereBytesCannotBeHad) {
+  const TemporaryFolder folder;
+  auto examples = test::example_tensors(1);
+  const auto fail = [](const Tensor&, std::size_t) -> std::span<const std::byte> {
+    throw DeviceError("the device is gone");
+  };
+  EXPECT_THROW(write_safetensors(folder.path() / "x", named(examples), {}, fail), DeviceError);
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
 }
 
 TEST(SafetensorsWriter, WritesAFileWithoutTensors) {

@@ -1,30 +1,16 @@
 #include <gtest/gtest.h>
-#include <malloc.h>
-
-#include <fstream>
-#include <sstream>
 
 #include "comm/threads.h"
-#include "layers/cpu/cpu_backend.h"
 #include "partition/build_chain.h"
 #include "partition/chunk_bytes.h"
 #include "partition/schedules/make_schedule.h"
 #include "runtime/pipeline/stage.h"
 #include "runtime/trainer/synthetic_work.h"
+#include "tests/support/resident_memory.h"
+#include "tests/support/watched_backend.h"
 
 namespace penstock {
 namespace {
-
-/// Counts what is asked of the device.
-class CountingBackend final : public CpuBackend {
- public:
-  using CpuBackend::CpuBackend;
-  Buffer allocate(std::size_t bytes) override {
-    allocated += bytes;
-    return CpuBackend::allocate(bytes);
-  }
-  std::size_t allocated = 0;
-};
 
 ModelConfig model(int hidden, int layers, int channels) {
   ModelConfig model;
@@ -44,13 +30,16 @@ struct Cut {
   std::size_t first() const { return chain.layers.size() * stage / stages; }
   std::size_t last() const { return chain.layers.size() * (stage + 1) / stages; }
 
+  ChunkBytes bytes(const StepWork& work) const {
+    ChunkLoad load{{}, make_schedule(schedule, stages, std::ssize(work.micro_batches))};
+    for (const MicroBatchWork& m : work.micro_batches) load.micro_batches.push_back(m.lengths);
+    return ChunkBytes(chain, {load}, {}, {});
+  }
   StageBytes planned(const StepWork& work) const {
-    std::vector<std::vector<std::int64_t>> lengths;
-    for (const MicroBatchWork& m : work.micro_batches) lengths.push_back(m.lengths);
-    const ChunkBytes bytes(
-        chain, lengths, {},
-        make_schedule(schedule, stages, static_cast<int>(work.micro_batches.size())), {});
-    return bytes(static_cast<int>(first()), static_cast<int>(last()), stage);
+    return bytes(work)(static_cast<int>(first()), static_cast<int>(last()), stage);
+  }
+  ChunkBuffers buffers(const StepWork& work) const {
+    return bytes(work).buffers(static_cast<int>(first()), static_cast<int>(last()), stage);
   }
 
   StageOptions options() const {
@@ -106,34 +95,28 @@ TEST(StageMemory, WhatIsPlannedIsWhatLayersAskForAndWhatIsAllocated) {
         EXPECT_EQ(planned.saved, in_flight * asked_to_keep(cut, work.micro_batches[0]))
             << schedule << ", stage " << at << " of " << stages;
 
-        CountingBackend backend(1);
+        test::WatchedBackend backend;
         const auto stream = backend.make_stream({});
         const auto ranks = make_thread_communicators({.ranks = stages});
         Stage stage(backend, *stream, *ranks[at], chain, cut.options());
-        stage.reserve(std::span(&work, 1));
+        stage.reserve(cut.buffers(work));
         EXPECT_EQ(backend.allocated, planned.total())
             << schedule << ", stage " << at << " of " << stages;
       }
 }
 
-std::size_t resident(const char* key) {
-  std::ifstream status("/proc/self/status");
-  for (std::string line; std::getline(status, line);)
-    if (line.starts_with(key)) return std::stoul(line.substr(line.find(':') + 1)) << 10;
-  return 0;
-}
-
 // The baseline is what libraries keep for themselves once such a step has been computed.
 TEST(StageMemory, ThePeakOfTheProcessIsWithinFivePercentOfThePlan) {
+  if (test::address_sanitised()) GTEST_SKIP() << "AddressSanitizer keeps memory of its own";
   const auto train = [](const ModelConfig& config, const StepWork& work, auto before) {
     const Chain chain = build_chain(config, 29);
     const Cut whole{chain, "1f1b"};
-    CpuBackend backend(1);
+    test::WatchedBackend backend;
     const auto stream = backend.make_stream({});
     const auto alone = make_thread_communicators({.ranks = 1});
     before();
     Stage stage(backend, *stream, *alone.front(), chain, whole.options());
-    stage.reserve(std::span(&work, 1));
+    stage.reserve(whole.buffers(work));
     ExecutorCallbacks callbacks;
     callbacks.read_features = [](int, std::span<float> x_FC, std::span<float> weights) {
       for (std::size_t i = 0; i < x_FC.size(); ++i) x_FC[i] = static_cast<float>(i % 17) / 8 - 1;
@@ -148,12 +131,11 @@ TEST(StageMemory, ThePeakOfTheProcessIsWithinFivePercentOfThePlan) {
 
   std::size_t baseline = 0;
   const std::size_t planned = train(config, work, [&] {
-    malloc_trim(0);  // what the first step has freed goes back to the system
-    std::ofstream("/proc/self/clear_refs") << 5;  // the peak begins anew
-    baseline = resident("VmRSS");
+    test::restart_peak();
+    baseline = test::resident();
   });
   ASSERT_GT(planned, std::size_t{200} << 20);
-  const double used = static_cast<double>(resident("VmHWM") - baseline);
+  const double used = static_cast<double>(test::peak_resident() - baseline);
   EXPECT_NEAR(used / static_cast<double>(planned), 1, 0.05)
       << "planned " << (planned >> 20) << " MiB, baseline " << (baseline >> 20) << " MiB";
 }

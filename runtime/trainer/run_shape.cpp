@@ -1,0 +1,121 @@
+#include "runtime/trainer/run_shape.h"
+
+#include <algorithm>
+#include <functional>
+#include <iterator>
+#include <numeric>
+
+#include "partition/planner.h"
+#include "partition/schedules/forward_only.h"
+#include "partition/schedules/make_schedule.h"
+#include "runtime/data/batching.h"
+#include "runtime/optim/optimizer.h"
+#include "runtime/pipeline/gradient_buckets.h"
+
+namespace penstock {
+namespace {
+
+constexpr std::size_t kForCosts = 8;  // micro-batches
+
+/// The longest micro-batches of one epoch, longest first.
+std::vector<std::vector<std::int64_t>> longest_micro_batches(const StepSequence& steps) {
+  std::vector<MicroBatch> all;
+  for (std::int64_t s = 0; s < steps.steps_in_epoch(0); ++s)
+    std::ranges::copy(steps.at(s).micro_batches, std::back_inserter(all));
+  std::ranges::stable_sort(all, std::greater{}, &MicroBatch::frames);
+  all.resize(std::min(all.size(), kForCosts));
+  std::vector<std::vector<std::int64_t>> lengths;
+  for (const MicroBatch& batch : all) {
+    auto& of_batch = lengths.emplace_back();
+    for (const BatchUtterance& u : batch.utterances) of_batch.push_back(u.frames);
+  }
+  return lengths;
+}
+
+/// Lengths at which a frame less would be a frame less at the loss: between two of them strides
+/// lose frames.
+class FullLengths {
+ public:
+  explicit FullLengths(const Chain& chain)
+      : chain_(chain), apart_(at_least(at_least(kAny) + 1) - at_least(kAny)) {}
+
+  std::int64_t at_least(std::int64_t frames) const {
+    while (frames > 1 && out(frames) == out(frames - 1)) ++frames;
+    return std::max<std::int64_t>(frames, 1);
+  }
+  std::int64_t apart() const { return apart_; }
+
+ private:
+  static constexpr std::int64_t kAny = 1000;
+
+  std::int64_t out(std::int64_t frames) const {
+    return output_frames(chain_, std::vector<std::int64_t>{frames}).front();
+  }
+
+  const Chain& chain_;
+  std::int64_t apart_;
+};
+
+/// `count` full lengths, nearly equal, of at least `frames` in all.
+std::vector<std::int64_t> even_lengths(const FullLengths& full, std::int64_t frames,
+                                       std::int64_t count) {
+  if (count < 1) return {};
+  const std::int64_t base = full.at_least(frames / count - full.apart() + 1);
+  std::vector<std::int64_t> lengths(static_cast<std::size_t>(count), base);
+  std::int64_t lacking = frames - base * count;
+  for (auto length = lengths.begin(); lacking > 0; ++length, lacking -= full.apart())
+    *length += full.apart();
+  return lengths;
+}
+
+ParameterBytes parameters_of(const Config& config, int lanes) {
+  const std::vector<int> lanes_of = deal_lanes(lanes, config.pipeline.replicas);
+  ParameterBytes parameters;
+  parameters.lanes = lanes_of.front();
+  parameters.optimizer_slots = static_cast<int>(make_optimizer(config.optimizer)->slots().size());
+  parameters.reduction = [dtype = parameters.dtype, lanes_of,
+                          bucket = config.pipeline.bucket_bytes](std::size_t arena) {
+    return staging_bytes(gradient_buckets(arena, dtype, lanes_of, bucket), 0);
+  };
+  return parameters;
+}
+
+}  // namespace
+
+RunShape shape_of_run(const Config& config, const StepSequence& steps,
+                      const std::vector<AudioLength>& validation, int labels) {
+  RunShape shape{longest_micro_batches(steps), labels};
+  shape.training = extent_of(steps, config.trainer.steps);
+  if (!validation.empty() && config.trainer.validate_every >= 0)
+    shape.validation = extent_of(evaluation_batches(validation, config.data, config.features));
+  return shape;
+}
+
+std::vector<std::int64_t> covering_lengths(const MicroBatchExtent& extent, const Chain& chain) {
+  const FullLengths full(chain);
+  const std::int64_t longest = full.at_least(extent.longest), others = extent.utterances - 1;
+  auto lengths = even_lengths(full, std::max(extent.frames - longest, others), others);
+  lengths.push_back(others > 0 ? longest : full.at_least(extent.frames));
+  return lengths;
+}
+
+ChunkBytes bytes_of_run(const Chain& chain, const Config& config, const RunShape& shape) {
+  const int stages = config.pipeline.stages, replicas = config.pipeline.replicas;
+  const int lanes = config.trainer.lanes == 0 ? replicas : config.trainer.lanes;
+  std::vector<ChunkLoad> loads;
+  if (shape.training.micro_batches > 0)
+    loads.push_back(
+        {{covering_lengths(shape.training.micro_batch, chain)},
+         make_schedule(config.pipeline.schedule, stages,
+                       micro_batches_per_replica(shape.training.micro_batches, lanes, replicas))});
+  if (shape.validation.micro_batches > 0) {
+    std::vector<int> chunk_ranks(stages);
+    std::iota(chunk_ranks.begin(), chunk_ranks.end(), 0);
+    loads.push_back(
+        {{covering_lengths(shape.validation.micro_batch, chain)},
+         forward_only(chunk_ranks, (shape.validation.micro_batches + replicas - 1) / replicas)});
+  }
+  return ChunkBytes(chain, loads, {}, parameters_of(config, lanes));
+}
+
+}  // namespace penstock

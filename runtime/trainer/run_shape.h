@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "configs/config.h"
+#include "partition/chain.h"
+#include "partition/chunk_bytes.h"
+#include "runtime/data/extent.h"
+
+namespace penstock {
+
+/// What a run is planned for.
+struct RunShape {
+  /// Feature frames of the utterances of some micro-batches, longest first, for the costs.
+  std::vector<std::vector<std::int64_t>> micro_batches;
+  int labels = 0;              // blank included
+  WorkExtent training = {};    // of every step
+  WorkExtent validation = {};  // of a pass, over all replicas; empty: there is none
+};
+
+/// The shape of a training of `steps`, which validates on utterances of `validation` lengths.
+RunShape shape_of_run(const Config& config, const StepSequence& steps,
+                      const std::vector<AudioLength>& validation, int labels);
+
+/// Lengths of one micro-batch for which no stage needs fewer bytes than for any within `extent`: as
+/// many utterances, one as long as the longest, and as many frames in all, rounded up to lengths
+/// at which strides lose none. That is so because what layers ask for grows with frames, utterances
+/// and the longest of them.
+std::vector<std::int64_t> covering_lengths(const MicroBatchExtent& extent, const Chain& chain);
+
+/// What chunks need so that every step of the run fits and, in turn with it, every validation: on
+/// the replica that needs most.
+ChunkBytes bytes_of_run(const Chain& chain, const Config& config, const RunShape& shape);
+
+}  // namespace penstock

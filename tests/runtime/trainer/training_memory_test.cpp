@@ -1,0 +1,177 @@
+#include <gtest/gtest.h>
+
+#include <mutex>
+
+#include "comm/threads.h"
+#include "configs/load.h"
+#include "partition/build_chain.h"
+#include "partition/plan_file.h"
+#include "runtime/checkpoint/newest.h"
+#include "runtime/data/draw.h"
+#include "runtime/trainer/corpus_work.h"
+#include "runtime/trainer/run_shape.h"
+#include "runtime/trainer/saving.h"
+#include "runtime/trainer/trainer.h"
+#include "runtime/trainer/training_step.h"
+#include "tests/support/resident_memory.h"
+#include "tests/support/temporary_folder.h"
+#include "tests/support/tone_corpus.h"
+#include "tests/support/watched_backend.h"
+
+namespace penstock {
+namespace {
+
+constexpr int kStages = 2, kReplicas = 2;
+
+Config small_recipe() {
+  Config config;
+  config.model.features = 41;
+  config.model.channels = 2;
+  config.model.hidden = 13;
+  config.model.layers = 2;
+  config.data.speeds = {0.9, 1, 1.1};
+  config.data.micro_batch_seconds = 1.2;
+  config.data.micro_batches = 5;
+  config.pipeline.stages = kStages;
+  config.pipeline.replicas = kReplicas;
+  config.pipeline.bucket_bytes = 5000;
+  config.trainer.steps = 12;
+  return config;
+}
+
+/// Utterances of 0.05 to 0.45 s with a label each.
+Corpus small_corpus(std::uint64_t utterances, std::uint64_t seed) {
+  Corpus corpus;
+  for (std::uint64_t u = 0; u < utterances; ++u) {
+    corpus.lengths.push_back(
+        {800 + static_cast<std::int64_t>(draw(DrawKind::order, seed, {u}) % 6400), 16000});
+    corpus.labels.push_back({1});
+  }
+  return corpus;
+}
+
+void fill(int, std::span<float> x_FC, std::span<float> weights) {
+  for (std::size_t i = 0; i < x_FC.size(); ++i) x_FC[i] = static_cast<float>(i % 17) / 8 - 1;
+  std::ranges::fill(weights, 1.0f);
+}
+
+/// Bytes that come from the one lane of the other replica: its half of every bucket, in whole cache
+/// lines, to the first replica.
+std::size_t asked_of_reduction(std::size_t arena, std::size_t bucket, int replica) {
+  std::size_t bytes = 0;
+  for (std::size_t begin = 0; begin < arena; begin += bucket) {
+    const std::size_t size = std::min(bucket, arena - begin);
+    const std::size_t first = std::min(size, (size / 2 + 63) / 64 * 64);
+    bytes += replica == 0 ? first : size - first;
+  }
+  return bytes;
+}
+
+/// One rank of a training, by hand, so that its backend counts.
+void train_counted(Communicator& world, const Chain& chain, const Config& config,
+                   const Corpus& corpus, const Corpus& validation,
+                   const std::filesystem::path& output) {
+  const StepSequence steps({corpus.lengths, config.data, config.features, 1, kReplicas});
+  Plan plan;
+  plan.ranks = neighbouring_stages(kStages, kReplicas);
+  const Grid grid(world, plan);
+  const auto [at, replica] = grid.here();
+
+  StageOptions part;
+  part.stage = at;
+  part.stages = kStages;
+  part.first_layer = at == 0 ? 0 : 7;
+  part.last_layer = at == 0 ? 7 : chain.layers.size();
+  const auto first = static_cast<int>(part.first_layer), last = static_cast<int>(part.last_layer);
+  const ChunkBytes planned =
+      bytes_of_run(chain, config, shape_of_run(config, steps, validation.lengths, 29));
+  const StageBytes bytes = planned(first, last, at);
+
+  test::WatchedBackend backend;
+  TrainingStep* training = nullptr;
+  const auto stream = backend.make_stream([&] {
+    if (training != nullptr) training->progress();
+  });
+  Stage stage(backend, *stream, grid.pipeline(), chain, part);
+  stage.reserve(planned.buffers(first, last, at));
+  TrainingStep::Options how;
+  how.bucket_bytes = config.pipeline.bucket_bytes;
+  how.model_blocks = norm_blocks(plan_chain(chain, std::vector<std::int64_t>{50}, {}));
+  how.lanes_of = {1, 1};
+  TrainingStep step(backend, *stream, grid, stage, how);
+  training = &step;
+
+  const std::size_t reduction =
+      asked_of_reduction(bytes.weights, config.pipeline.bucket_bytes, replica);
+  EXPECT_EQ(step.reduction_bytes(), reduction);
+  if (replica == 0) {
+    EXPECT_EQ(bytes.reduction, reduction);
+  }
+  EXPECT_GE(bytes.reduction, reduction);
+  EXPECT_EQ(backend.allocated + bytes.reduction, bytes.total());
+
+  ExecutorCallbacks callbacks;
+  callbacks.read_features = fill;
+  TrainingClock clock;
+  while (clock.step < config.trainer.steps)
+    step.run(training_work(steps.at(clock.step), corpus, 1, {replica, 1}, stage.needs_targets()),
+             fill, clock);
+  const auto batches = evaluation_batches(validation.lengths, config.data, config.features);
+  stage.evaluate(evaluation_work(batches, validation, replica, kReplicas, stage.needs_targets()),
+                 callbacks);
+  Saving(backend, *stream, grid, stage, {output, {"m", "v"}}).save({});
+  EXPECT_EQ(backend.allocated + bytes.reduction, bytes.total()) << "while it was running";
+}
+
+TEST(TrainingMemory, IsAllocatedAsPlannedAndNoStepOfAnyEpochTakesMore) {
+  const Config config = small_recipe();
+  const Chain chain = build_chain(config.model, 29);
+  const test::TemporaryFolder folder;
+  const Corpus corpus = small_corpus(23, 5), validation = small_corpus(31, 6);
+  run_as_threads({.ranks = kStages * kReplicas}, [&](Communicator& world) {
+    train_counted(world, chain, config, corpus, validation, folder.path());
+  });
+}
+
+/// 2 stages × 2 replicas of the whole command, all in this process: data, two steps, a validation
+/// and a save. Returns what their plan allows the ranks together.
+std::size_t train_as_threads(const std::filesystem::path& folder, const std::string& output,
+                             int hidden) {
+  Config config = parse_config(
+      test::tone_recipe(folder / "train.jsonl", folder / "validation.jsonl", folder / output),
+      "recipe.toml");
+  config.model.hidden = hidden;
+  config.trainer.steps = config.trainer.validate_every = config.trainer.checkpoint_every = 2;
+  config.pipeline.stages = kStages;
+  config.pipeline.replicas = kReplicas;
+  run_as_threads({.ranks = kStages * kReplicas},
+                 [&](Communicator& world) { train({config}, world, {}); });
+
+  const Chain chain = build_chain(config.model, 5);
+  PlannedModel model{model_summary(config.model, 5), {}};
+  for (const auto& layer : chain.layers) model.layers.push_back(layer->name());
+  const Checkpoint saved = open_checkpoint(folder / output);
+  const Plan plan = parse_plan(saved.state().plan_toml, "plan", model);
+  std::size_t bytes = 0;
+  for (const ChunkPlan& chunk : plan.chunks) bytes += kReplicas * chunk.predicted.bytes.total();
+  return bytes;
+}
+
+// The baseline is what libraries keep for themselves once a small such training has been run.
+TEST(TrainingMemory, ThePeakOfAWholeTrainingIsWithinFivePercentOfThePlan) {
+  if (test::address_sanitised()) GTEST_SKIP() << "AddressSanitizer keeps memory of its own";
+  const test::TemporaryFolder folder;
+  test::write_tone_corpus(folder.path() / "train.jsonl", 30, 1);
+  test::write_tone_corpus(folder.path() / "validation.jsonl", 7, 2);
+  train_as_threads(folder.path(), "small", 32);
+  test::restart_peak();
+  const std::size_t baseline = test::resident();
+  const std::size_t planned = train_as_threads(folder.path(), "large", 640);
+  ASSERT_GT(planned, std::size_t{200} << 20);
+  const double used = static_cast<double>(test::peak_resident() - baseline);
+  EXPECT_NEAR(used / static_cast<double>(planned), 1, 0.05)
+      << "planned " << (planned >> 20) << " MiB, baseline " << (baseline >> 20) << " MiB";
+}
+
+}  // namespace
+}  // namespace penstock

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <cstddef>
+
+namespace penstock::test {
+
+/// What this process has in memory, in bytes, and the most of it since the peak began anew.
+std::size_t resident();
+std::size_t peak_resident();
+
+/// Gives freed memory back to the system and begins the peak anew.
+void restart_peak();
+
+/// True under AddressSanitizer, which keeps freed memory and memory of its own: what is resident
+/// says nothing there.
+bool address_sanitised();
+
+}  // namespace penstock::test
