@@ -27,7 +27,8 @@ struct ParamDecl {
   Shape shape;
   Initialiser initialiser;
   bool weight_decay = true;
-  std::string tied_to = {};  // another parameter's name, or empty
+  bool full_precision = false;  // FP32 where layers compute in halves: scales and shifts of norms
+  std::string tied_to = {};     // another parameter's name, or empty
 };
 
 /// Numbers that are checkpointed but not trained, such as running means.

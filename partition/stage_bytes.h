@@ -9,7 +9,7 @@ namespace penstock {
 
 /// What a stage's memory is spent on, in bytes.
 struct StageBytes {
-  std::size_t weights = 0;
+  std::size_t weights = 0;    // masters, and what layers that compute in halves read
   std::size_t gradients = 0;  // one sum for each lane of the replica
   std::size_t optimizer = 0;
   std::size_t state = 0;
@@ -35,9 +35,10 @@ struct BufferBytes {
 inline constexpr int kInputGradientBuffers = 2;
 
 struct ParameterBytes {
-  int lanes = 1;            // of the replica
-  int optimizer_slots = 2;  // tensors that the optimizer keeps for each parameter
-  DType dtype = DType::f32;
+  int lanes = 1;               // of the replica
+  int optimizer_slots = 2;     // tensors that the optimizer keeps for each parameter
+  DType dtype = DType::f32;    // of masters, gradient sums and optimizer
+  DType compute = DType::f32;  // of what layers read
 };
 
 StageBytes stage_bytes(const std::vector<LayerPlan>& layers, const BufferBytes& buffers,
@@ -45,5 +46,13 @@ StageBytes stage_bytes(const std::vector<LayerPlan>& layers, const BufferBytes& 
 
 /// Bytes of one arena with `layers`' parameters, each aligned.
 std::size_t arena_bytes(const std::vector<LayerPlan>& layers, DType dtype);
+
+/// True where layers that compute in `compute` read a rounded copy of the parameter.
+inline bool has_copy(const ParamDecl& parameter, DType compute) {
+  return is_half(compute) && !parameter.full_precision;
+}
+
+/// Bytes of those copies, each aligned.
+std::size_t copy_bytes(const std::vector<LayerPlan>& layers, DType compute);
 
 }  // namespace penstock

@@ -80,6 +80,7 @@ void add_bench(CLI::App& app, Run& run) {
   command->add_option("--steps", o.steps, "Steps timed, after three that warm up")
       ->check(CLI::PositiveNumber);
   command->add_option("--schedule", o.schedule, "gpipe or 1f1b");
+  command->add_option("--precision", o.precision.compute, "fp32, fp16 or bf16");
   command->add_option("--cut", o.cut, "First layer of each later stage, by hand")->delimiter(',');
   command->add_flag("--json", arguments->json, "Print one JSON object");
   command->footer(
