@@ -126,7 +126,8 @@ TEST_P(HalfBackend, BackwardIsNearFp32AndSumsOfWeightGradientsAreFp32) {
 }
 
 TEST_P(HalfBackend, TheLossOfHalfLogitsIsComputedInFp32) {
-  Pair pair({"ctc", std::make_shared<Ctc>("ctc"), 4}, GetParam());
+  const Case loss{"ctc", std::make_shared<Ctc>("ctc"), 4};
+  Pair pair(loss, GetParam());
   const std::vector<std::int32_t> labels = {1, 2, 3, 3, 1}, counts = {2, 0, 2, 1};
   const std::vector<float> weights(4, 1);
   std::vector<double> narrow_losses(4), wide_losses(4);
