@@ -87,6 +87,14 @@ struct ScheduleConfig {
   bool operator==(const ScheduleConfig&) const = default;
 };
 
+/// [precision]: what layers compute in, over FP32 masters, gradient sums and optimizer state.
+struct PrecisionConfig {
+  std::string compute = "fp32";          // fp32 | fp16 | bf16
+  std::string loss_scaling = "backoff";  // of fp16: static | backoff | logmax
+  double scale = 1024;                   // of static
+  bool operator==(const PrecisionConfig&) const = default;
+};
+
 /// [pipeline]
 struct PipelineConfig {
   std::string plan;  // a plan file; empty: made at the start
@@ -121,6 +129,7 @@ struct Config {
   DataConfig data;
   OptimizerConfig optimizer;
   ScheduleConfig schedule;
+  PrecisionConfig precision;
   PipelineConfig pipeline;
   TrainerConfig trainer;
   bool operator==(const Config&) const = default;

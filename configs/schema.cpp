@@ -123,6 +123,16 @@ std::vector<Key> schedule_keys(ScheduleConfig& s) {
   };
 }
 
+std::vector<Key> precision_keys(PrecisionConfig& p) {
+  return {
+      Key("precision.compute", &p.compute, one_of({"fp32", "fp16", "bf16"}),
+          "what layers compute in, over FP32 masters"),
+      Key("precision.loss_scaling", &p.loss_scaling, one_of({"static", "backoff", "logmax"}),
+          "how fp16 chooses the factor that keeps small gradients from vanishing"),
+      Key("precision.scale", &p.scale, between(1, 65536), "that factor, of static"),
+  };
+}
+
 std::vector<Key> pipeline_keys(PipelineConfig& p) {
   return {
       Key("pipeline.plan", &p.plan, anything,
@@ -179,10 +189,10 @@ bool Key::kept() const {
 
 std::vector<Key> keys(Config& config) {
   std::vector<Key> all = model_keys(config.model);
-  for (const auto& section :
-       {text_keys(config.text), feature_keys(config.features), data_keys(config.data),
-        optimizer_keys(config.optimizer), schedule_keys(config.schedule),
-        pipeline_keys(config.pipeline), trainer_keys(config.trainer)}) {
+  for (const auto& section : {text_keys(config.text), feature_keys(config.features),
+                              data_keys(config.data), optimizer_keys(config.optimizer),
+                              schedule_keys(config.schedule), precision_keys(config.precision),
+                              pipeline_keys(config.pipeline), trainer_keys(config.trainer)}) {
     all.insert(all.end(), section.begin(), section.end());
   }
   return all;

@@ -33,6 +33,7 @@ struct DropoutBackward;
 struct CtcLoss;
 struct Cast;
 struct SquaredSums;
+struct LargestMagnitude;
 struct AddInto;
 struct AdamWStep;
 struct SgdStep;
@@ -91,6 +92,7 @@ class Backend {
   virtual void run(Stream&, const CtcLoss&);
   virtual void run(Stream&, const Cast&);
   virtual void run(Stream&, const SquaredSums&);
+  virtual void run(Stream&, const LargestMagnitude&);
   virtual void run(Stream&, const AddInto&);
   virtual void run(Stream&, const AdamWStep&);
   virtual void run(Stream&, const SgdStep&);

@@ -26,6 +26,7 @@ struct ParamDecl {
   std::string name;  // global: "<layer>.<parameter>"
   Shape shape;
   Initialiser initialiser;
+  bool full_precision = false;  // FP32 where layers compute in halves: scales and shifts of norms
 };
 
 /// Numbers that are checkpointed but not trained, such as running means.

@@ -36,18 +36,27 @@ std::size_t arena_bytes(const std::vector<LayerPlan>& layers, DType dtype) {
   return bytes;
 }
 
+std::size_t copy_bytes(const std::vector<LayerPlan>& layers, DType compute) {
+  std::size_t bytes = 0;
+  for (const LayerPlan& layer : layers)
+    for (const ParamDecl& p : layer.params)
+      if (has_copy(p, compute)) bytes += bytes_of(p.shape, compute);
+  return bytes;
+}
+
 StageBytes stage_bytes(const std::vector<LayerPlan>& layers, const ChunkBuffers& buffers,
                        const ParameterBytes& parameters) {
   StageBytes bytes;
-  bytes.weights = arena_bytes(layers, parameters.dtype);
-  bytes.gradients = bytes.weights * parameters.lanes;
-  bytes.optimizer = bytes.weights * parameters.optimizer_slots;
+  const std::size_t arena = arena_bytes(layers, parameters.dtype);
+  bytes.weights = arena + copy_bytes(layers, parameters.compute);
+  bytes.gradients = arena * parameters.lanes;
+  bytes.optimizer = arena * parameters.optimizer_slots;
   for (const LayerPlan& layer : layers)
     for (const StateDecl& s : layer.state) bytes.state += bytes_of(s.shape, parameters.dtype);
   bytes.saved = buffers.slots;
   bytes.messages = buffers.inputs + buffers.output_gradients + buffers.input_gradients;
   bytes.scratch = buffers.scratch;
-  if (parameters.reduction) bytes.reduction = parameters.reduction(bytes.weights);
+  if (parameters.reduction) bytes.reduction = parameters.reduction(arena);
   return bytes;
 }
 

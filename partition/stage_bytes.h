@@ -10,7 +10,7 @@ namespace penstock {
 
 /// What a stage's memory is spent on, in bytes.
 struct StageBytes {
-  std::size_t weights = 0;
+  std::size_t weights = 0;    // masters, and what layers that compute in halves read
   std::size_t gradients = 0;  // one sum for each lane of the replica
   std::size_t optimizer = 0;
   std::size_t state = 0;
@@ -45,9 +45,10 @@ struct ChunkBuffers {
 };
 
 struct ParameterBytes {
-  int lanes = 1;            // of the replica
-  int optimizer_slots = 2;  // tensors that the optimizer keeps for each parameter
-  DType dtype = DType::f32;
+  int lanes = 1;               // of the replica
+  int optimizer_slots = 2;     // tensors that the optimizer keeps for each parameter
+  DType dtype = DType::f32;    // of masters, gradient sums and optimizer
+  DType compute = DType::f32;  // of what layers read
   /// Memory that adding the gradients over replicas takes, for an arena of so many bytes. Empty:
   /// there is one replica.
   std::function<std::size_t(std::size_t arena)> reduction = {};
@@ -58,5 +59,13 @@ StageBytes stage_bytes(const std::vector<LayerPlan>& layers, const ChunkBuffers&
 
 /// Bytes of one arena with `layers`' parameters, each aligned.
 std::size_t arena_bytes(const std::vector<LayerPlan>& layers, DType dtype);
+
+/// True where layers that compute in `compute` read a rounded copy of the parameter.
+inline bool has_copy(const ParamDecl& parameter, DType compute) {
+  return is_half(compute) && !parameter.full_precision;
+}
+
+/// Bytes of those copies, each aligned.
+std::size_t copy_bytes(const std::vector<LayerPlan>& layers, DType compute);
 
 }  // namespace penstock

@@ -82,6 +82,8 @@ void add_bench(CLI::App& app, Run& run) {
               {1, 100000});
   command->add_option("--schedule", o.schedule, "Order of forward and backward passes")
       ->check(CLI::IsMember({"gpipe", "1f1b"}));
+  command->add_option("--precision", o.precision.compute, "What layers compute in")
+      ->check(CLI::IsMember({"fp32", "fp16", "bf16"}));
   takes_whole(command->add_option("--cut", o.cut, "First layer of each later stage, by hand"),
               {1, 100000})
       ->delimiter(',');

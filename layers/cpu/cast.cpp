@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "layers/cpu/cpu_backend.h"
+#include "layers/cpu/half_vector.h"
 #include "layers/tensor/error.h"
 
 namespace penstock {
@@ -50,6 +51,20 @@ void for_type(DType dtype, Work work) {
 template <class From, class To>
 void convert(const From* __restrict from, To* __restrict to, std::int64_t count) {
   for (std::int64_t i = 0; i < count; ++i) narrow(widen(from[i]), to[i]);
+}
+
+// Eight at a time where rows of activations are rounded and widened at every operation.
+void convert(const Half* __restrict from, float* __restrict to, std::int64_t count) {
+  convert_octets(from, to, count);
+}
+void convert(const float* __restrict from, Half* __restrict to, std::int64_t count) {
+  convert_octets(from, to, count);
+}
+void convert(const BFloat16* __restrict from, float* __restrict to, std::int64_t count) {
+  convert_octets(from, to, count);
+}
+void convert(const float* __restrict from, BFloat16* __restrict to, std::int64_t count) {
+  convert_octets(from, to, count);
 }
 
 }  // namespace

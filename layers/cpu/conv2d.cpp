@@ -22,8 +22,9 @@ void run_either(Stream& stream, DType dtype, const Operation& op) {
 Workspace conv2d_sizes(const BackendSizes& sizes, const Conv2dGeometry& geometry) {
   if (sizes.device != DeviceKind::cpu)
     throw DeviceError("a 2-D convolution exists on the CPU only: place its layer on a CPU device");
-  return by_fft(sizes.compute, geometry) ? conv2d_fft::workspace(geometry)
-                                         : conv2d_direct::workspace(geometry, sizes.compute);
+  const DType dtype = arithmetic_of(sizes.compute);
+  return by_fft(dtype, geometry) ? conv2d_fft::workspace(geometry)
+                                 : conv2d_direct::workspace(geometry, dtype);
 }
 
 void CpuBackend::run(Stream& stream, const Conv2dForward& op) {

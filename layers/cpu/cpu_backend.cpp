@@ -44,8 +44,4 @@ void CpuBackend::copy_out(Stream&, void* host, const void* device, std::size_t b
 
 void CpuBackend::zero(Stream&, void* device, std::size_t bytes) { std::memset(device, 0, bytes); }
 
-std::unique_ptr<Backend> make_cpu_backend(int threads) {
-  return std::make_unique<CpuBackend>(threads);
-}
-
 }  // namespace penstock

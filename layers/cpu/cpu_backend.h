@@ -42,6 +42,7 @@ class CpuBackend : public Backend {
   void run(Stream&, const CtcLoss&) override;
   void run(Stream&, const Cast&) override;
   void run(Stream&, const SquaredSums&) override;
+  void run(Stream&, const LargestMagnitude&) override;
   void run(Stream&, const AddInto&) override;
   void run(Stream&, const AdamWStep&) override;
   void run(Stream&, const SgdStep&) override;

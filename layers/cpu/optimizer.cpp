@@ -36,6 +36,32 @@ double squared_sum(const T* values, std::int64_t count) {
   return total;
 }
 
+// NaN if a value is: comparisons with NaN are false.
+template <class T>
+double largest_magnitude(const T* values, std::int64_t count) {
+  T largest = 0;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const T value = std::abs(values[i]);
+    largest = largest > value || largest != largest ? largest : value;
+  }
+  return static_cast<double>(largest);
+}
+
+// out[b] = reduce(first of block b, its count).
+template <class T>
+void for_blocks(const char* operation, const Tensor& values, std::span<double> out,
+                double (*reduce)(const T*, std::int64_t)) {
+  const std::int64_t count = values.size();
+  const std::int64_t blocks = (count + kNormBlock - 1) / kNormBlock;
+  if (static_cast<std::int64_t>(out.size()) != blocks)
+    throw ShapeError(std::string(operation) + " of " + std::to_string(count) + " numbers has " +
+                     std::to_string(blocks) + " blocks, and was given room for " +
+                     std::to_string(out.size()));
+  for (std::int64_t b = 0; b < blocks; ++b)
+    out[static_cast<std::size_t>(b)] =
+        reduce(values.as<T>() + b * kNormBlock, std::min(kNormBlock, count - b * kNormBlock));
+}
+
 // The factors of one AdamW step in the type of its numbers.
 template <class T>
 struct AdamWFactors {
@@ -91,16 +117,13 @@ void sgd(const SgdStep& op) {
 }  // namespace
 
 void CpuBackend::run(Stream&, const SquaredSums& op) {
-  const std::int64_t count = op.values.size();
-  const std::int64_t blocks = (count + kNormBlock - 1) / kNormBlock;
-  if (static_cast<std::int64_t>(op.sums.size()) != blocks)
-    throw ShapeError("SquaredSums of " + std::to_string(count) + " numbers has " +
-                     std::to_string(blocks) + " blocks, and was given room for " +
-                     std::to_string(op.sums.size()));
-  for_real(op.values.dtype, "SquaredSums", [&]<class T>(T) {
-    for (std::int64_t b = 0; b < blocks; ++b)
-      op.sums[static_cast<std::size_t>(b)] = squared_sum(
-          op.values.as<T>() + b * kNormBlock, std::min(kNormBlock, count - b * kNormBlock));
+  for_real(op.values.dtype, "SquaredSums",
+           [&]<class T>(T) { for_blocks("SquaredSums", op.values, op.sums, squared_sum<T>); });
+}
+
+void CpuBackend::run(Stream&, const LargestMagnitude& op) {
+  for_real(op.values.dtype, "LargestMagnitude", [&]<class T>(T) {
+    for_blocks("LargestMagnitude", op.values, op.largest, largest_magnitude<T>);
   });
 }
 

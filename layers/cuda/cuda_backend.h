@@ -39,6 +39,7 @@ class CudaBackend final : public Backend {
   void run(Stream&, const CtcLoss&) override;
   void run(Stream&, const Cast&) override;
   void run(Stream&, const SquaredSums&) override;
+  void run(Stream&, const LargestMagnitude&) override;
   void run(Stream&, const AddInto&) override;
   void run(Stream&, const AdamWStep&) override;
   void run(Stream&, const SgdStep&) override;

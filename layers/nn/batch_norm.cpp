@@ -58,6 +58,7 @@ LayerPlan BatchNorm::plan(const ActivationDecl& input, const BackendSizes&) cons
   plan.output = input;
   plan.params = {{name() + ".weight", {C}, {Initialiser::Kind::constant, 1}},
                  {name() + ".bias", {C}, {Initialiser::Kind::constant, 0}}};
+  for (ParamDecl& p : plan.params) p.full_precision = true;
   plan.state = {{name() + ".running_mean", {C}, 0}, {name() + ".running_var", {C}, 1}};
   plan.sums = static_cast<std::size_t>(1 + 2 * C);
   plan.saved = {{SavedDecl::Kind::input, Life::to_backward_input},

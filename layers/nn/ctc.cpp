@@ -11,7 +11,8 @@ LayerPlan Ctc::plan(const ActivationDecl& input, const BackendSizes& sizes) cons
   const FramesDecl& x = input.only();
   LayerPlan plan;
   plan.output = {input.dtype, {}};
-  plan.saved = {{SavedDecl::Kind::own, Life::to_backward_input, input.dtype, x.shape()}};
+  plan.saved = {
+      {SavedDecl::Kind::own, Life::to_backward_input, arithmetic_of(input.dtype), x.shape()}};
   plan.workspace.forward = ctc_workspace({sizes.device, input.dtype}, x.lengths, x.channels);
   // A softmax, and two passes over about half of frames × (twice as many states).
   double states = 0;

@@ -16,10 +16,10 @@ namespace penstock {
 /// are 0. Sums are of logarithms, in the logits' dtype, brought near 0 at every frame.
 /// ShapeError for labels that are not classes and for numbers of utterances that differ.
 struct CtcLoss {
-  Tensor logits_FC;  // f32 or f64
+  Tensor logits_FC;  // any real dtype; halves are computed in FP32
   std::span<const std::int64_t> lengths;
   const Targets& targets;  // host; out: losses[u] = weights[u] · loss
-  Tensor gradient_FC;  // out: scale · weights[u] · d loss / d logits; without data: not wanted
+  Tensor gradient_FC;      // out: scale · weights[u] · d loss / d logits, f32 or f64; or null
   std::span<std::byte> workspace;  // ctc_workspace bytes
 };
 

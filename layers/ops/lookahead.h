@@ -41,7 +41,7 @@ struct LookaheadBackwardWeight {
 
 /// Room for the weights (or their gradient) transposed.
 inline std::size_t lookahead_workspace(std::int64_t channels, std::int64_t context, DType dtype) {
-  return static_cast<std::size_t>(channels * context) * size_of(dtype);
+  return static_cast<std::size_t>(channels * context) * size_of(arithmetic_of(dtype));
 }
 
 }  // namespace penstock

@@ -17,6 +17,12 @@ struct SquaredSums {
   std::span<double> sums;
 };
 
+/// largest[b] = max |values[i]| over the same blocks; not finite where a value is not. f32 or f64.
+struct LargestMagnitude {
+  Tensor values;
+  std::span<double> largest;
+};
+
 /// to += from. Equal sizes and dtypes, f32 or f64.
 struct AddInto {
   Tensor from;

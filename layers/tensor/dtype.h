@@ -16,6 +16,11 @@ std::size_t size_of(DType dtype);
 /// "f32", "f64", "f16", "bf16", "i32", "i64".
 std::string_view name_of(DType dtype);
 
+constexpr bool is_half(DType dtype) { return dtype == DType::f16 || dtype == DType::bf16; }
+
+/// The format that numbers of this one are multiplied and added in: f32 for halves, else itself.
+constexpr DType arithmetic_of(DType dtype) { return is_half(dtype) ? DType::f32 : dtype; }
+
 /// IEEE 754 binary16 and bfloat16 as stored; rounding is to nearest, ties to even.
 struct Half {
   std::uint16_t bits = 0;

@@ -31,8 +31,8 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ShardPiece, name, dtype, full_shape, begin, e
                                    file_end, hash)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ShardIndex, file, bytes, header_hash, pieces)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TrainingState, step, taken, epoch, step_in_epoch, seed, lanes,
-                                   corpus_hash, config, plan_toml, best_metric, best_value,
-                                   best_step, best_corpus_hash)
+                                   loss_scale, corpus_hash, config, plan_toml, best_metric,
+                                   best_value, best_step, best_corpus_hash)
 
 std::string to_text(const ShardIndex& index) try {
   return Json(index).dump();

@@ -14,10 +14,11 @@ struct TrainingState {
   std::int64_t step_in_epoch = 0;  // of the next step, from 0
   std::uint64_t seed = 0;
   int lanes = 1;
-  std::string corpus_hash;                    // of the index of the training utterances
-  std::map<std::string, std::string> config;  // "model.hidden" → "256", as TOML text
-  std::string plan_toml;                      // of the run that saved
-  std::string best_metric;                    // empty: nothing has been validated
+  std::map<std::string, double> loss_scale = {};  // of LossScale::state()
+  std::string corpus_hash;                        // of the index of the training utterances
+  std::map<std::string, std::string> config;      // "model.hidden" → "256", as TOML text
+  std::string plan_toml;                          // of the run that saved
+  std::string best_metric;                        // empty: nothing has been validated
   double best_value = 0;
   std::int64_t best_step = 0;
   std::string best_corpus_hash;  // of the utterances on which it is the best

@@ -12,6 +12,17 @@ void write_squared_sums(Backend& backend, Stream& stream, const ParameterStore& 
                                     model_blocks.subspan(p.first_block, norm_blocks(p.elements))});
 }
 
+double largest_gradient(Backend& backend, Stream& stream, const ParameterStore& parameters) {
+  double largest = 0;
+  for (const ParameterEntry& p : parameters.parameters()) {
+    std::vector<double> blocks(norm_blocks(p.elements));
+    backend.run(stream, LargestMagnitude{parameters.gradient(p, 0), blocks});
+    backend.finish(stream);
+    for (double block : blocks) largest = std::max(largest, block);
+  }
+  return largest;
+}
+
 double norm_of(std::span<const double> model_blocks) {
   double sum = 0;
   for (double block : model_blocks) sum += block;

@@ -12,6 +12,9 @@ namespace penstock {
 void write_squared_sums(Backend& backend, Stream& stream, const ParameterStore& parameters,
                         std::span<double> model_blocks);
 
+/// The largest magnitude among those gradients, if all are finite (the norm tells).
+double largest_gradient(Backend& backend, Stream& stream, const ParameterStore& parameters);
+
 /// √Σ, blocks added in model order by every rank alike.
 double norm_of(std::span<const double> model_blocks);
 

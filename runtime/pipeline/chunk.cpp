@@ -5,6 +5,8 @@
 #include <cstring>
 #include <numeric>
 
+#include "layers/ops/cast.h"
+
 namespace penstock {
 
 using Region = Place::Region;
@@ -91,6 +93,32 @@ std::span<float> Chunk::loss_weights(const MicroBatchRun& run) const {
   return {reinterpret_cast<float*>(behind), run.work->lengths.size()};
 }
 
+Tensor Chunk::wide_room(const Shape& shape) {
+  const Tensor wide{nullptr, DType::f32, shape};
+  if (wide_.bytes() < wide.bytes()) wide_ = host_buffer(wide.bytes());
+  return {wide_.data(), DType::f32, shape};
+}
+
+std::span<float> Chunk::features(const MicroBatchRun& run) {
+  Tensor x_FC = activation(run, 0).only().x_FC;
+  if (x_FC.dtype != DType::f32) x_FC = wide_room(x_FC.shape);
+  return {x_FC.as<float>(), static_cast<std::size_t>(x_FC.size())};
+}
+
+void Chunk::take_features(const MicroBatchRun& run) {
+  const Tensor x_FC = activation(run, 0).only().x_FC;
+  if (x_FC.dtype != DType::f32) backend_.run(stream_, Cast{wide_room(x_FC.shape), x_FC});
+}
+
+Frames Chunk::logits(const MicroBatchRun& run) {
+  Frames logits = activation(run, run.layout.layers.size() - 1).only();
+  if (logits.x_FC.dtype == DType::f32) return logits;
+  const Tensor wide = wide_room(logits.x_FC.shape);
+  backend_.run(stream_, Cast{logits.x_FC, wide});
+  logits.x_FC = wide;
+  return logits;
+}
+
 Activation Chunk::activation(const MicroBatchRun& run, std::size_t layer) const {
   return place(run.layout.activations[layer], at(run, run.layout.activation_places[layer]));
 }
@@ -142,7 +170,8 @@ void Chunk::forward(const MicroBatchRun& run, const StepWork& step, Mode mode, S
   const MicroBatchWork& work = *run.work;
   const bool training = mode == Mode::train;
   std::vector<double> losses(work.lengths.size());
-  Targets targets{work.labels, work.label_lengths, loss_weights(run), step.scale, losses};
+  Targets targets{work.labels, work.label_lengths, loss_weights(run), step.scale * step.loss_scale,
+                  losses};
   std::size_t row = work.place * sums_;
   for (std::size_t i = 0; i < options_.layers.size(); ++i) {
     const LayerPlan& plan = run.layout.layers[i];

@@ -69,8 +69,12 @@ class Chunk {
   void backward(const MicroBatchRun& run, const StepWork& step,
                 const std::function<void(std::size_t)>& layer_done);
 
-  /// What enters layer `layer`, while it is there: the last layer's input are the logits.
-  Activation activation(const MicroBatchRun& run, std::size_t layer) const;
+  /// Where the features of a micro-batch are written, frames × channels in FP32, on the first
+  /// chunk; take_features() makes them its input in the compute type.
+  std::span<float> features(const MicroBatchRun& run);
+  void take_features(const MicroBatchRun& run);
+  /// What enters the last layer, in FP32, until the chunk's next call.
+  Frames logits(const MicroBatchRun& run);
 
   /// Adds up each layer's time from now on, in `times` (sized by the call); nullptr ends that.
   void measure(LayerTimes* times);
@@ -78,6 +82,8 @@ class Chunk {
   BufferRing slots, inputs, output_gradients, input_gradients;
 
  private:
+  Tensor wide_room(const Shape& shape);
+  Activation activation(const MicroBatchRun& run, std::size_t layer) const;
   std::byte* at(const MicroBatchRun& run, const Place& place) const;
   Activation gradient(const MicroBatchRun& run, std::size_t layer) const;
   std::vector<Tensor> saved(const MicroBatchRun& run, std::size_t layer, bool backward) const;
@@ -90,6 +96,7 @@ class Chunk {
   Options options_;
   std::size_t sums_ = 0;
   BufferRing scratch_;  // one buffer
+  Buffer wide_;  // FP32 features or logits, where the compute type is another
   LayerTimes* times_ = nullptr;
 };
 

@@ -61,10 +61,9 @@ void ChunkRun::perform(const Action& action) {
 void ChunkRun::forward(Flight& flight, int micro_batch) {
   if (first()) {
     flight.input = take(chunk_.inputs);
-    const Activation x = chunk_.activation(flight, 0);
-    context_.callbacks.read_features(
-        micro_batch, {x.only().x_FC.as<float>(), static_cast<std::size_t>(x.only().x_FC.size())},
-        chunk_.loss_weights(flight));
+    context_.callbacks.read_features(micro_batch, chunk_.features(flight),
+                                     chunk_.loss_weights(flight));
+    chunk_.take_features(flight);
   } else {
     wait_for(flight.activation_in);
   }
@@ -75,9 +74,7 @@ void ChunkRun::forward(Flight& flight, int micro_batch) {
   chunk_.inputs.give_back(flight.input);
   flight.input = -1;
   if (!last()) return;
-  if (context_.callbacks.logits)
-    context_.callbacks.logits(*flight.work,
-                              chunk_.activation(flight, flight.layout.layers.size() - 1).only());
+  if (context_.callbacks.logits) context_.callbacks.logits(*flight.work, chunk_.logits(flight));
   chunk_.slots.give_back(flight.slot);
   flight.slot = -1;
 }

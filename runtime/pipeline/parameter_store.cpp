@@ -1,6 +1,7 @@
 #include "runtime/pipeline/parameter_store.h"
 
 #include "layers/initialise.h"
+#include "layers/ops/cast.h"
 #include "partition/stage_bytes.h"
 
 namespace penstock {
@@ -12,6 +13,7 @@ ParameterStore::ParameterStore(Backend& backend, Stream& stream,
   const std::size_t bytes = arena_bytes(plans, options.dtype);
   weights_ = backend.allocate(bytes);
   backend.zero(stream, weights_.data(), bytes);
+  copies_ = backend.allocate(copy_bytes(plans, options.compute));
   for (int lane = 0; lane < options.lanes; ++lane) gradients_.push_back(backend.allocate(bytes));
   zero_gradients(stream);
   for (int slot = 0; slot < options.optimizer_slots; ++slot) {
@@ -20,19 +22,22 @@ ParameterStore::ParameterStore(Backend& backend, Stream& stream,
   }
   place(plans, first_block);
   initialise(stream, seed);
+  round_copies(stream);
 }
 
 void ParameterStore::place(const std::vector<LayerPlan>& plans, std::int64_t first_block) {
-  std::size_t offset = 0, state_bytes = 0;
+  std::size_t offset = 0, copy_offset = 0, state_bytes = 0;
   for (std::size_t layer = 0; layer < plans.size(); ++layer) {
     LayerViews& views = layers_.emplace_back();
     views.gradients.resize(options_.lanes);
     for (const ParamDecl& decl : plans[layer].params) {
       const std::int64_t elements = penstock::element_count(decl.shape);
-      parameters_.push_back({decl, layer, offset, elements, first_block});
+      parameters_.push_back({decl, layer, offset, elements, first_block, copy_offset});
       offset += aligned(static_cast<std::size_t>(elements) * size_of(options_.dtype));
+      if (has_copy(decl, options_.compute))
+        copy_offset += aligned(static_cast<std::size_t>(elements) * size_of(options_.compute));
       first_block += norm_blocks(elements);
-      views.weights.push_back(view(weights_, parameters_.back()));
+      views.weights.push_back(read_by_layers(parameters_.back()));
       for (int lane = 0; lane < options_.lanes; ++lane)
         views.gradients[lane].push_back(view(gradients_[lane], parameters_.back()));
     }
@@ -67,6 +72,17 @@ void ParameterStore::initialise(Stream& stream, std::uint64_t seed) {
 
 Tensor ParameterStore::view(const Buffer& arena, const ParameterEntry& entry) const {
   return {arena.data() + entry.offset, options_.dtype, entry.decl.shape};
+}
+
+Tensor ParameterStore::read_by_layers(const ParameterEntry& entry) const {
+  if (!has_copy(entry.decl, options_.compute)) return weight(entry);
+  return {copies_.data() + entry.copy_offset, options_.compute, entry.decl.shape};
+}
+
+void ParameterStore::round_copies(Stream& stream) {
+  for (const ParameterEntry& p : parameters_)
+    if (has_copy(p.decl, options_.compute))
+      backend_.run(stream, Cast{weight(p), read_by_layers(p)});
 }
 
 Params ParameterStore::params(std::size_t layer) const {

@@ -22,6 +22,7 @@ struct ParameterEntry {
   std::size_t offset = 0;  // in bytes, the same in every arena
   std::int64_t elements = 0;
   std::int64_t first_block = 0;  // of the model's norm blocks
+  std::size_t copy_offset = 0;   // in bytes, of its copy in the compute type, if it has one
 };
 
 struct StateEntry {
@@ -30,13 +31,15 @@ struct StateEntry {
 };
 
 struct StoreOptions {
-  int lanes = 1;            // of this replica: one gradient arena each
-  int optimizer_slots = 2;  // arenas that the optimizer keeps
-  DType dtype = DType::f32;
+  int lanes = 1;               // of this replica: one gradient arena each
+  int optimizer_slots = 2;     // arenas that the optimizer keeps
+  DType dtype = DType::f32;    // of masters, gradient sums and slots
+  DType compute = DType::f32;  // of what layers read: halves are rounded copies of the masters
 };
 
 /// The numbers of a stage: parameters, gradient sums, optimizer slots (arenas of the same layout)
-/// and untrained state. Parameters start from (seed, name) alone.
+/// and untrained state. Where layers compute in halves, they read copies of the parameters, which
+/// round_copies() renews. Parameters start from (seed, name) alone.
 class ParameterStore {
  public:
   /// `plans` are of the stage's layers; `first_block` counts the norm blocks of the layers before.
@@ -68,6 +71,8 @@ class ParameterStore {
   /// Where the parameters of this layer and those behind it begin in an arena, in bytes.
   std::size_t arena_offset(std::size_t layer) const;
   void zero_gradients(Stream& stream);
+  /// The copies that layers read, from the masters: call it whenever masters have changed.
+  void round_copies(Stream& stream);
 
  private:
   struct LayerViews {
@@ -75,6 +80,7 @@ class ParameterStore {
     std::vector<std::vector<Tensor>> gradients;  // by lane
   };
   Tensor view(const Buffer& arena, const ParameterEntry& entry) const;
+  Tensor read_by_layers(const ParameterEntry& entry) const;
   void place(const std::vector<LayerPlan>& plans, std::int64_t first_block);
   void initialise(Stream& stream, std::uint64_t seed);
 
@@ -83,7 +89,7 @@ class ParameterStore {
   std::vector<ParameterEntry> parameters_;
   std::vector<StateEntry> states_;
   std::vector<Tensor> state_tensors_;
-  Buffer weights_, state_memory_;
+  Buffer weights_, copies_, state_memory_;
   std::vector<Buffer> gradients_, slots_;
   std::vector<LayerViews> layers_;
 };

@@ -24,6 +24,12 @@ std::vector<LayerPlan> slice(const std::vector<LayerPlan>& plans, std::size_t fi
   return {plans.begin() + first, plans.begin() + last};
 }
 
+StoreOptions store_of(const StageOptions& options) {
+  StoreOptions store = options.store;
+  store.compute = options.sizes.compute;
+  return store;
+}
+
 }  // namespace
 
 std::int64_t norm_blocks(std::span<const LayerPlan> plans) {
@@ -42,7 +48,7 @@ Stage::Stage(Backend& backend, Stream& stream, Communicator& pipeline, const Cha
                   .subspan(options.first_layer, options.last_layer - options.first_layer)),
       plans_(plans_for_any_input(chain, options.sizes)),
       parameters_(backend, stream, slice(plans_, options.first_layer, options.last_layer),
-                  norm_blocks(std::span(plans_).first(options.first_layer)), options.store,
+                  norm_blocks(std::span(plans_).first(options.first_layer)), store_of(options),
                   options.seed),
       chunk_(backend, stream, parameters_,
              {LayerRange(chain.layers).first(options.first_layer), layers_, chain.features,

@@ -23,6 +23,7 @@ struct StepWork {
   std::uint64_t seed = 0;
   std::uint32_t epoch = 0;
   double scale = 1;              // of gradients: 1 / utterances of the global batch
+  double loss_scale = 1;         // of gradients, besides: see LossScale
   int global_micro_batches = 0;  // of the step, over all replicas
   std::vector<MicroBatchWork> micro_batches;
 };

@@ -11,6 +11,7 @@
 #include "partition/schedules/make_schedule.h"
 #include "partition/simulate.h"
 #include "runtime/pipeline/measure_layers.h"
+#include "runtime/trainer/session.h"
 #include "runtime/trainer/synthetic_work.h"
 #include "runtime/trainer/training_step.h"
 
@@ -25,10 +26,11 @@ double seconds_of(const auto& work) {
 
 /// Rank 0's measurement of each layer's passes, three numbers a layer, on every rank.
 std::vector<ChunkTimes> measure(Communicator& world, Backend& backend, const Chain& chain,
-                                const StepWork& work, const ReadFeatures& features) {
+                                const StepWork& work, const ReadFeatures& features,
+                                const BackendSizes& sizes) {
   std::vector<double> numbers(3 * chain.layers.size());
   if (world.rank() == 0) {
-    const auto costs = measure_layers(backend, chain, work, features, {});
+    const auto costs = measure_layers(backend, chain, work, features, {.sizes = sizes});
     for (std::size_t i = 0; i < costs.size(); ++i) {
       numbers[3 * i] = costs[i].forward;
       numbers[3 * i + 1] = costs[i].backward_input;
@@ -85,9 +87,10 @@ BenchReport bench(const BenchOptions& options, Communicator& world) {
       {options.micro_batches, options.utterances, options.seconds, options.labels, 0});
   const ReadFeatures features = synthetic_features(0);
 
+  const BackendSizes sizes{DeviceKind::cpu, compute_type(options.precision)};
   std::vector<int> begin;
   if (!options.cut.empty()) begin = given_cut(options.cut, chain.size(), stages);
-  const auto layers = measure(world, *backend, chain, work, features);
+  const auto layers = measure(world, *backend, chain, work, features, sizes);
   if (begin.empty()) begin = fastest_cut(layers, stages);
 
   Plan plan;
@@ -103,9 +106,11 @@ BenchReport bench(const BenchOptions& options, Communicator& world) {
   part.first_layer = begin[part.stage];
   part.last_layer = begin[part.stage + 1];
   part.schedule = options.schedule;
+  part.sizes = sizes;
   Stage stage(*backend, *stream, grid.pipeline(), chain, part);
   TrainingStep::Options how;
   how.optimizer.learning_rate = 1e-4;
+  how.precision = options.precision;
   how.model_blocks =
       norm_blocks(plan_chain(chain, work.micro_batches.front().lengths, BackendSizes{}));
   TrainingStep step(*backend, *stream, grid, stage, how);

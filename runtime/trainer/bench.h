@@ -19,6 +19,7 @@ struct BenchOptions {
   int threads = 1;        // of a rank
   int warm_up = 3, steps = 7;
   std::string schedule = "1f1b";
+  PrecisionConfig precision;
   std::vector<int> cut;  // first layer of each later stage; empty: from measured layer times
 };
 

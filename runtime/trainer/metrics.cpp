@@ -69,6 +69,7 @@ void MetricsFile::write(const StepReport& r) {
             {"audio_seconds", r.audio_seconds},
             {"audio_seconds_per_second", r.audio_seconds_per_second()},
             {"step_seconds", r.step_seconds}};
+  if (r.loss_scale != 1) json["loss_scale"] = r.loss_scale;
   if (r.skipped) json["skipped"] = true;
   if (r.failed_utterances > 0) json["failed_utterances"] = r.failed_utterances;
   append(json.dump());

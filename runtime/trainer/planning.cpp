@@ -33,7 +33,8 @@ StepWork noise_of(const std::vector<std::int64_t>& lengths) {
 std::vector<LayerCost> measured_costs(const Chain& chain, const Config& config,
                                       const RunShape& shape) {
   const auto backend = make_backend(config.trainer);
-  return measure_layers(*backend, chain, noise_of(middling(shape)), synthetic_features(0), {});
+  return measure_layers(*backend, chain, noise_of(middling(shape)), synthetic_features(0),
+                        {.sizes = backend_sizes(config)});
 }
 
 std::vector<LayerCost> computed_costs(const Chain& chain, const RunShape& shape) {
@@ -43,10 +44,11 @@ std::vector<LayerCost> computed_costs(const Chain& chain, const RunShape& shape)
 Plan plan_run(const Chain& chain, const Config& config, const RunShape& shape,
               const std::vector<LayerCost>& costs) {
   const PlannedModel model = planned_model(chain, config.model, shape.labels);
+  const BackendSizes sizes = backend_sizes(config);
   PlanRequest request;
   request.model = model.summary;
   request.costs = costs;
-  request.transfers = transfer_costs(chain, middling(shape), {}, default_link({}));
+  request.transfers = transfer_costs(chain, middling(shape), sizes, default_link(sizes));
   request.pipeline = config.pipeline;
   request.micro_batches = config.data.micro_batches;
   request.lanes = config.trainer.lanes == 0 ? config.pipeline.replicas : config.trainer.lanes;

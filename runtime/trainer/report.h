@@ -12,6 +12,7 @@ struct StepReport {
   double loss = 0;  // summed over utterances, divided by their number
   double learning_rate = 0;
   double gradient_norm = 0;
+  double loss_scale = 1;
   bool skipped = false;  // the gradient was not finite; nothing of the model changed
   std::int64_t utterances = 0;
   double audio_seconds = 0;

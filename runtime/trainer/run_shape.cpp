@@ -11,6 +11,7 @@
 #include "runtime/data/batching.h"
 #include "runtime/optim/optimizer.h"
 #include "runtime/pipeline/gradient_buckets.h"
+#include "runtime/trainer/session.h"
 
 namespace penstock {
 namespace {
@@ -73,6 +74,7 @@ ParameterBytes parameters_of(const Config& config, int lanes) {
   ParameterBytes parameters;
   parameters.lanes = lanes_of.front();
   parameters.optimizer_slots = static_cast<int>(make_optimizer(config.optimizer)->slots().size());
+  parameters.compute = backend_sizes(config).compute;
   parameters.reduction = [dtype = parameters.dtype, lanes_of,
                           bucket = config.pipeline.bucket_bytes](std::size_t arena) {
     return staging_bytes(gradient_buckets(arena, dtype, lanes_of, bucket), 0);
@@ -115,7 +117,7 @@ ChunkBytes bytes_of_run(const Chain& chain, const Config& config, const RunShape
         {{covering_lengths(shape.validation.micro_batch, chain)},
          forward_only(chunk_ranks, (shape.validation.micro_batches + replicas - 1) / replicas)});
   }
-  return ChunkBytes(chain, loads, {}, parameters_of(config, lanes));
+  return ChunkBytes(chain, loads, backend_sizes(config), parameters_of(config, lanes));
 }
 
 }  // namespace penstock

@@ -107,6 +107,7 @@ void Saving::restore(const Checkpoint& checkpoint, bool training) {
   }
   for (std::size_t i = 0; i < store.states().size(); ++i)
     read(store.states()[i].decl.name, store.state(i));
+  stage_.parameters().round_copies(stream_);
 }
 
 std::uint64_t checkpoint_bytes(std::int64_t parameters, std::size_t slots) {

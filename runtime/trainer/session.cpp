@@ -15,7 +15,7 @@ void require_ranks(int stages, int replicas, int ranks) {
 }
 
 StageOptions part_of(const Plan& plan, const StageReplica& here, int optimizer_slots,
-                     std::uint64_t seed) {
+                     const Config& config) {
   const ChunkPlan& chunk = plan.chunks.at(here.stage);
   StageOptions part;
   part.stage = here.stage;
@@ -25,7 +25,8 @@ StageOptions part_of(const Plan& plan, const StageReplica& here, int optimizer_s
   part.schedule = plan.schedule;
   part.store.lanes = plan.lanes_of_replicas().at(here.replica);
   part.store.optimizer_slots = optimizer_slots;
-  part.seed = seed;
+  part.seed = config.trainer.seed;
+  part.sizes = backend_sizes(config);
   return part;
 }
 
@@ -41,6 +42,18 @@ std::unique_ptr<Backend> make_backend(const TrainerConfig& config) {
   throw ConfigError("trainer.device is \"" + config.device + "\", expected auto, cpu or cuda");
 }
 
+DType compute_type(const PrecisionConfig& precision) {
+  if (precision.compute == "fp32") return DType::f32;
+  if (precision.compute == "fp16") return DType::f16;
+  if (precision.compute == "bf16") return DType::bf16;
+  throw ConfigError("precision.compute is \"" + precision.compute +
+                    "\", expected fp32, fp16 or bf16");
+}
+
+BackendSizes backend_sizes(const Config& config) {
+  return {DeviceKind::cpu, compute_type(config.precision)};
+}
+
 Session::Session(Communicator& world, const Config& config, const Chain& chain, const Plan& plan,
                  int optimizer_slots) {
   require_ranks(plan.stages(), plan.replicas(), world.size());
@@ -48,9 +61,8 @@ Session::Session(Communicator& world, const Config& config, const Chain& chain, 
   grid_ = std::make_unique<Grid>(world, plan);
   progress_ = [this] { grid_->pipeline().progress(); };
   stream_ = backend_->make_stream([this] { progress_(); });
-  stage_ =
-      std::make_unique<Stage>(*backend_, *stream_, grid_->pipeline(), chain,
-                              part_of(plan, grid_->here(), optimizer_slots, config.trainer.seed));
+  stage_ = std::make_unique<Stage>(*backend_, *stream_, grid_->pipeline(), chain,
+                                   part_of(plan, grid_->here(), optimizer_slots, config));
 }
 
 std::int64_t model_blocks(const Chain& chain) {

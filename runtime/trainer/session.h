@@ -15,6 +15,12 @@ namespace penstock {
 /// none.
 std::unique_ptr<Backend> make_backend(const TrainerConfig& config);
 
+/// The type of precision.compute. ConfigError for another name.
+DType compute_type(const PrecisionConfig& precision);
+
+/// What the recipe computes on and in.
+BackendSizes backend_sizes(const Config& config);
+
 /// ConfigError, naming both numbers, if the recipe's stages × replicas are not the job's ranks.
 void check_ranks(const Config& config, int ranks);
 

@@ -86,6 +86,7 @@ TrainingRun::TrainingRun(const TrainingTask& task, Communicator& world,
   TrainingStep::Options how;
   how.optimizer = config_.optimizer;
   how.schedule = config_.schedule;
+  how.precision = config_.precision;
   how.bucket_bytes = config_.pipeline.bucket_bytes;
   how.model_blocks = model_blocks(chain_);
   how.lanes_of = lanes_of;
@@ -136,6 +137,7 @@ void TrainingRun::resume() {
     check_corpus(std::to_string(corpus_.hash), saved);
     saving_->restore(*start_, true);
     clock_ = {saved.step, saved.taken};
+    training_step_->loss_scale().restore(saved.loss_scale);
     saved_ = saved.step;
     summary_.last_step.step = saved.step;
     summary_.checkpoint = start_->folder();
@@ -176,10 +178,11 @@ void TrainingRun::announce_ahead() {
 void TrainingRun::step() {
   const auto start = Clock::now();
   const StepBatches batches = steps_->at(clock_.step);
-  const StepWork work = training_work(batches, corpus_, config_.trainer.seed, lanes_,
-                                      session_->stage().needs_targets());
+  StepWork work = training_work(batches, corpus_, config_.trainer.seed, lanes_,
+                                session_->stage().needs_targets());
   if (feed_) announce_ahead();
-  StepReport report = training_step_->run(work, feed_ ? feed_->reader() : ReadFeatures{}, clock_);
+  StepReport report =
+      training_step_->run(std::move(work), feed_ ? feed_->reader() : ReadFeatures{}, clock_);
   report.epoch = batches.epoch;
   report.utterances = batches.utterances;
   report.audio_seconds = audio_seconds(batches, config_.features.sample_rate);
@@ -241,6 +244,7 @@ TrainingState TrainingRun::state() const {
   state.step_in_epoch = next.step_in_epoch;
   state.seed = config_.trainer.seed;
   state.lanes = plan_.lanes;
+  state.loss_scale = training_step_->loss_scale().state();
   state.corpus_hash = std::to_string(corpus_.hash);
   state.config = flatten(config_);
   state.plan_toml = plan_toml(plan_);

@@ -29,6 +29,7 @@ TrainingStep::TrainingStep(Backend& backend, Stream& stream, const Grid& grid, S
       stage_(stage),
       options_(options),
       optimizer_(make_optimizer(options.optimizer)),
+      loss_scale_(options.precision),
       reduction_plan_(gradient_buckets(stage.parameters().gradient_arena(0).size(),
                                        stage.parameters().dtype(), options.lanes_of,
                                        options.bucket_bytes)),
@@ -39,24 +40,29 @@ void TrainingStep::progress() {
   reduction_.progress();
 }
 
-StepReport TrainingStep::run(const StepWork& work, const ReadFeatures& read_features,
+StepReport TrainingStep::run(StepWork work, const ReadFeatures& read_features,
                              TrainingClock& clock) {
+  const double scale = work.loss_scale = loss_scale_.value();
   StepSums sums = forward_and_backward(work, read_features);
   const Agreement agreed = agree(sums);
 
   StepReport report;
   report.step = ++clock.step;
   report.loss = agreed.loss * work.scale;
-  report.gradient_norm = agreed.norm;
+  report.gradient_norm = agreed.norm / scale;
+  report.loss_scale = scale;
   report.learning_rate =
       learning_rate(options_.schedule, options_.optimizer.learning_rate, clock.taken);
   report.skipped = !std::isfinite(agreed.norm);
+  loss_scale_.update(report.skipped, agreed.largest / scale);
   if (report.skipped) return report;
 
   ++clock.taken;
   optimizer_->update(
       backend_, stream_, stage_.parameters(),
-      {report.learning_rate, clip_factor(agreed.norm, options_.optimizer.clip_norm), clock.taken});
+      {report.learning_rate,
+       clip_factor(report.gradient_norm, options_.optimizer.clip_norm) / scale, clock.taken});
+  stage_.parameters().round_copies(stream_);
   sum_disjoint(grid_.replicas(), sums.state);
   stage_.commit_state(sums.state, work.global_micro_batches);
   return report;
@@ -91,12 +97,22 @@ void TrainingStep::start_buckets(std::size_t layer) {
 /// comes from one rank, and every rank adds them in the same order.
 TrainingStep::Agreement TrainingStep::agree(const StepSums& sums) {
   const std::size_t micro_batches = sums.losses.size();
-  std::vector<double> numbers(micro_batches + options_.model_blocks);
+  const std::size_t stages = loss_scale_.wants_largest() ? grid_.pipeline().size() : 0;
+  std::vector<double> numbers(micro_batches + options_.model_blocks + stages);
   std::copy(sums.losses.begin(), sums.losses.end(), numbers.begin());
-  const std::span<double> blocks = std::span(numbers).subspan(micro_batches);
-  if (grid_.here().replica == 0) write_squared_sums(backend_, stream_, stage_.parameters(), blocks);
+  const auto blocks = std::span(numbers).subspan(micro_batches, options_.model_blocks);
+  const auto largest = std::span(numbers).last(stages);
+  if (grid_.here().replica == 0) {
+    write_squared_sums(backend_, stream_, stage_.parameters(), blocks);
+    if (stages > 0)
+      largest[grid_.here().stage] = largest_gradient(backend_, stream_, stage_.parameters());
+  }
   sum_disjoint(grid_.world(), numbers);
-  return {std::accumulate(numbers.begin(), numbers.begin() + micro_batches, 0.0), norm_of(blocks)};
+  Agreement agreed;
+  agreed.loss = std::accumulate(numbers.begin(), numbers.begin() + micro_batches, 0.0);
+  agreed.norm = norm_of(blocks);
+  if (stages > 0) agreed.largest = *std::max_element(largest.begin(), largest.end());
+  return agreed;
 }
 
 }  // namespace penstock

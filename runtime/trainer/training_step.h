@@ -4,6 +4,7 @@
 
 #include "comm/lane_reduction.h"
 #include "configs/config.h"
+#include "runtime/optim/loss_scale.h"
 #include "runtime/optim/optimizer.h"
 #include "runtime/pipeline/grid.h"
 #include "runtime/pipeline/stage.h"
@@ -24,6 +25,7 @@ class TrainingStep {
   struct Options {
     OptimizerConfig optimizer;
     ScheduleConfig schedule;
+    PrecisionConfig precision;
     std::int64_t bucket_bytes = 4 << 20;
     std::int64_t model_blocks = 0;    // norm blocks of the whole model
     std::vector<int> lanes_of = {1};  // each replica
@@ -32,8 +34,13 @@ class TrainingStep {
                const Options& options);
 
   /// `work` is this replica's share. A gradient that is not finite changes nothing but
-  /// `clock.step`. Fills step, loss, learning_rate, gradient_norm and skipped of the report.
-  StepReport run(const StepWork& work, const ReadFeatures& read_features, TrainingClock& clock);
+  /// `clock.step` and the loss scale. Fills step, loss, learning_rate, gradient_norm, loss_scale
+  /// and skipped of the report.
+  StepReport run(StepWork work, const ReadFeatures& read_features, TrainingClock& clock);
+
+  /// Of the next step.
+  LossScale& loss_scale() { return loss_scale_; }
+  const LossScale& loss_scale() const { return loss_scale_; }
 
   /// Bytes that wait for other replicas' gradients.
   std::size_t reduction_bytes() const { return reduction_.staging(); }
@@ -43,8 +50,9 @@ class TrainingStep {
 
  private:
   struct Agreement {
-    double loss = 0;  // summed over the step's utterances
-    double norm = 0;  // of the whole gradient
+    double loss = 0;     // summed over the step's utterances
+    double norm = 0;     // of the whole gradient, scaled
+    double largest = 0;  // of its magnitudes, if the loss scale wants to know
   };
   StepSums forward_and_backward(const StepWork& work, const ReadFeatures& read_features);
   void start_buckets(std::size_t layer);
@@ -56,6 +64,7 @@ class TrainingStep {
   Stage& stage_;
   Options options_;
   std::unique_ptr<Optimizer> optimizer_;
+  LossScale loss_scale_;
   LaneReductionPlan reduction_plan_;
   LaneReduction reduction_;
   int next_bucket_ = 0;  // buckets from here on have been started

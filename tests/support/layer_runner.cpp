@@ -50,7 +50,7 @@ LayerRunner::LayerRunner(const Layer& layer, ActivationDecl input)
       sums_(plan_.sums * sizeof(double)) {
   const DType compute = input_decl_.dtype;
   for (const ParamDecl& p : plan_.params) {
-    params_.add(compute, p.shape);
+    params_.add(p.full_precision ? wide(compute) : compute, p.shape);
     grads_.add(wide(compute), p.shape);
     assign(params_.tensors.back(), std::vector<double>(element_count(p.shape)));
     assign(grads_.tensors.back(), std::vector<double>(element_count(p.shape)));

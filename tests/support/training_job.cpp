@@ -5,7 +5,9 @@
 #include <random>
 
 #include "comm/threads.h"
+#include "runtime/trainer/session.h"
 #include "runtime/trainer/training_step.h"
+#include "tests/support/poisoned_layer.h"
 
 namespace penstock::test {
 namespace {
@@ -74,7 +76,11 @@ StepWork share_of(const StepWork& work, int first, int count) {
 }
 
 TrainingOutcome train_on_noise(const TrainingJob& job) {
-  const Chain chain = build_chain(job.model, job.labels);
+  Chain chain = build_chain(job.model, job.labels);
+  if (job.poisoned_layer >= 0) {
+    auto& layer = chain.layers.at(job.poisoned_layer);
+    layer = std::make_unique<PoisonedLayer>(std::move(layer), job.poisoned_call);
+  }
   const std::size_t layers = chain.layers.size();
   const auto whole = plan_chain(chain, std::vector<std::int64_t>{50}, {});
   const int lanes_each = job.lanes / job.replicas;
@@ -97,9 +103,11 @@ TrainingOutcome train_on_noise(const TrainingJob& job) {
     options.schedule = job.schedule;
     options.store.lanes = lanes_each;
     options.seed = 5;
+    options.sizes.compute = compute_type(job.precision);
     Stage stage(*backend, *stream, grid.pipeline(), chain, options);
     TrainingStep::Options how;
     how.optimizer = job.optimizer;
+    how.precision = job.precision;
     how.bucket_bytes = job.bucket_bytes;
     how.model_blocks = norm_blocks(whole);
     how.lanes_of.assign(job.replicas, lanes_each);
@@ -114,6 +122,7 @@ TrainingOutcome train_on_noise(const TrainingJob& job) {
       if (world.rank() != 0) continue;
       outcome.losses.push_back(report.loss);
       outcome.norms.push_back(report.gradient_norm);
+      outcome.scales.push_back(report.loss_scale);
     }
     const std::lock_guard lock(guard);
     if (grid.here().replica == 0) collect(stage.parameters(), outcome);

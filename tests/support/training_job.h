@@ -18,14 +18,17 @@ struct TrainingJob {
   int stages = 1, replicas = 1, lanes = 1;
   std::string schedule = "1f1b";
   OptimizerConfig optimizer;
+  PrecisionConfig precision;
   int steps = 20;
-  int poisoned_step = -1;  // its features are NaN
+  int poisoned_step = -1;   // its features are NaN
+  int poisoned_layer = -1;  // whose gradients overflow in its call number `poisoned_call`
+  int poisoned_call = 0;
   std::int64_t bucket_bytes = 1 << 12;
 };
 
 /// Everything that equal runs must have in common, bit for bit.
 struct TrainingOutcome {
-  std::vector<double> losses, norms;
+  std::vector<double> losses, norms, scales;
   std::map<std::string, std::vector<float>> tensors;  // parameters, optimizer slots, state
   bool operator==(const TrainingOutcome&) const = default;
 };

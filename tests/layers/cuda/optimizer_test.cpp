@@ -58,6 +58,13 @@ TEST_P(CudaOptimizer, SquaredSums) {
   EXPECT_LE(test::relative_error(cuda_sums, cpu_sums), 1e-12);
 }
 
+TEST_P(CudaOptimizer, LargestMagnitude) {
+  const Twin values = random(DType::f32, arena_);
+  std::vector<double> cpu(3), cuda(3);
+  run(LargestMagnitude{values.cpu, cpu}, LargestMagnitude{values.cuda, cuda});
+  EXPECT_EQ(cuda, cpu);
+}
+
 TEST_P(CudaOptimizer, AddInto) {
   const Twin from = random(DType::f32, arena_), to = random(DType::f32, arena_);
   run(AddInto{from.cpu, to.cpu}, AddInto{from.cuda, to.cuda});
