@@ -30,7 +30,7 @@ const BufferBytes& ChunkBytes::largest(std::size_t load, int first, int last) co
     if (loads_[load].training) {
       at->second.cover(lay_out_training(layers, inputs[first], sizes_, ends), ends);
     } else {
-      at->second.cover(lay_out_evaluation(layers, inputs[first], sizes_), {});
+      at->second.cover(lay_out_evaluation(layers, inputs[first], sizes_, true), {});
     }
   }
   return at->second;

@@ -36,11 +36,11 @@ __global__ void __launch_bounds__(kThreads)
 
 void CudaBackend::run(Stream& stream, const LargestMagnitude& op) {
   auto& own = static_cast<CudaStream&>(stream);
-  const std::size_t bytes = op.largest.size() * sizeof(double);
-  auto* largest = static_cast<double*>(own.workspace(bytes));
+  const auto blocks = static_cast<std::int64_t>(op.largest.size());
+  auto* const largest = own.scratch().take<double>(blocks);
   cuda::launch(own.handle(), {dim3(static_cast<unsigned>(op.largest.size())), dim3(cuda::kThreads)},
                cuda::largest_of_blocks, cuda::data_of<float>(op.values), op.values.size(), largest);
-  own.copy_out(op.largest.data(), largest, bytes);
+  own.copy_out(op.largest.data(), largest, op.largest.size_bytes());
 }
 
 }  // namespace penstock

@@ -88,7 +88,11 @@ StepSums Stage::train(const StepWork& step, const ExecutorCallbacks& callbacks) 
 
 StepSums Stage::evaluate(const StepWork& step, const ExecutorCallbacks& callbacks) {
   StepSums sums{std::vector<double>(step.global_micro_batches), {}};
-  StepWork window{step.seed, step.epoch, step.scale, step.global_micro_batches, {}};
+  StepWork window;
+  window.seed = step.seed;
+  window.epoch = step.epoch;
+  window.scale = step.scale;
+  window.global_micro_batches = step.global_micro_batches;
   const std::vector<MicroBatchWork>& all = step.micro_batches;
   for (std::size_t begin = 0; begin < all.size(); begin += kWindow) {
     const std::size_t end = std::min(begin + kWindow, all.size());

@@ -8,8 +8,6 @@
 namespace penstock {
 namespace {
 
-using Lengths = std::vector<std::vector<std::int64_t>>;
-
 ModelConfig small_model() {
   ModelConfig model;
   model.features = 17;
@@ -30,28 +28,6 @@ Config small_recipe() {
 }
 
 const RunShape kShape = {{{61, 40}, {75}, {31, 29, 7}}, 4};
-
-std::int64_t frames(const std::vector<std::int64_t>& lengths) {
-  std::int64_t sum = 0;
-  for (const std::int64_t length : lengths) sum += length;
-  return sum;
-}
-
-TEST(Planning, TakesTheLargestMicroBatchesOfAnEpoch) {
-  StepSequenceOptions options;
-  for (const std::int64_t samples : {16000, 8000, 24000, 9000, 20000, 12000, 7000})
-    options.lengths.push_back({samples, 16000});
-  options.data.micro_batch_seconds = 2;
-  options.data.micro_batches = 2;
-  const StepSequence steps(options);
-  const Lengths all = largest_micro_batches(steps, 100), two = largest_micro_batches(steps, 2);
-  std::size_t utterances = 0;
-  for (const auto& lengths : all) utterances += lengths.size();
-  EXPECT_EQ(utterances, options.lengths.size());
-  for (std::size_t i = 1; i < all.size(); ++i) EXPECT_GE(frames(all[i - 1]), frames(all[i]));
-  ASSERT_GT(all.size(), 2u);
-  EXPECT_EQ(two, Lengths(all.begin(), all.begin() + 2));
-}
 
 TEST(Planning, CutsForTheRecipesStagesReplicasAndLanes) {
   const Config config = small_recipe();
@@ -86,8 +62,6 @@ TEST(Planning, AloneKeepsTheLanes) {
   config.trainer.lanes = 0;
   EXPECT_EQ(alone(config).trainer.lanes, 2);  // as many as the replicas that it would have had
 }
-
-
 
 /// A recipe, the plan file that it names, and what both are for.
 class PlanFileOfARecipe : public testing::Test {

@@ -21,7 +21,7 @@ class Recognise : public testing::Test {
     const std::vector<std::string> overrides = {"trainer.steps=1", "data.validation="};
     const Config config = parse_config(test::tone_recipe(in("train.jsonl"), "", in("output")),
                                        "recipe.toml", overrides);
-    run_as_threads({.ranks = 1}, [&](Communicator& world) { train(config, world, {}); });
+    run_as_threads({.ranks = 1}, [&](Communicator& world) { train({config}, world, {}); });
   }
   std::string in(const std::string& name) const { return (folder_.path() / name).string(); }
 
