@@ -172,7 +172,7 @@ std::vector<Key> trainer_keys(TrainerConfig& t) {
           "seconds between checkpoints; 0: by steps alone"),
       Key("trainer.keep", &t.keep, between(1, kMostCheckpoints),
           "newest checkpoints that stay, besides the best"),
-      Key("trainer.max_skipped", &t.max_skipped, at_least(0),
+      Key("trainer.max_skipped", &t.max_skipped, between(0, 1000000),
           "steps in a row that may be skipped, their gradients not finite; more end the run"),
   };
 }

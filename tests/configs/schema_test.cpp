@@ -34,11 +34,11 @@ TEST(Schema, NamesEveryMemberOfConfigOnce) {
     EXPECT_TRUE(places.insert(place).second) << key.name;
     EXPECT_FALSE(key.help.empty()) << key.name;
   }
-  EXPECT_EQ(members<Config>(), 8u);
-  EXPECT_EQ(names.size(), members<ModelConfig>() + members<TextConfig>() +
-                              members<FeatureConfig>() + members<DataConfig>() +
-                              members<OptimizerConfig>() + members<ScheduleConfig>() +
-                              members<PipelineConfig>() + members<TrainerConfig>());
+  EXPECT_EQ(members<Config>(), 9u);
+  EXPECT_EQ(names.size(),
+            members<ModelConfig>() + members<TextConfig>() + members<FeatureConfig>() +
+                members<DataConfig>() + members<OptimizerConfig>() + members<ScheduleConfig>() +
+                members<PrecisionConfig>() + members<PipelineConfig>() + members<TrainerConfig>());
 }
 
 TEST(Schema, DefaultsAreAllowed) {

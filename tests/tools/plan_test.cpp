@@ -40,8 +40,8 @@ TEST_F(PlanCommand, TellsWhatEachStageHolds) {
     parameters += stage["parameters"].get<std::int64_t>();
     share += stage["time_share"].get<double>();
     std::int64_t bytes = 0;
-    for (const char* part :
-         {"weights", "gradients", "optimizer", "state", "saved", "messages", "workspace"})
+    for (const char* part : {"weights", "gradients", "optimizer", "state", "saved", "messages",
+                             "workspace", "reduction"})
       bytes += stage["bytes"][part].get<std::int64_t>();
     EXPECT_EQ(stage["bytes"]["total"], bytes);
     EXPECT_EQ(stage["bytes"]["optimizer"], 2 * stage["bytes"]["weights"].get<std::int64_t>());

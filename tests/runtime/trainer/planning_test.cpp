@@ -54,13 +54,11 @@ TEST(Planning, MeasuresEveryLayer) {
 }
 
 TEST(Planning, AloneKeepsTheLanes) {
-  Config config = small_recipe();
+  const Config config = small_recipe();
   const Config one = alone(config);
   EXPECT_EQ(one.pipeline.stages, 1);
   EXPECT_EQ(one.pipeline.replicas, 1);
   EXPECT_EQ(one.trainer.lanes, 3);
-  config.trainer.lanes = 0;
-  EXPECT_EQ(alone(config).trainer.lanes, 2);  // as many as the replicas that it would have had
 }
 
 /// A recipe, the plan file that it names, and what both are for.
@@ -83,7 +81,7 @@ class PlanFileOfARecipe : public testing::Test {
   }
 
   const test::TemporaryFolder folder_;
-  const RunShape shape_{{{61, 23}, {40}}, 5};
+  const RunShape shape_{{{61, 23}, {40}}, 5, {4, {2, 84, 61}}};
   Config config_;
   Chain chain_;
   Plan plan_;
