@@ -46,6 +46,9 @@ struct FeatureConfig {
   bool operator==(const FeatureConfig&) const = default;
 };
 
+/// Speeds at which speech is still speech.
+inline constexpr double kSlowestSpeed = 0.5, kFastestSpeed = 2;
+
 /// [data]: utterances and how they are grouped.
 struct DataConfig {
   std::string train, validation;            // manifests

@@ -7,6 +7,10 @@ namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
+// Beyond what anyone means: a slip of the keyboard is refused by its key, not by what breaks first.
+constexpr double kMostChannels = 65536, kMostRanks = 10000, kMostThreads = 1024,
+                 kMostCheckpoints = 10000;
+
 const Allowed anything;
 const Allowed something{.filled = true};
 
@@ -20,15 +24,16 @@ std::vector<Key> model_keys(ModelConfig& m) {
       Key("model.base", &m.base, anything,
           "a model of configs/models/, or a TOML file, that the other keys override"),
       Key("model.kind", &m.kind, one_of({"deepspeech2"}), "family of the model"),
-      Key("model.features", &m.features, at_least(1),
+      Key("model.features", &m.features, between(1, kMostChannels),
           "input channels; must equal what [features] makes"),
-      Key("model.channels", &m.channels, at_least(1), "channels of both convolutions"),
+      Key("model.channels", &m.channels, between(1, 4096), "channels of both convolutions"),
       Key("model.rnn", &m.rnn, one_of({"tanh", "gru", "lstm"}), "kind of recurrence"),
-      Key("model.hidden", &m.hidden, at_least(1), "channels of every recurrent layer"),
-      Key("model.layers", &m.layers, at_least(1), "recurrent layers"),
+      Key("model.hidden", &m.hidden, between(1, kMostChannels),
+          "channels of every recurrent layer"),
+      Key("model.layers", &m.layers, between(1, 1000), "recurrent layers"),
       Key("model.bidirectional", &m.bidirectional, anything,
           "run every recurrence in both directions and add them"),
-      Key("model.lookahead", &m.lookahead, at_least(0),
+      Key("model.lookahead", &m.lookahead, between(0, 10000),
           "frames, the present one included, that each output of a one-directional model sees; 0: "
           "no lookahead"),
       Key("model.dropout", &m.dropout, between(0, 0.95),
@@ -49,13 +54,14 @@ std::vector<Key> feature_keys(FeatureConfig& f) {
   return {
       Key("features.kind", &f.kind, one_of({"spectrogram", "log-mel"}),
           "what a frame holds: log(1 + magnitude), or log-mel energies"),
-      Key("features.sample_rate", &f.sample_rate, at_least(1000),
+      Key("features.sample_rate", &f.sample_rate, between(1000, 384000),
           "Hz; other recordings are resampled"),
-      Key("features.window_ms", &f.window_ms, above(0), "length of a window"),
-      Key("features.hop_ms", &f.hop_ms, above(0), "step from frame to frame"),
+      Key("features.window_ms", &f.window_ms, above(0, 1000), "length of a window"),
+      Key("features.hop_ms", &f.hop_ms, above(0, 1000), "step from frame to frame"),
       Key("features.window", &f.window, one_of({"hamming", "hann"}), "shape of a window"),
-      Key("features.fft", &f.fft, at_least(0), "points of the transform; 0: the window's samples"),
-      Key("features.mels", &f.mels, at_least(1), "channels of log-mel"),
+      Key("features.fft", &f.fft, between(0, 1048576),
+          "points of the transform; 0: the window's samples"),
+      Key("features.mels", &f.mels, between(1, kMostChannels), "channels of log-mel"),
   };
 }
 
@@ -70,17 +76,18 @@ std::vector<Key> data_keys(DataConfig& d) {
           "shorter utterances are left out; 0: no bound"),
       Key("data.max_seconds", &d.max_seconds, at_least(0),
           "longer utterances are left out; 0: no bound"),
-      Key("data.micro_batch_seconds", &d.micro_batch_seconds, above(0),
+      Key("data.micro_batch_seconds", &d.micro_batch_seconds, above(0, 86400),
           "seconds of audio in a micro-batch, at most"),
-      Key("data.micro_batch_utterances", &d.micro_batch_utterances, at_least(0),
+      Key("data.micro_batch_utterances", &d.micro_batch_utterances, between(0, 65536),
           "utterances in a micro-batch, at most; 0: no bound"),
-      Key("data.micro_batches", &d.micro_batches, at_least(1),
+      Key("data.micro_batches", &d.micro_batches, between(1, 65536),
           "micro-batches in a step, over all lanes"),
-      Key("data.speeds", &d.speeds, between(0.25, 4),
+      Key("data.speeds", &d.speeds, between(kSlowestSpeed, kFastestSpeed),
           "speed factors, one drawn for each utterance and epoch"),
       Key("data.failing_utterances", &d.failing_utterances, between(0, 1),
           "share of an epoch that may fail to be read after the start"),
-      Key("data.loaders", &d.loaders, at_least(1), "threads that read audio and make features"),
+      Key("data.loaders", &d.loaders, between(1, kMostThreads),
+          "threads that read audio and make features"),
   };
 }
 
@@ -122,12 +129,13 @@ std::vector<Key> pipeline_keys(PipelineConfig& p) {
           "plan file, whose stages, replicas, schedule and lanes hold; empty: a plan is made at "
           "the "
           "start"),
-      Key("pipeline.stages", &p.stages, at_least(1), "stages into which the model is cut"),
-      Key("pipeline.replicas", &p.replicas, at_least(1),
+      Key("pipeline.stages", &p.stages, between(1, kMostRanks),
+          "stages into which the model is cut"),
+      Key("pipeline.replicas", &p.replicas, between(1, kMostRanks),
           "copies of every stage, each with its share of the data"),
       Key("pipeline.schedule", &p.schedule, one_of({"gpipe", "1f1b"}),
           "order of forward and backward passes"),
-      Key("pipeline.bucket_bytes", &p.bucket_bytes, at_least(4096),
+      Key("pipeline.bucket_bytes", &p.bucket_bytes, between(4096, 1 << 30),
           "bytes of gradient that replicas add at once"),
       Key("pipeline.memory_gib", &p.memory_gib, at_least(0),
           "memory that a rank may use; 0: no limit"),
@@ -140,12 +148,12 @@ std::vector<Key> trainer_keys(TrainerConfig& t) {
           "step at which the run stops; schedules do not depend on it"),
       Key("trainer.seed", &t.seed, anything,
           "of initial weights, order of the data, dropout, speeds"),
-      Key("trainer.lanes", &t.lanes, at_least(0),
+      Key("trainer.lanes", &t.lanes, between(0, kMostRanks),
           "sums into which gradients are gathered; 0: the checkpoint's, or as many as replicas"),
       Key("trainer.output", &t.output, something, "folder for metrics.jsonl and checkpoints"),
       Key("trainer.resume", &t.resume, anything,
           "go on from the newest checkpoint in the output folder"),
-      Key("trainer.threads", &t.threads, at_least(1), "threads of a rank"),
+      Key("trainer.threads", &t.threads, between(1, kMostThreads), "threads of a rank"),
       Key("trainer.device", &t.device, one_of({"auto", "cpu", "cuda"}), "where to compute"),
       Key("trainer.validate_every", &t.validate_every, at_least(-1),
           "steps between validations; 0: every epoch; -1: never"),
@@ -153,8 +161,9 @@ std::vector<Key> trainer_keys(TrainerConfig& t) {
           "steps between checkpoints; 0: every epoch"),
       Key("trainer.checkpoint_seconds", &t.checkpoint_seconds, at_least(0),
           "seconds between checkpoints; 0: by steps alone"),
-      Key("trainer.keep", &t.keep, at_least(1), "newest checkpoints that stay, besides the best"),
-      Key("trainer.max_skipped", &t.max_skipped, at_least(0),
+      Key("trainer.keep", &t.keep, between(1, kMostCheckpoints),
+          "newest checkpoints that stay, besides the best"),
+      Key("trainer.max_skipped", &t.max_skipped, between(0, 10000),
           "steps in a row that may be skipped, their gradients not finite; more end the run"),
   };
 }

@@ -40,7 +40,7 @@ class Buffer {
   Free free_;
 };
 
-/// Host memory on a kAlignment boundary, uninitialised.
+/// Host memory on a kAlignment boundary, uninitialised. DeviceError if there is not so much.
 Buffer host_buffer(std::size_t bytes);
 
 }  // namespace penstock

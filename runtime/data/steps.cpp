@@ -13,8 +13,6 @@
 namespace penstock {
 namespace {
 
-constexpr double kSlowest = 0.5, kFastest = 2;  // speeds at which speech is still speech
-
 void check_keys(const StepSequenceOptions& options) {
   const DataConfig& data = options.data;
   std::string faults;
@@ -27,7 +25,7 @@ void check_keys(const StepSequenceOptions& options) {
     faults += "\n  data.micro_batch_utterances must not be negative";
   if (data.speeds.empty()) faults += "\n  data.speeds must name a speed; [1] leaves audio as it is";
   for (const double speed : data.speeds)
-    if (!(speed >= kSlowest && speed <= kFastest))
+    if (!(speed >= kSlowestSpeed && speed <= kFastestSpeed))
       faults += "\n  data.speeds holds " + std::to_string(speed) + ", not within 0.5 to 2";
   if (!faults.empty()) throw ConfigError("[data] cannot be used:" + faults);
 }

@@ -16,7 +16,7 @@ Config unusual() {
   Config config;
   config.text.alphabet = "'\"\\ab";
   config.data.train = "a \"b\"\\c\n\td.jsonl";
-  config.data.speeds = {0.9, 1.0 / 3};
+  config.data.speeds = {0.9, 4.0 / 3};
   config.optimizer.epsilon = 1e-17;
   config.model.dropout = 0.1;
   config.trainer.seed = 0x8000000000000001;

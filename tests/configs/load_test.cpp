@@ -91,7 +91,7 @@ umbrella = true
   command line: "loud" is not of the form key=value
   recipe.toml:2: unknown key trainer.stepz; did you mean trainer.steps?
   recipe.toml:3: trainer.steps = 'many', but it takes a whole number of at least 1
-  recipe.toml:5: model.hidden = 0, but it takes a whole number of at least 1
+  recipe.toml:5: model.hidden = 0, but it takes a whole number from 1 to 65536
   recipe.toml:7: unknown key pipeline.seed; did you mean trainer.seed?
   recipe.toml:9: unknown key weather.umbrella
   command line: pipeline.schedule = zigzag, but it takes one of gpipe, 1f1b
@@ -107,6 +107,13 @@ TEST(Load, RefusesWrongTypes) {
   EXPECT_NE(fault("[model.rnn]\nkind = 3").find("model.rnn = "), std::string::npos);
   EXPECT_NE(fault("steps = 3").find("unknown key steps; did you mean trainer.steps?"),
             std::string::npos);
+}
+
+TEST(Load, RefusesSpeedsAtWhichSpeechIsNoSpeech) {
+  EXPECT_EQ(fault("[data]\nspeeds = [0.4, 1]"),
+            "the configuration can't be used:\n  recipe.toml:2: data.speeds = [0.4, 1], but it "
+            "takes a list of numbers from 0.5 to 2, such as [0.9, 1]");
+  EXPECT_EQ(fault("[data]\nspeeds = [0.5, 2]"), "accepted");
 }
 
 TEST(Load, NamesKnownModels) {

@@ -52,7 +52,7 @@ TEST(BuildChain, ListsEveryImpossibleValueAndWhatItTakes) {
   EXPECT_EQ(test::message_of<ConfigError>([&] { build_chain(model, 1); }),
             "no such model can be built:\n"
             "  model.rnn = rnn, but it takes one of tanh, gru, lstm\n"
-            "  model.hidden = 0, but it takes a whole number of at least 1\n"
+            "  model.hidden = 0, but it takes a whole number from 1 to 65536\n"
             "  1 labels, but blank and one more are needed");
 }
 

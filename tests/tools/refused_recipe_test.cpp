@@ -36,6 +36,10 @@ INSTANTIATE_TEST_SUITE_P(
         BadRecipe{"UnknownKeys",
                   {"trainer.stepps=3", "trainer.seed=x"},
                   {"did you mean trainer.steps?", "trainer.seed = x"}},
+        BadRecipe{"Speeds", {"data.speeds=[0.4, 1]"}, {"command line: data.speeds", "0.5 to 2"}},
+        BadRecipe{"Sizes",
+                  {"model.hidden=2000000000", "data.loaders=99999", "trainer.threads=99999"},
+                  {"model.hidden = 2000000000", "data.loaders = 99999", "trainer.threads = 99999"}},
         BadRecipe{"Features", {"model.features=40"}, {"41", "40"}},
         BadRecipe{"EmptyOutput", {"trainer.output="}, {"trainer.output = , but it takes text"}},
         BadRecipe{
