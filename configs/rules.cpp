@@ -2,22 +2,18 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
+
+#include "configs/alphabet.h"
 
 namespace penstock {
 namespace {
 
-bool repeats(const std::string& text) {
-  return std::set<char>(text.begin(), text.end()).size() != text.size();
-}
-
-bool holds_case(const std::string& text, char first, char last) {
-  return std::ranges::any_of(text, [&](char c) { return first <= c && c <= last; });
-}
-
-/// Labels are single bytes of ASCII, so that every character has a label of its own.
-bool plain(const std::string& text) {
-  return std::ranges::all_of(text, [](char c) { return ' ' <= c && c <= '~'; });
+/// What is wrong with [text], or nothing.
+std::string fault_of(const TextConfig& text) try {
+  alphabet_characters(text);
+  return {};
+} catch (const ConfigError& error) {
+  return error.what();
 }
 
 }  // namespace
@@ -40,15 +36,7 @@ std::vector<std::string> contradictions(const Config& c,
     fault("data.min_seconds",
           "data.min_seconds is not below data.max_seconds: no utterance fits between them");
   }
-  const auto& t = c.text;
-  if (t.alphabet.empty() || repeats(t.alphabet) || !plain(t.alphabet)) {
-    fault("text.alphabet", "text.alphabet must hold printable ASCII characters, each once");
-  }
-  if ((t.fold == "lower" && holds_case(t.alphabet, 'A', 'Z')) ||
-      (t.fold == "upper" && holds_case(t.alphabet, 'a', 'z'))) {
-    fault("text.fold",
-          "text.fold = " + t.fold + " leaves letters of text.alphabet that no transcript can hold");
-  }
+  if (const std::string wrong = fault_of(c.text); !wrong.empty()) fault("text.alphabet", wrong);
   const auto& f = c.features;
   const auto window = static_cast<std::int64_t>(std::llround(f.sample_rate * f.window_ms / 1000));
   if (f.fft > 0 && f.fft < window) {

@@ -44,9 +44,9 @@ std::vector<Key> model_keys(ModelConfig& m) {
 std::vector<Key> text_keys(TextConfig& t) {
   return {
       Key("text.alphabet", &t.alphabet, anything,
-          "characters of the labels 1, 2, …; 0 is CTC's blank"),
+          "characters (Unicode, in UTF-8) of the labels 1, 2, …; 0 is CTC's blank"),
       Key("text.fold", &t.fold, one_of({"lower", "upper", "none"}),
-          "case to which transcripts are folded"),
+          "case to which ASCII's and Latin-1's letters of transcripts are folded"),
   };
 }
 

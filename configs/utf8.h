@@ -1,10 +1,25 @@
 #pragma once
 
+#include <cstddef>
+#include <optional>
+#include <string>
 #include <string_view>
 
 namespace penstock {
 
-/// Whether `text` can stand in JSON and TOML, where checkpoints and plans keep it.
-bool is_utf8(std::string_view text);
+/// Unicode code points of UTF-8 text, as far as it is UTF-8.
+struct DecodedText {
+  std::u32string characters;
+  /// Place of the first byte that is no part of UTF-8: overlong forms, surrogates and code points
+  /// above U+10FFFF included. Nothing if all is well.
+  std::optional<std::size_t> wrong_byte;
+};
+
+DecodedText decode_utf8(std::string_view text);
+
+std::string to_utf8(std::u32string_view text);
+
+/// White space as Python's str.isspace() has it.
+bool is_space(char32_t character);
 
 }  // namespace penstock

@@ -8,37 +8,11 @@
 #include "runtime/text/utf8.h"
 
 namespace penstock {
-namespace {
-
-// Capitals of ASCII and Latin-1 lie 32 below their small letters.
-bool is_capital(char32_t c) {
-  return (c >= U'A' && c <= U'Z') || (c >= 0xc0 && c <= 0xde && c != 0xd7);
-}
-bool is_small(char32_t c) {
-  return (c >= U'a' && c <= U'z') || (c >= 0xe0 && c <= 0xfe && c != 0xf7);
-}
-
-std::u32string characters_of(const std::string& alphabet) try {
-  return from_utf8(alphabet);
-} catch (const DataError& error) {
-  throw ConfigError(std::string("text.alphabet: ") + error.what());
-}
-
-}  // namespace
 
 Alphabet::Alphabet(const TextConfig& config)
-    : fold_(fold_of(config.fold)), characters_(characters_of(config.alphabet)) {
-  if (characters_.empty()) throw ConfigError("text.alphabet is empty");
-  for (const char32_t character : characters_) {
-    const std::string shown = to_utf8({&character, 1});
-    if (is_space(character) && character != U' ')
-      throw ConfigError("text.alphabet: the only white space can be ' '");
-    if (folded(character) != character)
-      throw ConfigError("text.alphabet: '" + shown + "' can't occur under text.fold = \"" +
-                        config.fold + "\"");
-    if (!labels_.emplace(character, static_cast<std::int32_t>(labels_.size()) + 1).second)
-      throw ConfigError("text.alphabet: '" + shown + "' occurs twice");
-  }
+    : fold_(fold_of(config.fold)), characters_(alphabet_characters(config)) {
+  for (const char32_t character : characters_)
+    labels_.emplace(character, static_cast<std::int32_t>(labels_.size()) + 1);
 }
 
 std::string Alphabet::normalised(std::string_view text) const {
@@ -73,19 +47,6 @@ std::string Alphabet::decode(std::span<const std::int32_t> labels) const {
   return to_utf8(text);
 }
 
-Alphabet::Fold Alphabet::fold_of(const std::string& name) {
-  if (name == "none") return Fold::none;
-  if (name == "lower") return Fold::lower;
-  if (name == "upper") return Fold::upper;
-  throw ConfigError("text.fold is \"" + name + "\"; known are lower, upper, none");
-}
-
-char32_t Alphabet::folded(char32_t character) const {
-  if (fold_ == Fold::lower && is_capital(character)) return character + 32;
-  if (fold_ == Fold::upper && is_small(character)) return character - 32;
-  return character;
-}
-
 std::u32string Alphabet::normalised_characters(std::string_view text) const {
   std::u32string out;
   bool space = false;
@@ -95,7 +56,7 @@ std::u32string Alphabet::normalised_characters(std::string_view text) const {
       continue;
     }
     if (std::exchange(space, false)) out += U' ';
-    out += folded(character);
+    out += folded(character, fold_);
   }
   return out;
 }

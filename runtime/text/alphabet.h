@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "configs/config.h"
+#include "configs/alphabet.h"
 
 namespace penstock {
 
@@ -17,15 +17,14 @@ inline constexpr std::int32_t kBlank = 0;
 /// Transcripts as labels and back. A character is a Unicode code point; text is UTF-8.
 class Alphabet {
  public:
-  /// ConfigError if the alphabet is empty, not UTF-8, or names a character twice (also after
-  /// folding), or if `fold` is unknown.
+  /// ConfigError as alphabet_characters().
   explicit Alphabet(const TextConfig& config);
 
   /// Labels, the blank included: the channels of the model's output.
   int classes() const { return static_cast<int>(characters_.size()) + 1; }
 
   /// The text with case folded as configured, runs of white space as one space, ends trimmed.
-  /// Letters of ASCII and Latin-1 are folded, others (and ß, ÿ) stay. DataError if not UTF-8.
+  /// DataError if not UTF-8.
   std::string normalised(std::string_view text) const;
 
   /// Labels of the normalised text. DataError lists every character that the alphabet lacks.
@@ -35,10 +34,6 @@ class Alphabet {
   std::string decode(std::span<const std::int32_t> labels) const;
 
  private:
-  enum class Fold { none, lower, upper };
-
-  static Fold fold_of(const std::string& name);
-  char32_t folded(char32_t character) const;
   std::u32string normalised_characters(std::string_view text) const;
 
   Fold fold_;

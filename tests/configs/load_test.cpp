@@ -137,8 +137,10 @@ TEST(Load, RefusesContradictions) {
             std::string::npos);
   EXPECT_NE(fault("[data]\nmin_seconds = 3\nmax_seconds = 2").find("recipe.toml:2"),
             std::string::npos);
-  EXPECT_NE(fault("[text]\nalphabet = 'aba'").find("each once"), std::string::npos);
-  EXPECT_NE(fault("[text]\nalphabet = 'aB'").find("text.fold = lower"), std::string::npos);
+  EXPECT_NE(fault("[text]\nalphabet = 'aba'").find("recipe.toml:2: text.alphabet holds 'a' twice"),
+            std::string::npos);
+  EXPECT_NE(fault("[text]\nalphabet = 'aÖ'").find("text.fold = lower turns into 'ö'"),
+            std::string::npos);
   EXPECT_NE(fault("[features]\nfft = 319").find("below the window's 320"), std::string::npos);
   EXPECT_NE(fault("", {"trainer.lanes=1", "pipeline.replicas=2"}).find("without a lane"),
             std::string::npos);
