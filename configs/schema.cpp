@@ -101,7 +101,7 @@ std::vector<Key> optimizer_keys(OptimizerConfig& o) {
       Key("optimizer.momentum", &o.momentum, between(0, 0.999999), "of sgd"),
       Key("optimizer.nesterov", &o.nesterov, anything, "sgd looks ahead along its momentum"),
       Key("optimizer.weight_decay", &o.weight_decay, at_least(0),
-          "decoupled in adamw, added to the gradient in sgd"),
+          "of every parameter, as in PyTorch: decoupled in adamw, added to the gradient in sgd"),
       Key("optimizer.clip_norm", &o.clip_norm, at_least(0),
           "largest norm of the whole gradient; 0: no clipping"),
   };

@@ -26,8 +26,6 @@ struct ParamDecl {
   std::string name;  // global: "<layer>.<parameter>"
   Shape shape;
   Initialiser initialiser;
-  bool weight_decay = true;
-  std::string tied_to = {};  // another parameter's name, or empty
 };
 
 /// Numbers that are checkpointed but not trained, such as running means.

@@ -53,4 +53,7 @@ struct Plan {
   bool operator==(const Plan&) const = default;
 };
 
+/// Plan::ranks where each replica's stages are neighbours: rank = replica · stages + stage.
+std::vector<std::vector<int>> neighbouring_stages(int stages, int replicas);
+
 }  // namespace penstock

@@ -43,23 +43,10 @@ PartitionProblem problem_of(const PlanRequest& request) {
   return problem;
 }
 
-/// A pipeline on neighbouring ranks.
-std::vector<std::vector<int>> neighbouring_ranks(int stages, int replicas) {
-  std::vector<std::vector<int>> ranks(stages, std::vector<int>(replicas));
-  for (int stage = 0; stage < stages; ++stage) {
-    for (int replica = 0; replica < replicas; ++replica) {
-      ranks[stage][replica] = replica * stages + stage;
-    }
-  }
-  return ranks;
-}
-
 std::int64_t parameters_of(const std::vector<LayerPlan>& plans, int first, int last) {
   std::int64_t count = 0;
   for (int i = first; i < last; ++i) {
-    for (const ParamDecl& param : plans[i].params) {
-      if (param.tied_to.empty()) count += element_count(param.shape);
-    }
+    for (const ParamDecl& param : plans[i].params) count += element_count(param.shape);
   }
   return count;
 }
@@ -97,7 +84,7 @@ Plan make_plan(const Chain& chain, const PlanRequest& request) {
             .schedule = pipeline.schedule,
             .micro_batches = request.micro_batches,
             .lanes = lanes,
-            .ranks = neighbouring_ranks(pipeline.stages, pipeline.replicas)};
+            .ranks = neighbouring_stages(pipeline.stages, pipeline.replicas)};
   const auto stages = make_schedule(pipeline.schedule, pipeline.stages, 1).chunk_rank;
   for (int i = 0; i < static_cast<int>(stages.size()); ++i) {
     ChunkPlan& chunk = plan.chunks.emplace_back(ChunkPlan{stages[i], cut.begin[i]});

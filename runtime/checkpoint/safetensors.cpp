@@ -44,10 +44,6 @@ SafetensorsFile::SafetensorsFile(std::filesystem::path path)
   }
 }
 
-bool SafetensorsFile::contains(std::string_view name) const {
-  return std::ranges::find(header_.entries, name, &SafetensorsEntry::name) != header_.entries.end();
-}
-
 const SafetensorsEntry& SafetensorsFile::entry(std::string_view name) const {
   const auto found = std::ranges::find(header_.entries, name, &SafetensorsEntry::name);
   if (found == header_.entries.end())

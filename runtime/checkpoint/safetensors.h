@@ -30,7 +30,6 @@ class SafetensorsFile {
   std::span<const SafetensorsEntry> entries() const { return header_.entries; }
   const std::map<std::string, std::string>& metadata() const { return header_.metadata; }
 
-  bool contains(std::string_view name) const;
   /// CheckpointError if there is no such tensor.
   const SafetensorsEntry& entry(std::string_view name) const;
 

@@ -19,7 +19,7 @@ class AdamW final : public Optimizer {
       step.beta1 = config_.beta1;
       step.beta2 = config_.beta2;
       step.epsilon = config_.epsilon;
-      step.weight_decay = p.decl.weight_decay ? config_.weight_decay : 0;
+      step.weight_decay = config_.weight_decay;
       step.gradient_factor = with.gradient_factor;
       step.step = with.step;
       backend.run(stream, step);
@@ -43,7 +43,7 @@ class Sgd final : public Optimizer {
       step.learning_rate = with.learning_rate;
       step.momentum = config_.momentum;
       step.nesterov = config_.nesterov;
-      step.weight_decay = p.decl.weight_decay ? config_.weight_decay : 0;
+      step.weight_decay = config_.weight_decay;
       step.gradient_factor = with.gradient_factor;
       backend.run(stream, step);
     }

@@ -32,7 +32,6 @@ class BufferRing {
   void give_back(int buffer) { taken_[buffer] = false; }
 
   std::byte* operator[](int buffer) const { return memory_.data() + bytes_ * buffer; }
-  std::size_t allocated() const { return memory_.bytes(); }
 
  private:
   Buffer memory_;

@@ -48,11 +48,6 @@ void Chunk::reserve(const BufferBytes& bytes, const InFlight& in_flight) {
   scratch_ = backend_.allocate(bytes.scratch);
 }
 
-std::size_t Chunk::buffer_bytes() const {
-  return slots.allocated() + inputs.allocated() + output_gradients.allocated() +
-         input_gradients.allocated() + scratch_.bytes();
-}
-
 std::byte* Chunk::at(const MicroBatchRun& run, const Place& place) const {
   switch (place.region) {
     case Region::slot:

@@ -53,8 +53,6 @@ class Chunk {
 
   MicroBatchLayout lay_out(const MicroBatchWork& work, Mode mode) const;
   void reserve(const BufferBytes& bytes, const InFlight& in_flight);
-  /// Bytes of the buffers that reserve() has allocated.
-  std::size_t buffer_bytes() const;
 
   /// Whole messages: an activation (or its gradient) and, behind activations, the loss weights.
   std::span<std::byte> input_message(const MicroBatchRun& run) const;

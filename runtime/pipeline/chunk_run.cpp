@@ -51,8 +51,7 @@ void ChunkRun::perform(const Action& action) {
           pipeline.send(message(place_, true, place_ - 1, m), chunk_.input_gradient(*flight));
       break;
     case ActionKind::reduce:
-      if (context_.callbacks.reduce) context_.callbacks.reduce(place_);
-      break;
+      break;  // layer_whole has said so of each layer while backward went on
     default:
       throw Error("schedule " + context_.schedule.name +
                   " parts the backward pass, which this executor runs whole");

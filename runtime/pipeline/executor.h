@@ -16,10 +16,8 @@ struct ExecutorCallbacks {
   /// Evaluation, last chunk: logits of a micro-batch, before they are overwritten.
   std::function<void(const MicroBatchWork&, const Frames& logits)> logits;
   /// Training: the gradients of a chunk's layer have got the share of all this replica's
-  /// micro-batches.
+  /// micro-batches. Called for every layer before the chunk's action `reduce`.
   std::function<void(int chunk, std::size_t layer)> layer_whole;
-  /// Training: the action `reduce` of a chunk.
-  std::function<void(int chunk)> reduce;
 };
 
 /// Runs one rank's list of actions: computes, and moves activations and gradients to and from the

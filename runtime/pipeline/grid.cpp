@@ -20,11 +20,4 @@ Grid::Grid(Communicator& world, const Plan& plan) : world_(world) {
   replicas_ = make_group(world, {plan.ranks[here_.stage], 2});
 }
 
-std::vector<std::vector<int>> neighbouring_stages(int stages, int replicas) {
-  std::vector<std::vector<int>> ranks(stages, std::vector<int>(replicas));
-  for (int s = 0; s < stages; ++s)
-    for (int r = 0; r < replicas; ++r) ranks[s][r] = r * stages + s;
-  return ranks;
-}
-
 }  // namespace penstock

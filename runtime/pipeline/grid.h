@@ -26,7 +26,4 @@ class Grid {
   std::unique_ptr<Communicator> pipeline_, replicas_;
 };
 
-/// A plan's ranks where each replica's stages are neighbours: rank = replica · stages + stage.
-std::vector<std::vector<int>> neighbouring_stages(int stages, int replicas);
-
 }  // namespace penstock

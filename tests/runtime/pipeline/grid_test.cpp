@@ -38,9 +38,5 @@ TEST(Grid, RefusesAPlanForAnotherNumberOfRanks) {
                  [](Communicator& world) { EXPECT_THROW(Grid(world, scattered()), CommError); });
 }
 
-TEST(Grid, NeighboursAreStagesOfOneReplica) {
-  EXPECT_EQ(neighbouring_stages(3, 2), (std::vector<std::vector<int>>{{0, 3}, {1, 4}, {2, 5}}));
-}
-
 }  // namespace
 }  // namespace penstock
