@@ -54,16 +54,19 @@ class LengthFilter {
   void apply(const std::vector<IndexedAudio>& index, Corpus& corpus, Faults& faults) const {
     std::size_t kept = 0;
     for (std::size_t i = 0; i < index.size(); ++i) {
-      const std::string fault = fault_of(index[i], corpus.labels[i]);
+      const bool known = index[i].fault.empty();
+      if (known && !in_bounds(index[i].length, corpus)) continue;
+      const std::string fault =
+          known ? fault_of(index[i].length, corpus.labels[i]) : index[i].fault;
       if (!fault.empty()) {
         faults.add(corpus.entries[i].where, fault);
-      } else if (in_bounds(index[i].length, corpus)) {
-        if (kept != i) corpus.entries[kept] = std::move(corpus.entries[i]);
-        if (kept != i) corpus.labels[kept] = std::move(corpus.labels[i]);
-        corpus.lengths.push_back(index[i].length);
-        corpus.frames.push_back(frames(index[i].length, 1));
-        ++kept;
+        continue;
       }
+      if (kept != i) corpus.entries[kept] = std::move(corpus.entries[i]);
+      if (kept != i) corpus.labels[kept] = std::move(corpus.labels[i]);
+      corpus.lengths.push_back(index[i].length);
+      corpus.frames.push_back(frames(index[i].length, 1));
+      ++kept;
     }
     corpus.entries.resize(kept);
     corpus.labels.resize(kept);
@@ -74,14 +77,13 @@ class LengthFilter {
     return shape_utterance(0, length, speed, options_.features).frames;
   }
 
-  std::string fault_of(const IndexedAudio& audio, const std::vector<std::int32_t>& labels) const {
-    if (!audio.fault.empty()) return audio.fault;
+  std::string fault_of(const AudioLength& length, const std::vector<std::int32_t>& labels) const {
     try {
       const std::int64_t needed = ctc_frames(labels);
-      const std::int64_t held = options_.output_frames(frames(audio.length, fastest_));
+      const std::int64_t held = options_.output_frames(frames(length, fastest_));
       if (needed <= held) return {};
       return "its " + std::to_string(labels.size()) + " labels need " + std::to_string(needed) +
-             " frames at the loss, and its " + std::to_string(audio.length.seconds()) + " s make " +
+             " frames at the loss, and its " + std::to_string(length.seconds()) + " s make " +
              std::to_string(held) + (fastest_ == 1 ? "" : " at speed " + std::to_string(fastest_));
     } catch (const DataError& error) {
       return error.what();

@@ -46,9 +46,10 @@ struct CorpusOptions {
 
 /// Reads the manifest, the texts, and (by index_audio) the lengths. An utterance is bad if its line
 /// or audio can't be used, its text has characters outside the alphabet, or its labels need more
-/// frames than it has at the loss. DataError lists all bad ones, lines and texts before any audio
-/// is read; under data.bad_utterances = "skip" they are logged and counted instead. DataError if
-/// none is left; ConfigError if data.bad_utterances is neither refuse nor skip.
+/// frames than it has at the loss; one whose length is out of bounds is left out before its labels
+/// are weighed against it. DataError lists all bad ones, lines and texts before any audio is read;
+/// under data.bad_utterances = "skip" they are logged and counted instead. DataError if none is
+/// left; ConfigError if data.bad_utterances is neither refuse nor skip.
 Corpus load_corpus(const CorpusOptions&, const Alphabet&);
 
 /// Frames that CTC needs for these labels: one for each, and a blank between equal neighbours.

@@ -78,6 +78,16 @@ TEST_F(CorpusTest, RefusesLabelsThatDoNotFitAtTheFastestSpeed) {
   EXPECT_EQ(load().entries.size(), 3u);
 }
 
+TEST_F(CorpusTest, LeavesOutTheTooShortWhateverTheirLabels) {
+  add(799, "far too many letters for a tenth of a second");
+  expect_refused({"train.jsonl:4: its 44 labels"});
+  options_.data.min_seconds = 0.2;
+  const Corpus corpus = load();
+  EXPECT_EQ(corpus.entries.size(), 2u);
+  EXPECT_EQ(corpus.too_short, 2);
+  EXPECT_EQ(corpus.skipped, 0);
+}
+
 TEST_F(CorpusTest, CountsABlankBetweenEqualLabels) {
   EXPECT_EQ(ctc_frames({}), 0);
   EXPECT_EQ(ctc_frames({1, 1, 1}), 5);
