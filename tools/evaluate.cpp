@@ -15,7 +15,7 @@ namespace {
 
 struct EvaluateOptions {
   Trained trained;
-  std::string manifest;
+  TestSet test;
   bool json = false;
 };
 
@@ -24,6 +24,7 @@ void print(const EvaluationReport& r, bool json) {
     std::cout << nlohmann::ordered_json{{"wer", r.wer},
                                         {"cer", r.cer},
                                         {"utterances", r.utterances},
+                                        {"skipped_utterances", r.skipped},
                                         {"loss", r.loss},
                                         {"word_edits", r.word_edits},
                                         {"words", r.words},
@@ -41,13 +42,14 @@ void print(const EvaluationReport& r, bool json) {
       "loss %.3f\n",
       static_cast<long long>(r.utterances), static_cast<long long>(r.step), 100 * r.wer,
       static_cast<long long>(r.word_edits), static_cast<long long>(r.words), 100 * r.cer, r.loss);
+  if (r.skipped > 0)
+    std::printf("%lld utterances were left out\n", static_cast<long long>(r.skipped));
 }
 
 int run_evaluate(const EvaluateOptions& options) {
   return run_job(
       [&](Communicator& world) {
-        const EvaluationReport report =
-            evaluate_checkpoint(options.trained, options.manifest, world);
+        const EvaluationReport report = evaluate_checkpoint(options.trained, options.test, world);
         if (world.rank() == 0) print(report, options.json);
         return exit_done;
       },
@@ -64,7 +66,10 @@ void add_evaluate(CLI::App& app, Run& run) {
       ->add_option("checkpoint", options->trained.checkpoint,
                    "A checkpoint's folder, or an output folder: its newest")
       ->required();
-  command->add_option("manifest", options->manifest, "Utterances with transcripts")->required();
+  command->add_option("manifest", options->test.manifest, "Utterances with transcripts")
+      ->required();
+  command->add_flag("--skip-bad", options->test.skip_bad,
+                    "Leave out and count what can't be used instead of refusing");
   command->add_option("--threads", options->trained.threads, "Threads of a rank")
       ->check(CLI::PositiveNumber);
   command->add_flag("--json", options->json, "Print one JSON object; rates as fractions");

@@ -32,7 +32,7 @@ std::string facts(const EvaluationReport& r) {
   char text[128];
   std::snprintf(text, sizeof text, "step %lld: validation loss %.3f, WER %.2f %%, CER %.2f %%",
                 static_cast<long long>(r.step), r.loss, 100 * r.wer, 100 * r.cer);
-  return text;
+  return text + (r.skipped > 0 ? ", " + std::to_string(r.skipped) + " utterances left out" : "");
 }
 
 /// Progress on standard error; validations as lines of their own.

@@ -15,10 +15,8 @@ Corpus load_in_turn(Communicator& world, const std::function<Corpus()>& load) {
   return load();
 }
 
-Corpus load_corpus_for(const Config& config, const Chain& chain, const Alphabet& alphabet,
-                       const std::string& manifest, CorpusUse use) {
-  if (manifest.empty())
-    throw ConfigError("data.train is not set: it takes a manifest of the training utterances");
+CorpusOptions corpus_options(const Config& config, const Chain& chain, const std::string& manifest,
+                             CorpusUse use) {
   CorpusOptions options;
   options.manifest = manifest;
   options.output = config.trainer.output;
@@ -26,10 +24,17 @@ Corpus load_corpus_for(const Config& config, const Chain& chain, const Alphabet&
   options.data = config.data;
   options.features = config.features;
   options.threads = config.data.loaders;
-  options.output_frames = [&](std::int64_t frames) {
+  options.output_frames = [&chain](std::int64_t frames) {
     return output_frames(chain, std::vector<std::int64_t>{frames}).front();
   };
-  return load_corpus(options, alphabet);
+  return options;
+}
+
+Corpus load_corpus_for(const Config& config, const Chain& chain, const Alphabet& alphabet,
+                       const std::string& manifest, CorpusUse use) {
+  if (manifest.empty())
+    throw ConfigError("data.train is not set: it takes a manifest of the training utterances");
+  return load_corpus(corpus_options(config, chain, manifest, use), alphabet);
 }
 
 void check_features(const Config& config) {

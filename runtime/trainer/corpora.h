@@ -15,6 +15,10 @@ namespace penstock {
 /// the others.
 Corpus load_in_turn(Communicator& world, const std::function<Corpus()>& load);
 
+/// How `config` describes the corpus of `manifest`; `chain` must outlive the result.
+CorpusOptions corpus_options(const Config& config, const Chain& chain, const std::string& manifest,
+                             CorpusUse use);
+
 /// The corpus of `manifest` as `config` describes it. DataError as load_corpus; ConfigError if no
 /// manifest is named.
 Corpus load_corpus_for(const Config& config, const Chain& chain, const Alphabet& alphabet,

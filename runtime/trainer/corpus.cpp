@@ -24,8 +24,7 @@ std::int64_t settle(Faults& faults, const CorpusOptions& options) {
   const std::string headline =
       std::to_string(count) + " utterances of " + options.manifest.string();
   if (options.data.bad_utterances != "skip")
-    faults.refuse(headline + " cannot be used",
-                  "Correct them, or leave them out by data.bad_utterances = \"skip\".");
+    faults.refuse(headline + " cannot be used", options.advice);
   spdlog::warn("{} are left out:{}", headline, faults.listed());
   faults = {};
   return count;

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <string>
 #include <vector>
 
 #include "configs/config.h"
@@ -40,6 +41,8 @@ struct CorpusOptions {
   DataConfig data;
   FeatureConfig features;
   int threads = 1;
+  /// How the user can go on in spite of bad utterances; ends their list.
+  std::string advice = "Correct them, or leave them out by data.bad_utterances = \"skip\".";
   /// Frames that reach the loss from so many frames of features.
   std::function<std::int64_t(std::int64_t)> output_frames;
 };

@@ -69,6 +69,7 @@ EvaluationReport report_of(std::span<const double> table, const Corpus& corpus) 
   const auto whole = [&](Column column) { return static_cast<std::int64_t>(sums[column]); };
   EvaluationReport report;
   report.utterances = static_cast<std::int64_t>(corpus.entries.size());
+  report.skipped = corpus.skipped;
   report.loss = sums[kLoss] / static_cast<double>(report.utterances);
   report.word_edits = whole(kWordEdits);
   report.words = whole(kWords);

@@ -80,6 +80,7 @@ void MetricsFile::write(const EvaluationReport& r) {
               {"validation_wer", r.wer},
               {"validation_cer", r.cer},
               {"validation_utterances", r.utterances},
+              {"validation_skipped_utterances", r.skipped},
               {"validation_seconds", r.seconds}}
              .dump());
 }

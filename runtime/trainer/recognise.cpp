@@ -4,9 +4,11 @@
 
 #include "comm/collectives.h"
 #include "configs/flatten.h"
+#include "layers/tensor/error.h"
 #include "partition/build_chain.h"
 #include "runtime/checkpoint/newest.h"
 #include "runtime/data/batching.h"
+#include "runtime/data/faults.h"
 #include "runtime/trainer/corpora.h"
 #include "runtime/trainer/evaluation.h"
 #include "runtime/trainer/planning.h"
@@ -20,7 +22,6 @@ Config config_for(const Checkpoint& checkpoint, const Trained& trained, int rank
   Config config = unflatten(checkpoint.state().config, checkpoint.folder().string());
   config.pipeline = {};
   config.pipeline.stages = ranks;
-  config.data.bad_utterances = "refuse";
   config.trainer.lanes = 1;
   config.trainer.threads = trained.threads;
   return config;
@@ -57,23 +58,33 @@ Evaluation recognise(
 Corpus corpus_of(const std::vector<std::filesystem::path>& recordings,
                  const FeatureConfig& features) {
   Corpus corpus;
-  for (const std::filesystem::path& recording : recordings) {
-    corpus.entries.push_back({recording, "", {}, recording.string()});
-    corpus.lengths.push_back(measure_audio(recording));
-    corpus.frames.push_back(
-        shape_utterance(corpus.frames.size(), corpus.lengths.back(), 1, features).frames);
-  }
+  Faults faults;
+  for (const std::filesystem::path& recording : recordings) try {
+      const AudioLength length = measure_audio(recording);
+      corpus.entries.push_back({recording, "", {}, recording.string()});
+      corpus.lengths.push_back(length);
+      corpus.frames.push_back(shape_utterance(corpus.frames.size(), length, 1, features).frames);
+    } catch (const DataError& error) {
+      const auto number = corpus.entries.size() + faults.size() + 1;
+      faults.add("recording " + std::to_string(number), error.what());
+    }
+  faults.refuse(std::to_string(faults.size()) + " recordings cannot be used");
   return corpus;
 }
 
 }  // namespace
 
-EvaluationReport evaluate_checkpoint(const Trained& trained, const std::string& manifest,
+EvaluationReport evaluate_checkpoint(const Trained& trained, const TestSet& test,
                                      Communicator& world) {
+  if (test.manifest.empty())
+    throw ConfigError("the manifest's name is empty: name the utterances to evaluate");
   return recognise(trained, world,
                    [&](const Config& config, const Chain& chain, const Alphabet& alphabet) {
-                     return load_corpus_for(config, chain, alphabet, manifest,
-                                            CorpusUse::evaluation);
+                     CorpusOptions options =
+                         corpus_options(config, chain, test.manifest, CorpusUse::evaluation);
+                     options.data.bad_utterances = test.skip_bad ? "skip" : "refuse";
+                     options.advice = "Correct them, or leave them out by --skip-bad.";
+                     return load_corpus(options, alphabet);
                    })
       .report;
 }

@@ -16,12 +16,20 @@ struct Trained {
   int threads = 1;                   // of a rank
 };
 
+/// What to judge it by.
+struct TestSet {
+  std::string manifest;
+  bool skip_bad = false;  // utterances that can't be used are left out and counted, not refused
+};
+
 /// Loss and error rates of a checkpoint on a manifest, over as many stages as `world` has ranks.
-/// All ranks call it; the report is whole on each. CheckpointError if any shard is damaged.
-EvaluationReport evaluate_checkpoint(const Trained& trained, const std::string& manifest,
+/// All ranks call it; the report is whole on each. CheckpointError if any shard is damaged,
+/// ConfigError if no manifest is named, DataError as load_corpus.
+EvaluationReport evaluate_checkpoint(const Trained& trained, const TestSet& test,
                                      Communicator& world);
 
-/// What a checkpoint makes of recordings, one text each, on rank 0.
+/// What a checkpoint makes of recordings, one text each, on rank 0. DataError lists every recording
+/// that can't be used.
 std::vector<std::string> transcribe(const Trained& trained,
                                     const std::vector<std::filesystem::path>& recordings,
                                     Communicator& world);

@@ -27,7 +27,8 @@ struct StepReport {
 struct EvaluationReport {
   std::int64_t step = 0;
   std::int64_t utterances = 0;
-  double loss = 0;  // per utterance
+  std::int64_t skipped = 0;  // left out, since they can't be used
+  double loss = 0;           // per utterance
   double wer = 0, cer = 0;
   std::int64_t word_edits = 0, words = 0, character_edits = 0, characters = 0;
   double audio_seconds = 0, seconds = 0;

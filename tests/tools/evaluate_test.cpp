@@ -1,0 +1,81 @@
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "tests/support/training_folder.h"
+
+namespace penstock {
+namespace {
+
+/// A checkpoint, and a manifest whose last two of nine utterances can't be used.
+class Evaluate : public testing::Test {
+ protected:
+  Evaluate() {
+    test::write_file(manifest_, test::read_file(manifest_) +
+                                    "{\"audio_filepath\": \"train-0.wav\", \"text\": \"abz\"}\n"
+                                    "{\"audio_filepath\": \"gone.wav\", \"text\": \"ab\"}\n");
+    const auto outcome = folder_.train("output", {"trainer.steps=2", "data.bad_utterances=skip"});
+    if (outcome.code != 0) throw std::runtime_error(outcome.err);
+  }
+  test::Outcome evaluate(const std::vector<std::string>& more) const {
+    std::vector<std::string> words = {"evaluate", folder_.in("output")};
+    words.insert(words.end(), more.begin(), more.end());
+    return folder_.run(words);
+  }
+
+  test::TrainingFolder folder_{PENSTOCK_BINARY, PENSTOCK_MPIRUN};
+  std::string manifest_ = folder_.in("validation.jsonl");
+};
+
+TEST_F(Evaluate, RefusesWhatItCannotUseAndSaysHowToGoOn) {
+  const auto outcome = evaluate({manifest_, "--json"});
+  EXPECT_EQ(outcome.code, 3);
+  EXPECT_EQ(outcome.out, "");
+  EXPECT_NE(outcome.err.find("validation.jsonl:8: "), std::string::npos) << outcome.err;
+  EXPECT_NE(outcome.err.find("leave them out by --skip-bad"), std::string::npos) << outcome.err;
+  EXPECT_EQ(outcome.err.find("data.bad_utterances"), std::string::npos) << outcome.err;
+}
+
+TEST_F(Evaluate, SkipsAndCountsIfAsked) {
+  const auto outcome = evaluate({manifest_, "--skip-bad", "--json"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  const auto report = nlohmann::json::parse(outcome.out);
+  EXPECT_EQ(report["utterances"], 7);
+  EXPECT_EQ(report["skipped_utterances"], 2);
+  const auto text = evaluate({manifest_, "--skip-bad"});
+  EXPECT_NE(text.out.find("2 utterances were left out"), std::string::npos) << text.out;
+}
+
+TEST_F(Evaluate, NeedsAManifest) {
+  const auto outcome = evaluate({""});
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_NE(outcome.err.find("manifest"), std::string::npos) << outcome.err;
+  EXPECT_EQ(outcome.err.find("data.train"), std::string::npos) << outcome.err;
+}
+
+TEST_F(Evaluate, AValidationRecordsWhatItLeftOut) {
+  std::ifstream metrics(folder_.in("output/metrics.jsonl"));
+  int validations = 0;
+  for (std::string line; std::getline(metrics, line);) {
+    const auto object = nlohmann::json::parse(line);
+    if (object.contains("loss_hex")) continue;
+    ++validations;
+    EXPECT_EQ(object["validation_utterances"], 7);
+    EXPECT_EQ(object["validation_skipped_utterances"], 2);
+  }
+  EXPECT_EQ(validations, 1);
+}
+
+TEST_F(Evaluate, TranscribeNamesEveryRecordingThatCannotBeUsed) {
+  test::write_file(folder_.in("empty.wav"), "");
+  const auto outcome = folder_.run({"transcribe", folder_.in("output"), folder_.in("gone.wav"),
+                                    folder_.in("train-0.wav"), folder_.in("empty.wav")});
+  EXPECT_EQ(outcome.code, 3);
+  EXPECT_EQ(outcome.out, "");
+  for (const char* name : {"gone.wav: no such file", "empty.wav: empty"})
+    EXPECT_NE(outcome.err.find(name), std::string::npos) << outcome.err;
+}
+
+}  // namespace
+}  // namespace penstock
