@@ -124,13 +124,13 @@ MicroBatchLayout lay_out_training(LayerRange layers, const ActivationDecl& input
 }
 
 MicroBatchLayout lay_out_evaluation(LayerRange layers, const ActivationDecl& input,
-                                    const BackendSizes& sizes) {
+                                    const BackendSizes& sizes, bool targets) {
   MicroBatchLayout layout = plan_layers(layers, input, sizes);
   const Turns turns = place_activations(layout, false);
   layout.workspace = {Region::scratch, turns.bytes()};
   std::size_t workspace = 0;
   for (const LayerPlan& plan : layout.layers)
-    workspace = std::max(workspace, plan.workspace.forward);
+    if (targets || !plan.needs_targets) workspace = std::max(workspace, plan.workspace.forward);
   layout.scratch_bytes = layout.workspace.offset + aligned(workspace);
   return layout;
 }

@@ -49,8 +49,9 @@ struct StageEnds {
 MicroBatchLayout lay_out_training(LayerRange layers, const ActivationDecl& input,
                                   const BackendSizes& sizes, StageEnds ends);
 
-/// Forward only: nothing is saved, so `slot_bytes` holds the stage's output alone.
+/// Forward only: nothing is saved, so `slot_bytes` holds the stage's output alone. Without targets
+/// the layers that need them are not run and get no workspace.
 MicroBatchLayout lay_out_evaluation(LayerRange layers, const ActivationDecl& input,
-                                    const BackendSizes& sizes);
+                                    const BackendSizes& sizes, bool targets);
 
 }  // namespace penstock

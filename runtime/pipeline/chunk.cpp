@@ -34,7 +34,8 @@ MicroBatchLayout Chunk::lay_out(const MicroBatchWork& work, Mode mode) const {
   for (const auto& layer : options_.before) input = layer->plan(input, options_.sizes).output;
   return mode == Mode::train
              ? lay_out_training(options_.layers, input, options_.sizes, options_.ends)
-             : lay_out_evaluation(options_.layers, input, options_.sizes);
+             : lay_out_evaluation(options_.layers, input, options_.sizes,
+                                  !work.label_lengths.empty());
 }
 
 void Chunk::reserve(const BufferBytes& bytes, const InFlight& in_flight) {

@@ -11,6 +11,10 @@
 namespace penstock {
 namespace {
 
+// Of an evaluation, micro-batches that are laid out at once: enough that the pipeline's filling and
+// draining don't count.
+constexpr std::size_t kWindow = 64;
+
 // Parameters and state do not depend on lengths: any input tells them.
 std::vector<LayerPlan> plans_for_any_input(const Chain& chain, const BackendSizes& sizes) {
   return plan_chain(chain, std::vector<std::int64_t>{100}, sizes);
@@ -78,7 +82,17 @@ StepSums Stage::train(const StepWork& step, const ExecutorCallbacks& callbacks) 
 }
 
 StepSums Stage::evaluate(const StepWork& step, const ExecutorCallbacks& callbacks) {
-  return run(step, Mode::evaluate, callbacks);
+  StepSums sums{std::vector<double>(step.global_micro_batches), {}};
+  StepWork window{step.seed, step.epoch, step.scale, step.global_micro_batches, {}};
+  const std::vector<MicroBatchWork>& all = step.micro_batches;
+  for (std::size_t begin = 0; begin < all.size(); begin += kWindow) {
+    const std::size_t end = std::min(begin + kWindow, all.size());
+    window.micro_batches.assign(all.begin() + begin, all.begin() + end);
+    const StepSums found = run(window, Mode::evaluate, callbacks);
+    for (const MicroBatchWork& m : window.micro_batches)
+      sums.losses[m.place] = found.losses[m.place];
+  }
+  return sums;
 }
 
 void Stage::commit_state(std::span<const double> sums, int micro_batches) {

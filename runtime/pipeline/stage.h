@@ -38,7 +38,9 @@ class Stage {
 
   /// Forward and backward of every micro-batch; gradients are added to the lanes' arenas.
   StepSums train(const StepWork& step, const ExecutorCallbacks& callbacks);
-  /// Forward only; nothing of the model changes.
+  /// Forward only; nothing of the model changes. Micro-batches go through the stages some at a
+  /// time, so that memory doesn't grow with their number. `read_features` counts them anew each
+  /// time.
   StepSums evaluate(const StepWork& step, const ExecutorCallbacks& callbacks);
 
   /// New running statistics from the sums of all micro-batches, in canonical order.

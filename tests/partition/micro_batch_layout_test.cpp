@@ -21,11 +21,14 @@ class Declared final : public Layer {
     plan.output = {DType::f32, {{input.only().lengths, channels_}}};
     plan.saved = saved_;
     plan.workspace = {workspace_, workspace_ / 2, 0};
+    plan.needs_targets = needs_targets;
     return plan;
   }
   void forward(Context&, const Params&, const Activation&, Activation&, Saved) const override {}
   void backward_input(Context&, const Params&, const Activation&, Saved,
                       Activation&) const override {}
+
+  bool needs_targets = false;
 
  private:
   std::string name_ = "declared";
@@ -95,10 +98,20 @@ TEST(MicroBatchLayout, TheFirstStageMakesNoGradientOfItsInput) {
             Region::input_gradient);
 }
 
+TEST(MicroBatchLayout, ALossThatIsNotComputedGetsNoWorkspace) {
+  std::vector<Declared> layers = {{8, {}, 1000}, {4, {}, 500000}};
+  layers.back().needs_targets = true;
+  const auto chain = chain_of(std::move(layers));
+  EXPECT_EQ(lay_out_evaluation(chain, kInput, {}, true).scratch_bytes,
+            activation_bytes(8) + aligned(500000));
+  EXPECT_EQ(lay_out_evaluation(chain, kInput, {}, false).scratch_bytes,
+            activation_bytes(8) + aligned(1000));
+}
+
 TEST(MicroBatchLayout, EvaluationSavesNothing) {
   const auto chain = chain_of({{32, {{Kind::input, Life::to_backward_weight}}},
                                {8, {{Kind::own, Life::to_backward_input, DType::f32, {100}}}}});
-  const MicroBatchLayout layout = lay_out_evaluation(chain, kInput, {});
+  const MicroBatchLayout layout = lay_out_evaluation(chain, kInput, {}, true);
   EXPECT_EQ(layout.activation_places[1].region, Region::scratch);
   EXPECT_EQ(layout.slot_bytes, aligned(21 * 8 * 4 + layout.weights_bytes));
 }

@@ -1,0 +1,109 @@
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+#include "comm/threads.h"
+#include "layers/cpu/cpu_backend.h"
+#include "partition/build_chain.h"
+#include "runtime/pipeline/stage.h"
+#include "runtime/trainer/synthetic_work.h"
+
+namespace penstock {
+namespace {
+
+/// Lets frames pass and counts how often it was planned.
+class Counted final : public Layer {
+ public:
+  explicit Counted(int& plans) : plans_(plans) {}
+  const std::string& name() const override { return name_; }
+  LayerPlan plan(const ActivationDecl& input, const BackendSizes&) const override {
+    ++plans_;
+    LayerPlan plan;
+    plan.output = input;
+    return plan;
+  }
+  void forward(Context&, const Params&, const Activation&, Activation&, Saved) const override {}
+  void backward_input(Context&, const Params&, const Activation&, Saved,
+                      Activation&) const override {}
+
+ private:
+  std::string name_ = "counted";
+  int& plans_;
+};
+
+StageOptions whole(const Chain& chain) {
+  StageOptions options;
+  options.last_layer = chain.layers.size();
+  return options;
+}
+
+TEST(StageEvaluation, LaysOutABoundedNumberOfMicroBatchesAtOnce) {
+  int plans = 0;
+  Chain chain;
+  chain.features = 5;
+  chain.layers.push_back(std::make_unique<Counted>(plans));
+  CpuBackend backend(1);
+  const auto stream = backend.make_stream({});
+  const auto alone = make_thread_communicators({.ranks = 1});
+  Stage stage(backend, *stream, *alone.front(), chain, whole(chain));
+  const StepWork work = synthetic_work({.micro_batches = 201, .utterances = 1, .seconds = 0.2});
+
+  plans = 0;
+  int planned_before_the_first = 0;
+  std::vector<int> places;
+  ExecutorCallbacks callbacks;
+  callbacks.read_features = [&](int, std::span<float> x_FC, std::span<float>) {
+    if (planned_before_the_first == 0) planned_before_the_first = plans;
+    std::fill(x_FC.begin(), x_FC.end(), 0.0f);
+  };
+  callbacks.logits = [&](const MicroBatchWork& m, const Frames&) { places.push_back(m.place); };
+  const StepSums sums = stage.evaluate(work, callbacks);
+
+  EXPECT_LE(planned_before_the_first, 64);
+  EXPECT_EQ(sums.losses.size(), 201u);
+  std::vector<int> in_order(201);
+  std::iota(in_order.begin(), in_order.end(), 0);
+  EXPECT_EQ(places, in_order);
+}
+
+/// Counts what is asked of the device.
+class CountingBackend final : public CpuBackend {
+ public:
+  using CpuBackend::CpuBackend;
+  Buffer allocate(std::size_t bytes) override {
+    allocated += bytes;
+    return CpuBackend::allocate(bytes);
+  }
+  std::size_t allocated = 0;
+};
+
+// The lattice of an utterance grows with the square of its frames.
+TEST(StageEvaluation, TranscribingAllocatesNothingForTheLoss) {
+  ModelConfig model;
+  model.features = 17;
+  model.channels = 2;
+  model.hidden = 8;
+  model.layers = 1;
+  const Chain chain = build_chain(model, 29);
+  const auto allocated = [&](bool labels) {
+    StepWork work = synthetic_work({.utterances = 1, .seconds = 60});
+    if (!labels) work.micro_batches.front().labels.clear();
+    if (!labels) work.micro_batches.front().label_lengths.clear();
+    CountingBackend backend(1);
+    const auto stream = backend.make_stream({});
+    const auto alone = make_thread_communicators({.ranks = 1});
+    Stage stage(backend, *stream, *alone.front(), chain, whole(chain));
+    ExecutorCallbacks callbacks;
+    callbacks.read_features = synthetic_features(0);
+    stage.evaluate(work, callbacks);
+    return backend.allocated;
+  };
+  const auto lattice = chain.layers.back()
+                           ->plan({DType::f32, {{{1500}, 29}}}, {})  // 30 s, halved by conv1
+                           .workspace.forward;
+  ASSERT_GT(lattice, std::size_t{2} << 20);
+  EXPECT_LE(allocated(false), allocated(true) - lattice / 2);
+}
+
+}  // namespace
+}  // namespace penstock
