@@ -12,6 +12,7 @@
 #include "tools/exit_code.h"
 #include "tools/json_line.h"
 #include "tools/launch.h"
+#include "tools/options.h"
 
 namespace penstock {
 namespace {
@@ -68,19 +69,22 @@ void add_bench(CLI::App& app, Run& run) {
   CLI::App* command = app.add_subcommand("bench", "Time whole training steps on noise");
   command->add_option("model", arguments->model, "A name in configs/models/, or a TOML file")
       ->required();
-  command->add_option("--batch", o.utterances, "Utterances in each micro-batch")
-      ->check(CLI::PositiveNumber);
-  command
-      ->add_option("--seconds", o.seconds,
-                   "Longest utterance; lengths spread evenly over half of it to all of it")
-      ->check(CLI::PositiveNumber);
-  command->add_option("--micro-batches", o.micro_batches, "Micro-batches of a step")
-      ->check(CLI::PositiveNumber);
-  command->add_option("--threads", o.threads, "Threads of a rank")->check(CLI::PositiveNumber);
-  command->add_option("--steps", o.steps, "Steps timed, after three that warm up")
-      ->check(CLI::PositiveNumber);
-  command->add_option("--schedule", o.schedule, "gpipe or 1f1b");
-  command->add_option("--cut", o.cut, "First layer of each later stage, by hand")->delimiter(',');
+  takes_whole(command->add_option("--batch", o.utterances, "Utterances in each micro-batch"),
+              {1, 4096});
+  takes_number(
+      command->add_option("--seconds", o.seconds,
+                          "Longest utterance; lengths spread evenly over half of it to all of it"),
+      {0.1, 3600});  // less leaves no frames behind the convolutions
+  takes_whole(command->add_option("--micro-batches", o.micro_batches, "Micro-batches of a step"),
+              {1, 4096});
+  takes_whole(command->add_option("--threads", o.threads, "Threads of a rank"), kThreads);
+  takes_whole(command->add_option("--steps", o.steps, "Steps timed, after three that warm up"),
+              {1, 100000});
+  command->add_option("--schedule", o.schedule, "Order of forward and backward passes")
+      ->check(CLI::IsMember({"gpipe", "1f1b"}));
+  takes_whole(command->add_option("--cut", o.cut, "First layer of each later stage, by hand"),
+              {1, 100000})
+      ->delimiter(',');
   command->add_flag("--json", arguments->json, "Print one JSON object");
   command->footer(
       "Under mpirun each rank is a stage.\n\nExamples:\n"

@@ -6,6 +6,7 @@
 #include "tools/commands.h"
 #include "tools/exit_code.h"
 #include "tools/launch.h"
+#include "tools/options.h"
 #include "tools/summary_report.h"
 
 namespace penstock {
@@ -49,8 +50,8 @@ int verify(const DataOptions& options) {
 }
 
 CLI::App* add_common(CLI::App* command, DataOptions& options) {
-  command->add_option("--threads", options.threads, "Recordings read at once")
-      ->check(CLI::PositiveNumber);
+  takes_whole(command->add_option("--threads", options.threads, "Recordings read at once"),
+              kThreads);
   command->add_flag("--json", options.json, "Print one JSON object");
   return command;
 }

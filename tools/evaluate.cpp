@@ -9,6 +9,7 @@
 #include "tools/commands.h"
 #include "tools/exit_code.h"
 #include "tools/launch.h"
+#include "tools/options.h"
 
 namespace penstock {
 namespace {
@@ -70,8 +71,8 @@ void add_evaluate(CLI::App& app, Run& run) {
       ->required();
   command->add_flag("--skip-bad", options->test.skip_bad,
                     "Leave out and count what can't be used instead of refusing");
-  command->add_option("--threads", options->trained.threads, "Threads of a rank")
-      ->check(CLI::PositiveNumber);
+  takes_whole(command->add_option("--threads", options->trained.threads, "Threads of a rank"),
+              kThreads);
   command->add_flag("--json", options->json, "Print one JSON object; rates as fractions");
   command->footer(
       "Runs alone or under mpirun with one rank for each stage, whatever the training had.\n\n"

@@ -9,6 +9,7 @@
 #include "tools/exit_code.h"
 #include "tools/json_line.h"
 #include "tools/launch.h"
+#include "tools/options.h"
 
 namespace penstock {
 namespace {
@@ -55,8 +56,8 @@ void add_transcribe(CLI::App& app, Run& run) {
       ->required();
   command->add_option("recordings", options->recordings, "WAV, FLAC, Ogg, SPHERE or MP3 files")
       ->required();
-  command->add_option("--threads", options->trained.threads, "Threads of a rank")
-      ->check(CLI::PositiveNumber);
+  takes_whole(command->add_option("--threads", options->trained.threads, "Threads of a rank"),
+              kThreads);
   command->add_flag("--json", options->json, "Print one JSON object");
   command->footer(
       "Prints the text of one recording, or a line for each of several.\n\nExamples:\n"

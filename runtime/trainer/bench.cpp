@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
 #include <numeric>
 
 #include "comm/collectives.h"
@@ -41,20 +42,20 @@ std::vector<ChunkTimes> measure(Communicator& world, Backend& backend, const Cha
   return times;
 }
 
-/// First layer of each stage, then the number of layers.
-std::vector<int> cut(const BenchOptions& options, const std::vector<ChunkTimes>& layers,
-                     int stages) {
-  const int count = static_cast<int>(layers.size());
-  if (!options.cut.empty()) {
-    std::vector<int> begin = options.cut;
-    begin.insert(begin.begin(), 0);
-    begin.push_back(count);
-    if (static_cast<int>(begin.size()) != stages + 1 || !std::is_sorted(begin.begin(), begin.end()))
-      throw ConfigError("--cut takes " + std::to_string(stages - 1) +
-                        " rising layer numbers below " + std::to_string(count) + " for " +
-                        std::to_string(stages) + " stages");
-    return begin;
-  }
+/// First layer of each stage, then the number of layers. ConfigError unless they rise.
+std::vector<int> given_cut(const std::vector<int>& cut, int layers, int stages) {
+  std::vector<int> begin = cut;
+  begin.insert(begin.begin(), 0);
+  begin.push_back(layers);
+  const auto equal_or_falling = std::ranges::adjacent_find(begin, std::ranges::greater_equal{});
+  if (std::ssize(begin) != stages + 1 || equal_or_falling != begin.end())
+    throw ConfigError("--cut takes " + std::to_string(stages - 1) +
+                      " rising layer numbers from 1 to " + std::to_string(layers - 1) + " for " +
+                      std::to_string(stages) + " stages");
+  return begin;
+}
+
+std::vector<int> fastest_cut(const std::vector<ChunkTimes>& layers, int stages) {
   PartitionProblem problem;
   for (const ChunkTimes& layer : layers) problem.compute.push_back(layer.total());
   problem.transfer.assign(layers.size(), 0.0);
@@ -84,8 +85,10 @@ BenchReport bench(const BenchOptions& options, Communicator& world) {
       {options.micro_batches, options.utterances, options.seconds, options.labels, 0});
   const ReadFeatures features = synthetic_features(0);
 
+  std::vector<int> begin;
+  if (!options.cut.empty()) begin = given_cut(options.cut, chain.size(), stages);
   const auto layers = measure(world, *backend, chain, work, features);
-  const std::vector<int> begin = cut(options, layers, stages);
+  if (begin.empty()) begin = fastest_cut(layers, stages);
 
   Plan plan;
   plan.ranks = neighbouring_stages(stages, 1);

@@ -33,7 +33,8 @@ struct BenchReport {
   double loss = 0;                    // of the first step
 };
 
-/// All ranks call it; the report is whole on all.
+/// All ranks call it; the report is whole on all. ConfigError if `cut` does not rise or leaves a
+/// stage without layers.
 BenchReport bench(const BenchOptions& options, Communicator& world);
 
 }  // namespace penstock

@@ -1,0 +1,43 @@
+#include "tools/options.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <charconv>
+#include <cmath>
+#include <string>
+
+namespace penstock {
+namespace {
+
+/// Whether all of `text` is a Number within the limits.
+template <class Number>
+bool fits(const std::string& text, Limits limits) {
+  Number number{};
+  const char* end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, number);
+  const auto value = static_cast<double>(number);
+  return error == std::errc() && rest == end && value >= limits.low && value <= limits.high;
+}
+
+template <class Number>
+CLI::Option* takes(CLI::Option* option, const char* kind, Limits limits) {
+  const auto check = [kind, limits](const std::string& text) {
+    return fits<Number>(text, limits)
+               ? std::string()
+               : fmt::format("takes {} from {} to {}, not {}", kind, limits.low, limits.high, text);
+  };
+  return option->check(check, fmt::format("[{} - {}]", limits.low, limits.high));
+}
+
+}  // namespace
+
+CLI::Option* takes_whole(CLI::Option* option, Limits limits) {
+  return takes<std::int64_t>(option, "a whole number", limits);
+}
+
+CLI::Option* takes_number(CLI::Option* option, Limits limits) {
+  return takes<double>(option, "a number", limits);
+}
+
+}  // namespace penstock
