@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "configs/write.h"
 #include "tests/support/process.h"
@@ -21,18 +21,28 @@ TEST(Command, AnswersVersionHelpAndKeys) {
   EXPECT_EQ(keys.out, config_reference());
 }
 
-TEST(Command, EverySubcommandShowsExamples) {
+/// The first words of the lines behind "Subcommands:".
+std::vector<std::string> subcommands() {
   const std::string help = penstock({"--help"}).out;
-  int commands = 0;
-  for (const char* name : {"plan", "train", "evaluate", "transcribe", "data", "info", "bench"}) {
-    if (help.find("\n  " + std::string(name) + " ") == std::string::npos) continue;
-    ++commands;
+  const std::size_t heading = help.find("Subcommands:\n");
+  if (heading == std::string::npos) return {};
+  std::istringstream lines(help.substr(heading));
+  std::vector<std::string> names;
+  std::string line;
+  for (std::getline(lines, line); std::getline(lines, line) && line.starts_with("  ");)
+    if (line[2] != ' ') names.push_back(line.substr(2, line.find(' ', 2) - 2));
+  return names;
+}
+
+TEST(Command, HasSevenSubcommandsWithExamples) {
+  EXPECT_EQ(subcommands(), (std::vector<std::string>{"plan", "train", "evaluate", "transcribe",
+                                                     "data", "info", "bench"}));
+  for (const std::string& name : subcommands()) {
     const auto page = penstock({name, "--help"});
     EXPECT_EQ(page.code, 0) << name;
     EXPECT_NE(page.out.find("Examples:\n"), std::string::npos) << page.out;
-    EXPECT_NE(page.out.find("\n  penstock " + std::string(name)), std::string::npos) << page.out;
+    EXPECT_NE(page.out.find("\n  penstock " + name), std::string::npos) << page.out;
   }
-  EXPECT_GT(commands, 0) << help;
 }
 
 TEST(Command, EndsWith2OnWrongUsage) {
