@@ -3,10 +3,9 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "tests/support/process.h"
-#include "tests/support/sources.h"
+#include "tests/support/safetensors_cases.h"
 
 namespace penstock {
 namespace {
@@ -70,26 +69,17 @@ TEST(Info, EndsWith4AndTheFilesName) {
 }
 
 TEST(Info, GivesTheRequiredVerdicts) {
-  const fs::path folder = test::source("../shared/safetensors");
-  std::ifstream verdicts(folder / "verdicts.tsv");
-  if (!verdicts) GTEST_SKIP() << "there are no verdicts at " << folder;
-  std::string line;
-  std::getline(verdicts, line);  // the heading
-  int cases = 0;
-  while (std::getline(verdicts, line)) {
-    std::istringstream columns(line);
-    std::string number, what, upstream, required;
-    std::getline(columns, number, '\t');
-    std::getline(columns, what, '\t');
-    std::getline(columns, upstream, '\t');
-    std::getline(columns, required, '\t');
-    const auto outcome = info(folder / "cases" / (number + ".safetensors"));
-    const std::string found = outcome.code == 0 ? "accept" : outcome.code == 4 ? "reject" : "crash";
-    if (required == "either" && found != "crash") continue;
-    EXPECT_EQ(found, required) << number << " (" << what << "): " << outcome.err;
-    ++cases;
+  const auto cases = test::safetensors_cases();
+  ASSERT_EQ(cases.size(), 56u);
+  for (const auto& [file, what, required] : cases) {
+    ASSERT_TRUE(fs::exists(file)) << file;
+    const auto outcome = info(file);
+    EXPECT_TRUE(outcome.code == 0 || outcome.code == 4) << file << ": " << outcome.err;
+    if (required != "either") {
+      EXPECT_EQ(outcome.code, required == "accept" ? 0 : 4) << what << ": " << outcome.err;
+    }
+    EXPECT_EQ(outcome.code == 4, !outcome.err.empty()) << what << ": " << outcome.err;
   }
-  EXPECT_GT(cases, 50);
 }
 
 }  // namespace

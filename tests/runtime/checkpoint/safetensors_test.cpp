@@ -3,12 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
-#include <fstream>
-#include <sstream>
 #include <string>
 
 #include "layers/tensor/error.h"
-#include "tests/support/sources.h"
+#include "tests/support/safetensors_cases.h"
 #include "tests/support/temporary_folder.h"
 
 namespace penstock {
@@ -86,27 +84,15 @@ TEST(SafetensorsFile, ChecksTheLengthFieldAgainstTheFile) {
   EXPECT_NE(refused(std::string("\x01\xe1\xf5\x05\0\0\0\0{}", 10)), "");  // 100,000,001
 }
 
-// The published cases stand beside the checkout where somebody judges this reader.
-TEST(SafetensorsFile, GivesThePublishedVerdicts) {
-  const auto folder = test::source("../shared/safetensors");
-  if (!std::filesystem::exists(folder)) GTEST_SKIP() << "no safetensors cases at " << folder;
-  std::ifstream verdicts(folder / "verdicts.tsv");
-  std::string line;
-  std::getline(verdicts, line);
-  int cases = 0;
-  while (std::getline(verdicts, line)) {
-    std::istringstream columns(line);
-    std::string number, what, upstream, required;
-    std::getline(std::getline(std::getline(columns, number, '\t'), what, '\t'), upstream, '\t');
-    std::getline(columns, required);
-    const auto path = folder / "cases" / (number + ".safetensors");
-    const std::string reason = message_of<CheckpointError>([&] { SafetensorsFile{path}; });
-    if (required != "either") {
-      EXPECT_EQ(reason.empty(), required == "accept") << number << ' ' << what << ": " << reason;
-    }
-    ++cases;
+TEST(SafetensorsFile, GivesTheRequiredVerdicts) {
+  const auto cases = test::safetensors_cases();
+  ASSERT_EQ(cases.size(), 56u);
+  for (const auto& [file, what, required] : cases) {
+    ASSERT_TRUE(std::filesystem::exists(file)) << file;
+    const std::string reason = message_of<CheckpointError>([&] { SafetensorsFile{file}; });
+    if (required == "either") continue;
+    EXPECT_EQ(reason.empty(), required == "accept") << file << " (" << what << "): " << reason;
   }
-  EXPECT_GT(cases, 0);
 }
 
 }  // namespace
