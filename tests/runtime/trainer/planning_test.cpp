@@ -9,6 +9,81 @@ namespace penstock {
 namespace {
 
 using test::message_of;
+using Lengths = std::vector<std::vector<std::int64_t>>;
+
+ModelConfig small_model() {
+  ModelConfig model;
+  model.features = 17;
+  model.channels = 2;
+  model.hidden = 7;
+  model.layers = 1;
+  return model;
+}
+
+Config small_recipe() {
+  Config config;
+  config.model = small_model();
+  config.text.alphabet = "abc";
+  config.pipeline.stages = 2;
+  config.pipeline.replicas = 2;
+  config.trainer.lanes = 3;
+  return config;
+}
+
+const RunShape kShape = {{{61, 40}, {75}, {31, 29, 7}}, 4};
+
+std::int64_t frames(const std::vector<std::int64_t>& lengths) {
+  std::int64_t sum = 0;
+  for (const std::int64_t length : lengths) sum += length;
+  return sum;
+}
+
+TEST(Planning, TakesTheLargestMicroBatchesOfAnEpoch) {
+  StepSequenceOptions options;
+  for (const std::int64_t samples : {16000, 8000, 24000, 9000, 20000, 12000, 7000})
+    options.lengths.push_back({samples, 16000});
+  options.data.micro_batch_seconds = 2;
+  options.data.micro_batches = 2;
+  const StepSequence steps(options);
+  const Lengths all = largest_micro_batches(steps, 100), two = largest_micro_batches(steps, 2);
+  std::size_t utterances = 0;
+  for (const auto& lengths : all) utterances += lengths.size();
+  EXPECT_EQ(utterances, options.lengths.size());
+  for (std::size_t i = 1; i < all.size(); ++i) EXPECT_GE(frames(all[i - 1]), frames(all[i]));
+  ASSERT_GT(all.size(), 2u);
+  EXPECT_EQ(two, Lengths(all.begin(), all.begin() + 2));
+}
+
+TEST(Planning, CutsForTheRecipesStagesReplicasAndLanes) {
+  const Config config = small_recipe();
+  const Chain chain = build_chain(config.model, kShape.labels);
+  const Plan plan = plan_run(chain, config, kShape, computed_costs(chain, kShape));
+  EXPECT_EQ(plan.stages(), 2);
+  EXPECT_EQ(plan.replicas(), 2);
+  EXPECT_EQ(plan.lanes, 3);
+  EXPECT_EQ(plan.chunks.back().last(), chain.size());
+  EXPECT_EQ(plan.chunks.front().predicted.bytes.gradients,
+            2 * plan.chunks.front().predicted.bytes.weights);  // the busiest replica has two lanes
+  EXPECT_EQ(plan.model, model_summary(config.model, kShape.labels));
+}
+
+TEST(Planning, MeasuresEveryLayer) {
+  const Config config = small_recipe();
+  const Chain chain = build_chain(config.model, kShape.labels);
+  const auto costs = measured_costs(chain, config, kShape);
+  ASSERT_EQ(costs.size(), chain.layers.size());
+  for (std::size_t i = 0; i < costs.size(); ++i) {
+    EXPECT_EQ(costs[i].layer, chain.layers[i]->name());
+    EXPECT_GT(costs[i].total(), 0) << costs[i].layer;
+  }
+}
+
+TEST(Planning, AloneKeepsTheLanes) {
+  const Config one = alone(small_recipe());
+  EXPECT_EQ(one.pipeline.stages, 1);
+  EXPECT_EQ(one.pipeline.replicas, 1);
+  EXPECT_EQ(one.trainer.lanes, 3);
+}
 
 /// A recipe, the plan file that it names, and what both are for.
 class PlanFileOfARecipe : public testing::Test {

@@ -1,0 +1,85 @@
+#include "runtime/trainer/recognise.h"
+
+#include <gtest/gtest.h>
+
+#include "comm/threads.h"
+#include "configs/load.h"
+#include "layers/tensor/error.h"
+#include "runtime/trainer/trainer.h"
+#include "tests/support/temporary_folder.h"
+#include "tests/support/tone_corpus.h"
+
+namespace penstock {
+namespace {
+
+/// A checkpoint of one step, and seven utterances to judge it by.
+class Recognise : public testing::Test {
+ protected:
+  Recognise() {
+    test::write_tone_corpus(in("train.jsonl"), 9, 1);
+    test::write_tone_corpus(in("test.jsonl"), 7, 2);
+    const std::vector<std::string> overrides = {"trainer.steps=1", "data.validation="};
+    const Config config = parse_config(test::tone_recipe(in("train.jsonl"), "", in("output")),
+                                       "recipe.toml", overrides);
+    run_as_threads({.ranks = 1}, [&](Communicator& world) { train({config}, world, {}); });
+  }
+  std::string in(const std::string& name) const { return (folder_.path() / name).string(); }
+
+  /// The reports of so many ranks.
+  std::vector<EvaluationReport> evaluate(const TestSet& test, int ranks) const {
+    std::vector<EvaluationReport> reports(ranks);
+    run_as_threads({.ranks = ranks}, [&](Communicator& world) {
+      reports[world.rank()] = evaluate_checkpoint({in("output")}, test, world);
+    });
+    return reports;
+  }
+  std::vector<std::string> transcripts(const std::vector<std::filesystem::path>& recordings,
+                                       int ranks) const {
+    std::vector<std::string> found;
+    run_as_threads({.ranks = ranks}, [&](Communicator& world) {
+      const auto texts = transcribe({in("output")}, recordings, world);
+      if (world.rank() == 0) found = texts;
+    });
+    return found;
+  }
+
+  test::TemporaryFolder folder_;
+};
+
+TEST_F(Recognise, EveryRankOfAnyNumberGetsTheSameReport) {
+  const EvaluationReport alone = evaluate({in("test.jsonl")}, 1).front();
+  EXPECT_EQ(alone.step, 1);
+  EXPECT_EQ(alone.utterances, 7);
+  EXPECT_EQ(alone.skipped, 0);
+  EXPECT_GT(alone.loss, 0);
+  EXPECT_GT(alone.characters, 14);  // two letters or more each
+  EXPECT_DOUBLE_EQ(alone.cer, static_cast<double>(alone.character_edits) / alone.characters);
+  for (const EvaluationReport& report : evaluate({in("test.jsonl")}, 3)) {
+    EXPECT_EQ(report.loss, alone.loss);
+    EXPECT_EQ(report.character_edits, alone.character_edits);
+    EXPECT_EQ(report.word_edits, alone.word_edits);
+    EXPECT_EQ(report.utterances, 7);
+  }
+}
+
+TEST_F(Recognise, SkipsWhatItCannotUseOnlyIfAsked) {
+  test::write_file(in("test.jsonl"), test::read_file(in("test.jsonl")) + "nonsense\n");
+  const std::string message = test::message_of<DataError>([&] { evaluate({in("test.jsonl")}, 1); });
+  EXPECT_NE(message.find("--skip-bad"), std::string::npos) << message;
+  for (const EvaluationReport& report : evaluate({in("test.jsonl"), true}, 2)) {
+    EXPECT_EQ(report.utterances, 7);
+    EXPECT_EQ(report.skipped, 1);
+  }
+  EXPECT_THROW(evaluate({""}, 1), ConfigError);
+}
+
+TEST_F(Recognise, TranscribesInTheOrderOfTheRecordings) {
+  const auto texts = transcripts({in("test-4.wav"), in("test-0.wav"), in("test-4.wav")}, 1);
+  ASSERT_EQ(texts.size(), 3u);
+  EXPECT_EQ(texts[0], texts[2]);
+  EXPECT_EQ(transcripts({in("test-4.wav"), in("test-0.wav"), in("test-4.wav")}, 2), texts);
+  EXPECT_THROW(transcripts({in("gone.wav")}, 1), DataError);
+}
+
+}  // namespace
+}  // namespace penstock

@@ -1,0 +1,94 @@
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/support/training_folder.h"
+
+namespace penstock {
+namespace {
+
+class PlanCommand : public testing::Test {
+ protected:
+  test::Outcome plan(std::vector<std::string> more, test::Ranks ranks = {}) const {
+    more.insert(more.begin(), {"plan", folder_.in("recipe.toml")});
+    return folder_.run(std::move(more), ranks);
+  }
+  nlohmann::json json(std::vector<std::string> more, test::Ranks ranks = {}) const {
+    more.push_back("--json");
+    const auto outcome = plan(std::move(more), ranks);
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    return nlohmann::json::parse(outcome.out);
+  }
+
+  test::TrainingFolder folder_{PENSTOCK_BINARY, PENSTOCK_MPIRUN};
+};
+
+TEST_F(PlanCommand, TellsWhatEachStageHolds) {
+  const auto whole = json({}), cut = json({"pipeline.stages=3", "pipeline.replicas=2"});
+  EXPECT_EQ(cut["stages"], 3);
+  EXPECT_EQ(cut["replicas"], 2);
+  EXPECT_EQ(cut["lanes"], 2);
+  EXPECT_EQ(cut["schedule"], "1f1b");
+  EXPECT_GT(cut["step_s"], 0);
+  EXPECT_LE(cut["bound"], 3);
+  ASSERT_EQ(cut["plan"].size(), 3u);
+  auto layers = nlohmann::json::array();
+  std::int64_t parameters = 0;
+  double share = 0;
+  for (const auto& stage : cut["plan"]) {
+    layers.insert(layers.end(), stage["layers"].begin(), stage["layers"].end());
+    parameters += stage["parameters"].get<std::int64_t>();
+    share += stage["time_share"].get<double>();
+    std::int64_t bytes = 0;
+    for (const char* part :
+         {"weights", "gradients", "optimizer", "state", "saved", "messages", "workspace"})
+      bytes += stage["bytes"][part].get<std::int64_t>();
+    EXPECT_EQ(stage["bytes"]["total"], bytes);
+    EXPECT_EQ(stage["bytes"]["optimizer"], 2 * stage["bytes"]["weights"].get<std::int64_t>());
+  }
+  EXPECT_EQ(layers, whole["plan"][0]["layers"]);
+  EXPECT_EQ(parameters, whole["plan"][0]["parameters"]);
+  EXPECT_NEAR(share, 1, 3e-4);  // each to four digits
+}
+
+TEST_F(PlanCommand, PrintsATableOnce) {
+  const std::vector<std::string> words = {"pipeline.stages=2", "--computed"};
+  const auto outcome = plan(words);
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  for (const char* said : {"conv1 to ", " to ctc", "parameters", "optimizer", "total MiB",
+                           "1f1b: 4 micro-batches a step in 2 lanes, 2 stages × 1 replica"})
+    EXPECT_NE(outcome.out.find(said), std::string::npos) << said << " is not in " << outcome.out;
+  EXPECT_EQ(plan(words, {2}).out, outcome.out);
+}
+
+TEST_F(PlanCommand, ItsFileIsTrained) {
+  const std::string file = folder_.in("plan.toml");
+  const std::vector<std::string> recipe = {"pipeline.stages=2", "pipeline.schedule=gpipe"};
+  json({recipe[0], recipe[1], "-o", file});
+  const auto trained = folder_.train("planned", {"pipeline.plan=" + file, "trainer.steps=3"}, {2});
+  ASSERT_EQ(trained.code, 0) << trained.err;
+  EXPECT_NE(trained.err.find("2 stages × 1 replicas"), std::string::npos) << trained.err;
+  ASSERT_EQ(folder_.train("alone", {"trainer.steps=3"}).code, 0);
+  EXPECT_EQ(folder_.record("planned"), folder_.record("alone"));
+
+  const auto other = folder_.train("other", {"pipeline.plan=" + file, "model.hidden=13"}, {2});
+  EXPECT_EQ(other.code, 2);
+  EXPECT_NE(other.err.find("plan.toml:"), std::string::npos) << other.err;
+}
+
+TEST_F(PlanCommand, RefusesWhatItCannotPlan) {
+  EXPECT_EQ(plan({"pipeline.stagess=2"}).code, 2);
+  EXPECT_EQ(plan({"data.train=/gone.jsonl"}).code, 3);
+  const auto many = plan({"pipeline.stages=99", "--computed"});
+  EXPECT_EQ(many.code, 2);
+  EXPECT_NE(many.err.find("pipeline.stages = 99"), std::string::npos) << many.err;
+  const auto tight = plan({"pipeline.memory_gib=0.000001", "--computed"});
+  EXPECT_EQ(tight.code, 2);
+  EXPECT_NE(tight.err.find("pipeline.memory_gib"), std::string::npos) << tight.err;
+  const auto unwritten = plan({"--computed", "-o", folder_.in("gone/plan.toml")});
+  EXPECT_EQ(unwritten.code, 2);
+  EXPECT_NE(unwritten.err.find("gone/plan.toml"), std::string::npos) << unwritten.err;
+}
+
+}  // namespace
+}  // namespace penstock
