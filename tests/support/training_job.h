@@ -18,7 +18,7 @@ struct TrainingJob {
   int stages = 1, replicas = 1, lanes = 1;
   std::string schedule = "1f1b";
   OptimizerConfig optimizer;
-  int steps = 3;
+  int steps = 20;
   int poisoned_step = -1;  // its features are NaN
   std::int64_t bucket_bytes = 1 << 12;
 };
