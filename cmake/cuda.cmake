@@ -1,5 +1,5 @@
-# PENSTOCK_CUDA = ON | OFF | AUTO becomes PENSTOCK_WITH_CUDA, with the language enabled and CUDA::cudart and
-# CUDA::cublasLt found, and PENSTOCK_WITH_NCCL, with NCCL::NCCL.
+# PENSTOCK_CUDA = ON | OFF | AUTO becomes PENSTOCK_WITH_CUDA, with the language enabled and CUDA::cudart,
+# CUDA::cublasLt and CUDNN::CUDNN found, and PENSTOCK_WITH_NCCL, with NCCL::NCCL.
 set(PENSTOCK_WITH_CUDA OFF)
 set(PENSTOCK_WITH_NCCL OFF)
 if(PENSTOCK_CUDA STREQUAL "OFF")
@@ -30,19 +30,35 @@ set(CMAKE_CUDA_STANDARD_REQUIRED ON)
 set(CMAKE_CUDA_EXTENSIONS OFF)
 set(CMAKE_CUDA_RUNTIME_LIBRARY Shared)
 find_package(CUDAToolkit REQUIRED)
+
+# cuDNN and NCCL come from Debian's or NVIDIA's packages, or from Python's, which have no plain name.
+function(find_gpu_library target header library)
+  string(TOUPPER ${library} NAME)
+  find_path(${NAME}_INCLUDE ${header} HINTS ${CUDAToolkit_INCLUDE_DIRS})
+  find_library(${NAME}_LIBRARY NAMES ${library} ${ARGN} HINTS ${CUDAToolkit_LIBRARY_DIR} ${${NAME}_INCLUDE}/../lib)
+  if(${NAME}_INCLUDE AND ${NAME}_LIBRARY)
+    add_library(${target} UNKNOWN IMPORTED GLOBAL)
+    set_target_properties(${target} PROPERTIES
+      IMPORTED_LOCATION ${${NAME}_LIBRARY} INTERFACE_INCLUDE_DIRECTORIES ${${NAME}_INCLUDE})
+  endif()
+endfunction()
+
+find_gpu_library(CUDNN::CUDNN cudnn.h cudnn libcudnn.so.9)
+if(NOT TARGET CUDNN::CUDNN)
+  if(PENSTOCK_CUDA STREQUAL "ON")
+    message(FATAL_ERROR "PENSTOCK_CUDA=ON, but no cuDNN was found beside the toolkit: install it, or take PENSTOCK_CUDA=OFF")
+  endif()
+  message(STATUS "No cuDNN: building for the CPU alone")
+  return()
+endif()
 set(PENSTOCK_WITH_CUDA ON)
 target_compile_options(penstock_flags INTERFACE
   "$<$<COMPILE_LANGUAGE:CUDA>:SHELL:-Werror all-warnings -Xcompiler=-Wall,-Wextra,-Werror>"
   # Kernels draw the same random numbers by the same constexpr function as the CPU.
   "$<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr>")
 
-# From Debian's or NVIDIA's packages, or from Python's, which have no plain name.
-find_path(NCCL_INCLUDE nccl.h HINTS ${CUDAToolkit_INCLUDE_DIRS})
-find_library(NCCL_LIBRARY NAMES nccl libnccl.so.2 HINTS ${CUDAToolkit_LIBRARY_DIR} ${NCCL_INCLUDE}/../lib)
-if(NCCL_INCLUDE AND NCCL_LIBRARY)
-  add_library(NCCL::NCCL UNKNOWN IMPORTED)
-  set_target_properties(NCCL::NCCL PROPERTIES
-    IMPORTED_LOCATION ${NCCL_LIBRARY} INTERFACE_INCLUDE_DIRECTORIES ${NCCL_INCLUDE})
+find_gpu_library(NCCL::NCCL nccl.h nccl libnccl.so.2)
+if(TARGET NCCL::NCCL)
   set(PENSTOCK_WITH_NCCL ON)
 else()
   message(STATUS "No NCCL: ranks with GPUs can't send to each other")

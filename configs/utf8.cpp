@@ -40,8 +40,6 @@ DecodedText decode_utf8(std::string_view text) {
   return out;
 }
 
-bool is_utf8(std::string_view text) { return !decode_utf8(text).wrong_byte; }
-
 std::string to_utf8(std::u32string_view text) {
   std::string out;
   const auto continuation = [&](char32_t bits) { out += static_cast<char>(0x80 | (bits & 0x3f)); };

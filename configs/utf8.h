@@ -7,9 +7,6 @@
 
 namespace penstock {
 
-/// Whether `text` can stand in JSON and TOML, where checkpoints and plans keep it.
-bool is_utf8(std::string_view text);
-
 /// Unicode code points of UTF-8 text, as far as it is UTF-8.
 struct DecodedText {
   std::u32string characters;

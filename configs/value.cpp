@@ -122,7 +122,7 @@ std::string expectation(const Key& key) {
 }
 
 std::optional<std::string> set_value(const Key& key, std::string_view text) {
-  if (!is_utf8(text))
+  if (decode_utf8(text).wrong_byte)
     return std::string(key.name) + " = " + std::string(text) +
            ", which is not UTF-8: checkpoints could not keep it";
   return std::visit(

@@ -3,7 +3,7 @@
 #include "layers/cpu/conv2d_direct.h"
 #include "layers/cpu/conv2d_fft.h"
 #include "layers/cpu/cpu_backend.h"
-#include "layers/tensor/error.h"
+#include "layers/cpu/sizes.h"
 
 namespace penstock {
 namespace {
@@ -19,10 +19,7 @@ void run_either(Stream& stream, DType dtype, const Operation& op) {
 
 }  // namespace
 
-Workspace conv2d_sizes(const BackendSizes& sizes, const Conv2dGeometry& geometry) {
-  if (sizes.device != DeviceKind::cpu)
-    throw DeviceError("a 2-D convolution exists on the CPU only: place its layer on a CPU device");
-  const DType dtype = arithmetic_of(sizes.compute);
+Workspace cpu::conv2d_workspace(const Conv2dGeometry& geometry, DType dtype) {
   return by_fft(dtype, geometry) ? conv2d_fft::workspace(geometry)
                                  : conv2d_direct::workspace(geometry, dtype);
 }

@@ -6,6 +6,7 @@
 #include "layers/cpu/product.h"
 #include "layers/cpu/recurrence_backward.h"
 #include "layers/cpu/recurrence_forward.h"
+#include "layers/cpu/sizes.h"
 
 namespace penstock {
 namespace {
@@ -81,7 +82,7 @@ Workspace workspace(const RecurrenceShape& shape) {
 
 }  // namespace
 
-Workspace recurrence_workspace(const RecurrenceShape& shape, DType dtype) {
+Workspace cpu::recurrence_workspace(const RecurrenceShape& shape, DType dtype) {
   return dtype == DType::f64 ? workspace<double>(shape) : workspace<float>(shape);
 }
 

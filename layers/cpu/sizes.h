@@ -4,11 +4,15 @@
 #include <cstdint>
 #include <span>
 
+#include "layers/ops/conv2d.h"
+#include "layers/ops/recurrence.h"
 #include "layers/tensor/dtype.h"
 
 // Bytes of workspace that operations take on the CPU.
 namespace penstock::cpu {
 
 std::size_t ctc_workspace(std::span<const std::int64_t> lengths, std::int64_t classes, DType dtype);
+Workspace conv2d_workspace(const Conv2dGeometry& geometry, DType dtype);
+Workspace recurrence_workspace(const RecurrenceShape& shape, DType dtype);
 
 }  // namespace penstock::cpu

@@ -14,9 +14,6 @@ namespace {
 
 constexpr int kThreads = 256, kWarps = kThreads / kWarp;
 
-/// Stands for log 0: finite, so that differences of two are not NaN.
-constexpr float kLogZero = -1e30f;
-
 /// One warp a frame.
 template <class T>
 __global__ void __launch_bounds__(kThreads)
@@ -58,12 +55,8 @@ __global__ void __launch_bounds__(kThreads) sum_paths(CtcRoom room, std::int64_t
   for (std::int64_t t = 0; t < lattice.frames; ++t) {
     const float* const emitted = log_p + lattice.frame(t) * classes;
     float* const to = sums + lattice.band(t);
-    const float* const from = t == 0 ? to : sums + lattice.band(t - 1);
-    const std::int64_t first = t == 0 ? 0 : lattice.begin(t - 1);
-    const std::int64_t behind = t == 0 ? 0 : lattice.end(t - 1);
-    const auto before = [&](std::int64_t state) {
-      return state >= first && state < behind ? from[state] : kLogZero;
-    };
+    const float* const from = sums + (t == 0 ? 0 : lattice.band(t - 1));
+    const auto before = [&](std::int64_t state) { return lattice.sum(from, t - 1, state); };
     offset += shift;
     float largest = kLogZero;
     for (std::int64_t s = lattice.begin(t) + thread_x(); s < lattice.end(t); s += kThreads) {
@@ -79,9 +72,10 @@ __global__ void __launch_bounds__(kThreads) sum_paths(CtcRoom room, std::int64_t
     shift = combine_block(largest, largest_of_warp[t % 2], Largest{});
   }
   if (mirrored || thread_x() != 0) return;
-  const float* const last = sums + lattice.band(lattice.frames - 1);
-  const float end = last[lattice.states - 1],
-              before_end = lattice.states > 1 ? last[lattice.states - 2] : kLogZero;
+  const std::int64_t last = lattice.frames - 1;
+  const float* const sums_at_last = sums + lattice.band(last);
+  const float end = lattice.sum(sums_at_last, last, lattice.states - 1),
+              before_end = lattice.sum(sums_at_last, last, lattice.states - 2);
   room.losses[block_x()] =
       -utterance.weight * (offset + static_cast<double>(log_of_sum(end, before_end, kLogZero)));
 }

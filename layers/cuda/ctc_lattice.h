@@ -6,6 +6,9 @@
 
 namespace penstock::cuda {
 
+/// Stands for log 0: finite, so that differences of two are not NaN.
+inline constexpr float kLogZero = -1e30f;
+
 /// One utterance's paths through time and CTC's states (blank, label, blank, …, blank), as they
 /// begin or, mirrored in time and states, as they end: the recursion is the same both ways. Of
 /// frame t only a band of states is kept: those that can have been reached, and can still reach the
@@ -33,6 +36,11 @@ struct CtcLattice {
     const std::int64_t ends =
         t <= labels ? t * (t + 1) : labels * (labels + 1) + (t - labels) * states;
     return ends - (late > 0 ? late * late : 0) - begin(t);
+  }
+
+  /// Frame t's sum of a state, which may lie outside its band. `sums`: where that has state 0.
+  __device__ float sum(const float* sums, std::int64_t t, std::int64_t state) const {
+    return state >= begin(t) && state < end(t) ? sums[state] : kLogZero;
   }
 
   /// Of the utterance, which frame is the lattice's frame t.

@@ -36,7 +36,8 @@ std::string CudaBackend::description() const {
   return std::string(properties.name) + " (CUDA device " + std::to_string(device_) + ", " +
          std::to_string(properties.totalGlobalMem >> 20) + " MiB), CUDA " +
          std::to_string(runtime / 1000) + "." + std::to_string(runtime % 1000 / 10) +
-         ", cuBLASLt " + std::to_string(cublasLtGetVersion());
+         ", cuBLASLt " + std::to_string(cublasLtGetVersion()) + ", cuDNN " +
+         std::to_string(cudnnGetVersion());
 }
 
 Buffer CudaBackend::allocate(std::size_t bytes) { return cuda::device_buffer(bytes); }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "layers/backend.h"
+#include "layers/cuda/convolution.h"
 #include "layers/cuda/cuda_stream.h"
 #include "layers/cuda/product.h"
 
@@ -25,12 +26,18 @@ class CudaBackend final : public Backend {
   void run(Stream&, const LinearForward&) override;
   void run(Stream&, const LinearBackwardInput&) override;
   void run(Stream&, const LinearBackwardWeight&) override;
+  void run(Stream&, const Conv2dForward&) override;
+  void run(Stream&, const Conv2dBackwardInput&) override;
+  void run(Stream&, const Conv2dBackwardWeight&) override;
   void run(Stream&, const BatchNormForward&) override;
   void run(Stream&, const BatchNormInference&) override;
   void run(Stream&, const BatchNormBackwardInput&) override;
   void run(Stream&, const BatchNormBackwardWeight&) override;
   void run(Stream&, const ClippedReluForward&) override;
   void run(Stream&, const ClippedReluBackward&) override;
+  void run(Stream&, const RecurrenceForward&) override;
+  void run(Stream&, const RecurrenceBackwardInput&) override;
+  void run(Stream&, const RecurrenceBackwardWeight&) override;
   void run(Stream&, const LookaheadForward&) override;
   void run(Stream&, const LookaheadBackwardInput&) override;
   void run(Stream&, const LookaheadBackwardWeight&) override;
@@ -47,6 +54,7 @@ class CudaBackend final : public Backend {
  private:
   int device_;
   cuda::Products products_;
+  cuda::Convolutions convolutions_;
 };
 
 }  // namespace penstock

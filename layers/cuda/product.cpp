@@ -11,10 +11,12 @@ namespace {
 // Micro-batches of ever new lengths would fill the memory with plans that nobody asks for again.
 constexpr std::size_t kMostPlans = 4096;
 
-int alignment_of(const void* data) {
-  const auto address = reinterpret_cast<std::uintptr_t>(data);
+std::uintptr_t address_of(const void* data) { return reinterpret_cast<std::uintptr_t>(data); }
+
+/// The largest power of two up to 16 that divides `bytes`.
+int alignment_of(std::uintptr_t bytes) {
   int alignment = 16;
-  while (address % static_cast<unsigned>(alignment) != 0) alignment /= 2;
+  while (bytes % static_cast<unsigned>(alignment) != 0) alignment /= 2;
   return alignment;
 }
 
@@ -28,12 +30,14 @@ Matrix::Matrix(const Tensor& tensor, std::int64_t first, std::int64_t rows, std:
     : MatrixShape{tensor.dtype, rows, columns, lead},
       data(static_cast<std::byte*>(tensor.data) +
            static_cast<std::size_t>(first) * size_of(tensor.dtype)) {
-  alignment = alignment_of(data);
+  alignment = alignment_of(address_of(data));
 }
 
 Matrix Matrix::each(std::int64_t elements) const {
   Matrix first = *this;
   first.stride = elements;
+  const auto bytes = static_cast<std::uintptr_t>(elements) * size_of(dtype);
+  first.alignment = alignment_of(address_of(data) | bytes);
   return first;
 }
 

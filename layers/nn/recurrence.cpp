@@ -59,7 +59,7 @@ LayerPlan Recurrence::plan(const ActivationDecl& input, const BackendSizes& size
                 {.kind = SavedDecl::Kind::input_gradient, .life = Life::carried}};
   if (kind == RecurrenceKind::lstm) plan.saved.push_back(own(Life::to_backward_input, hidden));
   if (kind == RecurrenceKind::gru) plan.saved.push_back(own(Life::carried, hidden));
-  plan.workspace = recurrence_workspace(shape, sizes.compute);
+  plan.workspace = recurrence_workspace(sizes, shape);
   const double product = 2.0 * static_cast<double>(frames * directions * gated * hidden);
   plan.flops = {product, product, product};
   plan.work = Work::recurrence;

@@ -2,6 +2,8 @@
 
 #include <string>
 
+#include "layers/cpu/sizes.h"
+#include "layers/cuda/sizes/conv2d.h"
 #include "layers/tensor/error.h"
 
 namespace penstock {
@@ -25,6 +27,12 @@ std::vector<std::int64_t> Conv2dGeometry::out_lengths() const {
 
 Shape Conv2dGeometry::weight_shape() const {
   return {out_channels, in_channels, frequency.kernel, time.kernel};
+}
+
+Workspace conv2d_sizes(const BackendSizes& sizes, const Conv2dGeometry& geometry) {
+  return sizes.device == DeviceKind::cuda
+             ? cuda::conv2d_workspace(geometry, sizes.compute)
+             : cpu::conv2d_workspace(geometry, arithmetic_of(sizes.compute));
 }
 
 }  // namespace penstock

@@ -35,7 +35,7 @@ struct Conv2dGeometry {
   Shape weight_shape() const;
 };
 
-/// Bytes of scratch memory that the operations below take. DeviceError where a device lacks them.
+/// Bytes of scratch memory that the operations below take; on CUDA, a bound for what cuDNN may.
 Workspace conv2d_sizes(const BackendSizes& sizes, const Conv2dGeometry& geometry);
 
 /// y[t, f, o] = sum over c, i, j of x[t·st + j - pt, f·sf + i - pf, c] · w[o, c, i, j].

@@ -2,6 +2,9 @@
 
 #include <numeric>
 
+#include "layers/cpu/sizes.h"
+#include "layers/cuda/sizes/recurrence.h"
+
 namespace penstock {
 
 std::int64_t RecurrenceShape::frames() const {
@@ -21,5 +24,10 @@ std::int64_t RecurrenceShape::gates() const {
 }
 
 std::int64_t RecurrenceShape::kept() const { return kind == RecurrenceKind::tanh ? 1 : 4; }
+
+Workspace recurrence_workspace(const BackendSizes& sizes, const RecurrenceShape& shape) {
+  return sizes.device == DeviceKind::cuda ? cuda::recurrence_workspace(shape, sizes.compute)
+                                          : cpu::recurrence_workspace(shape, sizes.compute);
+}
 
 }  // namespace penstock

@@ -33,7 +33,7 @@ struct RecurrenceShape {
 };
 
 /// Bytes of workspace that the three operations need.
-Workspace recurrence_workspace(const RecurrenceShape&, DType);
+Workspace recurrence_workspace(const BackendSizes& sizes, const RecurrenceShape& shape);
 
 /// What forward leaves for the backward operations; null in evaluation. In suffixes of shapes D is
 /// directions, F frames, H hidden, G gates · hidden, P = D · G and K kept() · hidden.

@@ -37,7 +37,7 @@ TEST(CpuRecurrenceTest, MovesMessagesDuringLongUtterances) {
   const auto backend = make_cpu_backend(1);
   int polls = 0;
   const auto stream = backend->make_stream([&] { ++polls; });
-  const Buffer workspace = host_buffer(recurrence_workspace(utterance.shape, DType::f32).forward);
+  const Buffer workspace = host_buffer(recurrence_workspace({}, utterance.shape).forward);
   backend->run(*stream, utterance.forward({workspace.data(), workspace.bytes()}));
   EXPECT_GE(polls, 4);
   EXPECT_LE(polls, kFrames / 8);

@@ -50,6 +50,10 @@ std::vector<double> Parity::on_device(const Tensor& tensor) {
   return numbers({memory.data(), tensor.dtype, tensor.shape});
 }
 
+std::span<std::byte> Parity::host_memory(std::size_t bytes) {
+  return host_.emplace_back(bytes).bytes();
+}
+
 std::span<std::byte> Parity::device_memory(std::size_t bytes) {
   return {device_.emplace_back(cuda_->allocate(bytes)).data(), bytes};
 }

@@ -46,6 +46,7 @@ class Parity : public ::testing::TestWithParam<DType> {
 
   std::vector<double> on_device(const Tensor& tensor);
   /// Uninitialised, until the test ends.
+  std::span<std::byte> host_memory(std::size_t bytes);
   std::span<std::byte> device_memory(std::size_t bytes);
 
   std::unique_ptr<Backend> cpu_, cuda_;

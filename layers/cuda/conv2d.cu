@@ -1,0 +1,187 @@
+#include "layers/cuda/block.h"
+#include "layers/cuda/cuda_backend.h"
+#include "layers/cuda/launch.h"
+#include "layers/cuda/numbers.h"
+#include "layers/cuda/sizes/conv2d.h"
+#include "layers/cuda/utterances.h"
+#include "layers/ops/conv2d.h"
+
+namespace penstock {
+namespace cuda {
+namespace {
+
+constexpr int kThreads = 256;
+
+/// Where utterances lie in an image and in a matrix of frames.
+struct Rows {
+  const std::int64_t* in_image;
+  const std::int64_t* in_frames;  // with an end
+  int utterances;
+};
+
+/// A block for each row of the image: an utterance's frame, or zeros.
+template <class T>
+__global__ void __launch_bounds__(kThreads)
+    spread(const T* frames, T* image, Rows rows, std::int64_t columns) {
+  const std::int64_t row = block_x();
+  const int u = last_not_behind(rows.in_image, rows.utterances, row);
+  const std::int64_t t = row - rows.in_image[u], frame = rows.in_frames[u] + t;
+  const bool real = frame < rows.in_frames[u + 1];
+  for (std::int64_t i = thread_x(); i < columns; i += kThreads)
+    image[row * columns + i] = real ? frames[frame * columns + i] : from_float<T>(0.0f);
+}
+
+/// A block for each frame of each utterance.
+template <class T>
+__global__ void __launch_bounds__(kThreads)
+    gather(const T* image, T* frames, Rows rows, std::int64_t columns) {
+  const std::int64_t frame = block_x();
+  const int u = last_not_behind(rows.in_frames, rows.utterances, frame);
+  const std::int64_t row = rows.in_image[u] + frame - rows.in_frames[u];
+  for (std::int64_t i = thread_x(); i < columns; i += kThreads)
+    frames[frame * columns + i] = image[row * columns + i];
+}
+
+/// Sizes of a weight [out, in, frequency, time], and which of its numbers is which of cuDNN's
+/// filter [out, time, frequency, in].
+struct Filter {
+  explicit Filter(const Conv2dGeometry& g)
+      : count(element_count(g.weight_shape())),
+        in(g.in_channels),
+        frequency(g.frequency.kernel),
+        time(g.time.kernel) {}
+  __device__ std::int64_t of_weight(std::int64_t place) const {
+    const std::int64_t t = place % time, f = place / time % frequency,
+                       i = place / (time * frequency) % in, o = place / (time * frequency * in);
+    return ((o * time + t) * frequency + f) * in + i;
+  }
+  std::int64_t count, in, frequency, time;
+};
+
+template <class T>
+__global__ void reorder(const T* weight, T* filter, Filter order) {
+  const std::int64_t i = grid_thread();
+  if (i < order.count) filter[order.of_weight(i)] = weight[i];
+}
+
+template <class T>
+__global__ void add_reordered(const T* filter, float* weight, Filter order) {
+  const std::int64_t i = grid_thread();
+  if (i < order.count) weight[i] += to_float(filter[order.of_weight(i)]);
+}
+
+/// One convolution: its images in the workspace, and the ways there and back.
+template <class T>
+class Pass {
+ public:
+  Pass(CudaStream& stream, const Conv2dGeometry& geometry, DType dtype,
+       std::span<std::byte> workspace)
+      : stream_(stream),
+        geometry_(geometry),
+        dtype_(dtype),
+        image_(geometry),
+        scratch_(workspace),
+        room_(scratch_, geometry, dtype) {
+    in_ =
+        upload(image_.in_starts, starts_of(geometry.lengths), room_.in_starts, room_.in_first_rows);
+    out_ = upload(image_.out_starts, starts_of(geometry.out_lengths()), room_.out_starts,
+                  room_.out_first_rows);
+  }
+
+  Convolution convolution() const {
+    return {.geometry = geometry_,
+            .dtype = dtype_,
+            .in_rows = image_.in_rows,
+            .out_rows = image_.out_rows,
+            .in = room_.in_image,
+            .out = room_.out_image,
+            .filter = room_.filter,
+            .workspace = {room_.library, room_.library_bytes}};
+  }
+  void take_in(const Tensor& x_FC) const {
+    launch(stream_.handle(), rows(image_.in_rows), spread<T>, data_of<T>(x_FC),
+           reinterpret_cast<T*>(room_.in_image), in_, geometry_.in_columns());
+  }
+  void take_out(const Tensor& y_FC) const {
+    launch(stream_.handle(), rows(image_.out_rows), spread<T>, data_of<T>(y_FC),
+           reinterpret_cast<T*>(room_.out_image), out_, geometry_.out_columns());
+  }
+  void take_filter(const Tensor& weight) const {
+    launch(stream_.handle(), grid_over(weight.size()), reorder<T>, data_of<T>(weight),
+           reinterpret_cast<T*>(room_.filter), Filter(geometry_));
+  }
+  void leave_in(const Tensor& x_FC) const {
+    launch(stream_.handle(), rows(x_FC.shape.at(0)), gather<T>,
+           reinterpret_cast<const T*>(room_.in_image), data_of<T>(x_FC), in_,
+           geometry_.in_columns());
+  }
+  void leave_out(const Tensor& y_FC) const {
+    launch(stream_.handle(), rows(y_FC.shape.at(0)), gather<T>,
+           reinterpret_cast<const T*>(room_.out_image), data_of<T>(y_FC), out_,
+           geometry_.out_columns());
+  }
+  void add_filter(const Tensor& dweight) const {
+    launch(stream_.handle(), grid_over(dweight.size()), add_reordered<T>,
+           reinterpret_cast<const T*>(room_.filter), data_of<float>(dweight), Filter(geometry_));
+  }
+
+ private:
+  static Grid rows(std::int64_t count) {
+    return {dim3(static_cast<unsigned>(count)), dim3(kThreads)};
+  }
+  Rows upload(const std::vector<std::int64_t>& in_image, const std::vector<std::int64_t>& in_frames,
+              std::int64_t* image_memory, std::int64_t* frames_memory) {
+    stream_.copy_in(image_memory, in_image.data(), in_image.size() * sizeof(std::int64_t));
+    stream_.copy_in(frames_memory, in_frames.data(), in_frames.size() * sizeof(std::int64_t));
+    return {image_memory, frames_memory, static_cast<int>(in_image.size())};
+  }
+
+  CudaStream& stream_;
+  const Conv2dGeometry& geometry_;
+  DType dtype_;
+  Conv2dImage image_;
+  Scratch scratch_;
+  Conv2dRoom room_;
+  Rows in_, out_;
+};
+
+}  // namespace
+}  // namespace cuda
+
+void CudaBackend::run(Stream& stream, const Conv2dForward& op) {
+  if (op.y_FC.size() == 0) return;
+  auto& own = static_cast<CudaStream&>(stream);
+  cuda::with_type_of(op.y_FC, "Conv2dForward", [&]<class T>(T) {
+    cuda::Pass<T> pass(own, op.geometry, op.y_FC.dtype, op.workspace);
+    pass.take_in(op.x_FC);
+    pass.take_filter(op.weight);
+    convolutions_.forward(own, pass.convolution());
+    pass.leave_out(op.y_FC);
+  });
+}
+
+void CudaBackend::run(Stream& stream, const Conv2dBackwardInput& op) {
+  if (op.dx_FC.size() == 0) return;
+  auto& own = static_cast<CudaStream&>(stream);
+  cuda::with_type_of(op.dy_FC, "Conv2dBackwardInput", [&]<class T>(T) {
+    cuda::Pass<T> pass(own, op.geometry, op.dy_FC.dtype, op.workspace);
+    pass.take_out(op.dy_FC);
+    pass.take_filter(op.weight);
+    convolutions_.backward_input(own, pass.convolution());
+    pass.leave_in(op.dx_FC);
+  });
+}
+
+void CudaBackend::run(Stream& stream, const Conv2dBackwardWeight& op) {
+  if (op.dy_FC.size() == 0) return;
+  auto& own = static_cast<CudaStream&>(stream);
+  cuda::with_type_of(op.dy_FC, "Conv2dBackwardWeight", [&]<class T>(T) {
+    cuda::Pass<T> pass(own, op.geometry, op.dy_FC.dtype, op.workspace);
+    pass.take_in(op.x_FC);
+    pass.take_out(op.dy_FC);
+    convolutions_.backward_filter(own, pass.convolution());
+    pass.add_filter(op.dweight);
+  });
+}
+
+}  // namespace penstock

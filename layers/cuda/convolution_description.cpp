@@ -1,0 +1,93 @@
+#include "layers/cuda/convolution_description.h"
+
+#include <limits>
+
+#include "layers/tensor/error.h"
+
+namespace penstock::cuda {
+namespace {
+
+cudnnDataType_t data_type(DType dtype) {
+  switch (dtype) {
+    case DType::f32:
+      return CUDNN_DATA_FLOAT;
+    case DType::f16:
+      return CUDNN_DATA_HALF;
+    case DType::bf16:
+      return CUDNN_DATA_BFLOAT16;
+    default:
+      throw DeviceError("convolutions on CUDA are of f32, f16 or bf16, not " +
+                        std::string(name_of(dtype)));
+  }
+}
+
+int as_int(std::int64_t size) { return static_cast<int>(size); }
+
+}  // namespace
+
+void check(cudnnStatus_t status, const std::string& doing) {
+  if (status != CUDNN_STATUS_SUCCESS) throw DeviceError(doing + ": " + cudnnGetErrorString(status));
+}
+
+std::string text_of(const Convolution& convolution) {
+  const Conv2dGeometry& g = convolution.geometry;
+  const auto text = [](std::int64_t number) { return std::to_string(number); };
+  return "cuDNN's convolution in " + std::string(name_of(convolution.dtype)) + " of " +
+         text(convolution.in_rows) + " frames × " + text(g.in_frequencies) + " frequencies × " +
+         text(g.in_channels) + " channels by " + text(g.time.kernel) + " × " +
+         text(g.frequency.kernel) + " into " + text(convolution.out_rows) + " frames × " +
+         text(g.out_channels) + " channels";
+}
+
+ConvolutionDescription::ConvolutionDescription(const Convolution& c)
+    : in_(image(c.dtype, c.in_rows, c.geometry.in_frequencies, c.geometry.in_channels)),
+      out_(image(c.dtype, c.out_rows, c.geometry.out_frequencies(), c.geometry.out_channels)),
+      filter_(filter_of(c)),
+      convolution_(convolution_of(c)) {}
+
+ConvolutionDescription::TensorHandle ConvolutionDescription::image(DType dtype, std::int64_t rows,
+                                                                   std::int64_t frequencies,
+                                                                   std::int64_t channels) {
+  if (rows * frequencies * channels > std::numeric_limits<int>::max())
+    throw DeviceError("cuDNN's images have less than 2^31 numbers, and " + std::to_string(rows) +
+                      " frames × " + std::to_string(frequencies * channels) +
+                      " are more: take smaller micro-batches");
+  cudnnTensorDescriptor_t descriptor = nullptr;
+  check(cudnnCreateTensorDescriptor(&descriptor), "describing an image");
+  TensorHandle owned(descriptor);
+  check(cudnnSetTensor4dDescriptor(descriptor, CUDNN_TENSOR_NHWC, data_type(dtype), 1,
+                                   as_int(channels), as_int(rows), as_int(frequencies)),
+        "describing an image");
+  return owned;
+}
+
+ConvolutionDescription::FilterHandle ConvolutionDescription::filter_of(const Convolution& c) {
+  cudnnFilterDescriptor_t descriptor = nullptr;
+  check(cudnnCreateFilterDescriptor(&descriptor), "describing a filter");
+  FilterHandle owned(descriptor);
+  check(cudnnSetFilter4dDescriptor(descriptor, data_type(c.dtype), CUDNN_TENSOR_NHWC,
+                                   as_int(c.geometry.out_channels), as_int(c.geometry.in_channels),
+                                   as_int(c.geometry.time.kernel),
+                                   as_int(c.geometry.frequency.kernel)),
+        "describing a filter");
+  return owned;
+}
+
+ConvolutionDescription::ConvolutionHandle ConvolutionDescription::convolution_of(
+    const Convolution& c) {
+  const Conv2dAxis &time = c.geometry.time, &frequency = c.geometry.frequency;
+  cudnnConvolutionDescriptor_t descriptor = nullptr;
+  check(cudnnCreateConvolutionDescriptor(&descriptor), "describing a convolution");
+  ConvolutionHandle owned(descriptor);
+  check(cudnnSetConvolution2dDescriptor(descriptor, as_int(time.padding), as_int(frequency.padding),
+                                        as_int(time.stride), as_int(frequency.stride), 1, 1,
+                                        CUDNN_CROSS_CORRELATION, CUDNN_DATA_FLOAT),
+        "describing a convolution");
+  // Of FP32 the multiply-adds of FP32, of halves the tensor cores.
+  check(cudnnSetConvolutionMathType(descriptor,
+                                    c.dtype == DType::f32 ? CUDNN_FMA_MATH : CUDNN_TENSOR_OP_MATH),
+        "describing a convolution");
+  return owned;
+}
+
+}  // namespace penstock::cuda

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cudnn.h>
+
+#include <memory>
+#include <string>
+#include <type_traits>
+
+#include "layers/cuda/convolution.h"
+
+namespace penstock::cuda {
+
+/// DeviceError "<doing>: <cuDNN's text>" unless `status` is success.
+void check(cudnnStatus_t status, const std::string& doing);
+
+/// cuDNN's descriptors of a convolution's operands, given back with the object.
+class ConvolutionDescription {
+ public:
+  /// DeviceError for dtypes that have no convolution, and images beyond 2³¹ numbers.
+  explicit ConvolutionDescription(const Convolution& convolution);
+
+  cudnnTensorDescriptor_t in() const { return in_.get(); }
+  cudnnTensorDescriptor_t out() const { return out_.get(); }
+  cudnnFilterDescriptor_t filter() const { return filter_.get(); }
+  cudnnConvolutionDescriptor_t convolution() const { return convolution_.get(); }
+
+ private:
+  template <class T, cudnnStatus_t (*destroy)(T)>
+  struct Destroy {
+    using pointer = T;
+    void operator()(T handle) const { destroy(handle); }
+  };
+  template <class T, cudnnStatus_t (*destroy)(T)>
+  using Handle = std::unique_ptr<std::remove_pointer_t<T>, Destroy<T, destroy>>;
+  using TensorHandle = Handle<cudnnTensorDescriptor_t, cudnnDestroyTensorDescriptor>;
+  using FilterHandle = Handle<cudnnFilterDescriptor_t, cudnnDestroyFilterDescriptor>;
+  using ConvolutionHandle = Handle<cudnnConvolutionDescriptor_t, cudnnDestroyConvolutionDescriptor>;
+
+  static TensorHandle image(DType dtype, std::int64_t rows, std::int64_t frequencies,
+                            std::int64_t channels);
+  static FilterHandle filter_of(const Convolution& convolution);
+  static ConvolutionHandle convolution_of(const Convolution& convolution);
+
+  TensorHandle in_, out_;
+  FilterHandle filter_;
+  ConvolutionHandle convolution_;
+};
+
+/// For messages.
+std::string text_of(const Convolution& convolution);
+
+}  // namespace penstock::cuda

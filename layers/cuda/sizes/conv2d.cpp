@@ -1,0 +1,59 @@
+#include "layers/cuda/sizes/conv2d.h"
+
+#include <algorithm>
+
+namespace penstock::cuda {
+namespace {
+
+// What cuDNN asks for depends on its version and on the algorithm: one that needs more than this is
+// not taken. Room to lay the images and the filter out anew, twice.
+std::size_t library_bytes(std::size_t images_and_filter) {
+  return 2 * images_and_filter + (std::size_t{32} << 20);
+}
+
+std::size_t bytes_of(std::int64_t count, DType dtype) {
+  return aligned(static_cast<std::size_t>(count) * size_of(dtype));
+}
+
+}  // namespace
+
+Conv2dImage::Conv2dImage(const Conv2dGeometry& geometry) {
+  const Conv2dAxis& time = geometry.time;
+  std::int64_t next = 0;  // output row
+  for (const std::int64_t frames : geometry.lengths) {
+    const std::int64_t start = next * time.stride;
+    in_starts.push_back(start);
+    out_starts.push_back(next);
+    in_rows = start + frames;
+    out_rows = next + time.outputs(frames);
+    // The next utterance's first window may not reach back to this one, nor this one's last to it.
+    const std::int64_t clear = (in_rows + time.padding + time.stride - 1) / time.stride;
+    next = std::max(out_rows, clear);
+  }
+}
+
+Conv2dRoom::Conv2dRoom(Scratch& scratch, const Conv2dGeometry& geometry, DType compute) {
+  const Conv2dImage image(geometry);
+  const auto utterances = static_cast<std::int64_t>(geometry.lengths.size());
+  for (std::int64_t** starts : {&in_starts, &in_first_rows, &out_starts, &out_first_rows})
+    *starts = scratch.take<std::int64_t>(utterances + 1);
+  const std::size_t in_bytes = bytes_of(image.in_rows * geometry.in_columns(), compute),
+                    out_bytes = bytes_of(image.out_rows * geometry.out_columns(), compute),
+                    filter_bytes = bytes_of(element_count(geometry.weight_shape()), compute);
+  const auto take = [&](std::size_t bytes) {
+    return scratch.take<std::byte>(static_cast<std::int64_t>(bytes));
+  };
+  in_image = take(in_bytes);
+  out_image = take(out_bytes);
+  filter = take(filter_bytes);
+  library_bytes = cuda::library_bytes(in_bytes + out_bytes + filter_bytes);
+  library = take(library_bytes);
+}
+
+Workspace conv2d_workspace(const Conv2dGeometry& geometry, DType compute) {
+  Scratch counted;
+  Conv2dRoom(counted, geometry, compute);
+  return {counted.used(), counted.used(), counted.used()};
+}
+
+}  // namespace penstock::cuda

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "layers/ops/conv2d.h"
+#include "layers/scratch.h"
+
+namespace penstock::cuda {
+
+/// The utterances of a micro-batch in one tall image, time downwards, so that one convolution does
+/// for all: between two of them lie as many rows of zeros as the padding asks for, and each starts
+/// at a multiple of the stride. Where the result has rows that no utterance owns, they are left
+/// out.
+struct Conv2dImage {
+  explicit Conv2dImage(const Conv2dGeometry& geometry);
+
+  std::vector<std::int64_t> in_starts, out_starts;  // first row of each utterance
+  std::int64_t in_rows = 0, out_rows = 0;
+};
+
+/// Parts of the workspace of the convolutions on a CUDA device.
+struct Conv2dRoom {
+  Conv2dRoom(Scratch& scratch, const Conv2dGeometry& geometry, DType compute);
+
+  std::int64_t *in_starts, *in_first_rows;    // of each utterance, in the image and in x_FC
+  std::int64_t *out_starts, *out_first_rows;  // the same of y_FC; all with an end
+  std::byte *in_image, *out_image;            // of the compute dtype
+  std::byte* filter;                          // as cuDNN wants it, [out, time, frequency, in]
+  std::byte* library;                         // for cuDNN, library_bytes
+  std::size_t library_bytes;
+};
+
+Workspace conv2d_workspace(const Conv2dGeometry& geometry, DType compute);
+
+}  // namespace penstock::cuda
