@@ -32,14 +32,4 @@ std::vector<std::vector<int>> neighbouring_stages(int stages, int replicas) {
   return ranks;
 }
 
-std::vector<std::vector<int>> neighbouring_stages(int stages, int replicas) {
-  std::vector<std::vector<int>> ranks(stages, std::vector<int>(replicas));
-  for (int stage = 0; stage < stages; ++stage) {
-    for (int replica = 0; replica < replicas; ++replica) {
-      ranks[stage][replica] = replica * stages + stage;
-    }
-  }
-  return ranks;
-}
-
 }  // namespace penstock
