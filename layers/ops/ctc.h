@@ -18,7 +18,7 @@ namespace penstock {
 struct CtcLoss {
   Tensor logits_FC;  // f32 or f64
   std::span<const std::int64_t> lengths;
-  const Targets& targets;  // host; out: losses[u] = weights[u] · loss
+  const Targets& targets;  // out: losses[u] = weights[u] · loss
   Tensor gradient_FC;  // out: scale · weights[u] · d loss / d logits; without data: not wanted
   std::span<std::byte> workspace;  // ctc_workspace bytes
 };
