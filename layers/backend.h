@@ -38,12 +38,20 @@ struct AddInto;
 struct AdamWStep;
 struct SgdStep;
 
-/// An ordered queue of work on a device. On the CPU work is done when it is asked for; there,
-/// long operations call poll(), so that messages move meanwhile.
+/// An ordered queue of work on a device. On the CPU work is done when it is asked for. Whoever asks
+/// for much calls poll(), as long operations of the CPU do, so that messages move meanwhile.
 class Stream {
  public:
   virtual ~Stream() = default;
   virtual void poll() {}
+};
+
+/// A point in a stream's work.
+class Mark {
+ public:
+  virtual ~Mark() = default;
+  /// Whether the work before it is done.
+  virtual bool reached() = 0;
 };
 
 /// A device: its memory and the operations that layers, losses and optimizers are made of, each
@@ -59,13 +67,27 @@ class Backend {
 
   /// Uninitialised memory of the device, aligned to kAlignment.
   virtual Buffer allocate(std::size_t bytes) = 0;
-  /// `progress` is called by long operations on the CPU; a device ignores it.
+  /// `progress` is what poll() calls.
   virtual std::unique_ptr<Stream> make_stream(std::function<void()> progress = {}) = 0;
   /// `host` may change once this returns.
   virtual void copy_in(Stream&, void* device, const void* host, std::size_t bytes) = 0;
   /// `host` holds the bytes once finish() has returned; so do host spans that operations fill.
   virtual void copy_out(Stream&, void* host, const void* device, std::size_t bytes) = 0;
   virtual void zero(Stream&, void* device, std::size_t bytes) = 0;
+
+  /// From device memory to device memory; not overlapping.
+  virtual void copy(Stream&, void* to, const void* from, std::size_t bytes) = 0;
+
+  /// Memory of the host with which the device itself exchanges bytes, beside other work.
+  virtual Buffer allocate_host(std::size_t bytes) = 0;
+  /// As copy_in and copy_out, but `host` is memory of allocate_host, and neither side may change or
+  /// be freed before the stream has passed.
+  virtual void copy_in_async(Stream&, void* device, const void* host, std::size_t bytes) = 0;
+  virtual void copy_out_async(Stream&, void* host, const void* device, std::size_t bytes) = 0;
+  /// Where the stream's work ends now.
+  virtual std::unique_ptr<Mark> mark(Stream&) = 0;
+  /// What is asked of `stream` from now on is done after the mark, which is another stream's.
+  virtual void wait(Stream& stream, const Mark& mark) = 0;
   /// Returns when the stream's work is done; raises what failed in it.
   virtual void finish(Stream&) = 0;
 

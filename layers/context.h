@@ -15,9 +15,10 @@ enum class Mode { train, evaluate };
 struct Targets {
   std::span<const std::int32_t> labels;
   std::span<const std::int32_t> lengths;  // labels of each utterance
-  std::span<const float> weights;         // of each utterance's loss; 0 for replaced audio
-  double scale = 1;                       // of gradients: 1 / utterances of the global batch
-  std::span<double> losses;               // out: weighted, unscaled loss of each utterance
+  std::span<const float> weights;  // of each utterance's loss, 0 for replaced audio; unlike the
+                                   // rest in the backend's memory
+  double scale = 1;                // of gradients: 1 / utterances of the global batch
+  std::span<double> losses;        // out: weighted, unscaled loss of each utterance
 };
 
 /// Keys of random draws: equal for any cut of the model and any packing of utterances.

@@ -19,6 +19,12 @@ class CpuStream final : public Stream {
   std::function<void()> progress_;
 };
 
+/// What was asked for is done.
+class CpuMark final : public Mark {
+ public:
+  bool reached() override { return true; }
+};
+
 }  // namespace
 
 // OpenBLAS keeps the number for the process; products hand it on to oneDNN.
@@ -43,5 +49,21 @@ void CpuBackend::copy_out(Stream&, void* host, const void* device, std::size_t b
 }
 
 void CpuBackend::zero(Stream&, void* device, std::size_t bytes) { std::memset(device, 0, bytes); }
+
+void CpuBackend::copy(Stream&, void* to, const void* from, std::size_t bytes) {
+  std::memcpy(to, from, bytes);
+}
+
+Buffer CpuBackend::allocate_host(std::size_t bytes) { return host_buffer(bytes); }
+
+void CpuBackend::copy_in_async(Stream&, void* device, const void* host, std::size_t bytes) {
+  std::memcpy(device, host, bytes);
+}
+
+void CpuBackend::copy_out_async(Stream&, void* host, const void* device, std::size_t bytes) {
+  std::memcpy(host, device, bytes);
+}
+
+std::unique_ptr<Mark> CpuBackend::mark(Stream&) { return std::make_unique<CpuMark>(); }
 
 }  // namespace penstock

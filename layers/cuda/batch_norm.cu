@@ -59,32 +59,32 @@ __global__ void invert_deviations(const double* squares, int channels, double n,
 
 template <class T>
 __global__ void normalise(const T* x, T* y, std::int64_t count, int channels, const double* mean,
-                          const double* inverse_deviation, const T* weight, const T* bias) {
+                          const double* inverse_deviation, const float* weight, const float* bias) {
   const std::int64_t i = grid_thread();
   if (i >= count) return;
   const int c = static_cast<int>(i % channels);
   const auto distance = static_cast<float>(to_float(x[i]) - mean[c]);
-  const float scale = static_cast<float>(inverse_deviation[c]) * to_float(weight[c]);
-  y[i] = from_float<T>(distance * scale + to_float(bias[c]));
+  const float scale = static_cast<float>(inverse_deviation[c]) * weight[c];
+  y[i] = from_float<T>(distance * scale + bias[c]);
 }
 
 template <class T, class State>
 __global__ void normalise_by_state(const T* x, T* y, std::int64_t count, int channels,
                                    const State* mean, const State* variance, double epsilon,
-                                   const T* weight, const T* bias) {
+                                   const float* weight, const float* bias) {
   const std::int64_t i = grid_thread();
   if (i >= count) return;
   const int c = static_cast<int>(i % channels);
   const double inverse_deviation = 1 / sqrt(static_cast<double>(variance[c]) + epsilon);
   const auto distance = static_cast<float>(to_float(x[i]) - static_cast<double>(mean[c]));
-  const float scale = static_cast<float>(inverse_deviation) * to_float(weight[c]);
-  y[i] = from_float<T>(distance * scale + to_float(bias[c]));
+  const float scale = static_cast<float>(inverse_deviation) * weight[c];
+  y[i] = from_float<T>(distance * scale + bias[c]);
 }
 
 template <class T>
 __global__ void normalise_backward(const T* x, const T* dy, T* dx, std::int64_t count, int channels,
                                    const double* statistics, const double* reductions, double n,
-                                   const T* weight) {
+                                   const float* weight) {
   const std::int64_t i = grid_thread();
   if (i >= count) return;
   const int c = static_cast<int>(i % channels);
@@ -92,7 +92,7 @@ __global__ void normalise_backward(const T* x, const T* dy, T* dx, std::int64_t 
   const auto x_hat = static_cast<float>((to_float(x[i]) - statistics[c]) * inverse_deviation);
   const auto mean_dy = static_cast<float>(reductions[c] / n);
   const auto mean_dy_x_hat = static_cast<float>(reductions[channels + c] / n);
-  const float scale = static_cast<float>(inverse_deviation) * to_float(weight[c]);
+  const float scale = static_cast<float>(inverse_deviation) * weight[c];
   dx[i] = from_float<T>(scale * (to_float(dy[i]) - mean_dy - x_hat * mean_dy_x_hat));
 }
 
@@ -125,14 +125,11 @@ void CudaBackend::run(Stream& stream, const BatchNormForward& op) {
                       mean);
     cuda::sum_columns(own.handle(), cuda::SquaredDistances<T>{x, mean}, size.rows, size.channels,
                       1.0, partial, squares);
-    cuda::launch(own.handle(), cuda::grid_over(size.channels), cuda::invert_deviations,
-                 static_cast<const double*>(squares), size.channels, n, op.epsilon,
-                 inverse_deviation);
+    cuda::launch(own.handle(), cuda::grid_over(size.channels), cuda::invert_deviations, squares,
+                 size.channels, n, op.epsilon, inverse_deviation);
     cuda::launch(own.handle(), cuda::grid_over(size.count), cuda::normalise<T>, x,
-                 cuda::data_of<T>(op.y), size.count, size.channels,
-                 static_cast<const double*>(mean), static_cast<const double*>(inverse_deviation),
-                 static_cast<const T*>(cuda::data_of<T>(op.weight_C)),
-                 static_cast<const T*>(cuda::data_of<T>(op.bias_C)));
+                 cuda::data_of<T>(op.y), size.count, size.channels, mean, inverse_deviation,
+                 cuda::data_of<float>(op.weight_C), cuda::data_of<float>(op.bias_C));
     own.copy_out(op.sums.data() + 1, mean, channels * sizeof(double));
     own.copy_out(op.sums.data() + 1 + channels, squares, channels * sizeof(double));
   });
@@ -144,8 +141,8 @@ void CudaBackend::run(Stream& stream, const BatchNormInference& op) {
     cuda::launch(static_cast<CudaStream&>(stream).handle(), cuda::grid_over(size.count),
                  cuda::normalise_by_state<T, State>, cuda::data_of<T>(op.x), cuda::data_of<T>(op.y),
                  size.count, size.channels, cuda::data_of<State>(op.mean_C),
-                 cuda::data_of<State>(op.variance_C), op.epsilon, cuda::data_of<T>(op.weight_C),
-                 cuda::data_of<T>(op.bias_C));
+                 cuda::data_of<State>(op.variance_C), op.epsilon, cuda::data_of<float>(op.weight_C),
+                 cuda::data_of<float>(op.bias_C));
   };
   cuda::with_type_of(op.x, "BatchNormInference", [&]<class T>(T type) {
     if (op.mean_C.dtype == DType::f64)
@@ -170,17 +167,15 @@ void CudaBackend::run(Stream& stream, const BatchNormBackwardInput& op) {
                       size.channels, 1.0, partial, reductions);
     if (op.dx.data == nullptr) return;
     cuda::launch(own.handle(), cuda::grid_over(size.count), cuda::normalise_backward<T>, x, dy,
-                 cuda::data_of<T>(op.dx), size.count, size.channels, statistics,
-                 static_cast<const double*>(reductions), static_cast<double>(size.rows),
-                 static_cast<const T*>(cuda::data_of<T>(op.weight_C)));
+                 cuda::data_of<T>(op.dx), size.count, size.channels, statistics, reductions,
+                 static_cast<double>(size.rows), cuda::data_of<float>(op.weight_C));
   });
 }
 
 void CudaBackend::run(Stream& stream, const BatchNormBackwardWeight& op) {
   const int channels = static_cast<int>(op.d_weight_C.size());
   cuda::launch(static_cast<CudaStream&>(stream).handle(), cuda::grid_over(channels),
-               cuda::add_reductions,
-               static_cast<const double*>(cuda::data_of<double>(op.reductions)), channels,
+               cuda::add_reductions, cuda::data_of<double>(op.reductions), channels,
                cuda::data_of<float>(op.d_weight_C), cuda::data_of<float>(op.d_bias_C));
 }
 

@@ -39,7 +39,8 @@ __device__ float log_of_sum(float a, float b, float c) {
 
 /// A block for each utterance and direction goes through its frames. The sums of a frame are
 /// relative to the largest of the frame before, so that they stay near 0.
-__global__ void __launch_bounds__(kThreads) sum_paths(CtcRoom room, std::int64_t classes) {
+__global__ void __launch_bounds__(kThreads)
+    sum_paths(CtcRoom room, std::int64_t classes, const float* weights) {
   BLOCK_SHARED(float, largest_of_warp, [2][kWarps]);
   const CtcUtterance& utterance = room.utterances[block_x()];
   const bool mirrored = block_y() == 1;
@@ -76,17 +77,19 @@ __global__ void __launch_bounds__(kThreads) sum_paths(CtcRoom room, std::int64_t
   const float* const sums_at_last = sums + lattice.band(last);
   const float end = lattice.sum(sums_at_last, last, lattice.states - 1),
               before_end = lattice.sum(sums_at_last, last, lattice.states - 2);
-  room.losses[block_x()] =
-      -utterance.weight * (offset + static_cast<double>(log_of_sum(end, before_end, kLogZero)));
+  room.losses[block_x()] = -static_cast<double>(weights[block_x()]) *
+                           (offset + static_cast<double>(log_of_sum(end, before_end, kLogZero)));
 }
 
 /// A block a frame. The share of a state in the labels' probability takes the place of its sum.
 template <class T>
 __global__ void __launch_bounds__(kThreads)
-    take_gradient(CtcRoom room, Utterances map, std::int64_t classes, T* gradient) {
+    take_gradient(CtcRoom room, Utterances map, std::int64_t classes, const float* weights,
+                  double scale, T* gradient) {
   BLOCK_SHARED(float, of_warp, [3][kWarps]);
   const std::int64_t row = block_x();
-  const CtcUtterance& utterance = room.utterances[map.of_row[row]];
+  const int u = map.of_row[row];
+  const CtcUtterance& utterance = room.utterances[u];
   const float* const log_p = room.log_probabilities + row * classes;
   T* const g = gradient + row * classes;
   if (!utterance.feasible) {
@@ -114,11 +117,12 @@ __global__ void __launch_bounds__(kThreads)
   sum = combine_block(sum, of_warp[1], Sum{});
   blank = combine_block(blank, of_warp[2], Sum{});
 
+  const auto factor = static_cast<float>(static_cast<double>(weights[u]) * scale);
   for (std::int64_t c = thread_x(); c < classes; c += kThreads) {
     float occupancy = c == 0 ? blank : 0.0f;
     for (std::int64_t s = lattice.begin(t) | 1; c > 0 && s < lattice.end(t); s += 2)
       if (lattice.class_of(s) == c) occupancy += share[s];
-    g[c] = from_float<T>((expf(log_p[c]) - occupancy / sum) * utterance.factor);
+    g[c] = from_float<T>((expf(log_p[c]) - occupancy / sum) * factor);
   }
 }
 
@@ -136,8 +140,6 @@ void upload(CudaStream& stream, const CtcLoss& op, const CtcRoom& room) {
     next.feasible = ctc_frames_needed(own) <= next.frames;
     next.first_label = static_cast<std::int64_t>(labels.size());
     next.labels = static_cast<std::int64_t>(own.size());
-    next.weight = targets.weights[u];
-    next.factor = static_cast<float>(next.weight * targets.scale);
     utterances.push_back(next);
     if (next.feasible) labels.insert(labels.end(), own.begin(), own.end());
     first_label += own.size();
@@ -165,13 +167,14 @@ void CudaBackend::run(Stream& stream, const CtcLoss& op) {
                  cuda::data_of<T>(op.logits_FC), room.log_probabilities, rows, classes);
   });
   cuda::launch(own.handle(), {dim3(utterances, 2), dim3(cuda::kThreads)}, cuda::sum_paths, room,
-               classes);
+               classes, op.targets.weights.data());
   own.copy_out(op.targets.losses.data(), room.losses, op.targets.losses.size_bytes());
   if (op.gradient_FC.data == nullptr) return;
   const cuda::Utterances map = cuda::upload_utterances(own, op.lengths, room.map);
   cuda::with_type_of(op.gradient_FC, "CtcLoss", [&]<class T>(T) {
     cuda::launch(own.handle(), {dim3(static_cast<unsigned>(rows)), dim3(cuda::kThreads)},
-                 cuda::take_gradient<T>, room, map, classes, cuda::data_of<T>(op.gradient_FC));
+                 cuda::take_gradient<T>, room, map, classes, op.targets.weights.data(),
+                 op.targets.scale, cuda::data_of<T>(op.gradient_FC));
   });
 }
 

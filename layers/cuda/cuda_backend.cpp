@@ -24,6 +24,22 @@ int chosen(int device) {
 
 CudaStream& own(Stream& stream) { return static_cast<CudaStream&>(stream); }
 
+class CudaMark final : public Mark {
+ public:
+  explicit CudaMark(cudaStream_t stream) : event_(cuda::make_event_handle()) {
+    cuda::check(cudaEventRecord(event_.get(), stream), "marking a stream");
+  }
+  bool reached() override {
+    const cudaError_t status = cudaEventQuery(event_.get());
+    if (status != cudaErrorNotReady) cuda::check(status, "waiting for a stream");
+    return status == cudaSuccess;
+  }
+  cudaEvent_t event() const { return event_.get(); }
+
+ private:
+  cuda::EventHandle event_;
+};
+
 }  // namespace
 
 CudaBackend::CudaBackend(int device) : device_(chosen(device)) {}
@@ -42,8 +58,8 @@ std::string CudaBackend::description() const {
 
 Buffer CudaBackend::allocate(std::size_t bytes) { return cuda::device_buffer(bytes); }
 
-std::unique_ptr<Stream> CudaBackend::make_stream(std::function<void()>) {
-  return std::make_unique<CudaStream>();
+std::unique_ptr<Stream> CudaBackend::make_stream(std::function<void()> progress) {
+  return std::make_unique<CudaStream>(std::move(progress));
 }
 
 void CudaBackend::copy_in(Stream& stream, void* device, const void* host, std::size_t bytes) {
@@ -56,6 +72,34 @@ void CudaBackend::copy_out(Stream& stream, void* host, const void* device, std::
 
 void CudaBackend::zero(Stream& stream, void* device, std::size_t bytes) {
   cuda::check(cudaMemsetAsync(device, 0, bytes, own(stream).handle()), "zeroing device memory");
+}
+
+void CudaBackend::copy(Stream& stream, void* to, const void* from, std::size_t bytes) {
+  cuda::check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, own(stream).handle()),
+              "copying on the device");
+}
+
+Buffer CudaBackend::allocate_host(std::size_t bytes) { return cuda::pinned_buffer(bytes); }
+
+void CudaBackend::copy_in_async(Stream& stream, void* device, const void* host, std::size_t bytes) {
+  cuda::check(cudaMemcpyAsync(device, host, bytes, cudaMemcpyHostToDevice, own(stream).handle()),
+              "copying to the device");
+}
+
+void CudaBackend::copy_out_async(Stream& stream, void* host, const void* device,
+                                 std::size_t bytes) {
+  cuda::check(cudaMemcpyAsync(host, device, bytes, cudaMemcpyDeviceToHost, own(stream).handle()),
+              "copying from the device");
+}
+
+std::unique_ptr<Mark> CudaBackend::mark(Stream& stream) {
+  return std::make_unique<CudaMark>(own(stream).handle());
+}
+
+void CudaBackend::wait(Stream& stream, const Mark& mark) {
+  cuda::check(
+      cudaStreamWaitEvent(own(stream).handle(), static_cast<const CudaMark&>(mark).event(), 0),
+      "letting a stream wait");
 }
 
 void CudaBackend::finish(Stream& stream) { own(stream).finish(); }

@@ -20,6 +20,12 @@ class CudaBackend final : public Backend {
   void copy_in(Stream&, void* device, const void* host, std::size_t bytes) override;
   void copy_out(Stream&, void* host, const void* device, std::size_t bytes) override;
   void zero(Stream&, void* device, std::size_t bytes) override;
+  void copy(Stream&, void* to, const void* from, std::size_t bytes) override;
+  Buffer allocate_host(std::size_t bytes) override;
+  void copy_in_async(Stream&, void* device, const void* host, std::size_t bytes) override;
+  void copy_out_async(Stream&, void* host, const void* device, std::size_t bytes) override;
+  std::unique_ptr<Mark> mark(Stream&) override;
+  void wait(Stream&, const Mark&) override;
   void finish(Stream&) override;
 
   using Backend::run;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "layers/tensor/cuda/error.h"
 #include "layers/tensor/tensor.h"
@@ -9,43 +10,58 @@
 namespace penstock {
 namespace {
 
-constexpr std::size_t kPinnedBytes = std::size_t{16} << 20;
+constexpr std::size_t kArrivalBytes = std::size_t{4} << 20;
 
 }  // namespace
 
-CudaStream::CudaStream()
-    : stream_(cuda::make_stream_handle()),
-      workspace_(cuda::device_buffer(kWorkspaceBytes)),
-      pinned_(cuda::pinned_buffer(kPinnedBytes)) {}
+CudaStream::CudaStream(std::function<void()> progress)
+    : progress_(std::move(progress)), stream_(cuda::make_stream_handle()) {}
 
-std::byte* CudaStream::stage(std::size_t bytes, std::size_t& granted) {
-  if (pinned_in_use_ >= pinned_.bytes()) finish();
-  std::byte* start = pinned_.data() + pinned_in_use_;
-  granted = std::min(bytes, pinned_.bytes() - pinned_in_use_);
-  pinned_in_use_ += aligned(granted);
-  return start;
+void CudaStream::poll() {
+  if (progress_) progress_();
+}
+
+void* CudaStream::workspace() {
+  if (workspace_.data() == nullptr) workspace_ = cuda::device_buffer(kWorkspaceBytes);
+  return workspace_.data();
+}
+
+Scratch CudaStream::scratch() {
+  return Scratch({static_cast<std::byte*>(workspace()), kWorkspaceBytes});
 }
 
 void CudaStream::copy_in(void* device, const void* host, std::size_t bytes) {
   auto* to = static_cast<std::byte*>(device);
   const auto* from = static_cast<const std::byte*>(host);
-  for (std::size_t done = 0, granted = 0; done < bytes; done += granted) {
-    std::byte* pinned = stage(bytes - done, granted);
-    std::memcpy(pinned, from + done, granted);
-    cuda::check(cudaMemcpyAsync(to + done, pinned, granted, cudaMemcpyHostToDevice, stream_.get()),
+  for (std::size_t done = 0; done < bytes;) {
+    const std::span<std::byte> pinned = departures_.take(stream_.get(), bytes - done);
+    std::memcpy(pinned.data(), from + done, pinned.size());
+    cuda::check(cudaMemcpyAsync(to + done, pinned.data(), pinned.size(), cudaMemcpyHostToDevice,
+                                stream_.get()),
                 "copying to the device");
+    done += pinned.size();
   }
+}
+
+std::span<std::byte> CudaStream::landing_place(std::size_t bytes) {
+  if (arrivals_.data() == nullptr) arrivals_ = cuda::pinned_buffer(kArrivalBytes);
+  if (arrivals_in_use_ >= kArrivalBytes) finish();
+  const std::span<std::byte> place = {arrivals_.data() + arrivals_in_use_,
+                                      std::min(bytes, kArrivalBytes - arrivals_in_use_)};
+  arrivals_in_use_ += aligned(place.size());
+  return place;
 }
 
 void CudaStream::copy_out(void* host, const void* device, std::size_t bytes) {
   auto* to = static_cast<std::byte*>(host);
   const auto* from = static_cast<const std::byte*>(device);
-  for (std::size_t done = 0, granted = 0; done < bytes; done += granted) {
-    std::byte* pinned = stage(bytes - done, granted);
-    cuda::check(
-        cudaMemcpyAsync(pinned, from + done, granted, cudaMemcpyDeviceToHost, stream_.get()),
-        "copying from the device");
-    landings_.push_back({to + done, pinned, granted});
+  for (std::size_t done = 0; done < bytes;) {
+    const std::span<std::byte> pinned = landing_place(bytes - done);
+    cuda::check(cudaMemcpyAsync(pinned.data(), from + done, pinned.size(), cudaMemcpyDeviceToHost,
+                                stream_.get()),
+                "copying from the device");
+    landings_.push_back({to + done, pinned.data(), pinned.size()});
+    done += pinned.size();
   }
 }
 
@@ -53,7 +69,7 @@ void CudaStream::finish() {
   cuda::check(cudaStreamSynchronize(stream_.get()), "waiting for a stream");
   for (const Landing& landing : landings_) std::memcpy(landing.host, landing.pinned, landing.bytes);
   landings_.clear();
-  pinned_in_use_ = 0;
+  arrivals_in_use_ = 0;
 }
 
 }  // namespace penstock

@@ -3,28 +3,32 @@
 #include <cuda_runtime_api.h>
 
 #include <cstddef>
+#include <functional>
 #include <vector>
 
 #include "layers/backend.h"
+#include "layers/cuda/pinned_ring.h"
 #include "layers/scratch.h"
 #include "layers/tensor/cuda/handles.h"
 
 namespace penstock {
 
 /// A CUDA stream with its own workspace (products that share one would not repeat) and pinned
-/// memory through which everything from and to the host passes.
+/// memory through which everything from and to the host passes. Memory is allocated when first
+/// asked for.
 class CudaStream final : public Stream {
  public:
-  CudaStream();
+  explicit CudaStream(std::function<void()> progress);
+  void poll() override;
 
   cudaStream_t handle() const { return stream_.get(); }
 
   /// What cuBLASLt advises for Hopper.
   static constexpr std::size_t kWorkspaceBytes = std::size_t{32} << 20;
   /// kWorkspaceBytes of device memory for the operation being started; the next writes over it.
-  void* workspace() const { return workspace_.data(); }
+  void* workspace();
   /// The same, to be dealt out.
-  Scratch scratch() const { return Scratch({workspace_.data(), workspace_.bytes()}); }
+  Scratch scratch();
 
   /// `host` may change as soon as this returns.
   void copy_in(void* device, const void* host, std::size_t bytes);
@@ -38,13 +42,15 @@ class CudaStream final : public Stream {
     const std::byte* pinned;
     std::size_t bytes;
   };
-  /// Free pinned memory of at most `bytes`, and how much; drains the stream when all is in use.
-  std::byte* stage(std::size_t bytes, std::size_t& granted);
+  /// Memory for at most so many bytes from the device; drains the stream when all is in use.
+  std::span<std::byte> landing_place(std::size_t bytes);
 
+  std::function<void()> progress_;
   cuda::StreamHandle stream_;
   Buffer workspace_;
-  Buffer pinned_;
-  std::size_t pinned_in_use_ = 0;
+  cuda::PinnedRing departures_;
+  Buffer arrivals_;
+  std::size_t arrivals_in_use_ = 0;
   std::vector<Landing> landings_;
 };
 

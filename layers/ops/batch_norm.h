@@ -14,7 +14,7 @@ namespace penstock {
 struct BatchNormForward {
   Tensor x;         // [rows, groups · C]
   Tensor y;         // as x
-  Tensor weight_C;  // as x's dtype
+  Tensor weight_C;  // as x, or f32 where that is a half
   Tensor bias_C;
   Tensor statistics;       // out, f64 [2, C]: mean; 1 / √(variance + epsilon)
   std::span<double> sums;  // out, host, 1 + 2·C: n; mean of each channel; Σ (x - mean)²

@@ -18,7 +18,7 @@ namespace penstock {
 struct CtcLoss {
   Tensor logits_FC;  // any real dtype; halves are computed in FP32
   std::span<const std::int64_t> lengths;
-  const Targets& targets;  // host; out: losses[u] = weights[u] · loss
+  const Targets& targets;  // out: losses[u] = weights[u] · loss
   Tensor gradient_FC;      // out: scale · weights[u] · d loss / d logits, f32 or f64; or null
   std::span<std::byte> workspace;  // ctc_workspace bytes
 };

@@ -4,7 +4,6 @@
 
 #include <gtest/gtest.h>
 
-#include <cmath>
 #include <numeric>
 
 #include "layers/cuda/launch.h"
@@ -47,15 +46,6 @@ TEST_F(Block, BarrierPutsWritesBeforeReads) {
   for (int i = 0; i < 3 * kThreads; ++i)
     EXPECT_EQ(found[static_cast<std::size_t>(i)],
               i / kThreads * 1000 + kThreads - 1 - i % kThreads);
-}
-
-__global__ void read_shared(float* out) {
-  BLOCK_SHARED(float, tile, [kThreads]);
-  out[threadIdx.x] = tile[threadIdx.x];
-}
-
-TEST_F(Block, SharedMemoryBeginsAsNan) {
-  for (float value : run<float>(read_shared)) EXPECT_TRUE(std::isnan(value));
 }
 
 __global__ void shuffle(int* out) {

@@ -35,7 +35,6 @@ class Orders final : public ::testing::EmptyTestEventListener {
 }  // namespace emulated_cuda
 
 int main(int argc, char** argv) {
-  GTEST_FLAG_SET(repeat, 5);
   ::testing::InitGoogleTest(&argc, argv);
   ::testing::TestEventListeners& listeners = ::testing::UnitTest::GetInstance()->listeners();
   ::testing::TestEventListener* const printer =

@@ -14,8 +14,6 @@ struct CtcUtterance {
   std::int64_t first_row = 0, frames = 0;
   std::int64_t first_label = 0, labels = 0;
   std::int64_t first_sum = 0;  // where its bands begin in CtcRoom::from_start and from_end
-  double weight = 0;           // of its loss
-  float factor = 0;            // of its gradient
   bool feasible = false;       // enough frames for its labels; else neither loss nor gradient
 };
 

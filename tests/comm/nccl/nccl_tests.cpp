@@ -3,15 +3,12 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <memory>
-#include <vector>
 
 #include "comm/mpi.h"
-#include "comm/nccl.h"
 #include "comm/threads.h"
 #include "layers/backend.h"
-#include "tests/support/communicator_cases.h"
+#include "tests/comm/nccl/nccl_cases.h"
 
 namespace penstock {
 namespace {
@@ -22,57 +19,18 @@ class Nccl : public ::testing::Test {
 
  protected:
   void SetUp() override {
-    const int devices = cuda_device_count();
-    if (devices == 0) GTEST_SKIP() << "no CUDA device here";
-    const int device = world_->rank() % devices;
-    cuda_ = make_cuda_backend(device);
-    stream_ = cuda_->make_stream();
-    nccl_ = make_nccl(*world_, {.device = device});
-  }
-
-  Buffer on_device(std::span<const std::byte> host) {
-    Buffer buffer = cuda_->allocate(host.size());
-    cuda_->copy_in(*stream_, buffer.data(), host.data(), host.size());
-    cuda_->finish(*stream_);
-    return buffer;
-  }
-  std::vector<std::byte> on_host(const Buffer& buffer) {
-    std::vector<std::byte> host(buffer.bytes());
-    cuda_->copy_out(*stream_, host.data(), buffer.data(), host.size());
-    cuda_->finish(*stream_);
-    return host;
+    if (cuda_device_count() == 0) GTEST_SKIP() << "no CUDA device here";
   }
 
   static inline Communicator* world_ = nullptr;
-  std::unique_ptr<Backend> cuda_;
-  std::unique_ptr<Stream> stream_;
-  std::unique_ptr<NcclCommunicator> nccl_;
 };
 
 TEST_F(Nccl, PassesMessagesDownTheLine) {
-  const int rank = world_->rank(), last = world_->size() - 1;
-  if (last == 0) GTEST_SKIP() << "one rank has nobody to send to";
-  for (std::size_t bytes : {std::size_t{13}, (std::size_t{5} << 20) + 7}) {
-    const Buffer memory = on_device(test::noise(bytes, rank == 0 ? 1 : 2));
-    const std::span<std::byte> data(memory.data(), bytes);
-    if (rank > 0) wait(*nccl_, *nccl_->receive({rank - 1, 0, "activation"}, data));
-    if (rank < last) wait(*nccl_, *nccl_->send({rank + 1, 0, "activation"}, data));
-    EXPECT_EQ(on_host(memory), test::noise(bytes, 1));
-  }
+  if (world_->size() == 1) GTEST_SKIP() << "one rank has nobody to send to";
+  test::nccl_passes_messages_down_the_line(*world_);
 }
 
-TEST_F(Nccl, AddsOverAllRanks) {
-  const int size = world_->size();
-  std::vector<float> values(1 << 20);
-  for (std::size_t i = 0; i < values.size(); ++i)
-    values[i] = static_cast<float>((i % 1000) * (world_->rank() + 1.0));  // sums are exact
-  const Buffer memory = on_device(std::as_bytes(std::span(values)));
-  wait(*nccl_, *nccl_->all_reduce({reinterpret_cast<float*>(memory.data()), values.size()}));
-  const std::vector<std::byte> bytes = on_host(memory);
-  const auto* sums = reinterpret_cast<const float*>(bytes.data());
-  for (std::size_t i = 0; i < values.size(); ++i)
-    ASSERT_EQ(sums[i], static_cast<float>((i % 1000) * (size * (size + 1) / 2.0))) << i;
-}
+TEST_F(Nccl, AddsOverAllRanks) { test::nccl_adds_over_all_ranks(*world_); }
 
 }  // namespace
 }  // namespace penstock

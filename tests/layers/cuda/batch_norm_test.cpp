@@ -29,7 +29,7 @@ class CudaBatchNorm : public test::Parity {
 TEST_P(CudaBatchNorm, Forward) {
   for_each_geometry([&](const Shape& shape, std::int64_t channels, std::int64_t n) {
     const Twin x = random(dtype(), shape, 3, 5), y = unwritten(dtype(), shape);
-    const Twin weight = random(dtype(), {channels}), bias = random(dtype(), {channels});
+    const Twin weight = random(DType::f32, {channels}), bias = random(DType::f32, {channels});
     const Twin statistics = unwritten(DType::f64, {2, channels});
     std::vector<double> cpu_sums(static_cast<std::size_t>(1 + 2 * channels));
     std::vector<double> cuda_sums(cpu_sums.size());
@@ -45,7 +45,7 @@ TEST_P(CudaBatchNorm, Inference) {
   for_each_geometry([&](const Shape& shape, std::int64_t channels, std::int64_t) {
     for (DType state : {DType::f32, DType::f64}) {
       const Twin x = random(dtype(), shape, 3, 5), y = unwritten(dtype(), shape);
-      const Twin weight = random(dtype(), {channels}), bias = random(dtype(), {channels});
+      const Twin weight = random(DType::f32, {channels}), bias = random(DType::f32, {channels});
       const Twin mean = random(state, {channels}, 3, 5);
       const Twin variance = random(state, {channels}, 0.5, 2);
       run(BatchNormInference{x.cpu, y.cpu, weight.cpu, bias.cpu, mean.cpu, variance.cpu},
@@ -59,7 +59,7 @@ TEST_P(CudaBatchNorm, BackwardInput) {
   for_each_geometry([&](const Shape& shape, std::int64_t channels, std::int64_t n) {
     if (n == 1) return;  // dx is 0 up to rounding there
     const Twin x = random(dtype(), shape, 3, 5), dy = random(dtype(), shape);
-    const Twin dx = unwritten(dtype(), shape), weight = random(dtype(), {channels});
+    const Twin dx = unwritten(dtype(), shape), weight = random(DType::f32, {channels});
     const Twin statistics = random(DType::f64, {2, channels}, 1, 4);
     const Twin reductions = unwritten(DType::f64, {2, channels});
     run(BatchNormBackwardInput{x.cpu, dy.cpu, dx.cpu, weight.cpu, statistics.cpu, reductions.cpu},

@@ -6,9 +6,29 @@ namespace {
 class CudaMemory : public test::Parity {};
 
 TEST_P(CudaMemory, CarriesMoreThanItsPinnedStagingHolds) {
-  const Shape shape = {(40 << 20) / 4 + 3};  // of 16 MiB
+  const Shape shape = {(40 << 20) / 4 + 3};  // of 16 MiB, and 4 back
   const test::Twin values = random(DType::f32, shape);
   expect_close(values, 0, "there and back");
+}
+
+TEST_P(CudaMemory, CopiesBetweenStreamsInTheOrderOfMarks) {
+  const test::Twin from = random(DType::f32, {1037}), to = unwritten(DType::f32, {1037});
+  const Buffer staging = cuda_->allocate_host(from.cuda.bytes());
+  const auto out = cuda_->make_stream(), in = cuda_->make_stream();
+  cuda_->wait(*out, *cuda_->mark(*cuda_stream_));  // `from` is copied in there
+  cuda_->copy_out_async(*out, staging.data(), from.cuda.data, from.cuda.bytes());
+  const auto whole = cuda_->mark(*out);
+  cuda_->wait(*in, *whole);
+  cuda_->copy_in_async(*in, to.cuda.data, staging.data(), to.cuda.bytes());
+  cuda_->wait(*cuda_stream_, *cuda_->mark(*in));
+  EXPECT_EQ(on_device(to.cuda), test::numbers(from.cpu));
+  EXPECT_TRUE(whole->reached());
+}
+
+TEST_P(CudaMemory, CopiesOnTheDevice) {
+  const test::Twin from = random(DType::f32, {1037}), to = unwritten(DType::f32, {1037});
+  cuda_->copy(*cuda_stream_, to.cuda.data, from.cuda.data, to.cuda.bytes());
+  EXPECT_EQ(on_device(to.cuda), test::numbers(from.cpu));
 }
 
 TEST_P(CudaMemory, Zeroes) {

@@ -28,6 +28,8 @@ class Parity : public ::testing::TestWithParam<DType> {
   DType dtype() const { return GetParam(); }
   /// Seeded uniform numbers in [low, high), rounded to `dtype`.
   Twin random(DType dtype, const Shape& shape, double low = -1, double high = 1);
+  /// `values`, rounded to `dtype`.
+  Twin twin(DType dtype, const Shape& shape, std::span<const double> values);
   /// NaN everywhere: an operation must write every number.
   Twin unwritten(DType dtype, const Shape& shape);
   /// The operation on either backend, with its device's half of the twins.
@@ -53,8 +55,6 @@ class Parity : public ::testing::TestWithParam<DType> {
   std::unique_ptr<Stream> cpu_stream_, cuda_stream_;
 
  private:
-  Twin twin(DType dtype, const Shape& shape, std::span<const double> values);
-
   std::deque<GuardedMemory> host_;
   std::deque<Buffer> device_;
   std::uint64_t seed_ = 1;

@@ -44,7 +44,7 @@ void fill_with_nans(std::byte* begin, std::byte* end) {
 
 }  // namespace
 
-Arena::Arena(std::string name) : name_(std::move(name)) {
+Arena::Arena(Of of, std::string name) : of_(of), name_(std::move(name)) {
   void* memory = mmap(nullptr, kReserved, PROT_NONE, kUnused, -1, 0);
   if (memory == MAP_FAILED) fail("no addresses for ", name_);
   begin_ = static_cast<std::byte*>(memory);
@@ -65,7 +65,7 @@ void* Arena::allocate(std::size_t bytes) {
   allocations_[place] = bytes;
   if (!open_) protect(place, bytes, false);
   bytes_ += bytes;
-  watch().device_memory_begins(place, bytes);
+  watch().memory_begins(place, bytes, of_ == Of::host);
   return place;
 }
 
@@ -73,7 +73,7 @@ bool Arena::release(void* place) {
   const auto found = allocations_.find(static_cast<std::byte*>(place));
   if (found == allocations_.end()) return false;
   const auto [begin, bytes] = *found;
-  watch().device_memory_ends(begin, bytes);
+  watch().memory_ends(begin);
   if (mmap(begin, pages_of(bytes), PROT_NONE, kUnused | MAP_FIXED, -1, 0) == MAP_FAILED)
     fail(bytes, " bytes of ", name_, " can't be taken back");
   bytes_ -= bytes;

@@ -11,8 +11,9 @@ namespace emulated_cuda {
 /// again.
 class Arena {
  public:
+  enum class Of { device, host };
   /// `name` is what errors call its memory.
-  explicit Arena(std::string name);
+  Arena(Of of, std::string name);
   Arena(const Arena&) = delete;
   Arena& operator=(const Arena&) = delete;
   ~Arena();
@@ -36,6 +37,7 @@ class Arena {
  private:
   void protect(std::byte* begin, std::size_t bytes, bool open) const;
 
+  Of of_;
   std::string name_;
   std::byte *begin_, *end_;                        // of the addresses reserved
   std::byte* used_;                                // up to here

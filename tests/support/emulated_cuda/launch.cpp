@@ -1,5 +1,7 @@
 #include "tests/support/emulated_cuda/launch.h"
 
+#include <utility>
+
 #include "tests/support/emulated_cuda/grid.h"
 #include "tests/support/emulated_cuda/machine.h"
 #include "tests/support/emulated_cuda/watch.h"
@@ -17,13 +19,15 @@ bool fits(const dim3& blocks, const dim3& threads) {
 
 }  // namespace
 
-cudaError_t queue_launch(const Launch& launch, cudaStream_t stream) {
+cudaError_t queue_launch(Launch launch, cudaStream_t stream) {
   const Call call("cudaLaunchKernelEx");
   if (!fits(launch.blocks, launch.threads)) return call.error(cudaErrorInvalidConfiguration);
   // More than what may be declared takes an attribute of the function, which penstock never sets.
   if (launch.dynamic_shared_bytes > SharedMemory::kMostDeclared)
     return call.error(cudaErrorInvalidValue);
-  call.queue(call.stream(stream), [launch] { run_grid(launch, machine().order); });
+  call.queue(call.stream(stream), [kept = std::make_shared<const Launch>(std::move(launch))] {
+    run_grid(*kept, machine().order);
+  });
   return cudaSuccess;
 }
 

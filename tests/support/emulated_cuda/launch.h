@@ -19,11 +19,11 @@ struct Launch {
   dim3 blocks, threads;
   std::size_t dynamic_shared_bytes = 0;
   const void* kernel = nullptr;  // its code, for errors
-  std::shared_ptr<const KernelCall> call;
+  std::unique_ptr<const KernelCall> call;
 };
 
 /// Queues the launch. An error of CUDA's where the configuration is beyond what sm_90 takes.
-cudaError_t queue_launch(const Launch& launch, cudaStream_t stream);
+cudaError_t queue_launch(Launch launch, cudaStream_t stream);
 
 /// fail() where an argument of a kernel points to what the device can't read: memory of the host,
 /// another device's, or what was freed.

@@ -24,9 +24,11 @@ void explain_bad_address(int signal, siginfo_t* info, void* context) {
 }  // namespace
 
 Memory::Memory()
-    : devices_{Arena("memory of device 0"), Arena("memory of device 1"),
-               Arena("memory of device 2"), Arena("memory of device 3")},
-      pinned_("pinned memory") {
+    : devices_{Arena(Arena::Of::device, "memory of device 0"),
+               Arena(Arena::Of::device, "memory of device 1"),
+               Arena(Arena::Of::device, "memory of device 2"),
+               Arena(Arena::Of::device, "memory of device 3")},
+      pinned_(Arena::Of::host, "pinned memory") {
   open_only(0);
 }
 

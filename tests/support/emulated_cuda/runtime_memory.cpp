@@ -68,7 +68,8 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpy
   else
     memory.expect_device(stream.device, from, bytes, "the source");
   call.queue(stream, [=] {
-    watch().operation_copies(to, from, bytes);
+    watch().operation_reads(from, bytes);
+    watch().operation_writes(to, bytes);
     std::memcpy(to, from, bytes);
   });
   return cudaSuccess;

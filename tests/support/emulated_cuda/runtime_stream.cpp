@@ -74,8 +74,7 @@ cudaError_t cudaEventQuery(cudaEvent_t event) {
   const std::shared_ptr<Record> record = call.event(event).latest;
   if (record == nullptr) return cudaSuccess;
   if (!record->reached) {  // devices go on while the host asks
-    machine().streams.step();
-    machine().memory.open_only(0);
+    machine().streams.go_on();
     return cudaErrorNotReady;
   }
   call.wait_for(*record);

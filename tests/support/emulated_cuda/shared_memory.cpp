@@ -24,7 +24,7 @@ void SharedMemory::begin(std::size_t dynamic_bytes) {
 
 void SharedMemory::end() {
   for (const Array& array : arrays_) {
-    watch().shared_memory_ends(array.begin, array.bytes);
+    watch().memory_ends(array.begin);
     watch().forbid(array.begin, array.bytes);
   }
   arrays_.clear();
@@ -54,7 +54,7 @@ std::byte* SharedMemory::add(const void* key, std::size_t bytes) {
   arrays_.push_back({key, begin, bytes});
   watch().allow(begin, bytes);
   std::memset(begin, 0xff, bytes);  // NaN in every floating-point format, -1 in integers
-  watch().shared_memory_begins(begin, bytes);
+  watch().memory_begins(begin, bytes, false);
   return begin;
 }
 

@@ -10,7 +10,7 @@
 namespace emulated_cuda {
 namespace {
 
-constexpr std::chrono::seconds kPatience{10};
+constexpr std::chrono::seconds kPatience{60};
 
 }  // namespace
 
@@ -20,7 +20,9 @@ CUstream_st& Streams::make(int device, Timeline line) {
 
 void Streams::destroy(CUstream_st& stream) {
   stream.destroyed = true;
-  std::erase_if(streams_, [](const auto& s) { return s->destroyed && s->queue.empty(); });
+  if (!stream.queue.empty()) return;
+  done_by_destroyed_[stream.device].join(stream.clock);
+  std::erase_if(streams_, [&stream](const auto& candidate) { return candidate.get() == &stream; });
 }
 
 CUstream_st* Streams::find(cudaStream_t stream) const {
@@ -32,6 +34,7 @@ CUstream_st* Streams::find(cudaStream_t stream) const {
 void Streams::queue(CUstream_st& stream, Operation operation) {
   stream.queue.push_back(std::move(operation));
   machine().changed.notify_all();
+  changed_ = std::chrono::steady_clock::now();
   while (machine().order.chance(3)) step();  // a device may begin at once
   machine().memory.open_only(0);
 }
@@ -44,6 +47,12 @@ void Streams::run_until(const std::function<bool()>& done, std::unique_lock<std:
       fail("streams wait for what does not come:", waiting());
   }
   machine().memory.open_only(0);
+}
+
+void Streams::go_on() {
+  const bool stuck = !step() && std::chrono::steady_clock::now() - changed_ > kPatience;
+  machine().memory.open_only(0);
+  if (stuck) fail("streams wait for what does not come:", waiting());
 }
 
 bool Streams::step() {
@@ -65,6 +74,7 @@ bool Streams::advance(CUstream_st& stream) {
   if (!operation.advance(stream)) return false;
   stream.queue.pop_front();
   machine().changed.notify_all();
+  changed_ = std::chrono::steady_clock::now();
   if (stream.destroyed) destroy(stream);
   return true;
 }
@@ -76,7 +86,8 @@ bool Streams::idle(int device) const {
 }
 
 Clock Streams::done_on(int device) const {
-  Clock clock;
+  const auto destroyed = done_by_destroyed_.find(device);
+  Clock clock = destroyed == done_by_destroyed_.end() ? Clock() : destroyed->second;
   for (const auto& stream : streams_)
     if (stream->device == device) clock.join(stream->clock);
   return clock;

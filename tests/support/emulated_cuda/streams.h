@@ -2,8 +2,10 @@
 
 #include <cuda_runtime_api.h>
 
+#include <chrono>
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -44,10 +46,11 @@ class Streams {
 
   void queue(CUstream_st& stream, Operation operation);
   /// Runs operations until `done`; other host threads, if any must do something first, have `lock`
-  /// meanwhile. fail() after 10 seconds in which none did.
+  /// meanwhile. fail() after 60 seconds in which none did.
   void run_until(const std::function<bool()>& done, std::unique_lock<std::mutex>& lock);
-  /// One operation of any stream; false where none can go on.
-  bool step();
+  /// One operation of any stream, as when the host asks how far they are. fail() after 30 seconds
+  /// in which it asked and none could go on.
+  void go_on();
 
   bool idle(int device) const;
   /// What the device's streams have done.
@@ -55,10 +58,14 @@ class Streams {
   std::size_t alive() const;
 
  private:
+  /// One operation of any stream; false where none can go on.
+  bool step();
   bool advance(CUstream_st& stream);
   std::string waiting() const;
 
   std::vector<std::unique_ptr<CUstream_st>> streams_;
+  std::map<int, Clock> done_by_destroyed_;  // of each device
+  std::chrono::steady_clock::time_point changed_ = std::chrono::steady_clock::now();
 };
 
 }  // namespace emulated_cuda

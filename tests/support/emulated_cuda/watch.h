@@ -26,21 +26,19 @@ class Watch {
   /// Whether the address is of the host's heap, stack or globals.
   virtual bool is_of_host(const void*) { return false; }
 
-  // Arrays that kernels may use, from now, and no longer.
-  virtual void device_memory_begins(const void*, std::size_t /*bytes*/) {}
-  virtual void device_memory_ends(const void*, std::size_t /*bytes*/) {}
-  virtual void shared_memory_begins(const void*, std::size_t /*bytes*/) {}
-  virtual void shared_memory_ends(const void*, std::size_t /*bytes*/) {}
+  // Arrays that operations may use, from now, and no longer. The host writes, unseen, into its own:
+  // they count as initialised.
+  virtual void memory_begins(const void*, std::size_t /*bytes*/, bool /*initialised*/) {}
+  virtual void memory_ends(const void*) {}
 
   /// Whether what runs now is a kernel's own code.
   virtual void observe(bool) {}
-  virtual void atomic(const void*, std::size_t /*bytes*/) {}
+  virtual void atomic(const void*, std::size_t /*bytes*/, const void* /*code*/) {}
 
   // Operations of streams; one begins when the one before is done.
   virtual void operation_begins(Timeline, const Clock&) {}
   virtual void operation_reads(const void*, std::size_t /*bytes*/) {}
   virtual void operation_writes(const void*, std::size_t /*bytes*/) {}
-  virtual void operation_copies(const void* /*to*/, const void* /*from*/, std::size_t /*bytes*/) {}
 };
 
 Watch& watch();

@@ -11,7 +11,7 @@ void before_atomic(const void* place, std::size_t bytes) {
     running_block().threads.rearrange(running_order());
     running_block().threads.give_way();
   }
-  watch().atomic(place, bytes);
+  watch().atomic(place, bytes, __builtin_return_address(0));
 }
 
 }  // namespace emulated_cuda

@@ -54,7 +54,7 @@ template <class... Parameters, class... Arguments>
 cudaError_t launch_kernel(const cudaLaunchConfig_t* config, void (*kernel)(Parameters...),
                           Arguments&&... arguments) {
   auto call =
-      std::make_shared<const CallOf<Parameters...>>(kernel, std::forward<Arguments>(arguments)...);
+      std::make_unique<const CallOf<Parameters...>>(kernel, std::forward<Arguments>(arguments)...);
   call->check_arguments();
   return queue_launch({config->gridDim, config->blockDim, config->dynamicSmemBytes,
                        reinterpret_cast<const void*>(kernel), std::move(call)},

@@ -1,0 +1,28 @@
+#include "layers/cuda/pinned_ring.h"
+
+#include <algorithm>
+
+#include "layers/tensor/cuda/error.h"
+#include "layers/tensor/tensor.h"
+
+namespace penstock::cuda {
+
+std::span<std::byte> PinnedRing::take(cudaStream_t stream, std::size_t bytes) {
+  if (memory_.data() == nullptr) memory_ = pinned_buffer(kParts * kPartBytes);
+  if (used_ >= kPartBytes) turn(stream);
+  std::byte* const first = memory_.data() + part_ * kPartBytes + used_;
+  const std::size_t granted = std::min(bytes, kPartBytes - used_);
+  used_ += aligned(granted);
+  return {first, granted};
+}
+
+void PinnedRing::turn(cudaStream_t stream) {
+  if (left_[part_] == nullptr) left_[part_] = make_event_handle();
+  check(cudaEventRecord(left_[part_].get(), stream), "marking the end of pinned memory's turn");
+  part_ = (part_ + 1) % kParts;
+  used_ = 0;
+  if (left_[part_] != nullptr)
+    check(cudaEventSynchronize(left_[part_].get()), "waiting for pinned memory");
+}
+
+}  // namespace penstock::cuda

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <array>
+#include <cstddef>
+#include <span>
+
+#include "layers/tensor/cuda/handles.h"
+
+namespace penstock::cuda {
+
+/// Pinned memory from which a stream copies, in parts that take turns: a part is written again when
+/// the stream has passed what was last copied from it, so that whoever copies waits only where the
+/// stream is three parts behind.
+class PinnedRing {
+ public:
+  /// Some free memory, at most `bytes` of it, for a copy that is the next thing asked of `stream`,
+  /// which is always the same.
+  std::span<std::byte> take(cudaStream_t stream, std::size_t bytes);
+
+ private:
+  static constexpr std::size_t kPartBytes = std::size_t{4} << 20, kParts = 4;
+
+  void turn(cudaStream_t stream);
+
+  Buffer memory_;                         // allocated when first needed
+  std::array<EventHandle, kParts> left_;  // when a part's last turn ended; null before
+  std::size_t part_ = 0, used_ = 0;
+};
+
+}  // namespace penstock::cuda

@@ -1,0 +1,76 @@
+#include "tests/comm/nccl/nccl_cases.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "comm/nccl.h"
+#include "layers/backend.h"
+#include "tests/support/communicator_cases.h"
+
+namespace penstock::test {
+namespace {
+
+/// A rank's device, and NCCL to the others.
+class Rank {
+ public:
+  explicit Rank(Communicator& world)
+      : device_(world.rank() % cuda_device_count()),
+        cuda_(make_cuda_backend(device_)),
+        stream_(cuda_->make_stream()),
+        nccl_(make_nccl(world, {.device = device_})) {}
+
+  NcclCommunicator& nccl() { return *nccl_; }
+
+  Buffer on_device(std::span<const std::byte> host) {
+    Buffer buffer = cuda_->allocate(host.size());
+    cuda_->copy_in(*stream_, buffer.data(), host.data(), host.size());
+    cuda_->finish(*stream_);
+    return buffer;
+  }
+  std::vector<std::byte> on_host(const Buffer& buffer) {
+    std::vector<std::byte> host(buffer.bytes());
+    cuda_->copy_out(*stream_, host.data(), buffer.data(), host.size());
+    cuda_->finish(*stream_);
+    return host;
+  }
+
+ private:
+  int device_;
+  std::unique_ptr<Backend> cuda_;
+  std::unique_ptr<Stream> stream_;
+  std::unique_ptr<NcclCommunicator> nccl_;
+};
+
+}  // namespace
+
+void nccl_passes_messages_down_the_line(Communicator& world) {
+  Rank rank(world);
+  const int number = world.rank(), last = world.size() - 1;
+  for (std::size_t bytes : {std::size_t{13}, (std::size_t{5} << 20) + 7}) {
+    const Buffer memory = rank.on_device(noise(bytes, number == 0 ? 1 : 2));
+    const std::span<std::byte> data(memory.data(), bytes);
+    if (number > 0) wait(rank.nccl(), *rank.nccl().receive({number - 1, 0, "activation"}, data));
+    if (number < last) wait(rank.nccl(), *rank.nccl().send({number + 1, 0, "activation"}, data));
+    EXPECT_EQ(rank.on_host(memory), noise(bytes, 1));
+  }
+}
+
+void nccl_adds_over_all_ranks(Communicator& world) {
+  Rank rank(world);
+  const int size = world.size();
+  std::vector<float> values(1 << 20);
+  for (std::size_t i = 0; i < values.size(); ++i)
+    values[i] = static_cast<float>((i % 1000) * (world.rank() + 1.0));  // sums are exact
+  const Buffer memory = rank.on_device(std::as_bytes(std::span(values)));
+  wait(rank.nccl(),
+       *rank.nccl().all_reduce({reinterpret_cast<float*>(memory.data()), values.size()}));
+  const std::vector<std::byte> bytes = rank.on_host(memory);
+  const auto* sums = reinterpret_cast<const float*>(bytes.data());
+  for (std::size_t i = 0; i < values.size(); ++i)
+    ASSERT_EQ(sums[i], static_cast<float>((i % 1000) * (size * (size + 1) / 2.0))) << i;
+}
+
+}  // namespace penstock::test

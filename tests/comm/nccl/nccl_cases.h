@@ -1,0 +1,14 @@
+#pragma once
+
+#include "comm/communicator.h"
+
+namespace penstock::test {
+
+// What ranks do over NCCL, each on its own device, or all on the one there is; for any number of
+// ranks that meet in `world`.
+
+/// Messages of a few bytes and of more than NCCL buffers, from rank to rank.
+void nccl_passes_messages_down_the_line(Communicator& world);
+void nccl_adds_over_all_ranks(Communicator& world);
+
+}  // namespace penstock::test

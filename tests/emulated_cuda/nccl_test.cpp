@@ -1,0 +1,136 @@
+// NCCL between ranks that are threads, each with a device of its own.
+
+#include <gtest/gtest.h>
+#include <nccl.h>
+
+#include <deque>
+#include <vector>
+
+#include "comm/threads.h"
+#include "tests/comm/nccl/nccl_cases.h"
+#include "tests/emulated_cuda/device_array.h"
+
+namespace emulated_cuda::test {
+namespace {
+
+using penstock::Communicator;
+using penstock::run_as_threads;
+using penstock::cuda::make_stream_handle;
+using penstock::cuda::StreamHandle;
+using Failed = ::testing::ExitedWithCode;
+
+constexpr int kFailed = 99;
+
+TEST(Nccl, PassesMessagesDownTheLine) {
+  for (int ranks : {2, 4})
+    run_as_threads({.ranks = ranks}, penstock::test::nccl_passes_messages_down_the_line);
+}
+
+TEST(Nccl, AddsOverAllRanks) {
+  for (int ranks : {1, 2, 3})
+    run_as_threads({.ranks = ranks}, penstock::test::nccl_adds_over_all_ranks);
+}
+
+/// Ranks of one thread, on devices 0, 1, …, and the numbers that each of them has.
+class Ranks {
+ public:
+  explicit Ranks(int size) {
+    ncclUniqueId id;
+    ncclGetUniqueId(&id);
+    for (int rank = 0; rank < size; ++rank) {
+      check(cudaSetDevice(rank), "choosing");
+      ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+      config.blocking = 0;
+      communicators_.emplace_back();
+      ncclCommInitRankConfig(&communicators_.back(), size, id, rank, &config);
+      streams_.push_back(make_stream_handle());
+      arrays_.emplace_back(2);
+      arrays_.back().pinned()[0] = arrays_.back().pinned()[1] = rank;
+      arrays_.back().upload(stream(rank));
+      check(cudaStreamSynchronize(stream(rank)), "waiting");
+    }
+    check(cudaSetDevice(0), "choosing");
+    settle();
+  }
+  Ranks(const Ranks&) = delete;
+  Ranks& operator=(const Ranks&) = delete;
+  ~Ranks() {
+    for (ncclComm_t communicator : communicators_) {
+      settle(ncclCommFinalize(communicator), communicator);
+      ncclCommDestroy(communicator);
+    }
+  }
+
+  cudaStream_t stream(int rank) const { return streams_[static_cast<std::size_t>(rank)].get(); }
+  const DeviceArray<int>& array(int rank) const { return arrays_[static_cast<std::size_t>(rank)]; }
+
+  /// The first number of one rank becomes the second of the other.
+  void send(int rank, int to) {
+    settle(ncclSend(array(rank).data(), 1, ncclInt32, to, of(rank), stream(rank)), of(rank));
+  }
+  void receive(int rank, int from, std::size_t count = 1) {
+    settle(ncclRecv(array(rank).data() + 1, count, ncclInt32, from, of(rank), stream(rank)),
+           of(rank));
+  }
+  int received(int rank) const { return array(rank).values(stream(rank))[1]; }
+  ncclComm_t of(int rank) const { return communicators_[static_cast<std::size_t>(rank)]; }
+  void settle() const {
+    for (ncclComm_t communicator : communicators_) settle(ncclInProgress, communicator);
+  }
+
+ private:
+  static void settle(ncclResult_t status, ncclComm_t communicator) {
+    while (status == ncclInProgress) ncclCommGetAsyncError(communicator, &status);
+    EXPECT_EQ(status, ncclSuccess);
+  }
+
+  std::vector<ncclComm_t> communicators_;
+  std::vector<StreamHandle> streams_;
+  std::deque<DeviceArray<int>> arrays_;
+};
+
+TEST(Nccl, StreamStopsAtASendUntilItIsReceived) {
+  Ranks ranks(2);
+  ranks.send(0, 1);
+  const penstock::cuda::EventHandle sent = penstock::cuda::make_event_handle();
+  check(cudaEventRecord(sent.get(), ranks.stream(0)), "recording");
+  for (int poll = 0; poll < 5; ++poll) EXPECT_EQ(cudaEventQuery(sent.get()), cudaErrorNotReady);
+  ranks.receive(1, 0);
+  EXPECT_EQ(ranks.received(1), 0);
+  check(cudaEventSynchronize(sent.get()), "waiting");
+}
+
+TEST(Nccl, GroupedMessagesPassEachOther) {
+  Ranks ranks(2);
+  for (int rank : {0, 1}) {
+    ncclGroupStart();
+    ranks.send(rank, 1 - rank);
+    ranks.receive(rank, 1 - rank);
+    ncclGroupEnd();
+    ranks.settle();
+  }
+  EXPECT_EQ(ranks.received(0), 1);
+  EXPECT_EQ(ranks.received(1), 0);
+}
+
+TEST(Nccl, MessagesOfDifferentSizesAreRefused) {
+  Ranks ranks(2);
+  ranks.send(0, 1);
+  EXPECT_EXIT(
+      {
+        ranks.receive(1, 0, 0);
+        ranks.received(1);
+      },
+      Failed(kFailed), "rank 0 sends 4 bytes to rank 1, which receives 0");
+  ranks.receive(1, 0);
+}
+
+TEST(Nccl, HostMemoryIsRefused) {
+  Ranks ranks(2);
+  EXPECT_EXIT(
+      ncclSend(ranks.array(0).pinned().data(), 1, ncclInt32, 1, ranks.of(0), ranks.stream(0)),
+      Failed(kFailed), "what is sent.*is pinned memory(.|\n)*in ncclSend");
+}
+
+}  // namespace
+}  // namespace emulated_cuda::test
