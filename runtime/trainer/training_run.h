@@ -46,7 +46,7 @@ class TrainingRun {
  private:
   using Clock = std::chrono::steady_clock;
 
-  Corpus load(const std::string& key, const std::string& manifest, CorpusUse use);
+  Corpus load(const std::string& manifest, CorpusUse use);
   Plan agree_on_plan();
   void reserve_buffers();
   void recall_best(const TrainingState& saved);
