@@ -61,13 +61,16 @@ void agree_on_recipe(Communicator& world, const Config& config) {
   }
 }
 
-void agree_on_corpus(Communicator& world, const CorpusMark& own) {
-  const std::vector<std::string> all = gather(world, std::to_string(own.hash));
-  for (std::size_t rank = 1; rank < all.size(); ++rank)
-    if (all[rank] != all[0])
-      throw DataError(own.manifest + ": rank " + std::to_string(rank) +
-                      " finds other utterances, texts or lengths in " + own.key +
-                      " than rank 0: give every rank the same files");
+std::string read_alike(Communicator& world, const Reading& reading,
+                       const std::function<std::string(bool first)>& read) {
+  const int first = reading.readers.front(), here = world.rank();
+  std::string told = broadcast(world, here == first ? read(true) : std::string(), first);
+  const bool reads_too = here != first && std::ranges::count(reading.readers, here) > 0;
+  if (reads_too && read(false) != told)
+    throw DataError(reading.what + " that rank " + std::to_string(here) +
+                    " finds differ from those of rank " + std::to_string(first) +
+                    ": give every rank the same files");
+  return told;
 }
 
 }  // namespace penstock

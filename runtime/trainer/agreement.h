@@ -1,7 +1,8 @@
 #pragma once
 
-#include <cstdint>
+#include <functional>
 #include <string>
+#include <vector>
 
 #include "comm/communicator.h"
 #include "configs/config.h"
@@ -16,14 +17,16 @@ namespace penstock {
 /// trainer.threads) may differ.
 void agree_on_recipe(Communicator& world, const Config& config);
 
-/// What a rank read of a manifest.
-struct CorpusMark {
-  std::string key;       // "data.train"
-  std::string manifest;  // its value
-  std::uint64_t hash = 0;
+/// What some ranks read of files, and all must know.
+struct Reading {
+  std::vector<int> readers;
+  std::string what;  // "train.jsonl: texts", for errors
 };
 
-/// DataError on rank 0 if another rank read other utterances, texts or lengths.
-void agree_on_corpus(Communicator& world, const CorpusMark& own);
+/// What `read` returns on the first reader, on every rank. That one reads first and alone, so that
+/// faults are told once and caches written once; then the others do, with `first` false. DataError
+/// on a reader that finds something else.
+std::string read_alike(Communicator& world, const Reading& reading,
+                       const std::function<std::string(bool first)>& read);
 
 }  // namespace penstock

@@ -1,19 +1,8 @@
 #include "runtime/trainer/corpora.h"
 
-#include "comm/collectives.h"
 #include "runtime/data/features.h"
 
 namespace penstock {
-
-Corpus load_in_turn(Communicator& world, const std::function<Corpus()>& load) {
-  if (world.rank() == 0) {
-    Corpus corpus = load();
-    barrier(world);
-    return corpus;
-  }
-  barrier(world);
-  return load();
-}
 
 CorpusOptions corpus_options(const Config& config, const Chain& chain, const std::string& manifest,
                              CorpusUse use) {
@@ -30,11 +19,16 @@ CorpusOptions corpus_options(const Config& config, const Chain& chain, const std
   return options;
 }
 
-Corpus load_corpus_for(const Config& config, const Chain& chain, const Alphabet& alphabet,
-                       const std::string& manifest, CorpusUse use) {
-  if (manifest.empty())
+CorpusReaders corpus_readers(const Config& config, const PlannedModel& model) {
+  const PipelineConfig& p = config.pipeline;
+  const auto ranks =
+      p.plan.empty() ? neighbouring_stages(p.stages, p.replicas) : read_plan(p.plan, model).ranks;
+  return {ranks.back(), ranks.front()};
+}
+
+void check_training_manifest(const Config& config) {
+  if (config.data.train.empty())
     throw ConfigError("data.train is not set: it takes a manifest of the training utterances");
-  return load_corpus(corpus_options(config, chain, manifest, use), alphabet);
 }
 
 void check_features(const Config& config) {

@@ -1,28 +1,22 @@
 #pragma once
 
-#include <functional>
-#include <optional>
-
-#include "comm/communicator.h"
 #include "configs/config.h"
 #include "partition/chain.h"
-#include "runtime/text/alphabet.h"
+#include "partition/plan_file.h"
 #include "runtime/trainer/corpus.h"
 
 namespace penstock {
-
-/// Calls `load` on rank 0 first, so that its faults are found (and caches written) once, then on
-/// the others.
-Corpus load_in_turn(Communicator& world, const std::function<Corpus()>& load);
 
 /// How `config` describes the corpus of `manifest`; `chain` must outlive the result.
 CorpusOptions corpus_options(const Config& config, const Chain& chain, const std::string& manifest,
                              CorpusUse use);
 
-/// The corpus of `manifest` as `config` describes it. DataError as load_corpus; ConfigError if no
-/// manifest is named.
-Corpus load_corpus_for(const Config& config, const Chain& chain, const Alphabet& alphabet,
-                       const std::string& manifest, CorpusUse use);
+/// The ranks that read the corpora of a recipe: those of the last stage, where the chain's only
+/// layer that needs targets is, and those of the first. ConfigError as read_plan.
+CorpusReaders corpus_readers(const Config& config, const PlannedModel& model);
+
+/// ConfigError if data.train names no manifest.
+void check_training_manifest(const Config& config);
 
 /// ConfigError if [features] does not make what [model] takes.
 void check_features(const Config& config);

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "comm/communicator.h"
 #include "configs/config.h"
 #include "runtime/data/audio.h"
 #include "runtime/data/manifest.h"
@@ -14,7 +15,8 @@ namespace penstock {
 
 class Alphabet;
 
-/// The utterances of a manifest that take part. Utterance id is place `id` of every vector.
+/// The utterances of a manifest that take part. Utterance id is place `id` of every vector. Only
+/// ranks with a loss have texts and labels.
 struct Corpus {
   std::vector<ManifestEntry> entries;
   std::vector<AudioLength> lengths;               // of the audio, exact
@@ -25,8 +27,6 @@ struct Corpus {
   std::uint64_t hash = 0;  // XXH3 of file names, lengths and labels, in order: for checkpoints
 
   double seconds() const;
-  /// For ranks whose layers need no targets.
-  void forget_texts();
 };
 
 enum class CorpusUse {
@@ -41,10 +41,17 @@ struct CorpusOptions {
   DataConfig data;
   FeatureConfig features;
   int threads = 1;
+  bool log = true;  // what is left out
   /// How the user can go on in spite of bad utterances; ends their list.
   std::string advice = "Correct them, or leave them out by data.bad_utterances = \"skip\".";
   /// Frames that reach the loss from so many frames of features.
   std::function<std::int64_t(std::int64_t)> output_frames;
+};
+
+/// Which ranks of a job read what of a corpus.
+struct CorpusReaders {
+  std::vector<int> texts = {0};  // the manifest: ranks with a loss
+  std::vector<int> audio = {0};  // ranks of the first stage
 };
 
 /// Reads the manifest, the texts, and (by index_audio) the lengths. An utterance is bad if its line
@@ -52,7 +59,13 @@ struct CorpusOptions {
 /// frames than it has at the loss; one whose length is out of bounds is left out before its labels
 /// are weighed against it. DataError lists all bad ones, lines and texts before any audio is read;
 /// under data.bad_utterances = "skip" they are logged and counted instead. DataError if none is
-/// left; ConfigError if data.bad_utterances is neither refuse nor skip.
+/// left; ConfigError if data.bad_utterances is neither refuse nor skip. All ranks of `world` call
+/// it; the first reader tells the others what it has found, and DataError is raised on a reader
+/// whose files say something else.
+Corpus load_corpus(const CorpusOptions&, const Alphabet&, Communicator& world,
+                   const CorpusReaders&);
+
+/// The same for a process alone.
 Corpus load_corpus(const CorpusOptions&, const Alphabet&);
 
 /// Frames that CTC needs for these labels: one for each, and a blank between equal neighbours.

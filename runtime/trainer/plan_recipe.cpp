@@ -1,6 +1,7 @@
 #include "runtime/trainer/plan_recipe.h"
 
 #include "partition/build_chain.h"
+#include "runtime/text/alphabet.h"
 #include "runtime/trainer/corpora.h"
 #include "runtime/trainer/planning.h"
 
@@ -8,11 +9,12 @@ namespace penstock {
 
 PlannedRun plan_recipe(const Config& recipe, bool measure) {
   check_features(recipe);
+  check_training_manifest(recipe);
   const Config config = with_plan_file(recipe);
   const Alphabet alphabet(config.text);
   const Chain chain = build_chain(config.model, alphabet.classes());
   const Corpus corpus =
-      load_corpus_for(config, chain, alphabet, config.data.train, CorpusUse::training);
+      load_corpus(corpus_options(config, chain, config.data.train, CorpusUse::training), alphabet);
   const int lanes = config.trainer.lanes == 0 ? config.pipeline.replicas : config.trainer.lanes;
   const StepSequence steps(
       {corpus.lengths, config.data, config.features, config.trainer.seed, lanes});

@@ -9,8 +9,10 @@
 #include "runtime/checkpoint/newest.h"
 #include "runtime/data/batching.h"
 #include "runtime/data/faults.h"
+#include "runtime/trainer/agreement.h"
 #include "runtime/trainer/corpora.h"
 #include "runtime/trainer/evaluation.h"
+#include "runtime/trainer/packing.h"
 #include "runtime/trainer/planning.h"
 #include "runtime/trainer/saving.h"
 
@@ -42,7 +44,7 @@ Evaluation recognise(
   const Config config = config_for(checkpoint, trained, world.size());
   const Alphabet alphabet(config.text);
   const Chain chain = build_chain(config.model, alphabet.classes());
-  const Corpus corpus = load_in_turn(world, [&] { return load(config, chain, alphabet); });
+  const Corpus corpus = load(config, chain, alphabet);
 
   const RunShape shape{{corpus.frames}, alphabet.classes()};
   const Plan plan = plan_run(chain, config, shape, computed_costs(chain, shape));
@@ -54,21 +56,33 @@ Evaluation recognise(
   return evaluation;
 }
 
-/// Recordings without transcripts.
-Corpus corpus_of(const std::vector<std::filesystem::path>& recordings,
-                 const FeatureConfig& features) {
-  Corpus corpus;
+/// Lengths of recordings as a message. DataError lists those that can't be used.
+std::string measure(const std::vector<std::filesystem::path>& recordings) {
+  Packer lengths;
   Faults faults;
-  for (const std::filesystem::path& recording : recordings) try {
-      const AudioLength length = measure_audio(recording);
-      corpus.entries.push_back({recording, "", {}, recording.string()});
-      corpus.lengths.push_back(length);
-      corpus.frames.push_back(shape_utterance(corpus.frames.size(), length, 1, features).frames);
+  for (std::size_t i = 0; i < recordings.size(); ++i) try {
+      const AudioLength length = measure_audio(recordings[i]);
+      lengths.add(length.samples);
+      lengths.add(std::int64_t{length.rate});
     } catch (const DataError& error) {
-      const auto number = corpus.entries.size() + faults.size() + 1;
-      faults.add("recording " + std::to_string(number), error.what());
+      faults.add("recording " + std::to_string(i + 1), error.what());
     }
   faults.refuse(std::to_string(faults.size()) + " recordings cannot be used");
+  return lengths.bytes();
+}
+
+/// Recordings without transcripts. The first stage alone reads them.
+Corpus corpus_of(const std::vector<std::filesystem::path>& recordings,
+                 const FeatureConfig& features, Communicator& world) {
+  Unpacker lengths(
+      read_alike(world, {{0}, "recordings"}, [&](bool) { return measure(recordings); }));
+  Corpus corpus;
+  for (const std::filesystem::path& recording : recordings) {
+    const std::int64_t samples = lengths.number();
+    corpus.entries.push_back({recording, "", {}, recording.string()});
+    corpus.lengths.push_back({samples, static_cast<int>(lengths.number())});
+    corpus.frames.push_back(shape_utterance(0, corpus.lengths.back(), 1, features).frames);
+  }
   return corpus;
 }
 
@@ -84,7 +98,9 @@ EvaluationReport evaluate_checkpoint(const Trained& trained, const TestSet& test
                          corpus_options(config, chain, test.manifest, CorpusUse::evaluation);
                      options.data.bad_utterances = test.skip_bad ? "skip" : "refuse";
                      options.advice = "Correct them, or leave them out by --skip-bad.";
-                     return load_corpus(options, alphabet);
+                     const PlannedModel model =
+                         planned_model(chain, config.model, alphabet.classes());
+                     return load_corpus(options, alphabet, world, corpus_readers(config, model));
                    })
       .report;
 }
@@ -94,7 +110,7 @@ std::vector<std::string> transcribe(const Trained& trained,
                                     Communicator& world) {
   return recognise(trained, world,
                    [&](const Config& config, const Chain&, const Alphabet&) {
-                     return corpus_of(recordings, config.features);
+                     return corpus_of(recordings, config.features, world);
                    })
       .transcripts;
 }

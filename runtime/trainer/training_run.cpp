@@ -24,6 +24,7 @@ constexpr std::int64_t kStepsAhead = 2;  // for which features are made beforeha
 
 Config checked(const TrainingTask& task, Communicator& world) {
   check_features(task.recipe);
+  check_training_manifest(task.recipe);
   const Config planned = with_plan_file(task.recipe);
   if (!task.alone) check_ranks(planned, world.size());
   agree_on_recipe(world, planned);
@@ -58,9 +59,9 @@ TrainingRun::TrainingRun(const TrainingTask& task, Communicator& world,
   if (start_) check_unchanged(config_, start_->state());
   config_.trainer.lanes = choose_lanes(config_, start_ ? &start_->state() : nullptr, tell);
   if (task.alone) config_ = alone(config_);
-  corpus_ = load("data.train", config_.data.train, CorpusUse::training);
+  corpus_ = load(config_.data.train, CorpusUse::training);
   if (!config_.data.validation.empty()) {
-    validation_corpus_ = load("data.validation", config_.data.validation, CorpusUse::evaluation);
+    validation_corpus_ = load(config_.data.validation, CorpusUse::evaluation);
     best_ = BestValidation(std::to_string(validation_corpus_.hash));
   }
 
@@ -73,10 +74,6 @@ TrainingRun::TrainingRun(const TrainingTask& task, Communicator& world,
 
   session_ =
       std::make_unique<Session>(world, config_, chain_, plan_, static_cast<int>(slots.size()));
-  if (!session_->stage().needs_targets()) {
-    corpus_.forget_texts();
-    validation_corpus_.forget_texts();
-  }
   const std::vector<int> lanes_of = plan_.lanes_of_replicas();
   const int replica = session_->grid().here().replica;
   check_shared_output(world, {config_.trainer.output, lock_ ? lock_->token() : "", replica == 0});
@@ -101,11 +98,10 @@ TrainingRun::TrainingRun(const TrainingTask& task, Communicator& world,
   reserve_buffers(shape);
 }
 
-Corpus TrainingRun::load(const std::string& key, const std::string& manifest, CorpusUse use) {
-  Corpus corpus = load_in_turn(
-      world_, [&] { return load_corpus_for(config_, chain_, alphabet_, manifest, use); });
-  agree_on_corpus(world_, {key, manifest, corpus.hash});
-  return corpus;
+Corpus TrainingRun::load(const std::string& manifest, CorpusUse use) {
+  const PlannedModel model = planned_model(chain_, config_.model, alphabet_.classes());
+  return load_corpus(corpus_options(config_, chain_, manifest, use), alphabet_, world_,
+                     corpus_readers(config_, model));
 }
 
 /// Rank 0's, since measured costs differ from rank to rank.

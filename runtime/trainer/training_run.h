@@ -47,7 +47,7 @@ class TrainingRun {
  private:
   using Clock = std::chrono::steady_clock;
 
-  Corpus load(const std::string& key, const std::string& manifest, CorpusUse use);
+  Corpus load(const std::string& manifest, CorpusUse use);
   Plan agree_on_plan(const RunShape& shape);
   void reserve_buffers(const RunShape& shape);
   void recall_best(const TrainingState& saved);

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <mutex>
+
 #include "comm/threads.h"
 #include "layers/tensor/error.h"
 #include "tests/support/temporary_folder.h"
@@ -38,19 +40,31 @@ TEST(AgreeOnRecipe, LetsMachinesDiffer) {
   EXPECT_EQ(disagreement([](Config& c) { c.trainer.threads = c.data.loaders = 3; }), "");
 }
 
-TEST(AgreeOnCorpus, NamesTheKeyAndTheRank) {
-  const auto read = [](bool alike) {
-    return message_of<DataError>([&] {
-      run_as_threads({.ranks = 3}, [&](Communicator& world) {
-        const std::uint64_t hash = world.rank() == 1 && !alike ? 6 : 5;
-        agree_on_corpus(world, {"data.validation", "clean.jsonl", hash});
-      });
+TEST(ReadAlike, TellsAllWhatTheFirstReaderFinds) {
+  std::vector<int> readers;
+  std::mutex guard;
+  run_as_threads({.ranks = 4}, [&](Communicator& world) {
+    const std::string told = read_alike(world, {{2, 1}, "clean.jsonl: texts"}, [&](bool first) {
+      const std::lock_guard lock(guard);
+      EXPECT_EQ(first, readers.empty());
+      readers.push_back(world.rank());
+      return std::string("a\0b", 3);
     });
-  };
-  EXPECT_EQ(read(true), "");
-  EXPECT_EQ(read(false),
-            "clean.jsonl: rank 1 finds other utterances, texts or lengths in data.validation than "
-            "rank 0: give every rank the same files");
+    EXPECT_EQ(told, std::string("a\0b", 3));
+  });
+  EXPECT_EQ(readers, (std::vector<int>{2, 1}));
+}
+
+TEST(ReadAlike, NamesTheReaderThatFindsSomethingElse) {
+  const std::string message = message_of<DataError>([&] {
+    run_as_threads({.ranks = 3}, [&](Communicator& world) {
+      read_alike(world, {{0, 2}, "clean.jsonl: texts"},
+                 [&](bool) { return std::to_string(world.rank()); });
+    });
+  });
+  EXPECT_EQ(message,
+            "clean.jsonl: texts that rank 2 finds differ from those of rank 0: give every rank the "
+            "same files");
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "comm/threads.h"
 #include "layers/tensor/error.h"
 #include "runtime/text/alphabet.h"
 #include "tests/support/sounds.h"
@@ -126,6 +127,41 @@ TEST_F(CorpusTest, RefusesToBeEmptyAndUnknownPolicies) {
   expect_refused({"no utterances that can be used", "3 too short"});
   options_.data.bad_utterances = "ignore";
   EXPECT_THROW(load(), ConfigError);
+}
+
+/// A job of three: rank 2 has the loss, rank 0 the first stage.
+TEST_F(CorpusTest, IsReadOnlyWhereItsTextsAndAudioAreNeeded) {
+  add_line(R"({"audio_filepath": "gone.wav", "text": "up"})");
+  add_line(R"({"audio_filepath": "4001.wav", "text": "7"})");
+  options_.data.bad_utterances = "skip";
+  options_.data.max_seconds = 9.9;
+  const Corpus whole = load();
+  run_as_threads({.ranks = 3}, [&](Communicator& world) {
+    CorpusOptions options = options_;
+    if (world.rank() != 2) options.manifest = "gone.jsonl";  // never opened
+    const Corpus corpus = load_corpus(options, Alphabet(TextConfig{}), world, {{2}, {0}});
+    ASSERT_EQ(corpus.entries.size(), 2u);
+    EXPECT_EQ(corpus.entries[1].audio, whole.entries[1].audio);
+    EXPECT_EQ(corpus.lengths, whole.lengths);
+    EXPECT_EQ(corpus.frames, whole.frames);
+    EXPECT_EQ(corpus.hash, whole.hash);
+    EXPECT_EQ(corpus.skipped, 2);
+    EXPECT_EQ(corpus.too_long, 1);
+    EXPECT_EQ(corpus.entries[1].text, world.rank() == 2 ? "hello" : "");
+    EXPECT_EQ(corpus.labels, world.rank() == 2 ? whole.labels : decltype(whole.labels){});
+  });
+}
+
+TEST_F(CorpusTest, ReadersMustFindTheSameTexts) {
+  const std::string message = test::message_of<DataError>([&] {
+    run_as_threads({.ranks = 2}, [&](Communicator& world) {
+      TextConfig text;
+      if (world.rank() == 1) text.alphabet = "zyxwvutsrqponmlkjihgfedcba";
+      load_corpus(options_, Alphabet(text), world, {{0, 1}, {0}});
+    });
+  });
+  EXPECT_NE(message.find("train.jsonl: texts that rank 1 finds differ"), std::string::npos)
+      << message;
 }
 
 TEST_F(CorpusTest, HashChangesWithWhatIsTrainedOnButNotWithItsPlace) {
