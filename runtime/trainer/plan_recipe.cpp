@@ -21,7 +21,8 @@ PlannedRun plan_recipe(const Config& recipe, bool measure) {
   std::vector<AudioLength> validation;
   if (!config.data.validation.empty())
     validation =
-        load_corpus_for(config, chain, alphabet, config.data.validation, CorpusUse::evaluation)
+        load_corpus(corpus_options(config, chain, config.data.validation, CorpusUse::evaluation),
+                    alphabet)
             .lengths;
   const RunShape shape = shape_of_run(config, steps, validation, alphabet.classes());
   const auto costs = measure ? measured_costs(chain, config, shape) : computed_costs(chain, shape);
