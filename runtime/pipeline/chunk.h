@@ -96,7 +96,7 @@ class Chunk {
   Options options_;
   std::size_t sums_ = 0;
   BufferRing scratch_;  // one buffer
-  Buffer wide_;  // FP32 features or logits, where the compute type is another
+  Buffer wide_;         // FP32 features or logits, where the compute type is another
   LayerTimes* times_ = nullptr;
 };
 
