@@ -71,10 +71,12 @@ void ChunkRun::forward(Flight& flight, int micro_batch) {
   chunk_.forward(flight, context_.step, context_.mode, sums_);
   if (context_.mode == Mode::train) return;
 
+  // Of a chunk that is the loss alone, the logits are the input.
+  if (last() && context_.callbacks.logits)
+    context_.callbacks.logits(*flight.work, chunk_.logits(flight));
   chunk_.inputs.give_back(flight.input);
   flight.input = -1;
   if (!last()) return;
-  if (context_.callbacks.logits) context_.callbacks.logits(*flight.work, chunk_.logits(flight));
   chunk_.slots.give_back(flight.slot);
   flight.slot = -1;
 }

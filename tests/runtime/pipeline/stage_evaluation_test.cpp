@@ -66,6 +66,49 @@ TEST(StageEvaluation, LaysOutABoundedNumberOfMicroBatchesAtOnce) {
   EXPECT_EQ(places, in_order);
 }
 
+ModelConfig tiny_model() {
+  ModelConfig model;
+  model.features = 17;
+  model.channels = 2;
+  model.hidden = 8;
+  model.layers = 1;
+  return model;
+}
+
+/// The logits of ragged micro-batches that a cut of the model into stages hands out, in order.
+std::vector<std::vector<float>> logits_of_cut(const std::vector<std::size_t>& first_layers) {
+  const Chain chain = build_chain(tiny_model(), 29);
+  const StepWork work = synthetic_work({.micro_batches = 5, .utterances = 3, .seconds = 0.7});
+  const int stages = static_cast<int>(first_layers.size());
+  std::vector<std::vector<float>> found;
+  run_as_threads({.ranks = stages}, [&](Communicator& pipeline) {
+    CpuBackend backend(1);
+    const auto stream = backend.make_stream({});
+    StageOptions options = whole(chain);
+    options.stage = pipeline.rank();
+    options.stages = stages;
+    options.first_layer = first_layers[options.stage];
+    if (options.stage + 1 < stages) options.last_layer = first_layers[options.stage + 1];
+    Stage stage(backend, *stream, pipeline, chain, options);
+    ExecutorCallbacks callbacks;
+    callbacks.read_features = synthetic_features(3);
+    callbacks.logits = [&](const MicroBatchWork&, const Frames& logits) {
+      const float* first = logits.x_FC.as<float>();
+      found.emplace_back(first, first + logits.x_FC.size());
+    };
+    stage.evaluate(work, callbacks);
+  });
+  return found;
+}
+
+TEST(StageEvaluation, HandsOutTheSameLogitsWhereverTheLastStageBegins) {
+  const std::size_t layers = build_chain(tiny_model(), 29).layers.size();
+  const auto expected = logits_of_cut({0});
+  ASSERT_EQ(expected.size(), 5u);
+  EXPECT_EQ(logits_of_cut({0, layers - 2}), expected);
+  EXPECT_EQ(logits_of_cut({0, layers - 1}), expected) << "the last stage is the loss alone";
+}
+
 /// Counts what is asked of the device.
 class CountingBackend final : public CpuBackend {
  public:
@@ -79,12 +122,7 @@ class CountingBackend final : public CpuBackend {
 
 // The lattice of an utterance grows with the square of its frames.
 TEST(StageEvaluation, TranscribingAllocatesNothingForTheLoss) {
-  ModelConfig model;
-  model.features = 17;
-  model.channels = 2;
-  model.hidden = 8;
-  model.layers = 1;
-  const Chain chain = build_chain(model, 29);
+  const Chain chain = build_chain(tiny_model(), 29);
   const auto allocated = [&](bool labels) {
     StepWork work = synthetic_work({.utterances = 1, .seconds = 60});
     if (!labels) work.micro_batches.front().labels.clear();

@@ -5,6 +5,7 @@
 #include "comm/threads.h"
 #include "configs/load.h"
 #include "layers/tensor/error.h"
+#include "partition/build_chain.h"
 #include "runtime/trainer/trainer.h"
 #include "tests/support/temporary_folder.h"
 #include "tests/support/tone_corpus.h"
@@ -79,6 +80,13 @@ TEST_F(Recognise, TranscribesInTheOrderOfTheRecordings) {
   EXPECT_EQ(texts[0], texts[2]);
   EXPECT_EQ(transcripts({in("test-4.wav"), in("test-0.wav"), in("test-4.wav")}, 2), texts);
   EXPECT_THROW(transcripts({in("gone.wav")}, 1), DataError);
+}
+
+TEST_F(Recognise, AStageForEachLayerFindsTheSameTexts) {
+  const std::vector<std::filesystem::path> recordings = {in("test-0.wav"), in("test-1.wav")};
+  const Config config = parse_config(test::tone_recipe(in("train.jsonl"), "", in("output")), "");
+  const auto layers = build_chain(config.model, 29).layers.size();
+  EXPECT_EQ(transcripts(recordings, static_cast<int>(layers)), transcripts(recordings, 1));
 }
 
 }  // namespace
