@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <memory>
-#include <optional>
 
 #include "comm/communicator.h"
 
@@ -13,14 +12,10 @@ struct MpiOptions {
   std::size_t piece_bytes = std::size_t{1} << 30;
 };
 
-/// The rank that mpirun, or another launcher that speaks PMIx or PMI, gave this process: known
-/// before MPI starts. Nothing in a process that none of them started.
-std::optional<int> launcher_rank();
-
 /// MPI_COMM_WORLD, from MPI_Init_thread to MPI_Finalize: at most one in the life of a process, used
 /// by the thread that made it; transfers end before it. Its destructor waits for every rank's,
 /// except while an exception passes: then the process is on its way down, and mpirun takes the job
-/// with it. abort() is MPI_Abort. CommError if MPI does not start.
+/// with it. abort() is MPI_Abort. CommError if MPI does not start, or if this build is without it.
 std::unique_ptr<Communicator> join_mpi(const MpiOptions& options = {});
 
 }  // namespace penstock

@@ -1,22 +1,30 @@
 #include "runtime/job.h"
 
-#include "comm/mpi.h"
-#include "comm/threads.h"
+#include "layers/tensor/error.h"
 
 namespace penstock {
 
-std::optional<int> rank_in_job() { return launcher_rank(); }
+namespace {
+
+/// MPI ends this process as well; otherwise it is still to return.
+void end_all(Communicator& world, int code) {
+  try {
+    world.abort(code);
+  } catch (const CommError&) {
+  }
+}
+
+}  // namespace
 
 bool runs_alone() { return !rank_in_job(); }
 
 int run_job(const std::function<int(Communicator&)>& work, const Complain& complain) {
-  const auto world =
-      runs_alone() ? std::move(make_thread_communicators({.ranks = 1}).front()) : join_mpi();
+  const auto world = join_job();
   try {
     return work(*world);
   } catch (const std::exception& e) {
     const int code = complain(e);
-    if (world->size() > 1) world->abort(code);
+    if (world->size() > 1) end_all(*world, code);
     return code;
   }
 }

@@ -1,9 +1,9 @@
 #include "layers/cpu/cpu_backend.h"
 
-#include <cblas.h>
-
 #include <cstring>
 #include <utility>
+
+#include "layers/cpu/product.h"
 
 namespace penstock {
 namespace {
@@ -27,8 +27,7 @@ class CpuMark final : public Mark {
 
 }  // namespace
 
-// OpenBLAS keeps the number for the process; products hand it on to oneDNN.
-CpuBackend::CpuBackend(int threads) : threads_(threads) { openblas_set_num_threads(threads); }
+CpuBackend::CpuBackend(int threads) : threads_(threads) { set_product_threads(threads); }
 
 std::string CpuBackend::description() const {
   return "CPU, " + std::to_string(threads_) + (threads_ == 1 ? " thread" : " threads");

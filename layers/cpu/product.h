@@ -22,9 +22,12 @@ struct Product {
   T alpha = 1, beta = 0;
 };
 
-/// By OpenBLAS or oneDNN, whichever was measured faster for such shapes; the same shape always goes
-/// the same way, so equal calls give equal bits. Runs on the threads that CpuBackend set.
+/// By OpenBLAS or oneDNN, whichever was measured faster for such shapes, or by Eigen in a build
+/// without them; the same shape always goes the same way, so equal calls give equal bits.
 void run_product(const Product<float>&);
 void run_product(const Product<double>&);
+
+/// Of all products of this process from now on.
+void set_product_threads(int threads);
 
 }  // namespace penstock

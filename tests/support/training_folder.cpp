@@ -19,7 +19,10 @@ TrainingFolder::TrainingFolder(std::string binary, std::string mpirun)
 
 Outcome TrainingFolder::run(std::vector<std::string> words, Ranks ranks) const {
   std::vector<std::string> command = {"timeout", "-k", "2", "30"};
-  if (ranks.count > 0) {
+  if (ranks.folder) {
+    command.insert(command.end(),
+                   {PENSTOCK_SOURCE_FOLDER "/tools/ranks", std::to_string(ranks.count)});
+  } else if (ranks.count > 0) {
     command.insert(command.end(), {mpirun_, "--allow-run-as-root", "--oversubscribe", "-np",
                                    std::to_string(ranks.count)});
     if (ranks.tcp) command.insert(command.end(), {"--mca", "btl", "tcp,self"});

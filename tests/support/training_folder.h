@@ -12,7 +12,8 @@ namespace penstock::test {
 /// Where a job's ranks come from: none is a process alone, without mpirun.
 struct Ranks {
   int count = 0;
-  bool tcp = false;  // messages over TCP alone
+  bool tcp = false;     // messages over TCP alone
+  bool folder = false;  // started by tools/ranks: no mpirun, and every message is a file
 };
 
 /// What equal trainings have in common, bit for bit.

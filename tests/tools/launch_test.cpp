@@ -12,7 +12,7 @@ namespace penstock {
 namespace {
 
 TEST(LaunchedRank, IsWhatAnyLauncherSays) {
-  for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"}) {
+  for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "PENSTOCK_RANK"}) {
     EXPECT_TRUE(runs_alone());
     EXPECT_EQ(launched_rank(), 0);
     ::setenv(name, "3", 1);
@@ -42,6 +42,15 @@ TEST(Complaint, IsOfRecipesThatDifferAmongRanks) {
   EXPECT_EQ(outcome.code, 2);
   EXPECT_NE(outcome.err.find("data.validation is \""), std::string::npos) << outcome.err;
   EXPECT_FALSE(std::filesystem::exists(folder.in("output")));
+}
+
+TEST(Complaint, EndsRanksWithoutMpirunAsWell) {
+  const test::TrainingFolder folder(PENSTOCK_BINARY, PENSTOCK_MPIRUN);
+  const auto outcome =
+      folder.run({"train", folder.in("recipe.toml"), "pipeline.stages=3"}, {2, false, true});
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_NE(outcome.err.find("the job has 2 ranks, but 3 stages"), std::string::npos)
+      << outcome.err;
 }
 
 TEST(Complaint, IsSaidOnceWhereEveryRankHasIt) {

@@ -19,6 +19,7 @@ struct Layout {
 const Layout kAlone = {"Alone", {}, {}};
 const Layout kStages = {"Stages", {"pipeline.stages=2"}, {2}};
 const Layout kStagesOverTcp = {"StagesOverTcp", {"pipeline.stages=2"}, {2, true}};
+const Layout kStagesInAFolder = {"StagesInAFolder", {"pipeline.stages=2"}, {2, false, true}};
 const Layout kThreeStages = {"ThreeStages", {"pipeline.stages=3"}, {3}};
 const Layout kFourStages = {"FourStages", {"pipeline.stages=4", "pipeline.schedule=gpipe"}, {4}};
 const Layout kReplicas = {"Replicas", {"pipeline.replicas=2"}, {2}};
@@ -56,8 +57,8 @@ TEST_P(Layout20Steps, DoesNotShowInASingleBit) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Of, Layout20Steps,
-                         testing::Values(kStages, kStagesOverTcp, kThreeStages, kFourStages,
-                                         kReplicas, kGrid),
+                         testing::Values(kStages, kStagesOverTcp, kStagesInAFolder, kThreeStages,
+                                         kFourStages, kReplicas, kGrid),
                          [](const auto& info) { return info.param.name; });
 
 /// Stopped at step 10, within an epoch, in one layout, and resumed in another.

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "comm/join.h"
 #include "comm/mpi.h"
 #include "tests/support/communicator_cases.h"
 
@@ -28,7 +29,7 @@ TEST_F(Mpi, MovesLongMessagesWhileComputing) {
 TEST_F(Mpi, AgreesInCollectives) { test::collectives_agree(world()); }
 TEST_F(Mpi, KeepsGroupsApart) { test::groups_do_not_mix(world()); }
 
-TEST_F(Mpi, IsForeseenByTheLauncher) { EXPECT_EQ(launcher_rank(), world().rank()); }
+TEST_F(Mpi, IsForeseenByTheLauncher) { EXPECT_EQ(rank_in_job(), world().rank()); }
 
 }  // namespace
 }  // namespace penstock

@@ -1,12 +1,12 @@
-// Run alone or under mpirun with any number of ranks, all of which run the same tests in the same
-// order, on device 0 (NCCL_HOSTID differs between ranks that share a GPU) or one device for each.
+// Run alone, by tools/ranks or under mpirun with any number of ranks, all of which run the same
+// tests in the same order, on device 0 (NCCL_HOSTID differs between ranks that share a GPU) or one
+// device for each.
 
 #include <gtest/gtest.h>
 
 #include <memory>
 
-#include "comm/mpi.h"
-#include "comm/threads.h"
+#include "comm/join.h"
 #include "layers/backend.h"
 #include "tests/comm/nccl/nccl_cases.h"
 
@@ -37,10 +37,7 @@ TEST_F(Nccl, AddsOverAllRanks) { test::nccl_adds_over_all_ranks(*world_); }
 
 int main(int argc, char** argv) {
   ::testing::InitGoogleTest(&argc, argv);
-  const std::unique_ptr<penstock::Communicator> world =
-      penstock::launcher_rank()
-          ? penstock::join_mpi()
-          : std::move(penstock::make_thread_communicators({.ranks = 1}).front());
+  const auto world = penstock::join_job();
   penstock::Nccl::set_world(*world);
   return RUN_ALL_TESTS();
 }

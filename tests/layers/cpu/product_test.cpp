@@ -1,12 +1,10 @@
 #include "layers/cpu/product.h"
 
 #include <gtest/gtest.h>
-#include <omp.h>
 
 #include <cmath>
 #include <limits>
 #include <random>
-#include <thread>
 #include <vector>
 
 #include "layers/backend.h"
@@ -78,19 +76,6 @@ INSTANTIATE_TEST_SUITE_P(Shapes, ProductTest,
                                          Case{67, 33, 5, false, true}, Case{17, 9, 26, true, false},
                                          Case{65, 31, 26, true, false}, Case{64, 1, 1, true, true},
                                          Case{130, 70, 261, false, false}));
-
-TEST(ProductTest, EveryThreadKeepsToTheBackendsNumber) {
-  const auto backend = make_cpu_backend(1);
-  std::thread([] {
-    omp_set_num_threads(3);  // as a new thread has it on a machine of three cores
-    const float a = 2, b = 3;
-    float c = 0;
-    run_product(
-        Product<float>{.m = 1, .n = 1, .k = 1, .a = {&a, 1}, .b = {&b, 1}, .c = &c, .c_stride = 1});
-    EXPECT_EQ(omp_get_max_threads(), 1);
-    EXPECT_EQ(c, 6);
-  }).join();
-}
 
 TEST(ProductTest, AnEmptyProductLeavesCAlone) {
   float c = 3;

@@ -44,4 +44,7 @@ void run_product(const Product<double>& p) {
               p.alpha, p.a.data, p.a.stride, p.b.data, p.b.stride, p.beta, p.c, p.c_stride);
 }
 
+// OpenBLAS keeps the number for the process; products hand it on to oneDNN.
+void set_product_threads(int threads) { openblas_set_num_threads(threads); }
+
 }  // namespace penstock

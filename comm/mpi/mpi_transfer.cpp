@@ -1,4 +1,4 @@
-#include "comm/mpi_transfer.h"
+#include "comm/mpi/mpi_transfer.h"
 
 #include <algorithm>
 

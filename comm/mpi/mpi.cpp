@@ -1,10 +1,9 @@
 #include "comm/mpi.h"
 
-#include <cstdlib>
 #include <exception>
 #include <string>
 
-#include "comm/mpi_transfer.h"
+#include "comm/mpi/mpi_transfer.h"
 #include "layers/tensor/error.h"
 
 namespace penstock {
@@ -82,12 +81,6 @@ class MpiCommunicator final : public Communicator {
 };
 
 }  // namespace
-
-std::optional<int> launcher_rank() {
-  for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"})
-    if (const char* rank = std::getenv(name)) return std::atoi(rank);
-  return std::nullopt;
-}
 
 std::unique_ptr<Communicator> join_mpi(const MpiOptions& options) {
   return std::make_unique<MpiCommunicator>(options);

@@ -1,0 +1,134 @@
+#include "comm/files.h"
+
+#include <cstdint>
+#include <fstream>
+#include <map>
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include "layers/tensor/error.h"
+
+namespace penstock {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Appears under its name only when it is whole.
+void write_whole(const fs::path& file, std::span<const std::byte> data) {
+  const fs::path unfinished = file.string() + ".part";
+  std::ofstream stream(unfinished, std::ios::binary);
+  stream.write(reinterpret_cast<const char*>(data.data()), data.size());
+  stream.close();
+  std::error_code error;
+  if (stream) fs::rename(unfinished, file, error);
+  if (!stream || error)
+    throw CommError("writing " + file.string() +
+                    ", a message between ranks: failed; is there space, "
+                    "and may this process write there?");
+}
+
+class Sent final : public Transfer {
+ public:
+  bool done() override { return true; }
+};
+
+class FilesCommunicator final : public Communicator {
+ public:
+  explicit FilesCommunicator(FilesOptions options) : options_(std::move(options)) {
+    const fs::path mine = options_.folder / ("rank-" + std::to_string(options_.rank));
+    if (options_.rank < 0 || options_.rank >= options_.ranks)
+      throw CommError("rank " + std::to_string(options_.rank) + " of " +
+                      std::to_string(options_.ranks) + " ranks: ranks count from 0");
+    if (fs::exists(mine))
+      throw CommError("rank " + std::to_string(options_.rank) + " has met the others before in " +
+                      options_.folder.string() + ": give every job an empty folder");
+    write_whole(mine, {});
+  }
+
+  int rank() const override { return options_.rank; }
+  int size() const override { return options_.ranks; }
+
+  std::unique_ptr<Transfer> send(const Message& message, std::span<const std::byte> data) override {
+    write_whole(next_file(options_.rank, message.peer, message, sent_), data);
+    return std::make_unique<Sent>();
+  }
+
+  std::unique_ptr<Transfer> receive(const Message& message, std::span<std::byte> data) override;
+
+  void progress() override {
+    std::error_code none;
+    if (fs::exists(options_.folder / "ended", none))
+      throw CommError("another rank has ended the job; it says why");
+  }
+
+  [[noreturn]] void abort(int exit_code) override {
+    write_whole(options_.folder / "ended", {});
+    throw CommError("rank " + std::to_string(options_.rank) + " ended the job with exit code " +
+                    std::to_string(exit_code));
+  }
+
+ private:
+  using Counts = std::map<std::pair<int, int>, std::uint64_t>;  // of each (peer, channel)
+
+  /// Of the next message from one rank to the other on this channel.
+  fs::path next_file(int from, int to, const Message& message, Counts& counts) {
+    if (message.peer < 0 || message.peer >= options_.ranks)
+      throw CommError("peer rank " + std::to_string(message.peer) + " (" + message.what +
+                      "): there are " + std::to_string(options_.ranks) + " ranks");
+    const std::uint64_t number = counts[{message.peer, message.channel}]++;
+    return options_.folder / (std::to_string(from) + "-to-" + std::to_string(to) + "-channel-" +
+                              std::to_string(message.channel) + "-" + std::to_string(number));
+  }
+
+  FilesOptions options_;
+  Counts sent_, received_;
+};
+
+class Received final : public Transfer {
+ public:
+  Received(FilesCommunicator& world, Message message, fs::path file, std::span<std::byte> data)
+      : world_(world), message_(std::move(message)), file_(std::move(file)), data_(data) {}
+
+  bool done() override {
+    if (!done_) take();
+    return done_;
+  }
+
+ private:
+  void take() {
+    std::error_code error;
+    if (!fs::exists(file_, error)) return world_.progress();
+    if (const auto bytes = fs::file_size(file_); bytes != data_.size())
+      throw CommError("rank " + std::to_string(world_.rank()) + ", receiving " +
+                      std::to_string(data_.size()) + " bytes (" + message_.what + "), peer rank " +
+                      std::to_string(message_.peer) + ", channel " +
+                      std::to_string(message_.channel) + ": " + std::to_string(bytes) +
+                      " bytes came");
+    std::ifstream stream(file_, std::ios::binary);
+    if (!stream.read(reinterpret_cast<char*>(data_.data()), data_.size()))
+      throw CommError("reading " + file_.string() + ", a message between ranks: failed");
+    fs::remove(file_);
+    done_ = true;
+  }
+
+  FilesCommunicator& world_;
+  Message message_;
+  fs::path file_;
+  std::span<std::byte> data_;
+  bool done_ = false;
+};
+
+std::unique_ptr<Transfer> FilesCommunicator::receive(const Message& message,
+                                                     std::span<std::byte> data) {
+  return std::make_unique<Received>(
+      *this, message, next_file(message.peer, options_.rank, message, received_), data);
+}
+
+}  // namespace
+
+std::unique_ptr<Communicator> join_files(const FilesOptions& options) {
+  return std::make_unique<FilesCommunicator>(options);
+}
+
+}  // namespace penstock

@@ -1,0 +1,45 @@
+#include "comm/join.h"
+
+#include <cstdlib>
+#include <string>
+#include <utility>
+
+#include "comm/files.h"
+#include "comm/mpi.h"
+#include "comm/threads.h"
+#include "layers/tensor/error.h"
+
+namespace penstock {
+namespace {
+
+std::optional<int> number_in(const char* variable) {
+  const char* text = std::getenv(variable);
+  return text ? std::optional(std::atoi(text)) : std::nullopt;
+}
+
+/// What PENSTOCK_RANK and its kin say.
+FilesOptions meeting() {
+  const auto rank = number_in("PENSTOCK_RANK"), ranks = number_in("PENSTOCK_RANKS");
+  const char* folder = std::getenv("PENSTOCK_MEET");
+  if (!ranks || !folder)
+    throw CommError(
+        "PENSTOCK_RANK is set, but not PENSTOCK_RANKS, the number of ranks, and PENSTOCK_MEET, an "
+        "empty folder for their messages");
+  return {folder, *rank, *ranks};
+}
+
+}  // namespace
+
+std::optional<int> rank_in_job() {
+  for (const char* name : {"PENSTOCK_RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"})
+    if (const auto rank = number_in(name)) return rank;
+  return std::nullopt;
+}
+
+std::unique_ptr<Communicator> join_job() {
+  if (number_in("PENSTOCK_RANK")) return join_files(meeting());
+  if (rank_in_job()) return join_mpi();
+  return std::move(make_thread_communicators({.ranks = 1}).front());
+}
+
+}  // namespace penstock
