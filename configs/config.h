@@ -65,11 +65,12 @@ struct DataConfig {
 
 /// [optimizer]
 struct OptimizerConfig {
-  std::string kind = "adamw";  // adamw | sgd
+  std::string kind = "adamw";  // adamw | sgd | lamb | novograd
   double learning_rate = 3e-4;
   double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;
   double momentum = 0.9;
   bool nesterov = true;
+  double larc = 0;  // sgd's trust coefficient; 0: no LARC
   double weight_decay = 1e-5;
   double clip_norm = 400;  // of the whole gradient; 0: no clipping
   bool operator==(const OptimizerConfig&) const = default;

@@ -31,6 +31,10 @@ std::vector<std::string> contradictions(const Config& c,
               std::to_string(s.horizon) + " and must be above schedule.warmup (" +
               std::to_string(s.warmup) + ")");
   }
+  if (c.optimizer.larc > 0 && c.optimizer.kind != "sgd") {
+    fault("optimizer.larc", "optimizer.larc goes with optimizer.kind = sgd, not with " +
+                                c.optimizer.kind + ", which has no use for it");
+  }
   const auto& d = c.data;
   if (d.max_seconds > 0 && d.min_seconds >= d.max_seconds) {
     fault("data.min_seconds",

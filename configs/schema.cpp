@@ -93,13 +93,18 @@ std::vector<Key> data_keys(DataConfig& d) {
 
 std::vector<Key> optimizer_keys(OptimizerConfig& o) {
   return {
-      Key("optimizer.kind", &o.kind, one_of({"adamw", "sgd"}), "update rule"),
+      Key("optimizer.kind", &o.kind, one_of({"adamw", "sgd", "lamb", "novograd"}), "update rule"),
       Key("optimizer.learning_rate", &o.learning_rate, above(0), "after warm-up"),
-      Key("optimizer.beta1", &o.beta1, between(0, 0.999999), "decay of adamw's first moment"),
-      Key("optimizer.beta2", &o.beta2, between(0, 0.999999), "decay of adamw's second moment"),
-      Key("optimizer.epsilon", &o.epsilon, above(0), "added to adamw's denominator"),
+      Key("optimizer.beta1", &o.beta1, between(0, 0.999999),
+          "decay of the first moment of adamw, lamb and novograd"),
+      Key("optimizer.beta2", &o.beta2, between(0, 0.999999),
+          "decay of the second moment of adamw, lamb and novograd"),
+      Key("optimizer.epsilon", &o.epsilon, above(0),
+          "added to denominators of adamw, lamb, novograd and LARC"),
       Key("optimizer.momentum", &o.momentum, between(0, 0.999999), "of sgd"),
       Key("optimizer.nesterov", &o.nesterov, anything, "sgd looks ahead along its momentum"),
+      Key("optimizer.larc", &o.larc, at_least(0),
+          "of sgd: a parameter's step is at most so much of its norm (LARC); 0: no such bound"),
       Key("optimizer.weight_decay", &o.weight_decay, at_least(0),
           "of every parameter, as in PyTorch: decoupled in adamw, added to the gradient in sgd"),
       Key("optimizer.clip_norm", &o.clip_norm, at_least(0),

@@ -42,6 +42,7 @@ void Backend::run(Stream&, const SquaredSums&) { unsupported("SquaredSums"); }
 void Backend::run(Stream&, const LargestMagnitude&) { unsupported("LargestMagnitude"); }
 void Backend::run(Stream&, const AddInto&) { unsupported("AddInto"); }
 void Backend::run(Stream&, const AdamWStep&) { unsupported("AdamWStep"); }
+void Backend::run(Stream&, const LambDirection&) { unsupported("LambDirection"); }
 void Backend::run(Stream&, const SgdStep&) { unsupported("SgdStep"); }
 
 }  // namespace penstock

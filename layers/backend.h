@@ -36,6 +36,7 @@ struct SquaredSums;
 struct LargestMagnitude;
 struct AddInto;
 struct AdamWStep;
+struct LambDirection;
 struct SgdStep;
 
 /// An ordered queue of work on a device. On the CPU work is done when it is asked for. Whoever asks
@@ -117,6 +118,7 @@ class Backend {
   virtual void run(Stream&, const LargestMagnitude&);
   virtual void run(Stream&, const AddInto&);
   virtual void run(Stream&, const AdamWStep&);
+  virtual void run(Stream&, const LambDirection&);
   virtual void run(Stream&, const SgdStep&);
 
  protected:

@@ -44,13 +44,20 @@ std::size_t copy_bytes(const std::vector<LayerPlan>& layers, DType compute) {
   return bytes;
 }
 
+std::size_t number_bytes(const std::vector<LayerPlan>& layers) {
+  std::size_t count = 0;
+  for (const LayerPlan& layer : layers) count += layer.params.size();
+  return aligned(count * sizeof(double));
+}
+
 StageBytes stage_bytes(const std::vector<LayerPlan>& layers, const ChunkBuffers& buffers,
                        const ParameterBytes& parameters) {
   StageBytes bytes;
   const std::size_t arena = arena_bytes(layers, parameters.dtype);
   bytes.weights = arena + copy_bytes(layers, parameters.compute);
   bytes.gradients = arena * parameters.lanes;
-  bytes.optimizer = arena * parameters.optimizer_slots;
+  bytes.optimizer =
+      arena * parameters.slots.of_elements + number_bytes(layers) * parameters.slots.of_parameters;
   for (const LayerPlan& layer : layers)
     for (const StateDecl& s : layer.state) bytes.state += bytes_of(s.shape, parameters.dtype);
   bytes.saved = buffers.slots;

@@ -44,9 +44,15 @@ struct ChunkBuffers {
   void cover(const BufferBytes& each, const InFlight& count);
 };
 
+/// What the optimizer keeps.
+struct SlotCounts {
+  int of_elements = 2;    // arenas
+  int of_parameters = 0;  // single FP64 numbers of each parameter
+};
+
 struct ParameterBytes {
   int lanes = 1;               // of the replica
-  int optimizer_slots = 2;     // tensors that the optimizer keeps for each parameter
+  SlotCounts slots = {};       // of the optimizer
   DType dtype = DType::f32;    // of masters, gradient sums and optimizer
   DType compute = DType::f32;  // of what layers read
   /// Memory that adding the gradients over replicas takes, for an arena of so many bytes. Empty:
@@ -59,6 +65,9 @@ StageBytes stage_bytes(const std::vector<LayerPlan>& layers, const ChunkBuffers&
 
 /// Bytes of one arena with `layers`' parameters, each aligned.
 std::size_t arena_bytes(const std::vector<LayerPlan>& layers, DType dtype);
+
+/// Bytes of one FP64 number for each parameter.
+std::size_t number_bytes(const std::vector<LayerPlan>& layers);
 
 /// True where layers that compute in `compute` read a rounded copy of the parameter.
 inline bool has_copy(const ParamDecl& parameter, DType compute) {

@@ -51,6 +51,7 @@ class CpuBackend : public Backend {
   void run(Stream&, const LargestMagnitude&) override;
   void run(Stream&, const AddInto&) override;
   void run(Stream&, const AdamWStep&) override;
+  void run(Stream&, const LambDirection&) override;
   void run(Stream&, const SgdStep&) override;
 
  private:

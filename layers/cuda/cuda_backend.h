@@ -55,6 +55,7 @@ class CudaBackend final : public Backend {
   void run(Stream&, const LargestMagnitude&) override;
   void run(Stream&, const AddInto&) override;
   void run(Stream&, const AdamWStep&) override;
+  void run(Stream&, const LambDirection&) override;
   void run(Stream&, const SgdStep&) override;
 
  private:

@@ -23,10 +23,11 @@ struct LargestMagnitude {
   std::span<double> largest;
 };
 
-/// to += from. Equal sizes and dtypes, f32 or f64.
+/// to += factor · from. Equal sizes and dtypes, f32 or f64.
 struct AddInto {
   Tensor from;
   Tensor to;
+  double factor = 1;
 };
 
 /// One step of Adam with decoupled weight decay (Loshchilov & Hutter 2019) as torch.optim.AdamW
@@ -48,6 +49,24 @@ struct AdamWStep {
   double weight_decay = 0;
   double gradient_factor = 1;  // of clipping and loss scaling
   std::int64_t step = 1;       // counted from 1
+  Tensor rounded = {};         // f16 or bf16: what layers read, the new weight; or none
+};
+
+/// Where LAMB (You et al. 2020, algorithm 2) goes, before it is scaled for each parameter: moments
+/// and bias corrections as of AdamWStep, then
+///   gradient = (mean / (1 - beta1^step)) / (√(square / (1 - beta2^step)) + epsilon)
+///              + weight_decay · weight
+struct LambDirection {
+  Tensor weight;  // read
+  Tensor mean;
+  Tensor square;
+  Tensor gradient;  // in and out
+  double beta1 = 0.9;
+  double beta2 = 0.999;
+  double epsilon = 1e-6;
+  double weight_decay = 0;
+  double gradient_factor = 1;  // of clipping and loss scaling
+  std::int64_t step = 1;       // counted from 1
 };
 
 /// One step of gradient descent as torch.optim.SGD (without dampening) takes it, on flat spans of
@@ -64,6 +83,7 @@ struct SgdStep {
   bool nesterov = false;
   double weight_decay = 0;
   double gradient_factor = 1;  // of clipping and loss scaling
+  Tensor rounded = {};         // as of AdamWStep
 };
 
 }  // namespace penstock

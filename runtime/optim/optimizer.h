@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -9,24 +10,39 @@
 
 namespace penstock {
 
+/// What an optimizer keeps of each parameter: names, as checkpoints hold them, in the order of the
+/// ParameterStore's slots.
+struct OptimizerSlots {
+  std::vector<std::string> of_elements;    // as many numbers as the parameter has
+  std::vector<std::string> of_parameters;  // one number
+  std::vector<std::string> names() const;
+  SlotCounts counts() const;
+};
+
 /// What differs from step to step.
 struct UpdateArguments {
   double learning_rate = 0;
-  double gradient_factor = 1;  // of clipping
+  double gradient_factor = 1;  // of clipping and loss scaling
   std::int64_t step = 1;       // steps taken, this one included; skipped ones do not count
+  std::span<const double> squared_sums = {};  // of the gradients, for each norm block of the model
 };
 
-/// Turns the gradients in lane 0's arena into new parameters. Its own numbers lie in the slots of
-/// the ParameterStore.
+/// Turns the gradients in lane 0's arena, which it may change, into new parameters, both masters
+/// and the copies that layers read. Its own numbers lie in the slots of the ParameterStore.
 class Optimizer {
  public:
   virtual ~Optimizer() = default;
-  /// Names of its slots, as checkpoints hold them.
-  virtual std::vector<std::string> slots() const = 0;
-  virtual void update(Backend&, Stream&, const ParameterStore&, const UpdateArguments&) const = 0;
+  virtual OptimizerSlots slots() const = 0;
+  virtual void update(Backend&, Stream&, ParameterStore&, const UpdateArguments&) const = 0;
 };
 
-/// `config.kind` is adamw or sgd; ConfigError for others.
+/// `config.kind` is adamw, sgd, lamb or novograd; ConfigError for others.
 std::unique_ptr<Optimizer> make_optimizer(const OptimizerConfig& config);
+
+/// One file each. Sgd is LARC where `config.larc` is above 0.
+std::unique_ptr<Optimizer> make_adamw(const OptimizerConfig& config);
+std::unique_ptr<Optimizer> make_sgd(const OptimizerConfig& config);
+std::unique_ptr<Optimizer> make_lamb(const OptimizerConfig& config);
+std::unique_ptr<Optimizer> make_novograd(const OptimizerConfig& config);
 
 }  // namespace penstock

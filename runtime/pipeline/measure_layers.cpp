@@ -13,7 +13,7 @@ std::vector<LayerCost> measure_layers(Backend& backend, const Chain& chain, cons
   const auto stream = backend.make_stream();
   StageOptions whole;
   whole.last_layer = chain.layers.size();
-  whole.store.optimizer_slots = 0;
+  whole.store.slots = {.of_elements = 0};
   whole.sizes = options.sizes;
   Stage stage(backend, *stream, *alone.front(), chain, whole);
 

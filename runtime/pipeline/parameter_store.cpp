@@ -2,7 +2,6 @@
 
 #include "layers/initialise.h"
 #include "layers/ops/cast.h"
-#include "partition/stage_bytes.h"
 
 namespace penstock {
 
@@ -16,10 +15,11 @@ ParameterStore::ParameterStore(Backend& backend, Stream& stream,
   copies_ = backend.allocate(copy_bytes(plans, options.compute));
   for (int lane = 0; lane < options.lanes; ++lane) gradients_.push_back(backend.allocate(bytes));
   zero_gradients(stream);
-  for (int slot = 0; slot < options.optimizer_slots; ++slot) {
+  for (int slot = 0; slot < options.slots.of_elements; ++slot)
     slots_.push_back(backend.allocate(bytes));
-    backend.zero(stream, slots_.back().data(), bytes);
-  }
+  for (int slot = 0; slot < options.slots.of_parameters; ++slot)
+    slots_.push_back(backend.allocate(number_bytes(plans)));
+  for (const Buffer& slot : slots_) backend.zero(stream, slot.data(), slot.bytes());
   place(plans, first_block);
   initialise(stream, seed);
   round_copies(stream);
@@ -32,7 +32,8 @@ void ParameterStore::place(const std::vector<LayerPlan>& plans, std::int64_t fir
     views.gradients.resize(options_.lanes);
     for (const ParamDecl& decl : plans[layer].params) {
       const std::int64_t elements = penstock::element_count(decl.shape);
-      parameters_.push_back({decl, layer, offset, elements, first_block, copy_offset});
+      parameters_.push_back({decl, layer, offset, elements, first_block, copy_offset,
+                             static_cast<std::int64_t>(parameters_.size())});
       offset += aligned(static_cast<std::size_t>(elements) * size_of(options_.dtype));
       if (has_copy(decl, options_.compute))
         copy_offset += aligned(static_cast<std::size_t>(elements) * size_of(options_.compute));
@@ -79,10 +80,33 @@ Tensor ParameterStore::read_by_layers(const ParameterEntry& entry) const {
   return {copies_.data() + entry.copy_offset, options_.compute, entry.decl.shape};
 }
 
+Tensor ParameterStore::copy(const ParameterEntry& entry) const {
+  return has_copy(entry.decl, options_.compute) ? read_by_layers(entry) : Tensor{};
+}
+
 void ParameterStore::round_copies(Stream& stream) {
   for (const ParameterEntry& p : parameters_)
-    if (has_copy(p.decl, options_.compute))
-      backend_.run(stream, Cast{weight(p), read_by_layers(p)});
+    if (const Tensor rounded = copy(p); rounded.data != nullptr)
+      backend_.run(stream, Cast{weight(p), rounded});
+}
+
+Tensor ParameterStore::slot(const ParameterEntry& entry, int slot) const {
+  if (slot < options_.slots.of_elements) return view(slots_[slot], entry);
+  return {slots_[slot].data() + entry.index * sizeof(double), DType::f64, {1}};
+}
+
+std::vector<double> ParameterStore::read_numbers(Stream& stream, int slot) const {
+  std::vector<double> numbers(parameters_.size());
+  backend_.copy_out(stream, numbers.data(), slots_[options_.slots.of_elements + slot].data(),
+                    numbers.size() * sizeof(double));
+  backend_.finish(stream);
+  return numbers;
+}
+
+void ParameterStore::write_numbers(Stream& stream, int slot, std::span<const double> numbers) {
+  backend_.copy_in(stream, slots_[options_.slots.of_elements + slot].data(), numbers.data(),
+                   numbers.size_bytes());
+  backend_.finish(stream);
 }
 
 Params ParameterStore::params(std::size_t layer) const {

@@ -7,6 +7,7 @@
 #include "layers/backend.h"
 #include "layers/layer.h"
 #include "layers/ops/optimizer.h"
+#include "partition/stage_bytes.h"
 
 namespace penstock {
 
@@ -23,6 +24,7 @@ struct ParameterEntry {
   std::int64_t elements = 0;
   std::int64_t first_block = 0;  // of the model's norm blocks
   std::size_t copy_offset = 0;   // in bytes, of its copy in the compute type, if it has one
+  std::int64_t index = 0;        // among the stage's parameters
 };
 
 struct StateEntry {
@@ -32,7 +34,7 @@ struct StateEntry {
 
 struct StoreOptions {
   int lanes = 1;               // of this replica: one gradient arena each
-  int optimizer_slots = 2;     // arenas that the optimizer keeps
+  SlotCounts slots = {};       // of the optimizer
   DType dtype = DType::f32;    // of masters, gradient sums and slots
   DType compute = DType::f32;  // of what layers read: halves are rounded copies of the masters
 };
@@ -50,7 +52,7 @@ class ParameterStore {
   const std::vector<StateEntry>& states() const { return states_; }
   DType dtype() const { return options_.dtype; }
   int lanes() const { return options_.lanes; }
-  int optimizer_slots() const { return options_.optimizer_slots; }
+  int slots() const { return static_cast<int>(slots_.size()); }
   std::int64_t element_count() const;
 
   Params params(std::size_t layer) const;
@@ -61,7 +63,14 @@ class ParameterStore {
   Tensor gradient(const ParameterEntry& entry, int lane) const {
     return view(gradients_[lane], entry);
   }
-  Tensor slot(const ParameterEntry& entry, int slot) const { return view(slots_[slot], entry); }
+  /// What layers read instead of `weight`; no data where they read that.
+  Tensor copy(const ParameterEntry& entry) const;
+  /// Slots of elements come first; then a slot is one FP64 number, shaped {1}.
+  Tensor slot(const ParameterEntry& entry, int slot) const;
+  /// The slot-th of the slots of single numbers, in the order of parameters(); waits for the
+  /// stream.
+  std::vector<double> read_numbers(Stream& stream, int slot) const;
+  void write_numbers(Stream& stream, int slot, std::span<const double> numbers);
   /// By the index in states().
   const Tensor& state(std::size_t index) const { return state_tensors_[index]; }
 

@@ -48,7 +48,7 @@ Evaluation recognise(
 
   const RunShape shape{{corpus.frames}, alphabet.classes()};
   const Plan plan = plan_run(chain, config, shape, computed_costs(chain, shape));
-  Session session(world, config, chain, plan, 0);
+  Session session(world, config, chain, plan, {.of_elements = 0});
   Saving(session.backend(), session.stream(), session.grid(), session.stage(), {})
       .restore(checkpoint, false);
   Evaluation evaluation = evaluate(session, corpus, alphabet, {config.features, config.data});

@@ -73,7 +73,7 @@ ParameterBytes parameters_of(const Config& config, int lanes) {
   const std::vector<int> lanes_of = deal_lanes(lanes, config.pipeline.replicas);
   ParameterBytes parameters;
   parameters.lanes = lanes_of.front();
-  parameters.optimizer_slots = static_cast<int>(make_optimizer(config.optimizer)->slots().size());
+  parameters.slots = make_optimizer(config.optimizer)->slots().counts();
   parameters.compute = backend_sizes(config).compute;
   parameters.reduction = [dtype = parameters.dtype, lanes_of,
                           bucket = config.pipeline.bucket_bytes](std::size_t arena) {

@@ -14,7 +14,7 @@ void require_ranks(int stages, int replicas, int ranks) {
                     ", or change pipeline.stages and pipeline.replicas");
 }
 
-StageOptions part_of(const Plan& plan, const StageReplica& here, int optimizer_slots,
+StageOptions part_of(const Plan& plan, const StageReplica& here, const SlotCounts& slots,
                      const Config& config) {
   const ChunkPlan& chunk = plan.chunks.at(here.stage);
   StageOptions part;
@@ -24,7 +24,7 @@ StageOptions part_of(const Plan& plan, const StageReplica& here, int optimizer_s
   part.last_layer = chunk.last();
   part.schedule = plan.schedule;
   part.store.lanes = plan.lanes_of_replicas().at(here.replica);
-  part.store.optimizer_slots = optimizer_slots;
+  part.store.slots = slots;
   part.seed = config.trainer.seed;
   part.sizes = backend_sizes(config);
   return part;
@@ -55,14 +55,14 @@ BackendSizes backend_sizes(const Config& config) {
 }
 
 Session::Session(Communicator& world, const Config& config, const Chain& chain, const Plan& plan,
-                 int optimizer_slots) {
+                 const SlotCounts& slots) {
   require_ranks(plan.stages(), plan.replicas(), world.size());
   backend_ = make_backend(config.trainer);
   grid_ = std::make_unique<Grid>(world, plan);
   progress_ = [this] { grid_->pipeline().progress(); };
   stream_ = backend_->make_stream([this] { progress_(); });
   stage_ = std::make_unique<Stage>(*backend_, *stream_, grid_->pipeline(), chain,
-                                   part_of(plan, grid_->here(), optimizer_slots, config));
+                                   part_of(plan, grid_->here(), slots, config));
 }
 
 std::int64_t model_blocks(const Chain& chain) {

@@ -31,7 +31,7 @@ class Session {
   /// `chain` and `world` must outlive the session. ConfigError if the plan is for another number of
   /// ranks.
   Session(Communicator& world, const Config& config, const Chain& chain, const Plan& plan,
-          int optimizer_slots);
+          const SlotCounts& slots);
 
   Backend& backend() { return *backend_; }
   Stream& stream() { return *stream_; }

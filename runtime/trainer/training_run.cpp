@@ -48,10 +48,11 @@ TrainingRun::TrainingRun(const TrainingTask& task, Communicator& world,
       skipped_(config_.trainer.max_skipped),
       alphabet_(config_.text),
       chain_(build_chain(config_.model, alphabet_.classes())) {
-  const std::vector<std::string> slots = make_optimizer(config_.optimizer)->slots();
+  const OptimizerSlots slots = make_optimizer(config_.optimizer)->slots();
   summary_.parameters = parameter_count(chain_);
   if (leads()) {
-    probe_output(config_.trainer.output, checkpoint_bytes(summary_.parameters, slots.size()));
+    probe_output(config_.trainer.output,
+                 checkpoint_bytes(summary_.parameters, slots.of_elements.size()));
     lock_ = std::make_unique<OutputLock>(config_.trainer.output);
   }
   const auto tell = [this](const std::string& text) { note(text); };
@@ -72,8 +73,7 @@ TrainingRun::TrainingRun(const TrainingTask& task, Communicator& world,
       shape_of_run(config_, *steps_, validation_corpus_.lengths, alphabet_.classes());
   plan_ = agree_on_plan(shape);
 
-  session_ =
-      std::make_unique<Session>(world, config_, chain_, plan_, static_cast<int>(slots.size()));
+  session_ = std::make_unique<Session>(world, config_, chain_, plan_, slots.counts());
   const std::vector<int> lanes_of = plan_.lanes_of_replicas();
   const int replica = session_->grid().here().replica;
   check_shared_output(world, {config_.trainer.output, lock_ ? lock_->token() : "", replica == 0});
@@ -92,9 +92,9 @@ TrainingRun::TrainingRun(const TrainingTask& task, Communicator& world,
   session_->on_progress([this] { training_step_->progress(); });
   if (session_->stage().first())
     feed_ = std::make_unique<FeatureFeed>(corpus_, config_.features, config_.data);
-  saving_ =
-      std::make_unique<Saving>(session_->backend(), session_->stream(), session_->grid(),
-                               session_->stage(), Saving::Options{config_.trainer.output, slots});
+  saving_ = std::make_unique<Saving>(session_->backend(), session_->stream(), session_->grid(),
+                                     session_->stage(),
+                                     Saving::Options{config_.trainer.output, slots.names()});
   reserve_buffers(shape);
 }
 

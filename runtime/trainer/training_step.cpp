@@ -58,11 +58,10 @@ StepReport TrainingStep::run(StepWork work, const ReadFeatures& read_features,
   if (report.skipped) return report;
 
   ++clock.taken;
-  optimizer_->update(
-      backend_, stream_, stage_.parameters(),
-      {report.learning_rate,
-       clip_factor(report.gradient_norm, options_.optimizer.clip_norm) / scale, clock.taken});
-  stage_.parameters().round_copies(stream_);
+  optimizer_->update(backend_, stream_, stage_.parameters(),
+                     {report.learning_rate,
+                      clip_factor(report.gradient_norm, options_.optimizer.clip_norm) / scale,
+                      clock.taken, agreed.squared_sums});
   sum_disjoint(grid_.replicas(), sums.state);
   stage_.commit_state(sums.state, work.global_micro_batches);
   return report;
@@ -111,6 +110,7 @@ TrainingStep::Agreement TrainingStep::agree(const StepSums& sums) {
   Agreement agreed;
   agreed.loss = std::accumulate(numbers.begin(), numbers.begin() + micro_batches, 0.0);
   agreed.norm = norm_of(blocks);
+  agreed.squared_sums.assign(blocks.begin(), blocks.end());
   if (stages > 0) agreed.largest = *std::max_element(largest.begin(), largest.end());
   return agreed;
 }

@@ -50,9 +50,10 @@ class TrainingStep {
 
  private:
   struct Agreement {
-    double loss = 0;     // summed over the step's utterances
-    double norm = 0;     // of the whole gradient, scaled
-    double largest = 0;  // of its magnitudes, if the loss scale wants to know
+    double loss = 0;                   // summed over the step's utterances
+    double norm = 0;                   // of the whole gradient, scaled
+    std::vector<double> squared_sums;  // of its blocks
+    double largest = 0;                // of its magnitudes, if the loss scale wants to know
   };
   StepSums forward_and_backward(const StepWork& work, const ReadFeatures& read_features);
   void start_buckets(std::size_t layer);

@@ -146,6 +146,8 @@ TEST(Load, RefusesContradictions) {
             std::string::npos);
   EXPECT_NE(fault("", {"data.micro_batches=1", "trainer.lanes=2"}).find("too few for 2 lanes"),
             std::string::npos);
+  EXPECT_NE(fault("[optimizer]\nkind = 'lamb'\nlarc = 0.01").find("recipe.toml:3: optimizer.larc"),
+            std::string::npos);
 }
 
 TEST(Load, EveryRecipeAndModelLoads) {

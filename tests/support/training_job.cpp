@@ -5,6 +5,7 @@
 #include <random>
 
 #include "comm/threads.h"
+#include "runtime/optim/optimizer.h"
 #include "runtime/trainer/session.h"
 #include "runtime/trainer/training_step.h"
 #include "tests/support/poisoned_layer.h"
@@ -27,13 +28,14 @@ ReadFeatures noise(const StepWork& work, int features, bool poisoned) {
 }
 
 std::vector<float> numbers(const Tensor& tensor) {
+  if (tensor.dtype == DType::f64) return {static_cast<float>(*tensor.as<double>())};
   return {tensor.as<float>(), tensor.as<float>() + tensor.size()};
 }
 
 void collect(const ParameterStore& store, TrainingOutcome& outcome) {
   for (const ParameterEntry& p : store.parameters()) {
     outcome.tensors[p.decl.name] = numbers(store.weight(p));
-    for (int slot = 0; slot < store.optimizer_slots(); ++slot)
+    for (int slot = 0; slot < store.slots(); ++slot)
       outcome.tensors[p.decl.name + "#" + std::to_string(slot)] = numbers(store.slot(p, slot));
   }
   for (std::size_t i = 0; i < store.states().size(); ++i)
@@ -102,6 +104,7 @@ TrainingOutcome train_on_noise(const TrainingJob& job) {
     options.last_layer = layers * (options.stage + 1) / job.stages;
     options.schedule = job.schedule;
     options.store.lanes = lanes_each;
+    options.store.slots = make_optimizer(job.optimizer)->slots().counts();
     options.seed = 5;
     options.sizes.compute = compute_type(job.precision);
     Stage stage(*backend, *stream, grid.pipeline(), chain, options);

@@ -59,6 +59,22 @@ TEST_F(Resume, MustBeAskedFor) {
   EXPECT_EQ(folder_.record("output").losses.size(), 6u);
 }
 
+TEST_F(Resume, IsBitEqualWithEveryOptimizer) {
+  for (const std::string kind : {"lamb", "novograd", "sgd"}) {
+    const auto train = [&](const std::string& output, std::vector<std::string> more, int ranks) {
+      more.insert(more.end(),
+                  {"optimizer.kind=" + kind, "trainer.lanes=1", "trainer.validate_every=-1"});
+      if (kind == "sgd") more.push_back("optimizer.larc=0.01");
+      const auto outcome = folder_.train(output, more, {ranks});
+      EXPECT_EQ(outcome.code, 0) << kind << ": " << outcome.err;
+    };
+    train(kind, {"trainer.steps=6"}, 0);
+    train(kind + "-parts", {"trainer.steps=4"}, 0);
+    train(kind + "-parts", {"trainer.steps=6", "trainer.resume=true", "pipeline.stages=2"}, 2);
+    EXPECT_EQ(folder_.record(kind + "-parts"), folder_.record(kind)) << kind;
+  }
+}
+
 TEST_F(Resume, AppendsMetricsBehindItsStep) {
   ASSERT_EQ(resume({"trainer.steps=8"}).code, 0);
   std::ifstream metrics(folder_.in("output/metrics.jsonl"));

@@ -31,6 +31,24 @@ TEST_P(CudaOptimizer, AdamW) {
   expect_close(square, 1e-6, "square");
 }
 
+TEST_P(CudaOptimizer, LambDirection) {
+  const Twin weight = random(DType::f32, arena_), mean = random(DType::f32, arena_, -0.1, 0.1);
+  const Twin square = random(DType::f32, arena_, 0.01, 0.1), gradient = random(DType::f32, arena_);
+  const auto step = [&](Tensor Twin::*side) {
+    return LambDirection{.weight = weight.*side,
+                         .mean = mean.*side,
+                         .square = square.*side,
+                         .gradient = gradient.*side,
+                         .weight_decay = 0.1,
+                         .gradient_factor = 0.5,
+                         .step = 3};
+  };
+  run(step(&Twin::cpu), step(&Twin::cuda));
+  expect_close(gradient, 1e-6, "direction");
+  expect_close(mean, 1e-6, "mean");
+  expect_close(square, 1e-6, "square");
+}
+
 TEST_P(CudaOptimizer, Sgd) {
   for (bool nesterov : {false, true}) {
     const Twin weight = random(DType::f32, arena_), velocity = random(DType::f32, arena_);
@@ -51,6 +69,34 @@ TEST_P(CudaOptimizer, Sgd) {
   }
 }
 
+// A spacing of the halves, where FP32 weights that differ in their last bit round apart.
+TEST_P(CudaOptimizer, WeightsRoundedForLayers) {
+  for (const auto& [half, spacing] : {std::pair{DType::f16, 0x1p-10}, {DType::bf16, 0x1p-7}}) {
+    const Twin weight = random(DType::f32, arena_), velocity = random(DType::f32, arena_),
+               mean = random(DType::f32, arena_), square = random(DType::f32, arena_, 0.01, 0.1),
+               gradient = random(DType::f32, arena_), rounded = random(half, arena_);
+    const auto sgd = [&](Tensor Twin::*side) {
+      return SgdStep{.weight = weight.*side,
+                     .velocity = velocity.*side,
+                     .gradient = gradient.*side,
+                     .learning_rate = 0.1,
+                     .rounded = rounded.*side};
+    };
+    run(sgd(&Twin::cpu), sgd(&Twin::cuda));
+    expect_close(rounded, spacing, "rounded by SGD");
+    const auto adamw = [&](Tensor Twin::*side) {
+      return AdamWStep{.weight = weight.*side,
+                       .mean = mean.*side,
+                       .square = square.*side,
+                       .gradient = gradient.*side,
+                       .learning_rate = 0.1,
+                       .rounded = rounded.*side};
+    };
+    run(adamw(&Twin::cpu), adamw(&Twin::cuda));
+    expect_close(rounded, spacing, "rounded by AdamW");
+  }
+}
+
 TEST_P(CudaOptimizer, SquaredSums) {
   const Twin values = random(DType::f32, arena_);
   std::vector<double> cpu_sums(3), cuda_sums(3);
@@ -66,9 +112,11 @@ TEST_P(CudaOptimizer, LargestMagnitude) {
 }
 
 TEST_P(CudaOptimizer, AddInto) {
-  const Twin from = random(DType::f32, arena_), to = random(DType::f32, arena_);
-  run(AddInto{from.cpu, to.cpu}, AddInto{from.cuda, to.cuda});
-  expect_close(to, 0, "to");
+  for (double factor : {1.0, -0.3}) {
+    const Twin from = random(DType::f32, arena_), to = random(DType::f32, arena_);
+    run(AddInto{from.cpu, to.cpu, factor}, AddInto{from.cuda, to.cuda, factor});
+    expect_close(to, factor == 1 ? 0 : 0x1p-23, "to");  // contracted or not
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Cuda, CudaOptimizer, ::testing::Values(DType::f32),

@@ -4,58 +4,169 @@
 
 #include <cmath>
 
+#include "runtime/optim/gradient_norm.h"
+#include "tests/support/golden.h"
+#include "tests/support/tensors.h"
+
 namespace penstock {
 namespace {
 
-/// Two parameters of one number each. Both decay, as PyTorch has it for weights and biases alike.
-class Optimizers : public testing::Test {
- protected:
-  void SetUp() override {
+using test::assign;
+using test::Golden;
+using test::numbers;
+using test::relative_error;
+
+/// Two parameters of given sizes in one layer that computes in `compute`.
+struct TwoParameters {
+  explicit TwoParameters(const OptimizerConfig& config, Shape first = {1}, Shape second = {1},
+                         DType compute = DType::f32)
+      : optimizer(make_optimizer(config)) {
     std::vector<LayerPlan> plans(1);
-    plans[0].params = {{"w", {1}, {Initialiser::Kind::constant, 2}},
-                       {"b", {1}, {Initialiser::Kind::constant, 2}}};
-    store_ = std::make_unique<ParameterStore>(*backend_, *stream_, plans, 0, StoreOptions{}, 1);
-    for (const ParameterEntry& p : store_->parameters()) *store_->gradient(p, 0).as<float>() = 0.5f;
-  }
-  float weight(int i) const { return *store_->weight(store_->parameters()[i]).as<float>(); }
-  void update(const OptimizerConfig& config, UpdateArguments with) {
-    make_optimizer(config)->update(*backend_, *stream_, *store_, with);
+    plans[0].params = {{"a", first, {Initialiser::Kind::constant, 2}},
+                       {"b", second, {Initialiser::Kind::constant, 2}}};
+    StoreOptions options;
+    options.slots = optimizer->slots().counts();
+    options.compute = compute;
+    store = std::make_unique<ParameterStore>(*backend, *stream, plans, 0, options, 1);
+    for (const ParameterEntry& p : store->parameters()) gradient(p.index, {0.5});
   }
 
-  std::unique_ptr<Backend> backend_ = make_cpu_backend();
-  std::unique_ptr<Stream> stream_ = backend_->make_stream();
-  std::unique_ptr<ParameterStore> store_;
+  Tensor weight(std::int64_t i) const { return store->weight(store->parameters()[i]); }
+  void gradient(std::int64_t i, std::vector<double> values) {
+    const ParameterEntry& p = store->parameters()[i];
+    values.resize(static_cast<std::size_t>(p.elements), values.back());
+    assign(store->gradient(p, 0), values);
+  }
+  void update(UpdateArguments with) {
+    std::vector<double> squared_sums(2);
+    write_squared_sums(*backend, *stream, *store, squared_sums);
+    with.squared_sums = squared_sums;
+    optimizer->update(*backend, *stream, *store, with);
+  }
+
+  std::unique_ptr<Optimizer> optimizer;
+  std::unique_ptr<Backend> backend = make_cpu_backend();
+  std::unique_ptr<Stream> stream = backend->make_stream();
+  std::unique_ptr<ParameterStore> store;
 };
 
-TEST_F(Optimizers, AdamWMovesByTheLearningRateAndDecaysAll) {
+OptimizerConfig kind(const std::string& name) {
+  OptimizerConfig config;
+  config.kind = name;
+  return config;
+}
+
+TEST(Optimizers, AdamWMovesByTheLearningRateAndDecaysAll) {
   OptimizerConfig config;
   config.weight_decay = 0.1;
   config.epsilon = 0;
-  update(config, {.learning_rate = 0.01, .step = 1});
-  for (int i : {0, 1}) EXPECT_NEAR(weight(i), 2 * (1 - 0.01 * 0.1) - 0.01, 1e-6);
+  TwoParameters two(config);
+  two.update({.learning_rate = 0.01, .step = 1});
+  for (int i : {0, 1}) EXPECT_NEAR(numbers(two.weight(i))[0], 2 * (1 - 0.01 * 0.1) - 0.01, 1e-6);
 }
 
-TEST_F(Optimizers, SgdTakesTheClippedGradient) {
-  OptimizerConfig config;
-  config.kind = "sgd";
+TEST(Optimizers, SgdTakesTheClippedGradient) {
+  OptimizerConfig config = kind("sgd");
   config.momentum = 0;
   config.nesterov = false;
   config.weight_decay = 0.1;
-  update(config, {.learning_rate = 1, .gradient_factor = 0.5});
-  for (int i : {0, 1}) EXPECT_NEAR(weight(i), 2 - (0.25 + 0.2), 1e-6);
+  TwoParameters two(config);
+  two.update({.learning_rate = 1, .gradient_factor = 0.5});
+  for (int i : {0, 1}) EXPECT_NEAR(numbers(two.weight(i))[0], 2 - (0.25 + 0.2), 1e-6);
 }
 
-TEST_F(Optimizers, NamesItsSlotsForCheckpoints) {
-  OptimizerConfig config;
-  EXPECT_EQ(make_optimizer(config)->slots(), (std::vector<std::string>{"mean", "square"}));
-  config.kind = "sgd";
-  EXPECT_EQ(make_optimizer(config)->slots(), std::vector<std::string>{"velocity"});
+/// Follows both parameters of a golden file, whose gradients were multiplied by 0.37.
+void follow(const std::string& name, const OptimizerConfig& config, double learning_rate) {
+  const Golden golden(name);
+  TwoParameters two(config, golden.shape("start.0"), golden.shape("start.1"));
+  for (int i : {0, 1}) golden.copy("start." + std::to_string(i), two.weight(i));
+  const std::int64_t steps = golden.shape("gradients.0")[0];
+  for (std::int64_t step = 1; step <= steps; ++step) {
+    const auto row = [&](const std::string& tensor) {
+      const std::vector<double>& all = golden[tensor];
+      const std::ptrdiff_t width = golden.shape(tensor)[1];
+      return std::vector(all.begin() + (step - 1) * width, all.begin() + step * width);
+    };
+    for (int i : {0, 1}) two.gradient(i, row("gradients." + std::to_string(i)));
+    two.update({.learning_rate = learning_rate, .gradient_factor = 0.37, .step = step});
+    for (int i : {0, 1})
+      EXPECT_LE(relative_error(numbers(two.weight(i)), row("weights." + std::to_string(i))), 1e-6)
+          << name << ", parameter " << i << ", step " << step;
+  }
 }
 
-TEST_F(Optimizers, AnUnknownKindIsRefused) {
-  OptimizerConfig config;
-  config.kind = "adamwx";
-  EXPECT_THROW(make_optimizer(config), ConfigError);
+TEST(Optimizers, LambFollowsTimm) {
+  OptimizerConfig config = kind("lamb");
+  config.beta1 = 0.8;
+  config.beta2 = 0.95;
+  config.epsilon = 1e-6;
+  config.weight_decay = 0.1;
+  follow("lamb", config, 0.03);
+  config.weight_decay = 0;
+  follow("lamb_plain", config, 0.03);
+}
+
+TEST(Optimizers, NovoGradFollowsTimm) {
+  OptimizerConfig config = kind("novograd");
+  config.beta1 = 0.95;
+  config.beta2 = 0.98;
+  config.epsilon = 1e-6;
+  config.weight_decay = 0.1;
+  follow("novograd", config, 0.03);
+}
+
+TEST(Optimizers, LarcFollowsTimm) {
+  OptimizerConfig config = kind("sgd");
+  config.weight_decay = 0.05;
+  config.larc = 0.02;
+  follow("larc", config, 0.1);
+}
+
+TEST(Optimizers, LayersReadTheNewWeightsRounded) {
+  for (const char* name : {"adamw", "sgd", "lamb", "novograd"}) {
+    TwoParameters two(kind(name), {3, 5}, {7}, DType::bf16);
+    two.update({.learning_rate = 0.003, .step = 1});
+    for (const ParameterEntry& p : two.store->parameters()) {
+      const double weight = numbers(two.store->weight(p))[2];
+      EXPECT_NE(weight, 2) << name;
+      EXPECT_EQ(numbers(two.store->copy(p))[2], to_float(to_bfloat16(static_cast<float>(weight))))
+          << name;
+    }
+  }
+}
+
+TEST(Optimizers, AParameterOfZerosLeavesItsPlace) {
+  for (const char* name : {"lamb", "novograd", "sgd"}) {
+    OptimizerConfig config = kind(name);
+    config.weight_decay = 0.1;
+    config.larc = config.kind == "sgd" ? 0.001 : 0;
+    TwoParameters two(config);
+    assign(two.weight(0), std::vector<double>{0});
+    two.update({.learning_rate = 0.1, .step = 1});
+    EXPECT_LT(numbers(two.weight(0))[0], 0) << name;
+    EXPECT_GT(numbers(two.weight(0))[0], -1) << name;
+  }
+}
+
+TEST(Optimizers, NameTheirSlotsForCheckpoints) {
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(make_optimizer(kind("adamw"))->slots().names(), (Names{"mean", "square"}));
+  EXPECT_EQ(make_optimizer(kind("lamb"))->slots().names(), (Names{"mean", "square"}));
+  EXPECT_EQ(make_optimizer(kind("novograd"))->slots().names(), (Names{"mean", "square"}));
+  EXPECT_EQ(make_optimizer(kind("sgd"))->slots().names(), Names{"velocity"});
+}
+
+TEST(Optimizers, NovoGradKeepsOneNumberOfAParameter) {
+  TwoParameters two(kind("novograd"), {3, 5}, {7});
+  two.update({.learning_rate = 0.003, .step = 1});
+  const std::vector<ParameterEntry>& all = two.store->parameters();
+  EXPECT_EQ(two.store->slot(all[0], 1).shape, Shape{1});
+  EXPECT_NEAR(numbers(two.store->slot(all[0], 1))[0], 15 * 0.25, 1e-12);
+  EXPECT_NEAR(numbers(two.store->slot(all[1], 1))[0], 7 * 0.25, 1e-12);
+}
+
+TEST(Optimizers, AnUnknownKindIsRefused) {
+  EXPECT_THROW(make_optimizer(kind("adamwx")), ConfigError);
 }
 
 }  // namespace

@@ -31,7 +31,7 @@ class Store : public testing::Test {
 };
 
 TEST_F(Store, EveryTensorStartsOnItsBoundary) {
-  const ParameterStore store = make(two_layers(), {.lanes = 2, .optimizer_slots = 1});
+  const ParameterStore store = make(two_layers(), {.lanes = 2, .slots = {.of_elements = 1}});
   for (const ParameterEntry& p : store.parameters())
     for (const Tensor& t :
          {store.weight(p), store.gradient(p, 0), store.gradient(p, 1), store.slot(p, 0)})

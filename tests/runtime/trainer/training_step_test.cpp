@@ -55,6 +55,22 @@ TEST(TrainingStep, ReplicasDoNotShowInASingleBit) {
   }
 }
 
+TEST(TrainingStep, StagesAndReplicasDoNotShowWhateverTheOptimizer) {
+  for (const char* kind : {"lamb", "novograd", "sgd"}) {
+    TrainingJob job = small_job();
+    job.optimizer.kind = kind;
+    job.optimizer.larc = job.optimizer.kind == "sgd" ? 0.01 : 0;
+    job.optimizer.weight_decay = 1e-3;
+    job.precision.compute = "fp16";
+    job.lanes = 2;
+    const TrainingOutcome alone = train_on_noise(job);
+    EXPECT_LT(alone.losses.back(), alone.losses.front()) << kind;
+    job.stages = 3;
+    job.replicas = 2;
+    expect_equal(train_on_noise(job), alone, std::string(kind) + ", 3 stages × 2 replicas");
+  }
+}
+
 TEST(TrainingStep, BucketsDoNotShowInASingleBit) {
   TrainingJob job = small_job();
   job.lanes = 4;

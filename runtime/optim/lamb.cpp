@@ -1,0 +1,60 @@
+#include "layers/ops/optimizer.h"
+#include "runtime/optim/optimizer.h"
+#include "runtime/optim/parameter_norms.h"
+
+namespace penstock {
+namespace {
+
+/// LAMB (You et al. 2020) as timm has it: Adam whose step for each parameter is as long as
+/// learning_rate · |weight|. Without weight decay parameters are not scaled: plain Adam.
+class Lamb final : public Optimizer {
+ public:
+  explicit Lamb(const OptimizerConfig& config) : config_(config) {}
+
+  OptimizerSlots slots() const override { return {{"mean", "square"}, {}}; }
+
+  void update(Backend& backend, Stream& stream, ParameterStore& store,
+              const UpdateArguments& with) const override {
+    for (const ParameterEntry& p : store.parameters())
+      backend.run(stream, LambDirection{.weight = store.weight(p),
+                                        .mean = store.slot(p, 0),
+                                        .square = store.slot(p, 1),
+                                        .gradient = store.gradient(p, 0),
+                                        .beta1 = config_.beta1,
+                                        .beta2 = config_.beta2,
+                                        .epsilon = config_.epsilon,
+                                        .weight_decay = config_.weight_decay,
+                                        .gradient_factor = with.gradient_factor,
+                                        .step = with.step});
+    const std::vector<double> trust = trust_ratios(backend, stream, store);
+    for (std::size_t i = 0; i < trust.size(); ++i) {
+      const ParameterEntry& p = store.parameters()[i];
+      backend.run(stream,
+                  AddInto{store.gradient(p, 0), store.weight(p), -with.learning_rate * trust[i]});
+    }
+    store.round_copies(stream);
+  }
+
+ private:
+  /// |weight| / |direction| of every parameter; 1 where one of them is 0.
+  std::vector<double> trust_ratios(Backend& backend, Stream& stream,
+                                   const ParameterStore& store) const {
+    std::vector<double> ratios(store.parameters().size(), 1);
+    if (config_.weight_decay == 0) return ratios;
+    const std::vector<double> weights = weight_norms(backend, stream, store);
+    const std::vector<double> directions = direction_norms(backend, stream, store);
+    for (std::size_t i = 0; i < ratios.size(); ++i)
+      if (weights[i] > 0 && directions[i] > 0) ratios[i] = weights[i] / directions[i];
+    return ratios;
+  }
+
+  OptimizerConfig config_;
+};
+
+}  // namespace
+
+std::unique_ptr<Optimizer> make_lamb(const OptimizerConfig& config) {
+  return std::make_unique<Lamb>(config);
+}
+
+}  // namespace penstock

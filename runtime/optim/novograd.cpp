@@ -1,0 +1,56 @@
+#include <cmath>
+
+#include "layers/ops/optimizer.h"
+#include "runtime/optim/optimizer.h"
+#include "runtime/optim/parameter_norms.h"
+
+namespace penstock {
+namespace {
+
+/// NovoGrad (Ginsburg et al. 2019): descent with momentum beta1 on gradients over a running norm,
+/// one number for each parameter,
+///   square = beta2 · square + (1 - beta2) · |gradient|², |gradient|² in the first step
+///   mean   = beta1 · mean + gradient / (√square + epsilon) + weight_decay · weight
+///   weight -= learning_rate · mean
+class NovoGrad final : public Optimizer {
+ public:
+  explicit NovoGrad(const OptimizerConfig& config) : config_(config) {}
+
+  OptimizerSlots slots() const override { return {{"mean"}, {"square"}}; }
+
+  void update(Backend& backend, Stream& stream, ParameterStore& store,
+              const UpdateArguments& with) const override {
+    std::vector<double> squares = store.read_numbers(stream, 0);
+    for (std::size_t i = 0; i < squares.size(); ++i) {
+      const double norm = gradient_norm(store.parameters()[i], with);
+      squares[i] = with.step == 1
+                       ? norm * norm
+                       : config_.beta2 * squares[i] + (1 - config_.beta2) * norm * norm;
+    }
+    store.write_numbers(stream, 0, squares);
+    for (std::size_t i = 0; i < squares.size(); ++i) {
+      const ParameterEntry& p = store.parameters()[i];
+      const double shrink = std::sqrt(squares[i]) + config_.epsilon;
+      backend.run(stream, SgdStep{.weight = store.weight(p),
+                                  .velocity = store.slot(p, 0),
+                                  .gradient = store.gradient(p, 0),
+                                  .learning_rate = with.learning_rate,
+                                  .momentum = config_.beta1,
+                                  .nesterov = false,
+                                  .weight_decay = config_.weight_decay,
+                                  .gradient_factor = with.gradient_factor / shrink,
+                                  .rounded = store.copy(p)});
+    }
+  }
+
+ private:
+  OptimizerConfig config_;
+};
+
+}  // namespace
+
+std::unique_ptr<Optimizer> make_novograd(const OptimizerConfig& config) {
+  return std::make_unique<NovoGrad>(config);
+}
+
+}  // namespace penstock

@@ -1,0 +1,60 @@
+#include <algorithm>
+#include <cmath>
+
+#include "layers/ops/optimizer.h"
+#include "runtime/optim/optimizer.h"
+#include "runtime/optim/parameter_norms.h"
+
+namespace penstock {
+namespace {
+
+/// Descent with momentum; LARC (You et al. 2017, as apex and timm have it) where `config.larc` is
+/// above 0: a parameter whose step would be large beside its norm takes a smaller one,
+///   local = larc · |weight| / (|gradient| + weight_decay · |weight| + epsilon)
+///   its learning rate = min(local, learning_rate); learning_rate where a norm is 0.
+class Sgd final : public Optimizer {
+ public:
+  explicit Sgd(const OptimizerConfig& config) : config_(config) {}
+
+  OptimizerSlots slots() const override { return {{"velocity"}, {}}; }
+
+  void update(Backend& backend, Stream& stream, ParameterStore& store,
+              const UpdateArguments& with) const override {
+    std::vector<double> weight_norms;
+    if (config_.larc > 0) weight_norms = penstock::weight_norms(backend, stream, store);
+    for (std::size_t i = 0; i < store.parameters().size(); ++i) {
+      const ParameterEntry& p = store.parameters()[i];
+      const double slower = config_.larc > 0 ? share(weight_norms[i], gradient_norm(p, with),
+                                                     with.learning_rate)
+                                             : 1;
+      backend.run(stream, SgdStep{.weight = store.weight(p),
+                                  .velocity = store.slot(p, 0),
+                                  .gradient = store.gradient(p, 0),
+                                  .learning_rate = with.learning_rate,
+                                  .momentum = config_.momentum,
+                                  .nesterov = config_.nesterov,
+                                  .weight_decay = config_.weight_decay * slower,
+                                  .gradient_factor = with.gradient_factor * slower,
+                                  .rounded = store.copy(p)});
+    }
+  }
+
+ private:
+  /// Of the learning rate.
+  double share(double weight, double gradient, double learning_rate) const {
+    if (weight == 0 || gradient == 0 || learning_rate == 0) return 1;
+    const double local =
+        config_.larc * weight / (gradient + config_.weight_decay * weight + config_.epsilon);
+    return std::min(local / learning_rate, 1.0);
+  }
+
+  OptimizerConfig config_;
+};
+
+}  // namespace
+
+std::unique_ptr<Optimizer> make_sgd(const OptimizerConfig& config) {
+  return std::make_unique<Sgd>(config);
+}
+
+}  // namespace penstock
