@@ -57,6 +57,11 @@ target_compile_options(penstock_flags INTERFACE
   # Kernels draw the same random numbers by the same constexpr function as the CPU.
   "$<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr>")
 
+file(GLOB KERNELS CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/layers/cuda/*.cu)
+add_custom_target(kernel_resources
+  COMMAND ${CMAKE_SOURCE_DIR}/cmake/kernel_resources ${CMAKE_CUDA_COMPILER} ${PENSTOCK_CUDA_ARCHITECTURES} ${KERNELS}
+  WORKING_DIRECTORY ${CMAKE_SOURCE_DIR} USES_TERMINAL VERBATIM)
+
 find_gpu_library(NCCL::NCCL nccl.h nccl libnccl.so.2)
 if(TARGET NCCL::NCCL)
   set(PENSTOCK_WITH_NCCL ON)
