@@ -48,7 +48,8 @@ __global__ void step_forward(ForwardStep<T> io) {
   const int last = io.at.directions - 1;
   const RecurrencePlace places[2] = {{io.at, 0, rank, channel}, {io.at, last, rank, channel}};
   T h[2];
-  for (int d = 0; d <= last; ++d) {
+  for (int d = 0; d < 2; ++d) {  // unrolled, so that the places stay in registers
+    if (d > last) break;
     h[d] = from_float<T>(Gates::forward(io, places[d]));
     T& state = io.states_DNH[places[d].state];
     if (io.previous_DFH != nullptr) io.previous_DFH[places[d].frame] = state;
