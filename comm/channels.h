@@ -14,6 +14,9 @@ inline constexpr int broadcast = 1001;
 inline constexpr int gather = 1002;
 inline constexpr int sum = 1003;
 
+/// Of link_speeds.h.
+inline constexpr int link = 1004;
+
 /// Of lane_reduction.h: two channels for each bucket.
 inline constexpr int reduction = 1 << 16;
 inline constexpr int reduction_buckets = 1 << 18;

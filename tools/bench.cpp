@@ -12,6 +12,7 @@
 #include "tools/exit_code.h"
 #include "tools/json_line.h"
 #include "tools/launch.h"
+#include "tools/links.h"
 #include "tools/options.h"
 
 namespace penstock {
@@ -20,6 +21,7 @@ namespace {
 struct BenchArguments {
   BenchOptions bench;
   std::string model;
+  bool links = false;
   bool json = false;
 };
 
@@ -67,8 +69,12 @@ void add_bench(CLI::App& app, Run& run) {
   auto arguments = std::make_shared<BenchArguments>();
   BenchOptions& o = arguments->bench;
   CLI::App* command = app.add_subcommand("bench", "Time whole training steps on noise");
-  command->add_option("model", arguments->model, "A name in configs/models/, or a TOML file")
-      ->required();
+  CLI::Option* model =
+      command->add_option("model", arguments->model, "A name in configs/models/, or a TOML file");
+  command
+      ->add_flag("--links", arguments->links,
+                 "Time messages between the ranks instead: bandwidth and latency of each edge")
+      ->excludes(model);
   takes_whole(command->add_option("--batch", o.utterances, "Utterances in each micro-batch"),
               {1, 4096});
   takes_number(
@@ -91,8 +97,14 @@ void add_bench(CLI::App& app, Run& run) {
   command->footer(
       "Under mpirun each rank is a stage.\n\nExamples:\n"
       "  penstock bench ds2-tiny --batch 8 --seconds 4\n"
-      "  mpirun -np 2 penstock bench ds2-small --batch 8 --seconds 4 --micro-batches 8 --json");
-  command->callback([arguments, &run] { run = [arguments] { return run_bench(*arguments); }; });
+      "  mpirun -np 2 penstock bench ds2-small --batch 8 --seconds 4 --micro-batches 8 --json\n"
+      "  mpirun -np 4 penstock bench --links");
+  command->callback([arguments, &run] {
+    if (!arguments->links && arguments->model.empty()) throw CLI::RequiredError("model");
+    run = [arguments] {
+      return arguments->links ? run_links(arguments->json) : run_bench(*arguments);
+    };
+  });
 }
 
 }  // namespace penstock

@@ -23,9 +23,8 @@ class NovoGrad final : public Optimizer {
     std::vector<double> squares = store.read_numbers(stream, 0);
     for (std::size_t i = 0; i < squares.size(); ++i) {
       const double norm = gradient_norm(store.parameters()[i], with);
-      squares[i] = with.step == 1
-                       ? norm * norm
-                       : config_.beta2 * squares[i] + (1 - config_.beta2) * norm * norm;
+      squares[i] = with.step == 1 ? norm * norm
+                                  : config_.beta2 * squares[i] + (1 - config_.beta2) * norm * norm;
     }
     store.write_numbers(stream, 0, squares);
     for (std::size_t i = 0; i < squares.size(); ++i) {

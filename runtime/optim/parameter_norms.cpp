@@ -25,8 +25,8 @@ std::vector<double> norms(Backend& backend, Stream& stream, const ParameterStore
 }  // namespace
 
 double gradient_norm(const ParameterEntry& parameter, const UpdateArguments& with) {
-  return with.gradient_factor * norm_of(with.squared_sums.subspan(parameter.first_block,
-                                                                  norm_blocks(parameter.elements)));
+  return with.gradient_factor *
+         norm_of(with.squared_sums.subspan(parameter.first_block, norm_blocks(parameter.elements)));
 }
 
 std::vector<double> weight_norms(Backend& backend, Stream& stream, const ParameterStore& store) {

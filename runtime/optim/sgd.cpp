@@ -24,9 +24,8 @@ class Sgd final : public Optimizer {
     if (config_.larc > 0) weight_norms = penstock::weight_norms(backend, stream, store);
     for (std::size_t i = 0; i < store.parameters().size(); ++i) {
       const ParameterEntry& p = store.parameters()[i];
-      const double slower = config_.larc > 0 ? share(weight_norms[i], gradient_norm(p, with),
-                                                     with.learning_rate)
-                                             : 1;
+      const double slower =
+          config_.larc > 0 ? share(weight_norms[i], gradient_norm(p, with), with.learning_rate) : 1;
       backend.run(stream, SgdStep{.weight = store.weight(p),
                                   .velocity = store.slot(p, 0),
                                   .gradient = store.gradient(p, 0),

@@ -101,5 +101,27 @@ TEST_F(Bench, NamesTheOptionTheValueAndWhatItTakes) {
   }
 }
 
+TEST(BenchLinks, ReportsBothWaysBetweenTheRanks) {
+  const auto outcome =
+      test::run_program({PENSTOCK_MPIRUN, "--allow-run-as-root", "--oversubscribe", "-np", "2",
+                         PENSTOCK_BINARY, "bench", "--links", "--json"});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  const auto report = nlohmann::json::parse(outcome.out);
+  EXPECT_EQ(report["ranks"], 2);
+  ASSERT_EQ(report["links"].size(), 2u);
+  for (int i : {0, 1}) {
+    EXPECT_EQ(report["links"][i]["from"], i);
+    EXPECT_GT(report["links"][i]["bytes_per_s"], 1e6);
+    EXPECT_GT(report["links"][i]["latency_s"], 0);
+  }
+}
+
+TEST(BenchLinks, GoesWithoutAModelAndNothingElseDoes) {
+  EXPECT_EQ(test::run_program({PENSTOCK_BINARY, "bench", "--links", "ds2-tiny"}).code, 2);
+  const auto outcome = test::run_program({PENSTOCK_BINARY, "bench"});
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_NE(outcome.err.find("model is required"), std::string::npos) << outcome.err;
+}
+
 }  // namespace
 }  // namespace penstock

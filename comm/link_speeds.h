@@ -1,0 +1,23 @@
+#pragma once
+
+#include <vector>
+
+#include "comm/communicator.h"
+
+namespace penstock {
+
+/// One way from a rank to its neighbour in the pipeline.
+struct LinkSpeed {
+  int from = 0, to = 0;
+  double latency_s = 0;    // of a message of 8 bytes: half of a round trip
+  double bytes_per_s = 0;  // of messages of kLinkMessage bytes, several under way
+};
+
+/// The size of an activation, as large as models of today have them.
+inline constexpr std::size_t kLinkMessage = std::size_t{4} << 20;
+
+/// Both ways between every rank and the next, in this order: 0 to 1, 1 to 0, 1 to 2, … One pair is
+/// busy at a time. Medians of several rounds. Every rank calls it, and gets all.
+std::vector<LinkSpeed> link_speeds(Communicator& ranks);
+
+}  // namespace penstock

@@ -1,0 +1,51 @@
+#include "tools/links.h"
+
+#include <fmt/format.h>
+
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "comm/link_speeds.h"
+#include "runtime/job.h"
+#include "tools/exit_code.h"
+#include "tools/json_line.h"
+#include "tools/launch.h"
+#include "tools/table.h"
+
+namespace penstock {
+namespace {
+
+void print(const std::vector<LinkSpeed>& links) {
+  std::vector<std::vector<std::string>> rows{{"from", "to", "latency µs", "GB/s"}};
+  for (const LinkSpeed& link : links)
+    rows.push_back({fmt::format("rank {}", link.from), fmt::format("rank {}", link.to),
+                    fmt::format("{:.1f}", 1e6 * link.latency_s),
+                    fmt::format("{:.2f}", 1e-9 * link.bytes_per_s)});
+  std::cout << table_text(rows);
+  if (links.empty()) std::cout << "one rank has no link: start several, by mpirun -np N\n";
+}
+
+void print_json(const std::vector<LinkSpeed>& links, int ranks) {
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  for (const LinkSpeed& link : links)
+    list.push_back({{"from", link.from},
+                    {"to", link.to},
+                    {"latency_s", link.latency_s},
+                    {"bytes_per_s", link.bytes_per_s}});
+  std::cout << json_line(nlohmann::ordered_json{
+      {"ranks", ranks}, {"message_bytes", kLinkMessage}, {"links", list}});
+}
+
+}  // namespace
+
+int run_links(bool json) {
+  return run_job(
+      [&](Communicator& world) {
+        const std::vector<LinkSpeed> links = link_speeds(world);
+        if (world.rank() == 0) json ? print_json(links, world.size()) : print(links);
+        return exit_done;
+      },
+      complain_of);
+}
+
+}  // namespace penstock

@@ -1,0 +1,9 @@
+#pragma once
+
+namespace penstock {
+
+/// `penstock bench --links`: bandwidth and latency of every edge between the ranks of the job,
+/// printed by rank 0.
+int run_links(bool json);
+
+}  // namespace penstock
