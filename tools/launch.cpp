@@ -43,7 +43,7 @@ void set_up_logging() {
 int complain_of(const std::exception& error) {
   const ExitCode code = exit_code(error);
   const bool diverged = dynamic_cast<const DivergenceError*>(&error) != nullptr;
-  complain(error.what(), code == exit_usage || diverged);
+  complain(error.what(), code == exit_usage || code == exit_data || diverged);
   return code;
 }
 

@@ -43,6 +43,17 @@ std::string shown(const FlatConfig& config, const std::string& key) {
   return found == config.end() ? "unknown" : '"' + found->second + '"';
 }
 
+std::string in_words(const Communicator& world) { return "rank " + std::to_string(world.rank()); }
+
+/// What `read` returns; a DataError goes to `fault` instead.
+std::string read_or_fault(const Communicator& world, const std::function<std::string()>& read,
+                          std::string& fault) try {
+  return read();
+} catch (const DataError& error) {
+  fault = (world.rank() == 0 ? "" : in_words(world) + ": ") + error.what();
+  return {};
+}
+
 }  // namespace
 
 void agree_on_recipe(Communicator& world, const Config& config) {
@@ -61,15 +72,27 @@ void agree_on_recipe(Communicator& world, const Config& config) {
   }
 }
 
+void refuse_together(Communicator& world, const std::string& fault) {
+  const std::vector<std::string> all = gather(world, fault);
+  const auto first = std::ranges::find_if(all, [](const std::string& f) { return !f.empty(); });
+  const std::string said = broadcast(world, first == all.end() ? std::string() : *first);
+  if (!said.empty()) raise_by_rank_0<DataError>(world, said);
+}
+
 std::string read_alike(Communicator& world, const Reading& reading,
-                       const std::function<std::string(bool first)>& read) {
+                       const std::function<std::string()>& read) {
   const int first = reading.readers.front(), here = world.rank();
-  std::string told = broadcast(world, here == first ? read(true) : std::string(), first);
-  const bool reads_too = here != first && std::ranges::count(reading.readers, here) > 0;
-  if (reads_too && read(false) != told)
-    throw DataError(reading.what + " that rank " + std::to_string(here) +
-                    " finds differ from those of rank " + std::to_string(first) +
-                    ": give every rank the same files");
+  std::string found, fault;
+  if (here == first) found = read_or_fault(world, read, fault);
+  refuse_together(world, fault);
+  const std::string told = broadcast(world, found, first);
+  if (reading.readers.size() == 1) return told;
+
+  if (here != first && std::ranges::count(reading.readers, here) > 0 &&
+      read_or_fault(world, read, fault) != told && fault.empty())
+    fault = reading.what + " that " + in_words(world) + " finds differ from those of rank " +
+            std::to_string(first) + ": give every rank the same files";
+  refuse_together(world, fault);
   return told;
 }
 

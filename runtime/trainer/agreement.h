@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "comm/communicator.h"
+#include "comm/collectives.h"
 #include "configs/config.h"
 
 namespace penstock {
@@ -17,6 +17,17 @@ namespace penstock {
 /// trainer.threads) may differ.
 void agree_on_recipe(Communicator& world, const Config& config);
 
+/// Ends the job by the word of rank 0: it raises, and the others wait for the end that this brings,
+/// so that the fault is said once and what rank 0 holds is given back.
+template <class Fault>
+[[noreturn]] void raise_by_rank_0(Communicator& world, const std::string& fault) {
+  if (world.rank() != 0) barrier(world);
+  throw Fault(fault);
+}
+
+/// DataError by rank 0 if any rank has a fault ("": it has none): the lowest such rank's.
+void refuse_together(Communicator& world, const std::string& fault);
+
 /// What some ranks read of files, and all must know.
 struct Reading {
   std::vector<int> readers;
@@ -24,9 +35,9 @@ struct Reading {
 };
 
 /// What `read` returns on the first reader, on every rank. That one reads first and alone, so that
-/// faults are told once and caches written once; then the others do, with `first` false. DataError
-/// on a reader that finds something else.
+/// faults are told once and caches written once; then the others do. DataError by rank 0 if a
+/// reader meets one or finds something else, naming it.
 std::string read_alike(Communicator& world, const Reading& reading,
-                       const std::function<std::string(bool first)>& read);
+                       const std::function<std::string()>& read);
 
 }  // namespace penstock

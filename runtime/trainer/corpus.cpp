@@ -10,6 +10,7 @@
 #include "layers/tensor/error.h"
 #include "runtime/data/batching.h"
 #include "runtime/trainer/agreement.h"
+#include "runtime/trainer/corpus_faults.h"
 #include "runtime/trainer/corpus_lengths.h"
 #include "runtime/trainer/corpus_texts.h"
 
@@ -27,7 +28,6 @@ Corpus assemble(const CorpusOptions& options, CorpusLines lines, CorpusLengths f
   corpus.lengths = std::move(found.lengths);
   corpus.too_short = found.too_short;
   corpus.too_long = found.too_long;
-  corpus.skipped = lines.skipped + found.skipped;
   return corpus;
 }
 
@@ -56,9 +56,11 @@ std::uint64_t hash_of(const Corpus& corpus) {
   return XXH3_64bits_digest(state.get());
 }
 
-CorpusOptions logging(CorpusOptions options, bool log) {
-  options.log = log;
-  return options;
+/// The faults of texts and audio.
+Faults all_of(const CorpusLines& lines, const CorpusLengths& found) {
+  Faults all = lines.faults;
+  for (const Fault& fault : found.faults.all()) all.add(fault.where, fault.what);
+  return all;
 }
 
 }  // namespace
@@ -83,16 +85,23 @@ Corpus load_corpus(const CorpusOptions& options, const Alphabet& alphabet, Commu
   const std::string manifest = options.manifest.string();
   CorpusTexts texts;
   CorpusLines lines =
-      unpack_lines(read_alike(world, {readers.texts, manifest + ": utterances"}, [&](bool first) {
-        texts = read_texts(logging(options, first), alphabet);
+      unpack_lines(read_alike(world, {readers.texts, manifest + ": utterances"}, [&] {
+        texts = read_texts(options.manifest, alphabet);
         return pack_lines(texts);
       }));
-  CorpusLengths found = unpack_lengths(read_alike(
-      world, {readers.audio, manifest + ": lengths of audio"},
-      [&](bool first) { return pack_lengths(find_lengths(logging(options, first), lines)); }));
+  CorpusLengths found =
+      unpack_lengths(read_alike(world, {readers.audio, manifest + ": lengths of audio"},
+                                [&] { return pack_lengths(find_lengths(options, lines)); }));
+  const std::int64_t skipped = settle(world, all_of(lines, found), options);
+  if (found.kept.empty())
+    raise_by_rank_0<DataError>(
+        world, manifest + " has no utterances that can be used: " + std::to_string(skipped) +
+                   " are bad, " + std::to_string(found.too_short) + " too short, " +
+                   std::to_string(found.too_long) + " too long");
   const std::vector<std::size_t> kept = found.kept;
   Corpus corpus = assemble(options, std::move(lines), std::move(found));
-  corpus.hash = std::stoull(read_alike(world, {readers.texts, manifest + ": texts"}, [&](bool) {
+  corpus.skipped = skipped;
+  corpus.hash = std::stoull(read_alike(world, {readers.texts, manifest + ": texts"}, [&] {
     add_texts(std::move(texts), kept, corpus);
     return std::to_string(hash_of(corpus));
   }));

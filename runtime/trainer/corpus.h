@@ -41,7 +41,6 @@ struct CorpusOptions {
   DataConfig data;
   FeatureConfig features;
   int threads = 1;
-  bool log = true;  // what is left out
   /// How the user can go on in spite of bad utterances; ends their list.
   std::string advice = "Correct them, or leave them out by data.bad_utterances = \"skip\".";
   /// Frames that reach the loss from so many frames of features.
@@ -57,11 +56,11 @@ struct CorpusReaders {
 /// Reads the manifest, the texts, and (by index_audio) the lengths. An utterance is bad if its line
 /// or audio can't be used, its text has characters outside the alphabet, or its labels need more
 /// frames than it has at the loss; one whose length is out of bounds is left out before its labels
-/// are weighed against it. DataError lists all bad ones, lines and texts before any audio is read;
-/// under data.bad_utterances = "skip" they are logged and counted instead. DataError if none is
-/// left; ConfigError if data.bad_utterances is neither refuse nor skip. All ranks of `world` call
-/// it; the first reader tells the others what it has found, and DataError is raised on a reader
-/// whose files say something else.
+/// are weighed against it. DataError lists all bad ones; under data.bad_utterances = "skip" they
+/// are logged and counted instead. DataError if none is left, or if a reader's files say something
+/// else than the first reader's; ConfigError if data.bad_utterances is neither refuse nor skip. All
+/// ranks of `world` call it; the first reader tells the others what it has found, and rank 0 raises
+/// what any has met.
 Corpus load_corpus(const CorpusOptions&, const Alphabet&, Communicator& world,
                    const CorpusReaders&);
 

@@ -2,13 +2,18 @@
 
 #include <cstdint>
 
+#include "comm/communicator.h"
 #include "runtime/data/faults.h"
 #include "runtime/trainer/corpus.h"
+#include "runtime/trainer/packing.h"
 
 namespace penstock {
 
-/// DataError with the faults of a corpus, or, under data.bad_utterances = "skip", how many there
-/// are; they are logged where the options say so.
-std::int64_t settle(const Faults& faults, const CorpusOptions& options);
+/// Ends what all ranks know of a corpus's faults: DataError by rank 0, or, under
+/// data.bad_utterances = "skip", how many there are; rank 0 logs them.
+std::int64_t settle(Communicator& world, const Faults& faults, const CorpusOptions& options);
+
+void pack(const Faults& faults, Packer& message);
+Faults unpack_faults(Unpacker& message);
 
 }  // namespace penstock

@@ -62,25 +62,18 @@ CorpusLengths find_lengths(const CorpusOptions& options, const CorpusLines& line
       index_audio(audio_of(lines), {options.manifest, options.output, options.threads, false});
   const LengthFilter filter(options);
   CorpusLengths found;
-  Faults faults;
   for (std::size_t i = 0; i < index.size(); ++i) {
     const bool known = index[i].fault.empty();
     if (known && !filter.in_bounds(index[i].length, found)) continue;
     const std::string fault =
         known ? filter.fault_of(index[i].length, lines.lines[i]) : index[i].fault;
     if (!fault.empty()) {
-      faults.add(lines.lines[i].where, fault);
+      found.faults.add(lines.lines[i].where, fault);
       continue;
     }
     found.kept.push_back(i);
     found.lengths.push_back(index[i].length);
   }
-  found.skipped = settle(faults, options);
-  if (found.kept.empty())
-    throw DataError(options.manifest.string() + " has no utterances that can be used: " +
-                    std::to_string(lines.skipped + found.skipped) + " are bad, " +
-                    std::to_string(found.too_short) + " too short, " +
-                    std::to_string(found.too_long) + " too long");
   return found;
 }
 
@@ -88,7 +81,7 @@ std::string pack_lengths(const CorpusLengths& lengths) {
   Packer message;
   message.add(lengths.too_short);
   message.add(lengths.too_long);
-  message.add(lengths.skipped);
+  pack(lengths.faults, message);
   for (std::size_t i = 0; i < lengths.kept.size(); ++i) {
     message.add(static_cast<std::int64_t>(lengths.kept[i]));
     message.add(lengths.lengths[i].samples);
@@ -102,7 +95,7 @@ CorpusLengths unpack_lengths(std::string message) {
   CorpusLengths lengths;
   lengths.too_short = from.number();
   lengths.too_long = from.number();
-  lengths.skipped = from.number();
+  lengths.faults = unpack_faults(from);
   while (!from.empty()) {
     lengths.kept.push_back(static_cast<std::size_t>(from.number()));
     AudioLength& length = lengths.lengths.emplace_back();

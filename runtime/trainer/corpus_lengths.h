@@ -12,13 +12,13 @@ namespace penstock {
 struct CorpusLengths {
   std::vector<std::size_t> kept;     // places among the lines
   std::vector<AudioLength> lengths;  // of these
-  std::int64_t too_short = 0, too_long = 0, skipped = 0;
+  std::int64_t too_short = 0, too_long = 0;
+  Faults faults;
 };
 
-/// Lengths of the lines' audio, by index_audio. DataError lists audio that can't be used and labels
-/// that need more frames than their audio makes; under data.bad_utterances = "skip" such lines are
-/// counted. Lines out of data.min_seconds and data.max_seconds are counted first. DataError if none
-/// is left.
+/// Lengths of the lines' audio, by index_audio. Lines out of data.min_seconds and data.max_seconds
+/// are counted first; then faults are audio that can't be used and labels that need more frames
+/// than their audio makes.
 CorpusLengths find_lengths(const CorpusOptions& options, const CorpusLines& lines);
 
 /// The same as a message between ranks.

@@ -8,22 +8,20 @@
 
 namespace penstock {
 
-CorpusTexts read_texts(const CorpusOptions& options, const Alphabet& alphabet) {
+CorpusTexts read_texts(const std::filesystem::path& manifest, const Alphabet& alphabet) {
   CorpusTexts texts;
-  Faults faults;
-  for (ManifestEntry& entry : read_manifest(options.manifest, faults)) try {
+  for (ManifestEntry& entry : read_manifest(manifest, texts.faults)) try {
       texts.labels.push_back(alphabet.encode(entry.text));
       texts.entries.push_back(std::move(entry));
     } catch (const DataError& error) {
-      faults.add(entry.where, error.what());
+      texts.faults.add(entry.where, error.what());
     }
-  texts.skipped = settle(faults, options);
   return texts;
 }
 
 std::string pack_lines(const CorpusTexts& texts) {
   Packer message;
-  message.add(texts.skipped);
+  pack(texts.faults, message);
   for (std::size_t i = 0; i < texts.entries.size(); ++i) {
     message.add(texts.entries[i].audio.native());
     message.add(texts.entries[i].where);
@@ -35,7 +33,7 @@ std::string pack_lines(const CorpusTexts& texts) {
 
 CorpusLines unpack_lines(std::string message) {
   Unpacker from(std::move(message));
-  CorpusLines lines{{}, from.number()};
+  CorpusLines lines{{}, unpack_faults(from)};
   while (!from.empty()) {
     CorpusLine& line = lines.lines.emplace_back();
     line.audio = from.text();

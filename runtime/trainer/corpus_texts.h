@@ -13,12 +13,11 @@ namespace penstock {
 struct CorpusTexts {
   std::vector<ManifestEntry> entries;
   std::vector<std::vector<std::int32_t>> labels;
-  std::int64_t skipped = 0;
+  Faults faults;  // of the other lines
 };
 
-/// Reads a manifest's lines and texts. DataError lists those that can't be used; under
-/// data.bad_utterances = "skip" they are counted.
-CorpusTexts read_texts(const CorpusOptions& options, const Alphabet& alphabet);
+/// Reads a manifest's lines and texts. DataError as read_manifest.
+CorpusTexts read_texts(const std::filesystem::path& manifest, const Alphabet& alphabet);
 
 /// What other ranks must know of a line: where its audio is, and what its labels ask of it.
 struct CorpusLine {
@@ -30,7 +29,7 @@ struct CorpusLine {
 
 struct CorpusLines {
   std::vector<CorpusLine> lines;
-  std::int64_t skipped = 0;
+  Faults faults;
 };
 
 /// The lines of `texts` as a message between ranks.

@@ -75,7 +75,7 @@ std::string measure(const std::vector<std::filesystem::path>& recordings) {
 Corpus corpus_of(const std::vector<std::filesystem::path>& recordings,
                  const FeatureConfig& features, Communicator& world) {
   Unpacker lengths(
-      read_alike(world, {{0}, "recordings"}, [&](bool) { return measure(recordings); }));
+      read_alike(world, {{0}, "recordings"}, [&] { return measure(recordings); }));
   Corpus corpus;
   for (const std::filesystem::path& recording : recordings) {
     const std::int64_t samples = lengths.number();

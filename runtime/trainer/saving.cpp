@@ -2,10 +2,10 @@
 
 #include <functional>
 
-#include "comm/collectives.h"
 #include "layers/tensor/error.h"
 #include "runtime/checkpoint/save.h"
 #include "runtime/checkpoint/shard.h"
+#include "runtime/trainer/agreement.h"
 #include "runtime/trainer/host_window.h"
 
 namespace penstock {
@@ -23,13 +23,11 @@ std::string or_fault(const std::function<std::string()>& work) {
 
 bool is_fault(const std::string& text) { return !text.empty() && text.front() == kFault; }
 
-/// Rank 0's outcome on every rank. Rank 0 raises a fault, which ends the job; for that the others
-/// wait, so that it is said once.
+/// Rank 0's outcome on every rank. Rank 0 raises a fault.
 std::string agree(Communicator& world, const std::string& of_rank_0) {
   const std::string outcome = broadcast(world, of_rank_0);
-  if (!is_fault(outcome)) return outcome;
-  if (world.rank() != 0) barrier(world);
-  throw CheckpointError(outcome.substr(1));
+  if (is_fault(outcome)) raise_by_rank_0<CheckpointError>(world, outcome.substr(1));
+  return outcome;
 }
 
 }  // namespace

@@ -69,6 +69,16 @@ TEST_P(RefusedUtterance, EndsWith3BeforeTheFirstStep) {
   EXPECT_FALSE(fs::exists(folder_.in("output")));
 }
 
+// Texts are read by the last stage's rank, audio by the first's.
+TEST_P(RefusedUtterance, EndsAJobWith3AndLeavesNoOutputFolder) {
+  const auto outcome = folder_.train("output", {"pipeline.stages=2"}, {2});
+  EXPECT_EQ(outcome.code, 3);
+  EXPECT_NE(outcome.err.find("train.jsonl:31: "), std::string::npos) << outcome.err;
+  EXPECT_NE(outcome.err.find(GetParam().said), std::string::npos) << outcome.err;
+  EXPECT_EQ(outcome.err.find("penstock: "), outcome.err.rfind("penstock: ")) << outcome.err;
+  EXPECT_FALSE(fs::exists(folder_.in("output")));
+}
+
 TEST_P(RefusedUtterance, IsSkippedIfTheRecipeSaysSo) {
   const auto outcome = folder_.train("output", {"data.bad_utterances=skip", "trainer.steps=1"});
   EXPECT_EQ(outcome.code, 0) << outcome.err;

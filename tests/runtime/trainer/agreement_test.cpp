@@ -44,9 +44,8 @@ TEST(ReadAlike, TellsAllWhatTheFirstReaderFinds) {
   std::vector<int> readers;
   std::mutex guard;
   run_as_threads({.ranks = 4}, [&](Communicator& world) {
-    const std::string told = read_alike(world, {{2, 1}, "clean.jsonl: texts"}, [&](bool first) {
+    const std::string told = read_alike(world, {{2, 1}, "clean.jsonl: texts"}, [&] {
       const std::lock_guard lock(guard);
-      EXPECT_EQ(first, readers.empty());
       readers.push_back(world.rank());
       return std::string("a\0b", 3);
     });
@@ -59,12 +58,39 @@ TEST(ReadAlike, NamesTheReaderThatFindsSomethingElse) {
   const std::string message = message_of<DataError>([&] {
     run_as_threads({.ranks = 3}, [&](Communicator& world) {
       read_alike(world, {{0, 2}, "clean.jsonl: texts"},
-                 [&](bool) { return std::to_string(world.rank()); });
+                 [&] { return std::to_string(world.rank()); });
     });
   });
   EXPECT_EQ(message,
             "clean.jsonl: texts that rank 2 finds differ from those of rank 0: give every rank the "
             "same files");
+}
+
+/// What each rank raises where the readers, of four ranks 2 and 3, read so.
+std::vector<std::string> raised(const std::function<std::string(int rank)>& read) {
+  std::vector<std::string> faults(4);
+  EXPECT_THROW(
+      run_as_threads(
+          {.ranks = 4},
+          [&](Communicator& world) {
+            try {
+              read_alike(world, {{2, 3}, "clean.jsonl: texts"}, [&] { return read(world.rank()); });
+            } catch (const DataError& error) {
+              faults[world.rank()] = error.what();
+              throw;
+            }
+          }),
+      DataError);
+  return faults;
+}
+
+// Rank 0 gives back what it holds before the job ends, so it must be the one to raise.
+TEST(ReadAlike, HasRank0RaiseWhatAReaderMeets) {
+  const std::vector<std::string> met = {"rank 2: clean.jsonl: gone", "", "", ""};
+  EXPECT_EQ(raised([](int) -> std::string { throw DataError("clean.jsonl: gone"); }), met);
+  const auto differing = raised([](int rank) { return std::to_string(rank); });
+  EXPECT_NE(differing[0].find("rank 3 finds differ"), std::string::npos) << differing[0];
+  EXPECT_EQ(differing[3], "");
 }
 
 }  // namespace

@@ -97,11 +97,32 @@ TEST_F(CorpusTest, CountsABlankBetweenEqualLabels) {
   expect_refused({"train.jsonl:4: its 5 labels need 7 frames"});
 }
 
-TEST_F(CorpusTest, RefusesLinesAndTextsBeforeAudioIsRead) {
-  add_line(R"({"audio_filepath": "gone.wav", "text": "7 up"})");
+TEST_F(CorpusTest, RefusesTextsAndAudioTogether) {
+  add_line(R"({"audio_filepath": "800.wav", "text": "7 up"})");
   add_line("nonsense");
-  expect_refused({"2 utterances", "train.jsonl:4: ", "'7'", "train.jsonl:5: bad JSON"});
-  EXPECT_FALSE(std::filesystem::exists(in("train.jsonl.index")));
+  add_line(R"({"audio_filepath": "gone.wav", "text": "up"})");
+  expect_refused({"3 utterances", "train.jsonl:4: ", "'7'", "train.jsonl:5: bad JSON",
+                  "train.jsonl:6: ", "gone.wav: no such file"});
+}
+
+/// Of a job whose last rank reads texts and whose rank 1 reads audio, rank 0 tells all.
+TEST_F(CorpusTest, HasRank0SayWhatOtherRanksFind) {
+  add_line("nonsense");
+  add_line(R"({"audio_filepath": "gone.wav", "text": "up"})");
+  std::vector<std::string> raised(3);
+  EXPECT_THROW(run_as_threads({.ranks = 3},
+                              [&](Communicator& world) {
+                                try {
+                                  load_corpus(options_, Alphabet(TextConfig{}), world, {{2}, {1}});
+                                } catch (const DataError& error) {
+                                  raised[world.rank()] = error.what();
+                                  throw;
+                                }
+                              }),
+               DataError);
+  EXPECT_NE(raised[0].find("train.jsonl:4: bad JSON"), std::string::npos) << raised[0];
+  EXPECT_NE(raised[0].find("gone.wav: no such file"), std::string::npos) << raised[0];
+  EXPECT_EQ(raised[1] + raised[2], "");
 }
 
 TEST_F(CorpusTest, RefusesAudioThatCannotBeUsed) {
