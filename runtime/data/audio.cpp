@@ -1,5 +1,6 @@
 #include "runtime/data/audio.h"
 
+#include <fmt/format.h>
 #include <sndfile.h>
 
 #include <cmath>
@@ -13,6 +14,10 @@ namespace penstock {
 namespace {
 
 constexpr sf_count_t kBlock = 16384;  // frames decoded at a time
+
+// Sound lies between -1 and 1, or, badly scaled, among 32-bit integers. The power of any spectrum
+// of samples up to here is a finite FP32 number.
+constexpr float kLoudest = 1e10f;
 
 struct CloseFile {
   void operator()(SNDFILE* file) const { sf_close(file); }
@@ -57,6 +62,9 @@ AudioLength decode(const std::filesystem::path& file, Sink&& sink) {
       const float sample = mean(block.data() + i * info.channels, info.channels);
       if (!std::isfinite(sample))
         refuse(file, "sample " + std::to_string(length.samples + i) + " is not a finite number");
+      if (std::abs(sample) > kLoudest)
+        refuse(file, fmt::format("sample {} is {:g}, but sound lies between -1 and 1",
+                                 length.samples + i, sample));
       sink(sample);
     }
     length.samples += frames;

@@ -97,6 +97,8 @@ TEST(Audio, RefusesWhatIsNoAudioAndSaysWhy) {
   }
   write_sound(folder.path() / "nan.wav", std::vector<float>{0, 1, NAN}, {0x010006});
   expect(folder.path() / "nan.wav", "sample 2 is not a finite number");
+  write_sound(folder.path() / "loud.wav", std::vector<float>{0, -1e30f, 1}, {0x010006});
+  expect(folder.path() / "loud.wav", "sample 1 is -1e+30, but sound lies between -1 and 1");
 }
 
 TEST(Audio, AWaveWrittenToAPipeHasTheSamplesThatAreThere) {
