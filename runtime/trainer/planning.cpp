@@ -41,6 +41,13 @@ std::vector<LayerCost> computed_costs(const Chain& chain, const RunShape& shape)
   return analytic_costs(chain, middling(shape), {}, default_rates({}));
 }
 
+std::vector<LayerCost> recognition_costs(const Chain& chain, const RunShape& shape, bool texts) {
+  std::vector<LayerCost> costs = computed_costs(chain, shape);
+  for (LayerCost& cost : costs) cost.backward_input = cost.backward_weight = 0;
+  if (!texts) costs.back().forward = 0;
+  return costs;
+}
+
 Plan plan_run(const Chain& chain, const Config& config, const RunShape& shape,
               const std::vector<LayerCost>& costs) {
   const PlannedModel model = planned_model(chain, config.model, shape.labels);

@@ -15,6 +15,10 @@ std::vector<LayerCost> measured_costs(const Chain& chain, const Config& config,
                                       const RunShape& shape);
 std::vector<LayerCost> computed_costs(const Chain& chain, const RunShape& shape);
 
+/// Computed costs of forward passes alone, and without the loss where there are no `texts` to
+/// compare with.
+std::vector<LayerCost> recognition_costs(const Chain& chain, const RunShape& shape, bool texts);
+
 /// The plan of pipeline.plan, with predictions of its own, else the fastest cut for
 /// pipeline.stages × pipeline.replicas, which are those of with_plan_file. ConfigError as from
 /// read_plan, foretell and make_plan.

@@ -19,13 +19,15 @@
 namespace penstock {
 namespace {
 
-/// Stages by computed costs: recognition is short, measuring would not pay.
+/// Stages by computed costs: recognition is short, measuring would not pay. The output folder of
+/// the training may be anywhere by now; what is indexed is kept with the checkpoint.
 Config config_for(const Checkpoint& checkpoint, const Trained& trained, int ranks) {
   Config config = unflatten(checkpoint.state().config, checkpoint.folder().string());
   config.pipeline = {};
   config.pipeline.stages = ranks;
   config.trainer.lanes = 1;
   config.trainer.threads = trained.threads;
+  config.trainer.output = checkpoint.folder().string();
   return config;
 }
 
@@ -37,17 +39,31 @@ Checkpoint open_in_turn(Communicator& world, const std::filesystem::path& path) 
   return checkpoint;
 }
 
-Evaluation recognise(
-    const Trained& trained, Communicator& world,
-    const std::function<Corpus(const Config&, const Chain&, const Alphabet&)>& load) {
+/// Every rank is a stage, of a layer at least.
+void check_ranks(const Communicator& world, const Chain& chain) {
+  if (world.size() <= chain.size()) return;
+  const std::string layers = std::to_string(chain.size());
+  throw ConfigError("the job has " + std::to_string(world.size()) +
+                    " ranks, each a stage, but the checkpoint's model has only " + layers +
+                    " layers: start it with mpirun -np " + layers + " or fewer");
+}
+
+/// What is recognised.
+struct Heard {
+  bool texts = false;  // to compare with
+  std::function<Corpus(const Config&, const Chain&, const Alphabet&)> load;
+};
+
+Evaluation recognise(const Trained& trained, Communicator& world, const Heard& heard) {
   const Checkpoint checkpoint = open_in_turn(world, trained.checkpoint);
   const Config config = config_for(checkpoint, trained, world.size());
   const Alphabet alphabet(config.text);
   const Chain chain = build_chain(config.model, alphabet.classes());
-  const Corpus corpus = load(config, chain, alphabet);
+  check_ranks(world, chain);
+  const Corpus corpus = heard.load(config, chain, alphabet);
 
-  const RunShape shape{{corpus.frames}, alphabet.classes()};
-  const Plan plan = plan_run(chain, config, shape, computed_costs(chain, shape));
+  const RunShape shape = shape_of_recognition(config, corpus.lengths, alphabet.classes());
+  const Plan plan = plan_run(chain, config, shape, recognition_costs(chain, shape, heard.texts));
   Session session(world, config, chain, plan, {.of_elements = 0});
   Saving(session.backend(), session.stream(), session.grid(), session.stage(), {})
       .restore(checkpoint, false);
@@ -56,18 +72,31 @@ Evaluation recognise(
   return evaluation;
 }
 
+/// DataError that names the recording if it can't be read or resampled.
+AudioLength usable_length(const std::filesystem::path& recording, const FeatureConfig& features) {
+  const AudioLength length = measure_audio(recording);
+  try {
+    shape_utterance(0, length, 1, features);
+  } catch (const DataError& error) {
+    throw DataError(recording.string() + ": " + error.what());
+  }
+  return length;
+}
+
 /// Lengths of recordings as a message. DataError lists those that can't be used.
-std::string measure(const std::vector<std::filesystem::path>& recordings) {
+std::string measure(const std::vector<std::filesystem::path>& recordings,
+                    const FeatureConfig& features) {
   Packer lengths;
   Faults faults;
   for (std::size_t i = 0; i < recordings.size(); ++i) try {
-      const AudioLength length = measure_audio(recordings[i]);
+      const AudioLength length = usable_length(recordings[i], features);
       lengths.add(length.samples);
       lengths.add(std::int64_t{length.rate});
     } catch (const DataError& error) {
       faults.add("recording " + std::to_string(i + 1), error.what());
     }
-  faults.refuse(std::to_string(faults.size()) + " recordings cannot be used");
+  faults.refuse(std::to_string(faults.size()) + " recordings cannot be used",
+                "Correct them, or leave them out.");
   return lengths.bytes();
 }
 
@@ -75,7 +104,7 @@ std::string measure(const std::vector<std::filesystem::path>& recordings) {
 Corpus corpus_of(const std::vector<std::filesystem::path>& recordings,
                  const FeatureConfig& features, Communicator& world) {
   Unpacker lengths(
-      read_alike(world, {{0}, "recordings"}, [&] { return measure(recordings); }));
+      read_alike(world, {{0}, "recordings"}, [&] { return measure(recordings, features); }));
   Corpus corpus;
   for (const std::filesystem::path& recording : recordings) {
     const std::int64_t samples = lengths.number();
@@ -92,27 +121,23 @@ EvaluationReport evaluate_checkpoint(const Trained& trained, const TestSet& test
                                      Communicator& world) {
   if (test.manifest.empty())
     throw ConfigError("the manifest's name is empty: name the utterances to evaluate");
-  return recognise(trained, world,
-                   [&](const Config& config, const Chain& chain, const Alphabet& alphabet) {
-                     CorpusOptions options =
-                         corpus_options(config, chain, test.manifest, CorpusUse::evaluation);
-                     options.data.bad_utterances = test.skip_bad ? "skip" : "refuse";
-                     options.advice = "Correct them, or leave them out by --skip-bad.";
-                     const PlannedModel model =
-                         planned_model(chain, config.model, alphabet.classes());
-                     return load_corpus(options, alphabet, world, corpus_readers(config, model));
-                   })
-      .report;
+  const auto load = [&](const Config& config, const Chain& chain, const Alphabet& alphabet) {
+    CorpusOptions options = corpus_options(config, chain, test.manifest, CorpusUse::evaluation);
+    options.data.bad_utterances = test.skip_bad ? "skip" : "refuse";
+    options.advice = "Correct them, or leave them out by --skip-bad.";
+    const PlannedModel model = planned_model(chain, config.model, alphabet.classes());
+    return load_corpus(options, alphabet, world, corpus_readers(config, model));
+  };
+  return recognise(trained, world, {true, load}).report;
 }
 
 std::vector<std::string> transcribe(const Trained& trained,
                                     const std::vector<std::filesystem::path>& recordings,
                                     Communicator& world) {
-  return recognise(trained, world,
-                   [&](const Config& config, const Chain&, const Alphabet&) {
-                     return corpus_of(recordings, config.features, world);
-                   })
-      .transcripts;
+  const auto load = [&](const Config& config, const Chain&, const Alphabet&) {
+    return corpus_of(recordings, config.features, world);
+  };
+  return recognise(trained, world, {false, load}).transcripts;
 }
 
 }  // namespace penstock

@@ -18,6 +18,15 @@ namespace {
 
 constexpr std::size_t kForCosts = 8;  // micro-batches
 
+std::vector<std::vector<std::int64_t>> lengths_of(const std::vector<MicroBatch>& batches) {
+  std::vector<std::vector<std::int64_t>> lengths;
+  for (const MicroBatch& batch : batches) {
+    auto& of_batch = lengths.emplace_back();
+    for (const BatchUtterance& u : batch.utterances) of_batch.push_back(u.frames);
+  }
+  return lengths;
+}
+
 /// The longest micro-batches of one epoch, longest first.
 std::vector<std::vector<std::int64_t>> longest_micro_batches(const StepSequence& steps) {
   std::vector<MicroBatch> all;
@@ -25,12 +34,7 @@ std::vector<std::vector<std::int64_t>> longest_micro_batches(const StepSequence&
     std::ranges::copy(steps.at(s).micro_batches, std::back_inserter(all));
   std::ranges::stable_sort(all, std::greater{}, &MicroBatch::frames);
   all.resize(std::min(all.size(), kForCosts));
-  std::vector<std::vector<std::int64_t>> lengths;
-  for (const MicroBatch& batch : all) {
-    auto& of_batch = lengths.emplace_back();
-    for (const BatchUtterance& u : batch.utterances) of_batch.push_back(u.frames);
-  }
-  return lengths;
+  return lengths_of(all);
 }
 
 /// Lengths at which a frame less would be a frame less at the loss: between two of them strides
@@ -91,6 +95,11 @@ RunShape shape_of_run(const Config& config, const StepSequence& steps,
   if (!validation.empty() && config.trainer.validate_every >= 0)
     shape.validation = extent_of(evaluation_batches(validation, config.data, config.features));
   return shape;
+}
+
+RunShape shape_of_recognition(const Config& config, const std::vector<AudioLength>& lengths,
+                              int labels) {
+  return {lengths_of(evaluation_batches(lengths, config.data, config.features)), labels};
 }
 
 std::vector<std::int64_t> covering_lengths(const MicroBatchExtent& extent, const Chain& chain) {

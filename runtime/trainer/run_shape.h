@@ -12,7 +12,7 @@ namespace penstock {
 
 /// What a run is planned for.
 struct RunShape {
-  /// Feature frames of the utterances of some micro-batches, longest first, for the costs.
+  /// Feature frames of the utterances of some micro-batches, by length, for the costs.
   std::vector<std::vector<std::int64_t>> micro_batches;
   int labels = 0;              // blank included
   WorkExtent training = {};    // of every step
@@ -22,6 +22,10 @@ struct RunShape {
 /// The shape of a training of `steps`, which validates on utterances of `validation` lengths.
 RunShape shape_of_run(const Config& config, const StepSequence& steps,
                       const std::vector<AudioLength>& validation, int labels);
+
+/// The shape of a pass over utterances of these lengths, for the costs alone.
+RunShape shape_of_recognition(const Config& config, const std::vector<AudioLength>& lengths,
+                              int labels);
 
 /// Lengths of one micro-batch for which no stage needs fewer bytes than for any within `extent`: as
 /// many utterances, one as long as the longest, and as many frames in all, rounded up to lengths

@@ -143,6 +143,14 @@ TEST(Ctc, CountsTheFramesThatLabelsNeed) {
   EXPECT_EQ(ctc_frames_needed(std::vector<std::int32_t>{1, 2, 1}), 3);
 }
 
+// 2 L (N - L) + N states a pass, L = N / 5: labels come as speech has them.
+TEST(Ctc, PlansForAsManyLabelsAsSpeechHas) {
+  const LayerPlan plan = Ctc("ctc").plan({DType::f32, {{{1000, 10}, 7}}}, {});
+  const double states = 2.0 * 200 * 800 + 1000 + 2.0 * 2 * 8 + 10;
+  EXPECT_DOUBLE_EQ(plan.flops.forward, 30.0 * 1010 * 7 + 30 * states);
+  EXPECT_DOUBLE_EQ(plan.flops.backward_input, 30 * states);
+}
+
 TEST(Ctc, RefusesLabelsThatAreNoClasses) {
   const Ctc layer("ctc");
   for (std::int32_t label : {0, 4, -1}) {

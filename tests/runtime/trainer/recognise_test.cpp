@@ -7,6 +7,7 @@
 #include "layers/tensor/error.h"
 #include "partition/build_chain.h"
 #include "runtime/trainer/trainer.h"
+#include "tests/support/sounds.h"
 #include "tests/support/temporary_folder.h"
 #include "tests/support/tone_corpus.h"
 
@@ -82,11 +83,37 @@ TEST_F(Recognise, TranscribesInTheOrderOfTheRecordings) {
   EXPECT_THROW(transcripts({in("gone.wav")}, 1), DataError);
 }
 
+TEST_F(Recognise, MakesNoFolderForTheIndex) {
+  std::filesystem::create_directories(in("test.jsonl.index/taken"));
+  std::filesystem::rename(in("output"), in("moved"));
+  run_as_threads({.ranks = 1}, [&](Communicator& world) {
+    EXPECT_EQ(evaluate_checkpoint({in("moved")}, {in("test.jsonl")}, world).utterances, 7);
+    EXPECT_EQ(evaluate_checkpoint({in("moved")}, {in("test.jsonl")}, world).utterances, 7);
+  });
+  EXPECT_FALSE(std::filesystem::exists(in("output")));
+}
+
+TEST_F(Recognise, NamesEveryRecordingThatCannotBeResampled) {
+  test::write_sound(in("slow.wav"), test::make_sound(100), {0x010002, 1});
+  test::write_sound(in("fast.wav"), test::make_sound(100), {0x010002, 2'000'000'000});
+  const std::string message = test::message_of<DataError>([&] {
+    transcripts({in("slow.wav"), in("test-0.wav"), in("fast.wav"), in("gone.wav")}, 2);
+  });
+  for (const char* part : {"3 recordings", "recording 1: ", "slow.wav: cannot resample 1 Hz",
+                           "fast.wav: cannot resample 2000000000 Hz", "gone.wav: no such file",
+                           "Correct them, or leave them out."})
+    EXPECT_NE(message.find(part), std::string::npos) << part << " is not in " << message;
+}
+
 TEST_F(Recognise, AStageForEachLayerFindsTheSameTexts) {
   const std::vector<std::filesystem::path> recordings = {in("test-0.wav"), in("test-1.wav")};
   const Config config = parse_config(test::tone_recipe(in("train.jsonl"), "", in("output")), "");
   const auto layers = build_chain(config.model, 29).layers.size();
   EXPECT_EQ(transcripts(recordings, static_cast<int>(layers)), transcripts(recordings, 1));
+  const std::string message =
+      test::message_of<ConfigError>([&] { transcripts(recordings, static_cast<int>(layers) + 1); });
+  EXPECT_NE(message.find("mpirun -np " + std::to_string(layers) + " or fewer"), std::string::npos)
+      << message;
 }
 
 }  // namespace

@@ -57,6 +57,18 @@ void expect_room(const ChunkBuffers& a, const ChunkBuffers& b) {
   EXPECT_LE(a.input_gradients, b.input_gradients);
 }
 
+TEST(ShapeOfRecognition, HasTheMicroBatchesThatAreRun) {
+  const Config config = recipe();
+  const RunShape shape = shape_of_recognition(config, lengths(40, 3), 29);
+  ASSERT_GT(shape.micro_batches.size(), 5u);
+  std::size_t utterances = 0;
+  for (const auto& micro_batch : shape.micro_batches) {
+    EXPECT_LE(frames(micro_batch), 2000 + std::ssize(micro_batch)) << "20 s";
+    utterances += micro_batch.size();
+  }
+  EXPECT_EQ(utterances, 40u);
+}
+
 TEST(CoveringLengths, HoldWhatTheExtentHoldsAndLittleMore) {
   const Chain chain = build_chain(recipe().model, 29);
   const MicroBatchExtent cases[] = {
