@@ -7,7 +7,8 @@
 
 namespace penstock {
 
-/// How `config` describes the corpus of `manifest`; `chain` must outlive the result.
+/// How `config` describes the corpus of `manifest`, for a run in trainer.output; `chain` must
+/// outlive the result.
 CorpusOptions corpus_options(const Config& config, const Chain& chain, const std::string& manifest,
                              CorpusUse use);
 

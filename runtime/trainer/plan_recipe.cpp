@@ -7,23 +7,33 @@
 
 namespace penstock {
 
+namespace {
+
+/// Planning makes no folder: what it indexes is kept beside the manifest, or where a run is
+/// already.
+Corpus load(const Config& config, const Chain& chain, const Alphabet& alphabet, CorpusUse use) {
+  const DataConfig& data = config.data;
+  CorpusOptions options =
+      corpus_options(config, chain, use == CorpusUse::training ? data.train : data.validation, use);
+  if (!std::filesystem::is_directory(options.output)) options.output.clear();
+  return load_corpus(options, alphabet);
+}
+
+}  // namespace
+
 PlannedRun plan_recipe(const Config& recipe, bool measure) {
   check_features(recipe);
   check_training_manifest(recipe);
   const Config config = with_plan_file(recipe);
   const Alphabet alphabet(config.text);
   const Chain chain = build_chain(config.model, alphabet.classes());
-  const Corpus corpus =
-      load_corpus(corpus_options(config, chain, config.data.train, CorpusUse::training), alphabet);
+  const Corpus corpus = load(config, chain, alphabet, CorpusUse::training);
   const int lanes = config.trainer.lanes == 0 ? config.pipeline.replicas : config.trainer.lanes;
   const StepSequence steps(
       {corpus.lengths, config.data, config.features, config.trainer.seed, lanes});
   std::vector<AudioLength> validation;
   if (!config.data.validation.empty())
-    validation =
-        load_corpus(corpus_options(config, chain, config.data.validation, CorpusUse::evaluation),
-                    alphabet)
-            .lengths;
+    validation = load(config, chain, alphabet, CorpusUse::evaluation).lengths;
   const RunShape shape = shape_of_run(config, steps, validation, alphabet.classes());
   const auto costs = measure ? measured_costs(chain, config, shape) : computed_costs(chain, shape);
   PlannedRun planned{plan_run(chain, config, shape, costs), {}};

@@ -34,6 +34,12 @@ TEST_F(PlanRecipe, CutsTheModelForTheManifestsUtterances) {
   EXPECT_FALSE(std::filesystem::exists(in("output")));
 }
 
+TEST_F(PlanRecipe, MakesNoOutputFolderForTheIndex) {
+  std::filesystem::create_directories(in("train.jsonl.index/taken"));
+  plan_recipe(recipe({}), false);
+  EXPECT_FALSE(std::filesystem::exists(in("output")));
+}
+
 TEST_F(PlanRecipe, LongerMicroBatchesNeedMoreMemory) {
   const auto saved = [&](const char* seconds) {
     const Config config = recipe({std::string("data.micro_batch_seconds=") + seconds});
