@@ -13,7 +13,6 @@
 #include <utility>
 
 #include "layers/tensor/error.h"
-#include "runtime/data/faults.h"
 #include "runtime/data/features.h"
 #include "runtime/data/resample.h"
 
@@ -73,8 +72,8 @@ struct FeatureLoader::State {
   bool stopping = false;
 
   std::int64_t failed = 0;  // over all epochs
-  std::int64_t epoch = -1;  // of `epoch_faults`
-  Faults epoch_faults;
+  std::int64_t epoch = -1;  // of `failures`
+  std::vector<FailedUtterance> failures;
   std::vector<std::jthread> threads;  // last: they end before what they use
 
   std::int64_t bytes_of(const Job& job) const {
@@ -143,20 +142,14 @@ struct FeatureLoader::State {
 
   /// Counts a taken job's failures; the mutex is held.
   void count_faults(const Job& job) {
-    if (job.epoch != epoch) epoch_faults = {};
+    if (job.epoch != epoch) failures.clear();
     epoch = job.epoch;
     for (std::size_t u = 0; u < job.faults.size(); ++u) {
       if (job.faults[u].empty()) continue;
       failed += 1;
-      epoch_faults.add("utterance " + std::to_string(job.batch.utterances[u].id), job.faults[u]);
+      failures.push_back({job.batch.utterances[u].id, job.faults[u]});
       spdlog::warn("left out as silence: {}", job.faults[u]);
     }
-    const double allowed = options.failing_utterances * static_cast<double>(sources.size());
-    if (static_cast<double>(epoch_faults.size()) > allowed)
-      epoch_faults.refuse(
-          "audio of epoch " + std::to_string(epoch) + " has failed",
-          "data.failing_utterances = " + std::to_string(options.failing_utterances) + " of " +
-              std::to_string(sources.size()) + " utterances may fail");
   }
 };
 
@@ -204,6 +197,11 @@ LoadedBatch FeatureLoader::take() {
 std::int64_t FeatureLoader::failed() const {
   const std::lock_guard lock(state_->mutex);
   return state_->failed;
+}
+
+std::vector<FailedUtterance> FeatureLoader::failures() const {
+  const std::lock_guard lock(state_->mutex);
+  return state_->failures;
 }
 
 }  // namespace penstock

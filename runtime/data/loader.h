@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "configs/config.h"
@@ -19,7 +20,12 @@ struct AudioSource {
 struct LoaderOptions {
   int threads = 1;
   std::int64_t queue_bytes = 256 << 20;  // of features made ahead; one micro-batch may exceed it
-  double failing_utterances = 0.01;      // part of the corpus that may fail in an epoch
+};
+
+/// An utterance that was left out as silence.
+struct FailedUtterance {
+  std::uint64_t id = 0;
+  std::string why;  // "a.wav: no such file"
 };
 
 /// A micro-batch's features.
@@ -45,12 +51,13 @@ class FeatureLoader {
   /// Announces the micro-batch to make after those pushed before; never waits.
   void push(std::int64_t epoch, const MicroBatch&);
 
-  /// The next micro-batch in the order of push; waits for it. DataError that names the files once
-  /// more of an epoch's utterances have failed than may; Error if nothing was pushed.
+  /// The next micro-batch in the order of push; waits for it. Error if nothing was pushed.
   LoadedBatch take();
 
   /// Utterances that have failed, of all that were taken.
   std::int64_t failed() const;
+  /// Those of the epoch of the micro-batch taken last.
+  std::vector<FailedUtterance> failures() const;
 
  private:
   struct State;

@@ -1,52 +1,74 @@
 #include "runtime/trainer/evaluation.h"
 
+#include <algorithm>
 #include <chrono>
 #include <memory>
+#include <numeric>
 #include <sstream>
 
 #include "comm/collectives.h"
 #include "runtime/text/error_rate.h"
 #include "runtime/text/greedy.h"
 #include "runtime/trainer/corpus_work.h"
+#include "runtime/trainer/failed_audio.h"
 #include "runtime/trainer/feature_feed.h"
 
 namespace penstock {
 namespace {
 
-/// What each micro-batch contributes, in this order; whole numbers are exact in FP64.
-enum Column { kLoss, kWordEdits, kWords, kCharacterEdits, kCharacters, kColumns };
+/// What is told of each utterance, in this order: first by the last stage, then by the first.
+enum Column { kWordEdits, kWords, kCharacterEdits, kCharacters, kFailed, kColumns };
+
+/// What ranks tell each other of an evaluation, each number by one of them; whole numbers are exact
+/// in FP64.
+class Table {
+ public:
+  Table(std::size_t micro_batches, std::size_t utterances)
+      : losses_(micro_batches), numbers_(micro_batches + utterances * kColumns) {}
+
+  std::span<double> numbers() { return numbers_; }
+  std::span<double> losses() { return numbers().first(losses_); }
+  std::span<double> utterance(std::size_t id) {
+    return numbers().subspan(losses_ + id * kColumns, kColumns);
+  }
+
+ private:
+  std::size_t losses_;
+  std::vector<double> numbers_;
+};
 
 /// Decodes and scores what leaves the last stage of this replica.
 class Scorer {
  public:
-  Scorer(const Corpus& corpus, const Alphabet& alphabet, std::span<double> table)
+  Scorer(const Corpus& corpus, const Alphabet& alphabet, Table& table)
       : corpus_(corpus), alphabet_(alphabet), table_(table) {}
 
   void operator()(const MicroBatchWork& work, const Frames& logits) {
     const float* row = logits.x_FC.as<float>();
-    ErrorCount errors;
     for (std::size_t u = 0; u < work.utterances.size(); ++u) {
       const std::size_t size = logits.lengths[u] * logits.channels();
       const std::string text = alphabet_.decode(greedy_labels({row, size}, logits.channels()));
       row += size;
       lines_ << work.utterances[u] << '\t' << text << '\n';
-      const std::string& reference = corpus_.entries[work.utterances[u]].text;
-      if (!work.label_lengths.empty())
-        errors += count_errors(alphabet_.normalised(reference), text);
+      if (!work.label_lengths.empty()) score(work.utterances[u], text);
     }
-    const auto cells = table_.subspan(work.place * kColumns, kColumns);
+  }
+
+  std::string lines() const { return lines_.str(); }
+
+ private:
+  void score(std::size_t id, const std::string& text) {
+    const ErrorCount errors = count_errors(alphabet_.normalised(corpus_.entries[id].text), text);
+    const auto cells = table_.utterance(id);
     cells[kWordEdits] = static_cast<double>(errors.words.edits);
     cells[kWords] = static_cast<double>(errors.words.reference);
     cells[kCharacterEdits] = static_cast<double>(errors.characters.edits);
     cells[kCharacters] = static_cast<double>(errors.characters.reference);
   }
 
-  std::string lines() const { return lines_.str(); }
-
- private:
   const Corpus& corpus_;
   const Alphabet& alphabet_;
-  std::span<double> table_;
+  Table& table_;
   std::ostringstream lines_;
 };
 
@@ -63,18 +85,26 @@ std::vector<std::string> transcripts_of(const std::vector<std::string>& ranks, s
   return transcripts;
 }
 
-EvaluationReport report_of(std::span<const double> table, const Corpus& corpus) {
-  std::vector<double> sums(kColumns);
-  for (std::size_t i = 0; i < table.size(); ++i) sums[i % kColumns] += table[i];
-  const auto whole = [&](Column column) { return static_cast<std::int64_t>(sums[column]); };
+/// Utterances that have failed are left out of everything but their number.
+EvaluationReport report_of(Table& table, const Corpus& corpus) {
   EvaluationReport report;
-  report.utterances = static_cast<std::int64_t>(corpus.entries.size());
   report.skipped = corpus.skipped;
-  report.loss = sums[kLoss] / static_cast<double>(report.utterances);
-  report.word_edits = whole(kWordEdits);
-  report.words = whole(kWords);
-  report.character_edits = whole(kCharacterEdits);
-  report.characters = whole(kCharacters);
+  for (std::size_t id = 0; id < corpus.entries.size(); ++id) {
+    const auto cells = table.utterance(id);
+    const auto whole = [&](Column column) { return static_cast<std::int64_t>(cells[column]); };
+    if (whole(kFailed) != 0) {
+      ++report.skipped;
+      continue;
+    }
+    ++report.utterances;
+    report.word_edits += whole(kWordEdits);
+    report.words += whole(kWords);
+    report.character_edits += whole(kCharacterEdits);
+    report.characters += whole(kCharacters);
+  }
+  const auto losses = table.losses();
+  report.loss = std::accumulate(losses.begin(), losses.end(), 0.0) /
+                static_cast<double>(std::max<std::int64_t>(report.utterances, 1));
   report.wer = EditCount{report.word_edits, report.words}.rate();
   report.cer = EditCount{report.character_edits, report.characters}.rate();
   report.audio_seconds = corpus.seconds();
@@ -100,19 +130,22 @@ Evaluation evaluate(Session& session, const Corpus& corpus, const Alphabet& alph
     feed->announce(0, batches_of(work, batches));
     callbacks.read_features = feed->reader();
   }
-  std::vector<double> table(batches.size() * kColumns);
+  Table table(batches.size(), corpus.entries.size());
   Scorer scorer(corpus, alphabet, table);
   callbacks.logits = [&](const MicroBatchWork& m, const Frames& logits) { scorer(m, logits); };
   if (!work.micro_batches.empty()) {
     const StepSums sums = stage.evaluate(work, callbacks);
-    if (stage.last())
-      for (std::size_t m = 0; m < batches.size(); ++m) table[m * kColumns + kLoss] = sums.losses[m];
+    if (stage.last()) std::ranges::copy(sums.losses, table.losses().begin());
   }
-  sum_disjoint(grid.world(), table);
+  const auto failures = feed ? feed->failures() : std::vector<FailedUtterance>();
+  for (const FailedUtterance& utterance : failures) table.utterance(utterance.id)[kFailed] = 1;
+  sum_disjoint(grid.world(), table.numbers());
 
-  Evaluation evaluation{report_of(table, corpus),
-                        transcripts_of(gather(grid.world(), scorer.lines()),
-                                       session.leads() ? corpus.entries.size() : 0)};
+  const EvaluationReport report = report_of(table, corpus);
+  FailedAudio(options.data.failing_utterances, corpus.entries.size())
+      .judge(grid.world(), 0, report.skipped - corpus.skipped, failures);
+  Evaluation evaluation{report, transcripts_of(gather(grid.world(), scorer.lines()),
+                                               session.leads() ? corpus.entries.size() : 0)};
   evaluation.report.seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return evaluation;

@@ -22,7 +22,9 @@ struct Evaluation {
 };
 
 /// Passes a corpus through the stages of a session, forward only, its micro-batches dealt to the
-/// replicas; decodes greedily; scores where the corpus has labels. All ranks call it.
+/// replicas; decodes greedily; scores where the corpus has labels. Recordings that fail are counted
+/// among the skipped; DataError by rank 0 if more do than data.failing_utterances. All ranks call
+/// it.
 Evaluation evaluate(Session& session, const Corpus& corpus, const Alphabet& alphabet,
                     const EvaluationOptions& options);
 

@@ -17,7 +17,6 @@ std::vector<AudioSource> sources_of(const Corpus& corpus) {
 LoaderOptions options_of(const DataConfig& data) {
   LoaderOptions options;
   options.threads = data.loaders;
-  options.failing_utterances = data.failing_utterances;
   return options;
 }
 

@@ -20,6 +20,8 @@ class FeatureFeed {
   ReadFeatures reader();
   /// Utterances whose audio was replaced by silence so far.
   std::int64_t failed() const { return loader_.failed(); }
+  /// Those of the epoch under way.
+  std::vector<FailedUtterance> failures() const { return loader_.failures(); }
 
  private:
   FeatureLoader loader_;

@@ -95,6 +95,7 @@ Config with_plan_file(const Config& config) {
 Config alone(const Config& config) {
   Config one = config;
   one.pipeline.plan.clear();
+  one.pipeline.memory_gib *= config.pipeline.stages * config.pipeline.replicas;
   one.pipeline.stages = one.pipeline.replicas = 1;
   return one;
 }

@@ -32,8 +32,8 @@ PlannedModel planned_model(const Chain& chain, const ModelConfig& model, int lab
 /// ConfigError as read_plan, and if trainer.lanes or data.micro_batches is another number.
 Config with_plan_file(const Config& config);
 
-/// For a process that runs a recipe alone: one stage and one replica. Its lanes stay, which must be
-/// known, so that the bits are the same.
+/// For a process that runs a recipe alone: one stage and one replica, with the memory that all of
+/// the recipe's ranks may use. Its lanes stay, which must be known, so that the bits are the same.
 Config alone(const Config& config);
 
 }  // namespace penstock

@@ -17,7 +17,7 @@ struct StepReport {
   std::int64_t utterances = 0;
   double audio_seconds = 0;
   double step_seconds = 0;
-  std::int64_t failed_utterances = 0;  // audio replaced by silence, since the start
+  std::int64_t failed_utterances = 0;  // audio replaced by silence, since the start, on all ranks
 
   double audio_seconds_per_second() const {
     return step_seconds > 0 ? audio_seconds / step_seconds : 0;
@@ -28,7 +28,7 @@ struct StepReport {
 struct EvaluationReport {
   std::int64_t step = 0;
   std::int64_t utterances = 0;
-  std::int64_t skipped = 0;  // left out, since they can't be used
+  std::int64_t skipped = 0;  // left out, since they can't be used or have failed
   double loss = 0;           // per utterance
   double wer = 0, cer = 0;
   std::int64_t word_edits = 0, words = 0, character_edits = 0, characters = 0;

@@ -67,6 +67,15 @@ int choose_lanes(const Config& config, const TrainingState* saved,
   return lanes;
 }
 
+void note_threads(const Config& config, const TrainingState& saved,
+                  const std::function<void(const std::string&)>& note) {
+  const int before = unflatten(saved.config, "the checkpoint").trainer.threads;
+  if (config.trainer.threads == before) return;
+  note("the checkpoint was made by " + std::to_string(before) +
+       " threads a rank, trainer.threads = " + std::to_string(config.trainer.threads) +
+       ": the last bits differ from those of a run that kept its threads");
+}
+
 void check_corpus(const std::string& hash, const TrainingState& saved) {
   if (hash != saved.corpus_hash)
     throw ConfigError(

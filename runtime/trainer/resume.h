@@ -27,6 +27,10 @@ void check_unchanged(const Config& config, const TrainingState& saved);
 int choose_lanes(const Config& config, const TrainingState* saved,
                  const std::function<void(const std::string&)>& note);
 
+/// Tells `note` if a rank has other threads than at the checkpoint, which makes other sums too.
+void note_threads(const Config& config, const TrainingState& saved,
+                  const std::function<void(const std::string&)>& note);
+
 /// ConfigError if the training data are not those of the checkpoint.
 void check_corpus(const std::string& hash, const TrainingState& saved);
 

@@ -1,5 +1,7 @@
 #include "runtime/trainer/training_run.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <numeric>
 
@@ -58,8 +60,9 @@ TrainingRun::TrainingRun(const TrainingTask& task, Communicator& world,
   const auto tell = [this](const std::string& text) { note(text); };
   start_ = find_start(config_, world, tell);
   if (start_) check_unchanged(config_, start_->state());
+  if (start_) note_threads(config_, start_->state(), tell);
   config_.trainer.lanes = choose_lanes(config_, start_ ? &start_->state() : nullptr, tell);
-  if (task.alone) config_ = alone(config_);
+  if (task.alone) work_alone();
   corpus_ = load(config_.data.train, CorpusUse::training);
   if (!config_.data.validation.empty()) {
     validation_corpus_ = load(config_.data.validation, CorpusUse::evaluation);
@@ -87,11 +90,14 @@ TrainingRun::TrainingRun(const TrainingTask& task, Communicator& world,
   how.bucket_bytes = config_.pipeline.bucket_bytes;
   how.model_blocks = model_blocks(chain_);
   how.lanes_of = lanes_of;
+  if (session_->stage().first()) {
+    feed_ = std::make_unique<FeatureFeed>(corpus_, config_.features, config_.data);
+    how.failed = [this] { return feed_->failed(); };
+  }
+  failed_audio_ = FailedAudio(config_.data.failing_utterances, corpus_.entries.size());
   training_step_ = std::make_unique<TrainingStep>(session_->backend(), session_->stream(),
                                                   session_->grid(), session_->stage(), how);
   session_->on_progress([this] { training_step_->progress(); });
-  if (session_->stage().first())
-    feed_ = std::make_unique<FeatureFeed>(corpus_, config_.features, config_.data);
   saving_ = std::make_unique<Saving>(session_->backend(), session_->stream(), session_->grid(),
                                      session_->stage(),
                                      Saving::Options{config_.trainer.output, slots.names()});
@@ -102,6 +108,17 @@ Corpus TrainingRun::load(const std::string& manifest, CorpusUse use) {
   const PlannedModel model = planned_model(chain_, config_.model, alphabet_.classes());
   return load_corpus(corpus_options(config_, chain_, manifest, use), alphabet_, world_,
                      corpus_readers(config_, model));
+}
+
+void TrainingRun::work_alone() {
+  const int ranks = config_.pipeline.stages * config_.pipeline.replicas;
+  const double limit = config_.pipeline.memory_gib;
+  config_ = alone(config_);
+  if (ranks > 1 && limit > 0)
+    note(
+        fmt::format("alone, this process stands for {} ranks: it may use {} × pipeline.memory_gib, "
+                    "{:g} GiB",
+                    ranks, ranks, config_.pipeline.memory_gib));
 }
 
 /// Rank 0's, since measured costs differ from rank to rank.
@@ -183,7 +200,6 @@ void TrainingRun::step() {
   report.utterances = batches.utterances;
   report.audio_seconds = audio_seconds(batches, config_.features.sample_rate);
   report.step_seconds = std::chrono::duration<double>(Clock::now() - start).count();
-  report.failed_utterances = feed_ ? feed_->failed() : 0;
 
   summary_.last_step = report;
   ++summary_.steps;
@@ -193,6 +209,8 @@ void TrainingRun::step() {
     metrics_->write(report);
     if (observer_.step) observer_.step(report);
   }
+  failed_audio_.judge(world_, report.epoch, report.failed_utterances,
+                      feed_ ? feed_->failures() : std::vector<FailedUtterance>());
   skipped_.count(report);
   summary_.skipped = skipped_.total();
 }
@@ -214,7 +232,7 @@ void TrainingRun::validate() {
     metrics_->write(report);
     if (observer_.validation) observer_.validation(report);
   }
-  if (!best_.beaten_by(report)) return;
+  if (summary_.last_step.skipped || !best_.beaten_by(report)) return;  // as in checkpoint_due()
   best_.set(report);
   save();
   if (leads()) mark_best(config_.trainer.output, {report.step, "wer", report.wer});

@@ -10,6 +10,7 @@
 #include "runtime/trainer/best_validation.h"
 #include "runtime/trainer/corpus.h"
 #include "runtime/trainer/corpus_work.h"
+#include "runtime/trainer/failed_audio.h"
 #include "runtime/trainer/feature_feed.h"
 #include "runtime/trainer/metrics.h"
 #include "runtime/trainer/run_shape.h"
@@ -48,6 +49,7 @@ class TrainingRun {
   using Clock = std::chrono::steady_clock;
 
   Corpus load(const std::string& manifest, CorpusUse use);
+  void work_alone();
   Plan agree_on_plan(const RunShape& shape);
   void reserve_buffers(const RunShape& shape);
   void recall_best(const TrainingState& saved);
@@ -73,6 +75,7 @@ class TrainingRun {
   LaneShare lanes_;
   std::unique_ptr<TrainingStep> training_step_;
   std::unique_ptr<FeatureFeed> feed_;  // first stage only
+  FailedAudio failed_audio_{0, 0};
   std::unique_ptr<Saving> saving_;
   std::unique_ptr<MetricsFile> metrics_;  // rank 0 only
 

@@ -54,6 +54,7 @@ StepReport TrainingStep::run(StepWork work, const ReadFeatures& read_features,
   report.learning_rate =
       learning_rate(options_.schedule, options_.optimizer.learning_rate, clock.taken);
   report.skipped = !std::isfinite(agreed.norm);
+  report.failed_utterances = static_cast<std::int64_t>(agreed.failed);
   loss_scale_.update(report.skipped, agreed.largest / scale);
   if (report.skipped) return report;
 
@@ -92,25 +93,30 @@ void TrainingStep::start_buckets(std::size_t layer) {
     reduction_.start(--next_bucket_);
 }
 
-/// Losses and the squared sums of every block of the model, exchanged in one message: each number
-/// comes from one rank, and every rank adds them in the same order.
+/// Losses, the squared sums of every block of the model and what else ranks tell each other,
+/// exchanged in one message: each number comes from one rank, and every rank adds them in the same
+/// order.
 TrainingStep::Agreement TrainingStep::agree(const StepSums& sums) {
   const std::size_t micro_batches = sums.losses.size();
   const std::size_t stages = loss_scale_.wants_largest() ? grid_.pipeline().size() : 0;
-  std::vector<double> numbers(micro_batches + options_.model_blocks + stages);
+  const std::size_t replicas = grid_.replicas().size();
+  std::vector<double> numbers(micro_batches + options_.model_blocks + stages + replicas);
   std::copy(sums.losses.begin(), sums.losses.end(), numbers.begin());
   const auto blocks = std::span(numbers).subspan(micro_batches, options_.model_blocks);
-  const auto largest = std::span(numbers).last(stages);
+  const auto largest = std::span(numbers).last(stages + replicas).first(stages);
+  const auto failed = std::span(numbers).last(replicas);
   if (grid_.here().replica == 0) {
     write_squared_sums(backend_, stream_, stage_.parameters(), blocks);
     if (stages > 0)
       largest[grid_.here().stage] = largest_gradient(backend_, stream_, stage_.parameters());
   }
+  if (options_.failed) failed[grid_.here().replica] = static_cast<double>(options_.failed());
   sum_disjoint(grid_.world(), numbers);
   Agreement agreed;
   agreed.loss = std::accumulate(numbers.begin(), numbers.begin() + micro_batches, 0.0);
   agreed.norm = norm_of(blocks);
   agreed.squared_sums.assign(blocks.begin(), blocks.end());
+  agreed.failed = std::accumulate(failed.begin(), failed.end(), 0.0);
   if (stages > 0) agreed.largest = *std::max_element(largest.begin(), largest.end());
   return agreed;
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 
 #include "comm/lane_reduction.h"
@@ -29,13 +30,15 @@ class TrainingStep {
     std::int64_t bucket_bytes = 4 << 20;
     std::int64_t model_blocks = 0;    // norm blocks of the whole model
     std::vector<int> lanes_of = {1};  // each replica
+    /// Utterances that have failed on this rank so far; empty: it reads none.
+    std::function<std::int64_t()> failed = {};
   };
   TrainingStep(Backend& backend, Stream& stream, const Grid& grid, Stage& stage,
                const Options& options);
 
   /// `work` is this replica's share. A gradient that is not finite changes nothing but
-  /// `clock.step` and the loss scale. Fills step, loss, learning_rate, gradient_norm, loss_scale
-  /// and skipped of the report.
+  /// `clock.step` and the loss scale. Fills step, loss, learning_rate, gradient_norm, loss_scale,
+  /// skipped and failed_utterances (of all ranks) of the report.
   StepReport run(StepWork work, const ReadFeatures& read_features, TrainingClock& clock);
 
   /// Of the next step.
@@ -54,6 +57,7 @@ class TrainingStep {
     double norm = 0;                   // of the whole gradient, scaled
     std::vector<double> squared_sums;  // of its blocks
     double largest = 0;                // of its magnitudes, if the loss scale wants to know
+    double failed = 0;                 // utterances so far
   };
   StepSums forward_and_backward(const StepWork& work, const ReadFeatures& read_features);
   void start_buckets(std::size_t layer);

@@ -43,5 +43,12 @@ TEST_F(Divergence, FailsARunThatStopsInIt) {
   expect_diverged(train({"trainer.steps=4", "--json"}), "3 steps 2 to 4");
 }
 
+TEST_F(Divergence, IsNeverTheBest) {
+  const auto outcome = folder_.train(
+      "output", {"optimizer.learning_rate=1e30", "trainer.steps=2", "trainer.validate_every=2"});
+  EXPECT_NE(outcome.err.find("validation loss"), std::string::npos) << outcome.err;
+  EXPECT_FALSE(std::filesystem::exists(folder_.in("output/BEST")));
+}
+
 }  // namespace
 }  // namespace penstock

@@ -53,12 +53,25 @@ TEST(Planning, MeasuresEveryLayer) {
   }
 }
 
-TEST(Planning, AloneKeepsTheLanes) {
-  const Config config = small_recipe();
+TEST(Planning, RecognisesForwardAndWithoutTextsWithoutTheLoss) {
+  const Chain chain = build_chain(small_model(), kShape.labels);
+  const auto whole = computed_costs(chain, kShape);
+  const auto scored = recognition_costs(chain, kShape, true);
+  for (std::size_t i = 0; i < whole.size(); ++i) {
+    EXPECT_EQ(scored[i].forward, whole[i].forward);
+    EXPECT_EQ(scored[i].total(), whole[i].forward);
+  }
+  EXPECT_EQ(recognition_costs(chain, kShape, false).back().total(), 0);
+}
+
+TEST(Planning, AloneKeepsTheLanesAndHasTheMemoryOfAllRanks) {
+  Config config = small_recipe();
+  config.pipeline.memory_gib = 1.5;
   const Config one = alone(config);
   EXPECT_EQ(one.pipeline.stages, 1);
   EXPECT_EQ(one.pipeline.replicas, 1);
   EXPECT_EQ(one.trainer.lanes, 3);
+  EXPECT_EQ(one.pipeline.memory_gib, 6);
 }
 
 /// A recipe, the plan file that it names, and what both are for.

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "configs/flatten.h"
+
 namespace penstock {
 namespace {
 
@@ -39,6 +41,20 @@ TEST(ChooseLanes, SaysWhereARunChangesThem) {
   EXPECT_NE(choose(3, 2, 4).told.find("4 lanes, trainer.lanes = 3: "), std::string::npos);
   EXPECT_EQ(choose(0, 6, 4).lanes, 6);
   EXPECT_NE(choose(0, 6, 4).told.find("4 lanes, too few for 6 replicas: "), std::string::npos);
+}
+
+TEST(NoteThreads, SaysWhereARunChangesThem) {
+  Config config;
+  config.trainer.threads = 2;
+  TrainingState state;
+  state.config = flatten(config);
+  std::string told;
+  const auto note = [&](const std::string& text) { told += text; };
+  note_threads(config, state, note);
+  EXPECT_EQ(told, "");
+  config.trainer.threads = 3;
+  note_threads(config, state, note);
+  EXPECT_NE(told.find("2 threads a rank, trainer.threads = 3: "), std::string::npos) << told;
 }
 
 }  // namespace

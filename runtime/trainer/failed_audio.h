@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "comm/communicator.h"
+#include "runtime/data/loader.h"
+
+namespace penstock {
+
+/// Judges how many recordings have failed to be read, over all replicas together.
+class FailedAudio {
+ public:
+  /// `share` is data.failing_utterances, of a corpus of so many utterances.
+  FailedAudio(double share, std::size_t utterances) : share_(share), utterances_(utterances) {}
+
+  /// `failed` of all ranks, which know it alike, since the start; `here` are this rank's of
+  /// `epoch`. DataError by rank 0 that names those of every rank once more have failed in the epoch
+  /// than may.
+  void judge(Communicator& world, std::int64_t epoch, std::int64_t failed,
+             const std::vector<FailedUtterance>& here);
+
+ private:
+  double share_;
+  std::size_t utterances_;
+  std::int64_t epoch_ = -1, before_ = 0, last_ = 0;  // before_: failed before this epoch
+};
+
+}  // namespace penstock
