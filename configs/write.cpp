@@ -30,23 +30,6 @@ std::string toml_value(const Value& value) {
 
 }  // namespace
 
-std::string config_toml(const Config& config) {
-  Config copy = config;
-  copy.model.base.clear();  // its keys stand here themselves
-  std::string out;
-  std::string_view section;
-  for (const Key& key : keys(copy)) {
-    if (key.name == "model.base") continue;
-    if (key.section() != section) {
-      if (!out.empty()) out += '\n';
-      section = key.section();
-      out.append("[").append(section).append("]\n");
-    }
-    out.append(key.leaf()).append(" = ").append(toml_value(key.value)).append("\n");
-  }
-  return out;
-}
-
 std::string config_reference() {
   Config defaults;
   std::string out;

@@ -99,8 +99,4 @@ std::vector<std::unique_ptr<Layer>> deepspeech2(const DeepSpeech2Options& option
   return Builder(options).build();
 }
 
-std::int64_t deepspeech2_output_frames(std::int64_t feature_frames) {
-  return kTime2.outputs(kTime1.outputs(feature_frames));
-}
-
 }  // namespace penstock

@@ -31,7 +31,4 @@ struct DeepSpeech2Options {
 /// ShapeError for options that make no model.
 std::vector<std::unique_ptr<Layer>> deepspeech2(const DeepSpeech2Options& options);
 
-/// Frames of an utterance at the loss, of so many feature frames; about half.
-std::int64_t deepspeech2_output_frames(std::int64_t feature_frames);
-
 }  // namespace penstock

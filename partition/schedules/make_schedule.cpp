@@ -1,6 +1,7 @@
 #include "partition/schedules/make_schedule.h"
 
 #include <array>
+#include <string>
 
 #include "configs/config.h"
 #include "partition/schedules/gpipe.h"
@@ -24,12 +25,6 @@ void check_positive(const char* what, int value) {
 }
 
 }  // namespace
-
-std::vector<std::string> schedule_names() {
-  std::vector<std::string> names;
-  for (const Generator& generator : kGenerators) names.emplace_back(generator.name);
-  return names;
-}
 
 Schedule make_schedule(std::string_view name, int stages, int micro_batches) {
   check_positive("pipeline.stages", stages);

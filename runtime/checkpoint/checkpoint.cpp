@@ -106,9 +106,4 @@ void Checkpoint::expect(std::string_view name, DType dtype, const Shape& shape) 
                                 shape_text(stored.shape), name_of(dtype), shape_text(shape)));
 }
 
-void Checkpoint::read(std::string_view name, const Tensor& out) const {
-  expect(name, out.dtype, out.shape);
-  read(name, 0, out.size(), {static_cast<std::byte*>(out.data), out.bytes()});
-}
-
 }  // namespace penstock

@@ -52,8 +52,6 @@ class Checkpoint {
   /// Elements [begin, end) of a tensor, in its own dtype; `out` has exactly their bytes.
   void read(std::string_view name, std::int64_t begin, std::int64_t end,
             std::span<std::byte> out) const;
-  /// A whole tensor; dtype and shape of `out` must be the checkpoint's.
-  void read(std::string_view name, const Tensor& out) const;
   /// CheckpointError unless there is such a tensor, of that dtype and shape.
   void expect(std::string_view name, DType dtype, const Shape& shape) const;
 

@@ -60,17 +60,6 @@ std::vector<ManifestEntry> read_manifest(const std::filesystem::path& manifest, 
   return entries;
 }
 
-std::vector<ManifestEntry> read_manifest(const std::filesystem::path& manifest) {
-  Faults faults;
-  std::vector<ManifestEntry> entries = read_manifest(manifest, faults);
-  faults.refuse("manifest " + manifest.string() + " has " + std::to_string(faults.size()) +
-                " bad utterances");
-  if (entries.empty())
-    throw DataError("manifest " + manifest.string() + " (" +
-                    std::string(name_of(manifest_format(manifest))) + ") has no utterances");
-  return entries;
-}
-
 std::string ManifestReading::at_line(std::size_t line) const {
   return manifest.filename().string() + ":" + std::to_string(line);
 }

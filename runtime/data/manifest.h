@@ -39,7 +39,4 @@ ManifestFormat manifest_format(const std::filesystem::path& manifest);
 /// all.
 std::vector<ManifestEntry> read_manifest(const std::filesystem::path& manifest, Faults& faults);
 
-/// The same, with DataError that lists all faults, or says that there are no utterances.
-std::vector<ManifestEntry> read_manifest(const std::filesystem::path& manifest);
-
 }  // namespace penstock

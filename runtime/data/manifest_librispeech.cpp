@@ -1,16 +1,25 @@
 #include <algorithm>
+#include <system_error>
 
+#include "layers/tensor/error.h"
 #include "runtime/data/manifest_formats.h"
 
 namespace penstock {
 namespace {
 
-/// Every *.trans.txt below the folder, in the order of their paths.
+/// Every *.trans.txt below the folder, in the order of their paths. DataError if a folder can't be
+/// read.
 std::vector<std::filesystem::path> transcripts_below(const std::filesystem::path& folder) {
   std::vector<std::filesystem::path> files;
-  for (const auto& item : std::filesystem::recursive_directory_iterator(
-           folder, std::filesystem::directory_options::follow_directory_symlink))
-    if (item.path().string().ends_with(".trans.txt")) files.push_back(item.path());
+  std::filesystem::path last = folder;  // where it went wrong, if it did
+  std::error_code error;
+  std::filesystem::recursive_directory_iterator item(
+      folder, std::filesystem::directory_options::follow_directory_symlink, error);
+  for (; !error && item != std::filesystem::recursive_directory_iterator(); item.increment(error)) {
+    last = item->path();
+    if (last.string().ends_with(".trans.txt")) files.push_back(last);
+  }
+  if (error) throw DataError(last.string() + ": can't be read: " + error.message());
   std::ranges::sort(files);
   return files;
 }

@@ -58,21 +58,6 @@ TEST(Flatten, DifferencesNameKeysInOrder) {
                                      {"trainer.steps", "1000", "5", false}}));
 }
 
-TEST(Write, TomlLoadsAsTheSame) {
-  Config config = unusual();
-  config.trainer.seed = 0x7fffffffffffffff;  // TOML's integers are signed
-  EXPECT_EQ(parse_config(config_toml(config), "dump"), config);
-  config.optimizer.learning_rate = 1;  // a number without a point
-  EXPECT_EQ(parse_config(config_toml(config), "dump"), config);
-}
-
-TEST(Write, TomlOfARecipeNeedsNoModelFile) {
-  Config config = load_config(test::source("configs/recipes/digits.toml"));
-  const Config again = parse_config(config_toml(config), "dump");
-  config.model.base.clear();
-  EXPECT_EQ(again, config);
-}
-
 TEST(Write, DocumentsWhatTheSchemaHolds) {
   std::ifstream in(test::source("docs/configuration.md"));
   std::stringstream page;

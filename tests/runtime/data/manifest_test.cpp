@@ -1,6 +1,7 @@
 #include "runtime/data/manifest.h"
 
 #include <gtest/gtest.h>
+#include <sys/fsuid.h>
 
 #include <string>
 
@@ -11,6 +12,14 @@ namespace penstock {
 namespace {
 
 using test::message_of, test::write_file;
+
+/// The utterances of a manifest without faults.
+std::vector<ManifestEntry> read(const std::filesystem::path& manifest) {
+  Faults faults;
+  std::vector<ManifestEntry> entries = read_manifest(manifest, faults);
+  faults.refuse(std::to_string(faults.size()) + " faults");
+  return entries;
+}
 
 class ManifestTest : public testing::Test {
  protected:
@@ -24,7 +33,7 @@ class ManifestTest : public testing::Test {
 
   /// The message by which the manifest is refused.
   std::string refusal(const std::string& name, const std::string& text) const {
-    return message_of<DataError>([&] { read_manifest(put(name, text)); });
+    return message_of<DataError>([&] { read(put(name, text)); });
   }
 
  private:
@@ -37,7 +46,7 @@ void expect_parts(const std::string& message, std::initializer_list<const char*>
 }
 
 TEST_F(ManifestTest, JsonLinesWithRelativeAndAbsolutePaths) {
-  const auto entries = read_manifest(put(
+  const auto entries = read(put(
       "train.jsonl",
       "\xef\xbb\xbf{\"audio_filepath\": \"a/1.wav\", \"text\": \"one two\", \"duration\": 2}\r\n"
       "\n"
@@ -78,15 +87,15 @@ TEST_F(ManifestTest, EveryBadJsonLineIsNamed) {
                                  R"(["1.wav"])"
                                  "\n"
                                  "{\"audio_filepath\": \"1.wav\", \"text\": \"\xff\"}\n");
-  expect_parts(message,
-               {"train.jsonl has 11 bad", "train.jsonl:2: bad JSON",
-                "train.jsonl:3: its duration 0 is not positive",
-                "train.jsonl:4: its duration -2.5 is not positive",
-                "train.jsonl:5: its duration \"long\" is not a number",
-                "train.jsonl:6: its duration null is not a number", "train.jsonl:7: bad JSON",
-                "train.jsonl:8: has no \"audio_filepath\"", "train.jsonl:9: has no \"text\"",
-                "train.jsonl:10: its \"text\" is not a string",
-                "train.jsonl:11: is not a JSON object", "train.jsonl:12: bad JSON"});
+  expect_parts(
+      message,
+      {"11 faults", "train.jsonl:2: bad JSON", "train.jsonl:3: its duration 0 is not positive",
+       "train.jsonl:4: its duration -2.5 is not positive",
+       "train.jsonl:5: its duration \"long\" is not a number",
+       "train.jsonl:6: its duration null is not a number", "train.jsonl:7: bad JSON",
+       "train.jsonl:8: has no \"audio_filepath\"", "train.jsonl:9: has no \"text\"",
+       "train.jsonl:10: its \"text\" is not a string", "train.jsonl:11: is not a JSON object",
+       "train.jsonl:12: bad JSON"});
   EXPECT_EQ(message.find("train.jsonl:1:"), std::string::npos);
 }
 
@@ -97,17 +106,17 @@ TEST_F(ManifestTest, AThousandBadLinesAreToldInShort) {
 }
 
 TEST_F(ManifestTest, NothingThereIsRefused) {
-  expect_parts(refusal("empty.jsonl", ""), {"empty.jsonl", "has no utterances"});
-  expect_parts(refusal("blank.jsonl", "\n \n"), {"has no utterances"});
-  expect_parts(message_of<DataError>([&] { read_manifest(in("missing.jsonl")); }),
+  EXPECT_TRUE(read(put("empty.jsonl", "")).empty());
+  EXPECT_TRUE(read(put("blank.jsonl", "\n \n")).empty());
+  expect_parts(message_of<DataError>([&] { read(in("missing.jsonl")); }),
                {"missing.jsonl", "no such file"});
   std::filesystem::create_directory(in("folder"));
-  expect_parts(message_of<DataError>([&] { read_manifest(in("folder")); }), {"has no utterances"});
+  EXPECT_TRUE(read(in("folder")).empty());
 }
 
 TEST_F(ManifestTest, DeepspeechJson) {
   put("data/a.txt", "HELLO\nTHERE\n");
-  const auto entries = read_manifest(put("train.json", R"({"root_path": "data",
+  const auto entries = read(put("train.json", R"({"root_path": "data",
                             "samples": [{"wav_path": "a.wav", "transcript_path": "a.txt"}]})"));
   ASSERT_EQ(entries.size(), 1u);
   EXPECT_EQ(entries[0].audio, in("data/a.wav"));
@@ -121,7 +130,7 @@ TEST_F(ManifestTest, DeepspeechJson) {
 
 TEST_F(ManifestTest, DeepspeechCsv) {
   put("txt/a.txt", "hello\r\n");
-  const auto entries = read_manifest(put("train.csv", "wav/a.wav,txt/a.txt\n"));
+  const auto entries = read(put("train.csv", "wav/a.wav,txt/a.txt\n"));
   ASSERT_EQ(entries.size(), 1u);
   EXPECT_EQ(entries[0].audio, in("wav/a.wav"));
   EXPECT_EQ(entries[0].text, "hello");
@@ -132,18 +141,40 @@ TEST_F(ManifestTest, DeepspeechCsv) {
 TEST_F(ManifestTest, LibrispeechFolder) {
   put("clean/84/12/84-12.trans.txt", "84-12-0000 GO DO YOU HEAR\n84-12-0001 BUT IN LESS\n");
   put("clean/61/70/61-70.trans.txt", "61-70-0000 HE BEGAN\n");
-  const auto entries = read_manifest(in("clean"));
+  const auto entries = read(in("clean"));
   ASSERT_EQ(entries.size(), 3u);
   EXPECT_EQ(entries[0].audio, in("clean/61/70/61-70-0000.flac"));
   EXPECT_EQ(entries[2].text, "BUT IN LESS");
   EXPECT_EQ(entries[2].where, "84-12.trans.txt:2");
   put("clean/84/13/84-13.trans.txt", "84-13-0000\n");
-  expect_parts(message_of<DataError>([&] { read_manifest(in("clean")); }),
-               {"84-13.trans.txt:1: is not"});
+  expect_parts(message_of<DataError>([&] { read(in("clean")); }), {"84-13.trans.txt:1: is not"});
+}
+
+/// This thread meets files as somebody else, since root may read everything.
+class AsSomebodyElse {
+ public:
+  AsSomebodyElse() : before_(::setfsuid(65534)) {}
+  ~AsSomebodyElse() { ::setfsuid(static_cast<uid_t>(before_)); }
+
+ private:
+  int before_;
+};
+
+TEST_F(ManifestTest, NamesALibrispeechFolderThatCannotBeRead) {
+  using std::filesystem::perms;
+  put("clean/61/70/61-70.trans.txt", "61-70-0000 HE BEGAN\n");
+  std::filesystem::permissions(in(""), perms::all);
+  std::filesystem::permissions(in("clean/61"), perms::none);
+  {
+    const AsSomebodyElse somebody_else;
+    expect_parts(message_of<DataError>([&] { read(in("clean")); }),
+                 {"clean/61: can't be read: Permission denied"});
+  }
+  std::filesystem::permissions(in("clean/61"), perms::owner_all);
 }
 
 TEST_F(ManifestTest, CommonVoice) {
-  const auto entries = read_manifest(put(
+  const auto entries = read(put(
       "cv/train.tsv", "client_id\tpath\tsentence_id\tsentence\tage\n1\ta.mp3\t9\tHi, you.\t\n"));
   ASSERT_EQ(entries.size(), 1u);
   EXPECT_EQ(entries[0].audio, in("cv/clips/a.mp3"));
