@@ -1,9 +1,9 @@
 #include "configs/rules.h"
 
-#include <algorithm>
 #include <cmath>
 
 #include "configs/alphabet.h"
+#include "configs/value.h"
 
 namespace penstock {
 namespace {
@@ -35,6 +35,12 @@ std::vector<std::string> contradictions(const Config& c,
     fault("optimizer.larc", "optimizer.larc goes with optimizer.kind = sgd, not with " +
                                 c.optimizer.kind + ", which has no use for it");
   }
+  double floor = s.floor, peak = c.optimizer.learning_rate;
+  if ((s.kind == "cosine" || s.kind == "polynomial") && floor > peak) {
+    fault("schedule.floor", "schedule.floor = " + value_text(&floor) +
+                                " is above optimizer.learning_rate = " + value_text(&peak) +
+                                ", from which schedule.kind = " + s.kind + " falls to it");
+  }
   const auto& d = c.data;
   if (d.max_seconds > 0 && d.min_seconds >= d.max_seconds) {
     fault("data.min_seconds",
@@ -47,18 +53,29 @@ std::vector<std::string> contradictions(const Config& c,
     fault("features.fft", "features.fft = " + std::to_string(f.fft) + " is below the window's " +
                               std::to_string(window) + " samples");
   }
-  const int replicas = c.pipeline.replicas, lanes = c.trainer.lanes;
-  if (lanes > 0 && lanes < replicas) {
-    fault("trainer.lanes", "trainer.lanes = " + std::to_string(lanes) + " leaves some of the " +
-                               std::to_string(replicas) +
-                               " replicas (pipeline.replicas) without a lane");
+  const std::int64_t bins = (f.fft > 0 ? f.fft : window) / 2 + 1;
+  if (f.kind == "log-mel" && f.mels > bins) {
+    fault("features.mels", "features.mels = " + std::to_string(f.mels) + " is above the " +
+                               std::to_string(bins) +
+                               " bins of the spectrum: some channels would hear nothing");
   }
-  if (std::max(lanes, replicas) > d.micro_batches) {
-    fault("data.micro_batches", "data.micro_batches = " + std::to_string(d.micro_batches) +
-                                    " is too few for " + std::to_string(std::max(lanes, replicas)) +
-                                    " lanes");
-  }
+  const int lanes = c.trainer.lanes > 0 ? c.trainer.lanes : c.pipeline.replicas;
+  for (const auto& [key, what] : contradictions({d.micro_batches, lanes, c.pipeline.replicas}))
+    fault(key, what);
   return faults;
+}
+
+std::vector<Contradiction> contradictions(const Shares& s) {
+  std::vector<Contradiction> found;
+  if (s.lanes < s.replicas)
+    found.push_back({"trainer.lanes", "trainer.lanes = " + std::to_string(s.lanes) +
+                                          " leaves some of the " + std::to_string(s.replicas) +
+                                          " replicas (pipeline.replicas) without a lane"});
+  if (s.micro_batches < s.lanes)
+    found.push_back({"data.micro_batches",
+                     "data.micro_batches = " + std::to_string(s.micro_batches) +
+                         " is too few for " + std::to_string(s.lanes) + " lanes (trainer.lanes)"});
+  return found;
 }
 
 }  // namespace penstock

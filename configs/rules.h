@@ -14,4 +14,18 @@ namespace penstock {
 std::vector<std::string> contradictions(const Config& config,
                                         const std::function<std::string(std::string_view)>& where);
 
+/// What a key holds that does not go with others.
+struct Contradiction {
+  std::string_view key;
+  std::string what;
+};
+
+/// How a step's micro-batches are shared out.
+struct Shares {
+  int micro_batches = 1, lanes = 1, replicas = 1;
+};
+
+/// Every replica needs a lane, and every lane a micro-batch.
+std::vector<Contradiction> contradictions(const Shares& shares);
+
 }  // namespace penstock

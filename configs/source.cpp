@@ -19,10 +19,11 @@ std::string as_written(const Node& node) {
   return text.substr(text.find('=') + 2);
 }
 
-std::string list_text(const toml::array& list) {
+/// Nothing if the list holds anything but numbers.
+std::optional<std::string> list_text(const toml::array& list) {
   std::vector<double> numbers;
   for (const toml::node& item : list) {
-    if (!item.is_number()) return {};
+    if (!item.is_number()) return std::nullopt;
     numbers.push_back(*item.value<double>());
   }
   return value_text(&numbers);
@@ -46,9 +47,9 @@ Setting setting_of(std::string key, const toml::node& node, const std::string& n
     setting.kind = Setting::Kind::number;
     double value = number->get();
     setting.text = value_text(&value);
-  } else if (const auto* list = node.as_array()) {
+  } else if (const auto* list = node.as_array(); list != nullptr && list_text(*list)) {
     setting.kind = Setting::Kind::list;
-    setting.text = list_text(*list);
+    setting.text = *list_text(*list);
   } else {
     setting.kind = Setting::Kind::other;
   }

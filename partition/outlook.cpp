@@ -5,21 +5,23 @@
 
 namespace penstock {
 
-std::vector<ChunkTimes> chunk_times(const Plan& plan, const std::vector<LayerCost>& costs) {
-  std::vector<ChunkTimes> times;
-  for (const ChunkPlan& chunk : plan.chunks) {
-    ChunkTimes& sum = times.emplace_back();
-    for (int layer = chunk.first; layer < chunk.last(); ++layer) {
-      sum.forward += costs[layer].forward;
-      sum.backward_input += costs[layer].backward_input;
-      sum.backward_weight += costs[layer].backward_weight;
+std::vector<ChunkTimes> chunk_times(const std::vector<int>& begin,
+                                    const std::vector<LayerCost>& costs) {
+  std::vector<ChunkTimes> times(begin.size() - 1);
+  for (std::size_t i = 0; i < times.size(); ++i)
+    for (int layer = begin[i]; layer < begin[i + 1]; ++layer) {
+      times[i].forward += costs[layer].forward;
+      times[i].backward_input += costs[layer].backward_input;
+      times[i].backward_weight += costs[layer].backward_weight;
     }
-  }
   return times;
 }
 
 Outlook foresee(const Plan& plan, const std::vector<LayerCost>& costs) {
-  const auto times = chunk_times(plan, costs);
+  std::vector<int> begin;
+  for (const ChunkPlan& chunk : plan.chunks) begin.push_back(chunk.first);
+  begin.push_back(static_cast<int>(costs.size()));
+  const auto times = chunk_times(begin, costs);
   const Schedule schedule =
       make_schedule(plan.schedule, plan.stages(),
                     micro_batches_per_replica(plan.micro_batches, plan.lanes, plan.replicas()));

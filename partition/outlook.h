@@ -16,8 +16,10 @@ struct Outlook {
   std::vector<double> idle;        // share of the step that each stage waits
 };
 
-/// The layers' costs added up for each chunk of the plan.
-std::vector<ChunkTimes> chunk_times(const Plan& plan, const std::vector<LayerCost>& costs);
+/// The layers' costs added up for each chunk; `begin` is the first layer of each, then the number
+/// of layers.
+std::vector<ChunkTimes> chunk_times(const std::vector<int>& begin,
+                                    const std::vector<LayerCost>& costs);
 
 Outlook foresee(const Plan& plan, const std::vector<LayerCost>& costs);
 

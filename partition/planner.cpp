@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "configs/rules.h"
 #include "partition/partitioner.h"
 #include "partition/schedules/make_schedule.h"
 
@@ -15,15 +16,8 @@ void check_counts(int micro_batches, int lanes, int replicas) {
   if (replicas < 1) {
     throw ConfigError(fmt::format("pipeline.replicas = {}: at least 1 is needed", replicas));
   }
-  if (lanes < replicas) {
-    throw ConfigError(fmt::format(
-        "trainer.lanes = {} leaves some of the {} replicas (pipeline.replicas) without a lane",
-        lanes, replicas));
-  }
-  if (micro_batches < lanes) {
-    throw ConfigError(
-        fmt::format("data.micro_batches = {} is too few for {} lanes", micro_batches, lanes));
-  }
+  const auto found = contradictions({micro_batches, lanes, replicas});
+  if (!found.empty()) throw ConfigError(found.front().what);
 }
 
 PartitionProblem problem_of(const PlanRequest& request) {

@@ -8,6 +8,7 @@
 #include <tuple>
 #include <utility>
 
+#include "configs/rules.h"
 #include "runtime/data/draw.h"
 
 namespace penstock {
@@ -16,9 +17,8 @@ namespace {
 void check_keys(const StepSequenceOptions& options) {
   const DataConfig& data = options.data;
   std::string faults;
-  if (data.micro_batches < options.lanes)
-    faults += "\n  data.micro_batches = " + std::to_string(data.micro_batches) +
-              " leaves some of trainer.lanes = " + std::to_string(options.lanes) + " idle";
+  for (const Contradiction& found : contradictions({data.micro_batches, options.lanes, 1}))
+    faults += "\n  " + found.what;
   if (data.micro_batches < 1) faults += "\n  data.micro_batches must be positive";
   if (!(data.micro_batch_seconds > 0)) faults += "\n  data.micro_batch_seconds must be positive";
   if (data.micro_batch_utterances < 0)

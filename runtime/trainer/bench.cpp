@@ -7,6 +7,7 @@
 
 #include "comm/collectives.h"
 #include "partition/build_chain.h"
+#include "partition/outlook.h"
 #include "partition/partitioner.h"
 #include "partition/schedules/make_schedule.h"
 #include "partition/simulate.h"
@@ -25,9 +26,9 @@ double seconds_of(const auto& work) {
 }
 
 /// Rank 0's measurement of each layer's passes, three numbers a layer, on every rank.
-std::vector<ChunkTimes> measure(Communicator& world, Backend& backend, const Chain& chain,
-                                const StepWork& work, const ReadFeatures& features,
-                                const BackendSizes& sizes) {
+std::vector<LayerCost> measure(Communicator& world, Backend& backend, const Chain& chain,
+                               const StepWork& work, const ReadFeatures& features,
+                               const BackendSizes& sizes) {
   std::vector<double> numbers(3 * chain.layers.size());
   if (world.rank() == 0) {
     const auto costs = measure_layers(backend, chain, work, features, {.sizes = sizes});
@@ -38,10 +39,11 @@ std::vector<ChunkTimes> measure(Communicator& world, Backend& backend, const Cha
     }
   }
   broadcast(world, std::as_writable_bytes(std::span(numbers)));
-  std::vector<ChunkTimes> times;
-  for (std::size_t i = 0; i < numbers.size(); i += 3)
-    times.push_back({numbers[i], numbers[i + 1], numbers[i + 2]});
-  return times;
+  std::vector<LayerCost> costs;
+  for (std::size_t i = 0; i < chain.layers.size(); ++i)
+    costs.push_back(
+        {chain.layers[i]->name(), numbers[3 * i], numbers[3 * i + 1], numbers[3 * i + 2]});
+  return costs;
 }
 
 /// First layer of each stage, then the number of layers. ConfigError unless they rise.
@@ -57,24 +59,12 @@ std::vector<int> given_cut(const std::vector<int>& cut, int layers, int stages) 
   return begin;
 }
 
-std::vector<int> fastest_cut(const std::vector<ChunkTimes>& layers, int stages) {
+std::vector<int> fastest_cut(const std::vector<LayerCost>& layers, int stages) {
   PartitionProblem problem;
-  for (const ChunkTimes& layer : layers) problem.compute.push_back(layer.total());
+  for (const LayerCost& layer : layers) problem.compute.push_back(layer.total());
   problem.transfer.assign(layers.size(), 0.0);
   problem.stages = stages;
   return partition(problem).begin;
-}
-
-std::vector<ChunkTimes> stage_times(const std::vector<ChunkTimes>& layers,
-                                    const std::vector<int>& begin) {
-  std::vector<ChunkTimes> stages(begin.size() - 1);
-  for (std::size_t s = 0; s < stages.size(); ++s)
-    for (int i = begin[s]; i < begin[s + 1]; ++i) {
-      stages[s].forward += layers[i].forward;
-      stages[s].backward_input += layers[i].backward_input;
-      stages[s].backward_weight += layers[i].backward_weight;
-    }
-  return stages;
 }
 
 }  // namespace
@@ -141,7 +131,7 @@ BenchReport bench(const BenchOptions& options, Communicator& world) {
   report.utterances = options.utterances;
   report.threads = options.threads;
   report.first_layers.assign(begin.begin(), begin.end() - 1);
-  const auto of_stages = stage_times(layers, begin);
+  const auto of_stages = chunk_times(begin, layers);
   for (const ChunkTimes& s : of_stages) report.stage_seconds.push_back(s.total());
   report.bound =
       speedup_bound(make_schedule(options.schedule, stages, options.micro_batches), of_stages);

@@ -10,7 +10,7 @@ TEST(Outlook, FollowsFromTheCutAndTheBubble) {
   plan.chunks = {{.stage = 0, .first = 0, .layers = {"a"}},
                  {.stage = 1, .first = 1, .layers = {"b", "c"}}};
   const std::vector<LayerCost> costs{{"a", 2, 1, 0}, {"b", 1, 1, 1}, {"c", 3, 0, 0}};
-  const auto times = chunk_times(plan, costs);
+  const auto times = chunk_times({0, 1, 3}, costs);
   EXPECT_EQ(times[0].forward, 2);
   EXPECT_EQ(times[1].forward, 4);
   EXPECT_EQ(times[1].total(), 6);

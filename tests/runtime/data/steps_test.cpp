@@ -115,7 +115,7 @@ TEST(StepSequence, RefusesWhatItCannotDo) {
   const auto expect = [](const std::string& message, const char* part) {
     EXPECT_NE(message.find(part), std::string::npos) << message;
   };
-  expect(refusal([](auto& o) { o.lanes = 6; }), "trainer.lanes = 6");
+  expect(refusal([](auto& o) { o.lanes = 6; }), "too few for 6 lanes (trainer.lanes)");
   expect(refusal([](auto& o) { o.data.speeds = {}; }), "data.speeds");
   expect(refusal([](auto& o) { o.data.speeds = {1, 0}; }), "data.speeds holds 0");
   expect(refusal([](auto& o) { o.data.micro_batch_seconds = 0; }), "data.micro_batch_seconds");
