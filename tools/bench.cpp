@@ -75,6 +75,7 @@ void add_bench(CLI::App& app, Run& run) {
       ->add_flag("--links", arguments->links,
                  "Time messages between the ranks instead: bandwidth and latency of each edge")
       ->excludes(model);
+  command->option_defaults()->always_capture_default();
   takes_whole(command->add_option("--batch", o.utterances, "Utterances in each micro-batch"),
               {1, 4096});
   takes_number(
@@ -92,7 +93,8 @@ void add_bench(CLI::App& app, Run& run) {
       ->check(CLI::IsMember({"fp32", "fp16", "bf16"}));
   takes_whole(command->add_option("--cut", o.cut, "First layer of each later stage, by hand"),
               {1, 100000})
-      ->delimiter(',');
+      ->delimiter(',')
+      ->default_str("");
   command->add_flag("--json", arguments->json, "Print one JSON object");
   command->footer(
       "Under mpirun each rank is a stage.\n\nExamples:\n"

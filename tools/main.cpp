@@ -3,6 +3,7 @@
 #include <sstream>
 
 #include "configs/config.h"
+#include "configs/nearest.h"
 #include "configs/write.h"
 #include "tools/commands.h"
 #include "tools/exit_code.h"
@@ -11,8 +12,26 @@
 namespace penstock {
 namespace {
 
+/// What to say of a first word that is no subcommand, or nothing. CLI11 would only miss one.
+std::string unknown_command(const CLI::App& app, int argc, char** argv) {
+  if (argc < 2 || argv[1][0] == '-') return {};
+  const std::string word = argv[1];
+  std::vector<std::string_view> names;
+  for (const CLI::App* command : app.get_subcommands({})) {
+    if (command->get_name() == word) return {};
+    names.push_back(command->get_name());
+  }
+  const std::string near = nearest(word, names);
+  return "unknown command " + word + (near.empty() ? "" : "; did you mean " + near + "?") +
+         "\npenstock --help lists the commands";
+}
+
 /// Parses and hands over to `run`, or answers --help and the like, or complains.
 int parse(CLI::App& app, int argc, char** argv) {
+  if (const std::string fault = unknown_command(app, argc, argv); !fault.empty()) {
+    complain(fault, true);
+    return exit_usage;
+  }
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {

@@ -38,7 +38,7 @@ nlohmann::ordered_json json_of(const Plan& plan, const Outlook& outlook) {
                         {"state", bytes.state},
                         {"saved", bytes.saved},
                         {"messages", bytes.messages},
-                        {"workspace", bytes.scratch},
+                        {"scratch", bytes.scratch},
                         {"reduction", bytes.reduction},
                         {"total", bytes.total()}}}});
   }

@@ -47,24 +47,30 @@ TrainingObserver show(std::unique_ptr<Progress>& progress) {
   return observer;
 }
 
-void report(const TrainingSummary& s, bool json) {
+void report(const TrainingSummary& s, bool as_json) {
+  using json = nlohmann::ordered_json;
   const double rate = s.seconds > 0 ? s.audio_seconds / s.seconds : 0;
-  if (json) {
-    nlohmann::ordered_json object{{"steps", s.steps},
-                                  {"skipped", s.skipped},
-                                  {"step", s.last_step.step},
-                                  {"loss", s.last_step.loss},
-                                  {"utterances", s.utterances},
-                                  {"parameters", s.parameters},
-                                  {"audio_s_per_s", rate},
-                                  {"seconds", s.seconds},
-                                  {"checkpoint", s.checkpoint.string()}};
+  if (as_json) {
+    json object{{"steps", s.steps},
+                {"skipped", s.skipped},
+                {"step", s.last_step.step},
+                {"loss", s.steps > 0 ? json(s.last_step.loss) : json()},
+                {"utterances", s.utterances},
+                {"parameters", s.parameters},
+                {"audio_s_per_s", rate},
+                {"seconds", s.seconds},
+                {"checkpoint", s.checkpoint.string()}};
     if (s.last_validation.utterances > 0) {
       object["validation_loss"] = s.last_validation.loss;
       object["validation_wer"] = s.last_validation.wer;
       object["validation_cer"] = s.last_validation.cer;
     }
     std::cout << json_line(object);
+    return;
+  }
+  if (s.steps == 0) {
+    std::cout << "nothing left to do: the checkpoint " << s.checkpoint.string() << " is at step "
+              << s.last_step.step << " already (trainer.steps)\n";
     return;
   }
   std::cout << s.steps << " steps (" << s.skipped << " skipped) in " << static_cast<long>(s.seconds)

@@ -93,7 +93,7 @@ ManifestSummary make_manifest(const MakeOptions& options) {
     read({input, options.output.parent_path(), options.threads, false}, usable, summary);
   if (!options.skip_bad)
     summary.rejected.refuse(std::to_string(summary.rejected.size()) + " utterances cannot be used",
-                            "leave them out, or correct them");
+                            "Correct them, or leave them out by --skip-bad.");
   if (usable.entries.empty()) throw DataError("there are no utterances to write");
   std::string text;
   for (std::size_t i = 0; i < usable.entries.size(); ++i)

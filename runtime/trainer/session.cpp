@@ -5,13 +5,14 @@ namespace {
 
 const std::vector<std::int64_t> kAnyLengths = {100};  // parameters do not depend on them
 
-void require_ranks(int stages, int replicas, int ranks) {
+void require_ranks(int stages, int replicas, int ranks, const std::string& plan_file) {
   const std::string wanted = std::to_string(stages * replicas);
   if (stages * replicas == ranks) return;
   throw ConfigError("the job has " + std::to_string(ranks) + " ranks, but " +
                     std::to_string(stages) + " stages × " + std::to_string(replicas) +
                     " replicas need " + wanted + ": start it with mpirun -np " + wanted +
-                    ", or change pipeline.stages and pipeline.replicas");
+                    (plan_file.empty() ? ", or change pipeline.stages and pipeline.replicas"
+                                       : ", or change " + plan_file + " (pipeline.plan)"));
 }
 
 StageOptions part_of(const Plan& plan, const StageReplica& here, const SlotCounts& slots,
@@ -33,7 +34,7 @@ StageOptions part_of(const Plan& plan, const StageReplica& here, const SlotCount
 }  // namespace
 
 void check_ranks(const Config& config, int ranks) {
-  require_ranks(config.pipeline.stages, config.pipeline.replicas, ranks);
+  require_ranks(config.pipeline.stages, config.pipeline.replicas, ranks, config.pipeline.plan);
 }
 
 std::unique_ptr<Backend> make_backend(const TrainerConfig& config) {
@@ -56,7 +57,7 @@ BackendSizes backend_sizes(const Config& config) {
 
 Session::Session(Communicator& world, const Config& config, const Chain& chain, const Plan& plan,
                  const SlotCounts& slots) {
-  require_ranks(plan.stages(), plan.replicas(), world.size());
+  require_ranks(plan.stages(), plan.replicas(), world.size(), config.pipeline.plan);
   backend_ = make_backend(config.trainer);
   grid_ = std::make_unique<Grid>(world, plan);
   progress_ = [this] { grid_->pipeline().progress(); };

@@ -55,5 +55,12 @@ TEST(Command, EndsWith2OnWrongUsage) {
   }
 }
 
+TEST(Command, NamesAnUnknownCommand) {
+  const auto outcome = penstock({"trian", "recipe.toml"});
+  EXPECT_EQ(outcome.err,
+            "penstock: unknown command trian; did you mean train?\n"
+            "penstock --help lists the commands\n");
+}
+
 }  // namespace
 }  // namespace penstock

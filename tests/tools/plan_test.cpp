@@ -41,7 +41,7 @@ TEST_F(PlanCommand, TellsWhatEachStageHolds) {
     share += stage["time_share"].get<double>();
     std::int64_t bytes = 0;
     for (const char* part : {"weights", "gradients", "optimizer", "state", "saved", "messages",
-                             "workspace", "reduction"})
+                             "scratch", "reduction"})
       bytes += stage["bytes"][part].get<std::int64_t>();
     EXPECT_EQ(stage["bytes"]["total"], bytes);
     EXPECT_EQ(stage["bytes"]["optimizer"], 2 * stage["bytes"]["weights"].get<std::int64_t>());
@@ -70,6 +70,10 @@ TEST_F(PlanCommand, ItsFileIsTrained) {
   EXPECT_NE(trained.err.find("2 stages × 1 replicas"), std::string::npos) << trained.err;
   ASSERT_EQ(folder_.train("alone", {"trainer.steps=3"}).code, 0);
   EXPECT_EQ(folder_.record("planned"), folder_.record("alone"));
+
+  const auto many = folder_.train("many", {"pipeline.plan=" + file}, {3});
+  EXPECT_EQ(many.code, 2);
+  EXPECT_NE(many.err.find("mpirun -np 2, or change " + file), std::string::npos) << many.err;
 
   const auto other = folder_.train("other", {"pipeline.plan=" + file, "model.hidden=13"}, {2});
   EXPECT_EQ(other.code, 2);

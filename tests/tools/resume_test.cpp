@@ -52,6 +52,18 @@ class Resume : public testing::Test {
   test::TrainingFolder folder_{PENSTOCK_BINARY, PENSTOCK_MPIRUN};
 };
 
+TEST_F(Resume, SaysWhereNothingIsLeftToDo) {
+  const auto words = resume({"trainer.steps=6"});
+  EXPECT_EQ(words.code, 0) << words.err;
+  EXPECT_NE(words.out.find("nothing left to do"), std::string::npos) << words.out;
+  EXPECT_NE(words.out.find("step 6"), std::string::npos) << words.out;
+  const auto outcome = resume({"trainer.steps=6", "--json"});
+  const auto report = nlohmann::json::parse(outcome.out);
+  EXPECT_EQ(report["steps"], 0);
+  EXPECT_EQ(report["step"], 6);
+  EXPECT_TRUE(report["loss"].is_null());
+}
+
 TEST_F(Resume, MustBeAskedFor) {
   const auto outcome = folder_.train("output", {});
   EXPECT_EQ(outcome.code, 4);

@@ -82,6 +82,7 @@ TEST_F(SummaryTest, RefusesBadUtterancesUnlessTheyMayBeSkipped) {
   MakeOptions options{{in("good.jsonl"), in("bad.jsonl")}, in("made.jsonl")};
   const std::string message = test::message_of<DataError>([&] { make_manifest(options); });
   EXPECT_NE(message.find("2 utterances cannot be used"), std::string::npos) << message;
+  EXPECT_NE(message.find("leave them out by --skip-bad"), std::string::npos) << message;
   EXPECT_FALSE(std::filesystem::exists(in("made.jsonl")));
   options.skip_bad = true;
   EXPECT_EQ(make_manifest(options).utterances, 3);
