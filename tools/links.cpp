@@ -5,8 +5,8 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "comm/link_speeds.h"
 #include "runtime/job.h"
+#include "runtime/link_speeds.h"
 #include "tools/exit_code.h"
 #include "tools/json_line.h"
 #include "tools/launch.h"
@@ -32,8 +32,8 @@ void print_json(const std::vector<LinkSpeed>& links, int ranks) {
                     {"to", link.to},
                     {"latency_s", link.latency_s},
                     {"bytes_per_s", link.bytes_per_s}});
-  std::cout << json_line(nlohmann::ordered_json{
-      {"ranks", ranks}, {"message_bytes", kLinkMessage}, {"links", list}});
+  std::cout << json_line(
+      nlohmann::ordered_json{{"ranks", ranks}, {"message_bytes", kLinkMessage}, {"links", list}});
 }
 
 }  // namespace
