@@ -20,7 +20,6 @@ __device__ inline int thread_y() { return static_cast<int>(threadIdx.y); }
 __device__ inline std::int64_t block_x() { return blockIdx.x; }
 __device__ inline std::int64_t block_y() { return blockIdx.y; }
 
-__device__ inline std::int64_t block_z() { return blockIdx.z; }
 __device__ inline int block_threads() { return static_cast<int>(blockDim.x); }
 
 /// Place of the thread in a grid of one dimension.
