@@ -33,7 +33,8 @@ TEST(LinkSpeeds, AreOfBothWaysBetweenNeighboursAndTheSameOnAllRanks) {
 }
 
 TEST(LinkSpeeds, OneRankHasNoLink) {
-  run_as_threads({.ranks = 1}, [](Communicator& alone) { EXPECT_TRUE(link_speeds(alone).empty()); });
+  run_as_threads({.ranks = 1},
+                 [](Communicator& alone) { EXPECT_TRUE(link_speeds(alone).empty()); });
 }
 
 }  // namespace
