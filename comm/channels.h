@@ -17,6 +17,9 @@ inline constexpr int sum = 1003;
 /// Of link_speeds.h.
 inline constexpr int link = 1004;
 
+/// Ids with which ranks connect over NCCL.
+inline constexpr int nccl = 1005;
+
 /// Of lane_reduction.h: two channels for each bucket.
 inline constexpr int reduction = 1 << 16;
 inline constexpr int reduction_buckets = 1 << 18;

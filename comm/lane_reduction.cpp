@@ -25,14 +25,6 @@ std::int64_t bucket_begin(const LaneReductionPlan& plan, std::size_t bucket) {
   return bucket == 0 ? 0 : plan.bucket_ends[bucket - 1];
 }
 
-/// What `replica` adds up of a bucket, in elements of the arena.
-std::pair<std::int64_t, std::int64_t> range_of(const LaneReductionPlan& plan, std::size_t bucket,
-                                               int replica) {
-  const std::int64_t begin = bucket_begin(plan, bucket), end = plan.bucket_ends[bucket];
-  const std::int64_t step = piece_elements(end - begin, static_cast<int>(plan.lanes_of.size()));
-  return {std::min(end, begin + replica * step), std::min(end, begin + (replica + 1) * step)};
-}
-
 /// sum = ((lanes[0] + lanes[1]) + …), which may lie over one of the lanes.
 template <class T>
 void add_lanes(const std::vector<const std::byte*>& lanes, std::byte* sum, std::int64_t elements) {
@@ -71,6 +63,14 @@ void check(const LaneReductionPlan& plan, const Communicator& group, std::size_t
 
 }  // namespace
 
+std::pair<std::int64_t, std::int64_t> lane_piece(const LaneReductionPlan& plan, int bucket,
+                                                 int replica) {
+  const auto b = static_cast<std::size_t>(bucket);
+  const std::int64_t begin = bucket_begin(plan, b), end = plan.bucket_ends[b];
+  const std::int64_t step = piece_elements(end - begin, static_cast<int>(plan.lanes_of.size()));
+  return {std::min(end, begin + replica * step), std::min(end, begin + (replica + 1) * step)};
+}
+
 struct LaneReduction::Piece {
   std::size_t offset, bytes;  // in an arena
 };
@@ -85,8 +85,8 @@ std::size_t staging_bytes(const LaneReductionPlan& plan, int replica) {
   const auto lanes = std::accumulate(plan.lanes_of.begin(), plan.lanes_of.end(), 0);
   const int others = lanes - plan.lanes_of[static_cast<std::size_t>(replica)];
   std::size_t bytes = 0;
-  for (std::size_t bucket = 0; bucket < plan.bucket_ends.size(); ++bucket) {
-    const auto [begin, end] = range_of(plan, bucket, replica);
+  for (int bucket = 0; bucket < static_cast<int>(plan.bucket_ends.size()); ++bucket) {
+    const auto [begin, end] = lane_piece(plan, bucket, replica);
     bytes += static_cast<std::size_t>(others) * static_cast<std::size_t>(end - begin) *
              size_of(plan.dtype);
   }
@@ -111,7 +111,7 @@ LaneReduction::LaneReduction(Communicator& group, LaneReductionPlan plan,
 LaneReduction::~LaneReduction() = default;
 
 LaneReduction::Piece LaneReduction::piece_of(int bucket, int replica) const {
-  const auto [begin, end] = range_of(plan_, static_cast<std::size_t>(bucket), replica);
+  const auto [begin, end] = lane_piece(plan_, bucket, replica);
   const std::size_t size = size_of(plan_.dtype);
   return {static_cast<std::size_t>(begin) * size, static_cast<std::size_t>(end - begin) * size};
 }

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "comm/communicator.h"
@@ -19,6 +20,10 @@ struct LaneReductionPlan {
   std::vector<std::int64_t> bucket_ends;  // bucket b is elements [bucket_ends[b-1], bucket_ends[b])
   std::vector<int> lanes_of;              // each replica, by rank in the group
 };
+
+/// The elements [first, second) of the arena that `replica` adds up of a bucket.
+std::pair<std::int64_t, std::int64_t> lane_piece(const LaneReductionPlan& plan, int bucket,
+                                                 int replica);
 
 /// Host memory that a replica's reduction keeps for what other lanes send, in bytes.
 std::size_t staging_bytes(const LaneReductionPlan& plan, int replica);

@@ -3,30 +3,50 @@
 #include <cstddef>
 #include <memory>
 #include <span>
+#include <string>
+#include <vector>
 
 #include "comm/communicator.h"
 
 namespace penstock {
 
 struct NcclOptions {
-  int device = 0;               // of this rank
-  double timeout_seconds = 60;  // to connect
+  std::vector<int> ranks = {};  // of the meeting that connect; all of them where empty
+  /// In which everything happens: a cudaStream_t of the calling thread's device.
+  void* stream = nullptr;
+  std::string name = "all ranks";  // "activations from stage 0 to stage 1": for errors
+  double timeout_seconds = 60;     // to connect
 };
 
-/// Ranks that send device memory to each other: every span is of the device's memory, and what it
-/// holds must be whole when it is sent. Messages of two ranks in one direction are matched in the
-/// order in which they are posted, whatever their channels: every edge has a communicator of its
-/// own. A peer that died shows as CommError in done() and progress(), not as a hang.
+/// What one rank gives to another, and gets from it.
+struct NcclExchange {
+  int peer = 0;
+  std::span<const std::byte> sent = {};
+  std::span<std::byte> received = {};
+};
+
+/// Ranks, numbered as where they met, that send device memory to each other in the order of a
+/// stream: what is sent is what the stream has left there, and what it is asked for behind a call
+/// finds the message. Messages of two ranks in one direction are matched in the order in which they
+/// are posted, whatever their channels: every edge has a communicator of its own. Its first message
+/// waits for the peer's call; later ones don't. A peer that died shows as CommError in done() and
+/// progress(), not as a hang.
 class NcclCommunicator : public Communicator {
  public:
+  /// All of these messages pass together: none waits for another.
+  virtual std::unique_ptr<Transfer> exchange(std::span<const NcclExchange> parts,
+                                             const std::string& what) = 0;
   /// values = the sum over the ranks, in NCCL's order: equal on all ranks, and from run to run on
   /// the same machines, but not equal to lane_reduction.h's.
   virtual std::unique_ptr<Transfer> all_reduce(std::span<float> values) = 0;
 };
 
-/// Connects the ranks of `meeting`, over which they exchange NCCL's id: every one of them calls
-/// this. `meeting` must outlive it; abort() ends `meeting`. CommError where they don't connect in
-/// time, DeviceError where this build has no NCCL.
+/// Whether this build has NCCL.
+bool nccl_is_built();
+
+/// Connects ranks of `meeting`, over which they exchange NCCL's id: every one of them calls this.
+/// `meeting` must outlive it; abort() ends `meeting`. CommError where they don't connect in time,
+/// DeviceError where this build has no NCCL.
 std::unique_ptr<NcclCommunicator> make_nccl(Communicator& meeting, const NcclOptions& options);
 
 }  // namespace penstock

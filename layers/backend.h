@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <string>
 
@@ -45,6 +46,8 @@ class Stream {
  public:
   virtual ~Stream() = default;
   virtual void poll() {}
+  /// The device's own queue, for libraries that take one; null on the CPU.
+  virtual void* native() { return nullptr; }
 };
 
 /// A point in a stream's work.
@@ -66,6 +69,8 @@ class Backend {
   /// Device, library versions, threads: for the log.
   virtual std::string description() const = 0;
 
+  /// Bytes of the device's memory that nobody has taken; of the host's, as many as there can be.
+  virtual std::size_t free_memory() const { return std::numeric_limits<std::size_t>::max(); }
   /// Uninitialised memory of the device, aligned to kAlignment.
   virtual Buffer allocate(std::size_t bytes) = 0;
   /// `progress` is what poll() calls.
@@ -132,5 +137,7 @@ std::unique_ptr<Backend> make_cpu_backend(int threads = 1);
 std::unique_ptr<Backend> make_cuda_backend(int device = 0);
 /// 0 where there is no driver, no device, or this build is without CUDA.
 int cuda_device_count();
+/// Why there is none, in CUDA's words; empty where there is one.
+std::string cuda_absence();
 
 }  // namespace penstock

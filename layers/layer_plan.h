@@ -16,6 +16,11 @@ struct BackendSizes {
   DType compute = DType::f32;
 };
 
+/// Bytes that a stream which computes keeps for libraries, besides what layers declare.
+constexpr std::size_t stream_workspace(const BackendSizes& sizes) {
+  return sizes.device == DeviceKind::cuda ? std::size_t{32} << 20 : 0;
+}
+
 /// How a parameter starts, from (seed, name) alone.
 struct Initialiser {
   enum class Kind { constant, uniform } kind = Kind::constant;

@@ -45,7 +45,9 @@ ChunkBuffers ChunkBytes::buffers(int first, int last, int chunk) const {
 
 StageBytes ChunkBytes::operator()(int first, int last, int chunk) const {
   const std::vector<LayerPlan> plans(plans_.begin() + first, plans_.begin() + last);
-  return stage_bytes(plans, buffers(first, last, chunk), parameters_);
+  StageBytes bytes = stage_bytes(plans, buffers(first, last, chunk), parameters_);
+  bytes.scratch += stream_workspace(sizes_);
+  return bytes;
 }
 
 }  // namespace penstock

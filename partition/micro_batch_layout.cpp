@@ -33,6 +33,15 @@ MicroBatchLayout plan_layers(LayerRange layers, const ActivationDecl& input,
   return layout;
 }
 
+/// FP32 room for what the host writes or reads where layers compute in halves: features, logits.
+std::size_t wide_bytes(const ActivationDecl& activation) {
+  if (!is_half(activation.dtype)) return 0;
+  std::size_t bytes = 0;
+  for (const FramesDecl& f : activation.frames)
+    bytes += aligned(static_cast<std::size_t>(element_count(f.shape())) * sizeof(float));
+  return bytes;
+}
+
 bool keeps(const LayerPlan& plan, SavedDecl::Kind kind) {
   return std::any_of(plan.saved.begin(), plan.saved.end(),
                      [kind](const SavedDecl& s) { return s.kind == kind; });
@@ -115,7 +124,7 @@ MicroBatchLayout lay_out_training(LayerRange layers, const ActivationDecl& input
   // The workspace stands at one place, behind whatever forward or backward keep in scratch.
   const std::size_t carried = place_saved(layout, backward.bytes());
   layout.workspace = {Region::scratch, std::max(forward.bytes(), backward.bytes() + carried)};
-  std::size_t workspace = 0;
+  std::size_t workspace = wide_bytes(input);
   for (const LayerPlan& plan : layout.layers)
     workspace = std::max({workspace, plan.workspace.forward, plan.workspace.backward_input,
                           plan.workspace.backward_weight});
@@ -128,7 +137,7 @@ MicroBatchLayout lay_out_evaluation(LayerRange layers, const ActivationDecl& inp
   MicroBatchLayout layout = plan_layers(layers, input, sizes);
   const Turns turns = place_activations(layout, false);
   layout.workspace = {Region::scratch, turns.bytes()};
-  std::size_t workspace = 0;
+  std::size_t workspace = std::max(wide_bytes(input), wide_bytes(layout.logits()));
   for (const LayerPlan& plan : layout.layers)
     if (targets || !plan.needs_targets) workspace = std::max(workspace, plan.workspace.forward);
   layout.scratch_bytes = layout.workspace.offset + aligned(workspace);

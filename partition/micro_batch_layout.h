@@ -28,7 +28,7 @@ struct MicroBatchLayout {
   std::vector<Place> activation_places;
   std::vector<Place> gradient_places;            // of their gradients
   std::vector<std::vector<Place>> saved_places;  // of each layer's SavedDecl::Kind::own
-  Place workspace;
+  Place workspace;  // of one layer's method; also of features and logits in FP32, for the host
 
   std::size_t slot_bytes = 0;     // what must stay between forward and backward
   std::size_t scratch_bytes = 0;  // the most that one layer's method needs at once
@@ -38,6 +38,9 @@ struct MicroBatchLayout {
   std::size_t input_message_bytes() const { return activations.front().bytes() + weights_bytes; }
   std::size_t output_message_bytes() const { return activations.back().bytes() + weights_bytes; }
   std::size_t weights_bytes = 0;
+
+  /// What enters the last layer.
+  const ActivationDecl& logits() const { return activations.at(layers.size() - 1); }
 };
 
 /// What the layout is for: whether the stage's ends are message edges, and whether it trains.

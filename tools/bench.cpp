@@ -35,6 +35,7 @@ void print(const BenchArguments& arguments, const BenchReport& r) {
                                                   {"stages", r.stages},
                                                   {"micro_batches", r.micro_batches},
                                                   {"batch", r.utterances},
+                                                  {"device", r.device},
                                                   {"threads", r.threads},
                                                   {"bound", r.bound},
                                                   {"first_layers", r.first_layers},
@@ -45,6 +46,7 @@ void print(const BenchArguments& arguments, const BenchReport& r) {
   std::printf("%s: %.1f audio seconds a second, %.4f s a step (%.4f to %.4f), %lld parameters\n",
               arguments.model.c_str(), r.audio_s_per_s, r.step_s, r.fastest_step_s,
               r.slowest_step_s, static_cast<long long>(r.parameters));
+  std::printf("on %s%s%s\n", r.device.c_str(), r.how.empty() ? "" : "; ", r.how.c_str());
   std::printf(
       "%d stages, %d micro-batches of %d utterances; cut and bubble allow %.2f times one "
       "stage\n",
@@ -84,7 +86,10 @@ void add_bench(CLI::App& app, Run& run) {
       {0.1, 3600});  // less leaves no frames behind the convolutions
   takes_whole(command->add_option("--micro-batches", o.micro_batches, "Micro-batches of a step"),
               {1, 4096});
-  takes_whole(command->add_option("--threads", o.threads, "Threads of a rank"), kThreads);
+  command->add_option("--device", o.device, "Where to compute")
+      ->check(CLI::IsMember({"auto", "cpu", "cuda"}));
+  takes_whole(command->add_option("--threads", o.threads, "Threads of a rank on the CPU"),
+              kThreads);
   takes_whole(command->add_option("--steps", o.steps, "Steps timed, after three that warm up"),
               {1, 100000});
   command->add_option("--schedule", o.schedule, "Order of forward and backward passes")

@@ -1,29 +1,40 @@
 #include "comm/nccl/connection.h"
 
+#include <algorithm>
 #include <chrono>
 #include <exception>
+#include <numeric>
 #include <span>
 #include <string>
 
 #include "comm/backoff.h"
-#include "comm/collectives.h"
+#include "comm/channels.h"
 #include "layers/tensor/error.h"
 
 namespace penstock {
 
+namespace {
+
+std::vector<int> all_of(const Communicator& meeting) {
+  std::vector<int> ranks(static_cast<std::size_t>(meeting.size()));
+  std::iota(ranks.begin(), ranks.end(), 0);
+  return ranks;
+}
+
+}  // namespace
+
 NcclConnection::NcclConnection(Communicator& meeting, const NcclOptions& options)
     : meeting_(meeting),
+      name_(options.name),
+      ranks_(options.ranks.empty() ? all_of(meeting) : options.ranks),
       timeout_seconds_(options.timeout_seconds),
       exceptions_(std::uncaught_exceptions()) {
-  ncclUniqueId id{};
-  if (meeting.rank() == 0)
-    if (const ncclResult_t status = ncclGetUniqueId(&id); status != ncclSuccess)
-      fail("making an id", status);
-  broadcast(meeting, std::as_writable_bytes(std::span(&id, 1)));
+  const int number = number_of(meeting.rank());
+  const ncclUniqueId id = exchange_id();
   ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
   config.blocking = 0;
   const ncclResult_t status =
-      ncclCommInitRankConfig(&communicator_, meeting.size(), id, meeting.rank(), &config);
+      ncclCommInitRankConfig(&communicator_, static_cast<int>(ranks_.size()), id, number, &config);
   try {
     settle(status, "connecting");
   } catch (...) {
@@ -44,6 +55,30 @@ NcclConnection::~NcclConnection() {
   } catch (const CommError&) {
     // fail() has aborted it, and a destructor can't say more.
   }
+}
+
+/// Made by the first of the ranks.
+ncclUniqueId NcclConnection::exchange_id() {
+  ncclUniqueId id{};
+  const std::span<std::byte> bytes = std::as_writable_bytes(std::span(&id, 1));
+  const std::string what = "NCCL's id for " + name_;
+  if (meeting_.rank() != ranks_.front()) {
+    wait(meeting_, *meeting_.receive({ranks_.front(), channels::nccl, what}, bytes));
+    return id;
+  }
+  if (const ncclResult_t status = ncclGetUniqueId(&id); status != ncclSuccess)
+    fail("making an id", status);
+  for (const int rank : std::span(ranks_).subspan(1))
+    wait(meeting_, *meeting_.send({rank, channels::nccl, what}, bytes));
+  return id;
+}
+
+int NcclConnection::number_of(int rank) const {
+  const auto found = std::ranges::find(ranks_, rank);
+  if (found == ranks_.end())
+    throw CommError("rank " + std::to_string(rank) + " is not among those that NCCL connects for " +
+                    name_);
+  return static_cast<int>(found - ranks_.begin());
 }
 
 void NcclConnection::settle(ncclResult_t status, const char* doing) {
@@ -75,7 +110,7 @@ void NcclConnection::fail(const char* doing, ncclResult_t status) {
   const std::string detail =
       communicator_ == nullptr ? "" : std::string("; ") + ncclGetLastError(communicator_);
   abort();
-  throw CommError("NCCL, " + std::string(doing) + " at rank " + std::to_string(meeting_.rank()) +
+  throw CommError("NCCL, " + name_ + ", " + doing + " at rank " + std::to_string(meeting_.rank()) +
                   " of " + std::to_string(meeting_.size()) + ": " +
                   (status == ncclInProgress
                        ? "not done within " + std::to_string(timeout_seconds_) + " s"

@@ -2,6 +2,9 @@
 
 #include <nccl.h>
 
+#include <string>
+#include <vector>
+
 #include "comm/nccl.h"
 
 namespace penstock {
@@ -17,6 +20,8 @@ class NcclConnection {
   ~NcclConnection();
 
   ncclComm_t get() const { return communicator_; }
+  /// NCCL's number of a rank of the meeting. CommError where it is not connected.
+  int number_of(int rank) const;
   /// Returns when NCCL has taken what `status` came from. CommError with NCCL's text otherwise.
   void settle(ncclResult_t status, const char* doing);
   /// CommError if a transfer failed behind our back.
@@ -25,9 +30,12 @@ class NcclConnection {
   void abort() noexcept;
 
  private:
+  ncclUniqueId exchange_id();
   [[noreturn]] void fail(const char* doing, ncclResult_t status);
 
   Communicator& meeting_;
+  std::string name_;
+  std::vector<int> ranks_;  // of the meeting, by NCCL's number
   double timeout_seconds_;
   int exceptions_;
   ncclComm_t communicator_ = nullptr;

@@ -43,30 +43,50 @@ class Nccl final : public NcclCommunicator {
  public:
   Nccl(Communicator& meeting, const NcclOptions& options)
       : meeting_(meeting),
-        device_(options.device),
-        stream_(on_device()),
+        stream_(static_cast<cudaStream_t>(options.stream)),
         connection_(meeting, options) {}
 
   int rank() const override { return meeting_.rank(); }
   int size() const override { return meeting_.size(); }
 
   std::unique_ptr<Transfer> send(const Message& message, std::span<const std::byte> data) override {
-    connection_.settle(ncclSend(data.data(), data.size(), ncclInt8, message.peer, connection_.get(),
-                                stream_.get()),
+    connection_.settle(ncclSend(data.data(), data.size(), ncclInt8,
+                                connection_.number_of(message.peer), connection_.get(), stream_),
                        "sending");
     return started("sending " + message.what + " to rank " + std::to_string(message.peer));
   }
 
   std::unique_ptr<Transfer> receive(const Message& message, std::span<std::byte> data) override {
-    connection_.settle(ncclRecv(data.data(), data.size(), ncclInt8, message.peer, connection_.get(),
-                                stream_.get()),
+    connection_.settle(ncclRecv(data.data(), data.size(), ncclInt8,
+                                connection_.number_of(message.peer), connection_.get(), stream_),
                        "receiving");
     return started("receiving " + message.what + " from rank " + std::to_string(message.peer));
   }
 
+  std::unique_ptr<Transfer> exchange(std::span<const NcclExchange> parts,
+                                     const std::string& what) override {
+    ncclGroupStart();
+    ncclResult_t failed = ncclSuccess;
+    const auto keep = [&failed](ncclResult_t status) {
+      if (status != ncclSuccess && status != ncclInProgress) failed = status;
+    };
+    for (const NcclExchange& part : parts) {
+      const int peer = connection_.number_of(part.peer);
+      if (!part.sent.empty())
+        keep(ncclSend(part.sent.data(), part.sent.size(), ncclInt8, peer, connection_.get(),
+                      stream_));
+      if (!part.received.empty())
+        keep(ncclRecv(part.received.data(), part.received.size(), ncclInt8, peer, connection_.get(),
+                      stream_));
+    }
+    const ncclResult_t ended = ncclGroupEnd();
+    connection_.settle(failed == ncclSuccess ? ended : failed, "exchanging");
+    return started("exchanging " + what);
+  }
+
   std::unique_ptr<Transfer> all_reduce(std::span<float> values) override {
     connection_.settle(ncclAllReduce(values.data(), values.data(), values.size(), ncclFloat32,
-                                     ncclSum, connection_.get(), stream_.get()),
+                                     ncclSum, connection_.get(), stream_),
                        "reducing");
     return started("reducing " + std::to_string(values.size()) + " numbers");
   }
@@ -82,22 +102,18 @@ class Nccl final : public NcclCommunicator {
   }
 
  private:
-  cuda::StreamHandle on_device() const {
-    cuda::check(cudaSetDevice(device_), "choosing a CUDA device");
-    return cuda::make_stream_handle();
-  }
-
   std::unique_ptr<Transfer> started(std::string what) {
-    return std::make_unique<NcclTransfer>(connection_, stream_.get(), std::move(what));
+    return std::make_unique<NcclTransfer>(connection_, stream_, std::move(what));
   }
 
   Communicator& meeting_;
-  int device_;
-  cuda::StreamHandle stream_;
+  cudaStream_t stream_;
   NcclConnection connection_;
 };
 
 }  // namespace
+
+bool nccl_is_built() { return true; }
 
 std::unique_ptr<NcclCommunicator> make_nccl(Communicator& meeting, const NcclOptions& options) {
   return std::make_unique<Nccl>(meeting, options);

@@ -8,16 +8,20 @@
 namespace penstock {
 namespace {
 
+/// "13.0" for 13000, as CUDA counts.
+std::string version(int number) {
+  return std::to_string(number / 1000) + "." + std::to_string(number % 1000 / 10);
+}
+
 /// Before any other member of the backend touches the device.
 int chosen(int device) {
-  int count = 0;
-  const cudaError_t status = cudaGetDeviceCount(&count);
-  if (status != cudaSuccess || device < 0 || device >= count)
-    throw DeviceError(
-        "CUDA device " + std::to_string(device) + " was asked for, " +
-        std::to_string(status == cudaSuccess ? count : 0) + " found" +
-        (status == cudaSuccess ? "" : std::string(": ") + cudaGetErrorString(status)) +
-        "; use device = \"cpu\", or a machine with a GPU and its driver");
+  const int count = cuda_device_count();
+  if (device < 0 || device >= count) {
+    const std::string absence = cuda_absence();
+    throw DeviceError("CUDA device " + std::to_string(device) + " was asked for, " +
+                      std::to_string(count) + " found" + (absence.empty() ? "" : ": ") + absence +
+                      "; use device = \"cpu\", or a machine with a GPU and its driver");
+  }
   cuda::check(cudaSetDevice(device), "choosing a CUDA device");
   return device;
 }
@@ -50,10 +54,15 @@ std::string CudaBackend::description() const {
   int runtime = 0;
   cuda::check(cudaRuntimeGetVersion(&runtime), "asking for CUDA's version");
   return std::string(properties.name) + " (CUDA device " + std::to_string(device_) + ", " +
-         std::to_string(properties.totalGlobalMem >> 20) + " MiB), CUDA " +
-         std::to_string(runtime / 1000) + "." + std::to_string(runtime % 1000 / 10) +
+         std::to_string(properties.totalGlobalMem >> 20) + " MiB), CUDA " + version(runtime) +
          ", cuBLASLt " + std::to_string(cublasLtGetVersion()) + ", cuDNN " +
          std::to_string(cudnnGetVersion());
+}
+
+std::size_t CudaBackend::free_memory() const {
+  std::size_t free = 0, total = 0;
+  cuda::check(cudaMemGetInfo(&free, &total), "asking for a device's free memory");
+  return free;
 }
 
 Buffer CudaBackend::allocate(std::size_t bytes) { return cuda::device_buffer(bytes); }
@@ -111,6 +120,20 @@ std::unique_ptr<Backend> make_cuda_backend(int device) {
 int cuda_device_count() {
   int count = 0;
   return cudaGetDeviceCount(&count) == cudaSuccess ? count : 0;
+}
+
+std::string cuda_absence() {
+  int count = 0, driver = 0, runtime = 0;
+  const cudaError_t status = cudaGetDeviceCount(&count);
+  if (status == cudaErrorInsufficientDriver &&
+      cudaDriverGetVersion(&driver) == cudaSuccess &&  // CUDA has one error for both cases
+      cudaRuntimeGetVersion(&runtime) == cudaSuccess)
+    return driver == 0 ? "there is no NVIDIA driver"
+                       : "the driver is for CUDA up to " + version(driver) +
+                             ", but this penstock needs CUDA " + version(runtime) +
+                             ": install a newer driver";
+  if (status != cudaSuccess) return cudaGetErrorString(status);
+  return count == 0 ? "no CUDA device is visible" : "";
 }
 
 }  // namespace penstock

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <thread>
 #include <utility>
 
 #include "layers/tensor/cuda/error.h"
@@ -65,7 +66,16 @@ void CudaStream::copy_out(void* host, const void* device, std::size_t bytes) {
   }
 }
 
+/// Whoever waits looks after the messages: the stream may wait for one, whose sender has died.
 void CudaStream::finish() {
+  if (progress_) {
+    const cuda::EventHandle end = cuda::make_event_handle();
+    cuda::check(cudaEventRecord(end.get(), stream_.get()), "marking a stream");
+    for (cudaError_t status; (status = cudaEventQuery(end.get())) != cudaSuccess; poll()) {
+      if (status != cudaErrorNotReady) cuda::check(status, "waiting for a stream");
+      std::this_thread::yield();
+    }
+  }
   cuda::check(cudaStreamSynchronize(stream_.get()), "waiting for a stream");
   for (const Landing& landing : landings_) std::memcpy(landing.host, landing.pinned, landing.bytes);
   landings_.clear();

@@ -20,11 +20,12 @@ class CudaStream final : public Stream {
  public:
   explicit CudaStream(std::function<void()> progress);
   void poll() override;
+  void* native() override { return handle(); }
 
   cudaStream_t handle() const { return stream_.get(); }
 
   /// What cuBLASLt advises for Hopper.
-  static constexpr std::size_t kWorkspaceBytes = std::size_t{32} << 20;
+  static constexpr std::size_t kWorkspaceBytes = stream_workspace({DeviceKind::cuda});
   /// kWorkspaceBytes of device memory for the operation being started; the next writes over it.
   void* workspace();
   /// The same, to be dealt out.

@@ -11,4 +11,6 @@ std::unique_ptr<Backend> make_cuda_backend(int) {
 
 int cuda_device_count() { return 0; }
 
+std::string cuda_absence() { return "this penstock was built without CUDA"; }
+
 }  // namespace penstock

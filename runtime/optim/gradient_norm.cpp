@@ -13,13 +13,15 @@ void write_squared_sums(Backend& backend, Stream& stream, const ParameterStore& 
 }
 
 double largest_gradient(Backend& backend, Stream& stream, const ParameterStore& parameters) {
-  double largest = 0;
+  std::vector<std::vector<double>> blocks;
   for (const ParameterEntry& p : parameters.parameters()) {
-    std::vector<double> blocks(norm_blocks(p.elements));
-    backend.run(stream, LargestMagnitude{parameters.gradient(p, 0), blocks});
-    backend.finish(stream);
-    for (double block : blocks) largest = std::max(largest, block);
+    blocks.emplace_back(norm_blocks(p.elements));
+    backend.run(stream, LargestMagnitude{parameters.gradient(p, 0), blocks.back()});
   }
+  backend.finish(stream);
+  double largest = 0;
+  for (const std::vector<double>& of_parameter : blocks)
+    for (double block : of_parameter) largest = std::max(largest, block);
   return largest;
 }
 

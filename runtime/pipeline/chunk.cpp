@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstring>
-#include <numeric>
 
 #include "layers/ops/cast.h"
 
@@ -93,29 +91,33 @@ std::span<float> Chunk::loss_weights(const MicroBatchRun& run) const {
   return {reinterpret_cast<float*>(behind), run.work->lengths.size()};
 }
 
-Tensor Chunk::wide_room(const Shape& shape) {
-  const Tensor wide{nullptr, DType::f32, shape};
-  if (wide_.bytes() < wide.bytes()) wide_ = host_buffer(wide.bytes());
-  return {wide_.data(), DType::f32, shape};
+/// FP32 numbers of that shape, for the host: the tensor's own, or such as stand in for it.
+Tensor Chunk::in_fp32(const MicroBatchRun& run, const Tensor& x_FC) const {
+  if (x_FC.dtype == DType::f32) return x_FC;
+  return {at(run, run.layout.workspace), DType::f32, x_FC.shape};
 }
 
-std::span<float> Chunk::features(const MicroBatchRun& run) {
-  Tensor x_FC = activation(run, 0).only().x_FC;
-  if (x_FC.dtype != DType::f32) x_FC = wide_room(x_FC.shape);
-  return {x_FC.as<float>(), static_cast<std::size_t>(x_FC.size())};
-}
-
-void Chunk::take_features(const MicroBatchRun& run) {
-  const Tensor x_FC = activation(run, 0).only().x_FC;
-  if (x_FC.dtype != DType::f32) backend_.run(stream_, Cast{wide_room(x_FC.shape), x_FC});
+void Chunk::read(const MicroBatchRun& run, const Fill& fill) {
+  const Tensor x_FC = activation(run, 0).only().x_FC, read_FC = in_fp32(run, x_FC);
+  const std::span<float> features = {read_FC.as<float>(), static_cast<std::size_t>(read_FC.size())},
+                         weights = loss_weights(run);
+  if (backend_.kind() == DeviceKind::cpu)
+    fill(features, weights);
+  else
+    staging_.carry(backend_, stream_, fill, features, weights);
+  if (x_FC.dtype != DType::f32) backend_.run(stream_, Cast{read_FC, x_FC});
 }
 
 Frames Chunk::logits(const MicroBatchRun& run) {
   Frames logits = activation(run, run.layout.layers.size() - 1).only();
-  if (logits.x_FC.dtype == DType::f32) return logits;
-  const Tensor wide = wide_room(logits.x_FC.shape);
-  backend_.run(stream_, Cast{logits.x_FC, wide});
+  const Tensor wide = in_fp32(run, logits.x_FC);
+  if (logits.x_FC.dtype != DType::f32) backend_.run(stream_, Cast{logits.x_FC, wide});
   logits.x_FC = wide;
+  if (backend_.kind() == DeviceKind::cpu) return logits;
+  if (logits_.bytes() < wide.bytes()) logits_ = host_buffer(wide.bytes());
+  backend_.copy_out(stream_, logits_.data(), wide.data, wide.bytes());
+  backend_.finish(stream_);
+  logits.x_FC.data = logits_.data();
   return logits;
 }
 
@@ -166,12 +168,12 @@ void Chunk::measure(LayerTimes* times) {
   *times = {zeros, zeros, zeros};
 }
 
-void Chunk::forward(const MicroBatchRun& run, const StepWork& step, Mode mode, StepSums& sums) {
+void Chunk::forward(MicroBatchRun& run, const StepWork& step, Mode mode, StepSums& sums) {
   const MicroBatchWork& work = *run.work;
   const bool training = mode == Mode::train;
-  std::vector<double> losses(work.lengths.size());
+  run.losses.assign(work.lengths.size(), 0.0);
   Targets targets{work.labels, work.label_lengths, loss_weights(run), step.scale * step.loss_scale,
-                  losses};
+                  run.losses};
   std::size_t row = work.place * sums_;
   for (std::size_t i = 0; i < options_.layers.size(); ++i) {
     const LayerPlan& plan = run.layout.layers[i];
@@ -189,13 +191,11 @@ void Chunk::forward(const MicroBatchRun& run, const StepWork& step, Mode mode, S
           [&] { options_.layers[i]->forward(c, parameters_.params(i), x, y, kept); });
     stream_.poll();
   }
-  if (options_.ends.sends_output) {
-    const std::span<std::byte> message = output_message(run);
-    std::memcpy(message.data() + run.layout.activations.back().bytes(), targets.weights.data(),
-                targets.weights.size_bytes());
-  } else {
-    sums.losses[work.place] = std::accumulate(losses.begin(), losses.end(), 0.0);
-  }
+  if (!options_.ends.sends_output) return;
+  fill_gaps(activation(run, options_.layers.size()));
+  std::byte* weights = output_message(run).data() + run.layout.activations.back().bytes();
+  backend_.zero(stream_, weights, run.layout.weights_bytes);
+  backend_.copy(stream_, weights, targets.weights.data(), targets.weights.size_bytes());
 }
 
 void Chunk::backward(const MicroBatchRun& run, const StepWork& step,
@@ -214,6 +214,15 @@ void Chunk::backward(const MicroBatchRun& run, const StepWork& step,
       });
     layer_done(i);
     stream_.poll();
+  }
+  fill_gaps(gradient(run, 0));
+}
+
+/// What lies behind a matrix, up to the next boundary, is sent with it.
+void Chunk::fill_gaps(const Activation& message) {
+  for (const Frames& frames : message.frames) {
+    const std::size_t bytes = frames.x_FC.bytes(), gap = aligned(bytes) - bytes;
+    if (gap > 0) backend_.zero(stream_, static_cast<std::byte*>(frames.x_FC.data) + bytes, gap);
   }
 }
 

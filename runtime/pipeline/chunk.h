@@ -9,6 +9,7 @@
 #include "partition/micro_batch_layout.h"
 #include "partition/stage_bytes.h"
 #include "runtime/pipeline/buffer_ring.h"
+#include "runtime/pipeline/feature_staging.h"
 #include "runtime/pipeline/parameter_store.h"
 #include "runtime/pipeline/step_work.h"
 
@@ -19,6 +20,7 @@ struct MicroBatchRun {
   const MicroBatchWork* work = nullptr;
   MicroBatchLayout layout;
   int slot = -1, input = -1, output_gradient = -1, input_gradient = -1;
+  std::vector<double> losses = {};  // of the utterances, behind the last chunk's finish()
 };
 
 /// What a chunk leaves behind for the step: rows in the step's canonical order of micro-batches.
@@ -62,19 +64,23 @@ class Chunk {
   std::span<std::byte> output_message(const MicroBatchRun& run) const;
   std::span<std::byte> output_gradient(const MicroBatchRun& run) const;
   std::span<std::byte> input_gradient(const MicroBatchRun& run) const;
-  std::span<float> loss_weights(const MicroBatchRun& run) const;
 
-  void forward(const MicroBatchRun& run, const StepWork& step, Mode mode, StepSums& sums);
+  /// Of the last chunk, the losses are those of `run` behind finish(); of all, the state's sums
+  /// are.
+  void forward(MicroBatchRun& run, const StepWork& step, Mode mode, StepSums& sums);
   /// `layer_done(i)` is called when the gradients of layer i have got this micro-batch's share.
   void backward(const MicroBatchRun& run, const StepWork& step,
                 const std::function<void(std::size_t)>& layer_done);
 
-  /// Where the features of a micro-batch are written, frames × channels in FP32, on the first
-  /// chunk; take_features() makes them its input in the compute type.
-  std::span<float> features(const MicroBatchRun& run);
-  void take_features(const MicroBatchRun& run);
-  /// What enters the last layer, in FP32, until the chunk's next call.
+  /// Has `fill` write the features of a micro-batch, FP32 frames × channels, and the loss weights
+  /// of its utterances, and takes them as the chunk's input in the compute type.
+  using Fill = std::function<void(std::span<float> x_FC, std::span<float> weights)>;
+  void read(const MicroBatchRun& run, const Fill& fill);
+  /// What enters the last layer, in FP32 and on the host, until the chunk's next call.
   Frames logits(const MicroBatchRun& run);
+
+  /// Returns when all that was asked for is done.
+  void finish() { backend_.finish(stream_); }
 
   /// Adds up each layer's time from now on, in `times` (sized by the call); nullptr ends that.
   void measure(LayerTimes* times);
@@ -82,7 +88,9 @@ class Chunk {
   BufferRing slots, inputs, output_gradients, input_gradients;
 
  private:
-  Tensor wide_room(const Shape& shape);
+  Tensor in_fp32(const MicroBatchRun& run, const Tensor& x_FC) const;
+  void fill_gaps(const Activation& message);
+  std::span<float> loss_weights(const MicroBatchRun& run) const;
   Activation activation(const MicroBatchRun& run, std::size_t layer) const;
   std::byte* at(const MicroBatchRun& run, const Place& place) const;
   Activation gradient(const MicroBatchRun& run, std::size_t layer) const;
@@ -96,7 +104,8 @@ class Chunk {
   Options options_;
   std::size_t sums_ = 0;
   BufferRing scratch_;  // one buffer
-  Buffer wide_;         // FP32 features or logits, where the compute type is another
+  FeatureStaging staging_;
+  Buffer logits_;  // on the host, where the device's memory is another
   LayerTimes* times_ = nullptr;
 };
 

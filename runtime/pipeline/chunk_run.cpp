@@ -1,9 +1,11 @@
 #include "runtime/pipeline/chunk_run.h"
 
+#include <numeric>
 #include <thread>
 
 #include "layers/tensor/error.h"
 #include "partition/in_flight.h"
+#include "runtime/pipeline/edge_channel.h"
 
 namespace penstock {
 
@@ -61,9 +63,9 @@ void ChunkRun::perform(const Action& action) {
 void ChunkRun::forward(Flight& flight, int micro_batch) {
   if (first()) {
     flight.input = take(chunk_.inputs);
-    context_.callbacks.read_features(micro_batch, chunk_.features(flight),
-                                     chunk_.loss_weights(flight));
-    chunk_.take_features(flight);
+    chunk_.read(flight, [&](std::span<float> x_FC, std::span<float> weights) {
+      context_.callbacks.read_features(micro_batch, x_FC, weights);
+    });
   } else {
     wait_for(flight.activation_in);
   }
@@ -138,11 +140,16 @@ void ChunkRun::finish() {
     if (flight.activation_out != nullptr) wait(context_.pipeline, *flight.activation_out);
   }
   reclaim();
+  chunk_.finish();
+  if (!last()) return;
+  for (const Flight& flight : flights_)
+    sums_.losses[flight.work->place] =
+        std::accumulate(flight.losses.begin(), flight.losses.end(), 0.0);
 }
 
 Message ChunkRun::message(int producer, bool gradient, int peer_chunk, int micro_batch) const {
   const Schedule& schedule = context_.schedule;
-  return {schedule.chunk_rank.at(peer_chunk), 2 * producer + (gradient ? 1 : 0),
+  return {schedule.chunk_rank.at(peer_chunk), edge_channel(producer, gradient),
           (gradient ? "gradient of micro-batch " : "activation of micro-batch ") +
               std::to_string(micro_batch) + " from chunk " + std::to_string(producer)};
 }

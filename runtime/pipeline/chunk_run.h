@@ -25,7 +25,7 @@ class ChunkRun {
   ChunkRun(const RunContext& context, Chunk& chunk, int place);
 
   void perform(const Action& action);
-  /// Waits for what is still being sent.
+  /// Waits for what is still being sent and computed.
   void finish();
   StepSums take_sums() { return std::move(sums_); }
 

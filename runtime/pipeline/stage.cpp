@@ -6,6 +6,8 @@
 #include "partition/schedules/forward_only.h"
 #include "partition/schedules/make_schedule.h"
 #include "partition/validator.h"
+#include "runtime/pipeline/nccl_messages.h"
+#include "runtime/pipeline/staged_messages.h"
 
 namespace penstock {
 namespace {
@@ -28,6 +30,15 @@ StoreOptions store_of(const StageOptions& options) {
   StoreOptions store = options.store;
   store.compute = options.sizes.compute;
   return store;
+}
+
+/// Null where the pipeline's own messages reach the memory.
+std::unique_ptr<Communicator> make_links(Communicator& pipeline, Backend& backend,
+                                         Stream& computing, DeviceLinks links) {
+  if (backend.kind() == DeviceKind::cpu) return nullptr;
+  if (links == DeviceLinks::nccl)
+    return std::make_unique<NcclMessages>(pipeline, backend, computing);
+  return std::make_unique<StagedMessages>(pipeline, backend, computing);
 }
 
 }  // namespace
@@ -54,7 +65,9 @@ Stage::Stage(Backend& backend, Stream& stream, Communicator& pipeline, const Cha
              {LayerRange(chain.layers).first(options.first_layer), layers_, chain.features,
               std::span(plans_).subspan(options.first_layer, layers_.size()),
               StageEnds{options.stage > 0, options.stage + 1 < options.stages}, options.sizes}),
-      executor_(pipeline, {&chunk_}, {options.stage}) {
+      own_links_(make_links(pipeline, backend, stream, options.links)),
+      pipeline_(own_links_ ? *own_links_ : pipeline),
+      executor_(pipeline_, {&chunk_}, {options.stage}) {
   plans_ = slice(plans_, options.first_layer, options.last_layer);
 }
 
@@ -105,31 +118,30 @@ StepSums Stage::evaluate(const StepWork& step, const ExecutorCallbacks& callback
 }
 
 void Stage::commit_state(std::span<const double> sums, int micro_batches) {
-  const std::size_t width = chunk_.sums();
+  std::vector<Buffer> memory;
+  std::vector<Tensor> host;
+  for (std::size_t state = 0; state < parameters_.states().size(); ++state) {
+    const Tensor& device = parameters_.state(state);
+    memory.push_back(host_buffer(device.bytes()));
+    host.push_back({memory.back().data(), device.dtype, device.shape});
+    backend_.copy_out(stream_, host.back().data, device.data, device.bytes());
+  }
+  backend_.finish(stream_);
+
   std::size_t column = 0, state = 0;
   for (std::size_t i = 0; i < layers_.size(); ++i) {
     std::vector<double> rows;
     for (int m = 0; m < micro_batches; ++m) {
-      const auto row = sums.subspan(m * width + column, plans_[i].sums);
+      const auto row = sums.subspan(m * chunk_.sums() + column, plans_[i].sums);
       rows.insert(rows.end(), row.begin(), row.end());
     }
     column += plans_[i].sums;
-
-    std::vector<Buffer> memory;
-    std::vector<Tensor> host;
-    for (std::size_t k = 0; k < plans_[i].state.size(); ++k) {
-      const Tensor& device = parameters_.state(state + k);
-      memory.push_back(host_buffer(device.bytes()));
-      host.push_back({memory.back().data(), device.dtype, device.shape});
-      backend_.copy_out(stream_, host.back().data, device.data, device.bytes());
-    }
-    if (host.empty()) continue;
-    backend_.finish(stream_);
-    layers_[i]->commit_state(rows, host);
-    for (const Tensor& tensor : host)
-      backend_.copy_in(stream_, parameters_.state(state++).data, tensor.data, tensor.bytes());
-    backend_.finish(stream_);
+    const auto own = std::span(host).subspan(state, plans_[i].state.size());
+    if (!own.empty()) layers_[i]->commit_state(rows, own);
+    state += own.size();
   }
+  for (std::size_t i = 0; i < host.size(); ++i)
+    backend_.copy_in(stream_, parameters_.state(i).data, host[i].data, host[i].bytes());
 }
 
 }  // namespace penstock

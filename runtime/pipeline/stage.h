@@ -4,6 +4,7 @@
 #include <string>
 
 #include "partition/chain.h"
+#include "runtime/pipeline/device_links.h"
 #include "runtime/pipeline/executor.h"
 
 namespace penstock {
@@ -16,6 +17,7 @@ struct StageOptions {
   StoreOptions store;
   std::uint64_t seed = 0;
   BackendSizes sizes;
+  DeviceLinks links = DeviceLinks::host;  // on a device with memory of its own
 };
 
 /// A rank's share of the model, ready to compute: parameters, buffers, and the executor that runs
@@ -46,6 +48,9 @@ class Stage {
   /// New running statistics from the sums of all micro-batches, in canonical order.
   void commit_state(std::span<const double> sums, int micro_batches);
 
+  /// Moves messages that are under way.
+  void progress() { pipeline_.progress(); }
+
   /// Chunk::measure of what this stage holds.
   void measure(LayerTimes* times) { chunk_.measure(times); }
 
@@ -63,6 +68,8 @@ class Stage {
   std::vector<LayerPlan> plans_;
   ParameterStore parameters_;
   Chunk chunk_;
+  std::unique_ptr<Communicator> own_links_;  // where the device's memory is not the host's
+  Communicator& pipeline_;
   Executor executor_;
   std::map<std::pair<Mode, int>, Schedule> schedules_;
 };

@@ -12,6 +12,7 @@
 #include "partition/schedules/make_schedule.h"
 #include "partition/simulate.h"
 #include "runtime/pipeline/measure_layers.h"
+#include "runtime/trainer/device.h"
 #include "runtime/trainer/session.h"
 #include "runtime/trainer/synthetic_work.h"
 #include "runtime/trainer/training_step.h"
@@ -71,13 +72,17 @@ std::vector<int> fastest_cut(const std::vector<LayerCost>& layers, int stages) {
 
 BenchReport bench(const BenchOptions& options, Communicator& world) {
   const int stages = world.size();
-  const auto backend = make_cpu_backend(options.threads);
+  TrainerConfig where;
+  where.device = options.device;
+  where.threads = options.threads;
+  const RankDevice device = choose_device(where, world);
+  Backend* const backend = device.backend.get();
   const Chain chain = build_chain(options.model, options.labels);
   const StepWork work = synthetic_work(
       {options.micro_batches, options.utterances, options.seconds, options.labels, 0});
   const ReadFeatures features = synthetic_features(0);
 
-  const BackendSizes sizes{DeviceKind::cpu, compute_type(options.precision)};
+  const BackendSizes sizes{backend->kind(), compute_type(options.precision)};
   std::vector<int> begin;
   if (!options.cut.empty()) begin = given_cut(options.cut, chain.size(), stages);
   const auto layers = measure(world, *backend, chain, work, features, sizes);
@@ -97,6 +102,7 @@ BenchReport bench(const BenchOptions& options, Communicator& world) {
   part.last_layer = begin[part.stage + 1];
   part.schedule = options.schedule;
   part.sizes = sizes;
+  part.links = device.links;
   Stage stage(*backend, *stream, grid.pipeline(), chain, part);
   TrainingStep::Options how;
   how.optimizer.learning_rate = 1e-4;
@@ -126,6 +132,8 @@ BenchReport bench(const BenchOptions& options, Communicator& world) {
   sum_disjoint(world, parameters);
   report.parameters =
       static_cast<std::int64_t>(std::accumulate(parameters.begin(), parameters.end(), 0.0));
+  report.device = backend->description();
+  report.how = device.how;
   report.stages = stages;
   report.micro_batches = options.micro_batches;
   report.utterances = options.utterances;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "comm/communicator.h"
@@ -12,11 +13,12 @@ namespace penstock {
 /// user sees them: forward, loss, backward, clipping and AdamW.
 struct BenchOptions {
   ModelConfig model;
-  int labels = 29;        // blank included
-  int utterances = 8;     // of each micro-batch
-  double seconds = 4;     // longest utterance; lengths spread evenly over [0.5, 1] of it
-  int micro_batches = 1;  // of a step
-  int threads = 1;        // of a rank
+  int labels = 29;              // blank included
+  int utterances = 8;           // of each micro-batch
+  double seconds = 4;           // longest utterance; lengths spread evenly over [0.5, 1] of it
+  int micro_batches = 1;        // of a step
+  std::string device = "auto";  // as trainer.device
+  int threads = 1;              // of a rank on the CPU
   int warm_up = 3, steps = 7;
   std::string schedule = "1f1b";
   PrecisionConfig precision;
@@ -27,6 +29,8 @@ struct BenchReport {
   double audio_s_per_s = 0;  // of the median step
   double step_s = 0, fastest_step_s = 0, slowest_step_s = 0;
   std::int64_t parameters = 0;
+  std::string device;  // description of rank 0's
+  std::string how;     // devices and links were chosen; empty where nothing was
   int stages = 1, micro_batches = 1, utterances = 0, threads = 1;
   double bound = 1;                   // speed-up over one stage that the cut and the bubble allow
   std::vector<int> first_layers;      // of each stage

@@ -4,6 +4,7 @@
 #include "partition/planner.h"
 #include "runtime/pipeline/measure_layers.h"
 #include "runtime/text/alphabet.h"
+#include "runtime/trainer/device.h"
 #include "runtime/trainer/session.h"
 #include "runtime/trainer/synthetic_work.h"
 

@@ -11,6 +11,7 @@
 #include "runtime/data/batching.h"
 #include "runtime/optim/optimizer.h"
 #include "runtime/pipeline/gradient_buckets.h"
+#include "runtime/pipeline/nccl_reduction.h"
 #include "runtime/trainer/session.h"
 
 namespace penstock {
@@ -78,10 +79,14 @@ ParameterBytes parameters_of(const Config& config, int lanes) {
   ParameterBytes parameters;
   parameters.lanes = lanes_of.front();
   parameters.slots = make_optimizer(config.optimizer)->slots().counts();
-  parameters.compute = backend_sizes(config).compute;
-  parameters.reduction = [dtype = parameters.dtype, lanes_of,
+  const BackendSizes sizes = backend_sizes(config);
+  parameters.compute = sizes.compute;
+  const bool on_device = sizes.device != DeviceKind::cpu;
+  if (on_device && !nccl_is_built()) return parameters;  // replicas meet in the host's memory
+  parameters.reduction = [=, dtype = parameters.dtype,
                           bucket = config.pipeline.bucket_bytes](std::size_t arena) {
-    return staging_bytes(gradient_buckets(arena, dtype, lanes_of, bucket), 0);
+    const LaneReductionPlan plan = gradient_buckets(arena, dtype, lanes_of, bucket);
+    return on_device ? nccl_staging_bytes(plan, 0) : staging_bytes(plan, 0);
   };
   return parameters;
 }

@@ -37,12 +37,6 @@ void check_ranks(const Config& config, int ranks) {
   require_ranks(config.pipeline.stages, config.pipeline.replicas, ranks, config.pipeline.plan);
 }
 
-std::unique_ptr<Backend> make_backend(const TrainerConfig& config) {
-  if (config.device == "cuda") return make_cuda_backend();
-  if (config.device == "cpu" || config.device == "auto") return make_cpu_backend(config.threads);
-  throw ConfigError("trainer.device is \"" + config.device + "\", expected auto, cpu or cuda");
-}
-
 DType compute_type(const PrecisionConfig& precision) {
   if (precision.compute == "fp32") return DType::f32;
   if (precision.compute == "fp16") return DType::f16;
@@ -52,18 +46,23 @@ DType compute_type(const PrecisionConfig& precision) {
 }
 
 BackendSizes backend_sizes(const Config& config) {
-  return {DeviceKind::cpu, compute_type(config.precision)};
+  return {device_kind(config.trainer), compute_type(config.precision)};
 }
 
 Session::Session(Communicator& world, const Config& config, const Chain& chain, const Plan& plan,
                  const SlotCounts& slots) {
   require_ranks(plan.stages(), plan.replicas(), world.size(), config.pipeline.plan);
-  backend_ = make_backend(config.trainer);
+  device_ = choose_device(config.trainer, world);
   grid_ = std::make_unique<Grid>(world, plan);
-  progress_ = [this] { grid_->pipeline().progress(); };
-  stream_ = backend_->make_stream([this] { progress_(); });
-  stage_ = std::make_unique<Stage>(*backend_, *stream_, grid_->pipeline(), chain,
-                                   part_of(plan, grid_->here(), slots, config));
+  const StageReplica& here = grid_->here();
+  require_memory(device_, plan.chunks.at(here.stage).predicted.bytes.total(), world);
+  progress_ = [this] {
+    if (stage_ != nullptr) stage_->progress();
+  };
+  stream_ = backend().make_stream([this] { progress_(); });
+  StageOptions part = part_of(plan, here, slots, config);
+  part.links = device_.links;
+  stage_ = std::make_unique<Stage>(backend(), *stream_, grid_->pipeline(), chain, part);
 }
 
 std::int64_t model_blocks(const Chain& chain) {

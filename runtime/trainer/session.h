@@ -8,12 +8,9 @@
 #include "partition/plan.h"
 #include "runtime/pipeline/grid.h"
 #include "runtime/pipeline/stage.h"
+#include "runtime/trainer/device.h"
 
 namespace penstock {
-
-/// The device that trainer.device names. ConfigError for another name, DeviceError if there is
-/// none.
-std::unique_ptr<Backend> make_backend(const TrainerConfig& config);
 
 /// The type of precision.compute. ConfigError for another name.
 DType compute_type(const PrecisionConfig& precision);
@@ -28,12 +25,14 @@ void check_ranks(const Config& config, int ranks);
 /// have in common.
 class Session {
  public:
-  /// `chain` and `world` must outlive the session. ConfigError if the plan is for another number of
-  /// ranks.
+  /// All ranks make theirs. `chain` and `world` must outlive it. ConfigError if the plan is for
+  /// another number of ranks; DeviceError where a device lacks the memory that it plans, and as
+  /// from choose_device.
   Session(Communicator& world, const Config& config, const Chain& chain, const Plan& plan,
           const SlotCounts& slots);
 
-  Backend& backend() { return *backend_; }
+  Backend& backend() { return *device_.backend; }
+  const RankDevice& device() const { return device_; }
   Stream& stream() { return *stream_; }
   const Grid& grid() const { return *grid_; }
   Stage& stage() { return *stage_; }
@@ -43,7 +42,7 @@ class Session {
   void on_progress(std::function<void()> progress) { progress_ = std::move(progress); }
 
  private:
-  std::unique_ptr<Backend> backend_;
+  RankDevice device_;
   std::unique_ptr<Grid> grid_;
   std::function<void()> progress_;
   std::unique_ptr<Stream> stream_;

@@ -90,6 +90,7 @@ TrainingRun::TrainingRun(const TrainingTask& task, Communicator& world,
   how.bucket_bytes = config_.pipeline.bucket_bytes;
   how.model_blocks = model_blocks(chain_);
   how.lanes_of = lanes_of;
+  how.links = session_->device().links;
   if (session_->stage().first()) {
     feed_ = std::make_unique<FeatureFeed>(corpus_, config_.features, config_.data);
     how.failed = [this] { return feed_->failed(); };
@@ -162,6 +163,7 @@ void TrainingRun::resume() {
   if (leads()) {
     metrics_ = std::make_unique<MetricsFile>(
         std::filesystem::path(config_.trainer.output) / "metrics.jsonl", clock_.step);
+    if (const std::string& how = session_->device().how; !how.empty()) note(how);
     note(session_->backend().description() + " a rank; " + std::to_string(plan_.stages()) +
          " stages × " + std::to_string(plan_.replicas()) + " replicas, " +
          std::to_string(plan_.lanes) + " lanes; " + std::to_string(summary_.parameters) +

@@ -33,11 +33,12 @@ TrainingStep::TrainingStep(Backend& backend, Stream& stream, const Grid& grid, S
       reduction_plan_(gradient_buckets(stage.parameters().gradient_arena(0).size(),
                                        stage.parameters().dtype(), options.lanes_of,
                                        options.bucket_bytes)),
-      reduction_(grid.replicas(), reduction_plan_, lane_arenas(stage.parameters())) {}
+      reduction_(make_gradient_reduction(backend, stream, grid.replicas(), reduction_plan_,
+                                         lane_arenas(stage.parameters()), options.links)) {}
 
 void TrainingStep::progress() {
-  grid_.pipeline().progress();
-  reduction_.progress();
+  stage_.progress();
+  reduction_->progress();
 }
 
 StepReport TrainingStep::run(StepWork work, const ReadFeatures& read_features,
@@ -77,7 +78,7 @@ StepSums TrainingStep::forward_and_backward(const StepWork& work,
   callbacks.layer_whole = [this](int, std::size_t layer) { start_buckets(layer); };
   StepSums sums = stage_.train(work, callbacks);
   start_buckets(0);
-  reduction_.finish();
+  reduction_->finish();
   return sums;
 }
 
@@ -90,7 +91,7 @@ void TrainingStep::start_buckets(std::size_t layer) {
                        : reduction_plan_.bucket_ends[bucket - 1] * size_of(reduction_plan_.dtype);
   };
   while (next_bucket_ > 0 && begin(next_bucket_ - 1) >= whole_from)
-    reduction_.start(--next_bucket_);
+    reduction_->start(--next_bucket_);
 }
 
 /// Losses, the squared sums of every block of the model and what else ranks tell each other,
@@ -109,6 +110,7 @@ TrainingStep::Agreement TrainingStep::agree(const StepSums& sums) {
     write_squared_sums(backend_, stream_, stage_.parameters(), blocks);
     if (stages > 0)
       largest[grid_.here().stage] = largest_gradient(backend_, stream_, stage_.parameters());
+    backend_.finish(stream_);
   }
   if (options_.failed) failed[grid_.here().replica] = static_cast<double>(options_.failed());
   sum_disjoint(grid_.world(), numbers);

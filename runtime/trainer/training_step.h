@@ -3,10 +3,10 @@
 #include <functional>
 #include <memory>
 
-#include "comm/lane_reduction.h"
 #include "configs/config.h"
 #include "runtime/optim/loss_scale.h"
 #include "runtime/optim/optimizer.h"
+#include "runtime/pipeline/gradient_reduction.h"
 #include "runtime/pipeline/grid.h"
 #include "runtime/pipeline/stage.h"
 #include "runtime/trainer/report.h"
@@ -32,6 +32,7 @@ class TrainingStep {
     std::vector<int> lanes_of = {1};  // each replica
     /// Utterances that have failed on this rank so far; empty: it reads none.
     std::function<std::int64_t()> failed = {};
+    DeviceLinks links = DeviceLinks::host;
   };
   TrainingStep(Backend& backend, Stream& stream, const Grid& grid, Stage& stage,
                const Options& options);
@@ -46,7 +47,7 @@ class TrainingStep {
   const LossScale& loss_scale() const { return loss_scale_; }
 
   /// Bytes that wait for other replicas' gradients.
-  std::size_t reduction_bytes() const { return reduction_.staging(); }
+  std::size_t reduction_bytes() const { return reduction_->staging(); }
 
   /// Moves whatever is under way; long computations call it.
   void progress();
@@ -71,7 +72,7 @@ class TrainingStep {
   std::unique_ptr<Optimizer> optimizer_;
   LossScale loss_scale_;
   LaneReductionPlan reduction_plan_;
-  LaneReduction reduction_;
+  std::unique_ptr<GradientReduction> reduction_;
   int next_bucket_ = 0;  // buckets from here on have been started
 };
 

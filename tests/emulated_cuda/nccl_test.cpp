@@ -31,6 +31,10 @@ TEST(Nccl, AddsOverAllRanks) {
     run_as_threads({.ranks = ranks}, penstock::test::nccl_adds_over_all_ranks);
 }
 
+TEST(Nccl, TrainsAsOneStage) {
+  run_as_threads({.ranks = 2}, penstock::test::nccl_trains_as_one_stage);
+}
+
 /// Ranks of one thread, on devices 0, 1, …, and the numbers that each of them has.
 class Ranks {
  public:

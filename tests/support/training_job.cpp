@@ -27,12 +27,18 @@ ReadFeatures noise(const StepWork& work, int features, bool poisoned) {
   };
 }
 
-std::vector<float> numbers(const Tensor& tensor) {
-  if (tensor.dtype == DType::f64) return {static_cast<float>(*tensor.as<double>())};
-  return {tensor.as<float>(), tensor.as<float>() + tensor.size()};
-}
-
-void collect(const ParameterStore& store, TrainingOutcome& outcome) {
+void collect(Backend& backend, Stream& stream, const ParameterStore& store,
+             TrainingOutcome& outcome) {
+  const auto numbers = [&](const Tensor& tensor) {
+    const auto count = static_cast<std::size_t>(tensor.size());
+    std::vector<float> narrow(count);
+    std::vector<double> wide(count);
+    const bool is_wide = tensor.dtype == DType::f64;
+    backend.copy_out(stream, is_wide ? static_cast<void*>(wide.data()) : narrow.data(), tensor.data,
+                     tensor.bytes());
+    backend.finish(stream);
+    return is_wide ? std::vector<float>(wide.begin(), wide.end()) : narrow;
+  };
   for (const ParameterEntry& p : store.parameters()) {
     outcome.tensors[p.decl.name] = numbers(store.weight(p));
     for (int slot = 0; slot < store.slots(); ++slot)
@@ -42,9 +48,72 @@ void collect(const ParameterStore& store, TrainingOutcome& outcome) {
     outcome.tensors[store.states()[i].decl.name] = numbers(store.state(i));
 }
 
+Chain chain_of(const TrainingJob& job) {
+  Chain chain = build_chain(job.model, job.labels);
+  if (job.poisoned_layer >= 0) {
+    auto& layer = chain.layers.at(job.poisoned_layer);
+    layer = std::make_unique<PoisonedLayer>(std::move(layer), job.poisoned_call);
+  }
+  return chain;
+}
+
+/// Ranks that send over NCCL take the devices in turn.
+std::unique_ptr<Backend> backend_of(const TrainingJob& job, const Communicator& world) {
+  if (job.device == DeviceKind::cpu) return make_cpu_backend();
+  return make_cuda_backend(job.links == DeviceLinks::nccl ? world.rank() % cuda_device_count() : 0);
+}
+
+TrainingOutcome train(const TrainingJob& job, const Chain& chain, Communicator& world) {
+  const std::size_t layers = chain.layers.size();
+  const int lanes_each = job.lanes / job.replicas;
+  const auto backend = backend_of(job, world);
+  Plan plan;
+  plan.ranks = neighbouring_stages(job.stages, job.replicas);
+  const Grid grid(world, plan);
+  TrainingStep* training = nullptr;
+  const auto stream = backend->make_stream([&] {
+    if (training != nullptr) training->progress();
+  });
+  StageOptions options;
+  options.stage = grid.here().stage;
+  options.stages = job.stages;
+  options.first_layer = layers * options.stage / job.stages;
+  options.last_layer = layers * (options.stage + 1) / job.stages;
+  options.schedule = job.schedule;
+  options.store.lanes = lanes_each;
+  options.store.slots = make_optimizer(job.optimizer)->slots().counts();
+  options.seed = 5;
+  options.sizes = {job.device, compute_type(job.precision)};
+  options.links = job.links;
+  Stage stage(*backend, *stream, grid.pipeline(), chain, options);
+  TrainingStep::Options how;
+  how.optimizer = job.optimizer;
+  how.precision = job.precision;
+  how.bucket_bytes = job.bucket_bytes;
+  how.model_blocks = norm_blocks(plan_chain(chain, std::vector<std::int64_t>{50}, {}));
+  how.lanes_of.assign(job.replicas, lanes_each);
+  how.links = job.links;
+  TrainingStep step(*backend, *stream, grid, stage, how);
+  training = &step;
+
+  TrainingOutcome outcome;
+  TrainingClock clock;
+  for (int s = 0; s < job.steps; ++s) {
+    const StepWork work = share_of(ragged_work(s, job.lanes, job.labels, job.shrink),
+                                   grid.here().replica * lanes_each, lanes_each);
+    const StepReport report =
+        step.run(work, noise(work, chain.features, s == job.poisoned_step), clock);
+    outcome.losses.push_back(report.loss);
+    outcome.norms.push_back(report.gradient_norm);
+    outcome.scales.push_back(report.loss_scale);
+  }
+  if (grid.here().replica == 0) collect(*backend, *stream, stage.parameters(), outcome);
+  return outcome;
+}
+
 }  // namespace
 
-StepWork ragged_work(int step, int lanes, int labels) {
+StepWork ragged_work(int step, int lanes, int labels, int shrink) {
   static const std::vector<std::vector<std::int64_t>> kLengths = {
       {61, 23}, {40}, {37, 52, 31}, {75}, {29, 44}};
   std::mt19937 random(step);
@@ -56,8 +125,8 @@ StepWork ragged_work(int step, int lanes, int labels) {
     MicroBatchWork& m = work.micro_batches.emplace_back();
     m.place = static_cast<int>(work.micro_batches.size()) - 1;
     m.lane = m.place % lanes;
-    m.lengths = lengths;
-    for (std::int64_t length : lengths) {
+    for (const std::int64_t whole : lengths) {
+      const std::int64_t length = m.lengths.emplace_back(whole / shrink);
       m.utterances.push_back(id++);
       m.label_lengths.push_back(static_cast<std::int32_t>(length / 10));
       for (int k = 0; k < length / 10; ++k)
@@ -77,58 +146,22 @@ StepWork share_of(const StepWork& work, int first, int count) {
   return share;
 }
 
+TrainingOutcome train_rank(const TrainingJob& job, Communicator& world) {
+  return train(job, chain_of(job), world);
+}
+
 TrainingOutcome train_on_noise(const TrainingJob& job) {
-  Chain chain = build_chain(job.model, job.labels);
-  if (job.poisoned_layer >= 0) {
-    auto& layer = chain.layers.at(job.poisoned_layer);
-    layer = std::make_unique<PoisonedLayer>(std::move(layer), job.poisoned_call);
-  }
-  const std::size_t layers = chain.layers.size();
-  const auto whole = plan_chain(chain, std::vector<std::int64_t>{50}, {});
-  const int lanes_each = job.lanes / job.replicas;
+  const Chain chain = chain_of(job);
   TrainingOutcome outcome;
   std::mutex guard;
   run_as_threads({.ranks = job.stages * job.replicas}, [&](Communicator& world) {
-    const auto backend = make_cpu_backend();
-    Plan plan;
-    plan.ranks = neighbouring_stages(job.stages, job.replicas);
-    const Grid grid(world, plan);
-    TrainingStep* training = nullptr;
-    const auto stream = backend->make_stream([&] {
-      if (training != nullptr) training->progress();
-    });
-    StageOptions options;
-    options.stage = grid.here().stage;
-    options.stages = job.stages;
-    options.first_layer = layers * options.stage / job.stages;
-    options.last_layer = layers * (options.stage + 1) / job.stages;
-    options.schedule = job.schedule;
-    options.store.lanes = lanes_each;
-    options.store.slots = make_optimizer(job.optimizer)->slots().counts();
-    options.seed = 5;
-    options.sizes.compute = compute_type(job.precision);
-    Stage stage(*backend, *stream, grid.pipeline(), chain, options);
-    TrainingStep::Options how;
-    how.optimizer = job.optimizer;
-    how.precision = job.precision;
-    how.bucket_bytes = job.bucket_bytes;
-    how.model_blocks = norm_blocks(whole);
-    how.lanes_of.assign(job.replicas, lanes_each);
-    TrainingStep step(*backend, *stream, grid, stage, how);
-    training = &step;
-    TrainingClock clock;
-    for (int s = 0; s < job.steps; ++s) {
-      const StepWork work = share_of(ragged_work(s, job.lanes, job.labels),
-                                     grid.here().replica * lanes_each, lanes_each);
-      const StepReport report =
-          step.run(work, noise(work, chain.features, s == job.poisoned_step), clock);
-      if (world.rank() != 0) continue;
-      outcome.losses.push_back(report.loss);
-      outcome.norms.push_back(report.gradient_norm);
-      outcome.scales.push_back(report.loss_scale);
-    }
+    TrainingOutcome own = train(job, chain, world);
     const std::lock_guard lock(guard);
-    if (grid.here().replica == 0) collect(stage.parameters(), outcome);
+    outcome.tensors.merge(own.tensors);
+    if (world.rank() > 0) return;
+    outcome.losses = own.losses;
+    outcome.norms = own.norms;
+    outcome.scales = own.scales;
   });
   return outcome;
 }

@@ -5,14 +5,18 @@
 #include <string>
 #include <vector>
 
+#include "comm/communicator.h"
 #include "configs/config.h"
 #include "partition/build_chain.h"
+#include "runtime/pipeline/device_links.h"
 #include "runtime/pipeline/step_work.h"
 
 namespace penstock::test {
 
-/// A short training of a small model on noise, over stages × replicas that are threads.
+/// A short training of a small model on noise, over stages × replicas.
 struct TrainingJob {
+  DeviceKind device = DeviceKind::cpu;
+  DeviceLinks links = DeviceLinks::host;  // nccl: each rank has a device of its own
   ModelConfig model;
   int labels = 7;
   int stages = 1, replicas = 1, lanes = 1;
@@ -20,6 +24,7 @@ struct TrainingJob {
   OptimizerConfig optimizer;
   PrecisionConfig precision;
   int steps = 20;
+  int shrink = 1;           // as in ragged_work
   int poisoned_step = -1;   // its features are NaN
   int poisoned_layer = -1;  // whose gradients overflow in its call number `poisoned_call`
   int poisoned_call = 0;
@@ -34,11 +39,16 @@ struct TrainingOutcome {
 };
 
 /// A step's work with ragged utterances, micro-batches of different sizes, dealt to lanes in turn.
-StepWork ragged_work(int step, int lanes, int labels);
+/// Lengths, 23 to 75 frames, are divided by `shrink`.
+StepWork ragged_work(int step, int lanes, int labels, int shrink = 1);
 
 /// What the replica that owns lanes [first, first + count) has to do of `work`.
 StepWork share_of(const StepWork& work, int first, int count);
 
+/// As one rank of `world`, which are the job's; of the first replica's the tensors are its stage's.
+TrainingOutcome train_rank(const TrainingJob& job, Communicator& world);
+
+/// With ranks that are threads; the tensors are the whole model's.
 TrainingOutcome train_on_noise(const TrainingJob& job);
 
 }  // namespace penstock::test

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "layers/cuda/sizes/utterances.h"
+
 namespace penstock::cuda {
 namespace {
 
@@ -33,12 +35,18 @@ Conv2dImage::Conv2dImage(const Conv2dGeometry& geometry) {
 }
 
 Conv2dRoom::Conv2dRoom(Scratch& scratch, const Conv2dGeometry& geometry, DType compute) {
-  const Conv2dImage image(geometry);
+  const Conv2dAxis& time = geometry.time;
   const auto utterances = static_cast<std::int64_t>(geometry.lengths.size());
   for (std::int64_t** starts : {&in_starts, &in_first_rows, &out_starts, &out_first_rows})
     *starts = scratch.take<std::int64_t>(utterances + 1);
-  const std::size_t in_bytes = bytes_of(image.in_rows * geometry.in_columns(), compute),
-                    out_bytes = bytes_of(image.out_rows * geometry.out_columns(), compute),
+  // At most, so that what is planned for so many frames and utterances holds whatever their
+  // lengths.
+  const std::int64_t in_rows =
+                         rows_of(geometry.lengths) + utterances * (time.padding + time.stride),
+                     out_rows = rows_of(geometry.out_lengths()) +
+                                utterances * (time.kernel / time.stride + 2);
+  const std::size_t in_bytes = bytes_of(in_rows * geometry.in_columns(), compute),
+                    out_bytes = bytes_of(out_rows * geometry.out_columns(), compute),
                     filter_bytes = bytes_of(element_count(geometry.weight_shape()), compute);
   const auto take = [&](std::size_t bytes) {
     return scratch.take<std::byte>(static_cast<std::int64_t>(bytes));

@@ -7,8 +7,10 @@
 #include <vector>
 
 #include "comm/nccl.h"
+#include "comm/threads.h"
 #include "layers/backend.h"
 #include "tests/support/communicator_cases.h"
+#include "tests/support/training_job.h"
 
 namespace penstock::test {
 namespace {
@@ -17,10 +19,10 @@ namespace {
 class Rank {
  public:
   explicit Rank(Communicator& world)
-      : device_(world.rank() % cuda_device_count()),
-        cuda_(make_cuda_backend(device_)),
+      : cuda_(make_cuda_backend(world.rank() % cuda_device_count())),
         stream_(cuda_->make_stream()),
-        nccl_(make_nccl(world, {.device = device_})) {}
+        messages_(cuda_->make_stream()),
+        nccl_(make_nccl(world, {.stream = messages_->native()})) {}
 
   NcclCommunicator& nccl() { return *nccl_; }
 
@@ -38,9 +40,8 @@ class Rank {
   }
 
  private:
-  int device_;
   std::unique_ptr<Backend> cuda_;
-  std::unique_ptr<Stream> stream_;
+  std::unique_ptr<Stream> stream_, messages_;
   std::unique_ptr<NcclCommunicator> nccl_;
 };
 
@@ -71,6 +72,30 @@ void nccl_adds_over_all_ranks(Communicator& world) {
   const auto* sums = reinterpret_cast<const float*>(bytes.data());
   for (std::size_t i = 0; i < values.size(); ++i)
     ASSERT_EQ(sums[i], static_cast<float>((i % 1000) * (size * (size + 1) / 2.0))) << i;
+}
+
+void nccl_trains_as_one_stage(Communicator& world) {
+  TrainingJob job;
+  job.device = DeviceKind::cuda;
+  job.model.features = 17;
+  job.model.channels = 3;
+  job.model.hidden = 9;
+  job.model.layers = 2;
+  job.lanes = 2;
+  job.steps = 2;
+  job.shrink = 3;
+  const TrainingOutcome alone = train_rank(job, *make_thread_communicators({.ranks = 1}).front());
+  job.links = DeviceLinks::nccl;
+  for (const char* schedule : {"gpipe", "1f1b"})
+    for (const int replicas : {1, 2}) {
+      if (world.size() % replicas != 0) continue;
+      job.schedule = schedule;
+      job.stages = world.size() / replicas;
+      job.replicas = replicas;
+      const TrainingOutcome together = train_rank(job, world);
+      EXPECT_EQ(together.losses, alone.losses) << schedule << ", " << replicas << " replicas";
+      EXPECT_EQ(together.norms, alone.norms) << schedule << ", " << replicas << " replicas";
+    }
 }
 
 }  // namespace penstock::test

@@ -10,5 +10,8 @@ namespace penstock::test {
 /// Messages of a few bytes and of more than NCCL buffers, from rank to rank.
 void nccl_passes_messages_down_the_line(Communicator& world);
 void nccl_adds_over_all_ranks(Communicator& world);
+/// Steps of DeepSpeech2 in as many stages as ranks, and in half as many with two replicas, are
+/// those of one stage, in every schedule.
+void nccl_trains_as_one_stage(Communicator& world);
 
 }  // namespace penstock::test

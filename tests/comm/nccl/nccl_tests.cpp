@@ -30,6 +30,11 @@ TEST_F(Nccl, PassesMessagesDownTheLine) {
   test::nccl_passes_messages_down_the_line(*world_);
 }
 
+TEST_F(Nccl, TrainsAsOneStage) {
+  if (world_->size() == 1) GTEST_SKIP() << "one rank is one stage";
+  test::nccl_trains_as_one_stage(*world_);
+}
+
 TEST_F(Nccl, AddsOverAllRanks) { test::nccl_adds_over_all_ranks(*world_); }
 
 }  // namespace

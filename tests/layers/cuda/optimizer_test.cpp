@@ -1,5 +1,7 @@
 #include "layers/ops/optimizer.h"
 
+#include <cmath>
+
 #include "tests/layers/cuda/parity.h"
 
 namespace penstock {
@@ -109,6 +111,18 @@ TEST_P(CudaOptimizer, LargestMagnitude) {
   std::vector<double> cpu(3), cuda(3);
   run(LargestMagnitude{values.cpu, cpu}, LargestMagnitude{values.cuda, cuda});
   EXPECT_EQ(cuda, cpu);
+}
+
+TEST_P(CudaOptimizer, LargestMagnitudeOfWhatIsNotFinite) {
+  for (const double odd : {std::nan(""), -HUGE_VAL}) {
+    std::vector<double> numbers(static_cast<std::size_t>(kNormBlock) + 5, 0.5), largest(2);
+    numbers[1234] = odd;
+    const Twin values = twin(DType::f32, {kNormBlock + 5}, numbers);
+    cuda_->run(*cuda_stream_, LargestMagnitude{values.cuda, largest});
+    cuda_->finish(*cuda_stream_);
+    EXPECT_FALSE(std::isfinite(largest[0]));
+    EXPECT_EQ(largest[1], 0.5);
+  }
 }
 
 TEST_P(CudaOptimizer, AddInto) {

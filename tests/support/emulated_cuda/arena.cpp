@@ -15,6 +15,9 @@ namespace {
 
 // Addresses cost nothing until they are used.
 constexpr std::size_t kReserved = std::size_t{64} << 30, kGap = std::size_t{64} << 10, kPage = 4096;
+// Where allocations begin, behind a multiple of 4 GiB: half an address that compilers left between
+// members of a struct is none of theirs, beside a number that counts something.
+constexpr std::size_t kFirst = std::size_t{0x9000} << 16, kHalf = std::size_t{1} << 32;
 constexpr std::size_t kPiece = std::size_t{2} << 20;
 constexpr int kUnused = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
 
@@ -49,7 +52,8 @@ Arena::Arena(Of of, std::string name) : of_(of), name_(std::move(name)) {
   if (memory == MAP_FAILED) fail("no addresses for ", name_);
   begin_ = static_cast<std::byte*>(memory);
   end_ = begin_ + kReserved;
-  used_ = begin_;
+  first_ = begin_ + (kHalf - reinterpret_cast<std::size_t>(begin_) % kHalf) + kFirst;
+  used_ = first_;
 }
 
 Arena::~Arena() { munmap(begin_, kReserved); }

@@ -40,4 +40,13 @@ void check_kernel_argument(const void* argument) {
          memory.kind_of(argument));
 }
 
+void check_kernel_word(const void* word) {
+  bool pointer = false;
+  {
+    const Call call("cudaLaunchKernelEx");
+    pointer = machine().memory.may_be_pointer(word);
+  }
+  if (pointer) check_kernel_argument(word);
+}
+
 }  // namespace emulated_cuda

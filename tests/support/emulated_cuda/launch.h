@@ -28,5 +28,7 @@ cudaError_t queue_launch(Launch launch, cudaStream_t stream);
 /// fail() where an argument of a kernel points to what the device can't read: memory of the host,
 /// another device's, or what was freed.
 void check_kernel_argument(const void* argument);
+/// The same of a word in a struct, which may also be numbers, or what compilers leave between them.
+void check_kernel_word(const void* word);
 
 }  // namespace emulated_cuda

@@ -1,5 +1,6 @@
 #include "tests/support/emulated_cuda/memory.h"
 
+#include <algorithm>
 #include <csignal>
 #include <cstdlib>
 
@@ -47,6 +48,13 @@ void Memory::expect_pinned(const void* begin, std::size_t bytes, const char* wha
   if (!pinned_.holds(begin, bytes))
     fail(what, ", ", bytes, " bytes at ", begin,
          ", is not inside one allocation of pinned memory: ", "it is ", kind_of(begin));
+}
+
+bool Memory::may_be_pointer(const void* word) const {
+  const auto excludes = [word](const Arena& arena) {
+    return arena.covers(word) && !arena.used(word);
+  };
+  return !excludes(pinned_) && std::ranges::none_of(devices_, excludes);
 }
 
 std::string Memory::kind_of(const void* address) const {

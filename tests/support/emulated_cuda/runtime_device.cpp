@@ -48,6 +48,8 @@ cudaError_t cudaRuntimeGetVersion(int* version) {
   return cudaSuccess;
 }
 
+cudaError_t cudaDriverGetVersion(int* version) { return cudaRuntimeGetVersion(version); }
+
 cudaError_t cudaGetLastError() {
   Host& host = Call("cudaGetLastError").host();
   return std::exchange(host.last_error, cudaSuccess);

@@ -41,7 +41,7 @@ class CallOf final : public KernelCall {
       for (std::size_t place = 0; place + sizeof(void*) <= sizeof(T); place += sizeof(void*)) {
         const void* pointer = nullptr;
         std::memcpy(&pointer, reinterpret_cast<const char*>(&argument) + place, sizeof pointer);
-        check_kernel_argument(pointer);
+        check_kernel_word(pointer);
       }
     }
   }

@@ -1,0 +1,25 @@
+#include "runtime/pipeline/feature_staging.h"
+
+#include <thread>
+
+namespace penstock {
+
+void FeatureStaging::carry(Backend& backend, Stream& stream, const Fill& fill,
+                           std::span<float> x_FC, std::span<float> weights) {
+  Part& part = parts_[turn_++ % parts_.size()];
+  while (part.left != nullptr && !part.left->reached()) {
+    stream.poll();
+    std::this_thread::yield();
+  }
+  const std::size_t bytes = x_FC.size_bytes() + weights.size_bytes();
+  if (part.memory.bytes() < bytes) part.memory = backend.allocate_host(bytes);
+  const std::span<float> host = {reinterpret_cast<float*>(part.memory.data()),
+                                 x_FC.size() + weights.size()};
+  const auto features = host.first(x_FC.size()), own_weights = host.subspan(x_FC.size());
+  fill(features, own_weights);
+  backend.copy_in_async(stream, x_FC.data(), features.data(), features.size_bytes());
+  backend.copy_in_async(stream, weights.data(), own_weights.data(), own_weights.size_bytes());
+  part.left = backend.mark(stream);
+}
+
+}  // namespace penstock

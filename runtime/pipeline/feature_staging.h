@@ -1,0 +1,32 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <span>
+
+#include "layers/backend.h"
+
+namespace penstock {
+
+/// Host memory through which features reach a device beside its work; two micro-batches take turns
+/// in it.
+class FeatureStaging {
+ public:
+  using Fill = std::function<void(std::span<float> x_FC, std::span<float> weights)>;
+
+  /// Has `fill` write host memory, and copies that to `x_FC` and `weights` of the device.
+  void carry(Backend& backend, Stream& stream, const Fill& fill, std::span<float> x_FC,
+             std::span<float> weights);
+
+ private:
+  struct Part {
+    Buffer memory;
+    std::unique_ptr<Mark> left;  // null before the first turn
+  };
+  std::array<Part, 2> parts_;
+  std::size_t turn_ = 0;
+};
+
+}  // namespace penstock

@@ -1,0 +1,81 @@
+#include "runtime/pipeline/nccl_messages.h"
+
+#include <string>
+#include <utility>
+
+#include "layers/tensor/error.h"
+#include "runtime/pipeline/edge_channel.h"
+
+namespace penstock {
+namespace {
+
+/// There for whatever the computing stream is asked for once it is done.
+class Arriving final : public Transfer {
+ public:
+  Arriving(Backend& backend, Stream& computing, std::unique_ptr<Mark> arrived)
+      : backend_(backend), computing_(computing), arrived_(std::move(arrived)) {}
+  bool done() override {
+    backend_.wait(computing_, *arrived_);
+    return true;
+  }
+
+ private:
+  Backend& backend_;
+  Stream& computing_;
+  std::unique_ptr<Mark> arrived_;
+};
+
+}  // namespace
+
+// One order of edges for all ranks, so that of two that wait for each other both are at the same.
+NcclMessages::NcclMessages(Communicator& pipeline, Backend& backend, Stream& computing)
+    : CarriedCommunicator(pipeline), backend_(backend), computing_(computing) {
+  for (int stage = 0; stage + 1 < pipeline.size(); ++stage) {
+    connect(stage, stage + 1, false);
+    connect(stage + 1, stage, true);
+  }
+}
+
+/// NCCL connects at the first message, for which both ranks wait: a byte that says nothing.
+void NcclMessages::connect(int producer, int consumer, bool gradient) {
+  const int own = carrier().rank();
+  if (own != producer && own != consumer) return;
+  const std::string name = std::string(gradient ? "gradients" : "activations") + " from stage " +
+                           std::to_string(producer) + " to stage " + std::to_string(consumer);
+  Edge& edge = edges_[edge_channel(producer, gradient)];
+  edge.stream = backend_.make_stream();
+  edge.nccl = make_nccl(
+      carrier(), {.ranks = {producer, consumer}, .stream = edge.stream->native(), .name = name});
+  const Buffer byte = backend_.allocate(1);
+  backend_.zero(*edge.stream, byte.data(), 1);
+  const auto first = own == producer ? edge.nccl->send({consumer, 0, name}, {byte.data(), 1})
+                                     : edge.nccl->receive({producer, 0, name}, {byte.data(), 1});
+  wait(*edge.nccl, *first);
+}
+
+NcclMessages::Edge& NcclMessages::edge_of(const Message& message) {
+  const auto found = edges_.find(message.channel);
+  if (found == edges_.end())
+    throw CommError("NCCL connects no edge of rank " + std::to_string(rank()) + " for " +
+                    message.what);
+  backend_.wait(*found->second.stream, *backend_.mark(computing_));
+  return found->second;
+}
+
+std::unique_ptr<Transfer> NcclMessages::send(const Message& message,
+                                             std::span<const std::byte> data) {
+  return edge_of(message).nccl->send(message, data);
+}
+
+std::unique_ptr<Transfer> NcclMessages::receive(const Message& message, std::span<std::byte> data) {
+  Edge& edge = edge_of(message);
+  edge.nccl->receive(message, data);
+  return std::make_unique<Arriving>(backend_, computing_, backend_.mark(*edge.stream));
+}
+
+void NcclMessages::progress() {
+  carrier().progress();
+  for (auto& [channel, edge] : edges_) edge.nccl->progress();
+}
+
+}  // namespace penstock

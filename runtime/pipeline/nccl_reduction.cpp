@@ -1,0 +1,118 @@
+#include "runtime/pipeline/nccl_reduction.h"
+
+#include <algorithm>
+#include <numeric>
+#include <span>
+#include <string>
+
+#include "layers/ops/optimizer.h"
+
+namespace penstock {
+namespace {
+
+std::span<std::byte> bytes_of(const Tensor& tensor) {
+  return {static_cast<std::byte*>(tensor.data), tensor.bytes()};
+}
+
+std::string name_of_bucket(int bucket) { return "bucket " + std::to_string(bucket); }
+
+}  // namespace
+
+std::size_t nccl_staging_bytes(const LaneReductionPlan& plan, int replica) {
+  const int lanes = std::accumulate(plan.lanes_of.begin(), plan.lanes_of.end(), 0);
+  const auto others =
+      static_cast<std::size_t>(lanes - plan.lanes_of[static_cast<std::size_t>(replica)]);
+  std::size_t most = 0;
+  for (int bucket = 0; bucket < static_cast<int>(plan.bucket_ends.size()); ++bucket) {
+    const auto [begin, end] = lane_piece(plan, bucket, replica);
+    most = std::max(most, others * static_cast<std::size_t>(end - begin) * size_of(plan.dtype));
+  }
+  return most;
+}
+
+NcclReduction::NcclReduction(Backend& backend, Stream& computing, Communicator& replicas,
+                             const LaneReductionPlan& plan, const std::vector<std::byte*>& arenas)
+    : backend_(backend),
+      computing_(computing),
+      replicas_(replicas),
+      plan_(plan),
+      arenas_(arenas),
+      staging_(backend.allocate(nccl_staging_bytes(plan, replicas.rank()))),
+      stream_(backend.make_stream()),
+      nccl_(make_nccl(replicas, {.stream = stream_->native(), .name = "gradients of replicas"})) {
+  connect();
+}
+
+/// A byte from each to each, since NCCL connects two ranks at their first message.
+void NcclReduction::connect() {
+  const auto size = static_cast<std::size_t>(replicas_.size());
+  const Buffer bytes = backend_.allocate(2 * size);
+  backend_.zero(*stream_, bytes.data(), bytes.bytes());
+  std::vector<NcclExchange> parts;
+  for (std::size_t replica = 0; replica < size; ++replica)
+    if (static_cast<int>(replica) != replicas_.rank())
+      parts.push_back({static_cast<int>(replica),
+                       {bytes.data() + replica, 1},
+                       {bytes.data() + size + replica, 1}});
+  wait(*nccl_, *nccl_->exchange(parts, "the first bytes"));
+}
+
+Tensor NcclReduction::piece(std::byte* arena, int bucket, int replica) const {
+  const auto [begin, end] = lane_piece(plan_, bucket, replica);
+  return {
+      arena + static_cast<std::size_t>(begin) * size_of(plan_.dtype), plan_.dtype, {end - begin}};
+}
+
+void NcclReduction::start(int bucket) {
+  backend_.wait(*stream_, *backend_.mark(computing_));
+  const std::vector<Tensor> lanes = scatter(bucket);
+  add(bucket, lanes);
+  gather(bucket);
+}
+
+void NcclReduction::finish() { backend_.wait(computing_, *backend_.mark(*stream_)); }
+
+/// Every lane's piece goes to the replica that adds it up. Returns this replica's, of all lanes.
+std::vector<Tensor> NcclReduction::scatter(int bucket) {
+  std::vector<Tensor> lanes;
+  std::vector<NcclExchange> parts;
+  std::byte* staged = staging_.data();
+  for (int replica = 0; replica < replicas_.size(); ++replica) {
+    if (replica == replicas_.rank()) {
+      for (std::byte* arena : arenas_) lanes.push_back(piece(arena, bucket, replica));
+      continue;
+    }
+    for (int lane = 0; lane < plan_.lanes_of[static_cast<std::size_t>(replica)]; ++lane) {
+      Tensor other = piece(arenas_[0], bucket, replicas_.rank());
+      other.data = staged;
+      staged += other.bytes();
+      lanes.push_back(other);
+      parts.push_back({replica, {}, bytes_of(other)});
+    }
+    for (std::byte* arena : arenas_)
+      parts.push_back({replica, bytes_of(piece(arena, bucket, replica)), {}});
+  }
+  nccl_->exchange(parts, "gradients of " + name_of_bucket(bucket));
+  return lanes;
+}
+
+/// The sum grows in the memory of lane 0: whatever lies there is not needed any more.
+void NcclReduction::add(int bucket, const std::vector<Tensor>& lanes) {
+  const Tensor& sum = lanes.front();
+  if (sum.size() == 0) return;
+  for (const Tensor& lane : std::span(lanes).subspan(1)) backend_.run(*stream_, AddInto{lane, sum});
+  const Tensor own = piece(arenas_[0], bucket, replicas_.rank());
+  if (sum.data != own.data) backend_.copy(*stream_, own.data, sum.data, sum.bytes());
+}
+
+/// Sums go to every replica, over what scatter() has sent.
+void NcclReduction::gather(int bucket) {
+  std::vector<NcclExchange> parts;
+  for (int replica = 0; replica < replicas_.size(); ++replica)
+    if (replica != replicas_.rank())
+      parts.push_back({replica, bytes_of(piece(arenas_[0], bucket, replicas_.rank())),
+                       bytes_of(piece(arenas_[0], bucket, replica))});
+  nccl_->exchange(parts, "summed gradients of " + name_of_bucket(bucket));
+}
+
+}  // namespace penstock

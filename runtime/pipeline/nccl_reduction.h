@@ -1,0 +1,46 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "comm/nccl.h"
+#include "runtime/pipeline/gradient_reduction.h"
+
+namespace penstock {
+
+/// Device memory that the reduction of a replica keeps for what other lanes send: of one bucket,
+/// the largest, since buckets follow each other.
+std::size_t nccl_staging_bytes(const LaneReductionPlan& plan, int replica);
+
+/// Adds the lanes of several replicas on their devices, over NCCL, in a stream of its own beside
+/// the computing: reduce-scatter and all-gather in lane order, bit for bit as LaneReduction. All
+/// replicas start the buckets in the same order. Nothing of it waits on the host.
+class NcclReduction final : public GradientReduction {
+ public:
+  /// Connects the replicas: all of them call this. All arguments must outlive it.
+  NcclReduction(Backend& backend, Stream& computing, Communicator& replicas,
+                const LaneReductionPlan& plan, const std::vector<std::byte*>& arenas);
+
+  void start(int bucket) override;
+  void progress() override { nccl_->progress(); }
+  void finish() override;
+  std::size_t staging() const override { return staging_.bytes(); }
+
+ private:
+  void connect();
+  Tensor piece(std::byte* arena, int bucket, int replica) const;
+  std::vector<Tensor> scatter(int bucket);
+  void add(int bucket, const std::vector<Tensor>& lanes);
+  void gather(int bucket);
+
+  Backend& backend_;
+  Stream& computing_;
+  Communicator& replicas_;
+  LaneReductionPlan plan_;
+  std::vector<std::byte*> arenas_;
+  Buffer staging_;
+  std::unique_ptr<Stream> stream_;
+  std::unique_ptr<NcclCommunicator> nccl_;
+};
+
+}  // namespace penstock

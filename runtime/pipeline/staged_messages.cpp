@@ -1,0 +1,128 @@
+#include "runtime/pipeline/staged_messages.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace penstock {
+
+/// Copied to the host; then sent from there.
+class StagedMessages::Sending final : public Transfer {
+ public:
+  Sending(StagedMessages& owner, Message message, std::span<const std::byte> data)
+      : owner_(owner), message_(std::move(message)), bytes_(data.size()) {
+    pinned_ = owner_.take(bytes_);
+    Backend& backend = owner_.backend_;
+    backend.wait(*owner_.out_, *backend.mark(owner_.computing_));
+    backend.copy_out_async(*owner_.out_, pinned_.data(), data.data(), bytes_);
+    copied_ = backend.mark(*owner_.out_);
+    owner_.departing_.push_back(this);
+  }
+  Sending(const Sending&) = delete;
+  Sending& operator=(const Sending&) = delete;
+  ~Sending() override { std::erase(owner_.departing_, this); }
+
+  /// Sends what has been copied; false where that has not ended.
+  bool depart() {
+    if (!copied_->reached()) return false;
+    sent_ = owner_.carrier().send(message_, {pinned_.data(), bytes_});
+    return true;
+  }
+
+  bool done() override {
+    if (sent_ == nullptr) owner_.progress();
+    if (sent_ == nullptr || !sent_->done()) return false;
+    if (pinned_.data() != nullptr) owner_.give_back(std::move(pinned_));
+    return true;
+  }
+
+ private:
+  StagedMessages& owner_;
+  Message message_;
+  std::size_t bytes_;
+  Buffer pinned_;
+  std::unique_ptr<Mark> copied_;
+  std::unique_ptr<Transfer> sent_;
+};
+
+/// Received by the host; then copied to the device, behind the last work that used the memory.
+class StagedMessages::Receiving final : public Transfer {
+ public:
+  Receiving(StagedMessages& owner, const Message& message, std::span<std::byte> data)
+      : owner_(owner),
+        data_(data),
+        pinned_(owner_.take(data.size())),
+        unused_(owner_.backend_.mark(owner_.computing_)),
+        received_(owner_.carrier().receive(message, {pinned_.data(), data.size()})) {
+    owner_.arriving_.push_back(this);
+  }
+  Receiving(const Receiving&) = delete;
+  Receiving& operator=(const Receiving&) = delete;
+  ~Receiving() override { std::erase(owner_.arriving_, this); }
+
+  /// Copies what has been received; false where that has not ended.
+  bool arrive() {
+    if (!received_->done()) return false;
+    Backend& backend = owner_.backend_;
+    backend.wait(*owner_.in_, *unused_);
+    backend.copy_in_async(*owner_.in_, data_.data(), pinned_.data(), data_.size());
+    copied_ = backend.mark(*owner_.in_);
+    owner_.leaving_.push_back({backend.mark(*owner_.in_), std::move(pinned_)});
+    return true;
+  }
+
+  bool done() override {
+    if (copied_ == nullptr) owner_.progress();
+    if (copied_ == nullptr) return false;
+    owner_.backend_.wait(owner_.computing_, *copied_);
+    return true;
+  }
+
+ private:
+  StagedMessages& owner_;
+  std::span<std::byte> data_;
+  Buffer pinned_;
+  std::unique_ptr<Mark> unused_;
+  std::unique_ptr<Transfer> received_;
+  std::unique_ptr<Mark> copied_;
+};
+
+StagedMessages::StagedMessages(Communicator& host, Backend& backend, Stream& computing)
+    : CarriedCommunicator(host),
+      backend_(backend),
+      computing_(computing),
+      out_(backend.make_stream()),
+      in_(backend.make_stream()) {}
+
+StagedMessages::~StagedMessages() = default;
+
+std::unique_ptr<Transfer> StagedMessages::send(const Message& message,
+                                               std::span<const std::byte> data) {
+  return std::make_unique<Sending>(*this, message, data);
+}
+
+std::unique_ptr<Transfer> StagedMessages::receive(const Message& message,
+                                                  std::span<std::byte> data) {
+  return std::make_unique<Receiving>(*this, message, data);
+}
+
+void StagedMessages::progress() {
+  carrier().progress();
+  while (!departing_.empty() && departing_.front()->depart()) departing_.pop_front();
+  std::erase_if(arriving_, [](Receiving* receiving) { return receiving->arrive(); });
+  while (!leaving_.empty() && leaving_.front().passed->reached()) {
+    give_back(std::move(leaving_.front().pinned));
+    leaving_.pop_front();
+  }
+}
+
+/// Messages come in a few sizes, so that before long nothing is allocated.
+Buffer StagedMessages::take(std::size_t bytes) {
+  const auto fitting =
+      std::find_if(free_.begin(), free_.end(), [&](const Buffer& b) { return b.bytes() >= bytes; });
+  if (fitting == free_.end()) return backend_.allocate_host(bytes);
+  Buffer taken = std::move(*fitting);
+  free_.erase(fitting);
+  return taken;
+}
+
+}  // namespace penstock

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "comm/communicator.h"
+#include "configs/config.h"
+#include "layers/backend.h"
+#include "runtime/pipeline/device_links.h"
+
+namespace penstock {
+
+/// What trainer.device names; "auto" is a CUDA device where this machine has one, else the CPU.
+/// ConfigError for another name.
+DeviceKind device_kind(const TrainerConfig& config);
+
+/// That device, alone. DeviceError if there is none.
+std::unique_ptr<Backend> make_backend(const TrainerConfig& config);
+
+/// A rank's device, and how what it holds passes to other ranks.
+struct RankDevice {
+  std::unique_ptr<Backend> backend;
+  DeviceLinks links = DeviceLinks::host;
+  std::string place;  // "CUDA device 1 of lion"; empty for a CPU
+  std::string how;    // both were chosen, for the log; empty where nothing was
+};
+
+/// Ranks of one machine take its CUDA devices in turn, and send over NCCL where it was built in and
+/// each has a device of its own (or NCCL_HOSTID says that they may share one). Every rank calls
+/// this. On each, ConfigError where some would compute on CUDA and others on the CPU, DeviceError
+/// where "cuda" does not find a device for all; both name the ranks and say why.
+RankDevice choose_device(const TrainerConfig& config, Communicator& world);
+
+/// DeviceError on every rank that names plan and device where the ranks of one would together take
+/// more bytes of it than it has free. Every rank calls this, with what its plan tells it to take.
+void require_memory(const RankDevice& device, std::size_t planned, Communicator& world);
+
+}  // namespace penstock

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "comm/communicator.h"
+#include "configs/config.h"
+#include "layers/layer_plan.h"
+
+namespace penstock {
+
+/// Where a rank runs, what it finds there and what it was asked to compute on.
+struct RankSeat {
+  std::string machine;
+  DeviceKind kind = DeviceKind::cpu;  // "auto" decided
+  int devices = 0;                    // CUDA's, of the machine
+  bool nccl = false;                  // built in
+  bool shares_devices = false;        // NCCL_HOSTID lets several ranks use one device
+  std::string absence;                // why there are no devices
+};
+
+/// Every rank's, by rank; all ranks call this.
+std::vector<RankSeat> seats_of_ranks(const TrainerConfig& config, Communicator& world);
+
+/// "rank 1 on lion, rank 3 on tiger" of those that fit.
+template <class Fits>
+std::string ranks_where(const std::vector<RankSeat>& seats, Fits fits) {
+  std::string text;
+  for (std::size_t rank = 0; rank < seats.size(); ++rank)
+    if (fits(seats[rank]))
+      text += (text.empty() ? "rank " : ", rank ") + std::to_string(rank) + " on " +
+              seats[rank].machine;
+  return text;
+}
+
+/// How many ranks before this one run on the same machine.
+int place_on_machine(const std::vector<RankSeat>& seats, int rank);
+
+}  // namespace penstock

@@ -1,0 +1,84 @@
+// Whole steps of DeepSpeech2 on the CUDA backend.
+#include <gtest/gtest.h>
+
+#include "comm/nccl.h"
+#include "layers/backend.h"
+#include "tests/support/tensors.h"
+#include "tests/support/training_job.h"
+
+namespace penstock {
+namespace {
+
+using test::TrainingJob;
+using test::TrainingOutcome;
+
+/// Short: under emulation every thread of every kernel takes its time.
+TrainingJob small_job(DeviceKind device, const std::string& compute) {
+  TrainingJob job;
+  job.device = device;
+  job.model.features = 17;
+  job.model.channels = 3;
+  job.model.hidden = 9;
+  job.model.layers = 2;
+  job.model.dropout = 0.2;
+  job.optimizer.learning_rate = 0.01;
+  job.precision = {.compute = compute, .loss_scaling = "static", .scale = 64};
+  job.lanes = 2;
+  job.steps = 2;
+  job.shrink = 3;
+  return job;
+}
+
+struct Layout {
+  int stages, replicas;
+  const char* schedule = "1f1b";
+};
+
+void expect_equal_bits(TrainingJob job, const TrainingOutcome& alone,
+                       const std::vector<Layout>& layouts) {
+  for (const auto& [stages, replicas, schedule] : layouts) {
+    job.stages = stages;
+    job.replicas = replicas;
+    job.schedule = schedule;
+    EXPECT_EQ(train_on_noise(job), alone)
+        << stages << " stages × " << replicas << " replicas, " << schedule;
+  }
+}
+
+class CudaTraining : public ::testing::TestWithParam<const char*> {
+ protected:
+  void SetUp() override {
+    if (cuda_device_count() == 0) GTEST_SKIP() << "no CUDA device here";
+  }
+};
+
+TEST_P(CudaTraining, StagesAndReplicasDoNotShowInASingleBit) {
+  const TrainingJob job = small_job(DeviceKind::cuda, GetParam());
+  expect_equal_bits(job, train_on_noise(job), {{1, 1}, {3, 1}, {2, 2}});
+}
+
+TEST(CudaTrainingOverNccl, StagesAndReplicasDoNotShowInASingleBit) {
+  if (!nccl_is_built() || cuda_device_count() < 4) GTEST_SKIP() << "no NCCL, or too few devices";
+  TrainingJob job = small_job(DeviceKind::cuda, "fp16");
+  const TrainingOutcome alone = train_on_noise(job);
+  job.links = DeviceLinks::nccl;
+  expect_equal_bits(job, alone, {{2, 1}, {3, 1}, {3, 1, "gpipe"}, {2, 2}, {2, 2, "gpipe"}});
+}
+
+// Errors of the first step's gradients are those of sums of a few hundred products; AdamW makes
+// them whole steps where a gradient is near 0, so that only losses and norms are compared.
+TEST_P(CudaTraining, AgreesWithTheCpu) {
+  const TrainingOutcome cuda = train_on_noise(small_job(DeviceKind::cuda, GetParam())),
+                        cpu = train_on_noise(small_job(DeviceKind::cpu, GetParam()));
+  const double rounding = GetParam() == std::string("fp32")   ? 0
+                          : GetParam() == std::string("fp16") ? 0x1p-11
+                                                              : 0x1p-8;
+  EXPECT_LE(test::relative_error(cuda.losses, cpu.losses), 1e-4 + 4 * rounding);
+  EXPECT_LE(test::relative_error(cuda.norms, cpu.norms), 1e-3 + 16 * rounding);
+}
+
+INSTANTIATE_TEST_SUITE_P(Cuda, CudaTraining, ::testing::Values("fp32", "fp16", "bf16"),
+                         [](const auto& info) { return std::string(info.param); });
+
+}  // namespace
+}  // namespace penstock
