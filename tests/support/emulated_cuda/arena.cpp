@@ -52,8 +52,7 @@ Arena::Arena(Of of, std::string name) : of_(of), name_(std::move(name)) {
   if (memory == MAP_FAILED) fail("no addresses for ", name_);
   begin_ = static_cast<std::byte*>(memory);
   end_ = begin_ + kReserved;
-  first_ = begin_ + (kHalf - reinterpret_cast<std::size_t>(begin_) % kHalf) + kFirst;
-  used_ = first_;
+  used_ = begin_ + (kHalf - reinterpret_cast<std::size_t>(begin_) % kHalf) + kFirst;
 }
 
 Arena::~Arena() { munmap(begin_, kReserved); }

@@ -25,8 +25,6 @@ class Arena {
 
   /// Whether the address is of this arena, allocated or not.
   bool covers(const void* address) const;
-  /// Whether an allocation had this address, or has it.
-  bool used(const void* address) const { return address >= first_ && address < used_; }
   /// Whether all `bytes` are inside one allocation.
   bool holds(const void* begin, std::size_t bytes) const;
   const std::string& name() const { return name_; }
@@ -42,7 +40,7 @@ class Arena {
   Of of_;
   std::string name_;
   std::byte *begin_, *end_;                        // of the addresses reserved
-  std::byte *first_, *used_;                       // where allocations begin, and end so far
+  std::byte* used_;                                // up to here
   std::map<std::byte*, std::size_t> allocations_;  // bytes
   std::size_t bytes_ = 0;
   bool open_ = true;

@@ -52,7 +52,7 @@ void Memory::expect_pinned(const void* begin, std::size_t bytes, const char* wha
 
 bool Memory::may_be_pointer(const void* word) const {
   const auto excludes = [word](const Arena& arena) {
-    return arena.covers(word) && !arena.used(word);
+    return arena.covers(word) && !arena.holds(word, 0);
   };
   return !excludes(pinned_) && std::ranges::none_of(devices_, excludes);
 }

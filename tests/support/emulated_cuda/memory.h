@@ -32,7 +32,7 @@ class Memory {
   /// fail() unless they are pinned memory of the host.
   void expect_pinned(const void* begin, std::size_t bytes, const char* what);
   /// Whether a word that is a pointer or something else can be the former: where it would point to
-  /// memory of CUDA's, something was allocated there before.
+  /// memory of CUDA's, something is allocated there. What was freed shows when it is touched.
   bool may_be_pointer(const void* word) const;
   /// What the address is of, for errors.
   std::string kind_of(const void* address) const;

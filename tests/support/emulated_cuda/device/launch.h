@@ -38,9 +38,11 @@ class CallOf final : public KernelCall {
     if constexpr (std::is_pointer_v<T>) {
       check_kernel_argument(argument);
     } else if constexpr (std::is_class_v<T> && alignof(T) == alignof(void*)) {
+      T cleared = argument;
+      EMULATED_CUDA_CLEAR_PADDING(&cleared);  // what compilers leave there can look like a pointer
       for (std::size_t place = 0; place + sizeof(void*) <= sizeof(T); place += sizeof(void*)) {
         const void* pointer = nullptr;
-        std::memcpy(&pointer, reinterpret_cast<const char*>(&argument) + place, sizeof pointer);
+        std::memcpy(&pointer, reinterpret_cast<const char*>(&cleared) + place, sizeof pointer);
         check_kernel_word(pointer);
       }
     }
