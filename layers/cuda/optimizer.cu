@@ -11,28 +11,6 @@ namespace penstock {
 namespace cuda {
 namespace {
 
-constexpr int kThreads = 256;
-
-/// Σ values² over one kNormBlock for each block of threads; FP64, in an order of its own but fixed.
-__global__ void __launch_bounds__(kThreads)
-    sum_squares(const float* values, std::int64_t count, double* sums) {
-  BLOCK_SHARED(double, of_warp, [kThreads / kWarp]);
-  const std::int64_t begin = block_x() * kNormBlock;
-  const std::int64_t end = begin + kNormBlock < count ? begin + kNormBlock : count;
-  double sum = 0;
-  for (std::int64_t i = begin + thread_x(); i < end; i += kThreads) {
-    const double value = values[i];
-    sum += value * value;
-  }
-  for (int distance = kWarp / 2; distance > 0; distance /= 2) sum += shuffle_down(sum, distance);
-  if (thread_x() % kWarp == 0) of_warp[thread_x() / kWarp] = sum;
-  sync_block();
-  if (thread_x() != 0) return;
-  sum = 0;
-  for (int warp = 0; warp < kThreads / kWarp; ++warp) sum += of_warp[warp];
-  sums[block_x()] = sum;
-}
-
 __global__ void add_into(const float* from, float* to, float factor, std::int64_t count) {
   const std::int64_t i = grid_thread();
   if (i < count) to[i] += factor * from[i];
@@ -124,14 +102,6 @@ void with_weights(const Tensor& masters, const Tensor& rounded, const char* oper
 
 }  // namespace
 }  // namespace cuda
-
-void CudaBackend::run(Stream& stream, const SquaredSums& op) {
-  auto& own = static_cast<CudaStream&>(stream);
-  auto* const sums = own.scratch().take<double>(static_cast<std::int64_t>(op.sums.size()));
-  cuda::launch(own.handle(), {dim3(static_cast<unsigned>(op.sums.size())), dim3(cuda::kThreads)},
-               cuda::sum_squares, cuda::data_of<float>(op.values), op.values.size(), sums);
-  own.copy_out(op.sums.data(), sums, op.sums.size_bytes());
-}
 
 void CudaBackend::run(Stream& stream, const AddInto& op) {
   cuda::launch(static_cast<CudaStream&>(stream).handle(), cuda::grid_over(op.to.size()),
