@@ -21,10 +21,6 @@ std::int64_t piece_elements(std::int64_t bucket_elements, int replicas) {
   return (even + kPieceStep - 1) / kPieceStep * kPieceStep;
 }
 
-std::int64_t bucket_begin(const LaneReductionPlan& plan, std::size_t bucket) {
-  return bucket == 0 ? 0 : plan.bucket_ends[bucket - 1];
-}
-
 /// sum = ((lanes[0] + lanes[1]) + …), which may lie over one of the lanes.
 template <class T>
 void add_lanes(const std::vector<const std::byte*>& lanes, std::byte* sum, std::int64_t elements) {

@@ -21,6 +21,11 @@ struct LaneReductionPlan {
   std::vector<int> lanes_of;              // each replica, by rank in the group
 };
 
+/// Where a bucket's elements begin.
+inline std::int64_t bucket_begin(const LaneReductionPlan& plan, int bucket) {
+  return bucket == 0 ? 0 : plan.bucket_ends[static_cast<std::size_t>(bucket - 1)];
+}
+
 /// The elements [first, second) of the arena that `replica` adds up of a bucket.
 std::pair<std::int64_t, std::int64_t> lane_piece(const LaneReductionPlan& plan, int bucket,
                                                  int replica);

@@ -14,7 +14,7 @@ namespace {
 struct Range {
   Range(const LaneReductionPlan& plan, int bucket)
       : dtype(plan.dtype),
-        begin(bucket == 0 ? 0 : plan.bucket_ends[bucket - 1]),
+        begin(bucket_begin(plan, bucket)),
         count(plan.bucket_ends[bucket] - begin) {}
   Tensor of(std::byte* arena) const {
     return {arena + static_cast<std::size_t>(begin) * size_of(dtype), dtype, {count}};

@@ -87,8 +87,8 @@ StepSums TrainingStep::forward_and_backward(const StepWork& work,
 void TrainingStep::start_buckets(std::size_t layer) {
   const std::size_t whole_from = layer == 0 ? 0 : stage_.parameters().arena_offset(layer);
   const auto begin = [&](int bucket) {
-    return bucket == 0 ? 0
-                       : reduction_plan_.bucket_ends[bucket - 1] * size_of(reduction_plan_.dtype);
+    return static_cast<std::size_t>(bucket_begin(reduction_plan_, bucket)) *
+           size_of(reduction_plan_.dtype);
   };
   while (next_bucket_ > 0 && begin(next_bucket_ - 1) >= whole_from)
     reduction_->start(--next_bucket_);
