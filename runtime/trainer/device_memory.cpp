@@ -1,9 +1,10 @@
 #include <map>
-#include <sstream>
+#include <string>
 
 #include "comm/collectives.h"
 #include "layers/tensor/error.h"
 #include "runtime/trainer/device.h"
+#include "runtime/trainer/packing.h"
 
 namespace penstock {
 namespace {
@@ -17,16 +18,12 @@ struct Demand {
 std::string mib(std::size_t bytes) { return std::to_string((bytes >> 20) + 1) + " MiB"; }
 
 /// By name of the device.
-std::map<std::string, Demand> demands(const std::string& all) {
+std::map<std::string, Demand> demands(Unpacker all) {
   std::map<std::string, Demand> demands;
-  std::istringstream lines(all);
-  std::string place;
-  for (int rank = 0; std::getline(lines, place, '\t'); ++rank) {
-    Demand& demand = demands[place];
-    std::size_t planned = 0;
-    lines >> planned >> demand.free;
-    lines.get();
-    demand.planned += planned;
+  for (int rank = 0; !all.empty(); ++rank) {
+    Demand& demand = demands[all.text()];
+    demand.planned += static_cast<std::size_t>(all.number());
+    demand.free = static_cast<std::size_t>(all.number());
     demand.ranks += (demand.ranks.empty() ? "" : ", ") + std::to_string(rank);
   }
   return demands;
@@ -36,12 +33,12 @@ std::map<std::string, Demand> demands(const std::string& all) {
 
 void require_memory(const RankDevice& device, std::size_t planned, Communicator& world) {
   if (device.place.empty()) return;
-  std::ostringstream own;
-  own << device.place << '\t' << planned << ' ' << device.backend->free_memory() << '\n';
-  std::string all;
-  for (const std::string& line : gather(world, own.str())) all += line;
+  Packer own;
+  own.add(device.place);
+  own.add(static_cast<std::int64_t>(planned));
+  own.add(static_cast<std::int64_t>(device.backend->free_memory()));
   std::string lacking;
-  for (const auto& [place, demand] : demands(broadcast(world, all)))
+  for (const auto& [place, demand] : demands(Unpacker(gather_to_all(world, own))))
     if (demand.planned > demand.free)
       lacking += (lacking.empty() ? "" : "; ") + std::string("the plan takes ") +
                  mib(demand.planned) + " of " + place + " (rank " + demand.ranks + "), which has " +

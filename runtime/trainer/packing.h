@@ -6,6 +6,8 @@
 #include <string_view>
 #include <utility>
 
+#include "comm/collectives.h"
+
 namespace penstock {
 
 /// Numbers and texts of any bytes, one after the other: what ranks of a job tell each other.
@@ -47,5 +49,12 @@ class Unpacker {
   std::string bytes_;
   std::size_t at_ = 0;
 };
+
+/// What every rank packed, in the order of the ranks, on all of them. Every rank calls it.
+inline std::string gather_to_all(Communicator& ranks, const Packer& own) {
+  std::string all;
+  for (const std::string& of_rank : gather(ranks, own.bytes())) all += of_rank;
+  return broadcast(ranks, all);
+}
 
 }  // namespace penstock

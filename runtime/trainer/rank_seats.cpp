@@ -4,12 +4,12 @@
 
 #include <array>
 #include <cstdlib>
-#include <sstream>
 
 #include "comm/collectives.h"
 #include "comm/nccl.h"
 #include "layers/backend.h"
 #include "runtime/trainer/device.h"
+#include "runtime/trainer/packing.h"
 
 namespace penstock {
 namespace {
@@ -20,29 +20,29 @@ std::string machine_name() {
   return name.data();
 }
 
-/// One line of text, fields apart by tabs.
-std::string own_seat(const TrainerConfig& config) {
-  std::ostringstream line;
-  line << machine_name() << '\t' << (device_kind(config) == DeviceKind::cuda) << '\t'
-       << cuda_device_count() << '\t' << nccl_is_built() << '\t'
-       << (std::getenv("NCCL_HOSTID") != nullptr) << '\t' << cuda_absence() << '\n';
-  return line.str();
+Packer own_seat(const TrainerConfig& config) {
+  Packer seat;
+  seat.add(machine_name());
+  seat.add(device_kind(config) == DeviceKind::cuda);
+  seat.add(cuda_device_count());
+  seat.add(nccl_is_built());
+  seat.add(std::getenv("NCCL_HOSTID") != nullptr);
+  seat.add(cuda_absence());
+  return seat;
 }
 
 }  // namespace
 
 std::vector<RankSeat> seats_of_ranks(const TrainerConfig& config, Communicator& world) {
-  std::string all;
-  for (const std::string& line : gather(world, own_seat(config))) all += line;
-  std::istringstream lines(broadcast(world, all));
-  std::vector<RankSeat> seats(static_cast<std::size_t>(world.size()));
-  for (RankSeat& seat : seats) {
-    bool cuda = false;
-    std::getline(lines, seat.machine, '\t');
-    lines >> cuda >> seat.devices >> seat.nccl >> seat.shares_devices;
-    seat.kind = cuda ? DeviceKind::cuda : DeviceKind::cpu;
-    lines.get();
-    std::getline(lines, seat.absence);
+  std::vector<RankSeat> seats;
+  for (Unpacker all(gather_to_all(world, own_seat(config))); !all.empty();) {
+    RankSeat& seat = seats.emplace_back();
+    seat.machine = all.text();
+    seat.kind = all.number() != 0 ? DeviceKind::cuda : DeviceKind::cpu;
+    seat.devices = static_cast<int>(all.number());
+    seat.nccl = all.number() != 0;
+    seat.shares_devices = all.number() != 0;
+    seat.absence = all.text();
   }
   return seats;
 }
