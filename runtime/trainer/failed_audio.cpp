@@ -32,7 +32,7 @@ Faults gather_failures(Communicator& world, const std::vector<FailedUtterance>& 
 }  // namespace
 
 void FailedAudio::judge(Communicator& world, std::int64_t epoch, std::int64_t failed,
-                        const std::vector<FailedUtterance>& here) {
+                        const std::function<std::vector<FailedUtterance>()>& here) {
   if (epoch != epoch_) before_ = last_;
   epoch_ = epoch;
   last_ = failed;
@@ -41,7 +41,7 @@ void FailedAudio::judge(Communicator& world, std::int64_t epoch, std::int64_t fa
       world,
       fmt::format("{} utterances have failed:{}\ndata.failing_utterances = {:g} of {} may: "
                   "correct them, or allow more",
-                  failed - before_, gather_failures(world, here).listed(), share_, utterances_));
+                  failed - before_, gather_failures(world, here()).listed(), share_, utterances_));
 }
 
 }  // namespace penstock

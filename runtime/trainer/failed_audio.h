@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -15,11 +16,11 @@ class FailedAudio {
   /// `share` is data.failing_utterances, of a corpus of so many utterances.
   FailedAudio(double share, std::size_t utterances) : share_(share), utterances_(utterances) {}
 
-  /// `failed` of all ranks, which know it alike, since the start; `here` are this rank's of
-  /// `epoch`. DataError by rank 0 that names those of every rank once more have failed in the epoch
-  /// than may.
+  /// `failed` of all ranks, which know it alike, since the start; `here` gives this rank's of
+  /// `epoch`, and is asked only then: DataError by rank 0 that names those of every rank once more
+  /// have failed in the epoch than may.
   void judge(Communicator& world, std::int64_t epoch, std::int64_t failed,
-             const std::vector<FailedUtterance>& here);
+             const std::function<std::vector<FailedUtterance>()>& here);
 
  private:
   double share_;

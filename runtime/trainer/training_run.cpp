@@ -211,8 +211,9 @@ void TrainingRun::step() {
     metrics_->write(report);
     if (observer_.step) observer_.step(report);
   }
-  failed_audio_.judge(world_, report.epoch, report.failed_utterances,
-                      feed_ ? feed_->failures() : std::vector<FailedUtterance>());
+  failed_audio_.judge(world_, report.epoch, report.failed_utterances, [this] {
+    return feed_ ? feed_->failures() : std::vector<FailedUtterance>();
+  });
   skipped_.count(report);
   summary_.skipped = skipped_.total();
 }
