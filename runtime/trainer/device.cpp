@@ -67,6 +67,10 @@ std::unique_ptr<Backend> make_backend(const TrainerConfig& config) {
                                                  : make_cpu_backend(config.threads);
 }
 
+void require_devices(const TrainerConfig& config, Communicator& world) {
+  check(seats_of_ranks(config, world));
+}
+
 RankDevice choose_device(const TrainerConfig& config, Communicator& world) {
   const std::vector<RankSeat> seats = seats_of_ranks(config, world);
   check(seats);

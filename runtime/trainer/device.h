@@ -25,10 +25,14 @@ struct RankDevice {
   std::string how;    // both were chosen, for the log; empty where nothing was
 };
 
+/// On every rank, ConfigError where some would compute on CUDA and others on the CPU, DeviceError
+/// where "cuda" does not find a device for all; both name the ranks and say why. Every rank calls
+/// this.
+void require_devices(const TrainerConfig& config, Communicator& world);
+
 /// Ranks of one machine take its CUDA devices in turn, and send over NCCL where it was built in and
 /// each has a device of its own (or NCCL_HOSTID says that they may share one). Every rank calls
-/// this. On each, ConfigError where some would compute on CUDA and others on the CPU, DeviceError
-/// where "cuda" does not find a device for all; both name the ranks and say why.
+/// this. Errors as of require_devices().
 RankDevice choose_device(const TrainerConfig& config, Communicator& world);
 
 /// DeviceError on every rank that names plan and device where the ranks of one would together take

@@ -37,8 +37,8 @@ struct TrainingTask {
 
 /// Trains as the recipe says until trainer.steps, over the ranks of `world`, of which there must be
 /// as many as stages × replicas unless one works alone. Writes metrics.jsonl and checkpoints to
-/// trainer.output. All ranks call it. ConfigError, DataError and CheckpointError before the first
-/// step for what can be known then; DivergenceError later.
+/// trainer.output. All ranks call it. ConfigError, DeviceError, DataError and CheckpointError
+/// before the first step for what can be known then; DivergenceError later.
 TrainingSummary train(const TrainingTask& task, Communicator& world,
                       const TrainingObserver& observer);
 

@@ -14,6 +14,7 @@
 #include "runtime/checkpoint/retention.h"
 #include "runtime/trainer/agreement.h"
 #include "runtime/trainer/corpora.h"
+#include "runtime/trainer/device.h"
 #include "runtime/trainer/evaluation.h"
 #include "runtime/trainer/planning.h"
 #include "runtime/trainer/resume.h"
@@ -50,6 +51,7 @@ TrainingRun::TrainingRun(const TrainingTask& task, Communicator& world,
       skipped_(config_.trainer.max_skipped),
       alphabet_(config_.text),
       chain_(build_chain(config_.model, alphabet_.classes())) {
+  require_devices(config_.trainer, world);  // before anything is read, planned or written
   const OptimizerSlots slots = make_optimizer(config_.optimizer)->slots();
   summary_.parameters = parameter_count(chain_);
   if (leads()) {

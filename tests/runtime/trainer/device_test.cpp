@@ -3,25 +3,21 @@
 #include <gtest/gtest.h>
 
 #include "comm/threads.h"
+#include "configs/load.h"
 #include "layers/tensor/error.h"
+#include "runtime/trainer/trainer.h"
+#include "tests/support/temporary_folder.h"
+#include "tests/support/tone_corpus.h"
 
 namespace penstock {
 namespace {
+
+using test::message_of;
 
 TrainerConfig on(const std::string& device) {
   TrainerConfig config;
   config.device = device;
   return config;
-}
-
-template <class Raised, class Work>
-std::string message_of(Work work) {
-  try {
-    work();
-  } catch (const Raised& error) {
-    return error.what();
-  }
-  return "nothing was raised";
 }
 
 TEST(Device, IsTheCpuWhereTheRecipeSaysSo) {
@@ -67,6 +63,22 @@ TEST_F(DeviceWithoutGpu, RefusesCudaAndNamesTheRanksOnEachOfThem) {
     EXPECT_EQ(message.find("rank 1"), std::string::npos) << message;
     EXPECT_NE(message.find(cuda_absence()), std::string::npos) << message;
   });
+}
+
+// On several stages layers are measured for the plan: the device must have been looked for before.
+TEST_F(DeviceWithoutGpu, IsMissedBeforeARunReadsOrWritesAnything) {
+  const test::TemporaryFolder folder;
+  const auto in = [&](const char* name) { return (folder.path() / name).string(); };
+  const std::vector<std::string> overrides = {"pipeline.stages=2", "trainer.device=cuda"};
+  const Config config = parse_config(
+      test::tone_recipe(in("none.jsonl"), in("none.jsonl"), in("output")), "recipe", overrides);
+  const std::string message = message_of<DeviceError>([&] {
+    run_as_threads({.ranks = 2},
+                   [&](Communicator& world) { penstock::train({config}, world, {}); });
+  });
+  for (const std::string part : {"rank 0 on ", "rank 1 on ", "trainer.device = \"cpu\""})
+    EXPECT_NE(message.find(part), std::string::npos) << message;
+  EXPECT_FALSE(std::filesystem::exists(in("output")));
 }
 
 }  // namespace
