@@ -12,7 +12,7 @@ class AdamW final : public Optimizer {
 
   void update(Backend& backend, Stream& stream, ParameterStore& store,
               const UpdateArguments& with) const override {
-    for (const ParameterEntry& p : store.parameters())
+    for (const ParameterPiece& p : store.owned())
       backend.run(stream, AdamWStep{.weight = store.weight(p),
                                     .mean = store.slot(p, 0),
                                     .square = store.slot(p, 1),

@@ -7,21 +7,21 @@ namespace penstock {
 
 void write_squared_sums(Backend& backend, Stream& stream, const ParameterStore& parameters,
                         std::span<double> model_blocks) {
-  for (const ParameterEntry& p : parameters.parameters())
+  for (const ParameterPiece& p : parameters.owned())
     backend.run(stream, SquaredSums{parameters.gradient(p, 0),
-                                    model_blocks.subspan(p.first_block, norm_blocks(p.elements))});
+                                    model_blocks.subspan(p.first_block, p.blocks())});
 }
 
 double largest_gradient(Backend& backend, Stream& stream, const ParameterStore& parameters) {
   std::vector<std::vector<double>> blocks;
-  for (const ParameterEntry& p : parameters.parameters()) {
-    blocks.emplace_back(norm_blocks(p.elements));
+  for (const ParameterPiece& p : parameters.owned()) {
+    blocks.emplace_back(p.blocks());
     backend.run(stream, LargestMagnitude{parameters.gradient(p, 0), blocks.back()});
   }
   backend.finish(stream);
   double largest = 0;
-  for (const std::vector<double>& of_parameter : blocks)
-    for (double block : of_parameter) largest = std::max(largest, block);
+  for (const std::vector<double>& of_piece : blocks)
+    for (double block : of_piece) largest = std::max(largest, block);
   return largest;
 }
 

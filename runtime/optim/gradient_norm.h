@@ -7,8 +7,8 @@
 
 namespace penstock {
 
-/// Squared sums of the gradients in lane 0's arena, written at each parameter's norm blocks of
-/// `model_blocks` (one number for each block of the whole model).
+/// Squared sums of the gradients in lane 0's arena that this rank owns, written at their norm
+/// blocks of `model_blocks` (one number for each block of the whole model).
 void write_squared_sums(Backend& backend, Stream& stream, const ParameterStore& parameters,
                         std::span<double> model_blocks);
 

@@ -15,7 +15,7 @@ class Lamb final : public Optimizer {
 
   void update(Backend& backend, Stream& stream, ParameterStore& store,
               const UpdateArguments& with) const override {
-    for (const ParameterEntry& p : store.parameters())
+    for (const ParameterPiece& p : store.owned())
       backend.run(stream, LambDirection{.weight = store.weight(p),
                                         .mean = store.slot(p, 0),
                                         .square = store.slot(p, 1),
@@ -26,23 +26,21 @@ class Lamb final : public Optimizer {
                                         .weight_decay = config_.weight_decay,
                                         .gradient_factor = with.gradient_factor,
                                         .step = with.step});
-    const std::vector<double> trust = trust_ratios(backend, stream, store);
-    for (std::size_t i = 0; i < trust.size(); ++i) {
-      const ParameterEntry& p = store.parameters()[i];
-      backend.run(stream,
-                  AddInto{store.gradient(p, 0), store.weight(p), -with.learning_rate * trust[i]});
-    }
+    const std::vector<double> trust = trust_ratios(backend, stream, store, with);
+    for (const ParameterPiece& p : store.owned())
+      backend.run(stream, AddInto{store.gradient(p, 0), store.weight(p),
+                                  -with.learning_rate * trust[p.parameter]});
     store.round_copies(stream);
   }
 
  private:
   /// |weight| / |direction| of every parameter; 1 where one of them is 0.
-  std::vector<double> trust_ratios(Backend& backend, Stream& stream,
-                                   const ParameterStore& store) const {
+  std::vector<double> trust_ratios(Backend& backend, Stream& stream, const ParameterStore& store,
+                                   const UpdateArguments& with) const {
     std::vector<double> ratios(store.parameters().size(), 1);
     if (config_.weight_decay == 0) return ratios;
-    const std::vector<double> weights = weight_norms(backend, stream, store);
-    const std::vector<double> directions = direction_norms(backend, stream, store);
+    const std::vector<double> weights = weight_norms(backend, stream, store, with);
+    const std::vector<double> directions = direction_norms(backend, stream, store, with);
     for (std::size_t i = 0; i < ratios.size(); ++i)
       if (weights[i] > 0 && directions[i] > 0) ratios[i] = weights[i] / directions[i];
     return ratios;

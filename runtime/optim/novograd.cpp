@@ -27,9 +27,8 @@ class NovoGrad final : public Optimizer {
                                   : config_.beta2 * squares[i] + (1 - config_.beta2) * norm * norm;
     }
     store.write_numbers(stream, 0, squares);
-    for (std::size_t i = 0; i < squares.size(); ++i) {
-      const ParameterEntry& p = store.parameters()[i];
-      const double shrink = std::sqrt(squares[i]) + config_.epsilon;
+    for (const ParameterPiece& p : store.owned()) {
+      const double shrink = std::sqrt(squares[p.parameter]) + config_.epsilon;
       backend.run(stream, SgdStep{.weight = store.weight(p),
                                   .velocity = store.slot(p, 0),
                                   .gradient = store.gradient(p, 0),

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -25,6 +26,9 @@ struct UpdateArguments {
   double gradient_factor = 1;  // of clipping and loss scaling
   std::int64_t step = 1;       // steps taken, this one included; skipped ones do not count
   std::span<const double> squared_sums = {};  // of the gradients, for each norm block of the model
+  /// Adds numbers of which each rank that holds this stage has those of its own pieces, and 0 of
+  /// the others', and leaves the sums on all. Empty: this rank updates the whole stage.
+  std::function<void(std::span<double>)> sum_over_owners = {};
 };
 
 /// Turns the gradients in lane 0's arena, which it may change, into new parameters, both masters

@@ -20,12 +20,11 @@ class Sgd final : public Optimizer {
 
   void update(Backend& backend, Stream& stream, ParameterStore& store,
               const UpdateArguments& with) const override {
-    std::vector<double> weight_norms;
-    if (config_.larc > 0) weight_norms = penstock::weight_norms(backend, stream, store);
-    for (std::size_t i = 0; i < store.parameters().size(); ++i) {
-      const ParameterEntry& p = store.parameters()[i];
-      const double slower =
-          config_.larc > 0 ? share(weight_norms[i], gradient_norm(p, with), with.learning_rate) : 1;
+    const std::vector<double> shares = config_.larc > 0
+                                           ? shares_of(backend, stream, store, with)
+                                           : std::vector<double>(store.parameters().size(), 1);
+    for (const ParameterPiece& p : store.owned()) {
+      const double slower = shares[p.parameter];
       backend.run(stream, SgdStep{.weight = store.weight(p),
                                   .velocity = store.slot(p, 0),
                                   .gradient = store.gradient(p, 0),
@@ -39,7 +38,15 @@ class Sgd final : public Optimizer {
   }
 
  private:
-  /// Of the learning rate.
+  /// Of the learning rate, for every parameter.
+  std::vector<double> shares_of(Backend& backend, Stream& stream, const ParameterStore& store,
+                                const UpdateArguments& with) const {
+    std::vector<double> shares = weight_norms(backend, stream, store, with);
+    for (std::size_t i = 0; i < shares.size(); ++i)
+      shares[i] = share(shares[i], gradient_norm(store.parameters()[i], with), with.learning_rate);
+    return shares;
+  }
+
   double share(double weight, double gradient, double learning_rate) const {
     if (weight == 0 || gradient == 0 || learning_rate == 0) return 1;
     const double local =

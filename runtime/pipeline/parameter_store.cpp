@@ -34,6 +34,7 @@ void ParameterStore::place(const std::vector<LayerPlan>& plans, std::int64_t fir
       const std::int64_t elements = penstock::element_count(decl.shape);
       parameters_.push_back({decl, layer, offset, elements, first_block, copy_offset,
                              static_cast<std::int64_t>(parameters_.size())});
+      owned_.push_back({parameters_.size() - 1, 0, elements, first_block});
       offset += aligned(static_cast<std::size_t>(elements) * size_of(options_.dtype));
       if (has_copy(decl, options_.compute))
         copy_offset += aligned(static_cast<std::size_t>(elements) * size_of(options_.compute));
@@ -75,6 +76,14 @@ Tensor ParameterStore::view(const Buffer& arena, const ParameterEntry& entry) co
   return {arena.data() + entry.offset, options_.dtype, entry.decl.shape};
 }
 
+Tensor ParameterStore::cut(const Tensor& whole, const ParameterPiece& piece) {
+  if (whole.data == nullptr) return {};
+  auto* data = static_cast<std::byte*>(whole.data);
+  return {data + static_cast<std::size_t>(piece.first) * size_of(whole.dtype),
+          whole.dtype,
+          {piece.count}};
+}
+
 Tensor ParameterStore::read_by_layers(const ParameterEntry& entry) const {
   if (!has_copy(entry.decl, options_.compute)) return weight(entry);
   return {copies_.data() + entry.copy_offset, options_.compute, entry.decl.shape};
@@ -85,9 +94,9 @@ Tensor ParameterStore::copy(const ParameterEntry& entry) const {
 }
 
 void ParameterStore::round_copies(Stream& stream) {
-  for (const ParameterEntry& p : parameters_)
-    if (const Tensor rounded = copy(p); rounded.data != nullptr)
-      backend_.run(stream, Cast{weight(p), rounded});
+  for (const ParameterPiece& piece : owned_)
+    if (const Tensor rounded = copy(piece); rounded.data != nullptr)
+      backend_.run(stream, Cast{weight(piece), rounded});
 }
 
 Tensor ParameterStore::slot(const ParameterEntry& entry, int slot) const {

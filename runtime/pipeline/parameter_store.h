@@ -27,6 +27,15 @@ struct ParameterEntry {
   std::int64_t index = 0;        // among the stage's parameters
 };
 
+/// Elements [first, first + count) of a parameter: whole norm blocks of it.
+struct ParameterPiece {
+  std::size_t parameter = 0;  // its index among the stage's
+  std::int64_t first = 0, count = 0;
+  std::int64_t first_block = 0;  // of the model's norm blocks
+
+  std::int64_t blocks() const { return norm_blocks(count); }
+};
+
 struct StateEntry {
   StateDecl decl;
   std::size_t layer = 0;
@@ -49,6 +58,8 @@ class ParameterStore {
                  std::int64_t first_block, const StoreOptions& options, std::uint64_t seed);
 
   const std::vector<ParameterEntry>& parameters() const { return parameters_; }
+  /// What this rank updates, in the order of parameters(): norms and optimizer go over these.
+  const std::vector<ParameterPiece>& owned() const { return owned_; }
   const std::vector<StateEntry>& states() const { return states_; }
   DType dtype() const { return options_.dtype; }
   int lanes() const { return options_.lanes; }
@@ -67,6 +78,15 @@ class ParameterStore {
   Tensor copy(const ParameterEntry& entry) const;
   /// Slots of elements come first; then a slot is one FP64 number, shaped {1}.
   Tensor slot(const ParameterEntry& entry, int slot) const;
+  /// The same of a piece that this rank updates, flat.
+  Tensor weight(const ParameterPiece& piece) const { return cut(weight(entry(piece)), piece); }
+  Tensor gradient(const ParameterPiece& piece, int lane) const {
+    return cut(gradient(entry(piece), lane), piece);
+  }
+  Tensor copy(const ParameterPiece& piece) const { return cut(copy(entry(piece)), piece); }
+  Tensor slot(const ParameterPiece& piece, int slot) const {
+    return cut(this->slot(entry(piece), slot), piece);
+  }
   /// The slot-th of the slots of single numbers, in the order of parameters(); waits for the
   /// stream.
   std::vector<double> read_numbers(Stream& stream, int slot) const;
@@ -88,6 +108,10 @@ class ParameterStore {
     std::vector<Tensor> weights, state;
     std::vector<std::vector<Tensor>> gradients;  // by lane
   };
+  const ParameterEntry& entry(const ParameterPiece& piece) const {
+    return parameters_[piece.parameter];
+  }
+  static Tensor cut(const Tensor& whole, const ParameterPiece& piece);
   Tensor view(const Buffer& arena, const ParameterEntry& entry) const;
   Tensor read_by_layers(const ParameterEntry& entry) const;
   void place(const std::vector<LayerPlan>& plans, std::int64_t first_block);
@@ -96,6 +120,7 @@ class ParameterStore {
   Backend& backend_;
   StoreOptions options_;
   std::vector<ParameterEntry> parameters_;
+  std::vector<ParameterPiece> owned_;
   std::vector<StateEntry> states_;
   std::vector<Tensor> state_tensors_;
   Buffer weights_, copies_, state_memory_;
