@@ -92,6 +92,15 @@ std::vector<LayerCost> analytic_costs(const Chain& chain, std::span<const std::i
   return costs;
 }
 
+double training_flops(const Chain& chain, std::span<const std::int64_t> lengths) {
+  double flops = 0, of_features = 0;
+  for (const LayerPlan& plan : plan_chain(chain, lengths, {})) {
+    if (flops == 0) of_features = plan.flops.backward_input;
+    flops += plan.flops.forward + plan.flops.backward_input + plan.flops.backward_weight;
+  }
+  return flops - of_features;
+}
+
 std::vector<double> transfer_costs(const Chain& chain, std::span<const std::int64_t> lengths,
                                    const BackendSizes& sizes, const LinkRates& link) {
   std::vector<double> seconds;

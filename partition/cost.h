@@ -45,6 +45,10 @@ LinkRates default_link(const BackendSizes& sizes);
 std::vector<LayerCost> analytic_costs(const Chain& chain, std::span<const std::int64_t> lengths,
                                       const BackendSizes& sizes, const DeviceRates& rates);
 
+/// Operations of such a micro-batch in training, forward and both backwards; nobody asks for the
+/// gradient of the features.
+double training_flops(const Chain& chain, std::span<const std::int64_t> lengths);
+
 /// For each layer, seconds to send its output to another rank and to get its gradient back.
 std::vector<double> transfer_costs(const Chain& chain, std::span<const std::int64_t> lengths,
                                    const BackendSizes& sizes, const LinkRates& link);

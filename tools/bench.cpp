@@ -29,6 +29,7 @@ void print(const BenchArguments& arguments, const BenchReport& r) {
   if (arguments.json) {
     std::cout << json_line(nlohmann::ordered_json{{"model", arguments.model},
                                                   {"audio_s_per_s", r.audio_s_per_s},
+                                                  {"flops_per_s", r.flops_per_s},
                                                   {"step_s", r.step_s},
                                                   {"spread", {r.fastest_step_s, r.slowest_step_s}},
                                                   {"parameters", r.parameters},

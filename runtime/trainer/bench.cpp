@@ -127,6 +127,8 @@ BenchReport bench(const BenchOptions& options, Communicator& world) {
   report.fastest_step_s = times.front();
   report.slowest_step_s = times.back();
   report.audio_s_per_s = audio_seconds(work) / report.step_s;
+  for (const MicroBatchWork& micro_batch : work.micro_batches)
+    report.flops_per_s += training_flops(chain, micro_batch.lengths) / report.step_s;
   std::vector<double> parameters(stages);
   parameters[part.stage] = static_cast<double>(stage.parameters().element_count());
   sum_disjoint(world, parameters);

@@ -27,6 +27,7 @@ struct BenchOptions {
 
 struct BenchReport {
   double audio_s_per_s = 0;  // of the median step
+  double flops_per_s = 0;    // counted operations of the model over the median step
   double step_s = 0, fastest_step_s = 0, slowest_step_s = 0;
   std::int64_t parameters = 0;
   std::string device;  // description of rank 0's

@@ -31,6 +31,15 @@ TEST(Cost, IsTheSlowerOfWorkAndMemoryAndALaunch) {
   EXPECT_DOUBLE_EQ(costs[3].total(), 3 * (1 + 2 * 15 * 10 * 5 / 1e3));
 }
 
+TEST(Cost, CountsTheOperationsOfTraining) {
+  // The convolution twice, for nobody wants the features' gradient; two linear layers three times;
+  // the clipped ReLU forward and backward.
+  const double convolution = 2.0 * 15 * 12 * 9, relu = 2.0 * 15 * 12;
+  const double linear = 2.0 * 15 * 12 * 10 + 2.0 * 15 * 10 * 5;
+  EXPECT_DOUBLE_EQ(training_flops(test::small_chain(), Lengths{7, 1, 13, 5}),
+                   2 * convolution + 2 * relu + 3 * linear);
+}
+
 TEST(Cost, TransfersGoThereAndBack) {
   const auto seconds = transfer_costs(test::small_chain(), Lengths{7, 1, 13, 5}, {},
                                       {.latency = 2, .bandwidth = 100});

@@ -55,6 +55,11 @@ TEST_F(Bench, ReportsAloneAndInStages) {
     // Lengths of 0.25 and 0.5 s in each of three micro-batches.
     EXPECT_NEAR(object["audio_s_per_s"].get<double>() * object["step_s"].get<double>(), 2.25, 1e-9);
   }
+  const auto flops = [](const nlohmann::json& r) {
+    return r["flops_per_s"].get<double>() * r["step_s"].get<double>();
+  };
+  EXPECT_GT(flops(alone), 0);
+  EXPECT_NEAR(flops(stages), flops(alone), 1e-9 * flops(alone));
   EXPECT_EQ(alone["stages"], 1);
   EXPECT_NEAR(alone["bound"], 1, 1e-9);
   EXPECT_EQ(stages["stages"], 2);
