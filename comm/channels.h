@@ -20,6 +20,9 @@ inline constexpr int link = 1004;
 /// Ids with which ranks connect over NCCL.
 inline constexpr int nccl = 1005;
 
+/// Of all_gather.h.
+inline constexpr int all_gather = 1006;
+
 /// Of lane_reduction.h: two channels for each bucket.
 inline constexpr int reduction = 1 << 16;
 inline constexpr int reduction_buckets = 1 << 18;

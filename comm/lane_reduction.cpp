@@ -38,6 +38,19 @@ void add_lanes(const std::vector<const std::byte*>& lanes, std::byte* sum, std::
   }
 }
 
+/// True where every bucket ends with its last owner's elements.
+bool owners_fit(const LaneReductionPlan& plan) {
+  if (plan.owned_ends.size() != plan.bucket_ends.size()) return false;
+  for (std::size_t bucket = 0; bucket < plan.owned_ends.size(); ++bucket) {
+    const std::vector<std::int64_t>& ends = plan.owned_ends[bucket];
+    if (ends.size() != plan.lanes_of.size() || !std::ranges::is_sorted(ends) ||
+        ends.front() < bucket_begin(plan, static_cast<int>(bucket)) ||
+        ends.back() != plan.bucket_ends[bucket])
+      return false;
+  }
+  return true;
+}
+
 void check(const LaneReductionPlan& plan, const Communicator& group, std::size_t arenas) {
   const auto fail = [](const std::string& why) { throw ShapeError("lane reduction: " + why); };
   if (plan.dtype != DType::f32 && plan.dtype != DType::f64)
@@ -52,6 +65,8 @@ void check(const LaneReductionPlan& plan, const Communicator& group, std::size_t
   if (!std::ranges::is_sorted(plan.bucket_ends) ||
       (!plan.bucket_ends.empty() && plan.bucket_ends[0] < 0))
     fail("the ends of the buckets do not ascend");
+  if (!plan.owned_ends.empty() && !owners_fit(plan))
+    fail("the owners' elements do not make up the buckets");
   if (plan.bucket_ends.size() > channels::reduction_buckets)
     fail(std::to_string(plan.bucket_ends.size()) + " buckets, of at most " +
          std::to_string(channels::reduction_buckets));
@@ -62,7 +77,12 @@ void check(const LaneReductionPlan& plan, const Communicator& group, std::size_t
 std::pair<std::int64_t, std::int64_t> lane_piece(const LaneReductionPlan& plan, int bucket,
                                                  int replica) {
   const auto b = static_cast<std::size_t>(bucket);
-  const std::int64_t begin = bucket_begin(plan, b), end = plan.bucket_ends[b];
+  const std::int64_t begin = bucket_begin(plan, bucket), end = plan.bucket_ends[b];
+  if (!plan.owned_ends.empty()) {
+    const std::vector<std::int64_t>& ends = plan.owned_ends[b];
+    const auto r = static_cast<std::size_t>(replica);
+    return {r == 0 ? begin : ends[r - 1], ends[r]};
+  }
   const std::int64_t step = piece_elements(end - begin, static_cast<int>(plan.lanes_of.size()));
   return {std::min(end, begin + replica * step), std::min(end, begin + (replica + 1) * step)};
 }
@@ -189,12 +209,12 @@ bool LaneReduction::advance(int bucket) {
   while (state.phase == Phase::scattering || state.phase == Phase::gathering) {
     std::erase_if(state.transfers, [](const auto& transfer) { return transfer->done(); });
     if (!state.transfers.empty()) return false;
-    if (state.phase == Phase::scattering) {
-      add_own_piece(bucket);
+    const bool scattered = state.phase == Phase::scattering;
+    if (scattered) add_own_piece(bucket);
+    if (scattered && plan_.owned_ends.empty())
       gather(bucket);
-    } else {
+    else
       state.phase = Phase::whole;
-    }
   }
   return state.phase == Phase::whole;
 }

@@ -19,6 +19,9 @@ struct LaneReductionPlan {
   DType dtype = DType::f32;               // or f64
   std::vector<std::int64_t> bucket_ends;  // bucket b is elements [bucket_ends[b-1], bucket_ends[b])
   std::vector<int> lanes_of;              // each replica, by rank in the group
+  /// Where the elements of a bucket end that each replica owns, [bucket][replica]: the sums of
+  /// these go to it alone. Empty: replicas add even pieces, and sums go to all of them.
+  std::vector<std::vector<std::int64_t>> owned_ends = {};
 };
 
 /// Where a bucket's elements begin.
@@ -33,13 +36,13 @@ std::pair<std::int64_t, std::int64_t> lane_piece(const LaneReductionPlan& plan, 
 /// Host memory that a replica's reduction keeps for what other lanes send, in bytes.
 std::size_t staging_bytes(const LaneReductionPlan& plan, int replica);
 
-/// Adds lanes over replicas: reduce-scatter and all-gather, every element as ((l0 + l1) + l2) + …
-/// in lane order. The bits are the same on every replica, and for any buckets and any distribution
-/// of the lanes. The sum lands in the first arena of each replica; its other arenas keep what they
-/// held. Sends never wait for each other, so replicas may start buckets in different orders.
-/// One step: start() each bucket once, as soon as its gradients are whole on this replica;
-/// progress() meanwhile; finish(). Then the next step may start. CommError as from the
-/// communicator.
+/// Adds lanes over replicas: reduce-scatter and, unless sums stay with their owners, all-gather,
+/// every element as ((l0 + l1) + l2) + … in lane order. The bits are the same on every replica, and
+/// for any buckets, any owners and any distribution of the lanes. The sum lands in the first arena
+/// of each replica; its other arenas, and what it does not own of the first, keep what they held.
+/// Sends never wait for each other, so replicas may start buckets in different orders. One step:
+/// start() each bucket once, as soon as its gradients are whole on this replica; progress()
+/// meanwhile; finish(). Then the next step may start. CommError as from the communicator.
 class LaneReduction {
  public:
   /// `arenas`: of this replica's lanes in lane order. `group` and arenas must outlive this.

@@ -42,8 +42,26 @@ struct Case {
   const char* name;
   std::vector<int> lanes_of;
   std::vector<std::int64_t> bucket_ends;
+  std::vector<std::vector<std::int64_t>> owned_ends = {};
   friend std::ostream& operator<<(std::ostream& out, const Case& c) { return out << c.name; }
 };
+
+/// What a rank's first arena holds then: all sums or, where they have owners, its own ones over the
+/// gradients of its first lane.
+template <class T>
+std::vector<T> expected_of(const Case& c, int rank, int first_lane, int lanes, int step) {
+  const std::vector<T> sums = sum_in_lane_order<T>(lanes, step);
+  if (c.owned_ends.empty()) return sums;
+  std::vector<T> expected = gradients<T>(first_lane, step);
+  for (std::size_t bucket = 0; bucket < c.owned_ends.size(); ++bucket) {
+    const std::vector<std::int64_t>& ends = c.owned_ends[bucket];
+    const std::int64_t start = bucket == 0 ? 0 : c.bucket_ends[bucket - 1];
+    const std::int64_t begin = rank == 0 ? start : ends[static_cast<std::size_t>(rank - 1)];
+    for (std::int64_t i = begin; i < ends[static_cast<std::size_t>(rank)]; ++i)
+      expected[static_cast<std::size_t>(i)] = sums[static_cast<std::size_t>(i)];
+  }
+  return expected;
+}
 
 template <class T>
 void reduce(Communicator& group, const Case& c) {
@@ -57,7 +75,8 @@ void reduce(Communicator& group, const Case& c) {
   std::vector<std::vector<T>> arenas(static_cast<std::size_t>(own), std::vector<T>(kElements));
   std::vector<std::byte*> pointers;
   for (auto& arena : arenas) pointers.push_back(reinterpret_cast<std::byte*>(arena.data()));
-  LaneReduction reduction(group, {DTypeOf<T>::value, c.bucket_ends, c.lanes_of}, pointers);
+  LaneReduction reduction(group, {DTypeOf<T>::value, c.bucket_ends, c.lanes_of, c.owned_ends},
+                          pointers);
   const int buckets = static_cast<int>(c.bucket_ends.size());
   for (int step = 0; step < 3; ++step) {
     for (int i = 0; i < own; ++i)
@@ -68,7 +87,7 @@ void reduce(Communicator& group, const Case& c) {
       reduction.progress();
     }
     reduction.finish();
-    const std::vector<T> expected = sum_in_lane_order<T>(lanes, step);
+    const std::vector<T> expected = expected_of<T>(c, rank, first, lanes, step);
     EXPECT_EQ(std::memcmp(arenas[0].data(), expected.data(), kElements * sizeof(T)), 0)
         << c.name << ", rank " << rank << ", step " << step;
     for (int i = 1; i < own; ++i)
@@ -93,7 +112,12 @@ INSTANTIATE_TEST_SUITE_P(
                       Case{"two replicas", {1, 1}, {kElements}},
                       Case{"tiny and empty buckets", {1, 1, 1}, {1, 1, 18, 700, kElements}},
                       Case{"uneven lanes", {2, 1, 3}, {333, 4096, kElements}},
-                      Case{"five replicas", {1, 1, 1, 1, 1}, {2500, kElements}}),
+                      Case{"five replicas", {1, 1, 1, 1, 1}, {2500, kElements}},
+                      Case{"owners", {1, 2}, {1000, kElements}, {{17, 1000}, {3001, kElements}}},
+                      Case{"owners of nothing",
+                           {1, 1, 2},
+                           {700, 701, kElements},
+                           {{0, 700, 700}, {700, 700, 701}, {701, 5000, kElements}}}),
     [](const auto& info) {
       std::string name = info.param.name;
       std::replace(name.begin(), name.end(), ' ', '_');
@@ -108,6 +132,8 @@ TEST(LaneReductionErrors, StatesWhatDoesNotFit) {
   EXPECT_THROW(LaneReduction(*ranks[0], {DType::f32, {8}, {1, 1}}, {data}), ShapeError);
   EXPECT_THROW(LaneReduction(*ranks[0], {DType::f32, {8}, {2}}, {data}), ShapeError);
   EXPECT_THROW(LaneReduction(*ranks[0], {DType::f32, {8, 4}, {1}}, {data}), ShapeError);
+  EXPECT_THROW(LaneReduction(*ranks[0], {DType::f32, {8}, {1}, {{7}}}, {data}), ShapeError);
+  EXPECT_THROW(LaneReduction(*ranks[0], {DType::f32, {4, 8}, {1}, {{8}}}, {data}), ShapeError);
   LaneReduction reduction(*ranks[0], {DType::f32, {4, 8}, {1}}, {data});
   reduction.start(1);
   EXPECT_THROW(reduction.start(1), ShapeError);
@@ -118,6 +144,9 @@ TEST(LaneReductionPlan, StagesWhatOtherLanesSend) {
   const LaneReductionPlan plan{DType::f32, {64, 128}, {1, 2}};
   EXPECT_EQ(staging_bytes(plan, 0), 2u * (32 + 32) * 4);
   EXPECT_EQ(staging_bytes(plan, 1), 1u * (32 + 32) * 4);
+  const LaneReductionPlan owned{DType::f32, {64, 128}, {1, 2}, {{60, 64}, {64, 128}}};
+  EXPECT_EQ(staging_bytes(owned, 0), 2u * 60 * 4);
+  EXPECT_EQ(staging_bytes(owned, 1), 1u * (4 + 64) * 4);
 }
 
 }  // namespace

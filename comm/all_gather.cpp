@@ -1,0 +1,27 @@
+#include "comm/all_gather.h"
+
+#include <memory>
+#include <string>
+
+#include "comm/channels.h"
+#include "layers/tensor/error.h"
+
+namespace penstock {
+
+void all_gather(Communicator& group, const RankParts& parts) {
+  if (std::ssize(parts) != group.size())
+    throw ShapeError("all-gather: parts of " + std::to_string(parts.size()) +
+                     " ranks in a group of " + std::to_string(group.size()));
+  std::vector<std::unique_ptr<Transfer>> transfers;
+  for (int peer = 0; peer < group.size(); ++peer) {
+    if (peer == group.rank()) continue;
+    const Message message{peer, channels::all_gather, "an owner's part of what all ranks hold"};
+    for (const auto& part : parts[static_cast<std::size_t>(peer)])
+      if (!part.empty()) transfers.push_back(group.receive(message, part));
+    for (const auto& part : parts[static_cast<std::size_t>(group.rank())])
+      if (!part.empty()) transfers.push_back(group.send(message, part));
+  }
+  for (const auto& transfer : transfers) wait(group, *transfer);
+}
+
+}  // namespace penstock
