@@ -151,6 +151,9 @@ std::vector<Key> pipeline_keys(PipelineConfig& p) {
           "order of forward and backward passes"),
       Key("pipeline.bucket_bytes", &p.bucket_bytes, between(4096, 1 << 30),
           "bytes of gradient that replicas add at once"),
+      Key("pipeline.shard_optimizer", &p.shard_optimizer, anything,
+          "replicas share the optimizer's state (ZeRO-1), and in fp16 and bf16 the FP32 masters: "
+          "each keeps and updates its own part; changes no bit"),
       Key("pipeline.memory_gib", &p.memory_gib, at_least(0),
           "memory that a rank may use; 0: no limit"),
   };

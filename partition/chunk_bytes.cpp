@@ -43,11 +43,21 @@ ChunkBuffers ChunkBytes::buffers(int first, int last, int chunk) const {
   return buffers;
 }
 
-StageBytes ChunkBytes::operator()(int first, int last, int chunk) const {
+StageBytes ChunkBytes::of_replica(int first, int last, int chunk, int replica) const {
   const std::vector<LayerPlan> plans(plans_.begin() + first, plans_.begin() + last);
-  StageBytes bytes = stage_bytes(plans, buffers(first, last, chunk), parameters_);
+  StageBytes bytes = stage_bytes(plans, buffers(first, last, chunk), parameters_, replica);
   bytes.scratch += stream_workspace(sizes_);
   return bytes;
+}
+
+/// Replicas that share nothing need less the later they come: the first have most lanes.
+StageBytes ChunkBytes::operator()(int first, int last, int chunk) const {
+  StageBytes most = of_replica(first, last, chunk, 0);
+  for (int replica = 1; replica < parameters_.kinds.sharing.replicas; ++replica) {
+    const StageBytes bytes = of_replica(first, last, chunk, replica);
+    if (bytes.total() > most.total()) most = bytes;
+  }
+  return most;
 }
 
 }  // namespace penstock

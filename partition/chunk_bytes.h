@@ -27,8 +27,9 @@ class ChunkBytes {
   ChunkBytes(const Chain& chain, const std::vector<ChunkLoad>& loads, const BackendSizes& sizes,
              const ParameterBytes& parameters);
 
-  /// Of layers [first, last) as that chunk.
+  /// Of layers [first, last) as that chunk, on the replica that needs most.
   StageBytes operator()(int first, int last, int chunk) const;
+  StageBytes of_replica(int first, int last, int chunk, int replica) const;
   ChunkBuffers buffers(int first, int last, int chunk) const;
 
  private:

@@ -29,21 +29,6 @@ void ChunkBuffers::cover(const BufferBytes& each, const InFlight& count) {
   input_gradients = std::max(input_gradients, each.input_gradient * kInputGradientBuffers);
 }
 
-std::size_t arena_bytes(const std::vector<LayerPlan>& layers, DType dtype) {
-  std::size_t bytes = 0;
-  for (const LayerPlan& layer : layers)
-    for (const ParamDecl& p : layer.params) bytes += bytes_of(p.shape, dtype);
-  return bytes;
-}
-
-std::size_t copy_bytes(const std::vector<LayerPlan>& layers, DType compute) {
-  std::size_t bytes = 0;
-  for (const LayerPlan& layer : layers)
-    for (const ParamDecl& p : layer.params)
-      if (has_copy(p, compute)) bytes += bytes_of(p.shape, compute);
-  return bytes;
-}
-
 std::size_t number_bytes(const std::vector<LayerPlan>& layers) {
   std::size_t count = 0;
   for (const LayerPlan& layer : layers) count += layer.params.size();
@@ -51,19 +36,24 @@ std::size_t number_bytes(const std::vector<LayerPlan>& layers) {
 }
 
 StageBytes stage_bytes(const std::vector<LayerPlan>& layers, const ChunkBuffers& buffers,
-                       const ParameterBytes& parameters) {
+                       const ParameterBytes& parameters, int replica) {
+  const ParameterLayout layout = lay_out_parameters(layers, parameters.kinds, replica);
   StageBytes bytes;
-  const std::size_t arena = arena_bytes(layers, parameters.dtype);
-  bytes.weights = arena + copy_bytes(layers, parameters.compute);
-  bytes.gradients = arena * parameters.lanes;
-  bytes.optimizer =
-      arena * parameters.slots.of_elements + number_bytes(layers) * parameters.slots.of_parameters;
+  bytes.weights = layout.masters + layout.copies;
+  bytes.gradients = layout.arena * parameters.lanes_of.at(replica);
+  bytes.optimizer = layout.slot * parameters.slots.of_elements +
+                    number_bytes(layers) * parameters.slots.of_parameters;
   for (const LayerPlan& layer : layers)
-    for (const StateDecl& s : layer.state) bytes.state += bytes_of(s.shape, parameters.dtype);
+    for (const StateDecl& s : layer.state) bytes.state += bytes_of(s.shape, parameters.kinds.dtype);
   bytes.saved = buffers.slots;
   bytes.messages = buffers.inputs + buffers.output_gradients + buffers.input_gradients;
   bytes.scratch = buffers.scratch;
-  if (parameters.reduction) bytes.reduction = parameters.reduction(arena);
+  if (parameters.reduction) bytes.reduction = parameters.reduction(layout, replica);
+  if (parameters.kinds.sharing.replicas == 1) return bytes;
+  ParameterBytes unshared{{1}, parameters.slots, parameters.kinds, {}};
+  unshared.kinds.sharing = {};
+  const StageBytes all = stage_bytes(layers, {}, unshared);
+  bytes.spared = all.weights + all.optimizer - bytes.weights - bytes.optimizer;
   return bytes;
 }
 

@@ -5,6 +5,7 @@
 
 #include "partition/in_flight.h"
 #include "partition/micro_batch_layout.h"
+#include "partition/parameter_layout.h"
 
 namespace penstock {
 
@@ -18,6 +19,8 @@ struct StageBytes {
   std::size_t messages = 0;  // inputs, and gradients at both ends
   std::size_t scratch = 0;
   std::size_t reduction = 0;  // other replicas' gradients, until they are added
+  /// Not among them: masters and optimizer state that other replicas hold instead.
+  std::size_t spared = 0;
 
   std::size_t total() const {
     return weights + gradients + optimizer + state + saved + messages + scratch + reduction;
@@ -51,30 +54,18 @@ struct SlotCounts {
 };
 
 struct ParameterBytes {
-  int lanes = 1;               // of the replica
-  SlotCounts slots = {};       // of the optimizer
-  DType dtype = DType::f32;    // of masters, gradient sums and optimizer
-  DType compute = DType::f32;  // of what layers read
-  /// Memory that adding the gradients over replicas takes, for an arena of so many bytes. Empty:
-  /// there is one replica.
-  std::function<std::size_t(std::size_t arena)> reduction = {};
+  std::vector<int> lanes_of = {1};  // each replica
+  SlotCounts slots = {};            // of the optimizer
+  ParameterKinds kinds = {};
+  /// Memory that adding the gradients over replicas takes on one of them. Empty: there is only one.
+  std::function<std::size_t(const ParameterLayout& layout, int replica)> reduction = {};
 };
 
+/// Of one of the replicas.
 StageBytes stage_bytes(const std::vector<LayerPlan>& layers, const ChunkBuffers& buffers,
-                       const ParameterBytes& parameters);
-
-/// Bytes of one arena with `layers`' parameters, each aligned.
-std::size_t arena_bytes(const std::vector<LayerPlan>& layers, DType dtype);
+                       const ParameterBytes& parameters, int replica = 0);
 
 /// Bytes of one FP64 number for each parameter.
 std::size_t number_bytes(const std::vector<LayerPlan>& layers);
-
-/// True where layers that compute in `compute` read a rounded copy of the parameter.
-inline bool has_copy(const ParamDecl& parameter, DType compute) {
-  return is_half(compute) && !parameter.full_precision;
-}
-
-/// Bytes of those copies, each aligned.
-std::size_t copy_bytes(const std::vector<LayerPlan>& layers, DType compute);
 
 }  // namespace penstock

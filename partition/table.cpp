@@ -57,6 +57,9 @@ std::string plan_table(const Plan& plan, const Outlook& outlook) {
   std::vector<Row> work{{"stage", "ranks", "layers", "parameters", "time", "idle"}};
   std::vector<Row> memory{{"stage", "weights", "gradients", "optimizer", "state", "saved",
                            "messages", "scratch", "reduction", "total MiB"}};
+  const bool spares = std::ranges::any_of(
+      plan.chunks, [](const ChunkPlan& chunk) { return chunk.predicted.bytes.spared > 0; });
+  if (spares) memory.front().push_back("spared");
   for (const ChunkPlan& chunk : plan.chunks) {
     const StageBytes& bytes = chunk.predicted.bytes;
     const std::string stage = std::to_string(chunk.stage);
@@ -66,6 +69,7 @@ std::string plan_table(const Plan& plan, const Outlook& outlook) {
     memory.push_back({stage, mib(bytes.weights), mib(bytes.gradients), mib(bytes.optimizer),
                       mib(bytes.state), mib(bytes.saved), mib(bytes.messages), mib(bytes.scratch),
                       mib(bytes.reduction), mib(bytes.total())});
+    if (spares) memory.back().push_back(mib(bytes.spared));
   }
   return fmt::format("{}\n{}\n{}: {} a step in {}, {} × {}; at most {:.2f} times one stage\n",
                      aligned_columns(work, 3), aligned_columns(memory, 1), plan.schedule,

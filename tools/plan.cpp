@@ -40,7 +40,8 @@ nlohmann::ordered_json json_of(const Plan& plan, const Outlook& outlook) {
                         {"messages", bytes.messages},
                         {"scratch", bytes.scratch},
                         {"reduction", bytes.reduction},
-                        {"total", bytes.total()}}}});
+                        {"total", bytes.total()},
+                        {"spared", bytes.spared}}}});
   }
   return {{"model", plan.model},
           {"schedule", plan.schedule},

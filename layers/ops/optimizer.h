@@ -3,12 +3,10 @@
 #include <cstdint>
 #include <span>
 
+#include "layers/tensor/norm_blocks.h"
 #include "layers/tensor/tensor.h"
 
 namespace penstock {
-
-/// Norms are FP64 sums over fixed blocks of so many elements of a parameter.
-inline constexpr std::int64_t kNormBlock = 65536;
 
 /// sums[b] = Σ values[i]² over block b = [b, b + 1) × kNormBlock; the last block may be shorter.
 /// `sums` has one number for each block. f32 or f64.

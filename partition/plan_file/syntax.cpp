@@ -127,6 +127,7 @@ Prediction prediction_of(const toml::table& table, PlanSource& source) {
   bytes.messages = take("messages_bytes");
   bytes.scratch = take("scratch_bytes");
   bytes.reduction = take("reduction_bytes");
+  if (table.contains("spared_bytes")) bytes.spared = take("spared_bytes");
   keys.refuse_the_rest();
   return predicted;
 }
@@ -184,10 +185,12 @@ PlanSource plan_of_toml(const std::string& text, const std::string& name) {
 }
 
 std::vector<std::pair<std::string, std::size_t>> kinds_of_bytes(const StageBytes& bytes) {
-  return {{"weights", bytes.weights},     {"gradients", bytes.gradients},
-          {"optimizer", bytes.optimizer}, {"state", bytes.state},
-          {"saved", bytes.saved},         {"messages", bytes.messages},
-          {"scratch", bytes.scratch},     {"reduction", bytes.reduction}};
+  std::vector<std::pair<std::string, std::size_t>> kinds = {
+      {"weights", bytes.weights}, {"gradients", bytes.gradients}, {"optimizer", bytes.optimizer},
+      {"state", bytes.state},     {"saved", bytes.saved},         {"messages", bytes.messages},
+      {"scratch", bytes.scratch}, {"reduction", bytes.reduction}};
+  if (bytes.spared > 0) kinds.emplace_back("spared", bytes.spared);
+  return kinds;
 }
 
 std::string toml_number(double number) {

@@ -2,12 +2,6 @@
 
 namespace penstock {
 
-std::vector<std::string> OptimizerSlots::names() const {
-  std::vector<std::string> all = of_elements;
-  all.insert(all.end(), of_parameters.begin(), of_parameters.end());
-  return all;
-}
-
 SlotCounts OptimizerSlots::counts() const {
   return {static_cast<int>(of_elements.size()), static_cast<int>(of_parameters.size())};
 }

@@ -16,7 +16,6 @@ namespace penstock {
 struct OptimizerSlots {
   std::vector<std::string> of_elements;    // as many numbers as the parameter has
   std::vector<std::string> of_parameters;  // one number
-  std::vector<std::string> names() const;
   SlotCounts counts() const;
 };
 

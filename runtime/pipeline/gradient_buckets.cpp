@@ -4,16 +4,37 @@
 #include <utility>
 
 namespace penstock {
+namespace {
 
-LaneReductionPlan gradient_buckets(std::size_t arena_bytes, DType dtype, std::vector<int> lanes_of,
+Tensor elements_of(std::byte* arena, DType dtype, std::int64_t begin, std::int64_t end) {
+  return {arena + static_cast<std::size_t>(begin) * size_of(dtype), dtype, {end - begin}};
+}
+
+}  // namespace
+
+LaneReductionPlan gradient_buckets(const ParameterLayout& layout, std::vector<int> lanes_of,
                                    std::int64_t bucket_bytes) {
-  LaneReductionPlan plan{dtype, {}, std::move(lanes_of)};
+  const DType dtype = layout.kinds.dtype;
+  if (layout.kinds.sharing.replicas > 1)
+    return {dtype, layout.shards.bucket_ends, std::move(lanes_of), layout.shards.range_ends};
+  LaneReductionPlan plan{dtype, {}, std::move(lanes_of), {}};
   const auto width = static_cast<std::int64_t>(size_of(dtype));
-  const auto elements = static_cast<std::int64_t>(arena_bytes) / width;
+  const auto elements = static_cast<std::int64_t>(layout.arena) / width;
   const std::int64_t step = std::max<std::int64_t>(1, bucket_bytes / width);
   for (std::int64_t begin = 0; begin < elements; begin += step)
     plan.bucket_ends.push_back(std::min(begin + step, elements));
   return plan;
+}
+
+Tensor bucket_of(std::byte* arena, const LaneReductionPlan& plan, int bucket) {
+  return elements_of(arena, plan.dtype, bucket_begin(plan, bucket),
+                     plan.bucket_ends[static_cast<std::size_t>(bucket)]);
+}
+
+Tensor summed_of(std::byte* arena, const LaneReductionPlan& plan, int bucket, int replica) {
+  if (plan.owned_ends.empty()) return bucket_of(arena, plan, bucket);
+  const auto [begin, end] = lane_piece(plan, bucket, replica);
+  return elements_of(arena, plan.dtype, begin, end);
 }
 
 }  // namespace penstock

@@ -5,12 +5,19 @@
 #include <vector>
 
 #include "comm/lane_reduction.h"
+#include "layers/tensor/tensor.h"
+#include "partition/parameter_layout.h"
 
 namespace penstock {
 
-/// How replicas with `lanes_of` lanes each add their gradients: an arena of `arena_bytes` in
-/// buckets of `bucket_bytes`.
-LaneReductionPlan gradient_buckets(std::size_t arena_bytes, DType dtype, std::vector<int> lanes_of,
+/// How replicas with `lanes_of` lanes each add their gradients, which lie as `layout` has it: in
+/// buckets of `bucket_bytes` or, where they share the update, in its shards, whose sums stay with
+/// their owners.
+LaneReductionPlan gradient_buckets(const ParameterLayout& layout, std::vector<int> lanes_of,
                                    std::int64_t bucket_bytes);
+
+/// A bucket's elements in an arena, and those whose sums a replica gets.
+Tensor bucket_of(std::byte* arena, const LaneReductionPlan& plan, int bucket);
+Tensor summed_of(std::byte* arena, const LaneReductionPlan& plan, int bucket, int replica);
 
 }  // namespace penstock

@@ -7,11 +7,12 @@
 #include "comm/lane_reduction.h"
 #include "layers/backend.h"
 #include "runtime/pipeline/device_links.h"
+#include "runtime/pipeline/shared_arena.h"
 
 namespace penstock {
 
-/// Adds the lanes' gradients, over replicas too, wherever they lie: LaneReduction says what each
-/// call means, and its bits are these.
+/// What replicas exchange in a step, wherever it lies. The lanes' gradients are added as
+/// LaneReduction says, call by call and bit for bit.
 class GradientReduction {
  public:
   virtual ~GradientReduction() = default;
@@ -21,6 +22,10 @@ class GradientReduction {
   virtual void progress() = 0;
   /// Behind this the sums are whole for what the stream is asked for.
   virtual void finish() = 0;
+
+  /// Each replica's own part of the arena goes to all others, as the stream has left it; behind
+  /// this the arena is whole for what the stream is asked for.
+  virtual void gather(const SharedArena& arena) = 0;
 
   /// Bytes that wait for other replicas' gradients.
   virtual std::size_t staging() const = 0;

@@ -67,10 +67,26 @@ void NcclReduction::start(int bucket) {
   backend_.wait(*stream_, *backend_.mark(computing_));
   const std::vector<Tensor> lanes = scatter(bucket);
   add(bucket, lanes);
-  gather(bucket);
+  if (plan_.owned_ends.empty()) gather(bucket);
 }
 
 void NcclReduction::finish() { backend_.wait(computing_, *backend_.mark(*stream_)); }
+
+void NcclReduction::gather(const SharedArena& arena) {
+  backend_.wait(*stream_, *backend_.mark(computing_));
+  for (std::size_t i = 0; i < arena.of_replicas.front().size(); ++i) {
+    const auto range = [&](int replica) {
+      const auto [begin, end] = arena.of_replicas[static_cast<std::size_t>(replica)][i];
+      return std::span(arena.data + begin, end - begin);
+    };
+    std::vector<NcclExchange> parts;
+    for (int replica = 0; replica < replicas_.size(); ++replica)
+      if (replica != replicas_.rank())
+        parts.push_back({replica, range(replicas_.rank()), range(replica)});
+    nccl_->exchange(parts, "what layers read, of replicas that own it");
+  }
+  finish();
+}
 
 /// Every lane's piece goes to the replica that adds it up. Returns this replica's, of all lanes.
 std::vector<Tensor> NcclReduction::scatter(int bucket) {

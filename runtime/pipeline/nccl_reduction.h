@@ -24,6 +24,7 @@ class NcclReduction final : public GradientReduction {
   void start(int bucket) override;
   void progress() override { nccl_->progress(); }
   void finish() override;
+  void gather(const SharedArena& arena) override;
   std::size_t staging() const override { return staging_.bytes(); }
 
  private:

@@ -2,53 +2,57 @@
 
 #include "layers/initialise.h"
 #include "layers/ops/cast.h"
+#include "layers/tensor/error.h"
 
 namespace penstock {
+namespace {
+
+/// `piece` of a flat array that begins with its parameter.
+Tensor cut(const Tensor& whole, const ParameterPiece& piece) {
+  if (whole.data == nullptr) return {};
+  const std::size_t begin = static_cast<std::size_t>(piece.first) * size_of(whole.dtype);
+  return {static_cast<std::byte*>(whole.data) + begin, whole.dtype, {piece.count}};
+}
+
+}  // namespace
 
 ParameterStore::ParameterStore(Backend& backend, Stream& stream,
                                const std::vector<LayerPlan>& plans, std::int64_t first_block,
                                const StoreOptions& options, std::uint64_t seed)
-    : backend_(backend), options_(options) {
-  const std::size_t bytes = arena_bytes(plans, options.dtype);
-  weights_ = backend.allocate(bytes);
-  backend.zero(stream, weights_.data(), bytes);
-  copies_ = backend.allocate(copy_bytes(plans, options.compute));
-  for (int lane = 0; lane < options.lanes; ++lane) gradients_.push_back(backend.allocate(bytes));
-  zero_gradients(stream);
+    : backend_(backend),
+      options_(options),
+      layout_(lay_out_parameters(plans, options.kinds, options.replica, first_block)),
+      weights_(backend.allocate(layout_.masters)),
+      copies_(backend.allocate(layout_.copies)) {
+  for (int lane = 0; lane < options.lanes; ++lane)
+    gradients_.push_back(backend.allocate(layout_.arena));
   for (int slot = 0; slot < options.slots.of_elements; ++slot)
-    slots_.push_back(backend.allocate(bytes));
+    slots_.push_back(backend.allocate(layout_.slot));
   for (int slot = 0; slot < options.slots.of_parameters; ++slot)
     slots_.push_back(backend.allocate(number_bytes(plans)));
   for (const Buffer& slot : slots_) backend.zero(stream, slot.data(), slot.bytes());
-  place(plans, first_block);
+  backend.zero(stream, weights_.data(), weights_.bytes());
+  place(plans);
   initialise(stream, seed);
-  round_copies(stream);
+  zero_gradients(stream);
 }
 
-void ParameterStore::place(const std::vector<LayerPlan>& plans, std::int64_t first_block) {
-  std::size_t offset = 0, copy_offset = 0, state_bytes = 0;
-  for (std::size_t layer = 0; layer < plans.size(); ++layer) {
-    LayerViews& views = layers_.emplace_back();
-    views.gradients.resize(options_.lanes);
-    for (const ParamDecl& decl : plans[layer].params) {
-      const std::int64_t elements = penstock::element_count(decl.shape);
-      parameters_.push_back({decl, layer, offset, elements, first_block, copy_offset,
-                             static_cast<std::int64_t>(parameters_.size())});
-      owned_.push_back({parameters_.size() - 1, 0, elements, first_block});
-      offset += aligned(static_cast<std::size_t>(elements) * size_of(options_.dtype));
-      if (has_copy(decl, options_.compute))
-        copy_offset += aligned(static_cast<std::size_t>(elements) * size_of(options_.compute));
-      first_block += norm_blocks(elements);
-      views.weights.push_back(read_by_layers(parameters_.back()));
-      for (int lane = 0; lane < options_.lanes; ++lane)
-        views.gradients[lane].push_back(view(gradients_[lane], parameters_.back()));
-    }
+void ParameterStore::place(const std::vector<LayerPlan>& plans) {
+  layers_.resize(plans.size());
+  for (LayerViews& views : layers_) views.gradients.resize(options_.lanes);
+  for (const ParameterEntry& p : parameters()) {
+    LayerViews& views = layers_[p.layer];
+    views.weights.push_back(read_by_layers(p));
+    for (int lane = 0; lane < options_.lanes; ++lane)
+      views.gradients[lane].push_back(gradient(p, lane));
+  }
+  std::size_t state_bytes = 0;
+  for (std::size_t layer = 0; layer < plans.size(); ++layer)
     for (const StateDecl& decl : plans[layer].state) {
       states_.push_back({decl, layer});
-      state_tensors_.push_back({nullptr, options_.dtype, decl.shape});
+      state_tensors_.push_back({nullptr, dtype(), decl.shape});
       state_bytes += aligned(state_tensors_.back().bytes());
     }
-  }
   state_memory_ = backend_.allocate(state_bytes);
   std::byte* data = state_memory_.data();
   for (std::size_t i = 0; i < states_.size(); ++i) {
@@ -65,47 +69,95 @@ void ParameterStore::initialise(Stream& stream, std::uint64_t seed) {
     backend_.copy_in(stream, tensor.data, host.data(), tensor.bytes());
     backend_.finish(stream);
   };
-  for (const ParameterEntry& p : parameters_) fill(weight(p), p.decl);
+  for (const ParameterEntry& p : parameters()) fill(loading(p), p.decl);
   for (std::size_t i = 0; i < states_.size(); ++i)
     fill(state_tensors_[i], {states_[i].decl.name,
                              states_[i].decl.shape,
                              {Initialiser::Kind::constant, states_[i].decl.initial}});
+  loaded(stream);
 }
 
 Tensor ParameterStore::view(const Buffer& arena, const ParameterEntry& entry) const {
-  return {arena.data() + entry.offset, options_.dtype, entry.decl.shape};
+  return {arena.data() + entry.offset, dtype(), entry.decl.shape};
 }
 
-Tensor ParameterStore::cut(const Tensor& whole, const ParameterPiece& piece) {
-  if (whole.data == nullptr) return {};
-  auto* data = static_cast<std::byte*>(whole.data);
-  return {data + static_cast<std::size_t>(piece.first) * size_of(whole.dtype),
-          whole.dtype,
-          {piece.count}};
+bool ParameterStore::has_copy(const ParameterEntry& entry) const {
+  return penstock::has_copy(entry.decl, options_.kinds.compute);
 }
 
 Tensor ParameterStore::read_by_layers(const ParameterEntry& entry) const {
-  if (!has_copy(entry.decl, options_.compute)) return weight(entry);
-  return {copies_.data() + entry.copy_offset, options_.compute, entry.decl.shape};
+  if (!has_copy(entry)) return weight(entry);
+  return {copies_.data() + entry.copy_offset, options_.kinds.compute, entry.decl.shape};
+}
+
+SharedArena ParameterStore::shared_arena() const {
+  SharedArena arena{layout_.parts ? copies_.data() : weights_.data(), {}};
+  for (int replica = 0; replica < options_.kinds.sharing.replicas; ++replica)
+    arena.of_replicas.push_back(layout_.read_ranges(replica));
+  return arena;
+}
+
+Tensor ParameterStore::weight(const ParameterEntry& entry) const {
+  if (!layout_.parts) return view(weights_, entry);
+  if (has_copy(entry))
+    throw ShapeError("replica " + std::to_string(options_.replica) + " has no whole master of " +
+                     entry.decl.name + ": it shares them with other replicas");
+  return {copies_.data() + entry.copy_offset, dtype(), entry.decl.shape};
 }
 
 Tensor ParameterStore::copy(const ParameterEntry& entry) const {
-  return has_copy(entry.decl, options_.compute) ? read_by_layers(entry) : Tensor{};
+  return has_copy(entry) ? read_by_layers(entry) : Tensor{};
+}
+
+Tensor ParameterStore::weight(const ParameterPiece& piece) const {
+  const bool copied = layout_.parts && !has_copy(entry(piece));
+  std::byte* arena = copied ? copies_.data() : weights_.data();
+  return {arena + piece.master_offset, dtype(), {piece.count}};
+}
+
+Tensor ParameterStore::gradient(const ParameterPiece& piece, int lane) const {
+  return cut(gradient(entry(piece), lane), piece);
+}
+
+Tensor ParameterStore::copy(const ParameterPiece& piece) const {
+  return cut(copy(entry(piece)), piece);
+}
+
+Tensor ParameterStore::slot(const ParameterPiece& piece, int slot) const {
+  return {slots_[slot].data() + piece.slot_offset, dtype(), {piece.count}};
 }
 
 void ParameterStore::round_copies(Stream& stream) {
-  for (const ParameterPiece& piece : owned_)
+  for (const ParameterPiece& piece : owned())
     if (const Tensor rounded = copy(piece); rounded.data != nullptr)
       backend_.run(stream, Cast{weight(piece), rounded});
 }
 
-Tensor ParameterStore::slot(const ParameterEntry& entry, int slot) const {
-  if (slot < options_.slots.of_elements) return view(slots_[slot], entry);
-  return {slots_[slot].data() + entry.index * sizeof(double), DType::f64, {1}};
+Tensor ParameterStore::loading(const ParameterEntry& entry) const {
+  return layout_.parts ? gradient(entry, 0) : weight(entry);
+}
+
+void ParameterStore::loaded(Stream& stream) {
+  for (const ParameterPiece& piece : owned())
+    if (layout_.parts && has_copy(entry(piece)))
+      backend_.copy(stream, weight(piece).data, gradient(piece, 0).data,
+                    gradient(piece, 0).bytes());
+  for (const ParameterEntry& p : parameters()) {
+    const Tensor from = loading(p), read = read_by_layers(p);
+    if (has_copy(p))
+      backend_.run(stream, Cast{from, read});
+    else if (layout_.parts)
+      backend_.copy(stream, read.data, from.data, from.bytes());
+  }
+}
+
+Tensor ParameterStore::number(const ParameterEntry& entry, int slot) const {
+  const Buffer& numbers = slots_[options_.slots.of_elements + slot];
+  return {numbers.data() + entry.index * sizeof(double), DType::f64, {1}};
 }
 
 std::vector<double> ParameterStore::read_numbers(Stream& stream, int slot) const {
-  std::vector<double> numbers(parameters_.size());
+  std::vector<double> numbers(parameters().size());
   backend_.copy_out(stream, numbers.data(), slots_[options_.slots.of_elements + slot].data(),
                     numbers.size() * sizeof(double));
   backend_.finish(stream);
@@ -127,9 +179,9 @@ Grads ParameterStore::grads(std::size_t layer, int lane) const {
 }
 
 std::size_t ParameterStore::arena_offset(std::size_t layer) const {
-  for (const ParameterEntry& p : parameters_)
+  for (const ParameterEntry& p : parameters())
     if (p.layer >= layer) return p.offset;
-  return weights_.bytes();
+  return layout_.arena;
 }
 
 void ParameterStore::zero_gradients(Stream& stream) {
@@ -138,7 +190,7 @@ void ParameterStore::zero_gradients(Stream& stream) {
 
 std::int64_t ParameterStore::element_count() const {
   std::int64_t count = 0;
-  for (const ParameterEntry& p : parameters_) count += p.elements;
+  for (const ParameterEntry& p : parameters()) count += p.elements;
   return count;
 }
 

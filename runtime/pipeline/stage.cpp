@@ -28,7 +28,7 @@ std::vector<LayerPlan> slice(const std::vector<LayerPlan>& plans, std::size_t fi
 
 StoreOptions store_of(const StageOptions& options) {
   StoreOptions store = options.store;
-  store.compute = options.sizes.compute;
+  store.kinds.compute = options.sizes.compute;
   return store;
 }
 

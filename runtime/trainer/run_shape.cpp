@@ -77,16 +77,17 @@ std::vector<std::int64_t> even_lengths(const FullLengths& full, std::int64_t fra
 ParameterBytes parameters_of(const Config& config, int lanes) {
   const std::vector<int> lanes_of = deal_lanes(lanes, config.pipeline.replicas);
   ParameterBytes parameters;
-  parameters.lanes = lanes_of.front();
+  parameters.lanes_of = lanes_of;
   parameters.slots = make_optimizer(config.optimizer)->slots().counts();
   const BackendSizes sizes = backend_sizes(config);
-  parameters.compute = sizes.compute;
+  parameters.kinds.compute = sizes.compute;
+  parameters.kinds.sharing = sharing_of(config.pipeline);
   const bool on_device = sizes.device != DeviceKind::cpu;
   if (on_device && !nccl_is_built()) return parameters;  // replicas meet in the host's memory
-  parameters.reduction = [=, dtype = parameters.dtype,
-                          bucket = config.pipeline.bucket_bytes](std::size_t arena) {
-    const LaneReductionPlan plan = gradient_buckets(arena, dtype, lanes_of, bucket);
-    return on_device ? nccl_staging_bytes(plan, 0) : staging_bytes(plan, 0);
+  parameters.reduction = [=, bucket = config.pipeline.bucket_bytes](const ParameterLayout& layout,
+                                                                    int replica) {
+    const LaneReductionPlan plan = gradient_buckets(layout, lanes_of, bucket);
+    return on_device ? nccl_staging_bytes(plan, replica) : staging_bytes(plan, replica);
   };
   return parameters;
 }

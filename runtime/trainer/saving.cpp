@@ -23,6 +23,10 @@ std::string or_fault(const std::function<std::string()>& work) {
 
 bool is_fault(const std::string& text) { return !text.empty() && text.front() == kFault; }
 
+std::string slot_name(const std::string& slot, const ParamDecl& parameter) {
+  return "optimizer." + slot + "/" + parameter.name;
+}
+
 /// Rank 0's outcome on every rank. Rank 0 raises a fault.
 std::string agree(Communicator& world, const std::string& of_rank_0) {
   const std::string outcome = broadcast(world, of_rank_0);
@@ -41,22 +45,39 @@ Saving::Saving(Backend& backend, Stream& stream, const Grid& grid, Stage& stage,
 
 std::string Saving::write_own_shard(const std::filesystem::path& folder) {
   const ParameterStore& store = stage_.parameters();
-  std::vector<CheckpointPiece> pieces;
+  const auto [stage, replica] = grid_.here();
+  if (replica > 0 && !store.shared()) return "";
+  std::vector<CheckpointPiece> pieces = owned_pieces();
   const auto add = [&](const std::string& name, const Tensor& tensor) {
     pieces.push_back({name, tensor.dtype, tensor.shape, 0, tensor.size(), tensor.data});
   };
-  for (const ParameterEntry& p : store.parameters()) {
-    add(p.decl.name, store.weight(p));
-    for (std::size_t slot = 0; slot < options_.slots.size(); ++slot)
-      add("optimizer." + options_.slots[slot] + "/" + p.decl.name,
-          store.slot(p, static_cast<int>(slot)));
-  }
-  for (std::size_t i = 0; i < store.states().size(); ++i)
+  for (const ParameterEntry& p : store.parameters())
+    for (std::size_t i = 0; replica == 0 && i < options_.slots.of_parameters.size(); ++i)
+      add(slot_name(options_.slots.of_parameters[i], p.decl), store.number(p, i));
+  for (std::size_t i = 0; replica == 0 && i < store.states().size(); ++i)
     add(store.states()[i].decl.name, store.state(i));
+  if (pieces.empty() && replica > 0) return "";
+  const std::string of_replica = store.shared() ? "-replica-" + std::to_string(replica) : "";
   HostWindow window(backend_, stream_);
   return to_text(write_shard(
-      folder, "stage-" + std::to_string(grid_.here().stage), pieces,
+      folder, "stage-" + std::to_string(stage) + of_replica, pieces,
       [&](const Tensor& tensor, std::size_t begin) { return window.read(tensor, begin); }));
+}
+
+std::vector<CheckpointPiece> Saving::owned_pieces() const {
+  const ParameterStore& store = stage_.parameters();
+  std::vector<CheckpointPiece> pieces;
+  for (const ParameterPiece& piece : store.owned()) {
+    const ParamDecl& decl = store.parameters()[piece.parameter].decl;
+    const auto add = [&](const std::string& name, const Tensor& tensor) {
+      pieces.push_back(
+          {name, tensor.dtype, decl.shape, piece.first, piece.first + piece.count, tensor.data});
+    };
+    add(decl.name, store.weight(piece));
+    for (std::size_t i = 0; i < options_.slots.of_elements.size(); ++i)
+      add(slot_name(options_.slots.of_elements[i], decl), store.slot(piece, i));
+  }
+  return pieces;
 }
 
 std::filesystem::path Saving::save(const TrainingState& state) {
@@ -66,8 +87,7 @@ std::filesystem::path Saving::save(const TrainingState& state) {
       world,
       !leads ? "" : or_fault([&] { return start_save(options_.output, state.step).string(); }));
 
-  const std::string own =
-      grid_.here().replica == 0 ? or_fault([&] { return write_own_shard(folder); }) : "";
+  const std::string own = or_fault([&] { return write_own_shard(folder); });
   const std::vector<std::string> shards = gather(world, own);
   return agree(
       world, !leads ? "" : or_fault([&] {
@@ -88,24 +108,33 @@ std::filesystem::path Saving::save(const TrainingState& state) {
 
 void Saving::restore(const Checkpoint& checkpoint, bool training) {
   HostWindow window(backend_, stream_);
-  const auto read = [&](const std::string& name, const Tensor& tensor) {
-    checkpoint.expect(name, tensor.dtype, tensor.shape);
-    const std::size_t width = size_of(tensor.dtype);
-    window.write(tensor, [&](std::size_t begin, std::span<std::byte> part) {
-      checkpoint.read(name, static_cast<std::int64_t>(begin / width),
-                      static_cast<std::int64_t>((begin + part.size()) / width), part);
+  ParameterStore& store = stage_.parameters();
+  const auto read_from = [&](const std::string& name, const Tensor& to, std::int64_t first) {
+    const std::size_t width = size_of(to.dtype);
+    window.write(to, [&](std::size_t begin, std::span<std::byte> part) {
+      const auto from = first + static_cast<std::int64_t>(begin / width);
+      checkpoint.read(name, from, from + static_cast<std::int64_t>(part.size() / width), part);
     });
   };
-  const ParameterStore& store = stage_.parameters();
-  for (const ParameterEntry& p : store.parameters()) {
-    read(p.decl.name, store.weight(p));
-    for (std::size_t slot = 0; training && slot < options_.slots.size(); ++slot)
-      read("optimizer." + options_.slots[slot] + "/" + p.decl.name,
-           store.slot(p, static_cast<int>(slot)));
-  }
+  const auto read = [&](const std::string& name, const Tensor& to) {
+    checkpoint.expect(name, to.dtype, to.shape);
+    read_from(name, to, 0);
+  };
+  for (const ParameterEntry& p : store.parameters()) read(p.decl.name, store.loading(p));
+  store.loaded(stream_);
   for (std::size_t i = 0; i < store.states().size(); ++i)
     read(store.states()[i].decl.name, store.state(i));
-  stage_.parameters().round_copies(stream_);
+  if (!training) return;
+  for (const ParameterPiece& piece : store.owned())
+    for (std::size_t i = 0; i < options_.slots.of_elements.size(); ++i) {
+      const ParamDecl& decl = store.parameters()[piece.parameter].decl;
+      const std::string name = slot_name(options_.slots.of_elements[i], decl);
+      checkpoint.expect(name, store.dtype(), decl.shape);
+      read_from(name, store.slot(piece, i), piece.first);
+    }
+  for (const ParameterEntry& p : store.parameters())
+    for (std::size_t i = 0; i < options_.slots.of_parameters.size(); ++i)
+      read(slot_name(options_.slots.of_parameters[i], p.decl), store.number(p, i));
 }
 
 std::uint64_t checkpoint_bytes(std::int64_t parameters, std::size_t slots) {

@@ -5,6 +5,8 @@
 #include <vector>
 
 #include "runtime/checkpoint/checkpoint.h"
+#include "runtime/checkpoint/shard.h"
+#include "runtime/optim/optimizer.h"
 #include "runtime/pipeline/grid.h"
 #include "runtime/pipeline/stage.h"
 
@@ -16,13 +18,13 @@ class Saving {
  public:
   struct Options {
     std::filesystem::path output;
-    std::vector<std::string> slots;  // names of the optimizer's slots
+    OptimizerSlots slots = {};
   };
   Saving(Backend& backend, Stream& stream, const Grid& grid, Stage& stage, Options options);
 
-  /// Every stage's first replica writes its layers; rank 0 commits. CheckpointError on rank 0 if
-  /// any fails, and the others wait for the end; earlier checkpoints are as they were. Returns the
-  /// checkpoint's folder.
+  /// Every stage's first replica writes its layers or, where replicas share the update, each what
+  /// it owns of them; rank 0 commits. CheckpointError on rank 0 if any fails, and the others wait
+  /// for the end; earlier checkpoints are as they were. Returns the checkpoint's folder.
   std::filesystem::path save(const TrainingState& state);
 
   /// Parameters and state of this stage's layers, and the optimizer's slots if `training`.
@@ -31,6 +33,7 @@ class Saving {
 
  private:
   std::string write_own_shard(const std::filesystem::path& folder);
+  std::vector<CheckpointPiece> owned_pieces() const;
 
   Backend& backend_;
   Stream& stream_;

@@ -26,6 +26,8 @@ StageOptions part_of(const Plan& plan, const StageReplica& here, const SlotCount
   part.schedule = plan.schedule;
   part.store.lanes = plan.lanes_of_replicas().at(here.replica);
   part.store.slots = slots;
+  part.store.kinds.sharing = sharing_of(config.pipeline);
+  part.store.replica = here.replica;
   part.seed = config.trainer.seed;
   part.sizes = backend_sizes(config);
   return part;
@@ -43,6 +45,10 @@ DType compute_type(const PrecisionConfig& precision) {
   if (precision.compute == "bf16") return DType::bf16;
   throw ConfigError("precision.compute is \"" + precision.compute +
                     "\", expected fp32, fp16 or bf16");
+}
+
+Sharing sharing_of(const PipelineConfig& pipeline) {
+  return {pipeline.shard_optimizer ? pipeline.replicas : 1, pipeline.bucket_bytes};
 }
 
 BackendSizes backend_sizes(const Config& config) {

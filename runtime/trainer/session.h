@@ -15,6 +15,9 @@ namespace penstock {
 /// The type of precision.compute. ConfigError for another name.
 DType compute_type(const PrecisionConfig& precision);
 
+/// Among whom the recipe shares the update of a stage.
+Sharing sharing_of(const PipelineConfig& pipeline);
+
 /// What the recipe computes on and in.
 BackendSizes backend_sizes(const Config& config);
 

@@ -101,9 +101,9 @@ TrainingRun::TrainingRun(const TrainingTask& task, Communicator& world,
   training_step_ = std::make_unique<TrainingStep>(session_->backend(), session_->stream(),
                                                   session_->grid(), session_->stage(), how);
   session_->on_progress([this] { training_step_->progress(); });
-  saving_ = std::make_unique<Saving>(session_->backend(), session_->stream(), session_->grid(),
-                                     session_->stage(),
-                                     Saving::Options{config_.trainer.output, slots.names()});
+  saving_ =
+      std::make_unique<Saving>(session_->backend(), session_->stream(), session_->grid(),
+                               session_->stage(), Saving::Options{config_.trainer.output, slots});
   reserve_buffers(shape);
 }
 

@@ -30,9 +30,8 @@ TrainingStep::TrainingStep(Backend& backend, Stream& stream, const Grid& grid, S
       options_(options),
       optimizer_(make_optimizer(options.optimizer)),
       loss_scale_(options.precision),
-      reduction_plan_(gradient_buckets(stage.parameters().gradient_arena(0).size(),
-                                       stage.parameters().dtype(), options.lanes_of,
-                                       options.bucket_bytes)),
+      reduction_plan_(
+          gradient_buckets(stage.parameters().layout(), options.lanes_of, options.bucket_bytes)),
       reduction_(make_gradient_reduction(backend, stream, grid.replicas(), reduction_plan_,
                                          lane_arenas(stage.parameters()), options.links)) {}
 
@@ -60,16 +59,27 @@ StepReport TrainingStep::run(StepWork work, const ReadFeatures& read_features,
   if (report.skipped) return report;
 
   ++clock.taken;
-  optimizer_->update(backend_, stream_, stage_.parameters(),
-                     {report.learning_rate,
-                      clip_factor(report.gradient_norm, options_.optimizer.clip_norm) / scale,
-                      clock.taken, agreed.squared_sums});
+  update({report.learning_rate,
+          clip_factor(report.gradient_norm, options_.optimizer.clip_norm) / scale, clock.taken,
+          agreed.squared_sums});
   sum_disjoint(grid_.replicas(), sums.state);
   stage_.commit_state(sums.state, work.global_micro_batches);
   return report;
 }
 
-/// Gradients are whole behind this: those of lane 0 are the sums over all lanes.
+/// Behind this layers read the new weights, whoever owns them.
+void TrainingStep::update(UpdateArguments with) {
+  ParameterStore& store = stage_.parameters();
+  if (store.shared())
+    with.sum_over_owners = [this](std::span<double> numbers) {
+      sum_disjoint(grid_.replicas(), numbers);
+    };
+  optimizer_->update(backend_, stream_, store, with);
+  if (store.shared()) reduction_->gather(store.shared_arena());
+}
+
+/// Gradients are whole behind this: those of lane 0 are the sums over all lanes, of what this rank
+/// owns.
 StepSums TrainingStep::forward_and_backward(const StepWork& work,
                                             const ReadFeatures& read_features) {
   next_bucket_ = static_cast<int>(reduction_plan_.bucket_ends.size());
@@ -99,27 +109,29 @@ void TrainingStep::start_buckets(std::size_t layer) {
 /// order.
 TrainingStep::Agreement TrainingStep::agree(const StepSums& sums) {
   const std::size_t micro_batches = sums.losses.size();
-  const std::size_t stages = loss_scale_.wants_largest() ? grid_.pipeline().size() : 0;
   const std::size_t replicas = grid_.replicas().size();
-  std::vector<double> numbers(micro_batches + options_.model_blocks + stages + replicas);
+  const std::size_t ranks = loss_scale_.wants_largest() ? grid_.pipeline().size() * replicas : 0;
+  std::vector<double> numbers(micro_batches + options_.model_blocks + ranks + replicas);
   std::copy(sums.losses.begin(), sums.losses.end(), numbers.begin());
   const auto blocks = std::span(numbers).subspan(micro_batches, options_.model_blocks);
-  const auto largest = std::span(numbers).last(stages + replicas).first(stages);
+  const auto largest = std::span(numbers).last(ranks + replicas).first(ranks);
   const auto failed = std::span(numbers).last(replicas);
-  if (grid_.here().replica == 0) {
+  const auto [stage, replica] = grid_.here();
+  if (replica == 0 || stage_.parameters().shared()) {
     write_squared_sums(backend_, stream_, stage_.parameters(), blocks);
-    if (stages > 0)
-      largest[grid_.here().stage] = largest_gradient(backend_, stream_, stage_.parameters());
+    if (ranks > 0)
+      largest[stage * replicas + replica] =
+          largest_gradient(backend_, stream_, stage_.parameters());
     backend_.finish(stream_);
   }
-  if (options_.failed) failed[grid_.here().replica] = static_cast<double>(options_.failed());
+  if (options_.failed) failed[replica] = static_cast<double>(options_.failed());
   sum_disjoint(grid_.world(), numbers);
   Agreement agreed;
   agreed.loss = std::accumulate(numbers.begin(), numbers.begin() + micro_batches, 0.0);
   agreed.norm = norm_of(blocks);
   agreed.squared_sums.assign(blocks.begin(), blocks.end());
   agreed.failed = std::accumulate(failed.begin(), failed.end(), 0.0);
-  if (stages > 0) agreed.largest = *std::max_element(largest.begin(), largest.end());
+  if (ranks > 0) agreed.largest = *std::max_element(largest.begin(), largest.end());
   return agreed;
 }
 

@@ -63,6 +63,7 @@ class TrainingStep {
   StepSums forward_and_backward(const StepWork& work, const ReadFeatures& read_features);
   void start_buckets(std::size_t layer);
   Agreement agree(const StepSums& sums);
+  void update(UpdateArguments with);
 
   Backend& backend_;
   Stream& stream_;

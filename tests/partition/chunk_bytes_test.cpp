@@ -12,7 +12,7 @@ namespace {
 TEST(ChunkBytes, CountsTheLargestMicroBatchAndThoseInFlight) {
   const Chain chain = test::small_chain();
   const Schedule schedule = make_schedule("1f1b", 2, 3);
-  const ChunkBytes bytes(chain, {{{{8}, {7, 1, 13, 5}}, schedule}}, {}, {.lanes = 3});
+  const ChunkBytes bytes(chain, {{{{8}, {7, 1, 13, 5}}, schedule}}, {}, {.lanes_of = {3}});
   const StageBytes first = bytes(0, 2, 0), second = bytes(2, 4, 1);
   EXPECT_EQ(first.weights, aligned(4 * 3 * 3 * 4));
   EXPECT_EQ(first.optimizer, 2 * first.weights);
@@ -54,7 +54,8 @@ TEST(ChunkBytes, LetsTrainingAndEvaluationTakeTurns) {
 
 TEST(ChunkBytes, AsksWhatTheReductionTakes) {
   const Chain chain = test::small_chain();
-  const ParameterBytes replicated{.reduction = [](std::size_t arena) { return arena / 2 + 1; }};
+  const ParameterBytes replicated{
+      .reduction = [](const ParameterLayout& layout, int) { return layout.arena / 2 + 1; }};
   const ChunkBytes bytes(chain, {}, {}, replicated);
   const StageBytes whole = bytes(0, 4, 0);
   EXPECT_EQ(whole.reduction, whole.weights / 2 + 1);

@@ -27,5 +27,16 @@ stage  weights  gradients  optimizer  state  saved  messages  scratch  reduction
 )");
 }
 
+TEST(PlanTable, ShowsWhatOtherReplicasHoldInstead) {
+  Plan plan{.schedule = "1f1b", .ranks = {{0, 1}}};
+  plan.chunks = {{.stage = 0, .first = 0, .layers = {"conv1"}}};
+  StageBytes& bytes = plan.chunks[0].predicted.bytes;
+  bytes.weights = 3 << 20;
+  bytes.spared = 5 << 19;
+  const std::string table = plan_table(plan, {.bound = 1, .idle = {0}});
+  EXPECT_NE(table.find("  reduction  total MiB  spared\n"), std::string::npos) << table;
+  EXPECT_NE(table.find("        0.0        3.0     2.5\n"), std::string::npos) << table;
+}
+
 }  // namespace
 }  // namespace penstock

@@ -1,5 +1,6 @@
 #include "tests/support/training_job.h"
 
+#include <algorithm>
 #include <cmath>
 #include <mutex>
 #include <random>
@@ -27,25 +28,45 @@ ReadFeatures noise(const StepWork& work, int features, bool poisoned) {
   };
 }
 
-void collect(Backend& backend, Stream& stream, const ParameterStore& store,
+std::vector<float> numbers(Backend& backend, Stream& stream, const Tensor& tensor) {
+  const auto count = static_cast<std::size_t>(tensor.size());
+  std::vector<float> narrow(count);
+  std::vector<double> wide(count);
+  const bool is_wide = tensor.dtype == DType::f64;
+  backend.copy_out(stream, is_wide ? static_cast<void*>(wide.data()) : narrow.data(), tensor.data,
+                   tensor.bytes());
+  backend.finish(stream);
+  return is_wide ? std::vector<float>(wide.begin(), wide.end()) : narrow;
+}
+
+/// What the rank owns; NaN where it owns nothing.
+void collect(Backend& backend, Stream& stream, const ParameterStore& store, const SlotCounts& slots,
              TrainingOutcome& outcome) {
-  const auto numbers = [&](const Tensor& tensor) {
-    const auto count = static_cast<std::size_t>(tensor.size());
-    std::vector<float> narrow(count);
-    std::vector<double> wide(count);
-    const bool is_wide = tensor.dtype == DType::f64;
-    backend.copy_out(stream, is_wide ? static_cast<void*>(wide.data()) : narrow.data(), tensor.data,
-                     tensor.bytes());
-    backend.finish(stream);
-    return is_wide ? std::vector<float>(wide.begin(), wide.end()) : narrow;
-  };
-  for (const ParameterEntry& p : store.parameters()) {
-    outcome.tensors[p.decl.name] = numbers(store.weight(p));
-    for (int slot = 0; slot < store.slots(); ++slot)
-      outcome.tensors[p.decl.name + "#" + std::to_string(slot)] = numbers(store.slot(p, slot));
+  for (const ParameterPiece& piece : store.owned()) {
+    const ParameterEntry& p = store.parameters()[piece.parameter];
+    const auto add = [&](const std::string& name, const Tensor& tensor) {
+      std::vector<float>& whole = outcome.tensors[name];
+      whole.resize(static_cast<std::size_t>(p.elements), std::nanf(""));
+      std::ranges::copy(numbers(backend, stream, tensor), whole.begin() + piece.first);
+    };
+    add(p.decl.name, store.weight(piece));
+    for (int slot = 0; slot < slots.of_elements; ++slot)
+      add(p.decl.name + "#" + std::to_string(slot), store.slot(piece, slot));
   }
+  for (int slot = 0; slot < slots.of_parameters; ++slot)
+    for (const ParameterEntry& p : store.parameters())
+      outcome.tensors[p.decl.name + "#number" + std::to_string(slot)] =
+          numbers(backend, stream, store.number(p, slot));
   for (std::size_t i = 0; i < store.states().size(); ++i)
-    outcome.tensors[store.states()[i].decl.name] = numbers(store.state(i));
+    outcome.tensors[store.states()[i].decl.name] = numbers(backend, stream, store.state(i));
+}
+
+void put_together(const TrainingOutcome& part, TrainingOutcome& whole) {
+  for (const auto& [name, values] : part.tensors) {
+    const auto [at, fresh] = whole.tensors.emplace(name, values);
+    for (std::size_t i = 0; !fresh && i < values.size(); ++i)
+      if (!std::isnan(values[i])) at->second[i] = values[i];
+  }
 }
 
 Chain chain_of(const TrainingJob& job) {
@@ -82,6 +103,8 @@ TrainingOutcome train(const TrainingJob& job, const Chain& chain, Communicator& 
   options.schedule = job.schedule;
   options.store.lanes = lanes_each;
   options.store.slots = make_optimizer(job.optimizer)->slots().counts();
+  if (job.shard) options.store.kinds.sharing = {job.replicas, job.bucket_bytes};
+  options.store.replica = grid.here().replica;
   options.seed = 5;
   options.sizes = {job.device, compute_type(job.precision)};
   options.links = job.links;
@@ -107,7 +130,8 @@ TrainingOutcome train(const TrainingJob& job, const Chain& chain, Communicator& 
     outcome.norms.push_back(report.gradient_norm);
     outcome.scales.push_back(report.loss_scale);
   }
-  if (grid.here().replica == 0) collect(*backend, *stream, stage.parameters(), outcome);
+  if (grid.here().replica == 0 || job.shard)
+    collect(*backend, *stream, stage.parameters(), options.store.slots, outcome);
   return outcome;
 }
 
@@ -157,7 +181,7 @@ TrainingOutcome train_on_noise(const TrainingJob& job) {
   run_as_threads({.ranks = job.stages * job.replicas}, [&](Communicator& world) {
     TrainingOutcome own = train(job, chain, world);
     const std::lock_guard lock(guard);
-    outcome.tensors.merge(own.tensors);
+    put_together(own, outcome);
     if (world.rank() > 0) return;
     outcome.losses = own.losses;
     outcome.norms = own.norms;

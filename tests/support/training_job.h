@@ -29,6 +29,7 @@ struct TrainingJob {
   int poisoned_layer = -1;  // whose gradients overflow in its call number `poisoned_call`
   int poisoned_call = 0;
   std::int64_t bucket_bytes = 1 << 12;
+  bool shard = false;  // replicas share the update
 };
 
 /// Everything that equal runs must have in common, bit for bit.
@@ -45,7 +46,8 @@ StepWork ragged_work(int step, int lanes, int labels, int shrink = 1);
 /// What the replica that owns lanes [first, first + count) has to do of `work`.
 StepWork share_of(const StepWork& work, int first, int count);
 
-/// As one rank of `world`, which are the job's; of the first replica's the tensors are its stage's.
+/// As one rank of `world`, which are the job's; the tensors are its stage's, of the first replica
+/// or, where they share the update, what it owns, NaN elsewhere.
 TrainingOutcome train_rank(const TrainingJob& job, Communicator& world);
 
 /// With ranks that are threads; the tensors are the whole model's.

@@ -26,6 +26,12 @@ const Layout kReplicas = {"Replicas", {"pipeline.replicas=2"}, {2}};
 const Layout kGrid = {
     "Grid", {"pipeline.stages=2", "pipeline.replicas=2", "pipeline.schedule=gpipe"}, {4}};
 
+const Layout kShards = {"Shards", {"pipeline.replicas=2", "pipeline.shard_optimizer=true"}, {2}};
+const Layout kShardedGrid = {
+    "ShardedGrid",
+    {"pipeline.stages=2", "pipeline.replicas=2", "pipeline.shard_optimizer=true"},
+    {4}};
+
 class Layouts : public testing::Test {
  protected:
   void train(const std::string& output, const Layout& layout,
@@ -58,7 +64,7 @@ TEST_P(Layout20Steps, DoesNotShowInASingleBit) {
 
 INSTANTIATE_TEST_SUITE_P(Of, Layout20Steps,
                          testing::Values(kStages, kStagesOverTcp, kStagesInAFolder, kThreeStages,
-                                         kFourStages, kReplicas, kGrid),
+                                         kFourStages, kReplicas, kGrid, kShards),
                          [](const auto& info) { return info.param.name; });
 
 /// Stopped at step 10, within an epoch, in one layout, and resumed in another.
@@ -77,7 +83,8 @@ TEST_P(ResumedElsewhere, DoesNotShowInASingleBit) {
 
 INSTANTIATE_TEST_SUITE_P(From, ResumedElsewhere,
                          testing::Values(Move{kAlone, kGrid}, Move{kStages, kReplicas},
-                                         Move{kGrid, kAlone}),
+                                         Move{kGrid, kAlone}, Move{kShardedGrid, kAlone},
+                                         Move{kAlone, kShards}, Move{kShards, kShardedGrid}),
                          [](const auto& info) {
                            return info.param.from.name + "To" + info.param.to.name;
                          });

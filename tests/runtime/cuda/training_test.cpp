@@ -57,6 +57,28 @@ TEST_P(CudaTraining, StagesAndReplicasDoNotShowInASingleBit) {
   expect_equal_bits(job, train_on_noise(job), {{1, 1}, {3, 1}, {2, 2}});
 }
 
+void expect_no_shards_to_show(DeviceLinks links) {
+  for (const char* compute : {"fp32", "fp16"}) {
+    TrainingJob job = small_job(DeviceKind::cuda, compute);
+    job.optimizer.kind = "lamb";
+    job.optimizer.weight_decay = 1e-3;
+    const TrainingOutcome alone = train_on_noise(job);
+    job.links = links;
+    job.shard = true;
+    expect_equal_bits(job, alone, {{2, 2}});
+  }
+}
+
+TEST(CudaTrainingInShards, DoesNotShowInASingleBit) {
+  if (cuda_device_count() == 0) GTEST_SKIP() << "no CUDA device here";
+  expect_no_shards_to_show(DeviceLinks::host);
+}
+
+TEST(CudaTrainingOverNccl, ShardsDoNotShowInASingleBit) {
+  if (!nccl_is_built() || cuda_device_count() < 4) GTEST_SKIP() << "no NCCL, or too few devices";
+  expect_no_shards_to_show(DeviceLinks::nccl);
+}
+
 TEST(CudaTrainingOverNccl, StagesAndReplicasDoNotShowInASingleBit) {
   if (!nccl_is_built() || cuda_device_count() < 4) GTEST_SKIP() << "no NCCL, or too few devices";
   TrainingJob job = small_job(DeviceKind::cuda, "fp16");

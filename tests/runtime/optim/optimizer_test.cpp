@@ -26,7 +26,7 @@ struct TwoParameters {
                        {"b", second, {Initialiser::Kind::constant, 2}}};
     StoreOptions options;
     options.slots = optimizer->slots().counts();
-    options.compute = compute;
+    options.kinds.compute = compute;
     store = std::make_unique<ParameterStore>(*backend, *stream, plans, 0, options, 1);
     for (const ParameterEntry& p : store->parameters()) gradient(p.index, {0.5});
   }
@@ -150,19 +150,20 @@ TEST(Optimizers, AParameterOfZerosLeavesItsPlace) {
 
 TEST(Optimizers, NameTheirSlotsForCheckpoints) {
   using Names = std::vector<std::string>;
-  EXPECT_EQ(make_optimizer(kind("adamw"))->slots().names(), (Names{"mean", "square"}));
-  EXPECT_EQ(make_optimizer(kind("lamb"))->slots().names(), (Names{"mean", "square"}));
-  EXPECT_EQ(make_optimizer(kind("novograd"))->slots().names(), (Names{"mean", "square"}));
-  EXPECT_EQ(make_optimizer(kind("sgd"))->slots().names(), Names{"velocity"});
+  EXPECT_EQ(make_optimizer(kind("adamw"))->slots().of_elements, (Names{"mean", "square"}));
+  EXPECT_EQ(make_optimizer(kind("lamb"))->slots().of_elements, (Names{"mean", "square"}));
+  EXPECT_EQ(make_optimizer(kind("novograd"))->slots().of_elements, Names{"mean"});
+  EXPECT_EQ(make_optimizer(kind("novograd"))->slots().of_parameters, Names{"square"});
+  EXPECT_EQ(make_optimizer(kind("sgd"))->slots().of_elements, Names{"velocity"});
 }
 
 TEST(Optimizers, NovoGradKeepsOneNumberOfAParameter) {
   TwoParameters two(kind("novograd"), {3, 5}, {7});
   two.update({.learning_rate = 0.003, .step = 1});
   const std::vector<ParameterEntry>& all = two.store->parameters();
-  EXPECT_EQ(two.store->slot(all[0], 1).shape, Shape{1});
-  EXPECT_NEAR(numbers(two.store->slot(all[0], 1))[0], 15 * 0.25, 1e-12);
-  EXPECT_NEAR(numbers(two.store->slot(all[1], 1))[0], 7 * 0.25, 1e-12);
+  EXPECT_EQ(two.store->number(all[0], 0).shape, Shape{1});
+  EXPECT_NEAR(numbers(two.store->number(all[0], 0))[0], 15 * 0.25, 1e-12);
+  EXPECT_NEAR(numbers(two.store->number(all[1], 0))[0], 7 * 0.25, 1e-12);
 }
 
 TEST(Optimizers, AnUnknownKindIsRefused) {

@@ -3,8 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <cstring>
 
-#include "partition/stage_bytes.h"
+#include "layers/tensor/error.h"
 
 namespace penstock {
 namespace {
@@ -32,12 +33,12 @@ class Store : public testing::Test {
 
 TEST_F(Store, EveryTensorStartsOnItsBoundary) {
   const ParameterStore store = make(two_layers(), {.lanes = 2, .slots = {.of_elements = 1}});
-  for (const ParameterEntry& p : store.parameters())
+  for (const ParameterPiece& p : store.owned())
     for (const Tensor& t :
          {store.weight(p), store.gradient(p, 0), store.gradient(p, 1), store.slot(p, 0)})
-      EXPECT_EQ(reinterpret_cast<std::uintptr_t>(t.data) % kAlignment, 0u) << p.decl.name;
+      EXPECT_EQ(reinterpret_cast<std::uintptr_t>(t.data) % kAlignment, 0u) << p.parameter;
   EXPECT_EQ(store.element_count(), 15 + 3 + 11);
-  EXPECT_EQ(store.gradient_arena(1).size(), arena_bytes(two_layers(), DType::f32));
+  EXPECT_EQ(store.gradient_arena(1).size(), aligned(15 * 4) + aligned(3 * 4) + aligned(11 * 4));
 }
 
 TEST_F(Store, StartsFromSeedAndNameWhateverTheStage) {
@@ -61,6 +62,44 @@ TEST_F(Store, GivesEachLayerItsViews) {
   EXPECT_EQ(store.params(1).weights[0].data, store.weight(store.parameters()[2]).data);
   EXPECT_EQ(store.grads(1, 1)[0].data, store.gradient(store.parameters()[2], 1).data);
   EXPECT_EQ(store.arena_offset(1), store.parameters()[2].offset);
+}
+
+/// A matrix of two blocks and a bit, and a scale that layers read in full precision.
+std::vector<LayerPlan> large_layer() {
+  std::vector<LayerPlan> plans(1);
+  plans[0].params = {{"weight", {3, 45001}, {Kind::uniform, 0.5}},
+                     {"scale", {5}, {Kind::uniform, 0.5}, true}};
+  return plans;
+}
+
+std::vector<float> values_of(const Tensor& tensor) {
+  const float* data = tensor.as<float>();
+  return {data, data + tensor.size()};
+}
+
+TEST_F(Store, ReplicasThatShareHoldWhatTheyOwnAndLayersReadItAll) {
+  const ParameterStore alone = make(large_layer(), {.kinds = {.compute = DType::f16}});
+  const std::vector<float> expected = values_of(alone.weight(alone.parameters()[0]));
+  std::vector<float> found;
+  for (int replica = 0; replica < 3; ++replica) {
+    const ParameterStore store =
+        make(large_layer(), {.slots = {.of_elements = 1},
+                             .kinds = {.compute = DType::f16, .sharing = {.replicas = 3}},
+                             .replica = replica});
+    const ParameterEntry &weight = store.parameters()[0], &scale = store.parameters()[1];
+    for (const ParameterPiece& piece : store.owned()) {
+      EXPECT_EQ(store.slot(piece, 0).size(), piece.count);
+      if (piece.parameter == 1) continue;
+      const std::vector<float> part = values_of(store.weight(piece));
+      found.insert(found.end(), part.begin(), part.end());
+    }
+    EXPECT_THROW(store.weight(weight), ShapeError);
+    EXPECT_EQ(values_of(store.weight(scale)), values_of(alone.weight(alone.parameters()[1])));
+    const Tensor halves = store.params(0).weights[0], all = alone.params(0).weights[0];
+    EXPECT_EQ(std::memcmp(halves.data, all.data, all.bytes()), 0) << replica;
+    EXPECT_EQ(store.params(0).weights[1].data, store.weight(scale).data);
+  }
+  EXPECT_EQ(found, expected);
 }
 
 }  // namespace

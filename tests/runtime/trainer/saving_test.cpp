@@ -3,10 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <functional>
 
 #include "comm/threads.h"
 #include "layers/tensor/error.h"
 #include "partition/build_chain.h"
+#include "runtime/checkpoint/newest.h"
 #include "runtime/trainer/host_window.h"
 #include "tests/support/temporary_folder.h"
 #include "tests/support/watched_backend.h"
@@ -43,7 +45,7 @@ struct Rank {
   Rank(DeviceKind kind, const std::filesystem::path& output, std::uint64_t seed)
       : backend(kind),
         stage(backend, *stream, grid.pipeline(), chain, whole(chain, seed)),
-        saving(backend, *stream, grid, stage, Saving::Options{output, {"m", "v"}}) {}
+        saving(backend, *stream, grid, stage, Saving::Options{output, {{"m", "v"}, {}}}) {}
 
   WatchedBackend backend;
   Chain chain = build_chain(model(), 7);
@@ -83,11 +85,65 @@ TEST(Saving, CopiesNothingOfTheHostsMemoryAndAWindowOfADevices) {
     other.saving.restore(Checkpoint(saved), true);
     EXPECT_EQ(other.backend.largest_copy, window);
     for (const ParameterEntry& p : from.parameters()) {
+      const ParameterPiece& piece = from.owned()[static_cast<std::size_t>(p.index)];
       EXPECT_TRUE(equal(from.weight(p), to.weight(p))) << p.decl.name;
-      EXPECT_TRUE(equal(from.slot(p, 1), to.slot(p, 1))) << p.decl.name;
+      EXPECT_TRUE(equal(from.slot(piece, 1), to.slot(piece, 1))) << p.decl.name;
     }
   }
   EXPECT_TRUE(shards[0] == shards[1]);
+}
+
+/// Writes every number that the rank owns, from its name and place; or expects it.
+void visit_owned(const ParameterStore& store, const std::function<void(float&, float)>& visit) {
+  for (const ParameterPiece& piece : store.owned())
+    for (int which = 0; which < 3; ++which) {
+      const Tensor tensor = which == 2 ? store.weight(piece) : store.slot(piece, which);
+      float* values = tensor.as<float>();
+      for (std::int64_t i = 0; i < piece.count; ++i)
+        visit(values[i], static_cast<float>(((piece.first + i) * 3 + which) % 10007) +
+                             static_cast<float>(piece.parameter) * 20000);
+    }
+}
+
+/// The same model on `replicas` ranks that share its update, in halves.
+void on_shares(int replicas, const std::filesystem::path& output,
+               const std::function<void(ParameterStore&, Saving&)>& body) {
+  run_as_threads({.ranks = replicas}, [&](Communicator& world) {
+    WatchedBackend backend;
+    const auto stream = backend.make_stream({});
+    Plan plan;
+    plan.ranks = neighbouring_stages(1, replicas);
+    const Grid grid(world, plan);
+    const Chain chain = build_chain(model(), 7);
+    StageOptions options = whole(chain, 3);
+    options.sizes.compute = DType::f16;
+    options.store.kinds.sharing = {replicas};
+    options.store.replica = grid.here().replica;
+    Stage stage(backend, *stream, grid.pipeline(), chain, options);
+    Saving saving(backend, *stream, grid, stage, Saving::Options{output, {{"m", "v"}, {}}});
+    body(stage.parameters(), saving);
+  });
+}
+
+TEST(Saving, SharesReadAlikeOnAnyNumberOfReplicas) {
+  for (const int from : {1, 3}) {
+    const test::TemporaryFolder folder;
+    on_shares(from, folder.path(), [](ParameterStore& store, Saving& saving) {
+      visit_owned(store, [](float& value, float expected) { value = expected; });
+      saving.save({});
+    });
+    const Checkpoint saved = open_checkpoint(folder.path());
+    EXPECT_EQ(saved.shards().size(), static_cast<std::size_t>(from));
+    for (const int to : {1, 2, 3})
+      on_shares(to, folder.path(), [&](ParameterStore& store, Saving& saving) {
+        saving.restore(saved, true);
+        std::int64_t wrong = 0;
+        visit_owned(store, [&](float& value, float expected) { wrong += value != expected; });
+        EXPECT_EQ(wrong, 0) << "from " << from << " replicas to " << to;
+        const Tensor halves = store.params(0).weights[0];
+        EXPECT_EQ(to_float(halves.as<Half>()[1]), to_float(to_half(3 + 2)));
+      });
+  }
 }
 
 TEST(Saving, RefusesAnotherModelsTensors) {

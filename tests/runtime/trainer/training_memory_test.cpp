@@ -11,6 +11,7 @@
 #include "runtime/trainer/corpus_work.h"
 #include "runtime/trainer/run_shape.h"
 #include "runtime/trainer/saving.h"
+#include "runtime/trainer/session.h"
 #include "runtime/trainer/trainer.h"
 #include "runtime/trainer/training_step.h"
 #include "tests/support/resident_memory.h"
@@ -55,8 +56,8 @@ void fill(int, std::span<float> x_FC, std::span<float> weights) {
   std::ranges::fill(weights, 1.0f);
 }
 
-/// Bytes that come from the one lane of the other replica: its half of every bucket, in whole cache
-/// lines, to the first replica.
+/// Bytes that come from the one lane of the other replica, where replicas share nothing: its half
+/// of every bucket, in whole cache lines, to the first replica.
 std::size_t asked_of_reduction(std::size_t arena, std::size_t bucket, int replica) {
   std::size_t bytes = 0;
   for (std::size_t begin = 0; begin < arena; begin += bucket) {
@@ -85,7 +86,11 @@ void train_counted(Communicator& world, const Chain& chain, const Config& config
   const auto first = static_cast<int>(part.first_layer), last = static_cast<int>(part.last_layer);
   const ChunkBytes planned =
       bytes_of_run(chain, config, shape_of_run(config, steps, validation.lengths, 29));
-  const StageBytes bytes = planned(first, last, at);
+  part.sizes = backend_sizes(config);
+  part.store.kinds.sharing = sharing_of(config.pipeline);
+  part.store.replica = replica;
+  const StageBytes bytes = planned.of_replica(first, last, at, replica);
+  EXPECT_LE(bytes.total(), planned(first, last, at).total());
 
   test::WatchedBackend backend;
   TrainingStep* training = nullptr;
@@ -95,19 +100,21 @@ void train_counted(Communicator& world, const Chain& chain, const Config& config
   Stage stage(backend, *stream, grid.pipeline(), chain, part);
   stage.reserve(planned.buffers(first, last, at));
   TrainingStep::Options how;
+  how.precision = config.precision;
   how.bucket_bytes = config.pipeline.bucket_bytes;
   how.model_blocks = norm_blocks(plan_chain(chain, std::vector<std::int64_t>{50}, {}));
   how.lanes_of = {1, 1};
   TrainingStep step(backend, *stream, grid, stage, how);
   training = &step;
 
-  const std::size_t reduction =
-      asked_of_reduction(bytes.weights, config.pipeline.bucket_bytes, replica);
-  EXPECT_EQ(step.reduction_bytes(), reduction);
-  if (replica == 0) {
-    EXPECT_EQ(bytes.reduction, reduction);
+  EXPECT_EQ(step.reduction_bytes(), bytes.reduction);
+  if (!config.pipeline.shard_optimizer) {
+    EXPECT_EQ(bytes.reduction,
+              asked_of_reduction(bytes.weights, config.pipeline.bucket_bytes, replica));
+    EXPECT_EQ(bytes.spared, 0u);
+  } else {
+    EXPECT_GT(bytes.spared, 0u);
   }
-  EXPECT_GE(bytes.reduction, reduction);
   EXPECT_EQ(backend.allocated + bytes.reduction, bytes.total());
 
   ExecutorCallbacks callbacks;
@@ -119,12 +126,22 @@ void train_counted(Communicator& world, const Chain& chain, const Config& config
   const auto batches = evaluation_batches(validation.lengths, config.data, config.features);
   stage.evaluate(evaluation_work(batches, validation, replica, kReplicas, stage.needs_targets()),
                  callbacks);
-  Saving(backend, *stream, grid, stage, {output, {"m", "v"}}).save({});
+  Saving(backend, *stream, grid, stage, {output, {{"m", "v"}, {}}}).save({});
   EXPECT_EQ(backend.allocated + bytes.reduction, bytes.total()) << "while it was running";
 }
 
-TEST(TrainingMemory, IsAllocatedAsPlannedAndNoStepOfAnyEpochTakesMore) {
-  const Config config = small_recipe();
+struct Kept {
+  const char* name;
+  bool shard;
+  const char* compute;
+};
+
+class PlannedTrainingMemory : public testing::TestWithParam<Kept> {};
+
+TEST_P(PlannedTrainingMemory, IsAllocatedAndNoStepOfAnyEpochTakesMore) {
+  Config config = small_recipe();
+  config.pipeline.shard_optimizer = GetParam().shard;
+  config.precision.compute = GetParam().compute;
   const Chain chain = build_chain(config.model, 29);
   const test::TemporaryFolder folder;
   const Corpus corpus = small_corpus(23, 5), validation = small_corpus(31, 6);
@@ -132,6 +149,11 @@ TEST(TrainingMemory, IsAllocatedAsPlannedAndNoStepOfAnyEpochTakesMore) {
     train_counted(world, chain, config, corpus, validation, folder.path());
   });
 }
+
+INSTANTIATE_TEST_SUITE_P(Of, PlannedTrainingMemory,
+                         testing::Values(Kept{"Whole", false, "fp32"}, Kept{"Shards", true, "fp32"},
+                                         Kept{"ShardsUnderHalves", true, "fp16"}),
+                         [](const auto& info) { return info.param.name; });
 
 /// 2 stages × 2 replicas of the whole command, all in this process: data, two steps, a validation
 /// and a save. Returns what their plan allows the ranks together.

@@ -26,6 +26,7 @@ TrainingJob small_job() {
 void expect_equal(const TrainingOutcome& a, const TrainingOutcome& b, const std::string& what) {
   EXPECT_EQ(a.losses, b.losses) << what;
   EXPECT_EQ(a.norms, b.norms) << what;
+  EXPECT_EQ(a.scales, b.scales) << what;
   ASSERT_EQ(a.tensors.size(), b.tensors.size()) << what;
   for (const auto& [name, values] : a.tensors)
     EXPECT_EQ(values, b.tensors.at(name)) << name << ", " << what;
@@ -82,6 +83,63 @@ TEST(TrainingStep, BucketsDoNotShowInASingleBit) {
   }
 }
 
+struct Sharded {
+  const char* kind;
+  double larc = 0;
+  const char* compute = "fp32";
+};
+
+class ShardedTrainingStep : public testing::TestWithParam<Sharded> {};
+
+TEST_P(ShardedTrainingStep, DoesNotShowInASingleBit) {
+  TrainingJob job = small_job();
+  job.optimizer.kind = GetParam().kind;
+  job.optimizer.larc = GetParam().larc;
+  job.optimizer.weight_decay = 1e-3;
+  job.precision.compute = GetParam().compute;
+  job.precision.loss_scaling = "logmax";
+  job.lanes = 6;
+  job.steps = 5;
+  const TrainingOutcome alone = train_on_noise(job);
+  job.shard = true;
+  for (int stages : {1, 2, 3})
+    for (int replicas : {2, 3}) {
+      job.stages = stages;
+      job.replicas = replicas;
+      expect_equal(train_on_noise(job), alone,
+                   std::to_string(stages) + " stages × " + std::to_string(replicas) + " replicas");
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Optimizers, ShardedTrainingStep,
+                         testing::Values(Sharded{"adamw"}, Sharded{"adamw", 0, "fp16"},
+                                         Sharded{"sgd"}, Sharded{"sgd", 0.01},
+                                         Sharded{"sgd", 0.01, "fp16"}, Sharded{"lamb"},
+                                         Sharded{"lamb", 0, "fp16"}, Sharded{"novograd"},
+                                         Sharded{"novograd", 0, "fp16"}),
+                         [](const auto& info) {
+                           return std::string(info.param.kind) +
+                                  (info.param.larc > 0 ? "_larc_" : "_") + info.param.compute;
+                         });
+
+// A matrix of several norm blocks, cut within; and stages with fewer blocks than replicas.
+TEST(TrainingStep, ShardsOfBlocksAndOfNothingDoNotShowInASingleBit) {
+  TrainingJob job = small_job();
+  job.optimizer.kind = "lamb";
+  job.optimizer.weight_decay = 1e-3;
+  job.model.hidden = 110;
+  job.lanes = 3;
+  job.steps = 2;
+  const TrainingOutcome alone = train_on_noise(job);
+  job.shard = true;
+  job.replicas = 3;
+  for (int stages : {1, 9}) {
+    job.stages = stages;
+    job.bucket_bytes = 1 << 20;
+    expect_equal(train_on_noise(job), alone, std::to_string(stages) + " stages");
+  }
+}
+
 TEST(TrainingStep, AGradientThatIsNotFiniteChangesNothing) {
   TrainingJob job = small_job();
   job.steps = 2;
@@ -92,6 +150,15 @@ TEST(TrainingStep, AGradientThatIsNotFiniteChangesNothing) {
   const TrainingOutcome after = train_on_noise(job);
   EXPECT_FALSE(std::isfinite(after.norms.back()));
   EXPECT_EQ(after.tensors, before.tensors);
+  job.lanes = 3;
+  job.poisoned_step = -1;
+  job.steps = 2;
+  const TrainingOutcome shared_before = train_on_noise(job);
+  job.steps = 3;
+  job.poisoned_step = 2;
+  job.replicas = 3;
+  job.shard = true;
+  EXPECT_EQ(train_on_noise(job).tensors, shared_before.tensors);
 }
 
 }  // namespace

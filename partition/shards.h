@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "layers/layer.h"
+
+namespace penstock {
+
+/// Among how many replicas the update of a stage is shared out: each keeps the optimizer's state,
+/// and where layers compute in halves the masters, of its own elements only (ZeRO's first stage:
+/// Rajbhandari et al. 2020, "ZeRO: Memory Optimizations Toward Training Trillion Parameter
+/// Models").
+struct Sharing {
+  int replicas = 1;                     // 1: a rank updates all of its stage
+  std::int64_t bucket_bytes = 4 << 20;  // of gradients that are added at once
+};
+
+/// Which elements of a stage's arena each replica owns. The arena is cut into buckets and each
+/// bucket among all replicas, so that all of them add gradients while backward goes on. Buckets and
+/// ranges begin at norm blocks of parameters, so that no sum over a block is split.
+struct Shards {
+  std::vector<std::int64_t> bucket_ends;              // elements
+  std::vector<std::vector<std::int64_t>> range_ends;  // [bucket][replica], elements of the arena
+
+  /// The elements [first, second) of a bucket that a replica owns.
+  std::pair<std::int64_t, std::int64_t> range(std::size_t bucket, int replica) const;
+};
+
+/// Buckets as full as whole blocks allow, one block at least; ranges such that all replicas own
+/// nearly as much, to a few blocks. Where there are fewer blocks than replicas, some own nothing.
+/// `dtype` is the arena's.
+Shards share_out(const std::vector<LayerPlan>& layers, DType dtype, const Sharing& sharing);
+
+}  // namespace penstock

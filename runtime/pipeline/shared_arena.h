@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+#include "comm/all_gather.h"
+
+namespace penstock {
+
+/// Memory that is to lie alike on all replicas of a stage, and who renews which of it.
+struct SharedArena {
+  using Range = std::pair<std::size_t, std::size_t>;  // bytes [first, second)
+  std::byte* data = nullptr;
+  std::vector<std::vector<Range>> of_replicas;  // as many of each, some empty
+};
+
+/// Its ranges in an arena of the same layout at `data`.
+inline RankParts parts_of(const SharedArena& arena, std::byte* data) {
+  RankParts parts(arena.of_replicas.size());
+  for (std::size_t replica = 0; replica < parts.size(); ++replica)
+    for (const auto& [begin, end] : arena.of_replicas[replica])
+      parts[replica].emplace_back(data + begin, end - begin);
+  return parts;
+}
+
+}  // namespace penstock
