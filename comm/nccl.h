@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
@@ -10,13 +11,27 @@
 
 namespace penstock {
 
+/// Channels are blocks of threads with buffers of their own. Some saturate the link of a GPU.
+inline constexpr int kNcclChannels = 8;
+
 struct NcclOptions {
   std::vector<int> ranks = {};  // of the meeting that connect; all of them where empty
   /// In which everything happens: a cudaStream_t of the calling thread's device.
   void* stream = nullptr;
   std::string name = "all ranks";  // "activations from stage 0 to stage 1": for errors
   double timeout_seconds = 60;     // to connect
+  int channels = kNcclChannels;    // over which NCCL sends at once, at most
 };
+
+/// Ways in which a rank sends or receives: a one-way edge is one, a message from each to each of n
+/// ranks 2 (n - 1), and NCCL's own sum at most kNcclSumWays, of its ring and its trees.
+inline constexpr int kNcclSumWays = 10;
+
+/// Device memory that NCCL takes on a rank for a communicator of so many ways, in bytes, at most:
+/// nobody can ask it beforehand. Of NCCL 2.28 with its defaults: for each way and channel buffers of
+/// its three protocols, 4 MiB (Simple, NCCL_BUFFSIZE), 4.7 MiB (LL128) and 0.5 MiB (LL), in pages of
+/// 2 MiB; and a margin of 16 MiB for what it keeps besides.
+std::size_t nccl_memory(int ways, int channels = kNcclChannels);
 
 /// What one rank gives to another, and gets from it.
 struct NcclExchange {

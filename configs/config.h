@@ -103,6 +103,7 @@ struct PipelineConfig {
   std::string schedule = "1f1b";        // gpipe | 1f1b
   std::int64_t bucket_bytes = 4 << 20;  // of the reduction over replicas
   bool shard_optimizer = false;         // over replicas, and halves' masters with it
+  std::string reduction = "lanes";      // lanes | nccl
   double memory_gib = 0;                // limit for a rank; 0: none
   bool operator==(const PipelineConfig&) const = default;
 };

@@ -154,6 +154,9 @@ std::vector<Key> pipeline_keys(PipelineConfig& p) {
       Key("pipeline.shard_optimizer", &p.shard_optimizer, anything,
           "replicas share the optimizer's state (ZeRO-1), and in fp16 and bf16 the FP32 masters: "
           "each keeps and updates its own part; changes no bit"),
+      Key("pipeline.reduction", &p.reduction, one_of({"lanes", "nccl"}),
+          "who adds the replicas' gradients: penstock in lane order, so that layouts agree in "
+          "every bit, or NCCL in an order of its own"),
       Key("pipeline.memory_gib", &p.memory_gib, at_least(0),
           "memory that a rank may use; 0: no limit"),
   };

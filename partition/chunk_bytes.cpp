@@ -3,10 +3,12 @@
 namespace penstock {
 
 ChunkBytes::ChunkBytes(const Chain& chain, const std::vector<ChunkLoad>& loads,
-                       const BackendSizes& sizes, const ParameterBytes& parameters)
+                       const BackendSizes& sizes, const ParameterBytes& parameters,
+                       std::size_t edge)
     : chain_(chain),
       sizes_(sizes),
       parameters_(parameters),
+      edge_(edge),
       plans_(plan_chain(chain, std::vector<std::int64_t>{100}, sizes)) {
   for (const auto& [micro_batches, schedule] : loads) {
     Load& load = loads_.emplace_back();
@@ -47,6 +49,7 @@ StageBytes ChunkBytes::of_replica(int first, int last, int chunk, int replica) c
   const std::vector<LayerPlan> plans(plans_.begin() + first, plans_.begin() + last);
   StageBytes bytes = stage_bytes(plans, buffers(first, last, chunk), parameters_, replica);
   bytes.scratch += stream_workspace(sizes_);
+  bytes.messages += edge_ * ((first > 0 ? 1 : 0) + (last < chain_.size() ? 1 : 0));
   return bytes;
 }
 

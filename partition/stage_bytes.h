@@ -16,9 +16,9 @@ struct StageBytes {
   std::size_t optimizer = 0;
   std::size_t state = 0;
   std::size_t saved = 0;     // slots of the micro-batches in flight
-  std::size_t messages = 0;  // inputs, and gradients at both ends
+  std::size_t messages = 0;  // inputs, gradients at both ends, and what NCCL keeps for them
   std::size_t scratch = 0;
-  std::size_t reduction = 0;  // other replicas' gradients, until they are added
+  std::size_t reduction = 0;  // other replicas' gradients until they are added, and NCCL's for them
   /// Not among them: masters and optimizer state that other replicas hold instead.
   std::size_t spared = 0;
 

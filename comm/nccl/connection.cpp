@@ -33,6 +33,7 @@ NcclConnection::NcclConnection(Communicator& meeting, const NcclOptions& options
   const ncclUniqueId id = exchange_id();
   ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
   config.blocking = 0;
+  config.maxCTAs = options.channels;  // which bounds its memory, too
   const ncclResult_t status =
       ncclCommInitRankConfig(&communicator_, static_cast<int>(ranks_.size()), id, number, &config);
   try {

@@ -8,4 +8,10 @@ enum class DeviceLinks {
   nccl,  // from device to device; every rank has one of its own
 };
 
+/// How replicas' gradients are added.
+enum class ReductionOrder {
+  lanes,    // one order for every layout
+  library,  // NCCL's, where links are its
+};
+
 }  // namespace penstock

@@ -12,7 +12,7 @@
 namespace penstock {
 
 /// What replicas exchange in a step, wherever it lies. The lanes' gradients are added as
-/// LaneReduction says, call by call and bit for bit.
+/// LaneReduction says, call by call and bit for bit, unless NCCL adds them in an order of its own.
 class GradientReduction {
  public:
   virtual ~GradientReduction() = default;
@@ -32,12 +32,12 @@ class GradientReduction {
 };
 
 /// In the host's memory a LaneReduction. On a device the lanes of a single replica are added there;
-/// those of several by NCCL, or through the host, where the replicas' ranks exchange them. All
-/// replicas call this. All arguments must outlive the result.
+/// those of several over NCCL, or through the host, where the replicas' ranks exchange them. All
+/// replicas call this, with zeros in the arenas. All arguments must outlive the result.
 std::unique_ptr<GradientReduction> make_gradient_reduction(Backend& backend, Stream& stream,
                                                            Communicator& replicas,
                                                            const LaneReductionPlan& plan,
                                                            const std::vector<std::byte*>& arenas,
-                                                           DeviceLinks links);
+                                                           DeviceLinks links, ReductionOrder order);
 
 }  // namespace penstock

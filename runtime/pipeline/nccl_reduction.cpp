@@ -6,6 +6,7 @@
 #include <string>
 
 #include "layers/ops/optimizer.h"
+#include "runtime/pipeline/gradient_buckets.h"
 
 namespace penstock {
 namespace {
@@ -31,19 +32,23 @@ std::size_t nccl_staging_bytes(const LaneReductionPlan& plan, int replica) {
 }
 
 NcclReduction::NcclReduction(Backend& backend, Stream& computing, Communicator& replicas,
-                             const LaneReductionPlan& plan, const std::vector<std::byte*>& arenas)
+                             const LaneReductionPlan& plan, const std::vector<std::byte*>& arenas,
+                             ReductionOrder order)
     : backend_(backend),
       computing_(computing),
       replicas_(replicas),
       plan_(plan),
       arenas_(arenas),
-      staging_(backend.allocate(nccl_staging_bytes(plan, replicas.rank()))),
+      order_(order),
+      staging_(backend.allocate(
+          order == ReductionOrder::lanes ? nccl_staging_bytes(plan, replicas.rank()) : 0)),
       stream_(backend.make_stream()),
       nccl_(make_nccl(replicas, {.stream = stream_->native(), .name = "gradients of replicas"})) {
   connect();
 }
 
-/// A byte from each to each, since NCCL connects two ranks at their first message.
+/// A byte from each to each, since NCCL connects two ranks at their first message, and for sums at
+/// the first of each kind, which a bucket's size decides.
 void NcclReduction::connect() {
   const auto size = static_cast<std::size_t>(replicas_.size());
   const Buffer bytes = backend_.allocate(2 * size);
@@ -55,6 +60,9 @@ void NcclReduction::connect() {
                        {bytes.data() + replica, 1},
                        {bytes.data() + size + replica, 1}});
   wait(*nccl_, *nccl_->exchange(parts, "the first bytes"));
+  if (order_ == ReductionOrder::lanes) return;
+  for (int bucket = 0; bucket < static_cast<int>(plan_.bucket_ends.size()); ++bucket) start(bucket);
+  finish();
 }
 
 Tensor NcclReduction::piece(std::byte* arena, int bucket, int replica) const {
@@ -65,9 +73,17 @@ Tensor NcclReduction::piece(std::byte* arena, int bucket, int replica) const {
 
 void NcclReduction::start(int bucket) {
   backend_.wait(*stream_, *backend_.mark(computing_));
+  if (order_ == ReductionOrder::library) return add_by_library(bucket);
   const std::vector<Tensor> lanes = scatter(bucket);
   add(bucket, lanes);
   if (plan_.owned_ends.empty()) gather(bucket);
+}
+
+void NcclReduction::add_by_library(int bucket) {
+  const Tensor sum = bucket_of(arenas_[0], plan_, bucket);
+  for (std::byte* lane : std::span(arenas_).subspan(1))
+    backend_.run(*stream_, AddInto{bucket_of(lane, plan_, bucket), sum});
+  nccl_->all_reduce({sum.as<float>(), static_cast<std::size_t>(sum.size())});
 }
 
 void NcclReduction::finish() { backend_.wait(computing_, *backend_.mark(*stream_)); }

@@ -13,13 +13,18 @@ namespace penstock {
 std::size_t nccl_staging_bytes(const LaneReductionPlan& plan, int replica);
 
 /// Adds the lanes of several replicas on their devices, over NCCL, in a stream of its own beside
-/// the computing: reduce-scatter and all-gather in lane order, bit for bit as LaneReduction. All
-/// replicas start the buckets in the same order. Nothing of it waits on the host.
+/// the computing: reduce-scatter and all-gather in lane order, bit for bit as LaneReduction; or a
+/// replica's own lanes first and then all replicas by NCCL's all-reduce, whose sums are equal on
+/// all replicas, and from run to run on the same machines, but differ in their last bits for other
+/// numbers of replicas. All replicas start the buckets in the same order. Nothing of it waits on
+/// the host.
 class NcclReduction final : public GradientReduction {
  public:
-  /// Connects the replicas: all of them call this. All arguments must outlive it.
+  /// Connects the replicas: all of them call this, with zeros in the arenas. All arguments must
+  /// outlive it.
   NcclReduction(Backend& backend, Stream& computing, Communicator& replicas,
-                const LaneReductionPlan& plan, const std::vector<std::byte*>& arenas);
+                const LaneReductionPlan& plan, const std::vector<std::byte*>& arenas,
+                ReductionOrder order = ReductionOrder::lanes);
 
   void start(int bucket) override;
   void progress() override { nccl_->progress(); }
@@ -30,6 +35,7 @@ class NcclReduction final : public GradientReduction {
  private:
   void connect();
   Tensor piece(std::byte* arena, int bucket, int replica) const;
+  void add_by_library(int bucket);
   std::vector<Tensor> scatter(int bucket);
   void add(int bucket, const std::vector<Tensor>& lanes);
   void gather(int bucket);
@@ -39,6 +45,7 @@ class NcclReduction final : public GradientReduction {
   Communicator& replicas_;
   LaneReductionPlan plan_;
   std::vector<std::byte*> arenas_;
+  ReductionOrder order_;
   Buffer staging_;
   std::unique_ptr<Stream> stream_;
   std::unique_ptr<NcclCommunicator> nccl_;

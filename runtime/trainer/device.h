@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -35,8 +36,13 @@ void require_devices(const TrainerConfig& config, Communicator& world);
 /// this. Errors as of require_devices().
 RankDevice choose_device(const TrainerConfig& config, Communicator& world);
 
+/// What would fit where each rank may take so many bytes, in words: fitting_plan().
+using MemoryAdvice = std::function<std::string(std::size_t bytes)>;
+
 /// DeviceError on every rank that names plan and device where the ranks of one would together take
-/// more bytes of it than it has free. Every rank calls this, with what its plan tells it to take.
-void require_memory(const RankDevice& device, std::size_t planned, Communicator& world);
+/// more bytes of it than it has free, and says what rank 0's `advice` gives for the fullest device.
+/// Every rank calls this, with what its plan tells it to take.
+void require_memory(const RankDevice& device, std::size_t planned, Communicator& world,
+                    const MemoryAdvice& advice = {});
 
 }  // namespace penstock

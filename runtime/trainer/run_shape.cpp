@@ -74,6 +74,12 @@ std::vector<std::int64_t> even_lengths(const FullLengths& full, std::int64_t fra
   return lengths;
 }
 
+/// Whether NCCL may carry what devices hold, which is known for certain when the ranks meet.
+bool over_nccl(const Config& config) {
+  return device_kind(config.trainer) == DeviceKind::cuda && nccl_is_built() &&
+         config.pipeline.stages * config.pipeline.replicas > 1;
+}
+
 ParameterBytes parameters_of(const Config& config, int lanes) {
   const std::vector<int> lanes_of = deal_lanes(lanes, config.pipeline.replicas);
   ParameterBytes parameters;
@@ -84,10 +90,15 @@ ParameterBytes parameters_of(const Config& config, int lanes) {
   parameters.kinds.sharing = sharing_of(config.pipeline);
   const bool on_device = sizes.device != DeviceKind::cpu;
   if (on_device && !nccl_is_built()) return parameters;  // replicas meet in the host's memory
+  const auto others = static_cast<int>(lanes_of.size()) - 1;
+  const bool library = config.pipeline.reduction == "nccl" && over_nccl(config);
+  const int ways = 2 * others + (library ? kNcclSumWays : 0);
+  const std::size_t of_nccl = others > 0 ? nccl_memory(ways) : 0;
   parameters.reduction = [=, bucket = config.pipeline.bucket_bytes](const ParameterLayout& layout,
                                                                     int replica) {
     const LaneReductionPlan plan = gradient_buckets(layout, lanes_of, bucket);
-    return on_device ? nccl_staging_bytes(plan, replica) : staging_bytes(plan, replica);
+    if (!on_device) return staging_bytes(plan, replica);
+    return (library ? 0 : nccl_staging_bytes(plan, replica)) + of_nccl;
   };
   return parameters;
 }
@@ -132,7 +143,8 @@ ChunkBytes bytes_of_run(const Chain& chain, const Config& config, const RunShape
         {{covering_lengths(shape.validation.micro_batch, chain)},
          forward_only(chunk_ranks, (shape.validation.micro_batches + replicas - 1) / replicas)});
   }
-  return ChunkBytes(chain, loads, backend_sizes(config), parameters_of(config, lanes));
+  return ChunkBytes(chain, loads, backend_sizes(config), parameters_of(config, lanes),
+                    over_nccl(config) ? 2 * nccl_memory(1) : 0);  // activations, gradients
 }
 
 }  // namespace penstock

@@ -56,12 +56,12 @@ BackendSizes backend_sizes(const Config& config) {
 }
 
 Session::Session(Communicator& world, const Config& config, const Chain& chain, const Plan& plan,
-                 const SlotCounts& slots) {
+                 const SlotCounts& slots, const MemoryAdvice& advice) {
   require_ranks(plan.stages(), plan.replicas(), world.size(), config.pipeline.plan);
   device_ = choose_device(config.trainer, world);
   grid_ = std::make_unique<Grid>(world, plan);
   const StageReplica& here = grid_->here();
-  require_memory(device_, plan.chunks.at(here.stage).predicted.bytes.total(), world);
+  require_memory(device_, plan.chunks.at(here.stage).predicted.bytes.total(), world, advice);
   progress_ = [this] {
     if (stage_ != nullptr) stage_->progress();
   };

@@ -29,10 +29,10 @@ void check_ranks(const Config& config, int ranks);
 class Session {
  public:
   /// All ranks make theirs. `chain` and `world` must outlive it. ConfigError if the plan is for
-  /// another number of ranks; DeviceError where a device lacks the memory that it plans, and as
-  /// from choose_device.
+  /// another number of ranks; DeviceError where a device lacks the memory that it plans, with
+  /// `advice`, and as from choose_device.
   Session(Communicator& world, const Config& config, const Chain& chain, const Plan& plan,
-          const SlotCounts& slots);
+          const SlotCounts& slots, const MemoryAdvice& advice = {});
 
   Backend& backend() { return *device_.backend; }
   const RankDevice& device() const { return device_; }

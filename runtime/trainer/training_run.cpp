@@ -16,6 +16,7 @@
 #include "runtime/trainer/corpora.h"
 #include "runtime/trainer/device.h"
 #include "runtime/trainer/evaluation.h"
+#include "runtime/trainer/fitting_plan.h"
 #include "runtime/trainer/planning.h"
 #include "runtime/trainer/resume.h"
 #include "runtime/trainer/shared_output.h"
@@ -71,14 +72,12 @@ TrainingRun::TrainingRun(const TrainingTask& task, Communicator& world,
     best_ = BestValidation(std::to_string(validation_corpus_.hash));
   }
 
-  steps_ = std::make_unique<StepSequence>(
-      StepSequenceOptions{corpus_.lengths, config_.data, config_.features, config_.trainer.seed,
-                          config_.trainer.lanes});
-  const RunShape shape =
-      shape_of_run(config_, *steps_, validation_corpus_.lengths, alphabet_.classes());
+  steps_ = std::make_unique<StepSequence>(steps_of(config_));
+  const RunShape shape = shape_of(config_, *steps_);
   plan_ = agree_on_plan(shape);
 
-  session_ = std::make_unique<Session>(world, config_, chain_, plan_, slots.counts());
+  session_ = std::make_unique<Session>(world, config_, chain_, plan_, slots.counts(),
+                                       [this](std::size_t bytes) { return fitting(bytes); });
   const std::vector<int> lanes_of = plan_.lanes_of_replicas();
   const int replica = session_->grid().here().replica;
   check_shared_output(world, {config_.trainer.output, lock_ ? lock_->token() : "", replica == 0});
@@ -93,6 +92,7 @@ TrainingRun::TrainingRun(const TrainingTask& task, Communicator& world,
   how.model_blocks = model_blocks(chain_);
   how.lanes_of = lanes_of;
   how.links = session_->device().links;
+  how.reduction = reduction();
   if (session_->stage().first()) {
     feed_ = std::make_unique<FeatureFeed>(corpus_, config_.features, config_.data);
     how.failed = [this] { return feed_->failed(); };
@@ -111,6 +111,29 @@ Corpus TrainingRun::load(const std::string& manifest, CorpusUse use) {
   const PlannedModel model = planned_model(chain_, config_.model, alphabet_.classes());
   return load_corpus(corpus_options(config_, chain_, manifest, use), alphabet_, world_,
                      corpus_readers(config_, model));
+}
+
+StepSequenceOptions TrainingRun::steps_of(const Config& config) const {
+  return {corpus_.lengths, config.data, config.features, config.trainer.seed, config.trainer.lanes};
+}
+
+RunShape TrainingRun::shape_of(const Config& config, const StepSequence& steps) const {
+  return shape_of_run(config, steps, validation_corpus_.lengths, alphabet_.classes());
+}
+
+std::string TrainingRun::fitting(std::size_t bytes) const {
+  const auto shape = [this](const Config& changed) {
+    return shape_of(changed, StepSequence(steps_of(changed)));
+  };
+  return fitting_plan(chain_, config_, shape, bytes);
+}
+
+ReductionOrder TrainingRun::reduction() const {
+  if (config_.pipeline.reduction != "nccl") return ReductionOrder::lanes;
+  if (session_->device().links != DeviceLinks::nccl && plan_.replicas() > 1)
+    note("pipeline.reduction is nccl, but replicas do not meet over NCCL here: gradients are added "
+         "in lane order");
+  return ReductionOrder::library;
 }
 
 void TrainingRun::work_alone() {

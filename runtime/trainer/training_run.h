@@ -49,6 +49,11 @@ class TrainingRun {
   using Clock = std::chrono::steady_clock;
 
   Corpus load(const std::string& manifest, CorpusUse use);
+  StepSequenceOptions steps_of(const Config& config) const;
+  RunShape shape_of(const Config& config, const StepSequence& steps) const;
+  /// What would fit where each rank may take so many bytes.
+  std::string fitting(std::size_t bytes) const;
+  ReductionOrder reduction() const;
   void work_alone();
   Plan agree_on_plan(const RunShape& shape);
   void reserve_buffers(const RunShape& shape);

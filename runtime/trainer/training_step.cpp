@@ -33,7 +33,8 @@ TrainingStep::TrainingStep(Backend& backend, Stream& stream, const Grid& grid, S
       reduction_plan_(
           gradient_buckets(stage.parameters().layout(), options.lanes_of, options.bucket_bytes)),
       reduction_(make_gradient_reduction(backend, stream, grid.replicas(), reduction_plan_,
-                                         lane_arenas(stage.parameters()), options.links)) {}
+                                         lane_arenas(stage.parameters()), options.links,
+                                         options.reduction)) {}
 
 void TrainingStep::progress() {
   stage_.progress();

@@ -33,6 +33,7 @@ class TrainingStep {
     /// Utterances that have failed on this rank so far; empty: it reads none.
     std::function<std::int64_t()> failed = {};
     DeviceLinks links = DeviceLinks::host;
+    ReductionOrder reduction = ReductionOrder::lanes;
   };
   TrainingStep(Backend& backend, Stream& stream, const Grid& grid, Stage& stage,
                const Options& options);

@@ -45,6 +45,7 @@ class Ranks {
       check(cudaSetDevice(rank), "choosing");
       ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
       config.blocking = 0;
+      config.maxCTAs = 1;
       communicators_.emplace_back();
       ncclCommInitRankConfig(&communicators_.back(), size, id, rank, &config);
       streams_.push_back(make_stream_handle());

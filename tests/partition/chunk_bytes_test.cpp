@@ -52,6 +52,15 @@ TEST(ChunkBytes, LetsTrainingAndEvaluationTakeTurns) {
   EXPECT_EQ(both.messages, evaluated.messages + 2 * aligned(7 * 12 * 4));
 }
 
+TEST(ChunkBytes, CountsWhatIsKeptForEachNeighbour) {
+  const Chain chain = test::small_chain();
+  const ChunkLoad load{{{9, 4}}, make_schedule("1f1b", 3, 5)};
+  const ChunkBytes bytes(chain, {load}, {}, {}), kept(chain, {load}, {}, {}, 1000);
+  EXPECT_EQ(kept(0, 2, 0).messages, bytes(0, 2, 0).messages + 1000);
+  EXPECT_EQ(kept(1, 2, 1).messages, bytes(1, 2, 1).messages + 2000);
+  EXPECT_EQ(kept(0, 4, 0).messages, bytes(0, 4, 0).messages);
+}
+
 TEST(ChunkBytes, AsksWhatTheReductionTakes) {
   const Chain chain = test::small_chain();
   const ParameterBytes replicated{

@@ -116,6 +116,7 @@ TrainingOutcome train(const TrainingJob& job, const Chain& chain, Communicator& 
   how.model_blocks = norm_blocks(plan_chain(chain, std::vector<std::int64_t>{50}, {}));
   how.lanes_of.assign(job.replicas, lanes_each);
   how.links = job.links;
+  how.reduction = job.reduction;
   TrainingStep step(*backend, *stream, grid, stage, how);
   training = &step;
 

@@ -17,6 +17,7 @@ namespace penstock::test {
 struct TrainingJob {
   DeviceKind device = DeviceKind::cpu;
   DeviceLinks links = DeviceLinks::host;  // nccl: each rank has a device of its own
+  ReductionOrder reduction = ReductionOrder::lanes;
   ModelConfig model;
   int labels = 7;
   int stages = 1, replicas = 1, lanes = 1;

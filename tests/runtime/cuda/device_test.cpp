@@ -79,14 +79,18 @@ TEST_F(CudaDevice, WithTooLittleMemoryIsNamedOnEveryRank) {
   const int ranks = cuda_device_count() + 1;  // the last shares a device with the first
   const auto try_to_take = [&](std::size_t bytes) {
     return messages_of<DeviceError>(ranks, [&](Communicator& world) {
-      require_memory(choose_device(on("cuda"), world), bytes, world);
+      require_memory(choose_device(on("cuda"), world), bytes, world, [&](std::size_t each) {
+        return "a plan for " + std::to_string(each >> 40) + " TiB at rank " +
+               std::to_string(world.rank());
+      });
     });
   };
   EXPECT_EQ(try_to_take(1 << 20), std::vector<std::string>(static_cast<std::size_t>(ranks)));
   expect_parts(
       try_to_take(kTooMuch),
       {"the plan takes " + std::to_string((kTooMuch >> 19) + 1) + " MiB of CUDA device 0 ",
-       "(rank 0, " + std::to_string(ranks - 1) + "), which has ", " MiB free", "more stages"});
+       "(rank 0, " + std::to_string(ranks - 1) + "), which has ", " MiB free", "more stages",
+       "as planned for it: a plan for 0 TiB at rank 0"});
 }
 
 }  // namespace

@@ -87,6 +87,31 @@ TEST(CudaTrainingOverNccl, StagesAndReplicasDoNotShowInASingleBit) {
   expect_equal_bits(job, alone, {{2, 1}, {3, 1}, {3, 1, "gpipe"}, {2, 2}, {2, 2, "gpipe"}});
 }
 
+// A sum of two numbers has one order.
+TEST(CudaTrainingOverNccl, AddsTwoReplicasByNcclAsByLanes) {
+  if (!nccl_is_built() || cuda_device_count() < 4) GTEST_SKIP() << "no NCCL, or too few devices";
+  TrainingJob job = small_job(DeviceKind::cuda, "fp16");
+  const TrainingOutcome alone = train_on_noise(job);
+  job.links = DeviceLinks::nccl;
+  job.reduction = ReductionOrder::library;
+  expect_equal_bits(job, alone, {{1, 2}, {2, 2}});
+}
+
+// Four lanes in two replicas are added two and two instead of one after the other.
+TEST(CudaTrainingOverNccl, AddsLanesOfAReplicaBeforeNcclAddsReplicas) {
+  if (!nccl_is_built() || cuda_device_count() < 2) GTEST_SKIP() << "no NCCL, or too few devices";
+  TrainingJob job = small_job(DeviceKind::cuda, "fp32");
+  job.lanes = 4;
+  const TrainingOutcome alone = train_on_noise(job);
+  job.links = DeviceLinks::nccl;
+  job.reduction = ReductionOrder::library;
+  job.replicas = 2;
+  const TrainingOutcome together = train_on_noise(job);
+  EXPECT_EQ(together.losses.front(), alone.losses.front());
+  EXPECT_LE(test::relative_error(together.losses, alone.losses), 1e-5);
+  EXPECT_LE(test::relative_error(together.norms, alone.norms), 1e-5);
+}
+
 // Errors of the first step's gradients are those of sums of a few hundred products; AdamW makes
 // them whole steps where a gradient is near 0, so that only losses and norms are compared.
 TEST_P(CudaTraining, AgreesWithTheCpu) {

@@ -9,6 +9,11 @@ void set_order(const Order& order) {
   machine().order = order;
 }
 
+void set_driver(int version) {
+  const std::lock_guard lock(machine().mutex);
+  machine().driver = version;
+}
+
 std::string leftovers() {
   const std::lock_guard lock(machine().mutex);
   std::string text;

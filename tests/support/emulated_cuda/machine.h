@@ -22,6 +22,7 @@ struct Machine {
   Streams streams;
   std::set<cudaEvent_t> events;
   Timeline timelines = 0;
+  int driver = CUDART_VERSION;  // the newest CUDA that it is for
 
   Machine();
 };

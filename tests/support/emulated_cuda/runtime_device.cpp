@@ -10,6 +10,8 @@
 using namespace emulated_cuda;
 
 cudaError_t cudaGetDeviceCount(int* count) {
+  const Call call("cudaGetDeviceCount");
+  if (machine().driver < CUDART_VERSION) return call.error(cudaErrorInsufficientDriver);
   *count = kDevices;
   return cudaSuccess;
 }
@@ -48,7 +50,11 @@ cudaError_t cudaRuntimeGetVersion(int* version) {
   return cudaSuccess;
 }
 
-cudaError_t cudaDriverGetVersion(int* version) { return cudaRuntimeGetVersion(version); }
+cudaError_t cudaDriverGetVersion(int* version) {
+  const Call call("cudaDriverGetVersion");
+  *version = machine().driver;
+  return cudaSuccess;
+}
 
 cudaError_t cudaGetLastError() {
   Host& host = Call("cudaGetLastError").host();
@@ -67,6 +73,8 @@ const char* cudaGetErrorName(cudaError_t error) {
       return "cudaErrorInvalidConfiguration";
     case cudaErrorInvalidDevice:
       return "cudaErrorInvalidDevice";
+    case cudaErrorInsufficientDriver:
+      return "cudaErrorInsufficientDriver";
     case cudaErrorNotReady:
       return "cudaErrorNotReady";
     default:

@@ -51,6 +51,11 @@ ncclResult_t ncclCommInitRankConfig(ncclComm_t* communicator, int size, ncclUniq
   if (config->blocking != 0)
     fail(
         "a communicator that blocks, so that a dead peer would be a hang: set config.blocking = 0");
+  if (config->maxCTAs < 1 || config->maxCTAs > 64)
+    fail(
+        "a communicator of as many channels as NCCL likes: set config.maxCTAs, by which its memory "
+        "is ",
+        "planned");
   unsigned number = 0;
   std::memcpy(&number, id.internal, sizeof number);
   std::shared_ptr<Clique> clique = cliques()[number].lock();

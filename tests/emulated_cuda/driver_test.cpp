@@ -1,0 +1,50 @@
+// A driver that is older than the CUDA that penstock was built with.
+
+#include <gtest/gtest.h>
+
+#include "comm/threads.h"
+#include "layers/tensor/error.h"
+#include "runtime/trainer/device.h"
+#include "tests/support/emulated_cuda/control.h"
+
+namespace emulated_cuda::test {
+namespace {
+
+using namespace penstock;
+
+class OldDriver : public ::testing::Test {
+ protected:
+  void SetUp() override { set_driver(12020); }
+  void TearDown() override { set_driver(CUDART_VERSION); }
+
+  static TrainerConfig on(const std::string& device) {
+    TrainerConfig config;
+    config.device = device;
+    return config;
+  }
+  const std::string why_ = "the driver is for CUDA up to 12.2, but this penstock needs CUDA 13.";
+};
+
+TEST_F(OldDriver, IsNamedOnEveryRank) {
+  run_as_threads({.ranks = 3}, [this](Communicator& world) {
+    try {
+      choose_device(on("cuda"), world);
+      FAIL() << "rank " << world.rank() << " has a device";
+    } catch (const DeviceError& error) {
+      const std::string message = error.what();
+      for (const std::string& part : {why_, std::string("rank 0 on "), std::string("rank 2 on ")})
+        EXPECT_NE(message.find(part), std::string::npos) << message;
+    }
+  });
+}
+
+TEST_F(OldDriver, LeavesTheCpuAndSaysSo) {
+  run_as_threads({.ranks = 2}, [this](Communicator& world) {
+    const RankDevice device = choose_device(on("auto"), world);
+    EXPECT_EQ(device.backend->kind(), DeviceKind::cpu);
+    EXPECT_NE(device.how.find(why_), std::string::npos) << device.how;
+  });
+}
+
+}  // namespace
+}  // namespace emulated_cuda::test
