@@ -68,6 +68,8 @@ class Backend {
   virtual DeviceKind kind() const = 0;
   /// Device, library versions, threads: for the log.
   virtual std::string description() const = 0;
+  /// Equal ones compute equal bits: "NVIDIA H100 80GB HBM3"; empty for a CPU, which says nothing.
+  virtual std::string model() const { return ""; }
 
   /// Bytes of the device's memory that nobody has taken; of the host's, as many as there can be.
   virtual std::size_t free_memory() const { return std::numeric_limits<std::size_t>::max(); }

@@ -26,6 +26,12 @@ int chosen(int device) {
   return device;
 }
 
+cudaDeviceProp properties_of(int device) {
+  cudaDeviceProp properties{};
+  cuda::check(cudaGetDeviceProperties(&properties, device), "asking for a device's name");
+  return properties;
+}
+
 CudaStream& own(Stream& stream) { return static_cast<CudaStream&>(stream); }
 
 class CudaMark final : public Mark {
@@ -49,8 +55,7 @@ class CudaMark final : public Mark {
 CudaBackend::CudaBackend(int device) : device_(chosen(device)) {}
 
 std::string CudaBackend::description() const {
-  cudaDeviceProp properties{};
-  cuda::check(cudaGetDeviceProperties(&properties, device_), "asking for a device's name");
+  const cudaDeviceProp properties = properties_of(device_);
   int runtime = 0;
   cuda::check(cudaRuntimeGetVersion(&runtime), "asking for CUDA's version");
   return std::string(properties.name) + " (CUDA device " + std::to_string(device_) + ", " +
@@ -58,6 +63,8 @@ std::string CudaBackend::description() const {
          ", cuBLASLt " + std::to_string(cublasLtGetVersion()) + ", cuDNN " +
          std::to_string(cudnnGetVersion());
 }
+
+std::string CudaBackend::model() const { return properties_of(device_).name; }
 
 std::size_t CudaBackend::free_memory() const {
   std::size_t free = 0, total = 0;

@@ -15,6 +15,7 @@ class CudaBackend final : public Backend {
 
   DeviceKind kind() const override { return DeviceKind::cuda; }
   std::string description() const override;
+  std::string model() const override;
   std::size_t free_memory() const override;
   Buffer allocate(std::size_t bytes) override;
   std::unique_ptr<Stream> make_stream(std::function<void()> progress) override;

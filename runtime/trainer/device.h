@@ -36,6 +36,10 @@ void require_devices(const TrainerConfig& config, Communicator& world);
 /// this. Errors as of require_devices().
 RankDevice choose_device(const TrainerConfig& config, Communicator& world);
 
+/// ConfigError on every rank that names stage, ranks and devices where the replicas of a stage have
+/// devices of different models. Every rank calls this, with its stage.
+void require_equal_replicas(const RankDevice& device, int stage, Communicator& world);
+
 /// What would fit where each rank may take so many bytes, in words: fitting_plan().
 using MemoryAdvice = std::function<std::string(std::size_t bytes)>;
 

@@ -61,6 +61,7 @@ Session::Session(Communicator& world, const Config& config, const Chain& chain, 
   device_ = choose_device(config.trainer, world);
   grid_ = std::make_unique<Grid>(world, plan);
   const StageReplica& here = grid_->here();
+  require_equal_replicas(device_, here.stage, world);
   require_memory(device_, plan.chunks.at(here.stage).predicted.bytes.total(), world, advice);
   progress_ = [this] {
     if (stage_ != nullptr) stage_->progress();

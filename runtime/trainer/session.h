@@ -30,7 +30,7 @@ class Session {
  public:
   /// All ranks make theirs. `chain` and `world` must outlive it. ConfigError if the plan is for
   /// another number of ranks; DeviceError where a device lacks the memory that it plans, with
-  /// `advice`, and as from choose_device.
+  /// `advice`, and as from choose_device and require_equal_replicas.
   Session(Communicator& world, const Config& config, const Chain& chain, const Plan& plan,
           const SlotCounts& slots, const MemoryAdvice& advice = {});
 

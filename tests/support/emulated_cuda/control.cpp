@@ -14,6 +14,11 @@ void set_driver(int version) {
   machine().driver = version;
 }
 
+void set_model(int device, const std::string& model) {
+  const std::lock_guard lock(machine().mutex);
+  machine().models.at(static_cast<std::size_t>(device)) = model;
+}
+
 std::string leftovers() {
   const std::lock_guard lock(machine().mutex);
   std::string text;

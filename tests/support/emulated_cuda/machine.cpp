@@ -14,7 +14,10 @@ Host& this_host() {
 
 }  // namespace
 
-Machine::Machine() { catch_bad_addresses(); }
+Machine::Machine() {
+  models.fill("emulated CUDA");
+  catch_bad_addresses();
+}
 
 Machine& machine() {
   static Machine machine;

@@ -2,9 +2,11 @@
 
 #include <cuda_runtime_api.h>
 
+#include <array>
 #include <condition_variable>
 #include <mutex>
 #include <set>
+#include <string>
 
 #include "tests/support/emulated_cuda/failure.h"
 #include "tests/support/emulated_cuda/memory.h"
@@ -22,7 +24,8 @@ struct Machine {
   Streams streams;
   std::set<cudaEvent_t> events;
   Timeline timelines = 0;
-  int driver = CUDART_VERSION;  // the newest CUDA that it is for
+  std::array<std::string, kDevices> models;  // names of the devices
+  int driver = CUDART_VERSION;               // the newest CUDA that it is for
 
   Machine();
 };

@@ -33,7 +33,8 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
   const Call call("cudaGetDeviceProperties");
   if (device < 0 || device >= kDevices) return call.error(cudaErrorInvalidDevice);
   *properties = {};
-  std::strcpy(properties->name, "emulated CUDA");
+  const std::string& model = machine().models[static_cast<std::size_t>(device)];
+  std::strncpy(properties->name, model.c_str(), sizeof properties->name - 1);
   properties->totalGlobalMem = Memory::kBytes;
   properties->major = 9;
   properties->minor = 0;

@@ -1,8 +1,9 @@
-// A driver that is older than the CUDA that penstock was built with.
+// Devices that a training is refused on: with a driver too old, or of different models.
 
 #include <gtest/gtest.h>
 
 #include "comm/threads.h"
+#include "configs/config.h"
 #include "layers/tensor/error.h"
 #include "runtime/trainer/device.h"
 #include "tests/support/emulated_cuda/control.h"
@@ -44,6 +45,27 @@ TEST_F(OldDriver, LeavesTheCpuAndSaysSo) {
     EXPECT_EQ(device.backend->kind(), DeviceKind::cpu);
     EXPECT_NE(device.how.find(why_), std::string::npos) << device.how;
   });
+}
+
+TEST(MixedDevices, AreRefusedAmongTheReplicasOfAStageOnEveryRank) {
+  set_model(3, "another GPU");
+  run_as_threads({.ranks = 4}, [](Communicator& world) {
+    TrainerConfig config;
+    config.device = "cuda";
+    const RankDevice device = choose_device(config, world);
+    require_equal_replicas(device, world.rank() / 3, world);  // rank 3 is a stage of its own
+    try {
+      require_equal_replicas(device, world.rank() % 2, world);
+      ADD_FAILURE() << "rank " << world.rank() << " has nothing against it";
+    } catch (const ConfigError& error) {
+      EXPECT_EQ(std::string(error.what())
+                    .find("replicas of stage 1 would compute on another GPU "
+                          "(rank 3) and emulated CUDA (rank 1), which"),
+                0u)
+          << error.what();
+    }
+  });
+  set_model(3, "emulated CUDA");
 }
 
 }  // namespace
