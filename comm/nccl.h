@@ -28,9 +28,9 @@ struct NcclOptions {
 inline constexpr int kNcclSumWays = 10;
 
 /// Device memory that NCCL takes on a rank for a communicator of so many ways, in bytes, at most:
-/// nobody can ask it beforehand. Of NCCL 2.28 with its defaults: for each way and channel buffers of
-/// its three protocols, 4 MiB (Simple, NCCL_BUFFSIZE), 4.7 MiB (LL128) and 0.5 MiB (LL), in pages of
-/// 2 MiB; and a margin of 16 MiB for what it keeps besides.
+/// nobody can ask it beforehand. Of NCCL 2.28 with its defaults: for each way and channel buffers
+/// of its three protocols, 4 MiB (Simple, NCCL_BUFFSIZE), 4.7 MiB (LL128) and 0.5 MiB (LL), in
+/// pages of 2 MiB; and a margin of 16 MiB for what it keeps besides.
 std::size_t nccl_memory(int ways, int channels = kNcclChannels);
 
 /// What one rank gives to another, and gets from it.
@@ -54,6 +54,7 @@ class NcclCommunicator : public Communicator {
   /// values = the sum over the ranks, in NCCL's order: equal on all ranks, and from run to run on
   /// the same machines, but not equal to lane_reduction.h's.
   virtual std::unique_ptr<Transfer> all_reduce(std::span<float> values) = 0;
+  virtual std::unique_ptr<Transfer> all_reduce(std::span<double> values) = 0;
 };
 
 /// Whether this build has NCCL.

@@ -4,11 +4,12 @@ namespace penstock {
 
 ChunkBytes::ChunkBytes(const Chain& chain, const std::vector<ChunkLoad>& loads,
                        const BackendSizes& sizes, const ParameterBytes& parameters,
-                       std::size_t edge)
+                       std::size_t edge, std::size_t all)
     : chain_(chain),
       sizes_(sizes),
       parameters_(parameters),
       edge_(edge),
+      all_(all),
       plans_(plan_chain(chain, std::vector<std::int64_t>{100}, sizes)) {
   for (const auto& [micro_batches, schedule] : loads) {
     Load& load = loads_.emplace_back();
@@ -48,8 +49,9 @@ ChunkBuffers ChunkBytes::buffers(int first, int last, int chunk) const {
 StageBytes ChunkBytes::of_replica(int first, int last, int chunk, int replica) const {
   const std::vector<LayerPlan> plans(plans_.begin() + first, plans_.begin() + last);
   StageBytes bytes = stage_bytes(plans, buffers(first, last, chunk), parameters_, replica);
+  bytes.optimizer += agreement_numbers(norm_blocks(plans_)) * sizeof(double) + sizeof(Verdict);
   bytes.scratch += stream_workspace(sizes_);
-  bytes.messages += edge_ * ((first > 0 ? 1 : 0) + (last < chain_.size() ? 1 : 0));
+  bytes.messages += all_ + edge_ * ((first > 0 ? 1 : 0) + (last < chain_.size() ? 1 : 0));
   return bytes;
 }
 

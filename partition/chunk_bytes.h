@@ -24,9 +24,10 @@ struct ChunkLoad {
 class ChunkBytes {
  public:
   /// Every micro-batch of `loads` must fit; the loads take turns.
-  /// `edge` bytes are kept besides, by whoever carries the messages, for each neighbour.
+  /// Whoever carries the messages keeps besides `edge` bytes for each neighbour, and `all` for all
+  /// ranks.
   ChunkBytes(const Chain& chain, const std::vector<ChunkLoad>& loads, const BackendSizes& sizes,
-             const ParameterBytes& parameters, std::size_t edge = 0);
+             const ParameterBytes& parameters, std::size_t edge = 0, std::size_t all = 0);
 
   /// Of layers [first, last) as that chunk, on the replica that needs most.
   StageBytes operator()(int first, int last, int chunk) const;
@@ -44,7 +45,7 @@ class ChunkBytes {
   const Chain& chain_;
   BackendSizes sizes_;
   ParameterBytes parameters_;
-  std::size_t edge_;
+  std::size_t edge_, all_;
   std::vector<Load> loads_;
   std::vector<LayerPlan> plans_;  // of each layer, for any input
   mutable std::map<std::tuple<std::size_t, int, int>, BufferBytes> known_;

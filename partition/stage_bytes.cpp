@@ -29,6 +29,19 @@ void ChunkBuffers::cover(const BufferBytes& each, const InFlight& count) {
   input_gradients = std::max(input_gradients, each.input_gradient * kInputGradientBuffers);
 }
 
+std::int64_t norm_blocks(std::span<const LayerPlan> layers) {
+  std::int64_t blocks = 0;
+  for (const LayerPlan& layer : layers)
+    for (const ParamDecl& p : layer.params) blocks += norm_blocks(element_count(p.shape));
+  return blocks;
+}
+
+std::size_t table_bytes(const ParameterLayout& layout) {
+  std::int64_t blocks = 0;
+  for (const ParameterPiece& piece : layout.owned) blocks += piece.blocks();
+  return static_cast<std::size_t>(blocks) * sizeof(ArenaBlock);
+}
+
 std::size_t number_bytes(const std::vector<LayerPlan>& layers) {
   std::size_t count = 0;
   for (const LayerPlan& layer : layers) count += layer.params.size();
@@ -43,6 +56,7 @@ StageBytes stage_bytes(const std::vector<LayerPlan>& layers, const ChunkBuffers&
   bytes.gradients = layout.arena * parameters.lanes_of.at(replica);
   bytes.optimizer = layout.slot * parameters.slots.of_elements +
                     number_bytes(layers) * parameters.slots.of_parameters;
+  bytes.optimizer += table_bytes(layout);
   for (const LayerPlan& layer : layers)
     for (const StateDecl& s : layer.state) bytes.state += bytes_of(s.shape, parameters.kinds.dtype);
   bytes.saved = buffers.slots;

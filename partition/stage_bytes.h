@@ -2,7 +2,9 @@
 
 #include <cstddef>
 #include <functional>
+#include <span>
 
+#include "layers/ops/norms.h"
 #include "partition/in_flight.h"
 #include "partition/micro_batch_layout.h"
 #include "partition/parameter_layout.h"
@@ -13,7 +15,7 @@ namespace penstock {
 struct StageBytes {
   std::size_t weights = 0;    // masters, and what layers that compute in halves read
   std::size_t gradients = 0;  // one sum for each lane of the replica
-  std::size_t optimizer = 0;
+  std::size_t optimizer = 0;  // its state, and what norms are agreed on with
   std::size_t state = 0;
   std::size_t saved = 0;     // slots of the micro-batches in flight
   std::size_t messages = 0;  // inputs, gradients at both ends, and what NCCL keeps for them
@@ -64,6 +66,18 @@ struct ParameterBytes {
 /// Of one of the replicas.
 StageBytes stage_bytes(const std::vector<LayerPlan>& layers, const ChunkBuffers& buffers,
                        const ParameterBytes& parameters, int replica = 0);
+
+/// Bytes of the table of the norm blocks that a rank owns.
+std::size_t table_bytes(const ParameterLayout& layout);
+
+/// FP64 numbers by which ranks agree on the gradient of a model of so many norm blocks: a sum and a
+/// magnitude of each.
+constexpr std::size_t agreement_numbers(std::int64_t model_blocks) {
+  return 2 * static_cast<std::size_t>(model_blocks);
+}
+
+/// Norm blocks of the parameters of `layers`.
+std::int64_t norm_blocks(std::span<const LayerPlan> layers);
 
 /// Bytes of one FP64 number for each parameter.
 std::size_t number_bytes(const std::vector<LayerPlan>& layers);

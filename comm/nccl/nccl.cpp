@@ -85,10 +85,10 @@ class Nccl final : public NcclCommunicator {
   }
 
   std::unique_ptr<Transfer> all_reduce(std::span<float> values) override {
-    connection_.settle(ncclAllReduce(values.data(), values.data(), values.size(), ncclFloat32,
-                                     ncclSum, connection_.get(), stream_),
-                       "reducing");
-    return started("reducing " + std::to_string(values.size()) + " numbers");
+    return add(values.data(), values.size(), ncclFloat32);
+  }
+  std::unique_ptr<Transfer> all_reduce(std::span<double> values) override {
+    return add(values.data(), values.size(), ncclFloat64);
   }
 
   void progress() override {
@@ -102,6 +102,12 @@ class Nccl final : public NcclCommunicator {
   }
 
  private:
+  std::unique_ptr<Transfer> add(void* values, std::size_t count, ncclDataType_t type) {
+    connection_.settle(
+        ncclAllReduce(values, values, count, type, ncclSum, connection_.get(), stream_),
+        "reducing");
+    return started("reducing " + std::to_string(count) + " numbers");
+  }
   std::unique_ptr<Transfer> started(std::string what) {
     return std::make_unique<NcclTransfer>(connection_, stream_, std::move(what));
   }

@@ -1,9 +1,10 @@
+#include "layers/ops/norms.h"
+
 #include <algorithm>
 #include <cmath>
 
 #include "layers/cpu/cpu_backend.h"
 #include "layers/cpu/dispatch.h"
-#include "layers/ops/optimizer.h"
 
 namespace penstock {
 namespace {
@@ -26,43 +27,53 @@ double squared_sum(const T* values, std::int64_t count) {
   return total;
 }
 
-// NaN if a value is: comparisons with NaN are false.
+// The larger one; NaN if either is: comparisons with NaN are false.
+template <class T>
+T largest_or_nan(T largest, T value) {
+  return largest > value || largest != largest ? largest : value;
+}
+
 template <class T>
 double largest_magnitude(const T* values, std::int64_t count) {
   T largest = 0;
-  for (std::int64_t i = 0; i < count; ++i) {
-    const T value = std::abs(values[i]);
-    largest = largest > value || largest != largest ? largest : value;
-  }
+  for (std::int64_t i = 0; i < count; ++i) largest = largest_or_nan(largest, std::abs(values[i]));
   return static_cast<double>(largest);
 }
 
-// out[b] = reduce(first of block b, its count).
-template <class T>
-void for_blocks(const char* operation, const Tensor& values, std::span<double> out,
-                double (*reduce)(const T*, std::int64_t)) {
-  const std::int64_t count = values.size();
-  const std::int64_t blocks = (count + kNormBlock - 1) / kNormBlock;
-  if (static_cast<std::int64_t>(out.size()) != blocks)
-    throw ShapeError(std::string(operation) + " of " + std::to_string(count) + " numbers has " +
-                     std::to_string(blocks) + " blocks, and was given room for " +
-                     std::to_string(out.size()));
-  for (std::int64_t b = 0; b < blocks; ++b)
-    out[static_cast<std::size_t>(b)] =
-        reduce(values.as<T>() + b * kNormBlock, std::min(kNormBlock, count - b * kNormBlock));
+// out[place] = reduce(first of a block, its count).
+template <class T, class Op>
+void for_blocks(const Op& op, double* out, double (*reduce)(const T*, std::int64_t)) {
+  for (std::int64_t b = 0; b < op.blocks.count; ++b) {
+    const ArenaBlock& block = op.blocks.first[b];
+    const std::int64_t first = op.of == ArenaOf::weights ? block.weight : block.gradient;
+    out[block.place] = reduce(op.arena.template as<T>() + first, block.count);
+  }
 }
 
 }  // namespace
 
 void CpuBackend::run(Stream&, const SquaredSums& op) {
-  for_real(op.values.dtype, "SquaredSums",
-           [&]<class T>(T) { for_blocks("SquaredSums", op.values, op.sums, squared_sum<T>); });
+  for_real(op.arena.dtype, "SquaredSums",
+           [&]<class T>(T) { for_blocks<T>(op, op.sums, squared_sum<T>); });
 }
 
 void CpuBackend::run(Stream&, const LargestMagnitude& op) {
-  for_real(op.values.dtype, "LargestMagnitude", [&]<class T>(T) {
-    for_blocks("LargestMagnitude", op.values, op.largest, largest_magnitude<T>);
-  });
+  for_real(op.arena.dtype, "LargestMagnitude",
+           [&]<class T>(T) { for_blocks<T>(op, op.largest, largest_magnitude<T>); });
+}
+
+void CpuBackend::run(Stream&, const JudgeGradient& op) {
+  double sum = 0, largest = 0;
+  for (std::int64_t b = 0; b < op.blocks; ++b) {
+    sum += op.sums[b];
+    if (op.largest != nullptr) largest = largest_or_nan(largest, op.largest[b]);
+  }
+  Verdict& verdict = *op.verdict;
+  verdict.norm = std::sqrt(sum) / op.loss_scale;
+  const double clip = op.clip_norm == 0 ? 1 : std::min(1.0, op.clip_norm / (verdict.norm + 1e-6));
+  verdict.factor = clip / op.loss_scale;
+  verdict.largest = largest / op.loss_scale;
+  verdict.skip = std::isfinite(verdict.norm) ? 0 : 1;
 }
 
 }  // namespace penstock

@@ -1,7 +1,6 @@
 #include "layers/ops/optimizer.h"
 
 #include <cmath>
-#include <initializer_list>
 
 #include "layers/cpu/cpu_backend.h"
 #include "layers/cpu/dispatch.h"
@@ -10,12 +9,18 @@
 namespace penstock {
 namespace {
 
-void expect_equal_sizes(const char* operation, std::initializer_list<Tensor> tensors) {
-  const std::int64_t count = tensors.begin()->size();
-  for (const Tensor& tensor : tensors)
-    if (tensor.size() != count)
-      throw ShapeError(std::string(operation) + " was given spans of " + std::to_string(count) +
-                       " and " + std::to_string(tensor.size()) + " numbers");
+bool skips(const GradientFactor& factor) {
+  return factor.verdict != nullptr && factor.verdict->skip != 0;
+}
+
+template <class T>
+T value_of(const GradientFactor& factor) {
+  return static_cast<T>(factor.verdict != nullptr ? factor.verdict->factor : factor.otherwise);
+}
+
+template <class T>
+T* at(const Tensor& arena, std::int64_t element) {
+  return arena.as<T>() + element;
 }
 
 // What AdamW and LAMB share, with the factors of one step in the type of their numbers.
@@ -29,7 +34,7 @@ struct Moments {
         rest2(static_cast<T>(1 - op.beta2)),
         deviation(static_cast<T>(1 / std::sqrt(1 - std::pow(op.beta2, op.step)))),
         epsilon(static_cast<T>(op.epsilon)),
-        gradient(static_cast<T>(op.gradient_factor)) {}
+        gradient(value_of<T>(op.factor)) {}
 
   // Moves the moments by one gradient; rate · mean over the deviation.
   T move(T gradient_of_loss, T& mean, T& square, T rate) const {
@@ -43,56 +48,77 @@ struct Moments {
 };
 
 template <class T>
-void adamw(const AdamWStep& op) {
+void adamw(const AdamWStep& op, const ArenaBlock& block) {
   const Moments<T> moments(op);
   const auto keep = static_cast<T>(1 - op.learning_rate * op.weight_decay);
   const auto rate = static_cast<T>(op.learning_rate / (1 - std::pow(op.beta1, op.step)));
-  T* __restrict weight = op.weight.as<T>();
-  T* __restrict mean = op.mean.as<T>();
-  T* __restrict square = op.square.as<T>();
-  const T* __restrict gradient = op.gradient.as<T>();
-  const std::int64_t count = op.weight.size();
-  for (std::int64_t i = 0; i < count; ++i)
+  T* __restrict weight = at<T>(op.weight, block.weight);
+  T* __restrict mean = at<T>(op.mean, block.slot);
+  T* __restrict square = at<T>(op.square, block.slot);
+  const T* __restrict gradient = at<T>(op.gradient, block.gradient);
+  for (std::int64_t i = 0; i < block.count; ++i)
     weight[i] = weight[i] * keep - moments.move(gradient[i], mean[i], square[i], rate);
 }
 
 template <class T>
-void lamb_direction(const LambDirection& op) {
+void lamb_direction(const LambDirection& op, const ArenaBlock& block) {
   const Moments<T> moments(op);
   const auto decay = static_cast<T>(op.weight_decay);
   const auto rate = static_cast<T>(1 / (1 - std::pow(op.beta1, op.step)));
-  const T* __restrict weight = op.weight.as<T>();
-  T* __restrict mean = op.mean.as<T>();
-  T* __restrict square = op.square.as<T>();
-  T* __restrict gradient = op.gradient.as<T>();
-  const std::int64_t count = op.weight.size();
-  for (std::int64_t i = 0; i < count; ++i)
+  const T* __restrict weight = at<T>(op.weight, block.weight);
+  T* __restrict mean = at<T>(op.mean, block.slot);
+  T* __restrict square = at<T>(op.square, block.slot);
+  T* __restrict gradient = at<T>(op.gradient, block.gradient);
+  for (std::int64_t i = 0; i < block.count; ++i)
     gradient[i] = moments.move(gradient[i], mean[i], square[i], rate) + decay * weight[i];
 }
 
 template <class T>
-void sgd(const SgdStep& op) {
-  T* __restrict weight = op.weight.as<T>();
-  T* __restrict velocity = op.velocity.as<T>();
-  const T* __restrict gradient = op.gradient.as<T>();
+void sgd(const SgdStep& op, const ArenaBlock& block) {
+  T* __restrict weight = at<T>(op.weight, block.weight);
+  T* __restrict velocity = at<T>(op.velocity, block.slot);
+  const T* __restrict gradient = at<T>(op.gradient, block.gradient);
   const auto rate = static_cast<T>(op.learning_rate);
   const auto momentum = static_cast<T>(op.momentum);
   const auto decay = static_cast<T>(op.weight_decay);
-  const auto factor = static_cast<T>(op.gradient_factor);
+  const T factor = value_of<T>(op.factor);
   const T ahead = op.nesterov ? momentum : T{1};
   const T now = op.nesterov ? T{1} : T{0};
-  const std::int64_t count = op.weight.size();
-  for (std::int64_t i = 0; i < count; ++i) {
+  for (std::int64_t i = 0; i < block.count; ++i) {
     const T g = gradient[i] * factor + decay * weight[i];
     velocity[i] = momentum * velocity[i] + g;
     weight[i] -= rate * (now * g + ahead * velocity[i]);
   }
 }
 
+// step(op, block) for every block, unless the verdict is to skip.
+template <class T, class Op>
+void for_blocks(const Op& op, void (*step)(const Op&, const ArenaBlock&)) {
+  for (std::int64_t b = 0; b < op.blocks.count; ++b) step(op, op.blocks.first[b]);
+}
+
+Tensor part(const Tensor& arena, std::int64_t first, std::int64_t count) {
+  auto* const bytes = static_cast<std::byte*>(arena.data);
+  return {bytes + static_cast<std::size_t>(first) * size_of(arena.dtype), arena.dtype, {count}};
+}
+
+// New weights, to what layers read.
+template <class Op>
+void round(CpuBackend& backend, Stream& stream, const Op& op) {
+  for (std::int64_t b = 0; op.rounded.data != nullptr && b < op.blocks.count; ++b) {
+    const ArenaBlock& block = op.blocks.first[b];
+    if (block.rounded >= 0)
+      backend.run(stream, Cast{part(op.weight, block.weight, block.count),
+                               part(op.rounded, block.rounded, block.count)});
+  }
+}
+
 }  // namespace
 
 void CpuBackend::run(Stream&, const AddInto& op) {
-  expect_equal_sizes("AddInto", {op.from, op.to});
+  if (op.from.size() != op.to.size())
+    throw ShapeError("AddInto was given spans of " + std::to_string(op.from.size()) + " and " +
+                     std::to_string(op.to.size()) + " numbers");
   for_real(op.to.dtype, "AddInto", [&]<class T>(T) {
     const T* __restrict from = op.from.as<T>();
     T* __restrict to = op.to.as<T>();
@@ -103,20 +129,21 @@ void CpuBackend::run(Stream&, const AddInto& op) {
 }
 
 void CpuBackend::run(Stream& stream, const AdamWStep& op) {
-  expect_equal_sizes("AdamWStep", {op.weight, op.mean, op.square, op.gradient});
-  for_real(op.weight.dtype, "AdamWStep", [&]<class T>(T) { adamw<T>(op); });
-  if (op.rounded.data != nullptr) run(stream, Cast{op.weight, op.rounded});
+  if (skips(op.factor)) return;
+  for_real(op.weight.dtype, "AdamWStep", [&]<class T>(T) { for_blocks<T>(op, adamw<T>); });
+  round(*this, stream, op);
 }
 
 void CpuBackend::run(Stream&, const LambDirection& op) {
-  expect_equal_sizes("LambDirection", {op.weight, op.mean, op.square, op.gradient});
-  for_real(op.weight.dtype, "LambDirection", [&]<class T>(T) { lamb_direction<T>(op); });
+  if (skips(op.factor)) return;
+  for_real(op.weight.dtype, "LambDirection",
+           [&]<class T>(T) { for_blocks<T>(op, lamb_direction<T>); });
 }
 
 void CpuBackend::run(Stream& stream, const SgdStep& op) {
-  expect_equal_sizes("SgdStep", {op.weight, op.velocity, op.gradient});
-  for_real(op.weight.dtype, "SgdStep", [&]<class T>(T) { sgd<T>(op); });
-  if (op.rounded.data != nullptr) run(stream, Cast{op.weight, op.rounded});
+  if (skips(op.factor)) return;
+  for_real(op.weight.dtype, "SgdStep", [&]<class T>(T) { for_blocks<T>(op, sgd<T>); });
+  round(*this, stream, op);
 }
 
 }  // namespace penstock

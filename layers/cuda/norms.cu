@@ -1,8 +1,10 @@
+#include <cfloat>
+
 #include "layers/cuda/cuda_backend.h"
 #include "layers/cuda/launch.h"
 #include "layers/cuda/numbers.h"
 #include "layers/cuda/reduce.h"
-#include "layers/ops/optimizer.h"
+#include "layers/ops/norms.h"
 
 namespace penstock {
 namespace cuda {
@@ -23,40 +25,67 @@ struct LargestOrNan {
   __device__ double operator()(double a, double b) const { return a > b || a != a ? a : b; }
 };
 
-/// What `map` makes of the numbers of one kNormBlock, combined, for each block of threads; FP64, in
-/// an order of its own but fixed.
+/// What `map` makes of the numbers of one block of the arena, combined, for each block of threads;
+/// FP64, in an order of its own but fixed.
 template <class Map, class Combine>
 __global__ void __launch_bounds__(kThreads)
-    combine_norm_blocks(const float* values, std::int64_t count, double* combined) {
+    combine_norm_blocks(const ArenaBlock* blocks, ArenaOf of, const float* arena,
+                        double* combined) {
   BLOCK_SHARED(double, of_warp, [kThreads / kWarp]);
-  const std::int64_t begin = block_x() * kNormBlock;
-  const std::int64_t end = begin + kNormBlock < count ? begin + kNormBlock : count;
+  const ArenaBlock block = blocks[block_x()];
+  const float* const values = arena + (of == ArenaOf::weights ? block.weight : block.gradient);
   double all = 0;
-  for (std::int64_t i = begin + thread_x(); i < end; i += kThreads)
+  for (std::int64_t i = thread_x(); i < block.count; i += kThreads)
     all = Combine()(all, Map()(static_cast<double>(values[i])));
   all = combine_block(all, of_warp, Combine());
-  if (thread_x() == 0) combined[block_x()] = all;
+  if (thread_x() == 0) combined[block.place] = all;
 }
 
-template <class Map, class Combine>
-void combine_blocks(CudaStream& stream, const Tensor& values, std::span<double> combined) {
-  auto* const device = stream.scratch().take<double>(static_cast<std::int64_t>(combined.size()));
-  launch(stream.handle(), {dim3(static_cast<unsigned>(combined.size())), dim3(kThreads)},
-         combine_norm_blocks<Map, Combine>, data_of<float>(values), values.size(), device);
-  stream.copy_out(combined.data(), device, combined.size_bytes());
+template <class Map, class Combine, class Op>
+void combine_blocks(Stream& stream, const Op& op, double* combined) {
+  launch(static_cast<CudaStream&>(stream).handle(),
+         {dim3(static_cast<unsigned>(op.blocks.count)), dim3(kThreads)},
+         combine_norm_blocks<Map, Combine>, op.blocks.first, op.of, data_of<float>(op.arena),
+         combined);
+}
+
+/// One thread adds, in the order of the blocks, what all of them have fetched.
+__global__ void __launch_bounds__(kThreads) judge_gradient(JudgeGradient op) {
+  BLOCK_SHARED(double, sums, [kThreads]);
+  BLOCK_SHARED(double, of_warp, [kThreads / kWarp]);
+  double sum = 0, largest = 0;
+  for (std::int64_t begin = 0; begin < op.blocks; begin += kThreads) {
+    const std::int64_t own = begin + thread_x(), left = op.blocks - begin;
+    if (own < op.blocks) {
+      sums[thread_x()] = op.sums[own];
+      if (op.largest != nullptr) largest = LargestOrNan()(largest, op.largest[own]);
+    }
+    sync_block();
+    for (int i = 0; thread_x() == 0 && i < kThreads && i < left; ++i) sum += sums[i];
+    sync_block();
+  }
+  largest = combine_block(largest, of_warp, LargestOrNan());
+  if (thread_x() != 0) return;
+  const double norm = sqrt(sum) / op.loss_scale;
+  double clip = 1;
+  if (op.clip_norm != 0 && op.clip_norm / (norm + 1e-6) < 1) clip = op.clip_norm / (norm + 1e-6);
+  *op.verdict = {norm, clip / op.loss_scale, largest / op.loss_scale, norm <= DBL_MAX ? 0 : 1};
 }
 
 }  // namespace
 }  // namespace cuda
 
 void CudaBackend::run(Stream& stream, const SquaredSums& op) {
-  cuda::combine_blocks<cuda::Square, cuda::Sum>(static_cast<CudaStream&>(stream), op.values,
-                                                op.sums);
+  cuda::combine_blocks<cuda::Square, cuda::Sum>(stream, op, op.sums);
 }
 
 void CudaBackend::run(Stream& stream, const LargestMagnitude& op) {
-  cuda::combine_blocks<cuda::Magnitude, cuda::LargestOrNan>(static_cast<CudaStream&>(stream),
-                                                            op.values, op.largest);
+  cuda::combine_blocks<cuda::Magnitude, cuda::LargestOrNan>(stream, op, op.largest);
+}
+
+void CudaBackend::run(Stream& stream, const JudgeGradient& op) {
+  cuda::launch(static_cast<CudaStream&>(stream).handle(), {dim3(1), dim3(cuda::kThreads)},
+               cuda::judge_gradient, op);
 }
 
 }  // namespace penstock

@@ -16,15 +16,40 @@ __global__ void add_into(const float* from, float* to, float factor, std::int64_
   if (i < count) to[i] += factor * from[i];
 }
 
+constexpr int kThreads = 256, kSlices = 8;  // blocks of threads for each block of the arena
+
+/// Calls body(i, place) for those elements of a block of the arena that are this thread's.
+template <class Body>
+__device__ void for_elements(const ArenaBlock* blocks, Body body) {
+  const ArenaBlock block = blocks[block_x()];
+  for (std::int64_t i = block_y() * kThreads + thread_x(); i < block.count; i += kSlices * kThreads)
+    body(i, block);
+}
+
+/// GradientFactor, as kernels read it.
+struct Factor {
+  const Verdict* verdict;
+  double otherwise;
+
+  __device__ bool skips() const { return verdict != nullptr && verdict->skip != 0; }
+  __device__ float value() const {
+    return static_cast<float>(verdict != nullptr ? verdict->factor : otherwise);
+  }
+};
+
 /// Where new weights go: the masters, and rounded to what layers read (Half is float where that is
 /// the masters themselves).
 template <class Half>
 struct Weights {
   float* masters;
   Half* rounded;
-  __device__ void set(std::int64_t i, float value) const {
-    masters[i] = value;
-    if constexpr (!std::is_same_v<Half, float>) rounded[i] = from_float<Half>(value);
+  __device__ float get(const ArenaBlock& block, std::int64_t i) const {
+    return masters[block.weight + i];
+  }
+  __device__ void set(const ArenaBlock& block, std::int64_t i, float value) const {
+    masters[block.weight + i] = value;
+    if constexpr (!std::is_same_v<Half, float>)
+      if (block.rounded >= 0) rounded[block.rounded + i] = from_float<Half>(value);
   }
 };
 
@@ -32,52 +57,66 @@ struct Weights {
 struct Moments {
   float *mean, *square;
   const float* gradient;
-  float beta1, beta2, rate, inverse_square_bias, epsilon, gradient_factor;
+  float beta1, beta2, rate, inverse_square_bias, epsilon;
+  float decay;  // what each makes of weight decay
 
-  /// Moves the moments of number i; rate · mean over the deviation.
-  __device__ float move(std::int64_t i) const {
-    const float g = gradient_factor * gradient[i];
-    const float first = beta1 * mean[i] + (1 - beta1) * g;
-    const float second = beta2 * square[i] + (1 - beta2) * g * g;
-    mean[i] = first;
-    square[i] = second;
+  /// Moves the moments of an element; rate · mean over the deviation.
+  __device__ float move(const ArenaBlock& block, std::int64_t i, float factor) const {
+    const std::int64_t slot = block.slot + i;
+    const float g = factor * gradient[block.gradient + i];
+    const float first = beta1 * mean[slot] + (1 - beta1) * g;
+    const float second = beta2 * square[slot] + (1 - beta2) * g * g;
+    mean[slot] = first;
+    square[slot] = second;
     return rate * first / (sqrtf(second * inverse_square_bias) + epsilon);
   }
 };
 
 template <class Half>
-__global__ void adamw(Moments moments, Weights<Half> weights, float keep, std::int64_t count) {
-  const std::int64_t i = grid_thread();
-  if (i < count) weights.set(i, weights.masters[i] * keep - moments.move(i));
+__global__ void adamw(const ArenaBlock* blocks, Moments moments, Weights<Half> weights,
+                      Factor factor) {
+  if (factor.skips()) return;
+  const float of_gradient = factor.value();
+  for_elements(blocks, [&](std::int64_t i, const ArenaBlock& block) {
+    weights.set(block, i,
+                weights.get(block, i) * moments.decay - moments.move(block, i, of_gradient));
+  });
 }
 
-__global__ void lamb_direction(Moments moments, const float* weight, float decay, float* direction,
-                               std::int64_t count) {
-  const std::int64_t i = grid_thread();
-  if (i < count) direction[i] = moments.move(i) + decay * weight[i];
+__global__ void lamb_direction(const ArenaBlock* blocks, Moments moments, const float* weight,
+                               float* direction, Factor factor) {
+  if (factor.skips()) return;
+  const float of_gradient = factor.value();
+  for_elements(blocks, [&](std::int64_t i, const ArenaBlock& block) {
+    direction[block.gradient + i] =
+        moments.move(block, i, of_gradient) + moments.decay * weight[block.weight + i];
+  });
 }
 
 struct Sgd {
   float* velocity;
   const float* gradient;
-  float learning_rate, momentum, weight_decay, gradient_factor;
+  float momentum, weight_decay;
   float of_gradient, of_velocity;  // what the step is made of
 };
 
 template <class Half>
-__global__ void sgd(Sgd op, Weights<Half> weights, std::int64_t count) {
-  const std::int64_t i = grid_thread();
-  if (i >= count) return;
-  const float weight = weights.masters[i];
-  const float gradient = op.gradient_factor * op.gradient[i] + op.weight_decay * weight;
-  const float velocity = op.momentum * op.velocity[i] + gradient;
-  op.velocity[i] = velocity;
-  weights.set(i,
-              weight - op.learning_rate * (op.of_gradient * gradient + op.of_velocity * velocity));
+__global__ void sgd(const ArenaBlock* blocks, Sgd op, Weights<Half> weights, float learning_rate,
+                    Factor factor) {
+  if (factor.skips()) return;
+  const float scale = factor.value();
+  for_elements(blocks, [&](std::int64_t i, const ArenaBlock& block) {
+    const float weight = weights.get(block, i);
+    const float gradient = scale * op.gradient[block.gradient + i] + op.weight_decay * weight;
+    const float velocity = op.momentum * op.velocity[block.slot + i] + gradient;
+    op.velocity[block.slot + i] = velocity;
+    weights.set(block, i,
+                weight - learning_rate * (op.of_gradient * gradient + op.of_velocity * velocity));
+  });
 }
 
 template <class Op>
-Moments moments_of(const Op& op, double rate) {
+Moments moments_of(const Op& op, double rate, double decay) {
   const auto step = static_cast<double>(op.step);
   return {.mean = data_of<float>(op.mean),
           .square = data_of<float>(op.square),
@@ -87,7 +126,17 @@ Moments moments_of(const Op& op, double rate) {
           .rate = static_cast<float>(rate / (1 - std::pow(op.beta1, step))),
           .inverse_square_bias = static_cast<float>(1 / (1 - std::pow(op.beta2, step))),
           .epsilon = static_cast<float>(op.epsilon),
-          .gradient_factor = static_cast<float>(op.gradient_factor)};
+          .decay = static_cast<float>(decay)};
+}
+
+template <class Op>
+Factor factor_of(const Op& op) {
+  return {op.factor.verdict, op.factor.otherwise};
+}
+
+template <class Op>
+Grid grid_of(const Op& op) {
+  return {dim3(static_cast<unsigned>(op.blocks.count), kSlices), dim3(kThreads)};
 }
 
 /// Calls body(Weights) for masters alone, or with the copy that layers read.
@@ -110,33 +159,32 @@ void CudaBackend::run(Stream& stream, const AddInto& op) {
 }
 
 void CudaBackend::run(Stream& stream, const AdamWStep& op) {
-  const auto keep = static_cast<float>(1 - op.learning_rate * op.weight_decay);
+  const double keep = 1 - op.learning_rate * op.weight_decay;
   cuda::with_weights(op.weight, op.rounded, "AdamWStep", [&]<class Half>(cuda::Weights<Half> w) {
-    cuda::launch(static_cast<CudaStream&>(stream).handle(), cuda::grid_over(op.weight.size()),
-                 cuda::adamw<Half>, cuda::moments_of(op, op.learning_rate), w, keep,
-                 op.weight.size());
+    cuda::launch(static_cast<CudaStream&>(stream).handle(), cuda::grid_of(op), cuda::adamw<Half>,
+                 op.blocks.first, cuda::moments_of(op, op.learning_rate, keep), w,
+                 cuda::factor_of(op));
   });
 }
 
 void CudaBackend::run(Stream& stream, const LambDirection& op) {
-  cuda::launch(static_cast<CudaStream&>(stream).handle(), cuda::grid_over(op.weight.size()),
-               cuda::lamb_direction, cuda::moments_of(op, 1), cuda::data_of<float>(op.weight),
-               static_cast<float>(op.weight_decay), cuda::data_of<float>(op.gradient),
-               op.weight.size());
+  cuda::launch(static_cast<CudaStream&>(stream).handle(), cuda::grid_of(op), cuda::lamb_direction,
+               op.blocks.first, cuda::moments_of(op, 1, op.weight_decay),
+               cuda::data_of<float>(op.weight), cuda::data_of<float>(op.gradient),
+               cuda::factor_of(op));
 }
 
 void CudaBackend::run(Stream& stream, const SgdStep& op) {
   const cuda::Sgd arguments{.velocity = cuda::data_of<float>(op.velocity),
                             .gradient = cuda::data_of<float>(op.gradient),
-                            .learning_rate = static_cast<float>(op.learning_rate),
                             .momentum = static_cast<float>(op.momentum),
                             .weight_decay = static_cast<float>(op.weight_decay),
-                            .gradient_factor = static_cast<float>(op.gradient_factor),
                             .of_gradient = op.nesterov ? 1.0f : 0.0f,
                             .of_velocity = op.nesterov ? static_cast<float>(op.momentum) : 1.0f};
   cuda::with_weights(op.weight, op.rounded, "SgdStep", [&]<class Half>(cuda::Weights<Half> w) {
-    cuda::launch(static_cast<CudaStream&>(stream).handle(), cuda::grid_over(op.weight.size()),
-                 cuda::sgd<Half>, arguments, w, op.weight.size());
+    cuda::launch(static_cast<CudaStream&>(stream).handle(), cuda::grid_of(op), cuda::sgd<Half>,
+                 op.blocks.first, arguments, w, static_cast<float>(op.learning_rate),
+                 cuda::factor_of(op));
   });
 }
 

@@ -1,25 +1,11 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 
-#include "layers/tensor/norm_blocks.h"
+#include "layers/ops/norms.h"
 #include "layers/tensor/tensor.h"
 
 namespace penstock {
-
-/// sums[b] = Σ values[i]² over block b = [b, b + 1) × kNormBlock; the last block may be shorter.
-/// `sums` has one number for each block. f32 or f64.
-struct SquaredSums {
-  Tensor values;
-  std::span<double> sums;
-};
-
-/// largest[b] = max |values[i]| over the same blocks; not finite where a value is not. f32 or f64.
-struct LargestMagnitude {
-  Tensor values;
-  std::span<double> largest;
-};
 
 /// to += factor · from. Equal sizes and dtypes, f32 or f64.
 struct AddInto {
@@ -28,14 +14,22 @@ struct AddInto {
   double factor = 1;
 };
 
+/// By what an update multiplies gradients: what the verdict in the backend's memory says, and then
+/// nothing is changed where it says so; `otherwise` where there is none.
+struct GradientFactor {
+  double otherwise = 1;
+  const Verdict* verdict = nullptr;
+};
+
 /// One step of Adam with decoupled weight decay (Loshchilov & Hutter 2019) as torch.optim.AdamW
-/// takes it, on flat spans of equal size and dtype (f32 or f64):
-///   g = gradient_factor · gradient
+/// takes it, for the elements of `blocks` in arenas of one dtype (f32 or f64):
+///   g = factor · gradient
 ///   weight *= 1 - learning_rate · weight_decay
 ///   mean    = beta1 · mean + (1 - beta1) · g
 ///   square  = beta2 · square + (1 - beta2) · g²
 ///   weight -= learning_rate · (mean / (1 - beta1^step)) / (√(square / (1 - beta2^step)) + epsilon)
 struct AdamWStep {
+  ArenaBlocks blocks;
   Tensor weight;  // FP32 masters
   Tensor mean;
   Tensor square;
@@ -45,9 +39,9 @@ struct AdamWStep {
   double beta2 = 0.999;
   double epsilon = 1e-8;
   double weight_decay = 0;
-  double gradient_factor = 1;  // of clipping and loss scaling
-  std::int64_t step = 1;       // counted from 1
-  Tensor rounded = {};         // f16 or bf16: what layers read, the new weight; or none
+  GradientFactor factor = {};
+  std::int64_t step = 1;  // counted from 1
+  Tensor rounded = {};    // f16 or bf16: what layers read, the new weight; or none
 };
 
 /// Where LAMB (You et al. 2020, algorithm 2) goes, before it is scaled for each parameter: moments
@@ -55,6 +49,7 @@ struct AdamWStep {
 ///   gradient = (mean / (1 - beta1^step)) / (√(square / (1 - beta2^step)) + epsilon)
 ///              + weight_decay · weight
 struct LambDirection {
+  ArenaBlocks blocks;
   Tensor weight;  // read
   Tensor mean;
   Tensor square;
@@ -63,16 +58,17 @@ struct LambDirection {
   double beta2 = 0.999;
   double epsilon = 1e-6;
   double weight_decay = 0;
-  double gradient_factor = 1;  // of clipping and loss scaling
-  std::int64_t step = 1;       // counted from 1
+  GradientFactor factor = {};
+  std::int64_t step = 1;  // counted from 1
 };
 
-/// One step of gradient descent as torch.optim.SGD (without dampening) takes it, on flat spans of
-/// equal size and dtype (f32 or f64); `velocity` starts at 0:
-///   g        = gradient_factor · gradient + weight_decay · weight
+/// One step of gradient descent as torch.optim.SGD (without dampening) takes it, for the elements
+/// of `blocks` in arenas of one dtype (f32 or f64); `velocity` starts at 0:
+///   g        = factor · gradient + weight_decay · weight
 ///   velocity = momentum · velocity + g
 ///   weight  -= learning_rate · (nesterov ? g + momentum · velocity : velocity)
 struct SgdStep {
+  ArenaBlocks blocks;
   Tensor weight;  // FP32 masters
   Tensor velocity;
   Tensor gradient;
@@ -80,8 +76,8 @@ struct SgdStep {
   double momentum = 0;
   bool nesterov = false;
   double weight_decay = 0;
-  double gradient_factor = 1;  // of clipping and loss scaling
-  Tensor rounded = {};         // as of AdamWStep
+  GradientFactor factor = {};
+  Tensor rounded = {};  // as of AdamWStep
 };
 
 }  // namespace penstock

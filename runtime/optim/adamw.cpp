@@ -1,4 +1,3 @@
-#include "layers/ops/optimizer.h"
 #include "runtime/optim/optimizer.h"
 
 namespace penstock {
@@ -12,19 +11,19 @@ class AdamW final : public Optimizer {
 
   void update(Backend& backend, Stream& stream, ParameterStore& store,
               const UpdateArguments& with) const override {
-    for (const ParameterPiece& p : store.owned())
-      backend.run(stream, AdamWStep{.weight = store.weight(p),
-                                    .mean = store.slot(p, 0),
-                                    .square = store.slot(p, 1),
-                                    .gradient = store.gradient(p, 0),
-                                    .learning_rate = with.learning_rate,
-                                    .beta1 = config_.beta1,
-                                    .beta2 = config_.beta2,
-                                    .epsilon = config_.epsilon,
-                                    .weight_decay = config_.weight_decay,
-                                    .gradient_factor = with.gradient_factor,
-                                    .step = with.step,
-                                    .rounded = store.copy(p)});
+    backend.run(stream, AdamWStep{.blocks = store.table().all(),
+                                  .weight = store.weight_arena(),
+                                  .mean = store.slot_arena(0),
+                                  .square = store.slot_arena(1),
+                                  .gradient = store.gradient_arena(),
+                                  .learning_rate = with.learning_rate,
+                                  .beta1 = config_.beta1,
+                                  .beta2 = config_.beta2,
+                                  .epsilon = config_.epsilon,
+                                  .weight_decay = config_.weight_decay,
+                                  .factor = with.factor,
+                                  .step = with.step,
+                                  .rounded = store.copy_arena()});
   }
 
  private:

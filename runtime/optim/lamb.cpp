@@ -1,4 +1,3 @@
-#include "layers/ops/optimizer.h"
 #include "runtime/optim/optimizer.h"
 #include "runtime/optim/parameter_norms.h"
 
@@ -12,20 +11,21 @@ class Lamb final : public Optimizer {
   explicit Lamb(const OptimizerConfig& config) : config_(config) {}
 
   OptimizerSlots slots() const override { return {{"mean", "square"}, {}}; }
+  bool takes_norms() const override { return true; }
 
   void update(Backend& backend, Stream& stream, ParameterStore& store,
               const UpdateArguments& with) const override {
-    for (const ParameterPiece& p : store.owned())
-      backend.run(stream, LambDirection{.weight = store.weight(p),
-                                        .mean = store.slot(p, 0),
-                                        .square = store.slot(p, 1),
-                                        .gradient = store.gradient(p, 0),
-                                        .beta1 = config_.beta1,
-                                        .beta2 = config_.beta2,
-                                        .epsilon = config_.epsilon,
-                                        .weight_decay = config_.weight_decay,
-                                        .gradient_factor = with.gradient_factor,
-                                        .step = with.step});
+    backend.run(stream, LambDirection{.blocks = store.table().all(),
+                                      .weight = store.weight_arena(),
+                                      .mean = store.slot_arena(0),
+                                      .square = store.slot_arena(1),
+                                      .gradient = store.gradient_arena(),
+                                      .beta1 = config_.beta1,
+                                      .beta2 = config_.beta2,
+                                      .epsilon = config_.epsilon,
+                                      .weight_decay = config_.weight_decay,
+                                      .factor = with.factor,
+                                      .step = with.step});
     const std::vector<double> trust = trust_ratios(backend, stream, store, with);
     for (const ParameterPiece& p : store.owned())
       backend.run(stream, AddInto{store.gradient(p, 0), store.weight(p),

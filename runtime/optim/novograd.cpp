@@ -1,6 +1,5 @@
 #include <cmath>
 
-#include "layers/ops/optimizer.h"
 #include "runtime/optim/optimizer.h"
 #include "runtime/optim/parameter_norms.h"
 
@@ -17,6 +16,7 @@ class NovoGrad final : public Optimizer {
   explicit NovoGrad(const OptimizerConfig& config) : config_(config) {}
 
   OptimizerSlots slots() const override { return {{"mean"}, {"square"}}; }
+  bool takes_norms() const override { return true; }
 
   void update(Backend& backend, Stream& stream, ParameterStore& store,
               const UpdateArguments& with) const override {
@@ -27,17 +27,18 @@ class NovoGrad final : public Optimizer {
                                   : config_.beta2 * squares[i] + (1 - config_.beta2) * norm * norm;
     }
     store.write_numbers(stream, 0, squares);
-    for (const ParameterPiece& p : store.owned()) {
-      const double shrink = std::sqrt(squares[p.parameter]) + config_.epsilon;
-      backend.run(stream, SgdStep{.weight = store.weight(p),
-                                  .velocity = store.slot(p, 0),
-                                  .gradient = store.gradient(p, 0),
+    for (std::size_t piece = 0; piece < store.owned().size(); ++piece) {
+      const double shrink = std::sqrt(squares[store.owned()[piece].parameter]) + config_.epsilon;
+      backend.run(stream, SgdStep{.blocks = store.table().piece(piece),
+                                  .weight = store.weight_arena(),
+                                  .velocity = store.slot_arena(0),
+                                  .gradient = store.gradient_arena(),
                                   .learning_rate = with.learning_rate,
                                   .momentum = config_.beta1,
                                   .nesterov = false,
                                   .weight_decay = config_.weight_decay,
-                                  .gradient_factor = with.gradient_factor / shrink,
-                                  .rounded = store.copy(p)});
+                                  .factor = {with.factor.otherwise / shrink},
+                                  .rounded = store.copy_arena()});
     }
   }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "configs/config.h"
+#include "layers/ops/optimizer.h"
 #include "runtime/pipeline/parameter_store.h"
 
 namespace penstock {
@@ -22,9 +23,10 @@ struct OptimizerSlots {
 /// What differs from step to step.
 struct UpdateArguments {
   double learning_rate = 0;
-  double gradient_factor = 1;  // of clipping and loss scaling
+  GradientFactor factor = {};  // of clipping and loss scaling
   std::int64_t step = 1;       // steps taken, this one included; skipped ones do not count
   std::span<const double> squared_sums = {};  // of the gradients, for each norm block of the model
+  double* room = nullptr;                     // for as many numbers, in the backend's memory
   /// Adds numbers of which each rank that holds this stage has those of its own pieces, and 0 of
   /// the others', and leaves the sums on all. Empty: this rank updates the whole stage.
   std::function<void(std::span<double>)> sum_over_owners = {};
@@ -36,6 +38,10 @@ class Optimizer {
  public:
   virtual ~Optimizer() = default;
   virtual OptimizerSlots slots() const = 0;
+  /// Whether update() takes norms of single parameters, on the host: squared_sums, room and
+  /// factor.otherwise, for which the caller waits, and which it has none of for a step to be
+  /// skipped.
+  virtual bool takes_norms() const { return false; }
   virtual void update(Backend&, Stream&, ParameterStore&, const UpdateArguments&) const = 0;
 };
 

@@ -6,7 +6,7 @@
 
 namespace penstock {
 
-/// The norm of the parameter's gradient times `with.gradient_factor`, from `with.squared_sums`.
+/// The norm of the parameter's gradient times `with.factor`, from `with.squared_sums`.
 double gradient_norm(const ParameterEntry& parameter, const UpdateArguments& with);
 
 /// The norm of every parameter of the stage, in their order, from what its owners add by

@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "layers/ops/optimizer.h"
 #include "runtime/optim/optimizer.h"
 #include "runtime/optim/parameter_norms.h"
 
@@ -17,27 +16,35 @@ class Sgd final : public Optimizer {
   explicit Sgd(const OptimizerConfig& config) : config_(config) {}
 
   OptimizerSlots slots() const override { return {{"velocity"}, {}}; }
+  bool takes_norms() const override { return config_.larc > 0; }
 
   void update(Backend& backend, Stream& stream, ParameterStore& store,
               const UpdateArguments& with) const override {
-    const std::vector<double> shares = config_.larc > 0
-                                           ? shares_of(backend, stream, store, with)
-                                           : std::vector<double>(store.parameters().size(), 1);
-    for (const ParameterPiece& p : store.owned()) {
-      const double slower = shares[p.parameter];
-      backend.run(stream, SgdStep{.weight = store.weight(p),
-                                  .velocity = store.slot(p, 0),
-                                  .gradient = store.gradient(p, 0),
-                                  .learning_rate = with.learning_rate,
-                                  .momentum = config_.momentum,
-                                  .nesterov = config_.nesterov,
-                                  .weight_decay = config_.weight_decay * slower,
-                                  .gradient_factor = with.gradient_factor * slower,
-                                  .rounded = store.copy(p)});
+    if (config_.larc == 0)
+      return backend.run(stream, step_of(store, store.table().all(), with, with.factor, 1));
+    const std::vector<double> shares = shares_of(backend, stream, store, with);
+    for (std::size_t piece = 0; piece < store.owned().size(); ++piece) {
+      const double slower = shares[store.owned()[piece].parameter];
+      backend.run(stream, step_of(store, store.table().piece(piece), with,
+                                  {with.factor.otherwise * slower}, slower));
     }
   }
 
  private:
+  SgdStep step_of(const ParameterStore& store, const ArenaBlocks& blocks,
+                  const UpdateArguments& with, const GradientFactor& factor, double slower) const {
+    return {.blocks = blocks,
+            .weight = store.weight_arena(),
+            .velocity = store.slot_arena(0),
+            .gradient = store.gradient_arena(),
+            .learning_rate = with.learning_rate,
+            .momentum = config_.momentum,
+            .nesterov = config_.nesterov,
+            .weight_decay = config_.weight_decay * slower,
+            .factor = factor,
+            .rounded = store.copy_arena()};
+  }
+
   /// Of the learning rate, for every parameter.
   std::vector<double> shares_of(Backend& backend, Stream& stream, const ParameterStore& store,
                                 const UpdateArguments& with) const {

@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "comm/communicator.h"
 #include "layers/backend.h"
 #include "partition/micro_batch_layout.h"
 #include "partition/stage_bytes.h"
@@ -20,13 +21,16 @@ struct MicroBatchRun {
   const MicroBatchWork* work = nullptr;
   MicroBatchLayout layout;
   int slot = -1, input = -1, output_gradient = -1, input_gradient = -1;
-  std::vector<double> losses = {};  // of the utterances, behind the last chunk's finish()
+  std::vector<double> losses = {};  // of the utterances, of the last chunk
 };
 
 /// What a chunk leaves behind for the step: rows in the step's canonical order of micro-batches.
 struct StepSums {
   std::vector<double> losses;  // of each micro-batch, summed over its utterances; last chunk only
   std::vector<double> state;   // micro-batches × sums() numbers
+  /// Of the utterances of each micro-batch, where losses are not added up yet.
+  std::vector<std::vector<double>> utterance_losses = {};
+  std::vector<std::unique_ptr<Transfer>> leaving = {};  // messages that are still being sent
 };
 
 /// Seconds that each layer of a chunk has spent in each method.
@@ -65,8 +69,8 @@ class Chunk {
   std::span<std::byte> output_gradient(const MicroBatchRun& run) const;
   std::span<std::byte> input_gradient(const MicroBatchRun& run) const;
 
-  /// Of the last chunk, the losses are those of `run` behind finish(); of all, the state's sums
-  /// are.
+  /// Behind finish() the losses of `run` are there, if this is the last chunk, and the state's
+  /// sums.
   void forward(MicroBatchRun& run, const StepWork& step, Mode mode, StepSums& sums);
   /// `layer_done(i)` is called when the gradients of layer i have got this micro-batch's share.
   void backward(const MicroBatchRun& run, const StepWork& step,

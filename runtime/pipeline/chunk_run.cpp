@@ -1,6 +1,5 @@
 #include "runtime/pipeline/chunk_run.h"
 
-#include <numeric>
 #include <thread>
 
 #include "layers/tensor/error.h"
@@ -20,6 +19,7 @@ ChunkRun::ChunkRun(const RunContext& context, Chunk& chunk, int place)
   }
   chunk.divide(bytes, count_in_flight(context.schedule, place));
   sums_.losses.assign(context.step.global_micro_batches, 0.0);
+  sums_.utterance_losses.resize(sums_.losses.size());
   if (training) sums_.state.assign(context.step.global_micro_batches * chunk.sums(), 0.0);
 }
 
@@ -134,17 +134,13 @@ void ChunkRun::wait_for(std::unique_ptr<Transfer>& transfer) {
   transfer.reset();
 }
 
-void ChunkRun::finish() {
+StepSums ChunkRun::take_sums() {
   for (Flight& flight : flights_) {
-    if (flight.gradient_out != nullptr) wait(context_.pipeline, *flight.gradient_out);
-    if (flight.activation_out != nullptr) wait(context_.pipeline, *flight.activation_out);
+    for (auto* transfer : {&flight.gradient_out, &flight.activation_out})
+      if (*transfer != nullptr) sums_.leaving.push_back(std::move(*transfer));
+    if (last()) sums_.utterance_losses.at(flight.work->place) = std::move(flight.losses);
   }
-  reclaim();
-  chunk_.finish();
-  if (!last()) return;
-  for (const Flight& flight : flights_)
-    sums_.losses[flight.work->place] =
-        std::accumulate(flight.losses.begin(), flight.losses.end(), 0.0);
+  return std::move(sums_);
 }
 
 Message ChunkRun::message(int producer, bool gradient, int peer_chunk, int micro_batch) const {

@@ -25,9 +25,8 @@ class ChunkRun {
   ChunkRun(const RunContext& context, Chunk& chunk, int place);
 
   void perform(const Action& action);
-  /// Waits for what is still being sent and computed.
-  void finish();
-  StepSums take_sums() { return std::move(sums_); }
+  /// What is still being sent and computed: Stage::complete() waits for it.
+  StepSums take_sums();
 
  private:
   /// A micro-batch on the chunk, with its messages under way.

@@ -25,10 +25,7 @@ std::vector<StepSums> Executor::run(const Schedule& schedule, const StepWork& st
     pipeline_.progress();
   }
   std::vector<StepSums> sums;
-  for (ChunkRun& run : runs) {
-    run.finish();
-    sums.push_back(run.take_sums());
-  }
+  for (ChunkRun& run : runs) sums.push_back(run.take_sums());
   return sums;
 }
 

@@ -29,7 +29,7 @@ class Executor {
       : pipeline_(pipeline), chunks_(std::move(chunks)), places_(std::move(places)) {}
 
   /// Runs `schedule` for `step`. Buffers grow where this step needs more than there is. Returns the
-  /// sums of each of this rank's chunks.
+  /// sums of each of this rank's chunks, of which much may still be under way.
   std::vector<StepSums> run(const Schedule& schedule, const StepWork& step, Mode mode,
                             const ExecutorCallbacks& callbacks);
 

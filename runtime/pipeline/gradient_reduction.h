@@ -34,10 +34,9 @@ class GradientReduction {
 /// In the host's memory a LaneReduction. On a device the lanes of a single replica are added there;
 /// those of several over NCCL, or through the host, where the replicas' ranks exchange them. All
 /// replicas call this, with zeros in the arenas. All arguments must outlive the result.
-std::unique_ptr<GradientReduction> make_gradient_reduction(Backend& backend, Stream& stream,
-                                                           Communicator& replicas,
-                                                           const LaneReductionPlan& plan,
-                                                           const std::vector<std::byte*>& arenas,
-                                                           DeviceLinks links, ReductionOrder order);
+std::unique_ptr<GradientReduction> make_gradient_reduction(
+    Backend& backend, Stream& stream, Communicator& replicas, const LaneReductionPlan& plan,
+    const std::vector<std::byte*>& arenas, DeviceLinks links,
+    ReductionOrder order = ReductionOrder::lanes);
 
 }  // namespace penstock

@@ -21,12 +21,16 @@ std::vector<LayerCost> measure_layers(Backend& backend, const Chain& chain, cons
   one.micro_batches.resize(1);
   ExecutorCallbacks callbacks;
   callbacks.read_features = features;
-  stage.train(one, callbacks);
+  const auto train = [&] {
+    StepSums sums = stage.train(one, callbacks);
+    stage.complete(sums);
+  };
+  train();
 
   std::vector<LayerTimes> passes(options.repeats);
   for (LayerTimes& pass : passes) {
     stage.measure(&pass);
-    stage.train(one, callbacks);
+    train();
   }
   std::vector<LayerCost> costs;
   for (std::size_t i = 0; i < chain.layers.size(); ++i) {

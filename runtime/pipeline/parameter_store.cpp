@@ -33,6 +33,7 @@ ParameterStore::ParameterStore(Backend& backend, Stream& stream,
   for (const Buffer& slot : slots_) backend.zero(stream, slot.data(), slot.bytes());
   backend.zero(stream, weights_.data(), weights_.bytes());
   place(plans);
+  table_ = ArenaTable(backend, stream, *this);
   initialise(stream, seed);
   zero_gradients(stream);
 }

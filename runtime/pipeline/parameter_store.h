@@ -6,9 +6,9 @@
 
 #include "layers/backend.h"
 #include "layers/layer.h"
-#include "layers/ops/optimizer.h"
 #include "partition/parameter_layout.h"
 #include "partition/stage_bytes.h"
+#include "runtime/pipeline/arena_table.h"
 #include "runtime/pipeline/shared_arena.h"
 
 namespace penstock {
@@ -64,6 +64,18 @@ class ParameterStore {
   Tensor copy(const ParameterPiece& piece) const;
   Tensor slot(const ParameterPiece& piece, int slot) const;
 
+  /// Whole arenas, in whose elements the table counts; no data where there is none. Masters that
+  /// lie among the copies are counted from where the others begin, too.
+  Tensor weight_arena() const { return flat(weights_, dtype()); }
+  Tensor gradient_arena() const { return flat(gradients_[0], dtype()); }  // lane 0's
+  Tensor slot_arena(int slot) const { return flat(slots_[slot], dtype()); }
+  Tensor copy_arena() const {
+    return copies_.bytes() == 0 ? Tensor{} : flat(copies_, options_.kinds.compute);
+  }
+  int slots_of_elements() const { return options_.slots.of_elements; }
+  /// Where owned() lies in them.
+  const ArenaTable& table() const { return table_; }
+
   /// The slot-th of the slots of single FP64 numbers, in the order of parameters(); waits for the
   /// stream. All replicas have all of them.
   std::vector<double> read_numbers(Stream& stream, int slot) const;
@@ -95,6 +107,9 @@ class ParameterStore {
   const ParameterEntry& entry(const ParameterPiece& piece) const {
     return layout_.parameters[piece.parameter];
   }
+  static Tensor flat(const Buffer& arena, DType dtype) {
+    return {arena.data(), dtype, {static_cast<std::int64_t>(arena.bytes() / size_of(dtype))}};
+  }
   Tensor view(const Buffer& arena, const ParameterEntry& entry) const;
   bool has_copy(const ParameterEntry& entry) const;
   Tensor read_by_layers(const ParameterEntry& entry) const;
@@ -109,6 +124,7 @@ class ParameterStore {
   Buffer weights_, copies_, state_memory_;
   std::vector<Buffer> gradients_, slots_;
   std::vector<LayerViews> layers_;
+  ArenaTable table_;
 };
 
 }  // namespace penstock

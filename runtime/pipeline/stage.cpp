@@ -43,13 +43,6 @@ std::unique_ptr<Communicator> make_links(Communicator& pipeline, Backend& backen
 
 }  // namespace
 
-std::int64_t norm_blocks(std::span<const LayerPlan> plans) {
-  std::int64_t blocks = 0;
-  for (const LayerPlan& plan : plans)
-    for (const ParamDecl& p : plan.params) blocks += norm_blocks(element_count(p.shape));
-  return blocks;
-}
-
 Stage::Stage(Backend& backend, Stream& stream, Communicator& pipeline, const Chain& chain,
              const StageOptions& options)
     : backend_(backend),
@@ -99,6 +92,16 @@ StepSums Stage::train(const StepWork& step, const ExecutorCallbacks& callbacks) 
   return run(step, Mode::train, callbacks);
 }
 
+void Stage::complete(StepSums& sums) {
+  for (const auto& transfer : sums.leaving) wait(pipeline_, *transfer);
+  sums.leaving.clear();
+  chunk_.finish();
+  for (std::size_t place = 0; place < sums.utterance_losses.size(); ++place) {
+    const std::vector<double>& losses = sums.utterance_losses[place];
+    sums.losses[place] = std::accumulate(losses.begin(), losses.end(), 0.0);
+  }
+}
+
 StepSums Stage::evaluate(const StepWork& step, const ExecutorCallbacks& callbacks) {
   StepSums sums{std::vector<double>(step.global_micro_batches), {}};
   StepWork window;
@@ -110,7 +113,8 @@ StepSums Stage::evaluate(const StepWork& step, const ExecutorCallbacks& callback
   for (std::size_t begin = 0; begin < all.size(); begin += kWindow) {
     const std::size_t end = std::min(begin + kWindow, all.size());
     window.micro_batches.assign(all.begin() + begin, all.begin() + end);
-    const StepSums found = run(window, Mode::evaluate, callbacks);
+    StepSums found = run(window, Mode::evaluate, callbacks);
+    complete(found);
     for (const MicroBatchWork& m : window.micro_batches)
       sums.losses[m.place] = found.losses[m.place];
   }

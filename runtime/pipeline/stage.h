@@ -38,8 +38,11 @@ class Stage {
   /// True where a layer of this stage reads labels.
   bool needs_targets() const;
 
-  /// Forward and backward of every micro-batch; gradients are added to the lanes' arenas.
+  /// Forward and backward of every micro-batch; gradients are added to the lanes' arenas, for what
+  /// the stream is asked for next. Before the next call, complete() what it returns.
   StepSums train(const StepWork& step, const ExecutorCallbacks& callbacks);
+  /// Waits for what is still being sent and computed: then losses and state's sums are there.
+  void complete(StepSums& sums);
   /// Forward only; nothing of the model changes. Micro-batches go through the stages some at a
   /// time, so that memory doesn't grow with their number. `read_features` counts them anew each
   /// time.
@@ -73,8 +76,5 @@ class Stage {
   Executor executor_;
   std::map<std::pair<Mode, int>, Schedule> schedules_;
 };
-
-/// Norm blocks of the parameters of `plans`.
-std::int64_t norm_blocks(std::span<const LayerPlan> plans);
 
 }  // namespace penstock

@@ -12,6 +12,7 @@
 #include "runtime/optim/optimizer.h"
 #include "runtime/pipeline/gradient_buckets.h"
 #include "runtime/pipeline/nccl_reduction.h"
+#include "runtime/trainer/gradient_agreement.h"
 #include "runtime/trainer/session.h"
 
 namespace penstock {
@@ -144,7 +145,8 @@ ChunkBytes bytes_of_run(const Chain& chain, const Config& config, const RunShape
          forward_only(chunk_ranks, (shape.validation.micro_batches + replicas - 1) / replicas)});
   }
   return ChunkBytes(chain, loads, backend_sizes(config), parameters_of(config, lanes),
-                    over_nccl(config) ? 2 * nccl_memory(1) : 0);  // activations, gradients
+                    over_nccl(config) ? 2 * nccl_memory(1) : 0,  // activations, gradients
+                    over_nccl(config) ? nccl_memory(kNcclSumWays, kNormChannels) : 0);
 }
 
 }  // namespace penstock

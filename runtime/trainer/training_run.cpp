@@ -131,8 +131,9 @@ std::string TrainingRun::fitting(std::size_t bytes) const {
 ReductionOrder TrainingRun::reduction() const {
   if (config_.pipeline.reduction != "nccl") return ReductionOrder::lanes;
   if (session_->device().links != DeviceLinks::nccl && plan_.replicas() > 1)
-    note("pipeline.reduction is nccl, but replicas do not meet over NCCL here: gradients are added "
-         "in lane order");
+    note(
+        "pipeline.reduction is nccl, but replicas do not meet over NCCL here: gradients are added "
+        "in lane order");
   return ReductionOrder::library;
 }
 

@@ -1,11 +1,8 @@
 #include "runtime/trainer/training_step.h"
 
-#include <algorithm>
-#include <cmath>
 #include <numeric>
 
 #include "comm/collectives.h"
-#include "runtime/optim/gradient_norm.h"
 #include "runtime/optim/learning_rate.h"
 #include "runtime/pipeline/gradient_buckets.h"
 
@@ -34,43 +31,78 @@ TrainingStep::TrainingStep(Backend& backend, Stream& stream, const Grid& grid, S
           gradient_buckets(stage.parameters().layout(), options.lanes_of, options.bucket_bytes)),
       reduction_(make_gradient_reduction(backend, stream, grid.replicas(), reduction_plan_,
                                          lane_arenas(stage.parameters()), options.links,
-                                         options.reduction)) {}
+                                         options.reduction)),
+      agreement_(backend, stream, grid,
+                 {options.model_blocks, options.optimizer.clip_norm, loss_scale_.wants_largest(),
+                  options.links}) {}
 
 void TrainingStep::progress() {
   stage_.progress();
   reduction_->progress();
+  agreement_.progress();
 }
 
 StepReport TrainingStep::run(StepWork work, const ReadFeatures& read_features,
                              TrainingClock& clock) {
   const double scale = work.loss_scale = loss_scale_.value();
   StepSums sums = forward_and_backward(work, read_features);
-  const Agreement agreed = agree(sums);
+  std::vector<double> told;
+  if (!agreement_.on_device()) told = tell(sums);
+  const Verdict* verdict = agreement_.judge(stage_.parameters(), scale, told);
+  const double rate =
+      learning_rate(options_.schedule, options_.optimizer.learning_rate, clock.taken);
+  update(verdict, rate, clock.taken + 1);
+  if (agreement_.on_device()) {
+    told = tell(sums);
+    sum_disjoint(grid_.world(), told);
+  }
+  const Verdict agreed = agreement_.verdict();
 
+  const auto losses = std::span(told).first(sums.losses.size());
+  const auto failed = std::span(told).subspan(losses.size());
   StepReport report;
   report.step = ++clock.step;
-  report.loss = agreed.loss * work.scale;
-  report.gradient_norm = agreed.norm / scale;
+  report.loss = std::accumulate(losses.begin(), losses.end(), 0.0) * work.scale;
+  report.gradient_norm = agreed.norm;
   report.loss_scale = scale;
-  report.learning_rate =
-      learning_rate(options_.schedule, options_.optimizer.learning_rate, clock.taken);
-  report.skipped = !std::isfinite(agreed.norm);
-  report.failed_utterances = static_cast<std::int64_t>(agreed.failed);
-  loss_scale_.update(report.skipped, agreed.largest / scale);
+  report.learning_rate = rate;
+  report.skipped = agreed.skip != 0;
+  report.failed_utterances =
+      static_cast<std::int64_t>(std::accumulate(failed.begin(), failed.end(), 0.0));
+  loss_scale_.update(report.skipped, agreed.largest);
   if (report.skipped) return report;
 
   ++clock.taken;
-  update({report.learning_rate,
-          clip_factor(report.gradient_norm, options_.optimizer.clip_norm) / scale, clock.taken,
-          agreed.squared_sums});
   sum_disjoint(grid_.replicas(), sums.state);
   stage_.commit_state(sums.state, work.global_micro_batches);
   return report;
 }
 
-/// Behind this layers read the new weights, whoever owns them.
-void TrainingStep::update(UpdateArguments with) {
+/// Waits for the losses of the step's micro-batches; behind them, the utterances that have failed
+/// on each replica. Every number is told by one rank.
+std::vector<double> TrainingStep::tell(StepSums& sums) {
+  stage_.complete(sums);
+  std::vector<double> told = sums.losses;
+  told.resize(told.size() + grid_.replicas().size());
+  if (options_.failed)
+    told[sums.losses.size() + grid_.here().replica] = static_cast<double>(options_.failed());
+  return told;
+}
+
+/// A step that is skipped changes nothing. Behind this layers read the new weights, whoever owns
+/// them.
+void TrainingStep::update(const Verdict* verdict, double learning_rate, std::int64_t step) {
   ParameterStore& store = stage_.parameters();
+  UpdateArguments with{.learning_rate = learning_rate, .factor = {1, verdict}, .step = step};
+  std::vector<double> squared_sums;
+  if (optimizer_->takes_norms()) {
+    const Verdict agreed = agreement_.verdict();
+    if (agreed.skip != 0) return;
+    squared_sums = agreement_.squared_sums();
+    with.factor = {agreed.factor};
+    with.squared_sums = squared_sums;
+    with.room = agreement_.room();
+  }
   if (store.shared())
     with.sum_over_owners = [this](std::span<double> numbers) {
       sum_disjoint(grid_.replicas(), numbers);
@@ -103,37 +135,6 @@ void TrainingStep::start_buckets(std::size_t layer) {
   };
   while (next_bucket_ > 0 && begin(next_bucket_ - 1) >= whole_from)
     reduction_->start(--next_bucket_);
-}
-
-/// Losses, the squared sums of every block of the model and what else ranks tell each other,
-/// exchanged in one message: each number comes from one rank, and every rank adds them in the same
-/// order.
-TrainingStep::Agreement TrainingStep::agree(const StepSums& sums) {
-  const std::size_t micro_batches = sums.losses.size();
-  const std::size_t replicas = grid_.replicas().size();
-  const std::size_t ranks = loss_scale_.wants_largest() ? grid_.pipeline().size() * replicas : 0;
-  std::vector<double> numbers(micro_batches + options_.model_blocks + ranks + replicas);
-  std::copy(sums.losses.begin(), sums.losses.end(), numbers.begin());
-  const auto blocks = std::span(numbers).subspan(micro_batches, options_.model_blocks);
-  const auto largest = std::span(numbers).last(ranks + replicas).first(ranks);
-  const auto failed = std::span(numbers).last(replicas);
-  const auto [stage, replica] = grid_.here();
-  if (replica == 0 || stage_.parameters().shared()) {
-    write_squared_sums(backend_, stream_, stage_.parameters(), blocks);
-    if (ranks > 0)
-      largest[stage * replicas + replica] =
-          largest_gradient(backend_, stream_, stage_.parameters());
-    backend_.finish(stream_);
-  }
-  if (options_.failed) failed[replica] = static_cast<double>(options_.failed());
-  sum_disjoint(grid_.world(), numbers);
-  Agreement agreed;
-  agreed.loss = std::accumulate(numbers.begin(), numbers.begin() + micro_batches, 0.0);
-  agreed.norm = norm_of(blocks);
-  agreed.squared_sums.assign(blocks.begin(), blocks.end());
-  agreed.failed = std::accumulate(failed.begin(), failed.end(), 0.0);
-  if (ranks > 0) agreed.largest = *std::max_element(largest.begin(), largest.end());
-  return agreed;
 }
 
 }  // namespace penstock

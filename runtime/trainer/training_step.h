@@ -9,6 +9,7 @@
 #include "runtime/pipeline/gradient_reduction.h"
 #include "runtime/pipeline/grid.h"
 #include "runtime/pipeline/stage.h"
+#include "runtime/trainer/gradient_agreement.h"
 #include "runtime/trainer/report.h"
 
 namespace penstock {
@@ -20,7 +21,9 @@ struct TrainingClock {
 };
 
 /// One step on this rank: forward and backward through the pipeline, gradients added over lanes and
-/// replicas while backward still runs, norm and losses agreed by all ranks, one update.
+/// replicas while backward still runs, norm and losses agreed by all ranks, one update. On devices
+/// that meet over NCCL all of it is asked for before anything is waited for, but for optimizers
+/// that take norms.
 class TrainingStep {
  public:
   struct Options {
@@ -54,17 +57,10 @@ class TrainingStep {
   void progress();
 
  private:
-  struct Agreement {
-    double loss = 0;                   // summed over the step's utterances
-    double norm = 0;                   // of the whole gradient, scaled
-    std::vector<double> squared_sums;  // of its blocks
-    double largest = 0;                // of its magnitudes, if the loss scale wants to know
-    double failed = 0;                 // utterances so far
-  };
   StepSums forward_and_backward(const StepWork& work, const ReadFeatures& read_features);
   void start_buckets(std::size_t layer);
-  Agreement agree(const StepSums& sums);
-  void update(UpdateArguments with);
+  std::vector<double> tell(StepSums& sums);
+  void update(const Verdict* verdict, double learning_rate, std::int64_t step);
 
   Backend& backend_;
   Stream& stream_;
@@ -75,6 +71,7 @@ class TrainingStep {
   LossScale loss_scale_;
   LaneReductionPlan reduction_plan_;
   std::unique_ptr<GradientReduction> reduction_;
+  GradientAgreement agreement_;
   int next_bucket_ = 0;  // buckets from here on have been started
 };
 

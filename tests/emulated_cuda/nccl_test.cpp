@@ -35,6 +35,10 @@ TEST(Nccl, TrainsAsOneStage) {
   run_as_threads({.ranks = 2}, penstock::test::nccl_trains_as_one_stage);
 }
 
+TEST(Nccl, AddsTwoReplicasItself) {
+  run_as_threads({.ranks = 2}, penstock::test::nccl_adds_two_replicas_itself);
+}
+
 /// Ranks of one thread, on devices 0, 1, …, and the numbers that each of them has.
 class Ranks {
  public:

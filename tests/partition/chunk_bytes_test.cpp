@@ -9,13 +9,18 @@
 namespace penstock {
 namespace {
 
+// Blocks in the table, sums and magnitudes of the chain's five parameters, and the verdict.
+constexpr std::size_t of_norms(std::size_t parameters) {
+  return parameters * sizeof(ArenaBlock) + 5 * 2 * sizeof(double) + sizeof(Verdict);
+}
+
 TEST(ChunkBytes, CountsTheLargestMicroBatchAndThoseInFlight) {
   const Chain chain = test::small_chain();
   const Schedule schedule = make_schedule("1f1b", 2, 3);
   const ChunkBytes bytes(chain, {{{{8}, {7, 1, 13, 5}}, schedule}}, {}, {.lanes_of = {3}});
   const StageBytes first = bytes(0, 2, 0), second = bytes(2, 4, 1);
   EXPECT_EQ(first.weights, aligned(4 * 3 * 3 * 4));
-  EXPECT_EQ(first.optimizer, 2 * first.weights);
+  EXPECT_EQ(first.optimizer, 2 * first.weights + of_norms(1));
   EXPECT_EQ(first.gradients, 3 * first.weights);
   EXPECT_EQ(first.reduction, 0u);
   // As the last of two chunks the same layers keep one micro-batch instead of two.
@@ -55,10 +60,10 @@ TEST(ChunkBytes, LetsTrainingAndEvaluationTakeTurns) {
 TEST(ChunkBytes, CountsWhatIsKeptForEachNeighbour) {
   const Chain chain = test::small_chain();
   const ChunkLoad load{{{9, 4}}, make_schedule("1f1b", 3, 5)};
-  const ChunkBytes bytes(chain, {load}, {}, {}), kept(chain, {load}, {}, {}, 1000);
-  EXPECT_EQ(kept(0, 2, 0).messages, bytes(0, 2, 0).messages + 1000);
-  EXPECT_EQ(kept(1, 2, 1).messages, bytes(1, 2, 1).messages + 2000);
-  EXPECT_EQ(kept(0, 4, 0).messages, bytes(0, 4, 0).messages);
+  const ChunkBytes bytes(chain, {load}, {}, {}), kept(chain, {load}, {}, {}, 1000, 7);
+  EXPECT_EQ(kept(0, 2, 0).messages, bytes(0, 2, 0).messages + 1007);
+  EXPECT_EQ(kept(1, 2, 1).messages, bytes(1, 2, 1).messages + 2007);
+  EXPECT_EQ(kept(0, 4, 0).messages, bytes(0, 4, 0).messages + 7);
 }
 
 TEST(ChunkBytes, AsksWhatTheReductionTakes) {
@@ -68,7 +73,7 @@ TEST(ChunkBytes, AsksWhatTheReductionTakes) {
   const ChunkBytes bytes(chain, {}, {}, replicated);
   const StageBytes whole = bytes(0, 4, 0);
   EXPECT_EQ(whole.reduction, whole.weights / 2 + 1);
-  EXPECT_EQ(whole.total(), 4 * whole.weights + whole.state + whole.reduction);
+  EXPECT_EQ(whole.total(), 4 * whole.weights + of_norms(5) + whole.state + whole.reduction);
 }
 
 }  // namespace

@@ -44,7 +44,9 @@ TEST_F(PlanCommand, TellsWhatEachStageHolds) {
                              "scratch", "reduction"})
       bytes += stage["bytes"][part].get<std::int64_t>();
     EXPECT_EQ(stage["bytes"]["total"], bytes);
-    EXPECT_EQ(stage["bytes"]["optimizer"], 2 * stage["bytes"]["weights"].get<std::int64_t>());
+    const auto slots = 2 * stage["bytes"]["weights"].get<std::int64_t>();
+    EXPECT_GT(stage["bytes"]["optimizer"], slots);  // and the table of its norm blocks
+    EXPECT_LT(stage["bytes"]["optimizer"], slots + 4096);
   }
   EXPECT_EQ(layers, whole["plan"][0]["layers"]);
   EXPECT_EQ(parameters, whole["plan"][0]["parameters"]);

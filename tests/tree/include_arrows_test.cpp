@@ -22,7 +22,7 @@ const std::vector<Arrow> arrows = {
     // Declarations: what can be planned on any machine, for any device.
     {"partition",
      {"partition", "configs", "layers/tensor", "layers/activation.h", "layers/layer.h",
-      "layers/layer_plan.h", "layers/models"}},
+      "layers/layer_plan.h", "layers/models", "layers/ops/norms.h"}},
     {"runtime", {"runtime", "partition", "layers", "comm", "configs"}},
     {"runtime/data", {"runtime/data", "layers/tensor", "configs"}},
     {"runtime/text", {"runtime/text", "layers/tensor", "configs"}},

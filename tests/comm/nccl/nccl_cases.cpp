@@ -45,6 +45,39 @@ class Rank {
   std::unique_ptr<NcclCommunicator> nccl_;
 };
 
+template <class T>
+void adds_over_all_ranks(Communicator& world) {
+  Rank rank(world);
+  const int size = world.size();
+  std::vector<T> values(1 << 20);
+  for (std::size_t i = 0; i < values.size(); ++i)
+    values[i] = static_cast<T>((i % 1000) * (world.rank() + 1.0));  // sums are exact
+  const Buffer memory = rank.on_device(std::as_bytes(std::span(values)));
+  wait(rank.nccl(),
+       *rank.nccl().all_reduce(std::span(reinterpret_cast<T*>(memory.data()), values.size())));
+  const std::vector<std::byte> bytes = rank.on_host(memory);
+  const auto* sums = reinterpret_cast<const T*>(bytes.data());
+  for (std::size_t i = 0; i < values.size(); ++i)
+    ASSERT_EQ(sums[i], static_cast<T>((i % 1000) * (size * (size + 1) / 2.0))) << i;
+}
+
+TrainingJob small_job() {
+  TrainingJob job;
+  job.device = DeviceKind::cuda;
+  job.model.features = 17;
+  job.model.channels = 3;
+  job.model.hidden = 9;
+  job.model.layers = 2;
+  job.lanes = 2;
+  job.steps = 2;
+  job.shrink = 3;
+  return job;
+}
+
+TrainingOutcome train_alone(const TrainingJob& job) {
+  return train_rank(job, *make_thread_communicators({.ranks = 1}).front());
+}
+
 }  // namespace
 
 void nccl_passes_messages_down_the_line(Communicator& world) {
@@ -60,31 +93,13 @@ void nccl_passes_messages_down_the_line(Communicator& world) {
 }
 
 void nccl_adds_over_all_ranks(Communicator& world) {
-  Rank rank(world);
-  const int size = world.size();
-  std::vector<float> values(1 << 20);
-  for (std::size_t i = 0; i < values.size(); ++i)
-    values[i] = static_cast<float>((i % 1000) * (world.rank() + 1.0));  // sums are exact
-  const Buffer memory = rank.on_device(std::as_bytes(std::span(values)));
-  wait(rank.nccl(),
-       *rank.nccl().all_reduce({reinterpret_cast<float*>(memory.data()), values.size()}));
-  const std::vector<std::byte> bytes = rank.on_host(memory);
-  const auto* sums = reinterpret_cast<const float*>(bytes.data());
-  for (std::size_t i = 0; i < values.size(); ++i)
-    ASSERT_EQ(sums[i], static_cast<float>((i % 1000) * (size * (size + 1) / 2.0))) << i;
+  adds_over_all_ranks<float>(world);
+  adds_over_all_ranks<double>(world);
 }
 
 void nccl_trains_as_one_stage(Communicator& world) {
-  TrainingJob job;
-  job.device = DeviceKind::cuda;
-  job.model.features = 17;
-  job.model.channels = 3;
-  job.model.hidden = 9;
-  job.model.layers = 2;
-  job.lanes = 2;
-  job.steps = 2;
-  job.shrink = 3;
-  const TrainingOutcome alone = train_rank(job, *make_thread_communicators({.ranks = 1}).front());
+  TrainingJob job = small_job();
+  const TrainingOutcome alone = train_alone(job);
   job.links = DeviceLinks::nccl;
   for (const char* schedule : {"gpipe", "1f1b"})
     for (const int replicas : {1, 2}) {
@@ -96,6 +111,19 @@ void nccl_trains_as_one_stage(Communicator& world) {
       EXPECT_EQ(together.losses, alone.losses) << schedule << ", " << replicas << " replicas";
       EXPECT_EQ(together.norms, alone.norms) << schedule << ", " << replicas << " replicas";
     }
+}
+
+// A sum of two numbers has one order.
+void nccl_adds_two_replicas_itself(Communicator& world) {
+  TrainingJob job = small_job();
+  const TrainingOutcome alone = train_alone(job);
+  job.links = DeviceLinks::nccl;
+  job.reduction = ReductionOrder::library;
+  job.replicas = 2;
+  job.stages = world.size() / 2;
+  const TrainingOutcome together = train_rank(job, world);
+  EXPECT_EQ(together.losses, alone.losses);
+  EXPECT_EQ(together.norms, alone.norms);
 }
 
 }  // namespace penstock::test

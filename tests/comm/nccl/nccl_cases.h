@@ -13,5 +13,8 @@ void nccl_adds_over_all_ranks(Communicator& world);
 /// Steps of DeepSpeech2 in as many stages as ranks, and in half as many with two replicas, are
 /// those of one stage, in every schedule.
 void nccl_trains_as_one_stage(Communicator& world);
+/// The same of two replicas, of half as many stages as ranks, whose gradients NCCL adds in its own
+/// order.
+void nccl_adds_two_replicas_itself(Communicator& world);
 
 }  // namespace penstock::test

@@ -35,6 +35,11 @@ TEST_F(Nccl, TrainsAsOneStage) {
   test::nccl_trains_as_one_stage(*world_);
 }
 
+TEST_F(Nccl, AddsTwoReplicasItself) {
+  if (world_->size() % 2 != 0) GTEST_SKIP() << "an odd number of ranks is not two replicas";
+  test::nccl_adds_two_replicas_itself(*world_);
+}
+
 TEST_F(Nccl, AddsOverAllRanks) { test::nccl_adds_over_all_ranks(*world_); }
 
 }  // namespace

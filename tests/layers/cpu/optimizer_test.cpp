@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <functional>
 
 #include "layers/backend.h"
@@ -31,6 +33,9 @@ struct Span {
 struct Optimizer : testing::TestWithParam<DType> {
   std::unique_ptr<Backend> backend = make_cpu_backend();
   std::unique_ptr<Stream> stream = backend->make_stream();
+  // All 37 numbers of a golden file.
+  const ArenaBlock whole = {.count = 37};
+  const ArenaBlocks blocks = {&whole, 1};
 
   // Runs `step(weight, gradient, number)` over a golden file's gradients and compares the weights.
   void follow(const Golden& golden, const std::function<void(Tensor, Tensor, std::int64_t)>& step) {
@@ -52,7 +57,8 @@ struct Optimizer : testing::TestWithParam<DType> {
 TEST_P(Optimizer, AdamWFollowsPyTorch) {
   Span mean(GetParam(), 37), square(GetParam(), 37);
   follow(Golden("adamw"), [&](Tensor weight, Tensor gradient, std::int64_t step) {
-    backend->run(*stream, AdamWStep{.weight = weight,
+    backend->run(*stream, AdamWStep{.blocks = blocks,
+                                    .weight = weight,
                                     .mean = mean.tensor,
                                     .square = square.tensor,
                                     .gradient = gradient,
@@ -61,7 +67,7 @@ TEST_P(Optimizer, AdamWFollowsPyTorch) {
                                     .beta2 = 0.95,
                                     .epsilon = 1e-6,
                                     .weight_decay = 0.1,
-                                    .gradient_factor = 0.37,
+                                    .factor = {0.37},
                                     .step = step});
   });
 }
@@ -71,30 +77,92 @@ TEST_P(Optimizer, SgdFollowsPyTorch) {
     Span velocity(GetParam(), 37);
     follow(Golden(nesterov ? "sgd_nesterov" : "sgd"),
            [&](Tensor weight, Tensor gradient, std::int64_t) {
-             backend->run(*stream, SgdStep{.weight = weight,
+             backend->run(*stream, SgdStep{.blocks = blocks,
+                                           .weight = weight,
                                            .velocity = velocity.tensor,
                                            .gradient = gradient,
                                            .learning_rate = 0.1,
                                            .momentum = 0.9,
                                            .nesterov = nesterov,
                                            .weight_decay = 0.05,
-                                           .gradient_factor = 0.37});
+                                           .factor = {0.37}});
            });
   }
 }
 
-TEST_P(Optimizer, SquaredSumsAreOfFixedBlocks) {
-  const std::int64_t count = 2 * kNormBlock + 1237;
+// Two blocks, the second with a gap before it and in front of the first.
+TEST_P(Optimizer, SquaredSumsAndMagnitudesAreOfBlocks) {
+  const std::int64_t count = kNormBlock + 1300;
   Span values(GetParam(), count);
   assign(values.tensor, test::uniform(count, 5));
-  std::vector<double> sums(3), expected(3);
-  backend->run(*stream, SquaredSums{values.tensor, sums});
+  const ArenaBlock table[] = {{.place = 2, .count = kNormBlock, .gradient = 1300, .weight = 7},
+                              {.place = 0, .count = 1237, .gradient = 0}};
   const std::vector<double> all = numbers(values.tensor);
-  for (std::size_t i = 0; i < all.size(); ++i) expected[i / kNormBlock] += all[i] * all[i];
-  for (std::size_t b = 0; b < 3; ++b) EXPECT_NEAR(sums[b], expected[b], 1e-10 * expected[b]);
+  const auto expect = [&](double number, std::int64_t begin, std::int64_t elements, bool largest) {
+    double expected = 0;
+    for (std::int64_t i = begin; i < begin + elements; ++i) {
+      const double value = all[static_cast<std::size_t>(i)];
+      expected = largest ? std::max(expected, std::abs(value)) : expected + value * value;
+    }
+    EXPECT_NEAR(number, expected, 1e-10 * expected);
+  };
+  std::vector<double> sums(3, -1), largest(3, -1), of_weight(3, -1);
+  backend->run(*stream, SquaredSums{{table, 2}, values.tensor, sums.data()});
+  backend->run(*stream, LargestMagnitude{{table, 2}, values.tensor, largest.data()});
+  backend->run(*stream, SquaredSums{{table, 1}, values.tensor, of_weight.data(), ArenaOf::weights});
+  expect(sums[2], 1300, kNormBlock, false);
+  expect(sums[0], 0, 1237, false);
+  expect(largest[2], 1300, kNormBlock, true);
+  expect(largest[0], 0, 1237, true);
+  expect(of_weight[2], 7, kNormBlock, false);
+  EXPECT_EQ(sums[1], -1);
+}
 
-  std::vector<double> too_few(2);
-  EXPECT_THROW(backend->run(*stream, SquaredSums{values.tensor, too_few}), ShapeError);
+TEST_P(Optimizer, ASkippedStepChangesNothing) {
+  Span weight(GetParam(), 37, 2), mean(GetParam(), 37, 3), square(GetParam(), 37, 4);
+  Span gradient(GetParam(), 37, NAN);
+  const Verdict skip{.norm = NAN, .factor = NAN, .skip = 1};
+  backend->run(*stream, AdamWStep{.blocks = blocks,
+                                  .weight = weight.tensor,
+                                  .mean = mean.tensor,
+                                  .square = square.tensor,
+                                  .gradient = gradient.tensor,
+                                  .learning_rate = 1,
+                                  .factor = {1, &skip}});
+  backend->run(*stream, SgdStep{.blocks = blocks,
+                                .weight = weight.tensor,
+                                .velocity = mean.tensor,
+                                .gradient = gradient.tensor,
+                                .learning_rate = 1,
+                                .factor = {1, &skip}});
+  EXPECT_EQ(numbers(weight.tensor), std::vector<double>(37, 2));
+  EXPECT_EQ(numbers(mean.tensor), std::vector<double>(37, 3));
+  EXPECT_EQ(numbers(square.tensor), std::vector<double>(37, 4));
+}
+
+// As torch.nn.utils.clip_grad_norm_.
+TEST(JudgeGradient, ClipsAndSkips) {
+  const auto backend = make_cpu_backend();
+  const auto stream = backend->make_stream();
+  const auto judge = [&](std::vector<double> sums, double clip_norm) {
+    Verdict verdict;
+    backend->run(*stream, JudgeGradient{.blocks = static_cast<std::int64_t>(sums.size()),
+                                        .sums = sums.data(),
+                                        .largest = sums.data(),
+                                        .loss_scale = 2,
+                                        .clip_norm = clip_norm,
+                                        .verdict = &verdict});
+    return verdict;
+  };
+  for (const double clip_norm : {0.0, 400.0}) {
+    const Verdict verdict = judge({36, 64}, clip_norm);
+    EXPECT_EQ(verdict.norm, 5);
+    EXPECT_EQ(verdict.factor, 0.5);
+    EXPECT_EQ(verdict.largest, 32);
+    EXPECT_EQ(verdict.skip, 0);
+  }
+  EXPECT_DOUBLE_EQ(judge({2560000}, 400).factor, 400 / (800 + 1e-6) / 2);
+  for (const double odd : {std::nan(""), HUGE_VAL}) EXPECT_EQ(judge({1, odd, 1}, 400).skip, 1);
 }
 
 TEST_P(Optimizer, AddIntoAdds) {

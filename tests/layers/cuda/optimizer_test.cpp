@@ -1,6 +1,7 @@
 #include "layers/ops/optimizer.h"
 
 #include <cmath>
+#include <span>
 
 #include "tests/layers/cuda/parity.h"
 
@@ -9,22 +10,55 @@ namespace {
 
 using test::Twin;
 
+/// Two parameters: one of a block and 37 numbers whose copy layers read, in pieces of 64 off each
+/// other in the arenas, and one of 1000 that they read itself and whose slots come first.
 class CudaOptimizer : public test::Parity {
  protected:
-  const Shape arena_ = {2 * kNormBlock + 37};
+  void SetUp() override {
+    Parity::SetUp();
+    if (IsSkipped()) return;
+    const std::span<std::byte> memory = device_memory(sizeof table_);
+    cuda_->copy_in(*cuda_stream_, memory.data(), table_, sizeof table_);
+    cuda_blocks_ = {reinterpret_cast<const ArenaBlock*>(memory.data()), 3};
+  }
+  const ArenaBlocks& blocks(Tensor Twin::*side) const {
+    return side == &Twin::cpu ? cpu_blocks_ : cuda_blocks_;
+  }
+  /// Verdicts for the two backends.
+  GradientFactor factor(Tensor Twin::*side, const Verdict& verdict) {
+    if (side == &Twin::cpu) return {1, &verdict};
+    const std::span<std::byte> memory = device_memory(sizeof verdict);
+    cuda_->copy_in(*cuda_stream_, memory.data(), &verdict, sizeof verdict);
+    return {1, reinterpret_cast<const Verdict*>(memory.data())};
+  }
+
+  const Shape arena_ = {kNormBlock + 1100};
+  const ArenaBlock table_[3] = {
+      {.place = 1, .count = kNormBlock, .gradient = 64, .slot = 1024, .rounded = 16},
+      {.place = 2,
+       .count = 37,
+       .gradient = 64 + kNormBlock,
+       .weight = kNormBlock,
+       .slot = 1024 + kNormBlock,
+       .rounded = 16 + kNormBlock},
+      {.place = 4, .count = 900, .gradient = 128 + kNormBlock, .weight = 64 + kNormBlock}};
+  const ArenaBlocks cpu_blocks_ = {table_, 3};
+  ArenaBlocks cuda_blocks_;
+  const Verdict halved_ = {.factor = 0.5};
 };
 
 TEST_P(CudaOptimizer, AdamW) {
   const Twin weight = random(DType::f32, arena_), mean = random(DType::f32, arena_, -0.1, 0.1);
   const Twin square = random(DType::f32, arena_, 0.01, 0.1), gradient = random(DType::f32, arena_);
   const auto step = [&](Tensor Twin::*side, std::int64_t number) {
-    return AdamWStep{.weight = weight.*side,
+    return AdamWStep{.blocks = blocks(side),
+                     .weight = weight.*side,
                      .mean = mean.*side,
                      .square = square.*side,
                      .gradient = gradient.*side,
                      .learning_rate = 0.01,
                      .weight_decay = 0.1,
-                     .gradient_factor = 0.5,
+                     .factor = factor(side, halved_),
                      .step = number};
   };
   for (std::int64_t number : {1, 2, 3}) run(step(&Twin::cpu, number), step(&Twin::cuda, number));
@@ -37,12 +71,13 @@ TEST_P(CudaOptimizer, LambDirection) {
   const Twin weight = random(DType::f32, arena_), mean = random(DType::f32, arena_, -0.1, 0.1);
   const Twin square = random(DType::f32, arena_, 0.01, 0.1), gradient = random(DType::f32, arena_);
   const auto step = [&](Tensor Twin::*side) {
-    return LambDirection{.weight = weight.*side,
+    return LambDirection{.blocks = blocks(side),
+                         .weight = weight.*side,
                          .mean = mean.*side,
                          .square = square.*side,
                          .gradient = gradient.*side,
                          .weight_decay = 0.1,
-                         .gradient_factor = 0.5,
+                         .factor = factor(side, halved_),
                          .step = 3};
   };
   run(step(&Twin::cpu), step(&Twin::cuda));
@@ -56,14 +91,15 @@ TEST_P(CudaOptimizer, Sgd) {
     const Twin weight = random(DType::f32, arena_), velocity = random(DType::f32, arena_);
     const Twin gradient = random(DType::f32, arena_);
     const auto step = [&](Tensor Twin::*side) {
-      return SgdStep{.weight = weight.*side,
+      return SgdStep{.blocks = blocks(side),
+                     .weight = weight.*side,
                      .velocity = velocity.*side,
                      .gradient = gradient.*side,
                      .learning_rate = 0.1,
                      .momentum = 0.9,
                      .nesterov = nesterov,
                      .weight_decay = 0.01,
-                     .gradient_factor = 0.5};
+                     .factor = factor(side, halved_)};
     };
     run(step(&Twin::cpu), step(&Twin::cuda));
     expect_close(weight, 1e-6, "weight");
@@ -78,7 +114,8 @@ TEST_P(CudaOptimizer, WeightsRoundedForLayers) {
                mean = random(DType::f32, arena_), square = random(DType::f32, arena_, 0.01, 0.1),
                gradient = random(DType::f32, arena_), rounded = random(half, arena_);
     const auto sgd = [&](Tensor Twin::*side) {
-      return SgdStep{.weight = weight.*side,
+      return SgdStep{.blocks = blocks(side),
+                     .weight = weight.*side,
                      .velocity = velocity.*side,
                      .gradient = gradient.*side,
                      .learning_rate = 0.1,
@@ -87,7 +124,8 @@ TEST_P(CudaOptimizer, WeightsRoundedForLayers) {
     run(sgd(&Twin::cpu), sgd(&Twin::cuda));
     expect_close(rounded, spacing, "rounded by SGD");
     const auto adamw = [&](Tensor Twin::*side) {
-      return AdamWStep{.weight = weight.*side,
+      return AdamWStep{.blocks = blocks(side),
+                       .weight = weight.*side,
                        .mean = mean.*side,
                        .square = square.*side,
                        .gradient = gradient.*side,
@@ -99,29 +137,74 @@ TEST_P(CudaOptimizer, WeightsRoundedForLayers) {
   }
 }
 
+TEST_P(CudaOptimizer, ASkippedStepChangesNothing) {
+  const Twin weight = random(DType::f32, arena_), slot = random(DType::f32, arena_),
+             gradient = random(DType::f32, arena_);
+  const std::vector<double> before = on_device(weight.cuda), kept = on_device(slot.cuda);
+  const GradientFactor skip = factor(&Twin::cuda, {.norm = NAN, .factor = NAN, .skip = 1});
+  cuda_->run(*cuda_stream_, AdamWStep{.blocks = cuda_blocks_,
+                                      .weight = weight.cuda,
+                                      .mean = slot.cuda,
+                                      .square = slot.cuda,
+                                      .gradient = gradient.cuda,
+                                      .learning_rate = 1,
+                                      .factor = skip});
+  cuda_->run(*cuda_stream_, SgdStep{.blocks = cuda_blocks_,
+                                    .weight = weight.cuda,
+                                    .velocity = slot.cuda,
+                                    .gradient = gradient.cuda,
+                                    .learning_rate = 1,
+                                    .factor = skip});
+  EXPECT_EQ(on_device(weight.cuda), before);
+  EXPECT_EQ(on_device(slot.cuda), kept);
+}
+
 TEST_P(CudaOptimizer, SquaredSums) {
-  const Twin values = random(DType::f32, arena_);
-  std::vector<double> cpu_sums(3), cuda_sums(3);
-  run(SquaredSums{values.cpu, cpu_sums}, SquaredSums{values.cuda, cuda_sums});
-  EXPECT_LE(test::relative_error(cuda_sums, cpu_sums), 1e-12);
+  const Twin values = random(DType::f32, arena_), sums = random(DType::f64, {5});
+  for (const ArenaOf of : {ArenaOf::gradients, ArenaOf::weights}) {
+    run(SquaredSums{cpu_blocks_, values.cpu, sums.cpu.as<double>(), of},
+        SquaredSums{cuda_blocks_, values.cuda, static_cast<double*>(sums.cuda.data), of});
+    expect_close(sums, 1e-12, "sums");
+  }
 }
 
 TEST_P(CudaOptimizer, LargestMagnitude) {
-  const Twin values = random(DType::f32, arena_);
-  std::vector<double> cpu(3), cuda(3);
-  run(LargestMagnitude{values.cpu, cpu}, LargestMagnitude{values.cuda, cuda});
-  EXPECT_EQ(cuda, cpu);
+  const Twin values = random(DType::f32, arena_), largest = random(DType::f64, {5});
+  run(LargestMagnitude{cpu_blocks_, values.cpu, largest.cpu.as<double>()},
+      LargestMagnitude{cuda_blocks_, values.cuda, static_cast<double*>(largest.cuda.data)});
+  expect_close(largest, 0, "largest");
 }
 
 TEST_P(CudaOptimizer, LargestMagnitudeOfWhatIsNotFinite) {
   for (const double odd : {std::nan(""), -HUGE_VAL}) {
-    std::vector<double> numbers(static_cast<std::size_t>(kNormBlock) + 5, 0.5), largest(2);
-    numbers[1234] = odd;
-    const Twin values = twin(DType::f32, {kNormBlock + 5}, numbers);
-    cuda_->run(*cuda_stream_, LargestMagnitude{values.cuda, largest});
-    cuda_->finish(*cuda_stream_);
-    EXPECT_FALSE(std::isfinite(largest[0]));
-    EXPECT_EQ(largest[1], 0.5);
+    std::vector<double> values(static_cast<std::size_t>(kNormBlock) + 1100, 0.5);
+    values[1234] = odd;
+    const Twin numbers = twin(DType::f32, arena_, values), largest = random(DType::f64, {5});
+    cuda_->run(*cuda_stream_, LargestMagnitude{cuda_blocks_, numbers.cuda,
+                                               static_cast<double*>(largest.cuda.data)});
+    EXPECT_FALSE(std::isfinite(on_device(largest.cuda)[1]));
+    EXPECT_EQ(on_device(largest.cuda)[2], 0.5);
+  }
+}
+
+// The same bits: FP64 sums in one order, and IEEE roots and quotients.
+TEST_P(CudaOptimizer, JudgesTheGradient) {
+  for (const double odd : {1.0, HUGE_VAL, std::nan("")}) {
+    std::vector<double> values = test::uniform(613, 3, 0, 1);
+    values[300] = odd;
+    const Twin sums = twin(DType::f64, {613}, values), verdict = random(DType::f64, {4});
+    const auto judge = [&](Tensor Twin::*side) {
+      auto* const numbers = static_cast<double*>((sums.*side).data);
+      return JudgeGradient{.blocks = 613,
+                           .sums = numbers,
+                           .largest = numbers,
+                           .loss_scale = 8,
+                           .clip_norm = 1.5,
+                           .verdict = static_cast<Verdict*>((verdict.*side).data)};
+    };
+    run(judge(&Twin::cpu), judge(&Twin::cuda));
+    const std::vector<double> cuda = on_device(verdict.cuda), cpu = test::numbers(verdict.cpu);
+    for (std::size_t i = 0; i < 4 && (odd == 1 || i == 3); ++i) EXPECT_EQ(cuda[i], cpu[i]) << i;
   }
 }
 

@@ -86,11 +86,10 @@ TEST_F(CudaDevice, WithTooLittleMemoryIsNamedOnEveryRank) {
     });
   };
   EXPECT_EQ(try_to_take(1 << 20), std::vector<std::string>(static_cast<std::size_t>(ranks)));
-  expect_parts(
-      try_to_take(kTooMuch),
-      {"the plan takes " + std::to_string((kTooMuch >> 19) + 1) + " MiB of CUDA device 0 ",
-       "(rank 0, " + std::to_string(ranks - 1) + "), which has ", " MiB free", "more stages",
-       "as planned for it: a plan for 0 TiB at rank 0"});
+  expect_parts(try_to_take(kTooMuch),
+               {"the plan takes " + std::to_string((kTooMuch >> 19) + 1) + " MiB of CUDA device 0 ",
+                "(rank 0, " + std::to_string(ranks - 1) + "), which has ", " MiB free",
+                "more stages", "as planned for it: a plan for 0 TiB at rank 0"});
 }
 
 }  // namespace

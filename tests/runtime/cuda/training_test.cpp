@@ -1,6 +1,8 @@
 // Whole steps of DeepSpeech2 on the CUDA backend.
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "comm/nccl.h"
 #include "layers/backend.h"
 #include "tests/support/tensors.h"
@@ -85,6 +87,26 @@ TEST(CudaTrainingOverNccl, StagesAndReplicasDoNotShowInASingleBit) {
   const TrainingOutcome alone = train_on_noise(job);
   job.links = DeviceLinks::nccl;
   expect_equal_bits(job, alone, {{2, 1}, {3, 1}, {3, 1, "gpipe"}, {2, 2}, {2, 2, "gpipe"}});
+}
+
+// The verdict is read where the update runs, or by the host where an optimizer takes norms.
+TEST(CudaTrainingOverNccl, SkipsStepsOnEveryRank) {
+  if (!nccl_is_built() || cuda_device_count() < 4) GTEST_SKIP() << "no NCCL, or too few devices";
+  for (const char* kind : {"adamw", "lamb"}) {
+    TrainingJob job = small_job(DeviceKind::cuda, "fp16");
+    job.optimizer.kind = kind;
+    job.precision.loss_scaling = "logmax";
+    job.steps = 3;
+    job.poisoned_step = 1;
+    const TrainingOutcome alone = train_on_noise(job);
+    EXPECT_FALSE(std::isfinite(alone.norms[1])) << kind;
+    EXPECT_TRUE(std::isfinite(alone.norms[2])) << kind;
+    job.links = DeviceLinks::nccl;
+    job.stages = job.replicas = 2;
+    const TrainingOutcome together = train_on_noise(job);
+    EXPECT_EQ(together.tensors, alone.tensors) << kind;
+    EXPECT_EQ(together.scales, alone.scales) << kind;
+  }
 }
 
 // A sum of two numbers has one order.

@@ -4,7 +4,6 @@
 
 #include <cmath>
 
-#include "runtime/optim/gradient_norm.h"
 #include "tests/support/golden.h"
 #include "tests/support/tensors.h"
 
@@ -38,9 +37,11 @@ struct TwoParameters {
     assign(store->gradient(p, 0), values);
   }
   void update(UpdateArguments with) {
-    std::vector<double> squared_sums(2);
-    write_squared_sums(*backend, *stream, *store, squared_sums);
+    std::vector<double> squared_sums(2), room(2);
+    backend->run(*stream,
+                 SquaredSums{store->table().all(), store->gradient_arena(), squared_sums.data()});
     with.squared_sums = squared_sums;
+    with.room = room.data();
     optimizer->update(*backend, *stream, *store, with);
   }
 
@@ -71,7 +72,7 @@ TEST(Optimizers, SgdTakesTheClippedGradient) {
   config.nesterov = false;
   config.weight_decay = 0.1;
   TwoParameters two(config);
-  two.update({.learning_rate = 1, .gradient_factor = 0.5});
+  two.update({.learning_rate = 1, .factor = {0.5}});
   for (int i : {0, 1}) EXPECT_NEAR(numbers(two.weight(i))[0], 2 - (0.25 + 0.2), 1e-6);
 }
 
@@ -88,7 +89,7 @@ void follow(const std::string& name, const OptimizerConfig& config, double learn
       return std::vector(all.begin() + (step - 1) * width, all.begin() + step * width);
     };
     for (int i : {0, 1}) two.gradient(i, row("gradients." + std::to_string(i)));
-    two.update({.learning_rate = learning_rate, .gradient_factor = 0.37, .step = step});
+    two.update({.learning_rate = learning_rate, .factor = {0.37}, .step = step});
     for (int i : {0, 1})
       EXPECT_LE(relative_error(numbers(two.weight(i)), row("weights." + std::to_string(i))), 1e-6)
           << name << ", parameter " << i << ", step " << step;

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <vector>
+
+#include "layers/backend.h"
+#include "layers/ops/norms.h"
+
+namespace penstock {
+
+class ParameterStore;
+
+/// Where the norm blocks of what a rank updates lie in its arenas: made once, and then one
+/// operation goes over a whole arena. The store must be complete.
+class ArenaTable {
+ public:
+  ArenaTable() = default;
+  ArenaTable(Backend& backend, Stream& stream, const ParameterStore& store);
+
+  /// Of all of ParameterStore::owned(), in their order.
+  ArenaBlocks all() const { return part(0, starts_.size() - 1); }
+  /// Of the piece with this index there.
+  ArenaBlocks piece(std::size_t index) const { return part(index, index + 1); }
+
+ private:
+  ArenaBlocks part(std::size_t begin, std::size_t end) const;
+
+  Buffer memory_;                           // of the backend
+  std::vector<std::int64_t> starts_ = {0};  // of each piece's blocks, and their number
+};
+
+}  // namespace penstock

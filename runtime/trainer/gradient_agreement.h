@@ -1,0 +1,70 @@
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "comm/nccl.h"
+#include "layers/backend.h"
+#include "layers/ops/norms.h"
+#include "runtime/pipeline/device_links.h"
+#include "runtime/pipeline/grid.h"
+#include "runtime/pipeline/parameter_store.h"
+
+namespace penstock {
+
+/// NCCL's, which are as many as the few numbers need.
+inline constexpr int kNormChannels = 1;
+
+/// How all ranks come to one verdict on a step's gradient: each gives the squared sums of the norm
+/// blocks that it has, every rank gets all, and judges alike. Each number comes from one rank, so
+/// that no order of the additions shows. Where the ranks meet over NCCL, or this one is alone, the
+/// numbers stay on the device and nothing waits; else they pass through the host.
+class GradientAgreement {
+ public:
+  struct Options {
+    std::int64_t model_blocks = 0;
+    double clip_norm = 0;
+    bool largest = false;  // whether the verdict is to tell the largest magnitude
+    DeviceLinks links = DeviceLinks::host;
+  };
+  /// All ranks make theirs, and connect. All arguments must outlive it.
+  GradientAgreement(Backend& backend, Stream& computing, const Grid& grid, const Options& options);
+
+  /// Whether judge() waits for nothing.
+  bool on_device() const { return on_device_; }
+
+  /// The verdict on the gradients in lane 0's arenas, of a loss times `loss_scale`, in the
+  /// backend's memory for what the computing stream is asked for next. `told` is added up over the
+  /// ranks in the same message, unless on_device().
+  const Verdict* judge(const ParameterStore& store, double loss_scale, std::span<double> told);
+
+  /// Waits for it.
+  Verdict verdict();
+  /// The squared sums that it came from, of the whole model; waits.
+  std::vector<double> squared_sums();
+  /// Room for a number for each norm block of the model, in the backend's memory, behind verdict().
+  double* room() { return sums(); }
+
+  void progress() {
+    if (nccl_) nccl_->progress();
+  }
+
+ private:
+  double* sums() const { return reinterpret_cast<double*>(numbers_.data()); }
+  std::size_t count() const;  // of numbers
+  void measure(const ParameterStore& store);
+  void exchange(std::span<double> told);
+
+  Backend& backend_;
+  Stream& computing_;
+  const Grid& grid_;
+  Options options_;
+  bool on_device_;
+  Buffer numbers_;  // squared sums of all blocks; behind them largest magnitudes
+  Buffer verdict_;
+  std::unique_ptr<Stream> stream_;  // NCCL's
+  std::unique_ptr<NcclCommunicator> nccl_;
+};
+
+}  // namespace penstock
