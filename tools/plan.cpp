@@ -10,6 +10,7 @@
 #include "tools/commands.h"
 #include "tools/exit_code.h"
 #include "tools/launch.h"
+#include "tools/plan_chain.h"
 #include "tools/recipe.h"
 
 namespace penstock {
@@ -17,6 +18,7 @@ namespace {
 
 struct PlanArguments {
   RecipeArguments recipe;
+  ChainArguments chain;
   std::string output;
   bool computed = false, json = false;
 };
@@ -55,6 +57,10 @@ nlohmann::ordered_json json_of(const Plan& plan, const Outlook& outlook) {
 }
 
 int run_plan(const PlanArguments& arguments) {
+  const bool profile = !arguments.chain.profile.empty();
+  if (profile != arguments.recipe.words.empty())
+    throw ConfigError("plan takes either a recipe or --profile FILE");
+  if (profile) return run_plan_chain(arguments.chain, arguments.json);
   const PlannedRun planned = plan_recipe(arguments.recipe.load(), !arguments.computed);
   if (!arguments.output.empty()) write_plan(arguments.output, planned.plan);
   if (arguments.json)
@@ -69,8 +75,11 @@ int run_plan(const PlanArguments& arguments) {
 void add_plan(CLI::App& app, Run& run) {
   auto arguments = std::make_shared<PlanArguments>();
   CLI::App* command = app.add_subcommand(
-      "plan", "Cut a recipe's model into stages, for the utterances of its manifest");
+      "plan",
+      "Cut a recipe's model into stages, for the utterances of its manifest, or a measured chain");
   add_recipe(command, arguments->recipe);
+  command->get_option("recipe")->required(false);
+  add_chain(command, arguments->chain);
   command->add_option("-o,--output", arguments->output,
                       "Write the plan; train it with pipeline.plan=FILE");
   command->add_flag("--computed", arguments->computed,
@@ -79,7 +88,9 @@ void add_plan(CLI::App& app, Run& run) {
   command->footer(
       "Examples:\n"
       "  penstock plan configs/recipes/quickstart.toml\n"
-      "  penstock plan my.toml pipeline.stages=4 pipeline.memory_gib=16 -o plan.toml");
+      "  penstock plan my.toml pipeline.stages=4 pipeline.memory_gib=16 -o plan.toml\n"
+      "  penstock plan --profile chain.json --stages 4 --objective bottleneck --json\n"
+      "  penstock plan --profile chain.json --cluster h100-8x8");
   command->callback(
       [arguments, &run] { run = on_rank_0([arguments] { return run_plan(*arguments); }); });
 }

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "partition/placement/problem.h"
+
+namespace penstock {
+
+struct PlacedCut {
+  Placement devices;
+  Cut cut;
+};
+
+struct SearchEffort {
+  int random_starts = 2;
+  int moves = 4000;  // tried from each start
+  std::uint64_t seed = 1;
+};
+
+/// A good placement with its best cut: from every start, devices of two slots are exchanged, or one
+/// with a free device, or all of two stages', wherever that makes the goal better for the cut at
+/// hand, then the cut is made anew for the placement, until neither helps. Follows from the seed
+/// alone. Ends early at `bound`, which none can beat; nothing where no start has a cut in memory.
+std::optional<PlacedCut> search_placement(const PlacementProblem& problem, const Grid& grid,
+                                          const SearchEffort& effort, double bound);
+
+}  // namespace penstock

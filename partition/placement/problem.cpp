@@ -1,0 +1,74 @@
+#include "partition/placement/problem.h"
+
+#include <algorithm>
+
+namespace penstock {
+namespace {
+
+/// The slowest of the links that a ring of the devices uses, by latency and by bandwidth.
+LinkRates slowest_of_ring(const Cluster& cluster, std::vector<int> devices) {
+  std::ranges::sort(devices);
+  LinkRates slowest = cluster.link(devices.back(), devices.front());
+  for (std::size_t i = 1; i < devices.size(); ++i) {
+    const LinkRates& link = cluster.link(devices[i - 1], devices[i]);
+    slowest.latency = std::max(slowest.latency, link.latency);
+    slowest.bandwidth = std::min(slowest.bandwidth, link.bandwidth);
+  }
+  return slowest;
+}
+
+}  // namespace
+
+int micro_batches_of(const PlacementProblem& problem, const Grid& grid) {
+  return (problem.micro_batches + grid.replicas - 1) / grid.replicas;
+}
+
+Goal goal_of(const PlacementProblem& problem, const Grid& grid) {
+  if (problem.objective == Objective::bottleneck) return {.sum = 0, .slowest = 1};
+  return {.sum = 1, .slowest = micro_batches_of(problem, grid) - 1.0};
+}
+
+int in_flight(const PlacementProblem& problem, const Grid& grid, int stage) {
+  return std::min(micro_batches_of(problem, grid), grid.stages - stage);
+}
+
+LinkCost crossing(const PlacementProblem& problem, const LinkRates& link) {
+  const int passes = problem.chain.passes();
+  return {passes * link.latency, passes / link.bandwidth};
+}
+
+LinkCost ring(const LinkRates& slowest, int replicas, int micro_batches) {
+  const double messages = 2.0 * (replicas - 1) / micro_batches;
+  return {messages * slowest.latency, messages / replicas / slowest.bandwidth};
+}
+
+StageCost stage_cost(const PlacementProblem& problem, const Grid& grid, int stage,
+                     const std::vector<int>& before, const std::vector<int>& devices,
+                     const std::vector<int>& behind) {
+  const Cluster& cluster = problem.cluster;
+  StageCost cost{.in_flight = in_flight(problem, grid, stage)};
+  for (std::size_t r = 0; r < devices.size(); ++r) {
+    Pace pace{.per_work = 1 / cluster.devices[devices[r]].speed};
+    if (!before.empty()) pace.enter = crossing(problem, cluster.link(before[r], devices[r]));
+    if (!behind.empty()) pace.leave = crossing(problem, cluster.link(devices[r], behind[r]));
+    cost.add(pace);
+    cost.memory = std::min(cost.memory, cluster.usable(devices[r]));
+  }
+  if (grid.replicas > 1)
+    cost.reduction =
+        ring(slowest_of_ring(cluster, devices), grid.replicas, micro_batches_of(problem, grid));
+  return cost;
+}
+
+std::vector<StageCost> stage_costs(const PlacementProblem& problem, const Placement& placement) {
+  const int stages = static_cast<int>(placement.size());
+  const Grid grid{stages, static_cast<int>(placement.front().size())};
+  const std::vector<int> nobody;
+  std::vector<StageCost> costs;
+  for (int k = 0; k < stages; ++k)
+    costs.push_back(stage_cost(problem, grid, k, k > 0 ? placement[k - 1] : nobody, placement[k],
+                               k + 1 < stages ? placement[k + 1] : nobody));
+  return costs;
+}
+
+}  // namespace penstock

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <vector>
+
+#include "partition/cluster.h"
+#include "partition/placement/best_cut.h"
+
+namespace penstock {
+
+enum class Objective { bottleneck, step };
+
+/// A chain to be cut into stages, each held by the same number of devices.
+struct PlacementProblem {
+  ChainLoad chain;
+  Cluster cluster;
+  Objective objective = Objective::step;
+  int micro_batches = 1;  // of a step, over all replicas
+};
+
+struct Grid {
+  int stages = 1, replicas = 1;
+  int slots() const { return stages * replicas; }
+  bool operator==(const Grid&) const = default;
+};
+
+/// [stage][replica]: places in Cluster::devices, each at most once.
+using Placement = std::vector<std::vector<int>>;
+
+/// Micro-batches of a step that the busiest replica runs.
+int micro_batches_of(const PlacementProblem& problem, const Grid& grid);
+
+Goal goal_of(const PlacementProblem& problem, const Grid& grid);
+
+/// Micro-batches in flight on a stage under 1F1B.
+int in_flight(const PlacementProblem& problem, const Grid& grid, int stage);
+
+/// What one stage costs on `devices`, a place for each replica; `before` and `behind` are the
+/// neighbouring stages' (empty at the chain's ends). Gradients are added in a ring of the devices
+/// in the cluster's order, 2(R − 1) messages of 1/R of them (Patarasuk and Yuan 2009), which the
+/// step's micro-batches share evenly.
+StageCost stage_cost(const PlacementProblem& problem, const Grid& grid, int stage,
+                     const std::vector<int>& before, const std::vector<int>& devices,
+                     const std::vector<int>& behind);
+
+/// The same of all stages.
+std::vector<StageCost> stage_costs(const PlacementProblem& problem, const Placement& placement);
+
+/// A ring over R devices at this link, spread over `micro_batches`.
+LinkCost ring(const LinkRates& slowest, int replicas, int micro_batches);
+
+/// One message over a link, as often as boundaries are crossed.
+LinkCost crossing(const PlacementProblem& problem, const LinkRates& link);
+
+}  // namespace penstock

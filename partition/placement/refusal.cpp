@@ -1,0 +1,100 @@
+#include "partition/placement/refusal.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "configs/config.h"
+
+namespace penstock {
+namespace {
+
+constexpr double kGib = 1 << 30;
+
+/// A search that only asks whether anything fits.
+constexpr SearchEffort kGlance{.random_starts = 0, .moves = 0};
+
+bool fits(const PlacementProblem& problem, const GridWish& wish) {
+  return find_placement(problem, wish, kGlance).has_value();
+}
+
+/// Numbers of stages that might fit, nearest to `wished` first.
+std::vector<int> other_stages(const PlacementProblem& problem, int wished) {
+  std::vector<int> result;
+  for (int stages = 1; stages <= std::min(problem.chain.size(), problem.cluster.size()); ++stages)
+    if (stages != wished) result.push_back(stages);
+  std::ranges::stable_sort(result, {}, [&](int stages) { return std::abs(stages - wished); });
+  return result;
+}
+
+/// How many times its devices' memory the problem needs, to a thousandth.
+double memory_needed(PlacementProblem problem, const GridWish& wish) {
+  const auto suffices = [&](double times) {
+    PlacementProblem larger = problem;
+    for (Device& device : larger.cluster.devices) device.memory *= times;
+    return fits(larger, wish);
+  };
+  double low = 1, high = 2;
+  while (!suffices(high)) {
+    low = high;
+    high *= 2;
+  }
+  while (high / low > 1.001) {
+    const double middle = (low + high) / 2;
+    (suffices(middle) ? high : low) = middle;
+  }
+  return high;
+}
+
+}  // namespace
+
+void check_wish(const PlacementProblem& problem, const GridWish& wish) {
+  const int layers = problem.chain.size(), devices = problem.cluster.size();
+  if (wish.stages > layers)
+    throw ConfigError(fmt::format(
+        "{} stages, but the chain has {} layers and a stage needs one: ask for at most {}",
+        wish.stages, layers, std::min(layers, devices)));
+  if (wish.stages > devices)
+    throw ConfigError(fmt::format(
+        "{} stages, but the cluster has {} devices and a stage needs one: ask for at most {}",
+        wish.stages, devices, std::min(layers, devices)));
+  const int stages = std::max(1, wish.stages);
+  if (static_cast<long>(stages) * wish.replicas > devices)
+    throw ConfigError(fmt::format(
+        "{} replicas of {} stages need {} devices, and the cluster has {}: ask for at most {}",
+        wish.replicas, stages, static_cast<long>(stages) * wish.replicas, devices,
+        devices / stages));
+  if (wish.replicas > problem.micro_batches)
+    throw ConfigError(fmt::format(
+        "{} replicas, but a step has {} micro-batches and a replica needs one: ask for at most {}",
+        wish.replicas, problem.micro_batches, problem.micro_batches));
+}
+
+void refuse_placement(const PlacementProblem& problem, const GridWish& wish) {
+  std::string what = "memory binds: ";
+  what += wish.stages > 0 ? fmt::format("no cut into {} stages fits", wish.stages)
+                          : std::string("no cut into any number of stages fits");
+  if (wish.replicas > 0) what += fmt::format(" with {} replicas", wish.replicas);
+  if (wish.stages > 0 || wish.replicas > 0) {
+    for (const int stages : other_stages(problem, std::max(1, wish.stages))) {
+      const auto other = find_placement(problem, {.stages = stages}, kGlance);
+      if (!other) continue;
+      throw ConfigError(
+          fmt::format("{}; the nearest that fits has {} stages and {} replicas: ask "
+                      "for that, or give the devices more memory",
+                      what, other->grid.stages, other->grid.replicas));
+    }
+  }
+  const double times = memory_needed(problem, wish);
+  double largest = 0;
+  for (const Device& device : problem.cluster.devices) largest = std::max(largest, device.memory);
+  throw ConfigError(
+      fmt::format("{}, even with every device; it would with {:.4g} times the memory "
+                  "({:.4g} GiB on the largest device, {:.3g} % of it left free)",
+                  what, times, times * largest / kGib, 100 * problem.cluster.margin));
+}
+
+}  // namespace penstock

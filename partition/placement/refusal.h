@@ -1,0 +1,15 @@
+#pragma once
+
+#include "partition/placement/search.h"
+
+namespace penstock {
+
+/// ConfigError unless there are layers for so many stages and devices for so many replicas of
+/// them.
+void check_wish(const PlacementProblem& problem, const GridWish& wish);
+
+/// Raises ConfigError for a problem that nothing solves within its memory: the numbers of stages
+/// and replicas nearest to those asked for that fit, or the memory that would suffice.
+[[noreturn]] void refuse_placement(const PlacementProblem& problem, const GridWish& wish);
+
+}  // namespace penstock

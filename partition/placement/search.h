@@ -1,0 +1,34 @@
+#pragma once
+
+#include <optional>
+
+#include "partition/placement/local_search.h"
+
+namespace penstock {
+
+/// What a caller fixes of the grid; 0: the search's choice.
+struct GridWish {
+  int stages = 0, replicas = 0;
+};
+
+/// The best that was found of all grids, cuts and placements.
+struct PlacedChain {
+  Grid grid;
+  Placement devices;
+  Cut cut;
+  double value = 0;  // the objective, seconds
+  double bound = 0;  // no grid, cut or placement is below
+  double gap() const { return bound > 0 ? value / bound - 1 : 0; }
+};
+
+/// Tries grids from the one with the lowest bound, until no other's bound is below the best found.
+/// A grid of few slots is placed exactly (place_exactly), others by local search. Nothing where
+/// nothing fits.
+std::optional<PlacedChain> find_placement(const PlacementProblem& problem, const GridWish& wish,
+                                          const SearchEffort& effort = {});
+
+/// The same. ConfigError where nothing fits, with the nearest that would.
+PlacedChain place_chain(const PlacementProblem& problem, const GridWish& wish,
+                        const SearchEffort& effort = {});
+
+}  // namespace penstock

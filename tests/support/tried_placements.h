@@ -1,0 +1,33 @@
+#pragma once
+
+#include <optional>
+#include <random>
+
+#include "partition/placement/search.h"
+
+namespace penstock::test {
+
+/// What is to be placed, before anything of the planner's has touched it.
+struct Instance {
+  ChainProfile chain;
+  Cluster cluster;
+  Objective objective = Objective::step;
+  int micro_batches = 1;
+  GridWish wish;
+
+  PlacementProblem problem() const;
+};
+
+/// At most 8 layers on 5 devices: mixed or equal speeds, memories and links, in nodes or by a full
+/// matrix; in some the memory suffices nowhere.
+Instance random_instance(std::mt19937& random);
+
+/// The objective of a cut and a placement from its definition, or nothing where memory does not
+/// suffice.
+std::optional<double> value_of(const Instance& instance, const std::vector<int>& begin,
+                               const Placement& devices);
+
+/// The least value of all cuts of all grids on all permutations of devices.
+std::optional<double> try_all(const Instance& instance);
+
+}  // namespace penstock::test

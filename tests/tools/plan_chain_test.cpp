@@ -1,0 +1,95 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "tests/support/process.h"
+#include "tests/support/sources.h"
+#include "tests/support/temporary_folder.h"
+
+namespace penstock {
+namespace {
+
+test::Outcome plan(std::vector<std::string> words) {
+  words.insert(words.begin(), {PENSTOCK_BINARY, "plan"});
+  return test::run_program(words);
+}
+
+std::string chain(const std::string& name) {
+  return test::source("tests/partition/data/" + name + ".json");
+}
+
+TEST(PlanChain, PrintsTheBestCutOntoEqualDevices) {
+  const auto outcome =
+      plan({"--profile", chain("gnmt"), "--stages", "4", "--objective", "bottleneck", "--json"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  const auto json = nlohmann::json::parse(outcome.out);
+  EXPECT_NEAR(json["bottleneck_ms"], 25.868, 1e-6);
+  EXPECT_NEAR(json["lower_bound_ms"], 25.868, 1e-6);
+  EXPECT_EQ(json["micro_batches"], 16);
+  EXPECT_EQ(json["gap"], 0);
+  EXPECT_EQ(json["schedule"], "1f1b");
+  EXPECT_EQ(json["recompute"], "none");
+  ASSERT_EQ(json["stages"].size(), 4u);
+  int next = 0;
+  double sum = 0;
+  for (const auto& stage : json["stages"]) {
+    EXPECT_EQ(stage["first_layer"], next);
+    next = stage["last_layer"].get<int>() + 1;
+    EXPECT_EQ(stage["devices"].size(), 1u);
+    EXPECT_GT(stage["bytes"], 0);
+    sum += stage["load_ms"].get<double>();
+  }
+  EXPECT_EQ(next, 45);
+  EXPECT_NEAR(json["step_ms"], sum + 15 * 25.868, 1e-6);
+}
+
+TEST(PlanChain, PlacesOnACluster) {
+  const auto outcome =
+      plan({"--profile", chain("gnmt"), "--cluster", test::source("configs/clusters/mixed.toml"),
+            "--micro-batches", "32", "--json"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  const auto json = nlohmann::json::parse(outcome.out);
+  EXPECT_EQ(json["micro_batches"], 32);
+  EXPECT_LE(json["lower_bound_ms"], json["step_ms"]);
+  std::vector<int> devices;
+  for (const auto& stage : json["stages"]) {
+    EXPECT_EQ(stage["devices"].size(), json["replicas"]);
+    for (const int device : stage["devices"]) {
+      EXPECT_LT(device, 16);
+      EXPECT_EQ(std::ranges::count(devices, device), 0);
+      devices.push_back(device);
+    }
+  }
+  const auto table =
+      plan({"--profile", chain("gnmt"), "--cluster", "mixed", "--micro-batches", "32"});
+  ASSERT_EQ(table.code, 0) << table.err;
+  EXPECT_NE(table.out.find("gnmt: 45 layers in "), std::string::npos) << table.out;
+  EXPECT_NE(table.out.find("5 % of each device's memory left free"), std::string::npos);
+}
+
+TEST(PlanChain, NamesWhatItRefuses) {
+  const test::TemporaryFolder folder;
+  const std::string file = folder.path() / "tiny.toml";
+  test::write_file(file,
+                   "[kinds.tiny]\nmemory_gib = 0.25\nspeed = 1\n[[node]]\nname = \"n\"\n"
+                   "devices = { tiny = 4 }\nwithin = { latency_us = 1, gb_per_s = 1 }\n");
+  for (const auto& [words, said] : std::vector<std::pair<std::vector<std::string>, std::string>>{
+           {{"--profile", chain("gnmt")}, "give --cluster FILE, or --stages K"},
+           {{"--profile", chain("gnmt"), "--stages", "46"}, "ask for at most 45"},
+           {{"--profile", chain("gnmt"), "--stages", "17", "--cluster", "mixed"},
+            "the cluster has 16 devices and a stage needs one: ask for at most 16"},
+           {{"--profile", chain("gnmt"), "--cluster", "mixd"}, "mixd: no such cluster file"},
+           {{"--profile", chain("gnmt"), "--cluster", file},
+            "memory binds: no cut into any number"},
+           {{"--profile", file, "--stages", "2"}, "tiny.toml: not JSON"},
+           {{"--profile", chain("gnmt"), "recipe.toml"}, "either a recipe or --profile"},
+           {{}, "either a recipe or --profile"}}) {
+    const auto outcome = plan(words);
+    EXPECT_EQ(outcome.code, 2) << said;
+    EXPECT_NE(outcome.err.find(said), std::string::npos) << outcome.err;
+  }
+}
+
+}  // namespace
+}  // namespace penstock

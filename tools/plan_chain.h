@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace CLI {
+class App;
+}
+
+namespace penstock {
+
+/// `penstock plan --profile`: a chain of measured layers on a described cluster.
+struct ChainArguments {
+  std::string profile, cluster;
+  int stages = 0, replicas = 0, micro_batches = 0;  // 0: chosen
+  std::string objective = "step";
+  std::uint64_t seed = 1;
+};
+
+void add_chain(CLI::App* command, ChainArguments& arguments);
+
+/// Prints the plan, as one JSON object or as a table. ConfigError as read_profile, read_cluster and
+/// place_chain.
+int run_plan_chain(const ChainArguments& arguments, bool json);
+
+}  // namespace penstock
