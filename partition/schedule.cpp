@@ -2,6 +2,18 @@
 
 namespace penstock {
 
+bool computes(ActionKind kind) {
+  switch (kind) {
+    case ActionKind::forward:
+    case ActionKind::backward:
+    case ActionKind::backward_input:
+    case ActionKind::backward_weight:
+      return true;
+    default:
+      return false;
+  }
+}
+
 std::string_view name_of(ActionKind kind) {
   switch (kind) {
     case ActionKind::receive_activation:

@@ -40,6 +40,9 @@ struct Schedule {
   int chunks() const { return static_cast<int>(chunk_rank.size()); }
 };
 
+/// Forward, backward or a part of it.
+bool computes(ActionKind kind);
+
 /// "receive activation", "forward", …
 std::string_view name_of(ActionKind kind);
 

@@ -1,135 +1,121 @@
 #include "partition/simulate.h"
 
 #include <algorithm>
-#include <map>
-#include <optional>
 #include <utility>
+
+#include "partition/simulator/clockwork.h"
 
 namespace penstock {
 namespace {
 
-class Clockwork {
- public:
-  Clockwork(const Schedule& schedule, const Durations& durations)
-      : schedule_(schedule),
-        durations_(durations),
-        next_(schedule.ranks.size(), 0),
-        clock_(schedule.ranks.size(), 0) {
-    result_.ranks.resize(schedule.ranks.size());
-  }
+constexpr int kSteps = 6;  // in a row; what the first differ by is left out
 
-  Simulation run() {
-    bool moved = true;
-    while (moved) {
-      moved = false;
-      for (std::size_t rank = 0; rank < next_.size(); ++rank) {
-        while (!at_end(rank) && !at_step(rank) && act(rank)) {
-          ++next_[rank];
-          moved = true;
-        }
+/// The same step, `steps` times; micro-batches count on.
+Schedule repeated(const Schedule& schedule, int steps) {
+  Schedule all = schedule;
+  for (auto& list : all.ranks) {
+    const std::vector<Action> once = list;
+    for (int step = 1; step < steps; ++step) {
+      for (Action action : once) {
+        action.micro_batch += step * schedule.micro_batches;
+        list.push_back(action);
       }
-      moved = pass_barrier() || moved;
     }
-    result_.makespan = *std::ranges::max_element(clock_) - first_start();
-    return std::move(result_);
   }
+  return all;
+}
 
- private:
-  using Message = std::pair<Edge, int>;  // edge, micro-batch
-
-  const Action& action(std::size_t rank) const { return schedule_.ranks[rank][next_[rank]]; }
-  bool at_end(std::size_t rank) const { return next_[rank] == schedule_.ranks[rank].size(); }
-  bool at_step(std::size_t rank) const {
-    return !at_end(rank) && action(rank).kind == ActionKind::step;
+/// Those of the first step, for all.
+Durations repeated(const Durations& durations, int micro_batches) {
+  Durations all = durations;
+  all.compute = [&durations, micro_batches](Action action) {
+    action.micro_batch %= micro_batches;
+    return durations.compute(action);
+  };
+  if (durations.transfer) {
+    all.transfer = [&durations, micro_batches](const Edge& edge, int batch) {
+      return durations.transfer(edge, batch % micro_batches);
+    };
   }
-
-  /// False: the rank waits for a message whose times are not known yet.
-  bool act(std::size_t rank) {
-    const Action& now = action(rank);
-    if (is_send(now.kind)) {
-      sent_[{edge_of(now), now.micro_batch}] = clock_[rank];
-      return true;
-    }
-    if (is_receive(now.kind)) {
-      posted_[{edge_of(now), now.micro_batch}] = clock_[rank];
-      return true;
-    }
-    const auto ready = arrival(now);
-    if (!ready) return false;
-    compute(rank, std::max(clock_[rank], *ready));
-    return true;
-  }
-
-  void compute(std::size_t rank, double start) {
-    const double end = start + durations_.compute(action(rank));
-    result_.ranks[rank].push_back({action(rank), start, end});
-    clock_[rank] = end;
-  }
-
-  /// When the message that a computation takes is there; 0 if it takes none.
-  std::optional<double> arrival(const Action& now) const {
-    Edge edge{now.chunk - 1, now.chunk, Edge::Kind::activation};
-    if (now.kind == ActionKind::backward || now.kind == ActionKind::backward_input) {
-      edge = {now.chunk + 1, now.chunk, Edge::Kind::gradient};
-    } else if (now.kind != ActionKind::forward) {
-      return 0;
-    }
-    if (!is_message(schedule_, edge)) return 0;
-    const auto sent = sent_.find({edge, now.micro_batch});
-    if (sent == sent_.end()) return std::nullopt;
-    const double transfer = durations_.transfer ? durations_.transfer(edge, now.micro_batch) : 0;
-    return std::max(sent->second, posted_.at({edge, now.micro_batch})) + transfer;
-  }
-
-  bool pass_barrier() {
-    for (std::size_t rank = 0; rank < next_.size(); ++rank) {
-      if (!at_step(rank)) return false;
-    }
-    const double start = *std::ranges::max_element(clock_);
-    for (std::size_t rank = 0; rank < next_.size(); ++rank) {
-      compute(rank, start);
-      ++next_[rank];
-    }
-    return true;
-  }
-
-  double first_start() const {
-    std::optional<double> first;
-    for (const auto& list : result_.ranks) {
-      if (!list.empty()) first = std::min(first.value_or(list.front().start), list.front().start);
-    }
-    return first.value_or(0);
-  }
-
-  const Schedule& schedule_;
-  const Durations& durations_;
-  std::vector<std::size_t> next_;
-  std::vector<double> clock_;
-  std::map<Message, double> sent_, posted_;
-  Simulation result_;
-};
+  return all;
+}
 
 }  // namespace
 
+double ChunkTimes::of(ActionKind kind) const {
+  switch (kind) {
+    case ActionKind::forward:
+      return forward;
+    case ActionKind::backward:
+      return backward_input + backward_weight;
+    case ActionKind::backward_input:
+      return backward_input;
+    case ActionKind::backward_weight:
+      return backward_weight;
+    default:
+      return 0;
+  }
+}
+
 Durations equal_micro_batches(std::vector<ChunkTimes> chunks) {
   return {.compute = [chunks = std::move(chunks)](const Action& action) {
-    switch (action.kind) {
-      case ActionKind::forward:
-        return chunks[action.chunk].forward;
-      case ActionKind::backward:
-        return chunks[action.chunk].backward_input + chunks[action.chunk].backward_weight;
-      case ActionKind::backward_input:
-        return chunks[action.chunk].backward_input;
-      case ActionKind::backward_weight:
-        return chunks[action.chunk].backward_weight;
-      default:
-        return 0.0;
-    }
+    return computes(action.kind) ? chunks[action.chunk].of(action.kind) : 0.0;
   }};
 }
 
-Simulation simulate(const Schedule& schedule, const Durations& durations) {
-  return Clockwork(schedule, durations).run();
+Durations unequal_micro_batches(std::vector<std::vector<ChunkTimes>> times) {
+  return {.compute = [times = std::move(times)](const Action& action) {
+    if (!computes(action.kind)) return 0.0;
+    return times[action.chunk][action.micro_batch].of(action.kind);
+  }};
+}
+
+Simulation simulate(const Schedule& schedule, const Durations& durations, Barrier barrier) {
+  return Clockwork(schedule, durations, barrier).run();
+}
+
+double step_period(const Schedule& schedule, const Durations& durations, Barrier barrier) {
+  const Schedule steps = repeated(schedule, kSteps);
+  const Durations wrapped = repeated(durations, schedule.micro_batches);
+  Network network;
+  Durations all = wrapped;
+  if (durations.network != nullptr) {
+    network = *durations.network;
+    network.bytes = [&](const Edge& edge, int batch) {
+      return durations.network->bytes(edge, batch % schedule.micro_batches);
+    };
+    all.network = &network;
+  }
+  // Ends of the steps: of each, the last end on any rank.
+  std::vector<double> ends;
+  for (const auto& list : simulate(steps, all, barrier).ranks) {
+    std::size_t step = 0;
+    for (const TimedAction& timed : list) {
+      if (timed.action.kind != ActionKind::step) continue;
+      ends.resize(std::max(ends.size(), step + 1), 0);
+      ends[step] = std::max(ends[step], timed.end);
+      ++step;
+    }
+  }
+  return (ends.back() - ends[kSteps / 2 - 1]) / (kSteps - kSteps / 2);
+}
+
+std::vector<double> Simulation::bubbles() const {
+  double longest = 0;
+  std::vector<double> work;
+  for (const auto& list : ranks) {
+    double& sum = work.emplace_back(0);
+    const TimedAction *first = nullptr, *last = nullptr;
+    for (const TimedAction& timed : list) {
+      if (!computes(timed.action.kind)) continue;
+      sum += timed.end - timed.start;
+      if (first == nullptr) first = &timed;
+      last = &timed;
+    }
+    if (first != nullptr) longest = std::max(longest, last->end - first->start);
+  }
+  for (double& sum : work) sum = longest - sum;
+  return work;
 }
 
 double speedup_bound(const Schedule& schedule, const std::vector<ChunkTimes>& chunks) {
