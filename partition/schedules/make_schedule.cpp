@@ -5,7 +5,11 @@
 
 #include "configs/config.h"
 #include "partition/schedules/gpipe.h"
+#include "partition/schedules/interleaved.h"
 #include "partition/schedules/one_forward_one_backward.h"
+#include "partition/schedules/zb_h1.h"
+#include "partition/schedules/zb_h2.h"
+#include "partition/schedules/zb_v.h"
 
 namespace penstock {
 namespace {
@@ -16,7 +20,11 @@ struct Generator {
 };
 
 constexpr std::array kGenerators{Generator{"gpipe", gpipe},
-                                 Generator{"1f1b", one_forward_one_backward}};
+                                 Generator{"1f1b", one_forward_one_backward},
+                                 Generator{"interleaved", interleaved},
+                                 Generator{"zb-h1", zb_h1},
+                                 Generator{"zb-h2", zb_h2},
+                                 Generator{"zb-v", zb_v}};
 
 void check_positive(const char* what, int value) {
   if (value >= 1) return;
@@ -26,6 +34,12 @@ void check_positive(const char* what, int value) {
 
 }  // namespace
 
+std::vector<std::string_view> schedule_names() {
+  std::vector<std::string_view> names;
+  for (const Generator& generator : kGenerators) names.push_back(generator.name);
+  return names;
+}
+
 Schedule make_schedule(std::string_view name, int stages, int micro_batches) {
   check_positive("pipeline.stages", stages);
   check_positive("micro-batches of a lane's step", micro_batches);
@@ -33,8 +47,8 @@ Schedule make_schedule(std::string_view name, int stages, int micro_batches) {
     if (generator.name == name) return generator.make(stages, micro_batches);
   }
   std::string known;
-  for (const Generator& generator : kGenerators) {
-    known += (known.empty() ? "" : ", ") + std::string(generator.name);
+  for (const std::string_view other : schedule_names()) {
+    known += (known.empty() ? "" : ", ") + std::string(other);
   }
   throw ConfigError("pipeline.schedule = \"" + std::string(name) + "\": known are " + known);
 }

@@ -1,10 +1,14 @@
 #pragma once
 
 #include <string_view>
+#include <vector>
 
 #include "partition/schedule.h"
 
 namespace penstock {
+
+/// Those that make_schedule makes.
+std::vector<std::string_view> schedule_names();
 
 /// The complete action lists of a pipeline of `stages` ranks; `name` is of pipeline.schedule.
 /// ConfigError for an unknown name, or for less than one stage or micro-batch.

@@ -2,15 +2,13 @@
 
 #include <algorithm>
 
-#include "partition/schedules/transfers.h"
+#include "partition/schedules/complete.h"
 
 namespace penstock {
 
 Schedule one_forward_one_backward(int stages, int micro_batches) {
-  Schedule schedule{.name = "1f1b", .micro_batches = micro_batches};
-  for (int stage = 0; stage < stages; ++stage) {
-    schedule.chunk_rank.push_back(stage);
-    auto& list = schedule.ranks.emplace_back();
+  return in_line("1f1b", stages, micro_batches, [&](int stage) {
+    std::vector<Action> list;
     const int ahead = std::min(micro_batches, stages - 1 - stage);
     int forwards = 0;
     for (; forwards < ahead; ++forwards) list.push_back({ActionKind::forward, stage, forwards});
@@ -18,10 +16,8 @@ Schedule one_forward_one_backward(int stages, int micro_batches) {
       if (forwards < micro_batches) list.push_back({ActionKind::forward, stage, forwards++});
       list.push_back({ActionKind::backward, stage, backwards});
     }
-    list.push_back({ActionKind::reduce, stage});
-    list.push_back({ActionKind::step});
-  }
-  return with_transfers(schedule);
+    return list;
+  });
 }
 
 }  // namespace penstock

@@ -48,15 +48,60 @@ Consumers find_consumers(const Schedule& computation) {
   return found;
 }
 
+/// For every computation, where the other ranks stand in their lists when it ends, if all take
+/// their computations in turn and messages take no time. Empty for what waits for ever.
+class Turns {
+ public:
+  explicit Turns(const Schedule& computation) : computation_(computation) {
+    std::vector<std::size_t> next(computation.ranks.size(), 0);
+    for (bool moved = true; moved;) {
+      moved = false;
+      for (std::size_t rank = 0; rank < next.size(); ++rank) {
+        const auto& list = computation.ranks[rank];
+        if (next[rank] == list.size() || !ready(list[next[rank]])) continue;
+        const Action& done = list[next[rank]++];
+        places_[{done.kind, done.chunk, done.micro_batch}] = next;
+        moved = true;
+      }
+    }
+  }
+
+  std::optional<std::size_t> place_of(int rank, const Action& when) const {
+    const auto found = places_.find({when.kind, when.chunk, when.micro_batch});
+    return found == places_.end() ? std::nullopt : std::optional(found->second[rank]);
+  }
+
+ private:
+  bool done(ActionKind kind, int chunk, int batch) const {
+    return places_.contains({kind, chunk, batch});
+  }
+
+  bool ready(const Action& action) const {
+    const int chunk = action.chunk, batch = action.micro_batch;
+    if (action.kind == ActionKind::forward) {
+      return chunk == 0 || done(ActionKind::forward, chunk - 1, batch);
+    }
+    if (!waits_for_message(action)) return true;
+    if (chunk + 1 == computation_.chunks()) return done(ActionKind::forward, chunk, batch);
+    return done(ActionKind::backward, chunk + 1, batch) ||
+           done(ActionKind::backward_input, chunk + 1, batch);
+  }
+
+  const Schedule& computation_;
+  std::map<std::tuple<ActionKind, int, int>, std::vector<std::size_t>> places_;
+};
+
 /// A receive, and the place in the consumer's list before which it is posted.
 struct Post {
   Action receive;
   std::size_t before = 0;
 };
 
-/// Receives of every edge, in the order of its sends.
-std::map<Edge, std::vector<Post>> place_receives(const Schedule& computation) {
+/// Receives of every edge, in the order of its sends; none of a message that nothing consumes.
+std::map<Edge, std::vector<Post>> place_receives(const Schedule& computation, Posting posting) {
   const Consumers consumers = find_consumers(computation);
+  const auto turns =
+      posting == Posting::when_sent ? std::optional<Turns>(computation) : std::nullopt;
   std::map<Edge, std::vector<Post>> posts;
   for (const auto& list : computation.ranks) {
     for (const Action& action : list) {
@@ -64,8 +109,12 @@ std::map<Edge, std::vector<Post>> place_receives(const Schedule& computation) {
       if (!send || !is_message(computation, edge_of(*send))) continue;
       const Action receive = receive_of(*send);
       const Edge edge = edge_of(receive);
-      const std::size_t at = consumers.at({edge.kind, edge.consumer, send->micro_batch});
-      posts[edge].push_back({receive, at == 0 ? 0 : at - 1});
+      const auto found = consumers.find({edge.kind, edge.consumer, send->micro_batch});
+      if (found == consumers.end()) continue;
+      const std::size_t at = found->second, ahead = at == 0 ? 0 : at - 1;
+      const int rank = computation.chunk_rank[edge.consumer];
+      const auto then = turns ? turns->place_of(rank, action) : std::nullopt;
+      posts[edge].push_back({receive, std::min(ahead, then.value_or(ahead))});
     }
   }
   for (auto& [edge, list] : posts) {  // none is posted after one that is sent later
@@ -78,9 +127,9 @@ std::map<Edge, std::vector<Post>> place_receives(const Schedule& computation) {
 
 }  // namespace
 
-Schedule with_transfers(Schedule computation) {
+Schedule with_transfers(Schedule computation, Posting posting) {
   std::vector<std::map<std::size_t, std::vector<Action>>> receives(computation.ranks.size());
-  for (const auto& [edge, posts] : place_receives(computation)) {
+  for (const auto& [edge, posts] : place_receives(computation, posting)) {
     for (const Post& post : posts) {
       receives[computation.chunk_rank[edge.consumer]][post.before].push_back(post.receive);
     }

@@ -66,11 +66,28 @@ std::vector<Schedule> sound_schedules() {
           make_schedule("1f1b", 1, 3),
           make_schedule("1f1b", 2, 5),
           make_schedule("1f1b", 4, 3),
+          make_schedule("interleaved", 3, 4),
+          make_schedule("zb-h1", 3, 4),
+          make_schedule("zb-h2", 3, 5),
+          make_schedule("zb-v", 2, 3),
           forward_only({0, 1, 2}, 3),
           forward_only({0, 1, 1, 0}, 2),
           split_backward(make_schedule("1f1b", 3, 4)),
           split_backward(make_schedule("gpipe", 2, 2)),
           v_shaped(2, 3)};
+}
+
+TEST(Validator, AcceptsEveryNamedScheduleAsTheInterpreterDoes) {
+  std::mt19937 random(2);
+  for (const std::string_view name : schedule_names()) {
+    for (int stages = 1; stages <= 5; ++stages) {
+      for (int batches = 1; batches <= 11; batches += 2) {
+        const Schedule schedule = make_schedule(name, stages, batches);
+        EXPECT_EQ(refusal(schedule), "");
+        EXPECT_EQ(test::run_schedule(schedule, random), "") << name << stages << " " << batches;
+      }
+    }
+  }
 }
 
 TEST(Validator, AcceptsSoundSchedules) {
