@@ -1,0 +1,85 @@
+#include "partition/search/anneal.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace penstock {
+namespace {
+
+// Shares of the makespan that a change may cost, with a chance of 1/e, at first and at last.
+constexpr double kHot = 0.01, kCold = 0.0002;
+// Of how the ranks end on average, beside the makespan: leads through plateaus.
+constexpr double kMeanEnd = 0.05;
+
+double cost(Pricing& pricing, const Pattern& pattern) {
+  const double makespan = pricing.makespan(pattern);
+  return makespan + kMeanEnd * pricing.mean_end();
+}
+
+template <class Item>
+void shift(std::vector<Item>& items, std::size_t from, std::size_t to) {
+  const auto begin = items.begin();
+  if (from < to) std::rotate(begin + from, begin + from + 1, begin + to + 1);
+  if (to < from) std::rotate(begin + to, begin + from, begin + from + 1);
+}
+
+/// One change, which can be taken back.
+class Change {
+ public:
+  Change(Pattern& pattern, Draws& draws) : pattern_(pattern) {
+    const std::size_t places = pattern.order.size();
+    const std::size_t lot = places > 1 ? draws.below(10) : 9;
+    kind_ = lot < 2 ? Kind::swap : lot < 3 ? Kind::move : Kind::turn;
+    rank_ = draws.below(pattern.ranks.size());
+    const std::size_t size = kind_ == Kind::turn ? pattern.ranks[rank_].size() : places;
+    from_ = draws.below(size);
+    to_ = draws.below(size);
+    if (kind_ == Kind::turn) {  // mostly near
+      const std::size_t far = 1 + draws.below(draws.below(4) == 0 ? size : 4);
+      to_ = draws.below(2) == 0 ? from_ - std::min(from_, far) : std::min(from_ + far, size - 1);
+    }
+    apply(from_, to_);
+  }
+  void undo() { apply(to_, from_); }
+
+ private:
+  enum class Kind { swap, move, turn };
+
+  void apply(std::size_t from, std::size_t to) {
+    if (kind_ == Kind::swap) std::swap(pattern_.order[from], pattern_.order[to]);
+    if (kind_ == Kind::move) shift(pattern_.order, from, to);
+    if (kind_ == Kind::turn) shift(pattern_.ranks[rank_], from, to);
+  }
+
+  Pattern& pattern_;
+  Kind kind_ = Kind::swap;
+  std::size_t rank_ = 0, from_ = 0, to_ = 0;
+};
+
+}  // namespace
+
+Pattern anneal(Pricing& pricing, Pattern pattern, const Annealing& annealing, Draws& draws) {
+  Pattern best = pattern;
+  double now = cost(pricing, pattern), least = now;
+  const double unit = now;
+  if (pricing.makespan(pattern) <= annealing.enough) return best;
+  for (std::int64_t round = 0; round < annealing.rounds; ++round) {
+    const double done = static_cast<double>(round) / static_cast<double>(annealing.rounds);
+    const double heat = unit * kHot * std::pow(kCold / kHot, done);
+    Change change(pattern, draws);
+    const double changed = cost(pricing, pattern);
+    if (changed > now && draws.unit() >= std::exp((now - changed) / heat)) {
+      change.undo();
+      continue;
+    }
+    now = changed;
+    if (now >= least) continue;
+    least = now;
+    best = pattern;
+    if (pricing.makespan(pattern) <= annealing.enough) return best;
+  }
+  return best;
+}
+
+}  // namespace penstock

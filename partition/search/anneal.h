@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstdint>
+#include <random>
+
+#include "partition/search/pricing.h"
+
+namespace penstock {
+
+/// Draws that are the same everywhere.
+class Draws {
+ public:
+  explicit Draws(std::uint64_t seed) : engine_(seed) {}
+  /// 0 to below - 1
+  std::size_t below(std::size_t below) { return engine_() % below; }
+  double unit() { return static_cast<double>(engine_() >> 11) * 0x1p-53; }
+
+ private:
+  std::mt19937_64 engine_;
+};
+
+/// How long to go on.
+struct Annealing {
+  std::int64_t rounds = 0;
+  double enough = 0;  // seconds: of a makespan that needs no improvement
+};
+
+/// Simulated annealing (Kirkpatrick et al. 1983) from `pattern`: a turn moves within its rank, or
+/// micro-batches change places; worse is taken with a chance that falls over the rounds. Returns
+/// the best that was met, `pattern` itself where nothing is better; at once where a makespan is no
+/// longer than enough.
+Pattern anneal(Pricing& pricing, Pattern pattern, const Annealing& annealing, Draws& draws);
+
+}  // namespace penstock

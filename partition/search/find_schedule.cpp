@@ -1,0 +1,119 @@
+#include "partition/search/find_schedule.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <utility>
+
+#include "configs/config.h"
+#include "partition/schedules/make_schedule.h"
+#include "partition/search/anneal.h"
+#include "partition/search/lower_bound.h"
+
+namespace penstock {
+namespace {
+
+std::vector<Schedule> named(const ScheduleProblem& problem) {
+  std::vector<Schedule> schedules;
+  for (const auto name : schedule_names()) {
+    Schedule schedule = make_schedule(name, problem.ranks(), problem.micro_batches());
+    if (schedule.chunk_rank == problem.chunk_rank) schedules.push_back(std::move(schedule));
+  }
+  return schedules;
+}
+
+std::vector<int> as_given(const ScheduleProblem& problem) {
+  std::vector<int> order(problem.micro_batches());
+  std::iota(order.begin(), order.end(), 0);
+  return order;
+}
+
+/// Orders to begin with: as given, short ones first, long ones first, and short ones at both ends.
+std::vector<std::vector<int>> first_orders(const ScheduleProblem& problem) {
+  const auto seconds = [&](int batch) {
+    double sum = 0;
+    for (const auto& chunk : problem.times) sum += chunk[batch].total();
+    return sum;
+  };
+  const std::vector<int> given = as_given(problem);
+  std::vector<int> rising = given, ends;
+  std::ranges::stable_sort(rising, {}, seconds);
+  const std::vector<int> falling(rising.rbegin(), rising.rend());
+  for (const int batch : falling) {  // into the middle first
+    ends.insert(ends.size() % 2 == 0 ? ends.begin() : ends.end(), batch);
+  }
+  return {given, rising, falling, ends};
+}
+
+void check_memory(const ScheduleProblem& problem) {
+  for (int batch = 0; batch < problem.micro_batches(); ++batch) {
+    std::vector<double> held(problem.ranks(), 0);
+    for (int chunk = 0; chunk < problem.chunks(); ++chunk) {
+      held[problem.chunk_rank[chunk]] += problem.held_by(chunk, batch);
+    }
+    const double most = std::ranges::max(held);
+    if (problem.fits(most)) continue;
+    throw ConfigError(
+        fmt::format("memory binds: micro-batch {} alone holds {:.4g} on a rank, and {:.4g} are "
+                    "allowed. Allow that much, or make micro-batches smaller",
+                    batch, most, problem.memory));
+  }
+}
+
+/// The cheapest pattern from every start and first order, after a short annealing of each start.
+Pattern promising(const ScheduleProblem& problem, Pricing& pricing, Annealing annealing,
+                  Draws& draws) {
+  std::vector<Pattern> starts{one_by_one(problem)};
+  for (const Schedule& schedule : named(problem)) starts.push_back(pattern_of(schedule));
+  const auto cheaper = [&](const Pattern& a, const Pattern& b) {
+    return pricing.makespan(a) < pricing.makespan(b);
+  };
+  annealing.rounds /= static_cast<std::int64_t>(starts.size());
+  std::vector<Pattern> tried;
+  for (const Pattern& start : starts) {
+    std::vector<Pattern> ordered;
+    for (auto& order : first_orders(problem)) ordered.push_back({start.ranks, std::move(order)});
+    const Pattern first = *std::ranges::min_element(ordered, cheaper);
+    if (!std::isfinite(pricing.makespan(first))) continue;
+    tried.push_back(anneal(pricing, first, annealing, draws));
+  }
+  return *std::ranges::min_element(tried, cheaper);
+}
+
+/// A named schedule in place of what was found where that is shorter: the search prices messages
+/// as if receives were always posted in time.
+void keep_named(const ScheduleProblem& problem, FoundSchedule& found) {
+  const std::vector<int> given = as_given(problem);
+  for (const Schedule& schedule : named(problem)) {
+    if (!problem.fits(problem.peak(schedule, given))) continue;
+    Schedule parted = unfold(pattern_of(schedule), problem.chunk_rank, "found");
+    const double makespan = simulate(parted, problem.durations(given)).makespan;
+    if (makespan >= found.makespan) continue;
+    found.schedule = std::move(parted);
+    found.order = given;
+    found.makespan = makespan;
+  }
+}
+
+}  // namespace
+
+FoundSchedule find_schedule(const ScheduleProblem& problem, const SearchOptions& options) {
+  check_memory(problem);
+  Pricing pricing(problem);
+  Draws draws(options.seed);
+  const std::int64_t rounds = options.effort / pricing.turns();
+  const double bound = lower_bound(problem), enough = bound * (1 + 1e-12);
+  const Pattern start = promising(problem, pricing, {rounds / 3, enough}, draws);
+  const Pattern best = anneal(pricing, start, {rounds - rounds / 3, enough}, draws);
+
+  FoundSchedule found{.schedule = unfold(best, problem.chunk_rank, "found"),
+                      .order = best.order,
+                      .lower_bound = bound};
+  found.makespan = simulate(found.schedule, problem.durations(found.order)).makespan;
+  keep_named(problem, found);
+  return found;
+}
+
+}  // namespace penstock

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "partition/search/problem.h"
+
+namespace penstock {
+
+struct SearchOptions {
+  std::uint64_t seed = 1;
+  std::int64_t effort = 10'000'000;  // turns priced, about: less than a second
+};
+
+struct FoundSchedule {
+  Schedule schedule;       // "found"; micro-batch i is the problem's order[i]
+  std::vector<int> order;  // the step's canonical order
+  double makespan = 0;     // as simulated, seconds
+  double lower_bound = 0;
+
+  /// How far it is from the best that there may be: 0 is proven to be the best.
+  double gap() const { return makespan / lower_bound - 1; }
+};
+
+/// A schedule for the real costs of a step's micro-batches: their order, and the order of passes
+/// on each rank, with weight gradients apart, such that the makespan is short and no rank holds
+/// more than problem.memory. Starts from every named schedule with the same chunks on the same
+/// ranks that fits, so it is never worse than the best of them; then simulated annealing. The same
+/// for the same problem and options. ConfigError where the memory does not hold a single
+/// micro-batch.
+FoundSchedule find_schedule(const ScheduleProblem& problem, const SearchOptions& options = {});
+
+}  // namespace penstock

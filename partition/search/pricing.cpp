@@ -1,0 +1,89 @@
+#include "partition/search/pricing.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace penstock {
+namespace {
+
+constexpr double kNever = std::numeric_limits<double>::infinity();
+
+enum Kind { kForward, kInput, kWeight };
+
+Kind kind_of(ActionKind kind) {
+  if (kind == ActionKind::forward) return kForward;
+  return kind == ActionKind::backward_input ? kInput : kWeight;
+}
+
+}  // namespace
+
+Pricing::Pricing(const ScheduleProblem& problem)
+    : problem_(problem),
+      ends_(3 * problem.chunks() * problem.micro_batches()),
+      places_(3 * problem.chunks()),
+      ranks_(problem.ranks()) {
+  for (int chunk = 0; chunk < problem.chunks(); ++chunk) {
+    transfers_.push_back(problem.transfer_behind(chunk));
+  }
+}
+
+/// False: what the turn takes is not there yet, or never will be.
+bool Pricing::take(const Turn& turn, const std::vector<int>& order, RankState& rank) {
+  const Kind kind = kind_of(turn.kind);
+  const int chunk = turn.chunk, last = problem_.chunks() - 1;
+  int& place = places_[kind * problem_.chunks() + chunk];
+  double ready = 0;
+  if (kind == kForward && chunk > 0) {
+    ready = end(kForward, chunk - 1, place);
+    if (ready < 0) return false;
+    ready += transfers_[chunk - 1];
+  } else if (kind == kInput) {
+    ready = chunk == last ? end(kForward, chunk, place) : end(kInput, chunk + 1, place);
+    if (ready < 0 || end(kForward, chunk, place) < 0) return false;
+    ready += transfers_[chunk];
+  } else if (kind == kWeight) {
+    ready = end(kInput, chunk, place);
+    if (ready < 0) return false;
+  }
+  const int batch = order[place];
+  if (kind == kForward) {
+    rank.held += problem_.held_by(chunk, batch);
+    if (!problem_.fits(rank.held)) rank.clock = kNever;
+  } else if (kind == kWeight) {
+    rank.held -= problem_.held_by(chunk, batch);
+  }
+  rank.clock = std::max(rank.clock, ready) + problem_.times[chunk][batch].of(turn.kind);
+  end(kind, chunk, place++) = rank.clock;
+  return true;
+}
+
+double Pricing::makespan(const Pattern& pattern) {
+  std::ranges::fill(ends_, -1);
+  std::ranges::fill(places_, 0);
+  std::ranges::fill(ranks_, RankState());
+  for (bool moved = true; moved;) {
+    moved = false;
+    for (std::size_t r = 0; r < ranks_.size(); ++r) {
+      RankState& rank = ranks_[r];
+      const auto& turns = pattern.ranks[r];
+      while (rank.next < turns.size() && take(turns[rank.next], pattern.order, rank)) {
+        ++rank.next;
+        moved = true;
+      }
+    }
+  }
+  double latest = 0;
+  for (std::size_t r = 0; r < ranks_.size(); ++r) {
+    if (ranks_[r].next < pattern.ranks[r].size()) return kNever;
+    latest = std::max(latest, ranks_[r].clock);
+  }
+  return latest;
+}
+
+double Pricing::mean_end() const {
+  double sum = 0;
+  for (const RankState& rank : ranks_) sum += rank.clock;
+  return sum / static_cast<double>(ranks_.size());
+}
+
+}  // namespace penstock

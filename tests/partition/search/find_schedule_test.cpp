@@ -1,0 +1,158 @@
+#include "partition/search/find_schedule.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <fstream>
+#include <numeric>
+#include <random>
+#include <set>
+
+#include "configs/config.h"
+#include "partition/schedules/make_schedule.h"
+#include "partition/search/equal_micro_batches.h"
+#include "partition/search/lower_bound.h"
+#include "partition/validator.h"
+#include "tests/support/schedule_interpreter.h"
+#include "tests/support/sources.h"
+#include "tests/support/temporary_folder.h"
+
+namespace penstock {
+namespace {
+
+std::vector<double> quickstart_seconds() {
+  std::ifstream file(test::source("tests/partition/data/quickstart_seconds.txt"));
+  std::vector<double> seconds;
+  for (double each = 0; file >> each;) seconds.push_back(each);
+  return seconds;
+}
+
+std::vector<int> as_given(int micro_batches) {
+  std::vector<int> order(micro_batches);
+  std::iota(order.begin(), order.end(), 0);
+  return order;
+}
+
+/// Micro-batches of equal numbers of utterances, one chunk a rank, cut evenly: all passes and all
+/// memory go by seconds of audio. A rank has the memory that ZB-H1 takes.
+ScheduleProblem ragged_draw(const std::vector<double>& seconds, std::mt19937& random) {
+  constexpr int kRanks = 4, kMicroBatches = 8, kUtterances = 5;
+  std::vector<double> audio(kMicroBatches, 0);
+  for (double& sum : audio)
+    for (int i = 0; i < kUtterances; ++i) sum += seconds[random() % seconds.size()];
+  ScheduleProblem problem{.chunk_rank = as_given(kRanks)};
+  std::vector<ChunkTimes> times;
+  for (const double sum : audio) times.push_back({sum, sum, sum});
+  problem.times.assign(kRanks, times);
+  problem.held.assign(kRanks, audio);
+  const Schedule h1 = make_schedule("zb-h1", kRanks, kMicroBatches);
+  problem.memory = problem.peak(h1, as_given(kMicroBatches));
+  return problem;
+}
+
+double makespan(const ScheduleProblem& problem, const char* name) {
+  const Schedule schedule = make_schedule(name, problem.ranks(), problem.micro_batches());
+  return simulate(schedule, problem.durations(as_given(problem.micro_batches()))).makespan;
+}
+
+TEST(FindSchedule, ClosesAThirdOfTheGapOnRaggedMicroBatches) {
+  const std::vector<double> seconds = quickstart_seconds();
+  ASSERT_EQ(seconds.size(), 485u);
+  std::mt19937 random(3);
+  std::vector<double> closed;
+  for (int draw = 0; draw < 20; ++draw) {
+    const ScheduleProblem problem = ragged_draw(seconds, random);
+    const FoundSchedule found = find_schedule(problem, {.effort = 1'500'000});
+    EXPECT_NO_THROW(validate(found.schedule));
+    EXPECT_EQ(test::run_schedule(found.schedule, random), "");
+    EXPECT_TRUE(problem.fits(problem.peak(found.schedule, found.order)));
+    EXPECT_GE(found.makespan, found.lower_bound * (1 - 1e-9));
+    const double h1 = makespan(problem, "zb-h1");
+    EXPECT_LE(found.makespan, std::min(h1, makespan(problem, "1f1b")));
+    closed.push_back((h1 - found.makespan) / (h1 - found.lower_bound));
+  }
+  std::ranges::sort(closed);
+  EXPECT_GE((closed[9] + closed[10]) / 2, 1.0 / 3);
+}
+
+TEST(FindSchedule, IsTheSameForTheSameSeed) {
+  std::mt19937 random(5);
+  const ScheduleProblem problem = ragged_draw(quickstart_seconds(), random);
+  const auto find = [&](std::uint64_t seed) {
+    return find_schedule(problem, {.seed = seed, .effort = 200'000});
+  };
+  const FoundSchedule once = find(4), again = find(4);
+  EXPECT_EQ(once.schedule.ranks, again.schedule.ranks);
+  EXPECT_EQ(once.order, again.order);
+  EXPECT_EQ(std::set(once.order.begin(), once.order.end()).size(), 8u);
+}
+
+TEST(FindSchedule, OfEqualWorkIsNeverWorseThanTheBestNamed) {
+  const SearchOptions quick{.effort = 100'000};
+  for (const ChunkTimes& times : {ChunkTimes{1, 1, 1}, {1, 1.7, 0.4}, {2, 1, 1.5}}) {
+    for (const auto& [stages, batches] : {std::pair{1, 3}, {2, 5}, {3, 2}, {4, 8}}) {
+      EqualWork work{stages, batches, times};
+      const FoundSchedule found = find_schedule(work, quick);
+      for (const char* name : {"1f1b", "zb-h1", "zb-v"}) {  // within the memory of 1F1B
+        const Schedule schedule = make_schedule(name, stages, batches);
+        const std::vector<ChunkTimes> each(schedule.chunks(), of_chunk(work, schedule));
+        EXPECT_LE(found.makespan, simulate(schedule, equal_micro_batches(each)).makespan + 1e-9)
+            << name << " " << stages << " " << batches;
+      }
+      EXPECT_GE(found.makespan, found.lower_bound - 1e-9);
+      EXPECT_NO_THROW(validate(found.schedule));
+    }
+  }
+}
+
+TEST(FindSchedule, KeepsToTheMemory) {
+  EqualWork work{3, 6, {1, 1, 1}, 1};
+  const FoundSchedule tight = find_schedule(work, {.effort = 100'000});
+  work.memory = 5;
+  EXPECT_LT(find_schedule(work, {.effort = 100'000}).makespan, tight.makespan);
+
+  ScheduleProblem problem{.chunk_rank = {0, 1},
+                          .times = {{{1, 1, 1}, {2, 2, 2}}, {{1, 1, 1}, {2, 2, 2}}},
+                          .held = {{3, 5}, {3, 5}},
+                          .memory = 4};
+  EXPECT_EQ(test::message_of<ConfigError>([&] { find_schedule(problem); }),
+            "memory binds: micro-batch 1 alone holds 5 on a rank, and 4 are allowed. Allow that "
+            "much, or make micro-batches smaller");
+}
+
+TEST(LowerBound, IsReachedByZbH1WithEqualPasses) {
+  for (const auto& [stages, batches] : {std::pair{4, 8}, {4, 16}, {8, 32}}) {
+    ScheduleProblem problem{.chunk_rank = as_given(stages)};
+    problem.times.assign(stages, std::vector<ChunkTimes>(batches, {1, 1, 1}));
+    problem.memory = stages;
+    EXPECT_DOUBLE_EQ(lower_bound(problem), makespan(problem, "zb-h1"));
+    problem.memory = 0;  // only the way to the last rank is left
+    EXPECT_DOUBLE_EQ(lower_bound(problem), 3 * batches + stages - 1);
+  }
+}
+
+TEST(LowerBound, HoldsForRandomSchedulesOfRandomWork) {
+  std::mt19937 random(11);
+  std::uniform_real_distribution<double> seconds(0.1, 3);
+  for (int round = 0; round < 300; ++round) {
+    const int stages = 1 + static_cast<int>(random() % 4), batches = 1 + round % 7;
+    for (const char* name : {"1f1b", "zb-h1", "zb-h2", "zb-v", "interleaved", "gpipe"}) {
+      const Schedule schedule = make_schedule(name, stages, batches);
+      ScheduleProblem problem{.chunk_rank = schedule.chunk_rank};
+      for (int chunk = 0; chunk < problem.chunks(); ++chunk) {
+        auto& times = problem.times.emplace_back();
+        auto& held = problem.held.emplace_back();
+        for (int batch = 0; batch < batches; ++batch) {
+          times.push_back({seconds(random), seconds(random), seconds(random)});
+          held.push_back(seconds(random));
+        }
+        problem.transfers.push_back(seconds(random) / 5);
+      }
+      problem.memory = problem.peak(schedule, as_given(batches));
+      EXPECT_LE(lower_bound(problem), makespan(problem, name) * (1 + 1e-12)) << name;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace penstock
