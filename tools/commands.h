@@ -19,5 +19,6 @@ void add_transcribe(CLI::App& app, Run& run);
 void add_data(CLI::App& app, Run& run);
 void add_info(CLI::App& app, Run& run);
 void add_bench(CLI::App& app, Run& run);
+void add_schedule(CLI::App& app, Run& run);
 
 }  // namespace penstock

@@ -1,0 +1,100 @@
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/support/process.h"
+#include "tests/support/temporary_folder.h"
+
+namespace penstock {
+namespace {
+
+class ScheduleCommand : public testing::Test {
+ protected:
+  static test::Outcome schedule(std::vector<std::string> words) {
+    words.insert(words.begin(), {PENSTOCK_BINARY, "schedule"});
+    return test::run_program(words);
+  }
+  static nlohmann::json json(std::vector<std::string> words) {
+    words.push_back("--json");
+    const auto outcome = schedule(std::move(words));
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    return nlohmann::json::parse(outcome.out);
+  }
+  static std::vector<std::string> of(const std::string& name) {
+    return {name, "--stages", "4", "--micro-batches", "8"};
+  }
+  std::string in(const std::string& name) const { return (folder_.path() / name).string(); }
+
+  test::TemporaryFolder folder_;
+};
+
+TEST_F(ScheduleCommand, PricesAsJson) {
+  const auto one = json(of("1f1b")), h1 = json(of("zb-h1"));
+  EXPECT_EQ(one["makespan"], 33);
+  EXPECT_EQ(one["bubble"], nlohmann::json({9, 9, 9, 9}));
+  EXPECT_EQ(one["peak_activations"], nlohmann::json({4, 3, 2, 1}));
+  EXPECT_EQ(h1["makespan"], 27);
+  EXPECT_EQ(h1["bubble"], nlohmann::json({3, 3, 3, 3}));
+  // A rank's two chunks share its seconds.
+  auto words = of("zb-v");
+  words.insert(words.end(), {"--durations", "2,2,2"});
+  const auto v = json(words);
+  EXPECT_EQ(v["bubble"], nlohmann::json({0, 0, 0, 0}));
+  EXPECT_EQ(v["peak_activations"], nlohmann::json({8, 8, 8, 8}));
+}
+
+TEST_F(ScheduleCommand, DrawsIt) {
+  const auto drawn = schedule(of("zb-h2"));
+  ASSERT_EQ(drawn.code, 0) << drawn.err;
+  for (const char* said : {"rank 3 |", "F7", "most activations", "makespan 27"})
+    EXPECT_NE(drawn.out.find(said), std::string::npos) << said << " is not in " << drawn.out;
+}
+
+TEST_F(ScheduleCommand, ItsFilesAreSound) {
+  for (const char* name : {"gpipe", "1f1b", "interleaved", "zb-h1", "zb-h2", "zb-v", "found"}) {
+    auto words = of(name);
+    words.insert(words.end(), {"--csv", in("lists.csv")});
+    ASSERT_EQ(schedule(words).code, 0) << name;
+    const auto checked = schedule({"--check", in("lists.csv")});
+    EXPECT_EQ(checked.code, 0) << checked.err;
+    EXPECT_NE(checked.out.find("sound: 4 ranks"), std::string::npos) << checked.out;
+  }
+}
+
+TEST_F(ScheduleCommand, SaysWhereAFileBreaks) {
+  test::write_file(in("short.csv"), "0F0,0F1,0B0,0B1\n1F0,1B0,1B1\n");
+  const auto checked = schedule({"--check", in("short.csv")});
+  EXPECT_EQ(checked.code, 2);
+  EXPECT_NE(checked.err.find("rank 1 lacks forward of micro-batch 1 on chunk 1"), std::string::npos)
+      << checked.err;
+  EXPECT_EQ(schedule({"--check", in("gone.csv")}).code, 2);
+}
+
+TEST_F(ScheduleCommand, FindsWithinTheMemory) {
+  const auto found = json(of("found"));
+  EXPECT_LE(found["makespan"], json(of("zb-v"))["makespan"]);
+  EXPECT_GE(found["makespan"], found["lower_bound"]);
+  EXPECT_GE(found["gap"], 0);
+}
+
+TEST_F(ScheduleCommand, RefusesWhatItCannotMake) {
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{},
+        {"zb-h1"},
+        {"zb-h1", "--stages", "4"},
+        {"zb-h1", "--stages", "0", "--micro-batches", "4"},
+        {"1b1f", "--stages", "4", "--micro-batches", "4"},
+        {"zb-h1", "--stages", "4", "--micro-batches", "4", "--durations", "1,2"},
+        {"zb-h1", "--stages", "4", "--micro-batches", "4", "--durations", "1,2,-1"},
+        {"zb-h1", "--stages", "4", "--micro-batches", "4", "--durations", "0,0,0"},
+        {"zb-h1", "--stages", "4", "--micro-batches", "4", "--csv", "/gone/a.csv"},
+        {"zb-h1", "--check", "a.csv"},
+        {"gpipe", "--stages", "1024", "--micro-batches", "65536"}}) {
+    const auto refused = schedule(words);
+    EXPECT_EQ(refused.code, 2) << testing::PrintToString(words) << refused.out;
+    EXPECT_NE(refused.err, "") << testing::PrintToString(words);
+  }
+}
+
+}  // namespace
+}  // namespace penstock

@@ -1,0 +1,177 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <fstream>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "configs/config.h"
+#include "partition/drawing.h"
+#include "partition/schedule_csv.h"
+#include "partition/schedules/make_schedule.h"
+#include "partition/search/equal_micro_batches.h"
+#include "partition/simulator/memory.h"
+#include "partition/validator.h"
+#include "tools/commands.h"
+#include "tools/exit_code.h"
+#include "tools/json_line.h"
+#include "tools/launch.h"
+#include "tools/options.h"
+#include "tools/table.h"
+
+namespace penstock {
+namespace {
+
+constexpr Limits kStages = {1, 1024}, kMicroBatches = {1, 65536}, kSeconds = {0, 1e9};
+constexpr std::int64_t kMostPairs = 1 << 18;  // of a rank and a micro-batch
+
+struct ScheduleArguments {
+  std::string name, check, csv;
+  int stages = 0, micro_batches = 0;
+  std::vector<double> durations = {1, 1, 1};
+  double memory = 0;
+  std::uint64_t seed = 1;
+  int width = 120;
+  bool json = false;
+};
+
+/// A schedule, and what the search says of it where it was found.
+struct Made {
+  Schedule schedule;
+  std::optional<FoundSchedule> found = {};
+};
+
+Made make(const ScheduleArguments& arguments, const EqualWork& work) {
+  if (arguments.name != "found") {
+    return {make_schedule(arguments.name, work.stages, work.micro_batches)};
+  }
+  Made made{{}, find_schedule(work, {.seed = arguments.seed})};
+  made.schedule = made.found->schedule;
+  return made;
+}
+
+EqualWork work_of(const ScheduleArguments& arguments) {
+  if (arguments.stages < 1 || arguments.micro_batches < 1) {
+    throw ConfigError("penstock schedule " + arguments.name +
+                      " needs --stages P and --micro-batches M");
+  }
+  if (std::int64_t{arguments.stages} * arguments.micro_batches > kMostPairs) {
+    throw ConfigError(
+        fmt::format("{} stages with {} micro-batches are {} forwards; at most {} are "
+                    "scheduled here. Ask for fewer micro-batches",
+                    arguments.stages, arguments.micro_batches,
+                    std::int64_t{arguments.stages} * arguments.micro_batches, kMostPairs));
+  }
+  const auto& t = arguments.durations;
+  if (t[0] + t[1] + t[2] <= 0) throw ConfigError("--durations: one of F,B,W must be above 0");
+  return {arguments.stages, arguments.micro_batches, {t[0], t[1], t[2]}, arguments.memory};
+}
+
+void write_csv(const std::string& path, const Schedule& schedule) {
+  std::ofstream file(path);
+  file << schedule_csv(schedule);
+  file.flush();
+  if (!file) throw ConfigError("--csv " + path + ": can't be written");
+}
+
+void print_json(const Made& made, const Simulation& run) {
+  const Schedule& schedule = made.schedule;
+  nlohmann::ordered_json json{{"schedule", schedule.name},
+                              {"stages", schedule.ranks.size()},
+                              {"micro_batches", schedule.micro_batches},
+                              {"makespan", run.makespan},
+                              {"bubble", run.bubbles()},
+                              {"peak_activations", peak_activations(schedule)}};
+  if (made.found) {
+    json["lower_bound"] = made.found->lower_bound;
+    json["gap"] = made.found->gap();
+  }
+  std::cout << json_line(json);
+}
+
+void print_text(const Made& made, const Simulation& run, int width) {
+  const Schedule& schedule = made.schedule;
+  std::vector<std::vector<std::string>> rows{{"rank", "bubble", "most activations"}};
+  const auto bubbles = run.bubbles();
+  const auto peaks = peak_activations(schedule);
+  for (std::size_t rank = 0; rank < schedule.ranks.size(); ++rank) {
+    rows.push_back(
+        {std::to_string(rank), fmt::format("{:g}", bubbles[rank]), std::to_string(peaks[rank])});
+  }
+  std::cout << draw(schedule, run, width) << '\n'
+            << table_text(rows) << '\n'
+            << fmt::format("{}: {} ranks, {} micro-batches, makespan {:g}\n", schedule.name,
+                           schedule.ranks.size(), schedule.micro_batches, run.makespan);
+  if (made.found) {
+    std::cout << fmt::format("no schedule within that memory is shorter than {:g}: gap {:.1f} %\n",
+                             made.found->lower_bound, 100 * made.found->gap());
+  }
+}
+
+int run_schedule(const ScheduleArguments& arguments) {
+  const EqualWork work = work_of(arguments);
+  const Made made = make(arguments, work);
+  validate(made.schedule);
+  if (!arguments.csv.empty()) write_csv(arguments.csv, made.schedule);
+  const std::vector<ChunkTimes> times(made.schedule.chunks(), of_chunk(work, made.schedule));
+  const Simulation run = simulate(made.schedule, equal_micro_batches(times));
+  arguments.json ? print_json(made, run) : print_text(made, run, arguments.width);
+  return exit_done;
+}
+
+int check_schedule(const std::string& path) {
+  const Schedule schedule = read_schedule_csv(path);
+  validate(schedule);
+  std::cout << fmt::format("{}: sound: {} ranks, {} chunks, {} micro-batches\n", path,
+                           schedule.ranks.size(), schedule.chunks(), schedule.micro_batches);
+  return exit_done;
+}
+
+}  // namespace
+
+void add_schedule(CLI::App& app, Run& run) {
+  auto arguments = std::make_shared<ScheduleArguments>();
+  CLI::App* command =
+      app.add_subcommand("schedule", "Draw and price a schedule, or check one in a file");
+  CLI::Option* name = command->add_option(
+      "name", arguments->name,
+      "gpipe, 1f1b, interleaved, zb-h1, zb-h2, zb-v, or found: the best that a search finds");
+  takes_whole(command->add_option("--stages", arguments->stages, "Ranks of the pipeline"), kStages);
+  takes_whole(command->add_option("--micro-batches", arguments->micro_batches, "Of a step"),
+              kMicroBatches);
+  takes_number(command->add_option("--durations", arguments->durations,
+                                   "F,B,W: seconds of a micro-batch's forward, input gradient and "
+                                   "weight gradient on a rank; its chunks share them evenly"),
+               kSeconds)
+      ->delimiter(',')
+      ->expected(3);
+  takes_number(command->add_option("--memory", arguments->memory,
+                                   "Of found: micro-batches that a rank may hold; without it as "
+                                   "many as stages, which 1f1b holds"),
+               {1, 65536});
+  command->add_option("--seed", arguments->seed, "Of found");
+  command->add_option("--csv", arguments->csv, "Write the lists, a row for each rank");
+  takes_whole(command->add_option("--width", arguments->width, "Columns of the drawing"),
+              {10, 10000});
+  command->add_flag("--json", arguments->json, "Print one JSON object");
+  command->add_option("--check", arguments->check, "Say whether the lists in a CSV file are sound")
+      ->excludes(name);
+  command->footer(
+      "Exit code 2 where a file is not sound, with the place where it breaks.\n\n"
+      "Examples:\n"
+      "  penstock schedule zb-h1 --stages 4 --micro-batches 8 --durations 1,1,0.8\n"
+      "  penstock schedule zb-v --stages 4 --micro-batches 8 --csv zb-v.csv\n"
+      "  penstock schedule --check zb-v.csv");
+  command->callback([arguments, name, &run] {
+    if (arguments->check.empty() && name->empty()) {
+      throw CLI::RequiredError("name of a schedule, or --check FILE,");
+    }
+    run = on_rank_0([arguments] {
+      return arguments->check.empty() ? run_schedule(*arguments) : check_schedule(arguments->check);
+    });
+  });
+}
+
+}  // namespace penstock
