@@ -31,7 +31,8 @@ ParameterStore::ParameterStore(Backend& backend, Stream& stream,
   for (int slot = 0; slot < options.slots.of_parameters; ++slot)
     slots_.push_back(backend.allocate(number_bytes(plans)));
   for (const Buffer& slot : slots_) backend.zero(stream, slot.data(), slot.bytes());
-  backend.zero(stream, weights_.data(), weights_.bytes());
+  for (const Buffer* read : {&weights_, &copies_})  // replicas send gaps between parameters, too
+    backend.zero(stream, read->data(), read->bytes());
   place(plans);
   table_ = ArenaTable(backend, stream, *this);
   initialise(stream, seed);
