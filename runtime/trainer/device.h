@@ -44,8 +44,8 @@ void require_equal_replicas(const RankDevice& device, int stage, Communicator& w
 using MemoryAdvice = std::function<std::string(std::size_t bytes)>;
 
 /// DeviceError on every rank that names plan and device where the ranks of one would together take
-/// more bytes of it than it has free, and says what rank 0's `advice` gives for the fullest device.
-/// Every rank calls this, with what its plan tells it to take.
+/// more bytes of it than it has free, and says what rank 0's `advice` gives for the least share
+/// of a device that a rank has. Every rank calls this, with what its plan tells it to take.
 void require_memory(const RankDevice& device, std::size_t planned, Communicator& world,
                     const MemoryAdvice& advice = {});
 

@@ -33,7 +33,8 @@ std::string with_more_stages(const Chain& chain, Config config, const RunShape& 
   for (int stages = config.pipeline.stages + 1; stages <= chain.size(); ++stages) {
     config.pipeline.stages = stages;
     if (const auto bytes = fullest_rank(chain, config, shape))
-      return fmt::format("pipeline.stages = {} {}", stages, at_most(*bytes));
+      return fmt::format("pipeline.stages = {} under mpirun -np {} with a device for each rank {}",
+                         stages, stages * config.pipeline.replicas, at_most(*bytes));
   }
   return "";
 }

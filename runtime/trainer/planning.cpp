@@ -1,5 +1,6 @@
 #include "runtime/trainer/planning.h"
 
+#include "layers/tensor/error.h"
 #include "partition/build_chain.h"
 #include "partition/planner.h"
 #include "runtime/pipeline/measure_layers.h"
@@ -36,6 +37,17 @@ std::vector<LayerCost> measured_costs(const Chain& chain, const Config& config,
   const auto backend = make_backend(config.trainer);
   return measure_layers(*backend, chain, noise_of(middling(shape)), synthetic_features(0),
                         {.sizes = backend_sizes(config)});
+}
+
+std::vector<LayerCost> measured_or_computed_costs(
+    const Chain& chain, const Config& config, const RunShape& shape,
+    const std::function<void(const std::string&)>& note) try {
+  return measured_costs(chain, config, shape);
+} catch (const DeviceError& error) {
+  if (note)
+    note(std::string("the layers' times can't be measured on one device (") + error.what() +
+         "): stages are cut by counted operations");
+  return computed_costs(chain, shape);
 }
 
 std::vector<LayerCost> computed_costs(const Chain& chain, const RunShape& shape) {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <functional>
+#include <string>
 #include <vector>
 
 #include "configs/config.h"
@@ -13,6 +15,10 @@ namespace penstock {
 /// Of a micro-batch of middling size: measured on this machine, or from rates.
 std::vector<LayerCost> measured_costs(const Chain& chain, const Config& config,
                                       const RunShape& shape);
+/// The same, or computed where no single device has room for the whole model, which `note` is told.
+std::vector<LayerCost> measured_or_computed_costs(
+    const Chain& chain, const Config& config, const RunShape& shape,
+    const std::function<void(const std::string&)>& note);
 std::vector<LayerCost> computed_costs(const Chain& chain, const RunShape& shape);
 
 /// Computed costs of forward passes alone, and without the loss where there are no `texts` to

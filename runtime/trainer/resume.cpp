@@ -67,6 +67,14 @@ int choose_lanes(const Config& config, const TrainingState* saved,
   return lanes;
 }
 
+void note_reduction(const Config& config, const TrainingState& saved,
+                    const std::function<void(const std::string&)>& note) {
+  const std::string before = unflatten(saved.config, "the checkpoint").pipeline.reduction;
+  if (config.pipeline.reduction == before) return;
+  note("up to the checkpoint pipeline.reduction was " + before + ", from here on it is " +
+       config.pipeline.reduction + ": the last bits differ from those of a run that kept it");
+}
+
 void note_threads(const Config& config, const TrainingState& saved,
                   const std::function<void(const std::string&)>& note) {
   const int before = unflatten(saved.config, "the checkpoint").trainer.threads;

@@ -27,6 +27,10 @@ void check_unchanged(const Config& config, const TrainingState& saved);
 int choose_lanes(const Config& config, const TrainingState* saved,
                  const std::function<void(const std::string&)>& note);
 
+/// Tells `note` if gradients were added in another order up to the checkpoint.
+void note_reduction(const Config& config, const TrainingState& saved,
+                    const std::function<void(const std::string&)>& note);
+
 /// Tells `note` if a rank has other threads than at the checkpoint, which makes other sums too.
 void note_threads(const Config& config, const TrainingState& saved,
                   const std::function<void(const std::string&)>& note);

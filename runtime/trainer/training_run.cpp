@@ -64,6 +64,7 @@ TrainingRun::TrainingRun(const TrainingTask& task, Communicator& world,
   start_ = find_start(config_, world, tell);
   if (start_) check_unchanged(config_, start_->state());
   if (start_) note_threads(config_, start_->state(), tell);
+  if (start_) note_reduction(config_, start_->state(), tell);
   config_.trainer.lanes = choose_lanes(config_, start_ ? &start_->state() : nullptr, tell);
   if (task.alone) work_alone();
   corpus_ = load(config_.data.train, CorpusUse::training);
@@ -80,7 +81,8 @@ TrainingRun::TrainingRun(const TrainingTask& task, Communicator& world,
                                        [this](std::size_t bytes) { return fitting(bytes); });
   const std::vector<int> lanes_of = plan_.lanes_of_replicas();
   const int replica = session_->grid().here().replica;
-  check_shared_output(world, {config_.trainer.output, lock_ ? lock_->token() : "", replica == 0});
+  check_shared_output(world, {config_.trainer.output, lock_ ? lock_->token() : "",
+                              replica == 0 || config_.pipeline.shard_optimizer});
   lanes_.first = std::accumulate(lanes_of.begin(), lanes_of.begin() + replica, 0);
   lanes_.count = lanes_of[replica];
 
@@ -130,11 +132,12 @@ std::string TrainingRun::fitting(std::size_t bytes) const {
 
 ReductionOrder TrainingRun::reduction() const {
   if (config_.pipeline.reduction != "nccl") return ReductionOrder::lanes;
-  if (session_->device().links != DeviceLinks::nccl && plan_.replicas() > 1)
-    note(
-        "pipeline.reduction is nccl, but replicas do not meet over NCCL here: gradients are added "
-        "in lane order");
-  return ReductionOrder::library;
+  if (session_->device().links == DeviceLinks::nccl || plan_.replicas() == 1)
+    return ReductionOrder::library;
+  note(
+      "pipeline.reduction is nccl, but replicas do not meet over NCCL here: gradients are added "
+      "in lane order");
+  return ReductionOrder::lanes;
 }
 
 void TrainingRun::work_alone() {
@@ -154,7 +157,9 @@ Plan TrainingRun::agree_on_plan(const RunShape& shape) {
   if (leads()) {
     const bool measure = config_.pipeline.stages > 1 && config_.pipeline.plan.empty();
     const auto costs =
-        measure ? measured_costs(chain_, config_, shape) : computed_costs(chain_, shape);
+        measure ? measured_or_computed_costs(chain_, config_, shape,
+                                             [this](const std::string& text) { note(text); })
+                : computed_costs(chain_, shape);
     text = plan_toml(plan_run(chain_, config_, shape, costs));
   }
   return parse_plan(broadcast(world_, text), "the plan of rank 0",

@@ -57,5 +57,19 @@ TEST(NoteThreads, SaysWhereARunChangesThem) {
   EXPECT_NE(told.find("2 threads a rank, trainer.threads = 3: "), std::string::npos) << told;
 }
 
+TEST(NoteReduction, SaysWhereARunChangesIt) {
+  Config config;
+  TrainingState state;
+  state.config = flatten(config);
+  std::string told;
+  const auto note = [&](const std::string& text) { told += text; };
+  note_reduction(config, state, note);
+  EXPECT_EQ(told, "");
+  config.pipeline.reduction = "nccl";
+  note_reduction(config, state, note);
+  EXPECT_NE(told.find("pipeline.reduction was lanes, from here on it is nccl: "), std::string::npos)
+      << told;
+}
+
 }  // namespace
 }  // namespace penstock
