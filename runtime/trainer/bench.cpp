@@ -107,6 +107,7 @@ BenchReport bench(const BenchOptions& options, Communicator& world) {
   TrainingStep::Options how;
   how.optimizer.learning_rate = 1e-4;
   how.precision = options.precision;
+  how.links = device.links;
   how.model_blocks =
       norm_blocks(plan_chain(chain, work.micro_batches.front().lengths, BackendSizes{}));
   TrainingStep step(*backend, *stream, grid, stage, how);

@@ -81,7 +81,7 @@ StepReport TrainingStep::run(StepWork work, const ReadFeatures& read_features,
 /// Waits for the losses of the step's micro-batches; behind them, the utterances that have failed
 /// on each replica. Every number is told by one rank.
 std::vector<double> TrainingStep::tell(StepSums& sums) {
-  stage_.complete(sums);
+  if (agreement_.on_device()) stage_.complete(sums);
   std::vector<double> told = sums.losses;
   told.resize(told.size() + grid_.replicas().size());
   if (options_.failed)
@@ -121,6 +121,7 @@ StepSums TrainingStep::forward_and_backward(const StepWork& work,
   callbacks.layer_whole = [this](int, std::size_t layer) { start_buckets(layer); };
   StepSums sums = stage_.train(work, callbacks);
   start_buckets(0);
+  if (!agreement_.on_device()) stage_.complete(sums);  // its last message moves only when asked for
   reduction_->finish();
   return sums;
 }
