@@ -144,9 +144,12 @@ ChunkBytes bytes_of_run(const Chain& chain, const Config& config, const RunShape
         {{covering_lengths(shape.validation.micro_batch, chain)},
          forward_only(chunk_ranks, (shape.validation.micro_batches + replicas - 1) / replicas)});
   }
-  return ChunkBytes(chain, loads, backend_sizes(config), parameters_of(config, lanes),
+  const bool trains = shape.training.micro_batches > 0;
+  ParameterBytes parameters = parameters_of(config, lanes);
+  if (!trains) parameters.slots = {.of_elements = 0};
+  return ChunkBytes(chain, loads, backend_sizes(config), parameters,
                     over_nccl(config) ? 2 * nccl_memory(1) : 0,  // activations, gradients
-                    over_nccl(config) ? nccl_memory(kNcclSumWays, kNormChannels) : 0);
+                    over_nccl(config) && trains ? nccl_memory(kNcclSumWays, kNormChannels) : 0);
 }
 
 }  // namespace penstock

@@ -149,6 +149,15 @@ TEST_F(BytesOfRun, HaveRoomForTheValidation) {
   EXPECT_LT(scratch(planned()), scratch(one));
 }
 
+TEST_F(BytesOfRun, HaveNoOptimizerWhereNothingIsTrained) {
+  const RunShape shape = shape_of_recognition(config_, lengths(9, 3), 29);
+  const auto optimizer = [&](const std::string& kind) {
+    config_.optimizer.kind = kind;
+    return bytes_of_run(chain_, config_, shape)(0, chain_.size(), 0).optimizer;
+  };
+  EXPECT_EQ(optimizer("adamw"), optimizer("sgd"));  // which keep two numbers and one
+}
+
 TEST_F(BytesOfRun, CountWhatReplicasAdd) {
   const StepSequence steps = sequence(config_, 9);
   const RunShape shape = shape_of_run(config_, steps, {}, 29);
