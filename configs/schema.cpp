@@ -153,7 +153,7 @@ std::vector<Key> pipeline_keys(PipelineConfig& p) {
           "bytes of gradient that replicas add at once"),
       Key("pipeline.shard_optimizer", &p.shard_optimizer, anything,
           "replicas share the optimizer's state (ZeRO-1), and in fp16 and bf16 the FP32 masters: "
-          "each keeps and updates its own part; changes no bit"),
+          "each keeps and updates its own part; with pipeline.reduction = lanes it changes no bit"),
       Key("pipeline.reduction", &p.reduction, one_of({"lanes", "nccl"}),
           "who adds the replicas' gradients: penstock in lane order, so that layouts agree in "
           "every bit, or NCCL in an order of its own"),

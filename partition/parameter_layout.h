@@ -50,7 +50,7 @@ struct ParameterLayout {
   std::size_t slot = 0;    // of one slot of the optimizer
   /// Masters of owned pieces alone: copies hold all that layers read, also in full precision.
   bool parts = false;
-  Shards shards;  // where replicas share
+  Shards shards;  // where replicas do not share, the first owns all
 
   /// The bytes [first, second) of each bucket that a replica owns of the arena that layers read:
   /// of copies if masters are in parts, else of masters.

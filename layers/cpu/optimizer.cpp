@@ -91,7 +91,7 @@ void sgd(const SgdStep& op, const ArenaBlock& block) {
   }
 }
 
-// step(op, block) for every block, unless the verdict is to skip.
+// step(op, block) for every block.
 template <class T, class Op>
 void for_blocks(const Op& op, void (*step)(const Op&, const ArenaBlock&)) {
   for (std::int64_t b = 0; b < op.blocks.count; ++b) step(op, op.blocks.first[b]);
