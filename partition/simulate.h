@@ -11,8 +11,10 @@ namespace penstock {
 
 /// Seconds that things take.
 struct Durations {
-  /// Of forward, backward, its parts, reduce and step.
+  /// Of forward, backward, its parts, reduce and, unless `step` says it, step.
   std::function<double(const Action&)> compute;
+  /// Of a rank's step.
+  std::function<double(int rank)> step = {};
   /// Of a message under way, whatever else is. Empty: none takes time.
   std::function<double(const Edge&, int micro_batch)> transfer = {};
   /// Links that messages share; `transfer` is not asked then.

@@ -105,7 +105,7 @@ void Clockwork::reduce(int rank, const Action& action) {
 
 void Clockwork::step(int rank, double start) {
   const Action& action = schedule_.ranks[rank][ranks_[rank].next++];
-  const double end = start + durations_.compute(action);
+  const double end = start + (durations_.step ? durations_.step(rank) : durations_.compute(action));
   record(rank, action, start, end);
   occupy(rank, end);
 }
