@@ -147,7 +147,7 @@ std::vector<Key> pipeline_keys(PipelineConfig& p) {
           "stages into which the model is cut"),
       Key("pipeline.replicas", &p.replicas, between(1, kMostRanks),
           "copies of every stage, each with its share of the data"),
-      Key("pipeline.schedule", &p.schedule, one_of({"gpipe", "1f1b"}),
+      Key("pipeline.schedule", &p.schedule, one_of({"gpipe", "1f1b", "zb-h1", "zb-h2"}),
           "order of forward and backward passes"),
       Key("pipeline.bucket_bytes", &p.bucket_bytes, between(4096, 1 << 30),
           "bytes of gradient that replicas add at once"),

@@ -14,6 +14,7 @@ ChunkBytes::ChunkBytes(const Chain& chain, const std::vector<ChunkLoad>& loads,
   for (const auto& [micro_batches, schedule] : loads) {
     Load& load = loads_.emplace_back();
     load.training = !schedule.forward_only;
+    load.parts_backward = parts_backward(schedule);
     for (int chunk = 0; chunk < schedule.chunks(); ++chunk)
       load.in_flight.push_back(count_in_flight(schedule, chunk));
     for (const auto& lengths : micro_batches) {
@@ -27,11 +28,13 @@ ChunkBytes::ChunkBytes(const Chain& chain, const std::vector<ChunkLoad>& loads,
 const BufferBytes& ChunkBytes::largest(std::size_t load, int first, int last) const {
   const auto [at, fresh] = known_.try_emplace({load, first, last});
   if (!fresh) return at->second;
-  const StageEnds ends{.sends_input_gradient = first > 0, .sends_output = last < chain_.size()};
+  const ChunkRole role{.sends_input_gradient = first > 0,
+                       .sends_output = last < chain_.size(),
+                       .parts_backward = loads_[load].parts_backward};
   const auto layers = LayerRange(chain_.layers).subspan(first, last - first);
   for (const auto& inputs : loads_[load].inputs) {
     if (loads_[load].training) {
-      at->second.cover(lay_out_training(layers, inputs[first], sizes_, ends), ends);
+      at->second.cover(lay_out_training(layers, inputs[first], sizes_, role), role);
     } else {
       at->second.cover(lay_out_evaluation(layers, inputs[first], sizes_, true), {});
     }

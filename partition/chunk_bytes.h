@@ -36,7 +36,7 @@ class ChunkBytes {
 
  private:
   struct Load {
-    bool training = true;
+    bool training = true, parts_backward = false;
     std::vector<InFlight> in_flight;                  // by chunk
     std::vector<std::vector<ActivationDecl>> inputs;  // of each layer, by micro-batch
   };

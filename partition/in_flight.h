@@ -4,11 +4,17 @@
 
 namespace penstock {
 
-/// How many micro-batches of one chunk hold a buffer at once, at most, when its list is run.
+/// How many micro-batches of one chunk hold a buffer at once, at most, when its list is run. "The
+/// end" is that of backward, or of backward_weight where passes part.
 struct InFlight {
-  int slots = 0;   // from forward to the end of backward
-  int inputs = 0;  // from the receive's post (forward, where nothing is received) to there
-  int output_gradients = 0;  // from the receive's post to the end of backward
+  int slots = 0;   // from forward to the end
+  int inputs = 0;  // from the receive's post (forward, where nothing is received) to the end
+  /// From the receive's post (backward on the next chunk, where this rank holds that too) to the
+  /// end.
+  int output_gradients = 0;
+  /// Not of the first chunk. What is sent is under way while the next backward computes, so that
+  /// two take turns; what stays on the rank is moved at once.
+  int input_gradients = 0;
 
   void cover(const InFlight& other);
 };

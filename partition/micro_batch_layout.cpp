@@ -57,7 +57,7 @@ Place claim(std::size_t& slot_bytes, std::size_t bytes) {
   return place;
 }
 
-/// Activations that a backward method reads go to the slot, as does the stage's output; the rest
+/// Activations that a backward method reads go to the slot, as does the chunk's output; the rest
 /// take turns in scratch.
 Turns place_activations(MicroBatchLayout& layout, bool training) {
   const std::size_t last = layout.layers.size();
@@ -80,9 +80,40 @@ Turns place_activations(MicroBatchLayout& layout, bool training) {
   return turns;
 }
 
+/// Gradients of activations. Those at the chunk's ends are messages; the others take turns in
+/// scratch. One that a later backward_weight reads goes to the slot instead, unless it was received
+/// in a buffer that lives as long; the chunk's first is then sent from there.
+Turns place_gradients(MicroBatchLayout& layout, const ChunkRole& role) {
+  using Kind = SavedDecl::Kind;
+  const std::size_t last = layout.layers.size();
+  const auto read_later = [&](std::size_t i) {
+    return role.parts_backward && ((i > 0 && keeps(layout.layers[i - 1], Kind::output_gradient)) ||
+                                   (i < last && keeps(layout.layers[i], Kind::input_gradient)));
+  };
+  Turns turns;
+  for (std::size_t i = 0; i <= last; ++i) {
+    const std::size_t bytes = layout.activations[i].bytes();
+    const bool made = i > 0 || role.sends_input_gradient;
+    if (i == last && role.sends_output) {
+      layout.gradient_places.push_back({Region::output_gradient, 0});
+    } else if (made && read_later(i)) {
+      layout.gradient_places.push_back(claim(layout.slot_bytes, bytes));
+    } else if (i == 0 && made) {
+      layout.gradient_places.push_back({Region::input_gradient, 0});
+    } else {
+      if (made) turns.add(i, bytes);
+      layout.gradient_places.push_back({Region::scratch, i % 2});
+    }
+  }
+  for (Place& place : layout.gradient_places)
+    if (place.region == Region::scratch) place.offset = turns.offset(place.offset);
+  return turns;
+}
+
 /// Own tensors that live until backward go to the slot; what is carried from backward_input to
-/// backward_weight of the same layer goes to scratch at `offset`. Returns the most carried bytes.
-std::size_t place_saved(MicroBatchLayout& layout, std::size_t offset) {
+/// backward_weight of the same layer goes to scratch at `offset`, unless they part. Returns the
+/// most bytes carried there.
+std::size_t place_saved(MicroBatchLayout& layout, std::size_t offset, bool parts_backward) {
   std::size_t most = 0;
   for (const LayerPlan& plan : layout.layers) {
     std::vector<Place>& places = layout.saved_places.emplace_back();
@@ -90,7 +121,7 @@ std::size_t place_saved(MicroBatchLayout& layout, std::size_t offset) {
     for (const SavedDecl& saved : plan.saved) {
       if (saved.kind != SavedDecl::Kind::own) {
         places.emplace_back();
-      } else if (saved.life != Life::carried) {
+      } else if (saved.life != Life::carried || parts_backward) {
         places.push_back(claim(layout.slot_bytes, bytes_of(saved)));
       } else {
         places.push_back({Region::scratch, offset + carried});
@@ -105,24 +136,13 @@ std::size_t place_saved(MicroBatchLayout& layout, std::size_t offset) {
 }  // namespace
 
 MicroBatchLayout lay_out_training(LayerRange layers, const ActivationDecl& input,
-                                  const BackendSizes& sizes, StageEnds ends) {
+                                  const BackendSizes& sizes, const ChunkRole& role) {
   MicroBatchLayout layout = plan_layers(layers, input, sizes);
-  const std::size_t last = layers.size();
   const Turns forward = place_activations(layout, true);
-
-  Turns backward;
-  for (std::size_t i = 0; i <= last; ++i) {
-    const bool message = (i == 0 && ends.sends_input_gradient) || (i == last && ends.sends_output);
-    const bool absent = i == 0 && !ends.sends_input_gradient;
-    if (!message && !absent) backward.add(i, layout.activations[i].bytes());
-  }
-  for (std::size_t i = 0; i <= last; ++i)
-    layout.gradient_places.push_back({Region::scratch, backward.offset(i)});
-  if (ends.sends_input_gradient) layout.gradient_places.front() = {Region::input_gradient, 0};
-  if (ends.sends_output) layout.gradient_places.back() = {Region::output_gradient, 0};
+  const Turns backward = place_gradients(layout, role);
 
   // The workspace stands at one place, behind whatever forward or backward keep in scratch.
-  const std::size_t carried = place_saved(layout, backward.bytes());
+  const std::size_t carried = place_saved(layout, backward.bytes(), role.parts_backward);
   layout.workspace = {Region::scratch, std::max(forward.bytes(), backward.bytes() + carried)};
   std::size_t workspace = wide_bytes(input);
   for (const LayerPlan& plan : layout.layers)

@@ -11,18 +11,18 @@ namespace penstock {
 
 using LayerRange = std::span<const std::unique_ptr<Layer>>;
 
-/// Where a tensor lies. A slot lives from a micro-batch's forward to the end of its backward;
-/// scratch is reused by every layer; the other three are message buffers of the stage.
+/// Where a tensor lies. A slot lives from a micro-batch's forward to the end of its backward (of
+/// backward_weight, where passes part); scratch is reused by every layer; the other three are
+/// message buffers of the chunk.
 struct Place {
   enum class Region { slot, scratch, input, output_gradient, input_gradient } region = Region::slot;
   std::size_t offset = 0;
 };
 
-/// Where everything of one micro-batch lies on the stage that runs `layers`, backward taken as one
-/// action (backward_input and backward_weight of a layer follow each other). The executor allocates
+/// Where everything of one micro-batch lies in the chunk that runs `layers`. The executor allocates
 /// what this says, and the planner adds up the same numbers.
 struct MicroBatchLayout {
-  std::vector<ActivationDecl> activations;  // [i] enters layer i; the last leaves the stage
+  std::vector<ActivationDecl> activations;  // [i] enters layer i; the last leaves the chunk
   std::vector<LayerPlan> layers;
 
   std::vector<Place> activation_places;
@@ -39,20 +39,28 @@ struct MicroBatchLayout {
   std::size_t output_message_bytes() const { return activations.back().bytes() + weights_bytes; }
   std::size_t weights_bytes = 0;
 
+  /// Whether the gradient that the chunk passes on lies in the slot, for backward_weight.
+  bool sends_from_slot() const {
+    return !gradient_places.empty() && gradient_places.front().region == Place::Region::slot;
+  }
+
   /// What enters the last layer.
   const ActivationDecl& logits() const { return activations.at(layers.size() - 1); }
 };
 
-/// What the layout is for: whether the stage's ends are message edges, and whether it trains.
-struct StageEnds {
-  bool sends_input_gradient = false;  // false on the first stage: no one needs it
-  bool sends_output = false;          // false on the last
+/// What a training layout is for.
+struct ChunkRole {
+  bool sends_input_gradient = false;  // false for the first chunk: no one needs it
+  bool sends_output = false;          // false for the last
+  /// All layers' backward_weight comes later than all layers' backward_input. Else the two follow
+  /// each other layer by layer, and what only passes between them needs no slot.
+  bool parts_backward = false;
 };
 
 MicroBatchLayout lay_out_training(LayerRange layers, const ActivationDecl& input,
-                                  const BackendSizes& sizes, StageEnds ends);
+                                  const BackendSizes& sizes, const ChunkRole& role);
 
-/// Forward only: nothing is saved, so `slot_bytes` holds the stage's output alone. Without targets
+/// Forward only: nothing is saved, so `slot_bytes` holds the chunk's output alone. Without targets
 /// the layers that need them are not run and get no workspace.
 MicroBatchLayout lay_out_evaluation(LayerRange layers, const ActivationDecl& input,
                                     const BackendSizes& sizes, bool targets);

@@ -1,5 +1,7 @@
 #include "partition/schedule.h"
 
+#include <algorithm>
+
 namespace penstock {
 
 bool computes(ActionKind kind) {
@@ -12,6 +14,12 @@ bool computes(ActionKind kind) {
     default:
       return false;
   }
+}
+
+bool parts_backward(const Schedule& schedule) {
+  const auto is_part = [](const Action& a) { return a.kind == ActionKind::backward_weight; };
+  return std::ranges::any_of(schedule.ranks,
+                             [&](const auto& list) { return std::ranges::any_of(list, is_part); });
 }
 
 std::string_view name_of(ActionKind kind) {

@@ -43,6 +43,9 @@ struct Schedule {
 /// Forward, backward or a part of it.
 bool computes(ActionKind kind);
 
+/// Whether weight gradients are actions of their own.
+bool parts_backward(const Schedule& schedule);
+
 /// "receive activation", "forward", …
 std::string_view name_of(ActionKind kind);
 

@@ -11,13 +11,13 @@ std::size_t bytes_of(const Shape& shape, DType dtype) {
 
 }  // namespace
 
-void BufferBytes::cover(const MicroBatchLayout& layout, StageEnds ends) {
+void BufferBytes::cover(const MicroBatchLayout& layout, const ChunkRole& role) {
   slot = std::max(slot, layout.slot_bytes);
   scratch = std::max(scratch, layout.scratch_bytes);
   input = std::max(input, layout.input_message_bytes());
-  if (ends.sends_output)
+  if (role.sends_output)
     output_gradient = std::max(output_gradient, layout.activations.back().bytes());
-  if (ends.sends_input_gradient)
+  if (role.sends_input_gradient && !layout.sends_from_slot())
     input_gradient = std::max(input_gradient, layout.activations.front().bytes());
 }
 
@@ -26,7 +26,7 @@ void ChunkBuffers::cover(const BufferBytes& each, const InFlight& count) {
   scratch = std::max(scratch, each.scratch);
   inputs = std::max(inputs, each.input * count.inputs);
   output_gradients = std::max(output_gradients, each.output_gradient * count.output_gradients);
-  input_gradients = std::max(input_gradients, each.input_gradient * kInputGradientBuffers);
+  input_gradients = std::max(input_gradients, each.input_gradient * count.input_gradients);
 }
 
 std::int64_t norm_blocks(std::span<const LayerPlan> layers) {

@@ -34,12 +34,8 @@ struct StageBytes {
 struct BufferBytes {
   std::size_t slot = 0, scratch = 0, input = 0, output_gradient = 0, input_gradient = 0;
 
-  void cover(const MicroBatchLayout& layout, StageEnds ends);
+  void cover(const MicroBatchLayout& layout, const ChunkRole& role);
 };
-
-/// Gradients that a stage sends take turns in this many buffers: a send is under way while the
-/// next backward computes.
-inline constexpr int kInputGradientBuffers = 2;
 
 /// All buffers of a chunk by kind, in bytes. Training and evaluation take turns in them.
 struct ChunkBuffers {

@@ -33,7 +33,7 @@ MicroBatchLayout Chunk::lay_out(const MicroBatchWork& work, Mode mode) const {
   ActivationDecl input{options_.sizes.compute, {{work.lengths, options_.features}}};
   for (const auto& layer : options_.before) input = layer->plan(input, options_.sizes).output;
   return mode == Mode::train
-             ? lay_out_training(options_.layers, input, options_.sizes, options_.ends)
+             ? lay_out_training(options_.layers, input, options_.sizes, options_.role)
              : lay_out_evaluation(options_.layers, input, options_.sizes,
                                   !work.label_lengths.empty());
 }
@@ -50,7 +50,7 @@ void Chunk::divide(const BufferBytes& each, const InFlight& count) {
   slots.divide(backend_, count.slots, each.slot);
   inputs.divide(backend_, count.inputs, each.input);
   output_gradients.divide(backend_, count.output_gradients, each.output_gradient);
-  input_gradients.divide(backend_, kInputGradientBuffers, each.input_gradient);
+  input_gradients.divide(backend_, count.input_gradients, each.input_gradient);
   scratch_.divide(backend_, 1, each.scratch);
 }
 
@@ -83,7 +83,7 @@ std::span<std::byte> Chunk::output_gradient(const MicroBatchRun& run) const {
 }
 
 std::span<std::byte> Chunk::input_gradient(const MicroBatchRun& run) const {
-  return {input_gradients[run.input_gradient], run.layout.activations.front().bytes()};
+  return {at(run, run.layout.gradient_places.front()), run.layout.activations.front().bytes()};
 }
 
 std::span<float> Chunk::loss_weights(const MicroBatchRun& run) const {
@@ -126,7 +126,7 @@ Activation Chunk::activation(const MicroBatchRun& run, std::size_t layer) const 
 }
 
 Activation Chunk::gradient(const MicroBatchRun& run, std::size_t layer) const {
-  if (layer == 0 && !options_.ends.sends_input_gradient) return {};
+  if (layer == 0 && !options_.role.sends_input_gradient) return {};
   return place(run.layout.activations[layer], at(run, run.layout.gradient_places[layer]));
 }
 
@@ -191,31 +191,55 @@ void Chunk::forward(MicroBatchRun& run, const StepWork& step, Mode mode, StepSum
           [&] { options_.layers[i]->forward(c, parameters_.params(i), x, y, kept); });
     stream_.poll();
   }
-  if (!options_.ends.sends_output) return;
+  if (!options_.role.sends_output) return;
   fill_gaps(activation(run, options_.layers.size()));
   std::byte* weights = output_message(run).data() + run.layout.activations.back().bytes();
   backend_.zero(stream_, weights, run.layout.weights_bytes);
   backend_.copy(stream_, weights, targets.weights.data(), targets.weights.size_bytes());
 }
 
-void Chunk::backward(const MicroBatchRun& run, const StepWork& step,
-                     const std::function<void(std::size_t)>& layer_done) {
+void Chunk::backward(const MicroBatchRun& run, const StepWork& step, const LayerDone& layer_done) {
   for (std::size_t i = options_.layers.size(); i-- > 0;) {
-    const auto kept = saved(run, i, true);
-    Context c = context(run, step, i, Mode::train);
-    const Activation dy = gradient(run, i + 1);
-    Activation dx = gradient(run, i);
-    timed(backend_, stream_, times_ ? &times_->backward_input[i] : nullptr,
-          [&] { options_.layers[i]->backward_input(c, parameters_.params(i), dy, kept, dx); });
-    stream_.poll();
-    if (!run.layout.layers[i].params.empty())
-      timed(backend_, stream_, times_ ? &times_->backward_weight[i] : nullptr, [&] {
-        options_.layers[i]->backward_weight(c, kept, parameters_.grads(i, run.work->lane));
-      });
+    pass_gradient(run, step, i);
+    add_gradient(run, step, i);
     layer_done(i);
     stream_.poll();
   }
   fill_gaps(gradient(run, 0));
+}
+
+void Chunk::backward_input(const MicroBatchRun& run, const StepWork& step) {
+  for (std::size_t i = options_.layers.size(); i-- > 0;) pass_gradient(run, step, i);
+  fill_gaps(gradient(run, 0));
+}
+
+void Chunk::backward_weight(const MicroBatchRun& run, const StepWork& step,
+                            const LayerDone& layer_done) {
+  for (std::size_t i = options_.layers.size(); i-- > 0;) {
+    add_gradient(run, step, i);
+    layer_done(i);
+    stream_.poll();
+  }
+}
+
+void Chunk::pass_gradient(const MicroBatchRun& run, const StepWork& step, std::size_t layer) {
+  const auto kept = saved(run, layer, true);
+  Context c = context(run, step, layer, Mode::train);
+  const Activation dy = gradient(run, layer + 1);
+  Activation dx = gradient(run, layer);
+  timed(backend_, stream_, times_ ? &times_->backward_input[layer] : nullptr, [&] {
+    options_.layers[layer]->backward_input(c, parameters_.params(layer), dy, kept, dx);
+  });
+  stream_.poll();
+}
+
+void Chunk::add_gradient(const MicroBatchRun& run, const StepWork& step, std::size_t layer) {
+  if (run.layout.layers[layer].params.empty()) return;
+  const auto kept = saved(run, layer, true);
+  Context c = context(run, step, layer, Mode::train);
+  timed(backend_, stream_, times_ ? &times_->backward_weight[layer] : nullptr, [&] {
+    options_.layers[layer]->backward_weight(c, kept, parameters_.grads(layer, run.work->lane));
+  });
 }
 
 /// What lies behind a matrix, up to the next boundary, is sent with it.

@@ -47,12 +47,12 @@ class Chunk {
     LayerRange layers;
     int features = 0;                  // channels of the model's input
     std::span<const LayerPlan> plans;  // for any input; read by the constructor only
-    StageEnds ends;
+    ChunkRole role;
     BackendSizes sizes;
   };
   Chunk(Backend& backend, Stream& stream, ParameterStore& parameters, const Options& options);
 
-  const StageEnds& ends() const { return options_.ends; }
+  const ChunkRole& role() const { return options_.role; }
   ParameterStore& parameters() const { return parameters_; }
   /// FP64 numbers that a micro-batch leaves for the layers' state.
   std::size_t sums() const { return sums_; }
@@ -72,9 +72,13 @@ class Chunk {
   /// Behind finish() the losses of `run` are there, if this is the last chunk, and the state's
   /// sums.
   void forward(MicroBatchRun& run, const StepWork& step, Mode mode, StepSums& sums);
-  /// `layer_done(i)` is called when the gradients of layer i have got this micro-batch's share.
-  void backward(const MicroBatchRun& run, const StepWork& step,
-                const std::function<void(std::size_t)>& layer_done);
+  /// Both passes of backward, layer by layer; for a chunk whose role parts them, one pass of all
+  /// layers after the other. `layer_done(i)` is called when the gradients of layer i have got this
+  /// micro-batch's share.
+  using LayerDone = std::function<void(std::size_t)>;
+  void backward(const MicroBatchRun& run, const StepWork& step, const LayerDone& layer_done);
+  void backward_input(const MicroBatchRun& run, const StepWork& step);
+  void backward_weight(const MicroBatchRun& run, const StepWork& step, const LayerDone& layer_done);
 
   /// Has `fill` write the features of a micro-batch, FP32 frames × channels, and the loss weights
   /// of its utterances, and takes them as the chunk's input in the compute type.
@@ -92,6 +96,8 @@ class Chunk {
   BufferRing slots, inputs, output_gradients, input_gradients;
 
  private:
+  void pass_gradient(const MicroBatchRun& run, const StepWork& step, std::size_t layer);
+  void add_gradient(const MicroBatchRun& run, const StepWork& step, std::size_t layer);
   Tensor in_fp32(const MicroBatchRun& run, const Tensor& x_FC) const;
   void fill_gaps(const Activation& message);
   std::span<float> loss_weights(const MicroBatchRun& run) const;

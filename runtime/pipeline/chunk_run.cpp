@@ -15,7 +15,7 @@ ChunkRun::ChunkRun(const RunContext& context, Chunk& chunk, int place)
   for (std::size_t m = 0; m < flights_.size(); ++m) {
     flights_[m].work = &context.step.micro_batches[m];
     flights_[m].layout = chunk.lay_out(*flights_[m].work, context.mode);
-    bytes.cover(flights_[m].layout, training ? chunk.ends() : StageEnds{});
+    bytes.cover(flights_[m].layout, training ? chunk.role() : ChunkRole{});
   }
   chunk.divide(bytes, count_in_flight(context.schedule, place));
   sums_.losses.assign(context.step.global_micro_batches, 0.0);
@@ -39,6 +39,7 @@ void ChunkRun::perform(const Action& action) {
     case ActionKind::send_activation:
       flight->activation_out =
           pipeline.send(message(place_, false, place_ + 1, m), chunk_.output_message(*flight));
+      flight->ended = context_.mode == Mode::evaluate;
       break;
     case ActionKind::receive_gradient:
       flight->output_gradient = take(chunk_.output_gradients);
@@ -46,17 +47,18 @@ void ChunkRun::perform(const Action& action) {
                                              chunk_.output_gradient(*flight));
       break;
     case ActionKind::backward:
-      backward(*flight, m);
+    case ActionKind::backward_input:
+    case ActionKind::backward_weight:
+      backward(*flight, action);
       break;
     case ActionKind::send_gradient:
       flight->gradient_out =
           pipeline.send(message(place_, true, place_ - 1, m), chunk_.input_gradient(*flight));
+      flight->gradient_sent = true;
       break;
     case ActionKind::reduce:
+    case ActionKind::step:
       break;  // layer_whole has said so of each layer while backward went on
-    default:
-      throw Error("schedule " + context_.schedule.name +
-                  " parts the backward pass, which this executor runs whole");
   }
 }
 
@@ -78,42 +80,58 @@ void ChunkRun::forward(Flight& flight, int micro_batch) {
     context_.callbacks.logits(*flight.work, chunk_.logits(flight));
   chunk_.inputs.give_back(flight.input);
   flight.input = -1;
-  if (!last()) return;
+  flight.ended = last();
+  reclaim(flight);
+}
+
+void ChunkRun::backward(Flight& flight, const Action& action) {
+  if (action.kind != ActionKind::backward_weight) start_backward(flight);
+  if (action.kind == ActionKind::backward_input)
+    return chunk_.backward_input(flight, context_.step);
+
+  const bool whole = action.micro_batch + 1 == static_cast<int>(flights_.size());
+  const auto layer_done = [&](std::size_t layer) {
+    if (whole && context_.callbacks.layer_whole) context_.callbacks.layer_whole(place_, layer);
+  };
+  if (action.kind == ActionKind::backward)
+    chunk_.backward(flight, context_.step, layer_done);
+  else
+    chunk_.backward_weight(flight, context_.step, layer_done);
+  end_backward(flight);
+}
+
+void ChunkRun::start_backward(Flight& flight) {
+  if (!last()) wait_for(flight.gradient_in);
+  if (!first() && !flight.layout.sends_from_slot())
+    flight.input_gradient = take(chunk_.input_gradients);
+}
+
+void ChunkRun::end_backward(Flight& flight) {
+  if (!last()) chunk_.output_gradients.give_back(flight.output_gradient);
+  chunk_.inputs.give_back(flight.input);
+  flight.input = flight.output_gradient = -1;
+  flight.ended = true;
+  reclaim(flight);
+}
+
+/// Buffers whose sends are done go back to their rings.
+void ChunkRun::reclaim(Flight& flight) {
+  for (auto* transfer : {&flight.activation_out, &flight.gradient_out})
+    if (*transfer != nullptr && (*transfer)->done()) transfer->reset();
+  const bool gradient_left = flight.gradient_sent && flight.gradient_out == nullptr;
+  if (gradient_left && flight.input_gradient >= 0) {
+    chunk_.input_gradients.give_back(flight.input_gradient);
+    flight.input_gradient = -1;
+  }
+  const bool leaving =
+      flight.activation_out != nullptr || (flight.layout.sends_from_slot() && !gradient_left);
+  if (flight.slot < 0 || !flight.ended || leaving) return;
   chunk_.slots.give_back(flight.slot);
   flight.slot = -1;
 }
 
-void ChunkRun::backward(Flight& flight, int micro_batch) {
-  if (!last()) wait_for(flight.gradient_in);
-  if (chunk_.ends().sends_input_gradient) flight.input_gradient = take(chunk_.input_gradients);
-  const bool whole = micro_batch + 1 == static_cast<int>(flights_.size());
-  chunk_.backward(flight, context_.step, [&](std::size_t layer) {
-    if (whole && context_.callbacks.layer_whole) context_.callbacks.layer_whole(place_, layer);
-  });
-  if (!last()) {
-    wait_for(flight.activation_out);
-    chunk_.output_gradients.give_back(flight.output_gradient);
-  }
-  chunk_.slots.give_back(flight.slot);
-  chunk_.inputs.give_back(flight.input);
-  flight.slot = flight.input = flight.output_gradient = -1;
-}
-
-/// Buffers whose sends are done go back to their rings.
 void ChunkRun::reclaim() {
-  for (Flight& flight : flights_) {
-    if (flight.gradient_out != nullptr && flight.gradient_out->done()) {
-      flight.gradient_out.reset();
-      chunk_.input_gradients.give_back(flight.input_gradient);
-      flight.input_gradient = -1;
-    }
-    if (context_.mode == Mode::evaluate && flight.activation_out != nullptr &&
-        flight.activation_out->done()) {
-      flight.activation_out.reset();
-      chunk_.slots.give_back(flight.slot);
-      flight.slot = -1;
-    }
-  }
+  for (Flight& flight : flights_) reclaim(flight);
 }
 
 int ChunkRun::take(BufferRing& ring) {

@@ -32,10 +32,15 @@ class ChunkRun {
   /// A micro-batch on the chunk, with its messages under way.
   struct Flight : MicroBatchRun {
     std::unique_ptr<Transfer> activation_in, activation_out, gradient_in, gradient_out;
+    bool gradient_sent = false;  // it is on its way, or gone
+    bool ended = false;          // nothing of its slot is needed but by what it sends
   };
 
   void forward(Flight& flight, int micro_batch);
-  void backward(Flight& flight, int micro_batch);
+  void backward(Flight& flight, const Action& action);
+  void start_backward(Flight& flight);
+  void end_backward(Flight& flight);
+  void reclaim(Flight& flight);
   int take(BufferRing& ring);
   void reclaim();
   void wait_for(std::unique_ptr<Transfer>& transfer);

@@ -26,6 +26,12 @@ std::vector<LayerPlan> slice(const std::vector<LayerPlan>& plans, std::size_t fi
   return {plans.begin() + first, plans.begin() + last};
 }
 
+ChunkRole role_of(const StageOptions& options) {
+  return {.sends_input_gradient = options.stage > 0,
+          .sends_output = options.stage + 1 < options.stages,
+          .parts_backward = parts_backward(make_schedule(options.schedule, options.stages, 1))};
+}
+
 StoreOptions store_of(const StageOptions& options) {
   StoreOptions store = options.store;
   store.kinds.compute = options.sizes.compute;
@@ -56,8 +62,8 @@ Stage::Stage(Backend& backend, Stream& stream, Communicator& pipeline, const Cha
                   options.seed),
       chunk_(backend, stream, parameters_,
              {LayerRange(chain.layers).first(options.first_layer), layers_, chain.features,
-              std::span(plans_).subspan(options.first_layer, layers_.size()),
-              StageEnds{options.stage > 0, options.stage + 1 < options.stages}, options.sizes}),
+              std::span(plans_).subspan(options.first_layer, layers_.size()), role_of(options),
+              options.sizes}),
       own_links_(make_links(pipeline, backend, stream, options.links)),
       pipeline_(own_links_ ? *own_links_ : pipeline),
       executor_(pipeline_, {&chunk_}, {options.stage}) {

@@ -89,6 +89,40 @@ TEST(MicroBatchLayout, WhatIsAliveTogetherDoesNotOverlap) {
   }
 }
 
+TEST(MicroBatchLayout, WhatALaterWeightGradientReadsStaysInTheSlot) {
+  const SavedDecl carried{Kind::own, Life::carried, DType::f32, {21, 3}};
+  const auto chain = chain_of({{32, {{Kind::input_gradient, Life::carried}}},
+                               {64, {}},
+                               {16, {{Kind::output_gradient, Life::carried}, carried}},
+                               {8, {{Kind::output_gradient, Life::carried}}}});
+  const ChunkRole whole{true, true, false}, parted{true, true, true};
+  const MicroBatchLayout with = lay_out_training(chain, kInput, {}, whole),
+                         without = lay_out_training(chain, kInput, {}, parted);
+  EXPECT_EQ(without.gradient_places[0].region, Region::slot);  // sent from there
+  EXPECT_TRUE(without.sends_from_slot());
+  EXPECT_EQ(without.gradient_places[1].region, Region::scratch);
+  EXPECT_EQ(without.gradient_places[2].region, Region::scratch);
+  EXPECT_EQ(without.gradient_places[3].region, Region::slot);
+  EXPECT_EQ(without.gradient_places[4].region, Region::output_gradient);
+  EXPECT_EQ(without.saved_places[2][1].region, Region::slot);
+  EXPECT_EQ(without.slot_bytes - with.slot_bytes,
+            activation_bytes(16) + activation_bytes(16) + aligned(21 * 3 * 4));
+  EXPECT_LT(without.scratch_bytes, with.scratch_bytes);
+
+  std::size_t end = 0;  // of what stands before, in the order of their claims
+  for (const auto& [place, bytes] :
+       {std::pair{without.activation_places[4], activation_bytes(8) + without.weights_bytes},
+        {without.gradient_places[0], activation_bytes(16)},
+        {without.gradient_places[3], activation_bytes(16)},
+        {without.saved_places[2][1], aligned(21 * 3 * 4)}}) {
+    EXPECT_GE(place.offset, end);
+    end = place.offset + bytes;
+  }
+  EXPECT_LE(end, without.slot_bytes);
+
+  EXPECT_FALSE(lay_out_training(chain, kInput, {}, {false, true, true}).sends_from_slot());
+}
+
 TEST(MicroBatchLayout, TheFirstStageMakesNoGradientOfItsInput) {
   const auto chain = chain_of({{4, {}}, {4, {}}});
   const std::size_t with = lay_out_training(chain, kInput, {}, {true, false}).scratch_bytes;

@@ -167,10 +167,11 @@ TEST(Validator, CountsActivationsInFlight) {
   for (int stage = 0; stage < stages; ++stage) {
     EXPECT_EQ(few.in_flight[stage].slots, std::min(2, stages - stage));
   }
-  // Within a rank nothing is received: an input exists from its forward.
+  // Within a rank nothing is received: an input exists from its forward, the gradient of an output
+  // from the next chunk's backward.
   const ScheduleProof local = validate(v_shaped(2, 3));
   EXPECT_EQ(local.in_flight[2].inputs, 3);
-  EXPECT_EQ(local.in_flight[1].output_gradients, 0);
+  EXPECT_EQ(local.in_flight[1].output_gradients, 3);
 }
 
 TEST(Validator, SaysWhichRanksWaitForEachOther) {

@@ -36,7 +36,7 @@ TEST(TrainingStep, StagesAndSchedulesDoNotShowInASingleBit) {
   TrainingJob job = small_job();
   const TrainingOutcome alone = train_on_noise(job);
   EXPECT_LT(alone.losses.back(), alone.losses.front());
-  for (const char* schedule : {"gpipe", "1f1b"})
+  for (const char* schedule : {"gpipe", "1f1b", "zb-h1", "zb-h2"})
     for (int stages : {1, 2, 3, 4}) {
       job.schedule = schedule;
       job.stages = stages;
