@@ -37,6 +37,12 @@ class ChainLoad {
            in_flight * (entering_[first] + activations_[last] - activations_[first]) +
            entering_[first] + entering_[last];
   }
+  /// No stage that begins at `first` and goes to `last` or on takes less; it grows with `last`.
+  double bytes_at_least(int first, int last, int in_flight) const {
+    return kStates * parameters(first, last) +
+           in_flight * (entering_[first] + activations_[last] - activations_[first]) +
+           entering_[first];
+  }
   static constexpr int kStates = 4;  // weight, gradient, two of Adam
 
  private:

@@ -3,22 +3,6 @@
 #include <algorithm>
 
 namespace penstock {
-namespace {
-
-/// The slowest of the links that a ring of the devices uses, by latency and by bandwidth.
-LinkRates slowest_of_ring(const Cluster& cluster, std::vector<int> devices) {
-  std::ranges::sort(devices);
-  LinkRates slowest = cluster.link(devices.back(), devices.front());
-  for (std::size_t i = 1; i < devices.size(); ++i) {
-    const LinkRates& link = cluster.link(devices[i - 1], devices[i]);
-    slowest.latency = std::max(slowest.latency, link.latency);
-    slowest.bandwidth = std::min(slowest.bandwidth, link.bandwidth);
-  }
-  return slowest;
-}
-
-}  // namespace
-
 int micro_batches_of(const PlacementProblem& problem, const Grid& grid) {
   return (problem.micro_batches + grid.replicas - 1) / grid.replicas;
 }
@@ -35,6 +19,17 @@ int in_flight(const PlacementProblem& problem, const Grid& grid, int stage) {
 LinkCost crossing(const PlacementProblem& problem, const LinkRates& link) {
   const int passes = problem.chain.passes();
   return {passes * link.latency, passes / link.bandwidth};
+}
+
+LinkRates slowest_of_ring(const Cluster& cluster, std::vector<int> devices) {
+  std::ranges::sort(devices);
+  LinkRates slowest = cluster.link(devices.back(), devices.front());
+  for (std::size_t i = 1; i < devices.size(); ++i) {
+    const LinkRates& link = cluster.link(devices[i - 1], devices[i]);
+    slowest.latency = std::max(slowest.latency, link.latency);
+    slowest.bandwidth = std::min(slowest.bandwidth, link.bandwidth);
+  }
+  return slowest;
 }
 
 LinkCost ring(const LinkRates& slowest, int replicas, int micro_batches) {

@@ -45,6 +45,10 @@ StageCost stage_cost(const PlacementProblem& problem, const Grid& grid, int stag
 /// The same of all stages.
 std::vector<StageCost> stage_costs(const PlacementProblem& problem, const Placement& placement);
 
+/// The most latency and the least bandwidth of the links that a ring of the devices uses, in the
+/// cluster's order.
+LinkRates slowest_of_ring(const Cluster& cluster, std::vector<int> devices);
+
 /// A ring over R devices at this link, spread over `micro_batches`.
 LinkCost ring(const LinkRates& slowest, int replicas, int micro_batches);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "partition/placement/bound.h"
 #include "partition/placement/exact.h"
 #include "partition/placement/refusal.h"
 
@@ -13,7 +14,6 @@ constexpr double kNever = std::numeric_limits<double>::infinity();
 constexpr double kWorthwhile = 1 - 1e-12;
 constexpr double kCloseEnough = 1 - 1e-3;  // of a bound: no search for the rest
 constexpr int kExactSlots = 12;            // with more, local search says how far it may be off
-constexpr double kTries = 1e9;             // a few seconds
 
 struct Candidate {
   Grid grid;
@@ -44,28 +44,34 @@ class Search {
   Search(const PlacementProblem& problem, const Bounds& bounds, const SearchEffort& effort)
       : problem_(problem), bounds_(bounds), effort_(effort) {}
 
+  /// Looks for a good placement of a grid that may be better than the best known.
   void consider(const Candidate& candidate) {
     const auto bound = bounds_.of(candidate.grid, value());
     if (!bound || *bound >= value() * kWorthwhile) return;
-    if (candidate.grid.slots() > kExactSlots && *bound >= value() * kCloseEnough) {
+    const bool few = candidate.grid.slots() <= kExactSlots;
+    if (few || *bound < value() * kCloseEnough)
+      if (auto found = search_placement(problem_, candidate.grid, effort_, *bound))
+        keep(candidate.grid, std::move(*found));
+    if (few)
+      unproven_.push_back({candidate.grid, *bound});
+    else
       bound_ = std::min(bound_, *bound);
-      return;
+  }
+
+  /// Sees to it that no placement of few slots is better.
+  void prove() {
+    std::ranges::stable_sort(unproven_, {}, &Candidate::bound);
+    for (const auto& [grid, bound] : unproven_) {
+      if (bound >= value() * kWorthwhile) return;
+      auto exact = place_exactly(problem_, grid, {.known = value()});
+      if (exact.best) keep(grid, std::move(*exact.best));
+      if (!exact.proven) bound_ = std::min(bound_, bound);
     }
-    double proven = *bound;
-    if (auto found = search_placement(problem_, candidate.grid, effort_, *bound))
-      keep(candidate.grid, std::move(*found));
-    if (candidate.grid.slots() <= kExactSlots && proven < value() * kWorthwhile) {
-      auto exact =
-          place_exactly(problem_, bounds_, candidate.grid, {.known = value(), .tries = kTries});
-      if (exact.best) keep(candidate.grid, std::move(*exact.best));
-      if (exact.proven()) proven = value();
-    }
-    bound_ = std::min(bound_, proven);
   }
 
   double value() const { return best_ ? best_->value : kNever; }
   std::optional<PlacedChain> finish() {
-    if (best_) best_->bound = std::min(bound_, best_->value);
+    if (best_) best_->bound = bound_ < best_->value * kWorthwhile ? bound_ : best_->value;
     return std::move(best_);
   }
 
@@ -80,8 +86,8 @@ class Search {
   const Bounds& bounds_;
   const SearchEffort& effort_;
   std::optional<PlacedChain> best_;
-  double bound_ = kNever;  // of all grids considered
-  double tries_left_ = kTries;
+  std::vector<Candidate> unproven_;
+  double bound_ = kNever;  // of the grids that are not proven
 };
 
 }  // namespace
@@ -94,6 +100,7 @@ std::optional<PlacedChain> find_placement(const PlacementProblem& problem, const
     if (candidate.bound >= search.value() * kWorthwhile) break;
     search.consider(candidate);
   }
+  search.prove();
   return search.finish();
 }
 
