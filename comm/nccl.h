@@ -18,7 +18,7 @@ struct NcclOptions {
   std::vector<int> ranks = {};  // of the meeting that connect; all of them where empty
   /// In which everything happens: a cudaStream_t of the calling thread's device.
   void* stream = nullptr;
-  std::string name = "all ranks";  // "activations from stage 0 to stage 1": for errors
+  std::string name = "all ranks";  // "activations of chunk 0 from stage 0 to stage 1": for errors
   double timeout_seconds = 60;     // to connect
   int channels = kNcclChannels;    // over which NCCL sends at once, at most
 };

@@ -1,5 +1,7 @@
 #include "partition/chunk_bytes.h"
 
+#include <array>
+
 namespace penstock {
 
 ChunkBytes::ChunkBytes(const Chain& chain, const std::vector<ChunkLoad>& loads,
@@ -49,23 +51,43 @@ ChunkBuffers ChunkBytes::buffers(int first, int last, int chunk) const {
   return buffers;
 }
 
-StageBytes ChunkBytes::of_replica(int first, int last, int chunk, int replica) const {
-  const std::vector<LayerPlan> plans(plans_.begin() + first, plans_.begin() + last);
-  StageBytes bytes = stage_bytes(plans, buffers(first, last, chunk), parameters_, replica);
+StageBytes ChunkBytes::of_replica(std::span<const ChunkRange> held, int replica) const {
+  std::vector<LayerPlan> plans;
+  ChunkBuffers all_buffers;
+  int edges = 0;
+  int behind = 0;  // the layer behind the chunk before, if that is held too
+  for (const auto& [first, last, chunk] : held) {
+    plans.insert(plans.end(), plans_.begin() + first, plans_.begin() + last);
+    all_buffers.join(buffers(first, last, chunk));
+    if (first > 0) edges += first == behind ? -1 : 1;
+    if (last < chain_.size()) ++edges;
+    behind = last;
+  }
+  StageBytes bytes = stage_bytes(plans, all_buffers, parameters_, replica);
   bytes.optimizer += agreement_numbers(norm_blocks(plans_)) * sizeof(double) + sizeof(Verdict);
   bytes.scratch += stream_workspace(sizes_);
-  bytes.messages += all_ + edge_ * ((first > 0 ? 1 : 0) + (last < chain_.size() ? 1 : 0));
+  bytes.messages += all_ + edge_ * static_cast<std::size_t>(edges);
   return bytes;
 }
 
 /// Replicas that share nothing need less the later they come: the first have most lanes.
-StageBytes ChunkBytes::operator()(int first, int last, int chunk) const {
-  StageBytes most = of_replica(first, last, chunk, 0);
+StageBytes ChunkBytes::operator()(std::span<const ChunkRange> held) const {
+  StageBytes most = of_replica(held, 0);
   for (int replica = 1; replica < parameters_.kinds.sharing.replicas; ++replica) {
-    const StageBytes bytes = of_replica(first, last, chunk, replica);
+    const StageBytes bytes = of_replica(held, replica);
     if (bytes.total() > most.total()) most = bytes;
   }
   return most;
+}
+
+StageBytes ChunkBytes::of_replica(int first, int last, int chunk, int replica) const {
+  const std::array one{ChunkRange{first, last, chunk}};
+  return of_replica(one, replica);
+}
+
+StageBytes ChunkBytes::operator()(int first, int last, int chunk) const {
+  const std::array one{ChunkRange{first, last, chunk}};
+  return (*this)(one);
 }
 
 }  // namespace penstock

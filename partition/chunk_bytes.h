@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <span>
 #include <tuple>
 #include <vector>
 
@@ -18,18 +19,26 @@ struct ChunkLoad {
   Schedule schedule;
 };
 
-/// What any range of a chain's layers needs of memory as one of the chunks of a schedule whose
-/// neighbours are on other ranks. Chain and micro-batches are read when asked for bytes; `chain`
-/// must outlive this.
+/// A chunk of a cut: layers [first, last) of the chain as number `chunk` of a schedule.
+struct ChunkRange {
+  int first = 0, last = 0;
+  int chunk = 0;
+};
+
+/// What any ranges of a chain's layers need of memory as chunks of a schedule that one rank holds.
+/// Chain and micro-batches are read when asked for bytes; `chain` must outlive this.
 class ChunkBytes {
  public:
   /// Every micro-batch of `loads` must fit; the loads take turns.
-  /// Whoever carries the messages keeps besides `edge` bytes for each neighbour, and `all` for all
-  /// ranks.
+  /// Whoever carries the messages keeps besides `edge` bytes for each neighbour of a chunk that
+  /// another rank holds, and `all` for all ranks.
   ChunkBytes(const Chain& chain, const std::vector<ChunkLoad>& loads, const BackendSizes& sizes,
              const ParameterBytes& parameters, std::size_t edge = 0, std::size_t all = 0);
 
-  /// Of layers [first, last) as that chunk, on the replica that needs most.
+  /// Of a rank that holds these chunks, in the order of the chain, of the replica that needs most.
+  StageBytes operator()(std::span<const ChunkRange> held) const;
+  StageBytes of_replica(std::span<const ChunkRange> held, int replica) const;
+  /// Of layers [first, last) as that chunk, alone on its rank.
   StageBytes operator()(int first, int last, int chunk) const;
   StageBytes of_replica(int first, int last, int chunk, int replica) const;
   ChunkBuffers buffers(int first, int last, int chunk) const;

@@ -52,10 +52,13 @@ void check_counts(const PartitionProblem& problem) {
     throw ConfigError(fmt::format("pipeline.stages = {}: at least 1 is needed", problem.stages));
   }
   if (problem.stages > problem.size()) {
+    const int each = problem.chunks_a_rank;
+    const std::string chunks = each == 1
+                                   ? "a stage needs one"
+                                   : fmt::format("each of its {} chunks a stage needs one", each);
     throw ConfigError(
-        fmt::format("pipeline.stages = {}, but the model has {} layers and a stage needs one: ask "
-                    "for at most {}",
-                    problem.stages, problem.size(), problem.size()));
+        fmt::format("pipeline.stages = {}, but the model has {} layers and {}: ask for at most {}",
+                    problem.stages / each, problem.size(), chunks, problem.size() / each));
   }
 }
 
@@ -66,12 +69,17 @@ void refuse_memory(const PartitionProblem& problem) {
       alone ? fmt::format("layer {} alone", name_of_layer(problem, demand.first))
             : fmt::format("layers {} to {}", name_of_layer(problem, demand.first),
                           name_of_layer(problem, demand.last - 1));
+  const int each = problem.chunks_a_rank;
+  const char* part = each == 1 ? "stage" : "chunk";
+  const std::string allows =
+      each == 1
+          ? "pipeline.memory_gib allows"
+          : fmt::format("pipeline.memory_gib, shared by the {} chunks of a stage, allows", each);
   const double limit = problem.memory[demand.stage];
   throw ConfigError(fmt::format(
-      "memory binds: of all cuts into {} stages, the one that needs least still needs {:.4g} GiB "
-      "on stage {} ({}), and pipeline.memory_gib allows {:.4g}. Allow that much, {}or "
-      "lower data.micro_batch_seconds",
-      problem.stages, gib(demand.ratio * limit), demand.stage, what, gib(limit),
+      "memory binds: of all cuts into {} {}s, the one that needs least still needs {:.4g} GiB "
+      "on {} {} ({}), and {} {:.4g}. Allow that much, {}or lower data.micro_batch_seconds",
+      problem.stages, part, gib(demand.ratio * limit), part, demand.stage, what, allows, gib(limit),
       alone ? "" : "ask for more stages, "));
 }
 

@@ -11,8 +11,10 @@ std::size_t bytes_of(std::int64_t elements, DType dtype) {
 }
 
 void place_parameters(const std::vector<LayerPlan>& layers, const ParameterKinds& kinds,
-                      std::int64_t first_block, ParameterLayout& layout) {
-  for (std::size_t layer = 0; layer < layers.size(); ++layer)
+                      std::span<const std::int64_t> first_blocks, ParameterLayout& layout) {
+  std::int64_t first_block = 0;
+  for (std::size_t layer = 0; layer < layers.size(); ++layer) {
+    if (!first_blocks.empty()) first_block = first_blocks[layer];
     for (const ParamDecl& decl : layers[layer].params) {
       const std::int64_t elements = element_count(decl.shape);
       layout.parameters.push_back({decl, layer, layout.arena, elements, first_block, layout.copies,
@@ -24,6 +26,7 @@ void place_parameters(const std::vector<LayerPlan>& layers, const ParameterKinds
         layout.copies += aligned(bytes_of(elements, kinds.dtype));
       first_block += norm_blocks(elements);
     }
+  }
 }
 
 /// What the replica owns of a parameter.
@@ -99,12 +102,12 @@ std::vector<std::pair<std::size_t, std::size_t>> ParameterLayout::read_ranges(in
 
 ParameterLayout lay_out_parameters(const std::vector<LayerPlan>& layers,
                                    const ParameterKinds& kinds, int replica,
-                                   std::int64_t first_block) {
+                                   std::span<const std::int64_t> first_blocks) {
   ParameterLayout layout;
   layout.kinds = kinds;
   const bool shared = kinds.sharing.replicas > 1;
   layout.parts = shared && is_half(kinds.compute);
-  place_parameters(layers, kinds, first_block, layout);
+  place_parameters(layers, kinds, first_blocks, layout);
   layout.shards =
       shared ? share_out(layers, kinds.dtype, kinds.sharing) : unshared(layout.arena, kinds.dtype);
   place_owned(kinds, shared ? replica : 0, layout);

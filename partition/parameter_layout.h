@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -60,12 +61,13 @@ struct ParameterLayout {
   std::size_t read_offset(std::int64_t element) const;
 };
 
-/// Of `replica`, which matters where they share. `first_block` counts the norm blocks of the layers
-/// before. In FP32 layers read the masters, which are therefore whole on every replica even where
-/// the optimizer's state is shared.
+/// Of `replica`, which matters where they share. `first_blocks[i]` counts the norm blocks of the
+/// model's layers before layer i, since a stage's layers need not follow each other; empty: they
+/// are the model's first. In FP32 layers read the masters, which are therefore whole on every
+/// replica even where the optimizer's state is shared.
 ParameterLayout lay_out_parameters(const std::vector<LayerPlan>& layers,
                                    const ParameterKinds& kinds, int replica,
-                                   std::int64_t first_block = 0);
+                                   std::span<const std::int64_t> first_blocks = {});
 
 /// True where layers that compute in `compute` read a rounded copy of the parameter.
 inline bool has_copy(const ParamDecl& parameter, DType compute) {

@@ -12,6 +12,7 @@ struct PartitionProblem {
   std::vector<double> compute;
   std::vector<double> transfer;
   int stages = 1;
+  int chunks_a_rank = 1;  // more than 1: `stages` are chunks of a schedule; for errors
   /// Bytes that layers [first, last) need as this stage; it may depend on the stage, whose
   /// activations in flight do. Empty: memory is no constraint.
   std::function<double(int first, int last, int stage)> bytes = {};

@@ -12,6 +12,19 @@ std::vector<int> deal_lanes(int lanes, int replicas) {
   return owned;
 }
 
+std::vector<int> Plan::cut() const {
+  std::vector<int> begin;
+  for (const ChunkPlan& chunk : chunks) begin.push_back(chunk.first);
+  begin.push_back(chunks.empty() ? 0 : chunks.back().last());
+  return begin;
+}
+
+const StageBytes& Plan::bytes_of(int stage) const {
+  for (const ChunkPlan& chunk : chunks)
+    if (chunk.stage == stage) return chunk.predicted.bytes;
+  throw std::out_of_range("the plan has no chunk on stage " + std::to_string(stage));
+}
+
 StageReplica Plan::place_of(int rank) const {
   for (int stage = 0; stage < stages(); ++stage) {
     for (int replica = 0; replica < replicas(); ++replica) {

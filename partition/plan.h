@@ -16,12 +16,12 @@ std::vector<int> deal_lanes(int lanes, int replicas);
 struct Prediction {
   double time_share = 0;        // of a micro-batch's computing time, to 4 digits
   std::int64_t parameters = 0;  // trained numbers
-  StageBytes bytes;
+  StageBytes bytes;             // of the stage that holds it, all its chunks together
 
   bool operator==(const Prediction&) const = default;
 };
 
-/// Contiguous layers that one stage runs.
+/// Contiguous layers that one stage runs. A stage has one chunk, or several that lie apart.
 struct ChunkPlan {
   int stage = 0;
   int first = 0;                         // place of its first layer in the chain
@@ -50,6 +50,10 @@ struct Plan {
   int stages() const { return static_cast<int>(ranks.size()); }
   int replicas() const { return ranks.empty() ? 0 : static_cast<int>(ranks.front().size()); }
   int world_size() const { return stages() * replicas(); }
+  /// First layer of each chunk, then the number of layers.
+  std::vector<int> cut() const;
+  /// Predicted for one of the stage's ranks. std::out_of_range if the stage has no chunk.
+  const StageBytes& bytes_of(int stage) const;
   /// std::out_of_range if the plan has no such rank.
   StageReplica place_of(int rank) const;
   std::vector<int> lanes_of_replicas() const { return deal_lanes(lanes, replicas()); }

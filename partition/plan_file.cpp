@@ -31,7 +31,8 @@ std::string chunk_toml(const ChunkPlan& chunk) {
   std::string text =
       fmt::format("\n[[chunk]]\nstage = {}\nlayers = {}\n", chunk.stage, quoted_list(chunk.layers));
   text += fmt::format(
-      "[chunk.predicted]  # for people: training computes its own\n"
+      "[chunk.predicted]  # for people: training computes its own; bytes of all the stage's "
+      "chunks\n"
       "time_share = {}\nparameters = {}\n",
       toml_number(chunk.predicted.time_share), chunk.predicted.parameters);
   for (const auto& [kind, amount] : kinds_of_bytes(bytes)) {

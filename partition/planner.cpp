@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "configs/rules.h"
@@ -20,21 +21,55 @@ void check_counts(int micro_batches, int lanes, int replicas) {
   if (!found.empty()) throw ConfigError(found.front().what);
 }
 
-PartitionProblem problem_of(const PlanRequest& request) {
+PartitionProblem problem_of(const PlanRequest& request, int chunks) {
   PartitionProblem problem;
   for (const LayerCost& cost : request.costs) {
     problem.compute.push_back(cost.total());
     problem.layers.push_back(cost.layer);
   }
   problem.transfer = request.transfers;
-  problem.stages = request.pipeline.stages;
-  if (request.pipeline.memory_gib > 0) {
-    problem.bytes = [&](int first, int last, int stage) {
-      return static_cast<double>(request.bytes(first, last, stage).total());
-    };
-    problem.memory.assign(std::max(0, problem.stages), request.pipeline.memory_gib * (1 << 30));
-  }
+  problem.stages = chunks;
+  problem.chunks_a_rank = chunks / std::max(1, request.pipeline.stages);
   return problem;
+}
+
+/// Each chunk of a rank within its share of the memory.
+void limit_memory(const PlanRequest& request, PartitionProblem& problem) {
+  problem.bytes = [&](int first, int last, int chunk) {
+    const std::array alone{ChunkRange{first, last, chunk}};
+    return static_cast<double>(request.bytes(alone).total());
+  };
+  const double share = request.pipeline.memory_gib * (1 << 30) / problem.chunks_a_rank;
+  problem.memory.assign(static_cast<std::size_t>(problem.stages), share);
+}
+
+std::vector<ChunkRange> held_by(const std::vector<int>& stages, const std::vector<int>& begin,
+                                int stage) {
+  std::vector<ChunkRange> held;
+  for (int chunk = 0; chunk < static_cast<int>(stages.size()); ++chunk)
+    if (stages[chunk] == stage) held.push_back({begin[chunk], begin[chunk + 1], chunk});
+  return held;
+}
+
+/// Whether every rank has room for all its chunks.
+bool fits(const PlanRequest& request, const std::vector<int>& stages,
+          const std::vector<int>& begin) {
+  for (int stage = 0; stage < request.pipeline.stages; ++stage)
+    if (static_cast<double>(request.bytes(held_by(stages, begin, stage)).total()) >
+        request.pipeline.memory_gib * (1 << 30))
+      return false;
+  return true;
+}
+
+Partition fastest_cut(const PlanRequest& request, const std::vector<int>& stages) {
+  PartitionProblem problem = problem_of(request, static_cast<int>(stages.size()));
+  const bool limited = request.pipeline.memory_gib > 0;
+  if (!limited || problem.chunks_a_rank > 1) {
+    const Partition cut = partition(problem);
+    if (!limited || fits(request, stages, cut.begin)) return cut;
+  }
+  limit_memory(request, problem);
+  return partition(problem);
 }
 
 std::int64_t parameters_of(const std::vector<LayerPlan>& plans, int first, int last) {
@@ -51,14 +86,24 @@ double seconds_of(const std::vector<LayerCost>& costs, int first, int last) {
   return seconds;
 }
 
-void check_memory(const ChunkPlan& chunk, double limit_gib) {
+/// "conv1 to norm2 and output to loss"
+std::string layers_of(const Plan& plan, int stage) {
+  std::string text;
+  for (const ChunkPlan& chunk : plan.chunks)
+    if (chunk.stage == stage)
+      text += fmt::format("{}{} to {}", text.empty() ? "" : " and ", chunk.layers.front(),
+                          chunk.layers.back());
+  return text;
+}
+
+void check_memory(const Plan& plan, const ChunkPlan& chunk, double limit_gib) {
   const double needed_gib = static_cast<double>(chunk.predicted.bytes.total()) / (1 << 30);
   if (limit_gib == 0 || needed_gib <= limit_gib) return;
   throw ConfigError(fmt::format(
-      "memory binds: stage {} of the plan (layers {} to {}) needs {:.4g} GiB, and "
+      "memory binds: stage {} of the plan (layers {}) needs {:.4g} GiB, and "
       "pipeline.memory_gib allows {:.4g}. Allow that much, move layers to another stage, or lower "
       "data.micro_batch_seconds",
-      chunk.stage, chunk.layers.front(), chunk.layers.back(), needed_gib, limit_gib));
+      chunk.stage, layers_of(plan, chunk.stage), needed_gib, limit_gib));
 }
 
 }  // namespace
@@ -72,14 +117,14 @@ Plan make_plan(const Chain& chain, const PlanRequest& request) {
   const PipelineConfig& pipeline = request.pipeline;
   const int lanes = request.lanes > 0 ? request.lanes : pipeline.replicas;
   check_counts(request.micro_batches, lanes, pipeline.replicas);
-  const Partition cut = partition(problem_of(request));
+  const auto stages = chunk_ranks(pipeline.schedule, pipeline.stages);
+  const Partition cut = fastest_cut(request, stages);
 
   Plan plan{.model = request.model,
             .schedule = pipeline.schedule,
             .micro_batches = request.micro_batches,
             .lanes = lanes,
             .ranks = neighbouring_stages(pipeline.stages, pipeline.replicas)};
-  const auto stages = make_schedule(pipeline.schedule, pipeline.stages, 1).chunk_rank;
   for (int i = 0; i < static_cast<int>(stages.size()); ++i) {
     ChunkPlan& chunk = plan.chunks.emplace_back(ChunkPlan{stages[i], cut.begin[i]});
     for (int layer = cut.begin[i]; layer < cut.begin[i + 1]; ++layer)
@@ -91,13 +136,14 @@ Plan make_plan(const Chain& chain, const PlanRequest& request) {
 Plan foretell(const Chain& chain, const PlanRequest& request, Plan plan) {
   const double whole = seconds_of(request.costs, 0, static_cast<int>(request.costs.size()));
   const auto plans = plan_chain(chain, std::vector<std::int64_t>{1}, {});
-  for (int i = 0; i < static_cast<int>(plan.chunks.size()); ++i) {
-    ChunkPlan& chunk = plan.chunks[i];
+  std::vector<int> stages;
+  for (const ChunkPlan& chunk : plan.chunks) stages.push_back(chunk.stage);
+  for (ChunkPlan& chunk : plan.chunks) {
     const double seconds = seconds_of(request.costs, chunk.first, chunk.last());
     chunk.predicted = {.time_share = whole > 0 ? std::round(1e4 * seconds / whole) / 1e4 : 0,
                        .parameters = parameters_of(plans, chunk.first, chunk.last()),
-                       .bytes = request.bytes(chunk.first, chunk.last(), i)};
-    check_memory(chunk, request.pipeline.memory_gib);
+                       .bytes = request.bytes(held_by(stages, plan.cut(), chunk.stage))};
+    check_memory(plan, chunk, request.pipeline.memory_gib);
   }
   return plan;
 }

@@ -29,6 +29,24 @@ void ChunkBuffers::cover(const BufferBytes& each, const InFlight& count) {
   input_gradients = std::max(input_gradients, each.input_gradient * count.input_gradients);
 }
 
+void ChunkBuffers::join(const ChunkBuffers& other) {
+  slots += other.slots;
+  scratch = std::max(scratch, other.scratch);
+  inputs += other.inputs;
+  output_gradients += other.output_gradients;
+  input_gradients += other.input_gradients;
+}
+
+std::vector<std::int64_t> norm_blocks_before(std::span<const LayerPlan> layers) {
+  std::vector<std::int64_t> before;
+  std::int64_t blocks = 0;
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    before.push_back(blocks);
+    blocks += norm_blocks(layers.subspan(i, 1));
+  }
+  return before;
+}
+
 std::int64_t norm_blocks(std::span<const LayerPlan> layers) {
   std::int64_t blocks = 0;
   for (const LayerPlan& layer : layers)

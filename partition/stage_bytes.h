@@ -43,6 +43,8 @@ struct ChunkBuffers {
 
   /// Makes room for so many buffers of those sizes.
   void cover(const BufferBytes& each, const InFlight& count);
+  /// Those of another chunk of the same rank as well; both use one scratch.
+  void join(const ChunkBuffers& other);
 };
 
 /// What the optimizer keeps.
@@ -74,6 +76,8 @@ constexpr std::size_t agreement_numbers(std::int64_t model_blocks) {
 
 /// Norm blocks of the parameters of `layers`.
 std::int64_t norm_blocks(std::span<const LayerPlan> layers);
+/// Of the layers before each of them.
+std::vector<std::int64_t> norm_blocks_before(std::span<const LayerPlan> layers);
 
 /// Bytes of one FP64 number for each parameter.
 std::size_t number_bytes(const std::vector<LayerPlan>& layers);

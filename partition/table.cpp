@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <set>
 #include <string_view>
 #include <vector>
 
@@ -60,12 +61,14 @@ std::string plan_table(const Plan& plan, const Outlook& outlook) {
   const bool spares = std::ranges::any_of(
       plan.chunks, [](const ChunkPlan& chunk) { return chunk.predicted.bytes.spared > 0; });
   if (spares) memory.front().push_back("spared");
+  std::set<int> told;
   for (const ChunkPlan& chunk : plan.chunks) {
     const StageBytes& bytes = chunk.predicted.bytes;
     const std::string stage = std::to_string(chunk.stage);
     work.push_back({stage, fmt::format("{}", fmt::join(plan.ranks[chunk.stage], " ")),
                     layers_of(chunk), grouped(chunk.predicted.parameters),
                     percent(chunk.predicted.time_share), percent(outlook.idle[chunk.stage])});
+    if (!told.insert(chunk.stage).second) continue;  // the stage's memory stands there
     memory.push_back({stage, mib(bytes.weights), mib(bytes.gradients), mib(bytes.optimizer),
                       mib(bytes.state), mib(bytes.saved), mib(bytes.messages), mib(bytes.scratch),
                       mib(bytes.reduction), mib(bytes.total())});

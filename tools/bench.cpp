@@ -94,7 +94,7 @@ void add_bench(CLI::App& app, Run& run) {
   takes_whole(command->add_option("--steps", o.steps, "Steps timed, after three that warm up"),
               {1, 100000});
   command->add_option("--schedule", o.schedule, "Order of forward and backward passes")
-      ->check(CLI::IsMember({"gpipe", "1f1b", "zb-h1", "zb-h2"}));
+      ->check(CLI::IsMember({"gpipe", "1f1b", "interleaved", "zb-h1", "zb-h2", "zb-v"}));
   command->add_option("--precision", o.precision.compute, "What layers compute in")
       ->check(CLI::IsMember({"fp32", "fp16", "bf16"}));
   takes_whole(command->add_option("--cut", o.cut, "First layer of each later stage, by hand"),

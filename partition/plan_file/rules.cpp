@@ -67,7 +67,7 @@ void check_schedule(PlanSource& source) {
   const Plan& plan = source.plan;
   std::vector<int> stages;
   try {
-    stages = make_schedule(plan.schedule, std::max(1, plan.stages()), 1).chunk_rank;
+    stages = chunk_ranks(plan.schedule, std::max(1, plan.stages()));
   } catch (const ConfigError& error) {
     source.fault(source.schedule_line, error.what());
     return;

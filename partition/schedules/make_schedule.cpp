@@ -53,4 +53,8 @@ Schedule make_schedule(std::string_view name, int stages, int micro_batches) {
   throw ConfigError("pipeline.schedule = \"" + std::string(name) + "\": known are " + known);
 }
 
+std::vector<int> chunk_ranks(std::string_view name, int stages) {
+  return make_schedule(name, stages, 1).chunk_rank;
+}
+
 }  // namespace penstock

@@ -14,4 +14,8 @@ std::vector<std::string_view> schedule_names();
 /// ConfigError for an unknown name, or for less than one stage or micro-batch.
 Schedule make_schedule(std::string_view name, int stages, int micro_batches);
 
+/// Which rank of the pipeline holds each chunk of such a schedule, however many micro-batches it
+/// has. ConfigError as above.
+std::vector<int> chunk_ranks(std::string_view name, int stages);
+
 }  // namespace penstock

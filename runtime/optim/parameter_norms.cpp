@@ -5,14 +5,15 @@
 namespace penstock {
 namespace {
 
-std::int64_t first_block(const ParameterStore& store) {
-  return store.parameters().empty() ? 0 : store.parameters().front().first_block;
-}
+/// Of the model's, from the stage's first to its last; those of other stages may lie between.
+struct BlockRange {
+  std::int64_t begin = 0, end = 0;
+};
 
-std::int64_t block_count(const ParameterStore& store) {
-  std::int64_t blocks = 0;
-  for (const ParameterEntry& p : store.parameters()) blocks += norm_blocks(p.elements);
-  return blocks;
+BlockRange blocks_of(const ParameterStore& store) {
+  if (store.parameters().empty()) return {};
+  const ParameterEntry& last = store.parameters().back();
+  return {store.parameters().front().first_block, last.first_block + norm_blocks(last.elements)};
 }
 
 /// √Σ, blocks added in their order by every rank alike.
@@ -24,9 +25,10 @@ double norm_of(std::span<const double> blocks) {
 
 std::vector<double> norms(Backend& backend, Stream& stream, const ParameterStore& store,
                           const UpdateArguments& with, const Tensor& arena, ArenaOf of) {
-  std::vector<double> blocks(block_count(store));  // of the stage
+  const auto [begin, end] = blocks_of(store);
+  std::vector<double> blocks(static_cast<std::size_t>(end - begin));
   const std::size_t bytes = blocks.size() * sizeof(double);
-  double* const sums = with.room + first_block(store);
+  double* const sums = with.room + begin;
   backend.zero(stream, sums, bytes);
   backend.run(stream, SquaredSums{store.table().all(), arena, with.room, of});
   backend.copy_out(stream, blocks.data(), sums, bytes);
@@ -34,8 +36,8 @@ std::vector<double> norms(Backend& backend, Stream& stream, const ParameterStore
   if (with.sum_over_owners) with.sum_over_owners(blocks);
   std::vector<double> norms;
   for (const ParameterEntry& p : store.parameters())
-    norms.push_back(norm_of(
-        std::span(blocks).subspan(p.first_block - first_block(store), norm_blocks(p.elements))));
+    norms.push_back(
+        norm_of(std::span(blocks).subspan(p.first_block - begin, norm_blocks(p.elements))));
   return norms;
 }
 

@@ -24,10 +24,13 @@ void timed(Backend& backend, Stream& stream, double* sum, Work work) {
 
 }  // namespace
 
-Chunk::Chunk(Backend& backend, Stream& stream, ParameterStore& parameters, const Options& options)
-    : backend_(backend), stream_(stream), parameters_(parameters), options_(options) {
-  for (const LayerPlan& plan : options.plans) sums_ += plan.sums;
-}
+Chunk::Chunk(Backend& backend, Stream& stream, ParameterStore& parameters, BufferRing& scratch,
+             const Options& options)
+    : backend_(backend),
+      stream_(stream),
+      parameters_(parameters),
+      scratch_(scratch),
+      options_(options) {}
 
 MicroBatchLayout Chunk::lay_out(const MicroBatchWork& work, Mode mode) const {
   ActivationDecl input{options_.sizes.compute, {{work.lengths, options_.features}}};
@@ -161,11 +164,8 @@ Context Chunk::context(const MicroBatchRun& run, const StepWork& step, std::size
   return context;
 }
 
-void Chunk::measure(LayerTimes* times) {
-  times_ = times;
-  if (times == nullptr) return;
-  const std::vector<double> zeros(options_.layers.size());
-  *times = {zeros, zeros, zeros};
+double* Chunk::time_of(std::vector<double> LayerTimes::*method, std::size_t layer) const {
+  return times_ == nullptr ? nullptr : &(times_->*method)[options_.first_layer + layer];
 }
 
 void Chunk::forward(MicroBatchRun& run, const StepWork& step, Mode mode, StepSums& sums) {
@@ -174,7 +174,7 @@ void Chunk::forward(MicroBatchRun& run, const StepWork& step, Mode mode, StepSum
   run.losses.assign(work.lengths.size(), 0.0);
   Targets targets{work.labels, work.label_lengths, loss_weights(run), step.scale * step.loss_scale,
                   run.losses};
-  std::size_t row = work.place * sums_;
+  std::size_t row = work.place * options_.row_of_sums + options_.first_sum;
   for (std::size_t i = 0; i < options_.layers.size(); ++i) {
     const LayerPlan& plan = run.layout.layers[i];
     if (plan.needs_targets && work.label_lengths.empty()) continue;  // transcribing: no loss
@@ -187,8 +187,9 @@ void Chunk::forward(MicroBatchRun& run, const StepWork& step, Mode mode, StepSum
     const Activation x = activation(run, i);
     Activation y = activation(run, i + 1);
     const auto kept = training ? saved(run, i, false) : std::vector<Tensor>{};
-    timed(backend_, stream_, times_ ? &times_->forward[i] : nullptr,
-          [&] { options_.layers[i]->forward(c, parameters_.params(i), x, y, kept); });
+    timed(backend_, stream_, time_of(&LayerTimes::forward, i), [&] {
+      options_.layers[i]->forward(c, parameters_.params(options_.first_layer + i), x, y, kept);
+    });
     stream_.poll();
   }
   if (!options_.role.sends_output) return;
@@ -202,7 +203,7 @@ void Chunk::backward(const MicroBatchRun& run, const StepWork& step, const Layer
   for (std::size_t i = options_.layers.size(); i-- > 0;) {
     pass_gradient(run, step, i);
     add_gradient(run, step, i);
-    layer_done(i);
+    layer_done(options_.first_layer + i);
     stream_.poll();
   }
   fill_gaps(gradient(run, 0));
@@ -217,7 +218,7 @@ void Chunk::backward_weight(const MicroBatchRun& run, const StepWork& step,
                             const LayerDone& layer_done) {
   for (std::size_t i = options_.layers.size(); i-- > 0;) {
     add_gradient(run, step, i);
-    layer_done(i);
+    layer_done(options_.first_layer + i);
     stream_.poll();
   }
 }
@@ -227,8 +228,9 @@ void Chunk::pass_gradient(const MicroBatchRun& run, const StepWork& step, std::s
   Context c = context(run, step, layer, Mode::train);
   const Activation dy = gradient(run, layer + 1);
   Activation dx = gradient(run, layer);
-  timed(backend_, stream_, times_ ? &times_->backward_input[layer] : nullptr, [&] {
-    options_.layers[layer]->backward_input(c, parameters_.params(layer), dy, kept, dx);
+  timed(backend_, stream_, time_of(&LayerTimes::backward_input, layer), [&] {
+    options_.layers[layer]->backward_input(c, parameters_.params(options_.first_layer + layer), dy,
+                                           kept, dx);
   });
   stream_.poll();
 }
@@ -237,9 +239,14 @@ void Chunk::add_gradient(const MicroBatchRun& run, const StepWork& step, std::si
   if (run.layout.layers[layer].params.empty()) return;
   const auto kept = saved(run, layer, true);
   Context c = context(run, step, layer, Mode::train);
-  timed(backend_, stream_, times_ ? &times_->backward_weight[layer] : nullptr, [&] {
-    options_.layers[layer]->backward_weight(c, kept, parameters_.grads(layer, run.work->lane));
+  timed(backend_, stream_, time_of(&LayerTimes::backward_weight, layer), [&] {
+    options_.layers[layer]->backward_weight(
+        c, kept, parameters_.grads(options_.first_layer + layer, run.work->lane));
   });
+}
+
+void Chunk::copy(std::span<std::byte> to, std::span<const std::byte> from) {
+  backend_.copy(stream_, to.data(), from.data(), to.size());
 }
 
 /// What lies behind a matrix, up to the next boundary, is sent with it.

@@ -24,16 +24,16 @@ struct MicroBatchRun {
   std::vector<double> losses = {};  // of the utterances, of the last chunk
 };
 
-/// What a chunk leaves behind for the step: rows in the step's canonical order of micro-batches.
+/// What a stage leaves behind for the step: rows in the step's canonical order of micro-batches.
 struct StepSums {
-  std::vector<double> losses;  // of each micro-batch, summed over its utterances; last chunk only
-  std::vector<double> state;   // micro-batches × sums() numbers
+  std::vector<double> losses;  // of each micro-batch, summed over its utterances; last stage only
+  std::vector<double> state;   // micro-batches × numbers that its layers leave for their state
   /// Of the utterances of each micro-batch, where losses are not added up yet.
   std::vector<std::vector<double>> utterance_losses = {};
   std::vector<std::unique_ptr<Transfer>> leaving = {};  // messages that are still being sent
 };
 
-/// Seconds that each layer of a chunk has spent in each method.
+/// Seconds that each layer of a stage has spent in each method.
 struct LayerTimes {
   std::vector<double> forward, backward_input, backward_weight;
 };
@@ -45,18 +45,18 @@ class Chunk {
   struct Options {
     LayerRange before;  // the model's layers in front of this chunk
     LayerRange layers;
-    int features = 0;                  // channels of the model's input
-    std::span<const LayerPlan> plans;  // for any input; read by the constructor only
+    int features = 0;  // channels of the model's input
     ChunkRole role;
     BackendSizes sizes;
+    /// The stage's layers, and their numbers in a row of StepSums::state, before this chunk's.
+    std::size_t first_layer = 0, first_sum = 0;
+    std::size_t row_of_sums = 0;  // numbers of all its layers
   };
-  Chunk(Backend& backend, Stream& stream, ParameterStore& parameters, const Options& options);
+  /// `scratch` is for whatever computes on the stage, one layer of one chunk at a time.
+  Chunk(Backend& backend, Stream& stream, ParameterStore& parameters, BufferRing& scratch,
+        const Options& options);
 
   const ChunkRole& role() const { return options_.role; }
-  ParameterStore& parameters() const { return parameters_; }
-  /// FP64 numbers that a micro-batch leaves for the layers' state.
-  std::size_t sums() const { return sums_; }
-
   MicroBatchLayout lay_out(const MicroBatchWork& work, Mode mode) const;
   /// Allocates, so that what fits in there allocates nothing. No micro-batch is under way.
   void reserve(const ChunkBuffers& buffers);
@@ -74,7 +74,7 @@ class Chunk {
   void forward(MicroBatchRun& run, const StepWork& step, Mode mode, StepSums& sums);
   /// Both passes of backward, layer by layer; for a chunk whose role parts them, one pass of all
   /// layers after the other. `layer_done(i)` is called when the gradients of layer i have got this
-  /// micro-batch's share.
+  /// micro-batch's share, i counted over the stage's layers.
   using LayerDone = std::function<void(std::size_t)>;
   void backward(const MicroBatchRun& run, const StepWork& step, const LayerDone& layer_done);
   void backward_input(const MicroBatchRun& run, const StepWork& step);
@@ -87,15 +87,17 @@ class Chunk {
   /// What enters the last layer, in FP32 and on the host, until the chunk's next call.
   Frames logits(const MicroBatchRun& run);
 
-  /// Returns when all that was asked for is done.
-  void finish() { backend_.finish(stream_); }
+  /// What passes to this chunk or from it within the stage, in the order of the stream.
+  void copy(std::span<std::byte> to, std::span<const std::byte> from);
 
-  /// Adds up each layer's time from now on, in `times` (sized by the call); nullptr ends that.
-  void measure(LayerTimes* times);
+  /// Adds up each layer's time from now on, in `times` of all the stage's layers; nullptr ends
+  /// that.
+  void measure(LayerTimes* times) { times_ = times; }
 
   BufferRing slots, inputs, output_gradients, input_gradients;
 
  private:
+  double* time_of(std::vector<double> LayerTimes::*method, std::size_t layer) const;
   void pass_gradient(const MicroBatchRun& run, const StepWork& step, std::size_t layer);
   void add_gradient(const MicroBatchRun& run, const StepWork& step, std::size_t layer);
   Tensor in_fp32(const MicroBatchRun& run, const Tensor& x_FC) const;
@@ -111,9 +113,8 @@ class Chunk {
   Backend& backend_;
   Stream& stream_;
   ParameterStore& parameters_;
+  BufferRing& scratch_;  // one buffer
   Options options_;
-  std::size_t sums_ = 0;
-  BufferRing scratch_;  // one buffer
   FeatureStaging staging_;
   Buffer logits_;  // on the host, where the device's memory is another
   LayerTimes* times_ = nullptr;

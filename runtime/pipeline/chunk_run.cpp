@@ -8,8 +8,12 @@
 
 namespace penstock {
 
-ChunkRun::ChunkRun(const RunContext& context, Chunk& chunk, int place)
-    : context_(context), chunk_(chunk), place_(place), flights_(context.step.micro_batches.size()) {
+ChunkRun::ChunkRun(const RunContext& context, Chunk& chunk, int place, ChunkRun* before)
+    : context_(context),
+      chunk_(chunk),
+      place_(place),
+      before_(before),
+      flights_(context.step.micro_batches.size()) {
   const bool training = context.mode == Mode::train;
   BufferBytes bytes;
   for (std::size_t m = 0; m < flights_.size(); ++m) {
@@ -18,9 +22,6 @@ ChunkRun::ChunkRun(const RunContext& context, Chunk& chunk, int place)
     bytes.cover(flights_[m].layout, training ? chunk.role() : ChunkRole{});
   }
   chunk.divide(bytes, count_in_flight(context.schedule, place));
-  sums_.losses.assign(context.step.global_micro_batches, 0.0);
-  sums_.utterance_losses.resize(sums_.losses.size());
-  if (training) sums_.state.assign(context.step.global_micro_batches * chunk.sums(), 0.0);
 }
 
 void ChunkRun::perform(const Action& action) {
@@ -62,17 +63,25 @@ void ChunkRun::perform(const Action& action) {
   }
 }
 
-void ChunkRun::forward(Flight& flight, int micro_batch) {
+void ChunkRun::take_input(Flight& flight, int micro_batch) {
+  if (!first() && before_ == nullptr) return wait_for(flight.activation_in);
+  flight.input = take(chunk_.inputs);
   if (first()) {
-    flight.input = take(chunk_.inputs);
     chunk_.read(flight, [&](std::span<float> x_FC, std::span<float> weights) {
       context_.callbacks.read_features(micro_batch, x_FC, weights);
     });
-  } else {
-    wait_for(flight.activation_in);
+    return;
   }
+  Flight& from = before_->flights_.at(micro_batch);
+  chunk_.copy(chunk_.input_message(flight), before_->chunk_.output_message(from));
+  from.ended = context_.mode == Mode::evaluate;
+  before_->reclaim(from);
+}
+
+void ChunkRun::forward(Flight& flight, int micro_batch) {
+  take_input(flight, micro_batch);
   flight.slot = take(chunk_.slots);
-  chunk_.forward(flight, context_.step, context_.mode, sums_);
+  chunk_.forward(flight, context_.step, context_.mode, context_.sums);
   if (context_.mode == Mode::train) return;
 
   // Of a chunk that is the loss alone, the logits are the input.
@@ -86,18 +95,31 @@ void ChunkRun::forward(Flight& flight, int micro_batch) {
 
 void ChunkRun::backward(Flight& flight, const Action& action) {
   if (action.kind != ActionKind::backward_weight) start_backward(flight);
-  if (action.kind == ActionKind::backward_input)
-    return chunk_.backward_input(flight, context_.step);
-
+  if (action.kind == ActionKind::backward_input) {
+    chunk_.backward_input(flight, context_.step);
+    return pass_back(flight, action.micro_batch);
+  }
   const bool whole = action.micro_batch + 1 == static_cast<int>(flights_.size());
   const auto layer_done = [&](std::size_t layer) {
-    if (whole && context_.callbacks.layer_whole) context_.callbacks.layer_whole(place_, layer);
+    if (whole && context_.callbacks.layer_whole) context_.callbacks.layer_whole(layer);
   };
-  if (action.kind == ActionKind::backward)
+  if (action.kind == ActionKind::backward) {
     chunk_.backward(flight, context_.step, layer_done);
-  else
+    pass_back(flight, action.micro_batch);
+  } else {
     chunk_.backward_weight(flight, context_.step, layer_done);
+  }
   end_backward(flight);
+}
+
+/// The gradient of the input, to the chunk before on this rank, if there is one.
+void ChunkRun::pass_back(Flight& flight, int micro_batch) {
+  if (before_ == nullptr) return;
+  Flight& to = before_->flights_.at(micro_batch);
+  to.output_gradient = before_->take(before_->chunk_.output_gradients);
+  chunk_.copy(before_->chunk_.output_gradient(to), chunk_.input_gradient(flight));
+  flight.gradient_sent = true;
+  reclaim(flight);
 }
 
 void ChunkRun::start_backward(Flight& flight) {
@@ -152,13 +174,13 @@ void ChunkRun::wait_for(std::unique_ptr<Transfer>& transfer) {
   transfer.reset();
 }
 
-StepSums ChunkRun::take_sums() {
+void ChunkRun::leave() {
+  StepSums& sums = context_.sums;
   for (Flight& flight : flights_) {
     for (auto* transfer : {&flight.gradient_out, &flight.activation_out})
-      if (*transfer != nullptr) sums_.leaving.push_back(std::move(*transfer));
-    if (last()) sums_.utterance_losses.at(flight.work->place) = std::move(flight.losses);
+      if (*transfer != nullptr) sums.leaving.push_back(std::move(*transfer));
+    if (last()) sums.utterance_losses.at(flight.work->place) = std::move(flight.losses);
   }
-  return std::move(sums_);
 }
 
 Message ChunkRun::message(int producer, bool gradient, int peer_chunk, int micro_batch) const {

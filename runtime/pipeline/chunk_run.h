@@ -17,16 +17,19 @@ struct RunContext {
   const StepWork& step;
   Mode mode;
   const ExecutorCallbacks& callbacks;
+  StepSums& sums;  // of the stage
 };
 
 /// One chunk during one action list: its micro-batches' buffers and transfers.
 class ChunkRun {
  public:
-  ChunkRun(const RunContext& context, Chunk& chunk, int place);
+  /// `before` is the chunk before this one in the chain where this rank holds that too: what passes
+  /// between the two is copied, not sent.
+  ChunkRun(const RunContext& context, Chunk& chunk, int place, ChunkRun* before);
 
   void perform(const Action& action);
-  /// What is still being sent and computed: Stage::complete() waits for it.
-  StepSums take_sums();
+  /// Leaves losses and what is still being sent to the sums: Stage::complete() waits for it.
+  void leave();
 
  private:
   /// A micro-batch on the chunk, with its messages under way.
@@ -37,7 +40,9 @@ class ChunkRun {
   };
 
   void forward(Flight& flight, int micro_batch);
+  void take_input(Flight& flight, int micro_batch);
   void backward(Flight& flight, const Action& action);
+  void pass_back(Flight& flight, int micro_batch);
   void start_backward(Flight& flight);
   void end_backward(Flight& flight);
   void reclaim(Flight& flight);
@@ -51,8 +56,8 @@ class ChunkRun {
   RunContext context_;
   Chunk& chunk_;
   int place_;
+  ChunkRun* before_;
   std::vector<Flight> flights_;
-  StepSums sums_;
 };
 
 }  // namespace penstock

@@ -8,12 +8,15 @@
 
 namespace penstock {
 
-std::vector<StepSums> Executor::run(const Schedule& schedule, const StepWork& step, Mode mode,
-                                    const ExecutorCallbacks& callbacks) {
-  const RunContext context{pipeline_, schedule, step, mode, callbacks};
+void Executor::run(const Schedule& schedule, const StepWork& step, Mode mode,
+                   const ExecutorCallbacks& callbacks, StepSums& sums) {
+  const RunContext context{pipeline_, schedule, step, mode, callbacks, sums};
   std::deque<ChunkRun> runs;
-  for (std::size_t i = 0; i < chunks_.size(); ++i)
-    runs.emplace_back(context, *chunks_[i], places_[i]);
+  for (std::size_t i = 0; i < chunks_.size(); ++i) {
+    const bool follows = i > 0 && places_[i] == places_[i - 1] + 1;
+    ChunkRun* before = follows ? &runs.back() : nullptr;
+    runs.emplace_back(context, *chunks_[i], places_[i], before);
+  }
 
   for (const Action& action : schedule.ranks.at(pipeline_.rank())) {
     if (action.kind == ActionKind::step) break;  // the caller's, once all ranks agree
@@ -24,9 +27,7 @@ std::vector<StepSums> Executor::run(const Schedule& schedule, const StepWork& st
     runs[chunk - places_.begin()].perform(action);
     pipeline_.progress();
   }
-  std::vector<StepSums> sums;
-  for (ChunkRun& run : runs) sums.push_back(run.take_sums());
-  return sums;
+  for (ChunkRun& run : runs) run.leave();
 }
 
 }  // namespace penstock

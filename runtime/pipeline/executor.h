@@ -15,23 +15,23 @@ struct ExecutorCallbacks {
   ReadFeatures read_features;  // first chunk
   /// Evaluation, last chunk: logits of a micro-batch, before they are overwritten.
   std::function<void(const MicroBatchWork&, const Frames& logits)> logits;
-  /// Training: the gradients of a chunk's layer have got the share of all this replica's
-  /// micro-batches. Called for every layer before the chunk's action `reduce`.
-  std::function<void(int chunk, std::size_t layer)> layer_whole;
+  /// Training: the gradients of a layer, counted over the stage's, have got the share of all this
+  /// replica's micro-batches. Called for every layer of a chunk before its action `reduce`.
+  std::function<void(std::size_t layer)> layer_whole;
 };
 
 /// Runs one rank's list of actions: computes, and moves activations and gradients to and from the
 /// ranks of its pipeline. A wait makes the communicator progress; an error names the message.
 class Executor {
  public:
-  /// `chunks[i]` is this rank's, number `places[i]` of the chain.
+  /// `chunks[i]` is this rank's, number `places[i]` of the chain; places rise.
   Executor(Communicator& pipeline, std::vector<Chunk*> chunks, std::vector<int> places)
       : pipeline_(pipeline), chunks_(std::move(chunks)), places_(std::move(places)) {}
 
-  /// Runs `schedule` for `step`. Buffers grow where this step needs more than there is. Returns the
-  /// sums of each of this rank's chunks, of which much may still be under way.
-  std::vector<StepSums> run(const Schedule& schedule, const StepWork& step, Mode mode,
-                            const ExecutorCallbacks& callbacks);
+  /// Runs `schedule` for `step`. Buffers grow where this step needs more than there is. `sums` has
+  /// room for all micro-batches; much of what it gets may still be under way.
+  void run(const Schedule& schedule, const StepWork& step, Mode mode,
+           const ExecutorCallbacks& callbacks, StepSums& sums);
 
  private:
   Communicator& pipeline_;

@@ -12,7 +12,7 @@ std::vector<LayerCost> measure_layers(Backend& backend, const Chain& chain, cons
   const auto alone = make_thread_communicators({.ranks = 1});
   const auto stream = backend.make_stream();
   StageOptions whole;
-  whole.last_layer = chain.layers.size();
+  whole.cut = {0, chain.size()};
   whole.store.slots = {.of_elements = 0};
   whole.sizes = options.sizes;
   Stage stage(backend, *stream, *alone.front(), chain, whole);

@@ -28,28 +28,33 @@ class Arriving final : public Transfer {
 }  // namespace
 
 // One order of edges for all ranks, so that of two that wait for each other both are at the same.
-NcclMessages::NcclMessages(Communicator& pipeline, Backend& backend, Stream& computing)
+NcclMessages::NcclMessages(Communicator& pipeline, const std::vector<int>& chunk_ranks,
+                           Backend& backend, Stream& computing)
     : CarriedCommunicator(pipeline), backend_(backend), computing_(computing) {
-  for (int stage = 0; stage + 1 < pipeline.size(); ++stage) {
-    connect(stage, stage + 1, false);
-    connect(stage + 1, stage, true);
+  for (int chunk = 0; chunk + 1 < static_cast<int>(chunk_ranks.size()); ++chunk) {
+    const int one = chunk_ranks[chunk], next = chunk_ranks[chunk + 1];
+    if (one == next) continue;  // what stays on a rank is no message
+    connect(chunk, false, {one, next});
+    connect(chunk + 1, true, {next, one});
   }
 }
 
 /// NCCL connects at the first message, for which both ranks wait: a byte that says nothing.
-void NcclMessages::connect(int producer, int consumer, bool gradient) {
+void NcclMessages::connect(int producer, bool gradient, const Ends& ranks) {
   const int own = carrier().rank();
-  if (own != producer && own != consumer) return;
-  const std::string name = std::string(gradient ? "gradients" : "activations") + " from stage " +
-                           std::to_string(producer) + " to stage " + std::to_string(consumer);
+  if (own != ranks.from && own != ranks.to) return;
+  const std::string name = std::string(gradient ? "gradients" : "activations") + " of chunk " +
+                           std::to_string(producer) + " from stage " + std::to_string(ranks.from) +
+                           " to stage " + std::to_string(ranks.to);
   Edge& edge = edges_[edge_channel(producer, gradient)];
   edge.stream = backend_.make_stream();
   edge.nccl = make_nccl(
-      carrier(), {.ranks = {producer, consumer}, .stream = edge.stream->native(), .name = name});
+      carrier(), {.ranks = {ranks.from, ranks.to}, .stream = edge.stream->native(), .name = name});
   const Buffer byte = backend_.allocate(1);
   backend_.zero(*edge.stream, byte.data(), 1);
-  const auto first = own == producer ? edge.nccl->send({consumer, 0, name}, {byte.data(), 1})
-                                     : edge.nccl->receive({producer, 0, name}, {byte.data(), 1});
+  const auto first = own == ranks.from
+                         ? edge.nccl->send({ranks.to, 0, name}, {byte.data(), 1})
+                         : edge.nccl->receive({ranks.from, 0, name}, {byte.data(), 1});
   wait(*edge.nccl, *first);
 }
 

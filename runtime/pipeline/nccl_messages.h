@@ -2,6 +2,7 @@
 
 #include <map>
 #include <memory>
+#include <vector>
 
 #include "comm/carried.h"
 #include "comm/nccl.h"
@@ -9,16 +10,19 @@
 
 namespace penstock {
 
-/// Messages of devices' memory between neighbouring stages, over NCCL. Each edge (producing stage,
-/// activations or gradients) has a communicator and a stream of its own, so that none waits for
-/// another's. What is sent is what the computing stream has left there. A receive is done at once
-/// for the host; what the computing stream is asked for from then on finds the message. Whoever
-/// waits for that stream calls progress() meanwhile, which raises CommError where a peer is dead.
+/// Messages of devices' memory between neighbouring chunks, over NCCL. Each edge (producing chunk,
+/// activations or gradients) between two ranks has a communicator and a stream of its own, so that
+/// none waits for another's. What is sent is what the computing stream has left there. A receive is
+/// done at once for the host; what the computing stream is asked for from then on finds the
+/// message. Whoever waits for that stream calls progress() meanwhile, which raises CommError where
+/// a peer is dead.
 class NcclMessages final : public CarriedCommunicator {
  public:
-  /// Connects every edge: all ranks of `pipeline`, stage by stage, call this. All three must
-  /// outlive it, and it every transfer. CommError as from make_nccl.
-  NcclMessages(Communicator& pipeline, Backend& backend, Stream& computing);
+  /// Connects every edge: all ranks of `pipeline` call this; chunk c of the chain is on rank
+  /// chunk_ranks[c]. Communicator, backend and stream must outlive it, and it every transfer.
+  /// CommError as from make_nccl.
+  NcclMessages(Communicator& pipeline, const std::vector<int>& chunk_ranks, Backend& backend,
+               Stream& computing);
 
   std::unique_ptr<Transfer> send(const Message&, std::span<const std::byte>) override;
   std::unique_ptr<Transfer> receive(const Message&, std::span<std::byte>) override;
@@ -29,7 +33,10 @@ class NcclMessages final : public CarriedCommunicator {
     std::unique_ptr<Stream> stream;
     std::unique_ptr<NcclCommunicator> nccl;
   };
-  void connect(int producer, int consumer, bool gradient);
+  struct Ends {
+    int from = 0, to = 0;  // ranks
+  };
+  void connect(int producer, bool gradient, const Ends& ranks);
   /// Behind what the computing stream has been asked for.
   Edge& edge_of(const Message& message);
 

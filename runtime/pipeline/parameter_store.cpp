@@ -17,11 +17,12 @@ Tensor cut(const Tensor& whole, const ParameterPiece& piece) {
 }  // namespace
 
 ParameterStore::ParameterStore(Backend& backend, Stream& stream,
-                               const std::vector<LayerPlan>& plans, std::int64_t first_block,
+                               const std::vector<LayerPlan>& plans,
+                               std::span<const std::int64_t> first_blocks,
                                const StoreOptions& options, std::uint64_t seed)
     : backend_(backend),
       options_(options),
-      layout_(lay_out_parameters(plans, options.kinds, options.replica, first_block)),
+      layout_(lay_out_parameters(plans, options.kinds, options.replica, first_blocks)),
       weights_(backend.allocate(layout_.masters)),
       copies_(backend.allocate(layout_.copies)) {
   for (int lane = 0; lane < options.lanes; ++lane)

@@ -30,9 +30,11 @@ struct StoreOptions {
 /// parameters, which round_copies() renews. Parameters start from (seed, name) alone.
 class ParameterStore {
  public:
-  /// `plans` are of the stage's layers; `first_block` counts the norm blocks of the layers before.
+  /// `plans` are of the stage's layers, with the norm blocks of the model before each of them; none
+  /// where they are the model's first.
   ParameterStore(Backend& backend, Stream& stream, const std::vector<LayerPlan>& plans,
-                 std::int64_t first_block, const StoreOptions& options, std::uint64_t seed);
+                 std::span<const std::int64_t> first_blocks, const StoreOptions& options,
+                 std::uint64_t seed);
 
   const std::vector<ParameterEntry>& parameters() const { return layout_.parameters; }
   /// What this rank updates, in the order of parameters(): norms and optimizer go over these.

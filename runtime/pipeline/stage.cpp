@@ -16,22 +16,6 @@ namespace {
 // draining don't count.
 constexpr std::size_t kWindow = 64;
 
-// Parameters and state do not depend on lengths: any input tells them.
-std::vector<LayerPlan> plans_for_any_input(const Chain& chain, const BackendSizes& sizes) {
-  return plan_chain(chain, std::vector<std::int64_t>{100}, sizes);
-}
-
-std::vector<LayerPlan> slice(const std::vector<LayerPlan>& plans, std::size_t first,
-                             std::size_t last) {
-  return {plans.begin() + first, plans.begin() + last};
-}
-
-ChunkRole role_of(const StageOptions& options) {
-  return {.sends_input_gradient = options.stage > 0,
-          .sends_output = options.stage + 1 < options.stages,
-          .parts_backward = parts_backward(make_schedule(options.schedule, options.stages, 1))};
-}
-
 StoreOptions store_of(const StageOptions& options) {
   StoreOptions store = options.store;
   store.kinds.compute = options.sizes.compute;
@@ -40,11 +24,18 @@ StoreOptions store_of(const StageOptions& options) {
 
 /// Null where the pipeline's own messages reach the memory.
 std::unique_ptr<Communicator> make_links(Communicator& pipeline, Backend& backend,
-                                         Stream& computing, DeviceLinks links) {
+                                         Stream& computing, DeviceLinks links,
+                                         const std::vector<int>& chunk_ranks) {
   if (backend.kind() == DeviceKind::cpu) return nullptr;
   if (links == DeviceLinks::nccl)
-    return std::make_unique<NcclMessages>(pipeline, backend, computing);
+    return std::make_unique<NcclMessages>(pipeline, chunk_ranks, backend, computing);
   return std::make_unique<StagedMessages>(pipeline, backend, computing);
+}
+
+std::vector<Chunk*> pointers(std::deque<Chunk>& chunks) {
+  std::vector<Chunk*> found;
+  for (Chunk& chunk : chunks) found.push_back(&chunk);
+  return found;
 }
 
 }  // namespace
@@ -54,54 +45,90 @@ Stage::Stage(Backend& backend, Stream& stream, Communicator& pipeline, const Cha
     : backend_(backend),
       stream_(stream),
       options_(options),
-      layers_(LayerRange(chain.layers)
-                  .subspan(options.first_layer, options.last_layer - options.first_layer)),
-      plans_(plans_for_any_input(chain, options.sizes)),
-      parameters_(backend, stream, slice(plans_, options.first_layer, options.last_layer),
-                  norm_blocks(std::span(plans_).first(options.first_layer)), store_of(options),
-                  options.seed),
-      chunk_(backend, stream, parameters_,
-             {LayerRange(chain.layers).first(options.first_layer), layers_, chain.features,
-              std::span(plans_).subspan(options.first_layer, layers_.size()), role_of(options),
-              options.sizes}),
-      own_links_(make_links(pipeline, backend, stream, options.links)),
+      chunk_ranks_(chunk_ranks(options.schedule, options.stages)),
+      held_(hold_layers(chain, options.sizes, options.cut, chunk_ranks_, options.stage)),
+      parameters_(backend, stream, held_.plans, held_.norm_blocks, store_of(options), options.seed),
+      chunks_(make_chunks(chain)),
+      own_links_(make_links(pipeline, backend, stream, options.links, chunk_ranks_)),
       pipeline_(own_links_ ? *own_links_ : pipeline),
-      executor_(pipeline_, {&chunk_}, {options.stage}) {
-  plans_ = slice(plans_, options.first_layer, options.last_layer);
+      executor_(pipeline_, pointers(chunks_), held_.chunks) {}
+
+std::deque<Chunk> Stage::make_chunks(const Chain& chain) {
+  const LayerRange all(chain.layers);
+  const bool parted = parts_backward(make_schedule(options_.schedule, options_.stages, 1));
+  std::deque<Chunk> chunks;
+  for (std::size_t i = 0; i < held_.chunks.size(); ++i) {
+    const int chunk = held_.chunks[i], first = options_.cut[chunk], last = options_.cut[chunk + 1];
+    Chunk::Options part;
+    part.before = all.first(first);
+    part.layers = all.subspan(first, last - first);
+    part.features = chain.features;
+    part.role = {.sends_input_gradient = first > 0,
+                 .sends_output = last < chain.size(),
+                 .parts_backward = parted};
+    part.sizes = options_.sizes;
+    part.first_layer = held_.first_layers[i];
+    part.first_sum = held_.first_sums[i];
+    part.row_of_sums = held_.sums;
+    chunks.emplace_back(backend_, stream_, parameters_, scratch_, part);
+  }
+  return chunks;
 }
 
 bool Stage::needs_targets() const {
-  return std::any_of(plans_.begin(), plans_.end(), [](const auto& p) { return p.needs_targets; });
+  return std::any_of(held_.plans.begin(), held_.plans.end(),
+                     [](const LayerPlan& p) { return p.needs_targets; });
+}
+
+void Stage::measure(LayerTimes* times) {
+  const std::vector<double> zeros(held_.layers.size());
+  if (times != nullptr) *times = {zeros, zeros, zeros};
+  for (Chunk& chunk : chunks_) chunk.measure(times);
+}
+
+void Stage::reserve(std::span<const ChunkBuffers> buffers) {
+  std::size_t scratch = 0;  // allocated once
+  for (const ChunkBuffers& of_chunk : buffers) scratch = std::max(scratch, of_chunk.scratch);
+  scratch_.reserve(backend_, scratch);
+  for (std::size_t i = 0; i < chunks_.size(); ++i) chunks_[i].reserve(buffers[i]);
 }
 
 const Schedule& Stage::schedule(Mode mode, int micro_batches) {
   Schedule& schedule = schedules_[{mode, micro_batches}];
   if (!schedule.chunk_rank.empty()) return schedule;
-  std::vector<int> chunk_ranks(options_.stages);
-  std::iota(chunk_ranks.begin(), chunk_ranks.end(), 0);
   schedule = mode == Mode::train ? make_schedule(options_.schedule, options_.stages, micro_batches)
-                                 : forward_only(chunk_ranks, micro_batches);
+                                 : forward_only(chunk_ranks_, micro_batches);
   validate(schedule);  // nothing runs that could hang
   return schedule;
 }
 
+/// Rows for all micro-batches, of which this replica fills some.
+StepSums Stage::no_sums(const StepWork& step, Mode mode) const {
+  const auto rows = static_cast<std::size_t>(step.global_micro_batches);
+  StepSums sums{std::vector<double>(rows), {}};
+  sums.utterance_losses.resize(rows);
+  if (mode == Mode::train) sums.state.assign(rows * held_.sums, 0.0);
+  return sums;
+}
+
 StepSums Stage::run(const StepWork& step, Mode mode, const ExecutorCallbacks& callbacks) {
   const int micro_batches = static_cast<int>(step.micro_batches.size());
-  return std::move(executor_.run(schedule(mode, micro_batches), step, mode, callbacks).front());
+  StepSums sums = no_sums(step, mode);
+  executor_.run(schedule(mode, micro_batches), step, mode, callbacks, sums);
+  return sums;
 }
 
 StepSums Stage::train(const StepWork& step, const ExecutorCallbacks& callbacks) {
   parameters_.zero_gradients(stream_);
   if (step.micro_batches.empty())  // more replicas than micro-batches are left in the epoch
-    return {std::vector<double>(step.global_micro_batches),
-            std::vector<double>(step.global_micro_batches * chunk_.sums())};
+    return no_sums(step, Mode::train);
   return run(step, Mode::train, callbacks);
 }
 
 void Stage::complete(StepSums& sums) {
   for (const auto& transfer : sums.leaving) wait(pipeline_, *transfer);
   sums.leaving.clear();
-  chunk_.finish();
+  backend_.finish(stream_);
   for (std::size_t place = 0; place < sums.utterance_losses.size(); ++place) {
     const std::vector<double>& losses = sums.utterance_losses[place];
     sums.losses[place] = std::accumulate(losses.begin(), losses.end(), 0.0);
@@ -139,15 +166,15 @@ void Stage::commit_state(std::span<const double> sums, int micro_batches) {
   backend_.finish(stream_);
 
   std::size_t column = 0, state = 0;
-  for (std::size_t i = 0; i < layers_.size(); ++i) {
+  for (std::size_t i = 0; i < held_.layers.size(); ++i) {
     std::vector<double> rows;
     for (int m = 0; m < micro_batches; ++m) {
-      const auto row = sums.subspan(m * chunk_.sums() + column, plans_[i].sums);
+      const auto row = sums.subspan(m * held_.sums + column, held_.plans[i].sums);
       rows.insert(rows.end(), row.begin(), row.end());
     }
-    column += plans_[i].sums;
-    const auto own = std::span(host).subspan(state, plans_[i].state.size());
-    if (!own.empty()) layers_[i]->commit_state(rows, own);
+    column += held_.plans[i].sums;
+    const auto own = std::span(host).subspan(state, held_.plans[i].state.size());
+    if (!own.empty()) held_.layers[i]->commit_state(rows, own);
     state += own.size();
   }
   for (std::size_t i = 0; i < host.size(); ++i)

@@ -1,19 +1,22 @@
 #pragma once
 
+#include <deque>
 #include <map>
 #include <string>
 
 #include "partition/chain.h"
 #include "runtime/pipeline/device_links.h"
 #include "runtime/pipeline/executor.h"
+#include "runtime/pipeline/held_layers.h"
 
 namespace penstock {
 
-/// Which part of the model a rank holds.
+/// Which part of the model a rank holds: the chunks that the schedule gives it.
 struct StageOptions {
   int stage = 0, stages = 1;
-  std::size_t first_layer = 0, last_layer = 0;  // [first, last) of the chain
   std::string schedule = "1f1b";
+  /// First layer of each of the schedule's chunks, then the chain's number of layers.
+  std::vector<int> cut;
   StoreOptions store;
   std::uint64_t seed = 0;
   BackendSizes sizes;
@@ -21,20 +24,22 @@ struct StageOptions {
 };
 
 /// A rank's share of the model, ready to compute: parameters, buffers, and the executor that runs
-/// them within the pipeline.
+/// them within the pipeline. Its layers are those of its chunks, in the order of the chain.
 class Stage {
  public:
-  /// `pipeline` has one rank for each stage, in order. `chain` must outlive the stage.
+  /// `pipeline` has one rank for each stage, in order. `chain` must outlive the stage. Error if the
+  /// cut has other chunks than the schedule.
   Stage(Backend& backend, Stream& stream, Communicator& pipeline, const Chain& chain,
         const StageOptions& options);
 
   ParameterStore& parameters() { return parameters_; }
   const ParameterStore& parameters() const { return parameters_; }
-  const Chunk& chunk() const { return chunk_; }
-  const std::vector<LayerPlan>& plans() const { return plans_; }
-  LayerRange layers() const { return layers_; }
-  bool first() const { return options_.stage == 0; }
-  bool last() const { return options_.stage + 1 == options_.stages; }
+  /// Whether it holds the chain's first layers, which read features.
+  bool first() const { return chunk_ranks_.front() == options_.stage; }
+  /// Whether it holds the chain's last layers, which have the loss.
+  bool last() const { return chunk_ranks_.back() == options_.stage; }
+  /// How many layers it holds.
+  std::size_t layers() const { return held_.layers.size(); }
   /// True where a layer of this stage reads labels.
   bool needs_targets() const;
 
@@ -54,23 +59,26 @@ class Stage {
   /// Moves messages that are under way.
   void progress() { pipeline_.progress(); }
 
-  /// Chunk::measure of what this stage holds.
-  void measure(LayerTimes* times) { chunk_.measure(times); }
+  /// Adds up the time of each of its layers from now on, in `times`; nullptr ends that.
+  void measure(LayerTimes* times);
 
-  /// Chunk::reserve of what this stage holds.
-  void reserve(const ChunkBuffers& buffers) { chunk_.reserve(buffers); }
+  /// Chunk::reserve of each chunk that it holds, in the order of the chain.
+  void reserve(std::span<const ChunkBuffers> buffers);
 
  private:
+  std::deque<Chunk> make_chunks(const Chain& chain);
+  StepSums no_sums(const StepWork& step, Mode mode) const;
   StepSums run(const StepWork& step, Mode mode, const ExecutorCallbacks& callbacks);
   const Schedule& schedule(Mode mode, int micro_batches);
 
   Backend& backend_;
   Stream& stream_;
   StageOptions options_;
-  LayerRange layers_;
-  std::vector<LayerPlan> plans_;
+  std::vector<int> chunk_ranks_;  // of the schedule
+  HeldLayers held_;
   ParameterStore parameters_;
-  Chunk chunk_;
+  BufferRing scratch_;
+  std::deque<Chunk> chunks_;
   std::unique_ptr<Communicator> own_links_;  // where the device's memory is not the host's
   Communicator& pipeline_;
   Executor executor_;

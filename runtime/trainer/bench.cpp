@@ -47,24 +47,25 @@ std::vector<LayerCost> measure(Communicator& world, Backend& backend, const Chai
   return costs;
 }
 
-/// First layer of each stage, then the number of layers. ConfigError unless they rise.
-std::vector<int> given_cut(const std::vector<int>& cut, int layers, int stages) {
+/// First layer of each chunk, then the number of layers. ConfigError unless they rise.
+std::vector<int> given_cut(const std::vector<int>& cut, int layers, int chunks) {
   std::vector<int> begin = cut;
   begin.insert(begin.begin(), 0);
   begin.push_back(layers);
   const auto equal_or_falling = std::ranges::adjacent_find(begin, std::ranges::greater_equal{});
-  if (std::ssize(begin) != stages + 1 || equal_or_falling != begin.end())
-    throw ConfigError("--cut takes " + std::to_string(stages - 1) +
+  if (std::ssize(begin) != chunks + 1 || equal_or_falling != begin.end())
+    throw ConfigError("--cut takes " + std::to_string(chunks - 1) +
                       " rising layer numbers from 1 to " + std::to_string(layers - 1) + " for " +
-                      std::to_string(stages) + " stages");
+                      std::to_string(chunks) + " parts");
   return begin;
 }
 
-std::vector<int> fastest_cut(const std::vector<LayerCost>& layers, int stages) {
+std::vector<int> fastest_cut(const std::vector<LayerCost>& layers, int chunks, int stages) {
   PartitionProblem problem;
   for (const LayerCost& layer : layers) problem.compute.push_back(layer.total());
   problem.transfer.assign(layers.size(), 0.0);
-  problem.stages = stages;
+  problem.stages = chunks;
+  problem.chunks_a_rank = chunks / stages;
   return partition(problem).begin;
 }
 
@@ -83,10 +84,12 @@ BenchReport bench(const BenchOptions& options, Communicator& world) {
   const ReadFeatures features = synthetic_features(0);
 
   const BackendSizes sizes{backend->kind(), compute_type(options.precision)};
+  const std::vector<int> ranks = chunk_ranks(options.schedule, stages);
+  const auto chunks = static_cast<int>(ranks.size());
   std::vector<int> begin;
-  if (!options.cut.empty()) begin = given_cut(options.cut, chain.size(), stages);
+  if (!options.cut.empty()) begin = given_cut(options.cut, chain.size(), chunks);
   const auto layers = measure(world, *backend, chain, work, features, sizes);
-  if (begin.empty()) begin = fastest_cut(layers, stages);
+  if (begin.empty()) begin = fastest_cut(layers, chunks, stages);
 
   Plan plan;
   plan.ranks = neighbouring_stages(stages, 1);
@@ -98,8 +101,7 @@ BenchReport bench(const BenchOptions& options, Communicator& world) {
   StageOptions part;
   part.stage = grid.here().stage;
   part.stages = stages;
-  part.first_layer = begin[part.stage];
-  part.last_layer = begin[part.stage + 1];
+  part.cut = begin;
   part.schedule = options.schedule;
   part.sizes = sizes;
   part.links = device.links;
@@ -142,10 +144,12 @@ BenchReport bench(const BenchOptions& options, Communicator& world) {
   report.utterances = options.utterances;
   report.threads = options.threads;
   report.first_layers.assign(begin.begin(), begin.end() - 1);
-  const auto of_stages = chunk_times(begin, layers);
-  for (const ChunkTimes& s : of_stages) report.stage_seconds.push_back(s.total());
+  const auto of_chunks = chunk_times(begin, layers);
+  report.stage_seconds.assign(static_cast<std::size_t>(stages), 0.0);
+  for (int chunk = 0; chunk < chunks; ++chunk)
+    report.stage_seconds[ranks[chunk]] += of_chunks[chunk].total();
   report.bound =
-      speedup_bound(make_schedule(options.schedule, stages, options.micro_batches), of_stages);
+      speedup_bound(make_schedule(options.schedule, stages, options.micro_batches), of_chunks);
   return report;
 }
 

@@ -34,7 +34,7 @@ struct BenchReport {
   std::string how;     // devices and links were chosen; empty where nothing was
   int stages = 1, micro_batches = 1, utterances = 0, threads = 1;
   double bound = 1;                   // speed-up over one stage that the cut and the bubble allow
-  std::vector<int> first_layers;      // of each stage
+  std::vector<int> first_layers;      // of each chunk of the schedule
   std::vector<double> stage_seconds;  // measured, one micro-batch forward and backward
   double loss = 0;                    // of the first step
 };

@@ -1,5 +1,6 @@
 #include "runtime/trainer/corpora.h"
 
+#include "partition/schedules/make_schedule.h"
 #include "runtime/data/features.h"
 
 namespace penstock {
@@ -23,7 +24,8 @@ CorpusReaders corpus_readers(const Config& config, const PlannedModel& model) {
   const PipelineConfig& p = config.pipeline;
   const auto ranks =
       p.plan.empty() ? neighbouring_stages(p.stages, p.replicas) : read_plan(p.plan, model).ranks;
-  return {ranks.back(), ranks.front()};
+  const std::vector<int> stages = chunk_ranks(p.schedule, p.stages);
+  return {ranks.at(stages.back()), ranks.at(stages.front())};
 }
 
 void check_training_manifest(const Config& config) {

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <functional>
 #include <iterator>
-#include <numeric>
 
 #include "partition/planner.h"
 #include "partition/schedules/forward_only.h"
@@ -138,11 +137,9 @@ ChunkBytes bytes_of_run(const Chain& chain, const Config& config, const RunShape
          make_schedule(config.pipeline.schedule, stages,
                        micro_batches_per_replica(shape.training.micro_batches, lanes, replicas))});
   if (shape.validation.micro_batches > 0) {
-    std::vector<int> chunk_ranks(stages);
-    std::iota(chunk_ranks.begin(), chunk_ranks.end(), 0);
-    loads.push_back(
-        {{covering_lengths(shape.validation.micro_batch, chain)},
-         forward_only(chunk_ranks, (shape.validation.micro_batches + replicas - 1) / replicas)});
+    loads.push_back({{covering_lengths(shape.validation.micro_batch, chain)},
+                     forward_only(chunk_ranks(config.pipeline.schedule, stages),
+                                  (shape.validation.micro_batches + replicas - 1) / replicas)});
   }
   const bool trains = shape.training.micro_batches > 0;
   ParameterBytes parameters = parameters_of(config, lanes);

@@ -17,12 +17,10 @@ void require_ranks(int stages, int replicas, int ranks, const std::string& plan_
 
 StageOptions part_of(const Plan& plan, const StageReplica& here, const SlotCounts& slots,
                      const Config& config) {
-  const ChunkPlan& chunk = plan.chunks.at(here.stage);
   StageOptions part;
   part.stage = here.stage;
   part.stages = plan.stages();
-  part.first_layer = chunk.first;
-  part.last_layer = chunk.last();
+  part.cut = plan.cut();
   part.schedule = plan.schedule;
   part.store.lanes = plan.lanes_of_replicas().at(here.replica);
   part.store.slots = slots;
@@ -62,7 +60,7 @@ Session::Session(Communicator& world, const Config& config, const Chain& chain, 
   grid_ = std::make_unique<Grid>(world, plan);
   const StageReplica& here = grid_->here();
   require_equal_replicas(device_, here.stage, world);
-  require_memory(device_, plan.chunks.at(here.stage).predicted.bytes.total(), world, advice);
+  require_memory(device_, plan.bytes_of(here.stage).total(), world, advice);
   progress_ = [this] {
     if (stage_ != nullptr) stage_->progress();
   };

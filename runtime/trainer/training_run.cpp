@@ -168,10 +168,14 @@ Plan TrainingRun::agree_on_plan(const RunShape& shape) {
 
 /// What was planned, so that no step and no validation allocates.
 void TrainingRun::reserve_buffers(const RunShape& shape) {
-  const int chunk = session_->grid().here().stage;
-  const ChunkPlan& own = plan_.chunks.at(chunk);
-  session_->stage().reserve(
-      bytes_of_run(chain_, config_, shape).buffers(own.first, own.last(), chunk));
+  const ChunkBytes bytes = bytes_of_run(chain_, config_, shape);
+  std::vector<ChunkBuffers> own;
+  for (int i = 0; i < static_cast<int>(plan_.chunks.size()); ++i) {
+    const ChunkPlan& chunk = plan_.chunks[i];
+    if (chunk.stage == session_->grid().here().stage)
+      own.push_back(bytes.buffers(chunk.first, chunk.last(), i));
+  }
+  session_->stage().reserve(own);
 }
 
 void TrainingRun::resume() {

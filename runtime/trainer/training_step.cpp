@@ -116,9 +116,11 @@ void TrainingStep::update(const Verdict* verdict, double learning_rate, std::int
 StepSums TrainingStep::forward_and_backward(const StepWork& work,
                                             const ReadFeatures& read_features) {
   next_bucket_ = static_cast<int>(reduction_plan_.bucket_ends.size());
+  whole_.assign(stage_.layers(), false);
+  whole_behind_ = whole_.size();
   ExecutorCallbacks callbacks;
   callbacks.read_features = read_features;
-  callbacks.layer_whole = [this](int, std::size_t layer) { start_buckets(layer); };
+  callbacks.layer_whole = [this](std::size_t layer) { layer_whole(layer); };
   StepSums sums = stage_.train(work, callbacks);
   start_buckets(0);
   if (!agreement_.on_device()) stage_.complete(sums);  // its last message moves only when asked for
@@ -126,10 +128,17 @@ StepSums TrainingStep::forward_and_backward(const StepWork& work,
   return sums;
 }
 
-/// Backward goes from the last layer to the first, so the arena fills from its end: a bucket is
-/// whole once the layer with its first element is.
-void TrainingStep::start_buckets(std::size_t layer) {
-  const std::size_t whole_from = layer == 0 ? 0 : stage_.parameters().arena_offset(layer);
+void TrainingStep::layer_whole(std::size_t layer) {
+  whole_[layer] = true;
+  if (layer + 1 != whole_behind_) return;
+  while (whole_behind_ > 0 && whole_[whole_behind_ - 1]) --whole_behind_;
+  start_buckets(stage_.parameters().arena_offset(whole_behind_));
+}
+
+/// A bucket is whole once all layers with elements in it are. Chunks get there one after the other,
+/// in an order that may differ between replicas with unlike numbers of micro-batches; buckets are
+/// started from the last to the first on all of them, which libraries want.
+void TrainingStep::start_buckets(std::size_t whole_from) {
   const auto begin = [&](int bucket) {
     return static_cast<std::size_t>(bucket_begin(reduction_plan_, bucket)) *
            size_of(reduction_plan_.dtype);

@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <memory>
+#include <vector>
 
 #include "configs/config.h"
 #include "runtime/optim/loss_scale.h"
@@ -58,7 +59,8 @@ class TrainingStep {
 
  private:
   StepSums forward_and_backward(const StepWork& work, const ReadFeatures& read_features);
-  void start_buckets(std::size_t layer);
+  void layer_whole(std::size_t layer);
+  void start_buckets(std::size_t whole_from);
   std::vector<double> tell(StepSums& sums);
   void update(const Verdict* verdict, double learning_rate, std::int64_t step);
 
@@ -72,7 +74,9 @@ class TrainingStep {
   LaneReductionPlan reduction_plan_;
   std::unique_ptr<GradientReduction> reduction_;
   GradientAgreement agreement_;
-  int next_bucket_ = 0;  // buckets from here on have been started
+  int next_bucket_ = 0;           // buckets from here on have been started
+  std::vector<bool> whole_;       // layers of the stage whose gradients are
+  std::size_t whole_behind_ = 0;  // all layers from here on are
 };
 
 }  // namespace penstock

@@ -66,6 +66,22 @@ TEST(ChunkBytes, CountsWhatIsKeptForEachNeighbour) {
   EXPECT_EQ(kept(0, 4, 0).messages, bytes(0, 4, 0).messages + 7);
 }
 
+TEST(ChunkBytes, OfARankAreThoseOfItsChunksTogether) {
+  const Chain chain = test::small_chain();
+  const ChunkLoad load{{{9, 4}, {8}}, make_schedule("zb-v", 2, 5)};
+  const ChunkBytes bytes(chain, {load}, {}, {}, 1000, 7);
+  const std::vector<ChunkRange> outer{{0, 1, 0}, {3, 4, 3}}, inner{{1, 2, 1}, {2, 3, 2}};
+  const StageBytes first = bytes(0, 1, 0), last = bytes(3, 4, 3), both = bytes(outer);
+  EXPECT_EQ(both.weights, first.weights + last.weights);
+  EXPECT_EQ(both.gradients, first.gradients + last.gradients);
+  EXPECT_EQ(both.saved, first.saved + last.saved);
+  EXPECT_EQ(both.messages, first.messages + last.messages - 7);
+  EXPECT_EQ(both.scratch, std::max(first.scratch, last.scratch));
+  EXPECT_EQ(both.optimizer, first.optimizer + last.optimizer - of_norms(0));
+  // Between the two in the middle nothing is sent.
+  EXPECT_EQ(bytes(inner).messages, bytes(1, 2, 1).messages + bytes(2, 3, 2).messages - 2007);
+}
+
 TEST(ChunkBytes, AsksWhatTheReductionTakes) {
   const Chain chain = test::small_chain();
   const ParameterBytes replicated{

@@ -23,5 +23,18 @@ TEST(Plan, TheFirstReplicasOwnOneLaneMore) {
   EXPECT_EQ(plan.lanes_of_replicas(), (std::vector<int>{2, 2, 1}));
 }
 
+TEST(Plan, KnowsItsCutAndWhatAStageTakes) {
+  Plan plan;
+  for (const int stage : {0, 1, 1, 0})
+    plan.chunks.push_back({.stage = stage, .first = 2 * static_cast<int>(plan.chunks.size())});
+  for (ChunkPlan& chunk : plan.chunks) {
+    chunk.layers = {"a", "b"};
+    chunk.predicted.bytes.saved = 5 + static_cast<std::size_t>(chunk.stage);
+  }
+  EXPECT_EQ(plan.cut(), (std::vector<int>{0, 2, 4, 6, 8}));
+  EXPECT_EQ(plan.bytes_of(1).saved, 6u);
+  EXPECT_THROW(plan.bytes_of(2), std::out_of_range);
+}
+
 }  // namespace
 }  // namespace penstock

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "layers/nn/clipped_relu.h"
 #include "partition/chunk_bytes.h"
 #include "partition/plan_file.h"
 #include "partition/schedules/make_schedule.h"
@@ -48,9 +49,10 @@ TEST_F(PlannerTest, MovesTheCutToFitMemory) {
   PlanRequest tight = request(2, 1);
   // Each layer takes 1 GiB on the first stage, which keeps two micro-batches, and half of it on the
   // second.
-  tight.bytes = [](int first, int last, int stage) {
+  tight.bytes = [](std::span<const ChunkRange> held) {
     StageBytes bytes;
-    bytes.saved = (std::size_t{2} - stage) * (last - first) << 29;
+    for (const auto& [first, last, chunk] : held)
+      bytes.saved += (std::size_t{2} - chunk) * (last - first) << 29;
     return bytes;
   };
   tight.pipeline.memory_gib = 1.5;
@@ -58,6 +60,55 @@ TEST_F(PlannerTest, MovesTheCutToFitMemory) {
   tight.pipeline.memory_gib = 1;
   EXPECT_NE(test::message_of<ConfigError>([&] { make_plan(chain_, tight); }).find("memory binds"),
             std::string::npos);
+}
+
+// Chunks 0 and 3 on the first stage, 1 and 2 on the second.
+TEST_F(PlannerTest, CutsAsManyChunksAsTheScheduleHas) {
+  PlanRequest down_and_up = request(2, 1);
+  down_and_up.pipeline.schedule = "zb-v";
+  const Schedule schedule = make_schedule("zb-v", 2, 6);
+  const ChunkBytes bytes(chain_, {{{{7, 1, 13, 5}, {8}}, schedule}}, {}, {});
+  down_and_up.bytes = bytes;
+  const Plan plan = make_plan(chain_, down_and_up);
+  ASSERT_EQ(plan.chunks.size(), 4u);
+  EXPECT_EQ(plan.cut(), (std::vector<int>{0, 1, 2, 3, 4}));
+  const std::vector<ChunkRange> outer{{0, 1, 0}, {3, 4, 3}}, inner{{1, 2, 1}, {2, 3, 2}};
+  EXPECT_EQ(plan.bytes_of(0), bytes(outer));
+  EXPECT_EQ(plan.bytes_of(1), bytes(inner));
+  const PlannedModel model{"small", {"conv", "relu", "hidden", "output"}};
+  EXPECT_EQ(parse_plan(plan_toml(plan), "plan.toml", model), plan);
+
+  down_and_up.pipeline.stages = 3;
+  EXPECT_EQ(test::message_of<ConfigError>([&] { make_plan(chain_, down_and_up); }),
+            "pipeline.stages = 3, but the model has 4 layers and each of its 2 chunks a stage "
+            "needs one: ask for at most 2");
+}
+
+// A layer takes 1 GiB in the chunks of the first stage, nothing in those of the second.
+TEST_F(PlannerTest, SharesAStagesMemoryAmongItsChunks) {
+  Chain even{.layers = {}, .features = 6};
+  PlanRequest tight = request(2, 1);
+  tight.costs.clear();
+  tight.transfers.assign(8, 0);
+  for (const char* name : {"a", "b", "c", "d", "e", "f", "g", "h"}) {
+    even.layers.push_back(std::make_unique<ClippedReLU>(name));
+    tight.costs.push_back({name, 1, 1, 0});
+  }
+  tight.pipeline.schedule = "zb-v";
+  tight.bytes = [](std::span<const ChunkRange> held) {
+    StageBytes bytes;
+    for (const auto& [first, last, chunk] : held)
+      if (chunk == 0 || chunk == 3) bytes.saved += static_cast<std::size_t>(last - first) << 30;
+    return bytes;
+  };
+  tight.pipeline.memory_gib = 4;
+  EXPECT_EQ(make_plan(even, tight).cut(), (std::vector<int>{0, 2, 4, 6, 8}));
+  tight.pipeline.memory_gib = 2.5;
+  EXPECT_EQ(make_plan(even, tight).cut(), (std::vector<int>{0, 1, 4, 7, 8}));
+  tight.pipeline.memory_gib = 1.5;
+  const std::string message = test::message_of<ConfigError>([&] { make_plan(even, tight); });
+  EXPECT_NE(message.find("shared by the 2 chunks of a stage, allows 0.75"), std::string::npos)
+      << message;
 }
 
 TEST_F(PlannerTest, ForetellsWhatAnothersPlanNeeds) {

@@ -27,6 +27,23 @@ stage  weights  gradients  optimizer  state  saved  messages  scratch  reduction
 )");
 }
 
+TEST(PlanTable, ShowsChunksInARowEachAndAStagesMemoryOnce) {
+  Plan plan{.schedule = "zb-v", .ranks = {{0}, {1}}};
+  for (const int stage : {0, 1, 1, 0}) {
+    plan.chunks.push_back({.stage = stage, .layers = {"layer" + std::to_string(stage)}});
+    plan.chunks.back().predicted.bytes.saved = std::size_t(stage + 3) << 20;
+  }
+  const std::string table = plan_table(plan, {.bound = 1, .idle = {0, 0}});
+  const auto lines = [&](const std::string& of) {
+    int count = 0;
+    for (auto at = table.find(of); at != std::string::npos; at = table.find(of, at + 1)) ++count;
+    return count;
+  };
+  EXPECT_EQ(lines("layer0"), 2) << table;
+  EXPECT_EQ(lines(" 3.0\n"), 1) << table;
+  EXPECT_EQ(lines(" 4.0\n"), 1) << table;
+}
+
 TEST(PlanTable, ShowsWhatOtherReplicasHoldInstead) {
   Plan plan{.schedule = "1f1b", .ranks = {{0, 1}}};
   plan.chunks = {{.stage = 0, .first = 0, .layers = {"conv1"}}};

@@ -6,6 +6,7 @@
 #include <random>
 
 #include "comm/threads.h"
+#include "partition/schedules/make_schedule.h"
 #include "runtime/optim/optimizer.h"
 #include "runtime/trainer/session.h"
 #include "runtime/trainer/training_step.h"
@@ -98,9 +99,10 @@ TrainingOutcome train(const TrainingJob& job, const Chain& chain, Communicator& 
   StageOptions options;
   options.stage = grid.here().stage;
   options.stages = job.stages;
-  options.first_layer = layers * options.stage / job.stages;
-  options.last_layer = layers * (options.stage + 1) / job.stages;
   options.schedule = job.schedule;
+  const std::size_t chunks = chunk_ranks(job.schedule, job.stages).size();
+  for (std::size_t chunk = 0; chunk <= chunks; ++chunk)
+    options.cut.push_back(static_cast<int>(layers * chunk / chunks));
   options.store.lanes = lanes_each;
   options.store.slots = make_optimizer(job.optimizer)->slots().counts();
   if (job.shard) options.store.kinds.sharing = {job.replicas, job.bucket_bytes};

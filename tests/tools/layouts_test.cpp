@@ -26,6 +26,15 @@ const Layout kReplicas = {"Replicas", {"pipeline.replicas=2"}, {2}};
 const Layout kGrid = {
     "Grid", {"pipeline.stages=2", "pipeline.replicas=2", "pipeline.schedule=gpipe"}, {4}};
 
+const Layout kPartedPasses = {
+    "PartedPasses", {"pipeline.stages=3", "pipeline.schedule=zb-h1"}, {3}};
+const Layout kChunksInARound = {"ChunksInARound",
+                                {"pipeline.stages=2", "pipeline.replicas=2",
+                                 "pipeline.schedule=interleaved", "pipeline.shard_optimizer=true"},
+                                {4}};
+const Layout kChunksDownAndUp = {
+    "ChunksDownAndUp", {"pipeline.stages=2", "pipeline.schedule=zb-v"}, {2}};
+const Layout kChunksOfOneRank = {"ChunksOfOneRank", {"pipeline.schedule=zb-v"}, {}};
 const Layout kShards = {"Shards", {"pipeline.replicas=2", "pipeline.shard_optimizer=true"}, {2}};
 const Layout kShardedGrid = {
     "ShardedGrid",
@@ -64,7 +73,8 @@ TEST_P(Layout20Steps, DoesNotShowInASingleBit) {
 
 INSTANTIATE_TEST_SUITE_P(Of, Layout20Steps,
                          testing::Values(kStages, kStagesOverTcp, kStagesInAFolder, kThreeStages,
-                                         kFourStages, kReplicas, kGrid, kShards),
+                                         kFourStages, kReplicas, kGrid, kShards, kPartedPasses,
+                                         kChunksInARound, kChunksDownAndUp, kChunksOfOneRank),
                          [](const auto& info) { return info.param.name; });
 
 /// Stopped at step 10, within an epoch, in one layout, and resumed in another.
@@ -81,13 +91,13 @@ TEST_P(ResumedElsewhere, DoesNotShowInASingleBit) {
   expect_equal("alone", "moved");
 }
 
-INSTANTIATE_TEST_SUITE_P(From, ResumedElsewhere,
-                         testing::Values(Move{kAlone, kGrid}, Move{kStages, kReplicas},
-                                         Move{kGrid, kAlone}, Move{kShardedGrid, kAlone},
-                                         Move{kAlone, kShards}, Move{kShards, kShardedGrid}),
-                         [](const auto& info) {
-                           return info.param.from.name + "To" + info.param.to.name;
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    From, ResumedElsewhere,
+    testing::Values(Move{kAlone, kGrid}, Move{kStages, kReplicas}, Move{kGrid, kAlone},
+                    Move{kShardedGrid, kAlone}, Move{kAlone, kShards}, Move{kShards, kShardedGrid},
+                    Move{kChunksDownAndUp, kGrid}, Move{kShards, kChunksDownAndUp},
+                    Move{kChunksInARound, kPartedPasses}),
+    [](const auto& info) { return info.param.from.name + "To" + info.param.to.name; });
 
 TEST_F(Layouts, RecogniseAlike) {
   train("trained", kReplicas, {"trainer.steps=40"});

@@ -21,7 +21,8 @@ struct DeviceStage {
         stream(backend->make_stream([this] {
           if (messages != nullptr) messages->progress();
         })),
-        messages(std::make_unique<NcclMessages>(pipeline, *backend, *stream)) {}
+        messages(std::make_unique<NcclMessages>(pipeline, chunk_ranks("gpipe", pipeline.size()),
+                                                *backend, *stream)) {}
 
   std::unique_ptr<Backend> backend;
   std::unique_ptr<Stream> stream;
@@ -68,6 +69,7 @@ void perform(DeviceStage& stage, const Action& action, Flight& flight, int chunk
       flight.gradient_in = messages.receive(downwards(chunk + 1), gradient);
       break;
     case ActionKind::backward:
+    case ActionKind::backward_input:
       if (chunk + 1 < chunks) return wait(messages, *flight.gradient_in);
       stage.backend->copy(*stage.stream, gradient.data(), activation.data(), kBytes);
       break;
@@ -109,7 +111,7 @@ class CudaNcclMessages : public ::testing::Test {
 };
 
 TEST_F(CudaNcclMessages, OfAnyLengthEndInEverySchedule) {
-  for (const char* name : {"gpipe", "1f1b"})
+  for (const char* name : {"gpipe", "1f1b", "zb-h1"})
     for (const int stages : {2, 3}) {
       const Schedule schedule = make_schedule(name, stages, 4);
       run_as_threads({.ranks = stages}, [&](Communicator& pipeline) { run(pipeline, schedule); });

@@ -56,7 +56,8 @@ class CudaTraining : public ::testing::TestWithParam<const char*> {
 
 TEST_P(CudaTraining, StagesAndReplicasDoNotShowInASingleBit) {
   const TrainingJob job = small_job(DeviceKind::cuda, GetParam());
-  expect_equal_bits(job, train_on_noise(job), {{1, 1}, {3, 1}, {2, 2}});
+  expect_equal_bits(job, train_on_noise(job),
+                    {{1, 1}, {3, 1}, {2, 2}, {2, 2, "zb-h1"}, {2, 1, "zb-v"}});
 }
 
 void expect_no_shards_to_show(DeviceLinks links) {
@@ -86,7 +87,15 @@ TEST(CudaTrainingOverNccl, StagesAndReplicasDoNotShowInASingleBit) {
   TrainingJob job = small_job(DeviceKind::cuda, "fp16");
   const TrainingOutcome alone = train_on_noise(job);
   job.links = DeviceLinks::nccl;
-  expect_equal_bits(job, alone, {{2, 1}, {3, 1}, {3, 1, "gpipe"}, {2, 2}, {2, 2, "gpipe"}});
+  expect_equal_bits(job, alone,
+                    {{2, 1},
+                     {3, 1},
+                     {3, 1, "gpipe"},
+                     {2, 2},
+                     {2, 2, "gpipe"},
+                     {3, 1, "zb-h2"},
+                     {2, 2, "interleaved"},
+                     {2, 2, "zb-v"}});
 }
 
 // The verdict is read where the update runs, or by the host where an optimizer takes norms.

@@ -30,7 +30,9 @@ class Table : public testing::Test {
                           DType compute = DType::f32) {
     StoreOptions options;
     options.kinds.compute = compute;
-    return ParameterStore(*backend_, *stream_, plans, first_block, options, 1);
+    std::vector<std::int64_t> first_blocks = norm_blocks_before(plans);
+    for (std::int64_t& first : first_blocks) first += first_block;
+    return ParameterStore(*backend_, *stream_, plans, first_blocks, options, 1);
   }
 
   std::unique_ptr<Backend> backend_ = make_cpu_backend();

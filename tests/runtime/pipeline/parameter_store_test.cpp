@@ -27,7 +27,7 @@ class Store : public testing::Test {
   std::unique_ptr<Stream> stream_ = backend_->make_stream();
 
   ParameterStore make(const std::vector<LayerPlan>& plans, StoreOptions options = {}) {
-    return ParameterStore(*backend_, *stream_, plans, 0, options, 3);
+    return ParameterStore(*backend_, *stream_, plans, {}, options, 3);
   }
 };
 

@@ -33,7 +33,7 @@ class Counted final : public Layer {
 
 StageOptions whole(const Chain& chain) {
   StageOptions options;
-  options.last_layer = chain.layers.size();
+  options.cut = {0, chain.size()};
   return options;
 }
 
@@ -76,10 +76,11 @@ ModelConfig tiny_model() {
 }
 
 /// The logits of ragged micro-batches that a cut of the model into stages hands out, in order.
-std::vector<std::vector<float>> logits_of_cut(const std::vector<std::size_t>& first_layers) {
+std::vector<std::vector<float>> logits_of_cut(const std::vector<int>& first_layers,
+                                              const std::string& schedule = "1f1b") {
   const Chain chain = build_chain(tiny_model(), 29);
   const StepWork work = synthetic_work({.micro_batches = 5, .utterances = 3, .seconds = 0.7});
-  const int stages = static_cast<int>(first_layers.size());
+  const int stages = static_cast<int>(first_layers.size()) / (schedule == "1f1b" ? 1 : 2);
   std::vector<std::vector<float>> found;
   run_as_threads({.ranks = stages}, [&](Communicator& pipeline) {
     CpuBackend backend(1);
@@ -87,8 +88,9 @@ std::vector<std::vector<float>> logits_of_cut(const std::vector<std::size_t>& fi
     StageOptions options = whole(chain);
     options.stage = pipeline.rank();
     options.stages = stages;
-    options.first_layer = first_layers[options.stage];
-    if (options.stage + 1 < stages) options.last_layer = first_layers[options.stage + 1];
+    options.schedule = schedule;
+    options.cut = first_layers;
+    options.cut.push_back(chain.size());
     Stage stage(backend, *stream, pipeline, chain, options);
     ExecutorCallbacks callbacks;
     callbacks.read_features = synthetic_features(3);
@@ -102,11 +104,20 @@ std::vector<std::vector<float>> logits_of_cut(const std::vector<std::size_t>& fi
 }
 
 TEST(StageEvaluation, HandsOutTheSameLogitsWhereverTheLastStageBegins) {
-  const std::size_t layers = build_chain(tiny_model(), 29).layers.size();
+  const int layers = build_chain(tiny_model(), 29).size();
   const auto expected = logits_of_cut({0});
   ASSERT_EQ(expected.size(), 5u);
   EXPECT_EQ(logits_of_cut({0, layers - 2}), expected);
   EXPECT_EQ(logits_of_cut({0, layers - 1}), expected) << "the last stage is the loss alone";
+}
+
+TEST(StageEvaluation, HandsOutTheSameLogitsFromSeveralChunksARank) {
+  const auto expected = logits_of_cut({0});
+  for (const std::string schedule : {"zb-v", "interleaved"}) {
+    EXPECT_EQ(logits_of_cut({0, 3}, schedule), expected) << schedule << ", all on one rank";
+    EXPECT_EQ(logits_of_cut({0, 2, 3, 6}, schedule), expected) << schedule;
+    EXPECT_EQ(logits_of_cut({0, 1, 2, 3, 4, 5}, schedule), expected) << schedule;
+  }
 }
 
 /// Counts what is asked of the device.

@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include <map>
+#include <algorithm>
 #include <set>
 
 #include "comm/threads.h"
@@ -25,34 +25,50 @@ ModelConfig model(int hidden, int layers, int channels) {
   return model;
 }
 
+/// A stage of a chain that is cut evenly.
 struct Cut {
   const Chain& chain;
   std::string schedule;
   int stages = 1, stage = 0;
 
-  std::size_t first() const { return chain.layers.size() * stage / stages; }
-  std::size_t last() const { return chain.layers.size() * (stage + 1) / stages; }
+  Schedule lists(int micro_batches) const { return make_schedule(schedule, stages, micro_batches); }
+
+  std::vector<ChunkRange> held() const {
+    const std::vector<int> ranks = chunk_ranks(schedule, stages);
+    std::vector<ChunkRange> held;
+    for (int chunk = 0; chunk < std::ssize(ranks); ++chunk)
+      if (ranks[chunk] == stage)
+        held.push_back({begin_of(chunk, ranks.size()), begin_of(chunk + 1, ranks.size()), chunk});
+    return held;
+  }
 
   ChunkBytes bytes(const StepWork& work) const {
-    ChunkLoad load{{}, make_schedule(schedule, stages, std::ssize(work.micro_batches))};
+    ChunkLoad load{{}, lists(std::ssize(work.micro_batches))};
     for (const MicroBatchWork& m : work.micro_batches) load.micro_batches.push_back(m.lengths);
     return ChunkBytes(chain, {load}, {}, {});
   }
-  StageBytes planned(const StepWork& work) const {
-    return bytes(work)(static_cast<int>(first()), static_cast<int>(last()), stage);
-  }
-  ChunkBuffers buffers(const StepWork& work) const {
-    return bytes(work).buffers(static_cast<int>(first()), static_cast<int>(last()), stage);
+  StageBytes planned(const StepWork& work) const { return bytes(work)(held()); }
+  std::vector<ChunkBuffers> buffers(const StepWork& work) const {
+    std::vector<ChunkBuffers> buffers;
+    for (const auto& [first, last, chunk] : held())
+      buffers.push_back(bytes(work).buffers(first, last, chunk));
+    return buffers;
   }
 
   StageOptions options() const {
     StageOptions options;
     options.stage = stage;
     options.stages = stages;
-    options.first_layer = first();
-    options.last_layer = last();
     options.schedule = schedule;
+    const std::size_t chunks = chunk_ranks(schedule, stages).size();
+    for (std::size_t chunk = 0; chunk <= chunks; ++chunk)
+      options.cut.push_back(begin_of(chunk, chunks));
     return options;
+  }
+
+ private:
+  int begin_of(std::size_t chunk, std::size_t chunks) const {
+    return static_cast<int>(chain.layers.size() * chunk / chunks);
   }
 };
 
@@ -60,71 +76,90 @@ std::size_t padded(const Shape& shape, DType dtype = DType::f32) {
   return aligned(static_cast<std::size_t>(element_count(shape)) * size_of(dtype));
 }
 
-/// What the layers of a stage ask to keep for one micro-batch, counted from their declarations
-/// alone. The stage's input is a message buffer, as is the gradient of its output; its output
+/// What the layers of a chunk ask to keep for one micro-batch, counted from their declarations
+/// alone. The chunk's input is a message buffer, as is the gradient of its output; its output
 /// stays until it is sent.
-std::size_t asked_to_keep(const Cut& cut, const MicroBatchWork& work) {
+std::size_t asked_to_keep(const Cut& cut, const ChunkRange& chunk, const MicroBatchWork& work) {
   using Kind = SavedDecl::Kind;
   const auto plans = plan_chain(cut.chain, work.lengths, {});
   const bool parted = cut.schedule.starts_with("zb");
   std::size_t bytes = 0;
-  std::set<std::size_t> gradients;  // of the output of these layers, for later weight gradients
-  for (std::size_t i = cut.first(); i < cut.last(); ++i) {
-    bool output = i + 1 == cut.last();
+  std::set<int> gradients;  // of the output of these layers, for later weight gradients
+  for (int i = chunk.first; i < chunk.last; ++i) {
+    bool output = i + 1 == chunk.last;
     for (const SavedDecl& s : plans[i].saved) {
       if (s.kind == Kind::own && (parted || s.life != Life::carried))
         bytes += padded(s.shape, s.dtype);
       if (parted && s.kind == Kind::input_gradient && i > 0) gradients.insert(i - 1);
-      if (parted && s.kind == Kind::output_gradient && i + 1 < cut.last()) gradients.insert(i);
+      if (parted && s.kind == Kind::output_gradient && i + 1 < chunk.last) gradients.insert(i);
       output |= s.kind == Kind::output;
     }
-    if (i + 1 < cut.last())
+    if (i + 1 < chunk.last)
       for (const SavedDecl& s : plans[i + 1].saved) output |= s.kind == Kind::input;
     if (output) bytes += plans[i].output.bytes();
   }
-  for (const std::size_t i : gradients) bytes += plans[i].output.bytes();
+  for (const int i : gradients) bytes += plans[i].output.bytes();
   return bytes + aligned(work.lengths.size() * sizeof(float));  // and the utterances' weights
 }
 
-int most_in_flight(const Cut& cut, int micro_batches) {
-  const std::map<std::string, int> most = {{"gpipe", micro_batches},
-                                           {"1f1b", cut.stages - cut.stage},
-                                           {"zb-h1", cut.stages},
-                                           {"zb-h2", 2 * cut.stages - 1}};
-  return std::min(micro_batches, most.at(cut.schedule));
+/// Micro-batches of a chunk between the start of their forward and the end of their last pass.
+int most_in_flight(const Cut& cut, const ChunkRange& chunk, int micro_batches) {
+  const Schedule schedule = cut.lists(micro_batches);
+  int now = 0, most = 0;
+  for (const Action& a : schedule.ranks[cut.stage]) {
+    if (a.chunk != chunk.chunk) continue;
+    if (a.kind == ActionKind::forward) most = std::max(most, ++now);
+    if (a.kind == ActionKind::backward || a.kind == ActionKind::backward_weight) --now;
+  }
+  return most;
 }
 
-TEST(StageMemory, WhatIsPlannedIsWhatLayersAskForAndWhatIsAllocated) {
-  const Chain chain = build_chain(model(13, 2, 3), 29);
-  const StepWork work = synthetic_work({.micro_batches = 3, .utterances = 3, .seconds = 1.3});
-  for (const std::string schedule : {"gpipe", "1f1b", "zb-h1", "zb-h2"})
-    for (int stages : {1, 2, 3})
-      for (int at = 0; at < stages; ++at) {
-        const Cut cut{chain, schedule, stages, at};
-        const StageBytes planned = cut.planned(work);
+class PlannedStage : public testing::TestWithParam<std::string_view> {
+ protected:
+  const Chain chain_ = build_chain(model(13, 2, 3), 29);
+};
 
-        const auto plans = plan_chain(chain, work.micro_batches[0].lengths, {});
-        std::size_t weights = 0;
-        for (std::size_t i = cut.first(); i < cut.last(); ++i)
+TEST_P(PlannedStage, IsWhatLayersAskForAndWhatIsAllocated) {
+  const StepWork work = synthetic_work({.micro_batches = 5, .utterances = 3, .seconds = 1.3});
+  for (int stages : {1, 2, 3})
+    for (int at = 0; at < stages; ++at) {
+      const Cut cut{chain_, std::string(GetParam()), stages, at};
+      const std::string what = "stage " + std::to_string(at) + " of " + std::to_string(stages);
+      const StageBytes planned = cut.planned(work);
+
+      const auto plans = plan_chain(chain_, work.micro_batches[0].lengths, {});
+      std::size_t weights = 0, saved = 0;
+      std::vector<LayerPlan> own;
+      for (const ChunkRange& chunk : cut.held()) {
+        for (int i = chunk.first; i < chunk.last; ++i) {
           for (const ParamDecl& p : plans[i].params) weights += padded(p.shape);
-        EXPECT_EQ(planned.weights, weights);
-        const std::vector<LayerPlan> own(plans.begin() + cut.first(), plans.begin() + cut.last());
-        const std::size_t agreement =
-            agreement_numbers(norm_blocks(plans)) * sizeof(double) + sizeof(Verdict);
-        EXPECT_EQ(planned.optimizer,
-                  2 * weights + table_bytes(lay_out_parameters(own, {}, 0)) + agreement);
-        EXPECT_EQ(planned.saved, most_in_flight(cut, 3) * asked_to_keep(cut, work.micro_batches[0]))
-            << schedule << ", stage " << at << " of " << stages;
-
-        test::WatchedBackend backend;
-        const auto stream = backend.make_stream({});
-        const auto ranks = make_thread_communicators({.ranks = stages});
-        Stage stage(backend, *stream, *ranks[at], chain, cut.options());
-        stage.reserve(cut.buffers(work));
-        EXPECT_EQ(backend.allocated + agreement, planned.total())  // a TrainingStep has that
-            << schedule << ", stage " << at << " of " << stages;
+          own.push_back(plans[i]);
+        }
+        saved += most_in_flight(cut, chunk, 5) * asked_to_keep(cut, chunk, work.micro_batches[0]);
       }
+      EXPECT_EQ(planned.weights, weights) << what;
+      const std::size_t agreement =
+          agreement_numbers(norm_blocks(plans)) * sizeof(double) + sizeof(Verdict);
+      EXPECT_EQ(planned.optimizer,
+                2 * weights + table_bytes(lay_out_parameters(own, {}, 0)) + agreement)
+          << what;
+      EXPECT_EQ(planned.saved, saved) << what;
+
+      test::WatchedBackend backend;
+      const auto stream = backend.make_stream({});
+      const auto ranks = make_thread_communicators({.ranks = stages});
+      Stage stage(backend, *stream, *ranks[at], chain_, cut.options());
+      stage.reserve(cut.buffers(work));
+      EXPECT_EQ(backend.allocated + agreement, planned.total()) << what;  // a TrainingStep has that
+    }
 }
+
+INSTANTIATE_TEST_SUITE_P(Of, PlannedStage, testing::ValuesIn(schedule_names()),
+                         [](const auto& info) {
+                           std::string name(info.param);
+                           std::ranges::replace(name, '-', '_');
+                           return name;
+                         });
 
 // The baseline is what libraries keep for themselves once such a step has been computed.
 TEST(StageMemory, ThePeakOfTheProcessIsWithinFivePercentOfThePlan) {

@@ -48,6 +48,18 @@ TEST(Bench, GivesEveryRankTheSameModelAndLoss) {
   }
 }
 
+TEST(Bench, CutsAsManyChunksAsTheScheduleHas) {
+  const BenchReport alone = reports(tiny(), 1).front();
+  BenchOptions options = tiny();
+  options.schedule = "zb-v";
+  for (const BenchReport& report : reports(options, 2)) {
+    EXPECT_EQ(report.parameters, alone.parameters);
+    EXPECT_EQ(report.loss, alone.loss);
+    EXPECT_EQ(report.first_layers.size(), 4u);
+    EXPECT_EQ(report.stage_seconds.size(), 2u);
+  }
+}
+
 TEST(Bench, CutsWhereItIsTold) {
   BenchOptions options = tiny();
   options.cut = {2, 5};

@@ -35,7 +35,7 @@ Plan one_rank() {
 
 StageOptions whole(const Chain& chain, std::uint64_t seed) {
   StageOptions options;
-  options.last_layer = chain.layers.size();
+  options.cut = {0, chain.size()};
   options.seed = seed;
   return options;
 }

@@ -6,6 +6,7 @@
 #include "configs/load.h"
 #include "partition/build_chain.h"
 #include "partition/plan_file.h"
+#include "partition/schedules/make_schedule.h"
 #include "runtime/checkpoint/newest.h"
 #include "runtime/data/draw.h"
 #include "runtime/trainer/corpus_work.h"
@@ -81,16 +82,24 @@ void train_counted(Communicator& world, const Chain& chain, const Config& config
   StageOptions part;
   part.stage = at;
   part.stages = kStages;
-  part.first_layer = at == 0 ? 0 : 7;
-  part.last_layer = at == 0 ? 7 : chain.layers.size();
-  const auto first = static_cast<int>(part.first_layer), last = static_cast<int>(part.last_layer);
+  part.schedule = config.pipeline.schedule;
+  const std::vector<int> ranks = chunk_ranks(part.schedule, kStages);
+  part.cut =
+      ranks.size() == 2 ? std::vector{0, 7, chain.size()} : std::vector{0, 3, 6, 7, chain.size()};
   const ChunkBytes planned =
       bytes_of_run(chain, config, shape_of_run(config, steps, validation.lengths, 29));
   part.sizes = backend_sizes(config);
   part.store.kinds.sharing = sharing_of(config.pipeline);
   part.store.replica = replica;
-  const StageBytes bytes = planned.of_replica(first, last, at, replica);
-  EXPECT_LE(bytes.total(), planned(first, last, at).total());
+  std::vector<ChunkRange> held;
+  std::vector<ChunkBuffers> buffers;
+  for (int chunk = 0; chunk < std::ssize(ranks); ++chunk)
+    if (ranks[chunk] == at) {
+      held.push_back({part.cut[chunk], part.cut[chunk + 1], chunk});
+      buffers.push_back(planned.buffers(part.cut[chunk], part.cut[chunk + 1], chunk));
+    }
+  const StageBytes bytes = planned.of_replica(held, replica);
+  EXPECT_LE(bytes.total(), planned(held).total());
 
   test::WatchedBackend backend;
   TrainingStep* training = nullptr;
@@ -98,7 +107,7 @@ void train_counted(Communicator& world, const Chain& chain, const Config& config
     if (training != nullptr) training->progress();
   });
   Stage stage(backend, *stream, grid.pipeline(), chain, part);
-  stage.reserve(planned.buffers(first, last, at));
+  stage.reserve(buffers);
   TrainingStep::Options how;
   how.precision = config.precision;
   how.bucket_bytes = config.pipeline.bucket_bytes;
@@ -134,6 +143,7 @@ struct Kept {
   const char* name;
   bool shard;
   const char* compute;
+  const char* schedule = "1f1b";
 };
 
 class PlannedTrainingMemory : public testing::TestWithParam<Kept> {};
@@ -142,6 +152,7 @@ TEST_P(PlannedTrainingMemory, IsAllocatedAndNoStepOfAnyEpochTakesMore) {
   Config config = small_recipe();
   config.pipeline.shard_optimizer = GetParam().shard;
   config.precision.compute = GetParam().compute;
+  config.pipeline.schedule = GetParam().schedule;
   const Chain chain = build_chain(config.model, 29);
   const test::TemporaryFolder folder;
   const Corpus corpus = small_corpus(23, 5), validation = small_corpus(31, 6);
@@ -152,7 +163,11 @@ TEST_P(PlannedTrainingMemory, IsAllocatedAndNoStepOfAnyEpochTakesMore) {
 
 INSTANTIATE_TEST_SUITE_P(Of, PlannedTrainingMemory,
                          testing::Values(Kept{"Whole", false, "fp32"}, Kept{"Shards", true, "fp32"},
-                                         Kept{"ShardsUnderHalves", true, "fp16"}),
+                                         Kept{"ShardsUnderHalves", true, "fp16"},
+                                         Kept{"PartedPasses", false, "fp32", "zb-h2"},
+                                         Kept{"ChunksInARound", true, "fp16", "interleaved"},
+                                         Kept{"ChunksDownAndUp", false, "fp32", "zb-v"},
+                                         Kept{"ChunksDownAndUpInShards", true, "fp32", "zb-v"}),
                          [](const auto& info) { return info.param.name; });
 
 /// 2 stages × 2 replicas of the whole command, all in this process: data, two steps, a validation

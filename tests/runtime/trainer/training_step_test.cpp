@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
+#include "partition/schedules/make_schedule.h"
 #include "tests/support/training_job.h"
 
 namespace penstock {
@@ -32,17 +34,67 @@ void expect_equal(const TrainingOutcome& a, const TrainingOutcome& b, const std:
     EXPECT_EQ(values, b.tensors.at(name)) << name << ", " << what;
 }
 
-TEST(TrainingStep, StagesAndSchedulesDoNotShowInASingleBit) {
+class ScheduledTrainingStep : public testing::TestWithParam<std::string_view> {};
+
+TEST_P(ScheduledTrainingStep, StagesDoNotShowInASingleBit) {
   TrainingJob job = small_job();
   const TrainingOutcome alone = train_on_noise(job);
   EXPECT_LT(alone.losses.back(), alone.losses.front());
-  for (const char* schedule : {"gpipe", "1f1b", "zb-h1", "zb-h2"})
-    for (int stages : {1, 2, 3, 4}) {
-      job.schedule = schedule;
-      job.stages = stages;
-      expect_equal(train_on_noise(job), alone, schedule + std::to_string(stages));
-    }
+  job.schedule = GetParam();
+  for (int stages : {1, 2, 3, 4}) {
+    job.stages = stages;
+    expect_equal(train_on_noise(job), alone, std::to_string(stages) + " stages");
+  }
 }
+
+// Five micro-batches in two lanes: replicas have three and two, fewer than four stages.
+TEST_P(ScheduledTrainingStep, ReplicasDoNotShowInASingleBit) {
+  for (const char* compute : {"fp32", "fp16"}) {
+    TrainingJob job = small_job();
+    job.optimizer.kind = "lamb";
+    job.optimizer.weight_decay = 1e-3;
+    job.precision.compute = compute;
+    job.lanes = 2;
+    const TrainingOutcome alone = train_on_noise(job);
+    job.schedule = GetParam();
+    for (int stages : {2, 3, 4}) {
+      job.stages = stages;
+      for (int replicas : {1, 2})
+        for (bool shard : {false, true}) {
+          if (replicas == 1 && shard) continue;
+          job.replicas = replicas;
+          job.shard = shard;
+          job.bucket_bytes = stages == 3 ? 1 << 20 : 256 << stages;
+          expect_equal(train_on_noise(job), alone,
+                       std::string(compute) + ", " + std::to_string(stages) + " stages × " +
+                           std::to_string(replicas) + " replicas" + (shard ? " that share" : ""));
+        }
+    }
+  }
+}
+
+TEST_P(ScheduledTrainingStep, DoesNotShowWhateverTheOptimizer) {
+  for (const char* kind : {"novograd", "sgd"}) {
+    TrainingJob job = small_job();
+    job.optimizer.kind = kind;
+    job.optimizer.larc = job.optimizer.kind == "sgd" ? 0.01 : 0;
+    job.precision.compute = "bf16";
+    job.lanes = 3;
+    const TrainingOutcome alone = train_on_noise(job);
+    job.schedule = GetParam();
+    job.stages = 2;
+    job.replicas = 3;
+    job.shard = true;
+    expect_equal(train_on_noise(job), alone, kind);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Of, ScheduledTrainingStep, testing::ValuesIn(schedule_names()),
+                         [](const auto& info) {
+                           std::string name(info.param);
+                           std::ranges::replace(name, '-', '_');
+                           return name;
+                         });
 
 TEST(TrainingStep, ReplicasDoNotShowInASingleBit) {
   TrainingJob job = small_job();

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "partition/chain.h"
+
+namespace penstock {
+
+/// The layers of one rank's chunks, in the order of the chain; others may lie between.
+struct HeldLayers {
+  std::vector<int> chunks;                // their numbers
+  std::vector<const Layer*> layers;       // of all of them
+  std::vector<LayerPlan> plans;           // of each layer, for any input
+  std::vector<std::int64_t> norm_blocks;  // of the model before each layer
+  std::vector<std::size_t> first_layers;  // of each chunk, among `layers`
+  std::vector<std::size_t> first_sums;    // numbers that the layers before each chunk leave
+  std::size_t sums = 0;                   // that all of them leave, for one micro-batch
+};
+
+/// Of the chunks that `rank` has of `chunk_ranks`. `cut` has the first layer of each chunk of the
+/// chain, then the number of layers; Error unless there are as many chunks.
+HeldLayers hold_layers(const Chain& chain, const BackendSizes& sizes, const std::vector<int>& cut,
+                       const std::vector<int>& chunk_ranks, int rank);
+
+}  // namespace penstock

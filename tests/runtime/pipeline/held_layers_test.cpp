@@ -1,0 +1,55 @@
+#include "runtime/pipeline/held_layers.h"
+
+#include <gtest/gtest.h>
+
+#include "layers/tensor/error.h"
+#include "partition/build_chain.h"
+#include "partition/stage_bytes.h"
+
+namespace penstock {
+namespace {
+
+Chain chain() {
+  ModelConfig model;
+  model.features = 17;
+  model.channels = 2;
+  model.hidden = 9;
+  model.layers = 2;
+  return build_chain(model, 5);
+}
+
+TEST(HeldLayers, AreThoseOfTheRanksChunksInTheOrderOfTheChain) {
+  const Chain whole = chain();
+  const int size = whole.size();
+  const std::vector<int> cut = {0, 2, 5, 7, size}, down_and_up = {0, 1, 1, 0};
+  const HeldLayers all = hold_layers(whole, {}, {0, size}, {0}, 0);
+  EXPECT_EQ(all.layers.size(), whole.layers.size());
+
+  const HeldLayers outer = hold_layers(whole, {}, cut, down_and_up, 0);
+  EXPECT_EQ(outer.chunks, (std::vector<int>{0, 3}));
+  EXPECT_EQ(outer.first_layers, (std::vector<std::size_t>{0, 2}));
+  ASSERT_EQ(outer.layers.size(), 2u + size - 7);
+  EXPECT_EQ(outer.layers[1], whole.layers[1].get());
+  EXPECT_EQ(outer.layers[2], whole.layers[7].get());
+  EXPECT_EQ(outer.norm_blocks[2], all.norm_blocks[7]);
+  EXPECT_EQ(outer.norm_blocks[2], norm_blocks(std::span(all.plans).first(7)));
+
+  const HeldLayers inner = hold_layers(whole, {}, cut, down_and_up, 1);
+  EXPECT_EQ(inner.chunks, (std::vector<int>{1, 2}));
+  EXPECT_EQ(inner.layers.size(), 5u);
+  EXPECT_EQ(inner.sums + outer.sums, all.sums);
+  std::size_t before = 0;
+  for (int i = 2; i < 5; ++i) before += all.plans[i].sums;
+  EXPECT_GT(before, 0u);
+  EXPECT_EQ(inner.first_sums, (std::vector<std::size_t>{0, before}));
+}
+
+TEST(HeldLayers, NeedACutOfTheWholeChain) {
+  const Chain whole = chain();
+  for (const std::vector<int>& cut :
+       {std::vector<int>{}, {0, whole.size()}, {0, 3, 5}, {1, 3, whole.size()}})
+    EXPECT_THROW(hold_layers(whole, {}, cut, {0, 1}, 0), Error);
+}
+
+}  // namespace
+}  // namespace penstock
