@@ -9,6 +9,7 @@
 #include "configs/config.h"
 #include "partition/plan_file/rules.h"
 #include "partition/plan_file/syntax.h"
+#include "partition/write_whole.h"
 
 namespace penstock {
 namespace {
@@ -39,27 +40,6 @@ std::string chunk_toml(const ChunkPlan& chunk) {
     text += fmt::format("{}_bytes = {}\n", kind, amount);
   }
   return text;
-}
-
-bool write(const std::filesystem::path& file, const std::string& text) {
-  std::ofstream out(file, std::ios::trunc);
-  out << text;
-  return static_cast<bool>(out.flush());
-}
-
-/// A file is replaced as a whole; a device or a pipe is written as it is.
-bool replace(const std::filesystem::path& file, const std::string& text) {
-  std::error_code error;
-  const bool known = std::filesystem::exists(file, error);
-  const auto target = known ? std::filesystem::canonical(file, error) : file;
-  if (known && !std::filesystem::is_regular_file(target, error)) return write(target, text);
-  auto partial = target;
-  partial += ".partial";
-  const bool written = write(partial, text);
-  if (written) std::filesystem::rename(partial, target, error);
-  if (written && !error) return true;
-  std::filesystem::remove(partial, error);
-  return false;
 }
 
 }  // namespace
@@ -99,7 +79,7 @@ Plan read_plan(const std::filesystem::path& file, const PlannedModel& model) {
 }
 
 void write_plan(const std::filesystem::path& file, const Plan& plan) {
-  if (!replace(file, plan_toml(plan)))
+  if (!write_whole(file, plan_toml(plan)))
     throw ConfigError("can't write the plan to " + file.string());
 }
 

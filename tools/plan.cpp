@@ -10,16 +10,12 @@
 #include "tools/commands.h"
 #include "tools/exit_code.h"
 #include "tools/launch.h"
-#include "tools/plan_chain.h"
-#include "tools/recipe.h"
+#include "tools/plan_cluster.h"
 
 namespace penstock {
 namespace {
 
-struct PlanArguments {
-  RecipeArguments recipe;
-  ChainArguments chain;
-  std::string output;
+struct PlanArguments : ClusterArguments {
   bool computed = false, json = false;
 };
 
@@ -57,10 +53,11 @@ nlohmann::ordered_json json_of(const Plan& plan, const Outlook& outlook) {
 }
 
 int run_plan(const PlanArguments& arguments) {
-  const bool profile = !arguments.chain.profile.empty();
+  const bool profile = !arguments.layout.profile.empty();
   if (profile != arguments.recipe.words.empty())
     throw ConfigError("plan takes either a recipe or --profile FILE");
-  if (profile) return run_plan_chain(arguments.chain, arguments.json);
+  if (profile) return run_plan_chain(arguments.layout, arguments.json);
+  if (!arguments.layout.cluster.empty()) return run_plan_cluster(arguments, arguments.json);
   const PlannedRun planned = plan_recipe(arguments.recipe.load(), !arguments.computed);
   if (!arguments.output.empty()) write_plan(arguments.output, planned.plan);
   if (arguments.json)
@@ -76,10 +73,16 @@ void add_plan(CLI::App& app, Run& run) {
   auto arguments = std::make_shared<PlanArguments>();
   CLI::App* command = app.add_subcommand(
       "plan",
-      "Cut a recipe's model into stages, for the utterances of its manifest, or a measured chain");
+      "Cut a recipe's model into stages, for the utterances of its manifest, or place it or a "
+      "measured chain on a cluster");
   add_recipe(command, arguments->recipe);
   command->get_option("recipe")->required(false);
-  add_chain(command, arguments->chain);
+  add_chain(command, arguments->layout);
+  command->add_option("--data", arguments->data,
+                      "With a recipe or model on a cluster: the manifest, in place of data.train");
+  command->add_option("--schedule", arguments->schedule,
+                      "With a recipe on a cluster: this one; default: chosen of those that "
+                      "pipeline.schedule takes");
   command->add_option("-o,--output", arguments->output,
                       "Write the plan; train it with pipeline.plan=FILE");
   command->add_flag("--computed", arguments->computed,
@@ -89,6 +92,8 @@ void add_plan(CLI::App& app, Run& run) {
       "Examples:\n"
       "  penstock plan configs/recipes/quickstart.toml\n"
       "  penstock plan my.toml pipeline.stages=4 pipeline.memory_gib=16 -o plan.toml\n"
+      "  penstock plan my.toml --cluster h100-8 -o plan.toml --report plan.html\n"
+      "  penstock plan ds2-wide --cluster h100-8 --data train.jsonl trainer.device=cuda\n"
       "  penstock plan --profile chain.json --stages 4 --objective bottleneck --json\n"
       "  penstock plan --profile chain.json --cluster h100-8x8");
   command->callback(

@@ -16,6 +16,7 @@ struct ChainArguments {
   int stages = 0, replicas = 0, micro_batches = 0;  // 0: chosen
   std::string objective = "step";
   std::uint64_t seed = 1;
+  std::string report;  // HTML file
 };
 
 void add_chain(CLI::App* command, ChainArguments& arguments);

@@ -1,25 +1,11 @@
 #include "runtime/trainer/plan_recipe.h"
 
 #include "partition/build_chain.h"
-#include "runtime/text/alphabet.h"
 #include "runtime/trainer/corpora.h"
+#include "runtime/trainer/planned_corpus.h"
 #include "runtime/trainer/planning.h"
 
 namespace penstock {
-
-namespace {
-
-/// Planning makes no folder: what it indexes is kept beside the manifest, or where a run is
-/// already.
-Corpus load(const Config& config, const Chain& chain, const Alphabet& alphabet, CorpusUse use) {
-  const DataConfig& data = config.data;
-  CorpusOptions options =
-      corpus_options(config, chain, use == CorpusUse::training ? data.train : data.validation, use);
-  if (!std::filesystem::is_directory(options.output)) options.output.clear();
-  return load_corpus(options, alphabet);
-}
-
-}  // namespace
 
 PlannedRun plan_recipe(const Config& recipe, bool measure) {
   check_features(recipe);
@@ -27,13 +13,13 @@ PlannedRun plan_recipe(const Config& recipe, bool measure) {
   const Config config = with_plan_file(recipe);
   const Alphabet alphabet(config.text);
   const Chain chain = build_chain(config.model, alphabet.classes());
-  const Corpus corpus = load(config, chain, alphabet, CorpusUse::training);
+  const Corpus corpus = planned_corpus(config, chain, alphabet, CorpusUse::training);
   const int lanes = config.trainer.lanes == 0 ? config.pipeline.replicas : config.trainer.lanes;
   const StepSequence steps(
       {corpus.lengths, config.data, config.features, config.trainer.seed, lanes});
   std::vector<AudioLength> validation;
   if (!config.data.validation.empty())
-    validation = load(config, chain, alphabet, CorpusUse::evaluation).lengths;
+    validation = planned_corpus(config, chain, alphabet, CorpusUse::evaluation).lengths;
   const RunShape shape = shape_of_run(config, steps, validation, alphabet.classes());
   const auto costs = measure ? measured_costs(chain, config, shape) : computed_costs(chain, shape);
   PlannedRun planned{plan_run(chain, config, shape, costs), {}};

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <vector>
+
+namespace penstock {
+
+/// A chain to be cut into chunks of known loads.
+struct ChunkCutProblem {
+  int layers = 0, chunks = 1;
+  double runs = 1;  // micro-batches of the busiest replica
+  /// Seconds of a micro-batch's layers [first, last) as that chunk; more for more layers.
+  std::function<double(int first, int last, int chunk)> load = {};
+  /// Whether they fit into memory; asked only for ranges that may be in the best cut.
+  std::function<bool(int first, int last, int chunk)> fits = {};
+};
+
+/// The cut whose sum of loads + (runs − 1) · largest load is least, exactly: for every limit on
+/// loads a dynamic programme over (chunk, last layer) gives the least sum; limits go down from the
+/// largest load just found (the ε-constraint method, Haimes et al. 1971). O(chunks · layers²) a
+/// limit. First layer of each chunk, then the number of layers; nothing where no cut fits.
+std::optional<std::vector<int>> cut_chunks(const ChunkCutProblem& problem);
+
+/// sum of loads + (runs − 1) · largest load.
+double closed_form(const ChunkCutProblem& problem, const std::vector<int>& begin);
+
+}  // namespace penstock

@@ -1,0 +1,219 @@
+#include "partition/planning/decide.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+#include "partition/planning/cut_chunks.h"
+#include "partition/planning/proposals.h"
+#include "partition/planning/reasons.h"
+#include "partition/planning/refuse_plan.h"
+#include "partition/planning/stage_memory.h"
+
+namespace penstock {
+namespace {
+
+constexpr double kNever = std::numeric_limits<double>::infinity();
+constexpr double kWide = 1.5;             // of the best closed form: simulation differs by no more
+constexpr std::size_t kMostPlaced = 48;   // proposals
+constexpr std::size_t kMostWeighed = 12;  // over all sampled steps
+constexpr std::size_t kRefined = 12;
+constexpr int kExchanged = 12;  // devices of a cluster whose pairs are tried, at most
+constexpr double kGib = 1 << 30;
+
+class Decider {
+ public:
+  explicit Decider(const PlanningProblem& problem) : problem_(problem), workloads_(problem) {}
+
+  Decision decide() {
+    auto all = proposals(problem_, workloads_);
+    std::size_t placed = 0;
+    for (const Proposal& proposal : all) {
+      if (placed == kMostPlaced || proposal.bound > kWide * best_closed_) {
+        leave_out(proposal);
+        continue;
+      }
+      ++placed;
+      const Workload& workload = workloads_.of(proposal.batch, proposal.grid.replicas);
+      for (const Placement& devices : placements(problem_, workload, proposal))
+        for (const std::string& schedule : problem_.schedules) {
+          consider(proposal, devices, schedule);
+          if (proposal.grid.stages == 1) break;  // they are all alike
+        }
+    }
+    if (best_closed_ == kNever) refuse_plan(problem_, alternatives_);
+    weigh();
+    return finish();
+  }
+
+ private:
+  void leave_out(const Proposal& proposal) {
+    const double audio = workloads_.of(proposal.batch, 1).audio_seconds;
+    alternatives_.push_back({.choice = {.stages = proposal.grid.stages,
+                                        .replicas = proposal.grid.replicas,
+                                        .batch = proposal.batch,
+                                        .schedule = ""},
+                             .closed_form = proposal.bound * audio,
+                             .audio_seconds = audio,
+                             .why = "not tried: so much by the closed form, at least"});
+  }
+
+  void consider(const Proposal& proposal, const Placement& devices, const std::string& schedule) {
+    Alternative& alternative =
+        alternatives_.emplace_back(Alternative{{.stages = proposal.grid.stages,
+                                                .replicas = proposal.grid.replicas,
+                                                .batch = proposal.batch,
+                                                .schedule = schedule,
+                                                .devices = devices}});
+    PlanChoice& choice = alternative.choice;
+    if (std::ssize(ranks_of_chunks(choice)) > problem_.chain->size()) {
+      alternative.why = "more chunks than layers";
+      return;
+    }
+    const StageMemory memory(problem_, choice);
+    const Workload& workload = workloads_.of(proposal.batch, choice.replicas);
+    alternative.audio_seconds = workload.audio_seconds;
+    const PlacementProblem closed = closed_form_problem(problem_, workload, choice.batch);
+    const auto costs = stage_costs(closed, devices);
+    const bool one_each = memory.chunks() == choice.stages;
+    ChunkCutProblem cut{.layers = problem_.chain->size(), .chunks = memory.chunks()};
+    cut.runs = micro_batches_of(closed, proposal.grid);
+    cut.load = [&](int first, int last, int chunk) {
+      const StageCost& stage = costs[memory.stage_of(chunk)];
+      return one_each ? stage.load(closed.chain, first, last)
+                      : closed.chain.work(first, last) / stage.speed();
+    };
+    cut.fits = [](int, int, int) { return true; };
+    choice.begin = *cut_chunks(cut);
+    alternative.closed_form = closed_form(cut, choice.begin);
+    if (const auto full = memory.too_full(choice.begin)) {
+      const double lacking = memory.of_stages(choice.begin)[*full] - memory.limit(*full);
+      cut.fits = [&](int first, int last, int chunk) { return memory.fits(first, last, chunk); };
+      const auto fitting = cut_chunks(cut);
+      if (!fitting || memory.too_full(*fitting)) {
+        alternative.why = fmt::format("memory: stage {} lacks {:.3g} GiB", *full, lacking / kGib);
+        return;
+      }
+      choice.begin = *fitting;
+      alternative.closed_form = closed_form(cut, choice.begin);
+      alternative.memory_bound = true;
+    }
+    best_closed_ = std::min(best_closed_, alternative.closed_form / workload.audio_seconds);
+    alternative.forecast = foretell_step(problem_, workload, choice, 1);
+  }
+
+  const Workload& workload_of(const PlanChoice& choice) {
+    return workloads_.of(choice.batch, choice.replicas);
+  }
+
+  /// The best few over all sampled steps, the very best with their cuts refined.
+  void weigh() {
+    sort();
+    for (std::size_t i = 0; i < std::min(kMostWeighed, alternatives_.size()); ++i) {
+      Alternative& alternative = alternatives_[i];
+      if (!alternative.forecast) break;
+      alternative.forecast =
+          foretell_step(problem_, workload_of(alternative.choice), alternative.choice);
+      if (i < kRefined) refine(alternative);
+    }
+    for (std::size_t i = kMostWeighed; i < alternatives_.size(); ++i)
+      if (alternatives_[i].forecast)
+        alternatives_[i].forecast =
+            foretell_step(problem_, workload_of(alternatives_[i].choice), alternatives_[i].choice);
+    sort();
+  }
+
+  void sort() { std::ranges::stable_sort(alternatives_, {}, pace_of); }
+
+  /// Moves layers over boundaries and, of few devices, exchanges two or takes a free one, as long
+  /// as a simulated step gets shorter.
+  void refine(Alternative& alternative) {
+    while (move_layers(alternative) || exchange_devices(alternative)) {
+    }
+  }
+
+  bool move_layers(Alternative& alternative) {
+    bool better = false;
+    const PlanChoice& choice = alternative.choice;
+    for (std::size_t b = 1; b + 1 < choice.begin.size(); ++b)
+      for (const int move : {-1, 1}) {
+        PlanChoice other = choice;
+        other.begin[b] += move;
+        if (other.begin[b] > other.begin[b - 1] && other.begin[b] < other.begin[b + 1])
+          better |= take_if_shorter(alternative, std::move(other));
+      }
+    return better;
+  }
+
+  bool exchange_devices(Alternative& alternative) {
+    if (problem_.cluster.size() > kExchanged) return false;
+    bool better = false;
+    for (int one = 0; one < problem_.cluster.size(); ++one)
+      for (int two = one + 1; two < problem_.cluster.size(); ++two) {
+        PlanChoice other = alternative.choice;
+        bool used = false;
+        for (auto& stage : other.devices)
+          for (int& device : stage) {
+            used |= device == one || device == two;
+            device = device == one ? two : device == two ? one : device;
+          }
+        if (used) better |= take_if_shorter(alternative, std::move(other));
+      }
+    return better;
+  }
+
+  bool take_if_shorter(Alternative& alternative, PlanChoice other) {
+    const Forecast forecast = foretell_step(problem_, workload_of(other), other);
+    if (forecast.step_seconds >= alternative.forecast->step_seconds * (1 - 1e-9)) return false;
+    if (StageMemory(problem_, other).too_full(other.begin)) return false;
+    alternative.choice = std::move(other);
+    alternative.forecast = forecast;
+    return true;
+  }
+
+  Decision finish() {
+    const Alternative& best = alternatives_.front();
+    Decision decision{.choice = best.choice, .forecast = *best.forecast};
+    decision.workload = workload_of(best.choice);
+    decision.slots = StageMemory(problem_, best.choice).slots(best.choice.begin);
+    decision.lower_bound = bound_of_pace() * best.forecast->audio_seconds;
+    decision.binds = what_binds(best, alternatives_);
+    for (Alternative& alternative : alternatives_) {
+      if (&alternative == &best || !alternative.forecast) continue;
+      alternative.why = why_slower(best, alternative);
+    }
+    decision.alternatives = alternatives_;
+    return decision;
+  }
+
+  /// Work of a step spread over the fastest devices, and its longest micro-batch on the fastest.
+  double bound_of_pace() {
+    std::vector<double> speeds;
+    for (const Device& device : problem_.cluster.devices) speeds.push_back(device.speed);
+    std::ranges::sort(speeds, std::greater{});
+    std::size_t used = speeds.size();
+    if (problem_.stages > 0 && problem_.replicas > 0)
+      used = std::min<std::size_t>(used, problem_.stages * problem_.replicas);
+    const double sum = std::accumulate(speeds.begin(), speeds.begin() + used, 0.0);
+    double least = kNever;
+    for (const BatchChoice& batch : problem_.batches) {
+      const Workload& workload = workloads_.of(batch, 1);
+      const double seconds = std::max(workload.work / sum, workload.longest / speeds.front());
+      least = std::min(least, seconds / workload.audio_seconds);
+    }
+    return least;
+  }
+
+  const PlanningProblem& problem_;
+  Workloads workloads_;
+  std::vector<Alternative> alternatives_;
+  double best_closed_ = kNever;  // of those that fit, for a second of audio
+};
+
+}  // namespace
+
+Decision decide(const PlanningProblem& problem) { return Decider(problem).decide(); }
+
+}  // namespace penstock

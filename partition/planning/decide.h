@@ -1,0 +1,52 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "partition/planning/forecast.h"
+#include "partition/planning/problem.h"
+
+namespace penstock {
+
+/// A choice that was considered.
+struct Alternative {
+  PlanChoice choice;                      // without a cut where none was made
+  std::optional<Forecast> forecast = {};  // where it was simulated
+  double closed_form = 0;                 // seconds of a step, or their bound where none was made
+  bool memory_bound = false;              // a faster cut did not fit
+  double audio_seconds = 0;               // of a step
+  std::string why = {};                   // it lost; empty: it did not
+
+  /// Of a step of so much audio, predicted or bounded: so choices of other batches compare.
+  double step_seconds(double audio) const {
+    if (forecast) return audio / forecast->speed();
+    return audio_seconds > 0 ? closed_form * audio / audio_seconds : 0;
+  }
+};
+
+struct Decision {
+  PlanChoice choice;
+  Forecast forecast;
+  Workload workload = {};          // of the choice
+  std::vector<double> slots = {};  // bytes that micro-batches in flight hold on each chunk at most
+  double lower_bound = 0;          // seconds that no choice takes less, for as much audio
+  std::string binds = {};          // what keeps it from being faster
+  std::vector<Alternative> alternatives =
+      {};  // the choice first, then by what they are predicted to take
+
+  double gap() const { return lower_bound > 0 ? forecast.step_seconds / lower_bound - 1 : 0; }
+};
+
+/// The plan that trains most audio a second, as simulated:
+/// 1. every (batch, stages, replicas) in the order of a bound from work and devices alone, until
+///    that is half above the best closed form: a placement by find_placement();
+/// 2. each of them with every schedule: the best cut of cut_chunks() within memory, and a step
+///    simulated;
+/// 3. the best few over all sampled steps, boundaries between chunks moved, and devices of a small
+///    cluster exchanged, as long as a step gets shorter.
+/// The same for the same problem. ConfigError where nothing fits: which constraint binds, and what
+/// would fit.
+Decision decide(const PlanningProblem& problem);
+
+}  // namespace penstock

@@ -1,0 +1,107 @@
+#include "partition/planning/forecast.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "partition/placement/problem.h"
+#include "partition/schedules/make_schedule.h"
+
+namespace penstock {
+namespace {
+
+constexpr double kOptimizerPasses =
+    7;  // weight, gradient and two numbers read, all but one written
+
+double bytes_of_chunk(const std::vector<double>& parameters, const PlanChoice& choice, int chunk) {
+  return std::accumulate(parameters.begin() + choice.begin[chunk],
+                         parameters.begin() + choice.begin[chunk + 1], 0.0);
+}
+
+/// Of each stage, on a device of speed 1.
+std::vector<double> optimizer_seconds(const PlanningProblem& problem, const PlanChoice& choice) {
+  std::vector<double> seconds(choice.stages, 0);
+  if (problem.memory_bandwidth <= 0) return seconds;
+  const auto parameters = parameter_bytes(*problem.chain);
+  const auto ranks = ranks_of_chunks(choice);
+  for (int chunk = 0; chunk < std::ssize(ranks); ++chunk)
+    seconds[ranks[chunk]] +=
+        kOptimizerPasses * bytes_of_chunk(parameters, choice, chunk) / problem.memory_bandwidth;
+  return seconds;
+}
+
+/// Seconds of each stage's passes in a replica's step.
+std::vector<double> busy_seconds(const StepPrediction& step, const std::vector<int>& ranks,
+                                 int stages) {
+  std::vector<double> busy(stages, 0);
+  for (std::size_t chunk = 0; chunk < ranks.size(); ++chunk)
+    for (const ChunkTimes& times : step.times()[chunk]) busy[ranks[chunk]] += times.total();
+  return busy;
+}
+
+}  // namespace
+
+std::vector<int> ranks_of_chunks(const PlanChoice& choice) {
+  return chunk_ranks(choice.schedule, choice.stages);
+}
+
+std::vector<double> reduction_seconds(const PlanningProblem& problem, const PlanChoice& choice) {
+  const auto ranks = ranks_of_chunks(choice);
+  std::vector<double> seconds(ranks.size(), 0);
+  if (choice.replicas == 1) return seconds;
+  // One run: the whole reduction is its.
+  const PlacementProblem step{.chain = ChainLoad({}, ChainLoad::Crossing::bytes),
+                              .cluster = problem.cluster,
+                              .micro_batches = choice.replicas};
+  const auto costs = stage_costs(step, choice.devices);
+  const auto parameters = parameter_bytes(*problem.chain);
+  for (std::size_t chunk = 0; chunk < ranks.size(); ++chunk)
+    seconds[chunk] = costs[ranks[chunk]].reduction.seconds(
+        bytes_of_chunk(parameters, choice, static_cast<int>(chunk)));
+  return seconds;
+}
+
+std::unique_ptr<StepPrediction> predict_replica(const PlanningProblem& problem,
+                                                const Workload& workload, const PlanChoice& choice,
+                                                std::size_t step, int replica) {
+  const StepCosts& costs = workload.steps[step].replicas[replica];
+  StepLayout layout{
+      .begin = choice.begin,
+      .schedule = make_schedule(choice.schedule, choice.stages, costs.micro_batches())};
+  layout.reduce_seconds = reduction_seconds(problem, choice);
+  layout.step_seconds = optimizer_seconds(problem, choice);
+  for (int stage = 0; stage < choice.stages; ++stage) {
+    const Device& device = problem.cluster.devices[choice.devices[stage][replica]];
+    layout.speeds.push_back(device.speed);
+    layout.step_seconds[stage] /= device.speed;
+  }
+  layout.link = [&problem, devices = choice.devices, replica](int from, int to) {
+    return problem.cluster.link(devices[from][replica], devices[to][replica]);
+  };
+  return std::make_unique<StepPrediction>(costs, std::move(layout));
+}
+
+Forecast foretell_step(const PlanningProblem& problem, const Workload& workload,
+                       const PlanChoice& choice, std::size_t most_steps) {
+  const std::size_t steps = std::min(most_steps, workload.steps.size());
+  const double share = 1.0 / static_cast<double>(steps);
+  Forecast forecast;
+  forecast.busy.assign(choice.stages, 0);
+  const auto ranks = ranks_of_chunks(choice);
+  for (std::size_t s = 0; s < steps; ++s) {
+    forecast.audio_seconds += share * workload.steps[s].audio_seconds;
+    double slowest = 0;
+    std::vector<double> most(choice.stages, 0);
+    for (int replica = 0; replica < choice.replicas; ++replica) {
+      if (workload.steps[s].replicas[replica].micro_batches() == 0) continue;
+      const auto step = predict_replica(problem, workload, choice, s, replica);
+      slowest = std::max(slowest, step->period());
+      const auto busy = busy_seconds(*step, ranks, choice.stages);
+      for (int k = 0; k < choice.stages; ++k) most[k] = std::max(most[k], busy[k]);
+    }
+    forecast.step_seconds += share * slowest;
+    for (int k = 0; k < choice.stages; ++k) forecast.busy[k] += share * most[k];
+  }
+  return forecast;
+}
+
+}  // namespace penstock

@@ -1,0 +1,66 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "partition/chunk_bytes.h"
+#include "partition/cluster.h"
+#include "partition/cost_model.h"
+
+namespace penstock {
+
+/// Which activations are made anew in the backward pass. Plans say `none` as long as the runtime
+/// keeps them all.
+enum class Recompute { none, stage, layers };
+
+/// How a step's audio is shared out: a global batch is `seconds` × `micro_batches`.
+struct BatchChoice {
+  double seconds = 0;     // of audio in a micro-batch, at most: data.micro_batch_seconds
+  int micro_batches = 1;  // of a step, over all replicas: data.micro_batches
+  auto operator<=>(const BatchChoice&) const = default;
+};
+
+/// Everything that a plan decides.
+struct PlanChoice {
+  int stages = 1, replicas = 1;
+  BatchChoice batch = {};
+  std::string schedule = "1f1b";
+  Recompute recompute = Recompute::none;
+  std::vector<std::vector<int>> devices = {};  // [stage][replica]: places in Cluster::devices
+  std::vector<int> begin = {};                 // first layer of each chunk, then their number
+
+  int slots() const { return stages * replicas; }
+};
+
+/// A step of the training as its data make it.
+struct SampledStep {
+  double audio_seconds = 0;
+  std::vector<MicroBatchLengths> micro_batches;  // in canonical order
+  std::vector<int> replica;                      // that runs each
+};
+
+/// A model to be trained on a cluster.
+struct PlanningProblem {
+  const Chain* chain = nullptr;
+  BackendSizes sizes = {};
+  CostModel costs;              // seconds on a device of speed 1
+  double memory_bandwidth = 0;  // bytes a second that its optimizer passes through; 0: no matter
+  Cluster cluster;
+  std::vector<BatchChoice> batches;    // to choose from
+  std::vector<std::string> schedules;  // to choose from, as make_schedule names them
+  int stages = 0, replicas = 0;        // 0: chosen
+  int most_replicas = 0;               // that there are lanes for; 0: any number
+  bool refuses = false;                // where nothing fits, without looking for what would
+  std::uint64_t seed = 1;
+  /// Some real steps; ConfigError where no step can be made so.
+  std::function<std::vector<SampledStep>(const BatchChoice&, int replicas)> sample = {};
+  /// What chunks take of memory; asked for stages, replicas, batch and schedule alone.
+  std::function<ChunkBytes(const PlanChoice&)> bytes = {};
+};
+
+/// "4 stages × 2 replicas, zb-h1, 16 × 8 s"
+std::string describe(const PlanChoice& choice);
+
+}  // namespace penstock

@@ -1,0 +1,177 @@
+#include "partition/report/decision_view.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+#include <set>
+
+#include "partition/in_flight.h"
+#include "partition/report/drawn.h"
+#include "partition/schedules/make_schedule.h"
+
+namespace penstock {
+namespace {
+
+constexpr std::size_t kMostAlternatives = 24;
+
+std::vector<std::pair<std::string, double>> by_kind(const StageBytes& bytes) {
+  const std::vector<std::pair<std::string, std::size_t StageBytes::*>> kinds = {
+      {"weights", &StageBytes::weights},     {"gradients", &StageBytes::gradients},
+      {"optimizer", &StageBytes::optimizer}, {"state", &StageBytes::state},
+      {"activations", &StageBytes::saved},   {"messages", &StageBytes::messages},
+      {"scratch", &StageBytes::scratch},     {"reduction", &StageBytes::reduction}};
+  std::vector<std::pair<std::string, double>> memory;
+  for (const auto& [name, kind] : kinds)
+    memory.emplace_back(name, static_cast<double>(bytes.*kind));
+  return memory;
+}
+
+class DecisionView {
+ public:
+  DecisionView(const PlanningProblem& problem, const Decision& decision, const Plan& plan)
+      : problem_(problem), decision_(decision), choice_(decision.choice), plan_(plan) {}
+
+  PlanView make() {
+    view_.title = describe(choice_);
+    view_.cluster = problem_.cluster;
+    view_.step_seconds = decision_.forecast.step_seconds;
+    for (int k = 0; k < choice_.stages; ++k) add_stage(k);
+    for (int r = 0; r < choice_.replicas; ++r) {
+      const int passes = 3 * runs_of(r) * static_cast<int>(plan_.chunks.size());
+      if (r > 0 && !has_room_for(r + 1, passes)) break;
+      add_replica(r);
+    }
+    view_.schedule = make_schedule(choice_.schedule, choice_.stages, std::max(1, runs_of(0)));
+    add_traffic();
+    add_alternatives();
+    add_facts();
+    return std::move(view_);
+  }
+
+ private:
+  void add_stage(int k) {
+    StageView stage{.layers = {},
+                    .devices = choice_.devices[k],
+                    .limit = std::numeric_limits<double>::infinity(),
+                    .seconds = decision_.forecast.busy[k],
+                    .idle = decision_.forecast.idle(k)};
+    for (const ChunkPlan& chunk : plan_.chunks) {
+      if (chunk.stage != k) continue;
+      stage.first.push_back(chunk.first);
+      stage.last.push_back(chunk.last() - 1);
+      stage.layers.push_back(layer_names(chunk.layers.front(), chunk.layers.back(),
+                                         static_cast<int>(chunk.layers.size())));
+    }
+    stage.memory = by_kind(plan_.bytes_of(k));
+    for (const int device : stage.devices)
+      stage.limit = std::min(stage.limit, problem_.cluster.usable(device));
+    view_.stages.push_back(std::move(stage));
+  }
+
+  void add_replica(int replica) {
+    ReplicaView& view = view_.replicas.emplace_back();
+    view.step.ranks.resize(choice_.stages);
+    view.memory.resize(choice_.stages);
+    const int micro_batches = runs_of(replica);
+    if (micro_batches > 0) {
+      const auto step = predict_replica(problem_, decision_.workload, choice_, 0, replica);
+      view.step = step->simulation();
+      view.memory = memory_of(view.step, micro_batches);
+    }
+    for (int k = 0; k < choice_.stages; ++k)
+      add_always(view.memory[k],
+                 view_.stages[k].bytes() - static_cast<double>(plan_.bytes_of(k).saved));
+  }
+
+  int runs_of(int replica) const {
+    return decision_.workload.steps.front().replicas[replica].micro_batches();
+  }
+
+  /// What micro-batches hold: of a stage's slots the share of each chunk's.
+  std::vector<std::vector<MemoryPoint>> memory_of(const Simulation& step, int micro_batches) const {
+    const Schedule schedule = make_schedule(choice_.schedule, choice_.stages, micro_batches);
+    std::vector<double> held(choice_.stages, 0);  // at most, by the decision's account
+    for (int chunk = 0; chunk < schedule.chunks(); ++chunk)
+      held[schedule.chunk_rank[chunk]] += decision_.slots[chunk];
+    return memory_over_time(step, [&](int chunk, int) {
+      const int k = schedule.chunk_rank[chunk];
+      const double saved = static_cast<double>(plan_.bytes_of(k).saved);
+      const double share = held[k] > 0 ? decision_.slots[chunk] / held[k] : 0;
+      return HeldBytes{.to_weight_gradient =
+                           saved * share / count_in_flight(schedule, chunk).slots};
+    });
+  }
+
+  void add_traffic() {
+    TrafficOf what{.devices = choice_.devices, .chunk_rank = view_.schedule.chunk_rank};
+    for (const StepCosts& costs : decision_.workload.steps.front().replicas) {
+      auto& of_replica = what.bytes.emplace_back(plan_.chunks.size(), 0);
+      for (const auto& of_layers : costs.bytes)
+        for (std::size_t chunk = 0; chunk + 1 < plan_.chunks.size(); ++chunk)
+          of_replica[chunk] += of_layers[choice_.begin[chunk + 1] - 1];
+      what.messages = std::max<double>(what.messages, costs.micro_batches());
+    }
+    const auto parameters = parameter_bytes(*problem_.chain);
+    for (const ChunkPlan& chunk : plan_.chunks)
+      what.gradients.push_back(std::accumulate(parameters.begin() + chunk.first,
+                                               parameters.begin() + chunk.last(), 0.0));
+    view_.traffic = traffic_of(problem_.cluster, what);
+  }
+
+  /// Of other stages and replicas the best; of the plan's own, other schedules and batches.
+  bool tells_something(const PlanChoice& other) {
+    if (grids_.insert({other.stages, other.replicas}).second) return true;
+    const bool same_grid = other.stages == choice_.stages && other.replicas == choice_.replicas;
+    return same_grid && (other.batch == choice_.batch || other.schedule == choice_.schedule);
+  }
+
+  void add_alternatives() {
+    for (const Alternative& other : decision_.alternatives) {
+      if (view_.alternatives.size() == kMostAlternatives || !tells_something(other.choice)) {
+        ++view_.left_out;
+        continue;
+      }
+      AlternativeView& view = view_.alternatives.emplace_back();
+      view.what = describe(other.choice);
+      view.is_bound = !other.forecast;
+      view.step_seconds = other.step_seconds(decision_.forecast.audio_seconds);
+      view.speed = other.forecast ? other.forecast->speed() : 0;
+      view.why = other.why;
+    }
+  }
+
+  void add_facts() {
+    const Forecast& forecast = decision_.forecast;
+    view_.facts = {{"model", plan_.model},
+                   {"devices", fmt::format("{} of {}", choice_.slots(), problem_.cluster.size())},
+                   {"schedule", choice_.schedule + ", no recomputation"},
+                   {"micro-batches a step",
+                    fmt::format("{} of {:.4g} s of audio at most, in {} lanes",
+                                choice_.batch.micro_batches, choice_.batch.seconds, plan_.lanes)},
+                   {"step", fmt::format("{:.4g} s for {:.4g} s of audio", forecast.step_seconds,
+                                        forecast.audio_seconds)},
+                   {"speed", fmt::format("{:.4g} s of audio a second", forecast.speed())},
+                   {"lower bound", fmt::format("{:.4g} s, gap {:.1f} %", decision_.lower_bound,
+                                               100 * decision_.gap())},
+                   {"what binds", decision_.binds},
+                   {"margin", fmt::format("{:.3g} % of each device's memory left free",
+                                          100 * problem_.cluster.margin)},
+                   {"costs", "computed from default rates of the device, not measured"}};
+  }
+
+  const PlanningProblem& problem_;
+  const Decision& decision_;
+  const PlanChoice& choice_;
+  const Plan& plan_;
+  std::set<std::pair<int, int>> grids_;  // that were told of
+  PlanView view_;
+};
+
+}  // namespace
+
+PlanView view_of(const PlanningProblem& problem, const Decision& decision, const Plan& plan) {
+  return DecisionView(problem, decision, plan).make();
+}
+
+}  // namespace penstock

@@ -1,0 +1,13 @@
+#pragma once
+
+#include "partition/plan.h"
+#include "partition/planning/decide.h"
+#include "partition/report/plan_view.h"
+
+namespace penstock {
+
+/// A decision as people see it: the first sampled step of as many replicas as can be drawn, and the
+/// memory that the plan foretells, of which slots are in use between forward and backward.
+PlanView view_of(const PlanningProblem& problem, const Decision& decision, const Plan& plan);
+
+}  // namespace penstock

@@ -1,0 +1,84 @@
+// What every part of the page uses.
+const data = JSON.parse(document.getElementById("data").textContent);
+const by = (id) => document.getElementById(id);
+const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim();
+
+function element(kind, attributes = {}, ...children) {
+  const made = document.createElement(kind);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (name === "style") made.style.cssText = value;
+    else made.setAttribute(name, value);
+  }
+  made.append(...children.filter((child) => child !== null));
+  return made;
+}
+
+const digits = (number) => Number(number.toPrecision(4)).toString();
+
+function seconds(value) {
+  const size = Math.abs(value);
+  if (size >= 1 || size === 0) return digits(value) + " s";
+  if (size >= 1e-3) return digits(value * 1e3) + " ms";
+  return digits(value * 1e6) + " µs";
+}
+
+function bytes(value) {
+  for (const [size, unit] of [[2 ** 30, "GiB"], [2 ** 20, "MiB"], [2 ** 10, "KiB"]]) {
+    if (value >= size) return digits(value / size) + " " + unit;
+  }
+  return digits(value) + " B";
+}
+
+const percent = (share) => (100 * share).toFixed(share < 0.0995 ? 1 : 0) + " %";
+const deviceName = (device) => data.devices[device].name;
+
+function legend(id, entries) {
+  by(id).append(...entries.map(([name, text]) =>
+    element("li", {}, element("i", { style: `background: var(--${name})` }), text)));
+}
+
+function table(id, heads, rows) {
+  const head = element("tr", {}, ...heads.map(([text, kind]) =>
+    element("th", { scope: "col", class: kind || "" }, text)));
+  by(id).append(element("thead", {}, head), element("tbody", {}, ...rows));
+}
+
+const cell = (content, kind = "") => element("td", { class: kind }, content);
+
+/// Shares of a whole, side by side: [colour, share].
+function meter(parts) {
+  return element("div", { class: "meter", "aria-hidden": "true" }, ...parts.map(([name, share]) =>
+    element("i", { style: `background: var(--${name}); width: ${(100 * Math.min(1, share)).toFixed(2)}%` })));
+}
+
+const tip = by("tip");
+function showTip(event, text) {
+  tip.hidden = text === null;
+  if (text === null) return;
+  tip.textContent = text;
+  const right = event.clientX + 14 + tip.offsetWidth > innerWidth;
+  tip.style.left = (right ? event.clientX - 14 - tip.offsetWidth : event.clientX + 14) + "px";
+  tip.style.top = Math.min(event.clientY + 14, innerHeight - tip.offsetHeight - 6) + "px";
+}
+
+/// A canvas as sharp as the screen; its context in CSS pixels, cleared.
+function context(canvas, height) {
+  const scale = devicePixelRatio || 1, width = canvas.clientWidth;
+  canvas.style.height = height + "px";
+  canvas.width = Math.round(width * scale);
+  canvas.height = Math.round(height * scale);
+  const drawing = canvas.getContext("2d");
+  drawing.scale(scale, scale);
+  drawing.font = "12px system-ui, 'DejaVu Sans', sans-serif";
+  drawing.textBaseline = "middle";
+  return drawing;
+}
+
+/// Round times between two, about `count` of them.
+function ticks(from, to, count) {
+  const rough = (to - from) / count, power = 10 ** Math.floor(Math.log10(rough));
+  const step = [1, 2, 5, 10].map((n) => n * power).find((s) => s >= rough);
+  const list = [];
+  for (let t = Math.ceil(from / step) * step; t <= to * (1 + 1e-9); t += step) list.push(t);
+  return list;
+}

@@ -1,0 +1,56 @@
+#include "partition/report/plan_view.h"
+
+#include <algorithm>
+#include <map>
+
+namespace penstock {
+
+double StageView::bytes() const {
+  double sum = 0;
+  for (const auto& [kind, bytes] : memory) sum += bytes;
+  return sum;
+}
+
+void add_always(std::vector<MemoryPoint>& memory, double bytes) {
+  if (memory.empty() || memory.front().time > 0) memory.insert(memory.begin(), MemoryPoint{});
+  for (MemoryPoint& point : memory) point.bytes += bytes;
+}
+
+std::vector<TrafficView> traffic_of(const Cluster& cluster, const TrafficOf& what) {
+  std::map<std::pair<int, int>, TrafficView> links;
+  const auto link_of = [&](int from, int to) -> TrafficView& {
+    TrafficView& link = links[{from, to}];
+    link.from = from;
+    link.to = to;
+    return link;
+  };
+  const auto add = [&](double TrafficView::*kind, int from, int to, double bytes, double messages) {
+    TrafficView& link = link_of(from, to);
+    const LinkRates& rates = cluster.link(from, to);
+    link.*kind += bytes;
+    link.seconds += messages * rates.latency + bytes / rates.bandwidth;
+  };
+  for (std::size_t replica = 0; replica < what.bytes.size(); ++replica)
+    for (std::size_t chunk = 0; chunk + 1 < what.chunk_rank.size(); ++chunk) {
+      const int here = what.devices[what.chunk_rank[chunk]][replica];
+      const int next = what.devices[what.chunk_rank[chunk + 1]][replica];
+      if (here == next) continue;
+      const double bytes = what.bytes[replica][chunk];
+      add(&TrafficView::pipeline, here, next, bytes, what.messages);
+      add(&TrafficView::pipeline, next, here, bytes, what.messages);
+    }
+  for (std::size_t chunk = 0; chunk < what.chunk_rank.size(); ++chunk) {
+    std::vector<int> ring = what.devices[what.chunk_rank[chunk]];
+    std::ranges::sort(ring);
+    const auto size = static_cast<double>(ring.size());
+    for (std::size_t r = 0; ring.size() > 1 && r < ring.size(); ++r)
+      add(&TrafficView::reduction, ring[r], ring[(r + 1) % ring.size()],
+          2 * (size - 1) / size * what.gradients[chunk], 2 * (size - 1));
+  }
+  std::vector<TrafficView> traffic;
+  for (const auto& [ends, link] : links) traffic.push_back(link);
+  std::ranges::stable_sort(traffic, std::greater{}, &TrafficView::seconds);
+  return traffic;
+}
+
+}  // namespace penstock

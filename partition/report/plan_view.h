@@ -1,0 +1,76 @@
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "partition/cluster.h"
+#include "partition/simulate.h"
+#include "partition/simulator/memory.h"
+
+namespace penstock {
+
+/// A stage as people see it.
+struct StageView {
+  std::vector<std::string> layers = {};    // of all its chunks: "conv1 to rnn2 (5)"
+  std::vector<int> first = {}, last = {};  // of each chunk: places of its first and last layer
+  std::vector<int> devices = {};           // places in the cluster, of each replica
+  std::vector<std::pair<std::string, double>> memory = {};  // bytes by kind
+  double limit = 0;    // bytes that it may take of its smallest device; infinite: no limit
+  double seconds = 0;  // that its slowest replica computes in a step
+  double idle = 0;     // share of a step
+
+  double bytes() const;
+};
+
+/// One replica's pipeline in one step.
+struct ReplicaView {
+  Simulation step;
+  std::vector<std::vector<MemoryPoint>> memory;  // of each stage: bytes in use
+};
+
+/// What a link carries in a step.
+struct TrafficView {
+  int from = 0, to = 0;                // devices
+  double pipeline = 0, reduction = 0;  // bytes
+  double seconds = 0;                  // that it is busy
+};
+
+struct AlternativeView {
+  std::string what;
+  double step_seconds = 0;
+  bool is_bound = false;  // it takes at least so long
+  double speed = 0;       // audio seconds a second; 0: unknown
+  std::string why = {};   // it lost; empty: it is the plan
+};
+
+/// A plan and what is foretold of it, for terminal and report.
+struct PlanView {
+  std::string title;
+  std::vector<std::pair<std::string, std::string>> facts;  // name, value
+  Cluster cluster;
+  Schedule schedule;  // of the first replica
+  std::vector<StageView> stages;
+  std::vector<ReplicaView> replicas;  // as many as are worth drawing
+  std::vector<TrafficView> traffic;   // the busiest first
+  std::vector<AlternativeView> alternatives;
+  int left_out = 0;  // alternatives besides, of which none can be better
+  double step_seconds = 0;
+};
+
+/// Traffic of a pipeline over its links and of rings over replicas. bytes[chunk][micro-batch] of
+/// each replica cross behind that chunk, and so do as many back; gradients[chunk] are bytes that
+/// replicas add. [stage][replica] are devices.
+struct TrafficOf {
+  std::vector<std::vector<int>> devices;
+  std::vector<int> chunk_rank;
+  std::vector<std::vector<double>> bytes = {};  // [replica][chunk]: of all micro-batches
+  double messages = 0;                          // that each of those is in
+  std::vector<double> gradients = {};           // [chunk]
+};
+/// What is always there added to what micro-batches hold, from the step's beginning on.
+void add_always(std::vector<MemoryPoint>& memory, double bytes);
+
+std::vector<TrafficView> traffic_of(const Cluster& cluster, const TrafficOf& what);
+
+}  // namespace penstock

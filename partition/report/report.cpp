@@ -1,0 +1,147 @@
+#include "partition/report/report.h"
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "configs/config.h"
+#include "partition/report/page.h"
+#include "partition/write_whole.h"
+
+namespace penstock {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// Times to a nanosecond: that is shorter to write.
+double rounded(double seconds) { return std::round(seconds * 1e9) / 1e9; }
+
+/// As the page's script numbers them.
+int number_of(ActionKind kind) {
+  switch (kind) {
+    case ActionKind::forward:
+      return 0;
+    case ActionKind::backward_input:
+      return 1;
+    case ActionKind::backward_weight:
+      return 2;
+    case ActionKind::backward:
+      return 3;
+    case ActionKind::reduce:
+      return 4;
+    default:
+      return 5;
+  }
+}
+
+/// A replica without micro-batches in the step shows its length all the same.
+Json json_of(const ReplicaView& replica, double step_seconds) {
+  Json json{{"end", 0.0}, {"actions", Json::array()}, {"memory", Json::array()}};
+  double end = 0;
+  for (const auto& rank : replica.step.ranks) {
+    Json actions = Json::array();
+    for (const TimedAction& timed : rank) {
+      end = std::max(end, timed.end);
+      actions.push_back({number_of(timed.action.kind), timed.action.chunk, timed.action.micro_batch,
+                         rounded(timed.start), rounded(timed.end)});
+    }
+    json["actions"].push_back(std::move(actions));
+  }
+  for (const auto& stage : replica.memory) {
+    Json points = Json::array();
+    for (const MemoryPoint& point : stage)
+      points.push_back({rounded(point.time), std::round(point.bytes)});
+    json["memory"].push_back(std::move(points));
+  }
+  json["end"] = rounded(end > 0 ? end : step_seconds);
+  return json;
+}
+
+Json json_of(const StageView& stage) {
+  Json memory = Json::array();
+  for (const auto& [kind, bytes] : stage.memory) memory.push_back({kind, bytes});
+  return {{"layers", stage.layers},   {"devices", stage.devices}, {"memory", memory},
+          {"bytes", stage.bytes()},   {"limit", stage.limit},  // of infinity JSON makes null
+          {"seconds", stage.seconds}, {"idle", stage.idle}};
+}
+
+Json devices_of(const PlanView& view) {
+  Json devices = Json::array();
+  for (int i = 0; i < view.cluster.size(); ++i) {
+    const Device& device = view.cluster.devices[i];
+    devices.push_back({{"name", view.cluster.name_of(i)},
+                       {"kind", device.kind},
+                       {"node", device.node},
+                       {"usable", view.cluster.usable(i)},
+                       {"stage", -1},
+                       {"replica", -1}});
+  }
+  for (std::size_t k = 0; k < view.stages.size(); ++k)
+    for (std::size_t r = 0; r < view.stages[k].devices.size(); ++r) {
+      Json& device = devices[view.stages[k].devices[r]];
+      device["stage"] = k;
+      device["replica"] = r;
+    }
+  return devices;
+}
+
+Json json_of(const PlanView& view) {
+  Json json{{"title", view.title},
+            {"facts", Json::array()},
+            {"step", view.step_seconds},
+            {"schedule", view.schedule.name},
+            {"chunkRank", view.schedule.chunk_rank},
+            {"nodes", view.cluster.nodes},
+            {"devices", devices_of(view)},
+            {"stages", Json::array()},
+            {"replicas", Json::array()},
+            {"traffic", Json::array()},
+            {"alternatives", Json::array()},
+            {"leftOut", view.left_out}};
+  for (const auto& [name, value] : view.facts) json["facts"].push_back({name, value});
+  for (const StageView& stage : view.stages) json["stages"].push_back(json_of(stage));
+  for (const ReplicaView& replica : view.replicas)
+    json["replicas"].push_back(json_of(replica, view.step_seconds));
+  for (const TrafficView& link : view.traffic)
+    json["traffic"].push_back({{"from", link.from},
+                               {"to", link.to},
+                               {"pipeline", link.pipeline},
+                               {"reduction", link.reduction},
+                               {"seconds", link.seconds},
+                               {"gbPerS", view.cluster.link(link.from, link.to).bandwidth / 1e9}});
+  for (const AlternativeView& other : view.alternatives)
+    json["alternatives"].push_back({{"what", other.what},
+                                    {"step", other.step_seconds},
+                                    {"bound", other.is_bound},
+                                    {"speed", other.speed},
+                                    {"why", other.why}});
+  return json;
+}
+
+void replace(std::string& text, const std::string& place, std::string_view with) {
+  text.replace(text.find(place), place.size(), with);
+}
+
+/// For a script element, whose end no text in it may spell.
+std::string embedded(const Json& json) {
+  std::string text = json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  for (auto at = text.find("</"); at != std::string::npos; at = text.find("</", at))
+    text.replace(at, 2, "<\\/");
+  return text;
+}
+
+}  // namespace
+
+std::string report(const PlanView& view) {
+  std::string page(report_page());
+  replace(page, "{{style}}", report_style());
+  replace(page, "{{script}}", report_script());
+  replace(page, "{{data}}", embedded(json_of(view)));
+  return page;
+}
+
+void write_report(const std::filesystem::path& file, const PlanView& view) {
+  if (write_whole(file, report(view))) return;
+  throw ConfigError("can't write the report to " + file.string());
+}
+
+}  // namespace penstock

@@ -1,0 +1,236 @@
+#include "runtime/trainer/plan_on_cluster.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <utility>
+
+#include "configs/schema.h"
+#include "configs/value.h"
+#include "partition/build_chain.h"
+#include "partition/planner.h"
+#include "runtime/data/batching.h"
+#include "runtime/data/steps.h"
+#include "runtime/trainer/corpora.h"
+#include "runtime/trainer/planned_corpus.h"
+#include "runtime/trainer/planning.h"
+#include "runtime/trainer/session.h"
+
+namespace penstock {
+namespace {
+
+constexpr std::int64_t kSampled = 3;  // steps
+constexpr int kMostPerDevice = 8;     // micro-batches, where their number is free
+
+Config with_choice(Config config, const PlanChoice& choice) {
+  config.data.micro_batch_seconds = choice.batch.seconds;
+  config.data.micro_batches = choice.batch.micro_batches;
+  config.pipeline.plan.clear();
+  config.pipeline.stages = choice.stages;
+  config.pipeline.replicas = choice.replicas;
+  config.pipeline.schedule = choice.schedule;
+  return config;
+}
+
+/// The recipe's utterances as steps of any batch choice.
+class RecipeData {
+ public:
+  RecipeData(Config config, const Chain& chain) : config_(std::move(config)), chain_(chain) {
+    const Alphabet alphabet(config_.text);
+    labels_ = alphabet.classes();
+    training_ = planned_corpus(config_, chain, alphabet, CorpusUse::training);
+    if (!config_.data.validation.empty() && config_.trainer.validate_every >= 0)
+      validation_ = planned_corpus(config_, chain, alphabet, CorpusUse::evaluation).lengths;
+  }
+
+  int labels() const { return labels_; }
+  const std::vector<AudioLength>& validation() const { return validation_; }
+  /// Of the slowest speed's longest utterance, in seconds.
+  double longest() const {
+    double longest = 0;
+    for (const AudioLength& length : training_.lengths)
+      longest = std::max(longest, length.seconds());
+    return longest / std::ranges::min(config_.data.speeds);
+  }
+
+  StepSequence steps(const Config& config) const {
+    const int lanes = config.trainer.lanes == 0 ? config.pipeline.replicas : config.trainer.lanes;
+    return StepSequence(
+        {training_.lengths, config.data, config.features, config.trainer.seed, lanes});
+  }
+
+  /// Some of the first epoch's steps, evenly apart; of those that are whole, if any is.
+  std::vector<SampledStep> sample(const BatchChoice& batch, int replicas) const {
+    const Config config = with_choice(config_, {.replicas = replicas, .batch = batch});
+    const StepSequence sequence = steps(config);
+    const int lanes = sequence.options().lanes;
+    std::vector<int> replica_of;
+    const auto owned = deal_lanes(lanes, replicas);
+    for (int replica = 0; replica < replicas; ++replica)
+      replica_of.insert(replica_of.end(), owned[replica], replica);
+    const std::int64_t count = std::max<std::int64_t>(1, sequence.steps_in_epoch(0) - 1);
+    std::vector<SampledStep> sampled;
+    for (std::int64_t i = 0; i < std::min(kSampled, count); ++i)
+      sampled.push_back(sampled_step(
+          sequence.at((2 * i + 1) * count / (2 * std::min(kSampled, count))), replica_of));
+    return sampled;
+  }
+
+  /// For the search: bounds of any step in any epoch, which take no look at them.
+  const RunShape& bounds(const Config& config) {
+    const auto [at, fresh] =
+        bounds_.try_emplace({config.data.micro_batch_seconds, config.data.micro_batches});
+    RunShape& shape = at->second;
+    if (!fresh) return shape;
+    shape.labels = labels_;
+    shape.training = greatest_extent(steps(config).options());
+    if (!validation_.empty())
+      shape.validation = extent_of(evaluation_batches(validation_, config.data, config.features));
+    return shape;
+  }
+
+ private:
+  SampledStep sampled_step(const StepBatches& batches, const std::vector<int>& replica_of) const {
+    SampledStep step;
+    for (std::size_t i = 0; i < batches.micro_batches.size(); ++i) {
+      MicroBatchLengths& lengths = step.micro_batches.emplace_back();
+      for (const BatchUtterance& utterance : batches.micro_batches[i].utterances) {
+        lengths.frames.push_back(utterance.frames);
+        lengths.labels.push_back(std::ssize(training_.labels.at(utterance.id)));
+        step.audio_seconds += static_cast<double>(utterance.samples) / config_.features.sample_rate;
+      }
+      step.replica.push_back(replica_of.at(batches.lanes[i]));
+    }
+    return step;
+  }
+
+  Config config_;
+  const Chain& chain_;
+  int labels_ = 0;
+  Corpus training_;
+  std::vector<AudioLength> validation_;
+  std::map<BatchChoice, RunShape> bounds_;
+};
+
+/// What the executor runs, the one that wins a draw first.
+std::vector<std::string> trained_schedules(const Config& config, const std::string& wished) {
+  Config any = config;
+  const auto key = find_key(any, "pipeline.schedule");
+  if (!wished.empty()) {
+    if (const auto wrong = set_value(*key, wished)) throw ConfigError(*wrong);
+    return {wished};
+  }
+  std::vector<std::string> names(key->allowed.choices.begin(), key->allowed.choices.end());
+  std::ranges::stable_partition(names, [](const auto& name) { return name == "1f1b"; });
+  return names;
+}
+
+Cluster limited(Cluster cluster, double memory_gib) {
+  if (memory_gib > 0)
+    for (Device& device : cluster.devices)
+      device.memory = std::min(device.memory, memory_gib * (1 << 30) / (1 - cluster.margin));
+  return cluster;
+}
+
+std::vector<BatchChoice> choices_of(const Config& recipe, const RecipeData& data,
+                                    const ClusterWish& wish, int devices) {
+  const BatchChoice given{recipe.data.micro_batch_seconds, recipe.data.micro_batches};
+  if (!wish.free_batch) return {given};
+  if (wish.micro_batches > 0)
+    return {{given.seconds * given.micro_batches / wish.micro_batches, wish.micro_batches}};
+  auto choices = batch_choices(recipe.data, data.longest(), kMostPerDevice * devices);
+  std::erase_if(choices, [&](const BatchChoice& choice) {
+    return choice.micro_batches < std::max(recipe.trainer.lanes, wish.replicas);
+  });
+  return choices.empty() ? std::vector<BatchChoice>{given} : choices;
+}
+
+/// [stage][replica]: ranks in the order of the cluster's devices.
+std::vector<std::vector<int>> ranks_of(const std::vector<std::vector<int>>& devices) {
+  std::vector<int> used;
+  for (const auto& stage : devices) used.insert(used.end(), stage.begin(), stage.end());
+  std::ranges::sort(used);
+  auto ranks = devices;
+  for (auto& stage : ranks)
+    for (int& device : stage)
+      device = static_cast<int>(std::ranges::lower_bound(used, device) - used.begin());
+  return ranks;
+}
+
+/// The decision as a plan, with the memory that the run itself will count.
+Plan plan_of(const ClusterPlan& planned, const RecipeData& data) {
+  const Config& config = planned.recipe;
+  const PlanChoice& choice = planned.decision.choice;
+  const StepSequence steps = data.steps(config);
+  const RunShape shape = shape_of_run(config, steps, data.validation(), data.labels());
+  PlanRequest request;
+  request.model = planned_model(*planned.chain, config.model, data.labels()).summary;
+  request.costs =
+      planned.problem.costs({.frames = shape.micro_batches.at(shape.micro_batches.size() / 2)});
+  request.bytes = bytes_of_run(*planned.chain, config, shape);
+  request.pipeline = config.pipeline;
+  Plan plan{.model = request.model,
+            .schedule = choice.schedule,
+            .micro_batches = choice.batch.micro_batches,
+            .lanes = steps.options().lanes,
+            .ranks = ranks_of(choice.devices)};
+  const auto stages = ranks_of_chunks(choice);
+  for (std::size_t chunk = 0; chunk < stages.size(); ++chunk) {
+    ChunkPlan& part = plan.chunks.emplace_back(ChunkPlan{stages[chunk], choice.begin[chunk]});
+    for (int layer = choice.begin[chunk]; layer < choice.begin[chunk + 1]; ++layer)
+      part.layers.push_back(planned.chain->layers[layer]->name());
+  }
+  return foretell(*planned.chain, request, std::move(plan));
+}
+
+}  // namespace
+
+std::vector<BatchChoice> batch_choices(const DataConfig& data, double longest, int most) {
+  const double seconds = data.micro_batch_seconds * data.micro_batches;
+  std::vector<BatchChoice> choices;
+  for (int power = 1; power <= most; power *= 2)
+    for (const int number : {power, power + power / 2}) {
+      if (number > most || seconds / number < longest) continue;
+      const bool known = !choices.empty() && choices.back().micro_batches == number;
+      if (!known) choices.push_back({seconds / number, number});
+    }
+  return choices;
+}
+
+ClusterPlan plan_on_cluster(const Config& recipe, const Cluster& cluster, const ClusterWish& wish) {
+  check_features(recipe);
+  check_training_manifest(recipe);
+  ClusterPlan planned;
+  const int labels = Alphabet(recipe.text).classes();
+  planned.chain = std::make_unique<Chain>(build_chain(recipe.model, labels));
+  const Chain& chain = *planned.chain;
+  RecipeData data(recipe, chain);
+  const BackendSizes sizes = backend_sizes(recipe);
+  const DeviceRates rates = default_rates(sizes);
+  planned.problem = {.chain = &chain,
+                     .sizes = sizes,
+                     .costs = analytic_cost_model(chain, sizes, rates),
+                     .memory_bandwidth = rates.bandwidth,
+                     .cluster = limited(cluster, recipe.pipeline.memory_gib),
+                     .batches = choices_of(recipe, data, wish, cluster.size()),
+                     .schedules = trained_schedules(recipe, wish.schedule),
+                     .stages = wish.stages,
+                     .replicas = wish.replicas,
+                     .most_replicas = recipe.trainer.lanes,
+                     .seed = wish.seed};
+  PlanningProblem problem = planned.problem;
+  problem.sample = [&](const BatchChoice& batch, int replicas) {
+    return data.sample(batch, replicas);
+  };
+  problem.bytes = [&](const PlanChoice& choice) {
+    const Config config = with_choice(recipe, choice);
+    return bytes_of_run(chain, config, data.bounds(config));
+  };
+  planned.decision = decide(problem);
+  planned.recipe = with_choice(recipe, planned.decision.choice);
+  planned.recipe.pipeline.memory_gib = recipe.pipeline.memory_gib;
+  planned.plan = plan_of(planned, data);
+  return planned;
+}
+
+}  // namespace penstock

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "configs/config.h"
+#include "partition/chain.h"
+#include "partition/plan.h"
+#include "partition/planning/decide.h"
+
+namespace penstock {
+
+/// What is asked of a plan on a described cluster; 0 and empty: chosen.
+struct ClusterWish {
+  int stages = 0, replicas = 0, micro_batches = 0;
+  std::string schedule = {};
+  /// Whether size and number of micro-batches may be others of the same product, as of a recipe
+  /// that names neither.
+  bool free_batch = false;
+  std::uint64_t seed = 1;
+};
+
+struct ClusterPlan {
+  Config recipe;  // with what was chosen of [data]: what the plan is trained with
+  std::unique_ptr<Chain> chain;
+  PlanningProblem problem;  // of that chain
+  Decision decision;
+  Plan plan;  // rank i runs on the i-th of the devices that it uses, in the cluster's order
+};
+
+/// The plan for training `recipe` on the cluster: decide() for the utterances of data.train, with
+/// costs computed for the kind of device that trainer.device names, and the runtime's own account
+/// of memory. Schedules are those of pipeline.schedule; pipeline.memory_gib limits every device
+/// besides its memory. ConfigError and DataError as train(), and as decide().
+ClusterPlan plan_on_cluster(const Config& recipe, const Cluster& cluster, const ClusterWish& wish);
+
+/// Ways to share out as much audio a step as `data` does, fewest micro-batches first: so few as
+/// hold the longest utterance, and at most `most`.
+std::vector<BatchChoice> batch_choices(const DataConfig& data, double longest, int most);
+
+}  // namespace penstock

@@ -1,0 +1,78 @@
+#include "partition/planning/cut_chunks.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <random>
+
+namespace penstock {
+namespace {
+
+/// The least closed form of all cuts that fit, by trying them all; infinite where none fits.
+double tried(const ChunkCutProblem& problem, std::vector<int> begin = {0}) {
+  const int chunk = static_cast<int>(begin.size()) - 1;
+  if (chunk == problem.chunks)
+    return begin.back() == problem.layers ? closed_form(problem, begin)
+                                          : std::numeric_limits<double>::infinity();
+  double least = std::numeric_limits<double>::infinity();
+  for (int last = begin.back() + 1; last <= problem.layers; ++last) {
+    if (!problem.fits(begin.back(), last, chunk)) continue;
+    begin.push_back(last);
+    least = std::min(least, tried(problem, begin));
+    begin.pop_back();
+  }
+  return least;
+}
+
+TEST(CutChunks, EqualsTryingAllCuts) {
+  std::mt19937 draw(7);
+  const auto number = [&](int low, int high) {
+    return std::uniform_int_distribution<int>(low, high)(draw);
+  };
+  int infeasible = 0, bound = 0;
+  for (int round = 0; round < 600; ++round) {
+    ChunkCutProblem problem{.layers = number(1, 9), .chunks = number(1, 4)};
+    problem.runs = number(1, 12);
+    std::vector<double> work, bytes, speed;
+    for (int i = 0; i < problem.layers; ++i) {
+      work.push_back(number(0, 9));
+      bytes.push_back(number(1, 9));
+    }
+    for (int c = 0; c < problem.chunks; ++c) speed.push_back(number(1, 3));
+    const double memory = number(6, 40);
+    const auto sum = [](const std::vector<double>& of, int first, int last) {
+      double all = 0;
+      for (int i = first; i < last; ++i) all += of[i];
+      return all;
+    };
+    problem.load = [&](int first, int last, int chunk) {
+      return sum(work, first, last) / speed[chunk];
+    };
+    problem.fits = [](int, int, int) { return true; };
+    const double free = tried(problem);
+    problem.fits = [&](int first, int last, int chunk) {
+      return sum(bytes, first, last) * (problem.chunks - chunk) <= memory;
+    };
+    const double least = tried(problem);
+    const auto cut = cut_chunks(problem);
+    ASSERT_EQ(cut.has_value(), least < std::numeric_limits<double>::infinity());
+    if (cut) {
+      EXPECT_DOUBLE_EQ(closed_form(problem, *cut), least);
+    }
+    infeasible += !cut;
+    bound += cut && least > free;
+  }
+  EXPECT_GT(infeasible, 20);
+  EXPECT_GT(bound, 20);
+}
+
+TEST(CutChunks, EndsWhereNothingTakesTime) {
+  const ChunkCutProblem problem{.layers = 3,
+                                .chunks = 2,
+                                .load = [](int, int, int) { return 0.0; },
+                                .fits = [](int, int, int) { return true; }};
+  EXPECT_EQ(cut_chunks(problem)->size(), 3u);
+}
+
+}  // namespace
+}  // namespace penstock

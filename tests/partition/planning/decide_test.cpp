@@ -1,0 +1,162 @@
+#include "partition/planning/decide.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+
+#include "configs/config.h"
+#include "partition/planning/stage_memory.h"
+#include "tests/support/planned_chain.h"
+#include "tests/support/temporary_folder.h"
+
+namespace penstock {
+namespace {
+
+/// The shortest step of a problem with one batch, by simulating every choice that fits.
+class Trial {
+ public:
+  explicit Trial(const PlanningProblem& problem) : problem_(problem), workloads_(problem) {}
+
+  double best() {
+    const int devices = problem_.cluster.size();
+    for (int stages = 1; stages <= std::min(devices, 4); ++stages)
+      for (int replicas = 1; replicas <= devices / stages; ++replicas)
+        for (const std::string& schedule : problem_.schedules)
+          place({.stages = stages,
+                 .replicas = replicas,
+                 .batch = problem_.batches.front(),
+                 .schedule = schedule});
+    return best_;
+  }
+
+ private:
+  void place(PlanChoice choice) {
+    std::vector<int> order(problem_.cluster.size());
+    for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<int>(i);
+    do {
+      choice.devices.assign(choice.stages, std::vector<int>(choice.replicas));
+      for (int slot = 0; slot < choice.slots(); ++slot)
+        choice.devices[slot / choice.replicas][slot % choice.replicas] = order[slot];
+      choice.begin = {0};
+      cut(choice);
+    } while (std::ranges::next_permutation(order).found);
+  }
+
+  void cut(PlanChoice& choice) {
+    if (std::ssize(choice.begin) == choice.stages + 1) {
+      if (choice.begin.back() != 4 || StageMemory(problem_, choice).too_full(choice.begin)) return;
+      const Workload& work = workloads_.of(choice.batch, choice.replicas);
+      best_ = std::min(best_, foretell_step(problem_, work, choice).step_seconds);
+      return;
+    }
+    for (int last = choice.begin.back() + 1; last <= 4; ++last) {
+      choice.begin.push_back(last);
+      cut(choice);
+      choice.begin.pop_back();
+    }
+  }
+
+  const PlanningProblem& problem_;
+  Workloads workloads_;
+  double best_ = 1e300;
+};
+
+PlanningProblem drawn(const Chain& chain, std::mt19937& draw) {
+  const auto number = [&](double low, double high) {
+    return std::uniform_real_distribution<double>(low, high)(draw);
+  };
+  PlanningProblem problem = test::planned_chain(chain, 3, number(3000, 12000));
+  for (Device& device : problem.cluster.devices) device.speed = number(0, 1) < 0.5 ? 1 : 2;
+  problem.cluster.node_links = {{.latency = number(0, 50), .bandwidth = number(5, 500)}};
+  return problem;
+}
+
+TEST(Decide, ComesCloseToTryingEverything) {
+  const Chain chain = test::small_chain();
+  std::mt19937 draw(3);
+  int equal = 0, refused = 0, rounds = 60;
+  double worst = 1;
+  for (int round = 0; round < rounds; ++round) {
+    const PlanningProblem problem = drawn(chain, draw);
+    const double best = Trial(problem).best();
+    if (best == 1e300) {
+      EXPECT_THROW(decide(problem), ConfigError);
+      ++refused;
+      continue;
+    }
+    const Decision decision = decide(problem);
+    EXPECT_GE(decision.forecast.step_seconds, best * (1 - 1e-9));
+    worst = std::max(worst, decision.forecast.step_seconds / best);
+    EXPECT_LE(decision.lower_bound, best * (1 + 1e-9));
+    equal += decision.forecast.step_seconds <= best * (1 + 1e-9);
+  }
+  RecordProperty("worst", std::to_string(worst));
+  EXPECT_LE(worst, 1.06);
+  EXPECT_GT(refused, 0);
+  RecordProperty("equal", equal);
+  EXPECT_GE(equal, (rounds - refused) * 8 / 10) << refused;
+}
+
+TEST(Decide, KeepsToWhatIsAskedAndSaysWhyOthersLost) {
+  const Chain chain = test::small_chain();
+  PlanningProblem problem = test::planned_chain(chain, 4, 1e9);
+  problem.stages = 2;
+  const Decision decision = decide(problem);
+  EXPECT_EQ(decision.choice.stages, 2);
+  EXPECT_EQ(decision.choice.recompute, Recompute::none);
+  EXPECT_TRUE(decision.alternatives.front().why.empty());
+  ASSERT_GT(decision.alternatives.size(), 2u);
+  for (std::size_t i = 1; i < decision.alternatives.size(); ++i)
+    EXPECT_FALSE(decision.alternatives[i].why.empty()) << i;
+  EXPECT_NE(decision.binds.find("computing of stage"), std::string::npos) << decision.binds;
+  problem.most_replicas = 1;
+  EXPECT_EQ(decide(problem).choice.replicas, 1);
+}
+
+TEST(Decide, SharesOutTheBatchAsItLikes) {
+  const Chain chain = test::small_chain();
+  PlanningProblem problem = test::planned_chain(chain, 4, 1e9);
+  problem.batches = {{.seconds = 16, .micro_batches = 1}, {.seconds = 2, .micro_batches = 8}};
+  EXPECT_EQ(decide(problem).choice.batch.micro_batches, 8);  // one leaves three devices idle
+  problem.batches.pop_back();
+  EXPECT_EQ(decide(problem).choice.replicas, 1);
+}
+
+TEST(Decide, MemoryBinds) {
+  const Chain chain = test::small_chain();
+  const PlanningProblem free = test::planned_chain(chain, 2, 1e9);
+  ASSERT_EQ(decide(free).choice.replicas, 2);
+  PlanChoice whole = decide(free).choice;
+  const double needed = StageMemory(free, whole).of_stages(whole.begin)[0];
+
+  const PlanningProblem tight = test::planned_chain(chain, 2, needed - 1);
+  const Decision decision = decide(tight);
+  EXPECT_EQ(decision.choice.stages, 2);
+  EXPECT_NE(decision.binds.find("memory: 1 stage × 2 replicas"), std::string::npos)
+      << decision.binds;
+
+  PlanningProblem fixed = tight;
+  fixed.stages = 1;
+  const auto refusal = test::message_of<ConfigError>([&] { decide(fixed); });
+  for (const char* said : {"memory binds", "stage 0 (layers conv to output)",
+                           "would fit on devices", "on these fits 2 stages"})
+    EXPECT_NE(refusal.find(said), std::string::npos) << refusal;
+}
+
+TEST(Decide, RefusesWhatThereAreNoLayersOrDevicesFor) {
+  const Chain chain = test::small_chain();
+  PlanningProblem problem = test::planned_chain(chain, 6, 1e9);
+  problem.stages = 5;
+  EXPECT_NE(test::message_of<ConfigError>([&] {
+              decide(problem);
+            }).find("5 stages, but the chain has 4 layers"),
+            std::string::npos);
+  problem.stages = 3;
+  problem.replicas = 3;
+  EXPECT_NE(test::message_of<ConfigError>([&] { decide(problem); }).find("need 9 devices"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace penstock

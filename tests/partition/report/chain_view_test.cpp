@@ -1,0 +1,58 @@
+#include "partition/report/chain_view.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace penstock {
+namespace {
+
+class ChainViewOf : public testing::Test {
+ protected:
+  ChainViewOf() {
+    for (const double forward : {1e3, 2e3, 3e3})
+      profile_.layers.push_back({"layer", forward, 2 * forward, 40, 10, 0});
+    problem_.cluster = equal_devices(4);
+    problem_.cluster.node_links = {{.latency = 0, .bandwidth = 1e9}};
+  }
+
+  ChainProfile profile_{.name = "chain", .layers = {}};
+  PlacementProblem problem_{
+      .chain = ChainLoad({}, ChainLoad::Crossing::bytes), .cluster = {}, .micro_batches = 5};
+};
+
+TEST_F(ChainViewOf, ShowsTheStepAsSimulated) {
+  problem_.chain = ChainLoad(profile_, ChainLoad::Crossing::bytes);
+  const PlacedChain placed = place_chain(problem_, {.stages = 2, .replicas = 2});
+  const PlanView view = view_of(problem_, placed, profile_, other_grids(problem_, placed, {}, 3));
+  ASSERT_EQ(view.stages.size(), 2u);
+  ASSERT_EQ(view.replicas.size(), 2u);
+  // The first replica runs 3 of the 5: both stages have work of 9 seconds.
+  EXPECT_NEAR(view.step_seconds, 3 * 9 + 9, 1e-6);
+  EXPECT_NEAR(view.stages[0].idle, 0.25, 1e-6);
+  EXPECT_EQ(view.stages[0].layers.front(), "layer to layer (2)");
+  EXPECT_TRUE(std::isinf(view.stages[0].limit));
+  for (int k = 0; k < 2; ++k) {
+    EXPECT_DOUBLE_EQ(view.stages[k].bytes(),
+                     problem_.chain.bytes(2 * k, 2 + k, in_flight(problem_, placed.grid, k)));
+    double most = 0;
+    for (const MemoryPoint& point : view.replicas[0].memory[k]) most = std::max(most, point.bytes);
+    EXPECT_DOUBLE_EQ(most, view.stages[k].bytes());
+  }
+  EXPECT_FALSE(view.traffic.empty());
+  ASSERT_EQ(view.alternatives.size(), 4u);
+  EXPECT_EQ(view.alternatives[0].why, "");
+  for (std::size_t i = 1; i < 4; ++i) EXPECT_NE(view.alternatives[i].why, "");
+}
+
+TEST_F(ChainViewOf, OtherGridsAreNeverBetter) {
+  problem_.chain = ChainLoad(profile_, ChainLoad::Crossing::bytes);
+  const PlacedChain placed = place_chain(problem_, {});
+  for (const AlternativeView& other : other_grids(problem_, placed, {}, 100))
+    EXPECT_GE(other.step_seconds, placed.value * (1 - 1e-9)) << other.what;
+  EXPECT_EQ(other_grids(problem_, placed, {}, 100).size(), 6u);  // 4 + 2 + 1, less the plan's
+}
+
+}  // namespace
+}  // namespace penstock

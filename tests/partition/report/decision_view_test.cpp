@@ -1,0 +1,46 @@
+#include "partition/report/decision_view.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "tests/support/planned_chain.h"
+
+namespace penstock {
+namespace {
+
+TEST(DecisionView, ShowsWhatTheDecisionForetells) {
+  const Chain chain = test::small_chain();
+  PlanningProblem problem = test::planned_chain(chain, 4, 1e5);
+  problem.stages = 2;
+  problem.replicas = 2;
+  const Decision decision = decide(problem);
+  const PlanChoice& choice = decision.choice;
+  Plan plan{.model = "small", .schedule = choice.schedule, .micro_batches = 4, .lanes = 2};
+  const ChunkBytes bytes = problem.bytes(choice);
+  for (int k = 0; k < 2; ++k) {
+    ChunkPlan& chunk = plan.chunks.emplace_back(ChunkPlan{k, choice.begin[k]});
+    for (int i = choice.begin[k]; i < choice.begin[k + 1]; ++i)
+      chunk.layers.push_back(chain.layers[i]->name());
+    chunk.predicted.bytes = bytes(choice.begin[k], choice.begin[k + 1], k);
+  }
+  const PlanView view = view_of(problem, decision, plan);
+  EXPECT_EQ(view.title, describe(choice));
+  EXPECT_EQ(view.step_seconds, decision.forecast.step_seconds);
+  ASSERT_EQ(view.replicas.size(), 2u);
+  for (int k = 0; k < 2; ++k) {
+    EXPECT_EQ(view.stages[k].bytes(), plan.chunks[k].predicted.bytes.total());
+    EXPECT_EQ(view.stages[k].limit, 1e5);
+    double most = 0;
+    for (const MemoryPoint& point : view.replicas[0].memory[k]) most = std::max(most, point.bytes);
+    EXPECT_LE(most, view.stages[k].bytes() * (1 + 1e-12));
+    EXPECT_GT(most, view.stages[k].bytes() - plan.chunks[k].predicted.bytes.saved);
+  }
+  // Both ways between the stages of each replica, and a ring of two for each stage.
+  EXPECT_EQ(view.traffic.size(), 8u);
+  EXPECT_EQ(view.alternatives.front().why, "");
+  EXPECT_EQ(view.alternatives.size(), 2u);  // the other schedule
+}
+
+}  // namespace
+}  // namespace penstock

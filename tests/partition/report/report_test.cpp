@@ -1,0 +1,64 @@
+#include "partition/report/report.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <regex>
+
+#include "configs/config.h"
+#include "partition/report/chain_view.h"
+#include "tests/support/temporary_folder.h"
+
+namespace penstock {
+namespace {
+
+PlanView view_of_chain(const std::string& name) {
+  const ChainProfile profile{.name = name,
+                             .layers = {{"a", 1, 2, 3, 4, 0}, {"</script>", 1, 2, 3, 4, 0}}};
+  PlacementProblem problem{.chain = ChainLoad(profile, ChainLoad::Crossing::bytes),
+                           .cluster = equal_devices(2),
+                           .micro_batches = 3};
+  return view_of(problem, place_chain(problem, {.stages = 2}), profile);
+}
+
+nlohmann::json data_of(const std::string& page) {
+  const std::string open = R"(<script type="application/json" id="data">)";
+  const auto from = page.find(open) + open.size();
+  return nlohmann::json::parse(page.substr(from, page.find("</script>", from) - from));
+}
+
+TEST(Report, HoldsItsDataAndNeedsNothingElse) {
+  const std::string page = report(view_of_chain("tiny"));
+  EXPECT_EQ(page.find("{{"), std::string::npos);
+  // No address that a browser would load from.
+  EXPECT_FALSE(std::regex_search(page, std::regex(R"((src|href)\s*=|url\(|@import|https?://)")));
+  const auto data = data_of(page);
+  EXPECT_EQ(data["stages"].size(), 2u);
+  EXPECT_EQ(data["stages"][0]["limit"], nullptr);  // no limit
+  // Three micro-batches forward and back, a reduction and a step.
+  ASSERT_EQ(data["replicas"][0]["actions"][0].size(), 8u);
+  EXPECT_EQ(data["devices"][1]["stage"], 1);
+}
+
+TEST(Report, TextCantEndTheScript) {
+  const PlanView view = view_of_chain("</script><b>");
+  const auto data = data_of(report(view));
+  EXPECT_EQ(data["title"], view.title);
+  EXPECT_EQ(data["stages"][1]["layers"][0], "</script>");
+}
+
+TEST(Report, SaysWhereItCantBeWritten) {
+  const test::TemporaryFolder folder;
+  const PlanView view = view_of_chain("tiny");
+  write_report(folder.path() / "plan.html", view);
+  std::ifstream in(folder.path() / "plan.html");
+  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(in), {}), report(view));
+  EXPECT_NE(test::message_of<ConfigError>([&] {
+              write_report(folder.path() / "gone" / "plan.html", view);
+            }).find("gone/plan.html"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace penstock

@@ -1,0 +1,108 @@
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "tests/support/training_folder.h"
+
+namespace penstock {
+namespace {
+
+class PlanCluster : public testing::Test {
+ protected:
+  PlanCluster() {
+    // The second and the fourth device are fast, so that good placements are no neighbours.
+    std::ofstream(cluster_)
+        << "margin = 0.1\n[kinds.slow]\nmemory_gib = 1\nspeed = 1\n[kinds.fast]\nmemory_gib = 1\n"
+           "speed = 4\n[[node]]\nname = \"a\"\ndevices = { fast = 1, slow = 1 }\n"
+           "within = { latency_us = 1, gb_per_s = 1 }\n[[node]]\nname = \"b\"\n"
+           "devices = { slow = 1, fast = 1 }\nwithin = { latency_us = 1, gb_per_s = 1 }\n"
+           "[between]\nlatency_us = 1\ngb_per_s = 1\n";
+  }
+
+  test::Outcome plan(std::vector<std::string> more) const {
+    more.insert(more.begin(), {"plan", folder_.in("recipe.toml"), "--cluster", cluster_});
+    return folder_.run(std::move(more));
+  }
+  nlohmann::json json(std::vector<std::string> more) const {
+    more.push_back("--json");
+    const auto outcome = plan(std::move(more));
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    return nlohmann::json::parse(outcome.out);
+  }
+
+  test::TrainingFolder folder_{PENSTOCK_BINARY, PENSTOCK_MPIRUN};
+  std::string cluster_ = folder_.in("cluster.toml");
+};
+
+TEST_F(PlanCluster, ItsFileIsTrainedWithTheSameBits) {
+  const std::string file = folder_.in("plan.toml");
+  const auto chosen = json({"--stages", "2", "--replicas", "2", "-o", file});
+  EXPECT_EQ(chosen["replicas"], 2);
+  EXPECT_GE(chosen["stages"].size(), 2u);
+  const auto trained = folder_.train("planned", {"pipeline.plan=" + file, "trainer.steps=3"}, {4});
+  ASSERT_EQ(trained.code, 0) << trained.err;
+  ASSERT_EQ(folder_.train("alone", {"trainer.steps=3"}).code, 0);
+  EXPECT_EQ(folder_.record("planned"), folder_.record("alone"));
+}
+
+TEST_F(PlanCluster, SaysEverythingInJson) {
+  const auto chosen = json({});
+  for (const char* key : {"micro_batches", "bottleneck_ms", "step_ms", "lower_bound_ms", "gap",
+                          "stages", "schedule", "recompute", "replicas", "speed", "binds"})
+    EXPECT_TRUE(chosen.contains(key)) << key;
+  EXPECT_LE(chosen["lower_bound_ms"], chosen["step_ms"]);
+  EXPECT_LE(chosen["bottleneck_ms"], chosen["step_ms"]);
+  EXPECT_EQ(chosen["recompute"], "none");
+  int next = 0;
+  for (const auto& stage : chosen["stages"]) {
+    EXPECT_EQ(stage["first_layer"], next);
+    next = stage["last_layer"].get<int>() + 1;
+    EXPECT_GT(stage["bytes"], 0);
+  }
+  EXPECT_EQ(chosen["alternatives"][0]["why"], "");
+  EXPECT_EQ(json({}), chosen);  // the same for the same seed
+}
+
+TEST_F(PlanCluster, PrintsTablesAndWritesTheReport) {
+  const std::string page = folder_.in("plan.html");
+  const auto outcome = plan({"--stages", "2", "--replicas", "1", "data.micro_batch_seconds=2.5",
+                             "--report", page, "--schedule", "gpipe"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  for (const char* said :
+       {"2 stages × 1 replica, gpipe, 4 × 2.5 s", "conv1 to ", "optimizer", "total", "rank 1 |",
+        "the plan", "lower bound", "10 % of each device's memory left free", "a:0 "})
+    EXPECT_NE(outcome.out.find(said), std::string::npos) << said << " is not in " << outcome.out;
+  std::ifstream in(page);
+  const std::string text(std::istreambuf_iterator<char>(in), {});
+  EXPECT_EQ(text.rfind("<!doctype html>", 0), 0u);
+  EXPECT_NE(text.find("\"schedule\":\"gpipe\""), std::string::npos);
+}
+
+TEST_F(PlanCluster, TakesAModelByName) {
+  const auto outcome = folder_.run({"plan", "ds2-tiny", "--cluster", cluster_, "--data",
+                                    folder_.in("train.jsonl"), "text.alphabet=abcd",
+                                    "features.sample_rate=8000", "model.features=81", "--json"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_NE(nlohmann::json::parse(outcome.out)["model"].get<std::string>().find("labels=5"),
+            std::string::npos);
+}
+
+TEST_F(PlanCluster, NamesWhatItRefuses) {
+  for (const auto& [words, said] : std::vector<std::pair<std::vector<std::string>, std::string>>{
+           {{"--stages", "99"}, "99 stages, but the chain has "},
+           {{"--stages", "5"}, "5 stages, but the cluster has 4 devices"},
+           {{"--stages", "2", "--replicas", "3"}, "need 6 devices, and the cluster has 4"},
+           {{"pipeline.memory_gib=0.00001"}, "memory binds: "},
+           {{"--schedule", "2f2b"}, "pipeline.schedule"},
+           {{"--micro-batches", "8", "data.micro_batches=4"}, "--micro-batches shares out"},
+           {{"-o", folder_.in("gone/plan.toml")}, "gone/plan.toml"},
+           {{"--report", folder_.in("gone/plan.html")}, "gone/plan.html"}}) {
+    const auto outcome = plan(words);
+    EXPECT_EQ(outcome.code, 2) << said;
+    EXPECT_NE(outcome.err.find(said), std::string::npos) << outcome.err;
+  }
+}
+
+}  // namespace
+}  // namespace penstock

@@ -1,0 +1,129 @@
+#include "tools/plan_cluster.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "configs/load.h"
+#include "configs/named_keys.h"
+#include "partition/cluster_file.h"
+#include "partition/plan_file.h"
+#include "partition/report/decision_view.h"
+#include "partition/report/report.h"
+#include "runtime/trainer/plan_on_cluster.h"
+#include "tools/exit_code.h"
+#include "tools/json_line.h"
+#include "tools/plan_text.h"
+
+namespace penstock {
+namespace {
+
+/// The words that stand for the model: its name is a recipe that sets model.base.
+std::vector<std::string> as_recipe(std::vector<std::string> words) {
+  const auto models = model_names();
+  for (std::string& word : words)
+    if (std::ranges::count(models, word) > 0 && !std::filesystem::exists(word))
+      word = "model.base=" + word;
+  return words;
+}
+
+bool leaves_batch_free(const std::vector<std::string>& words) {
+  std::string file;
+  std::vector<std::string> overrides;
+  for (const std::string& word : words)
+    if (word.find('=') == std::string::npos)
+      file = word;
+    else
+      overrides.push_back(word);
+  const auto named = named_keys(file, overrides);
+  return !named.contains("data.micro_batch_seconds") && !named.contains("data.micro_batches");
+}
+
+nlohmann::ordered_json json_of(const ClusterPlan& planned) {
+  const Decision& decision = planned.decision;
+  const PlanChoice& choice = decision.choice;
+  auto stages = nlohmann::ordered_json::array();
+  for (const ChunkPlan& chunk : planned.plan.chunks)
+    stages.push_back({{"stage", chunk.stage},
+                      {"first_layer", chunk.first},
+                      {"last_layer", chunk.last() - 1},
+                      {"devices", choice.devices[chunk.stage]},
+                      {"bytes", chunk.predicted.bytes.total()},  // of all the stage's chunks
+                      {"idle", decision.forecast.idle(chunk.stage)}});
+  auto alternatives = nlohmann::ordered_json::array();
+  for (const Alternative& other : decision.alternatives)
+    alternatives.push_back(
+        {{"stages", other.choice.stages},
+         {"replicas", other.choice.replicas},
+         {"schedule", other.choice.schedule},
+         {"micro_batches", other.choice.batch.micro_batches},
+         {"micro_batch_seconds", other.choice.batch.seconds},
+         {other.forecast ? "step_ms" : "at_least_ms",
+          1e3 * (other.forecast ? other.forecast->step_seconds : other.closed_form)},
+         {"why", other.why}});
+  const int runs = (choice.batch.micro_batches + choice.replicas - 1) / choice.replicas;
+  return {{"model", planned.plan.model},
+          {"micro_batches", choice.batch.micro_batches},
+          {"micro_batch_seconds", choice.batch.seconds},
+          {"lanes", planned.plan.lanes},
+          {"replicas", choice.replicas},
+          {"bottleneck_ms", 1e3 * std::ranges::max(decision.forecast.busy) / runs},
+          {"step_ms", 1e3 * decision.forecast.step_seconds},
+          {"audio_seconds", decision.forecast.audio_seconds},
+          {"speed", decision.forecast.speed()},
+          {"lower_bound_ms", 1e3 * decision.lower_bound},
+          {"gap", decision.gap()},
+          {"stages", stages},
+          {"schedule", choice.schedule},
+          {"recompute", "none"},
+          {"binds", decision.binds},
+          {"alternatives", alternatives}};
+}
+
+/// How to train the plan, with what it chose of [data].
+std::string how_to_train(const ClusterArguments& arguments, const ClusterPlan& planned,
+                         const std::vector<std::string>& words, bool free_batch) {
+  const PlanChoice& choice = planned.decision.choice;
+  std::string text = fmt::format("mpirun -np {} penstock train {} pipeline.plan={}", choice.slots(),
+                                 fmt::join(words, " "), arguments.output);
+  if (free_batch)
+    text += fmt::format(" data.micro_batch_seconds={} data.micro_batches={}", choice.batch.seconds,
+                        choice.batch.micro_batches);
+  return text;
+}
+
+}  // namespace
+
+int run_plan_cluster(const ClusterArguments& arguments, bool json) {
+  RecipeArguments recipe{as_recipe(arguments.recipe.words)};
+  if (!arguments.data.empty()) recipe.words.push_back("data.train=" + arguments.data);
+  const ChainArguments& layout = arguments.layout;
+  ClusterWish wish{.stages = layout.stages,
+                   .replicas = layout.replicas,
+                   .micro_batches = layout.micro_batches,
+                   .schedule = arguments.schedule,
+                   .free_batch = leaves_batch_free(recipe.words),
+                   .seed = layout.seed};
+  if (wish.micro_batches > 0 && !wish.free_batch)
+    throw ConfigError(
+        "--micro-batches shares out a step that the recipe leaves free, but it sets "
+        "data.micro_batch_seconds or data.micro_batches: change those, or leave one of them out");
+  const ClusterPlan planned = plan_on_cluster(recipe.load(), read_cluster(layout.cluster), wish);
+  if (!arguments.output.empty()) write_plan(arguments.output, planned.plan);
+  PlanView view = view_of(planned.problem, planned.decision, planned.plan);
+  if (!arguments.output.empty())
+    view.facts.emplace_back("train it",
+                            how_to_train(arguments, planned, recipe.words, wish.free_batch));
+  if (!layout.report.empty()) write_report(layout.report, view);
+  if (json)
+    std::cout << json_line(json_of(planned));
+  else
+    print_plan(view, std::cout);
+  return exit_done;
+}
+
+}  // namespace penstock

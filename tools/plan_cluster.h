@@ -1,0 +1,21 @@
+#pragma once
+
+#include <string>
+
+#include "tools/plan_chain.h"
+#include "tools/recipe.h"
+
+namespace penstock {
+
+/// `penstock plan MODEL --cluster`: a recipe's training on a described cluster.
+struct ClusterArguments {
+  RecipeArguments recipe;  // or the name of a model of configs/models/
+  ChainArguments layout;
+  std::string data, schedule, output;  // manifest, schedule to keep to, plan file; or empty
+};
+
+/// Plans, writes plan and report where they are asked for, and prints the plan, as one JSON object
+/// or for people. ConfigError and DataError as plan_on_cluster and read_cluster.
+int run_plan_cluster(const ClusterArguments& arguments, bool json);
+
+}  // namespace penstock

@@ -1,0 +1,101 @@
+#include "tools/plan_text.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <ostream>
+
+#include "partition/drawing.h"
+#include "tools/table.h"
+
+namespace penstock {
+namespace {
+
+using Rows = std::vector<std::vector<std::string>>;
+
+constexpr double kGib = 1 << 30;
+constexpr std::size_t kDrawnStages = 32;
+constexpr std::size_t kShownAlternatives = 12;
+constexpr int kWidth = 96;  // columns of the drawing
+
+std::string gib(double bytes) { return fmt::format("{:.2f}", bytes / kGib); }
+
+std::string seconds(double value) {
+  return value >= 1 ? fmt::format("{:.3f} s", value) : fmt::format("{:.3f} ms", 1e3 * value);
+}
+
+/// The first devices of a stage by name, and how many more there are.
+std::string names_of(const Cluster& cluster, const std::vector<int>& devices) {
+  constexpr std::size_t shown = 4;
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < std::min(shown, devices.size()); ++i)
+    names.push_back(cluster.name_of(devices[i]));
+  const std::string text = fmt::format("{}", fmt::join(names, " "));
+  return devices.size() <= shown ? text : fmt::format("{} +{}", text, devices.size() - shown);
+}
+
+std::string places_of(const StageView& stage) {
+  std::vector<std::string> places;
+  for (std::size_t c = 0; c < stage.first.size(); ++c)
+    places.push_back(fmt::format("{}–{}", stage.first[c], stage.last[c]));
+  return fmt::format("{}", fmt::join(places, " "));
+}
+
+std::string work_table(const PlanView& view) {
+  Rows rows{{"stage", "layers", "", "devices", "time a step", "idle"}};
+  for (std::size_t k = 0; k < view.stages.size(); ++k) {
+    const StageView& stage = view.stages[k];
+    rows.push_back({std::to_string(k), places_of(stage),
+                    fmt::format("{}", fmt::join(stage.layers, ", ")),
+                    names_of(view.cluster, stage.devices), seconds(stage.seconds),
+                    fmt::format("{:.1f} %", 100 * stage.idle)});
+  }
+  return table_text(rows);
+}
+
+std::string memory_table(const PlanView& view) {
+  Rows rows{{"GiB"}};
+  for (const auto& [kind, bytes] : view.stages.front().memory) rows.front().push_back(kind);
+  rows.front().insert(rows.front().end(), {"total", "of"});
+  for (std::size_t k = 0; k < view.stages.size(); ++k) {
+    const StageView& stage = view.stages[k];
+    auto& row = rows.emplace_back(std::vector{std::to_string(k)});
+    for (const auto& [kind, bytes] : stage.memory) row.push_back(gib(bytes));
+    row.push_back(gib(stage.bytes()));
+    row.push_back(std::isinf(stage.limit) ? "no limit" : gib(stage.limit));
+  }
+  return table_text(rows);
+}
+
+std::string alternatives_table(const PlanView& view) {
+  Rows rows{{"considered", "step", ""}};
+  for (const AlternativeView& other : view.alternatives) {
+    if (rows.size() > kShownAlternatives) break;
+    rows.push_back({other.what, (other.is_bound ? "≥ " : "") + seconds(other.step_seconds),
+                    other.why.empty() ? "the plan" : other.why});
+  }
+  const int more = view.left_out + static_cast<int>(view.alternatives.size() + 1 - rows.size());
+  return table_text(rows) + (more > 0 ? fmt::format("and {} more, none better\n", more) : "");
+}
+
+std::string facts_table(const PlanView& view) {
+  std::string text;
+  for (const auto& [name, value] : view.facts) text += fmt::format("{:<22}{}\n", name, value);
+  return text;
+}
+
+}  // namespace
+
+void print_plan(const PlanView& view, std::ostream& out) {
+  out << view.title << "\n\n" << work_table(view) << '\n' << memory_table(view) << '\n';
+  if (view.stages.size() <= kDrawnStages)
+    out << "ranks are stages of the first replica; F forward, B input gradient, W weight gradient, "
+           "G both\n"
+        << draw(view.schedule, view.replicas.front().step, kWidth) << '\n';
+  if (!view.alternatives.empty()) out << alternatives_table(view) << '\n';
+  out << facts_table(view);
+}
+
+}  // namespace penstock

@@ -1,0 +1,12 @@
+#pragma once
+
+#include <iosfwd>
+
+#include "partition/report/plan_view.h"
+
+namespace penstock {
+
+/// The plan for a terminal: stages, their memory by kind, the pipeline drawn, alternatives, facts.
+void print_plan(const PlanView& view, std::ostream& out);
+
+}  // namespace penstock
