@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "partition/schedules/transfers.h"
+#include "partition/schedules/complete.h"
 
 namespace penstock {
 
@@ -14,12 +14,21 @@ Schedule forward_only(std::vector<int> chunk_rank, int micro_batches) {
                     .forward_only = true,
                     .chunk_rank = std::move(chunk_rank)};
   schedule.ranks.resize(ranks);
-  for (int batch = 0; batch < micro_batches; ++batch) {
-    for (int chunk = 0; chunk < schedule.chunks(); ++chunk) {
-      schedule.ranks[schedule.chunk_rank[chunk]].push_back({ActionKind::forward, chunk, batch});
+
+  // Rounds in which every rank does one forward; `done` counts each chunk's.
+  std::vector<int> done(schedule.chunk_rank.size(), 0);
+  while (done.back() < micro_batches) {
+    const std::vector<int> before = done;
+    std::vector<bool> busy(schedule.ranks.size(), false);
+    for (int chunk = schedule.chunks(); chunk-- > 0;) {
+      const int rank = schedule.chunk_rank[chunk];
+      const int ready = chunk == 0 ? micro_batches : before[chunk - 1];
+      if (busy[rank] || before[chunk] == ready) continue;
+      busy[rank] = true;
+      schedule.ranks[rank].push_back({ActionKind::forward, chunk, done[chunk]++});
     }
   }
-  return with_transfers(schedule);
+  return complete(std::move(schedule));
 }
 
 }  // namespace penstock
