@@ -150,6 +150,9 @@ std::vector<Key> pipeline_keys(PipelineConfig& p) {
       Key("pipeline.schedule", &p.schedule,
           one_of({"gpipe", "1f1b", "interleaved", "zb-h1", "zb-h2", "zb-v"}),
           "order of forward and backward passes"),
+      Key("pipeline.recompute", &p.recompute, one_of({"none", "stage"}),
+          "what backward needs: kept since forward, or made again by a second forward from a "
+          "stage's inputs, which spares memory, costs time and changes no bit"),
       Key("pipeline.bucket_bytes", &p.bucket_bytes, between(4096, 1 << 30),
           "bytes of gradient that replicas add at once"),
       Key("pipeline.shard_optimizer", &p.shard_optimizer, anything,

@@ -13,10 +13,11 @@ ChunkBytes::ChunkBytes(const Chain& chain, const std::vector<ChunkLoad>& loads,
       edge_(edge),
       all_(all),
       plans_(plan_chain(chain, std::vector<std::int64_t>{100}, sizes)) {
-  for (const auto& [micro_batches, schedule] : loads) {
+  for (const auto& [micro_batches, schedule, recomputes] : loads) {
     Load& load = loads_.emplace_back();
     load.training = !schedule.forward_only;
     load.parts_backward = parts_backward(schedule);
+    load.recomputes = recomputes;
     for (int chunk = 0; chunk < schedule.chunks(); ++chunk)
       load.in_flight.push_back(count_in_flight(schedule, chunk));
     for (const auto& lengths : micro_batches) {
@@ -32,7 +33,8 @@ const BufferBytes& ChunkBytes::largest(std::size_t load, int first, int last) co
   if (!fresh) return at->second;
   const ChunkRole role{.sends_input_gradient = first > 0,
                        .sends_output = last < chain_.size(),
-                       .parts_backward = loads_[load].parts_backward};
+                       .parts_backward = loads_[load].parts_backward,
+                       .recomputes = loads_[load].recomputes};
   const auto layers = LayerRange(chain_.layers).subspan(first, last - first);
   for (const auto& inputs : loads_[load].inputs) {
     if (loads_[load].training) {

@@ -17,6 +17,7 @@ namespace penstock {
 struct ChunkLoad {
   std::vector<std::vector<std::int64_t>> micro_batches;  // feature frames of their utterances
   Schedule schedule;
+  bool recomputes = false;  // in training: ChunkRole::recomputes
 };
 
 /// A chunk of a cut: layers [first, last) of the chain as number `chunk` of a schedule.
@@ -45,7 +46,7 @@ class ChunkBytes {
 
  private:
   struct Load {
-    bool training = true, parts_backward = false;
+    bool training = true, parts_backward = false, recomputes = false;
     std::vector<InFlight> in_flight;                  // by chunk
     std::vector<std::vector<ActivationDecl>> inputs;  // of each layer, by micro-batch
   };

@@ -32,6 +32,7 @@ void take(const Action& a, int chunk, const Neighbours& with, InFlight& now) {
   if (a.chunk != chunk) return;
   if (a.kind == ActionKind::receive_activation) ++now.inputs;
   if (a.kind == ActionKind::receive_gradient) ++now.output_gradients;
+  if (starts_backward(a) || a.kind == ActionKind::forward) ++now.replays;
   if (a.kind != ActionKind::forward) return;
   ++now.slots;
   if (!with.receives_input) ++now.inputs;
@@ -39,7 +40,7 @@ void take(const Action& a, int chunk, const Neighbours& with, InFlight& now) {
 
 /// Of an evaluation an input goes back as soon as it is used, an output once it is passed on.
 void give_back_evaluated(const Action& a, int chunk, const Neighbours& with, InFlight& now) {
-  if (a == Action{ActionKind::forward, chunk, a.micro_batch}) --now.inputs;
+  if (a == Action{ActionKind::forward, chunk, a.micro_batch}) --now.inputs, --now.replays;
   const bool moved = !with.last && !with.sends_output;
   const ActionKind passes_on =
       with.sends_output ? ActionKind::send_activation : ActionKind::forward;
@@ -47,7 +48,9 @@ void give_back_evaluated(const Action& a, int chunk, const Neighbours& with, InF
 }
 
 void give_back(const Action& a, int chunk, const Neighbours& with, InFlight& now) {
+  if (a == Action{ActionKind::forward, chunk, a.micro_batch}) --now.replays;
   if (a.chunk != chunk || !ends_backward(a)) return;
+  --now.replays;
   --now.slots;
   --now.inputs;
   if (!with.last) --now.output_gradients;
@@ -60,6 +63,7 @@ void InFlight::cover(const InFlight& other) {
   inputs = std::max(inputs, other.inputs);
   output_gradients = std::max(output_gradients, other.output_gradients);
   input_gradients = std::max(input_gradients, other.input_gradients);
+  replays = std::max(replays, other.replays);
 }
 
 InFlight count_in_flight(const Schedule& schedule, int chunk) {

@@ -51,15 +51,19 @@ std::size_t bytes_of(const SavedDecl& saved) {
   return aligned(static_cast<std::size_t>(element_count(saved.shape)) * size_of(saved.dtype));
 }
 
-Place claim(std::size_t& slot_bytes, std::size_t bytes) {
-  const Place place{Region::slot, slot_bytes};
-  slot_bytes += aligned(bytes);
+Place claim(MicroBatchLayout& layout, Region region, std::size_t bytes) {
+  std::size_t& end = region == Region::replay ? layout.replay_bytes : layout.slot_bytes;
+  const Place place{region, end};
+  end += aligned(bytes);
   return place;
 }
 
-/// Activations that a backward method reads go to the slot, as does the chunk's output; the rest
-/// take turns in scratch.
-Turns place_activations(MicroBatchLayout& layout, bool training) {
+/// Where backward finds what forward makes.
+Region kept_in(const ChunkRole& role) { return role.recomputes ? Region::replay : Region::slot; }
+
+/// The chunk's output goes to the slot. So do activations that a backward method reads, unless they
+/// are made again; the rest take turns in scratch.
+Turns place_activations(MicroBatchLayout& layout, bool training, const ChunkRole& role) {
   const std::size_t last = layout.layers.size();
   Turns turns;
   layout.activation_places.push_back({Region::input, 0});
@@ -67,9 +71,10 @@ Turns place_activations(MicroBatchLayout& layout, bool training) {
     const std::size_t bytes = layout.activations[i].bytes();
     const bool stays = training && (keeps(layout.layers[i - 1], SavedDecl::Kind::output) ||
                                     (i < last && keeps(layout.layers[i], SavedDecl::Kind::input)));
-    if (stays || i == last) {
-      const std::size_t weights = i == last ? layout.weights_bytes : 0;
-      layout.activation_places.push_back(claim(layout.slot_bytes, bytes + weights));
+    if (i == last) {
+      layout.activation_places.push_back(claim(layout, Region::slot, bytes + layout.weights_bytes));
+    } else if (stays) {
+      layout.activation_places.push_back(claim(layout, kept_in(role), bytes));
     } else {
       turns.add(i, bytes);
       layout.activation_places.push_back({Region::scratch, i % 2});
@@ -81,8 +86,8 @@ Turns place_activations(MicroBatchLayout& layout, bool training) {
 }
 
 /// Gradients of activations. Those at the chunk's ends are messages; the others take turns in
-/// scratch. One that a later backward_weight reads goes to the slot instead, unless it was received
-/// in a buffer that lives as long; the chunk's first is then sent from there.
+/// scratch. One that a later backward_weight reads is kept instead, unless it was received in a
+/// buffer that lives as long; the chunk's first is then sent from there.
 Turns place_gradients(MicroBatchLayout& layout, const ChunkRole& role) {
   using Kind = SavedDecl::Kind;
   const std::size_t last = layout.layers.size();
@@ -97,7 +102,7 @@ Turns place_gradients(MicroBatchLayout& layout, const ChunkRole& role) {
     if (i == last && role.sends_output) {
       layout.gradient_places.push_back({Region::output_gradient, 0});
     } else if (made && read_later(i)) {
-      layout.gradient_places.push_back(claim(layout.slot_bytes, bytes));
+      layout.gradient_places.push_back(claim(layout, kept_in(role), bytes));
     } else if (i == 0 && made) {
       layout.gradient_places.push_back({Region::input_gradient, 0});
     } else {
@@ -110,10 +115,10 @@ Turns place_gradients(MicroBatchLayout& layout, const ChunkRole& role) {
   return turns;
 }
 
-/// Own tensors that live until backward go to the slot; what is carried from backward_input to
+/// Own tensors that live until backward are kept; what is carried from backward_input to
 /// backward_weight of the same layer goes to scratch at `offset`, unless they part. Returns the
 /// most bytes carried there.
-std::size_t place_saved(MicroBatchLayout& layout, std::size_t offset, bool parts_backward) {
+std::size_t place_saved(MicroBatchLayout& layout, std::size_t offset, const ChunkRole& role) {
   std::size_t most = 0;
   for (const LayerPlan& plan : layout.layers) {
     std::vector<Place>& places = layout.saved_places.emplace_back();
@@ -121,8 +126,8 @@ std::size_t place_saved(MicroBatchLayout& layout, std::size_t offset, bool parts
     for (const SavedDecl& saved : plan.saved) {
       if (saved.kind != SavedDecl::Kind::own) {
         places.emplace_back();
-      } else if (saved.life != Life::carried || parts_backward) {
-        places.push_back(claim(layout.slot_bytes, bytes_of(saved)));
+      } else if (saved.life != Life::carried || role.parts_backward) {
+        places.push_back(claim(layout, kept_in(role), bytes_of(saved)));
       } else {
         places.push_back({Region::scratch, offset + carried});
         carried += bytes_of(saved);
@@ -138,11 +143,11 @@ std::size_t place_saved(MicroBatchLayout& layout, std::size_t offset, bool parts
 MicroBatchLayout lay_out_training(LayerRange layers, const ActivationDecl& input,
                                   const BackendSizes& sizes, const ChunkRole& role) {
   MicroBatchLayout layout = plan_layers(layers, input, sizes);
-  const Turns forward = place_activations(layout, true);
+  const Turns forward = place_activations(layout, true, role);
   const Turns backward = place_gradients(layout, role);
 
   // The workspace stands at one place, behind whatever forward or backward keep in scratch.
-  const std::size_t carried = place_saved(layout, backward.bytes(), role.parts_backward);
+  const std::size_t carried = place_saved(layout, backward.bytes(), role);
   layout.workspace = {Region::scratch, std::max(forward.bytes(), backward.bytes() + carried)};
   std::size_t workspace = wide_bytes(input);
   for (const LayerPlan& plan : layout.layers)
@@ -155,7 +160,7 @@ MicroBatchLayout lay_out_training(LayerRange layers, const ActivationDecl& input
 MicroBatchLayout lay_out_evaluation(LayerRange layers, const ActivationDecl& input,
                                     const BackendSizes& sizes, bool targets) {
   MicroBatchLayout layout = plan_layers(layers, input, sizes);
-  const Turns turns = place_activations(layout, false);
+  const Turns turns = place_activations(layout, false, {});
   layout.workspace = {Region::scratch, turns.bytes()};
   std::size_t workspace = std::max(wide_bytes(input), wide_bytes(layout.logits()));
   for (const LayerPlan& plan : layout.layers)

@@ -12,10 +12,12 @@ namespace penstock {
 using LayerRange = std::span<const std::unique_ptr<Layer>>;
 
 /// Where a tensor lies. A slot lives from a micro-batch's forward to the end of its backward (of
-/// backward_weight, where passes part); scratch is reused by every layer; the other three are
-/// message buffers of the chunk.
+/// backward_weight, where passes part); a replay only while forward runs and again from the start
+/// of backward to its end; scratch is reused by every layer; the other three are message buffers of
+/// the chunk.
 struct Place {
-  enum class Region { slot, scratch, input, output_gradient, input_gradient } region = Region::slot;
+  enum class Region { slot, replay, scratch, input, output_gradient, input_gradient };
+  Region region = Region::slot;
   std::size_t offset = 0;
 };
 
@@ -31,6 +33,7 @@ struct MicroBatchLayout {
   Place workspace;  // of one layer's method; also of features and logits in FP32, for the host
 
   std::size_t slot_bytes = 0;     // what must stay between forward and backward
+  std::size_t replay_bytes = 0;   // what a second forward makes again instead
   std::size_t scratch_bytes = 0;  // the most that one layer's method needs at once
 
   /// A message that carries an activation ends with the FP32 weight of each utterance's loss, which
@@ -39,9 +42,11 @@ struct MicroBatchLayout {
   std::size_t output_message_bytes() const { return activations.back().bytes() + weights_bytes; }
   std::size_t weights_bytes = 0;
 
-  /// Whether the gradient that the chunk passes on lies in the slot, for backward_weight.
-  bool sends_from_slot() const {
-    return !gradient_places.empty() && gradient_places.front().region == Place::Region::slot;
+  /// Whether the gradient that the chunk passes on lies among what is kept for backward_weight.
+  bool sends_what_it_keeps() const {
+    if (gradient_places.empty()) return false;
+    const Place::Region region = gradient_places.front().region;
+    return region == Place::Region::slot || region == Place::Region::replay;
   }
 
   /// What enters the last layer.
@@ -55,6 +60,9 @@ struct ChunkRole {
   /// All layers' backward_weight comes later than all layers' backward_input. Else the two follow
   /// each other layer by layer, and what only passes between them needs no slot.
   bool parts_backward = false;
+  /// Between forward and backward only the chunk's input and output stay; before backward, forward
+  /// runs again (Chen et al. 2016, arXiv:1604.06174).
+  bool recomputes = false;
 };
 
 MicroBatchLayout lay_out_training(LayerRange layers, const ActivationDecl& input,

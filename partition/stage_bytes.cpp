@@ -13,16 +13,18 @@ std::size_t bytes_of(const Shape& shape, DType dtype) {
 
 void BufferBytes::cover(const MicroBatchLayout& layout, const ChunkRole& role) {
   slot = std::max(slot, layout.slot_bytes);
+  replay = std::max(replay, layout.replay_bytes);
   scratch = std::max(scratch, layout.scratch_bytes);
   input = std::max(input, layout.input_message_bytes());
   if (role.sends_output)
     output_gradient = std::max(output_gradient, layout.activations.back().bytes());
-  if (role.sends_input_gradient && !layout.sends_from_slot())
+  if (role.sends_input_gradient && !layout.sends_what_it_keeps())
     input_gradient = std::max(input_gradient, layout.activations.front().bytes());
 }
 
 void ChunkBuffers::cover(const BufferBytes& each, const InFlight& count) {
   slots = std::max(slots, each.slot * count.slots);
+  replays = std::max(replays, each.replay * count.replays);
   scratch = std::max(scratch, each.scratch);
   inputs = std::max(inputs, each.input * count.inputs);
   output_gradients = std::max(output_gradients, each.output_gradient * count.output_gradients);
@@ -31,6 +33,7 @@ void ChunkBuffers::cover(const BufferBytes& each, const InFlight& count) {
 
 void ChunkBuffers::join(const ChunkBuffers& other) {
   slots += other.slots;
+  replays += other.replays;
   scratch = std::max(scratch, other.scratch);
   inputs += other.inputs;
   output_gradients += other.output_gradients;
@@ -77,7 +80,7 @@ StageBytes stage_bytes(const std::vector<LayerPlan>& layers, const ChunkBuffers&
   bytes.optimizer += table_bytes(layout);
   for (const LayerPlan& layer : layers)
     for (const StateDecl& s : layer.state) bytes.state += bytes_of(s.shape, parameters.kinds.dtype);
-  bytes.saved = buffers.slots;
+  bytes.saved = buffers.slots + buffers.replays;
   bytes.messages = buffers.inputs + buffers.output_gradients + buffers.input_gradients;
   bytes.scratch = buffers.scratch;
   if (parameters.reduction) bytes.reduction = parameters.reduction(layout, replica);

@@ -17,7 +17,7 @@ struct StageBytes {
   std::size_t gradients = 0;  // one sum for each lane of the replica
   std::size_t optimizer = 0;  // its state, and what norms are agreed on with
   std::size_t state = 0;
-  std::size_t saved = 0;     // slots of the micro-batches in flight
+  std::size_t saved = 0;     // for backward, of the micro-batches in flight
   std::size_t messages = 0;  // inputs, gradients at both ends, and what NCCL keeps for them
   std::size_t scratch = 0;
   std::size_t reduction = 0;  // other replicas' gradients until they are added, and NCCL's for them
@@ -32,14 +32,16 @@ struct StageBytes {
 
 /// Of one buffer of each kind, for the largest micro-batch.
 struct BufferBytes {
-  std::size_t slot = 0, scratch = 0, input = 0, output_gradient = 0, input_gradient = 0;
+  std::size_t slot = 0, replay = 0, scratch = 0;
+  std::size_t input = 0, output_gradient = 0, input_gradient = 0;
 
   void cover(const MicroBatchLayout& layout, const ChunkRole& role);
 };
 
 /// All buffers of a chunk by kind, in bytes. Training and evaluation take turns in them.
 struct ChunkBuffers {
-  std::size_t slots = 0, scratch = 0, inputs = 0, output_gradients = 0, input_gradients = 0;
+  std::size_t slots = 0, replays = 0, scratch = 0;
+  std::size_t inputs = 0, output_gradients = 0, input_gradients = 0;
 
   /// Makes room for so many buffers of those sizes.
   void cover(const BufferBytes& each, const InFlight& count);

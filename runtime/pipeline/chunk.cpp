@@ -43,6 +43,7 @@ MicroBatchLayout Chunk::lay_out(const MicroBatchWork& work, Mode mode) const {
 
 void Chunk::reserve(const ChunkBuffers& buffers) {
   slots.reserve(backend_, buffers.slots);
+  replays.reserve(backend_, buffers.replays);
   inputs.reserve(backend_, buffers.inputs);
   output_gradients.reserve(backend_, buffers.output_gradients);
   input_gradients.reserve(backend_, buffers.input_gradients);
@@ -51,6 +52,7 @@ void Chunk::reserve(const ChunkBuffers& buffers) {
 
 void Chunk::divide(const BufferBytes& each, const InFlight& count) {
   slots.divide(backend_, count.slots, each.slot);
+  replays.divide(backend_, count.replays, each.replay);
   inputs.divide(backend_, count.inputs, each.input);
   output_gradients.divide(backend_, count.output_gradients, each.output_gradient);
   input_gradients.divide(backend_, count.input_gradients, each.input_gradient);
@@ -61,6 +63,8 @@ std::byte* Chunk::at(const MicroBatchRun& run, const Place& place) const {
   switch (place.region) {
     case Region::slot:
       return slots[run.slot] + place.offset;
+    case Region::replay:
+      return replays[run.replay] + place.offset;
     case Region::input:
       return inputs[run.input] + place.offset;
     case Region::output_gradient:
@@ -171,7 +175,7 @@ double* Chunk::time_of(std::vector<double> LayerTimes::*method, std::size_t laye
 void Chunk::forward(MicroBatchRun& run, const StepWork& step, Mode mode, StepSums& sums) {
   const MicroBatchWork& work = *run.work;
   const bool training = mode == Mode::train;
-  run.losses.assign(work.lengths.size(), 0.0);
+  run.losses.resize(work.lengths.size());
   Targets targets{work.labels, work.label_lengths, loss_weights(run), step.scale * step.loss_scale,
                   run.losses};
   std::size_t row = work.place * options_.row_of_sums + options_.first_sum;

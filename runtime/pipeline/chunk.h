@@ -20,7 +20,7 @@ namespace penstock {
 struct MicroBatchRun {
   const MicroBatchWork* work = nullptr;
   MicroBatchLayout layout;
-  int slot = -1, input = -1, output_gradient = -1, input_gradient = -1;
+  int slot = -1, replay = -1, input = -1, output_gradient = -1, input_gradient = -1;
   std::vector<double> losses = {};  // of the utterances, of the last chunk
 };
 
@@ -69,8 +69,8 @@ class Chunk {
   std::span<std::byte> output_gradient(const MicroBatchRun& run) const;
   std::span<std::byte> input_gradient(const MicroBatchRun& run) const;
 
-  /// Behind finish() the losses of `run` are there, if this is the last chunk, and the state's
-  /// sums.
+  /// Behind a finished stream the losses of `run` are there, if this is the last chunk, and the
+  /// state's sums. Before backward it may run again, and makes the same once more.
   void forward(MicroBatchRun& run, const StepWork& step, Mode mode, StepSums& sums);
   /// Both passes of backward, layer by layer; for a chunk whose role parts them, one pass of all
   /// layers after the other. `layer_done(i)` is called when the gradients of layer i have got this
@@ -94,7 +94,7 @@ class Chunk {
   /// that.
   void measure(LayerTimes* times) { times_ = times; }
 
-  BufferRing slots, inputs, output_gradients, input_gradients;
+  BufferRing slots, replays, inputs, output_gradients, input_gradients;
 
  private:
   double* time_of(std::vector<double> LayerTimes::*method, std::size_t layer) const;

@@ -81,8 +81,8 @@ void ChunkRun::take_input(Flight& flight, int micro_batch) {
 void ChunkRun::forward(Flight& flight, int micro_batch) {
   take_input(flight, micro_batch);
   flight.slot = take(chunk_.slots);
-  chunk_.forward(flight, context_.step, context_.mode, context_.sums);
-  if (context_.mode == Mode::train) return;
+  run_forward(flight);
+  if (context_.mode == Mode::train) return give_back_replay(flight);
 
   // Of a chunk that is the loss alone, the logits are the input.
   if (last() && context_.callbacks.logits)
@@ -91,6 +91,11 @@ void ChunkRun::forward(Flight& flight, int micro_batch) {
   flight.input = -1;
   flight.ended = last();
   reclaim(flight);
+}
+
+void ChunkRun::run_forward(Flight& flight) {
+  if (flight.layout.replay_bytes > 0) flight.replay = take(chunk_.replays);
+  chunk_.forward(flight, context_.step, context_.mode, context_.sums);
 }
 
 void ChunkRun::backward(Flight& flight, const Action& action) {
@@ -123,8 +128,12 @@ void ChunkRun::pass_back(Flight& flight, int micro_batch) {
 }
 
 void ChunkRun::start_backward(Flight& flight) {
+  if (chunk_.role().recomputes) {
+    wait_for(flight.activation_out);  // the output is made again where it is sent from
+    run_forward(flight);
+  }
   if (!last()) wait_for(flight.gradient_in);
-  if (!first() && !flight.layout.sends_from_slot())
+  if (!first() && !flight.layout.sends_what_it_keeps())
     flight.input_gradient = take(chunk_.input_gradients);
 }
 
@@ -146,10 +155,16 @@ void ChunkRun::reclaim(Flight& flight) {
     flight.input_gradient = -1;
   }
   const bool leaving =
-      flight.activation_out != nullptr || (flight.layout.sends_from_slot() && !gradient_left);
+      flight.activation_out != nullptr || (flight.layout.sends_what_it_keeps() && !gradient_left);
   if (flight.slot < 0 || !flight.ended || leaving) return;
   chunk_.slots.give_back(flight.slot);
   flight.slot = -1;
+  give_back_replay(flight);
+}
+
+void ChunkRun::give_back_replay(Flight& flight) {
+  if (flight.replay >= 0) chunk_.replays.give_back(flight.replay);
+  flight.replay = -1;
 }
 
 void ChunkRun::reclaim() {

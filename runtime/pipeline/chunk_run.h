@@ -36,16 +36,18 @@ class ChunkRun {
   struct Flight : MicroBatchRun {
     std::unique_ptr<Transfer> activation_in, activation_out, gradient_in, gradient_out;
     bool gradient_sent = false;  // it is on its way, or gone
-    bool ended = false;          // nothing of its slot is needed but by what it sends
+    bool ended = false;          // nothing of what is kept is needed but by what it sends
   };
 
   void forward(Flight& flight, int micro_batch);
+  void run_forward(Flight& flight);
   void take_input(Flight& flight, int micro_batch);
   void backward(Flight& flight, const Action& action);
   void pass_back(Flight& flight, int micro_batch);
   void start_backward(Flight& flight);
   void end_backward(Flight& flight);
   void reclaim(Flight& flight);
+  void give_back_replay(Flight& flight);
   int take(BufferRing& ring);
   void reclaim();
   void wait_for(std::unique_ptr<Transfer>& transfer);

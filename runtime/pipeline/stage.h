@@ -17,6 +17,7 @@ struct StageOptions {
   std::string schedule = "1f1b";
   /// First layer of each of the schedule's chunks, then the chain's number of layers.
   std::vector<int> cut;
+  bool recompute = false;  // ChunkRole::recomputes
   StoreOptions store;
   std::uint64_t seed = 0;
   BackendSizes sizes;

@@ -23,7 +23,7 @@ PlannedRun plan_recipe(const Config& recipe, bool measure) {
   const RunShape shape = shape_of_run(config, steps, validation, alphabet.classes());
   const auto costs = measure ? measured_costs(chain, config, shape) : computed_costs(chain, shape);
   PlannedRun planned{plan_run(chain, config, shape, costs), {}};
-  planned.outlook = foresee(planned.plan, costs);
+  planned.outlook = foresee(planned.plan, with_recomputation(config, costs));
   return planned;
 }
 

@@ -61,13 +61,19 @@ std::vector<LayerCost> recognition_costs(const Chain& chain, const RunShape& sha
   return costs;
 }
 
+std::vector<LayerCost> with_recomputation(const Config& config, std::vector<LayerCost> costs) {
+  if (config.pipeline.recompute == "stage")
+    for (LayerCost& cost : costs) cost.backward_input += cost.forward;
+  return costs;
+}
+
 Plan plan_run(const Chain& chain, const Config& config, const RunShape& shape,
               const std::vector<LayerCost>& costs) {
   const PlannedModel model = planned_model(chain, config.model, shape.labels);
   const BackendSizes sizes = backend_sizes(config);
   PlanRequest request;
   request.model = model.summary;
-  request.costs = costs;
+  request.costs = with_recomputation(config, costs);
   request.transfers = transfer_costs(chain, middling(shape), sizes, default_link(sizes));
   request.pipeline = config.pipeline;
   request.micro_batches = config.data.micro_batches;

@@ -25,6 +25,10 @@ std::vector<LayerCost> computed_costs(const Chain& chain, const RunShape& shape)
 /// compare with.
 std::vector<LayerCost> recognition_costs(const Chain& chain, const RunShape& shape, bool texts);
 
+/// `costs` of a training by this recipe: with a second forward where pipeline.recompute asks for
+/// it.
+std::vector<LayerCost> with_recomputation(const Config& config, std::vector<LayerCost> costs);
+
 /// The plan of pipeline.plan, with predictions of its own, else the fastest cut for
 /// pipeline.stages × pipeline.replicas, which are those of with_plan_file. ConfigError as from
 /// read_plan, foretell and make_plan.

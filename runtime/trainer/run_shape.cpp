@@ -135,7 +135,8 @@ ChunkBytes bytes_of_run(const Chain& chain, const Config& config, const RunShape
     loads.push_back(
         {{covering_lengths(shape.training.micro_batch, chain)},
          make_schedule(config.pipeline.schedule, stages,
-                       micro_batches_per_replica(shape.training.micro_batches, lanes, replicas))});
+                       micro_batches_per_replica(shape.training.micro_batches, lanes, replicas)),
+         config.pipeline.recompute == "stage"});
   if (shape.validation.micro_batches > 0) {
     loads.push_back({{covering_lengths(shape.validation.micro_batch, chain)},
                      forward_only(chunk_ranks(config.pipeline.schedule, stages),

@@ -21,6 +21,7 @@ StageOptions part_of(const Plan& plan, const StageReplica& here, const SlotCount
   part.stage = here.stage;
   part.stages = plan.stages();
   part.cut = plan.cut();
+  part.recompute = config.pipeline.recompute == "stage";
   part.schedule = plan.schedule;
   part.store.lanes = plan.lanes_of_replicas().at(here.replica);
   part.store.slots = slots;

@@ -99,7 +99,7 @@ TEST(MicroBatchLayout, WhatALaterWeightGradientReadsStaysInTheSlot) {
   const MicroBatchLayout with = lay_out_training(chain, kInput, {}, whole),
                          without = lay_out_training(chain, kInput, {}, parted);
   EXPECT_EQ(without.gradient_places[0].region, Region::slot);  // sent from there
-  EXPECT_TRUE(without.sends_from_slot());
+  EXPECT_TRUE(without.sends_what_it_keeps());
   EXPECT_EQ(without.gradient_places[1].region, Region::scratch);
   EXPECT_EQ(without.gradient_places[2].region, Region::scratch);
   EXPECT_EQ(without.gradient_places[3].region, Region::slot);
@@ -120,7 +120,27 @@ TEST(MicroBatchLayout, WhatALaterWeightGradientReadsStaysInTheSlot) {
   }
   EXPECT_LE(end, without.slot_bytes);
 
-  EXPECT_FALSE(lay_out_training(chain, kInput, {}, {false, true, true}).sends_from_slot());
+  EXPECT_FALSE(lay_out_training(chain, kInput, {}, {false, true, true}).sends_what_it_keeps());
+}
+
+TEST(MicroBatchLayout, WhatASecondForwardMakesDoesNotStay) {
+  const SavedDecl own{Kind::own, Life::to_backward_weight, DType::f32, {21, 3}};
+  const auto chain = chain_of({{32, {{Kind::output, Life::to_backward_input}, own}},
+                               {8, {{Kind::output_gradient, Life::carried}}},
+                               {24, {}}});
+  for (const bool parted : {false, true}) {
+    const ChunkRole keeps{true, true, parted}, recomputes{true, true, parted, true};
+    const MicroBatchLayout kept = lay_out_training(chain, kInput, {}, keeps),
+                           again = lay_out_training(chain, kInput, {}, recomputes);
+    EXPECT_EQ(kept.replay_bytes, 0u);
+    EXPECT_EQ(again.slot_bytes, aligned(21 * 24 * 4 + again.weights_bytes));
+    EXPECT_EQ(again.slot_bytes + again.replay_bytes, kept.slot_bytes);
+    EXPECT_EQ(again.scratch_bytes, kept.scratch_bytes);
+    EXPECT_EQ(again.activation_places[1].region, Region::replay);
+    EXPECT_EQ(again.activation_places[3].region, Region::slot);
+    EXPECT_EQ(again.saved_places[0][1].region, Region::replay);
+    EXPECT_EQ(again.gradient_places[2].region, parted ? Region::replay : Region::scratch);
+  }
 }
 
 TEST(MicroBatchLayout, TheFirstStageMakesNoGradientOfItsInput) {

@@ -100,6 +100,7 @@ TrainingOutcome train(const TrainingJob& job, const Chain& chain, Communicator& 
   options.stage = grid.here().stage;
   options.stages = job.stages;
   options.schedule = job.schedule;
+  options.recompute = job.recompute;
   const std::size_t chunks = chunk_ranks(job.schedule, job.stages).size();
   for (std::size_t chunk = 0; chunk <= chunks; ++chunk)
     options.cut.push_back(static_cast<int>(layers * chunk / chunks));

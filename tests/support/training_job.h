@@ -31,6 +31,7 @@ struct TrainingJob {
   int poisoned_call = 0;
   std::int64_t bucket_bytes = 1 << 12;
   bool shard = false;  // replicas share the update
+  bool recompute = false;
 };
 
 /// Everything that equal runs must have in common, bit for bit.

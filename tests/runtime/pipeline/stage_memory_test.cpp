@@ -30,6 +30,7 @@ struct Cut {
   const Chain& chain;
   std::string schedule;
   int stages = 1, stage = 0;
+  bool recomputes = false;
 
   Schedule lists(int micro_batches) const { return make_schedule(schedule, stages, micro_batches); }
 
@@ -43,7 +44,7 @@ struct Cut {
   }
 
   ChunkBytes bytes(const StepWork& work) const {
-    ChunkLoad load{{}, lists(std::ssize(work.micro_batches))};
+    ChunkLoad load{{}, lists(std::ssize(work.micro_batches)), recomputes};
     for (const MicroBatchWork& m : work.micro_batches) load.micro_batches.push_back(m.lengths);
     return ChunkBytes(chain, {load}, {}, {});
   }
@@ -60,6 +61,7 @@ struct Cut {
     options.stage = stage;
     options.stages = stages;
     options.schedule = schedule;
+    options.recompute = recomputes;
     const std::size_t chunks = chunk_ranks(schedule, stages).size();
     for (std::size_t chunk = 0; chunk <= chunks; ++chunk)
       options.cut.push_back(begin_of(chunk, chunks));
@@ -76,17 +78,21 @@ std::size_t padded(const Shape& shape, DType dtype = DType::f32) {
   return aligned(static_cast<std::size_t>(element_count(shape)) * size_of(dtype));
 }
 
+struct Asked {
+  std::size_t output = 0, others = 0;  // bytes
+};
+
 /// What the layers of a chunk ask to keep for one micro-batch, counted from their declarations
 /// alone. The chunk's input is a message buffer, as is the gradient of its output; its output
 /// stays until it is sent.
-std::size_t asked_to_keep(const Cut& cut, const ChunkRange& chunk, const MicroBatchWork& work) {
+Asked asked_to_keep(const Cut& cut, const ChunkRange& chunk, const MicroBatchWork& work) {
   using Kind = SavedDecl::Kind;
   const auto plans = plan_chain(cut.chain, work.lengths, {});
   const bool parted = cut.schedule.starts_with("zb");
   std::size_t bytes = 0;
   std::set<int> gradients;  // of the output of these layers, for later weight gradients
   for (int i = chunk.first; i < chunk.last; ++i) {
-    bool output = i + 1 == chunk.last;
+    bool output = false;
     for (const SavedDecl& s : plans[i].saved) {
       if (s.kind == Kind::own && (parted || s.life != Life::carried))
         bytes += padded(s.shape, s.dtype);
@@ -96,62 +102,83 @@ std::size_t asked_to_keep(const Cut& cut, const ChunkRange& chunk, const MicroBa
     }
     if (i + 1 < chunk.last)
       for (const SavedDecl& s : plans[i + 1].saved) output |= s.kind == Kind::input;
-    if (output) bytes += plans[i].output.bytes();
+    if (output && i + 1 < chunk.last) bytes += plans[i].output.bytes();
   }
   for (const int i : gradients) bytes += plans[i].output.bytes();
-  return bytes + aligned(work.lengths.size() * sizeof(float));  // and the utterances' weights
+  const std::size_t weights = aligned(work.lengths.size() * sizeof(float));  // of the utterances
+  return {plans[chunk.last - 1].output.bytes() + weights, bytes};
 }
 
-/// Micro-batches of a chunk between the start of their forward and the end of their last pass.
-int most_in_flight(const Cut& cut, const ChunkRange& chunk, int micro_batches) {
+struct MostInFlight {
+  int passed = 0;    // micro-batches from the start of their forward to the end of their last pass
+  int replayed = 0;  // from the start of their first backward pass to there, or in their forward
+};
+
+MostInFlight most_in_flight(const Cut& cut, const ChunkRange& chunk, int micro_batches) {
   const Schedule schedule = cut.lists(micro_batches);
-  int now = 0, most = 0;
+  MostInFlight now, most;
   for (const Action& a : schedule.ranks[cut.stage]) {
     if (a.chunk != chunk.chunk) continue;
-    if (a.kind == ActionKind::forward) most = std::max(most, ++now);
-    if (a.kind == ActionKind::backward || a.kind == ActionKind::backward_weight) --now;
+    if (a.kind == ActionKind::forward) ++now.passed;
+    if (a.kind == ActionKind::backward || a.kind == ActionKind::backward_input) ++now.replayed;
+    const int within = a.kind == ActionKind::forward ? 1 : 0;
+    most.passed = std::max(most.passed, now.passed);
+    most.replayed = std::max(most.replayed, now.replayed + within);
+    if (a.kind == ActionKind::backward || a.kind == ActionKind::backward_weight)
+      --now.passed, --now.replayed;
   }
   return most;
 }
 
 class PlannedStage : public testing::TestWithParam<std::string_view> {
  protected:
+  void check(const Cut& cut) const {
+    const std::string what =
+        "stage " + std::to_string(cut.stage) + " of " + std::to_string(cut.stages);
+    const StageBytes planned = cut.planned(work_);
+
+    const auto plans = plan_chain(chain_, work_.micro_batches[0].lengths, {});
+    std::size_t weights = 0, saved = 0;
+    std::vector<LayerPlan> own;
+    for (const ChunkRange& chunk : cut.held()) {
+      for (int i = chunk.first; i < chunk.last; ++i) {
+        for (const ParamDecl& p : plans[i].params) weights += padded(p.shape);
+        own.push_back(plans[i]);
+      }
+      const auto [passed, replayed] = most_in_flight(cut, chunk, kMicroBatches);
+      const auto [output, others] = asked_to_keep(cut, chunk, work_.micro_batches[0]);
+      saved += passed * output + (cut.recomputes ? replayed : passed) * others;
+    }
+    EXPECT_EQ(planned.weights, weights) << what;
+    const std::size_t agreement =
+        agreement_numbers(norm_blocks(plans)) * sizeof(double) + sizeof(Verdict);
+    EXPECT_EQ(planned.optimizer,
+              2 * weights + table_bytes(lay_out_parameters(own, {}, 0)) + agreement)
+        << what;
+    EXPECT_EQ(planned.saved, saved) << what;
+
+    test::WatchedBackend backend;
+    const auto stream = backend.make_stream({});
+    const auto ranks = make_thread_communicators({.ranks = cut.stages});
+    Stage stage(backend, *stream, *ranks[cut.stage], chain_, cut.options());
+    stage.reserve(cut.buffers(work_));
+    EXPECT_EQ(backend.allocated + agreement, planned.total()) << what;  // a TrainingStep has that
+  }
+
+  static constexpr int kMicroBatches = 5;
   const Chain chain_ = build_chain(model(13, 2, 3), 29);
+  const StepWork work_ =
+      synthetic_work({.micro_batches = kMicroBatches, .utterances = 3, .seconds = 1.3});
 };
 
 TEST_P(PlannedStage, IsWhatLayersAskForAndWhatIsAllocated) {
-  const StepWork work = synthetic_work({.micro_batches = 5, .utterances = 3, .seconds = 1.3});
   for (int stages : {1, 2, 3})
-    for (int at = 0; at < stages; ++at) {
-      const Cut cut{chain_, std::string(GetParam()), stages, at};
-      const std::string what = "stage " + std::to_string(at) + " of " + std::to_string(stages);
-      const StageBytes planned = cut.planned(work);
+    for (int at = 0; at < stages; ++at) check({chain_, std::string(GetParam()), stages, at});
+}
 
-      const auto plans = plan_chain(chain_, work.micro_batches[0].lengths, {});
-      std::size_t weights = 0, saved = 0;
-      std::vector<LayerPlan> own;
-      for (const ChunkRange& chunk : cut.held()) {
-        for (int i = chunk.first; i < chunk.last; ++i) {
-          for (const ParamDecl& p : plans[i].params) weights += padded(p.shape);
-          own.push_back(plans[i]);
-        }
-        saved += most_in_flight(cut, chunk, 5) * asked_to_keep(cut, chunk, work.micro_batches[0]);
-      }
-      EXPECT_EQ(planned.weights, weights) << what;
-      const std::size_t agreement =
-          agreement_numbers(norm_blocks(plans)) * sizeof(double) + sizeof(Verdict);
-      EXPECT_EQ(planned.optimizer,
-                2 * weights + table_bytes(lay_out_parameters(own, {}, 0)) + agreement)
-          << what;
-      EXPECT_EQ(planned.saved, saved) << what;
-
-      test::WatchedBackend backend;
-      const auto stream = backend.make_stream({});
-      const auto ranks = make_thread_communicators({.ranks = stages});
-      Stage stage(backend, *stream, *ranks[at], chain_, cut.options());
-      stage.reserve(cut.buffers(work));
-      EXPECT_EQ(backend.allocated + agreement, planned.total()) << what;  // a TrainingStep has that
-    }
+TEST_P(PlannedStage, IsThatWhereForwardRunsAgain) {
+  for (int stages : {1, 2, 3})
+    for (int at = 0; at < stages; ++at) check({chain_, std::string(GetParam()), stages, at, true});
 }
 
 INSTANTIATE_TEST_SUITE_P(Of, PlannedStage, testing::ValuesIn(schedule_names()),

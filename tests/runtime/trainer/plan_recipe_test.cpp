@@ -48,6 +48,17 @@ TEST_F(PlanRecipe, LongerMicroBatchesNeedMoreMemory) {
   EXPECT_LT(saved("1.2"), saved("2.4"));
 }
 
+TEST_F(PlanRecipe, ASecondForwardSparesMemoryAndTakesTime) {
+  const auto plan = [&](const std::string& recompute) {
+    return plan_recipe(recipe({"pipeline.stages=2", "pipeline.schedule=gpipe",
+                               "data.micro_batches=4", "pipeline.recompute=" + recompute}),
+                       false);
+  };
+  const PlannedRun kept = plan("none"), again = plan("stage");
+  EXPECT_LT(again.plan.bytes_of(0).saved, kept.plan.bytes_of(0).saved);
+  EXPECT_GT(again.outlook.step_seconds, kept.outlook.step_seconds);
+}
+
 TEST_F(PlanRecipe, RefusesWhatTrainingWouldRefuse) {
   const auto refused = [&](std::vector<std::string> overrides) {
     return test::message_of<ConfigError>([&] { plan_recipe(recipe(overrides), false); });

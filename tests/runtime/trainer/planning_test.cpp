@@ -64,6 +64,17 @@ TEST(Planning, RecognisesForwardAndWithoutTextsWithoutTheLoss) {
   EXPECT_EQ(recognition_costs(chain, kShape, false).back().total(), 0);
 }
 
+TEST(Planning, CountsASecondForwardWhereTheRecipeWantsIt) {
+  Config config = small_recipe();
+  const std::vector<LayerCost> costs{{"conv1", 3, 5, 7}, {"output", 1, 2, 4}};
+  EXPECT_EQ(with_recomputation(config, costs)[0].total(), 15);
+  config.pipeline.recompute = "stage";
+  const auto more = with_recomputation(config, costs);
+  EXPECT_EQ(more[0].forward, 3);
+  EXPECT_EQ(more[0].backward_input, 8);
+  EXPECT_EQ(more[1].total(), 8);
+}
+
 TEST(Planning, AloneKeepsTheLanesAndHasTheMemoryOfAllRanks) {
   Config config = small_recipe();
   config.pipeline.memory_gib = 1.5;

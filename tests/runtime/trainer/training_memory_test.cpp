@@ -83,6 +83,7 @@ void train_counted(Communicator& world, const Chain& chain, const Config& config
   part.stage = at;
   part.stages = kStages;
   part.schedule = config.pipeline.schedule;
+  part.recompute = config.pipeline.recompute == "stage";
   const std::vector<int> ranks = chunk_ranks(part.schedule, kStages);
   part.cut =
       ranks.size() == 2 ? std::vector{0, 7, chain.size()} : std::vector{0, 3, 6, 7, chain.size()};
@@ -119,7 +120,7 @@ void train_counted(Communicator& world, const Chain& chain, const Config& config
   EXPECT_EQ(step.reduction_bytes(), bytes.reduction);
   if (!config.pipeline.shard_optimizer) {
     EXPECT_EQ(bytes.reduction,
-              asked_of_reduction(bytes.weights, config.pipeline.bucket_bytes, replica));
+              asked_of_reduction(bytes.gradients, config.pipeline.bucket_bytes, replica));
     EXPECT_EQ(bytes.spared, 0u);
   } else {
     EXPECT_GT(bytes.spared, 0u);
@@ -144,6 +145,7 @@ struct Kept {
   bool shard;
   const char* compute;
   const char* schedule = "1f1b";
+  const char* recompute = "none";
 };
 
 class PlannedTrainingMemory : public testing::TestWithParam<Kept> {};
@@ -153,6 +155,7 @@ TEST_P(PlannedTrainingMemory, IsAllocatedAndNoStepOfAnyEpochTakesMore) {
   config.pipeline.shard_optimizer = GetParam().shard;
   config.precision.compute = GetParam().compute;
   config.pipeline.schedule = GetParam().schedule;
+  config.pipeline.recompute = GetParam().recompute;
   const Chain chain = build_chain(config.model, 29);
   const test::TemporaryFolder folder;
   const Corpus corpus = small_corpus(23, 5), validation = small_corpus(31, 6);
@@ -167,7 +170,9 @@ INSTANTIATE_TEST_SUITE_P(Of, PlannedTrainingMemory,
                                          Kept{"PartedPasses", false, "fp32", "zb-h2"},
                                          Kept{"ChunksInARound", true, "fp16", "interleaved"},
                                          Kept{"ChunksDownAndUp", false, "fp32", "zb-v"},
-                                         Kept{"ChunksDownAndUpInShards", true, "fp32", "zb-v"}),
+                                         Kept{"ChunksDownAndUpInShards", true, "fp32", "zb-v"},
+                                         Kept{"Inputs", false, "fp16", "1f1b", "stage"},
+                                         Kept{"InputsOfChunks", false, "fp32", "zb-v", "stage"}),
                          [](const auto& info) { return info.param.name; });
 
 /// 2 stages × 2 replicas of the whole command, all in this process: data, two steps, a validation

@@ -73,6 +73,25 @@ TEST_P(ScheduledTrainingStep, ReplicasDoNotShowInASingleBit) {
   }
 }
 
+TEST_P(ScheduledTrainingStep, ASecondForwardDoesNotShowInASingleBit) {
+  for (const char* compute : {"fp32", "bf16"}) {
+    TrainingJob job = small_job();
+    job.precision.compute = compute;
+    job.lanes = 2;
+    const TrainingOutcome alone = train_on_noise(job);
+    job.schedule = GetParam();
+    job.recompute = true;
+    for (int stages : {1, 2, 3})
+      for (int replicas : {1, 2}) {
+        job.stages = stages;
+        job.replicas = replicas;
+        expect_equal(train_on_noise(job), alone,
+                     std::string(compute) + ", " + std::to_string(stages) + " stages × " +
+                         std::to_string(replicas) + " replicas");
+      }
+  }
+}
+
 TEST_P(ScheduledTrainingStep, DoesNotShowWhateverTheOptimizer) {
   for (const char* kind : {"novograd", "sgd"}) {
     TrainingJob job = small_job();
