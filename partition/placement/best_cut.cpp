@@ -16,7 +16,8 @@ double just_below(double limit) { return limit * kWorthwhile; }
 /// The least bottleneck at most `highest`. Low limits are tried first: they leave few layers to
 /// try for each stage.
 std::optional<double> least_slowest(const Sweep& sweep, double highest) {
-  for (double limit = 1.02 * sweep.floor_of_slowest();; limit *= 1.25) {
+  double step = 1.25;
+  for (double limit = 1.02 * sweep.floor_of_slowest();; limit *= step, step *= 1.25) {
     if (limit >= highest || limit == 0) return sweep.least_slowest(highest);
     if (const auto found = sweep.least_slowest(limit)) return found;
   }
@@ -39,13 +40,14 @@ Cut cut_at(const ChainLoad& chain, const std::vector<StageCost>& stages, const G
 std::optional<Cut> best_cut(const ChainLoad& chain, const std::vector<StageCost>& stages,
                             const Goal& goal, const CutLimits& limits) {
   const Sweep sweep(chain, stages);
-  const double floor = goal.sum * sweep.floor_of_sum(), most = sweep.most();
-  // A load above this alone makes the goal worse than what is known.
-  const auto highest = [&](double value) {
-    return goal.slowest > 0 ? std::min(most, (value - floor) / goal.slowest) : most;
+  const double floor = sweep.floor_of_sum(), most = sweep.most();
+  // A load above this makes the goal worse than what is known, where loads add up to `sum`.
+  const auto highest = [&](double value, double sum) {
+    return goal.slowest > 0 ? std::min(most, (value - goal.sum * sum) / goal.slowest) : most;
   };
-  if (highest(limits.value) < 0) return std::nullopt;
-  const auto slowest = least_slowest(sweep, highest(limits.value));
+  if (highest(limits.value, floor) < 0) return std::nullopt;
+  const auto slowest = limits.slowest > 0 ? std::optional(limits.slowest)
+                                          : least_slowest(sweep, highest(limits.value, floor));
   if (!slowest) return std::nullopt;
 
   std::optional<Cut> best;
@@ -60,7 +62,7 @@ std::optional<Cut> best_cut(const ChainLoad& chain, const std::vector<StageCost>
   };
   const Cut first = try_limit(*slowest / kWorthwhile);
   if (goal.sum == 0) return best;
-  double limit = highest(known);
+  double limit = highest(known, floor);
   for (int sweeps = 0; limit > first.slowest; ++sweeps) {
     const Cut cut = try_limit(limit);
     // Lower limits only make sums larger.
@@ -70,7 +72,7 @@ std::optional<Cut> best_cut(const ChainLoad& chain, const std::vector<StageCost>
       bound = rest;
       break;
     }
-    limit = std::min(just_below(cut.slowest), highest(known));
+    limit = std::min(just_below(cut.slowest), highest(known, cut.sum));
   }
   if (best) best->bound = std::min(best->value, bound);
   return best;

@@ -26,7 +26,8 @@ struct Cut {
 
 struct CutLimits {
   double value = std::numeric_limits<double>::infinity();  // only better cuts are of interest
-  int sweeps = 1000;  // dynamic programmes over all stages, at most
+  double slowest = 0;  // the least bottleneck, where it is known
+  int sweeps = 1000;   // dynamic programmes over all stages, at most
 };
 
 /// The best cut for stages whose devices are known, exactly (within `sweeps`); among cuts of equal

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <limits>
 #include <numeric>
 #include <set>
 
@@ -9,6 +10,9 @@
 
 namespace penstock {
 namespace {
+
+constexpr double kNever = std::numeric_limits<double>::infinity();
+constexpr double kFirstLimit = 2;  // times what a bottleneck can't be below
 
 /// Devices of the largest group that links of at least `width` join.
 int largest_group(const Cluster& cluster, double width) {
@@ -106,9 +110,51 @@ double Bounds::quick(const Grid& grid) const {
   return std::max(goal_of(problem_, grid).value(sum, slowest), spread(grid));
 }
 
+/// The least bottleneck of best_stages, if it is at most `highest`, else infinite. A table that
+/// holds for all numbers of stages is kept for each number of replicas.
+double Bounds::least_slowest(const Grid& grid, double highest) const {
+  const StageCost stage = best_stages(grid).front();
+  const LinkCost link = problem_.cluster.size() > 1 ? crossing(problem_, link_) : LinkCost{};
+  const ChainLoad& chain = problem_.chain;
+  double limit = kFirstLimit * std::max(chain.work(0, chain.size()) / speed(grid, 0) / grid.stages,
+                                        chain.longest_layer() / speed(grid, 0));
+  for (;; limit *= kFirstLimit) {
+    if (limit == 0 || limit > highest) limit = highest;
+    auto table = tables_.find(grid.replicas);
+    if (table == tables_.end() || table->second.limit() < limit) {
+      const StageSort sort{.per_work = stage.paces.front().per_work,
+                           .within = link,
+                           .between = link,
+                           .reduction = stage.reduction,
+                           .memory = stage.memory};
+      const RunTableRequest request{
+          .sorts = {sort}, .micro_batches = micro_batches_of(problem_, grid), .limit = limit};
+      if (table != tables_.end()) tables_.erase(table);
+      table = tables_.try_emplace(grid.replicas, chain, request).first;
+    }
+    const double slowest = table->second.least(grid.stages);
+    if (slowest < kNever || limit >= highest) return slowest;
+  }
+}
+
+/// No load is larger where nobody is slower than the best.
+double Bounds::largest_load(const Grid& grid) const {
+  const StageCost stage = best_stages(grid).front();
+  const ChainLoad& chain = problem_.chain;
+  return stage.load(chain, 0, chain.size()) +
+         2 * stage.paces.front().leave.seconds(chain.most_crossing());
+}
+
 std::optional<double> Bounds::of(const Grid& grid, double below) const {
-  const auto cut = best_cut(problem_.chain, best_stages(grid), goal_of(problem_, grid),
-                            {.value = below, .sweeps = 8});
+  const Goal goal = goal_of(problem_, grid);
+  const double sum = problem_.chain.work(0, problem_.chain.size()) / speed(grid, 0);
+  double highest = largest_load(grid);
+  if (goal.slowest > 0) highest = std::min(highest, (below - goal.sum * sum) / goal.slowest);
+  const double slowest = least_slowest(grid, highest);
+  if (slowest == kNever) return std::nullopt;
+  if (goal.sum == 0) return std::max(slowest, spread(grid));
+  const auto cut = best_cut(problem_.chain, best_stages(grid), goal,
+                            {.value = below, .slowest = slowest, .sweeps = 8});
   if (!cut) return std::nullopt;
   return std::max(cut->bound, spread(grid));
 }

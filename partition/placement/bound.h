@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "partition/placement/problem.h"
+#include "partition/placement/run_table.h"
 
 namespace penstock {
 
@@ -29,6 +29,8 @@ class Bounds {
   /// Of the k-th fastest stage, at most: of its replicas the slowest counts.
   double speed(const Grid& grid, int k) const { return speeds_[(k + 1) * grid.replicas - 1]; }
   double spread(const Grid& grid) const;
+  double least_slowest(const Grid& grid, double highest) const;
+  double largest_load(const Grid& grid) const;
   double widest_ring(int replicas) const;
   int largest_group(std::size_t width) const;
 
@@ -37,6 +39,7 @@ class Bounds {
   LinkRates link_;                              // the least latency, the most bandwidth
   std::vector<double> widths_;                  // bandwidths of links, most first
   mutable std::map<std::size_t, int> largest_;  // devices that links that wide join
+  mutable std::map<int, RunTable> tables_;      // by replicas
 };
 
 }  // namespace penstock

@@ -40,9 +40,9 @@ ExactResult place_exactly(const PlacementProblem& problem, const Grid& grid,
   const Floor floor(problem);
   double known = effort.known, limit = most(known, goal.slowest, goal.sum * floor.sum);
   const auto graph = stage_graph(problem, grid, {.slowest = limit, .edges = effort.edges});
-  if (!graph) return {};
+  if (!graph) return {.edges = effort.edges};
   GraphSweep sweep(problem, *graph);
-  ExactResult result{.best = {}, .proven = true};
+  ExactResult result{.best = {}, .proven = true, .edges = graph->target.size()};
   for (;;) {
     const auto found = sweep.least_sum(
         {.slowest = limit, .sum = most(known, goal.sum, goal.slowest * floor.slowest)});

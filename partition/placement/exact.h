@@ -10,6 +10,7 @@ namespace penstock {
 struct ExactResult {
   std::optional<PlacedCut> best = {};  // better than what was known; nothing: there is none
   bool proven = false;                 // that nothing else is better
+  std::size_t edges = 0;               // of the graph, as far as it came
 };
 
 struct ExactEffort {

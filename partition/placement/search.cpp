@@ -6,6 +6,7 @@
 #include "partition/placement/bound.h"
 #include "partition/placement/exact.h"
 #include "partition/placement/refusal.h"
+#include "partition/placement/run_bound.h"
 
 namespace penstock {
 namespace {
@@ -13,7 +14,12 @@ namespace {
 constexpr double kNever = std::numeric_limits<double>::infinity();
 constexpr double kWorthwhile = 1 - 1e-12;
 constexpr double kCloseEnough = 1 - 1e-3;  // of a bound: no search for the rest
-constexpr int kExactSlots = 12;            // with more, local search says how far it may be off
+constexpr int kExactSlots = 12;            // that are always placed exactly, if at all possible
+constexpr int kMostSlots = 16;             // that are where devices are alike
+constexpr std::size_t kEdges = 4'000'000;  // of a grid's graph, a few seconds
+constexpr std::size_t kSharedEdges = 1'000'000;  // of all graphs with more slots
+
+bool is_small(const Grid& grid) { return grid.slots() <= kMostSlots; }
 
 struct Candidate {
   Grid grid;
@@ -48,30 +54,44 @@ class Search {
   void consider(const Candidate& candidate) {
     const auto bound = bounds_.of(candidate.grid, value());
     if (!bound || *bound >= value() * kWorthwhile) return;
-    const bool few = candidate.grid.slots() <= kExactSlots;
-    if (few || *bound < value() * kCloseEnough)
+    if (is_small(candidate.grid) || *bound < value() * kCloseEnough)
       if (auto found = search_placement(problem_, candidate.grid, effort_, *bound))
         keep(candidate.grid, std::move(*found));
-    if (few)
-      unproven_.push_back({candidate.grid, *bound});
-    else
-      bound_ = std::min(bound_, *bound);
+    considered_.push_back({candidate.grid, *bound});
   }
 
   /// Sees to it that no placement of few slots is better.
   void prove() {
-    std::ranges::stable_sort(unproven_, {}, &Candidate::bound);
-    for (const auto& [grid, bound] : unproven_) {
-      if (bound >= value() * kWorthwhile) return;
-      auto exact = place_exactly(problem_, grid, {.known = value()});
-      if (exact.best) keep(grid, std::move(*exact.best));
-      if (!exact.proven) bound_ = std::min(bound_, bound);
+    std::ranges::stable_sort(considered_, {}, &Candidate::bound);
+    std::size_t shared = kSharedEdges;
+    for (Candidate& candidate : considered_) {
+      if (candidate.bound >= value() * kWorthwhile) return;
+      if (!is_small(candidate.grid)) continue;
+      const bool few = candidate.grid.slots() <= kExactSlots;
+      auto exact = place_exactly(problem_, candidate.grid,
+                                 {.known = value(), .edges = few ? kEdges : shared});
+      if (!few) shared -= std::min(shared, exact.edges);
+      if (exact.best) keep(candidate.grid, std::move(*exact.best));
+      if (exact.proven) candidate.bound = kNever;
+    }
+  }
+
+  /// The least bound of the grids that are not proven, raised as far as it can be.
+  double bound() {
+    RunBound runs(problem_, value());
+    std::vector<bool> raised(considered_.size(), false);
+    for (;;) {
+      const auto least = std::ranges::min_element(considered_, {}, &Candidate::bound);
+      if (least == considered_.end() || least->bound >= value() * kWorthwhile) return value();
+      if (raised[least - considered_.begin()]) return least->bound;
+      raised[least - considered_.begin()] = true;
+      least->bound = std::max(least->bound, runs.of(least->grid));
     }
   }
 
   double value() const { return best_ ? best_->value : kNever; }
   std::optional<PlacedChain> finish() {
-    if (best_) best_->bound = bound_ < best_->value * kWorthwhile ? bound_ : best_->value;
+    if (best_) best_->bound = bound();
     return std::move(best_);
   }
 
@@ -86,8 +106,7 @@ class Search {
   const Bounds& bounds_;
   const SearchEffort& effort_;
   std::optional<PlacedChain> best_;
-  std::vector<Candidate> unproven_;
-  double bound_ = kNever;  // of the grids that are not proven
+  std::vector<Candidate> considered_;
 };
 
 }  // namespace

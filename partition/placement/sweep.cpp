@@ -25,11 +25,13 @@ void Sweep::extend(int stage, double limit, const std::vector<double>& best,
   const StageCost& cost = stages_[stage];
   const int layers = chain_.size(), behind = static_cast<int>(stages_.size()) - stage - 1;
   const double reach = limit * cost.speed() * kRounding;
+  const double most = cost.memory * kRounding;
   const double rest = limit * speed_left_[stage + 1] * kRounding;
   for (int first = stage; first < layers - behind; ++first) {
     if (best[first] == kNever) continue;
     int last = behind == 0 ? layers : first + 1;
     for (; last <= layers - behind && chain_.work(first, last) <= reach; ++last) {
+      if (chain_.bytes_at_least(first, last, cost.in_flight) > most) break;
       if (best[first] >= next[last] || chain_.work(last, layers) > rest) continue;
       const double load = cost.load(chain_, first, last);
       const double value = add(best[first], load);

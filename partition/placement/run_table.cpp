@@ -1,0 +1,117 @@
+#include "partition/placement/run_table.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+namespace penstock {
+namespace {
+
+constexpr double kNever = std::numeric_limits<double>::infinity();
+constexpr double kRounding = 1 + 1e-12;
+
+}  // namespace
+
+RunTable::RunTable(const ChainLoad& chain, RunTableRequest request)
+    : chain_(chain), request_(std::move(request)), least_{kNever} {
+  request_.limit *= kRounding;
+  // No stages do nothing, whatever stands in front of them.
+  row_ = no_row();
+  for (int left = 0; left <= request_.scarce; ++left) row_.fresh[at(left, layers())] = 0;
+}
+
+RunTable::Row RunTable::no_row() const {
+  Row row;
+  const std::size_t size = at(request_.scarce, layers()) + 1;
+  row.fresh.assign(size, kNever);
+  for (const StageSort& sort : request_.sorts)
+    row.within.emplace_back(size * (sort.longest_run - 1), kNever);
+  return row;
+}
+
+double RunTable::least(int stages) {
+  while (static_cast<int>(least_.size()) <= stages) {
+    Row next = extended();
+    least_.push_back(pipeline());
+    row_ = std::move(next);
+  }
+  return least_[stages];
+}
+
+double RunTable::join(double load, double rest) const {
+  if (load > request_.limit) return kNever;
+  return request_.sums ? load + rest : std::max(load, rest);
+}
+
+/// Calls visit(last, seconds) where a stage in front of row_ can end, with what it takes but for
+/// messages.
+template <class Visit>
+void RunTable::for_ends(const StageSort& sort, int first, Visit visit) const {
+  const int behind = stages_behind();
+  const int flying = std::min(request_.micro_batches, behind + 1);
+  for (int last = behind == 0 ? layers() : first + 1; last <= layers() - behind; ++last) {
+    const double work = sort.per_work * chain_.work(first, last);
+    if (work > request_.limit) return;
+    if (chain_.bytes_at_least(first, last, flying) > sort.memory * kRounding) return;
+    if (chain_.bytes(first, last, flying) > sort.memory) continue;
+    visit(last, work + sort.reduction.seconds(chain_.parameters(first, last)));
+  }
+}
+
+/// Puts a stage of a sort that begins at `first` in front of row_.
+void RunTable::put_first(std::size_t kind, int scarce_left, int first, Row& next) const {
+  const StageSort& sort = request_.sorts[kind];
+  const int left = scarce_left - (sort.scarce ? 1 : 0), inner = sort.longest_run - 1;
+  if (left < 0) return;
+  const bool final = stages_behind() == 0;
+  const double enter = sort.within.seconds(chain_.crossing(first));
+  const double enter_run = sort.between.seconds(chain_.crossing(first));
+  double& fresh = next.fresh[at(scarce_left, first)];
+  double* within = next.within[kind].data() + at(scarce_left, first) * inner;
+  for_ends(sort, first, [&](int last, double seconds) {
+    const double ends_run = seconds + (final ? 0 : sort.between.seconds(chain_.crossing(last)));
+    const double behind = row_.fresh[at(left, last)];
+    fresh = std::min(fresh, join(ends_run + enter_run, behind));
+    if (inner == 0) return;
+    const double alone = join(ends_run + enter, behind);
+    within[0] = std::min(within[0], alone);
+    if (final) return;
+    const double goes_on = seconds + sort.within.seconds(chain_.crossing(last));
+    const double* rest = row_.within[kind].data() + at(left, last) * inner;
+    fresh = std::min(fresh, join(goes_on + enter_run, rest[inner - 1]));
+    for (int more = 1; more < inner; ++more)
+      within[more] = std::min(within[more], join(goes_on + enter, rest[more - 1]));
+  });
+  for (int more = 1; more < inner; ++more) within[more] = std::min(within[more], within[more - 1]);
+}
+
+RunTable::Row RunTable::extended() const {
+  Row next = no_row();
+  for (int left = 0; left <= request_.scarce; ++left)
+    for (int first = 0; first < layers() - stages_behind(); ++first)
+      for (std::size_t kind = 0; kind < request_.sorts.size(); ++kind)
+        put_first(kind, left, first, next);
+  return next;
+}
+
+/// The least with one more stage that nothing enters, in front of row_.
+double RunTable::pipeline() const {
+  double least = kNever;
+  for (std::size_t kind = 0; kind < request_.sorts.size(); ++kind) {
+    const StageSort& sort = request_.sorts[kind];
+    const int left = request_.scarce - (sort.scarce ? 1 : 0), inner = sort.longest_run - 1;
+    if (left < 0) continue;
+    const bool final = stages_behind() == 0;
+    for_ends(sort, 0, [&](int last, double seconds) {
+      const double ends_run = seconds + (final ? 0 : sort.between.seconds(chain_.crossing(last)));
+      least = std::min(least, join(ends_run, row_.fresh[at(left, last)]));
+      if (inner == 0 || final) return;
+      const double goes_on = seconds + sort.within.seconds(chain_.crossing(last));
+      const double* rest = row_.within[kind].data() + at(left, last) * inner;
+      least = std::min(least, join(goes_on, rest[inner - 1]));
+    });
+  }
+  return least;
+}
+
+}  // namespace penstock

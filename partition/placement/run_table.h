@@ -1,0 +1,66 @@
+#pragma once
+
+#include <vector>
+
+#include "partition/placement/problem.h"
+
+namespace penstock {
+
+/// Stages of one sort at their best: none of that sort is faster or has less memory.
+struct StageSort {
+  double per_work = 1;        // seconds for a second's work on a device of speed 1
+  LinkCost within = {}, between = {};  // crossing a boundary, where its two stages share a node and not
+  LinkCost reduction = {};    // of gradients, for each micro-batch
+  double memory = 0;          // bytes
+  int longest_run = 1;        // stages in a row with no boundary between nodes
+  bool scarce = false;        // of which there are only so many
+};
+
+/// What is asked of a RunTable.
+struct RunTableRequest {
+  std::vector<StageSort> sorts;
+  int scarce = 0;         // stages of scarce sorts, at most
+  int micro_batches = 1;  // that a replica runs in a step
+  double limit = 0;       // seconds that no stage may take
+  bool sums = false;      // least sum of loads, else the least slowest
+};
+
+/// A dynamic programme over (stages, first layer) from the chain's end, which holds for every number
+/// of stages at once: the least sum or slowest load of a pipeline that is made of runs, each of
+/// one sort, in which every boundary stays within a node; between two runs all links are those
+/// between nodes. `chain` must outlive it.
+class RunTable {
+ public:
+  RunTable(const ChainLoad& chain, RunTableRequest request);
+
+  /// For so many stages; infinite where none fits in memory and the limit.
+  double least(int stages);
+  double limit() const { return request_.limit; }
+
+ private:
+  /// Of layers from each one on, cut into a number of stages.
+  struct Row {
+    std::vector<double> fresh;                // [scarce left][layer]: where a run begins there
+    std::vector<std::vector<double>> within;  // [sort][scarce left][layer][stages left in the run]
+  };
+
+  int layers() const { return chain_.size(); }
+  int stages_behind() const { return static_cast<int>(least_.size()) - 1; }
+  std::size_t at(int scarce_left, int layer) const {
+    return static_cast<std::size_t>(scarce_left) * (layers() + 1) + layer;
+  }
+  Row no_row() const;
+  Row extended() const;
+  double pipeline() const;
+  void put_first(std::size_t sort, int scarce_left, int first, Row& next) const;
+  template <class Visit>
+  void for_ends(const StageSort& sort, int first, Visit visit) const;
+  double join(double load, double rest) const;
+
+  const ChainLoad& chain_;
+  RunTableRequest request_;
+  Row row_;                    // of stages_behind() stages
+  std::vector<double> least_;  // [stages]
+};
+
+}  // namespace penstock
