@@ -59,6 +59,7 @@ nlohmann::ordered_json json_of(const PlacementProblem& problem, const PlacedChai
           {"step_ms", 1e3 * closed_form_step(problem, placed)},
           {"lower_bound_ms", 1e3 * placed.bound},
           {"gap", placed.gap()},
+          {"exact", placed.exact()},
           {"stages", stages},
           {"schedule", "1f1b"},
           {"recompute", "none"}};

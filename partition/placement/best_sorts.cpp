@@ -92,8 +92,7 @@ BestSorts::Sort BestSorts::sort_of(const std::vector<bool>& member) const {
   return sort;
 }
 
-void BestSorts::add_stages(const Sort& sort, int replicas, bool all_alike,
-                           Stages& stages) const {
+void BestSorts::add_stages(const Sort& sort, int replicas, bool all_alike, Stages& stages) const {
   const Cluster& cluster = problem_.cluster;
   // A stage of alike devices has R of them, another one at least.
   const std::size_t needed = all_alike ? replicas : 1;

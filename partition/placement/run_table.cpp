@@ -13,8 +13,10 @@ constexpr double kRounding = 1 + 1e-12;
 }  // namespace
 
 RunTable::RunTable(const ChainLoad& chain, RunTableRequest request)
-    : chain_(chain), request_(std::move(request)), least_{kNever} {
+    : chain_(chain), request_(std::move(request)), least_{kNever}, least_per_work_(kNever) {
   request_.limit *= kRounding;
+  for (const StageSort& sort : request_.sorts)
+    least_per_work_ = std::min(least_per_work_, sort.per_work);
   // No stages do nothing, whatever stands in front of them.
   row_ = no_row();
   for (int left = 0; left <= request_.scarce; ++left) row_.fresh[at(left, layers())] = 0;
@@ -31,9 +33,11 @@ RunTable::Row RunTable::no_row() const {
 
 double RunTable::least(int stages) {
   while (static_cast<int>(least_.size()) <= stages) {
-    Row next = extended();
+    if (stages_behind_ + 1 < static_cast<int>(least_.size())) {
+      row_ = extended();
+      ++stages_behind_;
+    }
     least_.push_back(pipeline());
-    row_ = std::move(next);
   }
   return least_[stages];
 }
@@ -47,7 +51,7 @@ double RunTable::join(double load, double rest) const {
 /// messages.
 template <class Visit>
 void RunTable::for_ends(const StageSort& sort, int first, Visit visit) const {
-  const int behind = stages_behind();
+  const int behind = stages_behind_;
   const int flying = std::min(request_.micro_batches, behind + 1);
   for (int last = behind == 0 ? layers() : first + 1; last <= layers() - behind; ++last) {
     const double work = sort.per_work * chain_.work(first, last);
@@ -63,7 +67,7 @@ void RunTable::put_first(std::size_t kind, int scarce_left, int first, Row& next
   const StageSort& sort = request_.sorts[kind];
   const int left = scarce_left - (sort.scarce ? 1 : 0), inner = sort.longest_run - 1;
   if (left < 0) return;
-  const bool final = stages_behind() == 0;
+  const bool final = stages_behind_ == 0;
   const double enter = sort.within.seconds(chain_.crossing(first));
   const double enter_run = sort.between.seconds(chain_.crossing(first));
   double& fresh = next.fresh[at(scarce_left, first)];
@@ -71,6 +75,7 @@ void RunTable::put_first(std::size_t kind, int scarce_left, int first, Row& next
   for_ends(sort, first, [&](int last, double seconds) {
     const double ends_run = seconds + (final ? 0 : sort.between.seconds(chain_.crossing(last)));
     const double behind = row_.fresh[at(left, last)];
+    if (inner == 0 && behind == kNever) return;
     fresh = std::min(fresh, join(ends_run + enter_run, behind));
     if (inner == 0) return;
     const double alone = join(ends_run + enter, behind);
@@ -88,9 +93,12 @@ void RunTable::put_first(std::size_t kind, int scarce_left, int first, Row& next
 RunTable::Row RunTable::extended() const {
   Row next = no_row();
   for (int left = 0; left <= request_.scarce; ++left)
-    for (int first = 0; first < layers() - stages_behind(); ++first)
+    for (int first = 0; first < layers() - stages_behind_; ++first) {
+      if (chain_.work(first, layers()) * least_per_work_ > request_.limit * (stages_behind_ + 1))
+        continue;
       for (std::size_t kind = 0; kind < request_.sorts.size(); ++kind)
         put_first(kind, left, first, next);
+    }
   return next;
 }
 
@@ -101,7 +109,7 @@ double RunTable::pipeline() const {
     const StageSort& sort = request_.sorts[kind];
     const int left = request_.scarce - (sort.scarce ? 1 : 0), inner = sort.longest_run - 1;
     if (left < 0) continue;
-    const bool final = stages_behind() == 0;
+    const bool final = stages_behind_ == 0;
     for_ends(sort, 0, [&](int last, double seconds) {
       const double ends_run = seconds + (final ? 0 : sort.between.seconds(chain_.crossing(last)));
       least = std::min(least, join(ends_run, row_.fresh[at(left, last)]));

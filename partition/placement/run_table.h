@@ -8,12 +8,13 @@ namespace penstock {
 
 /// Stages of one sort at their best: none of that sort is faster or has less memory.
 struct StageSort {
-  double per_work = 1;        // seconds for a second's work on a device of speed 1
-  LinkCost within = {}, between = {};  // crossing a boundary, where its two stages share a node and not
-  LinkCost reduction = {};    // of gradients, for each micro-batch
-  double memory = 0;          // bytes
-  int longest_run = 1;        // stages in a row with no boundary between nodes
-  bool scarce = false;        // of which there are only so many
+  double per_work = 1;  // seconds for a second's work on a device of speed 1
+  LinkCost within = {},
+           between = {};    // crossing a boundary, where its two stages share a node and not
+  LinkCost reduction = {};  // of gradients, for each micro-batch
+  double memory = 0;        // bytes
+  int longest_run = 1;      // stages in a row with no boundary between nodes
+  bool scarce = false;      // of which there are only so many
 };
 
 /// What is asked of a RunTable.
@@ -25,9 +26,9 @@ struct RunTableRequest {
   bool sums = false;      // least sum of loads, else the least slowest
 };
 
-/// A dynamic programme over (stages, first layer) from the chain's end, which holds for every number
-/// of stages at once: the least sum or slowest load of a pipeline that is made of runs, each of
-/// one sort, in which every boundary stays within a node; between two runs all links are those
+/// A dynamic programme over (stages, first layer) from the chain's end, which holds for every
+/// number of stages at once: the least sum or slowest load of a pipeline that is made of runs, each
+/// of one sort, in which every boundary stays within a node; between two runs all links are those
 /// between nodes. `chain` must outlive it.
 class RunTable {
  public:
@@ -45,7 +46,6 @@ class RunTable {
   };
 
   int layers() const { return chain_.size(); }
-  int stages_behind() const { return static_cast<int>(least_.size()) - 1; }
   std::size_t at(int scarce_left, int layer) const {
     return static_cast<std::size_t>(scarce_left) * (layers() + 1) + layer;
   }
@@ -59,8 +59,10 @@ class RunTable {
 
   const ChainLoad& chain_;
   RunTableRequest request_;
-  Row row_;                    // of stages_behind() stages
+  Row row_;
+  int stages_behind_ = 0;      // those of row_
   std::vector<double> least_;  // [stages]
+  double least_per_work_;
 };
 
 }  // namespace penstock

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <queue>
 
 #include "partition/placement/bound.h"
 #include "partition/placement/exact.h"
@@ -16,6 +17,7 @@ constexpr double kWorthwhile = 1 - 1e-12;
 constexpr double kCloseEnough = 1 - 1e-3;  // of a bound: no search for the rest
 constexpr int kExactSlots = 12;            // that are always placed exactly, if at all possible
 constexpr int kMostSlots = 16;             // that are where devices are alike
+constexpr int kPatience = 12;              // searches of larger grids that find nothing better
 constexpr std::size_t kEdges = 4'000'000;  // of a grid's graph, a few seconds
 constexpr std::size_t kSharedEdges = 1'000'000;  // of all graphs with more slots
 
@@ -24,9 +26,14 @@ bool is_small(const Grid& grid) { return grid.slots() <= kMostSlots; }
 struct Candidate {
   Grid grid;
   double bound = 0;
+  bool quick = true;  // the bound: Bounds::quick()
 };
 
-/// Every grid that the cluster has devices for, the lowest bound first.
+struct Higher {
+  bool operator()(const Candidate& a, const Candidate& b) const { return a.bound > b.bound; }
+};
+
+/// Every grid that the cluster has devices for.
 std::vector<Candidate> candidates(const PlacementProblem& problem, const Bounds& bounds,
                                   const GridWish& wish) {
   const int devices = problem.cluster.size();
@@ -41,7 +48,6 @@ std::vector<Candidate> candidates(const PlacementProblem& problem, const Bounds&
       result.push_back({grid, bounds.quick(grid)});
     }
   }
-  std::ranges::stable_sort(result, {}, &Candidate::bound);
   return result;
 }
 
@@ -50,14 +56,22 @@ class Search {
   Search(const PlacementProblem& problem, const Bounds& bounds, const SearchEffort& effort)
       : problem_(problem), bounds_(bounds), effort_(effort) {}
 
-  /// Looks for a good placement of a grid that may be better than the best known.
-  void consider(const Candidate& candidate) {
-    const auto bound = bounds_.of(candidate.grid, value());
-    if (!bound || *bound >= value() * kWorthwhile) return;
-    if (is_small(candidate.grid) || *bound < value() * kCloseEnough)
-      if (auto found = search_placement(problem_, candidate.grid, effort_, *bound))
-        keep(candidate.grid, std::move(*found));
-    considered_.push_back({candidate.grid, *bound});
+  /// Looks for good placements of the grids whose bounds are lowest, first. A grid's bound is made
+  /// exact when its turn comes, and it is searched when it is lowest even so.
+  void look(std::vector<Candidate> candidates) {
+    std::priority_queue waiting(Higher(), std::move(candidates));
+    while (!waiting.empty() && waiting.top().bound < value() * kWorthwhile) {
+      const Candidate candidate = waiting.top();
+      waiting.pop();
+      if (candidate.quick) {
+        const auto bound = bounds_.of(candidate.grid, value());
+        if (!bound) continue;
+        waiting.push({candidate.grid, *bound, false});
+        continue;
+      }
+      search(candidate);
+      considered_.push_back(candidate);
+    }
   }
 
   /// Sees to it that no placement of few slots is better.
@@ -96,6 +110,15 @@ class Search {
   }
 
  private:
+  void search(const Candidate& candidate) {
+    const bool large = !is_small(candidate.grid);
+    if (large && (candidate.bound >= value() * kCloseEnough || fruitless_ >= kPatience)) return;
+    const double before = value();
+    if (auto found = search_placement(problem_, candidate.grid, effort_, candidate.bound))
+      keep(candidate.grid, std::move(*found));
+    fruitless_ = value() < before ? 0 : fruitless_ + 1;
+  }
+
   void keep(const Grid& grid, PlacedCut found) {
     const double value = found.cut.value;
     if (value >= this->value() * kWorthwhile) return;
@@ -107,6 +130,7 @@ class Search {
   const SearchEffort& effort_;
   std::optional<PlacedChain> best_;
   std::vector<Candidate> considered_;
+  int fruitless_ = 0;  // searches since one found something better
 };
 
 }  // namespace
@@ -115,10 +139,7 @@ std::optional<PlacedChain> find_placement(const PlacementProblem& problem, const
                                           const SearchEffort& effort) {
   const Bounds bounds(problem);
   Search search(problem, bounds, effort);
-  for (const Candidate& candidate : candidates(problem, bounds, wish)) {
-    if (candidate.bound >= search.value() * kWorthwhile) break;
-    search.consider(candidate);
-  }
+  search.look(candidates(problem, bounds, wish));
   search.prove();
   return search.finish();
 }

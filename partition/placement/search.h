@@ -18,6 +18,7 @@ struct PlacedChain {
   Cut cut;
   double value = 0;  // the objective, seconds
   double bound = 0;  // no grid, cut or placement is below
+  bool exact() const { return bound >= value; }
   double gap() const { return bound > 0 ? value / bound - 1 : 0; }
 };
 

@@ -122,9 +122,10 @@ class Draw {
   std::mt19937& random_;
 };
 
-Cluster random_cluster(Draw& draw) {
+Cluster random_cluster(Draw& draw, const InstanceSize& size) {
   Cluster cluster;
-  const int nodes = draw.whole(1, 3), devices = draw.whole(1, 5);
+  const int nodes = draw.whole(1, 3);
+  const int devices = draw.whole(size.least_devices, size.most_devices);
   const bool mixed = !draw.one_in(3), tight = draw.one_in(2);
   for (int i = 0; i < nodes; ++i) cluster.nodes.push_back("n" + std::to_string(i));
   for (int i = 0; i < devices; ++i)
@@ -153,14 +154,14 @@ PlacementProblem Instance::problem() const {
           .micro_batches = micro_batches};
 }
 
-Instance random_instance(std::mt19937& random) {
+Instance random_instance(std::mt19937& random, const InstanceSize& size) {
   Draw draw(random);
   Instance instance{.chain = {.name = "random", .layers = {}},
-                    .cluster = random_cluster(draw),
+                    .cluster = random_cluster(draw, size),
                     .objective = draw.one_in(3) ? Objective::bottleneck : Objective::step,
                     .micro_batches = draw.whole(1, 12),
                     .wish = {}};
-  const int layers = draw.whole(1, 8);
+  const int layers = draw.whole(1, size.most_layers);
   for (int i = 0; i < layers; ++i)
     instance.chain.layers.push_back({.name = "layer",
                                      .forward_ms = 1.0 * draw.whole(0, 9),

@@ -18,9 +18,13 @@ struct Instance {
   PlacementProblem problem() const;
 };
 
-/// At most 8 layers on 5 devices: mixed or equal speeds, memories and links, in nodes or by a full
-/// matrix; in some the memory suffices nowhere.
-Instance random_instance(std::mt19937& random);
+struct InstanceSize {
+  int most_layers = 8, least_devices = 1, most_devices = 5;
+};
+
+/// At most 8 layers on 5 devices unless told otherwise: mixed or equal speeds, memories and links,
+/// in nodes or by a full matrix; in some the memory suffices nowhere.
+Instance random_instance(std::mt19937& random, const InstanceSize& size = {});
 
 /// The objective of a cut and a placement from its definition, or nothing where memory does not
 /// suffice.

@@ -28,6 +28,7 @@ TEST(PlanChain, PrintsTheBestCutOntoEqualDevices) {
   EXPECT_NEAR(json["lower_bound_ms"], 25.868, 1e-6);
   EXPECT_EQ(json["micro_batches"], 16);
   EXPECT_EQ(json["gap"], 0);
+  EXPECT_EQ(json["exact"], true);
   EXPECT_EQ(json["schedule"], "1f1b");
   EXPECT_EQ(json["recompute"], "none");
   ASSERT_EQ(json["stages"].size(), 4u);

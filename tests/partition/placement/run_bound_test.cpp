@@ -29,7 +29,8 @@ TEST(RunBound, IsNeverAboveTheBestOfAllCutsAndPermutations) {
       const int replicas = std::min(devices / stages, problem.micro_batches);
       const auto best = find_placement(problem, {.stages = stages, .replicas = replicas});
       if (!best || best->value == 0) continue;
-      const double loose = 1.5 * best->value, bound = RunBound(problem, loose).of({stages, replicas});
+      const double loose = 1.5 * best->value,
+                   bound = RunBound(problem, loose).of({stages, replicas});
       ASSERT_LE(bound, best->value * (1 + 1e-9)) << round << ": " << stages << " × " << replicas;
       EXPECT_GT(bound, 0);
       met += bound > best->value * (1 - 1e-9);

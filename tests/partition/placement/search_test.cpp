@@ -12,29 +12,48 @@ namespace {
 
 constexpr double kRounding = 1e-9;  // relative, of sums of a few numbers in another order
 
-TEST(PlacementSearch, EqualsTryingEveryCutOnEveryPermutation) {
-  std::mt19937 random(5);
-  int solved = 0, refused = 0;
-  for (int round = 0; round < 3000; ++round) {
-    const test::Instance instance = test::random_instance(random);
-    const PlacementProblem problem = instance.problem();
+struct Tally {
+  int solved = 0, refused = 0, replicated = 0;
+};
+
+/// Compares so many searches with trying everything.
+Tally compare(std::mt19937& random, int rounds, const test::InstanceSize& size) {
+  Tally tally;
+  for (int round = 0; round < rounds; ++round) {
+    const test::Instance instance = test::random_instance(random, size);
     const auto expected = test::try_all(instance);
-    if (!expected) {
-      EXPECT_FALSE(find_placement(problem, instance.wish)) << round;
-      ++refused;
+    const auto found = find_placement(instance.problem(), instance.wish);
+    EXPECT_EQ(found.has_value(), expected.has_value()) << round;
+    if (!expected || !found) {
+      ++tally.refused;
       continue;
     }
-    const auto found = find_placement(problem, instance.wish);
-    ASSERT_TRUE(found) << round;
-    ASSERT_NEAR(found->value, *expected, kRounding * *expected) << round;
-    ASSERT_NEAR(found->bound, *expected, kRounding * *expected) << round;
+    EXPECT_NEAR(found->value, *expected, kRounding * *expected) << round;
+    EXPECT_TRUE(found->exact()) << round;
+    EXPECT_EQ(found->bound, found->value) << round;
     const auto value = test::value_of(instance, found->cut.begin, found->devices);
-    ASSERT_TRUE(value) << round << ": more memory than there is";
-    ASSERT_NEAR(*value, *expected, kRounding * *expected) << round;
-    ++solved;
+    EXPECT_TRUE(value) << round << ": more memory than there is";
+    EXPECT_NEAR(value.value_or(0), *expected, kRounding * *expected) << round;
+    ++tally.solved;
+    tally.replicated += found->grid.replicas > 1 && found->grid.stages > 1;
   }
-  EXPECT_GT(solved, 2000);
-  EXPECT_GT(refused, 200);
+  return tally;
+}
+
+TEST(PlacementSearch, EqualsTryingEveryCutOnEveryPermutation) {
+  std::mt19937 random(5);
+  const Tally tally = compare(random, 3000, {});
+  EXPECT_GT(tally.solved, 2000);
+  EXPECT_GT(tally.refused, 200);
+}
+
+TEST(PlacementSearch, EqualsTryingEverythingOnSixAndSevenDevices) {
+  std::mt19937 random(6);
+  const Tally six = compare(random, 200, {.most_layers = 6, .least_devices = 6, .most_devices = 6});
+  const Tally seven =
+      compare(random, 30, {.most_layers = 5, .least_devices = 7, .most_devices = 7});
+  EXPECT_GT(six.solved + seven.solved, 150);
+  EXPECT_GT(six.replicated + seven.replicated, 20);
 }
 
 }  // namespace

@@ -1,0 +1,55 @@
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "partition/placement/search.h"
+#include "tests/support/large_instances.h"
+
+namespace penstock {
+namespace {
+
+constexpr double kRounding = 1e-9;  // relative, of sums of a thousand numbers in another order
+
+struct Case {
+  std::string cluster;
+  int layers = 0;
+  Objective objective = Objective::step;
+  double gap = 0;        // at most, to the bound that the search gives
+  double plain_gap = 0;  // to the plain one
+};
+
+/// Checks a search by an evaluation and a bound that share nothing with it.
+void check(const Case& at) {
+  std::mt19937 random(17);
+  test::Instance instance = test::large_instance(random, at.layers, at.cluster);
+  instance.objective = at.objective;
+  const auto found = find_placement(instance.problem(), {});
+  ASSERT_TRUE(found);
+  const auto value = test::value_of(instance, found->cut.begin, found->devices);
+  ASSERT_TRUE(value) << "more memory than there is";
+  EXPECT_NEAR(*value, found->value, kRounding * *value);
+  EXPECT_LE(found->gap(), at.gap);
+
+  const double plain = test::plain_bound(instance);
+  EXPECT_GE(found->bound, plain * (1 - kRounding));
+  EXPECT_LE(*value, plain * (1 + at.plain_gap));
+  for (int i = 0; i < 300; ++i) {
+    const test::Moved other =
+        test::moved(random, instance, {found->cut.begin, found->devices}, 1 + i % 9);
+    const auto moved = test::value_of(instance, other.begin, other.devices);
+    if (!moved) continue;
+    EXPECT_GE(*moved, found->bound * (1 - kRounding)) << i;
+  }
+}
+
+TEST(LargePlacementSearch, KeepsWithinFivePercentOn64Devices) {
+  check({"h100-8x8", 100, Objective::step, 0.05, 0.05});
+  check({"h100-8x8", 100, Objective::bottleneck, 0.05, 1});
+}
+
+TEST(LargePlacementSearch, KeepsWithinTenPercentOn1024Devices) {
+  check({"h100-128x8", 1000, Objective::step, 0.1, 0.1});
+}
+
+}  // namespace
+}  // namespace penstock
