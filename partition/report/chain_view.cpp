@@ -146,17 +146,18 @@ class ChainView {
   void add_facts() {
     const Grid& grid = placed_.grid;
     const auto ms = [](double seconds) { return fmt::format("{:.3f} ms", 1e3 * seconds); };
-    view_.facts = {{"devices", fmt::format("{} of {}", grid.slots(), problem_.cluster.size())},
-                   {"micro-batches a step", std::to_string(problem_.micro_batches)},
-                   {"schedule", "1f1b, no recomputation"},
-                   {"bottleneck", ms(placed_.cut.slowest)},
-                   {"step, closed form", ms(closed_form_step(problem_, placed_))},
-                   {"step, simulated", ms(view_.step_seconds)},
-                   {"lower bound", ms(placed_.bound)},
-                   {"gap", fmt::format("{:.2f} %", 100 * placed_.gap())},
-                   {"margin", fmt::format("{:.3g} % of each device's memory left free",
-                                          100 * problem_.cluster.margin)},
-                   {"costs", "the profile's"}};
+    view_.facts = {
+        {"devices", fmt::format("{} of {}", grid.slots(), problem_.cluster.size())},
+        {"micro-batches a step", std::to_string(problem_.micro_batches)},
+        {"schedule", "1f1b, no recomputation"},
+        {"bottleneck", ms(placed_.cut.slowest)},
+        {"step, closed form", ms(closed_form_step(problem_, placed_))},
+        {"step, simulated", ms(view_.step_seconds)},
+        {"lower bound", ms(placed_.bound)},
+        {"gap", fmt::format("{:.2f} %{}", 100 * placed_.gap(), placed_.exact() ? ", exact" : "")},
+        {"margin",
+         fmt::format("{:.3g} % of each device's memory left free", 100 * problem_.cluster.margin)},
+        {"costs", "the profile's"}};
   }
 
   const PlacementProblem& problem_;

@@ -80,14 +80,15 @@ double plain_bound(const Instance& instance) {
          ++replicas) {
       const int runs = (instance.micro_batches + replicas - 1) / replicas;
       const double round = 2.0 * (replicas - 1) / runs;
-      const double sum = work + 2 * (stages - 1) * message +
-                         round * (stages * latency + parameters / replicas /
-                                              (replicas > largest_node ? between : width));
+      const double sum =
+          work + 2 * (stages - 1) * message +
+          round * (stages * latency +
+                   parameters / replicas / (replicas > largest_node ? between : width));
       const double slowest =
           std::max(sum / stages, bottleneck + (stages > 1 ? message : 0) + round * latency);
-      least = std::min(least, instance.objective == Objective::bottleneck
-                                  ? slowest
-                                  : sum + (runs - 1) * slowest);
+      least =
+          std::min(least, instance.objective == Objective::bottleneck ? slowest
+                                                                      : sum + (runs - 1) * slowest);
     }
   }
   return least;
