@@ -44,7 +44,8 @@ std::vector<int> ranks_of_chunks(const PlanChoice& choice) {
   return chunk_ranks(choice.schedule, choice.stages);
 }
 
-std::vector<double> reduction_seconds(const PlanningProblem& problem, const PlanChoice& choice) {
+std::vector<double> reduction_seconds(const PlanningProblem& problem, const PlanChoice& choice,
+                                      const std::vector<LayerCost>& last, int replica) {
   const auto ranks = ranks_of_chunks(choice);
   std::vector<double> seconds(ranks.size(), 0);
   if (choice.replicas == 1) return seconds;
@@ -54,9 +55,20 @@ std::vector<double> reduction_seconds(const PlanningProblem& problem, const Plan
                               .micro_batches = choice.replicas};
   const auto costs = stage_costs(step, choice.devices);
   const auto parameters = parameter_bytes(*problem.chain);
-  for (std::size_t chunk = 0; chunk < ranks.size(); ++chunk)
-    seconds[chunk] = costs[ranks[chunk]].reduction.seconds(
-        bytes_of_chunk(parameters, choice, static_cast<int>(chunk)));
+  const bool parts = parts_backward(make_schedule(choice.schedule, choice.stages, 1));
+  for (std::size_t chunk = 0; chunk < ranks.size(); ++chunk) {
+    const int device = choice.devices[ranks[chunk]][replica];
+    double computed = 0, added = 0;
+    for (int layer = choice.begin[chunk + 1] - 1; layer >= choice.begin[chunk]; --layer) {
+      const LayerCost& cost = last[layer];
+      computed += (cost.backward_weight + (parts ? 0 : cost.backward_input)) /
+                  problem.cluster.devices[device].speed;
+      if (parameters[layer] > 0)
+        added =
+            std::max(added, computed) + costs[ranks[chunk]].reduction.seconds(parameters[layer]);
+    }
+    seconds[chunk] = std::max(0.0, added - computed);
+  }
   return seconds;
 }
 
@@ -67,7 +79,7 @@ std::unique_ptr<StepPrediction> predict_replica(const PlanningProblem& problem,
   StepLayout layout{
       .begin = choice.begin,
       .schedule = make_schedule(choice.schedule, choice.stages, costs.micro_batches())};
-  layout.reduce_seconds = reduction_seconds(problem, choice);
+  layout.reduce_seconds = reduction_seconds(problem, choice, costs.layers.back(), replica);
   layout.step_seconds = optimizer_seconds(problem, choice);
   for (int stage = 0; stage < choice.stages; ++stage) {
     const Device& device = problem.cluster.devices[choice.devices[stage][replica]];

@@ -30,8 +30,11 @@ std::unique_ptr<StepPrediction> predict_replica(const PlanningProblem& problem,
                                                 const Workload& workload, const PlanChoice& choice,
                                                 std::size_t step, int replica);
 
-/// Seconds that a replica's sums of the parameters of each chunk take to be added over all.
-std::vector<double> reduction_seconds(const PlanningProblem& problem, const PlanChoice& choice);
+/// Seconds that adding each chunk's gradients over the replicas goes on behind its last backward.
+/// `last` is what the replica's last micro-batch costs: a layer's gradients are added from when its
+/// backward ends, those of one layer after the other's.
+std::vector<double> reduction_seconds(const PlanningProblem& problem, const PlanChoice& choice,
+                                      const std::vector<LayerCost>& last, int replica);
 
 /// The rank, which is a stage, that holds each chunk.
 std::vector<int> ranks_of_chunks(const PlanChoice& choice);

@@ -32,10 +32,16 @@ TEST_F(ForecastOf, OneDeviceIsBusyAllTheTime) {
 TEST_F(ForecastOf, TheSlowestReplicaAndTheReductionSetThePace) {
   // Micro-batches 0 and 2 of 12 + 16 frames are the first replica's, 14 + 12 the second's.
   const Forecast two = foretell({.replicas = 2, .devices = {{0, 1}}, .begin = {0, 4}});
+  // The last backward takes 2 × (3 + 4 + 1 + 2) for each of 16 or 12 frames, then 17 or 13: long
+  // enough for all sums but the first layer's, which is whole last: a ring of two of 36 weights.
+  const double ring = 2 * (1 + 4.0 * 36 / 2 / 500);
   const double parameters = 4 * (4 * 3 * 3 + 12 * 10 + 10 + 10 * 5 + 5);  // bytes
-  const double ring = 2 * (1 + parameters / 2 / 500);
   EXPECT_DOUBLE_EQ(two.step_seconds, 30 * (28 + 30) / 2.0 + ring);
   EXPECT_DOUBLE_EQ(two.busy[0], 30 * (28 + 30) / 2.0);
+  problem_.cluster.node_links.front().bandwidth = 1;  // more than a backward hides
+  EXPECT_GT(foretell({.replicas = 2, .devices = {{0, 1}}, .begin = {0, 4}}).step_seconds,
+            two.step_seconds + 100);
+  problem_.cluster.node_links.front().bandwidth = 500;
   problem_.memory_bandwidth = 100;
   EXPECT_DOUBLE_EQ(foretell({.replicas = 2, .devices = {{0, 1}}, .begin = {0, 4}}).step_seconds,
                    two.step_seconds + 7 * parameters / 100);
