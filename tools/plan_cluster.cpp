@@ -79,7 +79,7 @@ nlohmann::ordered_json json_of(const ClusterPlan& planned) {
           {"gap", decision.gap()},
           {"stages", stages},
           {"schedule", choice.schedule},
-          {"recompute", "none"},
+          {"recompute", planned.recipe.pipeline.recompute},
           {"binds", decision.binds},
           {"alternatives", alternatives}};
 }
@@ -93,6 +93,7 @@ std::string how_to_train(const ClusterArguments& arguments, const ClusterPlan& p
   if (free_batch)
     text += fmt::format(" data.micro_batch_seconds={} data.micro_batches={}", choice.batch.seconds,
                         choice.batch.micro_batches);
+  if (choice.recompute == Recompute::stage) text += " pipeline.recompute=stage";
   return text;
 }
 

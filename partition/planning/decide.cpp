@@ -54,7 +54,8 @@ class Decider {
     alternatives_.push_back({.choice = {.stages = proposal.grid.stages,
                                         .replicas = proposal.grid.replicas,
                                         .batch = proposal.batch,
-                                        .schedule = ""},
+                                        .schedule = "",
+                                        .recompute = problem_.recompute},
                              .closed_form = proposal.bound * audio,
                              .audio_seconds = audio,
                              .why = "not tried: so much by the closed form, at least"});
@@ -66,6 +67,7 @@ class Decider {
                                                 .replicas = proposal.grid.replicas,
                                                 .batch = proposal.batch,
                                                 .schedule = schedule,
+                                                .recompute = problem_.recompute,
                                                 .devices = devices}});
     PlanChoice& choice = alternative.choice;
     if (std::ssize(ranks_of_chunks(choice)) > problem_.chain->size()) {

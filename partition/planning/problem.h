@@ -11,8 +11,7 @@
 
 namespace penstock {
 
-/// Which activations are made anew in the backward pass. Plans say `none` as long as the runtime
-/// keeps them all.
+/// Which activations are made anew in the backward pass. The runtime knows the first two.
 enum class Recompute { none, stage, layers };
 
 /// How a step's audio is shared out: a global batch is `seconds` × `micro_batches`.
@@ -48,11 +47,12 @@ struct PlanningProblem {
   CostModel costs;              // seconds on a device of speed 1
   double memory_bandwidth = 0;  // bytes a second that its optimizer passes through; 0: no matter
   Cluster cluster;
-  std::vector<BatchChoice> batches;    // to choose from
-  std::vector<std::string> schedules;  // to choose from, as make_schedule names them
-  int stages = 0, replicas = 0;        // 0: chosen
-  int most_replicas = 0;               // that there are lanes for; 0: any number
-  bool refuses = false;                // where nothing fits, without looking for what would
+  std::vector<BatchChoice> batches;       // to choose from
+  std::vector<std::string> schedules;     // to choose from, as make_schedule names them
+  Recompute recompute = Recompute::none;  // of all choices; costs and bytes are with it
+  int stages = 0, replicas = 0;           // 0: chosen
+  int most_replicas = 0;                  // that there are lanes for; 0: any number
+  bool refuses = false;                   // where nothing fits, without looking for what would
   std::uint64_t seed = 1;
   /// Some real steps; ConfigError where no step can be made so.
   std::function<std::vector<SampledStep>(const BatchChoice&, int replicas)> sample = {};

@@ -145,7 +145,9 @@ class DecisionView {
     const Forecast& forecast = decision_.forecast;
     view_.facts = {{"model", plan_.model},
                    {"devices", fmt::format("{} of {}", choice_.slots(), problem_.cluster.size())},
-                   {"schedule", choice_.schedule + ", no recomputation"},
+                   {"schedule", choice_.schedule + (choice_.recompute == Recompute::none
+                                                        ? ", no recomputation"
+                                                        : ", activations made anew in backward")},
                    {"micro-batches a step",
                     fmt::format("{} of {:.4g} s of audio at most, in {} lanes",
                                 choice_.batch.micro_batches, choice_.batch.seconds, plan_.lanes)},

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 #include <utility>
 
 #include "configs/schema.h"
@@ -29,6 +30,7 @@ Config with_choice(Config config, const PlanChoice& choice) {
   config.pipeline.stages = choice.stages;
   config.pipeline.replicas = choice.replicas;
   config.pipeline.schedule = choice.schedule;
+  config.pipeline.recompute = choice.recompute == Recompute::none ? "none" : "stage";
   return config;
 }
 
@@ -183,6 +185,43 @@ Plan plan_of(const ClusterPlan& planned, const RecipeData& data) {
   return foretell(*planned.chain, request, std::move(plan));
 }
 
+/// The problem where stages make activations anew in the backward pass.
+PlanningProblem recomputing(Config recipe, PlanningProblem problem) {
+  recipe.pipeline.recompute = "stage";
+  problem.recompute = Recompute::stage;
+  problem.costs = [recipe, costs = problem.costs](const MicroBatchLengths& lengths) {
+    return with_recomputation(recipe, costs(lengths));
+  };
+  return problem;
+}
+
+/// A second forward takes time: it is weighed only where the recipe asks for it or memory binds.
+/// `problem` becomes the one that was decided.
+Decision with_best_recomputation(const Config& recipe, PlanningProblem& problem) {
+  PlanningProblem anew = recomputing(recipe, problem), glance = problem;
+  glance.refuses = anew.refuses = true;
+  if (recipe.pipeline.recompute == "stage") {
+    anew.refuses = false;
+    problem = std::move(anew);
+    return decide(problem);
+  }
+  std::optional<Decision> keeping, making;
+  try {
+    keeping = decide(glance);
+    if (!keeping->binds.starts_with("memory")) return std::move(*keeping);
+  } catch (const ConfigError&) {  // said below, where recomputing does not help
+  }
+  try {
+    making = decide(anew);
+  } catch (const ConfigError&) {
+    if (!keeping) return decide(problem);  // says why not, and what would fit
+  }
+  if (!making || (keeping && keeping->forecast.speed() >= making->forecast.speed()))
+    return std::move(*keeping);
+  problem = std::move(anew);
+  return std::move(*making);
+}
+
 }  // namespace
 
 std::vector<BatchChoice> batch_choices(const DataConfig& data, double longest, int most) {
@@ -226,7 +265,8 @@ ClusterPlan plan_on_cluster(const Config& recipe, const Cluster& cluster, const 
     const Config config = with_choice(recipe, choice);
     return bytes_of_run(chain, config, data.bounds(config));
   };
-  planned.decision = decide(problem);
+  planned.decision = with_best_recomputation(recipe, problem);
+  planned.problem.costs = problem.costs;
   planned.recipe = with_choice(recipe, planned.decision.choice);
   planned.recipe.pipeline.memory_gib = recipe.pipeline.memory_gib;
   planned.plan = plan_of(planned, data);

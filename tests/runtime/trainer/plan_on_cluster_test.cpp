@@ -96,5 +96,21 @@ TEST_F(PlanOnCluster, LanesAndMemoryLimitIt) {
             std::string::npos);
 }
 
+TEST_F(PlanOnCluster, RecomputesWhereOnlyThatFits) {
+  const ClusterWish wish{.stages = 1, .replicas = 1, .schedule = "gpipe"};
+  const auto most = [&](const std::string& recompute) {
+    const ClusterPlan planned =
+        plan_on_cluster(recipe({"pipeline.recompute=" + recompute}), mixed("4"), wish);
+    EXPECT_EQ(planned.recipe.pipeline.recompute, recompute);
+    return static_cast<double>(planned.plan.bytes_of(0).total()) / (1 << 30);
+  };
+  const double kept = most("none"), anew = most("stage");
+  ASSERT_LT(anew, kept);
+  const ClusterPlan tight =
+      plan_on_cluster(recipe(), mixed(std::to_string((kept + anew) / 2)), wish);
+  EXPECT_EQ(tight.recipe.pipeline.recompute, "stage");
+  EXPECT_EQ(tight.decision.choice.recompute, Recompute::stage);
+}
+
 }  // namespace
 }  // namespace penstock
