@@ -16,7 +16,7 @@ constexpr double kShortest = 1;  // second of a micro-batch that is worth a try
 /// fits.
 std::optional<std::size_t> fullest_rank(const Chain& chain, const Config& config,
                                         const RunShape& shape) try {
-  const Plan plan = plan_run(chain, config, shape, computed_costs(chain, shape));
+  const Plan plan = plan_run(chain, config, shape, computed_costs(chain, config, shape));
   std::size_t fullest = 0;
   for (const ChunkPlan& chunk : plan.chunks)
     fullest = std::max(fullest, chunk.predicted.bytes.total());

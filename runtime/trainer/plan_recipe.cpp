@@ -21,7 +21,8 @@ PlannedRun plan_recipe(const Config& recipe, bool measure) {
   if (!config.data.validation.empty())
     validation = planned_corpus(config, chain, alphabet, CorpusUse::evaluation).lengths;
   const RunShape shape = shape_of_run(config, steps, validation, alphabet.classes());
-  const auto costs = measure ? measured_costs(chain, config, shape) : computed_costs(chain, shape);
+  const auto costs =
+      measure ? measured_costs(chain, config, shape) : computed_costs(chain, config, shape);
   PlannedRun planned{plan_run(chain, config, shape, costs), {}};
   planned.outlook = foresee(planned.plan, with_recomputation(config, costs));
   return planned;

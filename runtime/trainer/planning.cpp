@@ -47,15 +47,18 @@ std::vector<LayerCost> measured_or_computed_costs(
   if (note)
     note(std::string("the layers' times can't be measured on one device (") + error.what() +
          "): stages are cut by counted operations");
-  return computed_costs(chain, shape);
+  return computed_costs(chain, config, shape);
 }
 
-std::vector<LayerCost> computed_costs(const Chain& chain, const RunShape& shape) {
-  return analytic_costs(chain, middling(shape), {}, default_rates({}));
+std::vector<LayerCost> computed_costs(const Chain& chain, const Config& config,
+                                      const RunShape& shape) {
+  const BackendSizes sizes = backend_sizes(config);
+  return analytic_costs(chain, middling(shape), sizes, default_rates(sizes));
 }
 
-std::vector<LayerCost> recognition_costs(const Chain& chain, const RunShape& shape, bool texts) {
-  std::vector<LayerCost> costs = computed_costs(chain, shape);
+std::vector<LayerCost> recognition_costs(const Chain& chain, const Config& config,
+                                         const RunShape& shape, bool texts) {
+  std::vector<LayerCost> costs = computed_costs(chain, config, shape);
   for (LayerCost& cost : costs) cost.backward_input = cost.backward_weight = 0;
   if (!texts) costs.back().forward = 0;
   return costs;

@@ -19,11 +19,14 @@ std::vector<LayerCost> measured_costs(const Chain& chain, const Config& config,
 std::vector<LayerCost> measured_or_computed_costs(
     const Chain& chain, const Config& config, const RunShape& shape,
     const std::function<void(const std::string&)>& note);
-std::vector<LayerCost> computed_costs(const Chain& chain, const RunShape& shape);
+/// From the rates of the kind of device that the recipe names.
+std::vector<LayerCost> computed_costs(const Chain& chain, const Config& config,
+                                      const RunShape& shape);
 
 /// Computed costs of forward passes alone, and without the loss where there are no `texts` to
 /// compare with.
-std::vector<LayerCost> recognition_costs(const Chain& chain, const RunShape& shape, bool texts);
+std::vector<LayerCost> recognition_costs(const Chain& chain, const Config& config,
+                                         const RunShape& shape, bool texts);
 
 /// `costs` of a training by this recipe: with a second forward where pipeline.recompute asks for
 /// it.

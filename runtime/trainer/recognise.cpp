@@ -63,7 +63,8 @@ Evaluation recognise(const Trained& trained, Communicator& world, const Heard& h
   const Corpus corpus = heard.load(config, chain, alphabet);
 
   const RunShape shape = shape_of_recognition(config, corpus.lengths, alphabet.classes());
-  const Plan plan = plan_run(chain, config, shape, recognition_costs(chain, shape, heard.texts));
+  const Plan plan =
+      plan_run(chain, config, shape, recognition_costs(chain, config, shape, heard.texts));
   Session session(world, config, chain, plan, {.of_elements = 0});
   Saving(session.backend(), session.stream(), session.grid(), session.stage(), {})
       .restore(checkpoint, false);

@@ -159,7 +159,7 @@ Plan TrainingRun::agree_on_plan(const RunShape& shape) {
     const auto costs =
         measure ? measured_or_computed_costs(chain_, config_, shape,
                                              [this](const std::string& text) { note(text); })
-                : computed_costs(chain_, shape);
+                : computed_costs(chain_, config_, shape);
     text = plan_toml(plan_run(chain_, config_, shape, costs));
   }
   return parse_plan(broadcast(world_, text), "the plan of rank 0",

@@ -30,7 +30,7 @@ class FittingPlan : public testing::Test {
   }
   std::size_t fullest(const Config& config) const {
     const RunShape shape = shape_of(config);
-    const Plan plan = plan_run(chain_, config, shape, computed_costs(chain_, shape));
+    const Plan plan = plan_run(chain_, config, shape, computed_costs(chain_, config, shape));
     std::size_t bytes = 0;
     for (const ChunkPlan& chunk : plan.chunks)
       bytes = std::max(bytes, chunk.predicted.bytes.total());

@@ -32,7 +32,7 @@ const RunShape kShape = {{{61, 40}, {75}, {31, 29, 7}}, 4};
 TEST(Planning, CutsForTheRecipesStagesReplicasAndLanes) {
   const Config config = small_recipe();
   const Chain chain = build_chain(config.model, kShape.labels);
-  const Plan plan = plan_run(chain, config, kShape, computed_costs(chain, kShape));
+  const Plan plan = plan_run(chain, config, kShape, computed_costs(chain, config, kShape));
   EXPECT_EQ(plan.stages(), 2);
   EXPECT_EQ(plan.replicas(), 2);
   EXPECT_EQ(plan.lanes, 3);
@@ -55,13 +55,14 @@ TEST(Planning, MeasuresEveryLayer) {
 
 TEST(Planning, RecognisesForwardAndWithoutTextsWithoutTheLoss) {
   const Chain chain = build_chain(small_model(), kShape.labels);
-  const auto whole = computed_costs(chain, kShape);
-  const auto scored = recognition_costs(chain, kShape, true);
+  const Config config = small_recipe();
+  const auto whole = computed_costs(chain, config, kShape);
+  const auto scored = recognition_costs(chain, config, kShape, true);
   for (std::size_t i = 0; i < whole.size(); ++i) {
     EXPECT_EQ(scored[i].forward, whole[i].forward);
     EXPECT_EQ(scored[i].total(), whole[i].forward);
   }
-  EXPECT_EQ(recognition_costs(chain, kShape, false).back().total(), 0);
+  EXPECT_EQ(recognition_costs(chain, config, kShape, false).back().total(), 0);
 }
 
 TEST(Planning, CountsASecondForwardWhereTheRecipeWantsIt) {
@@ -96,12 +97,13 @@ class PlanFileOfARecipe : public testing::Test {
     config_.text.alphabet = "abcd";
     config_.pipeline.stages = 2;
     chain_ = build_chain(config_.model, shape_.labels);
-    plan_ = plan_run(chain_, config_, shape_, computed_costs(chain_, shape_));
+    plan_ = plan_run(chain_, config_, shape_, computed_costs(chain_, config_, shape_));
     config_.pipeline.plan = (folder_.path() / "plan.toml").string();
     write_plan(config_.pipeline.plan, plan_);
   }
   Plan planned() const {
-    return plan_run(chain_, with_plan_file(config_), shape_, computed_costs(chain_, shape_));
+    return plan_run(chain_, with_plan_file(config_), shape_,
+                    computed_costs(chain_, config_, shape_));
   }
 
   const test::TemporaryFolder folder_;
