@@ -23,6 +23,10 @@ inline constexpr int nccl = 1005;
 /// Of all_gather.h.
 inline constexpr int all_gather = 1006;
 
+/// Of clock_offset.h and link_overlap.h.
+inline constexpr int clock = 1007;
+inline constexpr int overlap = 1008;
+
 /// Of lane_reduction.h: two channels for each bucket.
 inline constexpr int reduction = 1 << 16;
 inline constexpr int reduction_buckets = 1 << 18;

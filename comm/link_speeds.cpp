@@ -68,19 +68,35 @@ LinkSpeed measure(Communicator& ranks, int from, int to) {
 
 }  // namespace
 
-std::vector<LinkSpeed> link_speeds(Communicator& ranks) {
+std::vector<LinkSpeed> link_speeds(Communicator& ranks, const RankPairs& pairs) {
   std::vector<LinkSpeed> speeds;
-  for (int rank = 0; rank + 1 < ranks.size(); ++rank)
-    for (const auto& [from, to] : {std::pair{rank, rank + 1}, std::pair{rank + 1, rank}}) {
-      barrier(ranks);
-      LinkSpeed speed{from, to};
-      if (ranks.rank() == from || ranks.rank() == to) speed = measure(ranks, from, to);
-      std::array<double, 2> figures{};
-      if (ranks.rank() == from) figures = {speed.latency_s, speed.bytes_per_s};
-      sum_disjoint(ranks, figures);
-      speeds.push_back({from, to, figures[0], figures[1]});
-    }
+  for (const auto& [from, to] : pairs) {
+    barrier(ranks);
+    LinkSpeed speed{from, to};
+    if (ranks.rank() == from || ranks.rank() == to) speed = measure(ranks, from, to);
+    std::array<double, 2> figures{};
+    if (ranks.rank() == from) figures = {speed.latency_s, speed.bytes_per_s};
+    sum_disjoint(ranks, figures);
+    speeds.push_back({from, to, figures[0], figures[1]});
+  }
   return speeds;
+}
+
+std::vector<LinkSpeed> link_speeds(Communicator& ranks) {
+  RankPairs neighbours;
+  for (int rank = 0; rank + 1 < ranks.size(); ++rank) {
+    neighbours.emplace_back(rank, rank + 1);
+    neighbours.emplace_back(rank + 1, rank);
+  }
+  return link_speeds(ranks, neighbours);
+}
+
+RankPairs every_pair(int ranks) {
+  RankPairs pairs;
+  for (int from = 0; from < ranks; ++from)
+    for (int to = 0; to < ranks; ++to)
+      if (from != to) pairs.emplace_back(from, to);
+  return pairs;
 }
 
 }  // namespace penstock

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <utility>
 #include <vector>
 
 #include "comm/communicator.h"
@@ -19,5 +20,12 @@ inline constexpr std::size_t kLinkMessage = std::size_t{4} << 20;
 /// Both ways between every rank and the next, in this order: 0 to 1, 1 to 0, 1 to 2, … One pair is
 /// busy at a time. Medians of several rounds. Every rank calls it, and gets all.
 std::vector<LinkSpeed> link_speeds(Communicator& ranks);
+
+/// The same of these pairs (from, to), one after the other.
+using RankPairs = std::vector<std::pair<int, int>>;
+std::vector<LinkSpeed> link_speeds(Communicator& ranks, const RankPairs& pairs);
+
+/// Every rank to every other: (0, 1), (0, 2), …, (1, 0), …
+RankPairs every_pair(int ranks);
 
 }  // namespace penstock

@@ -17,7 +17,8 @@ struct Device {
 
 /// Devices in nodes, and the links between them.
 struct Cluster {
-  double margin = 0;  // share of each device's memory that plans leave free
+  double margin = 0;   // share of each device's memory that plans leave free
+  double overlap = 1;  // as Network::overlap, of every link
   std::vector<std::string> nodes;
   std::vector<Device> devices;         // in the order of the nodes
   std::vector<LinkRates> node_links;   // [from · nodes + to]; of a node to itself, within it

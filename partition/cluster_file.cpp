@@ -42,6 +42,7 @@ void add_devices(ClusterSource& source, const NodeGroup& group, int node, Cluste
 Cluster cluster_of(ClusterSource& source) {
   Cluster cluster;
   cluster.margin = source.margin;
+  cluster.overlap = source.overlap;
   for (const NodeGroup& group : source.groups)
     for (int i = 0; i < group.count; ++i) {
       const std::string name = group.count == 1 ? group.name : group.name + std::to_string(i);

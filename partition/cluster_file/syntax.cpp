@@ -200,6 +200,7 @@ LinkMatrix matrix_of(const toml::table& table, ClusterSource& source) {
 void read(const toml::table& file, ClusterSource& source) {
   Keys keys(file, source, "");
   if (file.contains("margin")) source.margin = keys.number("margin", {.value = 0, .most = 0.9});
+  if (file.contains("overlap")) source.overlap = keys.number("overlap", {.value = 0, .most = 1});
   if (const auto* kinds = keys.table("kinds", keys.need("kinds")))
     for (const auto& [name, node] : *kinds)
       if (const auto* kind = keys.table("kinds", &node))

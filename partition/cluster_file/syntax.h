@@ -41,7 +41,7 @@ struct ClusterSource {
   std::string name;                 // of the file
   std::vector<std::string> faults;  // each with file and line
 
-  double margin = 0;
+  double margin = 0, overlap = 1;
   std::vector<DeviceModel> kinds;
   std::vector<NodeGroup> groups;
   std::optional<LinkRates> between;

@@ -32,6 +32,17 @@ TEST(LinkSpeeds, AreOfBothWaysBetweenNeighboursAndTheSameOnAllRanks) {
   }
 }
 
+TEST(LinkSpeeds, AreOfEveryPairThatIsAskedFor) {
+  EXPECT_EQ(every_pair(3), (RankPairs{{0, 1}, {0, 2}, {1, 0}, {1, 2}, {2, 0}, {2, 1}}));
+  run_as_threads({.ranks = 3}, [&](Communicator& ranks) {
+    const auto speeds = link_speeds(ranks, {{0, 2}, {2, 1}});
+    ASSERT_EQ(speeds.size(), 2u);
+    EXPECT_EQ(speeds[0].to, 2);
+    EXPECT_EQ(speeds[1].from, 2);
+    for (const LinkSpeed& speed : speeds) EXPECT_GT(speed.bytes_per_s, 0);
+  });
+}
+
 TEST(LinkSpeeds, OneRankHasNoLink) {
   run_as_threads({.ranks = 1},
                  [](Communicator& alone) { EXPECT_TRUE(link_speeds(alone).empty()); });

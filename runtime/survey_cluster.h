@@ -1,0 +1,15 @@
+#pragma once
+
+#include "comm/communicator.h"
+#include "partition/cluster.h"
+
+namespace penstock {
+
+/// The machines of a job as a cluster: a device for each rank, in nodes by host, the ranks of a
+/// node in their order. Memory is what CUDA devices have free, else an equal part of the host's;
+/// speeds are 1. Latency and bandwidth of each pair of ranks are measured, one pair after the
+/// other, by the job's own messages; so is the overlap, of which the median over neighbours is
+/// taken. Every rank calls it, and gets the same.
+Cluster survey_cluster(Communicator& world);
+
+}  // namespace penstock
