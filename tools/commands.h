@@ -20,5 +20,7 @@ void add_data(CLI::App& app, Run& run);
 void add_info(CLI::App& app, Run& run);
 void add_bench(CLI::App& app, Run& run);
 void add_schedule(CLI::App& app, Run& run);
+void add_profile(CLI::App& app, Run& run);
+void add_trace(CLI::App& app, Run& run);
 
 }  // namespace penstock

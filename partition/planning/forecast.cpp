@@ -86,6 +86,7 @@ std::unique_ptr<StepPrediction> predict_replica(const PlanningProblem& problem,
     layout.speeds.push_back(device.speed);
     layout.step_seconds[stage] /= device.speed;
   }
+  layout.overlap = problem.cluster.overlap;
   layout.link = [&problem, devices = choice.devices, replica](int from, int to) {
     return problem.cluster.link(devices[from][replica], devices[to][replica]);
   };

@@ -24,7 +24,9 @@ void Executor::run(const Schedule& schedule, const StepWork& step, Mode mode,
     if (chunk == places_.end())
       throw Error("schedule " + schedule.name + " gives rank " + std::to_string(pipeline_.rank()) +
                   " work for chunk " + std::to_string(action.chunk) + ", which it does not hold");
+    if (callbacks.action) callbacks.action(action, Moment::begins);
     runs[chunk - places_.begin()].perform(action);
+    if (callbacks.action) callbacks.action(action, Moment::ends);
     pipeline_.progress();
   }
   for (ChunkRun& run : runs) run.leave();

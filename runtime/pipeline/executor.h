@@ -10,6 +10,8 @@
 
 namespace penstock {
 
+enum class Moment { begins, ends };
+
 /// What the executor asks of its surroundings; an empty function is not called.
 struct ExecutorCallbacks {
   ReadFeatures read_features;  // first chunk
@@ -18,6 +20,8 @@ struct ExecutorCallbacks {
   /// Training: the gradients of a layer, counted over the stage's, have got the share of all this
   /// replica's micro-batches. Called for every layer of a chunk before its action `reduce`.
   std::function<void(std::size_t layer)> layer_whole;
+  /// Before and behind every action of the list, waiting included.
+  std::function<void(const Action&, Moment)> action;
 };
 
 /// Runs one rank's list of actions: computes, and moves activations and gradients to and from the

@@ -1,5 +1,7 @@
 #include "runtime/trainer/session.h"
 
+#include <utility>
+
 namespace penstock {
 namespace {
 
@@ -32,6 +34,11 @@ StageOptions part_of(const Plan& plan, const StageReplica& here, const SlotCount
   return part;
 }
 
+RankDevice choose_for(const Plan& plan, Communicator& world, const Config& config) {
+  require_ranks(plan.stages(), plan.replicas(), world.size(), config.pipeline.plan);
+  return choose_device(config.trainer, world);
+}
+
 }  // namespace
 
 void check_ranks(const Config& config, int ranks) {
@@ -55,9 +62,13 @@ BackendSizes backend_sizes(const Config& config) {
 }
 
 Session::Session(Communicator& world, const Config& config, const Chain& chain, const Plan& plan,
-                 const SlotCounts& slots, const MemoryAdvice& advice) {
+                 const SlotCounts& slots, const MemoryAdvice& advice)
+    : Session(choose_for(plan, world, config), world, config, chain, plan, slots, advice) {}
+
+Session::Session(RankDevice device, Communicator& world, const Config& config, const Chain& chain,
+                 const Plan& plan, const SlotCounts& slots, const MemoryAdvice& advice)
+    : device_(std::move(device)) {
   require_ranks(plan.stages(), plan.replicas(), world.size(), config.pipeline.plan);
-  device_ = choose_device(config.trainer, world);
   grid_ = std::make_unique<Grid>(world, plan);
   const StageReplica& here = grid_->here();
   require_equal_replicas(device_, here.stage, world);

@@ -33,6 +33,9 @@ class Session {
   /// `advice`, and as from choose_device and require_equal_replicas.
   Session(Communicator& world, const Config& config, const Chain& chain, const Plan& plan,
           const SlotCounts& slots, const MemoryAdvice& advice = {});
+  /// The same on a device that has been chosen.
+  Session(RankDevice device, Communicator& world, const Config& config, const Chain& chain,
+          const Plan& plan, const SlotCounts& slots, const MemoryAdvice& advice = {});
 
   Backend& backend() { return *device_.backend; }
   const RankDevice& device() const { return device_; }

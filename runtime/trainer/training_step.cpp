@@ -44,8 +44,17 @@ void TrainingStep::progress() {
 
 StepReport TrainingStep::run(StepWork work, const ReadFeatures& read_features,
                              TrainingClock& clock) {
-  const double scale = work.loss_scale = loss_scale_.value();
+  work.loss_scale = loss_scale_.value();
   StepSums sums = forward_and_backward(work, read_features);
+  if (watch_) watch_({ActionKind::step}, Moment::begins);
+  StepReport report = agree_and_update(std::move(sums), work, clock);
+  if (watch_) watch_({ActionKind::step}, Moment::ends);
+  return report;
+}
+
+StepReport TrainingStep::agree_and_update(StepSums sums, const StepWork& work,
+                                          TrainingClock& clock) {
+  const double scale = work.loss_scale;
   std::vector<double> told;
   if (!agreement_.on_device()) told = tell(sums);
   const Verdict* verdict = agreement_.judge(stage_.parameters(), scale, told);
@@ -120,6 +129,7 @@ StepSums TrainingStep::forward_and_backward(const StepWork& work,
   whole_behind_ = whole_.size();
   ExecutorCallbacks callbacks;
   callbacks.read_features = read_features;
+  callbacks.action = watch_;
   callbacks.layer_whole = [this](std::size_t layer) { layer_whole(layer); };
   StepSums sums = stage_.train(work, callbacks);
   start_buckets(0);

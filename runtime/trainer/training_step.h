@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "configs/config.h"
@@ -47,6 +48,11 @@ class TrainingStep {
   /// skipped and failed_utterances (of all ranks) of the report.
   StepReport run(StepWork work, const ReadFeatures& read_features, TrainingClock& clock);
 
+  /// From now on, has `watch` see every action of this rank, the step's last among them (from when
+  /// gradients are whole); empty: nobody.
+  using Watch = std::function<void(const Action&, Moment)>;
+  void watch(Watch watch) { watch_ = std::move(watch); }
+
   /// Of the next step.
   LossScale& loss_scale() { return loss_scale_; }
   const LossScale& loss_scale() const { return loss_scale_; }
@@ -58,6 +64,7 @@ class TrainingStep {
   void progress();
 
  private:
+  StepReport agree_and_update(StepSums sums, const StepWork& work, TrainingClock& clock);
   StepSums forward_and_backward(const StepWork& work, const ReadFeatures& read_features);
   void layer_whole(std::size_t layer);
   void start_buckets(std::size_t whole_from);
@@ -74,6 +81,7 @@ class TrainingStep {
   LaneReductionPlan reduction_plan_;
   std::unique_ptr<GradientReduction> reduction_;
   GradientAgreement agreement_;
+  Watch watch_;
   int next_bucket_ = 0;           // buckets from here on have been started
   std::vector<bool> whole_;       // layers of the stage whose gradients are
   std::size_t whole_behind_ = 0;  // all layers from here on are

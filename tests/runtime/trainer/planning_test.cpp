@@ -53,6 +53,20 @@ TEST(Planning, MeasuresEveryLayer) {
   }
 }
 
+TEST(Planning, ComputesCostsByTheRatesOfTheRecipesDevice) {
+  const Chain chain = build_chain(small_model(), kShape.labels);
+  Config config = small_recipe();
+  for (const auto& [name, kind] : {std::pair{"cpu", DeviceKind::cpu}, {"cuda", DeviceKind::cuda}}) {
+    config.trainer.device = name;
+    const BackendSizes sizes{kind, DType::f32};
+    const auto found = computed_costs(chain, config, kShape);
+    const auto expected =
+        analytic_costs(chain, kShape.micro_batches[1], sizes, default_rates(sizes));
+    for (std::size_t i = 0; i < found.size(); ++i)
+      EXPECT_EQ(found[i].total(), expected[i].total()) << name << ", " << found[i].layer;
+  }
+}
+
 TEST(Planning, RecognisesForwardAndWithoutTextsWithoutTheLoss) {
   const Chain chain = build_chain(small_model(), kShape.labels);
   const Config config = small_recipe();

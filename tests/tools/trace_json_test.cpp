@@ -1,0 +1,60 @@
+#include "tools/trace_json.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+namespace penstock {
+namespace {
+
+Trace example() {
+  Trace trace;
+  trace.plan = {.model = "m", .schedule = "gpipe", .micro_batches = 1, .ranks = {{0}, {1}}};
+  TracedStep step{.begin = 2, .measured_s = 1, .predicted_s = 1.5};
+  const Action forward{ActionKind::forward, 1, 3}, end{ActionKind::step};
+  step.measured = {{}, {{forward, 2.25, 2.75, 0.125}, {end, 2.75, 3}}};
+  step.predicted = {{}, {{forward, 0.5, 1}, {end, 1, 1.5}}};
+  trace.steps = {step};
+  return trace;
+}
+
+TEST(TraceJson, HasACompleteEventForEachAction) {
+  const auto json = nlohmann::json::parse(trace_json(example()));
+  std::map<std::string, nlohmann::json> events;  // "process name"
+  int names = 0;
+  for (const auto& event : json["traceEvents"]) {
+    if (event["ph"] == "M") {
+      ++names;
+      continue;
+    }
+    EXPECT_EQ(event["ph"], "X");
+    EXPECT_EQ(event["tid"], 1);
+    events[std::to_string(event["pid"].get<int>()) + " " + event["name"].get<std::string>()] =
+        event;
+  }
+  EXPECT_EQ(names, 2 + 2 * 2);  // processes, ranks in each
+  ASSERT_EQ(events.size(), 5u);
+  EXPECT_EQ(events["1 waiting"]["ts"], 2.25e6);
+  EXPECT_EQ(events["1 waiting"]["dur"], 0.375e6);
+  EXPECT_EQ(events["1 F3"]["ts"], 2.625e6);
+  EXPECT_EQ(events["1 F3"]["dur"], 0.125e6);
+  EXPECT_EQ(events["1 F3"]["args"]["chunk"], 1);
+  EXPECT_EQ(events["1 F3"]["args"]["micro_batch"], 3);
+  EXPECT_EQ(events["1 F3"]["args"]["action"], "forward of micro-batch 3 on chunk 1");
+  EXPECT_EQ(events["2 F3"]["ts"], 2.5e6);  // behind the step's measured beginning
+  EXPECT_EQ(events["2 step"]["dur"], 0.5e6);
+  EXPECT_FALSE(events["1 step"]["args"].contains("chunk"));
+}
+
+TEST(Trace, TakesMedians) {
+  Trace trace = example();
+  trace.steps.resize(3, trace.steps.front());
+  trace.steps[1].measured_s = 3;
+  trace.steps[2].predicted_s = 9;
+  EXPECT_EQ(trace.measured_s(), 1);
+  EXPECT_EQ(trace.predicted_s(), 1.5);
+  EXPECT_DOUBLE_EQ(trace.error(), 0.5);
+}
+
+}  // namespace
+}  // namespace penstock

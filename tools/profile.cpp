@@ -1,0 +1,109 @@
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <iostream>
+#include <memory>
+
+#include "partition/cluster_file/write.h"
+#include "runtime/job.h"
+#include "runtime/survey_cluster.h"
+#include "runtime/trainer/measure_profile.h"
+#include "runtime/trainer/session.h"
+#include "tools/commands.h"
+#include "tools/exit_code.h"
+#include "tools/launch.h"
+#include "tools/options.h"
+#include "tools/output_file.h"
+#include "tools/recipe.h"
+
+namespace penstock {
+namespace {
+
+struct ProfileArguments {
+  RecipeArguments recipe;
+  ProfileOptions how;
+  std::string output;
+  bool links = false;
+};
+
+void print(const DeviceProfile& profile) {
+  const auto ms = [&](const FittedCost& cost) { return 1e3 * cost.of(profile.middling); };
+  std::printf("%s\n%d at the same time, %d threads each; a micro-batch of %zu utterances:\n",
+              profile.device.c_str(), profile.ranks, profile.threads,
+              profile.middling.frames.size());
+  std::printf("%-24s %10s %10s %10s\n", "ms", "forward", "input", "weight");
+  for (const FittedLayer& layer : profile.layers)
+    std::printf("%-24s %10.3f %10.3f %10.3f\n", layer.layer.c_str(), ms(layer.forward),
+                ms(layer.backward_input), ms(layer.backward_weight));
+  std::printf("%-24s %10.3f\n%-24s %10.3f a million parameters\n", "reading", ms(profile.reading),
+              "once a step", 1e9 * profile.parameter_s);
+}
+
+/// To standard output where no file is named.
+void put(const std::string& output, const std::string& text) {
+  if (output.empty())
+    std::cout << text;
+  else
+    write_output(output, text);
+}
+
+int run_links(const ProfileArguments& arguments) {
+  return run_job(
+      [&](Communicator& world) {
+        const Cluster cluster = survey_cluster(world);
+        if (world.rank() == 0) put(arguments.output, cluster_toml(cluster));
+        return exit_done;
+      },
+      complain_of);
+}
+
+int run_profile(const ProfileArguments& arguments) {
+  if (arguments.links && !arguments.recipe.words.empty())
+    throw ConfigError("profile takes either a recipe or --links");
+  if (arguments.links) return run_links(arguments);
+  const Config recipe = arguments.recipe.load();
+  return run_job(
+      [&](Communicator& world) {
+        const RehearsalData data = load_rehearsal(recipe, world);
+        const DeviceProfile profile = measure_profile(data, world, arguments.how);
+        if (world.rank() != 0) return exit_done;
+        print(profile);
+        if (!arguments.output.empty())
+          write_output(arguments.output,
+                       device_profile_json(profile, neutral_profile(profile, data.chain,
+                                                                    backend_sizes(data.config))));
+        return exit_done;
+      },
+      complain_of);
+}
+
+}  // namespace
+
+void add_profile(CLI::App& app, Run& run) {
+  auto arguments = std::make_shared<ProfileArguments>();
+  CLI::App* command = app.add_subcommand(
+      "profile", "Measure what a recipe's layers take on the device at hand, by lengths");
+  add_recipe(command, arguments->recipe);
+  command->get_option("recipe")->required(false);
+  command->add_flag("--links", arguments->links,
+                    "Measure the links between the ranks instead: a cluster file for plan");
+  command->add_option("-o,--output", arguments->output, "Write the profile (JSON) or the cluster");
+  command->option_defaults()->always_capture_default();
+  takes_whole(command->add_option("--micro-batches", arguments->how.micro_batches,
+                                  "Micro-batches that each rank measures, of all sizes"),
+              {1, 1000});
+  takes_whole(command->add_option("--repeats", arguments->how.repeats, "Times that it does so"),
+              {1, 1000});
+  command->footer(
+      "Under mpirun all ranks measure at the same time, so that what they contend for is in the\n"
+      "times: start as many as will share a machine.\n\nExamples:\n"
+      "  penstock profile my.toml -o profile.json\n"
+      "  mpirun -np 2 penstock profile my.toml trainer.threads=1 -o profile.json\n"
+      "  penstock plan --profile profile.json --stages 4\n"
+      "  mpirun -np 8 penstock profile --links -o cluster.toml");
+  command->callback([arguments, &run] {
+    if (!arguments->links && arguments->recipe.words.empty()) throw CLI::RequiredError("recipe");
+    run = [arguments] { return run_profile(*arguments); };
+  });
+}
+
+}  // namespace penstock
