@@ -26,7 +26,8 @@ struct TwoParameters {
     StoreOptions options;
     options.slots = optimizer->slots().counts();
     options.kinds.compute = compute;
-    store = std::make_unique<ParameterStore>(*backend, *stream, plans, 0, options, 1);
+    store = std::make_unique<ParameterStore>(*backend, *stream, plans,
+                                             std::span<const std::int64_t>(), options, 1);
     for (const ParameterEntry& p : store->parameters()) gradient(p.index, {0.5});
   }
 
