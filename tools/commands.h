@@ -22,5 +22,6 @@ void add_bench(CLI::App& app, Run& run);
 void add_schedule(CLI::App& app, Run& run);
 void add_profile(CLI::App& app, Run& run);
 void add_trace(CLI::App& app, Run& run);
+void add_search(CLI::App& app, Run& run);
 
 }  // namespace penstock

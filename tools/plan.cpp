@@ -83,6 +83,9 @@ void add_plan(CLI::App& app, Run& run) {
   command->add_option("--schedule", arguments->schedule,
                       "With a recipe on a cluster: this one; default: chosen of those that "
                       "pipeline.schedule takes");
+  command->add_option("--costs", arguments->costs,
+                      "With a recipe on a cluster: what layers take, as penstock profile measured "
+                      "it on a device of speed 1; default: computed");
   command->add_option("-o,--output", arguments->output,
                       "Write the plan; train it with pipeline.plan=FILE");
   command->add_flag("--computed", arguments->computed,

@@ -109,6 +109,7 @@ int run_plan_cluster(const ClusterArguments& arguments, bool json) {
                    .schedule = arguments.schedule,
                    .free_batch = leaves_batch_free(recipe.words),
                    .seed = layout.seed};
+  if (!arguments.costs.empty()) wish.costs = read_device_profile(arguments.costs);
   if (wish.micro_batches > 0 && !wish.free_batch)
     throw ConfigError(
         "--micro-batches shares out a step that the recipe leaves free, but it sets "

@@ -11,7 +11,7 @@ namespace penstock {
 struct ClusterArguments {
   RecipeArguments recipe;  // or the name of a model of configs/models/
   ChainArguments layout;
-  std::string data, schedule, output;  // manifest, schedule to keep to, plan file; or empty
+  std::string data, schedule, costs, output;  // files and a schedule to keep to; or empty
 };
 
 /// Plans, writes plan and report where they are asked for, and prints the plan, as one JSON object

@@ -6,7 +6,7 @@
 #include <limits>
 #include <numeric>
 
-#include "partition/planning/cut_chunks.h"
+#include "partition/planning/cut_choice.h"
 #include "partition/planning/proposals.h"
 #include "partition/planning/reasons.h"
 #include "partition/planning/refuse_plan.h"
@@ -74,34 +74,17 @@ class Decider {
       alternative.why = "more chunks than layers";
       return;
     }
-    const StageMemory memory(problem_, choice);
     const Workload& workload = workloads_.of(proposal.batch, choice.replicas);
     alternative.audio_seconds = workload.audio_seconds;
-    const PlacementProblem closed = closed_form_problem(problem_, workload, choice.batch);
-    const auto costs = stage_costs(closed, devices);
-    const bool one_each = memory.chunks() == choice.stages;
-    ChunkCutProblem cut{.layers = problem_.chain->size(), .chunks = memory.chunks()};
-    cut.runs = micro_batches_of(closed, proposal.grid);
-    cut.load = [&](int first, int last, int chunk) {
-      const StageCost& stage = costs[memory.stage_of(chunk)];
-      return one_each ? stage.load(closed.chain, first, last)
-                      : closed.chain.work(first, last) / stage.speed();
-    };
-    cut.fits = [](int, int, int) { return true; };
-    choice.begin = *cut_chunks(cut);
-    alternative.closed_form = closed_form(cut, choice.begin);
-    if (const auto full = memory.too_full(choice.begin)) {
-      const double lacking = memory.of_stages(choice.begin)[*full] - memory.limit(*full);
-      cut.fits = [&](int first, int last, int chunk) { return memory.fits(first, last, chunk); };
-      const auto fitting = cut_chunks(cut);
-      if (!fitting || memory.too_full(*fitting)) {
-        alternative.why = fmt::format("memory: stage {} lacks {:.3g} GiB", *full, lacking / kGib);
-        return;
-      }
-      choice.begin = *fitting;
-      alternative.closed_form = closed_form(cut, choice.begin);
-      alternative.memory_bound = true;
+    ChosenCut cut = cut_choice(problem_, workload, choice);
+    alternative.closed_form = cut.closed_form;
+    choice.begin = std::move(cut.begin);
+    if (!cut.fits) {
+      alternative.why = fmt::format("memory: stage {} lacks {:.3g} GiB", cut.lacking_stage,
+                                    cut.lacking_bytes / kGib);
+      return;
     }
+    alternative.memory_bound = cut.memory_bound;
     best_closed_ = std::min(best_closed_, alternative.closed_form / workload.audio_seconds);
     alternative.forecast = foretell_step(problem_, workload, choice, 1);
   }

@@ -45,6 +45,7 @@ struct PlanningProblem {
   const Chain* chain = nullptr;
   BackendSizes sizes = {};
   CostModel costs;              // seconds on a device of speed 1
+  std::string costs_from = {};  // where they come from, for people
   double memory_bandwidth = 0;  // bytes a second that its optimizer passes through; 0: no matter
   Cluster cluster;
   std::vector<BatchChoice> batches;       // to choose from

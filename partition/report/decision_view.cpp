@@ -159,7 +159,7 @@ class DecisionView {
                    {"what binds", decision_.binds},
                    {"margin", fmt::format("{:.3g} % of each device's memory left free",
                                           100 * problem_.cluster.margin)},
-                   {"costs", "computed from default rates of the device, not measured"}};
+                   {"costs", problem_.costs_from}};
   }
 
   const PlanningProblem& problem_;

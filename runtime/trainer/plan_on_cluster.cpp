@@ -10,6 +10,7 @@
 #include "configs/value.h"
 #include "partition/build_chain.h"
 #include "partition/planner.h"
+#include "partition/planning/rank_choices.h"
 #include "runtime/data/batching.h"
 #include "runtime/data/steps.h"
 #include "runtime/trainer/corpora.h"
@@ -61,8 +62,9 @@ class RecipeData {
         {training_.lengths, config.data, config.features, config.trainer.seed, lanes});
   }
 
-  /// Some of the first epoch's steps, evenly apart; of those that are whole, if any is.
-  std::vector<SampledStep> sample(const BatchChoice& batch, int replicas) const {
+  /// The first steps, or some of the first epoch's, evenly apart; of those that are whole, if any
+  /// is.
+  std::vector<SampledStep> sample(const BatchChoice& batch, int replicas, int first_steps) const {
     const Config config = with_choice(config_, {.replicas = replicas, .batch = batch});
     const StepSequence sequence = steps(config);
     const int lanes = sequence.options().lanes;
@@ -72,6 +74,9 @@ class RecipeData {
       replica_of.insert(replica_of.end(), owned[replica], replica);
     const std::int64_t count = std::max<std::int64_t>(1, sequence.steps_in_epoch(0) - 1);
     std::vector<SampledStep> sampled;
+    for (std::int64_t step = 0; step < first_steps; ++step)
+      sampled.push_back(sampled_step(sequence.at(step), replica_of));
+    if (first_steps > 0) return sampled;
     for (std::int64_t i = 0; i < std::min(kSampled, count); ++i)
       sampled.push_back(sampled_step(
           sequence.at((2 * i + 1) * count / (2 * std::min(kSampled, count))), replica_of));
@@ -147,6 +152,17 @@ std::vector<BatchChoice> choices_of(const Config& recipe, const RecipeData& data
   return choices.empty() ? std::vector<BatchChoice>{given} : choices;
 }
 
+CostModel costs_of(const Config& recipe, const Chain& chain, int labels, const ClusterWish& wish) {
+  const BackendSizes sizes = backend_sizes(recipe);
+  if (!wish.costs) return analytic_cost_model(chain, sizes, default_rates(sizes));
+  const std::string model = model_summary(recipe.model, labels);
+  if (wish.costs->model == model && wish.costs->compute == recipe.precision.compute)
+    return fitted_cost_model(wish.costs->layers);
+  throw ConfigError("the costs are of another model\n    measured: " + wish.costs->model + ", " +
+                    wish.costs->compute + "\n    asked:    " + model + ", " +
+                    recipe.precision.compute + "\n    measure anew with penstock profile");
+}
+
 /// [stage][replica]: ranks in the order of the cluster's devices.
 std::vector<std::vector<int>> ranks_of(const std::vector<std::vector<int>>& devices) {
   std::vector<int> used;
@@ -159,10 +175,9 @@ std::vector<std::vector<int>> ranks_of(const std::vector<std::vector<int>>& devi
   return ranks;
 }
 
-/// The decision as a plan, with the memory that the run itself will count.
-Plan plan_of(const ClusterPlan& planned, const RecipeData& data) {
+/// A choice as a plan, with the memory that the run itself will count.
+Plan plan_of(const ClusterPlan& planned, const PlanChoice& choice, const RecipeData& data) {
   const Config& config = planned.recipe;
-  const PlanChoice& choice = planned.decision.choice;
   const StepSequence steps = data.steps(config);
   const RunShape shape = shape_of_run(config, steps, data.validation(), data.labels());
   PlanRequest request;
@@ -248,7 +263,10 @@ ClusterPlan plan_on_cluster(const Config& recipe, const Cluster& cluster, const 
   const DeviceRates rates = default_rates(sizes);
   planned.problem = {.chain = &chain,
                      .sizes = sizes,
-                     .costs = analytic_cost_model(chain, sizes, rates),
+                     .costs = costs_of(recipe, chain, labels, wish),
+                     .costs_from = wish.costs ? "measured on " + wish.costs->device
+                                              : "computed from default rates of the device, not "
+                                                "measured",
                      .memory_bandwidth = rates.bandwidth,
                      .cluster = limited(cluster, recipe.pipeline.memory_gib),
                      .batches = choices_of(recipe, data, wish, cluster.size()),
@@ -259,7 +277,7 @@ ClusterPlan plan_on_cluster(const Config& recipe, const Cluster& cluster, const 
                      .seed = wish.seed};
   PlanningProblem problem = planned.problem;
   problem.sample = [&](const BatchChoice& batch, int replicas) {
-    return data.sample(batch, replicas);
+    return data.sample(batch, replicas, wish.first_steps);
   };
   problem.bytes = [&](const PlanChoice& choice) {
     const Config config = with_choice(recipe, choice);
@@ -269,7 +287,11 @@ ClusterPlan plan_on_cluster(const Config& recipe, const Cluster& cluster, const 
   planned.problem.costs = problem.costs;
   planned.recipe = with_choice(recipe, planned.decision.choice);
   planned.recipe.pipeline.memory_gib = recipe.pipeline.memory_gib;
-  planned.plan = plan_of(planned, data);
+  planned.plan = plan_of(planned, planned.decision.choice, data);
+  if (wish.placements > 0)
+    for (const auto& [choice, forecast] :
+         rank_choices(problem, planned.decision.choice, wish.placements))
+      planned.ranked.push_back({choice, forecast, plan_of(planned, choice, data)});
   return planned;
 }
 

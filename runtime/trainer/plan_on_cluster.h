@@ -2,10 +2,13 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "configs/config.h"
 #include "partition/chain.h"
+#include "partition/device_profile.h"
 #include "partition/plan.h"
 #include "partition/planning/decide.h"
 
@@ -19,6 +22,17 @@ struct ClusterWish {
   /// that names neither.
   bool free_batch = false;
   std::uint64_t seed = 1;
+  std::size_t placements = 0;  // of the plan's stages and replicas to be ranked besides
+  int first_steps = 0;         // that costs are taken from; 0: from some of the first epoch's
+  /// What layers take, as measured on a device of speed 1. Nothing: computed.
+  std::optional<DeviceProfile> costs = {};
+};
+
+/// One of the placements of a plan's stages and replicas.
+struct RankedPlan {
+  PlanChoice choice;
+  Forecast forecast;
+  Plan plan;
 };
 
 struct ClusterPlan {
@@ -27,12 +41,14 @@ struct ClusterPlan {
   PlanningProblem problem;  // of that chain
   Decision decision;
   Plan plan;  // rank i runs on the i-th of the devices that it uses, in the cluster's order
+  std::vector<RankedPlan> ranked = {};  // the fastest first, as rank_choices()
 };
 
 /// The plan for training `recipe` on the cluster: decide() for the utterances of data.train, with
-/// costs computed for the kind of device that trainer.device names, and the runtime's own account
-/// of memory. Schedules are those of pipeline.schedule; pipeline.memory_gib limits every device
-/// besides its memory. ConfigError and DataError as train(), and as decide().
+/// wish.costs or costs computed for the kind of device that trainer.device names, and the runtime's
+/// own account of memory. Schedules are those of pipeline.schedule; pipeline.memory_gib limits
+/// every device besides its memory. ConfigError and DataError as train(), as decide(), and for
+/// measured costs of another model.
 ClusterPlan plan_on_cluster(const Config& recipe, const Cluster& cluster, const ClusterWish& wish);
 
 /// Ways to share out as much audio a step as `data` does, fewest micro-batches first: so few as

@@ -1,0 +1,113 @@
+#include "partition/placement/ranking.h"
+
+#include <algorithm>
+#include <set>
+
+#include "partition/placement/symmetry.h"
+
+namespace penstock {
+namespace {
+
+constexpr int kSeeds = 4;  // of local searches
+
+/// Gives devices to slots, stage by stage; replicas are in the order of their first devices.
+class Enumeration {
+ public:
+  Enumeration(const PlacementProblem& problem, const Grid& grid, std::size_t most)
+      : symmetry_(problem.cluster), grid_(grid), most_(most), used_(problem.cluster.size(), false) {
+    placement_.resize(grid.stages);
+    extend();
+  }
+
+  bool complete() const { return found_.size() <= most_; }
+  std::vector<Placement> take() { return std::move(found_); }
+
+ private:
+  void extend() {
+    if (!complete()) return;
+    const int slot = taken_++;
+    if (slot == grid_.slots()) {
+      found_.push_back(placement_);
+    } else {
+      std::vector<int>& stage = placement_[slot / grid_.replicas];
+      for (const int device : symmetry_.distinct(used_)) {
+        if (slot < grid_.replicas && !stage.empty() && device < stage.back()) continue;
+        used_[device] = true;
+        stage.push_back(device);
+        extend();
+        stage.pop_back();
+        used_[device] = false;
+      }
+    }
+    --taken_;
+  }
+
+  Symmetry symmetry_;
+  Grid grid_;
+  std::size_t most_;
+  std::vector<bool> used_;
+  int taken_ = 0;
+  Placement placement_;
+  std::vector<Placement> found_;
+};
+
+/// What an exchange of the devices of two slots, or of a slot's for a free one, makes of it.
+std::vector<Placement> neighbours(const Placement& placement, int devices) {
+  std::vector<std::pair<std::size_t, std::size_t>> slots;
+  std::vector<bool> used(devices, false);
+  for (std::size_t k = 0; k < placement.size(); ++k) {
+    for (std::size_t r = 0; r < placement[k].size(); ++r) {
+      slots.emplace_back(k, r);
+      used[placement[k][r]] = true;
+    }
+  }
+  std::vector<Placement> result;
+  for (std::size_t a = 0; a < slots.size(); ++a) {
+    const auto [k, r] = slots[a];
+    for (std::size_t b = a + 1; b < slots.size(); ++b) {
+      result.push_back(placement);
+      std::swap(result.back()[k][r], result.back()[slots[b].first][slots[b].second]);
+    }
+    for (int device = 0; device < devices; ++device) {
+      if (used[device]) continue;
+      result.push_back(placement);
+      result.back()[k][r] = device;
+    }
+  }
+  return result;
+}
+
+std::vector<Placement> around_the_best(const PlacementProblem& problem, const Grid& grid,
+                                       SearchEffort effort) {
+  std::optional<PlacedCut> best;
+  std::set<Placement> found;
+  for (int i = 0; i < kSeeds; ++i, ++effort.seed) {
+    auto placed = search_placement(problem, grid, effort, 0);
+    if (!placed) continue;
+    found.insert(placed->devices);
+    if (!best || placed->cut.value < best->cut.value) best = std::move(placed);
+  }
+  if (best)
+    for (Placement& near : neighbours(best->devices, problem.cluster.size()))
+      found.insert(std::move(near));
+  return {found.begin(), found.end()};
+}
+
+}  // namespace
+
+std::vector<PlacedCut> rank_placements(const PlacementProblem& problem, const Grid& grid,
+                                       const RankingOptions& options) {
+  Enumeration all(problem, grid, options.all);
+  std::vector<PlacedCut> ranked;
+  for (Placement& placement :
+       all.complete() ? all.take() : around_the_best(problem, grid, options.effort)) {
+    const auto cut =
+        best_cut(problem.chain, stage_costs(problem, placement), goal_of(problem, grid));
+    if (cut) ranked.push_back({std::move(placement), *cut});
+  }
+  std::ranges::stable_sort(ranked, {}, [](const PlacedCut& p) { return p.cut.value; });
+  if (ranked.size() > options.count) ranked.resize(options.count);
+  return ranked;
+}
+
+}  // namespace penstock

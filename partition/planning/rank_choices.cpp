@@ -1,0 +1,43 @@
+#include "partition/planning/rank_choices.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "partition/placement/ranking.h"
+#include "partition/planning/cut_choice.h"
+#include "partition/planning/proposals.h"
+
+namespace penstock {
+namespace {
+
+constexpr std::size_t kSimulated = 4;  // times as many placements as are wanted
+constexpr std::size_t kFewest = 64;    // of them
+
+}  // namespace
+
+std::vector<RankedChoice> rank_choices(const PlanningProblem& problem, const PlanChoice& like,
+                                       std::size_t count) {
+  Workloads workloads(problem);
+  const Workload& workload = workloads.of(like.batch, like.replicas);
+  PlacementProblem closed = closed_form_problem(problem, workload, like.batch);
+  for (Device& device : closed.cluster.devices)  // cut_choice() counts as the runtime does
+    device.memory = std::numeric_limits<double>::infinity();
+  RankingOptions options{.count = std::max(kFewest, kSimulated * count)};
+  options.effort.seed = problem.seed;
+
+  std::vector<RankedChoice> ranked;
+  for (PlacedCut& placed : rank_placements(closed, {like.stages, like.replicas}, options)) {
+    PlanChoice choice = like;
+    choice.devices = std::move(placed.devices);
+    ChosenCut cut = cut_choice(problem, workload, choice);
+    if (!cut.fits) continue;
+    choice.begin = std::move(cut.begin);
+    ranked.push_back({choice, foretell_step(problem, workload, choice)});
+  }
+  std::ranges::stable_sort(ranked, {},
+                           [](const RankedChoice& r) { return r.forecast.step_seconds; });
+  if (ranked.size() > count) ranked.resize(count);
+  return ranked;
+}
+
+}  // namespace penstock

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "partition/planning/forecast.h"
+
+namespace penstock {
+
+/// A placement with its cut, and what simulation says of it.
+struct RankedChoice {
+  PlanChoice choice;
+  Forecast forecast;
+};
+
+/// Placements of `like`'s stages and replicas, by the seconds of a simulated step, at most `count`:
+/// rank_placements() proposes them by the closed form, cut_choice() cuts each within memory.
+/// Devices that `like` leaves free may be used. Empty where none fits.
+std::vector<RankedChoice> rank_choices(const PlanningProblem& problem, const PlanChoice& like,
+                                       std::size_t count);
+
+}  // namespace penstock

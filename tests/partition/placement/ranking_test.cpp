@@ -1,0 +1,83 @@
+#include "partition/placement/ranking.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "partition/placement/search.h"
+#include "tests/support/tried_placements.h"
+
+namespace penstock {
+namespace {
+
+PlacementProblem chain_on(Cluster cluster, int micro_batches) {
+  ChainProfile chain{.name = "chain", .layers = {}};
+  for (const double ms : {3.0, 1.0, 4.0, 1.0, 5.0, 9.0, 2.0})
+    chain.layers.push_back({.name = "layer",
+                            .forward_ms = ms,
+                            .backward_ms = 2 * ms,
+                            .activation_bytes = 1e3 * ms,
+                            .parameter_bytes = 1e3});
+  return {.chain = ChainLoad(chain, ChainLoad::Crossing::bytes),
+          .cluster = std::move(cluster),
+          .micro_batches = micro_batches};
+}
+
+/// Every pair of devices has a bandwidth of its own.
+Cluster all_different(int devices) {
+  Cluster cluster = equal_devices(devices);
+  for (int from = 0; from < devices; ++from)
+    for (int to = 0; to < devices; ++to)
+      cluster.exact_links.push_back({.latency = 1e-4, .bandwidth = 1e5 * (1 + from * 7 + to * 3)});
+  return cluster;
+}
+
+TEST(Ranking, HasEveryPermutationOfDevicesThatDiffer) {
+  const auto ranked = rank_placements(chain_on(all_different(4), 5), {4, 1}, {.count = 100});
+  std::set<Placement> distinct;
+  for (const PlacedCut& placed : ranked) distinct.insert(placed.devices);
+  EXPECT_EQ(distinct.size(), 24u);
+  EXPECT_TRUE(std::ranges::is_sorted(ranked, {}, [](const auto& p) { return p.cut.value; }));
+}
+
+TEST(Ranking, CountsReplicasAndDevicesThatMayBeExchangedOnce) {
+  // The 3 pairings of 4 devices, each with either pair first.
+  EXPECT_EQ(rank_placements(chain_on(all_different(4), 6), {1, 4}, {.count = 100}).size(), 1u);
+  EXPECT_EQ(rank_placements(chain_on(equal_devices(4), 6), {2, 2}, {.count = 100}).size(), 1u);
+  EXPECT_EQ(rank_placements(chain_on(all_different(4), 6), {2, 2}, {.count = 100}).size(), 12u);
+}
+
+TEST(Ranking, StartsWithTheBestOfTheExactSearch) {
+  std::mt19937 random(3);
+  for (int i = 0, compared = 0; compared < 60; ++i) {
+    const test::Instance instance = test::random_instance(random);
+    const PlacementProblem problem = instance.problem();
+    const auto best = find_placement(problem, instance.wish);
+    if (!best) continue;
+    const auto ranked = rank_placements(problem, best->grid, {});
+    ASSERT_EQ(ranked.size(), 1u) << i;
+    EXPECT_NEAR(ranked.front().cut.value, best->value, 1e-9 * best->value) << i;
+    ++compared;
+  }
+}
+
+TEST(Ranking, LooksAroundTheBestWhereThereAreTooManyToTry) {
+  const PlacementProblem problem = chain_on(all_different(5), 8);
+  const auto all = rank_placements(problem, {3, 1}, {.count = 1});
+  const auto some = rank_placements(problem, {3, 1}, {.count = 4, .all = 10});
+  ASSERT_EQ(some.size(), 4u);
+  EXPECT_LE(some.front().cut.value, 1.1 * all.front().cut.value);
+  std::set<Placement> distinct;
+  for (const PlacedCut& placed : some) distinct.insert(placed.devices);
+  EXPECT_EQ(distinct.size(), 4u);
+}
+
+TEST(Ranking, LeavesOutWhatDoesNotFit) {
+  Cluster cluster = all_different(3);
+  for (Device& device : cluster.devices) device.memory = 10;
+  EXPECT_TRUE(rank_placements(chain_on(cluster, 3), {3, 1}, {.count = 9}).empty());
+}
+
+}  // namespace
+}  // namespace penstock

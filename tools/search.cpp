@@ -1,0 +1,118 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "partition/cluster_file.h"
+#include "partition/device_profile.h"
+#include "partition/plan_file.h"
+#include "runtime/job.h"
+#include "runtime/trainer/plan_on_cluster.h"
+#include "runtime/trainer/plan_trials.h"
+#include "tools/commands.h"
+#include "tools/exit_code.h"
+#include "tools/launch.h"
+#include "tools/options.h"
+#include "tools/recipe.h"
+#include "tools/search_report.h"
+
+namespace penstock {
+namespace {
+
+struct SearchArguments {
+  RecipeArguments recipe;
+  std::string cluster, costs, output;
+  int show = 8, measure = 0, steps = 5;
+  std::uint64_t seed = 1;
+  bool json = false;
+};
+
+ClusterPlan plan(const SearchArguments& arguments, const Config& recipe, int ranks) {
+  const Cluster cluster = read_cluster(arguments.cluster);
+  const PipelineConfig& p = recipe.pipeline;
+  if (arguments.measure > 0 && (cluster.size() != ranks || p.stages * p.replicas != ranks))
+    throw ConfigError(fmt::format(
+        "--measure runs a rank on every device: {} has {} devices, the recipe {} stages × {} "
+        "replicas, and the job {} ranks. Make them equal",
+        arguments.cluster, cluster.size(), p.stages, p.replicas, ranks));
+  ClusterWish wish{.stages = p.stages, .replicas = p.replicas, .schedule = p.schedule};
+  wish.seed = arguments.seed;
+  if (!arguments.costs.empty()) wish.costs = read_device_profile(arguments.costs);
+  wish.placements = arguments.measure > 0 ? arguments.measure : arguments.show;
+  if (arguments.measure > 0) wish.first_steps = arguments.steps;
+  ClusterPlan planned = plan_on_cluster(recipe, cluster, wish);
+  if (planned.recipe.pipeline.recompute != recipe.pipeline.recompute)
+    throw ConfigError("memory binds: the recipe fits only with pipeline.recompute = \"" +
+                      planned.recipe.pipeline.recompute + "\". Set that");
+  return planned;
+}
+
+void report(const SearchArguments& arguments, const ClusterPlan& planned,
+            const Measured& measured) {
+  if (!arguments.output.empty())
+    write_plan(arguments.output, planned.ranked.at(fastest(planned, measured)).plan);
+  arguments.json ? print_search_json(planned, measured) : print_search(planned, measured);
+}
+
+int search_alone(const SearchArguments& arguments) {
+  report(arguments, plan(arguments, arguments.recipe.load(), 0), {});
+  return exit_done;
+}
+
+int search_and_measure(const SearchArguments& arguments, Communicator& world) {
+  const Config recipe = arguments.recipe.load();
+  ClusterPlan planned;
+  std::vector<std::string> plans;
+  if (world.rank() == 0) {
+    planned = plan(arguments, recipe, world.size());
+    for (const RankedPlan& candidate : planned.ranked) plans.push_back(plan_toml(candidate.plan));
+  }
+  Measured measured;
+  for (auto& seconds : try_plans(world, recipe, plans, arguments.steps))
+    measured.push_back(median(std::move(seconds)));
+  if (world.rank() == 0) report(arguments, planned, measured);
+  return exit_done;
+}
+
+}  // namespace
+
+void add_search(CLI::App& app, Run& run) {
+  auto arguments = std::make_shared<SearchArguments>();
+  CLI::App* command = app.add_subcommand(
+      "search", "Find the fastest placement of a recipe's stages and replicas on a cluster");
+  add_recipe(command, arguments->recipe);
+  command
+      ->add_option("--cluster", arguments->cluster,
+                   "The devices: a TOML file or a name in configs/clusters/")
+      ->required();
+  command->add_option("--costs", arguments->costs,
+                      "What layers take, as penstock profile measured; default: computed");
+  takes_whole(command->add_option("--show", arguments->show, "Placements shown; default: 8"),
+              {1, 10000});
+  takes_whole(command->add_option("--measure", arguments->measure,
+                                  "Run so many of the best, under mpirun with rank i on device i"),
+              {1, 10000});
+  takes_whole(command->add_option("--steps", arguments->steps,
+                                  "Training steps that each is measured for; default: 5"),
+              {1, 10000});
+  command->add_option("--seed", arguments->seed, "Of the search");
+  command->add_option("-o,--output", arguments->output,
+                      "Write the fastest as a plan; train it with pipeline.plan=FILE");
+  command->add_flag("--json", arguments->json, "Print one JSON object");
+  command->footer(
+      "Examples:\n"
+      "  penstock search my.toml pipeline.stages=4 --cluster h100-8\n"
+      "  mpirun -np 4 penstock search my.toml pipeline.stages=4 --cluster mine.toml \\\n"
+      "    --measure 6 --steps 10 -o plan.toml");
+  command->callback([arguments, &run] {
+    if (arguments->measure == 0)
+      run = on_rank_0([arguments] { return search_alone(*arguments); });
+    else
+      run = [arguments] {
+        return run_job([&](Communicator& world) { return search_and_measure(*arguments, world); },
+                       complain_of);
+      };
+  });
+}
+
+}  // namespace penstock

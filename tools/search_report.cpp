@@ -1,0 +1,67 @@
+#include "tools/search_report.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "tools/json_line.h"
+#include "tools/table.h"
+
+namespace penstock {
+
+std::size_t fastest(const ClusterPlan& planned, const Measured& measured) {
+  if (measured.empty() || planned.ranked.empty()) return 0;
+  return std::ranges::min_element(measured) - measured.begin();
+}
+
+void print_search_json(const ClusterPlan& planned, const Measured& measured) {
+  auto candidates = nlohmann::ordered_json::array();
+  for (std::size_t i = 0; i < planned.ranked.size(); ++i) {
+    const RankedPlan& candidate = planned.ranked[i];
+    candidates.push_back({{"devices", candidate.choice.devices},
+                          {"first_layers", candidate.choice.begin},
+                          {"predicted_s", candidate.forecast.step_seconds}});
+    if (!measured.empty()) candidates.back()["measured_s"] = measured[i];
+  }
+  nlohmann::ordered_json json{{"schedule", planned.plan.schedule},
+                              {"stages", planned.plan.stages()},
+                              {"replicas", planned.plan.replicas()},
+                              {"micro_batches", planned.plan.micro_batches},
+                              {"lower_bound_s", planned.decision.lower_bound},
+                              {"candidates", candidates}};
+  if (!measured.empty()) {
+    json["preferred_s"] = measured.front();
+    json["fastest_s"] = std::ranges::min(measured);
+    json["slowest_s"] = std::ranges::max(measured);
+  }
+  std::cout << json_line(json);
+}
+
+void print_search(const ClusterPlan& planned, const Measured& measured) {
+  std::vector<std::vector<std::string>> rows{{"place", "predicted s", "measured s", "stages on"}};
+  for (std::size_t i = 0; i < planned.ranked.size(); ++i) {
+    const RankedPlan& candidate = planned.ranked[i];
+    std::vector<std::string> stages;
+    for (const auto& devices : candidate.choice.devices) {
+      std::vector<std::string> names;
+      for (const int device : devices) names.push_back(planned.problem.cluster.name_of(device));
+      stages.push_back(fmt::format("{}", fmt::join(names, "+")));
+    }
+    rows.push_back({std::to_string(i + 1), fmt::format("{:.4f}", candidate.forecast.step_seconds),
+                    measured.empty() ? "" : fmt::format("{:.4f}", measured[i]),
+                    fmt::format("{}", fmt::join(stages, " | "))});
+  }
+  std::cout << fmt::format("{} stages × {} replicas, {}, {} micro-batches a step\n\n",
+                           planned.plan.stages(), planned.plan.replicas(), planned.plan.schedule,
+                           planned.plan.micro_batches)
+            << table_text(rows);
+  if (measured.empty()) return;
+  const std::size_t best = fastest(planned, measured);
+  std::cout << fmt::format("\nfastest: place {}; the first took {:.1f} % more\n", best + 1,
+                           100 * (measured.front() / measured[best] - 1));
+}
+
+}  // namespace penstock

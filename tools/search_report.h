@@ -1,0 +1,20 @@
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "runtime/trainer/plan_on_cluster.h"
+
+namespace penstock {
+
+/// Seconds of a step of each of a plan's ranked placements; empty: none was measured.
+using Measured = std::vector<double>;
+
+/// The place of the fastest, as measured or else as predicted.
+std::size_t fastest(const ClusterPlan& planned, const Measured& measured);
+
+/// One JSON object on standard output, or a table of what was predicted and what was measured.
+void print_search_json(const ClusterPlan& planned, const Measured& measured);
+void print_search(const ClusterPlan& planned, const Measured& measured);
+
+}  // namespace penstock
