@@ -95,6 +95,7 @@ void add_trace(CLI::App& app, Run& run) {
   command->footer(
       "Nothing of the recipe's output folder is written. Under mpirun, -np is pipeline.stages ×\n"
       "pipeline.replicas.\n\nExamples:\n"
+      "  penstock trace my.toml pipeline.stages=1 pipeline.replicas=1 -o trace.json\n"
       "  mpirun -np 2 penstock profile my.toml -o profile.json\n"
       "  mpirun -np 2 penstock trace my.toml pipeline.stages=2 --profile profile.json -o "
       "trace.json");

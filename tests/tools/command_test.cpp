@@ -35,8 +35,9 @@ std::vector<std::string> subcommands() {
 }
 
 TEST(Command, HasSubcommandsWithExamples) {
-  EXPECT_EQ(subcommands(), (std::vector<std::string>{"plan", "train", "evaluate", "transcribe",
-                                                     "data", "info", "bench", "schedule"}));
+  EXPECT_EQ(subcommands(),
+            (std::vector<std::string>{"plan", "train", "evaluate", "transcribe", "data", "info",
+                                      "bench", "schedule", "profile", "search", "trace"}));
   for (const std::string& name : subcommands()) {
     const auto page = penstock({name, "--help"});
     EXPECT_EQ(page.code, 0) << name;

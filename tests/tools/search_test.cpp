@@ -17,7 +17,7 @@ class Search : public testing::Test {
     std::ofstream(cluster_)
         << "[kinds.core]\nmemory_gib = 1\nspeed = 1\n[[node]]\nname = \"host\"\n"
            "devices = { core = 3 }\n[matrix]\nlatency_us = [[0, 9, 9], [9, 0, 9], [9, 9, 0]]\n"
-           "gb_per_s = [[1, 1, 0.0001], [1, 1, 1], [0.0001, 1, 1]]\n";
+           "gb_per_s = [[1, 1, 0.0001], [1, 1, 0.9], [0.0001, 0.9, 1]]\n";
   }
 
   test::Outcome search(std::vector<std::string> more, test::Ranks ranks = {}) const {
