@@ -114,6 +114,9 @@ MicroBatchLengths lengths_of(Reader& reader, const Json& json) {
     lengths.frames.push_back(static_cast<std::int64_t>(frames));
   for (const double labels : reader.numbers(json, "micro_batch", "labels"))
     lengths.labels.push_back(static_cast<std::int64_t>(labels));
+  if (!lengths.labels.empty() && lengths.labels.size() != lengths.frames.size())
+    reader.fault("micro_batch", fmt::format("{} utterances have frames, but {} labels",
+                                            lengths.frames.size(), lengths.labels.size()));
   return lengths;
 }
 

@@ -78,14 +78,20 @@ void StepPrediction::add_times(const StepCosts& costs) {
   }
 }
 
-/// A link of its own for every pair of ranks, one each way.
+/// A link of its own for every pair of ranks that exchange messages, one each way.
 void StepPrediction::add_network(const StepCosts& costs) {
+  const std::vector<int>& held_by = layout_.schedule.chunk_rank;
   const int ranks = static_cast<int>(layout_.schedule.ranks.size());
-  for (int from = 0; from < ranks; ++from)
-    for (int to = 0; to < ranks; ++to) {
-      const LinkRates rates = from == to ? LinkRates{0, 1} : layout_.link(from, to);
-      network_.links.push_back({rates.latency, rates.bandwidth});
-    }
+  network_.links.assign(static_cast<std::size_t>(ranks) * ranks, {0, 1});
+  const auto add = [&](int from, int to) {
+    const LinkRates rates = layout_.link(from, to);
+    network_.links[from * ranks + to] = {rates.latency, rates.bandwidth};
+  };
+  for (std::size_t c = 0; c + 1 < held_by.size(); ++c) {
+    if (held_by[c] == held_by[c + 1]) continue;
+    add(held_by[c], held_by[c + 1]);
+    add(held_by[c + 1], held_by[c]);
+  }
   for (int c = 0; c + 1 < layout_.schedule.chunks(); ++c) {
     auto& bytes = edge_bytes_.emplace_back();
     for (const auto& of_layers : costs.bytes) bytes.push_back(of_layers[layout_.begin[c + 1] - 1]);

@@ -17,7 +17,7 @@ struct StepLayout {
   std::vector<double> step_seconds = {};
   /// Of each chunk: adding its gradients over the replicas; empty: 0.
   std::vector<double> reduce_seconds = {};
-  /// Between two ranks. Empty: messages take no time.
+  /// Between two ranks with neighbouring chunks. Empty: messages take no time.
   std::function<LinkRates(int from, int to)> link = {};
   double overlap = 1;  // as Network::overlap
 };

@@ -52,10 +52,34 @@ nlohmann::ordered_json json_of(const Plan& plan, const Outlook& outlook) {
           {"plan", stages}};
 }
 
+/// ConfigError for an option that would be left unheard.
+void check_mode(const PlanArguments& arguments) {
+  const ChainArguments& layout = arguments.layout;
+  const bool profile = !layout.profile.empty(), cluster = !layout.cluster.empty();
+  const auto only = [](bool allowed, bool given, const char* option, const char* mode) {
+    if (given && !allowed)
+      throw ConfigError(std::string("plan: ") + option + " is for " + mode + ": leave it out");
+  };
+  const bool placed = !profile && cluster;
+  const char* on_cluster = "a recipe with --cluster";
+  only(placed, !arguments.data.empty(), "--data", on_cluster);
+  only(placed, !arguments.schedule.empty(), "--schedule", on_cluster);
+  only(placed, !arguments.costs.empty(), "--costs", on_cluster);
+  only(!profile, !arguments.output.empty(), "--output", "a recipe");
+  only(!profile && !cluster, arguments.computed, "--computed", "a recipe without --cluster");
+  const char* described = "--profile, or a recipe with --cluster";
+  only(profile || cluster, !layout.report.empty(), "--report", described);
+  only(profile || cluster, layout.stages > 0, "--stages", described);
+  only(profile || cluster, layout.replicas > 0, "--replicas", described);
+  only(profile || cluster, layout.micro_batches > 0, "--micro-batches", described);
+  only(profile, layout.objective != "step", "--objective", "--profile");
+}
+
 int run_plan(const PlanArguments& arguments) {
   const bool profile = !arguments.layout.profile.empty();
   if (profile != arguments.recipe.words.empty())
     throw ConfigError("plan takes either a recipe or --profile FILE");
+  check_mode(arguments);
   if (profile) return run_plan_chain(arguments.layout, arguments.json);
   if (!arguments.layout.cluster.empty()) return run_plan_cluster(arguments, arguments.json);
   const PlannedRun planned = plan_recipe(arguments.recipe.load(), !arguments.computed);

@@ -13,6 +13,7 @@ ChosenCut cut_choice(const PlanningProblem& problem, const Workload& workload,
   const auto costs = stage_costs(closed, choice.devices);
   const bool one_each = memory.chunks() == choice.stages;
   ChunkCutProblem cut{.layers = problem.chain->size(), .chunks = memory.chunks()};
+  for (int chunk = 0; chunk < memory.chunks(); ++chunk) cut.rank.push_back(memory.stage_of(chunk));
   cut.runs = micro_batches_of(closed, {choice.stages, choice.replicas});
   cut.load = [&](int first, int last, int chunk) {
     const StageCost& stage = costs[memory.stage_of(chunk)];

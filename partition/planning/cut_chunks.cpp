@@ -65,9 +65,13 @@ double largest_load(const ChunkCutProblem& problem, const std::vector<int>& begi
 
 double closed_form(const ChunkCutProblem& problem, const std::vector<int>& begin) {
   double sum = 0;
-  for (int chunk = 0; chunk < problem.chunks; ++chunk)
-    sum += problem.load(begin[chunk], begin[chunk + 1], chunk);
-  return sum + (problem.runs - 1) * largest_load(problem, begin);
+  std::vector<double> of_rank(problem.chunks, 0);
+  for (int chunk = 0; chunk < problem.chunks; ++chunk) {
+    const double load = problem.load(begin[chunk], begin[chunk + 1], chunk);
+    sum += load;
+    of_rank[problem.rank.empty() ? chunk : problem.rank[chunk]] += load;
+  }
+  return sum + (problem.runs - 1) * std::ranges::max(of_rank);
 }
 
 std::optional<std::vector<int>> cut_chunks(const ChunkCutProblem& problem) {

@@ -10,19 +10,22 @@ namespace penstock {
 struct ChunkCutProblem {
   int layers = 0, chunks = 1;
   double runs = 1;  // micro-batches of the busiest replica
+  /// That holds each chunk. Empty: every chunk has one of its own.
+  std::vector<int> rank = {};
   /// Seconds of a micro-batch's layers [first, last) as that chunk; more for more layers.
   std::function<double(int first, int last, int chunk)> load = {};
   /// Whether they fit into memory; asked only for ranges that may be in the best cut.
   std::function<bool(int first, int last, int chunk)> fits = {};
 };
 
-/// The cut whose sum of loads + (runs − 1) · largest load is least, exactly: for every limit on
-/// loads a dynamic programme over (chunk, last layer) gives the least sum; limits go down from the
-/// largest load just found (the ε-constraint method, Haimes et al. 1971). O(chunks · layers²) a
-/// limit. First layer of each chunk, then the number of layers; nothing where no cut fits.
+/// The cut whose closed form is least, exactly where every chunk has a rank of its own; else the
+/// best of those whose largest chunk is small: for every limit on loads a dynamic programme over
+/// (chunk, last layer) gives the least sum; limits go down from the largest load just found (the
+/// ε-constraint method, Haimes et al. 1971). O(chunks · layers²) a limit. First layer of each
+/// chunk, then the number of layers; nothing where no cut fits.
 std::optional<std::vector<int>> cut_chunks(const ChunkCutProblem& problem);
 
-/// sum of loads + (runs − 1) · largest load.
+/// sum of loads + (runs − 1) · largest load of a rank.
 double closed_form(const ChunkCutProblem& problem, const std::vector<int>& begin);
 
 }  // namespace penstock

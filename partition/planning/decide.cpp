@@ -173,7 +173,8 @@ class Decider {
     return decision;
   }
 
-  /// Work of a step spread over the fastest devices, and its longest micro-batch on the fastest.
+  /// Work of a step spread over the fastest devices, and its longest micro-batch's way to
+  /// the loss and back on the fastest.
   double bound_of_pace() {
     std::vector<double> speeds;
     for (const Device& device : problem_.cluster.devices) speeds.push_back(device.speed);

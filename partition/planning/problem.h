@@ -11,8 +11,8 @@
 
 namespace penstock {
 
-/// Which activations are made anew in the backward pass. The runtime knows the first two.
-enum class Recompute { none, stage, layers };
+/// Which activations are made anew in the backward pass.
+enum class Recompute { none, stage };
 
 /// How a step's audio is shared out: a global batch is `seconds` × `micro_batches`.
 struct BatchChoice {

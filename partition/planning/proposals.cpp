@@ -1,8 +1,11 @@
 #include "partition/planning/proposals.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <limits>
 
+#include "configs/config.h"
 #include "partition/placement/bound.h"
 #include "partition/placement/refusal.h"
 #include "partition/placement/search.h"
@@ -89,6 +92,11 @@ std::vector<Proposal> proposals(const PlanningProblem& problem, Workloads& workl
       }
     }
   }
+  if (problem.most_replicas > 0 && problem.replicas > problem.most_replicas)
+    throw ConfigError(
+        fmt::format("{} replicas are asked for, but trainer.lanes = {}: a lane is the "
+                    "least that a replica owns. Set trainer.lanes to {} or more",
+                    problem.replicas, problem.most_replicas, problem.replicas));
   std::ranges::stable_sort(result, {}, &Proposal::bound);
   return result;
 }

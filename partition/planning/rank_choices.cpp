@@ -26,7 +26,9 @@ std::vector<RankedChoice> rank_choices(const PlanningProblem& problem, const Pla
   options.effort.seed = problem.seed;
 
   std::vector<RankedChoice> ranked;
+  if (!like.begin.empty()) ranked.push_back({like, foretell_step(problem, workload, like)});
   for (PlacedCut& placed : rank_placements(closed, {like.stages, like.replicas}, options)) {
+    if (!like.begin.empty() && placed.devices == like.devices) continue;
     PlanChoice choice = like;
     choice.devices = std::move(placed.devices);
     ChosenCut cut = cut_choice(problem, workload, choice);

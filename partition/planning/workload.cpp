@@ -11,6 +11,13 @@ double seconds_of(const std::vector<LayerCost>& layers) {
   return seconds;
 }
 
+/// To the loss and back; weight gradients may wait.
+double there_and_back(const std::vector<LayerCost>& layers) {
+  double seconds = 0;
+  for (const LayerCost& layer : layers) seconds += layer.forward + layer.backward_input;
+  return seconds;
+}
+
 /// Adds a share of a micro-batch to the mean one.
 void add(ChainProfile& mean, const StepCosts& costs, int micro_batch, double share) {
   for (std::size_t i = 0; i < mean.layers.size(); ++i) {
@@ -46,7 +53,7 @@ void sum_up(Workload& workload) {
       for (int m = 0; m < costs.micro_batches(); ++m) {
         const double seconds = seconds_of(costs.layers[m]);
         workload.work += share * seconds;
-        longest = std::max(longest, seconds);
+        longest = std::max(longest, there_and_back(costs.layers[m]));
         add(workload.mean, costs, m, 1 / micro_batches);
       }
     workload.longest += share * longest;

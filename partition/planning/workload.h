@@ -20,7 +20,7 @@ struct Workload {
   ChainProfile mean;
   double audio_seconds = 0;  // of a step, on average
   double work = 0;           // seconds of a step on one device of speed 1, on average
-  double longest = 0;        // of a step's longest micro-batch, on average
+  double longest = 0;        // of a step's longest way to the loss and back, on average
 };
 
 /// Workloads, each made when it is first asked for.

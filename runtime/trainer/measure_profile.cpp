@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <iterator>
 
 #include "comm/collectives.h"
@@ -100,12 +101,15 @@ Config on_one_device(const Config& recipe) {
   return config;
 }
 
-Medians rehearse(const RehearsalData& data, const std::vector<MicroBatch>& batches, int repeats) {
+/// `meet` is called before the first step, so that all ranks' begin together.
+Medians rehearse(const RehearsalData& data, const std::vector<MicroBatch>& batches, int repeats,
+                 const std::function<void()>& meet) {
   const auto self = make_thread_communicators({.ranks = 1});
   const Config config = on_one_device(data.config);
   const Plan plan =
       plan_run(data.chain, config, data.shape, computed_costs(data.chain, config, data.shape));
   Rehearsal rehearsal(data, config, plan, *self.front());
+  meet();
   std::vector<RehearsedStep> steps =
       rehearsal.run(std::vector<StepBatches>(1 + repeats, step_of(batches)));
   steps.erase(steps.begin());
@@ -133,9 +137,11 @@ DeviceProfile measure_profile(const RehearsalData& data, Communicator& world,
   std::vector<std::vector<MicroBatch>> batches;
   for (int rank = 0; rank < ranks; ++rank)
     batches.push_back(quantiles(data.steps, options.micro_batches, rank, ranks));
-  barrier(world);
+  const auto meet = [&] {
+    if (ranks > 1) barrier(world);
+  };
   if (world.rank() < ranks) {
-    const Medians own = rehearse(data, batches[world.rank()], options.repeats);
+    const Medians own = rehearse(data, batches[world.rank()], options.repeats, meet);
     double* at = numbers.data() + of_rank * world.rank();
     *std::ranges::copy(own.rows, at).out = own.once;
   }
@@ -167,7 +173,7 @@ DeviceProfile measure_profile(const RehearsalData& data, Communicator& world,
   profile.layers = fit_costs(cost_terms(data.chain, sizes), measured);
   profile.reading = fit_cost({CostTerm::constant, CostTerm::frames}, lengths, reading);
   profile.parameter_s = median(once) / static_cast<double>(parameter_count(data.chain));
-  profile.middling = lengths[lengths.size() / 2];
+  profile.middling = lengths_of(batches[ranks / 2][options.micro_batches / 2], data.corpus);
   return profile;
 }
 

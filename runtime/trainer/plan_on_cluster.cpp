@@ -156,7 +156,8 @@ CostModel costs_of(const Config& recipe, const Chain& chain, int labels, const C
   const BackendSizes sizes = backend_sizes(recipe);
   if (!wish.costs) return analytic_cost_model(chain, sizes, default_rates(sizes));
   const std::string model = model_summary(recipe.model, labels);
-  if (wish.costs->model == model && wish.costs->compute == recipe.precision.compute)
+  if (wish.costs->model == model && wish.costs->compute == recipe.precision.compute &&
+      std::ssize(wish.costs->layers) == chain.size())
     return fitted_cost_model(wish.costs->layers);
   throw ConfigError("the costs are of another model\n    measured: " + wish.costs->model + ", " +
                     wish.costs->compute + "\n    asked:    " + model + ", " +
@@ -264,7 +265,8 @@ ClusterPlan plan_on_cluster(const Config& recipe, const Cluster& cluster, const 
   planned.problem = {.chain = &chain,
                      .sizes = sizes,
                      .costs = costs_of(recipe, chain, labels, wish),
-                     .costs_from = wish.costs ? "measured on " + wish.costs->device
+                     .costs_from = wish.costs ? "of layers measured on " + wish.costs->device +
+                                                    ", of the optimizer by default rates"
                                               : "computed from default rates of the device, not "
                                                 "measured",
                      .memory_bandwidth = rates.bandwidth,
@@ -285,6 +287,7 @@ ClusterPlan plan_on_cluster(const Config& recipe, const Cluster& cluster, const 
   };
   planned.decision = with_best_recomputation(recipe, problem);
   planned.problem.costs = problem.costs;
+  planned.problem.recompute = problem.recompute;
   planned.recipe = with_choice(recipe, planned.decision.choice);
   planned.recipe.pipeline.memory_gib = recipe.pipeline.memory_gib;
   planned.plan = plan_of(planned, planned.decision.choice, data);

@@ -18,6 +18,7 @@ why_no_hosts() {
       return
     fi
   done
+  ip netns del penstock-probe 2> /dev/null || true  # left by a run that was killed
   if ! ip netns add penstock-probe 2> /dev/null; then
     echo "the kernel allows no network namespace here"
     return

@@ -96,5 +96,17 @@ TEST_F(PlanCommand, RefusesWhatItCannotPlan) {
   EXPECT_NE(unwritten.err.find("gone/plan.toml"), std::string::npos) << unwritten.err;
 }
 
+TEST_F(PlanCommand, RefusesOptionsThatItWouldNotHear) {
+  for (const std::vector<std::string>& words :
+       std::vector<std::vector<std::string>>{{"--report", "r.html"},
+                                             {"--schedule", "zb-v"},
+                                             {"--stages", "2"},
+                                             {"--costs", "c.json"}}) {
+    const auto outcome = plan(words);
+    EXPECT_EQ(outcome.code, 2) << words.front();
+    EXPECT_NE(outcome.err.find(words.front() + " is for"), std::string::npos) << outcome.err;
+  }
+}
+
 }  // namespace
 }  // namespace penstock

@@ -74,5 +74,16 @@ TEST(CutChunks, EndsWhereNothingTakesTime) {
   EXPECT_EQ(cut_chunks(problem)->size(), 3u);
 }
 
+TEST(CutChunks, AStepGoesAtThePaceOfTheSlowestRank) {
+  ChunkCutProblem problem{.layers = 4, .chunks = 4, .runs = 11};
+  problem.load = [](int first, int last, int) { return 1.0 + first + (last - first - 1); };
+  const std::vector<int> begin{0, 1, 2, 3, 4};  // loads 1, 2, 3, 4
+  EXPECT_DOUBLE_EQ(closed_form(problem, begin), 10 + 10 * 4);
+  problem.rank = {0, 1, 0, 1};
+  EXPECT_DOUBLE_EQ(closed_form(problem, begin), 10 + 10 * 6);
+  problem.rank = {0, 1, 1, 0};
+  EXPECT_DOUBLE_EQ(closed_form(problem, begin), 10 + 10 * 5);
+}
+
 }  // namespace
 }  // namespace penstock

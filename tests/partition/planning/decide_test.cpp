@@ -112,6 +112,25 @@ TEST(Decide, KeepsToWhatIsAskedAndSaysWhyOthersLost) {
   EXPECT_NE(decision.binds.find("computing of stage"), std::string::npos) << decision.binds;
   problem.most_replicas = 1;
   EXPECT_EQ(decide(problem).choice.replicas, 1);
+  problem.replicas = 2;
+  EXPECT_NE(test::message_of<ConfigError>([&] { decide(problem); }).find("trainer.lanes = 1"),
+            std::string::npos);
+}
+
+TEST(Decide, BoundsSchedulesWhoseWeightGradientsWait) {
+  const Chain chain = test::small_chain();
+  PlanningProblem problem = test::planned_chain(chain, 4, 1e9);
+  problem.cluster.node_links = {{.latency = 0, .bandwidth = 1e9}};
+  problem.batches = {{.seconds = 16, .micro_batches = 1}};
+  problem.replicas = 1;
+  for (const char* schedule : {"zb-h1", "zb-v", "1f1b"}) {
+    problem.schedules = {schedule};
+    for (int stages = 1; stages <= (problem.schedules[0] == "zb-v" ? 2 : 4); ++stages) {
+      problem.stages = stages;
+      const Decision decision = decide(problem);
+      EXPECT_LE(decision.lower_bound, decision.forecast.step_seconds) << schedule << stages;
+    }
+  }
 }
 
 TEST(Decide, SharesOutTheBatchAsItLikes) {

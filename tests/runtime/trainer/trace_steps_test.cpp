@@ -62,6 +62,16 @@ TEST_F(TraceSteps, HasTheSameActionsMeasuredAndPredicted) {
   }
 }
 
+TEST_F(TraceSteps, ReachesRanksWithoutALinkBetweenThem) {
+  for (const char* schedule : {"1f1b", "interleaved"}) {
+    const Trace trace = traced(recipe({"pipeline.stages=3", "trainer.lanes=1",
+                                       std::string("pipeline.schedule=") + schedule}),
+                               3);
+    ASSERT_EQ(trace.steps.size(), 3u);
+    for (const TracedStep& step : trace.steps) EXPECT_GT(step.predicted_s, 0);
+  }
+}
+
 TEST_F(TraceSteps, AllocatesWhatIsPlanned) {
   const Trace trace = traced(recipe({"pipeline.stages=2", "trainer.lanes=1"}), 2);
   EXPECT_EQ(trace.allocated_bytes, trace.planned_bytes);
