@@ -100,7 +100,7 @@ struct PrecisionConfig {
 struct PipelineConfig {
   std::string plan;  // a plan file; empty: made at the start
   int stages = 1, replicas = 1;
-  std::string schedule = "1f1b";        // gpipe | 1f1b | interleaved | zb-h1 | zb-h2 | zb-v
+  std::string schedule = "1f1b";        // gpipe | 1f1b | interleaved | zb-h1 | zb-h2 | zb-v | found
   std::string recompute = "none";       // none | stage
   std::int64_t bucket_bytes = 4 << 20;  // of the reduction over replicas
   bool shard_optimizer = false;         // over replicas, and halves' masters with it
@@ -114,6 +114,9 @@ struct TrainerConfig {
   std::int64_t steps = 1000;  // only says where to stop
   std::uint64_t seed = 1;
   int lanes = 0;  // 0: the checkpoint's, or as many as replicas
+  /// For each place of a step, which of its micro-batches it has: 0 is the longest. Empty: the
+  /// checkpoint's, or of a new run as drawn, or as found.
+  std::vector<int> order;
   std::string output = "outputs/run";
   bool resume = false;
   int threads = 1;                    // of a rank

@@ -18,6 +18,11 @@ std::string joined(const std::vector<std::string>& names) {
   return text;
 }
 
+bool is_list(const Value& value) {
+  return std::holds_alternative<std::vector<double>*>(value) ||
+         std::holds_alternative<std::vector<int>*>(value);
+}
+
 bool kind_fits(Setting::Kind kind, const Value& value) {
   using Kind = Setting::Kind;
   switch (kind) {
@@ -29,12 +34,11 @@ bool kind_fits(Setting::Kind kind, const Value& value) {
       return std::holds_alternative<bool*>(value);
     case Kind::whole:
       return !std::holds_alternative<std::string*>(value) &&
-             !std::holds_alternative<bool*>(value) &&
-             !std::holds_alternative<std::vector<double>*>(value);
+             !std::holds_alternative<bool*>(value) && !is_list(value);
     case Kind::number:
       return std::holds_alternative<double*>(value);
     case Kind::list:
-      return std::holds_alternative<std::vector<double>*>(value);
+      return is_list(value);
     case Kind::other:
       return false;
   }

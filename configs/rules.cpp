@@ -62,7 +62,26 @@ std::vector<std::string> contradictions(const Config& c,
   const int lanes = c.trainer.lanes > 0 ? c.trainer.lanes : c.pipeline.replicas;
   for (const auto& [key, what] : contradictions({d.micro_batches, lanes, c.pipeline.replicas}))
     fault(key, what);
+  if (const std::string wrong = fault_of_order(c.trainer.order, d.micro_batches); !wrong.empty())
+    fault("trainer.order", "trainer.order " + wrong);
   return faults;
+}
+
+std::string fault_of_order(const std::vector<int>& order, int micro_batches) {
+  if (order.empty()) return {};
+  const auto count = static_cast<std::size_t>(micro_batches);
+  if (order.size() != count)
+    return "has " + std::to_string(order.size()) + " places, but a step has " +
+           std::to_string(micro_batches) + " micro-batches";
+  std::vector<bool> seen(count);
+  for (const int place : order) {
+    if (place < 0 || place >= micro_batches)
+      return "names " + std::to_string(place) + ", but the micro-batches of a step are 0 to " +
+             std::to_string(micro_batches - 1);
+    if (seen[static_cast<std::size_t>(place)]) return "names " + std::to_string(place) + " twice";
+    seen[static_cast<std::size_t>(place)] = true;
+  }
+  return {};
 }
 
 std::vector<Contradiction> contradictions(const Shares& s) {

@@ -28,4 +28,8 @@ struct Shares {
 /// Every replica needs a lane, and every lane a micro-batch.
 std::vector<Contradiction> contradictions(const Shares& shares);
 
+/// What keeps `order` from naming each of so many micro-batches once; nothing: all is well, or it
+/// is empty.
+std::string fault_of_order(const std::vector<int>& order, int micro_batches);
+
 }  // namespace penstock

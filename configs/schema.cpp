@@ -141,15 +141,16 @@ std::vector<Key> precision_keys(PrecisionConfig& p) {
 std::vector<Key> pipeline_keys(PipelineConfig& p) {
   return {
       Key("pipeline.plan", &p.plan, anything,
-          "plan file, whose stages, replicas, schedule and lanes hold; empty: a plan is made at "
-          "the start"),
+          "plan file, whose stages, replicas, schedule, lanes and order hold; empty: a plan is "
+          "made "
+          "at the start"),
       Key("pipeline.stages", &p.stages, between(1, kMostRanks),
           "stages into which the model is cut"),
       Key("pipeline.replicas", &p.replicas, between(1, kMostRanks),
           "copies of every stage, each with its share of the data"),
       Key("pipeline.schedule", &p.schedule,
-          one_of({"gpipe", "1f1b", "interleaved", "zb-h1", "zb-h2", "zb-v"}),
-          "order of forward and backward passes"),
+          one_of({"gpipe", "1f1b", "interleaved", "zb-h1", "zb-h2", "zb-v", "found"}),
+          "order of forward and backward passes; found: sought for the data's micro-batches"),
       Key("pipeline.recompute", &p.recompute, one_of({"none", "stage"}),
           "what backward needs: kept since forward, or made again by a second forward from a "
           "stage's inputs, which spares memory, costs time and changes no bit"),
@@ -174,6 +175,10 @@ std::vector<Key> trainer_keys(TrainerConfig& t) {
           "of initial weights, order of the data, dropout, speeds"),
       Key("trainer.lanes", &t.lanes, between(0, kMostRanks),
           "sums into which gradients are gathered; 0: the checkpoint's, or as many as replicas"),
+      Key("trainer.order", &t.order, between(0, 65535),
+          "for each place of a step, which of its micro-batches it has, 0 being the longest; []: "
+          "the "
+          "checkpoint's, or of a new run as drawn, or as found with pipeline.schedule = found"),
       Key("trainer.output", &t.output, something, "folder for metrics.jsonl and checkpoints"),
       Key("trainer.resume", &t.resume, anything,
           "go on from the newest checkpoint in the output folder"),

@@ -10,6 +10,10 @@
 namespace penstock {
 namespace {
 
+template <class T>
+constexpr bool is_list =
+    std::is_same_v<T, std::vector<double>> || std::is_same_v<T, std::vector<int>>;
+
 template <class Number>
 std::string number_text(Number number) {
   char digits[32];
@@ -28,7 +32,8 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(first, text.find_last_not_of(" \t") - first + 1);
 }
 
-bool read_list(std::string_view text, std::vector<double>& numbers) {
+template <class Number>
+bool read_list(std::string_view text, std::vector<Number>& numbers) {
   text = trimmed(text);
   if (text.size() < 2 || text.front() != '[' || text.back() != ']') return false;
   text = trimmed(text.substr(1, text.size() - 2));
@@ -48,11 +53,18 @@ bool read(std::string_view text, T& value) {
   } else if constexpr (std::is_same_v<T, std::string>) {
     value = text;
     return true;
-  } else if constexpr (std::is_same_v<T, std::vector<double>>) {
+  } else if constexpr (is_list<T>) {
     return read_list(text, value);
   } else {
     return read_number(text, value);
   }
+}
+
+template <class Number>
+std::string list_text(const std::vector<Number>& numbers) {
+  std::string text;
+  for (const Number number : numbers) text += (text.empty() ? "[" : ", ") + number_text(number);
+  return text.empty() ? "[]" : text + "]";
 }
 
 bool allowed(const Key& key, double number) {
@@ -68,8 +80,10 @@ bool allowed(const Key& key, const T& value) {
   } else if constexpr (std::is_same_v<T, std::string>) {
     if (key.allowed.choices.empty()) return !(key.allowed.filled && value.empty());
     return std::ranges::count(key.allowed.choices, value) > 0;
-  } else if constexpr (std::is_same_v<T, std::vector<double>>) {
-    return !value.empty() && std::ranges::all_of(value, [&](double v) { return allowed(key, v); });
+  } else if constexpr (is_list<T>) {
+    const bool may_be_empty = std::is_same_v<T, std::vector<int>>;
+    return (may_be_empty || !value.empty()) &&
+           std::ranges::all_of(value, [&](double v) { return allowed(key, v); });
   } else {
     return allowed(key, static_cast<double>(value));
   }
@@ -92,11 +106,8 @@ std::string value_text(const Value& value) {
   struct Text {
     std::string operator()(const bool* v) const { return *v ? "true" : "false"; }
     std::string operator()(const std::string* v) const { return *v; }
-    std::string operator()(const std::vector<double>* v) const {
-      std::string text;
-      for (double number : *v) text += (text.empty() ? "[" : ", ") + number_text(number);
-      return text.empty() ? "[]" : text + "]";
-    }
+    std::string operator()(const std::vector<double>* v) const { return list_text(*v); }
+    std::string operator()(const std::vector<int>* v) const { return list_text(*v); }
     std::string operator()(const int* v) const { return number_text(*v); }
     std::string operator()(const std::int64_t* v) const { return number_text(*v); }
     std::string operator()(const std::uint64_t* v) const { return number_text(*v); }
@@ -111,6 +122,8 @@ std::string expectation(const Key& key) {
   if (std::holds_alternative<std::vector<double>*>(key.value)) {
     return "a list of numbers" + range_text(key.allowed.range) + ", such as [0.9, 1]";
   }
+  if (std::holds_alternative<std::vector<int>*>(key.value))
+    return "a list of whole numbers" + range_text(key.allowed.range) + ", such as [1, 0, 2], or []";
   if (std::holds_alternative<std::uint64_t*>(key.value)) return "a whole number of at least 0";
   if (!std::holds_alternative<std::string*>(key.value))
     return "a whole number" + range_text(key.allowed.range);

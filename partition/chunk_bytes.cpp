@@ -1,5 +1,6 @@
 #include "partition/chunk_bytes.h"
 
+#include <algorithm>
 #include <array>
 
 namespace penstock {
@@ -51,6 +52,13 @@ ChunkBuffers ChunkBytes::buffers(int first, int last, int chunk) const {
   for (std::size_t load = 0; load < loads_.size(); ++load)
     buffers.cover(largest(load, first, last), loads_[load].in_flight[chunk]);
   return buffers;
+}
+
+ChunkBytes ChunkBytes::holding(const InFlight& in_flight) const {
+  ChunkBytes other = *this;
+  for (Load& load : other.loads_)
+    if (load.training) std::ranges::fill(load.in_flight, in_flight);
+  return other;
 }
 
 StageBytes ChunkBytes::of_replica(std::span<const ChunkRange> held, int replica) const {

@@ -43,6 +43,9 @@ class ChunkBytes {
   StageBytes operator()(int first, int last, int chunk) const;
   StageBytes of_replica(int first, int last, int chunk, int replica) const;
   ChunkBuffers buffers(int first, int last, int chunk) const;
+  /// The same where training has so many micro-batches in flight on every chunk, whatever the
+  /// schedule's lists say.
+  ChunkBytes holding(const InFlight& in_flight) const;
 
  private:
   struct Load {

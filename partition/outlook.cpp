@@ -1,7 +1,6 @@
 #include "partition/outlook.h"
 
-#include "partition/planner.h"
-#include "partition/schedules/make_schedule.h"
+#include "partition/plan_schedule.h"
 
 namespace penstock {
 
@@ -22,9 +21,7 @@ Outlook foresee(const Plan& plan, const std::vector<LayerCost>& costs) {
   for (const ChunkPlan& chunk : plan.chunks) begin.push_back(chunk.first);
   begin.push_back(static_cast<int>(costs.size()));
   const auto times = chunk_times(begin, costs);
-  const Schedule schedule =
-      make_schedule(plan.schedule, plan.stages(),
-                    micro_batches_per_replica(plan.micro_batches, plan.lanes, plan.replicas()));
+  const Schedule schedule = schedule_of(plan).of(micro_batches_per_replica(plan));
   const Simulation step = simulate(schedule, equal_micro_batches(times));
 
   Outlook outlook;

@@ -42,8 +42,13 @@ struct StageReplica {
 struct Plan {
   std::string model = {};  // model_summary() of what was planned
   std::string schedule = "1f1b";
-  int micro_batches = 1;                     // of a step, over all lanes
-  int lanes = 1;                             // sums of gradients, dealt to the replicas
+  int micro_batches = 1;  // of a step, over all lanes
+  int lanes = 1;          // sums of gradients, dealt to the replicas
+  /// Of a step's micro-batches, as trainer.order; empty: as drawn.
+  std::vector<int> order = {};
+  /// Where the schedule is "found": what each stage computes in a step of the busiest replica, as a
+  /// row of schedule_csv(). Empty otherwise.
+  std::vector<std::string> actions = {};
   std::vector<std::vector<int>> ranks = {};  // [stage][replica]: every rank once
   std::vector<ChunkPlan> chunks = {};        // in the order of the chain
 

@@ -52,6 +52,15 @@ std::string plan_toml(const Plan& plan) {
   text += fmt::format("model = \"{}\"\nschedule = \"{}\"\n", plan.model, plan.schedule);
   text += fmt::format("micro_batches = {}  # of a step, over all lanes\n", plan.micro_batches);
   text += fmt::format("lanes = {}  # sums of gradients, dealt to the replicas\n", plan.lanes);
+  if (!plan.order.empty())
+    text += fmt::format(
+        "order = [{}]  # of a step's micro-batches, 0 being the longest: a run keeps it\n",
+        fmt::join(plan.order, ", "));
+  if (!plan.actions.empty()) {
+    text += "actions = [  # of each stage in a step of the busiest replica\n";
+    for (const std::string& row : plan.actions) text += fmt::format("  \"{}\",\n", row);
+    text += "]\n";
+  }
   text += "ranks = [  # a row for each stage, a column for each replica\n";
   for (const auto& row : plan.ranks) text += fmt::format("  [{}],\n", fmt::join(row, ", "));
   text += "]\n";

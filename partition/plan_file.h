@@ -20,7 +20,8 @@ std::string plan_toml(const Plan& plan);
 /// Reads such text; `name` stands for it in messages. ConfigError lists every fault with its line:
 /// bad syntax, unknown and missing keys, wrong types, another model, layers that do not cover the
 /// chain exactly once in order, chunks that the schedule holds elsewhere, a rank map that does
-/// not name every rank once.
+/// not name every rank once, an order that does not name every micro-batch once, action lists that
+/// are not sound.
 Plan parse_plan(const std::string& text, const std::string& name, const PlannedModel& model);
 
 /// The same from a file. ConfigError if it can't be read.

@@ -1,6 +1,6 @@
 #include "partition/profiled_step.h"
 
-#include "partition/schedules/make_schedule.h"
+#include "partition/plan_schedule.h"
 
 namespace penstock {
 
@@ -14,7 +14,7 @@ StepCosts profiled_costs(const DeviceProfile& profile, const Chain& chain,
 StepLayout profiled_layout(const DeviceProfile& profile, const Plan& plan, int micro_batches) {
   StepLayout layout;
   layout.begin = plan.cut();
-  layout.schedule = make_schedule(plan.schedule, plan.stages(), micro_batches);
+  layout.schedule = schedule_of(plan).of(micro_batches);
   layout.step_seconds.assign(plan.stages(), profile.step_s);
   for (const ChunkPlan& chunk : plan.chunks)
     layout.step_seconds[chunk.stage] +=

@@ -8,7 +8,10 @@
 
 #include "configs/config.h"
 #include "configs/nearest.h"
+#include "configs/rules.h"
+#include "partition/plan_schedule.h"
 #include "partition/schedules/make_schedule.h"
+#include "partition/validator.h"
 
 namespace penstock {
 namespace {
@@ -86,6 +89,56 @@ void check_schedule(PlanSource& source) {
   }
 }
 
+void check_order(PlanSource& source) {
+  const std::string wrong = fault_of_order(source.plan.order, source.plan.micro_batches);
+  if (!wrong.empty()) source.fault(source.order_line, "order " + wrong);
+}
+
+/// Lists that a search found: sound, for as many stages and micro-batches as the plan has.
+void check_actions(PlanSource& source) {
+  const Plan& plan = source.plan;
+  if (plan.schedule != kFound) {
+    if (source.actions_line > 0)
+      source.fault(source.actions_line, fmt::format("actions go with schedule = \"found\", not "
+                                                    "with {}: take them out",
+                                                    plan.schedule));
+    return;
+  }
+  if (plan.actions.empty())
+    return source.fault(source.schedule_line,
+                        "schedule = \"found\" needs actions, a row for each stage: plan anew, or "
+                        "name another schedule");
+  const auto fault = [&](const std::string& what) { source.fault(source.actions_line, what); };
+  if (std::ssize(plan.actions) != plan.stages())
+    return fault(fmt::format("actions has {} rows, but there are {} stages", plan.actions.size(),
+                             plan.stages()));
+  try {
+    const Schedule lists = lists_of(plan.actions);
+    const auto whole = [](const Action& a) { return a.kind == ActionKind::backward; };
+    for (int rank = 0; rank < plan.stages(); ++rank) {
+      const auto elsewhere = [&](const Action& a) {
+        return a.kind != ActionKind::step && a.chunk != rank;
+      };
+      if (rank >= std::ssize(lists.ranks) || lists.ranks[rank].size() < 2 ||
+          std::ranges::any_of(lists.ranks[rank], elsewhere))
+        return fault(fmt::format("actions: row {} must be what stage {} computes, as {}F0",
+                                 rank + 1, rank, rank));
+      if (std::ranges::any_of(lists.ranks[rank], whole))
+        return fault(
+            fmt::format("actions: row {} has both gradients at once, expected B (input "
+                        "gradient) and W",
+                        rank + 1));
+    }
+    const int wanted = micro_batches_per_replica(plan);
+    if (lists.micro_batches != wanted)
+      return fault(fmt::format("actions are of {} micro-batches, but the busiest replica has {}",
+                               lists.micro_batches, wanted));
+    validate(lists);
+  } catch (const ConfigError& error) {
+    fault(error.what());
+  }
+}
+
 std::string unknown_layer(const std::string& layer, const PlannedModel& model) {
   const std::vector<std::string_view> names(model.layers.begin(), model.layers.end());
   const std::string near = nearest(layer, names);
@@ -131,6 +184,8 @@ void check_rules(PlanSource& source, const PlannedModel& model) {
   check_ranks(source);
   check_counts(source);
   check_schedule(source);
+  check_order(source);
+  if (source.faults.empty()) check_actions(source);
   check_cover(source, model);
 }
 

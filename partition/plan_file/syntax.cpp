@@ -110,6 +110,22 @@ void read_ranks(const toml::array& rows, PlanSource& source) {
   }
 }
 
+/// Neither need be there.
+void read_order_and_actions(const toml::table& file, Table& keys, PlanSource& source) {
+  if (file.contains("order")) {
+    if (const auto* order = keys.take_array("order", &source.order_line)) {
+      const auto places =
+          items_of<std::int64_t>(*order, source, "the place of a micro-batch, a whole number");
+      for (const std::int64_t place : places)
+        source.plan.order.push_back(static_cast<int>(std::clamp<std::int64_t>(place, -1, 1 << 30)));
+    }
+  }
+  if (!file.contains("actions")) return;
+  if (const auto* rows = keys.take_array("actions", &source.actions_line))
+    source.plan.actions =
+        items_of<std::string>(*rows, source, "a stage's actions, such as \"0F0,0B0,0W0\"");
+}
+
 Prediction prediction_of(const toml::table& table, PlanSource& source) {
   Table keys(table, source, "chunk.predicted.");
   Prediction predicted;
@@ -175,6 +191,7 @@ PlanSource plan_of_toml(const std::string& text, const std::string& name) {
   plan.schedule = keys.take<std::string>("schedule", "text", &source.schedule_line).value_or("");
   plan.micro_batches = keys.take_count("micro_batches", 1, &source.micro_batches_line);
   plan.lanes = keys.take_count("lanes", 1, &source.lanes_line);
+  read_order_and_actions(file, keys, source);
   if (const auto* ranks = keys.take_array("ranks", &source.ranks_line)) read_ranks(*ranks, source);
   int line = 0;
   if (const auto* chunks = keys.take_array("chunk", &line)) {

@@ -54,7 +54,7 @@ Schedule make_schedule(std::string_view name, int stages, int micro_batches) {
 }
 
 std::vector<int> chunk_ranks(std::string_view name, int stages) {
-  return make_schedule(name, stages, 1).chunk_rank;
+  return make_schedule(name == kFound ? "1f1b" : name, stages, 1).chunk_rank;
 }
 
 }  // namespace penstock

@@ -7,6 +7,10 @@
 
 namespace penstock {
 
+/// The name of schedules that a search finds (partition/search/): they have lists of their own, and
+/// one chunk a rank.
+inline constexpr std::string_view kFound = "found";
+
 /// Those that make_schedule makes.
 std::vector<std::string_view> schedule_names();
 
@@ -15,7 +19,7 @@ std::vector<std::string_view> schedule_names();
 Schedule make_schedule(std::string_view name, int stages, int micro_batches);
 
 /// Which rank of the pipeline holds each chunk of such a schedule, however many micro-batches it
-/// has. ConfigError as above.
+/// has; of kFound as well. ConfigError as above.
 std::vector<int> chunk_ranks(std::string_view name, int stages);
 
 }  // namespace penstock

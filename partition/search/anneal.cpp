@@ -27,9 +27,9 @@ void shift(std::vector<Item>& items, std::size_t from, std::size_t to) {
 /// One change, which can be taken back.
 class Change {
  public:
-  Change(Pattern& pattern, Draws& draws) : pattern_(pattern) {
+  Change(Pattern& pattern, bool keep_order, Draws& draws) : pattern_(pattern) {
     const std::size_t places = pattern.order.size();
-    const std::size_t lot = places > 1 ? draws.below(10) : 9;
+    const std::size_t lot = places > 1 && !keep_order ? draws.below(10) : 9;
     kind_ = lot < 2 ? Kind::swap : lot < 3 ? Kind::move : Kind::turn;
     rank_ = draws.below(pattern.ranks.size());
     const std::size_t size = kind_ == Kind::turn ? pattern.ranks[rank_].size() : places;
@@ -67,7 +67,7 @@ Pattern anneal(Pricing& pricing, Pattern pattern, const Annealing& annealing, Dr
   for (std::int64_t round = 0; round < annealing.rounds; ++round) {
     const double done = static_cast<double>(round) / static_cast<double>(annealing.rounds);
     const double heat = unit * kHot * std::pow(kCold / kHot, done);
-    Change change(pattern, draws);
+    Change change(pattern, annealing.keep_order, draws);
     const double changed = cost(pricing, pattern);
     if (changed > now && draws.unit() >= std::exp((now - changed) / heat)) {
       change.undo();

@@ -22,7 +22,8 @@ class Draws {
 /// How long to go on.
 struct Annealing {
   std::int64_t rounds = 0;
-  double enough = 0;  // seconds: of a makespan that needs no improvement
+  double enough = 0;        // seconds: of a makespan that needs no improvement
+  bool keep_order = false;  // turns move alone
 };
 
 /// Simulated annealing (Kirkpatrick et al. 1983) from `pattern`: a turn moves within its rank, or

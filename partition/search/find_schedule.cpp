@@ -31,13 +31,14 @@ std::vector<int> as_given(const ScheduleProblem& problem) {
 }
 
 /// Orders to begin with: as given, short ones first, long ones first, and short ones at both ends.
-std::vector<std::vector<int>> first_orders(const ScheduleProblem& problem) {
+std::vector<std::vector<int>> first_orders(const ScheduleProblem& problem, bool keep_order) {
   const auto seconds = [&](int batch) {
     double sum = 0;
     for (const auto& chunk : problem.times) sum += chunk[batch].total();
     return sum;
   };
   const std::vector<int> given = as_given(problem);
+  if (keep_order) return {given};
   std::vector<int> rising = given, ends;
   std::ranges::stable_sort(rising, {}, seconds);
   const std::vector<int> falling(rising.rbegin(), rising.rend());
@@ -74,7 +75,8 @@ Pattern promising(const ScheduleProblem& problem, Pricing& pricing, Annealing an
   std::vector<Pattern> tried;
   for (const Pattern& start : starts) {
     std::vector<Pattern> ordered;
-    for (auto& order : first_orders(problem)) ordered.push_back({start.ranks, std::move(order)});
+    for (auto& order : first_orders(problem, annealing.keep_order))
+      ordered.push_back({start.ranks, std::move(order)});
     const Pattern first = *std::ranges::min_element(ordered, cheaper);
     if (!std::isfinite(pricing.makespan(first))) continue;
     tried.push_back(anneal(pricing, first, annealing, draws));
@@ -105,8 +107,9 @@ FoundSchedule find_schedule(const ScheduleProblem& problem, const SearchOptions&
   Draws draws(options.seed);
   const std::int64_t rounds = options.effort / pricing.turns();
   const double bound = lower_bound(problem), enough = bound * (1 + 1e-12);
-  const Pattern start = promising(problem, pricing, {rounds / 3, enough}, draws);
-  const Pattern best = anneal(pricing, start, {rounds - rounds / 3, enough}, draws);
+  const bool keep = options.keep_order;
+  const Pattern start = promising(problem, pricing, {rounds / 3, enough, keep}, draws);
+  const Pattern best = anneal(pricing, start, {rounds - rounds / 3, enough, keep}, draws);
 
   FoundSchedule found{.schedule = unfold(best, problem.chunk_rank, "found"),
                       .order = best.order,

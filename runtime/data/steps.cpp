@@ -19,6 +19,8 @@ void check_keys(const StepSequenceOptions& options) {
   std::string faults;
   for (const Contradiction& found : contradictions({data.micro_batches, options.lanes, 1}))
     faults += "\n  " + found.what;
+  if (const std::string wrong = fault_of_order(options.order, data.micro_batches); !wrong.empty())
+    faults += "\n  trainer.order " + wrong;
   if (data.micro_batches < 1) faults += "\n  data.micro_batches must be positive";
   if (!(data.micro_batch_seconds > 0)) faults += "\n  data.micro_batch_seconds must be positive";
   if (data.micro_batch_utterances < 0)
@@ -50,13 +52,19 @@ void check_lengths(const StepSequenceOptions& options) {
         " s: raise it, or leave such utterances out by data.max_seconds");
 }
 
-/// The lane of each micro-batch of a step.
-std::vector<int> deal(const std::vector<MicroBatch>& batches, int lanes, std::uint64_t seed,
-                      std::int64_t step) {
-  std::vector<std::size_t> costliest(batches.size());
-  std::iota(costliest.begin(), costliest.end(), 0);
-  std::ranges::stable_sort(costliest, std::greater{},
+/// Places of a step's micro-batches as drawn, the longest first.
+std::vector<std::size_t> longest_first(const std::vector<MicroBatch>& batches) {
+  std::vector<std::size_t> places(batches.size());
+  std::iota(places.begin(), places.end(), 0);
+  std::ranges::stable_sort(places, std::greater{},
                            [&](std::size_t i) { return batches[i].frames(); });
+  return places;
+}
+
+/// The lane of each micro-batch of a step.
+std::vector<int> deal(const std::vector<MicroBatch>& batches,
+                      const std::vector<std::size_t>& costliest, int lanes, std::uint64_t seed,
+                      std::int64_t step) {
   struct Lane {
     std::int64_t turns = 0, frames = 0;
     std::uint64_t tie = 0;
@@ -75,6 +83,19 @@ std::vector<int> deal(const std::vector<MicroBatch>& batches, int lanes, std::ui
     lane_of[i] = static_cast<int>(least - dealt.begin());
   }
   return lane_of;
+}
+
+/// Moves micro-batches and their lanes to the places that `order` gives them.
+void put_in_order(StepBatches& step, const std::vector<std::size_t>& longest_first,
+                  const std::vector<int>& order) {
+  const StepBatches drawn = step;
+  std::size_t next = 0;
+  for (const int wanted : order) {
+    const auto rank = static_cast<std::size_t>(wanted);
+    if (rank >= longest_first.size()) continue;
+    step.micro_batches[next] = drawn.micro_batches[longest_first[rank]];
+    step.lanes[next++] = drawn.lanes[longest_first[rank]];
+  }
 }
 
 }  // namespace
@@ -131,7 +152,10 @@ StepBatches StepSequence::at(std::int64_t step) const {
   const std::int64_t begin = result.step_in_epoch * size;
   const std::int64_t end = std::min(begin + size, std::ssize(batches));
   result.micro_batches.assign(batches.begin() + begin, batches.begin() + end);
-  result.lanes = deal(result.micro_batches, state_->options.lanes, state_->options.seed, step);
+  const StepSequenceOptions& options = state_->options;
+  const auto costliest = longest_first(result.micro_batches);
+  result.lanes = deal(result.micro_batches, costliest, options.lanes, options.seed, step);
+  if (!options.order.empty()) put_in_order(result, costliest, options.order);
   for (const MicroBatch& batch : result.micro_batches)
     result.utterances += std::ssize(batch.utterances);
   return result;

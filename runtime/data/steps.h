@@ -12,7 +12,7 @@ namespace penstock {
 struct StepBatches {
   std::int64_t epoch = 0;
   std::int64_t step_in_epoch = 0;
-  std::vector<MicroBatch> micro_batches;  // canonical order
+  std::vector<MicroBatch> micro_batches;  // canonical order: as drawn, or by options.order
   std::vector<int> lanes;                 // of each micro-batch
   std::int64_t utterances = 0;            // in all; what the loss is divided by
 };
@@ -23,6 +23,7 @@ struct StepSequenceOptions {
   FeatureConfig features;
   std::uint64_t seed = 0;
   int lanes = 1;
+  std::vector<int> order = {};  // trainer.order
 };
 
 /// Which utterances every step of a training holds: a pure function of the options, so every rank
@@ -30,11 +31,13 @@ struct StepSequenceOptions {
 ///
 /// An epoch's micro-batches (training_batches) are taken data.micro_batches at a time; the last
 /// step of an epoch may have fewer. They are dealt to lanes in turns, the costliest first, in each
-/// turn to the lane with the least frames so far: counts differ by at most one.
+/// turn to the lane with the least frames so far: counts differ by at most one. Whatever their
+/// lane, they are then put into `order`; of a step with n micro-batches, places of n and more are
+/// left out.
 class StepSequence {
  public:
-  /// ConfigError if keys of [data] don't fit, or an utterance at the slowest speed is longer than
-  /// data.micro_batch_seconds.
+  /// ConfigError if keys of [data] or the order don't fit, or an utterance at the slowest speed is
+  /// longer than data.micro_batch_seconds.
   explicit StepSequence(StepSequenceOptions);
   ~StepSequence();
   StepSequence(StepSequence&&) noexcept;

@@ -4,7 +4,6 @@
 #include <numeric>
 
 #include "partition/schedules/forward_only.h"
-#include "partition/schedules/make_schedule.h"
 #include "partition/validator.h"
 #include "runtime/pipeline/nccl_messages.h"
 #include "runtime/pipeline/staged_messages.h"
@@ -45,7 +44,7 @@ Stage::Stage(Backend& backend, Stream& stream, Communicator& pipeline, const Cha
     : backend_(backend),
       stream_(stream),
       options_(options),
-      chunk_ranks_(chunk_ranks(options.schedule, options.stages)),
+      chunk_ranks_(options.schedule.chunk_ranks()),
       held_(hold_layers(chain, options.sizes, options.cut, chunk_ranks_, options.stage)),
       parameters_(backend, stream, held_.plans, held_.norm_blocks, store_of(options), options.seed),
       chunks_(make_chunks(chain)),
@@ -55,7 +54,7 @@ Stage::Stage(Backend& backend, Stream& stream, Communicator& pipeline, const Cha
 
 std::deque<Chunk> Stage::make_chunks(const Chain& chain) {
   const LayerRange all(chain.layers);
-  const bool parted = parts_backward(make_schedule(options_.schedule, options_.stages, 1));
+  const bool parted = options_.schedule.parts_backward();
   std::deque<Chunk> chunks;
   for (std::size_t i = 0; i < held_.chunks.size(); ++i) {
     const int chunk = held_.chunks[i], first = options_.cut[chunk], last = options_.cut[chunk + 1];
@@ -97,7 +96,7 @@ void Stage::reserve(std::span<const ChunkBuffers> buffers) {
 const Schedule& Stage::schedule(Mode mode, int micro_batches) {
   Schedule& schedule = schedules_[{mode, micro_batches}];
   if (!schedule.chunk_rank.empty()) return schedule;
-  schedule = mode == Mode::train ? make_schedule(options_.schedule, options_.stages, micro_batches)
+  schedule = mode == Mode::train ? options_.schedule.of(micro_batches)
                                  : forward_only(chunk_ranks_, micro_batches);
   validate(schedule);  // nothing runs that could hang
   return schedule;

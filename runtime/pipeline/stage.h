@@ -2,9 +2,9 @@
 
 #include <deque>
 #include <map>
-#include <string>
 
 #include "partition/chain.h"
+#include "partition/schedules/run_schedule.h"
 #include "runtime/pipeline/device_links.h"
 #include "runtime/pipeline/executor.h"
 #include "runtime/pipeline/held_layers.h"
@@ -13,8 +13,8 @@ namespace penstock {
 
 /// Which part of the model a rank holds: the chunks that the schedule gives it.
 struct StageOptions {
-  int stage = 0, stages = 1;
-  std::string schedule = "1f1b";
+  int stage = 0;
+  RunSchedule schedule;
   /// First layer of each of the schedule's chunks, then the chain's number of layers.
   std::vector<int> cut;
   bool recompute = false;  // ChunkRole::recomputes

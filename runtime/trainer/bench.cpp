@@ -84,7 +84,8 @@ BenchReport bench(const BenchOptions& options, Communicator& world) {
   const ReadFeatures features = synthetic_features(0);
 
   const BackendSizes sizes{backend->kind(), compute_type(options.precision)};
-  const std::vector<int> ranks = chunk_ranks(options.schedule, stages);
+  const RunSchedule schedule(options.schedule, stages);
+  const std::vector<int>& ranks = schedule.chunk_ranks();
   const auto chunks = static_cast<int>(ranks.size());
   std::vector<int> begin;
   if (!options.cut.empty()) begin = given_cut(options.cut, chain.size(), chunks);
@@ -100,9 +101,8 @@ BenchReport bench(const BenchOptions& options, Communicator& world) {
   });
   StageOptions part;
   part.stage = grid.here().stage;
-  part.stages = stages;
   part.cut = begin;
-  part.schedule = options.schedule;
+  part.schedule = schedule;
   part.sizes = sizes;
   part.links = device.links;
   Stage stage(*backend, *stream, grid.pipeline(), chain, part);

@@ -11,6 +11,7 @@
 #include "partition/build_chain.h"
 #include "partition/planner.h"
 #include "partition/planning/rank_choices.h"
+#include "partition/schedules/make_schedule.h"
 #include "runtime/data/batching.h"
 #include "runtime/data/steps.h"
 #include "runtime/trainer/corpora.h"
@@ -58,8 +59,8 @@ class RecipeData {
 
   StepSequence steps(const Config& config) const {
     const int lanes = config.trainer.lanes == 0 ? config.pipeline.replicas : config.trainer.lanes;
-    return StepSequence(
-        {training_.lengths, config.data, config.features, config.trainer.seed, lanes});
+    return StepSequence({training_.lengths, config.data, config.features, config.trainer.seed,
+                         lanes, config.trainer.order});
   }
 
   /// The first steps, or some of the first epoch's, evenly apart; of those that are whole, if any
@@ -128,6 +129,7 @@ std::vector<std::string> trained_schedules(const Config& config, const std::stri
     return {wished};
   }
   std::vector<std::string> names(key->allowed.choices.begin(), key->allowed.choices.end());
+  std::erase(names, kFound);
   std::ranges::stable_partition(names, [](const auto& name) { return name == "1f1b"; });
   return names;
 }

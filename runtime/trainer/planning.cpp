@@ -1,11 +1,14 @@
 #include "runtime/trainer/planning.h"
 
+#include "configs/value.h"
 #include "layers/tensor/error.h"
 #include "partition/build_chain.h"
-#include "partition/planner.h"
+#include "partition/plan_schedule.h"
+#include "partition/schedules/make_schedule.h"
 #include "runtime/pipeline/measure_layers.h"
 #include "runtime/text/alphabet.h"
 #include "runtime/trainer/device.h"
+#include "runtime/trainer/found_schedule.h"
 #include "runtime/trainer/session.h"
 #include "runtime/trainer/synthetic_work.h"
 
@@ -70,20 +73,34 @@ std::vector<LayerCost> with_recomputation(const Config& config, std::vector<Laye
   return costs;
 }
 
-Plan plan_run(const Chain& chain, const Config& config, const RunShape& shape,
-              const std::vector<LayerCost>& costs) {
-  const PlannedModel model = planned_model(chain, config.model, shape.labels);
+PlanRequest plan_request(const Chain& chain, const Config& config, const RunShape& shape,
+                         const std::vector<LayerCost>& costs) {
   const BackendSizes sizes = backend_sizes(config);
   PlanRequest request;
-  request.model = model.summary;
+  request.model = planned_model(chain, config.model, shape.labels).summary;
   request.costs = with_recomputation(config, costs);
   request.transfers = transfer_costs(chain, middling(shape), sizes, default_link(sizes));
   request.pipeline = config.pipeline;
   request.micro_batches = config.data.micro_batches;
   request.lanes = config.trainer.lanes == 0 ? config.pipeline.replicas : config.trainer.lanes;
-  request.bytes = bytes_of_run(chain, config, shape);
-  if (config.pipeline.plan.empty()) return make_plan(chain, request);
-  return foretell(chain, request, read_plan(config.pipeline.plan, model));
+  return request;
+}
+
+Plan plan_run(const Chain& chain, const Config& config, const RunShape& shape,
+              const std::vector<LayerCost>& costs) {
+  const bool made = config.pipeline.plan.empty();
+  if (made && config.pipeline.schedule == kFound) return plan_found(chain, config, shape, costs);
+  PlanRequest request = plan_request(chain, config, shape, costs);
+  if (made) {
+    request.bytes = bytes_of_run(chain, config, shape);
+    Plan plan = make_plan(chain, request);
+    plan.order = config.trainer.order;
+    return plan;
+  }
+  Plan plan = read_plan(config.pipeline.plan, planned_model(chain, config.model, shape.labels));
+  plan.order = config.trainer.order;
+  request.bytes = bytes_of_run(chain, config, shape, schedule_of(plan));
+  return foretell(chain, request, std::move(plan));
 }
 
 PlannedModel planned_model(const Chain& chain, const ModelConfig& model, int labels) {
@@ -111,6 +128,13 @@ Config with_plan_file(const Config& config) {
     throw ConfigError(config.pipeline.plan + " is for " + std::to_string(plan.lanes) +
                       " lanes, but the recipe has trainer.lanes = " +
                       std::to_string(config.trainer.lanes) + ": make them equal, or plan anew");
+  std::vector<int>& order = planned.trainer.order;
+  std::vector<int> of_plan = plan.order;
+  if (!order.empty() && !of_plan.empty() && order != of_plan)
+    throw ConfigError(config.pipeline.plan + " is for micro-batches in the order " +
+                      value_text(&of_plan) + ", but the recipe has trainer.order = " +
+                      value_text(&order) + ": make them equal, or plan anew");
+  if (!of_plan.empty()) order = of_plan;
   return planned;
 }
 

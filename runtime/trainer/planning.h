@@ -8,6 +8,7 @@
 #include "partition/chain.h"
 #include "partition/cost.h"
 #include "partition/plan_file.h"
+#include "partition/planner.h"
 #include "runtime/trainer/run_shape.h"
 
 namespace penstock {
@@ -32,17 +33,23 @@ std::vector<LayerCost> recognition_costs(const Chain& chain, const Config& confi
 /// it.
 std::vector<LayerCost> with_recomputation(const Config& config, std::vector<LayerCost> costs);
 
+/// What a plan for `config` follows from, but for the bytes.
+PlanRequest plan_request(const Chain& chain, const Config& config, const RunShape& shape,
+                         const std::vector<LayerCost>& costs);
+
 /// The plan of pipeline.plan, with predictions of its own, else the fastest cut for
-/// pipeline.stages × pipeline.replicas, which are those of with_plan_file. ConfigError as from
-/// read_plan, foretell and make_plan.
+/// pipeline.stages × pipeline.replicas, which are those of with_plan_file; of pipeline.schedule =
+/// "found" with its lists. Steps are in trainer.order. ConfigError as from read_plan, foretell,
+/// make_plan and plan_found.
 Plan plan_run(const Chain& chain, const Config& config, const RunShape& shape,
               const std::vector<LayerCost>& costs);
 
 /// The layers that a plan file must name.
 PlannedModel planned_model(const Chain& chain, const ModelConfig& model, int labels);
 
-/// With the stages, replicas, schedule and lanes of the plan file that the recipe names, if any.
-/// ConfigError as read_plan, and if trainer.lanes or data.micro_batches is another number.
+/// With the stages, replicas, schedule, lanes and order of the plan file that the recipe names, if
+/// any. ConfigError as read_plan, and if trainer.lanes or data.micro_batches is another number, or
+/// trainer.order another one.
 Config with_plan_file(const Config& config);
 
 /// For a process that runs a recipe alone: one stage and one replica, with the memory that all of

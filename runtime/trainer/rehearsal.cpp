@@ -7,6 +7,7 @@
 
 #include "comm/clock_offset.h"
 #include "comm/collectives.h"
+#include "partition/plan_schedule.h"
 
 namespace penstock {
 namespace {
@@ -88,7 +89,7 @@ std::size_t Rehearsal::allocated() const {
 
 /// As in training, so that no step allocates.
 void Rehearsal::reserve_buffers(const Config& config) {
-  const ChunkBytes bytes = bytes_of_run(data_.chain, config, data_.shape);
+  const ChunkBytes bytes = bytes_of_run(data_.chain, config, data_.shape, schedule_of(plan_));
   std::vector<ChunkBuffers> own;
   for (int i = 0; i < static_cast<int>(plan_.chunks.size()); ++i) {
     const ChunkPlan& chunk = plan_.chunks[i];

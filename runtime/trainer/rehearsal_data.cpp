@@ -7,6 +7,7 @@
 #include "partition/build_chain.h"
 #include "runtime/text/alphabet.h"
 #include "runtime/trainer/corpora.h"
+#include "runtime/trainer/found_schedule.h"
 #include "runtime/trainer/planned_corpus.h"
 #include "runtime/trainer/planning.h"
 
@@ -33,9 +34,13 @@ RehearsalData load_rehearsal(const Config& recipe, Communicator& world) {
   const Alphabet alphabet(config.text);
   Chain chain = build_chain(config.model, alphabet.classes());
   Corpus corpus = load_in_turn(config, chain, alphabet, world);
-  StepSequence steps(
-      {corpus.lengths, config.data, config.features, config.trainer.seed, config.trainer.lanes});
-  RunShape shape = shape_of_run(config, steps, {}, alphabet.classes());
+  const auto steps_of = [&] {
+    return StepSequence({corpus.lengths, config.data, config.features, config.trainer.seed,
+                         config.trainer.lanes, config.trainer.order});
+  };
+  RunShape shape = shape_of_run(config, steps_of(), {}, alphabet.classes());
+  config.trainer.order = agree_on_order(world, chain, config, shape);
+  StepSequence steps = steps_of();
   return {std::move(config), alphabet.classes(), std::move(chain),
           std::move(corpus), std::move(steps),   std::move(shape)};
 }

@@ -4,6 +4,7 @@
 
 #include "comm/collectives.h"
 #include "configs/flatten.h"
+#include "configs/value.h"
 #include "layers/tensor/error.h"
 #include "runtime/checkpoint/best.h"
 #include "runtime/checkpoint/newest.h"
@@ -41,6 +42,12 @@ std::optional<Checkpoint> find_start(const Config& config, Communicator& world,
   return Checkpoint(folder);
 }
 
+std::optional<TrainingState> state_to_resume(const Config& config) {
+  if (!config.trainer.resume) return std::nullopt;
+  const std::optional<Checkpoint> found = newest(config.trainer.output, [](const std::string&) {});
+  return found ? std::optional(found->state()) : std::nullopt;
+}
+
 void check_unchanged(const Config& config, const TrainingState& saved) {
   const Config before = unflatten(saved.config, "the checkpoint");
   std::string faults;
@@ -65,6 +72,20 @@ int choose_lanes(const Config& config, const TrainingState* saved,
          ": from here on gradients are summed over " + std::to_string(lanes) +
          " lanes, and the last bits differ from those of a run that kept its lanes");
   return lanes;
+}
+
+std::vector<int> choose_order(const Config& config, const TrainingState* saved) {
+  std::vector<int> asked = config.trainer.order;
+  if (saved == nullptr) return asked;
+  std::vector<int> kept = unflatten(saved->config, "the checkpoint").trainer.order;
+  if (asked.empty() || asked == kept) return kept;
+  throw ConfigError("trainer.order is " + value_text(&asked) +
+                    (config.pipeline.plan.empty() ? "" : " (by " + config.pipeline.plan + ")") +
+                    ", but up to the checkpoint the micro-batches of a step were " +
+                    (kept.empty() ? "as drawn" : "in the order " + value_text(&kept)) +
+                    ", and a run keeps that: leave trainer.order out" +
+                    (config.pipeline.plan.empty() ? "" : ", plan anew") +
+                    ", or start anew in another trainer.output");
 }
 
 void note_reduction(const Config& config, const TrainingState& saved,

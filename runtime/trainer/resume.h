@@ -4,6 +4,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "comm/communicator.h"
 #include "configs/config.h"
@@ -18,6 +19,10 @@ namespace penstock {
 std::optional<Checkpoint> find_start(const Config& config, Communicator& world,
                                      const std::function<void(const std::string&)>& note);
 
+/// What of the run that a recipe goes on with, if trainer.resume says so and there is a checkpoint,
+/// a plan made outside of that run must keep; broken checkpoints are passed over.
+std::optional<TrainingState> state_to_resume(const Config& config);
+
 /// ConfigError naming each key that a resumed run must not change: another model, data, seed or
 /// optimizer.
 void check_unchanged(const Config& config, const TrainingState& saved);
@@ -26,6 +31,10 @@ void check_unchanged(const Config& config, const TrainingState& saved);
 /// never less than that. Other lanes than the checkpoint's are other sums, so `note` is told.
 int choose_lanes(const Config& config, const TrainingState* saved,
                  const std::function<void(const std::string&)>& note);
+
+/// In which order a run's steps are: the recipe's, else the checkpoint's; see trainer.order.
+/// ConfigError if both say one and they differ: a run keeps its order.
+std::vector<int> choose_order(const Config& config, const TrainingState* saved);
 
 /// Tells `note` if gradients were added in another order up to the checkpoint.
 void note_reduction(const Config& config, const TrainingState& saved,

@@ -6,7 +6,6 @@
 
 #include "partition/planner.h"
 #include "partition/schedules/forward_only.h"
-#include "partition/schedules/make_schedule.h"
 #include "runtime/data/batching.h"
 #include "runtime/optim/optimizer.h"
 #include "runtime/pipeline/gradient_buckets.h"
@@ -17,7 +16,8 @@
 namespace penstock {
 namespace {
 
-constexpr std::size_t kForCosts = 8;  // micro-batches
+constexpr std::size_t kForCosts = 8;    // micro-batches
+constexpr std::int64_t kForSizes = 16;  // steps
 
 std::vector<std::vector<std::int64_t>> lengths_of(const std::vector<MicroBatch>& batches) {
   std::vector<std::vector<std::int64_t>> lengths;
@@ -36,6 +36,22 @@ std::vector<std::vector<std::int64_t>> longest_micro_batches(const StepSequence&
   std::ranges::stable_sort(all, std::greater{}, &MicroBatch::frames);
   all.resize(std::min(all.size(), kForCosts));
   return lengths_of(all);
+}
+
+/// RunShape::by_size of steps evenly apart; the last, which may be short, only where it is alone.
+std::vector<std::vector<std::vector<std::int64_t>>> micro_batches_by_size(
+    const StepSequence& steps) {
+  const std::int64_t whole = std::max<std::int64_t>(1, steps.steps_in_epoch(0) - 1);
+  const std::int64_t sampled = std::min(kForSizes, whole);
+  std::vector<std::vector<std::vector<std::int64_t>>> sizes;
+  for (std::int64_t i = 0; i < sampled; ++i) {
+    std::vector<MicroBatch> batches = steps.at((2 * i + 1) * whole / (2 * sampled)).micro_batches;
+    std::ranges::stable_sort(batches, std::greater{}, &MicroBatch::frames);
+    const auto lengths = lengths_of(batches);
+    sizes.resize(std::max(sizes.size(), lengths.size()));
+    for (std::size_t size = 0; size < lengths.size(); ++size) sizes[size].push_back(lengths[size]);
+  }
+  return sizes;
 }
 
 /// Lengths at which a frame less would be a frame less at the loss: between two of them strides
@@ -109,6 +125,7 @@ RunShape shape_of_run(const Config& config, const StepSequence& steps,
                       const std::vector<AudioLength>& validation, int labels) {
   RunShape shape{longest_micro_batches(steps), labels};
   shape.training = extent_of(steps, config.trainer.steps);
+  shape.by_size = micro_batches_by_size(steps);
   if (!validation.empty() && config.trainer.validate_every >= 0)
     shape.validation = extent_of(evaluation_batches(validation, config.data, config.features));
   return shape;
@@ -128,18 +145,23 @@ std::vector<std::int64_t> covering_lengths(const MicroBatchExtent& extent, const
 }
 
 ChunkBytes bytes_of_run(const Chain& chain, const Config& config, const RunShape& shape) {
-  const int stages = config.pipeline.stages, replicas = config.pipeline.replicas;
+  return bytes_of_run(chain, config, shape,
+                      RunSchedule(config.pipeline.schedule, config.pipeline.stages));
+}
+
+ChunkBytes bytes_of_run(const Chain& chain, const Config& config, const RunShape& shape,
+                        const RunSchedule& schedule) {
+  const int replicas = config.pipeline.replicas;
   const int lanes = config.trainer.lanes == 0 ? replicas : config.trainer.lanes;
   std::vector<ChunkLoad> loads;
   if (shape.training.micro_batches > 0)
     loads.push_back(
         {{covering_lengths(shape.training.micro_batch, chain)},
-         make_schedule(config.pipeline.schedule, stages,
-                       micro_batches_per_replica(shape.training.micro_batches, lanes, replicas)),
+         schedule.of(micro_batches_per_replica(shape.training.micro_batches, lanes, replicas)),
          config.pipeline.recompute == "stage"});
   if (shape.validation.micro_batches > 0) {
     loads.push_back({{covering_lengths(shape.validation.micro_batch, chain)},
-                     forward_only(chunk_ranks(config.pipeline.schedule, stages),
+                     forward_only(schedule.chunk_ranks(),
                                   (shape.validation.micro_batches + replicas - 1) / replicas)});
   }
   const bool trains = shape.training.micro_batches > 0;

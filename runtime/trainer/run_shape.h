@@ -6,6 +6,7 @@
 #include "configs/config.h"
 #include "partition/chain.h"
 #include "partition/chunk_bytes.h"
+#include "partition/schedules/run_schedule.h"
 #include "runtime/data/extent.h"
 
 namespace penstock {
@@ -17,6 +18,9 @@ struct RunShape {
   int labels = 0;              // blank included
   WorkExtent training = {};    // of every step
   WorkExtent validation = {};  // of a pass, over all replicas; empty: there is none
+  /// [size][sample]: feature frames of the micro-batch of that size, 0 being the longest, in some
+  /// steps of the first epoch. Empty where nothing is trained.
+  std::vector<std::vector<std::vector<std::int64_t>>> by_size = {};
 };
 
 /// The shape of a training of `steps`, which validates on utterances of `validation` lengths.
@@ -33,8 +37,11 @@ RunShape shape_of_recognition(const Config& config, const std::vector<AudioLengt
 /// and the longest of them.
 std::vector<std::int64_t> covering_lengths(const MicroBatchExtent& extent, const Chain& chain);
 
-/// What chunks need so that every step of the run fits and, in turn with it, every validation: on
-/// the replica that needs most.
+/// What chunks need so that every step of the run fits under `schedule` and, in turn with it, every
+/// validation: on the replica that needs most.
+ChunkBytes bytes_of_run(const Chain& chain, const Config& config, const RunShape& shape,
+                        const RunSchedule& schedule);
+/// The same under pipeline.schedule, which must be one that make_schedule makes.
 ChunkBytes bytes_of_run(const Chain& chain, const Config& config, const RunShape& shape);
 
 }  // namespace penstock

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "partition/plan_schedule.h"
+
 namespace penstock {
 namespace {
 
@@ -21,10 +23,9 @@ StageOptions part_of(const Plan& plan, const StageReplica& here, const SlotCount
                      const Config& config) {
   StageOptions part;
   part.stage = here.stage;
-  part.stages = plan.stages();
   part.cut = plan.cut();
   part.recompute = config.pipeline.recompute == "stage";
-  part.schedule = plan.schedule;
+  part.schedule = schedule_of(plan);
   part.store.lanes = plan.lanes_of_replicas().at(here.replica);
   part.store.slots = slots;
   part.store.kinds.sharing = sharing_of(config.pipeline);

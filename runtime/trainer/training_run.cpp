@@ -7,8 +7,10 @@
 
 #include "comm/collectives.h"
 #include "configs/flatten.h"
+#include "configs/value.h"
 #include "partition/build_chain.h"
 #include "partition/plan_file.h"
+#include "partition/plan_schedule.h"
 #include "runtime/checkpoint/best.h"
 #include "runtime/checkpoint/output_folder.h"
 #include "runtime/checkpoint/retention.h"
@@ -17,6 +19,7 @@
 #include "runtime/trainer/device.h"
 #include "runtime/trainer/evaluation.h"
 #include "runtime/trainer/fitting_plan.h"
+#include "runtime/trainer/found_schedule.h"
 #include "runtime/trainer/planning.h"
 #include "runtime/trainer/resume.h"
 #include "runtime/trainer/shared_output.h"
@@ -66,6 +69,8 @@ TrainingRun::TrainingRun(const TrainingTask& task, Communicator& world,
   if (start_) note_threads(config_, start_->state(), tell);
   if (start_) note_reduction(config_, start_->state(), tell);
   config_.trainer.lanes = choose_lanes(config_, start_ ? &start_->state() : nullptr, tell);
+  config_.trainer.order = choose_order(config_, start_ ? &start_->state() : nullptr);
+  const Config asked = config_;
   if (task.alone) work_alone();
   corpus_ = load(config_.data.train, CorpusUse::training);
   if (!config_.data.validation.empty()) {
@@ -75,6 +80,7 @@ TrainingRun::TrainingRun(const TrainingTask& task, Communicator& world,
 
   steps_ = std::make_unique<StepSequence>(steps_of(config_));
   const RunShape shape = shape_of(config_, *steps_);
+  if (!start_ && wants_order(asked)) take_order(agree_on_order(world, chain_, asked, shape));
   plan_ = agree_on_plan(shape);
 
   session_ = std::make_unique<Session>(world, config_, chain_, plan_, slots.counts(),
@@ -116,7 +122,17 @@ Corpus TrainingRun::load(const std::string& manifest, CorpusUse use) {
 }
 
 StepSequenceOptions TrainingRun::steps_of(const Config& config) const {
-  return {corpus_.lengths, config.data, config.features, config.trainer.seed, config.trainer.lanes};
+  return {corpus_.lengths,     config.data,          config.features,
+          config.trainer.seed, config.trainer.lanes, config.trainer.order};
+}
+
+/// Bits follow from the order, so that a process alone takes that of the recipe's ranks.
+void TrainingRun::take_order(const std::vector<int>& order) {
+  if (order.empty()) return;
+  config_.trainer.order = order;
+  steps_ = std::make_unique<StepSequence>(steps_of(config_));
+  note("the micro-batches of a step are in the order trainer.order = " +
+       value_text(&config_.trainer.order) + ", as found; the run keeps it");
 }
 
 RunShape TrainingRun::shape_of(const Config& config, const StepSequence& steps) const {
@@ -168,7 +184,7 @@ Plan TrainingRun::agree_on_plan(const RunShape& shape) {
 
 /// What was planned, so that no step and no validation allocates.
 void TrainingRun::reserve_buffers(const RunShape& shape) {
-  const ChunkBytes bytes = bytes_of_run(chain_, config_, shape);
+  const ChunkBytes bytes = bytes_of_run(chain_, config_, shape, schedule_of(plan_));
   std::vector<ChunkBuffers> own;
   for (int i = 0; i < static_cast<int>(plan_.chunks.size()); ++i) {
     const ChunkPlan& chunk = plan_.chunks[i];

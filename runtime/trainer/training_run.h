@@ -50,6 +50,7 @@ class TrainingRun {
 
   Corpus load(const std::string& manifest, CorpusUse use);
   StepSequenceOptions steps_of(const Config& config) const;
+  void take_order(const std::vector<int>& order);
   RunShape shape_of(const Config& config, const StepSequence& steps) const;
   /// What would fit where each rank may take so many bytes.
   std::string fitting(std::size_t bytes) const;

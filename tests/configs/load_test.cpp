@@ -94,7 +94,7 @@ umbrella = true
   recipe.toml:5: model.hidden = 0, but it takes a whole number from 1 to 65536
   recipe.toml:7: unknown key pipeline.seed; did you mean trainer.seed?
   recipe.toml:9: unknown key weather.umbrella
-  command line: pipeline.schedule = zigzag, but it takes one of gpipe, 1f1b, interleaved, zb-h1, zb-h2, zb-v
+  command line: pipeline.schedule = zigzag, but it takes one of gpipe, 1f1b, interleaved, zb-h1, zb-h2, zb-v, found
   command line: unknown key trainer.lanse; did you mean trainer.lanes?)");
 }
 
@@ -116,6 +116,25 @@ TEST(Load, RefusesSpeedsAtWhichSpeechIsNoSpeech) {
             "the configuration can't be used:\n  recipe.toml:2: data.speeds = [0.4, 1], but it "
             "takes a list of numbers from 0.5 to 2, such as [0.9, 1]");
   EXPECT_EQ(fault("[data]\nspeeds = [0.5, 2]"), "accepted");
+}
+
+TEST(Load, ReadsAnOrderOfMicroBatches) {
+  const auto order = [](const std::string& list) {
+    return parse_config("[data]\nmicro_batches = 3\n[trainer]\norder = " + list, "recipe.toml")
+        .trainer.order;
+  };
+  EXPECT_EQ(order("[2, 0, 1]"), (std::vector{2, 0, 1}));
+  EXPECT_TRUE(order("[]").empty());
+  EXPECT_EQ(parse_config("", "recipe.toml", Overrides{"trainer.order=[1,3,0,2]"}).trainer.order,
+            (std::vector{1, 3, 0, 2}));
+  const auto refusal = [](const std::string& list) {
+    return fault("[data]\nmicro_batches = 3\n[trainer]\norder = " + list);
+  };
+  EXPECT_NE(refusal("[2, 0]").find("recipe.toml:4: trainer.order has 2 places, but a step has 3"),
+            std::string::npos);
+  EXPECT_NE(refusal("[2, 0, 0]").find("trainer.order names 0 twice"), std::string::npos);
+  EXPECT_NE(refusal("[2, 0, 3]").find("trainer.order names 3, but"), std::string::npos);
+  EXPECT_NE(refusal("[2, 0, 1.5]").find("takes a list of whole numbers"), std::string::npos);
 }
 
 TEST(Load, NamesKnownModels) {

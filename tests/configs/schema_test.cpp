@@ -86,7 +86,8 @@ TEST(Value, RefusesWhatTheKeyDoesNotTake) {
   EXPECT_EQ(fault("model.dropout", "1"), "model.dropout = 1, but it takes a number from 0 to 0.95");
   EXPECT_EQ(
       fault("pipeline.schedule", "zb"),
-      "pipeline.schedule = zb, but it takes one of gpipe, 1f1b, interleaved, zb-h1, zb-h2, zb-v");
+      "pipeline.schedule = zb, but it takes one of gpipe, 1f1b, interleaved, zb-h1, zb-h2, zb-v, "
+      "found");
   EXPECT_EQ(fault("model.kind", "conformer"),
             "model.kind = conformer, but it takes \"deepspeech2\"");
   EXPECT_EQ(fault("data.speeds", "[1, 9]"),

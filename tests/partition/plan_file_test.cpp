@@ -23,9 +23,19 @@ Plan sample() {
   return plan;
 }
 
+/// With lists of its own: the busier replica has four of the five micro-batches.
+Plan found_sample() {
+  Plan plan = sample();
+  plan.schedule = "found";
+  plan.order = {4, 0, 2, 1, 3};
+  plan.actions = {"0F0,0F1,0B0,0W0,0F2,0B1,0F3,0B2,0W1,0W2,0B3,0W3",
+                  "1F0,1B0,1F1,1B1,1W0,1W1,1F2,1B2,1W2,1F3,1B3,1W3"};
+  return plan;
+}
+
 /// The file with one text replaced by another.
-std::string edited(const std::string& from, const std::string& to) {
-  std::string text = plan_toml(sample());
+std::string edited(const std::string& from, const std::string& to, const Plan& plan = sample()) {
+  std::string text = plan_toml(plan);
   const auto at = text.find(from);
   EXPECT_NE(at, std::string::npos) << from;
   return text.replace(at, from.size(), to);
@@ -96,6 +106,45 @@ TEST(PlanFile, SaysWhatIsWrongAndWhere) {
     const std::string found = refusal(edited(from, to));
     EXPECT_NE(found.find(message), std::string::npos) << "expected: " << message << "\n" << found;
   }
+}
+
+TEST(PlanFile, HoldsOrderAndLists) {
+  EXPECT_EQ(parse_plan(plan_toml(found_sample()), "plan.toml", kModel), found_sample());
+  Plan ordered = sample();
+  ordered.order = {4, 0, 2, 1, 3};
+  EXPECT_EQ(parse_plan(plan_toml(ordered), "plan.toml", kModel), ordered);
+}
+
+TEST(PlanFile, SaysWhereOrderAndListsBreak) {
+  struct Case {
+    std::string from, to, message;
+  };
+  const Case cases[] = {
+      {"4, 0, 2, 1, 3", "4, 0, 2, 1", "plan.toml:7: order has 4 places, but a step has 5"},
+      {"4, 0, 2, 1, 3", "4, 0, 2, 0, 3", "plan.toml:7: order names 0 twice"},
+      {"4, 0, 2, 1, 3", "5, 0, 2, 1, 3", "plan.toml:7: order names 5, but"},
+      {"4, 0, 2, 1, 3", "4, 0, 2, 1, 3.0", "plan.toml:7: expected the place of a micro-batch"},
+      {"schedule = \"found\"", "schedule = \"1f1b\"",
+       "plan.toml:8: actions go with schedule = \"found\""},
+      {"1F0,1B0", "1F0,1X0", "plan.toml:8: actions: row 2, column 2: \"1X0\" is no action"},
+      {"1F0,1B0", "1F0,0B0", "actions: row 2 must be what stage 1 computes"},
+      {"1F0,1B0,", "1B0,", "rank 1 lacks forward of micro-batch 0"},
+      {"1F0,1B0", "1B0,1F0", "rank 1, action"},
+      {"1W0,1W1", "1W1,1W0", "rank 1, action"},
+      {"0B3,0W3", "0BW3", "actions: row 1 has both gradients at once"},
+      {"  \"1F0,1B0,1F1,1B1,1W0,1W1,1F2,1B2,1W2,1F3,1B3,1W3\",\n", "",
+       "actions has 1 rows, but there are 2 stages"},
+      {"micro_batches = 5", "micro_batches = 6", "order has 5 places"},
+      {"lanes = 3", "lanes = 2", "actions are of 4 micro-batches, but the busiest replica has 3"},
+  };
+  for (const auto& [from, to, message] : cases) {
+    const std::string found = refusal(edited(from, to, found_sample()));
+    EXPECT_NE(found.find(message), std::string::npos) << "expected: " << message << "\n" << found;
+  }
+  Plan bare = found_sample();
+  bare.actions.clear();
+  EXPECT_NE(refusal(plan_toml(bare)).find("plan.toml:4: schedule = \"found\" needs actions"),
+            std::string::npos);
 }
 
 TEST(PlanFile, ReportsEveryFaultAtOnce) {

@@ -2,14 +2,19 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <mutex>
+#include <numeric>
 #include <random>
 
 #include "comm/threads.h"
+#include "partition/planner.h"
 #include "partition/schedules/make_schedule.h"
+#include "partition/size_order.h"
 #include "runtime/optim/optimizer.h"
 #include "runtime/trainer/session.h"
 #include "runtime/trainer/training_step.h"
+#include "tests/support/found_lists.h"
 #include "tests/support/poisoned_layer.h"
 
 namespace penstock::test {
@@ -85,6 +90,17 @@ std::unique_ptr<Backend> backend_of(const TrainingJob& job, const Communicator& 
   return make_cuda_backend(job.links == DeviceLinks::nccl ? world.rank() % cuda_device_count() : 0);
 }
 
+std::int64_t frames_of(const MicroBatchWork& m) {
+  return std::accumulate(m.lengths.begin(), m.lengths.end(), std::int64_t{0});
+}
+
+RunSchedule run_schedule(const TrainingJob& job) {
+  if (job.schedule != kFound) return RunSchedule(job.schedule, job.stages);
+  const auto micro_batches = static_cast<int>(ragged_work(0, 1, 2).micro_batches.size());
+  const int own = micro_batches_per_replica(micro_batches, job.lanes, job.replicas);
+  return found_lists(job.stages, own, order_of_replica(job.order, job.replicas, own));
+}
+
 TrainingOutcome train(const TrainingJob& job, const Chain& chain, Communicator& world) {
   const std::size_t layers = chain.layers.size();
   const int lanes_each = job.lanes / job.replicas;
@@ -98,8 +114,7 @@ TrainingOutcome train(const TrainingJob& job, const Chain& chain, Communicator& 
   });
   StageOptions options;
   options.stage = grid.here().stage;
-  options.stages = job.stages;
-  options.schedule = job.schedule;
+  options.schedule = run_schedule(job);
   options.recompute = job.recompute;
   const std::size_t chunks = chunk_ranks(job.schedule, job.stages).size();
   for (std::size_t chunk = 0; chunk <= chunks; ++chunk)
@@ -126,8 +141,9 @@ TrainingOutcome train(const TrainingJob& job, const Chain& chain, Communicator& 
   TrainingOutcome outcome;
   TrainingClock clock;
   for (int s = 0; s < job.steps; ++s) {
-    const StepWork work = share_of(ragged_work(s, job.lanes, job.labels, job.shrink),
-                                   grid.here().replica * lanes_each, lanes_each);
+    const StepWork work =
+        share_of(in_order(ragged_work(s, job.lanes, job.labels, job.shrink), job.order),
+                 grid.here().replica * lanes_each, lanes_each);
     const StepReport report =
         step.run(work, noise(work, chain.features, s == job.poisoned_step), clock);
     outcome.losses.push_back(report.loss);
@@ -164,6 +180,18 @@ StepWork ragged_work(int step, int lanes, int labels, int shrink) {
   work.global_micro_batches = static_cast<int>(work.micro_batches.size());
   work.scale = 1.0 / static_cast<double>(id - 100 * step);
   return work;
+}
+
+StepWork in_order(const StepWork& work, const std::vector<int>& order) {
+  if (order.empty()) return work;
+  std::vector<MicroBatchWork> longest = work.micro_batches;
+  std::ranges::stable_sort(longest, std::greater{}, frames_of);
+  StepWork ordered = work;
+  for (std::size_t place = 0; place < order.size(); ++place) {
+    ordered.micro_batches[place] = longest[static_cast<std::size_t>(order[place])];
+    ordered.micro_batches[place].place = static_cast<int>(place);
+  }
+  return ordered;
 }
 
 StepWork share_of(const StepWork& work, int first, int count) {

@@ -21,7 +21,8 @@ struct TrainingJob {
   ModelConfig model;
   int labels = 7;
   int stages = 1, replicas = 1, lanes = 1;
-  std::string schedule = "1f1b";
+  std::string schedule = "1f1b";  // "found": lists that a search finds for `order`
+  std::vector<int> order = {};    // as trainer.order
   OptimizerConfig optimizer;
   PrecisionConfig precision;
   int steps = 20;
@@ -44,6 +45,9 @@ struct TrainingOutcome {
 /// A step's work with ragged utterances, micro-batches of different sizes, dealt to lanes in turn.
 /// Lengths, 23 to 75 frames, are divided by `shrink`.
 StepWork ragged_work(int step, int lanes, int labels, int shrink = 1);
+
+/// The same with micro-batches in `order`, as trainer.order; their lanes stay theirs.
+StepWork in_order(const StepWork& work, const std::vector<int>& order);
 
 /// What the replica that owns lanes [first, first + count) has to do of `work`.
 StepWork share_of(const StepWork& work, int first, int count);

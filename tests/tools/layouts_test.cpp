@@ -2,6 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "runtime/checkpoint/newest.h"
+#include "tests/support/temporary_folder.h"
 #include "tests/support/training_folder.h"
 
 namespace penstock {
@@ -41,6 +43,20 @@ const Layout kShardedGrid = {
     {"pipeline.stages=2", "pipeline.replicas=2", "pipeline.shard_optimizer=true"},
     {4}};
 
+// Every one finds lists of its own; the order is the run's.
+const std::string kOrder = "trainer.order=[2, 0, 3, 1]";
+const Layout kFoundAlone = {"FoundAlone", {kOrder}, {}};
+const Layout kFoundStages = {
+    "FoundStages", {"pipeline.stages=2", "pipeline.schedule=found", kOrder}, {2}};
+const Layout kFoundThreeStages = {
+    "FoundThreeStages", {"pipeline.stages=3", "pipeline.schedule=found", kOrder}, {3}};
+const Layout kFoundGrid = {"FoundGrid",
+                           {"pipeline.stages=2", "pipeline.replicas=2", "pipeline.schedule=found",
+                            "pipeline.shard_optimizer=true", kOrder},
+                           {4}};
+const Layout kOrderedChunks = {
+    "OrderedChunks", {"pipeline.stages=2", "pipeline.schedule=zb-v", kOrder}, {2}};
+
 class Layouts : public testing::Test {
  protected:
   void train(const std::string& output, const Layout& layout,
@@ -76,6 +92,44 @@ INSTANTIATE_TEST_SUITE_P(Of, Layout20Steps,
                                          kFourStages, kReplicas, kGrid, kShards, kPartedPasses,
                                          kChunksInARound, kChunksDownAndUp, kChunksOfOneRank),
                          [](const auto& info) { return info.param.name; });
+
+class FoundLayout20Steps : public Layouts, public testing::WithParamInterface<Layout> {};
+
+TEST_P(FoundLayout20Steps, EqualsOneStageInItsOrder) {
+  train("alone", kFoundAlone);
+  train("other", GetParam());
+  expect_equal("alone", "other");
+}
+
+INSTANTIATE_TEST_SUITE_P(Of, FoundLayout20Steps,
+                         testing::Values(kFoundStages, kFoundThreeStages, kFoundGrid,
+                                         kOrderedChunks),
+                         [](const auto& info) { return info.param.name; });
+
+// The order is found for the recipe's ranks, and kept wherever the run goes on.
+TEST_F(Layouts, AFoundOrderStaysWithTheRun) {
+  const std::vector<std::string> recipe = {"pipeline.stages=2", "pipeline.replicas=2",
+                                           "pipeline.schedule=found"};
+  train("job", {"", recipe, {4}});
+  const std::string job_order = open_checkpoint(folder_.in("job")).state().plan_toml;
+  train("alone", {"", recipe, {}});
+  expect_equal("job", "alone");
+  train("moved", {"", recipe, {4}}, {"trainer.steps=10"});
+  train("moved", kThreeStages, {"trainer.resume=true"});
+  expect_equal("job", "moved");
+  const auto planned = folder_.run({"plan", folder_.in("recipe.toml"), "--computed", "-o",
+                                    folder_.in("plan.toml"), "trainer.resume=true",
+                                    "pipeline.stages=3", "trainer.output=" + folder_.in("moved")});
+  EXPECT_EQ(planned.code, 0) << planned.err;
+  const std::string of_plan = test::read_file(folder_.in("plan.toml"));
+  EXPECT_NE(of_plan.find("order = ["), std::string::npos) << of_plan;
+  EXPECT_EQ(of_plan.substr(of_plan.find("order = ["), 20),
+            job_order.substr(job_order.find("order = ["), 20));
+  const auto other =
+      folder_.train("moved", {"trainer.resume=true", "trainer.order=[0, 1, 2, 3]"}, {});
+  EXPECT_EQ(other.code, 2);
+  EXPECT_NE(other.err.find("trainer.order is [0, 1, 2, 3], but"), std::string::npos) << other.err;
+}
 
 /// Stopped at step 10, within an epoch, in one layout, and resumed in another.
 struct Move {

@@ -154,5 +154,21 @@ TEST(LowerBound, HoldsForRandomSchedulesOfRandomWork) {
   }
 }
 
+TEST(FindSchedule, KeepsTheOrderWhereItIsAskedTo) {
+  ScheduleProblem problem{.chunk_rank = {0, 1, 2}, .memory = 3};
+  for (int stage = 0; stage < 3; ++stage) {
+    auto& times = problem.times.emplace_back();
+    for (const double size : {1.0, 7.0, 2.0, 5.0, 3.0, 1.0})
+      times.push_back({size, size, 2 * size});
+  }
+  const FoundSchedule free = find_schedule(problem, {.effort = 300'000});
+  const FoundSchedule kept = find_schedule(problem, {.effort = 300'000, .keep_order = true});
+  EXPECT_EQ(kept.order, (std::vector{0, 1, 2, 3, 4, 5}));
+  EXPECT_NE(free.order, kept.order);
+  EXPECT_LT(free.makespan, kept.makespan);
+  EXPECT_LE(kept.makespan, makespan(problem, "zb-h1"));
+  EXPECT_NO_THROW(validate(kept.schedule));
+}
+
 }  // namespace
 }  // namespace penstock

@@ -57,6 +57,36 @@ TEST(StepSequence, HoldsEachUtteranceOnceAnEpoch) {
   }
 }
 
+// Of a step that is not whole, those that there are keep the order.
+TEST(StepSequence, PutsMicroBatchesInOrderBySize) {
+  const std::vector<int> order = {3, 0, 4, 1, 2};
+  StepSequenceOptions in_order = options(2);
+  in_order.order = order;
+  const StepSequence drawn(options(2)), ordered(in_order);
+  std::set<std::size_t> sizes;
+  for (std::int64_t step = 0; step < 2 * drawn.steps_in_epoch(0); ++step) {
+    const StepBatches a = drawn.at(step), b = ordered.at(step);
+    std::multiset<std::int64_t> frames_of_a, frames_of_b;
+    for (std::size_t i = 0; i < a.micro_batches.size(); ++i) {
+      frames_of_a.insert(a.micro_batches[i].frames());
+      frames_of_b.insert(b.micro_batches[i].frames());
+      const auto same = std::ranges::find(b.micro_batches, a.micro_batches[i]);
+      ASSERT_NE(same, b.micro_batches.end());
+      EXPECT_EQ(b.lanes.at(same - b.micro_batches.begin()), a.lanes[i]);
+    }
+    EXPECT_EQ(frames_of_a, frames_of_b);
+    EXPECT_EQ(a.utterances, b.utterances);
+    const std::vector<std::int64_t> longest(frames_of_b.rbegin(), frames_of_b.rend());
+    std::vector<std::int64_t> wanted, found;
+    for (const int size : order)
+      if (size < std::ssize(longest)) wanted.push_back(longest[static_cast<std::size_t>(size)]);
+    for (const MicroBatch& batch : b.micro_batches) found.push_back(batch.frames());
+    EXPECT_EQ(found, wanted);
+    sizes.insert(longest.size());
+  }
+  EXPECT_GT(sizes.size(), 1u) << "no step was short";
+}
+
 TEST(StepSequence, IsTheSameFromAnyStepOn) {
   const StepSequence steps(options(2));
   for (const std::int64_t step : {0, 7, 3, 40, 39}) {

@@ -87,8 +87,7 @@ std::vector<std::vector<float>> logits_of_cut(const std::vector<int>& first_laye
     const auto stream = backend.make_stream({});
     StageOptions options = whole(chain);
     options.stage = pipeline.rank();
-    options.stages = stages;
-    options.schedule = schedule;
+    options.schedule = RunSchedule(schedule, stages);
     options.cut = first_layers;
     options.cut.push_back(chain.size());
     Stage stage(backend, *stream, pipeline, chain, options);

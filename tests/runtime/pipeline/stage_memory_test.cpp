@@ -59,8 +59,7 @@ struct Cut {
   StageOptions options() const {
     StageOptions options;
     options.stage = stage;
-    options.stages = stages;
-    options.schedule = schedule;
+    options.schedule = RunSchedule(schedule, stages);
     options.recompute = recomputes;
     const std::size_t chunks = chunk_ranks(schedule, stages).size();
     for (std::size_t chunk = 0; chunk <= chunks; ++chunk)

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "configs/flatten.h"
+#include "tests/support/temporary_folder.h"
 
 namespace penstock {
 namespace {
@@ -41,6 +42,33 @@ TEST(ChooseLanes, SaysWhereARunChangesThem) {
   EXPECT_NE(choose(3, 2, 4).told.find("4 lanes, trainer.lanes = 3: "), std::string::npos);
   EXPECT_EQ(choose(0, 6, 4).lanes, 6);
   EXPECT_NE(choose(0, 6, 4).told.find("4 lanes, too few for 6 replicas: "), std::string::npos);
+}
+
+TEST(ChooseOrder, KeepsTheCheckpoints) {
+  Config config;
+  config.trainer.order = {1, 0};
+  EXPECT_EQ(choose_order(config, nullptr), (std::vector{1, 0}));
+  TrainingState state;
+  state.config = flatten(config);
+  EXPECT_EQ(choose_order(config, &state), (std::vector{1, 0}));
+  EXPECT_EQ(choose_order(Config(), &state), (std::vector{1, 0}));
+  state.config = flatten(Config());
+  EXPECT_TRUE(choose_order(Config(), &state).empty());
+}
+
+TEST(ChooseOrder, RefusesAnother) {
+  const auto refusal = [](std::vector<int> asked, std::vector<int> kept) {
+    Config config;
+    config.trainer.order = std::move(kept);
+    TrainingState state;
+    state.config = flatten(config);
+    config.trainer.order = std::move(asked);
+    return test::message_of<ConfigError>([&] { choose_order(config, &state); });
+  };
+  const std::string other = refusal({1, 0}, {0, 1}), drawn = refusal({1, 0}, {});
+  EXPECT_NE(other.find("trainer.order is [1, 0], but"), std::string::npos) << other;
+  EXPECT_NE(other.find("in the order [0, 1]"), std::string::npos) << other;
+  EXPECT_NE(drawn.find("as drawn"), std::string::npos) << drawn;
 }
 
 TEST(NoteThreads, SaysWhereARunChangesThem) {

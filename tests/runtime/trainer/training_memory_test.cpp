@@ -7,6 +7,7 @@
 #include "partition/build_chain.h"
 #include "partition/plan_file.h"
 #include "partition/schedules/make_schedule.h"
+#include "partition/size_order.h"
 #include "runtime/checkpoint/newest.h"
 #include "runtime/data/draw.h"
 #include "runtime/trainer/corpus_work.h"
@@ -15,6 +16,7 @@
 #include "runtime/trainer/session.h"
 #include "runtime/trainer/trainer.h"
 #include "runtime/trainer/training_step.h"
+#include "tests/support/found_lists.h"
 #include "tests/support/resident_memory.h"
 #include "tests/support/temporary_folder.h"
 #include "tests/support/tone_corpus.h"
@@ -69,11 +71,19 @@ std::size_t asked_of_reduction(std::size_t arena, std::size_t bucket, int replic
   return bytes;
 }
 
+/// Of found lists, those of the busier replica, with three of five micro-batches.
+RunSchedule schedule_of(const Config& config) {
+  if (config.pipeline.schedule != kFound) return RunSchedule(config.pipeline.schedule, kStages);
+  return test::found_lists(kStages, 3, order_of_replica(config.trainer.order, kReplicas, 3));
+}
+
 /// One rank of a training, by hand, so that its backend counts.
 void train_counted(Communicator& world, const Chain& chain, const Config& config,
                    const Corpus& corpus, const Corpus& validation,
                    const std::filesystem::path& output) {
-  const StepSequence steps({corpus.lengths, config.data, config.features, 1, kReplicas});
+  const StepSequence steps(
+      {corpus.lengths, config.data, config.features, 1, kReplicas, config.trainer.order});
+  const RunSchedule schedule = schedule_of(config);
   Plan plan;
   plan.ranks = neighbouring_stages(kStages, kReplicas);
   const Grid grid(world, plan);
@@ -81,14 +91,13 @@ void train_counted(Communicator& world, const Chain& chain, const Config& config
 
   StageOptions part;
   part.stage = at;
-  part.stages = kStages;
-  part.schedule = config.pipeline.schedule;
+  part.schedule = schedule;
   part.recompute = config.pipeline.recompute == "stage";
-  const std::vector<int> ranks = chunk_ranks(part.schedule, kStages);
+  const std::vector<int> ranks = part.schedule.chunk_ranks();
   part.cut =
       ranks.size() == 2 ? std::vector{0, 7, chain.size()} : std::vector{0, 3, 6, 7, chain.size()};
   const ChunkBytes planned =
-      bytes_of_run(chain, config, shape_of_run(config, steps, validation.lengths, 29));
+      bytes_of_run(chain, config, shape_of_run(config, steps, validation.lengths, 29), schedule);
   part.sizes = backend_sizes(config);
   part.store.kinds.sharing = sharing_of(config.pipeline);
   part.store.replica = replica;
@@ -155,6 +164,7 @@ TEST_P(PlannedTrainingMemory, IsAllocatedAndNoStepOfAnyEpochTakesMore) {
   config.pipeline.shard_optimizer = GetParam().shard;
   config.precision.compute = GetParam().compute;
   config.pipeline.schedule = GetParam().schedule;
+  if (config.pipeline.schedule == kFound) config.trainer.order = {3, 0, 4, 1, 2};
   config.pipeline.recompute = GetParam().recompute;
   const Chain chain = build_chain(config.model, 29);
   const test::TemporaryFolder folder;
@@ -168,6 +178,10 @@ INSTANTIATE_TEST_SUITE_P(Of, PlannedTrainingMemory,
                          testing::Values(Kept{"Whole", false, "fp32"}, Kept{"Shards", true, "fp32"},
                                          Kept{"ShardsUnderHalves", true, "fp16"},
                                          Kept{"PartedPasses", false, "fp32", "zb-h2"},
+                                         Kept{"FoundLists", false, "fp32", "found"},
+                                         Kept{"FoundListsInShards", true, "fp16", "found"},
+                                         Kept{"FoundListsMadeAnew", false, "fp32", "found",
+                                              "stage"},
                                          Kept{"ChunksInARound", true, "fp16", "interleaved"},
                                          Kept{"ChunksDownAndUp", false, "fp32", "zb-v"},
                                          Kept{"ChunksDownAndUpInShards", true, "fp32", "zb-v"},

@@ -34,10 +34,17 @@ void expect_equal(const TrainingOutcome& a, const TrainingOutcome& b, const std:
     EXPECT_EQ(values, b.tensors.at(name)) << name << ", " << what;
 }
 
-class ScheduledTrainingStep : public testing::TestWithParam<std::string_view> {};
+/// Found lists come with an order, which one stage then has as well.
+class ScheduledTrainingStep : public testing::TestWithParam<std::string_view> {
+ protected:
+  static TrainingJob ordered(TrainingJob job) {
+    if (GetParam() == kFound) job.order = {3, 0, 4, 1, 2};
+    return job;
+  }
+};
 
 TEST_P(ScheduledTrainingStep, StagesDoNotShowInASingleBit) {
-  TrainingJob job = small_job();
+  TrainingJob job = ordered(small_job());
   const TrainingOutcome alone = train_on_noise(job);
   EXPECT_LT(alone.losses.back(), alone.losses.front());
   job.schedule = GetParam();
@@ -50,7 +57,7 @@ TEST_P(ScheduledTrainingStep, StagesDoNotShowInASingleBit) {
 // Five micro-batches in two lanes: replicas have three and two, fewer than four stages.
 TEST_P(ScheduledTrainingStep, ReplicasDoNotShowInASingleBit) {
   for (const char* compute : {"fp32", "fp16"}) {
-    TrainingJob job = small_job();
+    TrainingJob job = ordered(small_job());
     job.optimizer.kind = "lamb";
     job.optimizer.weight_decay = 1e-3;
     job.precision.compute = compute;
@@ -75,7 +82,7 @@ TEST_P(ScheduledTrainingStep, ReplicasDoNotShowInASingleBit) {
 
 TEST_P(ScheduledTrainingStep, ASecondForwardDoesNotShowInASingleBit) {
   for (const char* compute : {"fp32", "bf16"}) {
-    TrainingJob job = small_job();
+    TrainingJob job = ordered(small_job());
     job.precision.compute = compute;
     job.lanes = 2;
     const TrainingOutcome alone = train_on_noise(job);
@@ -94,7 +101,7 @@ TEST_P(ScheduledTrainingStep, ASecondForwardDoesNotShowInASingleBit) {
 
 TEST_P(ScheduledTrainingStep, DoesNotShowWhateverTheOptimizer) {
   for (const char* kind : {"novograd", "sgd"}) {
-    TrainingJob job = small_job();
+    TrainingJob job = ordered(small_job());
     job.optimizer.kind = kind;
     job.optimizer.larc = job.optimizer.kind == "sgd" ? 0.01 : 0;
     job.precision.compute = "bf16";
@@ -108,12 +115,38 @@ TEST_P(ScheduledTrainingStep, DoesNotShowWhateverTheOptimizer) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Of, ScheduledTrainingStep, testing::ValuesIn(schedule_names()),
+std::vector<std::string_view> trained_schedules() {
+  auto names = schedule_names();
+  names.push_back(kFound);
+  return names;
+}
+
+INSTANTIATE_TEST_SUITE_P(Of, ScheduledTrainingStep, testing::ValuesIn(trained_schedules()),
                          [](const auto& info) {
                            std::string name(info.param);
                            std::ranges::replace(name, '-', '_');
                            return name;
                          });
+
+TEST(TrainingStep, AnotherOrderShows) {
+  TrainingJob job = small_job();
+  const TrainingOutcome drawn = train_on_noise(job);
+  job.order = {3, 0, 4, 1, 2};
+  EXPECT_NE(train_on_noise(job).norms, drawn.norms);
+}
+
+// No order is known: lists alone, and of a shorter step the last go.
+TEST(TrainingStep, FoundListsDoNotShowInTheOrderOfTheDraw) {
+  TrainingJob job = small_job();
+  job.lanes = 2;
+  const TrainingOutcome alone = train_on_noise(job);
+  job.schedule = kFound;
+  for (int replicas : {1, 2}) {
+    job.stages = 3;
+    job.replicas = replicas;
+    expect_equal(train_on_noise(job), alone, std::to_string(replicas) + " replicas");
+  }
+}
 
 TEST(TrainingStep, ReplicasDoNotShowInASingleBit) {
   TrainingJob job = small_job();
