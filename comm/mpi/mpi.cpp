@@ -1,17 +1,22 @@
 #include "comm/mpi.h"
 
+#include <chrono>
 #include <exception>
 #include <string>
 
 #include "comm/mpi/mpi_transfer.h"
+#include "comm/mpi/open_mpi.h"
 #include "layers/tensor/error.h"
 
 namespace penstock {
 namespace {
 
+constexpr std::chrono::microseconds kLinger{300};
+
 class MpiCommunicator final : public Communicator {
  public:
   explicit MpiCommunicator(const MpiOptions& options) : options_(options) {
+    suit_open_mpi();
     int provided = 0;
     const int error = MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided);
     if (error != MPI_SUCCESS || provided < MPI_THREAD_FUNNELED)
@@ -35,8 +40,10 @@ class MpiCommunicator final : public Communicator {
 
   std::unique_ptr<Transfer> send(const Message& message, std::span<const std::byte> data) override {
     check(message);
-    return std::make_unique<MpiSend>(MpiSide{rank_, message, const_cast<std::byte*>(data.data()),
-                                             data.size(), options_.piece_bytes});
+    auto transfer = std::make_unique<MpiSend>(MpiSide{
+        rank_, message, const_cast<std::byte*>(data.data()), data.size(), options_.piece_bytes});
+    linger(*transfer);
+    return transfer;
   }
 
   std::unique_ptr<Transfer> receive(const Message& message, std::span<std::byte> data) override {
@@ -64,6 +71,14 @@ class MpiCommunicator final : public Communicator {
   }
 
  private:
+  /// A long message moves once its receiver has answered. One that waits for it does so at once; if
+  /// the sender left to compute, the answer would lie until it polls again, milliseconds later.
+  void linger(MpiSend& transfer) {
+    using Clock = std::chrono::steady_clock;
+    const auto end = Clock::now() + kLinger;
+    while (!transfer.done() && Clock::now() < end) progress();
+  }
+
   void check(const Message& message) const {
     if (message.peer < 0 || message.peer >= size_ || message.channel < 0 ||
         message.channel > last_channel_)

@@ -1,9 +1,11 @@
 // Run under mpirun with any number of ranks, all of which run the same tests in the same order.
 
 #include <gtest/gtest.h>
+#include <stdlib.h>
 
 #include "comm/join.h"
 #include "comm/mpi.h"
+#include "comm/mpi/open_mpi.h"
 #include "tests/support/communicator_cases.h"
 
 namespace penstock {
@@ -28,6 +30,16 @@ TEST_F(Mpi, MovesLongMessagesWhileComputing) {
 }
 TEST_F(Mpi, AgreesInCollectives) { test::collectives_agree(world()); }
 TEST_F(Mpi, KeepsGroupsApart) { test::groups_do_not_mix(world()); }
+
+TEST_F(Mpi, LeavesSettingsOfTheEnvironment) {
+  const char* const depth = "OMPI_MCA_pml_ob1_send_pipeline_depth";
+  unsetenv(depth);
+  suit_open_mpi();
+  EXPECT_STREQ(getenv(depth), "64");
+  setenv(depth, "5", 1);
+  suit_open_mpi();
+  EXPECT_STREQ(getenv(depth), "5");
+}
 
 TEST_F(Mpi, IsForeseenByTheLauncher) { EXPECT_EQ(rank_in_job(), world().rank()); }
 
