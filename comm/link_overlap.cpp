@@ -11,12 +11,14 @@
 #include "comm/channels.h"
 #include "comm/collectives.h"
 #include "comm/link_speeds.h"
+#include "layers/tensor/median.h"
 
 namespace penstock {
 namespace {
 
-constexpr int kRounds = 9;
-constexpr double kSlice = 1e-4;  // seconds between two calls of progress()
+constexpr int kRounds = 9, kFewestRounds = 3;
+constexpr double kSecondsOfLink = 1.5;  // about
+constexpr double kSlice = 1e-4;         // seconds between two calls of progress()
 
 double seconds_of(const std::function<void()>& work) {
   const auto start = std::chrono::steady_clock::now();
@@ -24,9 +26,10 @@ double seconds_of(const std::function<void()>& work) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-double median(std::array<double, kRounds> seconds) {
-  std::nth_element(seconds.begin(), seconds.begin() + kRounds / 2, seconds.end());
-  return seconds[kRounds / 2];
+/// Of a link over which a message takes `seconds`: each round has two messages, and as much
+/// computing.
+int affordable_rounds(double seconds) {
+  return std::clamp(static_cast<int>(kSecondsOfLink / (4 * seconds)), kFewestRounds, kRounds);
 }
 
 /// Work that takes as long whatever the clock says, in slices.
@@ -54,32 +57,43 @@ class Computation {
   int turns_ = 1;
 };
 
-/// On the sender. Each message is one round of the receiver.
+/// On the sender, who tells the receiver how many rounds follow a first message.
 double measure(Communicator& ranks, int to) {
   const Message message{to, channels::overlap, "measurement of overlap"};
   std::vector<std::byte> memory(kLinkMessage);
   Computation computation;
   const auto send = [&] { return ranks.send(message, memory); };
-  std::array<double, kRounds> alone{}, computing{}, both{};
-  for (double& seconds : alone) seconds = seconds_of([&] { wait(ranks, *send()); });
-  const int slices = 1 + static_cast<int>(2 * median(alone) / kSlice);
+  const auto send_alone = [&] { return seconds_of([&] { wait(ranks, *send()); }); };
+  send_alone();  // what libraries set up at the first message
+  const int rounds = affordable_rounds(send_alone());
+  wait(ranks, *ranks.send(message, std::as_bytes(std::span(&rounds, 1))));
+
+  std::vector<double> alone, computing, both;
+  for (int round = 0; round < rounds; ++round) alone.push_back(send_alone());
+  const double transfer_s = median(alone);
+  const int slices = 1 + static_cast<int>(2 * transfer_s / kSlice);
   const auto progress = [&] { ranks.progress(); };
-  for (int round = 0; round < kRounds; ++round) {
-    computing[round] = seconds_of([&] { computation.run(slices, progress); });
-    both[round] = seconds_of([&] {
+  for (int round = 0; round < rounds; ++round) {
+    computing.push_back(seconds_of([&] { computation.run(slices, progress); }));
+    both.push_back(seconds_of([&] {
       const auto transfer = send();
       computation.run(slices, progress);
       wait(ranks, *transfer);
-    });
+    }));
   }
-  const double hidden = median(alone) + median(computing) - median(both);
-  return std::clamp(hidden / median(alone), 0.0, 1.0);
+  return std::clamp((transfer_s + median(computing) - median(both)) / transfer_s, 0.0, 1.0);
 }
 
 void play_along(Communicator& ranks, int from) {
   const Message message{from, channels::overlap, "measurement of overlap"};
   std::vector<std::byte> memory(kLinkMessage);
-  for (int round = 0; round < 2 * kRounds; ++round) wait(ranks, *ranks.receive(message, memory));
+  const auto receive = [&](std::span<std::byte> what) {
+    wait(ranks, *ranks.receive(message, what));
+  };
+  int rounds = 0;
+  for (int first = 0; first < 2; ++first) receive(memory);
+  receive(std::as_writable_bytes(std::span(&rounds, 1)));
+  for (int i = 0; i < 2 * rounds; ++i) receive(memory);
 }
 
 }  // namespace

@@ -4,25 +4,30 @@
 #include <array>
 #include <chrono>
 #include <functional>
+#include <span>
+#include <utility>
 
 #include "comm/channels.h"
 #include "comm/collectives.h"
+#include "layers/tensor/median.h"
 
 namespace penstock {
 namespace {
 
 constexpr int kRounds = 7, kRoundTrips = 20, kMessages = 8;
+constexpr int kFewestRounds = 2;
+constexpr double kSecondsOfLink = 1;  // about, for messages on a link
 
-double median_seconds(const std::function<void()>& work) {
-  std::array<double, kRounds> seconds;
-  work();  // what libraries set up at the first message
-  for (double& taken : seconds) {
-    const auto start = std::chrono::steady_clock::now();
-    work();
-    taken = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  }
-  std::nth_element(seconds.begin(), seconds.begin() + kRounds / 2, seconds.end());
-  return seconds[kRounds / 2];
+double seconds_of(const std::function<void()>& work) {
+  const auto start = std::chrono::steady_clock::now();
+  work();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+double median_seconds(int rounds, const std::function<void()>& work) {
+  std::vector<double> seconds;
+  for (int round = 0; round < rounds; ++round) seconds.push_back(seconds_of(work));
+  return median(std::move(seconds));
 }
 
 /// One side of a link.
@@ -37,6 +42,8 @@ class End {
   void receive(std::size_t bytes, int times = 1) {
     move(times, [&](std::byte* at) { return ranks_.receive(message_, {at, bytes}); });
   }
+  void tell(std::span<const std::byte> what) { wait(ranks_, *ranks_.send(message_, what)); }
+  void hear(std::span<std::byte> what) { wait(ranks_, *ranks_.receive(message_, what)); }
 
  private:
   void move(int times, const std::function<std::unique_ptr<Transfer>(std::byte*)>& start) {
@@ -50,6 +57,18 @@ class End {
   std::vector<std::byte> memory_ = std::vector<std::byte>(kMessages * kLinkMessage);
 };
 
+/// How often, so that a slow link is measured in seconds too. The sender chooses.
+struct Effort {
+  int messages = kMessages, rounds = kRounds;
+
+  /// For messages of which one takes `seconds`.
+  static Effort of(double seconds) {
+    const int affordable = static_cast<int>(kSecondsOfLink / seconds);
+    const int messages = std::clamp(affordable / kRounds, 1, kMessages);
+    return {messages, std::clamp(affordable / messages, kFewestRounds, kRounds)};
+  }
+};
+
 /// What the sender measures; the receiver plays along. Both answer when all has arrived.
 LinkSpeed measure(Communicator& ranks, int from, int to) {
   const bool sends = ranks.rank() == from;
@@ -58,12 +77,18 @@ LinkSpeed measure(Communicator& ranks, int from, int to) {
     sends ? end.send(bytes, times) : end.receive(bytes, times);
     sends ? end.receive(sizeof(double)) : end.send(sizeof(double));
   };
-  const double trips = median_seconds([&] {
+  way(sizeof(double), 1);  // what libraries set up at the first message
+  const double trips = median_seconds(kRounds, [&] {
     for (int i = 0; i < kRoundTrips; ++i) way(sizeof(double), 1);
   });
-  const double stream = median_seconds([&] { way(kLinkMessage, kMessages); });
+  way(kLinkMessage, 1);
+  Effort effort = Effort::of(seconds_of([&] { way(kLinkMessage, 1); }));
+  const auto told = std::as_writable_bytes(std::span(&effort, 1));
+  sends ? end.tell(told) : end.hear(told);
+  const double stream = median_seconds(effort.rounds, [&] { way(kLinkMessage, effort.messages); });
   const double latency = trips / kRoundTrips / 2;
-  return {from, to, latency, kMessages * kLinkMessage / std::max(stream - latency, 1e-9)};
+  const double bytes = static_cast<double>(effort.messages * kLinkMessage);
+  return {from, to, latency, bytes / std::max(stream - latency, 1e-9)};
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "comm/collectives.h"
 #include "comm/link_overlap.h"
 #include "comm/link_speeds.h"
+#include "layers/tensor/median.h"
 #include "runtime/trainer/device.h"
 
 namespace penstock {
@@ -67,9 +68,7 @@ double median_overlap(Communicator& world) {
     shares.push_back(link_overlap(world, rank, rank + 1));
     shares.push_back(link_overlap(world, rank + 1, rank));
   }
-  if (shares.empty()) return 1;
-  std::ranges::nth_element(shares, shares.begin() + static_cast<std::ptrdiff_t>(shares.size() / 2));
-  return shares[shares.size() / 2];
+  return shares.empty() ? 1 : median(shares);
 }
 
 }  // namespace

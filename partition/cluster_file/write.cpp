@@ -9,6 +9,8 @@
 #include <optional>
 #include <vector>
 
+#include "layers/tensor/median.h"
+
 namespace penstock {
 namespace {
 
@@ -20,12 +22,6 @@ double gib(double bytes) { return std::isfinite(bytes) ? bytes / (1 << 30) : kUn
 std::string inline_rates(const LinkRates& rates) {
   return fmt::format("latency_us = {:.4g}\ngb_per_s = {:.4g}\n", 1e6 * rates.latency,
                      1e-9 * rates.bandwidth);
-}
-
-double median(std::vector<double> numbers) {
-  const auto middle = numbers.begin() + static_cast<std::ptrdiff_t>(numbers.size() / 2);
-  std::ranges::nth_element(numbers, middle);
-  return *middle;
 }
 
 bool alike(const std::vector<double>& numbers) {
