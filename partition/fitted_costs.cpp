@@ -80,7 +80,10 @@ FittedCost fit_cost(const std::vector<CostTerm>& terms,
     observed.values.push_back(seconds[i]);
   }
   FittedCost cost{terms, fit_non_negative(observed)};
-  if (cost.seconds.empty()) cost.terms.clear();
+  if (cost.seconds.empty()) return {};
+  for (std::size_t i = 0; i < lengths.size(); ++i)
+    if (seconds[i] > 0) observed.scales.push_back(cost.of(lengths[i]));
+  cost.seconds = fit_non_negative(observed);
   return cost;
 }
 

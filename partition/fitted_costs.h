@@ -46,12 +46,13 @@ struct MeasuredMicroBatch {
   std::vector<LayerCost> layers;
 };
 
-/// Fits every layer and method to what was measured: coefficients of at least 0 with the least
-/// relative errors squared (fit_non_negative). `terms` of each layer.
+/// Fits every layer and method to what was measured, as fit_cost(). `terms` of each layer.
 std::vector<FittedLayer> fit_costs(const std::vector<std::vector<CostTerm>>& terms,
                                    const std::vector<MeasuredMicroBatch>& measured);
 
-/// A fit of numbers to terms, the same way.
+/// Coefficients of at least 0 with the least relative errors squared (fit_non_negative), relative
+/// to what a first fit says: relative to the numbers themselves, the low ones among scattered ones
+/// would count for more, and sums be predicted too small. Numbers of 0 are left out.
 FittedCost fit_cost(const std::vector<CostTerm>& terms,
                     const std::vector<MicroBatchLengths>& lengths,
                     const std::vector<double>& seconds);

@@ -8,18 +8,22 @@ namespace penstock {
 namespace {
 
 constexpr std::size_t kMostTerms = 8;
-constexpr double kSmallest = 1e-12;  // of a value, to divide by
+constexpr double kSmallest = 1e-12;  // of a scale, to divide by
 
-/// Rows and values divided by the values, columns by their largest number.
+/// Rows and values divided by the scales, columns by their largest number.
 struct Scaled {
   Eigen::MatrixXd rows;
+  Eigen::VectorXd values;
   Eigen::VectorXd columns;  // largest numbers
 
   explicit Scaled(const Observations& observed)
-      : rows(observed.values.size(), observed.terms.front().size()) {
-    for (Eigen::Index i = 0; i < rows.rows(); ++i)
-      for (Eigen::Index k = 0; k < rows.cols(); ++k)
-        rows(i, k) = observed.terms[i][k] / std::max(observed.values[i], kSmallest);
+      : rows(observed.values.size(), observed.terms.front().size()), values(rows.rows()) {
+    const auto& scales = observed.scales.empty() ? observed.values : observed.scales;
+    for (Eigen::Index i = 0; i < rows.rows(); ++i) {
+      const double scale = std::max(scales[i], kSmallest);
+      values[i] = observed.values[i] / scale;
+      for (Eigen::Index k = 0; k < rows.cols(); ++k) rows(i, k) = observed.terms[i][k] / scale;
+    }
     columns = rows.cwiseAbs().colwise().maxCoeff();
     for (Eigen::Index k = 0; k < rows.cols(); ++k)
       if (columns[k] > 0) rows.col(k) /= columns[k];
@@ -40,17 +44,16 @@ std::vector<double> fit_non_negative(const Observations& observed) {
   const std::size_t terms = observed.terms.front().size();
   if (terms > kMostTerms) throw std::invalid_argument("a fit of more than 8 terms");
   const Scaled scaled(observed);
-  const Eigen::VectorXd ones = Eigen::VectorXd::Ones(scaled.rows.rows());
 
   std::vector<double> best(terms, 0.0);
-  double least = ones.squaredNorm();  // of no term
+  double least = scaled.values.squaredNorm();  // of no term
   for (unsigned set = 1; set < 1U << terms; ++set) {
     const auto used = members(set, scaled.rows.cols());
     const Eigen::MatrixXd rows = scaled.rows(Eigen::all, used);
     const Eigen::ColPivHouseholderQR<Eigen::MatrixXd> factors(rows);
     if (factors.rank() < rows.cols()) continue;  // a smaller set fits as well
-    const Eigen::VectorXd solution = factors.solve(ones);
-    const double error = (rows * solution - ones).squaredNorm();
+    const Eigen::VectorXd solution = factors.solve(scaled.values);
+    const double error = (rows * solution - scaled.values).squaredNorm();
     if (solution.minCoeff() < 0 || error >= least) continue;
     least = error;
     best.assign(terms, 0.0);

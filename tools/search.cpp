@@ -67,9 +67,7 @@ int search_and_measure(const SearchArguments& arguments, Communicator& world) {
     planned = plan(arguments, recipe, world.size());
     for (const RankedPlan& candidate : planned.ranked) plans.push_back(plan_toml(candidate.plan));
   }
-  Measured measured;
-  for (auto& seconds : try_plans(world, recipe, plans, arguments.steps))
-    measured.push_back(median(std::move(seconds)));
+  const Measured measured = try_plans(world, recipe, plans, arguments.steps);
   if (world.rank() == 0) report(arguments, planned, measured);
   return exit_done;
 }

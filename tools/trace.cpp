@@ -85,8 +85,9 @@ void add_trace(CLI::App& app, Run& run) {
   add_recipe(command, arguments->recipe);
   command->add_option("-o,--output", arguments->output,
                       "Write every action of every rank: Chrome's trace events, for Perfetto");
-  command->add_option("--profile", arguments->profile,
-                      "Predict by this file of penstock profile; else it is measured first");
+  command->add_option(
+      "--profile", arguments->profile,
+      "Predict by this file of penstock profile; else it is measured around the steps");
   command->add_flag("--json", arguments->json, "Print one JSON object");
   command->option_defaults()->always_capture_default();
   takes_whole(

@@ -4,21 +4,19 @@
 #include <array>
 #include <functional>
 #include <iterator>
+#include <numeric>
+#include <ranges>
+#include <utility>
 
 #include "comm/collectives.h"
 #include "comm/threads.h"
+#include "layers/tensor/median.h"
 #include "partition/build_chain.h"
 #include "runtime/trainer/planning.h"
 #include "runtime/trainer/rehearsal.h"
 
 namespace penstock {
 namespace {
-
-double median(std::vector<double> numbers) {
-  const auto middle = numbers.begin() + static_cast<std::ptrdiff_t>(numbers.size() / 2);
-  std::ranges::nth_element(numbers, middle);
-  return *middle;
-}
 
 /// `count` micro-batches of an epoch, evenly spread over their sizes; ranks take different ones.
 std::vector<MicroBatch> quantiles(const StepSequence& steps, int count, int rank, int ranks) {
@@ -41,54 +39,51 @@ StepBatches step_of(const std::vector<MicroBatch>& batches) {
   return step;
 }
 
-/// One rank's medians: rows of a micro-batch are 3 numbers a layer, and the reading.
-struct Medians {
-  std::vector<double> rows;
-  double once = 0;
-};
-
 constexpr int kMethods = 3;
 constexpr std::array<std::vector<double> LayerTimes::*, kMethods> kTimes = {
     &LayerTimes::forward, &LayerTimes::backward_input, &LayerTimes::backward_weight};
 constexpr std::array<double LayerCost::*, kMethods> kCosts = {
     &LayerCost::forward, &LayerCost::backward_input, &LayerCost::backward_weight};
 
-/// Numbers of one step in the order of Medians::rows.
-std::vector<double> row_numbers(const RehearsedStep& step, std::size_t layers, int micro_batches) {
-  const std::size_t width = kMethods * layers + 1;
-  std::vector<double> rows(width * micro_batches);
+/// What was measured of one step: of each micro-batch 3 numbers a layer and the reading, then what
+/// is done once.
+struct RowShape {
+  std::size_t layers;
+  std::size_t micro_batches;
+
+  std::size_t width() const { return kMethods * layers + 1; }
+  std::size_t once() const { return width() * micro_batches; }
+  std::size_t numbers() const { return once() + 1; }
+};
+
+std::vector<double> row_of(const RehearsedStep& step, const RowShape& shape) {
+  std::vector<double> numbers(shape.numbers());
+  double& once = numbers[shape.once()];
+  once = step.end - step.start;
   for (const WatchedAction& action : step.actions) {
+    if (action.action.kind != ActionKind::step) once -= action.end - action.start;
     if (!computes(action.action.kind)) continue;
-    double* row = rows.data() + width * action.action.micro_batch;
+    double* row = numbers.data() + shape.width() * action.action.micro_batch;
     for (int method = 0; method < kMethods; ++method)
-      for (std::size_t i = 0; i < layers; ++i)
-        row[method * layers + i] += (action.layers.*kTimes[method])[i];
-    row[width - 1] += action.end - action.start - action.computing;
+      for (std::size_t i = 0; i < shape.layers; ++i)
+        row[method * shape.layers + i] += (action.layers.*kTimes[method])[i];
+    if (action.action.kind == ActionKind::forward)
+      row[shape.width() - 1] += action.end - action.start - action.computing;
   }
-  return rows;
+  return numbers;
 }
 
-double once_of(const RehearsedStep& step) {
-  double seconds = step.end - step.start;
-  for (const WatchedAction& action : step.actions)
-    if (action.action.kind != ActionKind::step) seconds -= action.end - action.start;
-  return seconds;
-}
-
-Medians medians_of(const std::vector<RehearsedStep>& steps, std::size_t layers, int batches) {
-  std::vector<std::vector<double>> all;
-  std::vector<double> once;
-  for (const RehearsedStep& step : steps) {
-    all.push_back(row_numbers(step, layers, batches));
-    once.push_back(once_of(step));
-  }
-  Medians medians{.rows = {}, .once = median(once)};
-  for (std::size_t k = 0; k < all.front().size(); ++k) {
-    std::vector<double> numbers;
-    for (const auto& rows : all) numbers.push_back(rows[k]);
-    medians.rows.push_back(median(numbers));
-  }
-  return medians;
+/// Means of rows, without the quarter with the least and that with the largest sums.
+std::vector<double> middle_mean(std::vector<std::vector<double>> rows) {
+  std::ranges::sort(rows, {}, [](const std::vector<double>& row) {
+    return std::accumulate(row.begin(), row.end(), 0.0);
+  });
+  const std::size_t left_out = rows.size() / 4, end = rows.size() - left_out;
+  std::vector<double> means(rows.front().size());
+  for (std::size_t r = left_out; r < end; ++r)
+    for (std::size_t k = 0; k < means.size(); ++k)
+      means[k] += rows[r][k] / static_cast<double>(end - left_out);
+  return means;
 }
 
 /// The whole model on one device, in one lane.
@@ -102,18 +97,22 @@ Config on_one_device(const Config& recipe) {
 }
 
 /// `meet` is called before the first step, so that all ranks' begin together.
-Medians rehearse(const RehearsalData& data, const std::vector<MicroBatch>& batches, int repeats,
-                 const std::function<void()>& meet) {
+std::vector<std::vector<double>> rehearse(const RehearsalData& data,
+                                          const std::vector<MicroBatch>& batches, int repeats,
+                                          const std::function<void()>& meet) {
   const auto self = make_thread_communicators({.ranks = 1});
   const Config config = on_one_device(data.config);
   const Plan plan =
       plan_run(data.chain, config, data.shape, computed_costs(data.chain, config, data.shape));
   Rehearsal rehearsal(data, config, plan, *self.front());
   meet();
-  std::vector<RehearsedStep> steps =
-      rehearsal.run(std::vector<StepBatches>(1 + repeats, step_of(batches)));
-  steps.erase(steps.begin());
-  return medians_of(steps, data.chain.layers.size(), static_cast<int>(batches.size()));
+  const std::vector<RehearsedStep> steps =
+      rehearsal.run(std::vector<StepBatches>(1 + repeats, step_of(batches)),
+                    std::vector<StepBatches>(Rehearsal::kStepsAhead, step_of(batches)));
+  std::vector<std::vector<double>> rows;
+  for (const RehearsedStep& step : steps | std::views::drop(1))
+    rows.push_back(row_of(step, {data.chain.layers.size(), batches.size()}));
+  return rows;
 }
 
 }  // namespace
@@ -127,54 +126,76 @@ MicroBatchLengths lengths_of(const MicroBatch& batch, const Corpus& corpus) {
   return lengths;
 }
 
-DeviceProfile measure_profile(const RehearsalData& data, Communicator& world,
-                              const ProfileOptions& options) {
-  const BackendSizes sizes = backend_sizes(data.config);
-  const int ranks = sizes.device == DeviceKind::cpu ? world.size() : 1;
-  const std::size_t layers = data.chain.layers.size(), width = kMethods * layers + 1;
-  const std::size_t of_rank = width * options.micro_batches + 1;
-  std::vector<double> numbers(of_rank * ranks);
-  std::vector<std::vector<MicroBatch>> batches;
+ProfileMeasurement::ProfileMeasurement(const RehearsalData& data, Communicator& world,
+                                       const ProfileOptions& options)
+    : data_(data), world_(world), options_(options) {
+  const bool on_cpu = backend_sizes(data.config).device == DeviceKind::cpu;
+  const int ranks = on_cpu ? world.size() : 1;
   for (int rank = 0; rank < ranks; ++rank)
-    batches.push_back(quantiles(data.steps, options.micro_batches, rank, ranks));
-  const auto meet = [&] {
-    if (ranks > 1) barrier(world);
-  };
-  if (world.rank() < ranks) {
-    const Medians own = rehearse(data, batches[world.rank()], options.repeats, meet);
-    double* at = numbers.data() + of_rank * world.rank();
-    *std::ranges::copy(own.rows, at).out = own.once;
-  }
-  sum_disjoint(world, numbers);
+    batches_.push_back(quantiles(data.steps, options.micro_batches, rank, ranks));
+}
 
+void ProfileMeasurement::take() {
+  const int ranks = static_cast<int>(batches_.size());
+  if (world_.rank() >= ranks) return;
+  const auto meet = [&] {
+    if (ranks > 1) barrier(world_);
+  };
+  for (auto& row : rehearse(data_, batches_[world_.rank()], options_.repeats, meet))
+    steps_.push_back(std::move(row));
+}
+
+/// One behind the other.
+std::vector<double> ProfileMeasurement::means_of_ranks() const {
+  const RowShape shape{data_.chain.layers.size(), batches_.front().size()};
+  std::vector<double> numbers(shape.numbers() * batches_.size());
+  if (!steps_.empty())
+    std::ranges::copy(middle_mean(steps_), numbers.begin() + static_cast<std::ptrdiff_t>(
+                                                                 shape.numbers() * world_.rank()));
+  sum_disjoint(world_, numbers);
+  return numbers;
+}
+
+DeviceProfile ProfileMeasurement::profile() const {
+  const std::vector<double> numbers = means_of_ranks();
+  const std::size_t ranks = batches_.size(), layers = data_.chain.layers.size();
+  const RowShape shape{layers, batches_.front().size()};
   DeviceProfile profile;
-  profile.model = model_summary(data.config.model, data.labels);
-  profile.device = make_backend(data.config.trainer)->description();
-  profile.compute = data.config.precision.compute;
-  profile.ranks = ranks;
-  profile.threads = data.config.trainer.threads;
+  profile.model = model_summary(data_.config.model, data_.labels);
+  profile.device = make_backend(data_.config.trainer)->description();
+  profile.compute = data_.config.precision.compute;
+  profile.ranks = static_cast<int>(ranks);
+  profile.threads = data_.config.trainer.threads;
   std::vector<MeasuredMicroBatch> measured;
   std::vector<MicroBatchLengths> lengths;
   std::vector<double> reading, once;
-  for (int rank = 0; rank < ranks; ++rank) {
-    for (int m = 0; m < options.micro_batches; ++m) {
-      const double* row = numbers.data() + of_rank * rank + width * m;
-      lengths.push_back(lengths_of(batches[rank][m], data.corpus));
-      reading.push_back(row[width - 1]);
+  for (std::size_t rank = 0; rank < ranks; ++rank) {
+    const double* of_rank = numbers.data() + shape.numbers() * rank;
+    for (std::size_t m = 0; m < shape.micro_batches; ++m) {
+      const double* row = of_rank + shape.width() * m;
+      lengths.push_back(lengths_of(batches_[rank][m], data_.corpus));
+      reading.push_back(row[shape.width() - 1]);
       auto& one = measured.emplace_back(MeasuredMicroBatch{lengths.back(), {}});
       for (std::size_t i = 0; i < layers; ++i) {
-        LayerCost& cost = one.layers.emplace_back(LayerCost{data.chain.layers[i]->name()});
+        LayerCost& cost = one.layers.emplace_back(LayerCost{data_.chain.layers[i]->name()});
         for (int method = 0; method < kMethods; ++method)
           cost.*kCosts[method] = row[method * layers + i];
       }
     }
-    once.push_back(numbers[of_rank * (rank + 1) - 1]);
+    once.push_back(of_rank[shape.once()]);
   }
-  profile.layers = fit_costs(cost_terms(data.chain, sizes), measured);
+  profile.layers = fit_costs(cost_terms(data_.chain, backend_sizes(data_.config)), measured);
   profile.reading = fit_cost({CostTerm::constant, CostTerm::frames}, lengths, reading);
-  profile.parameter_s = median(once) / static_cast<double>(parameter_count(data.chain));
-  profile.middling = lengths_of(batches[ranks / 2][options.micro_batches / 2], data.corpus);
+  profile.parameter_s = median(once) / static_cast<double>(parameter_count(data_.chain));
+  profile.middling = lengths_of(batches_[ranks / 2][shape.micro_batches / 2], data_.corpus);
   return profile;
+}
+
+DeviceProfile measure_profile(const RehearsalData& data, Communicator& world,
+                              const ProfileOptions& options) {
+  ProfileMeasurement measurement(data, world, options);
+  measurement.take();
+  return measurement.profile();
 }
 
 ChainProfile neutral_profile(const DeviceProfile& profile, const Chain& chain,

@@ -12,8 +12,6 @@
 namespace penstock {
 namespace {
 
-constexpr std::size_t kStepsAhead = 2;  // as in training: features are made beforehand
-
 double clock_seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
@@ -139,10 +137,12 @@ double Rehearsal::common_zero() {
   return zero[0] + ahead;
 }
 
-std::vector<RehearsedStep> Rehearsal::run(const std::vector<StepBatches>& steps) {
+std::vector<RehearsedStep> Rehearsal::run(const std::vector<StepBatches>& steps,
+                                          const std::vector<StepBatches>& ahead) {
   std::size_t announced = 0;
   const auto announce_until = [&](std::size_t end) {
-    for (; announced < std::min(end, steps.size()); ++announced) announce(steps[announced]);
+    for (; announced < std::min(end, steps.size() + ahead.size()); ++announced)
+      announce(announced < steps.size() ? steps[announced] : ahead[announced - steps.size()]);
   };
   announce_until(1 + kStepsAhead);
   zero_ = common_zero();

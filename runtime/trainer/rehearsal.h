@@ -33,9 +33,15 @@ class Rehearsal {
   /// `data` and `world` must outlive it. Errors as Session.
   Rehearsal(const RehearsalData& data, const Config& config, const Plan& plan, Communicator& world);
 
+  /// Steps whose features are made beforehand, as in training.
+  static constexpr std::size_t kStepsAhead = 2;
+
   /// Runs the steps one behind the other, all ranks beginning the first together. The device
-  /// finishes every layer before the next, so that it can be timed.
-  std::vector<RehearsedStep> run(const std::vector<StepBatches>& steps);
+  /// finishes every layer before the next, so that it can be timed. Meanwhile features are made of
+  /// those `ahead` too, as if they were to follow, so that the last steps take as long as the
+  /// others; with any, this is the last call.
+  std::vector<RehearsedStep> run(const std::vector<StepBatches>& steps,
+                                 const std::vector<StepBatches>& ahead = {});
 
   /// What this rank has allocated so far of what plans count, in bytes; 0 on CUDA, where nobody
   /// counts.

@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <set>
 #include <utility>
 
 #include "comm/collectives.h"
 #include "comm/link_overlap.h"
 #include "comm/link_speeds.h"
+#include "layers/tensor/median.h"
 #include "partition/build_chain.h"
 #include "partition/profiled_step.h"
 #include "runtime/trainer/gather_actions.h"
@@ -18,13 +20,8 @@ namespace penstock {
 namespace {
 
 constexpr int kWarmUp = 2;
-
-double median(std::vector<double> numbers) {
-  if (numbers.empty()) return 0;
-  const auto middle = numbers.begin() + static_cast<std::ptrdiff_t>(numbers.size() / 2);
-  std::ranges::nth_element(numbers, middle);
-  return *middle;
-}
+/// Costs are measured before the steps and behind them: machines get faster and slower with time.
+constexpr ProfileOptions kAround{.micro_batches = 8, .repeats = 3};
 
 /// Links between ranks that exchange messages under a plan.
 struct Links {
@@ -148,8 +145,9 @@ double Trace::error() const {
 Trace trace_steps(const Config& recipe, Communicator& world, const TraceOptions& options) {
   const RehearsalData data = load_rehearsal(recipe, world);
   check_ranks(data.config, world.size());
-  const DeviceProfile profile =
-      options.profile ? *options.profile : measure_profile(data, world, {});
+  ProfileMeasurement measurement(data, world, kAround);
+  if (!options.profile) measurement.take();
+  DeviceProfile profile = options.profile ? *options.profile : measurement.profile();
   check_profile(profile, data);
   Trace trace;
   trace.plan = plan_by(data, profile);
@@ -158,14 +156,22 @@ Trace trace_steps(const Config& recipe, Communicator& world, const TraceOptions&
 
   std::vector<StepBatches> batches;
   for (int s = 0; s < kWarmUp + options.steps; ++s) batches.push_back(data.steps.at(s));
-  Rehearsal rehearsal(data, data.config, trace.plan, world);
-  const auto ranks = gather_actions(world, rehearsal.run(batches));
+  std::vector<StepBatches> ahead;
+  for (std::size_t s = 0; s < Rehearsal::kStepsAhead; ++s)
+    ahead.push_back(data.steps.at(static_cast<std::int64_t>(batches.size() + s)));
+  auto rehearsal = std::make_unique<Rehearsal>(data, data.config, trace.plan, world);
+  const auto ranks = gather_actions(world, rehearsal->run(batches, ahead));
   for (int rank = 0; rank < world.size(); ++rank)
     trace.planned_bytes.push_back(
         static_cast<double>(trace.plan.bytes_of(trace.plan.place_of(rank).stage).total()));
   trace.allocated_bytes.assign(world.size(), 0);
-  trace.allocated_bytes[world.rank()] = static_cast<double>(rehearsal.allocated());
+  trace.allocated_bytes[world.rank()] = static_cast<double>(rehearsal->allocated());
   sum_disjoint(world, trace.allocated_bytes);
+  rehearsal.reset();
+  if (!options.profile) {
+    measurement.take();
+    profile = measurement.profile();
+  }
   if (world.rank() != 0) return trace;
   for (std::size_t s = kWarmUp; s < batches.size(); ++s) {
     TracedStep& step = trace.steps.emplace_back();

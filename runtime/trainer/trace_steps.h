@@ -13,7 +13,8 @@ namespace penstock {
 
 struct TraceOptions {
   int steps = 8;  // after two that warm up
-  /// What the prediction follows from. Nothing: measured before the steps, on the same ranks.
+  /// What the prediction follows from. Nothing: measured before the steps and after, on the same
+  /// ranks.
   std::optional<DeviceProfile> profile = {};
 };
 

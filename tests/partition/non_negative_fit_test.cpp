@@ -42,6 +42,15 @@ TEST(NonNegativeFit, LeavesOutWhatWouldBeNegative) {
   EXPECT_NEAR(found[1], slopes / squares, 1e-12);
 }
 
+TEST(NonNegativeFit, TakesErrorsRelativeToTheScales) {
+  // One slope for numbers that scatter: with equal scales it is their mean, else nearer the low
+  // one.
+  Observations observed{{{2}, {2}, {2}}, {6, 10, 2}, {5, 5, 5}};
+  EXPECT_NEAR(fit_non_negative(observed).at(0), 3, 1e-12);
+  observed.scales = {};
+  EXPECT_LT(fit_non_negative(observed).at(0), 2);
+}
+
 TEST(NonNegativeFit, NoNonNegativeCoefficientsAreBetter) {
   std::mt19937 random(7);
   std::uniform_real_distribution<double> uniform(0.1, 2);

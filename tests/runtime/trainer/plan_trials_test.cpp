@@ -24,7 +24,7 @@ class PlanTrials : public testing::Test {
   }
 
   /// What each rank is told of plans that differ in where their ranks are.
-  std::vector<std::vector<std::vector<double>>> told(
+  std::vector<std::vector<double>> told(
       const Config& config, const std::vector<std::vector<std::vector<int>>>& placements, int ranks,
       int steps) const {
     Plan plan = plan_recipe(config, false).plan;
@@ -33,7 +33,7 @@ class PlanTrials : public testing::Test {
       plan.ranks = placement;
       plans.push_back(plan_toml(plan));
     }
-    std::vector<std::vector<std::vector<double>>> told(ranks);
+    std::vector<std::vector<double>> told(ranks);
     run_as_threads({.ranks = ranks}, [&](Communicator& world) {
       const bool knows = world.rank() == 0;
       told[world.rank()] =
@@ -48,26 +48,20 @@ class PlanTrials : public testing::Test {
 TEST_F(PlanTrials, TellEveryRankTheSameAndWriteNothing) {
   const auto told = this->told(recipe(2, 1), {{{0}, {1}}, {{1}, {0}}}, 2, 3);
   ASSERT_EQ(told[0].size(), 2u);
-  for (const auto& seconds : told[0]) {
-    ASSERT_EQ(seconds.size(), 3u);
-    for (const double s : seconds) EXPECT_GT(s, 0);
-  }
+  for (const double seconds : told[0]) EXPECT_GT(seconds, 0);
   EXPECT_EQ(told[0], told[1]);
   EXPECT_FALSE(std::filesystem::exists(in("output")));
 }
 
 TEST_F(PlanTrials, RunReplicasOnRanksInAnyOrder) {
   const auto told = this->told(recipe(2, 2), {{{3, 0}, {1, 2}}}, 4, 2);
+  ASSERT_EQ(told[0].size(), 1u);
+  EXPECT_GT(told[0][0], 0);
   for (const auto& of_rank : told) EXPECT_EQ(of_rank, told.front());
 }
 
 TEST_F(PlanTrials, RefuseAJobOfOtherRanks) {
   EXPECT_THROW(told(recipe(2, 1), {{{0}, {1}}}, 3, 1), ConfigError);
-}
-
-TEST(Median, IsTheMiddleOne) {
-  EXPECT_EQ(median({3, 1, 2}), 2);
-  EXPECT_EQ(median({4, 1, 2, 9}), 3);
 }
 
 }  // namespace
