@@ -66,6 +66,14 @@ void InFlight::cover(const InFlight& other) {
   replays = std::max(replays, other.replays);
 }
 
+InFlight in_flight_of(int micro_batches) {
+  return {.slots = micro_batches,
+          .inputs = micro_batches + 1,
+          .output_gradients = micro_batches + 1,
+          .input_gradients = 2,
+          .replays = micro_batches};
+}
+
 InFlight count_in_flight(const Schedule& schedule, int chunk) {
   const Neighbours with(schedule, chunk);
   InFlight now, most;

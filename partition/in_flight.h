@@ -20,6 +20,11 @@ struct InFlight {
   void cover(const InFlight& other);
 };
 
+/// At most, of any sound lists of one chunk a rank that hold so many micro-batches between forward
+/// and weight gradient: receives are posted one action ahead, so that of messages there may be one
+/// more.
+InFlight in_flight_of(int micro_batches);
+
 InFlight count_in_flight(const Schedule& schedule, int chunk);
 
 }  // namespace penstock

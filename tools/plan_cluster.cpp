@@ -79,6 +79,7 @@ nlohmann::ordered_json json_of(const ClusterPlan& planned) {
           {"gap", decision.gap()},
           {"stages", stages},
           {"schedule", choice.schedule},
+          {"order", choice.batch.order},
           {"recompute", planned.recipe.pipeline.recompute},
           {"binds", decision.binds},
           {"alternatives", alternatives}};

@@ -5,8 +5,11 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
+#include <utility>
 
+#include "configs/config.h"
 #include "partition/planning/cut_choice.h"
+#include "partition/planning/find_choice.h"
 #include "partition/planning/proposals.h"
 #include "partition/planning/reasons.h"
 #include "partition/planning/refuse_plan.h"
@@ -20,7 +23,8 @@ constexpr double kWide = 1.5;             // of the best closed form: simulation
 constexpr std::size_t kMostPlaced = 48;   // proposals
 constexpr std::size_t kMostWeighed = 12;  // over all sampled steps
 constexpr std::size_t kRefined = 12;
-constexpr int kExchanged = 12;  // devices of a cluster whose pairs are tried, at most
+constexpr std::size_t kMostFound = 4;  // choices for which lists are sought
+constexpr int kExchanged = 12;         // devices of a cluster whose pairs are tried, at most
 constexpr double kGib = 1 << 30;
 
 class Decider {
@@ -45,6 +49,7 @@ class Decider {
     }
     if (best_closed_ == kNever) refuse_plan(problem_, alternatives_);
     weigh();
+    if (problem_.finds) find();
     return finish();
   }
 
@@ -108,6 +113,36 @@ class Decider {
         alternatives_[i].forecast =
             foretell_step(problem_, workload_of(alternatives_[i].choice), alternatives_[i].choice);
     sort();
+  }
+
+  /// Lists and an order of their own for the best choices of one chunk a stage.
+  void find() {
+    std::vector<Alternative> found;
+    for (const Alternative& alternative : alternatives_) {
+      if (!alternative.forecast || found.size() == kMostFound) break;
+      if (alternative.choice.stages == 1 && !problem_.finds_only) continue;
+      const auto same = [&](const Alternative& other) {
+        return other.choice.devices == alternative.choice.devices &&
+               other.choice.begin == alternative.choice.begin &&
+               other.choice.batch.micro_batches == alternative.choice.batch.micro_batches;
+      };
+      if (std::ranges::any_of(found, same)) continue;
+      const auto choice =
+          find_choice(problem_, workload_of(alternative.choice), alternative.choice);
+      if (!choice) continue;
+      found.push_back(alternative);
+      found.back().choice = *choice;
+      found.back().forecast = foretell_step(problem_, workload_of(*choice), *choice);
+    }
+    if (found.empty() && problem_.finds_only)
+      throw ConfigError(
+          "nothing is found: lists of one chunk a stage do not fit into memory. Choose another "
+          "schedule");
+    alternatives_.insert(alternatives_.begin(), found.begin(), found.end());
+    std::ranges::stable_sort(alternatives_, {}, [&](const Alternative& alternative) {
+      const bool wished = !problem_.finds_only || !alternative.choice.actions.empty();
+      return std::pair(!wished, pace_of(alternative));
+    });
   }
 
   void sort() { std::ranges::stable_sort(alternatives_, {}, pace_of); }

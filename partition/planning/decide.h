@@ -44,7 +44,8 @@ struct Decision {
 /// 2. each of them with every schedule: the best cut of cut_chunks() within memory, and a step
 ///    simulated;
 /// 3. the best few over all sampled steps, boundaries between chunks moved, and devices of a small
-///    cluster exchanged, as long as a step gets shorter.
+///    cluster exchanged, as long as a step gets shorter;
+/// 4. where the problem asks for it, find_choice() for the best few of them.
 /// The same for the same problem. ConfigError where nothing fits: which constraint binds, and what
 /// would fit.
 Decision decide(const PlanningProblem& problem);

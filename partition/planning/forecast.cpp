@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "partition/placement/problem.h"
+#include "partition/planning/find_choice.h"
 #include "partition/schedules/make_schedule.h"
 
 namespace penstock {
@@ -55,7 +56,7 @@ std::vector<double> reduction_seconds(const PlanningProblem& problem, const Plan
                               .micro_batches = choice.replicas};
   const auto costs = stage_costs(step, choice.devices);
   const auto parameters = parameter_bytes(*problem.chain);
-  const bool parts = parts_backward(make_schedule(choice.schedule, choice.stages, 1));
+  const bool parts = schedule_of(choice).parts_backward();
   for (std::size_t chunk = 0; chunk < ranks.size(); ++chunk) {
     const int device = choice.devices[ranks[chunk]][replica];
     double computed = 0, added = 0;
@@ -76,9 +77,8 @@ std::unique_ptr<StepPrediction> predict_replica(const PlanningProblem& problem,
                                                 const Workload& workload, const PlanChoice& choice,
                                                 std::size_t step, int replica) {
   const StepCosts& costs = workload.steps[step].replicas[replica];
-  StepLayout layout{
-      .begin = choice.begin,
-      .schedule = make_schedule(choice.schedule, choice.stages, costs.micro_batches())};
+  StepLayout layout{.begin = choice.begin,
+                    .schedule = schedule_of(choice).of(costs.micro_batches())};
   layout.reduce_seconds = reduction_seconds(problem, choice, costs.layers.back(), replica);
   layout.step_seconds = optimizer_seconds(problem, choice);
   for (int stage = 0; stage < choice.stages; ++stage) {

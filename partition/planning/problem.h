@@ -16,8 +16,9 @@ enum class Recompute { none, stage };
 
 /// How a step's audio is shared out: a global batch is `seconds` × `micro_batches`.
 struct BatchChoice {
-  double seconds = 0;     // of audio in a micro-batch, at most: data.micro_batch_seconds
-  int micro_batches = 1;  // of a step, over all replicas: data.micro_batches
+  double seconds = 0;           // of audio in a micro-batch, at most: data.micro_batch_seconds
+  int micro_batches = 1;        // of a step, over all replicas: data.micro_batches
+  std::vector<int> order = {};  // of them: trainer.order
   auto operator<=>(const BatchChoice&) const = default;
 };
 
@@ -27,6 +28,7 @@ struct PlanChoice {
   BatchChoice batch = {};
   std::string schedule = "1f1b";
   Recompute recompute = Recompute::none;
+  std::vector<std::string> actions = {};       // of the schedule "found": as Plan::actions
   std::vector<std::vector<int>> devices = {};  // [stage][replica]: places in Cluster::devices
   std::vector<int> begin = {};                 // first layer of each chunk, then their number
 
@@ -53,7 +55,10 @@ struct PlanningProblem {
   Recompute recompute = Recompute::none;  // of all choices; costs and bytes are with it
   int stages = 0, replicas = 0;           // 0: chosen
   int most_replicas = 0;                  // that there are lanes for; 0: any number
-  bool refuses = false;                   // where nothing fits, without looking for what would
+  /// Whether lists of their own are sought for the best choices, whether they must win, and whether
+  /// micro-batches stay in the order of the batches' choices meanwhile.
+  bool finds = false, finds_only = false, keeps_order = false;
+  bool refuses = false;  // where nothing fits, without looking for what would
   std::uint64_t seed = 1;
   /// Some real steps; ConfigError where no step can be made so.
   std::function<std::vector<SampledStep>(const BatchChoice&, int replicas)> sample = {};

@@ -7,8 +7,8 @@
 #include <set>
 
 #include "partition/in_flight.h"
+#include "partition/planning/find_choice.h"
 #include "partition/report/drawn.h"
-#include "partition/schedules/make_schedule.h"
 
 namespace penstock {
 namespace {
@@ -42,7 +42,7 @@ class DecisionView {
       if (r > 0 && !has_room_for(r + 1, passes)) break;
       add_replica(r);
     }
-    view_.schedule = make_schedule(choice_.schedule, choice_.stages, std::max(1, runs_of(0)));
+    view_.schedule = schedule_of(choice_).of(std::max(1, runs_of(0)));
     add_traffic();
     add_alternatives();
     add_facts();
@@ -90,7 +90,7 @@ class DecisionView {
 
   /// What micro-batches hold: of a stage's slots the share of each chunk's.
   std::vector<std::vector<MemoryPoint>> memory_of(const Simulation& step, int micro_batches) const {
-    const Schedule schedule = make_schedule(choice_.schedule, choice_.stages, micro_batches);
+    const Schedule schedule = schedule_of(choice_).of(micro_batches);
     std::vector<double> held(choice_.stages, 0);  // at most, by the decision's account
     for (int chunk = 0; chunk < schedule.chunks(); ++chunk)
       held[schedule.chunk_rank[chunk]] += decision_.slots[chunk];
@@ -123,7 +123,8 @@ class DecisionView {
   bool tells_something(const PlanChoice& other) {
     if (grids_.insert({other.stages, other.replicas}).second) return true;
     const bool same_grid = other.stages == choice_.stages && other.replicas == choice_.replicas;
-    return same_grid && (other.batch == choice_.batch || other.schedule == choice_.schedule);
+    return same_grid && (other.batch.micro_batches == choice_.batch.micro_batches ||
+                         other.schedule == choice_.schedule);
   }
 
   void add_alternatives() {

@@ -117,12 +117,7 @@ int room_of(const ChunkBytes& bytes, const Plan& plan, int stage, int own, doubl
   const ChunkPlan& chunk = plan.chunks[static_cast<std::size_t>(stage)];
   int room = std::min(own, 2 * plan.stages());
   for (; room > 1; --room) {
-    // Receives are posted one action ahead, so that of messages there may be one more.
-    const ChunkBytes held = bytes.holding({.slots = room,
-                                           .inputs = room + 1,
-                                           .output_gradients = room + 1,
-                                           .input_gradients = 2,
-                                           .replays = room});
+    const ChunkBytes held = bytes.holding(in_flight_of(room));
     const auto needed = static_cast<double>(held(chunk.first, chunk.last(), stage).total());
     if (needed <= memory_gib * (1 << 30)) break;
   }
@@ -145,7 +140,7 @@ CutRun cut_run(const Chain& chain, const Config& config, const RunShape& shape,
   try {
     return {request, bytes, make_plan(chain, request)};
   } catch (const ConfigError&) {  // lists may hold as little as one micro-batch
-    request.bytes = bytes.holding({1, 2, 2, 2, 1});
+    request.bytes = bytes.holding(in_flight_of(1));
     return {request, bytes, make_plan(chain, request)};
   }
 }

@@ -6,10 +6,12 @@
 #include <optional>
 #include <utility>
 
+#include "configs/flatten.h"
 #include "configs/schema.h"
 #include "configs/value.h"
 #include "partition/build_chain.h"
 #include "partition/planner.h"
+#include "partition/planning/find_choice.h"
 #include "partition/planning/rank_choices.h"
 #include "partition/schedules/make_schedule.h"
 #include "runtime/data/batching.h"
@@ -17,6 +19,7 @@
 #include "runtime/trainer/corpora.h"
 #include "runtime/trainer/planned_corpus.h"
 #include "runtime/trainer/planning.h"
+#include "runtime/trainer/resume.h"
 #include "runtime/trainer/session.h"
 
 namespace penstock {
@@ -28,6 +31,7 @@ constexpr int kMostPerDevice = 8;     // micro-batches, where their number is fr
 Config with_choice(Config config, const PlanChoice& choice) {
   config.data.micro_batch_seconds = choice.batch.seconds;
   config.data.micro_batches = choice.batch.micro_batches;
+  config.trainer.order = choice.batch.order;
   config.pipeline.plan.clear();
   config.pipeline.stages = choice.stages;
   config.pipeline.replicas = choice.replicas;
@@ -86,8 +90,8 @@ class RecipeData {
 
   /// For the search: bounds of any step in any epoch, which take no look at them.
   const RunShape& bounds(const Config& config) {
-    const auto [at, fresh] =
-        bounds_.try_emplace({config.data.micro_batch_seconds, config.data.micro_batches});
+    const auto [at, fresh] = bounds_.try_emplace(
+        {.seconds = config.data.micro_batch_seconds, .micro_batches = config.data.micro_batches});
     RunShape& shape = at->second;
     if (!fresh) return shape;
     shape.labels = labels_;
@@ -120,13 +124,14 @@ class RecipeData {
   std::map<BatchChoice, RunShape> bounds_;
 };
 
-/// What the executor runs, the one that wins a draw first.
+/// What the executor runs, the one that wins a draw first; but for found, which is sought for the
+/// best of the others, and in place of which, if it is wished, they have zb-h1.
 std::vector<std::string> trained_schedules(const Config& config, const std::string& wished) {
   Config any = config;
   const auto key = find_key(any, "pipeline.schedule");
   if (!wished.empty()) {
     if (const auto wrong = set_value(*key, wished)) throw ConfigError(*wrong);
-    return {wished};
+    return {wished == kFound ? "zb-h1" : wished};
   }
   std::vector<std::string> names(key->allowed.choices.begin(), key->allowed.choices.end());
   std::erase(names, kFound);
@@ -141,10 +146,21 @@ Cluster limited(Cluster cluster, double memory_gib) {
   return cluster;
 }
 
+/// The recipe with what a run that goes on must keep.
+Config kept(Config recipe, const TrainingState& saved) {
+  const Config before = unflatten(saved.config, "the checkpoint");
+  recipe.data.micro_batch_seconds = before.data.micro_batch_seconds;
+  recipe.data.micro_batches = before.data.micro_batches;
+  recipe.trainer.lanes = saved.lanes;
+  recipe.trainer.order = choose_order(recipe, &saved);
+  return recipe;
+}
+
 std::vector<BatchChoice> choices_of(const Config& recipe, const RecipeData& data,
                                     const ClusterWish& wish, int devices) {
-  const BatchChoice given{recipe.data.micro_batch_seconds, recipe.data.micro_batches};
-  if (!wish.free_batch) return {given};
+  const BatchChoice given{recipe.data.micro_batch_seconds, recipe.data.micro_batches,
+                          recipe.trainer.order};
+  if (!wish.free_batch || !recipe.trainer.order.empty()) return {given};
   if (wish.micro_batches > 0)
     return {{given.seconds * given.micro_batches / wish.micro_batches, wish.micro_batches}};
   auto choices = batch_choices(recipe.data, data.longest(), kMostPerDevice * devices);
@@ -187,12 +203,14 @@ Plan plan_of(const ClusterPlan& planned, const PlanChoice& choice, const RecipeD
   request.model = planned_model(*planned.chain, config.model, data.labels()).summary;
   request.costs =
       planned.problem.costs({.frames = shape.micro_batches.at(shape.micro_batches.size() / 2)});
-  request.bytes = bytes_of_run(*planned.chain, config, shape);
+  request.bytes = bytes_of_run(*planned.chain, config, shape, schedule_of(choice));
   request.pipeline = config.pipeline;
   Plan plan{.model = request.model,
             .schedule = choice.schedule,
             .micro_batches = choice.batch.micro_batches,
             .lanes = steps.options().lanes,
+            .order = choice.batch.order,
+            .actions = choice.actions,
             .ranks = ranks_of(choice.devices)};
   const auto stages = ranks_of_chunks(choice);
   for (std::size_t chunk = 0; chunk < stages.size(); ++chunk) {
@@ -254,9 +272,13 @@ std::vector<BatchChoice> batch_choices(const DataConfig& data, double longest, i
   return choices;
 }
 
-ClusterPlan plan_on_cluster(const Config& recipe, const Cluster& cluster, const ClusterWish& wish) {
-  check_features(recipe);
-  check_training_manifest(recipe);
+ClusterPlan plan_on_cluster(const Config& asked, const Cluster& cluster, const ClusterWish& any) {
+  check_features(asked);
+  check_training_manifest(asked);
+  const auto saved = state_to_resume(asked);
+  const Config recipe = saved ? kept(asked, *saved) : asked;
+  ClusterWish wish = any;
+  if (saved) wish.free_batch = false;
   ClusterPlan planned;
   const int labels = Alphabet(recipe.text).classes();
   planned.chain = std::make_unique<Chain>(build_chain(recipe.model, labels));
@@ -278,6 +300,9 @@ ClusterPlan plan_on_cluster(const Config& recipe, const Cluster& cluster, const 
                      .stages = wish.stages,
                      .replicas = wish.replicas,
                      .most_replicas = recipe.trainer.lanes,
+                     .finds = wish.schedule.empty() || wish.schedule == kFound,
+                     .finds_only = wish.schedule == kFound,
+                     .keeps_order = saved || !recipe.trainer.order.empty(),
                      .seed = wish.seed};
   PlanningProblem problem = planned.problem;
   problem.sample = [&](const BatchChoice& batch, int replicas) {
@@ -285,7 +310,7 @@ ClusterPlan plan_on_cluster(const Config& recipe, const Cluster& cluster, const 
   };
   problem.bytes = [&](const PlanChoice& choice) {
     const Config config = with_choice(recipe, choice);
-    return bytes_of_run(chain, config, data.bounds(config));
+    return bytes_of_run(chain, config, data.bounds(config), schedule_of(choice));
   };
   planned.decision = with_best_recomputation(recipe, problem);
   planned.problem.costs = problem.costs;

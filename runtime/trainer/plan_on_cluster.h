@@ -47,7 +47,8 @@ struct ClusterPlan {
 /// The plan for training `recipe` on the cluster: decide() for the utterances of data.train, with
 /// wish.costs or costs computed for the kind of device that trainer.device names, and the runtime's
 /// own account of memory. Schedules are those of pipeline.schedule; pipeline.memory_gib limits
-/// every device besides its memory. ConfigError and DataError as train(), as decide(), and for
+/// every device besides its memory. Where trainer.resume goes on with a run, that run's batches,
+/// lanes and order stay. ConfigError and DataError as train(), as decide(), and for
 /// measured costs of another model.
 ClusterPlan plan_on_cluster(const Config& recipe, const Cluster& cluster, const ClusterWish& wish);
 

@@ -12,6 +12,12 @@
 namespace penstock {
 namespace {
 
+StepSequence in_order(const RehearsalData& data, const Plan& plan) {
+  StepSequenceOptions options = data.steps.options();
+  options.order = plan.order;
+  return StepSequence(std::move(options));
+}
+
 /// Rank 0's, from one step's end to the next.
 double try_plan(const RehearsalData& data, const std::vector<StepBatches>& batches,
                 const std::vector<StepBatches>& ahead, const Plan& plan, Communicator& world) {
@@ -29,16 +35,17 @@ std::vector<double> try_plans(Communicator& world, const Config& recipe,
                               const std::vector<std::string>& plans, int steps) {
   check_ranks(recipe, world.size());
   const RehearsalData data = load_rehearsal(recipe, world);
-  std::vector<StepBatches> batches{data.steps.at(0)};
-  for (int step = 0; step < steps; ++step) batches.push_back(data.steps.at(step));
-  std::vector<StepBatches> ahead(Rehearsal::kStepsAhead, data.steps.at(steps));
   const PlannedModel model = planned_model(data.chain, data.config.model, data.labels);
   const int count = std::stoi(broadcast(world, std::to_string(plans.size())));
   std::vector<double> seconds;
   for (int i = 0; i < count; ++i) {
     const std::string text = broadcast(world, world.rank() == 0 ? plans[i] : "");
-    seconds.push_back(
-        try_plan(data, batches, ahead, parse_plan(text, "a plan of rank 0", model), world));
+    const Plan plan = parse_plan(text, "a plan of rank 0", model);
+    const StepSequence in_turn = in_order(data, plan);
+    std::vector<StepBatches> batches{in_turn.at(0)};
+    for (int step = 0; step < steps; ++step) batches.push_back(in_turn.at(step));
+    const std::vector<StepBatches> ahead(Rehearsal::kStepsAhead, in_turn.at(steps));
+    seconds.push_back(try_plan(data, batches, ahead, plan, world));
   }
   return seconds;
 }

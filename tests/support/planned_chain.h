@@ -1,8 +1,7 @@
 #pragma once
 
 #include "configs/config.h"
-#include "partition/planning/problem.h"
-#include "partition/schedules/make_schedule.h"
+#include "partition/planning/find_choice.h"
 #include "tests/support/small_chain.h"
 
 namespace penstock::test {
@@ -39,8 +38,7 @@ inline PlanningProblem planned_chain(const Chain& chain, int devices, double mem
   };
   problem.bytes = [&chain](const PlanChoice& choice) {
     const int runs = (choice.batch.micro_batches + choice.replicas - 1) / choice.replicas;
-    return ChunkBytes(chain, {{{{12, 5}}, make_schedule(choice.schedule, choice.stages, runs)}}, {},
-                      {});
+    return ChunkBytes(chain, {{{{12, 5}}, schedule_of(choice).of(runs)}}, {}, {});
   };
   return problem;
 }

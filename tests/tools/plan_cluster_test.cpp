@@ -42,7 +42,20 @@ TEST_F(PlanCluster, ItsFileIsTrainedWithTheSameBits) {
   EXPECT_GE(chosen["stages"].size(), 2u);
   const auto trained = folder_.train("planned", {"pipeline.plan=" + file, "trainer.steps=3"}, {4});
   ASSERT_EQ(trained.code, 0) << trained.err;
-  ASSERT_EQ(folder_.train("alone", {"trainer.steps=3"}).code, 0);
+  const std::string order = "trainer.order=" + chosen["order"].dump();
+  ASSERT_EQ(folder_.train("alone", {"trainer.steps=3", order}).code, 0);
+  EXPECT_EQ(folder_.record("planned"), folder_.record("alone"));
+}
+
+TEST_F(PlanCluster, AFoundScheduleIsTrainedInItsOrder) {
+  const std::string file = folder_.in("plan.toml");
+  const auto chosen = json({"--stages", "3", "--replicas", "1", "--schedule", "found", "-o", file});
+  EXPECT_EQ(chosen["schedule"], "found");
+  ASSERT_FALSE(chosen["order"].empty());
+  const auto trained = folder_.train("planned", {"pipeline.plan=" + file, "trainer.steps=3"}, {3});
+  ASSERT_EQ(trained.code, 0) << trained.err;
+  const std::string order = "trainer.order=" + chosen["order"].dump();
+  ASSERT_EQ(folder_.train("alone", {"trainer.steps=3", order}).code, 0);
   EXPECT_EQ(folder_.record("planned"), folder_.record("alone"));
 }
 
