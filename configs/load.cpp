@@ -20,7 +20,8 @@ std::string joined(const std::vector<std::string>& names) {
 
 bool is_list(const Value& value) {
   return std::holds_alternative<std::vector<double>*>(value) ||
-         std::holds_alternative<std::vector<int>*>(value);
+         std::holds_alternative<std::vector<int>*>(value) ||
+         std::holds_alternative<std::vector<std::string>*>(value);
 }
 
 bool kind_fits(Setting::Kind kind, const Value& value) {

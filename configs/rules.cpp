@@ -47,6 +47,14 @@ std::vector<std::string> contradictions(const Config& c,
           "data.min_seconds is not below data.max_seconds: no utterance fits between them");
   }
   if (const std::string wrong = fault_of(c.text); !wrong.empty()) fault("text.alphabet", wrong);
+  const auto& p = c.pipeline;
+  if (p.recompute == "layers" && p.recompute_layers.empty())
+    fault("pipeline.recompute",
+          "pipeline.recompute = layers needs pipeline.recompute_layers, the names of the layers");
+  if (p.recompute != "layers" && !p.recompute_layers.empty())
+    fault("pipeline.recompute_layers",
+          "pipeline.recompute_layers goes with pipeline.recompute = layers, not with " +
+              p.recompute + ": set that, or leave the list out");
   const auto& f = c.features;
   const auto window = static_cast<std::int64_t>(std::llround(f.sample_rate * f.window_ms / 1000));
   if (f.fft > 0 && f.fft < window) {

@@ -141,9 +141,8 @@ std::vector<Key> precision_keys(PrecisionConfig& p) {
 std::vector<Key> pipeline_keys(PipelineConfig& p) {
   return {
       Key("pipeline.plan", &p.plan, anything,
-          "plan file, whose stages, replicas, schedule, lanes and order hold; empty: a plan is "
-          "made "
-          "at the start"),
+          "plan file, whose stages, replicas, schedule, lanes, order and recomputed layers hold; "
+          "empty: a plan is made at the start"),
       Key("pipeline.stages", &p.stages, between(1, kMostRanks),
           "stages into which the model is cut"),
       Key("pipeline.replicas", &p.replicas, between(1, kMostRanks),
@@ -151,9 +150,13 @@ std::vector<Key> pipeline_keys(PipelineConfig& p) {
       Key("pipeline.schedule", &p.schedule,
           one_of({"gpipe", "1f1b", "interleaved", "zb-h1", "zb-h2", "zb-v", "found"}),
           "order of forward and backward passes; found: sought for the data's micro-batches"),
-      Key("pipeline.recompute", &p.recompute, one_of({"none", "stage"}),
-          "what backward needs: kept since forward, or made again by a second forward from a "
-          "stage's inputs, which spares memory, costs time and changes no bit"),
+      Key("pipeline.recompute", &p.recompute, one_of({"none", "stage", "layers"}),
+          "what backward needs: kept since forward, or made again by a second forward, of whole "
+          "stages from their inputs or of pipeline.recompute_layers alone, which spares memory, "
+          "costs time and changes no bit"),
+      Key("pipeline.recompute_layers", &p.recompute_layers, anything,
+          "layers that run forward again, with pipeline.recompute = layers; neighbours in a stage "
+          "together keep no more than their first one's input"),
       Key("pipeline.bucket_bytes", &p.bucket_bytes, between(4096, 1 << 30),
           "bytes of gradient that replicas add at once"),
       Key("pipeline.shard_optimizer", &p.shard_optimizer, anything,

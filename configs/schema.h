@@ -14,7 +14,7 @@ namespace penstock {
 
 /// Where a key's value lies in a Config; the alternative is the key's type.
 using Value = std::variant<bool*, int*, std::int64_t*, std::uint64_t*, double*, std::string*,
-                           std::vector<double>*, std::vector<int>*>;
+                           std::vector<double>*, std::vector<int>*, std::vector<std::string>*>;
 
 /// What a number may be; of a list, every number in it.
 struct Range {

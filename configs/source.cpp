@@ -19,14 +19,17 @@ std::string as_written(const Node& node) {
   return text.substr(text.find('=') + 2);
 }
 
-/// Nothing if the list holds anything but numbers.
+/// Nothing if the list holds anything but numbers, or anything but texts.
 std::optional<std::string> list_text(const toml::array& list) {
   std::vector<double> numbers;
+  std::vector<std::string> names;
   for (const toml::node& item : list) {
-    if (!item.is_number()) return std::nullopt;
-    numbers.push_back(*item.value<double>());
+    if (item.is_number()) numbers.push_back(*item.value<double>());
+    if (item.is_string()) names.push_back(*item.value<std::string>());
   }
-  return value_text(&numbers);
+  if (numbers.size() == list.size()) return value_text(&numbers);
+  if (names.size() == list.size()) return value_text(&names);
+  return std::nullopt;
 }
 
 Setting setting_of(std::string key, const toml::node& node, const std::string& name) {

@@ -12,7 +12,8 @@ namespace {
 
 template <class T>
 constexpr bool is_list =
-    std::is_same_v<T, std::vector<double>> || std::is_same_v<T, std::vector<int>>;
+    std::is_same_v<T, std::vector<double>> || std::is_same_v<T, std::vector<int>> ||
+    std::is_same_v<T, std::vector<std::string>>;
 
 template <class Number>
 std::string number_text(Number number) {
@@ -33,13 +34,26 @@ std::string_view trimmed(std::string_view text) {
 }
 
 template <class Number>
-bool read_list(std::string_view text, std::vector<Number>& numbers) {
+bool read_item(std::string_view text, Number& number) {
+  return read_number(text, number);
+}
+
+/// A name without blanks, in quotes or not.
+bool read_item(std::string_view text, std::string& name) {
+  const bool quoted = text.size() >= 2 && text.front() == text.back() &&
+                      (text.front() == '"' || text.front() == '\'');
+  name = quoted ? text.substr(1, text.size() - 2) : text;
+  return !name.empty() && name.find_first_of(" \t\"'[]") == std::string::npos;
+}
+
+template <class Item>
+bool read_list(std::string_view text, std::vector<Item>& items) {
   text = trimmed(text);
   if (text.size() < 2 || text.front() != '[' || text.back() != ']') return false;
   text = trimmed(text.substr(1, text.size() - 2));
   while (!text.empty()) {
     const auto comma = text.find(',');
-    if (!read_number(trimmed(text.substr(0, comma)), numbers.emplace_back())) return false;
+    if (!read_item(trimmed(text.substr(0, comma)), items.emplace_back())) return false;
     text = comma == std::string_view::npos ? std::string_view() : trimmed(text.substr(comma + 1));
   }
   return true;
@@ -61,9 +75,15 @@ bool read(std::string_view text, T& value) {
 }
 
 template <class Number>
-std::string list_text(const std::vector<Number>& numbers) {
+std::string item_text(Number number) {
+  return number_text(number);
+}
+std::string item_text(const std::string& name) { return name; }
+
+template <class Item>
+std::string list_text(const std::vector<Item>& items) {
   std::string text;
-  for (const Number number : numbers) text += (text.empty() ? "[" : ", ") + number_text(number);
+  for (const Item& item : items) text += (text.empty() ? "[" : ", ") + item_text(item);
   return text.empty() ? "[]" : text + "]";
 }
 
@@ -75,7 +95,7 @@ bool allowed(const Key& key, double number) {
 
 template <class T>
 bool allowed(const Key& key, const T& value) {
-  if constexpr (std::is_same_v<T, bool>) {
+  if constexpr (std::is_same_v<T, bool> || std::is_same_v<T, std::vector<std::string>>) {
     return true;
   } else if constexpr (std::is_same_v<T, std::string>) {
     if (key.allowed.choices.empty()) return !(key.allowed.filled && value.empty());
@@ -108,6 +128,7 @@ std::string value_text(const Value& value) {
     std::string operator()(const std::string* v) const { return *v; }
     std::string operator()(const std::vector<double>* v) const { return list_text(*v); }
     std::string operator()(const std::vector<int>* v) const { return list_text(*v); }
+    std::string operator()(const std::vector<std::string>* v) const { return list_text(*v); }
     std::string operator()(const int* v) const { return number_text(*v); }
     std::string operator()(const std::int64_t* v) const { return number_text(*v); }
     std::string operator()(const std::uint64_t* v) const { return number_text(*v); }
@@ -124,6 +145,8 @@ std::string expectation(const Key& key) {
   }
   if (std::holds_alternative<std::vector<int>*>(key.value))
     return "a list of whole numbers" + range_text(key.allowed.range) + ", such as [1, 0, 2], or []";
+  if (std::holds_alternative<std::vector<std::string>*>(key.value))
+    return "a list of names, such as [norm1, relu1]";
   if (std::holds_alternative<std::uint64_t*>(key.value)) return "a whole number of at least 0";
   if (!std::holds_alternative<std::string*>(key.value))
     return "a whole number" + range_text(key.allowed.range);

@@ -9,7 +9,7 @@
 namespace penstock {
 
 /// The value as plain text, from which set_value() makes the same bits again: shortest decimal
-/// form of a number, text without quotes, lists as "[0.9, 1]".
+/// form of a number, text without quotes, lists as "[0.9, 1]" or "[norm1, relu1]".
 std::string value_text(const Value& value);
 
 /// What `key` takes, for messages: "a whole number of at least 1", "one of gpipe, 1f1b".

@@ -29,13 +29,17 @@ ChunkBytes::ChunkBytes(const Chain& chain, const std::vector<ChunkLoad>& loads,
   }
 }
 
+ChunkRole ChunkBytes::role(const Load& load, int first, int last) const {
+  return {.sends_input_gradient = first > 0,
+          .sends_output = last < chain_.size(),
+          .parts_backward = load.parts_backward,
+          .recomputes = chosen_among(load.recomputes, first, last)};
+}
+
 const BufferBytes& ChunkBytes::largest(std::size_t load, int first, int last) const {
   const auto [at, fresh] = known_.try_emplace({load, first, last});
   if (!fresh) return at->second;
-  const ChunkRole role{.sends_input_gradient = first > 0,
-                       .sends_output = last < chain_.size(),
-                       .parts_backward = loads_[load].parts_backward,
-                       .recomputes = loads_[load].recomputes};
+  const ChunkRole role = this->role(loads_[load], first, last);
   const auto layers = LayerRange(chain_.layers).subspan(first, last - first);
   for (const auto& inputs : loads_[load].inputs) {
     if (loads_[load].training) {
@@ -59,6 +63,25 @@ ChunkBytes ChunkBytes::holding(const InFlight& in_flight) const {
   for (Load& load : other.loads_)
     if (load.training) std::ranges::fill(load.in_flight, in_flight);
   return other;
+}
+
+ChunkBytes::Training ChunkBytes::training(int first, int last, int chunk) const {
+  Training training;
+  const auto layers = LayerRange(chain_.layers).subspan(first, last - first);
+  for (std::size_t load = 0; load < loads_.size(); ++load) {
+    const Load& one = loads_[load];
+    if (!one.training) {
+      training.evaluation.cover(largest(load, first, last), one.in_flight[chunk]);
+      continue;
+    }
+    ChunkRole keeping = role(one, first, last);
+    keeping.recomputes.clear();
+    for (const auto& inputs : one.inputs)
+      training.layouts.push_back(lay_out_training(layers, inputs[first], sizes_, keeping));
+    training.count = one.in_flight[chunk];
+    training.parts_backward = one.parts_backward;
+  }
+  return training;
 }
 
 StageBytes ChunkBytes::of_replica(std::span<const ChunkRange> held, int replica) const {

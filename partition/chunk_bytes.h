@@ -17,7 +17,7 @@ namespace penstock {
 struct ChunkLoad {
   std::vector<std::vector<std::int64_t>> micro_batches;  // feature frames of their utterances
   Schedule schedule;
-  bool recomputes = false;  // in training: ChunkRole::recomputes
+  ChosenLayers recomputes = {};  // in training, of the chain's layers
 };
 
 /// A chunk of a cut: layers [first, last) of the chain as number `chunk` of a schedule.
@@ -47,12 +47,24 @@ class ChunkBytes {
   /// schedule's lists say.
   ChunkBytes holding(const InFlight& in_flight) const;
 
+  /// Where the training's micro-batches have everything in that chunk, if nothing runs forward
+  /// again; how many buffers hold them at once; and what evaluations ask for in the same memory.
+  struct Training {
+    std::vector<MicroBatchLayout> layouts;
+    InFlight count;
+    ChunkBuffers evaluation;
+    bool parts_backward = false;
+  };
+  Training training(int first, int last, int chunk) const;
+
  private:
   struct Load {
-    bool training = true, parts_backward = false, recomputes = false;
+    bool training = true, parts_backward = false;
+    ChosenLayers recomputes;
     std::vector<InFlight> in_flight;                  // by chunk
     std::vector<std::vector<ActivationDecl>> inputs;  // of each layer, by micro-batch
   };
+  ChunkRole role(const Load& load, int first, int last) const;
   const BufferBytes& largest(std::size_t load, int first, int last) const;
 
   const Chain& chain_;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "layers/layer.h"
+#include "partition/layer_runs.h"
 
 namespace penstock {
 
@@ -13,8 +14,8 @@ using LayerRange = std::span<const std::unique_ptr<Layer>>;
 
 /// Where a tensor lies. A slot lives from a micro-batch's forward to the end of its backward (of
 /// backward_weight, where passes part); a replay only while forward runs and again from the start
-/// of backward to its end; scratch is reused by every layer; the other three are message buffers of
-/// the chunk.
+/// of backward to its end, where runs of layers take turns unless passes part; scratch is reused by
+/// every layer; the other three are message buffers of the chunk.
 struct Place {
   enum class Region { slot, replay, scratch, input, output_gradient, input_gradient };
   Region region = Region::slot;
@@ -31,10 +32,13 @@ struct MicroBatchLayout {
   std::vector<Place> gradient_places;            // of their gradients
   std::vector<std::vector<Place>> saved_places;  // of each layer's SavedDecl::Kind::own
   Place workspace;  // of one layer's method; also of features and logits in FP32, for the host
+  std::vector<LayerRun> replays = {};  // whose forward runs again before their backward
 
   std::size_t slot_bytes = 0;     // what must stay between forward and backward
   std::size_t replay_bytes = 0;   // what a second forward makes again instead
   std::size_t scratch_bytes = 0;  // the most that one layer's method needs at once
+  std::size_t passing_bytes = 0;  // of them, what passes from layer to layer without a replay
+  std::size_t carried_bytes = 0;  // what lives from one pass of backward to the other, being parted
 
   /// A message that carries an activation ends with the FP32 weight of each utterance's loss, which
   /// only the stage that reads audio knows: 0 where audio failed.
@@ -49,6 +53,11 @@ struct MicroBatchLayout {
     return region == Place::Region::slot || region == Place::Region::replay;
   }
 
+  /// Whether the chunk's output is made a second time, before anything else of backward.
+  bool replays_output() const {
+    return !replays.empty() && replays.back().last == static_cast<int>(layers.size());
+  }
+
   /// What enters the last layer.
   const ActivationDecl& logits() const { return activations.at(layers.size() - 1); }
 };
@@ -60,9 +69,10 @@ struct ChunkRole {
   /// All layers' backward_weight comes later than all layers' backward_input. Else the two follow
   /// each other layer by layer, and what only passes between them needs no slot.
   bool parts_backward = false;
-  /// Between forward and backward only the chunk's input and output stay; before backward, forward
-  /// runs again (Chen et al. 2016, arXiv:1604.06174).
-  bool recomputes = false;
+  /// Of the chunk's layers. Between forward and backward of a run of chosen ones only its input
+  /// stays, and what others read of its output; just before its backward, its forward runs again
+  /// (Chen et al. 2016, arXiv:1604.06174).
+  ChosenLayers recomputes = {};
 };
 
 MicroBatchLayout lay_out_training(LayerRange layers, const ActivationDecl& input,

@@ -5,13 +5,15 @@
 namespace penstock {
 
 std::vector<ChunkTimes> chunk_times(const std::vector<int>& begin,
-                                    const std::vector<LayerCost>& costs) {
+                                    const std::vector<LayerCost>& costs,
+                                    const ChosenLayers& recomputed) {
   std::vector<ChunkTimes> times(begin.size() - 1);
   for (std::size_t i = 0; i < times.size(); ++i)
     for (int layer = begin[i]; layer < begin[i + 1]; ++layer) {
       times[i].forward += costs[layer].forward;
       times[i].backward_input += costs[layer].backward_input;
       times[i].backward_weight += costs[layer].backward_weight;
+      if (!recomputed.empty() && recomputed[layer]) times[i].backward_input += costs[layer].forward;
     }
   return times;
 }
@@ -20,7 +22,7 @@ Outlook foresee(const Plan& plan, const std::vector<LayerCost>& costs) {
   std::vector<int> begin;
   for (const ChunkPlan& chunk : plan.chunks) begin.push_back(chunk.first);
   begin.push_back(static_cast<int>(costs.size()));
-  const auto times = chunk_times(begin, costs);
+  const auto times = chunk_times(begin, costs, plan.recomputed().value_or(ChosenLayers()));
   const Schedule schedule = schedule_of(plan).of(micro_batches_per_replica(plan));
   const Simulation step = simulate(schedule, equal_micro_batches(times));
 

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "partition/cost.h"
+#include "partition/layer_runs.h"
 #include "partition/plan.h"
 #include "partition/simulate.h"
 
@@ -17,10 +18,12 @@ struct Outlook {
 };
 
 /// The layers' costs added up for each chunk; `begin` is the first layer of each, then the number
-/// of layers.
+/// of layers. A second forward, of `recomputed` layers, goes before the gradient of their input.
 std::vector<ChunkTimes> chunk_times(const std::vector<int>& begin,
-                                    const std::vector<LayerCost>& costs);
+                                    const std::vector<LayerCost>& costs,
+                                    const ChosenLayers& recomputed = {});
 
+/// `costs` are without second forwards, which follow from the plan.
 Outlook foresee(const Plan& plan, const std::vector<LayerCost>& costs);
 
 }  // namespace penstock

@@ -1,5 +1,6 @@
 #include "partition/plan.h"
 
+#include <algorithm>
 #include <stdexcept>
 
 namespace penstock {
@@ -33,6 +34,17 @@ StageReplica Plan::place_of(int rank) const {
   }
   throw std::out_of_range("the plan has " + std::to_string(world_size()) + " ranks, none is " +
                           std::to_string(rank));
+}
+
+std::optional<ChosenLayers> Plan::recomputed() const {
+  ChosenLayers chosen;
+  bool said = false;
+  for (const ChunkPlan& chunk : chunks) {
+    said |= chunk.recomputed.has_value();
+    for (const std::string& layer : chunk.layers)
+      chosen.push_back(chunk.recomputed && std::ranges::count(*chunk.recomputed, layer) > 0);
+  }
+  return said ? std::optional(chosen) : std::nullopt;
 }
 
 std::vector<std::vector<int>> neighbouring_stages(int stages, int replicas) {

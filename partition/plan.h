@@ -1,9 +1,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "partition/layer_runs.h"
 #include "partition/stage_bytes.h"
 
 namespace penstock {
@@ -26,6 +28,8 @@ struct ChunkPlan {
   int stage = 0;
   int first = 0;                         // place of its first layer in the chain
   std::vector<std::string> layers = {};  // names
+  /// Those whose forward runs again before their backward; nothing: the recipe says.
+  std::optional<std::vector<std::string>> recomputed = {};
   Prediction predicted = {};
 
   int last() const { return first + static_cast<int>(layers.size()); }  // one past its last layer
@@ -61,6 +65,9 @@ struct Plan {
   const StageBytes& bytes_of(int stage) const;
   /// std::out_of_range if the plan has no such rank.
   StageReplica place_of(int rank) const;
+  /// Of each layer of the chain whether it is among ChunkPlan::recomputed; nothing where no chunk
+  /// says so.
+  std::optional<ChosenLayers> recomputed() const;
   std::vector<int> lanes_of_replicas() const { return deal_lanes(lanes, replicas()); }
   bool operator==(const Plan&) const = default;
 };

@@ -31,6 +31,9 @@ std::string chunk_toml(const ChunkPlan& chunk) {
   const StageBytes& bytes = chunk.predicted.bytes;
   std::string text =
       fmt::format("\n[[chunk]]\nstage = {}\nlayers = {}\n", chunk.stage, quoted_list(chunk.layers));
+  if (chunk.recomputed)
+    text += fmt::format("recompute = {}  # whose forward runs again before their backward\n",
+                        quoted_list(*chunk.recomputed));
   text += fmt::format(
       "[chunk.predicted]  # for people: training computes its own; bytes of all the stage's "
       "chunks\n"

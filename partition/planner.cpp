@@ -8,6 +8,7 @@
 
 #include "configs/rules.h"
 #include "partition/partitioner.h"
+#include "partition/recomputed_layers.h"
 #include "partition/schedules/make_schedule.h"
 
 namespace penstock {
@@ -136,6 +137,7 @@ Plan make_plan(const Chain& chain, const PlanRequest& request) {
 Plan foretell(const Chain& chain, const PlanRequest& request, Plan plan) {
   const double whole = seconds_of(request.costs, 0, static_cast<int>(request.costs.size()));
   const auto plans = plan_chain(chain, std::vector<std::int64_t>{1}, {});
+  const ChosenLayers recomputed = recomputed_layers(request.pipeline, chain);
   std::vector<int> stages;
   for (const ChunkPlan& chunk : plan.chunks) stages.push_back(chunk.stage);
   for (ChunkPlan& chunk : plan.chunks) {
@@ -143,6 +145,10 @@ Plan foretell(const Chain& chain, const PlanRequest& request, Plan plan) {
     chunk.predicted = {.time_share = whole > 0 ? std::round(1e4 * seconds / whole) / 1e4 : 0,
                        .parameters = parameters_of(plans, chunk.first, chunk.last()),
                        .bytes = request.bytes(held_by(stages, plan.cut(), chunk.stage))};
+    chunk.recomputed.emplace();
+    for (int layer = chunk.first; layer < chunk.last(); ++layer)
+      if (!recomputed.empty() && recomputed[layer])
+        chunk.recomputed->push_back(chunk.layers[layer - chunk.first]);
     check_memory(plan, chunk, request.pipeline.memory_gib);
   }
   return plan;

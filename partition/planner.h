@@ -19,7 +19,7 @@ struct PlanRequest {
   std::vector<double> transfers;  // transfer_costs()
   /// ChunkBytes, or another account of a rank that holds these chunks.
   std::function<StageBytes(std::span<const ChunkRange> held)> bytes;
-  PipelineConfig pipeline = {};  // stages, replicas, schedule, memory_gib
+  PipelineConfig pipeline = {};  // stages, replicas, schedule, recomputation, memory_gib
   int micro_batches = 1;         // of a step, over all lanes
   int lanes = 0;                 // 0: as many as replicas
 };

@@ -15,6 +15,7 @@ StepLayout profiled_layout(const DeviceProfile& profile, const Plan& plan, int m
   StepLayout layout;
   layout.begin = plan.cut();
   layout.schedule = schedule_of(plan).of(micro_batches);
+  layout.recomputed = plan.recomputed().value_or(ChosenLayers());
   layout.step_seconds.assign(plan.stages(), profile.step_s);
   for (const ChunkPlan& chunk : plan.chunks)
     layout.step_seconds[chunk.stage] +=

@@ -58,6 +58,8 @@ void StepPrediction::check(const StepCosts& costs) const {
   expect(empty_or(layout_.speeds, ranks) && empty_or(layout_.step_seconds, ranks),
          "speeds and seconds of the step need a number for each of " + std::to_string(ranks) +
              " ranks");
+  expect(layout_.recomputed.empty() || layout_.recomputed.size() == layers,
+         "recomputation needs a choice for each of " + std::to_string(layers) + " layers");
   expect(empty_or(layout_.reduce_seconds, chunks), "reductions need a number for each chunk");
 }
 
@@ -68,7 +70,8 @@ double StepPrediction::speed_of(int chunk) const {
 void StepPrediction::add_times(const StepCosts& costs) {
   times_.resize(layout_.schedule.chunks());
   for (std::size_t m = 0; m < costs.layers.size(); ++m) {
-    std::vector<ChunkTimes> chunks = chunk_times(layout_.begin, costs.layers[m]);
+    std::vector<ChunkTimes> chunks =
+        chunk_times(layout_.begin, costs.layers[m], layout_.recomputed);
     if (!costs.reading.empty()) chunks.front().forward += costs.reading[m];
     for (int c = 0; c < layout_.schedule.chunks(); ++c) {
       const double speed = speed_of(c);

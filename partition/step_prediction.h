@@ -3,6 +3,7 @@
 #include <functional>
 #include <vector>
 
+#include "partition/layer_runs.h"
 #include "partition/simulate.h"
 #include "partition/step_costs.h"
 
@@ -19,7 +20,8 @@ struct StepLayout {
   std::vector<double> reduce_seconds = {};
   /// Between two ranks with neighbouring chunks. Empty: messages take no time.
   std::function<LinkRates(int from, int to)> link = {};
-  double overlap = 1;  // as Network::overlap
+  double overlap = 1;            // as Network::overlap
+  ChosenLayers recomputed = {};  // whose forward runs again, before their backward
 };
 
 /// What a step takes, by simulate(). Pure planning: it only adds up.

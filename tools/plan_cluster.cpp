@@ -47,13 +47,18 @@ nlohmann::ordered_json json_of(const ClusterPlan& planned) {
   const Decision& decision = planned.decision;
   const PlanChoice& choice = decision.choice;
   auto stages = nlohmann::ordered_json::array();
-  for (const ChunkPlan& chunk : planned.plan.chunks)
+  for (const ChunkPlan& chunk : planned.plan.chunks) {
+    auto again = nlohmann::ordered_json::array();  // layers whose forward runs again
+    for (int layer = chunk.first; layer < chunk.last(); ++layer)
+      if (!choice.recomputed.empty() && choice.recomputed[layer]) again.push_back(layer);
     stages.push_back({{"stage", chunk.stage},
                       {"first_layer", chunk.first},
                       {"last_layer", chunk.last() - 1},
                       {"devices", choice.devices[chunk.stage]},
                       {"bytes", chunk.predicted.bytes.total()},  // of all the stage's chunks
+                      {"recompute", again},
                       {"idle", decision.forecast.idle(chunk.stage)}});
+  }
   auto alternatives = nlohmann::ordered_json::array();
   for (const Alternative& other : decision.alternatives)
     alternatives.push_back(
@@ -62,6 +67,7 @@ nlohmann::ordered_json json_of(const ClusterPlan& planned) {
          {"schedule", other.choice.schedule},
          {"micro_batches", other.choice.batch.micro_batches},
          {"micro_batch_seconds", other.choice.batch.seconds},
+         {"recomputed_layers", std::ranges::count(other.choice.recomputed, true)},
          {other.forecast ? "step_ms" : "at_least_ms",
           1e3 * (other.forecast ? other.forecast->step_seconds : other.closed_form)},
          {"why", other.why}});
@@ -94,7 +100,6 @@ std::string how_to_train(const ClusterArguments& arguments, const ClusterPlan& p
   if (free_batch)
     text += fmt::format(" data.micro_batch_seconds={} data.micro_batches={}", choice.batch.seconds,
                         choice.batch.micro_batches);
-  if (choice.recompute == Recompute::stage) text += " pipeline.recompute=stage";
   return text;
 }
 

@@ -44,13 +44,17 @@ std::string places_of(const StageView& stage) {
 }
 
 std::string work_table(const PlanView& view) {
+  const bool again = std::ranges::any_of(
+      view.stages, [](const StageView& stage) { return !stage.recomputed.empty(); });
   Rows rows{{"stage", "layers", "", "devices", "time a step", "idle"}};
+  if (again) rows.front().push_back("forward again");
   for (std::size_t k = 0; k < view.stages.size(); ++k) {
     const StageView& stage = view.stages[k];
     rows.push_back({std::to_string(k), places_of(stage),
                     fmt::format("{}", fmt::join(stage.layers, ", ")),
                     names_of(view.cluster, stage.devices), seconds(stage.seconds),
                     fmt::format("{:.1f} %", 100 * stage.idle)});
+    if (again) rows.back().push_back(fmt::format("{}", fmt::join(stage.recomputed, ", ")));
   }
   return table_text(rows);
 }

@@ -40,11 +40,7 @@ ClusterPlan plan(const SearchArguments& arguments, const Config& recipe, int ran
   if (!arguments.costs.empty()) wish.costs = read_device_profile(arguments.costs);
   wish.placements = arguments.measure > 0 ? arguments.measure : arguments.show;
   if (arguments.measure > 0) wish.first_steps = arguments.steps;
-  ClusterPlan planned = plan_on_cluster(recipe, cluster, wish);
-  if (planned.recipe.pipeline.recompute != recipe.pipeline.recompute)
-    throw ConfigError("memory binds: the recipe fits only with pipeline.recompute = \"" +
-                      planned.recipe.pipeline.recompute + "\". Set that");
-  return planned;
+  return plan_on_cluster(recipe, cluster, wish);
 }
 
 void report(const SearchArguments& arguments, const ClusterPlan& planned,

@@ -177,6 +177,24 @@ void check_cover(PlanSource& source, const PlannedModel& model) {
                fmt::format("the last chunk must end with layer {}", model.layers.back()));
 }
 
+/// Layers that run forward again are the chunk's own, each named once.
+void check_recomputed(PlanSource& source) {
+  for (std::size_t i = 0; i < source.plan.chunks.size(); ++i) {
+    const ChunkPlan& chunk = source.plan.chunks[i];
+    if (!chunk.recomputed) continue;
+    std::set<std::string> seen;
+    for (const std::string& layer : *chunk.recomputed) {
+      const int line = source.chunk_lines[i].recompute;
+      if (std::ranges::count(chunk.layers, layer) == 0)
+        source.fault(line, fmt::format("recompute names {}, which is none of the chunk's layers: "
+                                       "name it in the chunk that has it, or leave it out",
+                                       layer));
+      else if (!seen.insert(layer).second)
+        source.fault(line, fmt::format("recompute names {} twice: leave one out", layer));
+    }
+  }
+}
+
 }  // namespace
 
 void check_rules(PlanSource& source, const PlannedModel& model) {
@@ -187,6 +205,7 @@ void check_rules(PlanSource& source, const PlannedModel& model) {
   check_order(source);
   if (source.faults.empty()) check_actions(source);
   check_cover(source, model);
+  check_recomputed(source);
 }
 
 }  // namespace penstock

@@ -160,6 +160,10 @@ void read_chunk(const toml::node& node, PlanSource& source) {
   if (const auto* layers = keys.take_array("layers", &lines.layers)) {
     chunk.layers = items_of<std::string>(*layers, source, "a layer's name");
   }
+  if (node.as_table()->contains("recompute")) {
+    if (const auto* layers = keys.take_array("recompute", &lines.recompute))
+      chunk.recomputed = items_of<std::string>(*layers, source, "a layer's name");
+  }
   if (const auto* predicted = keys.take_table("predicted")) {
     chunk.predicted = prediction_of(*predicted, source);
   }

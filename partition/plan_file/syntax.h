@@ -16,7 +16,7 @@ struct PlanSource {
   int model_line = 0, schedule_line = 0, micro_batches_line = 0, lanes_line = 0, ranks_line = 0;
   int order_line = 0, actions_line = 0;
   struct ChunkLines {
-    int stage = 0, layers = 0;
+    int stage = 0, layers = 0, recompute = 0;
   };
   std::vector<ChunkLines> chunk_lines;
 

@@ -29,8 +29,10 @@ class Cutter {
         for (int last = first + 1; last <= n; ++last) {
           const double load = problem_.load(first, last, chunk);
           if (load > limit) break;
-          if (sums[first] + load >= next[last] || !fits(first, last, chunk)) continue;
-          next[last] = sums[first] + load;
+          if (sums[first] + load >= next[last]) continue;
+          const double whole = load + extra(first, last, chunk);
+          if (whole > limit || sums[first] + whole >= next[last]) continue;
+          next[last] = sums[first] + whole;
           first_of[last] = first;
         }
       }
@@ -44,20 +46,25 @@ class Cutter {
   }
 
  private:
-  bool fits(int first, int last, int chunk) {
-    const auto [at, fresh] = fits_.try_emplace({first, last, chunk});
-    if (fresh) at->second = problem_.fits(first, last, chunk);
+  double extra(int first, int last, int chunk) {
+    const auto [at, fresh] = extra_.try_emplace({first, last, chunk});
+    if (fresh) at->second = problem_.extra(first, last, chunk).value_or(kNever);
     return at->second;
   }
 
   const ChunkCutProblem& problem_;
-  std::map<std::tuple<int, int, int>, bool> fits_;
+  std::map<std::tuple<int, int, int>, double> extra_;
 };
+
+double whole_load(const ChunkCutProblem& problem, const std::vector<int>& begin, int chunk) {
+  const int first = begin[chunk], last = begin[chunk + 1];
+  return problem.load(first, last, chunk) + problem.extra(first, last, chunk).value_or(kNever);
+}
 
 double largest_load(const ChunkCutProblem& problem, const std::vector<int>& begin) {
   double largest = 0;
   for (int chunk = 0; chunk < problem.chunks; ++chunk)
-    largest = std::max(largest, problem.load(begin[chunk], begin[chunk + 1], chunk));
+    largest = std::max(largest, whole_load(problem, begin, chunk));
   return largest;
 }
 
@@ -67,7 +74,7 @@ double closed_form(const ChunkCutProblem& problem, const std::vector<int>& begin
   double sum = 0;
   std::vector<double> of_rank(problem.chunks, 0);
   for (int chunk = 0; chunk < problem.chunks; ++chunk) {
-    const double load = problem.load(begin[chunk], begin[chunk + 1], chunk);
+    const double load = whole_load(problem, begin, chunk);
     sum += load;
     of_rank[problem.rank.empty() ? chunk : problem.rank[chunk]] += load;
   }

@@ -12,10 +12,11 @@ struct ChunkCutProblem {
   double runs = 1;  // micro-batches of the busiest replica
   /// That holds each chunk. Empty: every chunk has one of its own.
   std::vector<int> rank = {};
-  /// Seconds of a micro-batch's layers [first, last) as that chunk; more for more layers.
+  /// Seconds of a micro-batch's layers [first, last) as that chunk, more for more layers.
   std::function<double(int first, int last, int chunk)> load = {};
-  /// Whether they fit into memory; asked only for ranges that may be in the best cut.
-  std::function<bool(int first, int last, int chunk)> fits = {};
+  /// Seconds that they take besides so that they fit into memory; nothing where they can't. Asked
+  /// only for ranges that may be in the best cut.
+  std::function<std::optional<double>(int first, int last, int chunk)> extra = {};
 };
 
 /// The cut whose closed form is least, exactly where every chunk has a rank of its own; else the
@@ -25,7 +26,7 @@ struct ChunkCutProblem {
 /// chunk, then the number of layers; nothing where no cut fits.
 std::optional<std::vector<int>> cut_chunks(const ChunkCutProblem& problem);
 
-/// sum of loads + (runs − 1) · largest load of a rank.
+/// sum of loads + (runs − 1) · largest load of a rank, with what they take besides.
 double closed_form(const ChunkCutProblem& problem, const std::vector<int>& begin);
 
 }  // namespace penstock

@@ -60,38 +60,50 @@ class Decider {
                                         .replicas = proposal.grid.replicas,
                                         .batch = proposal.batch,
                                         .schedule = "",
-                                        .recompute = problem_.recompute},
+                                        .recomputed = problem_.recomputed.value_or(ChosenLayers())},
                              .closed_form = proposal.bound * audio,
                              .audio_seconds = audio,
                              .why = "not tried: so much by the closed form, at least"});
   }
 
+  /// Where memory binds, also with layers that run forward again, unless the problem says which.
   void consider(const Proposal& proposal, const Placement& devices, const std::string& schedule) {
-    Alternative& alternative =
-        alternatives_.emplace_back(Alternative{{.stages = proposal.grid.stages,
-                                                .replicas = proposal.grid.replicas,
-                                                .batch = proposal.batch,
-                                                .schedule = schedule,
-                                                .recompute = problem_.recompute,
-                                                .devices = devices}});
-    PlanChoice& choice = alternative.choice;
+    const PlanChoice choice{.stages = proposal.grid.stages,
+                            .replicas = proposal.grid.replicas,
+                            .batch = proposal.batch,
+                            .schedule = schedule,
+                            .recomputed = problem_.recomputed.value_or(ChosenLayers()),
+                            .devices = devices};
     if (std::ssize(ranks_of_chunks(choice)) > problem_.chain->size()) {
-      alternative.why = "more chunks than layers";
+      alternatives_.push_back({.choice = choice, .why = "more chunks than layers"});
       return;
     }
-    const Workload& workload = workloads_.of(proposal.batch, choice.replicas);
+    const bool binds = consider(choice, Recomputing::as_chosen);
+    if (binds && !problem_.recomputed) consider(choice, Recomputing::free);
+  }
+
+  /// Whether memory keeps it from a faster cut.
+  bool consider(const PlanChoice& wanted, Recomputing recomputing) {
+    const Workload& workload = workload_of(wanted);
+    ChosenCut cut = cut_choice(problem_, workload, wanted, recomputing);
+    // Without second forwards it was considered before, and nothing is to be said of its memory.
+    const bool none = std::ranges::count(cut.recomputed, true) == 0;
+    if (recomputing == Recomputing::free && (none || !cut.fits)) return true;
+    Alternative& alternative = alternatives_.emplace_back(Alternative{wanted});
+    PlanChoice& choice = alternative.choice;
     alternative.audio_seconds = workload.audio_seconds;
-    ChosenCut cut = cut_choice(problem_, workload, choice);
     alternative.closed_form = cut.closed_form;
     choice.begin = std::move(cut.begin);
+    choice.recomputed = std::move(cut.recomputed);
     if (!cut.fits) {
       alternative.why = fmt::format("memory: stage {} lacks {:.3g} GiB", cut.lacking_stage,
                                     cut.lacking_bytes / kGib);
-      return;
+      return true;
     }
     alternative.memory_bound = cut.memory_bound;
     best_closed_ = std::min(best_closed_, alternative.closed_form / workload.audio_seconds);
     alternative.forecast = foretell_step(problem_, workload, choice, 1);
+    return cut.memory_bound;
   }
 
   const Workload& workload_of(const PlanChoice& choice) {
@@ -185,12 +197,24 @@ class Decider {
   }
 
   bool take_if_shorter(Alternative& alternative, PlanChoice other) {
-    const Forecast forecast = foretell_step(problem_, workload_of(other), other);
-    if (forecast.step_seconds >= alternative.forecast->step_seconds * (1 - 1e-9)) return false;
-    if (StageMemory(problem_, other).too_full(other.begin)) return false;
+    const bool free = !problem_.recomputed && !other.recomputed.empty();
+    if (free) other.recomputed.clear();  // at best
+    Forecast forecast = foretell_step(problem_, workload_of(other), other);
+    if (!is_shorter(forecast, alternative)) return false;
+    if (free) {
+      if (!recompute_to_fit(problem_, workload_of(other), other)) return false;
+      forecast = foretell_step(problem_, workload_of(other), other);
+      if (!is_shorter(forecast, alternative)) return false;
+    } else if (StageMemory(problem_, other).too_full(other.begin)) {
+      return false;
+    }
     alternative.choice = std::move(other);
     alternative.forecast = forecast;
     return true;
+  }
+
+  static bool is_shorter(const Forecast& forecast, const Alternative& than) {
+    return forecast.step_seconds < than.forecast->step_seconds * (1 - 1e-9);
   }
 
   Decision finish() {

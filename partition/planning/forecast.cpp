@@ -5,6 +5,7 @@
 
 #include "partition/placement/problem.h"
 #include "partition/planning/find_choice.h"
+#include "partition/recomputed_layers.h"
 #include "partition/schedules/make_schedule.h"
 
 namespace penstock {
@@ -79,7 +80,9 @@ std::unique_ptr<StepPrediction> predict_replica(const PlanningProblem& problem,
   const StepCosts& costs = workload.steps[step].replicas[replica];
   StepLayout layout{.begin = choice.begin,
                     .schedule = schedule_of(choice).of(costs.micro_batches())};
-  layout.reduce_seconds = reduction_seconds(problem, choice, costs.layers.back(), replica);
+  layout.recomputed = choice.recomputed;
+  layout.reduce_seconds = reduction_seconds(
+      problem, choice, with_recomputation(costs.layers.back(), choice.recomputed), replica);
   layout.step_seconds = optimizer_seconds(problem, choice);
   for (int stage = 0; stage < choice.stages; ++stage) {
     const Device& device = problem.cluster.devices[choice.devices[stage][replica]];

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,9 +11,6 @@
 #include "partition/cost_model.h"
 
 namespace penstock {
-
-/// Which activations are made anew in the backward pass.
-enum class Recompute { none, stage };
 
 /// How a step's audio is shared out: a global batch is `seconds` × `micro_batches`.
 struct BatchChoice {
@@ -27,7 +25,7 @@ struct PlanChoice {
   int stages = 1, replicas = 1;
   BatchChoice batch = {};
   std::string schedule = "1f1b";
-  Recompute recompute = Recompute::none;
+  ChosenLayers recomputed = {};                // of the chain's layers: whose forward runs again
   std::vector<std::string> actions = {};       // of the schedule "found": as Plan::actions
   std::vector<std::vector<int>> devices = {};  // [stage][replica]: places in Cluster::devices
   std::vector<int> begin = {};                 // first layer of each chunk, then their number
@@ -50,11 +48,12 @@ struct PlanningProblem {
   std::string costs_from = {};  // where they come from, for people
   double memory_bandwidth = 0;  // bytes a second that its optimizer passes through; 0: no matter
   Cluster cluster;
-  std::vector<BatchChoice> batches;       // to choose from
-  std::vector<std::string> schedules;     // to choose from, as make_schedule names them
-  Recompute recompute = Recompute::none;  // of all choices; costs and bytes are with it
-  int stages = 0, replicas = 0;           // 0: chosen
-  int most_replicas = 0;                  // that there are lanes for; 0: any number
+  std::vector<BatchChoice> batches;    // to choose from
+  std::vector<std::string> schedules;  // to choose from, as make_schedule names them
+  /// Layers whose forward runs again, whatever else is chosen; nothing: chosen where memory binds.
+  std::optional<ChosenLayers> recomputed = {};
+  int stages = 0, replicas = 0;  // 0: chosen
+  int most_replicas = 0;         // that there are lanes for; 0: any number
   /// Whether lists of their own are sought for the best choices, whether they must win, and whether
   /// micro-batches stay in the order of the batches' choices meanwhile.
   bool finds = false, finds_only = false, keeps_order = false;
@@ -62,7 +61,7 @@ struct PlanningProblem {
   std::uint64_t seed = 1;
   /// Some real steps; ConfigError where no step can be made so.
   std::function<std::vector<SampledStep>(const BatchChoice&, int replicas)> sample = {};
-  /// What chunks take of memory; asked for stages, replicas, batch and schedule alone.
+  /// What chunks take of memory; asked for stages, replicas, batch, schedule and recomputed layers.
   std::function<ChunkBytes(const PlanChoice&)> bytes = {};
 };
 

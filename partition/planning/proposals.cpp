@@ -47,7 +47,7 @@ PlacementProblem with_memory(const PlanningProblem& problem, PlacementProblem cl
   const PlanChoice choice{.stages = proposal.grid.stages,
                           .replicas = proposal.grid.replicas,
                           .batch = proposal.batch,
-                          .recompute = problem.recompute,
+                          .recomputed = problem.recomputed.value_or(ChosenLayers()),
                           .devices = placed.devices};
   const StageMemory memory(problem, choice);
   double real = 0, simple = 0;

@@ -25,15 +25,19 @@ std::vector<RankedChoice> rank_choices(const PlanningProblem& problem, const Pla
   RankingOptions options{.count = std::max(kFewest, kSimulated * count)};
   options.effort.seed = problem.seed;
 
+  const bool free = !problem.recomputed && !like.recomputed.empty();
+  const Recomputing recomputing = free ? Recomputing::free : Recomputing::as_chosen;
+
   std::vector<RankedChoice> ranked;
   if (!like.begin.empty()) ranked.push_back({like, foretell_step(problem, workload, like)});
   for (PlacedCut& placed : rank_placements(closed, {like.stages, like.replicas}, options)) {
     if (!like.begin.empty() && placed.devices == like.devices) continue;
     PlanChoice choice = like;
     choice.devices = std::move(placed.devices);
-    ChosenCut cut = cut_choice(problem, workload, choice);
+    ChosenCut cut = cut_choice(problem, workload, choice, recomputing);
     if (!cut.fits) continue;
     choice.begin = std::move(cut.begin);
+    choice.recomputed = std::move(cut.recomputed);
     ranked.push_back({choice, foretell_step(problem, workload, choice)});
   }
   std::ranges::stable_sort(ranked, {},

@@ -18,16 +18,16 @@ struct Closest {
   LeastFullCut cut;
 };
 
-/// The alternative with the least full cut.
+/// The alternative with the least full cut, with second forwards of all layers if they are free.
 std::optional<Closest> closest(const PlanningProblem& problem,
                                const std::vector<Alternative>& alternatives) {
   std::optional<Closest> best;
   for (const Alternative& alternative : alternatives) {
     if (alternative.choice.devices.empty() || alternative.choice.begin.empty()) continue;
-    const StageMemory memory(problem, alternative.choice);
-    LeastFullCut cut = least_full_cut(memory, problem.chain->size());
-    if (!best || cut.fullness < best->cut.fullness)
-      best = Closest{alternative.choice, std::move(cut)};
+    PlanChoice choice = alternative.choice;
+    if (!problem.recomputed) choice.recomputed.assign(problem.chain->size(), true);
+    LeastFullCut cut = least_full_cut(StageMemory(problem, choice), problem.chain->size());
+    if (!best || cut.fullness < best->cut.fullness) best = Closest{choice, std::move(cut)};
   }
   return best;
 }

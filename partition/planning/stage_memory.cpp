@@ -62,9 +62,8 @@ std::optional<int> StageMemory::too_full(const std::vector<int>& begin) const {
   return worst;
 }
 
-bool StageMemory::fits(int first, int last, int chunk) const {
-  const auto alike = std::ranges::count(ranks_, ranks_[chunk]);
-  return of_chunk(first, last, chunk) * static_cast<double>(alike) <= limits_[ranks_[chunk]];
+double StageMemory::limit_of_chunk(int chunk) const {
+  return limits_[ranks_[chunk]] / static_cast<double>(std::ranges::count(ranks_, ranks_[chunk]));
 }
 
 LeastFullCut least_full_cut(const StageMemory& memory, int layers) {

@@ -27,8 +27,9 @@ class StageMemory {
   std::vector<double> slots(const std::vector<int>& begin) const;
   /// The stage that has the least room for what it needs, if any has too little.
   std::optional<int> too_full(const std::vector<int>& begin) const;
-  /// Whether that chunk leaves enough for the stage's others, if all are alike.
-  bool fits(int first, int last, int chunk) const;
+  /// What that chunk may take so that it leaves enough for its stage's others, if all are alike.
+  double limit_of_chunk(int chunk) const;
+  const ChunkBytes& bytes() const { return bytes_; }
   int stages() const { return static_cast<int>(limits_.size()); }
   int stage_of(int chunk) const { return ranks_[chunk]; }
   int chunks() const { return static_cast<int>(ranks_.size()); }

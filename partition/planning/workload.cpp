@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "partition/recomputed_layers.h"
+
 namespace penstock {
 namespace {
 
@@ -19,14 +21,15 @@ double there_and_back(const std::vector<LayerCost>& layers) {
 }
 
 /// Adds a share of a micro-batch to the mean one.
-void add(ChainProfile& mean, const StepCosts& costs, int micro_batch, double share) {
+void add(ChainProfile& mean, const std::vector<LayerCost>& layers, const std::vector<double>& bytes,
+         double share) {
   for (std::size_t i = 0; i < mean.layers.size(); ++i) {
-    const LayerCost& cost = costs.layers[micro_batch][i];
+    const LayerCost& cost = layers[i];
     LayerProfile& layer = mean.layers[i];
     layer.name = cost.layer;
     layer.forward_ms += share * 1e3 * cost.forward;
     layer.backward_ms += share * 1e3 * (cost.backward_input + cost.backward_weight);
-    layer.activation_bytes += share * costs.bytes[micro_batch][i];
+    layer.activation_bytes += share * bytes[i];
   }
 }
 
@@ -41,7 +44,7 @@ Workload::Step priced(const PlanningProblem& problem, const SampledStep& sampled
   return step;
 }
 
-void sum_up(Workload& workload) {
+void sum_up(Workload& workload, const ChosenLayers& recomputed) {
   double micro_batches = 0;
   for (const auto& step : workload.steps)
     for (const StepCosts& costs : step.replicas) micro_batches += costs.micro_batches();
@@ -51,10 +54,10 @@ void sum_up(Workload& workload) {
     double longest = 0;
     for (const StepCosts& costs : step.replicas)
       for (int m = 0; m < costs.micro_batches(); ++m) {
-        const double seconds = seconds_of(costs.layers[m]);
-        workload.work += share * seconds;
-        longest = std::max(longest, there_and_back(costs.layers[m]));
-        add(workload.mean, costs, m, 1 / micro_batches);
+        const auto layers = with_recomputation(costs.layers[m], recomputed);
+        workload.work += share * seconds_of(layers);
+        longest = std::max(longest, there_and_back(layers));
+        add(workload.mean, layers, costs.bytes[m], 1 / micro_batches);
       }
     workload.longest += share * longest;
   }
@@ -82,7 +85,7 @@ const Workload& Workloads::of(const BatchChoice& batch, int replicas) {
   const std::vector<double> parameters = parameter_bytes(*problem_.chain);
   for (const double bytes : parameters)
     workload.mean.layers.push_back({.name = "", .parameter_bytes = bytes});
-  sum_up(workload);
+  sum_up(workload, problem_.recomputed.value_or(ChosenLayers()));
   return workload;
 }
 

@@ -1,6 +1,7 @@
 #include "partition/report/decision_view.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <numeric>
@@ -63,10 +64,22 @@ class DecisionView {
       stage.layers.push_back(layer_names(chunk.layers.front(), chunk.layers.back(),
                                          static_cast<int>(chunk.layers.size())));
     }
+    for (const LayerRun& run : penstock::runs_of(choice_.recomputed))
+      for (std::size_t c = 0; c < stage.first.size(); ++c)
+        add_recomputed(run, stage.first[c], stage.last[c], stage);
     stage.memory = by_kind(plan_.bytes_of(k));
     for (const int device : stage.devices)
       stage.limit = std::min(stage.limit, problem_.cluster.usable(device));
     view_.stages.push_back(std::move(stage));
+  }
+
+  /// What of a run of layers lies in the chunk of layers first to last.
+  void add_recomputed(const LayerRun& run, int first, int last, StageView& stage) const {
+    const int begin = std::max(run.first, first), end = std::min(run.last, last + 1);
+    if (begin >= end) return;
+    const auto& layers = problem_.chain->layers;
+    stage.recomputed.push_back(
+        layer_names(layers[begin]->name(), layers[end - 1]->name(), end - begin));
   }
 
   void add_replica(int replica) {
@@ -142,13 +155,22 @@ class DecisionView {
     }
   }
 
+  /// Whose forward runs again, by stage.
+  std::string recomputation() const {
+    if (std::ranges::count(choice_.recomputed, true) == 0) return "none";
+    std::string text;
+    for (int k = 0; k < choice_.stages; ++k)
+      if (const auto& again = view_.stages[k].recomputed; !again.empty())
+        text += fmt::format("{}stage {}: {}", text.empty() ? "" : "; ", k, fmt::join(again, ", "));
+    return text + ", forward again in backward";
+  }
+
   void add_facts() {
     const Forecast& forecast = decision_.forecast;
     view_.facts = {{"model", plan_.model},
                    {"devices", fmt::format("{} of {}", choice_.slots(), problem_.cluster.size())},
-                   {"schedule", choice_.schedule + (choice_.recompute == Recompute::none
-                                                        ? ", no recomputation"
-                                                        : ", activations made anew in backward")},
+                   {"schedule", choice_.schedule},
+                   {"recomputation", recomputation()},
                    {"micro-batches a step",
                     fmt::format("{} of {:.4g} s of audio at most, in {} lanes",
                                 choice_.batch.micro_batches, choice_.batch.seconds, plan_.lanes)},

@@ -12,9 +12,10 @@ namespace penstock {
 
 /// A stage as people see it.
 struct StageView {
-  std::vector<std::string> layers = {};    // of all its chunks: "conv1 to rnn2 (5)"
-  std::vector<int> first = {}, last = {};  // of each chunk: places of its first and last layer
-  std::vector<int> devices = {};           // places in the cluster, of each replica
+  std::vector<std::string> layers = {};      // of all its chunks: "conv1 to rnn2 (5)"
+  std::vector<int> first = {}, last = {};    // of each chunk: places of its first and last layer
+  std::vector<std::string> recomputed = {};  // whose forward runs again, as `layers`
+  std::vector<int> devices = {};             // places in the cluster, of each replica
   std::vector<std::pair<std::string, double>> memory = {};  // bytes by kind
   double limit = 0;    // bytes that it may take of its smallest device; infinite: no limit
   double seconds = 0;  // that its slowest replica computes in a step

@@ -59,7 +59,8 @@ Json json_of(const ReplicaView& replica, double step_seconds) {
 Json json_of(const StageView& stage) {
   Json memory = Json::array();
   for (const auto& [kind, bytes] : stage.memory) memory.push_back({kind, bytes});
-  return {{"layers", stage.layers},   {"devices", stage.devices}, {"memory", memory},
+  return {{"layers", stage.layers},   {"again", stage.recomputed},
+          {"devices", stage.devices}, {"memory", memory},
           {"bytes", stage.bytes()},   {"limit", stage.limit},  // of infinity JSON makes null
           {"seconds", stage.seconds}, {"idle", stage.idle}};
 }

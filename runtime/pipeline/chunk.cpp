@@ -172,14 +172,15 @@ double* Chunk::time_of(std::vector<double> LayerTimes::*method, std::size_t laye
   return times_ == nullptr ? nullptr : &(times_->*method)[options_.first_layer + layer];
 }
 
-void Chunk::forward(MicroBatchRun& run, const StepWork& step, Mode mode, StepSums& sums) {
+void Chunk::run_forward(MicroBatchRun& run, const StepWork& step, Mode mode, const LayerRun& layers,
+                        StepSums& sums) {
   const MicroBatchWork& work = *run.work;
   const bool training = mode == Mode::train;
-  run.losses.resize(work.lengths.size());
   Targets targets{work.labels, work.label_lengths, loss_weights(run), step.scale * step.loss_scale,
                   run.losses};
   std::size_t row = work.place * options_.row_of_sums + options_.first_sum;
-  for (std::size_t i = 0; i < options_.layers.size(); ++i) {
+  for (int i = 0; i < layers.first; ++i) row += run.layout.layers[i].sums;
+  for (int i = layers.first; i < layers.last; ++i) {
     const LayerPlan& plan = run.layout.layers[i];
     if (plan.needs_targets && work.label_lengths.empty()) continue;  // transcribing: no loss
     Context c = context(run, step, i, mode);
@@ -196,15 +197,36 @@ void Chunk::forward(MicroBatchRun& run, const StepWork& step, Mode mode, StepSum
     });
     stream_.poll();
   }
+}
+
+void Chunk::forward(MicroBatchRun& run, const StepWork& step, Mode mode, StepSums& sums) {
+  run.losses.resize(run.work->lengths.size());
+  run_forward(run, step, mode, {0, static_cast<int>(options_.layers.size())}, sums);
   if (!options_.role.sends_output) return;
   fill_gaps(activation(run, options_.layers.size()));
   std::byte* weights = output_message(run).data() + run.layout.activations.back().bytes();
+  const std::span<const float> of_losses = loss_weights(run);
   backend_.zero(stream_, weights, run.layout.weights_bytes);
-  backend_.copy(stream_, weights, targets.weights.data(), targets.weights.size_bytes());
+  backend_.copy(stream_, weights, of_losses.data(), of_losses.size_bytes());
 }
 
-void Chunk::backward(const MicroBatchRun& run, const StepWork& step, const LayerDone& layer_done) {
+void Chunk::replay_output(MicroBatchRun& run, const StepWork& step, StepSums& sums) {
+  run_forward(run, step, Mode::train, run.layout.replays.back(), sums);
+}
+
+/// The second forward of a run that ends with `layer`, if there is one and it is still to come.
+void Chunk::replay_before(MicroBatchRun& run, const StepWork& step, std::size_t layer,
+                          StepSums& sums) {
+  if (layer + 1 == options_.layers.size()) return;  // replay_output()
+  for (const LayerRun& layers : run.layout.replays)
+    if (layers.last == static_cast<int>(layer) + 1)
+      run_forward(run, step, Mode::train, layers, sums);
+}
+
+void Chunk::backward(MicroBatchRun& run, const StepWork& step, StepSums& sums,
+                     const LayerDone& layer_done) {
   for (std::size_t i = options_.layers.size(); i-- > 0;) {
+    replay_before(run, step, i, sums);
     pass_gradient(run, step, i);
     add_gradient(run, step, i);
     layer_done(options_.first_layer + i);
@@ -213,8 +235,11 @@ void Chunk::backward(const MicroBatchRun& run, const StepWork& step, const Layer
   fill_gaps(gradient(run, 0));
 }
 
-void Chunk::backward_input(const MicroBatchRun& run, const StepWork& step) {
-  for (std::size_t i = options_.layers.size(); i-- > 0;) pass_gradient(run, step, i);
+void Chunk::backward_input(MicroBatchRun& run, const StepWork& step, StepSums& sums) {
+  for (std::size_t i = options_.layers.size(); i-- > 0;) {
+    replay_before(run, step, i, sums);
+    pass_gradient(run, step, i);
+  }
   fill_gaps(gradient(run, 0));
 }
 

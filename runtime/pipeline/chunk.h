@@ -70,14 +70,18 @@ class Chunk {
   std::span<std::byte> input_gradient(const MicroBatchRun& run) const;
 
   /// Behind a finished stream the losses of `run` are there, if this is the last chunk, and the
-  /// state's sums. Before backward it may run again, and makes the same once more.
+  /// state's sums.
   void forward(MicroBatchRun& run, const StepWork& step, Mode mode, StepSums& sums);
-  /// Both passes of backward, layer by layer; for a chunk whose role parts them, one pass of all
-  /// layers after the other. `layer_done(i)` is called when the gradients of layer i have got this
-  /// micro-batch's share, i counted over the stage's layers.
+  /// Before backward, where MicroBatchLayout::replays_output(): runs the last layers' forward
+  /// again, which makes the same once more.
+  void replay_output(MicroBatchRun& run, const StepWork& step, StepSums& sums);
+  /// Both passes of backward, layer by layer, other layers' second forwards among them; for a chunk
+  /// whose role parts them, one pass of all layers after the other. `layer_done(i)` is called when
+  /// the gradients of layer i have got this micro-batch's share, i counted over the stage's layers.
   using LayerDone = std::function<void(std::size_t)>;
-  void backward(const MicroBatchRun& run, const StepWork& step, const LayerDone& layer_done);
-  void backward_input(const MicroBatchRun& run, const StepWork& step);
+  void backward(MicroBatchRun& run, const StepWork& step, StepSums& sums,
+                const LayerDone& layer_done);
+  void backward_input(MicroBatchRun& run, const StepWork& step, StepSums& sums);
   void backward_weight(const MicroBatchRun& run, const StepWork& step, const LayerDone& layer_done);
 
   /// Has `fill` write the features of a micro-batch, FP32 frames × channels, and the loss weights
@@ -98,6 +102,9 @@ class Chunk {
 
  private:
   double* time_of(std::vector<double> LayerTimes::*method, std::size_t layer) const;
+  void run_forward(MicroBatchRun& run, const StepWork& step, Mode mode, const LayerRun& layers,
+                   StepSums& sums);
+  void replay_before(MicroBatchRun& run, const StepWork& step, std::size_t layer, StepSums& sums);
   void pass_gradient(const MicroBatchRun& run, const StepWork& step, std::size_t layer);
   void add_gradient(const MicroBatchRun& run, const StepWork& step, std::size_t layer);
   Tensor in_fp32(const MicroBatchRun& run, const Tensor& x_FC) const;

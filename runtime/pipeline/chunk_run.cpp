@@ -81,7 +81,8 @@ void ChunkRun::take_input(Flight& flight, int micro_batch) {
 void ChunkRun::forward(Flight& flight, int micro_batch) {
   take_input(flight, micro_batch);
   flight.slot = take(chunk_.slots);
-  run_forward(flight);
+  take_replay(flight);
+  chunk_.forward(flight, context_.step, context_.mode, context_.sums);
   if (context_.mode == Mode::train) return give_back_replay(flight);
 
   // Of a chunk that is the loss alone, the logits are the input.
@@ -93,15 +94,14 @@ void ChunkRun::forward(Flight& flight, int micro_batch) {
   reclaim(flight);
 }
 
-void ChunkRun::run_forward(Flight& flight) {
+void ChunkRun::take_replay(Flight& flight) {
   if (flight.layout.replay_bytes > 0) flight.replay = take(chunk_.replays);
-  chunk_.forward(flight, context_.step, context_.mode, context_.sums);
 }
 
 void ChunkRun::backward(Flight& flight, const Action& action) {
   if (action.kind != ActionKind::backward_weight) start_backward(flight);
   if (action.kind == ActionKind::backward_input) {
-    chunk_.backward_input(flight, context_.step);
+    chunk_.backward_input(flight, context_.step, context_.sums);
     return pass_back(flight, action.micro_batch);
   }
   const bool whole = action.micro_batch + 1 == static_cast<int>(flights_.size());
@@ -109,7 +109,7 @@ void ChunkRun::backward(Flight& flight, const Action& action) {
     if (whole && context_.callbacks.layer_whole) context_.callbacks.layer_whole(layer);
   };
   if (action.kind == ActionKind::backward) {
-    chunk_.backward(flight, context_.step, layer_done);
+    chunk_.backward(flight, context_.step, context_.sums, layer_done);
     pass_back(flight, action.micro_batch);
   } else {
     chunk_.backward_weight(flight, context_.step, layer_done);
@@ -128,9 +128,10 @@ void ChunkRun::pass_back(Flight& flight, int micro_batch) {
 }
 
 void ChunkRun::start_backward(Flight& flight) {
-  if (chunk_.role().recomputes) {
-    wait_for(flight.activation_out);  // the output is made again where it is sent from
-    run_forward(flight);
+  take_replay(flight);
+  if (flight.layout.replays_output()) {  // the gradient may come meanwhile
+    wait_for(flight.activation_out);     // the output is made again where it is sent from
+    chunk_.replay_output(flight, context_.step, context_.sums);
   }
   if (!last()) wait_for(flight.gradient_in);
   if (!first() && !flight.layout.sends_what_it_keeps())

@@ -40,7 +40,7 @@ class ChunkRun {
   };
 
   void forward(Flight& flight, int micro_batch);
-  void run_forward(Flight& flight);
+  void take_replay(Flight& flight);
   void take_input(Flight& flight, int micro_batch);
   void backward(Flight& flight, const Action& action);
   void pass_back(Flight& flight, int micro_batch);

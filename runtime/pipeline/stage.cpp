@@ -65,7 +65,7 @@ std::deque<Chunk> Stage::make_chunks(const Chain& chain) {
     part.role = {.sends_input_gradient = first > 0,
                  .sends_output = last < chain.size(),
                  .parts_backward = parted,
-                 .recomputes = options_.recompute};
+                 .recomputes = chosen_among(options_.recompute, first, last)};
     part.sizes = options_.sizes;
     part.first_layer = held_.first_layers[i];
     part.first_sum = held_.first_sums[i];

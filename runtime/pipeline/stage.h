@@ -17,7 +17,7 @@ struct StageOptions {
   RunSchedule schedule;
   /// First layer of each of the schedule's chunks, then the chain's number of layers.
   std::vector<int> cut;
-  bool recompute = false;  // ChunkRole::recomputes
+  ChosenLayers recompute = {};  // of the chain's layers: ChunkRole::recomputes
   StoreOptions store;
   std::uint64_t seed = 0;
   BackendSizes sizes;

@@ -9,6 +9,7 @@
 #include "partition/outlook.h"
 #include "partition/plan_schedule.h"
 #include "partition/planner.h"
+#include "partition/recomputed_layers.h"
 #include "partition/schedules/make_schedule.h"
 #include "partition/search/find_schedule.h"
 #include "partition/size_order.h"
@@ -47,6 +48,7 @@ class ReplicaSteps {
                const std::vector<LayerCost>& costs, const std::vector<int>& begin)
       : config_(config),
         shape_(shape),
+        recomputed_(recomputed_layers(config.pipeline, chain)),
         costs_(scaled_costs(chain, config, shape, costs)),
         begin_(begin) {}
 
@@ -72,8 +74,7 @@ class ReplicaSteps {
     double count = 0;
     for (int of_step = first; of_step < end; ++of_step)
       for (const auto& frames : shape_.by_size[static_cast<std::size_t>(of_step)]) {
-        const auto times =
-            chunk_times(begin_, with_recomputation(config_, costs_({.frames = frames})));
+        const auto times = chunk_times(begin_, costs_({.frames = frames}), recomputed_);
         for (std::size_t chunk = 0; chunk < mean.size(); ++chunk) add(times[chunk], mean[chunk]);
         ++count;
       }
@@ -90,6 +91,7 @@ class ReplicaSteps {
 
   const Config& config_;
   const RunShape& shape_;
+  ChosenLayers recomputed_;
   CostModel costs_;
   const std::vector<int>& begin_;
 };

@@ -93,6 +93,7 @@ Config on_one_device(const Config& recipe) {
   config.pipeline.schedule = "1f1b";
   config.pipeline.shard_optimizer = false;
   config.pipeline.recompute = PipelineConfig().recompute;
+  config.pipeline.recompute_layers.clear();
   return config;
 }
 

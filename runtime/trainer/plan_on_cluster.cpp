@@ -13,6 +13,7 @@
 #include "partition/planner.h"
 #include "partition/planning/find_choice.h"
 #include "partition/planning/rank_choices.h"
+#include "partition/recomputed_layers.h"
 #include "partition/schedules/make_schedule.h"
 #include "runtime/data/batching.h"
 #include "runtime/data/steps.h"
@@ -28,7 +29,7 @@ namespace {
 constexpr std::int64_t kSampled = 3;  // steps
 constexpr int kMostPerDevice = 8;     // micro-batches, where their number is free
 
-Config with_choice(Config config, const PlanChoice& choice) {
+Config with_choice(Config config, const Chain& chain, const PlanChoice& choice) {
   config.data.micro_batch_seconds = choice.batch.seconds;
   config.data.micro_batches = choice.batch.micro_batches;
   config.trainer.order = choice.batch.order;
@@ -36,7 +37,7 @@ Config with_choice(Config config, const PlanChoice& choice) {
   config.pipeline.stages = choice.stages;
   config.pipeline.replicas = choice.replicas;
   config.pipeline.schedule = choice.schedule;
-  config.pipeline.recompute = choice.recompute == Recompute::none ? "none" : "stage";
+  set_recomputed_layers(config.pipeline, choice.recomputed, names_of(chain));
   return config;
 }
 
@@ -70,7 +71,7 @@ class RecipeData {
   /// The first steps, or some of the first epoch's, evenly apart; of those that are whole, if any
   /// is.
   std::vector<SampledStep> sample(const BatchChoice& batch, int replicas, int first_steps) const {
-    const Config config = with_choice(config_, {.replicas = replicas, .batch = batch});
+    const Config config = with_choice(config_, chain_, {.replicas = replicas, .batch = batch});
     const StepSequence sequence = steps(config);
     const int lanes = sequence.options().lanes;
     std::vector<int> replica_of;
@@ -182,6 +183,12 @@ CostModel costs_of(const Config& recipe, const Chain& chain, int labels, const C
                     recipe.precision.compute + "\n    measure anew with penstock profile");
 }
 
+/// What the recipe says, unless that is the default.
+std::optional<ChosenLayers> fixed_recomputation(const Config& recipe, const Chain& chain) {
+  if (recipe.pipeline.recompute == PipelineConfig().recompute) return std::nullopt;
+  return recomputed_layers(recipe.pipeline, chain);
+}
+
 /// [stage][replica]: ranks in the order of the cluster's devices.
 std::vector<std::vector<int>> ranks_of(const std::vector<std::vector<int>>& devices) {
   std::vector<int> used;
@@ -196,7 +203,7 @@ std::vector<std::vector<int>> ranks_of(const std::vector<std::vector<int>>& devi
 
 /// A choice as a plan, with the memory that the run itself will count.
 Plan plan_of(const ClusterPlan& planned, const PlanChoice& choice, const RecipeData& data) {
-  const Config& config = planned.recipe;
+  const Config config = with_choice(planned.recipe, *planned.chain, choice);
   const StepSequence steps = data.steps(config);
   const RunShape shape = shape_of_run(config, steps, data.validation(), data.labels());
   PlanRequest request;
@@ -219,43 +226,6 @@ Plan plan_of(const ClusterPlan& planned, const PlanChoice& choice, const RecipeD
       part.layers.push_back(planned.chain->layers[layer]->name());
   }
   return foretell(*planned.chain, request, std::move(plan));
-}
-
-/// The problem where stages make activations anew in the backward pass.
-PlanningProblem recomputing(Config recipe, PlanningProblem problem) {
-  recipe.pipeline.recompute = "stage";
-  problem.recompute = Recompute::stage;
-  problem.costs = [recipe, costs = problem.costs](const MicroBatchLengths& lengths) {
-    return with_recomputation(recipe, costs(lengths));
-  };
-  return problem;
-}
-
-/// A second forward takes time: it is weighed only where the recipe asks for it or memory binds.
-/// `problem` becomes the one that was decided.
-Decision with_best_recomputation(const Config& recipe, PlanningProblem& problem) {
-  PlanningProblem anew = recomputing(recipe, problem), glance = problem;
-  glance.refuses = anew.refuses = true;
-  if (recipe.pipeline.recompute == "stage") {
-    anew.refuses = false;
-    problem = std::move(anew);
-    return decide(problem);
-  }
-  std::optional<Decision> keeping, making;
-  try {
-    keeping = decide(glance);
-    if (!keeping->binds.starts_with("memory")) return std::move(*keeping);
-  } catch (const ConfigError&) {  // said below, where recomputing does not help
-  }
-  try {
-    making = decide(anew);
-  } catch (const ConfigError&) {
-    if (!keeping) return decide(problem);  // says why not, and what would fit
-  }
-  if (!making || (keeping && keeping->forecast.speed() >= making->forecast.speed()))
-    return std::move(*keeping);
-  problem = std::move(anew);
-  return std::move(*making);
 }
 
 }  // namespace
@@ -297,6 +267,7 @@ ClusterPlan plan_on_cluster(const Config& asked, const Cluster& cluster, const C
                      .cluster = limited(cluster, recipe.pipeline.memory_gib),
                      .batches = choices_of(recipe, data, wish, cluster.size()),
                      .schedules = trained_schedules(recipe, wish.schedule),
+                     .recomputed = fixed_recomputation(recipe, chain),
                      .stages = wish.stages,
                      .replicas = wish.replicas,
                      .most_replicas = recipe.trainer.lanes,
@@ -309,13 +280,11 @@ ClusterPlan plan_on_cluster(const Config& asked, const Cluster& cluster, const C
     return data.sample(batch, replicas, wish.first_steps);
   };
   problem.bytes = [&](const PlanChoice& choice) {
-    const Config config = with_choice(recipe, choice);
+    const Config config = with_choice(recipe, chain, choice);
     return bytes_of_run(chain, config, data.bounds(config), schedule_of(choice));
   };
-  planned.decision = with_best_recomputation(recipe, problem);
-  planned.problem.costs = problem.costs;
-  planned.problem.recompute = problem.recompute;
-  planned.recipe = with_choice(recipe, planned.decision.choice);
+  planned.decision = decide(problem);
+  planned.recipe = with_choice(recipe, chain, planned.decision.choice);
   planned.recipe.pipeline.memory_gib = recipe.pipeline.memory_gib;
   planned.plan = plan_of(planned, planned.decision.choice, data);
   if (wish.placements > 0)

@@ -31,7 +31,7 @@ PlannedRun plan_recipe(const Config& recipe, bool measure) {
   const auto costs =
       measure ? measured_costs(chain, config, shape) : computed_costs(chain, config, shape);
   PlannedRun planned{plan_run(chain, config, shape, costs), {}};
-  planned.outlook = foresee(planned.plan, with_recomputation(config, costs));
+  planned.outlook = foresee(planned.plan, costs);
   return planned;
 }
 

@@ -6,6 +6,7 @@
 #include "comm/collectives.h"
 #include "layers/tensor/median.h"
 #include "partition/plan_file.h"
+#include "partition/recomputed_layers.h"
 #include "runtime/trainer/planning.h"
 #include "runtime/trainer/rehearsal.h"
 
@@ -21,7 +22,10 @@ StepSequence in_order(const RehearsalData& data, const Plan& plan) {
 /// Rank 0's, from one step's end to the next.
 double try_plan(const RehearsalData& data, const std::vector<StepBatches>& batches,
                 const std::vector<StepBatches>& ahead, const Plan& plan, Communicator& world) {
-  Rehearsal rehearsal(data, data.config, plan, world);
+  Config config = data.config;
+  if (const auto recomputed = plan.recomputed())
+    set_recomputed_layers(config.pipeline, *recomputed, names_of(data.chain));
+  Rehearsal rehearsal(data, config, plan, world);
   const std::vector<RehearsedStep> ran = rehearsal.run(batches, ahead);
   std::vector<double> seconds;
   for (std::size_t i = 1; i < ran.size(); ++i) seconds.push_back(ran[i].end - ran[i - 1].end);

@@ -4,6 +4,7 @@
 #include "layers/tensor/error.h"
 #include "partition/build_chain.h"
 #include "partition/plan_schedule.h"
+#include "partition/recomputed_layers.h"
 #include "partition/schedules/make_schedule.h"
 #include "runtime/pipeline/measure_layers.h"
 #include "runtime/text/alphabet.h"
@@ -67,18 +68,12 @@ std::vector<LayerCost> recognition_costs(const Chain& chain, const Config& confi
   return costs;
 }
 
-std::vector<LayerCost> with_recomputation(const Config& config, std::vector<LayerCost> costs) {
-  if (config.pipeline.recompute == "stage")
-    for (LayerCost& cost : costs) cost.backward_input += cost.forward;
-  return costs;
-}
-
 PlanRequest plan_request(const Chain& chain, const Config& config, const RunShape& shape,
                          const std::vector<LayerCost>& costs) {
   const BackendSizes sizes = backend_sizes(config);
   PlanRequest request;
   request.model = planned_model(chain, config.model, shape.labels).summary;
-  request.costs = with_recomputation(config, costs);
+  request.costs = with_recomputation(costs, recomputed_layers(config.pipeline, chain));
   request.transfers = transfer_costs(chain, middling(shape), sizes, default_link(sizes));
   request.pipeline = config.pipeline;
   request.micro_batches = config.data.micro_batches;
@@ -104,9 +99,7 @@ Plan plan_run(const Chain& chain, const Config& config, const RunShape& shape,
 }
 
 PlannedModel planned_model(const Chain& chain, const ModelConfig& model, int labels) {
-  PlannedModel planned{model_summary(model, labels), {}};
-  for (const auto& layer : chain.layers) planned.layers.push_back(layer->name());
-  return planned;
+  return {model_summary(model, labels), names_of(chain)};
 }
 
 Config with_plan_file(const Config& config) {
@@ -114,7 +107,8 @@ Config with_plan_file(const Config& config) {
   if (config.pipeline.plan.empty()) return planned;
   const int labels = Alphabet(config.text).classes();
   const Chain chain = build_chain(config.model, labels);
-  const Plan plan = read_plan(config.pipeline.plan, planned_model(chain, config.model, labels));
+  const PlannedModel model = planned_model(chain, config.model, labels);
+  const Plan plan = read_plan(config.pipeline.plan, model);
   if (config.data.micro_batches != plan.micro_batches)
     throw ConfigError(config.pipeline.plan + " is for " + std::to_string(plan.micro_batches) +
                       " micro-batches a step, but the recipe has data.micro_batches = " +
@@ -123,6 +117,8 @@ Config with_plan_file(const Config& config) {
   planned.pipeline.stages = plan.stages();
   planned.pipeline.replicas = plan.replicas();
   planned.pipeline.schedule = plan.schedule;
+  if (const auto recomputed = plan.recomputed())
+    set_recomputed_layers(planned.pipeline, *recomputed, model.layers);
   planned.trainer.lanes = plan.lanes;
   if (config.trainer.lanes != 0 && config.trainer.lanes != plan.lanes)
     throw ConfigError(config.pipeline.plan + " is for " + std::to_string(plan.lanes) +

@@ -29,10 +29,6 @@ std::vector<LayerCost> computed_costs(const Chain& chain, const Config& config,
 std::vector<LayerCost> recognition_costs(const Chain& chain, const Config& config,
                                          const RunShape& shape, bool texts);
 
-/// `costs` of a training by this recipe: with a second forward where pipeline.recompute asks for
-/// it.
-std::vector<LayerCost> with_recomputation(const Config& config, std::vector<LayerCost> costs);
-
 /// What a plan for `config` follows from, but for the bytes.
 PlanRequest plan_request(const Chain& chain, const Config& config, const RunShape& shape,
                          const std::vector<LayerCost>& costs);
@@ -47,9 +43,9 @@ Plan plan_run(const Chain& chain, const Config& config, const RunShape& shape,
 /// The layers that a plan file must name.
 PlannedModel planned_model(const Chain& chain, const ModelConfig& model, int labels);
 
-/// With the stages, replicas, schedule, lanes and order of the plan file that the recipe names, if
-/// any. ConfigError as read_plan, and if trainer.lanes or data.micro_batches is another number, or
-/// trainer.order another one.
+/// With the stages, replicas, schedule, lanes, order and, if it says so, recomputed layers of the
+/// plan file that the recipe names, if any. ConfigError as read_plan, and if trainer.lanes or
+/// data.micro_batches is another number, or trainer.order another one.
 Config with_plan_file(const Config& config);
 
 /// For a process that runs a recipe alone: one stage and one replica, with the memory that all of

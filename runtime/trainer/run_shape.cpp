@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "partition/planner.h"
+#include "partition/recomputed_layers.h"
 #include "partition/schedules/forward_only.h"
 #include "runtime/data/batching.h"
 #include "runtime/optim/optimizer.h"
@@ -158,7 +159,7 @@ ChunkBytes bytes_of_run(const Chain& chain, const Config& config, const RunShape
     loads.push_back(
         {{covering_lengths(shape.training.micro_batch, chain)},
          schedule.of(micro_batches_per_replica(shape.training.micro_batches, lanes, replicas)),
-         config.pipeline.recompute == "stage"});
+         recomputed_layers(config.pipeline, chain)});
   if (shape.validation.micro_batches > 0) {
     loads.push_back({{covering_lengths(shape.validation.micro_batch, chain)},
                      forward_only(schedule.chunk_ranks(),

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "partition/plan_schedule.h"
+#include "partition/recomputed_layers.h"
 
 namespace penstock {
 namespace {
@@ -19,12 +20,12 @@ void require_ranks(int stages, int replicas, int ranks, const std::string& plan_
                                        : ", or change " + plan_file + " (pipeline.plan)"));
 }
 
-StageOptions part_of(const Plan& plan, const StageReplica& here, const SlotCounts& slots,
-                     const Config& config) {
+StageOptions part_of(const Plan& plan, const Chain& chain, const StageReplica& here,
+                     const SlotCounts& slots, const Config& config) {
   StageOptions part;
   part.stage = here.stage;
   part.cut = plan.cut();
-  part.recompute = config.pipeline.recompute == "stage";
+  part.recompute = recomputed_layers(config.pipeline, chain);
   part.schedule = schedule_of(plan);
   part.store.lanes = plan.lanes_of_replicas().at(here.replica);
   part.store.slots = slots;
@@ -78,7 +79,7 @@ Session::Session(RankDevice device, Communicator& world, const Config& config, c
     if (stage_ != nullptr) stage_->progress();
   };
   stream_ = backend().make_stream([this] { progress_(); });
-  StageOptions part = part_of(plan, here, slots, config);
+  StageOptions part = part_of(plan, chain, here, slots, config);
   part.links = device_.links;
   stage_ = std::make_unique<Stage>(backend(), *stream_, grid_->pipeline(), chain, part);
 }

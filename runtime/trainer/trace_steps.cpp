@@ -79,8 +79,8 @@ void predict(const RehearsalData& data, const DeviceProfile& profile, const Link
       return links.rates.at({plan.ranks[from][replica], plan.ranks[to][replica]});
     };
     if (plan.stages() == 1) layout.link = {};
-    StepCosts costs = profiled_costs(profile, data.chain, backend_sizes(data.config), lengths);
-    for (auto& layers : costs.layers) layers = with_recomputation(data.config, std::move(layers));
+    const StepCosts costs =
+        profiled_costs(profile, data.chain, backend_sizes(data.config), lengths);
     const StepPrediction prediction(costs, layout);
     step.predicted_s = std::max(step.predicted_s, prediction.period());
     Simulation run = prediction.simulation();

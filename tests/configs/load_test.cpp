@@ -111,6 +111,25 @@ TEST(Load, RefusesWrongTypes) {
             std::string::npos);
 }
 
+TEST(Load, TakesNamesOfLayersWhereTheyAreAskedFor) {
+  const Config config = parse_config(
+      "[pipeline]\nrecompute = \"layers\"\nrecompute_layers = [\"norm1\", 'rnn2.norm']", "r.toml");
+  EXPECT_EQ(config.pipeline.recompute_layers, (std::vector<std::string>{"norm1", "rnn2.norm"}));
+  const std::vector<std::string> overrides{"pipeline.recompute=layers",
+                                           "pipeline.recompute_layers=[norm1, \"rnn2.norm\"]"};
+  const Config overridden = parse_config("[pipeline]\nrecompute_layers = []", "r.toml", overrides);
+  EXPECT_EQ(overridden.pipeline, config.pipeline);
+  EXPECT_NE(fault("[pipeline]\nrecompute_layers = ['a', 1]").find("it takes a list of names"),
+            std::string::npos);
+  EXPECT_NE(fault("[pipeline]\nrecompute = 'layers'")
+                .find("recipe.toml:2: pipeline.recompute = layers needs pipeline.recompute_layers"),
+            std::string::npos);
+  EXPECT_NE(fault("[pipeline]\nrecompute = 'stage'\nrecompute_layers = ['norm1']")
+                .find("recipe.toml:3: pipeline.recompute_layers goes with pipeline.recompute = "
+                      "layers, not with stage"),
+            std::string::npos);
+}
+
 TEST(Load, RefusesSpeedsAtWhichSpeechIsNoSpeech) {
   EXPECT_EQ(fault("[data]\nspeeds = [0.4, 1]"),
             "the configuration can't be used:\n  recipe.toml:2: data.speeds = [0.4, 1], but it "

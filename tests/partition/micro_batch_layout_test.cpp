@@ -129,7 +129,7 @@ TEST(MicroBatchLayout, WhatASecondForwardMakesDoesNotStay) {
                                {8, {{Kind::output_gradient, Life::carried}}},
                                {24, {}}});
   for (const bool parted : {false, true}) {
-    const ChunkRole keeps{true, true, parted}, recomputes{true, true, parted, true};
+    const ChunkRole keeps{true, true, parted}, recomputes{true, true, parted, {true, true, true}};
     const MicroBatchLayout kept = lay_out_training(chain, kInput, {}, keeps),
                            again = lay_out_training(chain, kInput, {}, recomputes);
     EXPECT_EQ(kept.replay_bytes, 0u);
@@ -140,6 +140,53 @@ TEST(MicroBatchLayout, WhatASecondForwardMakesDoesNotStay) {
     EXPECT_EQ(again.activation_places[3].region, Region::slot);
     EXPECT_EQ(again.saved_places[0][1].region, Region::replay);
     EXPECT_EQ(again.gradient_places[2].region, parted ? Region::replay : Region::scratch);
+  }
+}
+
+/// Layers that each keep their input, and `own` bytes.
+std::vector<std::unique_ptr<Layer>> keeping_chain(const std::vector<std::int64_t>& channels) {
+  std::vector<Declared> layers;
+  for (const std::int64_t c : channels)
+    layers.push_back({c,
+                      {{Kind::input, Life::to_backward_weight},
+                       {Kind::own, Life::to_backward_input, DType::f32, {21, c}}}});
+  return chain_of(std::move(layers));
+}
+
+TEST(MicroBatchLayout, RunsOfChosenLayersTakeTurnsInTheReplay) {
+  const auto chain = keeping_chain({32, 8, 24, 40, 4, 5});
+  const ChosenLayers chosen{true, true, false, true, true, false};
+  for (const bool parted : {false, true}) {
+    const MicroBatchLayout layout =
+        lay_out_training(chain, kInput, {}, {true, true, parted, chosen});
+    EXPECT_EQ(layout.replays, (std::vector<LayerRun>{{0, 2}, {3, 5}}));
+    EXPECT_FALSE(layout.replays_output());
+    for (const int kept : {2, 3, 5, 6})
+      EXPECT_EQ(layout.activation_places[kept].region, Region::slot) << kept;
+    for (const int made : {1, 4}) EXPECT_EQ(layout.activation_places[made].region, Region::replay);
+    EXPECT_EQ(layout.saved_places[2][1].region, Region::slot);
+    const std::size_t first = activation_bytes(32) * 2 + activation_bytes(8);
+    const std::size_t second = activation_bytes(40) * 2 + activation_bytes(4);
+    EXPECT_EQ(layout.replay_bytes, parted ? first + second : std::max(first, second));
+    EXPECT_EQ(layout.slot_bytes, activation_bytes(8) + 2 * activation_bytes(24) +
+                                     activation_bytes(4) + 2 * activation_bytes(5) +
+                                     layout.weights_bytes);
+  }
+}
+
+// Its gradient is in scratch when what a run of layers only passes on is made again.
+TEST(MicroBatchLayout, ASecondForwardKeepsOffTheGradientThatWaitsForIt) {
+  const SavedDecl own{Kind::own, Life::to_backward_weight, DType::f32, {21, 3}};
+  const auto chain = chain_of({{64, {own}}, {48, {own}}, {32, {own}}, {8, {own}}});
+  const MicroBatchLayout layout =
+      lay_out_training(chain, kInput, {}, {true, true, false, {true, true, true, false}});
+  ASSERT_EQ(layout.gradient_places[3].region, Region::scratch);
+  for (const int again : {1, 2, 3}) {
+    const Place& place = layout.activation_places[again];
+    ASSERT_EQ(place.region, Region::scratch);
+    for (const int gradient : {1, 2, 3})
+      EXPECT_GE(place.offset,
+                layout.gradient_places[gradient].offset + layout.activations[gradient].bytes());
   }
 }
 

@@ -18,6 +18,8 @@ Plan sample() {
   plan.ranks = {{0, 2}, {3, 1}};
   plan.chunks = {{.stage = 0, .first = 0, .layers = {"conv1", "norm1"}},
                  {.stage = 1, .first = 2, .layers = {"relu1", "rnn1", "ctc"}}};
+  plan.chunks[0].recomputed = {"norm1"};
+  plan.chunks[1].recomputed.emplace();
   plan.chunks[0].predicted = {0.1 + 0.2, 1234567890123, {1, 2, 3, 4, 5, 6, 7, 8}};
   plan.chunks[1].predicted = {1, 9, {10, 20, 30, 40, 50, 60, 7000000000, 80}};
   return plan;
@@ -66,6 +68,11 @@ chunk = [{stage = 0, layers = ["conv1"]}, {stage = 1, layers = ["norm1", "relu1"
   EXPECT_EQ(plan.replicas(), 1);
   EXPECT_EQ(plan.chunks[2].first, 3);
   EXPECT_EQ(plan.chunks[2].last(), 5);
+  EXPECT_FALSE(plan.recomputed());  // the recipe's word holds
+}
+
+TEST(PlanFile, KnowsWhichLayersRunForwardAgain) {
+  EXPECT_EQ(sample().recomputed(), (ChosenLayers{false, true, false, false, false}));
 }
 
 TEST(PlanFile, KnowsWhereARankStandsAndItsLanes) {
@@ -100,6 +107,11 @@ TEST(PlanFile, SaysWhatIsWrongAndWhere) {
       {"  [3, 1],\n", "", "1f1b of 1 stages runs 1 chunks, found 2"},
       {"saved_bytes", "savd_bytes",
        "unknown key chunk.predicted.savd_bytes; did you mean saved_bytes?"},
+      {"recompute = [\"norm1\"]", "recompute = [\"relu1\"]",
+       "plan.toml:15: recompute names relu1, which is none of the chunk's layers"},
+      {"recompute = [\"norm1\"]", "recompute = [\"norm1\", \"norm1\"]",
+       "plan.toml:15: recompute names norm1 twice"},
+      {"recompute = [\"norm1\"]", "recompute = \"norm1\"", "chunk.recompute must be a list"},
       {"lanes = 3", "lanes = ", "plan.toml:6: not TOML"},
   };
   for (const auto& [from, to, message] : cases) {

@@ -54,6 +54,22 @@ TEST(StepPrediction, AddsUpLayersOfRaggedMicroBatchesOnDevicesOfUnlikeSpeed) {
   EXPECT_DOUBLE_EQ(step.simulation().makespan, 22 * 3 + 11 * 1 + 8 * 5 + 22 * 15);
 }
 
+TEST(StepPrediction, AddsSecondForwardsToTheGradientsOfInputs) {
+  const std::vector<int> begin{0, 3, 4};
+  const StepPrediction once(ragged_costs(), {begin, make_schedule("zb-h1", 2, 3)});
+  StepLayout again{begin, make_schedule("zb-h1", 2, 3)};
+  again.recomputed = {false, true, true, false};
+  const StepPrediction twice(ragged_costs(), again);
+  for (int m = 0; m < 3; ++m) {
+    EXPECT_DOUBLE_EQ(twice.times()[0][m].backward_input,
+                     once.times()[0][m].backward_input + kFrames[m] * (2 + 3));
+    EXPECT_DOUBLE_EQ(twice.times()[0][m].forward, once.times()[0][m].forward);
+    EXPECT_DOUBLE_EQ(twice.times()[1][m].total(), once.times()[1][m].total());
+  }
+  again.recomputed = {true};
+  EXPECT_THROW(StepPrediction(ragged_costs(), again), std::invalid_argument);
+}
+
 TEST(StepPrediction, CarriesMessagesOfTheirOwnBytesOverTheLinksOfTheirRanks) {
   const std::vector<MicroBatchLengths> one{{{7, 1}}};  // 4 + 1 frames behind the convolution
   const StepCosts costs = step_costs(test::small_chain(), {}, per_frame, one);

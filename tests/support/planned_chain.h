@@ -38,7 +38,8 @@ inline PlanningProblem planned_chain(const Chain& chain, int devices, double mem
   };
   problem.bytes = [&chain](const PlanChoice& choice) {
     const int runs = (choice.batch.micro_batches + choice.replicas - 1) / choice.replicas;
-    return ChunkBytes(chain, {{{{12, 5}}, schedule_of(choice).of(runs)}}, {}, {});
+    const ChunkLoad load{{{12, 5}}, schedule_of(choice).of(runs), choice.recomputed};
+    return ChunkBytes(chain, {load}, {}, {});
   };
   return problem;
 }

@@ -115,7 +115,8 @@ TrainingOutcome train(const TrainingJob& job, const Chain& chain, Communicator& 
   StageOptions options;
   options.stage = grid.here().stage;
   options.schedule = run_schedule(job);
-  options.recompute = job.recompute;
+  options.recompute.assign(layers, job.recompute);
+  for (const int layer : job.recomputed_layers) options.recompute.at(layer) = true;
   const std::size_t chunks = chunk_ranks(job.schedule, job.stages).size();
   for (std::size_t chunk = 0; chunk <= chunks; ++chunk)
     options.cut.push_back(static_cast<int>(layers * chunk / chunks));

@@ -31,8 +31,9 @@ struct TrainingJob {
   int poisoned_layer = -1;  // whose gradients overflow in its call number `poisoned_call`
   int poisoned_call = 0;
   std::int64_t bucket_bytes = 1 << 12;
-  bool shard = false;  // replicas share the update
-  bool recompute = false;
+  bool shard = false;                       // replicas share the update
+  bool recompute = false;                   // all layers
+  std::vector<int> recomputed_layers = {};  // or these
 };
 
 /// Everything that equal runs must have in common, bit for bit.

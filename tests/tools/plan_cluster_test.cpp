@@ -59,6 +59,35 @@ TEST_F(PlanCluster, AFoundScheduleIsTrainedInItsOrder) {
   EXPECT_EQ(folder_.record("planned"), folder_.record("alone"));
 }
 
+TEST_F(PlanCluster, WhatFitsOnlyWithSecondForwardsIsTrainedWithThem) {
+  const std::vector<std::string> grid{"--stages", "1", "--replicas", "2", "--schedule", "gpipe"};
+  const auto with = [&](std::vector<std::string> more) {
+    more.insert(more.end(), grid.begin(), grid.end());
+    return more;
+  };
+  const auto largest = [](const nlohmann::json& plan) {
+    double bytes = 0;
+    for (const auto& stage : plan["stages"]) bytes = std::max(bytes, stage["bytes"].get<double>());
+    return bytes / (1 << 30);
+  };
+  const auto stage = json(with({"pipeline.recompute=stage"}));
+  EXPECT_EQ(stage["recompute"], "stage");
+  const std::string file = folder_.in("plan.toml");
+  const double gib = (largest(json(with({}))) + largest(stage)) / 2;
+  const auto tight = json(with({"pipeline.memory_gib=" + std::to_string(gib), "-o", file}));
+  EXPECT_EQ(tight["recompute"], "layers");
+  std::size_t again = 0;
+  for (const auto& chunk : tight["stages"]) again += chunk["recompute"].size();
+  EXPECT_GT(again, 0u);
+  EXPECT_LE(largest(tight), gib);
+
+  ASSERT_EQ(folder_.train("planned", {"pipeline.plan=" + file, "trainer.steps=3"}, {2}).code, 0);
+  ASSERT_EQ(folder_.train("alone", {"trainer.steps=3"}).code, 0);
+  EXPECT_EQ(folder_.record("planned"), folder_.record("alone"));
+  const auto text = plan(with({"pipeline.memory_gib=" + std::to_string(gib)}));
+  EXPECT_NE(text.out.find("forward again"), std::string::npos) << text.out;
+}
+
 TEST_F(PlanCluster, SaysEverythingInJson) {
   const auto chosen = json({});
   for (const char* key : {"micro_batches", "bottleneck_ms", "step_ms", "lower_bound_ms", "gap",

@@ -3,13 +3,15 @@ function startStages() {
   const kindsOf = data.stages[0].memory.map(([kind]) => kind);
   const shown = (devices) => devices.slice(0, 3).map(deviceName).join(" ") +
     (devices.length > 3 ? ` +${devices.length - 3}` : "");
-  table("stages", [["stage", "n"], ["layers"], ["devices"], ["time a step", "n"], ["idle", "n"], ["memory", "n"],
+  const again = data.stages.some((stage) => stage.again.length > 0);
+  table("stages", [["stage", "n"], ["layers"], ...(again ? [["forward again"]] : []), ["devices"], ["time a step", "n"], ["idle", "n"], ["memory", "n"],
     ["of", "n"], [""]],
     data.stages.map((stage, k) => {
       const scale = stage.limit === null ? Math.max(...data.stages.map((other) => other.bytes)) : stage.limit;
       const parts = stage.memory.map(([kind, value]) => [`m${kindsOf.indexOf(kind) % 8}`, value / scale]);
       const kindsText = stage.memory.map(([kind, value]) => `${kind} ${bytes(value)}`).join("\n");
       const row = element("tr", { title: kindsText }, cell(String(k), "n"), cell(stage.layers.join(" and ")),
+        ...(again ? [cell(stage.again.join(", "))] : []),
         cell(shown(stage.devices), "nowrap"), cell(seconds(stage.seconds), "n"), cell(percent(stage.idle), "n"),
         cell(bytes(stage.bytes), "n"), cell(stage.limit === null ? "no limit" : bytes(stage.limit), "n"),
         cell(meter(parts)));

@@ -16,7 +16,7 @@ double tried(const ChunkCutProblem& problem, std::vector<int> begin = {0}) {
                                           : std::numeric_limits<double>::infinity();
   double least = std::numeric_limits<double>::infinity();
   for (int last = begin.back() + 1; last <= problem.layers; ++last) {
-    if (!problem.fits(begin.back(), last, chunk)) continue;
+    if (!problem.extra(begin.back(), last, chunk)) continue;
     begin.push_back(last);
     least = std::min(least, tried(problem, begin));
     begin.pop_back();
@@ -48,10 +48,14 @@ TEST(CutChunks, EqualsTryingAllCuts) {
     problem.load = [&](int first, int last, int chunk) {
       return sum(work, first, last) / speed[chunk];
     };
-    problem.fits = [](int, int, int) { return true; };
+    problem.extra = [](int, int, int) { return 0.0; };
     const double free = tried(problem);
-    problem.fits = [&](int first, int last, int chunk) {
-      return sum(bytes, first, last) * (problem.chunks - chunk) <= memory;
+    // What does not fit may be made to, at a price.
+    const double price = number(0, 2);
+    problem.extra = [&](int first, int last, int chunk) -> std::optional<double> {
+      const double over = sum(bytes, first, last) * (problem.chunks - chunk) - memory;
+      if (over <= 0) return 0;
+      return price > 0 && over <= memory ? std::optional(price * over) : std::nullopt;
     };
     const double least = tried(problem);
     const auto cut = cut_chunks(problem);
@@ -70,19 +74,22 @@ TEST(CutChunks, EndsWhereNothingTakesTime) {
   const ChunkCutProblem problem{.layers = 3,
                                 .chunks = 2,
                                 .load = [](int, int, int) { return 0.0; },
-                                .fits = [](int, int, int) { return true; }};
+                                .extra = [](int, int, int) { return 0.0; }};
   EXPECT_EQ(cut_chunks(problem)->size(), 3u);
 }
 
 TEST(CutChunks, AStepGoesAtThePaceOfTheSlowestRank) {
   ChunkCutProblem problem{.layers = 4, .chunks = 4, .runs = 11};
   problem.load = [](int first, int last, int) { return 1.0 + first + (last - first - 1); };
+  problem.extra = [](int, int, int) { return 0.0; };
   const std::vector<int> begin{0, 1, 2, 3, 4};  // loads 1, 2, 3, 4
   EXPECT_DOUBLE_EQ(closed_form(problem, begin), 10 + 10 * 4);
   problem.rank = {0, 1, 0, 1};
   EXPECT_DOUBLE_EQ(closed_form(problem, begin), 10 + 10 * 6);
   problem.rank = {0, 1, 1, 0};
   EXPECT_DOUBLE_EQ(closed_form(problem, begin), 10 + 10 * 5);
+  problem.extra = [](int, int, int chunk) { return chunk == 3 ? 2.0 : 0.0; };
+  EXPECT_DOUBLE_EQ(closed_form(problem, begin), 12 + 10 * 7);
 }
 
 }  // namespace

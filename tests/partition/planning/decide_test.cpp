@@ -7,6 +7,7 @@
 
 #include "configs/config.h"
 #include "partition/planning/stage_memory.h"
+#include "tests/support/chosen_layers.h"
 #include "tests/support/planned_chain.h"
 #include "tests/support/temporary_folder.h"
 
@@ -104,7 +105,7 @@ TEST(Decide, KeepsToWhatIsAskedAndSaysWhyOthersLost) {
   problem.stages = 2;
   const Decision decision = decide(problem);
   EXPECT_EQ(decision.choice.stages, 2);
-  EXPECT_EQ(decision.choice.recompute, Recompute::none);
+  EXPECT_TRUE(decision.choice.recomputed.empty());
   EXPECT_TRUE(decision.alternatives.front().why.empty());
   ASSERT_GT(decision.alternatives.size(), 2u);
   for (std::size_t i = 1; i < decision.alternatives.size(); ++i)
@@ -161,6 +162,54 @@ TEST(Decide, MemoryBinds) {
   for (const char* said : {"memory binds", "stage 0 (layers conv to output)",
                            "would fit on devices", "on these fits 2 stages"})
     EXPECT_NE(refusal.find(said), std::string::npos) << refusal;
+}
+
+double most_bytes(const PlanningProblem& problem, const Decision& decision) {
+  return std::ranges::max(StageMemory(problem, decision.choice).of_stages(decision.choice.begin));
+}
+
+/// The least memory in which so many stages have a cut, for a schedule and chosen layers.
+double least_memory(const PlanningProblem& problem, const ChosenLayers& recomputed) {
+  PlanChoice choice{.stages = problem.stages,
+                    .batch = problem.batches.front(),
+                    .schedule = problem.schedules.front(),
+                    .recomputed = recomputed};
+  for (int k = 0; k < choice.stages; ++k) choice.devices.push_back({k});
+  return least_full_cut(StageMemory(problem, choice), problem.chain->size()).bytes;
+}
+
+TEST(Decide, RunsSomeLayersForwardAgainWhereMemoryIsShort) {
+  const Chain chain = test::chain_to_choose_from();
+  for (const auto& [schedule, stages] : {std::pair{"gpipe", 1}, {"gpipe", 2}, {"zb-h1", 2}}) {
+    PlanningProblem problem = test::planned_chain(chain, stages, 1e12);
+    problem.costs = analytic_cost_model(chain, {}, default_rates({}));
+    problem.cluster.node_links = {{.latency = 0, .bandwidth = 1e12}};
+    problem.stages = stages;
+    problem.schedules = {schedule};
+    const Decision kept = decide(problem);
+    EXPECT_TRUE(kept.choice.recomputed.empty());
+    PlanningProblem all = problem;
+    all.recomputed = ChosenLayers(chain.size(), true);
+    const double memory =
+        0.6 * least_memory(problem, {}) + 0.4 * least_memory(all, *all.recomputed);
+    for (Device& device : problem.cluster.devices) device.memory = memory;
+    all.cluster = problem.cluster;
+    const Decision stage = decide(all);
+
+    const Decision chosen = decide(problem);
+    const auto again = std::ranges::count(chosen.choice.recomputed, true);
+    EXPECT_GT(again, 0) << schedule;
+    EXPECT_LT(again, chain.size()) << schedule;
+    EXPECT_LE(most_bytes(problem, chosen), memory);
+    EXPECT_LT(chosen.forecast.step_seconds, stage.forecast.step_seconds) << schedule;
+    EXPECT_GT(chosen.forecast.step_seconds, kept.forecast.step_seconds) << schedule;
+    EXPECT_LE(chosen.lower_bound, chosen.forecast.step_seconds);
+    EXPECT_NE(describe(chosen.choice).find("recomputing"), std::string::npos);
+    EXPECT_NE(chosen.binds.find("memory"), std::string::npos) << chosen.binds;
+    EXPECT_TRUE(std::ranges::any_of(chosen.alternatives, [](const Alternative& other) {
+      return other.choice.recomputed.empty() && other.why.starts_with("memory: stage");
+    }));
+  }
 }
 
 TEST(Decide, RefusesWhatThereAreNoLayersOrDevicesFor) {

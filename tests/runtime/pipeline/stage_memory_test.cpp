@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <random>
 #include <set>
 
 #include "comm/threads.h"
@@ -30,7 +31,7 @@ struct Cut {
   const Chain& chain;
   std::string schedule;
   int stages = 1, stage = 0;
-  bool recomputes = false;
+  ChosenLayers recomputes = {};
 
   Schedule lists(int micro_batches) const { return make_schedule(schedule, stages, micro_batches); }
 
@@ -77,35 +78,59 @@ std::size_t padded(const Shape& shape, DType dtype = DType::f32) {
   return aligned(static_cast<std::size_t>(element_count(shape)) * size_of(dtype));
 }
 
+/// Bytes that live from forward to the end of backward, and those of backward alone.
 struct Asked {
-  std::size_t output = 0, others = 0;  // bytes
+  std::size_t passed = 0, replayed = 0;
 };
 
 /// What the layers of a chunk ask to keep for one micro-batch, counted from their declarations
 /// alone. The chunk's input is a message buffer, as is the gradient of its output; its output
-/// stays until it is sent.
+/// stays until it is sent. Of chosen neighbours stays what enters the first; what else they ask
+/// for is made in backward, for which they take turns unless weight gradients come later.
 Asked asked_to_keep(const Cut& cut, const ChunkRange& chunk, const MicroBatchWork& work) {
   using Kind = SavedDecl::Kind;
   const auto plans = plan_chain(cut.chain, work.lengths, {});
   const bool parted = cut.schedule.starts_with("zb");
-  std::size_t bytes = 0;
-  std::set<int> gradients;  // of the output of these layers, for later weight gradients
+  const auto chosen = [&](int i) {
+    return chunk.first <= i && i < chunk.last && !cut.recomputes.empty() && cut.recomputes[i];
+  };
+  const auto keeps = [&](int i, Kind kind) {
+    return std::ranges::count(plans[i].saved, kind, &SavedDecl::kind) > 0;
+  };
+  std::size_t kept = 0, carried = 0, made = 0, most_made = 0;
+  bool any = false;
   for (int i = chunk.first; i < chunk.last; ++i) {
-    bool output = false;
+    if (!chosen(i)) made = 0;
+    any |= chosen(i);
+    std::size_t own = 0;
     for (const SavedDecl& s : plans[i].saved) {
-      if (s.kind == Kind::own && (parted || s.life != Life::carried))
-        bytes += padded(s.shape, s.dtype);
-      if (parted && s.kind == Kind::input_gradient && i > 0) gradients.insert(i - 1);
-      if (parted && s.kind == Kind::output_gradient && i + 1 < chunk.last) gradients.insert(i);
-      output |= s.kind == Kind::output;
+      if (s.kind != Kind::own) continue;
+      (s.life != Life::carried ? own : carried) += padded(s.shape, s.dtype);
     }
-    if (i + 1 < chunk.last)
-      for (const SavedDecl& s : plans[i + 1].saved) output |= s.kind == Kind::input;
-    if (output && i + 1 < chunk.last) bytes += plans[i].output.bytes();
+    std::size_t* output = nullptr;
+    if (i + 1 < chunk.last) {
+      const bool read_as_input = keeps(i + 1, Kind::input), read_as_output = keeps(i, Kind::output);
+      const bool first_of_chosen = chosen(i + 1) && !chosen(i);
+      if (first_of_chosen || (read_as_input && !chosen(i + 1)))
+        output = &kept;
+      else if (read_as_input || read_as_output)
+        output = chosen(i) ? &made : &kept;
+    }
+    (chosen(i) ? made : kept) += own;
+    if (output != nullptr) *output += plans[i].output.bytes();
+    most_made = parted && chosen(i) ? 0 : std::max(most_made, made);
+    if (parted && chosen(i)) carried += made, made = 0;
   }
-  for (const int i : gradients) bytes += plans[i].output.bytes();
+  if (!parted) carried = 0;
+  std::set<int> gradients;  // of the output of these layers, for later weight gradients
+  for (int i = chunk.first; parted && i < chunk.last; ++i) {
+    if (keeps(i, Kind::input_gradient) && i > 0) gradients.insert(i - 1);
+    if (keeps(i, Kind::output_gradient) && i + 1 < chunk.last) gradients.insert(i);
+  }
+  for (const int i : gradients) carried += plans[i].output.bytes();
   const std::size_t weights = aligned(work.lengths.size() * sizeof(float));  // of the utterances
-  return {plans[chunk.last - 1].output.bytes() + weights, bytes};
+  kept += plans[chunk.last - 1].output.bytes() + weights;
+  return any ? Asked{kept, carried + most_made} : Asked{kept + carried, 0};
 }
 
 struct MostInFlight {
@@ -145,8 +170,8 @@ class PlannedStage : public testing::TestWithParam<std::string_view> {
         own.push_back(plans[i]);
       }
       const auto [passed, replayed] = most_in_flight(cut, chunk, kMicroBatches);
-      const auto [output, others] = asked_to_keep(cut, chunk, work_.micro_batches[0]);
-      saved += passed * output + (cut.recomputes ? replayed : passed) * others;
+      const Asked asked = asked_to_keep(cut, chunk, work_.micro_batches[0]);
+      saved += passed * asked.passed + replayed * asked.replayed;
     }
     EXPECT_EQ(planned.weights, weights) << what;
     const std::size_t agreement =
@@ -177,7 +202,21 @@ TEST_P(PlannedStage, IsWhatLayersAskForAndWhatIsAllocated) {
 
 TEST_P(PlannedStage, IsThatWhereForwardRunsAgain) {
   for (int stages : {1, 2, 3})
-    for (int at = 0; at < stages; ++at) check({chain_, std::string(GetParam()), stages, at, true});
+    for (int at = 0; at < stages; ++at)
+      check({chain_, std::string(GetParam()), stages, at, ChosenLayers(chain_.size(), true)});
+}
+
+// The first and the last layer, single ones, neighbours, and what a cut parts.
+TEST_P(PlannedStage, IsThatWhereSomeLayersRunForwardAgain) {
+  std::mt19937 draw(3);
+  for (int round = 0; round < 12; ++round) {
+    ChosenLayers chosen(chain_.size());
+    for (std::size_t i = 0; i < chosen.size(); ++i) chosen[i] = draw() % 5 < 2;
+    if (round < 2) chosen.front() = chosen.back() = true;
+    for (int stages : {1, 2, 3})
+      for (int at = 0; at < stages; ++at)
+        check({chain_, std::string(GetParam()), stages, at, chosen});
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Of, PlannedStage, testing::ValuesIn(schedule_names()),

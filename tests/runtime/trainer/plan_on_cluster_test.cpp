@@ -96,20 +96,31 @@ TEST_F(PlanOnCluster, LanesAndMemoryLimitIt) {
             std::string::npos);
 }
 
-TEST_F(PlanOnCluster, RecomputesWhereOnlyThatFits) {
+TEST_F(PlanOnCluster, RecomputesAsMuchAsMemoryNeeds) {
   const ClusterWish wish{.stages = 1, .replicas = 1, .schedule = "gpipe"};
-  const auto most = [&](const std::string& recompute) {
-    const ClusterPlan planned =
-        plan_on_cluster(recipe({"pipeline.recompute=" + recompute}), mixed("4"), wish);
-    EXPECT_EQ(planned.recipe.pipeline.recompute, recompute);
+  const auto plan = [&](const std::string& recompute, const std::string& gib) {
+    return plan_on_cluster(recipe({"pipeline.recompute=" + recompute}), mixed(gib), wish);
+  };
+  const auto gib = [](const ClusterPlan& planned) {
     return static_cast<double>(planned.plan.bytes_of(0).total()) / (1 << 30);
   };
-  const double kept = most("none"), anew = most("stage");
-  ASSERT_LT(anew, kept);
-  const ClusterPlan tight =
-      plan_on_cluster(recipe(), mixed(std::to_string((kept + anew) / 2)), wish);
-  EXPECT_EQ(tight.recipe.pipeline.recompute, "stage");
-  EXPECT_EQ(tight.decision.choice.recompute, Recompute::stage);
+  const ClusterPlan kept = plan("none", "4"), stage = plan("stage", "4");
+  EXPECT_EQ(kept.recipe.pipeline.recompute, "none");
+  EXPECT_EQ(stage.recipe.pipeline.recompute, "stage");
+  ASSERT_LT(gib(stage), gib(kept));
+  const double between = (gib(kept) + gib(stage)) / 2;
+  const ClusterPlan tight = plan("none", std::to_string(between));
+  EXPECT_EQ(tight.recipe.pipeline.recompute, "layers");
+  EXPECT_EQ(*tight.plan.recomputed(), tight.decision.choice.recomputed);
+  EXPECT_LE(gib(tight), between);
+  EXPECT_GT(tight.decision.forecast.speed(), stage.decision.forecast.speed());
+  EXPECT_LT(tight.decision.forecast.speed(), kept.decision.forecast.speed());
+
+  Config named = recipe();  // the recipe's own choice is kept
+  named.pipeline.recompute = "layers";
+  named.pipeline.recompute_layers = {"norm2"};
+  EXPECT_EQ(plan_on_cluster(named, mixed("4"), wish).recipe.pipeline.recompute_layers,
+            named.pipeline.recompute_layers);
 }
 
 }  // namespace

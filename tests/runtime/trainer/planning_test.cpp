@@ -79,17 +79,6 @@ TEST(Planning, RecognisesForwardAndWithoutTextsWithoutTheLoss) {
   EXPECT_EQ(recognition_costs(chain, config, kShape, false).back().total(), 0);
 }
 
-TEST(Planning, CountsASecondForwardWhereTheRecipeWantsIt) {
-  Config config = small_recipe();
-  const std::vector<LayerCost> costs{{"conv1", 3, 5, 7}, {"output", 1, 2, 4}};
-  EXPECT_EQ(with_recomputation(config, costs)[0].total(), 15);
-  config.pipeline.recompute = "stage";
-  const auto more = with_recomputation(config, costs);
-  EXPECT_EQ(more[0].forward, 3);
-  EXPECT_EQ(more[0].backward_input, 8);
-  EXPECT_EQ(more[1].total(), 8);
-}
-
 TEST(Planning, AloneKeepsTheLanesAndHasTheMemoryOfAllRanks) {
   Config config = small_recipe();
   config.pipeline.memory_gib = 1.5;
@@ -142,6 +131,25 @@ TEST_F(PlanFileOfARecipe, GetsPredictionsOfItsOwn) {
   EXPECT_GT(moved.chunks[0].predicted.time_share, before.chunks[0].predicted.time_share);
   EXPECT_LT(moved.chunks[1].predicted.time_share, before.chunks[1].predicted.time_share);
   EXPECT_NE(moved.chunks[1].predicted.bytes, before.chunks[1].predicted.bytes);
+}
+
+TEST_F(PlanFileOfARecipe, SaysWhichLayersRunForwardAgain) {
+  config_.pipeline.recompute = "stage";
+  EXPECT_EQ(with_plan_file(config_).pipeline.recompute, "none");  // as it was planned
+  plan_.chunks[0].recomputed = {"norm1", "conv2"};
+  plan_.chunks[1].recomputed.reset();
+  write_plan(config_.pipeline.plan, plan_);
+  const PipelineConfig pipeline = with_plan_file(config_).pipeline;
+  EXPECT_EQ(pipeline.recompute, "layers");
+  EXPECT_EQ(pipeline.recompute_layers, (std::vector<std::string>{"norm1", "conv2"}));
+  const Plan again = planned();
+  EXPECT_EQ(again.recomputed(), plan_.recomputed());
+  EXPECT_LT(again.bytes_of(0).saved, plan_.bytes_of(0).saved);
+  EXPECT_GT(again.chunks[0].predicted.time_share, plan_.chunks[0].predicted.time_share);
+
+  plan_.chunks[0].recomputed.reset();  // a file that does not say: the recipe does
+  write_plan(config_.pipeline.plan, plan_);
+  EXPECT_EQ(with_plan_file(config_).pipeline.recompute, "stage");
 }
 
 TEST_F(PlanFileOfARecipe, MustFitItsMemory) {

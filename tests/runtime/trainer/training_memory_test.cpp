@@ -6,6 +6,7 @@
 #include "configs/load.h"
 #include "partition/build_chain.h"
 #include "partition/plan_file.h"
+#include "partition/recomputed_layers.h"
 #include "partition/schedules/make_schedule.h"
 #include "partition/size_order.h"
 #include "runtime/checkpoint/newest.h"
@@ -92,7 +93,7 @@ void train_counted(Communicator& world, const Chain& chain, const Config& config
   StageOptions part;
   part.stage = at;
   part.schedule = schedule;
-  part.recompute = config.pipeline.recompute == "stage";
+  part.recompute = recomputed_layers(config.pipeline, chain);
   const std::vector<int> ranks = part.schedule.chunk_ranks();
   part.cut =
       ranks.size() == 2 ? std::vector{0, 7, chain.size()} : std::vector{0, 3, 6, 7, chain.size()};
@@ -155,6 +156,7 @@ struct Kept {
   const char* compute;
   const char* schedule = "1f1b";
   const char* recompute = "none";
+  std::vector<std::string> recomputed = {};
 };
 
 class PlannedTrainingMemory : public testing::TestWithParam<Kept> {};
@@ -166,6 +168,7 @@ TEST_P(PlannedTrainingMemory, IsAllocatedAndNoStepOfAnyEpochTakesMore) {
   config.pipeline.schedule = GetParam().schedule;
   if (config.pipeline.schedule == kFound) config.trainer.order = {3, 0, 4, 1, 2};
   config.pipeline.recompute = GetParam().recompute;
+  config.pipeline.recompute_layers = GetParam().recomputed;
   const Chain chain = build_chain(config.model, 29);
   const test::TemporaryFolder folder;
   const Corpus corpus = small_corpus(23, 5), validation = small_corpus(31, 6);
@@ -186,7 +189,25 @@ INSTANTIATE_TEST_SUITE_P(Of, PlannedTrainingMemory,
                                          Kept{"ChunksDownAndUp", false, "fp32", "zb-v"},
                                          Kept{"ChunksDownAndUpInShards", true, "fp32", "zb-v"},
                                          Kept{"Inputs", false, "fp16", "1f1b", "stage"},
-                                         Kept{"InputsOfChunks", false, "fp32", "zb-v", "stage"}),
+                                         Kept{"InputsOfChunks", false, "fp32", "zb-v", "stage"},
+                                         Kept{"InputsOfLayers",
+                                              true,
+                                              "fp16",
+                                              "1f1b",
+                                              "layers",
+                                              {"norm1", "relu1", "conv2", "relu2", "rnn2"}},
+                                         Kept{"InputsOfLayersOfChunks",
+                                              false,
+                                              "fp32",
+                                              "zb-v",
+                                              "layers",
+                                              {"conv1", "relu1", "rnn1", "rnn2", "ctc"}},
+                                         Kept{"InputsOfLayersOfPartedPasses",
+                                              false,
+                                              "fp32",
+                                              "zb-h1",
+                                              "layers",
+                                              {"norm1", "rnn1.input", "rnn1"}}),
                          [](const auto& info) { return info.param.name; });
 
 /// 2 stages × 2 replicas of the whole command, all in this process: data, two steps, a validation

@@ -99,6 +99,30 @@ TEST_P(ScheduledTrainingStep, ASecondForwardDoesNotShowInASingleBit) {
   }
 }
 
+TEST_P(ScheduledTrainingStep, SecondForwardsOfSomeLayersDoNotShowInASingleBit) {
+  for (const char* compute : {"fp32", "fp16"}) {
+    TrainingJob job = small_job();
+    job.precision.compute = compute;
+    job.lanes = 2;
+    const TrainingOutcome alone = train_on_noise(job);
+    job.schedule = GetParam();
+    const int layers = build_chain(job.model, job.labels).size();
+    const std::vector<std::vector<int>> choices = {
+        {0, 3, 4, layers - 1}, {1, 2, 3, 5, 7, layers - 3}, {2, layers - 2}};
+    for (const auto& chosen : choices) {
+      job.recomputed_layers = chosen;
+      for (const auto& [stages, replicas] : {std::pair{1, 1}, {2, 2}, {3, 1}}) {
+        job.stages = stages;
+        job.replicas = replicas;
+        job.shard = replicas > 1;
+        expect_equal(train_on_noise(job), alone,
+                     std::string(compute) + ", " + std::to_string(stages) + " stages, from layer " +
+                         std::to_string(chosen.front()));
+      }
+    }
+  }
+}
+
 TEST_P(ScheduledTrainingStep, DoesNotShowWhateverTheOptimizer) {
   for (const char* kind : {"novograd", "sgd"}) {
     TrainingJob job = ordered(small_job());

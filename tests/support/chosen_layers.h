@@ -1,0 +1,47 @@
+#pragma once
+
+#include "partition/build_chain.h"
+#include "partition/chunk_bytes.h"
+#include "partition/schedules/forward_only.h"
+#include "partition/schedules/make_schedule.h"
+
+namespace penstock::test {
+
+/// A DeepSpeech2 of 14 layers of odd sizes.
+inline Chain chain_to_choose_from() {
+  ModelConfig model;
+  model.features = 17;
+  model.channels = 2;
+  model.hidden = 7;
+  model.layers = 2;
+  model.dropout = 0.1;
+  return build_chain(model, 9);
+}
+
+/// Of ragged micro-batches through 3 stages, and of a longer validation in the same memory.
+inline ChunkBytes bytes_with(const Chain& chain, const std::string& schedule,
+                             const ChosenLayers& chosen) {
+  const ChunkLoad training{{{61, 23, 40}}, make_schedule(schedule, 3, 5), chosen};
+  const ChunkLoad validation{{{75, 52}}, forward_only(training.schedule.chunk_rank, 4)};
+  return ChunkBytes(chain, {training, validation}, {}, {});
+}
+
+/// The choice of layers [first, last) whose bits `mask` has, of the chain's.
+inline ChosenLayers chosen_by(unsigned mask, int first, int last, int layers) {
+  ChosenLayers chosen(layers, false);
+  for (int i = first; i < last; ++i) chosen[i] = (mask >> (i - first) & 1) != 0;
+  return chosen;
+}
+
+/// A chunk of the middle stage.
+struct ChunkAt {
+  std::string schedule;
+  int first = 0, last = 0, chunk = 0;
+};
+
+inline std::vector<ChunkAt> chunks_to_choose_from() {
+  return {{"1f1b", 2, 11, 1}, {"gpipe", 0, 7, 0},       {"1f1b", 6, 14, 2},
+          {"zb-h1", 1, 9, 1}, {"interleaved", 1, 9, 1}, {"zb-v", 0, 8, 0}};
+}
+
+}  // namespace penstock::test
