@@ -1,7 +1,6 @@
 #include "partition/planning/forecast.h"
 
 #include <algorithm>
-#include <numeric>
 
 #include "partition/placement/problem.h"
 #include "partition/planning/find_choice.h"
@@ -11,23 +10,14 @@
 namespace penstock {
 namespace {
 
-constexpr double kOptimizerPasses =
-    7;  // weight, gradient and two numbers read, all but one written
-
-double bytes_of_chunk(const std::vector<double>& parameters, const PlanChoice& choice, int chunk) {
-  return std::accumulate(parameters.begin() + choice.begin[chunk],
-                         parameters.begin() + choice.begin[chunk + 1], 0.0);
-}
-
-/// Of each stage, on a device of speed 1.
-std::vector<double> optimizer_seconds(const PlanningProblem& problem, const PlanChoice& choice) {
-  std::vector<double> seconds(choice.stages, 0);
-  if (problem.memory_bandwidth <= 0) return seconds;
-  const auto parameters = parameter_bytes(*problem.chain);
+/// Once a step, of each stage on a device of speed 1.
+std::vector<double> once_seconds(const PlanningProblem& problem, const PlanChoice& choice) {
+  std::vector<double> seconds(choice.stages, problem.step_s);
+  const auto bytes = parameter_bytes(*problem.chain);
   const auto ranks = ranks_of_chunks(choice);
-  for (int chunk = 0; chunk < std::ssize(ranks); ++chunk)
-    seconds[ranks[chunk]] +=
-        kOptimizerPasses * bytes_of_chunk(parameters, choice, chunk) / problem.memory_bandwidth;
+  for (std::size_t chunk = 0; chunk < ranks.size(); ++chunk)
+    for (int layer = choice.begin[chunk]; layer < choice.begin[chunk + 1]; ++layer)
+      seconds[ranks[chunk]] += problem.parameter_s * bytes[layer] / sizeof(float);
   return seconds;
 }
 
@@ -83,7 +73,7 @@ std::unique_ptr<StepPrediction> predict_replica(const PlanningProblem& problem,
   layout.recomputed = choice.recomputed;
   layout.reduce_seconds = reduction_seconds(
       problem, choice, with_recomputation(costs.layers.back(), choice.recomputed), replica);
-  layout.step_seconds = optimizer_seconds(problem, choice);
+  layout.step_seconds = once_seconds(problem, choice);
   for (int stage = 0; stage < choice.stages; ++stage) {
     const Device& device = problem.cluster.devices[choice.devices[stage][replica]];
     layout.speeds.push_back(device.speed);

@@ -9,6 +9,7 @@
 #include "partition/chunk_bytes.h"
 #include "partition/cluster.h"
 #include "partition/cost_model.h"
+#include "partition/fitted_costs.h"
 
 namespace penstock {
 
@@ -44,9 +45,11 @@ struct SampledStep {
 struct PlanningProblem {
   const Chain* chain = nullptr;
   BackendSizes sizes = {};
-  CostModel costs;              // seconds on a device of speed 1
+  CostModel costs = {};         // seconds on a device of speed 1
   std::string costs_from = {};  // where they come from, for people
-  double memory_bandwidth = 0;  // bytes a second that its optimizer passes through; 0: no matter
+  FittedCost reading = {};      // and of a micro-batch, before its first forward
+  /// Once a step, of a rank and for each parameter that it trains: seconds on a device of speed 1.
+  double step_s = 0, parameter_s = 0;
   Cluster cluster;
   std::vector<BatchChoice> batches;    // to choose from
   std::vector<std::string> schedules;  // to choose from, as make_schedule names them

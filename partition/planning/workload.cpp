@@ -38,9 +38,12 @@ Workload::Step priced(const PlanningProblem& problem, const SampledStep& sampled
   for (std::size_t i = 0; i < sampled.micro_batches.size(); ++i)
     of_replica[sampled.replica[i]].push_back(sampled.micro_batches[i]);
   Workload::Step step{.audio_seconds = sampled.audio_seconds};
-  for (const auto& micro_batches : of_replica)
-    step.replicas.push_back(
+  for (const auto& micro_batches : of_replica) {
+    StepCosts& costs = step.replicas.emplace_back(
         step_costs(*problem.chain, problem.sizes, problem.costs, micro_batches));
+    for (const MicroBatchLengths& one : micro_batches)
+      costs.reading.push_back(problem.reading.of(one));
+  }
   return step;
 }
 

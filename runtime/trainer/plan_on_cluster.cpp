@@ -28,6 +28,8 @@ namespace {
 
 constexpr std::int64_t kSampled = 3;  // steps
 constexpr int kMostPerDevice = 8;     // micro-batches, where their number is free
+/// AdamW reads weight, gradient and two numbers, and writes all but the gradient.
+constexpr double kOptimizerPasses = 7;
 
 Config with_choice(Config config, const Chain& chain, const PlanChoice& choice) {
   config.data.micro_batch_seconds = choice.batch.seconds;
@@ -171,15 +173,27 @@ std::vector<BatchChoice> choices_of(const Config& recipe, const RecipeData& data
   return choices.empty() ? std::vector<BatchChoice>{given} : choices;
 }
 
-CostModel costs_of(const Config& recipe, const Chain& chain, int labels, const ClusterWish& wish) {
-  const BackendSizes sizes = backend_sizes(recipe);
-  if (!wish.costs) return analytic_cost_model(chain, sizes, default_rates(sizes));
+/// What layers, reading and the optimizer take by default rates.
+void price(PlanningProblem& problem, const DeviceRates& rates) {
+  problem.costs = analytic_cost_model(*problem.chain, problem.sizes, rates);
+  problem.costs_from = "computed from default rates of the device, not measured";
+  problem.parameter_s = kOptimizerPasses * sizeof(float) / rates.bandwidth;
+}
+
+/// The same as they were measured. ConfigError unless they were for such a recipe.
+void price(PlanningProblem& problem, const DeviceProfile& measured, const Config& recipe,
+           int labels) {
+  problem.costs = fitted_cost_model(measured.layers);
+  problem.costs_from = "measured on " + measured.device;
+  problem.reading = measured.reading;
+  problem.step_s = measured.step_s;
+  problem.parameter_s = measured.parameter_s;
   const std::string model = model_summary(recipe.model, labels);
-  if (wish.costs->model == model && wish.costs->compute == recipe.precision.compute &&
-      std::ssize(wish.costs->layers) == chain.size())
-    return fitted_cost_model(wish.costs->layers);
-  throw ConfigError("the costs are of another model\n    measured: " + wish.costs->model + ", " +
-                    wish.costs->compute + "\n    asked:    " + model + ", " +
+  if (measured.model == model && measured.compute == recipe.precision.compute &&
+      std::ssize(measured.layers) == problem.chain->size())
+    return;
+  throw ConfigError("the costs are of another model\n    measured: " + measured.model + ", " +
+                    measured.compute + "\n    asked:    " + model + ", " +
                     recipe.precision.compute + "\n    measure anew with penstock profile");
 }
 
@@ -255,15 +269,8 @@ ClusterPlan plan_on_cluster(const Config& asked, const Cluster& cluster, const C
   const Chain& chain = *planned.chain;
   RecipeData data(recipe, chain);
   const BackendSizes sizes = backend_sizes(recipe);
-  const DeviceRates rates = default_rates(sizes);
   planned.problem = {.chain = &chain,
                      .sizes = sizes,
-                     .costs = costs_of(recipe, chain, labels, wish),
-                     .costs_from = wish.costs ? "of layers measured on " + wish.costs->device +
-                                                    ", of the optimizer by default rates"
-                                              : "computed from default rates of the device, not "
-                                                "measured",
-                     .memory_bandwidth = rates.bandwidth,
                      .cluster = limited(cluster, recipe.pipeline.memory_gib),
                      .batches = choices_of(recipe, data, wish, cluster.size()),
                      .schedules = trained_schedules(recipe, wish.schedule),
@@ -275,6 +282,8 @@ ClusterPlan plan_on_cluster(const Config& asked, const Cluster& cluster, const C
                      .finds_only = wish.schedule == kFound,
                      .keeps_order = saved || !recipe.trainer.order.empty(),
                      .seed = wish.seed};
+  wish.costs ? price(planned.problem, *wish.costs, recipe, labels)
+             : price(planned.problem, default_rates(sizes));
   PlanningProblem problem = planned.problem;
   problem.sample = [&](const BatchChoice& batch, int replicas) {
     return data.sample(batch, replicas, wish.first_steps);

@@ -27,6 +27,10 @@ TEST_F(ForecastOf, OneDeviceIsBusyAllTheTime) {
   problem_.cluster.devices[1].speed = 2;
   EXPECT_DOUBLE_EQ(foretell({.devices = {{1}}, .begin = {0, 4}}).step_seconds,
                    alone.step_seconds / 2);
+  problem_.cluster.devices[1].speed = 1;
+  problem_.reading = {{CostTerm::constant, CostTerm::frames}, {0.5, 0.25}};
+  EXPECT_DOUBLE_EQ(foretell({.devices = {{1}}, .begin = {0, 4}}).step_seconds,
+                   alone.step_seconds + 4 * 0.5 + (54 + 58) / 2.0 * 0.25);
 }
 
 TEST_F(ForecastOf, TheSlowestReplicaAndTheReductionSetThePace) {
@@ -42,9 +46,10 @@ TEST_F(ForecastOf, TheSlowestReplicaAndTheReductionSetThePace) {
   EXPECT_GT(foretell({.replicas = 2, .devices = {{0, 1}}, .begin = {0, 4}}).step_seconds,
             two.step_seconds + 100);
   problem_.cluster.node_links.front().bandwidth = 500;
-  problem_.memory_bandwidth = 100;
+  problem_.step_s = 3;
+  problem_.parameter_s = 0.25;
   EXPECT_DOUBLE_EQ(foretell({.replicas = 2, .devices = {{0, 1}}, .begin = {0, 4}}).step_seconds,
-                   two.step_seconds + 7 * parameters / 100);
+                   two.step_seconds + 3 + 0.25 * parameters / sizeof(float));
 }
 
 TEST_F(ForecastOf, LinksBetweenStagesTakeTheirTime) {
