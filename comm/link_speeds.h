@@ -18,8 +18,8 @@ struct LinkSpeed {
 inline constexpr std::size_t kLinkMessage = std::size_t{4} << 20;
 
 /// Both ways between every rank and the next, in this order: 0 to 1, 1 to 0, 1 to 2, … One pair is
-/// busy at a time. Medians of several rounds: fewer where the link is slow, so that each takes a
-/// few seconds at most unless one message does. Every rank calls it, and gets all.
+/// busy at a time. Medians of several rounds, fewer and of fewer messages where these are slow, so
+/// that a link takes a few seconds unless one message does. Every rank calls it, and gets all.
 std::vector<LinkSpeed> link_speeds(Communicator& ranks);
 
 /// The same of these pairs (from, to), one after the other.

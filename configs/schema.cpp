@@ -180,8 +180,7 @@ std::vector<Key> trainer_keys(TrainerConfig& t) {
           "sums into which gradients are gathered; 0: the checkpoint's, or as many as replicas"),
       Key("trainer.order", &t.order, between(0, 65535),
           "for each place of a step, which of its micro-batches it has, 0 being the longest; []: "
-          "the "
-          "checkpoint's, or of a new run as drawn, or as found with pipeline.schedule = found"),
+          "the checkpoint's, or of a new run as drawn, or as found with pipeline.schedule = found"),
       Key("trainer.output", &t.output, something, "folder for metrics.jsonl and checkpoints"),
       Key("trainer.resume", &t.resume, anything,
           "go on from the newest checkpoint in the output folder"),

@@ -81,8 +81,11 @@ FittedCost fit_cost(const std::vector<CostTerm>& terms,
   }
   FittedCost cost{terms, fit_non_negative(observed)};
   if (cost.seconds.empty()) return {};
-  for (std::size_t i = 0; i < lengths.size(); ++i)
-    if (seconds[i] > 0) observed.scales.push_back(cost.of(lengths[i]));
+  for (std::size_t i = 0; i < lengths.size(); ++i) {
+    if (seconds[i] <= 0) continue;
+    const double fitted = cost.of(lengths[i]);
+    observed.scales.push_back(fitted > 0 ? fitted : seconds[i]);
+  }
   cost.seconds = fit_non_negative(observed);
   return cost;
 }

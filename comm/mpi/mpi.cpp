@@ -4,6 +4,7 @@
 #include <exception>
 #include <string>
 
+#include "comm/channels.h"
 #include "comm/mpi/mpi_transfer.h"
 #include "comm/mpi/open_mpi.h"
 #include "layers/tensor/error.h"
@@ -42,7 +43,7 @@ class MpiCommunicator final : public Communicator {
     check(message);
     auto transfer = std::make_unique<MpiSend>(MpiSide{
         rank_, message, const_cast<std::byte*>(data.data()), data.size(), options_.piece_bytes});
-    linger(*transfer);
+    if (message.channel % channels::group_stride < channels::barrier) linger(*transfer);
     return transfer;
   }
 
@@ -71,8 +72,9 @@ class MpiCommunicator final : public Communicator {
   }
 
  private:
-  /// A long message moves once its receiver has answered. One that waits for it does so at once; if
-  /// the sender left to compute, the answer would lie until it polls again, milliseconds later.
+  /// A long message moves once its receiver has answered. A stage that waits for it does so at
+  /// once; if the sender left to compute, the answer would lie until it polls again, milliseconds
+  /// later.
   void linger(MpiSend& transfer) {
     using Clock = std::chrono::steady_clock;
     const auto end = Clock::now() + kLinger;

@@ -22,7 +22,8 @@ class ProfileMeasurement {
   void take();
 
   /// Costs fitted to the means of each rank's steps, since times add up, but for the fastest and
-  /// the slowest quarter of those steps. The same on every rank.
+  /// the slowest quarter of those steps (rounded
+  /// down). The same on every rank.
   DeviceProfile profile() const;
 
  private:

@@ -163,7 +163,13 @@ std::vector<BatchChoice> choices_of(const Config& recipe, const RecipeData& data
                                     const ClusterWish& wish, int devices) {
   const BatchChoice given{recipe.data.micro_batch_seconds, recipe.data.micro_batches,
                           recipe.trainer.order};
-  if (!wish.free_batch || !recipe.trainer.order.empty()) return {given};
+  const bool kept = !wish.free_batch || !recipe.trainer.order.empty();
+  if (kept && wish.micro_batches > 0)
+    throw ConfigError("--micro-batches " + std::to_string(wish.micro_batches) +
+                      ": a step keeps its " + std::to_string(given.micro_batches) +
+                      " micro-batches, of the checkpoint that trainer.resume goes on from or of "
+                      "trainer.order: leave --micro-batches out, or start anew without them");
+  if (kept) return {given};
   if (wish.micro_batches > 0)
     return {{given.seconds * given.micro_batches / wish.micro_batches, wish.micro_batches}};
   auto choices = batch_choices(recipe.data, data.longest(), kMostPerDevice * devices);

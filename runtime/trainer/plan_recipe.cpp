@@ -15,6 +15,7 @@ PlannedRun plan_recipe(const Config& recipe, bool measure) {
   Config config = with_plan_file(recipe);
   const auto saved = state_to_resume(config);
   const TrainingState* const run = saved ? &*saved : nullptr;
+  if (saved) check_unchanged(config, *saved);
   config.trainer.lanes = choose_lanes(config, run, [](const std::string&) {});
   config.trainer.order = choose_order(config, run);
   const Alphabet alphabet(config.text);

@@ -13,8 +13,15 @@
 namespace penstock {
 namespace {
 
+/// The data as the plan deals them out, which may be a resumed run's.
 StepSequence in_order(const RehearsalData& data, const Plan& plan) {
+  if (plan.micro_batches != data.config.data.micro_batches)
+    throw ConfigError("the plan is for " + std::to_string(plan.micro_batches) +
+                      " micro-batches a step, but data.micro_batches = " +
+                      std::to_string(data.config.data.micro_batches) +
+                      ": set data.micro_batches and data.micro_batch_seconds to the plan's");
   StepSequenceOptions options = data.steps.options();
+  options.lanes = plan.lanes;
   options.order = plan.order;
   return StepSequence(std::move(options));
 }

@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <set>
+#include <string>
 #include <utility>
 
 #include "comm/collectives.h"
@@ -11,6 +12,7 @@
 #include "comm/link_speeds.h"
 #include "layers/tensor/median.h"
 #include "partition/build_chain.h"
+#include "partition/plan_file.h"
 #include "partition/profiled_step.h"
 #include "runtime/trainer/gather_actions.h"
 #include "runtime/trainer/measure_profile.h"
@@ -117,9 +119,15 @@ void check_profile(const DeviceProfile& profile, const RehearsalData& data) {
                     "\", the recipe \"" + model + "\". Measure it anew by penstock profile");
 }
 
-Plan plan_by(const RehearsalData& data, const DeviceProfile& profile) {
-  const CostModel costs = fitted_cost_model(profile.layers);
-  return plan_run(data.chain, data.config, data.shape, costs(profile.middling));
+/// Rank 0's, since other processors may round otherwise.
+Plan plan_by(const RehearsalData& data, const DeviceProfile& profile, Communicator& world) {
+  std::string text;
+  if (world.rank() == 0) {
+    const CostModel costs = fitted_cost_model(profile.layers);
+    text = plan_toml(plan_run(data.chain, data.config, data.shape, costs(profile.middling)));
+  }
+  return parse_plan(broadcast(world, text), "the plan of rank 0",
+                    planned_model(data.chain, data.config.model, data.labels));
 }
 
 }  // namespace
@@ -150,7 +158,7 @@ Trace trace_steps(const Config& recipe, Communicator& world, const TraceOptions&
   DeviceProfile profile = options.profile ? *options.profile : measurement.profile();
   check_profile(profile, data);
   Trace trace;
-  trace.plan = plan_by(data, profile);
+  trace.plan = plan_by(data, profile, world);
   const Links links = measure_links(trace.plan, world);
   trace.overlap = links.overlap;
 

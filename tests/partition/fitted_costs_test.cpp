@@ -38,6 +38,13 @@ TEST(FittedCosts, LayersGetTheTermsOfTheirWork) {
   }
 }
 
+TEST(FittedCosts, AreTheMeanOfScatteredNumbers) {
+  const std::vector<MicroBatchLengths> lengths(3, {.frames = {70, 31}});
+  EXPECT_NEAR(fit_cost({CostTerm::constant}, lengths, {1, 7, 4}).of(lengths[0]), 4, 1e-12);
+  // 0: the layer has no such pass for this one, and it does not count.
+  EXPECT_NEAR(fit_cost({CostTerm::frames}, lengths, {1, 0, 4}).of(lengths[0]), 2.5, 1e-12);
+}
+
 TEST(FittedCosts, PredictLengthsThatWereNotMeasured) {
   const std::vector<std::vector<CostTerm>> terms{
       {CostTerm::constant, CostTerm::frames, CostTerm::longest},

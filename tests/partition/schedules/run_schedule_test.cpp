@@ -8,6 +8,7 @@
 
 #include "configs/config.h"
 #include "partition/in_flight.h"
+#include "partition/plan_schedule.h"
 #include "partition/schedules/make_schedule.h"
 #include "partition/validator.h"
 #include "tests/support/found_lists.h"
@@ -56,18 +57,14 @@ TEST(RunSchedule, LeavesOutWhatAShorterStepLacks) {
 }
 
 TEST(RunSchedule, LeavesOutTheShortest) {
-  const Schedule whole = make_schedule("zb-h1", 1, 3);  // F0 B0 W0 F1 B1 W1 …
-  const auto forwards = [](const Schedule& schedule) {
-    std::vector<int> places;
-    for (const Action& action : schedule.ranks.front())
-      if (action.kind == ActionKind::forward) places.push_back(action.micro_batch);
-    return places;
+  const std::vector<std::string> whole{"0F0,0F1,0B0,0W0,0F2,0B1,0W1,0B2,0W2"};
+  const auto left = [&](const std::vector<int>& sizes) {
+    return RunSchedule(lists_of(whole), sizes).of(2).ranks;
   };
-  Schedule late = whole;  // the first place last: shows which one is gone
-  const RunSchedule found(late, {2, 0, 1});
-  EXPECT_EQ(forwards(found.of(3)), (std::vector{0, 1, 2}));
-  EXPECT_EQ(forwards(found.of(2)), (std::vector{0, 1}));
-  EXPECT_EQ(found.of(2).ranks.front().size(), whole.ranks.front().size() - 3);
+  const auto in_turn = lists_of({"0F0,0B0,0W0,0F1,0B1,0W1"}).ranks;
+  const auto together = lists_of({"0F0,0F1,0B0,0W0,0B1,0W1"}).ranks;
+  EXPECT_EQ(left({1, 2, 0}), in_turn);  // place 1 has the shortest
+  EXPECT_EQ(left({2, 0, 1}), together);
 }
 
 TEST(RunSchedule, RefusesListsThatAreNotSound) {
