@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "partition/planning/cut_chunks.h"
+#include "partition/planning/forecast.h"
 #include "partition/planning/proposals.h"
 #include "partition/planning/recompute_search.h"
 #include "partition/planning/stage_memory.h"
@@ -62,6 +63,21 @@ class Fitting {
   RecomputeSearch search_;
 };
 
+/// Of several chunks a rank, the closed form knows the sum alone: whether a rank's chunks should be
+/// alike too, as if each had a rank of its own, a simulated step decides.
+std::vector<int> better_cut(const PlanningProblem& problem, const Workload& workload,
+                            PlanChoice choice, ChunkCutProblem cut) {
+  const std::vector<int> by_rank = *cut_chunks(cut);
+  cut.rank.clear();
+  const std::vector<int> by_chunk = *cut_chunks(cut);
+  if (by_rank == by_chunk) return by_rank;
+  const auto seconds = [&](const std::vector<int>& begin) {
+    choice.begin = begin;
+    return foretell_step(problem, workload, choice, 1).step_seconds;
+  };
+  return seconds(by_chunk) < seconds(by_rank) ? by_chunk : by_rank;
+}
+
 }  // namespace
 
 ChosenCut cut_choice(const PlanningProblem& problem, const Workload& workload,
@@ -82,7 +98,7 @@ ChosenCut cut_choice(const PlanningProblem& problem, const Workload& workload,
   cut.extra = [](int, int, int) { return 0.0; };
   ChosenCut chosen;
   if (recomputing == Recomputing::as_chosen) chosen.recomputed = choice.recomputed;
-  chosen.begin = *cut_chunks(cut);
+  chosen.begin = one_each ? *cut_chunks(cut) : better_cut(problem, workload, choice, cut);
   chosen.closed_form = closed_form(cut, chosen.begin);
   const auto full = memory.too_full(chosen.begin);
   if (!full) return chosen;
