@@ -146,7 +146,7 @@ std::string expectation(const Key& key) {
   if (std::holds_alternative<std::vector<int>*>(key.value))
     return "a list of whole numbers" + range_text(key.allowed.range) + ", such as [1, 0, 2], or []";
   if (std::holds_alternative<std::vector<std::string>*>(key.value))
-    return "a list of names, such as [norm1, relu1]";
+    return "a list of names, such as [\"norm1\", \"relu1\"]";
   if (std::holds_alternative<std::uint64_t*>(key.value)) return "a whole number of at least 0";
   if (!std::holds_alternative<std::string*>(key.value))
     return "a whole number" + range_text(key.allowed.range);

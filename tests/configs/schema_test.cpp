@@ -100,7 +100,7 @@ TEST(Value, RefusesWhatTheKeyDoesNotTake) {
   for (const char* text : {"norm1", "[norm1 relu1]", "[norm1,, relu1]", "[\"norm1]"})
     EXPECT_EQ(fault("pipeline.recompute_layers", text),
               std::string("pipeline.recompute_layers = ") + text +
-                  ", but it takes a list of names, such as [norm1, relu1]");
+                  ", but it takes a list of names, such as [\"norm1\", \"relu1\"]");
   EXPECT_NE(fault("trainer.resume", "yes"), "accepted");
   EXPECT_NE(fault("trainer.seed", "-1"), "accepted");
   EXPECT_EQ(config, Config());
