@@ -14,6 +14,21 @@ std::vector<int> order_of_replica(const std::vector<int>& order, int replicas, i
   return of_replica;
 }
 
+std::vector<ChunkTimes> in_order(const std::vector<ChunkTimes>& by_size,
+                                 const std::vector<int>& sizes) {
+  std::vector<ChunkTimes> places;
+  for (const int size : sizes) places.push_back(by_size[static_cast<std::size_t>(size)]);
+  if (!sizes.empty()) return places;
+  ChunkTimes mean;
+  const auto count = static_cast<double>(by_size.size());
+  for (const ChunkTimes& one : by_size) {
+    mean.forward += one.forward / count;
+    mean.backward_input += one.backward_input / count;
+    mean.backward_weight += one.backward_weight / count;
+  }
+  return std::vector<ChunkTimes>(by_size.size(), mean);
+}
+
 std::vector<int> order_of_step(const std::vector<int>& of_replica, int replicas,
                                int micro_batches) {
   std::vector<int> order;

@@ -136,7 +136,6 @@ class Decider {
       const auto same = [&](const Alternative& other) {
         return other.choice.devices == alternative.choice.devices &&
                other.choice.begin == alternative.choice.begin &&
-               other.choice.recomputed == alternative.choice.recomputed &&
                other.choice.batch.micro_batches == alternative.choice.batch.micro_batches;
       };
       if (std::ranges::any_of(found, same)) continue;

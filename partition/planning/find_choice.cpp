@@ -6,6 +6,7 @@
 
 #include "partition/plan_schedule.h"
 #include "partition/planner.h"
+#include "partition/planning/cut_choice.h"
 #include "partition/planning/stage_memory.h"
 #include "partition/schedules/make_schedule.h"
 #include "partition/search/find_schedule.h"
@@ -26,18 +27,6 @@ void add(const ChunkTimes& one, double share, ChunkTimes& sum) {
   sum.forward += share * one.forward;
   sum.backward_input += share * one.backward_input;
   sum.backward_weight += share * one.backward_weight;
-}
-
-/// Micro-batches stay where they are: at each place stands the mean of those whose size the order
-/// puts there, or where it is as drawn, of all.
-std::vector<ChunkTimes> placed(const std::vector<ChunkTimes>& by_size,
-                               const std::vector<int>& sizes) {
-  std::vector<ChunkTimes> places;
-  for (const int size : sizes) places.push_back(by_size[static_cast<std::size_t>(size)]);
-  if (!sizes.empty()) return places;
-  ChunkTimes mean;
-  for (const ChunkTimes& one : by_size) add(one, 1.0 / static_cast<double>(by_size.size()), mean);
-  return std::vector<ChunkTimes>(by_size.size(), mean);
 }
 
 int busiest(const PlanningProblem& problem, const PlanChoice& choice) {
@@ -99,9 +88,13 @@ std::vector<std::vector<ChunkTimes>> times_by_size(const PlanningProblem& proble
 std::optional<PlanChoice> find_choice(const PlanningProblem& problem, const Workload& workload,
                                       const PlanChoice& choice) {
   if (ranks_of_chunks(choice) != chunk_ranks(kFound, choice.stages)) return std::nullopt;
+  PlanChoice parted = choice;  // whose messages, slots and second forwards are those of its passes
+  parted.schedule = "zb-h1";
+  parted.actions.clear();
+  if (!problem.recomputed) recompute_to_fit(problem, workload, parted);
   const int own = busiest(problem, choice);
   ScheduleProblem search{.chunk_rank = ranks_of_chunks(choice),
-                         .times = times_by_size(problem, workload, choice),
+                         .times = times_by_size(problem, workload, parted),
                          .memory = 1};
   for (auto& chunk : search.times) {
     if (chunk.empty()) return std::nullopt;
@@ -110,10 +103,7 @@ std::optional<PlanChoice> find_choice(const PlanningProblem& problem, const Work
   const bool keeps = problem.keeps_order || choice.stages == 1;
   const auto sizes = order_of_replica(choice.batch.order, choice.replicas, own);
   if (keeps)
-    for (auto& chunk : search.times) chunk = placed(chunk, sizes);
-  PlanChoice parted = choice;  // whose messages and slots are those of parted passes
-  parted.schedule = "zb-h1";
-  parted.actions.clear();
+    for (auto& chunk : search.times) chunk = in_order(chunk, sizes);
   const StageMemory memory(problem, parted);
   for (int stage = 0; stage < choice.stages; ++stage) {
     const int room = memory.room(choice.begin, stage, std::min(own, 2 * choice.stages));
@@ -123,7 +113,7 @@ std::optional<PlanChoice> find_choice(const PlanningProblem& problem, const Work
   }
   const FoundSchedule found =
       find_schedule(search, {.seed = problem.seed, .effort = kEffort, .keep_order = keeps});
-  PlanChoice chosen = choice;
+  PlanChoice chosen = parted;
   chosen.schedule = kFound;
   chosen.actions = rows_of(found.schedule);
   if (!keeps)

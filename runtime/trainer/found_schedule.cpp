@@ -96,23 +96,6 @@ class ReplicaSteps {
   const std::vector<int>& begin_;
 };
 
-std::vector<ChunkTimes> in_order(const std::vector<ChunkTimes>& by_size,
-                                 const std::vector<int>& sizes) {
-  if (sizes.empty()) {  // any may stand anywhere
-    ChunkTimes mean;
-    const auto count = static_cast<double>(by_size.size());
-    for (const ChunkTimes& one : by_size) {
-      mean.forward += one.forward / count;
-      mean.backward_input += one.backward_input / count;
-      mean.backward_weight += one.backward_weight / count;
-    }
-    return std::vector<ChunkTimes>(by_size.size(), mean);
-  }
-  std::vector<ChunkTimes> ordered;
-  for (const int size : sizes) ordered.push_back(by_size[static_cast<std::size_t>(size)]);
-  return ordered;
-}
-
 /// How many micro-batches the stage may hold between forward and weight gradient.
 int room_of(const ChunkBytes& bytes, const Plan& plan, int stage, int own, double memory_gib) {
   if (memory_gib == 0) return std::min(own, plan.stages());

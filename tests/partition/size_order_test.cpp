@@ -25,5 +25,22 @@ TEST(SizeOrder, NamesEveryPlaceOfAReplicaWithMoreThanItsShare) {
   EXPECT_EQ(order_of_step({3, 0, 2, 1}, 2, 6), (std::vector{0, 1, 4, 5, 2, 3}));
 }
 
+TEST(SizeOrder, PutsTimesInTheirPlaces) {
+  const std::vector<ChunkTimes> by_size{{9, 6, 3}, {4, 3, 1}, {2, 0, 5}};
+  const auto forwards = [](const std::vector<ChunkTimes>& times) {
+    std::vector<double> seconds;
+    for (const ChunkTimes& one : times) seconds.push_back(one.forward);
+    return seconds;
+  };
+  EXPECT_EQ(forwards(in_order(by_size, {1, 2, 0})), (std::vector<double>{4, 2, 9}));
+  const auto drawn = in_order(by_size, {});
+  ASSERT_EQ(drawn.size(), 3u);
+  for (const ChunkTimes& one : drawn) {
+    EXPECT_DOUBLE_EQ(one.forward, 5);
+    EXPECT_DOUBLE_EQ(one.backward_input, 3);
+    EXPECT_DOUBLE_EQ(one.backward_weight, 3);
+  }
+}
+
 }  // namespace
 }  // namespace penstock
