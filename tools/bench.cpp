@@ -1,4 +1,4 @@
-#include "runtime/trainer/bench.h"
+#include "runtime/measuring/bench.h"
 
 #include <CLI/CLI.hpp>
 #include <cstdio>

@@ -6,7 +6,7 @@
 #include "partition/outlook.h"
 #include "partition/plan_file.h"
 #include "partition/table.h"
-#include "runtime/trainer/plan_recipe.h"
+#include "runtime/planning/plan_recipe.h"
 #include "tools/commands.h"
 #include "tools/exit_code.h"
 #include "tools/launch.h"

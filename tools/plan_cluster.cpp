@@ -14,7 +14,7 @@
 #include "partition/plan_file.h"
 #include "partition/report/decision_view.h"
 #include "partition/report/report.h"
-#include "runtime/trainer/plan_on_cluster.h"
+#include "runtime/planning/plan_on_cluster.h"
 #include "tools/exit_code.h"
 #include "tools/json_line.h"
 #include "tools/plan_text.h"

@@ -5,9 +5,9 @@
 
 #include "partition/cluster_file/write.h"
 #include "runtime/job.h"
-#include "runtime/survey_cluster.h"
-#include "runtime/trainer/measure_profile.h"
-#include "runtime/trainer/session.h"
+#include "runtime/measuring/measure_profile.h"
+#include "runtime/measuring/survey_cluster.h"
+#include "runtime/ranks/session.h"
 #include "tools/commands.h"
 #include "tools/exit_code.h"
 #include "tools/launch.h"

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "runtime/trainer/trace_steps.h"
+#include "runtime/measuring/trace_steps.h"
 
 namespace penstock {
 

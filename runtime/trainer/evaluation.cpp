@@ -7,11 +7,11 @@
 #include <sstream>
 
 #include "comm/collectives.h"
+#include "runtime/corpus/corpus_work.h"
+#include "runtime/corpus/failed_audio.h"
+#include "runtime/corpus/feature_feed.h"
 #include "runtime/text/error_rate.h"
 #include "runtime/text/greedy.h"
-#include "runtime/trainer/corpus_work.h"
-#include "runtime/trainer/failed_audio.h"
-#include "runtime/trainer/feature_feed.h"
 
 namespace penstock {
 namespace {

@@ -3,10 +3,10 @@
 #include <string>
 #include <vector>
 
+#include "runtime/corpus/corpus.h"
+#include "runtime/ranks/session.h"
 #include "runtime/text/alphabet.h"
-#include "runtime/trainer/corpus.h"
 #include "runtime/trainer/report.h"
-#include "runtime/trainer/session.h"
 
 namespace penstock {
 

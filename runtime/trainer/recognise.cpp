@@ -7,13 +7,13 @@
 #include "layers/tensor/error.h"
 #include "partition/build_chain.h"
 #include "runtime/checkpoint/newest.h"
+#include "runtime/corpus/corpora.h"
 #include "runtime/data/batching.h"
 #include "runtime/data/faults.h"
-#include "runtime/trainer/agreement.h"
-#include "runtime/trainer/corpora.h"
+#include "runtime/planning/planning.h"
+#include "runtime/ranks/agreement.h"
+#include "runtime/ranks/packing.h"
 #include "runtime/trainer/evaluation.h"
-#include "runtime/trainer/packing.h"
-#include "runtime/trainer/planning.h"
 #include "runtime/trainer/saving.h"
 
 namespace penstock {

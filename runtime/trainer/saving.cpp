@@ -5,8 +5,8 @@
 #include "layers/tensor/error.h"
 #include "runtime/checkpoint/save.h"
 #include "runtime/checkpoint/shard.h"
-#include "runtime/trainer/agreement.h"
-#include "runtime/trainer/host_window.h"
+#include "runtime/ranks/agreement.h"
+#include "runtime/ranks/host_window.h"
 
 namespace penstock {
 namespace {

@@ -11,7 +11,7 @@
 #include "runtime/pipeline/gradient_reduction.h"
 #include "runtime/pipeline/grid.h"
 #include "runtime/pipeline/stage.h"
-#include "runtime/trainer/gradient_agreement.h"
+#include "runtime/ranks/gradient_agreement.h"
 #include "runtime/trainer/report.h"
 
 namespace penstock {

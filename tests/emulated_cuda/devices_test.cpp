@@ -5,7 +5,7 @@
 #include "comm/threads.h"
 #include "configs/config.h"
 #include "layers/tensor/error.h"
-#include "runtime/trainer/device.h"
+#include "runtime/ranks/device.h"
 #include "tests/support/emulated_cuda/control.h"
 
 namespace emulated_cuda::test {

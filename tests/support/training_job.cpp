@@ -12,7 +12,7 @@
 #include "partition/schedules/make_schedule.h"
 #include "partition/size_order.h"
 #include "runtime/optim/optimizer.h"
-#include "runtime/trainer/session.h"
+#include "runtime/ranks/session.h"
 #include "runtime/trainer/training_step.h"
 #include "tests/support/found_lists.h"
 #include "tests/support/poisoned_layer.h"

@@ -1,4 +1,4 @@
-#include "runtime/trainer/device.h"
+#include "runtime/ranks/device.h"
 
 #include <gtest/gtest.h>
 

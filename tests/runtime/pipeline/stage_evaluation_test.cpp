@@ -5,8 +5,8 @@
 #include "comm/threads.h"
 #include "layers/cpu/cpu_backend.h"
 #include "partition/build_chain.h"
+#include "runtime/corpus/synthetic_work.h"
 #include "runtime/pipeline/stage.h"
-#include "runtime/trainer/synthetic_work.h"
 
 namespace penstock {
 namespace {

@@ -8,8 +8,8 @@
 #include "partition/build_chain.h"
 #include "partition/chunk_bytes.h"
 #include "partition/schedules/make_schedule.h"
+#include "runtime/corpus/synthetic_work.h"
 #include "runtime/pipeline/stage.h"
-#include "runtime/trainer/synthetic_work.h"
 #include "tests/support/resident_memory.h"
 #include "tests/support/watched_backend.h"
 

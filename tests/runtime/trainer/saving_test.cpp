@@ -9,7 +9,7 @@
 #include "layers/tensor/error.h"
 #include "partition/build_chain.h"
 #include "runtime/checkpoint/newest.h"
-#include "runtime/trainer/host_window.h"
+#include "runtime/ranks/host_window.h"
 #include "tests/support/temporary_folder.h"
 #include "tests/support/watched_backend.h"
 

@@ -1,0 +1,117 @@
+#include "runtime/checkpoint/resume.h"
+
+#include <algorithm>
+
+#include "comm/collectives.h"
+#include "configs/flatten.h"
+#include "configs/value.h"
+#include "layers/tensor/error.h"
+#include "runtime/checkpoint/best.h"
+#include "runtime/checkpoint/newest.h"
+#include "runtime/checkpoint/output_folder.h"
+
+namespace penstock {
+namespace {
+
+/// Folder of the newest whole checkpoint, or nothing.
+std::string newest_folder(const std::string& output,
+                          const std::function<void(const std::string&)>& note) {
+  const std::optional<Checkpoint> found = newest(output, note);
+  if (!found) return "";
+  best_checkpoint(output);  // refuses a damaged mark before the first step
+  return found->folder().string();
+}
+
+}  // namespace
+
+std::optional<Checkpoint> find_start(const Config& config, Communicator& world,
+                                     const std::function<void(const std::string&)>& note) {
+  const std::string& output = config.trainer.output;
+  std::string folder;
+  if (world.rank() == 0) {
+    if (config.trainer.resume) {
+      folder = newest_folder(output, note);
+    } else if (!list_checkpoints(output).empty()) {
+      throw CheckpointError(output +
+                            " already holds checkpoints: set trainer.resume=true to go on from "
+                            "the newest, or choose another trainer.output");
+    }
+  }
+  folder = broadcast(world, folder);
+  if (folder.empty()) return std::nullopt;
+  return Checkpoint(folder);
+}
+
+std::optional<TrainingState> state_to_resume(const Config& config) {
+  if (!config.trainer.resume) return std::nullopt;
+  const std::optional<Checkpoint> found = newest(config.trainer.output, [](const std::string&) {});
+  return found ? std::optional(found->state()) : std::nullopt;
+}
+
+void check_unchanged(const Config& config, const TrainingState& saved) {
+  const Config before = unflatten(saved.config, "the checkpoint");
+  std::string faults;
+  for (const Difference& d : differences(before, config))
+    if (d.kept) faults += "\n  " + d.key + ": was " + d.before + ", is now " + d.after;
+  if (!faults.empty())
+    throw ConfigError(
+        "a resumed run must keep its model, data, seed and optimizer, but these keys differ from "
+        "the checkpoint's:" +
+        faults + "\nSet them back, or start anew in another trainer.output.");
+}
+
+int choose_lanes(const Config& config, const TrainingState* saved,
+                 const std::function<void(const std::string&)>& note) {
+  const int asked = config.trainer.lanes, replicas = config.pipeline.replicas;
+  if (saved == nullptr) return asked > 0 ? asked : replicas;
+  const int lanes = asked > 0 ? asked : std::max(saved->lanes, replicas);
+  if (lanes != saved->lanes)
+    note("the checkpoint has " + std::to_string(saved->lanes) + " lanes, " +
+         (asked > 0 ? "trainer.lanes = " + std::to_string(asked)
+                    : "too few for " + std::to_string(replicas) + " replicas") +
+         ": from here on gradients are summed over " + std::to_string(lanes) +
+         " lanes, and the last bits differ from those of a run that kept its lanes");
+  return lanes;
+}
+
+std::vector<int> choose_order(const Config& config, const TrainingState* saved) {
+  std::vector<int> asked = config.trainer.order;
+  if (saved == nullptr) return asked;
+  std::vector<int> kept = unflatten(saved->config, "the checkpoint").trainer.order;
+  if (asked.empty() || asked == kept) return kept;
+  throw ConfigError("trainer.order is " + value_text(&asked) +
+                    (config.pipeline.plan.empty() ? "" : " (by " + config.pipeline.plan + ")") +
+                    ", but up to the checkpoint the micro-batches of a step were " +
+                    (kept.empty() ? "as drawn" : "in the order " + value_text(&kept)) +
+                    ", and a run keeps that: leave trainer.order out" +
+                    (config.pipeline.plan.empty() ? "" : ", plan anew") +
+                    ", or start anew in another trainer.output");
+}
+
+void note_reduction(const Config& config, const TrainingState& saved,
+                    const std::function<void(const std::string&)>& note) {
+  const std::string before = unflatten(saved.config, "the checkpoint").pipeline.reduction;
+  if (config.pipeline.reduction == before) return;
+  note("up to the checkpoint pipeline.reduction was " + before + ", from here on it is " +
+       config.pipeline.reduction + ": the last bits differ from those of a run that kept it");
+}
+
+void note_threads(const Config& config, const TrainingState& saved,
+                  const std::function<void(const std::string&)>& note) {
+  const int before = unflatten(saved.config, "the checkpoint").trainer.threads;
+  if (config.trainer.threads == before) return;
+  note("the checkpoint was made by " + std::to_string(before) +
+       " threads a rank, trainer.threads = " + std::to_string(config.trainer.threads) +
+       ": the last bits differ from those of a run that kept its threads");
+}
+
+void check_corpus(const std::string& hash, const TrainingState& saved) {
+  if (hash != saved.corpus_hash)
+    throw ConfigError(
+        "data.train holds other utterances, texts or lengths than when the checkpoint was saved "
+        "(index " +
+        hash + ", was " + saved.corpus_hash +
+        "): restore the manifest, or start anew in another trainer.output");
+}
+
+}  // namespace penstock

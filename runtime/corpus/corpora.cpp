@@ -1,0 +1,46 @@
+#include "runtime/corpus/corpora.h"
+
+#include "partition/schedules/make_schedule.h"
+#include "runtime/data/features.h"
+
+namespace penstock {
+
+CorpusOptions corpus_options(const Config& config, const Chain& chain, const std::string& manifest,
+                             CorpusUse use) {
+  CorpusOptions options;
+  options.manifest = manifest;
+  options.output = config.trainer.output;
+  options.use = use;
+  options.data = config.data;
+  options.features = config.features;
+  options.threads = config.data.loaders;
+  options.output_frames = [&chain](std::int64_t frames) {
+    return output_frames(chain, std::vector<std::int64_t>{frames}).front();
+  };
+  return options;
+}
+
+CorpusReaders corpus_readers(const Config& config, const PlannedModel& model) {
+  const PipelineConfig& p = config.pipeline;
+  const auto ranks =
+      p.plan.empty() ? neighbouring_stages(p.stages, p.replicas) : read_plan(p.plan, model).ranks;
+  const std::vector<int> stages = chunk_ranks(p.schedule, p.stages);
+  return {ranks.at(stages.back()), ranks.at(stages.front())};
+}
+
+void check_training_manifest(const Config& config) {
+  if (config.data.train.empty())
+    throw ConfigError("data.train is not set: it takes a manifest of the training utterances");
+}
+
+void check_features(const Config& config) {
+  const int bins = feature_bins(config.features);
+  if (bins == config.model.features) return;
+  throw ConfigError(
+      "[features] makes " + std::to_string(bins) + " channels a frame, but model.features = " +
+      std::to_string(config.model.features) + ": set model.features = " + std::to_string(bins) +
+      ", or change features.window_ms, features.fft or "
+      "features.mels");
+}
+
+}  // namespace penstock

@@ -1,0 +1,25 @@
+#pragma once
+
+#include "configs/config.h"
+#include "partition/chain.h"
+#include "partition/plan_file.h"
+#include "runtime/corpus/corpus.h"
+
+namespace penstock {
+
+/// How `config` describes the corpus of `manifest`, for a run in trainer.output; `chain` must
+/// outlive the result.
+CorpusOptions corpus_options(const Config& config, const Chain& chain, const std::string& manifest,
+                             CorpusUse use);
+
+/// The ranks that read the corpora of a recipe: those of the last stage, where the chain's only
+/// layer that needs targets is, and those of the first. ConfigError as read_plan.
+CorpusReaders corpus_readers(const Config& config, const PlannedModel& model);
+
+/// ConfigError if data.train names no manifest.
+void check_training_manifest(const Config& config);
+
+/// ConfigError if [features] does not make what [model] takes.
+void check_features(const Config& config);
+
+}  // namespace penstock

@@ -1,0 +1,116 @@
+#include "runtime/corpus/corpus.h"
+
+#include <xxhash.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "comm/threads.h"
+#include "layers/tensor/error.h"
+#include "runtime/corpus/corpus_faults.h"
+#include "runtime/corpus/corpus_lengths.h"
+#include "runtime/corpus/corpus_texts.h"
+#include "runtime/data/batching.h"
+#include "runtime/ranks/agreement.h"
+
+namespace penstock {
+namespace {
+
+/// The lines that take part, without texts.
+Corpus assemble(const CorpusOptions& options, CorpusLines lines, CorpusLengths found) {
+  Corpus corpus;
+  for (const std::size_t i : found.kept)
+    corpus.entries.push_back(
+        {std::move(lines.lines[i].audio), "", {}, std::move(lines.lines[i].where)});
+  for (const AudioLength& length : found.lengths)
+    corpus.frames.push_back(shape_utterance(0, length, 1, options.features).frames);
+  corpus.lengths = std::move(found.lengths);
+  corpus.too_short = found.too_short;
+  corpus.too_long = found.too_long;
+  return corpus;
+}
+
+void add_texts(CorpusTexts texts, const std::vector<std::size_t>& kept, Corpus& corpus) {
+  for (std::size_t id = 0; id < kept.size(); ++id) {
+    corpus.entries[id] = std::move(texts.entries[kept[id]]);
+    corpus.labels.push_back(std::move(texts.labels[kept[id]]));
+  }
+}
+
+std::uint64_t hash_of(const Corpus& corpus) {
+  const std::unique_ptr<XXH3_state_t, XXH_errorcode (*)(XXH3_state_t*)> state(XXH3_createState(),
+                                                                              XXH3_freeState);
+  XXH3_64bits_reset(state.get());
+  const auto add = [&](const void* data, std::size_t bytes) {
+    XXH3_64bits_update(state.get(), &bytes, sizeof bytes);
+    XXH3_64bits_update(state.get(), data, bytes);
+  };
+  for (std::size_t i = 0; i < corpus.entries.size(); ++i) {
+    const std::string name = corpus.entries[i].audio.filename().string();
+    const std::int64_t length[] = {corpus.lengths[i].samples, corpus.lengths[i].rate};
+    add(name.data(), name.size());
+    add(length, sizeof length);
+    add(corpus.labels[i].data(), corpus.labels[i].size() * sizeof(std::int32_t));
+  }
+  return XXH3_64bits_digest(state.get());
+}
+
+/// The faults of texts and audio.
+Faults all_of(const CorpusLines& lines, const CorpusLengths& found) {
+  Faults all = lines.faults;
+  for (const Fault& fault : found.faults.all()) all.add(fault.where, fault.what);
+  return all;
+}
+
+}  // namespace
+
+double Corpus::seconds() const {
+  double sum = 0;
+  for (const AudioLength& length : lengths) sum += length.seconds();
+  return sum;
+}
+
+std::int64_t ctc_frames(const std::vector<std::int32_t>& labels) {
+  std::int64_t frames = std::ssize(labels);
+  for (std::size_t i = 1; i < labels.size(); ++i) frames += labels[i] == labels[i - 1];
+  return frames;
+}
+
+Corpus load_corpus(const CorpusOptions& options, const Alphabet& alphabet, Communicator& world,
+                   const CorpusReaders& readers) {
+  if (options.data.bad_utterances != "refuse" && options.data.bad_utterances != "skip")
+    throw ConfigError("data.bad_utterances is \"" + options.data.bad_utterances +
+                      "\", not refuse or skip");
+  const std::string manifest = options.manifest.string();
+  CorpusTexts texts;
+  CorpusLines lines =
+      unpack_lines(read_alike(world, {readers.texts, manifest + ": utterances"}, [&] {
+        texts = read_texts(options.manifest, alphabet);
+        return pack_lines(texts);
+      }));
+  CorpusLengths found =
+      unpack_lengths(read_alike(world, {readers.audio, manifest + ": lengths of audio"},
+                                [&] { return pack_lengths(find_lengths(options, lines)); }));
+  const std::int64_t skipped = settle(world, all_of(lines, found), options);
+  if (found.kept.empty())
+    raise_by_rank_0<DataError>(
+        world, manifest + " has no utterances that can be used: " + std::to_string(skipped) +
+                   " are bad, " + std::to_string(found.too_short) + " too short, " +
+                   std::to_string(found.too_long) + " too long");
+  const std::vector<std::size_t> kept = found.kept;
+  Corpus corpus = assemble(options, std::move(lines), std::move(found));
+  corpus.skipped = skipped;
+  corpus.hash = std::stoull(read_alike(world, {readers.texts, manifest + ": texts"}, [&] {
+    add_texts(std::move(texts), kept, corpus);
+    return std::to_string(hash_of(corpus));
+  }));
+  return corpus;
+}
+
+Corpus load_corpus(const CorpusOptions& options, const Alphabet& alphabet) {
+  const auto alone = make_thread_communicators({.ranks = 1});
+  return load_corpus(options, alphabet, *alone.front(), {});
+}
+
+}  // namespace penstock

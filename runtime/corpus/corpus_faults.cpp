@@ -1,0 +1,41 @@
+#include "runtime/corpus/corpus_faults.h"
+
+#include <spdlog/spdlog.h>
+
+#include <string>
+
+#include "layers/tensor/error.h"
+#include "runtime/ranks/agreement.h"
+
+namespace penstock {
+
+std::int64_t settle(Communicator& world, const Faults& faults, const CorpusOptions& options) {
+  if (faults.empty()) return 0;
+  const auto count = static_cast<std::int64_t>(faults.size());
+  const std::string headline =
+      std::to_string(count) + " utterances of " + options.manifest.string();
+  if (options.data.bad_utterances != "skip")
+    raise_by_rank_0<DataError>(
+        world, headline + " cannot be used:" + faults.listed() + "\n" + options.advice);
+  if (world.rank() == 0) spdlog::warn("{} are left out:{}", headline, faults.listed());
+  return count;
+}
+
+void pack(const Faults& faults, Packer& message) {
+  message.add(static_cast<std::int64_t>(faults.size()));
+  for (const Fault& fault : faults.all()) {
+    message.add(fault.where);
+    message.add(fault.what);
+  }
+}
+
+Faults unpack_faults(Unpacker& message) {
+  Faults faults;
+  for (std::int64_t left = message.number(); left > 0; --left) {
+    const std::string where = message.text();
+    faults.add(where, message.text());
+  }
+  return faults;
+}
+
+}  // namespace penstock

@@ -1,0 +1,47 @@
+#include "runtime/corpus/failed_audio.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "comm/collectives.h"
+#include "layers/tensor/error.h"
+#include "runtime/data/faults.h"
+#include "runtime/ranks/agreement.h"
+#include "runtime/ranks/packing.h"
+
+namespace penstock {
+namespace {
+
+/// The failures of every rank, on rank 0.
+Faults gather_failures(Communicator& world, const std::vector<FailedUtterance>& here) {
+  Packer message;
+  for (const FailedUtterance& utterance : here) {
+    message.add(static_cast<std::int64_t>(utterance.id));
+    message.add(utterance.why);
+  }
+  Faults all;
+  for (std::string& of_rank : gather(world, message.bytes()))
+    for (Unpacker from(std::move(of_rank)); !from.empty();) {
+      const std::string where = "utterance " + std::to_string(from.number());
+      all.add(where, from.text());
+    }
+  return all;
+}
+
+}  // namespace
+
+void FailedAudio::judge(Communicator& world, std::int64_t epoch, std::int64_t failed,
+                        const std::function<std::vector<FailedUtterance>()>& here) {
+  if (epoch != epoch_) before_ = last_;
+  epoch_ = epoch;
+  last_ = failed;
+  if (static_cast<double>(failed - before_) <= share_ * static_cast<double>(utterances_)) return;
+  raise_by_rank_0<DataError>(
+      world,
+      fmt::format("{} utterances have failed:{}\ndata.failing_utterances = {:g} of {} may: "
+                  "correct them, or allow more",
+                  failed - before_, gather_failures(world, here()).listed(), share_, utterances_));
+}
+
+}  // namespace penstock

@@ -1,0 +1,45 @@
+#include "runtime/corpus/feature_feed.h"
+
+#include <algorithm>
+
+#include "layers/tensor/error.h"
+
+namespace penstock {
+namespace {
+
+std::vector<AudioSource> sources_of(const Corpus& corpus) {
+  std::vector<AudioSource> sources;
+  for (std::size_t id = 0; id < corpus.entries.size(); ++id)
+    sources.push_back({corpus.entries[id].audio, corpus.lengths[id]});
+  return sources;
+}
+
+LoaderOptions options_of(const DataConfig& data) {
+  LoaderOptions options;
+  options.threads = data.loaders;
+  return options;
+}
+
+}  // namespace
+
+FeatureFeed::FeatureFeed(const Corpus& corpus, const FeatureConfig& features,
+                         const DataConfig& data)
+    : loader_(sources_of(corpus), features, options_of(data)) {}
+
+void FeatureFeed::announce(std::int64_t epoch, const std::vector<MicroBatch>& batches) {
+  for (const MicroBatch& batch : batches) loader_.push(epoch, batch);
+}
+
+ReadFeatures FeatureFeed::reader() {
+  return [this](int micro_batch, std::span<float> x_FC, std::span<float> weights) {
+    const LoadedBatch batch = loader_.take();
+    if (batch.x_FC.size() != x_FC.size() || batch.weights.size() != weights.size())
+      throw ShapeError("micro-batch " + std::to_string(micro_batch) + " has " +
+                       std::to_string(batch.x_FC.size()) + " features, expected " +
+                       std::to_string(x_FC.size()));
+    std::copy(batch.x_FC.begin(), batch.x_FC.end(), x_FC.begin());
+    std::copy(batch.weights.begin(), batch.weights.end(), weights.begin());
+  };
+}
+
+}  // namespace penstock

@@ -1,0 +1,15 @@
+#pragma once
+
+#include "configs/config.h"
+#include "partition/chain.h"
+#include "runtime/corpus/corpus.h"
+#include "runtime/text/alphabet.h"
+
+namespace penstock {
+
+/// data.train or data.validation, by use, for planning alone, which makes no folder: what is
+/// indexed is kept beside the manifest, or where a run is already. Errors as load_corpus.
+Corpus planned_corpus(const Config& config, const Chain& chain, const Alphabet& alphabet,
+                      CorpusUse use);
+
+}  // namespace penstock

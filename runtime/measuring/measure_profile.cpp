@@ -1,0 +1,218 @@
+#include "runtime/measuring/measure_profile.h"
+
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <iterator>
+#include <numeric>
+#include <ranges>
+#include <utility>
+
+#include "comm/collectives.h"
+#include "comm/threads.h"
+#include "layers/tensor/median.h"
+#include "partition/build_chain.h"
+#include "runtime/measuring/rehearsal.h"
+#include "runtime/planning/planning.h"
+
+namespace penstock {
+namespace {
+
+/// `count` micro-batches of an epoch, evenly spread over their sizes; ranks take different ones.
+std::vector<MicroBatch> quantiles(const StepSequence& steps, int count, int rank, int ranks) {
+  std::vector<MicroBatch> all;
+  for (std::int64_t s = 0; s < steps.steps_in_epoch(0); ++s)
+    std::ranges::copy(steps.at(s).micro_batches, std::back_inserter(all));
+  std::ranges::stable_sort(all, {}, &MicroBatch::frames);
+  std::vector<MicroBatch> chosen;
+  for (int i = 0; i < count; ++i) {
+    const double share = (i + (rank + 0.5) / ranks) / count;
+    chosen.push_back(all[static_cast<std::size_t>(share * static_cast<double>(all.size()))]);
+  }
+  return chosen;
+}
+
+StepBatches step_of(const std::vector<MicroBatch>& batches) {
+  StepBatches step{.micro_batches = batches, .lanes = std::vector<int>(batches.size(), 0)};
+  for (const MicroBatch& batch : batches)
+    step.utterances += static_cast<std::int64_t>(batch.utterances.size());
+  return step;
+}
+
+constexpr int kMethods = 3;
+constexpr std::array<std::vector<double> LayerTimes::*, kMethods> kTimes = {
+    &LayerTimes::forward, &LayerTimes::backward_input, &LayerTimes::backward_weight};
+constexpr std::array<double LayerCost::*, kMethods> kCosts = {
+    &LayerCost::forward, &LayerCost::backward_input, &LayerCost::backward_weight};
+
+/// What was measured of one step: of each micro-batch 3 numbers a layer and the reading, then what
+/// is done once.
+struct RowShape {
+  std::size_t layers;
+  std::size_t micro_batches;
+
+  std::size_t width() const { return kMethods * layers + 1; }
+  std::size_t once() const { return width() * micro_batches; }
+  std::size_t numbers() const { return once() + 1; }
+};
+
+std::vector<double> row_of(const RehearsedStep& step, const RowShape& shape) {
+  std::vector<double> numbers(shape.numbers());
+  double& once = numbers[shape.once()];
+  once = step.end - step.start;
+  for (const WatchedAction& action : step.actions) {
+    if (action.action.kind != ActionKind::step) once -= action.end - action.start;
+    if (!computes(action.action.kind)) continue;
+    double* row = numbers.data() + shape.width() * action.action.micro_batch;
+    for (int method = 0; method < kMethods; ++method)
+      for (std::size_t i = 0; i < shape.layers; ++i)
+        row[method * shape.layers + i] += (action.layers.*kTimes[method])[i];
+    if (action.action.kind == ActionKind::forward)
+      row[shape.width() - 1] += action.end - action.start - action.computing;
+  }
+  return numbers;
+}
+
+/// Means of rows, without the quarter with the least and that with the largest sums.
+std::vector<double> middle_mean(std::vector<std::vector<double>> rows) {
+  std::ranges::sort(rows, {}, [](const std::vector<double>& row) {
+    return std::accumulate(row.begin(), row.end(), 0.0);
+  });
+  const std::size_t left_out = rows.size() / 4, end = rows.size() - left_out;
+  std::vector<double> means(rows.front().size());
+  for (std::size_t r = left_out; r < end; ++r)
+    for (std::size_t k = 0; k < means.size(); ++k)
+      means[k] += rows[r][k] / static_cast<double>(end - left_out);
+  return means;
+}
+
+/// The whole model on one device, in one lane.
+Config on_one_device(const Config& recipe) {
+  Config config = alone(recipe);
+  config.trainer.lanes = 1;
+  config.pipeline.schedule = "1f1b";
+  config.pipeline.shard_optimizer = false;
+  config.pipeline.recompute = PipelineConfig().recompute;
+  config.pipeline.recompute_layers.clear();
+  return config;
+}
+
+/// `meet` is called before the first step, so that all ranks' begin together.
+std::vector<std::vector<double>> rehearse(const RehearsalData& data,
+                                          const std::vector<MicroBatch>& batches, int repeats,
+                                          const std::function<void()>& meet) {
+  const auto self = make_thread_communicators({.ranks = 1});
+  const Config config = on_one_device(data.config);
+  const Plan plan =
+      plan_run(data.chain, config, data.shape, computed_costs(data.chain, config, data.shape));
+  Rehearsal rehearsal(data, config, plan, *self.front());
+  meet();
+  const std::vector<RehearsedStep> steps =
+      rehearsal.run(std::vector<StepBatches>(1 + repeats, step_of(batches)),
+                    std::vector<StepBatches>(Rehearsal::kStepsAhead, step_of(batches)));
+  std::vector<std::vector<double>> rows;
+  for (const RehearsedStep& step : steps | std::views::drop(1))
+    rows.push_back(row_of(step, {data.chain.layers.size(), batches.size()}));
+  return rows;
+}
+
+}  // namespace
+
+MicroBatchLengths lengths_of(const MicroBatch& batch, const Corpus& corpus) {
+  MicroBatchLengths lengths;
+  for (const BatchUtterance& u : batch.utterances) {
+    lengths.frames.push_back(u.frames);
+    lengths.labels.push_back(static_cast<std::int64_t>(corpus.labels.at(u.id).size()));
+  }
+  return lengths;
+}
+
+ProfileMeasurement::ProfileMeasurement(const RehearsalData& data, Communicator& world,
+                                       const ProfileOptions& options)
+    : data_(data), world_(world), options_(options) {
+  const bool on_cpu = backend_sizes(data.config).device == DeviceKind::cpu;
+  const int ranks = on_cpu ? world.size() : 1;
+  for (int rank = 0; rank < ranks; ++rank)
+    batches_.push_back(quantiles(data.steps, options.micro_batches, rank, ranks));
+}
+
+void ProfileMeasurement::take() {
+  const int ranks = static_cast<int>(batches_.size());
+  if (world_.rank() >= ranks) return;
+  const auto meet = [&] {
+    if (ranks > 1) barrier(world_);
+  };
+  for (auto& row : rehearse(data_, batches_[world_.rank()], options_.repeats, meet))
+    steps_.push_back(std::move(row));
+}
+
+/// One behind the other.
+std::vector<double> ProfileMeasurement::means_of_ranks() const {
+  const RowShape shape{data_.chain.layers.size(), batches_.front().size()};
+  std::vector<double> numbers(shape.numbers() * batches_.size());
+  if (!steps_.empty())
+    std::ranges::copy(middle_mean(steps_), numbers.begin() + static_cast<std::ptrdiff_t>(
+                                                                 shape.numbers() * world_.rank()));
+  sum_disjoint(world_, numbers);
+  return numbers;
+}
+
+DeviceProfile ProfileMeasurement::profile() const {
+  const std::vector<double> numbers = means_of_ranks();
+  const std::size_t ranks = batches_.size(), layers = data_.chain.layers.size();
+  const RowShape shape{layers, batches_.front().size()};
+  DeviceProfile profile;
+  profile.model = model_summary(data_.config.model, data_.labels);
+  profile.device = make_backend(data_.config.trainer)->description();
+  profile.compute = data_.config.precision.compute;
+  profile.ranks = static_cast<int>(ranks);
+  profile.threads = data_.config.trainer.threads;
+  std::vector<MeasuredMicroBatch> measured;
+  std::vector<MicroBatchLengths> lengths;
+  std::vector<double> reading, once;
+  for (std::size_t rank = 0; rank < ranks; ++rank) {
+    const double* of_rank = numbers.data() + shape.numbers() * rank;
+    for (std::size_t m = 0; m < shape.micro_batches; ++m) {
+      const double* row = of_rank + shape.width() * m;
+      lengths.push_back(lengths_of(batches_[rank][m], data_.corpus));
+      reading.push_back(row[shape.width() - 1]);
+      auto& one = measured.emplace_back(MeasuredMicroBatch{lengths.back(), {}});
+      for (std::size_t i = 0; i < layers; ++i) {
+        LayerCost& cost = one.layers.emplace_back(LayerCost{data_.chain.layers[i]->name()});
+        for (int method = 0; method < kMethods; ++method)
+          cost.*kCosts[method] = row[method * layers + i];
+      }
+    }
+    once.push_back(of_rank[shape.once()]);
+  }
+  profile.layers = fit_costs(cost_terms(data_.chain, backend_sizes(data_.config)), measured);
+  profile.reading = fit_cost({CostTerm::constant, CostTerm::frames}, lengths, reading);
+  profile.parameter_s = median(once) / static_cast<double>(parameter_count(data_.chain));
+  profile.middling = lengths_of(batches_[ranks / 2][shape.micro_batches / 2], data_.corpus);
+  return profile;
+}
+
+DeviceProfile measure_profile(const RehearsalData& data, Communicator& world,
+                              const ProfileOptions& options) {
+  ProfileMeasurement measurement(data, world, options);
+  measurement.take();
+  return measurement.profile();
+}
+
+ChainProfile neutral_profile(const DeviceProfile& profile, const Chain& chain,
+                             const BackendSizes& sizes) {
+  const std::vector<LayerPlan> plans = plan_chain(chain, profile.middling.frames, sizes);
+  const auto transfers = transfer_costs(chain, profile.middling.frames, sizes, default_link(sizes));
+  ChainProfile neutral{profile.model, {}};
+  for (std::size_t i = 0; i < plans.size(); ++i) {
+    LayerProfile& layer = neutral.layers.emplace_back();
+    layer.name = profile.layers[i].layer;
+    layer.activation_bytes = static_cast<double>(plans[i].output.bytes());
+    for (const ParamDecl& param : plans[i].params)
+      layer.parameter_bytes += static_cast<double>(element_count(param.shape)) * sizeof(float);
+    layer.transfer_ms = 1e3 * transfers[i];
+  }
+  return neutral;
+}
+
+}  // namespace penstock

@@ -1,0 +1,50 @@
+#pragma once
+
+#include "partition/device_profile.h"
+#include "runtime/measuring/rehearsal_data.h"
+
+namespace penstock {
+
+struct ProfileOptions {
+  int micro_batches = 12;  // of each rank, at quantiles of an epoch's frames
+  int repeats = 6;         // of all of them, after one that warms up
+};
+
+/// Rehearses steps of the whole model on every rank's device, each on its own but all at the same
+/// time, so that what they contend for is in the times. On CUDA rank 0 measures alone. Every rank
+/// makes one and calls the same. `data` and `world` must outlive it.
+class ProfileMeasurement {
+ public:
+  ProfileMeasurement(const RehearsalData& data, Communicator& world, const ProfileOptions& options);
+
+  /// Measures; more than once to spread what is measured over other work. DeviceError where a
+  /// device has no room for the whole model; else as Rehearsal.
+  void take();
+
+  /// Costs fitted to the means of each rank's steps, since times add up, but for the fastest and
+  /// the slowest quarter of those steps (rounded
+  /// down). The same on every rank.
+  DeviceProfile profile() const;
+
+ private:
+  std::vector<double> means_of_ranks() const;
+
+  const RehearsalData& data_;
+  Communicator& world_;
+  ProfileOptions options_;
+  std::vector<std::vector<MicroBatch>> batches_;  // of each rank that measures
+  std::vector<std::vector<double>> steps_;        // this rank's, a row of numbers each
+};
+
+/// Takes a measurement once.
+DeviceProfile measure_profile(const RehearsalData& data, Communicator& world,
+                              const ProfileOptions& options);
+
+/// Bytes and transfers of the layers for the profile's middling micro-batch: the neutral form.
+ChainProfile neutral_profile(const DeviceProfile& profile, const Chain& chain,
+                             const BackendSizes& sizes);
+
+/// Lengths of a micro-batch of the data.
+MicroBatchLengths lengths_of(const MicroBatch& batch, const Corpus& corpus);
+
+}  // namespace penstock

@@ -1,0 +1,73 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "runtime/corpus/corpus_work.h"
+#include "runtime/corpus/feature_feed.h"
+#include "runtime/measuring/counted_backend.h"
+#include "runtime/measuring/rehearsal_data.h"
+#include "runtime/ranks/session.h"
+#include "runtime/trainer/training_step.h"
+
+namespace penstock {
+
+/// An action as a rank ran it.
+struct WatchedAction {
+  Action action;
+  double start = 0, end = 0;  // seconds since the rehearsal's common zero, waiting included
+  double computing = 0;       // seconds of that in layers
+  LayerTimes layers = {};     // of this rank's layers, where it computed
+};
+
+struct RehearsedStep {
+  double start = 0, end = 0;           // on this rank, seconds since the common zero
+  std::vector<WatchedAction> actions;  // in the order of the list; the rank's step is the last
+};
+
+/// Real training steps of a recipe on the ranks of a job, to be timed: its utterances, features,
+/// messages, losses and updates, from random weights. Nothing is written.
+class Rehearsal {
+ public:
+  /// Every rank makes its own, with the same `config` (the data's, but for [pipeline]) and plan.
+  /// `data` and `world` must outlive it. Errors as Session.
+  Rehearsal(const RehearsalData& data, const Config& config, const Plan& plan, Communicator& world);
+
+  /// Steps whose features are made beforehand, as in training.
+  static constexpr std::size_t kStepsAhead = 2;
+
+  /// Runs the steps one behind the other, all ranks beginning the first together. The device
+  /// finishes every layer before the next, so that it can be timed. Meanwhile features are made of
+  /// those `ahead` too, as if they were to follow, so that the last steps take as long as the
+  /// others; with any, this is the last call.
+  std::vector<RehearsedStep> run(const std::vector<StepBatches>& steps,
+                                 const std::vector<StepBatches>& ahead = {});
+
+  /// What this rank has allocated so far of what plans count, in bytes; 0 on CUDA, where nobody
+  /// counts.
+  std::size_t allocated() const;
+
+ private:
+  RankDevice device_of(const Config& config);
+  void reserve_buffers(const Config& config);
+  void announce(const StepBatches& step);
+  RehearsedStep run(const StepBatches& step);
+  void note(const Action& action, Moment moment);
+  double common_zero();
+  double now() const;
+
+  const RehearsalData& data_;
+  const Plan plan_;
+  Communicator& world_;
+  CountedBackend* counted_ = nullptr;  // the session's, on a CPU
+  Session session_;
+  LaneShare lanes_;
+  std::unique_ptr<FeatureFeed> feed_;  // first stage only
+  std::unique_ptr<TrainingStep> training_step_;
+  TrainingClock clock_;
+  double zero_ = 0;  // the common zero, by this rank's clock
+  LayerTimes times_, before_;
+  RehearsedStep step_;
+};
+
+}  // namespace penstock

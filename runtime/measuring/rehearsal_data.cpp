@@ -1,0 +1,48 @@
+#include "runtime/measuring/rehearsal_data.h"
+
+#include <optional>
+#include <utility>
+
+#include "comm/collectives.h"
+#include "partition/build_chain.h"
+#include "runtime/corpus/corpora.h"
+#include "runtime/corpus/planned_corpus.h"
+#include "runtime/planning/found_schedule.h"
+#include "runtime/planning/planning.h"
+#include "runtime/text/alphabet.h"
+
+namespace penstock {
+namespace {
+
+Corpus load_in_turn(const Config& config, const Chain& chain, const Alphabet& alphabet,
+                    Communicator& world) {
+  const auto load = [&] { return planned_corpus(config, chain, alphabet, CorpusUse::training); };
+  std::optional<Corpus> corpus;
+  if (world.rank() == 0) corpus = load();
+  barrier(world);
+  return corpus ? std::move(*corpus) : load();
+}
+
+}  // namespace
+
+RehearsalData load_rehearsal(const Config& recipe, Communicator& world) {
+  check_features(recipe);
+  check_training_manifest(recipe);
+  Config config = with_plan_file(recipe);
+  if (config.trainer.lanes == 0) config.trainer.lanes = config.pipeline.replicas;
+  config.data.validation.clear();
+  const Alphabet alphabet(config.text);
+  Chain chain = build_chain(config.model, alphabet.classes());
+  Corpus corpus = load_in_turn(config, chain, alphabet, world);
+  const auto steps_of = [&] {
+    return StepSequence({corpus.lengths, config.data, config.features, config.trainer.seed,
+                         config.trainer.lanes, config.trainer.order});
+  };
+  RunShape shape = shape_of_run(config, steps_of(), {}, alphabet.classes());
+  config.trainer.order = agree_on_order(world, chain, config, shape);
+  StepSequence steps = steps_of();
+  return {std::move(config), alphabet.classes(), std::move(chain),
+          std::move(corpus), std::move(steps),   std::move(shape)};
+}
+
+}  // namespace penstock

@@ -1,0 +1,26 @@
+#pragma once
+
+#include "comm/communicator.h"
+#include "configs/config.h"
+#include "partition/chain.h"
+#include "runtime/corpus/corpus.h"
+#include "runtime/data/steps.h"
+#include "runtime/planning/run_shape.h"
+
+namespace penstock {
+
+/// A recipe's model and utterances, whole on every rank: what steps are rehearsed with.
+struct RehearsalData {
+  Config config;   // with plan file and lanes resolved
+  int labels = 0;  // blank included
+  Chain chain;
+  Corpus corpus;
+  StepSequence steps;
+  RunShape shape;
+};
+
+/// All ranks of `world` call it; rank 0 reads first, so that what it indexes is there for the
+/// others. No folder is made. ConfigError and DataError as train().
+RehearsalData load_rehearsal(const Config& recipe, Communicator& world);
+
+}  // namespace penstock

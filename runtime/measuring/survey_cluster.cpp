@@ -1,0 +1,100 @@
+#include "runtime/measuring/survey_cluster.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include "comm/collectives.h"
+#include "comm/link_overlap.h"
+#include "comm/link_speeds.h"
+#include "layers/tensor/median.h"
+#include "runtime/ranks/device.h"
+
+namespace penstock {
+namespace {
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  gethostname(name.data(), name.size() - 1);
+  return name.data();
+}
+
+double host_memory() {
+  return static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
+}
+
+/// One rank's text on all ranks, by rank.
+std::vector<std::string> of_all(Communicator& world, const std::string& own) {
+  std::vector<std::string> all;
+  const auto gathered = gather(world, own);
+  for (int rank = 0; rank < world.size(); ++rank)
+    all.push_back(broadcast(world, world.rank() == 0 ? gathered[rank] : std::string()));
+  return all;
+}
+
+std::vector<double> numbers_of_all(Communicator& world, double own) {
+  std::vector<double> numbers(world.size());
+  numbers[world.rank()] = own;
+  sum_disjoint(world, numbers);
+  return numbers;
+}
+
+/// Ranks, those of a host behind each other, and the hosts' names.
+struct Seats {
+  std::vector<int> ranks;
+  std::vector<int> nodes;  // of each of them
+  std::vector<std::string> names;
+};
+
+Seats seats_of(const std::vector<std::string>& hosts) {
+  Seats seats;
+  for (const std::string& host : hosts) {
+    if (std::ranges::count(seats.names, host) != 0) continue;
+    for (std::size_t rank = 0; rank < hosts.size(); ++rank) {
+      if (hosts[rank] != host) continue;
+      seats.ranks.push_back(static_cast<int>(rank));
+      seats.nodes.push_back(static_cast<int>(seats.names.size()));
+    }
+    seats.names.push_back(host);
+  }
+  return seats;
+}
+
+double median_overlap(Communicator& world) {
+  std::vector<double> shares;
+  for (int rank = 0; rank + 1 < world.size(); ++rank) {
+    shares.push_back(link_overlap(world, rank, rank + 1));
+    shares.push_back(link_overlap(world, rank + 1, rank));
+  }
+  return shares.empty() ? 1 : median(shares);
+}
+
+}  // namespace
+
+Cluster survey_cluster(Communicator& world) {
+  const RankDevice own = choose_device(TrainerConfig{}, world);
+  const bool on_cpu = own.backend->kind() == DeviceKind::cpu;
+  const auto hosts = of_all(world, host_name());
+  const auto kinds = of_all(world, on_cpu ? "cpu" : own.backend->model());
+  const auto sharing = static_cast<double>(std::ranges::count(hosts, hosts[world.rank()]));
+  const auto memory = numbers_of_all(
+      world, on_cpu ? host_memory() / sharing : static_cast<double>(own.backend->free_memory()));
+
+  const Seats seats = seats_of(hosts);
+  Cluster cluster;
+  cluster.nodes = seats.names;
+  for (std::size_t i = 0; i < seats.ranks.size(); ++i)
+    cluster.devices.push_back(
+        {.kind = kinds[seats.ranks[i]], .memory = memory[seats.ranks[i]], .node = seats.nodes[i]});
+  std::vector<LinkRates> rates(world.size() * world.size(), {0, 1});
+  for (const LinkSpeed& speed : link_speeds(world, every_pair(world.size())))
+    rates[speed.from * world.size() + speed.to] = {speed.latency_s, speed.bytes_per_s};
+  for (const int from : seats.ranks)
+    for (const int to : seats.ranks) cluster.exact_links.push_back(rates[from * world.size() + to]);
+  cluster.overlap = median_overlap(world);
+  return cluster;
+}
+
+}  // namespace penstock

@@ -1,0 +1,192 @@
+#include "runtime/measuring/trace_steps.h"
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "comm/collectives.h"
+#include "comm/link_overlap.h"
+#include "comm/link_speeds.h"
+#include "layers/tensor/median.h"
+#include "partition/build_chain.h"
+#include "partition/plan_file.h"
+#include "partition/profiled_step.h"
+#include "runtime/measuring/gather_actions.h"
+#include "runtime/measuring/measure_profile.h"
+#include "runtime/planning/planning.h"
+
+namespace penstock {
+namespace {
+
+constexpr int kWarmUp = 2;
+/// Costs are measured before the steps and behind them: machines get faster and slower with time.
+constexpr ProfileOptions kAround{.micro_batches = 8, .repeats = 3};
+
+/// Links between ranks that exchange messages under a plan.
+struct Links {
+  std::map<std::pair<int, int>, LinkRates> rates;  // of ranks of the job
+  double overlap = 1;
+};
+
+Links measure_links(const Plan& plan, Communicator& world) {
+  std::set<std::pair<int, int>> pairs;
+  for (std::size_t c = 0; c + 1 < plan.chunks.size(); ++c)
+    for (int replica = 0; replica < plan.replicas(); ++replica) {
+      const int from = plan.ranks[plan.chunks[c].stage][replica];
+      const int to = plan.ranks[plan.chunks[c + 1].stage][replica];
+      if (from == to) continue;
+      pairs.insert({from, to});
+      pairs.insert({to, from});
+    }
+  Links links;
+  for (const LinkSpeed& speed : link_speeds(world, {pairs.begin(), pairs.end()}))
+    links.rates[{speed.from, speed.to}] = {speed.latency_s, speed.bytes_per_s};
+  std::vector<double> overlaps;
+  for (const auto& [from, to] : pairs) overlaps.push_back(link_overlap(world, from, to));
+  if (!overlaps.empty()) links.overlap = median(overlaps);
+  return links;
+}
+
+/// First lane of each replica, then the number of lanes.
+std::vector<int> first_lanes(const Plan& plan) {
+  std::vector<int> first{0};
+  for (const int lanes : plan.lanes_of_replicas()) first.push_back(first.back() + lanes);
+  return first;
+}
+
+std::vector<MicroBatchLengths> lengths_of_replica(const StepBatches& step, const Corpus& corpus,
+                                                  int first_lane, int end_lane) {
+  std::vector<MicroBatchLengths> lengths;
+  for (std::size_t m = 0; m < step.micro_batches.size(); ++m)
+    if (step.lanes[m] >= first_lane && step.lanes[m] < end_lane)
+      lengths.push_back(lengths_of(step.micro_batches[m], corpus));
+  return lengths;
+}
+
+/// Fills the predicted half of a step.
+void predict(const RehearsalData& data, const DeviceProfile& profile, const Links& links,
+             const Plan& plan, const StepBatches& batches, TracedStep& step) {
+  const std::vector<int> lanes = first_lanes(plan);
+  step.predicted.resize(plan.world_size());
+  for (int replica = 0; replica < plan.replicas(); ++replica) {
+    const auto lengths =
+        lengths_of_replica(batches, data.corpus, lanes[replica], lanes[replica + 1]);
+    if (lengths.empty()) continue;
+    StepLayout layout = profiled_layout(profile, plan, static_cast<int>(lengths.size()));
+    layout.overlap = links.overlap;
+    layout.link = [&, replica](int from, int to) {
+      return links.rates.at({plan.ranks[from][replica], plan.ranks[to][replica]});
+    };
+    if (plan.stages() == 1) layout.link = {};
+    const StepCosts costs =
+        profiled_costs(profile, data.chain, backend_sizes(data.config), lengths);
+    const StepPrediction prediction(costs, layout);
+    step.predicted_s = std::max(step.predicted_s, prediction.period());
+    Simulation run = prediction.simulation();
+    for (int stage = 0; stage < plan.stages(); ++stage)
+      step.predicted[plan.ranks[stage][replica]] = std::move(run.ranks[stage]);
+  }
+}
+
+/// What every rank did of step `s` on the first traced step's clock.
+void take_measured(const std::vector<std::vector<RehearsedStep>>& ranks, std::size_t s,
+                   TracedStep& step) {
+  const auto end = [&](std::size_t of) {
+    double latest = 0;
+    for (const auto& rank : ranks) latest = std::max(latest, rank[of].end);
+    return latest;
+  };
+  const double zero = end(kWarmUp - 1);
+  step.begin = end(s - 1) - zero;
+  step.measured_s = end(s) - end(s - 1);
+  for (const auto& rank : ranks) {
+    auto& actions = step.measured.emplace_back(rank[s].actions);
+    for (WatchedAction& action : actions) {
+      action.start -= zero;
+      action.end -= zero;
+    }
+  }
+}
+
+/// ConfigError unless the profile is of the recipe's model.
+void check_profile(const DeviceProfile& profile, const RehearsalData& data) {
+  const std::string model = model_summary(data.config.model, data.labels);
+  if (profile.model == model && profile.layers.size() == data.chain.layers.size()) return;
+  throw ConfigError("the profile is of another model: it says \"" + profile.model +
+                    "\", the recipe \"" + model + "\". Measure it anew by penstock profile");
+}
+
+/// Rank 0's, since other processors may round otherwise.
+Plan plan_by(const RehearsalData& data, const DeviceProfile& profile, Communicator& world) {
+  std::string text;
+  if (world.rank() == 0) {
+    const CostModel costs = fitted_cost_model(profile.layers);
+    text = plan_toml(plan_run(data.chain, data.config, data.shape, costs(profile.middling)));
+  }
+  return parse_plan(broadcast(world, text), "the plan of rank 0",
+                    planned_model(data.chain, data.config.model, data.labels));
+}
+
+}  // namespace
+
+double Trace::measured_s() const {
+  std::vector<double> seconds;
+  for (const TracedStep& step : steps) seconds.push_back(step.measured_s);
+  return median(seconds);
+}
+
+double Trace::predicted_s() const {
+  std::vector<double> seconds;
+  for (const TracedStep& step : steps) seconds.push_back(step.predicted_s);
+  return median(seconds);
+}
+
+double Trace::error() const {
+  std::vector<double> errors;
+  for (const TracedStep& step : steps) errors.push_back(step.predicted_s / step.measured_s - 1);
+  return median(errors);
+}
+
+Trace trace_steps(const Config& recipe, Communicator& world, const TraceOptions& options) {
+  const RehearsalData data = load_rehearsal(recipe, world);
+  check_ranks(data.config, world.size());
+  ProfileMeasurement measurement(data, world, kAround);
+  if (!options.profile) measurement.take();
+  DeviceProfile profile = options.profile ? *options.profile : measurement.profile();
+  check_profile(profile, data);
+  Trace trace;
+  trace.plan = plan_by(data, profile, world);
+  const Links links = measure_links(trace.plan, world);
+  trace.overlap = links.overlap;
+
+  std::vector<StepBatches> batches;
+  for (int s = 0; s < kWarmUp + options.steps; ++s) batches.push_back(data.steps.at(s));
+  std::vector<StepBatches> ahead;
+  for (std::size_t s = 0; s < Rehearsal::kStepsAhead; ++s)
+    ahead.push_back(data.steps.at(static_cast<std::int64_t>(batches.size() + s)));
+  auto rehearsal = std::make_unique<Rehearsal>(data, data.config, trace.plan, world);
+  const auto ranks = gather_actions(world, rehearsal->run(batches, ahead));
+  for (int rank = 0; rank < world.size(); ++rank)
+    trace.planned_bytes.push_back(
+        static_cast<double>(trace.plan.bytes_of(trace.plan.place_of(rank).stage).total()));
+  trace.allocated_bytes.assign(world.size(), 0);
+  trace.allocated_bytes[world.rank()] = static_cast<double>(rehearsal->allocated());
+  sum_disjoint(world, trace.allocated_bytes);
+  rehearsal.reset();
+  if (!options.profile) {
+    measurement.take();
+    profile = measurement.profile();
+  }
+  if (world.rank() != 0) return trace;
+  for (std::size_t s = kWarmUp; s < batches.size(); ++s) {
+    TracedStep& step = trace.steps.emplace_back();
+    take_measured(ranks, s, step);
+    predict(data, profile, links, trace.plan, batches[s], step);
+  }
+  return trace;
+}
+
+}  // namespace penstock

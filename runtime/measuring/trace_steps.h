@@ -1,0 +1,49 @@
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "comm/communicator.h"
+#include "partition/device_profile.h"
+#include "partition/plan.h"
+#include "partition/simulate.h"
+#include "runtime/measuring/rehearsal.h"
+
+namespace penstock {
+
+struct TraceOptions {
+  int steps = 8;  // after two that warm up
+  /// What the prediction follows from. Nothing: measured before the steps and after, on the same
+  /// ranks.
+  std::optional<DeviceProfile> profile = {};
+};
+
+/// A step as it was and as it was predicted.
+struct TracedStep {
+  double begin = 0;       // seconds on rank 0's clock since the first traced step began
+  double measured_s = 0;  // from the end of the step before to its own, on the last rank
+  double predicted_s = 0;
+  std::vector<std::vector<WatchedAction>> measured = {};  // [rank], on that clock
+  std::vector<std::vector<TimedAction>> predicted = {};   // [rank], from 0
+};
+
+struct Trace {
+  Plan plan;
+  double overlap = 1;  // as measured between the ranks
+  std::vector<TracedStep> steps;
+  /// Of each rank, in bytes: what the plan says, of the replica that needs most, and what the steps
+  /// took (0 where nobody counts).
+  std::vector<double> planned_bytes = {}, allocated_bytes = {};
+
+  /// Medians over the steps; the error is that of predicted / measured − 1.
+  double measured_s() const, predicted_s() const, error() const;
+};
+
+/// Runs steps of the recipe from its beginning, over the ranks of `world`, of which there must be
+/// as many as stages × replicas, and predicts the same steps: costs by the profile, messages by
+/// latency, bandwidth and overlap between the ranks. Adding gradients over replicas is taken to
+/// cost nothing. Writes nothing. All ranks call it; the trace is whole on rank 0. Errors as
+/// train().
+Trace trace_steps(const Config& recipe, Communicator& world, const TraceOptions& options);
+
+}  // namespace penstock

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <string>
+
+#include "runtime/planning/run_shape.h"
+
+namespace penstock {
+
+/// The shape of the run that a changed recipe would make.
+using ShapeOfRecipe = std::function<RunShape(const Config&)>;
+
+/// What would have a recipe fit where each rank may take so many bytes, found by planning: more
+/// stages, or as many with smaller micro-batches. "pipeline.stages = 3 (at most 812 MiB a rank)",
+/// "data.micro_batch_seconds = 12.5 (…)", both joined by "or", or that neither fits.
+std::string fitting_plan(const Chain& chain, const Config& config, const ShapeOfRecipe& shape_of,
+                         std::size_t bytes);
+
+}  // namespace penstock

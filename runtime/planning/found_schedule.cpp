@@ -1,0 +1,192 @@
+#include "runtime/planning/found_schedule.h"
+
+#include <algorithm>
+#include <sstream>
+#include <utility>
+
+#include "comm/collectives.h"
+#include "partition/cost_model.h"
+#include "partition/outlook.h"
+#include "partition/plan_schedule.h"
+#include "partition/planner.h"
+#include "partition/recomputed_layers.h"
+#include "partition/schedules/make_schedule.h"
+#include "partition/search/find_schedule.h"
+#include "partition/size_order.h"
+#include "runtime/planning/planning.h"
+#include "runtime/ranks/session.h"
+
+namespace penstock {
+namespace {
+
+/// A named schedule whose memory a cut is made for, before there are lists: it parts the backward
+/// too.
+constexpr const char* kStandIn = "zb-h1";
+
+/// Seconds of every layer for micro-batches of any lengths: as computed, times what `costs`, of a
+/// middling one, are to that.
+CostModel scaled_costs(const Chain& chain, const Config& config, const RunShape& shape,
+                       const std::vector<LayerCost>& costs) {
+  const BackendSizes sizes = backend_sizes(config);
+  const CostModel computed = analytic_cost_model(chain, sizes, default_rates(sizes));
+  return [=, middling = computed_costs(chain, config, shape)](const MicroBatchLengths& lengths) {
+    std::vector<LayerCost> scaled = computed(lengths);
+    for (std::size_t i = 0; i < scaled.size(); ++i)
+      for (auto method :
+           {&LayerCost::forward, &LayerCost::backward_input, &LayerCost::backward_weight}) {
+        const double usual = middling[i].*method;
+        if (usual > 0) scaled[i].*method *= costs[i].*method / usual;
+      }
+    return scaled;
+  };
+}
+
+/// The run's steps on one replica, cut as `begin` says.
+class ReplicaSteps {
+ public:
+  ReplicaSteps(const Chain& chain, const Config& config, const RunShape& shape,
+               const std::vector<LayerCost>& costs, const std::vector<int>& begin)
+      : config_(config),
+        shape_(shape),
+        recomputed_(recomputed_layers(config.pipeline, chain)),
+        costs_(scaled_costs(chain, config, shape, costs)),
+        begin_(begin) {}
+
+  /// [chunk][size]: of the mean micro-batch of each size, 0 being the longest.
+  std::vector<std::vector<ChunkTimes>> by_size(int own) const {
+    std::vector<std::vector<ChunkTimes>> times(begin_.size() - 1);
+    for (int size = 0; size < own; ++size) {
+      const auto mean = mean_of(size);
+      for (std::size_t chunk = 0; chunk < times.size(); ++chunk)
+        times[chunk].push_back(mean[chunk]);
+    }
+    return times;
+  }
+
+ private:
+  /// A replica's micro-batch of that size is one of as many of the step's as there are replicas.
+  std::vector<ChunkTimes> mean_of(int size) const {
+    const auto known = static_cast<int>(shape_.by_size.size());
+    const int replicas = config_.pipeline.replicas;
+    const int first = std::min(size * replicas, known - 1);
+    const int end = std::max(first + 1, std::min((size + 1) * replicas, known));
+    std::vector<ChunkTimes> mean(begin_.size() - 1);
+    double count = 0;
+    for (int of_step = first; of_step < end; ++of_step)
+      for (const auto& frames : shape_.by_size[static_cast<std::size_t>(of_step)]) {
+        const auto times = chunk_times(begin_, costs_({.frames = frames}), recomputed_);
+        for (std::size_t chunk = 0; chunk < mean.size(); ++chunk) add(times[chunk], mean[chunk]);
+        ++count;
+      }
+    for (ChunkTimes& chunk : mean)
+      chunk = {chunk.forward / count, chunk.backward_input / count, chunk.backward_weight / count};
+    return mean;
+  }
+
+  static void add(const ChunkTimes& one, ChunkTimes& sum) {
+    sum.forward += one.forward;
+    sum.backward_input += one.backward_input;
+    sum.backward_weight += one.backward_weight;
+  }
+
+  const Config& config_;
+  const RunShape& shape_;
+  ChosenLayers recomputed_;
+  CostModel costs_;
+  const std::vector<int>& begin_;
+};
+
+/// How many micro-batches the stage may hold between forward and weight gradient.
+int room_of(const ChunkBytes& bytes, const Plan& plan, int stage, int own, double memory_gib) {
+  if (memory_gib == 0) return std::min(own, plan.stages());
+  const ChunkPlan& chunk = plan.chunks[static_cast<std::size_t>(stage)];
+  int room = std::min(own, 2 * plan.stages());
+  for (; room > 1; --room) {
+    const ChunkBytes held = bytes.holding(in_flight_of(room));
+    const auto needed = static_cast<double>(held(chunk.first, chunk.last(), stage).total());
+    if (needed <= memory_gib * (1 << 30)) break;
+  }
+  return room;
+}
+
+/// A run whose layers have been cut, for which lists are sought.
+struct CutRun {
+  PlanRequest request;
+  ChunkBytes bytes;  // under any schedule that parts the backward
+  Plan plan;
+};
+
+CutRun cut_run(const Chain& chain, const Config& config, const RunShape& shape,
+               const std::vector<LayerCost>& costs) {
+  const RunSchedule stand_in(kStandIn, config.pipeline.stages);
+  const ChunkBytes bytes = bytes_of_run(chain, config, shape, stand_in);
+  PlanRequest request = plan_request(chain, config, shape, costs);
+  request.bytes = bytes;
+  try {
+    return {request, bytes, make_plan(chain, request)};
+  } catch (const ConfigError&) {  // lists may hold as little as one micro-batch
+    request.bytes = bytes.holding(in_flight_of(1));
+    return {request, bytes, make_plan(chain, request)};
+  }
+}
+
+FoundSchedule search(const Chain& chain, const Config& config, const RunShape& shape,
+                     const std::vector<LayerCost>& costs, const CutRun& run,
+                     const std::vector<int>* sizes) {
+  const Plan& plan = run.plan;
+  const int own = micro_batches_per_replica(plan);
+  const std::vector<int> begin = plan.cut();
+  ScheduleProblem problem{.chunk_rank = chunk_ranks(kFound, plan.stages()),
+                          .times = ReplicaSteps(chain, config, shape, costs, begin).by_size(own),
+                          .memory = 1};
+  if (sizes != nullptr)
+    for (auto& chunk : problem.times) chunk = in_order(chunk, *sizes);
+  for (int stage = 0; stage < plan.stages(); ++stage) {
+    const int room = room_of(run.bytes, plan, stage, own, config.pipeline.memory_gib);
+    problem.held.emplace_back(static_cast<std::size_t>(own), 1.0 / room);
+    if (stage + 1 < plan.stages())  // there and back
+      problem.transfers.push_back(run.request.transfers[begin[stage + 1] - 1] / 2);
+  }
+  problem.transfers.push_back(0);
+  return find_schedule(problem, {.keep_order = sizes != nullptr});
+}
+
+}  // namespace
+
+bool wants_order(const Config& config) {
+  return config.pipeline.schedule == kFound && config.pipeline.plan.empty() &&
+         config.trainer.order.empty();
+}
+
+std::vector<int> find_order(const Chain& chain, const Config& config, const RunShape& shape) {
+  if (config.pipeline.stages == 1) return {};
+  const auto costs = computed_costs(chain, config, shape);
+  const CutRun run = cut_run(chain, config, shape, costs);
+  const FoundSchedule found = search(chain, config, shape, costs, run, nullptr);
+  return order_of_step(found.order, config.pipeline.replicas, config.data.micro_batches);
+}
+
+std::vector<int> agree_on_order(Communicator& world, const Chain& chain, const Config& config,
+                                const RunShape& shape) {
+  if (!wants_order(config)) return config.trainer.order;
+  std::ostringstream told;
+  if (world.rank() == 0)
+    for (const int size : find_order(chain, config, shape)) told << size << ' ';
+  std::istringstream text(broadcast(world, told.str()));
+  std::vector<int> order;
+  for (int size = 0; text >> size;) order.push_back(size);
+  return order;
+}
+
+Plan plan_found(const Chain& chain, const Config& config, const RunShape& shape,
+                const std::vector<LayerCost>& costs) {
+  CutRun run = cut_run(chain, config, shape, costs);
+  Plan plan = run.plan;
+  plan.order = config.trainer.order;
+  const auto sizes = order_of_replica(plan.order, plan.replicas(), micro_batches_per_replica(plan));
+  plan.actions = rows_of(search(chain, config, shape, costs, run, &sizes).schedule);
+  run.request.bytes = bytes_of_run(chain, config, shape, schedule_of(plan));
+  return foretell(chain, run.request, std::move(plan));
+}
+
+}  // namespace penstock

@@ -1,0 +1,312 @@
+#include "runtime/planning/plan_on_cluster.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "configs/flatten.h"
+#include "configs/schema.h"
+#include "configs/value.h"
+#include "partition/build_chain.h"
+#include "partition/planner.h"
+#include "partition/planning/find_choice.h"
+#include "partition/planning/rank_choices.h"
+#include "partition/recomputed_layers.h"
+#include "partition/schedules/make_schedule.h"
+#include "runtime/checkpoint/resume.h"
+#include "runtime/corpus/corpora.h"
+#include "runtime/corpus/planned_corpus.h"
+#include "runtime/data/batching.h"
+#include "runtime/data/steps.h"
+#include "runtime/planning/planning.h"
+#include "runtime/ranks/session.h"
+
+namespace penstock {
+namespace {
+
+constexpr std::int64_t kSampled = 3;  // steps
+constexpr int kMostPerDevice = 8;     // micro-batches, where their number is free
+/// AdamW reads weight, gradient and two numbers, and writes all but the gradient.
+constexpr double kOptimizerPasses = 7;
+
+Config with_choice(Config config, const Chain& chain, const PlanChoice& choice) {
+  config.data.micro_batch_seconds = choice.batch.seconds;
+  config.data.micro_batches = choice.batch.micro_batches;
+  config.trainer.order = choice.batch.order;
+  config.pipeline.plan.clear();
+  config.pipeline.stages = choice.stages;
+  config.pipeline.replicas = choice.replicas;
+  config.pipeline.schedule = choice.schedule;
+  set_recomputed_layers(config.pipeline, choice.recomputed, names_of(chain));
+  return config;
+}
+
+/// The recipe's utterances as steps of any batch choice.
+class RecipeData {
+ public:
+  RecipeData(Config config, const Chain& chain) : config_(std::move(config)), chain_(chain) {
+    const Alphabet alphabet(config_.text);
+    labels_ = alphabet.classes();
+    training_ = planned_corpus(config_, chain, alphabet, CorpusUse::training);
+    if (!config_.data.validation.empty() && config_.trainer.validate_every >= 0)
+      validation_ = planned_corpus(config_, chain, alphabet, CorpusUse::evaluation).lengths;
+  }
+
+  int labels() const { return labels_; }
+  const std::vector<AudioLength>& validation() const { return validation_; }
+  /// Of the slowest speed's longest utterance, in seconds.
+  double longest() const {
+    double longest = 0;
+    for (const AudioLength& length : training_.lengths)
+      longest = std::max(longest, length.seconds());
+    return longest / std::ranges::min(config_.data.speeds);
+  }
+
+  StepSequence steps(const Config& config) const {
+    const int lanes = config.trainer.lanes == 0 ? config.pipeline.replicas : config.trainer.lanes;
+    return StepSequence({training_.lengths, config.data, config.features, config.trainer.seed,
+                         lanes, config.trainer.order});
+  }
+
+  /// The first steps, or some of the first epoch's, evenly apart; of those that are whole, if any
+  /// is.
+  std::vector<SampledStep> sample(const BatchChoice& batch, int replicas, int first_steps) const {
+    const Config config = with_choice(config_, chain_, {.replicas = replicas, .batch = batch});
+    const StepSequence sequence = steps(config);
+    const int lanes = sequence.options().lanes;
+    std::vector<int> replica_of;
+    const auto owned = deal_lanes(lanes, replicas);
+    for (int replica = 0; replica < replicas; ++replica)
+      replica_of.insert(replica_of.end(), owned[replica], replica);
+    const std::int64_t count = std::max<std::int64_t>(1, sequence.steps_in_epoch(0) - 1);
+    std::vector<SampledStep> sampled;
+    for (std::int64_t step = 0; step < first_steps; ++step)
+      sampled.push_back(sampled_step(sequence.at(step), replica_of));
+    if (first_steps > 0) return sampled;
+    for (std::int64_t i = 0; i < std::min(kSampled, count); ++i)
+      sampled.push_back(sampled_step(
+          sequence.at((2 * i + 1) * count / (2 * std::min(kSampled, count))), replica_of));
+    return sampled;
+  }
+
+  /// For the search: bounds of any step in any epoch, which take no look at them.
+  const RunShape& bounds(const Config& config) {
+    const auto [at, fresh] = bounds_.try_emplace(
+        {.seconds = config.data.micro_batch_seconds, .micro_batches = config.data.micro_batches});
+    RunShape& shape = at->second;
+    if (!fresh) return shape;
+    shape.labels = labels_;
+    shape.training = greatest_extent(steps(config).options());
+    if (!validation_.empty())
+      shape.validation = extent_of(evaluation_batches(validation_, config.data, config.features));
+    return shape;
+  }
+
+ private:
+  SampledStep sampled_step(const StepBatches& batches, const std::vector<int>& replica_of) const {
+    SampledStep step;
+    for (std::size_t i = 0; i < batches.micro_batches.size(); ++i) {
+      MicroBatchLengths& lengths = step.micro_batches.emplace_back();
+      for (const BatchUtterance& utterance : batches.micro_batches[i].utterances) {
+        lengths.frames.push_back(utterance.frames);
+        lengths.labels.push_back(std::ssize(training_.labels.at(utterance.id)));
+        step.audio_seconds += static_cast<double>(utterance.samples) / config_.features.sample_rate;
+      }
+      step.replica.push_back(replica_of.at(batches.lanes[i]));
+    }
+    return step;
+  }
+
+  Config config_;
+  const Chain& chain_;
+  int labels_ = 0;
+  Corpus training_;
+  std::vector<AudioLength> validation_;
+  std::map<BatchChoice, RunShape> bounds_;
+};
+
+/// What the executor runs, the one that wins a draw first; but for found, which is sought for the
+/// best of the others, and in place of which, if it is wished, they have zb-h1.
+std::vector<std::string> trained_schedules(const Config& config, const std::string& wished) {
+  Config any = config;
+  const auto key = find_key(any, "pipeline.schedule");
+  if (!wished.empty()) {
+    if (const auto wrong = set_value(*key, wished)) throw ConfigError(*wrong);
+    return {wished == kFound ? "zb-h1" : wished};
+  }
+  std::vector<std::string> names(key->allowed.choices.begin(), key->allowed.choices.end());
+  std::erase(names, kFound);
+  std::ranges::stable_partition(names, [](const auto& name) { return name == "1f1b"; });
+  return names;
+}
+
+Cluster limited(Cluster cluster, double memory_gib) {
+  if (memory_gib > 0)
+    for (Device& device : cluster.devices)
+      device.memory = std::min(device.memory, memory_gib * (1 << 30) / (1 - cluster.margin));
+  return cluster;
+}
+
+/// The recipe with what a run that goes on must keep.
+Config kept(Config recipe, const TrainingState& saved) {
+  const Config before = unflatten(saved.config, "the checkpoint");
+  recipe.data.micro_batch_seconds = before.data.micro_batch_seconds;
+  recipe.data.micro_batches = before.data.micro_batches;
+  recipe.trainer.lanes = saved.lanes;
+  recipe.trainer.order = choose_order(recipe, &saved);
+  return recipe;
+}
+
+std::vector<BatchChoice> choices_of(const Config& recipe, const RecipeData& data,
+                                    const ClusterWish& wish, int devices) {
+  const BatchChoice given{recipe.data.micro_batch_seconds, recipe.data.micro_batches,
+                          recipe.trainer.order};
+  const bool kept = !wish.free_batch || !recipe.trainer.order.empty();
+  if (kept && wish.micro_batches > 0)
+    throw ConfigError("--micro-batches " + std::to_string(wish.micro_batches) +
+                      ": a step keeps its " + std::to_string(given.micro_batches) +
+                      " micro-batches, of the checkpoint that trainer.resume goes on from or of "
+                      "trainer.order: leave --micro-batches out, or start anew without them");
+  if (kept) return {given};
+  if (wish.micro_batches > 0)
+    return {{given.seconds * given.micro_batches / wish.micro_batches, wish.micro_batches}};
+  auto choices = batch_choices(recipe.data, data.longest(), kMostPerDevice * devices);
+  std::erase_if(choices, [&](const BatchChoice& choice) {
+    return choice.micro_batches < std::max(recipe.trainer.lanes, wish.replicas);
+  });
+  return choices.empty() ? std::vector<BatchChoice>{given} : choices;
+}
+
+/// What layers, reading and the optimizer take by default rates.
+void price(PlanningProblem& problem, const DeviceRates& rates) {
+  problem.costs = analytic_cost_model(*problem.chain, problem.sizes, rates);
+  problem.costs_from = "computed from default rates of the device, not measured";
+  problem.parameter_s = kOptimizerPasses * sizeof(float) / rates.bandwidth;
+}
+
+/// The same as they were measured. ConfigError unless they were for such a recipe.
+void price(PlanningProblem& problem, const DeviceProfile& measured, const Config& recipe,
+           int labels) {
+  problem.costs = fitted_cost_model(measured.layers);
+  problem.costs_from = "measured on " + measured.device;
+  problem.reading = measured.reading;
+  problem.step_s = measured.step_s;
+  problem.parameter_s = measured.parameter_s;
+  const std::string model = model_summary(recipe.model, labels);
+  if (measured.model == model && measured.compute == recipe.precision.compute &&
+      std::ssize(measured.layers) == problem.chain->size())
+    return;
+  throw ConfigError("the costs are of another model\n    measured: " + measured.model + ", " +
+                    measured.compute + "\n    asked:    " + model + ", " +
+                    recipe.precision.compute + "\n    measure anew with penstock profile");
+}
+
+/// What the recipe says, unless that is the default.
+std::optional<ChosenLayers> fixed_recomputation(const Config& recipe, const Chain& chain) {
+  if (recipe.pipeline.recompute == PipelineConfig().recompute) return std::nullopt;
+  return recomputed_layers(recipe.pipeline, chain);
+}
+
+/// [stage][replica]: ranks in the order of the cluster's devices.
+std::vector<std::vector<int>> ranks_of(const std::vector<std::vector<int>>& devices) {
+  std::vector<int> used;
+  for (const auto& stage : devices) used.insert(used.end(), stage.begin(), stage.end());
+  std::ranges::sort(used);
+  auto ranks = devices;
+  for (auto& stage : ranks)
+    for (int& device : stage)
+      device = static_cast<int>(std::ranges::lower_bound(used, device) - used.begin());
+  return ranks;
+}
+
+/// A choice as a plan, with the memory that the run itself will count.
+Plan plan_of(const ClusterPlan& planned, const PlanChoice& choice, const RecipeData& data) {
+  const Config config = with_choice(planned.recipe, *planned.chain, choice);
+  const StepSequence steps = data.steps(config);
+  const RunShape shape = shape_of_run(config, steps, data.validation(), data.labels());
+  PlanRequest request;
+  request.model = planned_model(*planned.chain, config.model, data.labels()).summary;
+  request.costs =
+      planned.problem.costs({.frames = shape.micro_batches.at(shape.micro_batches.size() / 2)});
+  request.bytes = bytes_of_run(*planned.chain, config, shape, schedule_of(choice));
+  request.pipeline = config.pipeline;
+  Plan plan{.model = request.model,
+            .schedule = choice.schedule,
+            .micro_batches = choice.batch.micro_batches,
+            .lanes = steps.options().lanes,
+            .order = choice.batch.order,
+            .actions = choice.actions,
+            .ranks = ranks_of(choice.devices)};
+  const auto stages = ranks_of_chunks(choice);
+  for (std::size_t chunk = 0; chunk < stages.size(); ++chunk) {
+    ChunkPlan& part = plan.chunks.emplace_back(ChunkPlan{stages[chunk], choice.begin[chunk]});
+    for (int layer = choice.begin[chunk]; layer < choice.begin[chunk + 1]; ++layer)
+      part.layers.push_back(planned.chain->layers[layer]->name());
+  }
+  return foretell(*planned.chain, request, std::move(plan));
+}
+
+}  // namespace
+
+std::vector<BatchChoice> batch_choices(const DataConfig& data, double longest, int most) {
+  const double seconds = data.micro_batch_seconds * data.micro_batches;
+  std::vector<BatchChoice> choices;
+  for (int power = 1; power <= most; power *= 2)
+    for (const int number : {power, power + power / 2}) {
+      if (number > most || seconds / number < longest) continue;
+      const bool known = !choices.empty() && choices.back().micro_batches == number;
+      if (!known) choices.push_back({seconds / number, number});
+    }
+  return choices;
+}
+
+ClusterPlan plan_on_cluster(const Config& asked, const Cluster& cluster, const ClusterWish& any) {
+  check_features(asked);
+  check_training_manifest(asked);
+  const auto saved = state_to_resume(asked);
+  const Config recipe = saved ? kept(asked, *saved) : asked;
+  ClusterWish wish = any;
+  if (saved) wish.free_batch = false;
+  ClusterPlan planned;
+  const int labels = Alphabet(recipe.text).classes();
+  planned.chain = std::make_unique<Chain>(build_chain(recipe.model, labels));
+  const Chain& chain = *planned.chain;
+  RecipeData data(recipe, chain);
+  const BackendSizes sizes = backend_sizes(recipe);
+  planned.problem = {.chain = &chain,
+                     .sizes = sizes,
+                     .cluster = limited(cluster, recipe.pipeline.memory_gib),
+                     .batches = choices_of(recipe, data, wish, cluster.size()),
+                     .schedules = trained_schedules(recipe, wish.schedule),
+                     .recomputed = fixed_recomputation(recipe, chain),
+                     .stages = wish.stages,
+                     .replicas = wish.replicas,
+                     .most_replicas = recipe.trainer.lanes,
+                     .finds = wish.schedule.empty() || wish.schedule == kFound,
+                     .finds_only = wish.schedule == kFound,
+                     .keeps_order = saved || !recipe.trainer.order.empty(),
+                     .seed = wish.seed};
+  wish.costs ? price(planned.problem, *wish.costs, recipe, labels)
+             : price(planned.problem, default_rates(sizes));
+  PlanningProblem problem = planned.problem;
+  problem.sample = [&](const BatchChoice& batch, int replicas) {
+    return data.sample(batch, replicas, wish.first_steps);
+  };
+  problem.bytes = [&](const PlanChoice& choice) {
+    const Config config = with_choice(recipe, chain, choice);
+    return bytes_of_run(chain, config, data.bounds(config), schedule_of(choice));
+  };
+  planned.decision = decide(problem);
+  planned.recipe = with_choice(recipe, chain, planned.decision.choice);
+  planned.recipe.pipeline.memory_gib = recipe.pipeline.memory_gib;
+  planned.plan = plan_of(planned, planned.decision.choice, data);
+  if (wish.placements > 0)
+    for (const auto& [choice, forecast] :
+         rank_choices(problem, planned.decision.choice, wish.placements))
+      planned.ranked.push_back({choice, forecast, plan_of(planned, choice, data)});
+  return planned;
+}
+
+}  // namespace penstock

@@ -1,0 +1,39 @@
+#include "runtime/planning/plan_recipe.h"
+
+#include "partition/build_chain.h"
+#include "runtime/checkpoint/resume.h"
+#include "runtime/corpus/corpora.h"
+#include "runtime/corpus/planned_corpus.h"
+#include "runtime/planning/found_schedule.h"
+#include "runtime/planning/planning.h"
+
+namespace penstock {
+
+PlannedRun plan_recipe(const Config& recipe, bool measure) {
+  check_features(recipe);
+  check_training_manifest(recipe);
+  Config config = with_plan_file(recipe);
+  const auto saved = state_to_resume(config);
+  const TrainingState* const run = saved ? &*saved : nullptr;
+  if (saved) check_unchanged(config, *saved);
+  config.trainer.lanes = choose_lanes(config, run, [](const std::string&) {});
+  config.trainer.order = choose_order(config, run);
+  const Alphabet alphabet(config.text);
+  const Chain chain = build_chain(config.model, alphabet.classes());
+  const Corpus corpus = planned_corpus(config, chain, alphabet, CorpusUse::training);
+  const StepSequence steps({corpus.lengths, config.data, config.features, config.trainer.seed,
+                            config.trainer.lanes, config.trainer.order});
+  std::vector<AudioLength> validation;
+  if (!config.data.validation.empty())
+    validation = planned_corpus(config, chain, alphabet, CorpusUse::evaluation).lengths;
+  const RunShape shape = shape_of_run(config, steps, validation, alphabet.classes());
+  if (run == nullptr && wants_order(config))
+    config.trainer.order = find_order(chain, config, shape);
+  const auto costs =
+      measure ? measured_costs(chain, config, shape) : computed_costs(chain, config, shape);
+  PlannedRun planned{plan_run(chain, config, shape, costs), {}};
+  planned.outlook = foresee(planned.plan, costs);
+  return planned;
+}
+
+}  // namespace penstock

@@ -1,0 +1,145 @@
+#include "runtime/planning/planning.h"
+
+#include "configs/value.h"
+#include "layers/tensor/error.h"
+#include "partition/build_chain.h"
+#include "partition/plan_schedule.h"
+#include "partition/recomputed_layers.h"
+#include "partition/schedules/make_schedule.h"
+#include "runtime/corpus/synthetic_work.h"
+#include "runtime/pipeline/measure_layers.h"
+#include "runtime/planning/found_schedule.h"
+#include "runtime/ranks/device.h"
+#include "runtime/ranks/session.h"
+#include "runtime/text/alphabet.h"
+
+namespace penstock {
+namespace {
+
+const std::vector<std::int64_t>& middling(const RunShape& shape) {
+  return shape.micro_batches.at(shape.micro_batches.size() / 2);
+}
+
+/// One micro-batch of those lengths with one label for each ten frames.
+StepWork noise_of(const std::vector<std::int64_t>& lengths) {
+  StepWork work;
+  work.global_micro_batches = 1;
+  MicroBatchWork& m = work.micro_batches.emplace_back();
+  m.lengths = lengths;
+  for (std::size_t u = 0; u < lengths.size(); ++u) {
+    m.utterances.push_back(u);
+    m.label_lengths.push_back(static_cast<std::int32_t>(lengths[u] / 10));
+    m.labels.insert(m.labels.end(), lengths[u] / 10, 1 + static_cast<std::int32_t>(u % 2));
+  }
+  return work;
+}
+
+}  // namespace
+
+std::vector<LayerCost> measured_costs(const Chain& chain, const Config& config,
+                                      const RunShape& shape) {
+  const auto backend = make_backend(config.trainer);
+  return measure_layers(*backend, chain, noise_of(middling(shape)), synthetic_features(0),
+                        {.sizes = backend_sizes(config)});
+}
+
+std::vector<LayerCost> measured_or_computed_costs(
+    const Chain& chain, const Config& config, const RunShape& shape,
+    const std::function<void(const std::string&)>& note) try {
+  return measured_costs(chain, config, shape);
+} catch (const DeviceError& error) {
+  if (note)
+    note(std::string("the layers' times can't be measured on one device (") + error.what() +
+         "): stages are cut by counted operations");
+  return computed_costs(chain, config, shape);
+}
+
+std::vector<LayerCost> computed_costs(const Chain& chain, const Config& config,
+                                      const RunShape& shape) {
+  const BackendSizes sizes = backend_sizes(config);
+  return analytic_costs(chain, middling(shape), sizes, default_rates(sizes));
+}
+
+std::vector<LayerCost> recognition_costs(const Chain& chain, const Config& config,
+                                         const RunShape& shape, bool texts) {
+  std::vector<LayerCost> costs = computed_costs(chain, config, shape);
+  for (LayerCost& cost : costs) cost.backward_input = cost.backward_weight = 0;
+  if (!texts) costs.back().forward = 0;
+  return costs;
+}
+
+PlanRequest plan_request(const Chain& chain, const Config& config, const RunShape& shape,
+                         const std::vector<LayerCost>& costs) {
+  const BackendSizes sizes = backend_sizes(config);
+  PlanRequest request;
+  request.model = planned_model(chain, config.model, shape.labels).summary;
+  request.costs = with_recomputation(costs, recomputed_layers(config.pipeline, chain));
+  request.transfers = transfer_costs(chain, middling(shape), sizes, default_link(sizes));
+  request.pipeline = config.pipeline;
+  request.micro_batches = config.data.micro_batches;
+  request.lanes = config.trainer.lanes == 0 ? config.pipeline.replicas : config.trainer.lanes;
+  return request;
+}
+
+Plan plan_run(const Chain& chain, const Config& config, const RunShape& shape,
+              const std::vector<LayerCost>& costs) {
+  const bool made = config.pipeline.plan.empty();
+  if (made && config.pipeline.schedule == kFound) return plan_found(chain, config, shape, costs);
+  PlanRequest request = plan_request(chain, config, shape, costs);
+  if (made) {
+    request.bytes = bytes_of_run(chain, config, shape);
+    Plan plan = make_plan(chain, request);
+    plan.order = config.trainer.order;
+    return plan;
+  }
+  Plan plan = read_plan(config.pipeline.plan, planned_model(chain, config.model, shape.labels));
+  plan.order = config.trainer.order;
+  request.bytes = bytes_of_run(chain, config, shape, schedule_of(plan));
+  return foretell(chain, request, std::move(plan));
+}
+
+PlannedModel planned_model(const Chain& chain, const ModelConfig& model, int labels) {
+  return {model_summary(model, labels), names_of(chain)};
+}
+
+Config with_plan_file(const Config& config) {
+  Config planned = config;
+  if (config.pipeline.plan.empty()) return planned;
+  const int labels = Alphabet(config.text).classes();
+  const Chain chain = build_chain(config.model, labels);
+  const PlannedModel model = planned_model(chain, config.model, labels);
+  const Plan plan = read_plan(config.pipeline.plan, model);
+  if (config.data.micro_batches != plan.micro_batches)
+    throw ConfigError(config.pipeline.plan + " is for " + std::to_string(plan.micro_batches) +
+                      " micro-batches a step, but the recipe has data.micro_batches = " +
+                      std::to_string(config.data.micro_batches) +
+                      ": make them equal, or plan anew");
+  planned.pipeline.stages = plan.stages();
+  planned.pipeline.replicas = plan.replicas();
+  planned.pipeline.schedule = plan.schedule;
+  if (const auto recomputed = plan.recomputed())
+    set_recomputed_layers(planned.pipeline, *recomputed, model.layers);
+  planned.trainer.lanes = plan.lanes;
+  if (config.trainer.lanes != 0 && config.trainer.lanes != plan.lanes)
+    throw ConfigError(config.pipeline.plan + " is for " + std::to_string(plan.lanes) +
+                      " lanes, but the recipe has trainer.lanes = " +
+                      std::to_string(config.trainer.lanes) + ": make them equal, or plan anew");
+  std::vector<int>& order = planned.trainer.order;
+  std::vector<int> of_plan = plan.order;
+  if (!order.empty() && !of_plan.empty() && order != of_plan)
+    throw ConfigError(config.pipeline.plan + " is for micro-batches in the order " +
+                      value_text(&of_plan) + ", but the recipe has trainer.order = " +
+                      value_text(&order) + ": make them equal, or plan anew");
+  if (!of_plan.empty()) order = of_plan;
+  return planned;
+}
+
+Config alone(const Config& config) {
+  Config one = config;
+  one.pipeline.plan.clear();
+  one.pipeline.memory_gib *= config.pipeline.stages * config.pipeline.replicas;
+  one.pipeline.stages = one.pipeline.replicas = 1;
+  return one;
+}
+
+}  // namespace penstock

@@ -1,0 +1,176 @@
+#include "runtime/planning/run_shape.h"
+
+#include <algorithm>
+#include <functional>
+#include <iterator>
+
+#include "partition/planner.h"
+#include "partition/recomputed_layers.h"
+#include "partition/schedules/forward_only.h"
+#include "runtime/data/batching.h"
+#include "runtime/optim/optimizer.h"
+#include "runtime/pipeline/gradient_buckets.h"
+#include "runtime/pipeline/nccl_reduction.h"
+#include "runtime/ranks/gradient_agreement.h"
+#include "runtime/ranks/session.h"
+
+namespace penstock {
+namespace {
+
+constexpr std::size_t kForCosts = 8;    // micro-batches
+constexpr std::int64_t kForSizes = 16;  // steps
+
+std::vector<std::vector<std::int64_t>> lengths_of(const std::vector<MicroBatch>& batches) {
+  std::vector<std::vector<std::int64_t>> lengths;
+  for (const MicroBatch& batch : batches) {
+    auto& of_batch = lengths.emplace_back();
+    for (const BatchUtterance& u : batch.utterances) of_batch.push_back(u.frames);
+  }
+  return lengths;
+}
+
+/// The longest micro-batches of one epoch, longest first.
+std::vector<std::vector<std::int64_t>> longest_micro_batches(const StepSequence& steps) {
+  std::vector<MicroBatch> all;
+  for (std::int64_t s = 0; s < steps.steps_in_epoch(0); ++s)
+    std::ranges::copy(steps.at(s).micro_batches, std::back_inserter(all));
+  std::ranges::stable_sort(all, std::greater{}, &MicroBatch::frames);
+  all.resize(std::min(all.size(), kForCosts));
+  return lengths_of(all);
+}
+
+/// RunShape::by_size of steps evenly apart; the last, which may be short, only where it is alone.
+std::vector<std::vector<std::vector<std::int64_t>>> micro_batches_by_size(
+    const StepSequence& steps) {
+  const std::int64_t whole = std::max<std::int64_t>(1, steps.steps_in_epoch(0) - 1);
+  const std::int64_t sampled = std::min(kForSizes, whole);
+  std::vector<std::vector<std::vector<std::int64_t>>> sizes;
+  for (std::int64_t i = 0; i < sampled; ++i) {
+    std::vector<MicroBatch> batches = steps.at((2 * i + 1) * whole / (2 * sampled)).micro_batches;
+    std::ranges::stable_sort(batches, std::greater{}, &MicroBatch::frames);
+    const auto lengths = lengths_of(batches);
+    sizes.resize(std::max(sizes.size(), lengths.size()));
+    for (std::size_t size = 0; size < lengths.size(); ++size) sizes[size].push_back(lengths[size]);
+  }
+  return sizes;
+}
+
+/// Lengths at which a frame less would be a frame less at the loss: between two of them strides
+/// lose frames.
+class FullLengths {
+ public:
+  explicit FullLengths(const Chain& chain)
+      : chain_(chain), apart_(at_least(at_least(kAny) + 1) - at_least(kAny)) {}
+
+  std::int64_t at_least(std::int64_t frames) const {
+    while (frames > 1 && out(frames) == out(frames - 1)) ++frames;
+    return std::max<std::int64_t>(frames, 1);
+  }
+  std::int64_t apart() const { return apart_; }
+
+ private:
+  static constexpr std::int64_t kAny = 1000;
+
+  std::int64_t out(std::int64_t frames) const {
+    return output_frames(chain_, std::vector<std::int64_t>{frames}).front();
+  }
+
+  const Chain& chain_;
+  std::int64_t apart_;
+};
+
+/// `count` full lengths, nearly equal, of at least `frames` in all.
+std::vector<std::int64_t> even_lengths(const FullLengths& full, std::int64_t frames,
+                                       std::int64_t count) {
+  if (count < 1) return {};
+  const std::int64_t base = full.at_least(frames / count - full.apart() + 1);
+  std::vector<std::int64_t> lengths(static_cast<std::size_t>(count), base);
+  std::int64_t lacking = frames - base * count;
+  for (auto length = lengths.begin(); lacking > 0; ++length, lacking -= full.apart())
+    *length += full.apart();
+  return lengths;
+}
+
+/// Whether NCCL may carry what devices hold, which is known for certain when the ranks meet.
+bool over_nccl(const Config& config) {
+  return device_kind(config.trainer) == DeviceKind::cuda && nccl_is_built() &&
+         config.pipeline.stages * config.pipeline.replicas > 1;
+}
+
+ParameterBytes parameters_of(const Config& config, int lanes) {
+  const std::vector<int> lanes_of = deal_lanes(lanes, config.pipeline.replicas);
+  ParameterBytes parameters;
+  parameters.lanes_of = lanes_of;
+  parameters.slots = make_optimizer(config.optimizer)->slots().counts();
+  const BackendSizes sizes = backend_sizes(config);
+  parameters.kinds.compute = sizes.compute;
+  parameters.kinds.sharing = sharing_of(config.pipeline);
+  const bool on_device = sizes.device != DeviceKind::cpu;
+  if (on_device && !nccl_is_built()) return parameters;  // replicas meet in the host's memory
+  const auto others = static_cast<int>(lanes_of.size()) - 1;
+  const bool library = config.pipeline.reduction == "nccl" && over_nccl(config);
+  const int ways = 2 * others + (library ? kNcclSumWays : 0);
+  const std::size_t of_nccl = others > 0 ? nccl_memory(ways) : 0;
+  parameters.reduction = [=, bucket = config.pipeline.bucket_bytes](const ParameterLayout& layout,
+                                                                    int replica) {
+    const LaneReductionPlan plan = gradient_buckets(layout, lanes_of, bucket);
+    if (!on_device) return staging_bytes(plan, replica);
+    return (library ? 0 : nccl_staging_bytes(plan, replica)) + of_nccl;
+  };
+  return parameters;
+}
+
+}  // namespace
+
+RunShape shape_of_run(const Config& config, const StepSequence& steps,
+                      const std::vector<AudioLength>& validation, int labels) {
+  RunShape shape{longest_micro_batches(steps), labels};
+  shape.training = extent_of(steps, config.trainer.steps);
+  shape.by_size = micro_batches_by_size(steps);
+  if (!validation.empty() && config.trainer.validate_every >= 0)
+    shape.validation = extent_of(evaluation_batches(validation, config.data, config.features));
+  return shape;
+}
+
+RunShape shape_of_recognition(const Config& config, const std::vector<AudioLength>& lengths,
+                              int labels) {
+  return {lengths_of(evaluation_batches(lengths, config.data, config.features)), labels};
+}
+
+std::vector<std::int64_t> covering_lengths(const MicroBatchExtent& extent, const Chain& chain) {
+  const FullLengths full(chain);
+  const std::int64_t longest = full.at_least(extent.longest), others = extent.utterances - 1;
+  auto lengths = even_lengths(full, std::max(extent.frames - longest, others), others);
+  lengths.push_back(others > 0 ? longest : full.at_least(extent.frames));
+  return lengths;
+}
+
+ChunkBytes bytes_of_run(const Chain& chain, const Config& config, const RunShape& shape) {
+  return bytes_of_run(chain, config, shape,
+                      RunSchedule(config.pipeline.schedule, config.pipeline.stages));
+}
+
+ChunkBytes bytes_of_run(const Chain& chain, const Config& config, const RunShape& shape,
+                        const RunSchedule& schedule) {
+  const int replicas = config.pipeline.replicas;
+  const int lanes = config.trainer.lanes == 0 ? replicas : config.trainer.lanes;
+  std::vector<ChunkLoad> loads;
+  if (shape.training.micro_batches > 0)
+    loads.push_back(
+        {{covering_lengths(shape.training.micro_batch, chain)},
+         schedule.of(micro_batches_per_replica(shape.training.micro_batches, lanes, replicas)),
+         recomputed_layers(config.pipeline, chain)});
+  if (shape.validation.micro_batches > 0) {
+    loads.push_back({{covering_lengths(shape.validation.micro_batch, chain)},
+                     forward_only(schedule.chunk_ranks(),
+                                  (shape.validation.micro_batches + replicas - 1) / replicas)});
+  }
+  const bool trains = shape.training.micro_batches > 0;
+  ParameterBytes parameters = parameters_of(config, lanes);
+  if (!trains) parameters.slots = {.of_elements = 0};
+  return ChunkBytes(chain, loads, backend_sizes(config), parameters,
+                    over_nccl(config) ? 2 * nccl_memory(1) : 0,  // activations, gradients
+                    over_nccl(config) && trains ? nccl_memory(kNcclSumWays, kNormChannels) : 0);
+}
+
+}  // namespace penstock

@@ -1,0 +1,99 @@
+#include "runtime/ranks/agreement.h"
+
+#include <algorithm>
+#include <string_view>
+#include <vector>
+
+#include "comm/collectives.h"
+#include "configs/flatten.h"
+#include "layers/tensor/error.h"
+
+namespace penstock {
+namespace {
+
+constexpr std::string_view kOfTheMachine[] = {"data.loaders", "trainer.device", "trainer.threads"};
+
+constexpr char kEnd = '\0';  // of a key, and of a value
+
+std::string packed(const FlatConfig& config) {
+  std::string text;
+  for (const auto& [key, value] : config)
+    if (std::ranges::find(kOfTheMachine, key) == std::end(kOfTheMachine))
+      text += key + kEnd + value + kEnd;
+  return text;
+}
+
+FlatConfig unpacked(std::string_view text) {
+  const auto take = [&text] {
+    const std::string_view part = text.substr(0, text.find(kEnd));
+    text.remove_prefix(part.size() + 1);
+    return std::string(part);
+  };
+  FlatConfig config;
+  while (!text.empty()) {
+    const std::string key = take();
+    config[key] = take();
+  }
+  return config;
+}
+
+/// The value in quotes; of another version of penstock, a key may be unknown.
+std::string shown(const FlatConfig& config, const std::string& key) {
+  const auto found = config.find(key);
+  return found == config.end() ? "unknown" : '"' + found->second + '"';
+}
+
+std::string in_words(const Communicator& world) { return "rank " + std::to_string(world.rank()); }
+
+/// What `read` returns; a DataError goes to `fault` instead.
+std::string read_or_fault(const Communicator& world, const std::function<std::string()>& read,
+                          std::string& fault) try {
+  return read();
+} catch (const DataError& error) {
+  fault = (world.rank() == 0 ? "" : in_words(world) + ": ") + error.what();
+  return {};
+}
+
+}  // namespace
+
+void agree_on_recipe(Communicator& world, const Config& config) {
+  const std::vector<std::string> all = gather(world, packed(flatten(config)));
+  for (std::size_t rank = 1; rank < all.size(); ++rank) {
+    if (all[rank] == all[0]) continue;
+    const FlatConfig first = unpacked(all[0]), other = unpacked(all[rank]);
+    FlatConfig keys = first;
+    keys.insert(other.begin(), other.end());
+    for (const auto& [key, value] : keys) {
+      if (shown(first, key) == shown(other, key)) continue;
+      throw ConfigError("the ranks were started with different recipes: " + key + " is " +
+                        shown(first, key) + " on rank 0 and " + shown(other, key) + " on rank " +
+                        std::to_string(rank) + ": give every rank the same recipe and overrides");
+    }
+  }
+}
+
+void refuse_together(Communicator& world, const std::string& fault) {
+  const std::vector<std::string> all = gather(world, fault);
+  const auto first = std::ranges::find_if(all, [](const std::string& f) { return !f.empty(); });
+  const std::string said = broadcast(world, first == all.end() ? std::string() : *first);
+  if (!said.empty()) raise_by_rank_0<DataError>(world, said);
+}
+
+std::string read_alike(Communicator& world, const Reading& reading,
+                       const std::function<std::string()>& read) {
+  const int first = reading.readers.front(), here = world.rank();
+  std::string found, fault;
+  if (here == first) found = read_or_fault(world, read, fault);
+  refuse_together(world, fault);
+  const std::string told = broadcast(world, found, first);
+  if (reading.readers.size() == 1) return told;
+
+  if (here != first && std::ranges::count(reading.readers, here) > 0 &&
+      read_or_fault(world, read, fault) != told && fault.empty())
+    fault = reading.what + " that " + in_words(world) + " finds differ from those of rank " +
+            std::to_string(first) + ": give every rank the same files";
+  refuse_together(world, fault);
+  return told;
+}
+
+}  // namespace penstock

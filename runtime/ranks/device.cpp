@@ -1,0 +1,98 @@
+#include "runtime/ranks/device.h"
+
+#include <algorithm>
+
+#include "layers/tensor/error.h"
+#include "runtime/ranks/rank_seats.h"
+
+namespace penstock {
+namespace {
+
+bool lacks(const RankSeat& seat) { return seat.devices == 0; }
+bool on_cuda(const RankSeat& seat) { return seat.kind == DeviceKind::cuda; }
+bool on_cpu(const RankSeat& seat) { return seat.kind == DeviceKind::cpu; }
+
+const std::string& absence_in(const std::vector<RankSeat>& seats) {
+  return std::ranges::find_if(seats, lacks)->absence;
+}
+
+/// All ranks on one kind of device, which is there.
+void check(const std::vector<RankSeat>& seats) {
+  const auto lacking = [](const RankSeat& seat) { return on_cuda(seat) && lacks(seat); };
+  if (std::ranges::any_of(seats, lacking))
+    throw DeviceError("trainer.device is \"cuda\", and there is no device for " +
+                      ranks_where(seats, lacking) + " (" + absence_in(seats) +
+                      "): take machines with a GPU and its driver, or trainer.device = \"cpu\"");
+  if (std::ranges::any_of(seats, on_cuda) && std::ranges::any_of(seats, on_cpu))
+    throw ConfigError(
+        "ranks of one job compute on one kind of device, but trainer.device gives a "
+        "CUDA device to " +
+        ranks_where(seats, on_cuda) + " and the CPU to " + ranks_where(seats, on_cpu) +
+        ": set it to \"cpu\", or start all ranks where there is a GPU");
+}
+
+std::string how_chosen(const TrainerConfig& config) {
+  if (config.device != "auto") return "";
+  return device_kind(config) == DeviceKind::cuda
+             ? "trainer.device is auto, and a CUDA device was found"
+             : "trainer.device is auto, and there is no CUDA device: " + cuda_absence();
+}
+
+/// Why ranks on CUDA devices can't send over NCCL; empty where they can.
+std::string why_not_nccl(const std::vector<RankSeat>& seats) {
+  if (!std::ranges::all_of(seats, &RankSeat::nccl)) return "this penstock was built without NCCL";
+  for (std::size_t rank = 0; rank < seats.size(); ++rank)
+    if (place_on_machine(seats, static_cast<int>(rank)) >= seats[rank].devices &&
+        !seats[rank].shares_devices)
+      return seats[rank].machine + " has more ranks than its " +
+             std::to_string(seats[rank].devices) + " CUDA devices, and NCCL wants one for each";
+  return "";
+}
+
+std::string joined(const std::string& first, const std::string& second) {
+  return first + (first.empty() || second.empty() ? "" : "; ") + second;
+}
+
+}  // namespace
+
+DeviceKind device_kind(const TrainerConfig& config) {
+  if (config.device == "cuda") return DeviceKind::cuda;
+  if (config.device == "cpu") return DeviceKind::cpu;
+  if (config.device == "auto") return cuda_device_count() > 0 ? DeviceKind::cuda : DeviceKind::cpu;
+  throw ConfigError("trainer.device is \"" + config.device + "\", expected auto, cpu or cuda");
+}
+
+std::unique_ptr<Backend> make_backend(const TrainerConfig& config) {
+  return device_kind(config) == DeviceKind::cuda ? make_cuda_backend()
+                                                 : make_cpu_backend(config.threads);
+}
+
+void require_devices(const TrainerConfig& config, Communicator& world) {
+  check(seats_of_ranks(config, world));
+}
+
+RankDevice choose_device(const TrainerConfig& config, Communicator& world) {
+  const std::vector<RankSeat> seats = seats_of_ranks(config, world);
+  check(seats);
+  RankDevice device;
+  device.how = how_chosen(config);
+  const RankSeat& own = seats[static_cast<std::size_t>(world.rank())];
+  if (on_cpu(own)) {
+    device.backend = make_cpu_backend(config.threads);
+    return device;
+  }
+  const int number = place_on_machine(seats, world.rank()) % own.devices;
+  device.backend = make_cuda_backend(number);
+  device.place = "CUDA device " + std::to_string(number) + " of " + own.machine;
+  if (seats.size() == 1) return device;
+  const std::string why_not = why_not_nccl(seats);
+  if (why_not.empty()) device.links = DeviceLinks::nccl;
+  device.how = joined(device.how, why_not.empty()
+                                      ? "NCCL carries activations and gradients"
+                                      : "activations and gradients pass through pinned memory and "
+                                        "the host's messages: " +
+                                            why_not);
+  return device;
+}
+
+}  // namespace penstock

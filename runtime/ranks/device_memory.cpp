@@ -1,0 +1,63 @@
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <string>
+
+#include "comm/collectives.h"
+#include "layers/tensor/error.h"
+#include "runtime/ranks/device.h"
+#include "runtime/ranks/packing.h"
+
+namespace penstock {
+namespace {
+
+/// Of one device.
+struct Demand {
+  std::size_t planned = 0, free = 0, count = 0;  // of ranks
+  std::string ranks;
+
+  std::size_t for_each() const { return free / count; }
+};
+
+std::string mib(std::size_t bytes) { return std::to_string((bytes >> 20) + 1) + " MiB"; }
+
+/// By name of the device.
+std::map<std::string, Demand> demands(Unpacker all) {
+  std::map<std::string, Demand> demands;
+  for (int rank = 0; !all.empty(); ++rank) {
+    Demand& demand = demands[all.text()];
+    demand.planned += static_cast<std::size_t>(all.number());
+    demand.free = static_cast<std::size_t>(all.number());
+    ++demand.count;
+    demand.ranks += (demand.ranks.empty() ? "" : ", ") + std::to_string(rank);
+  }
+  return demands;
+}
+
+}  // namespace
+
+void require_memory(const RankDevice& device, std::size_t planned, Communicator& world,
+                    const MemoryAdvice& advice) {
+  if (device.place.empty()) return;
+  Packer own;
+  own.add(device.place);
+  own.add(static_cast<std::int64_t>(planned));
+  own.add(static_cast<std::int64_t>(device.backend->free_memory()));
+  std::string lacking;
+  std::size_t for_each = std::numeric_limits<std::size_t>::max();
+  for (const auto& [place, demand] : demands(Unpacker(gather_to_all(world, own)))) {
+    for_each = std::min(for_each, demand.for_each());
+    if (demand.planned > demand.free)
+      lacking += (lacking.empty() ? "" : "; ") + std::string("the plan takes ") +
+                 mib(demand.planned) + " of " + place + " (rank " + demand.ranks + "), which has " +
+                 mib(demand.free) + " free";
+  }
+  if (lacking.empty()) return;
+  const std::string fits =
+      broadcast(world, std::string(world.rank() == 0 && advice ? advice(for_each) : ""));
+  throw DeviceError(lacking +
+                    ": take more stages, smaller micro-batches, or a plan for that memory" +
+                    (fits.empty() ? " (penstock plan)" : "; as planned for it: " + fits));
+}
+
+}  // namespace penstock

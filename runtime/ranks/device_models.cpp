@@ -1,0 +1,34 @@
+#include <map>
+#include <string>
+
+#include "configs/config.h"
+#include "runtime/ranks/device.h"
+#include "runtime/ranks/packing.h"
+
+namespace penstock {
+
+void require_equal_replicas(const RankDevice& device, int stage, Communicator& world) {
+  if (device.place.empty()) return;
+  Packer own;
+  own.add(std::int64_t{stage});
+  own.add(device.backend->model());
+  std::map<std::int64_t, std::map<std::string, std::string>> ranks_of;  // by stage and model
+  int rank = 0;
+  for (Unpacker all(gather_to_all(world, own)); !all.empty(); ++rank) {
+    const std::int64_t of_stage = all.number();
+    std::string& ranks = ranks_of[of_stage][all.text()];
+    ranks += (ranks.empty() ? "" : ", ") + std::to_string(rank);
+  }
+  for (const auto& [of_stage, models] : ranks_of) {
+    if (models.size() == 1) continue;
+    std::string text;
+    for (const auto& [model, ranks] : models)
+      text += (text.empty() ? "" : " and ") + model + " (rank " + ranks + ")";
+    throw ConfigError("replicas of stage " + std::to_string(of_stage) + " would compute on " +
+                      text +
+                      ", which do not round alike: give the replicas of a stage devices of one "
+                      "model, or change pipeline.stages and pipeline.replicas");
+  }
+}
+
+}  // namespace penstock

@@ -1,0 +1,98 @@
+#include "runtime/ranks/session.h"
+
+#include <utility>
+
+#include "partition/plan_schedule.h"
+#include "partition/recomputed_layers.h"
+
+namespace penstock {
+namespace {
+
+const std::vector<std::int64_t> kAnyLengths = {100};  // parameters do not depend on them
+
+void require_ranks(int stages, int replicas, int ranks, const std::string& plan_file) {
+  const std::string wanted = std::to_string(stages * replicas);
+  if (stages * replicas == ranks) return;
+  throw ConfigError("the job has " + std::to_string(ranks) + " ranks, but " +
+                    std::to_string(stages) + " stages × " + std::to_string(replicas) +
+                    " replicas need " + wanted + ": start it with mpirun -np " + wanted +
+                    (plan_file.empty() ? ", or change pipeline.stages and pipeline.replicas"
+                                       : ", or change " + plan_file + " (pipeline.plan)"));
+}
+
+StageOptions part_of(const Plan& plan, const Chain& chain, const StageReplica& here,
+                     const SlotCounts& slots, const Config& config) {
+  StageOptions part;
+  part.stage = here.stage;
+  part.cut = plan.cut();
+  part.recompute = recomputed_layers(config.pipeline, chain);
+  part.schedule = schedule_of(plan);
+  part.store.lanes = plan.lanes_of_replicas().at(here.replica);
+  part.store.slots = slots;
+  part.store.kinds.sharing = sharing_of(config.pipeline);
+  part.store.replica = here.replica;
+  part.seed = config.trainer.seed;
+  part.sizes = backend_sizes(config);
+  return part;
+}
+
+RankDevice choose_for(const Plan& plan, Communicator& world, const Config& config) {
+  require_ranks(plan.stages(), plan.replicas(), world.size(), config.pipeline.plan);
+  return choose_device(config.trainer, world);
+}
+
+}  // namespace
+
+void check_ranks(const Config& config, int ranks) {
+  require_ranks(config.pipeline.stages, config.pipeline.replicas, ranks, config.pipeline.plan);
+}
+
+DType compute_type(const PrecisionConfig& precision) {
+  if (precision.compute == "fp32") return DType::f32;
+  if (precision.compute == "fp16") return DType::f16;
+  if (precision.compute == "bf16") return DType::bf16;
+  throw ConfigError("precision.compute is \"" + precision.compute +
+                    "\", expected fp32, fp16 or bf16");
+}
+
+Sharing sharing_of(const PipelineConfig& pipeline) {
+  return {pipeline.shard_optimizer ? pipeline.replicas : 1, pipeline.bucket_bytes};
+}
+
+BackendSizes backend_sizes(const Config& config) {
+  return {device_kind(config.trainer), compute_type(config.precision)};
+}
+
+Session::Session(Communicator& world, const Config& config, const Chain& chain, const Plan& plan,
+                 const SlotCounts& slots, const MemoryAdvice& advice)
+    : Session(choose_for(plan, world, config), world, config, chain, plan, slots, advice) {}
+
+Session::Session(RankDevice device, Communicator& world, const Config& config, const Chain& chain,
+                 const Plan& plan, const SlotCounts& slots, const MemoryAdvice& advice)
+    : device_(std::move(device)) {
+  require_ranks(plan.stages(), plan.replicas(), world.size(), config.pipeline.plan);
+  grid_ = std::make_unique<Grid>(world, plan);
+  const StageReplica& here = grid_->here();
+  require_equal_replicas(device_, here.stage, world);
+  require_memory(device_, plan.bytes_of(here.stage).total(), world, advice);
+  progress_ = [this] {
+    if (stage_ != nullptr) stage_->progress();
+  };
+  stream_ = backend().make_stream([this] { progress_(); });
+  StageOptions part = part_of(plan, chain, here, slots, config);
+  part.links = device_.links;
+  stage_ = std::make_unique<Stage>(backend(), *stream_, grid_->pipeline(), chain, part);
+}
+
+std::int64_t model_blocks(const Chain& chain) {
+  return norm_blocks(plan_chain(chain, kAnyLengths, {}));
+}
+
+std::int64_t parameter_count(const Chain& chain) {
+  std::int64_t count = 0;
+  for (const LayerPlan& layer : plan_chain(chain, kAnyLengths, {}))
+    for (const ParamDecl& p : layer.params) count += element_count(p.shape);
+  return count;
+}
+
+}  // namespace penstock

@@ -1,0 +1,64 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "configs/config.h"
+#include "partition/chain.h"
+#include "partition/plan.h"
+#include "runtime/pipeline/grid.h"
+#include "runtime/pipeline/stage.h"
+#include "runtime/ranks/device.h"
+
+namespace penstock {
+
+/// The type of precision.compute. ConfigError for another name.
+DType compute_type(const PrecisionConfig& precision);
+
+/// Among whom the recipe shares the update of a stage.
+Sharing sharing_of(const PipelineConfig& pipeline);
+
+/// What the recipe computes on and in.
+BackendSizes backend_sizes(const Config& config);
+
+/// ConfigError, naming both numbers, if the recipe's stages × replicas are not the job's ranks.
+void check_ranks(const Config& config, int ranks);
+
+/// A rank's share of a planned job, ready to compute: what training, evaluation and transcription
+/// have in common.
+class Session {
+ public:
+  /// All ranks make theirs. `chain` and `world` must outlive it. ConfigError if the plan is for
+  /// another number of ranks; DeviceError where a device lacks the memory that it plans, with
+  /// `advice`, and as from choose_device and require_equal_replicas.
+  Session(Communicator& world, const Config& config, const Chain& chain, const Plan& plan,
+          const SlotCounts& slots, const MemoryAdvice& advice = {});
+  /// The same on a device that has been chosen.
+  Session(RankDevice device, Communicator& world, const Config& config, const Chain& chain,
+          const Plan& plan, const SlotCounts& slots, const MemoryAdvice& advice = {});
+
+  Backend& backend() { return *device_.backend; }
+  const RankDevice& device() const { return device_; }
+  Stream& stream() { return *stream_; }
+  const Grid& grid() const { return *grid_; }
+  Stage& stage() { return *stage_; }
+  bool leads() const { return grid_->world().rank() == 0; }
+
+  /// What long computations call, so that messages move; the pipeline's progress if never set.
+  void on_progress(std::function<void()> progress) { progress_ = std::move(progress); }
+
+ private:
+  RankDevice device_;
+  std::unique_ptr<Grid> grid_;
+  std::function<void()> progress_;
+  std::unique_ptr<Stream> stream_;
+  std::unique_ptr<Stage> stage_;
+};
+
+/// Norm blocks of the whole model.
+std::int64_t model_blocks(const Chain& chain);
+
+/// Numbers that the whole model learns.
+std::int64_t parameter_count(const Chain& chain);
+
+}  // namespace penstock

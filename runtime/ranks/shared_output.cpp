@@ -1,0 +1,46 @@
+#include "runtime/ranks/shared_output.h"
+
+#include <fstream>
+#include <iterator>
+#include <vector>
+
+#include "comm/collectives.h"
+#include "layers/tensor/error.h"
+#include "runtime/checkpoint/durable_file.h"
+#include "runtime/checkpoint/output_lock.h"
+
+namespace penstock {
+namespace {
+
+/// Why this rank can't write where rank 0 does, or nothing.
+std::string fault(const std::filesystem::path& output, const std::string& token, int rank) {
+  std::ifstream lock(OutputLock::file_of(output), std::ios::binary);
+  const std::string found(std::istreambuf_iterator<char>(lock), {});
+  if (found != token) return "sees another folder of that name, or none";
+  try {
+    const auto probe = output / (".probe-" + std::to_string(rank));
+    write_durably(probe, "written to see whether this rank can write here\n");
+    std::filesystem::remove(probe);
+    return {};
+  } catch (const std::exception& error) {
+    return error.what();
+  }
+}
+
+}  // namespace
+
+void check_shared_output(Communicator& world, const OutputShare& share) {
+  const std::string token = broadcast(world, share.token);
+  const std::vector<std::string> all =
+      gather(world, share.writes ? fault(share.output, token, world.rank()) : "");
+  std::string faults;
+  for (std::size_t rank = 0; rank < all.size(); ++rank)
+    if (!all[rank].empty()) faults += "\n  rank " + std::to_string(rank) + ": " + all[rank];
+  if (!faults.empty())
+    throw CheckpointError(share.output.string() +
+                          ": trainer.output must be one folder for every rank that writes a "
+                          "stage's checkpoints:" +
+                          faults + "\nChoose a folder on a file system that all nodes share.");
+}
+
+}  // namespace penstock

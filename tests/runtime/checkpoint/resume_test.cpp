@@ -1,0 +1,103 @@
+#include "runtime/checkpoint/resume.h"
+
+#include <gtest/gtest.h>
+
+#include "configs/flatten.h"
+#include "tests/support/temporary_folder.h"
+
+namespace penstock {
+namespace {
+
+struct Choice {
+  int lanes = 0;
+  std::string told;
+};
+
+Choice choose(int asked, int replicas, int saved) {
+  Config config;
+  config.trainer.lanes = asked;
+  config.pipeline.replicas = replicas;
+  TrainingState state;
+  state.lanes = saved;
+  Choice choice;
+  choice.lanes = choose_lanes(config, saved > 0 ? &state : nullptr,
+                              [&](const std::string& text) { choice.told = text; });
+  return choice;
+}
+
+TEST(ChooseLanes, FollowsTheRecipeInANewRun) {
+  EXPECT_EQ(choose(0, 3, 0).lanes, 3);
+  EXPECT_EQ(choose(5, 3, 0).lanes, 5);
+  EXPECT_EQ(choose(5, 3, 0).told, "");
+}
+
+TEST(ChooseLanes, KeepsTheCheckpoints) {
+  EXPECT_EQ(choose(0, 2, 4).lanes, 4);
+  EXPECT_EQ(choose(4, 1, 4).lanes, 4);
+  EXPECT_EQ(choose(0, 2, 4).told + choose(4, 1, 4).told, "");
+}
+
+TEST(ChooseLanes, SaysWhereARunChangesThem) {
+  EXPECT_EQ(choose(3, 2, 4).lanes, 3);
+  EXPECT_NE(choose(3, 2, 4).told.find("4 lanes, trainer.lanes = 3: "), std::string::npos);
+  EXPECT_EQ(choose(0, 6, 4).lanes, 6);
+  EXPECT_NE(choose(0, 6, 4).told.find("4 lanes, too few for 6 replicas: "), std::string::npos);
+}
+
+TEST(ChooseOrder, KeepsTheCheckpoints) {
+  Config config;
+  config.trainer.order = {1, 0};
+  EXPECT_EQ(choose_order(config, nullptr), (std::vector{1, 0}));
+  TrainingState state;
+  state.config = flatten(config);
+  EXPECT_EQ(choose_order(config, &state), (std::vector{1, 0}));
+  EXPECT_EQ(choose_order(Config(), &state), (std::vector{1, 0}));
+  state.config = flatten(Config());
+  EXPECT_TRUE(choose_order(Config(), &state).empty());
+}
+
+TEST(ChooseOrder, RefusesAnother) {
+  const auto refusal = [](std::vector<int> asked, std::vector<int> kept) {
+    Config config;
+    config.trainer.order = std::move(kept);
+    TrainingState state;
+    state.config = flatten(config);
+    config.trainer.order = std::move(asked);
+    return test::message_of<ConfigError>([&] { choose_order(config, &state); });
+  };
+  const std::string other = refusal({1, 0}, {0, 1}), drawn = refusal({1, 0}, {});
+  EXPECT_NE(other.find("trainer.order is [1, 0], but"), std::string::npos) << other;
+  EXPECT_NE(other.find("in the order [0, 1]"), std::string::npos) << other;
+  EXPECT_NE(drawn.find("as drawn"), std::string::npos) << drawn;
+}
+
+TEST(NoteThreads, SaysWhereARunChangesThem) {
+  Config config;
+  config.trainer.threads = 2;
+  TrainingState state;
+  state.config = flatten(config);
+  std::string told;
+  const auto note = [&](const std::string& text) { told += text; };
+  note_threads(config, state, note);
+  EXPECT_EQ(told, "");
+  config.trainer.threads = 3;
+  note_threads(config, state, note);
+  EXPECT_NE(told.find("2 threads a rank, trainer.threads = 3: "), std::string::npos) << told;
+}
+
+TEST(NoteReduction, SaysWhereARunChangesIt) {
+  Config config;
+  TrainingState state;
+  state.config = flatten(config);
+  std::string told;
+  const auto note = [&](const std::string& text) { told += text; };
+  note_reduction(config, state, note);
+  EXPECT_EQ(told, "");
+  config.pipeline.reduction = "nccl";
+  note_reduction(config, state, note);
+  EXPECT_NE(told.find("pipeline.reduction was lanes, from here on it is nccl: "), std::string::npos)
+      << told;
+}
+
+}  // namespace
+}  // namespace penstock

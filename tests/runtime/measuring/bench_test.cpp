@@ -1,0 +1,83 @@
+#include "runtime/measuring/bench.h"
+
+#include <gtest/gtest.h>
+
+#include <mutex>
+
+#include "comm/threads.h"
+#include "tests/support/temporary_folder.h"
+
+namespace penstock {
+namespace {
+
+BenchOptions tiny() {
+  BenchOptions options;
+  options.model.features = 17;
+  options.model.channels = 2;
+  options.model.hidden = 7;
+  options.model.layers = 1;
+  options.utterances = 2;
+  options.seconds = 0.3;
+  options.micro_batches = 3;
+  options.warm_up = 1;
+  options.steps = 3;
+  return options;
+}
+
+std::vector<BenchReport> reports(const BenchOptions& options, int ranks) {
+  std::vector<BenchReport> reports(ranks);
+  run_as_threads({.ranks = ranks},
+                 [&](Communicator& world) { reports[world.rank()] = bench(options, world); });
+  return reports;
+}
+
+TEST(Bench, GivesEveryRankTheSameModelAndLoss) {
+  const BenchReport alone = reports(tiny(), 1).front();
+  EXPECT_EQ(alone.first_layers, std::vector<int>{0});
+  EXPECT_GE(alone.step_s, alone.fastest_step_s);
+  EXPECT_LE(alone.step_s, alone.slowest_step_s);
+  BenchOptions options = tiny();
+  options.schedule = "gpipe";
+  for (const BenchReport& report : reports(options, 3)) {
+    EXPECT_EQ(report.stages, 3);
+    EXPECT_EQ(report.parameters, alone.parameters);
+    EXPECT_EQ(report.loss, alone.loss);
+    EXPECT_EQ(report.first_layers.size(), 3u);
+    EXPECT_EQ(report.stage_seconds.size(), 3u);
+    EXPECT_LE(report.bound, 3);
+  }
+}
+
+TEST(Bench, CutsAsManyChunksAsTheScheduleHas) {
+  const BenchReport alone = reports(tiny(), 1).front();
+  BenchOptions options = tiny();
+  options.schedule = "zb-v";
+  for (const BenchReport& report : reports(options, 2)) {
+    EXPECT_EQ(report.parameters, alone.parameters);
+    EXPECT_EQ(report.loss, alone.loss);
+    EXPECT_EQ(report.first_layers.size(), 4u);
+    EXPECT_EQ(report.stage_seconds.size(), 2u);
+  }
+}
+
+TEST(Bench, CutsWhereItIsTold) {
+  BenchOptions options = tiny();
+  options.cut = {2, 5};
+  for (const BenchReport& report : reports(options, 3))
+    EXPECT_EQ(report.first_layers, (std::vector<int>{0, 2, 5}));
+}
+
+TEST(Bench, RefusesCutsThatDoNotRise) {
+  for (const std::vector<int>& cut :
+       std::vector<std::vector<int>>{{0, 3}, {3, 3}, {5, 3}, {3}, {3, 10000}, {1, 2, 3}}) {
+    BenchOptions options = tiny();
+    options.cut = cut;
+    run_as_threads({.ranks = 3}, [&](Communicator& world) {
+      const std::string message = test::message_of<ConfigError>([&] { bench(options, world); });
+      EXPECT_NE(message.find("--cut takes 2 rising layer numbers from 1 to "), std::string::npos);
+    });
+  }
+}
+
+}  // namespace
+}  // namespace penstock

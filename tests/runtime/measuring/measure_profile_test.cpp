@@ -1,0 +1,85 @@
+#include "runtime/measuring/measure_profile.h"
+
+#include <gtest/gtest.h>
+
+#include "comm/threads.h"
+#include "configs/load.h"
+#include "runtime/measuring/rehearsal.h"
+#include "runtime/planning/planning.h"
+#include "tests/support/temporary_folder.h"
+#include "tests/support/tone_corpus.h"
+
+namespace penstock {
+namespace {
+
+class MeasureProfile : public testing::Test {
+ protected:
+  MeasureProfile() { test::write_tone_corpus(folder_.path() / "train.jsonl", 13, 1); }
+
+  Config recipe(std::vector<std::string> overrides = {}) const {
+    return parse_config(
+        test::tone_recipe(folder_.path() / "train.jsonl", "", folder_.path() / "output"),
+        "recipe.toml", overrides);
+  }
+
+  test::TemporaryFolder folder_;
+};
+
+TEST_F(MeasureProfile, AllRanksGetTheSameFitOfEveryLayer) {
+  const Config config = recipe({"pipeline.stages=2"});
+  std::vector<std::string> texts(2);
+  run_as_threads({.ranks = 2}, [&](Communicator& world) {
+    const RehearsalData data = load_rehearsal(config, world);
+    const DeviceProfile profile = measure_profile(data, world, {.micro_batches = 3, .repeats = 2});
+    EXPECT_EQ(profile.ranks, 2);
+    EXPECT_GT(profile.parameter_s, 0);
+    EXPECT_GT(profile.reading.of(profile.middling), 0);
+    ASSERT_EQ(profile.layers.size(), data.chain.layers.size());
+    double seconds = 0;
+    for (std::size_t i = 0; i < profile.layers.size(); ++i) {
+      EXPECT_EQ(profile.layers[i].layer, data.chain.layers[i]->name());
+      EXPECT_GT(profile.layers[i].forward.of(profile.middling), 0);
+      seconds += profile.layers[i].forward.of(profile.middling);
+    }
+    EXPECT_LT(seconds, 10);
+    const ChainProfile neutral = neutral_profile(profile, data.chain, backend_sizes(config));
+    texts[world.rank()] = device_profile_json(profile, neutral);
+  });
+  EXPECT_EQ(texts[0], texts[1]);
+  EXPECT_EQ(parse_device_profile(texts[0], "p").layers.size(),
+            parse_profile(texts[0], "p").layers.size());
+  EXPECT_FALSE(std::filesystem::exists(folder_.path() / "output"));
+}
+
+TEST_F(MeasureProfile, RehearsedStepsHaveEveryActionOfTheSchedule) {
+  const Config config = recipe({"pipeline.stages=2", "trainer.lanes=1"});
+  run_as_threads({.ranks = 2}, [&](Communicator& world) {
+    const RehearsalData data = load_rehearsal(config, world);
+    const Plan plan = plan_run(data.chain, data.config, data.shape,
+                               computed_costs(data.chain, data.config, data.shape));
+    Rehearsal rehearsal(data, data.config, plan, world);
+    const std::vector<StepBatches> batches{data.steps.at(0), data.steps.at(1)};
+    const auto steps = rehearsal.run(batches);
+    ASSERT_EQ(steps.size(), 2u);
+    double before = 0;
+    for (std::size_t s = 0; s < 2; ++s) {
+      std::size_t forwards = 0;
+      for (const WatchedAction& action : steps[s].actions) {
+        EXPECT_GE(action.start, before);
+        EXPECT_GE(action.end, action.start);
+        EXPECT_LE(action.computing, action.end - action.start);
+        before = action.end;
+        if (action.action.kind == ActionKind::forward) {
+          ++forwards;
+          EXPECT_GT(action.computing, 0);
+        }
+      }
+      EXPECT_EQ(forwards, batches[s].micro_batches.size());
+      EXPECT_EQ(steps[s].actions.back().action.kind, ActionKind::step);
+      EXPECT_LE(steps[s].actions.back().end, steps[s].end);
+    }
+  });
+}
+
+}  // namespace
+}  // namespace penstock

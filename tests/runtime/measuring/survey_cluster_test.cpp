@@ -1,0 +1,36 @@
+#include "runtime/measuring/survey_cluster.h"
+
+#include <gtest/gtest.h>
+
+#include "comm/threads.h"
+
+namespace penstock {
+namespace {
+
+TEST(SurveyCluster, IsOneNodeWithALinkForEachPair) {
+  run_as_threads({.ranks = 3}, [](Communicator& world) {
+    const Cluster cluster = survey_cluster(world);
+    EXPECT_EQ(cluster.nodes.size(), 1u);
+    ASSERT_EQ(cluster.size(), 3);
+    EXPECT_GT(cluster.devices[2].memory, 1e8);
+    EXPECT_EQ(cluster.devices[0].memory, cluster.devices[2].memory);
+    for (int from = 0; from < 3; ++from)
+      for (int to = 0; to < 3; ++to) {
+        if (from == to) continue;
+        EXPECT_GT(cluster.link(from, to).latency, 0);
+        EXPECT_GT(cluster.link(from, to).bandwidth, 1);
+      }
+    EXPECT_GE(cluster.overlap, 0);
+    EXPECT_LE(cluster.overlap, 1);
+  });
+}
+
+TEST(SurveyCluster, OneRankHasNoLink) {
+  run_as_threads({.ranks = 1}, [](Communicator& world) {
+    EXPECT_EQ(survey_cluster(world).size(), 1);
+    EXPECT_EQ(survey_cluster(world).overlap, 1);
+  });
+}
+
+}  // namespace
+}  // namespace penstock

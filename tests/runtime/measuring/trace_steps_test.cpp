@@ -1,0 +1,104 @@
+#include "runtime/measuring/trace_steps.h"
+
+#include <gtest/gtest.h>
+
+#include "comm/threads.h"
+#include "configs/load.h"
+#include "runtime/measuring/measure_profile.h"
+#include "tests/support/temporary_folder.h"
+#include "tests/support/tone_corpus.h"
+
+namespace penstock {
+namespace {
+
+class TraceSteps : public testing::Test {
+ protected:
+  TraceSteps() { test::write_tone_corpus(folder_.path() / "train.jsonl", 13, 1); }
+
+  Config recipe(std::vector<std::string> overrides) const {
+    return parse_config(
+        test::tone_recipe(folder_.path() / "train.jsonl", "", folder_.path() / "output"),
+        "recipe.toml", overrides);
+  }
+  /// Rank 0's trace.
+  Trace traced(const Config& config, int ranks) const {
+    Trace trace;
+    run_as_threads({.ranks = ranks}, [&](Communicator& world) {
+      const RehearsalData data = load_rehearsal(config, world);
+      const DeviceProfile profile =
+          measure_profile(data, world, {.micro_batches = 3, .repeats = 1});
+      Trace own = trace_steps(config, world, {.steps = 3, .profile = profile});
+      if (world.rank() == 0) trace = std::move(own);
+    });
+    return trace;
+  }
+
+  test::TemporaryFolder folder_;
+};
+
+TEST_F(TraceSteps, HasTheSameActionsMeasuredAndPredicted) {
+  for (const char* schedule : {"1f1b", "zb-h1", "zb-v"}) {
+    const Trace trace = traced(recipe({"pipeline.stages=2", "trainer.lanes=1",
+                                       std::string("pipeline.schedule=") + schedule}),
+                               2);
+    ASSERT_EQ(trace.steps.size(), 3u);
+    EXPECT_GT(trace.measured_s(), 0);
+    EXPECT_GT(trace.predicted_s(), 0);
+    double end = 0;
+    for (const TracedStep& step : trace.steps) {
+      EXPECT_NEAR(step.begin, end, 1e-9);
+      end = step.begin + step.measured_s;
+      ASSERT_EQ(step.measured.size(), 2u);
+      for (int rank = 0; rank < 2; ++rank) {
+        std::vector<Action> measured, predicted;  // without messages and reductions
+        for (const WatchedAction& action : step.measured[rank])
+          if (computes(action.action.kind)) measured.push_back(action.action);
+        for (const TimedAction& timed : step.predicted[rank])
+          if (computes(timed.action.kind)) predicted.push_back(timed.action);
+        EXPECT_EQ(measured, predicted) << schedule << ", rank " << rank;
+        EXPECT_FALSE(measured.empty());
+      }
+    }
+  }
+}
+
+TEST_F(TraceSteps, ReachesRanksWithoutALinkBetweenThem) {
+  for (const char* schedule : {"1f1b", "interleaved"}) {
+    const Trace trace = traced(recipe({"pipeline.stages=3", "trainer.lanes=1",
+                                       std::string("pipeline.schedule=") + schedule}),
+                               3);
+    ASSERT_EQ(trace.steps.size(), 3u);
+    for (const TracedStep& step : trace.steps) EXPECT_GT(step.predicted_s, 0);
+  }
+}
+
+TEST_F(TraceSteps, AllocatesWhatIsPlanned) {
+  const Trace trace = traced(recipe({"pipeline.stages=2", "trainer.lanes=1"}), 2);
+  EXPECT_EQ(trace.allocated_bytes, trace.planned_bytes);
+  EXPECT_GT(trace.planned_bytes.at(1), 0);
+  EXPECT_FALSE(std::filesystem::exists(folder_.path() / "output"));
+}
+
+TEST_F(TraceSteps, PredictsReplicas) {
+  const Trace trace = traced(recipe({"pipeline.replicas=2", "trainer.lanes=2"}), 2);
+  for (const TracedStep& step : trace.steps) {
+    EXPECT_GT(step.predicted_s, 0);
+    for (const auto& rank : step.predicted) EXPECT_FALSE(rank.empty());
+  }
+}
+
+TEST_F(TraceSteps, RefusesAProfileOfAnotherModel) {
+  run_as_threads({.ranks = 1}, [&](Communicator& world) {
+    DeviceProfile other;
+    other.model = "another";
+    const Config config = recipe({});
+    const std::string message = test::message_of<ConfigError>(
+        [&] { trace_steps(config, world, {.steps = 1, .profile = other}); });
+    EXPECT_NE(message.find("the profile is of another model: it says \"another\""),
+              std::string::npos)
+        << message;
+  });
+}
+
+}  // namespace
+}  // namespace penstock

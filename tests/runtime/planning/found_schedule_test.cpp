@@ -1,0 +1,94 @@
+#include "runtime/planning/found_schedule.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "configs/load.h"
+#include "configs/rules.h"
+#include "partition/in_flight.h"
+#include "partition/plan_file.h"
+#include "partition/plan_schedule.h"
+#include "runtime/planning/plan_recipe.h"
+#include "tests/support/temporary_folder.h"
+#include "tests/support/tone_corpus.h"
+
+namespace penstock {
+namespace {
+
+class FoundSchedules : public testing::Test {
+ protected:
+  FoundSchedules() { test::write_tone_corpus(in("train.jsonl"), 47, 1); }
+  std::filesystem::path in(const std::string& name) const { return folder_.path() / name; }
+
+  Plan plan(std::vector<std::string> overrides) const {
+    overrides.insert(overrides.begin(),
+                     {"pipeline.schedule=found", "data.micro_batches=8", "trainer.lanes=0"});
+    const Config config = parse_config(test::tone_recipe(in("train.jsonl"), "", in("output")),
+                                       "recipe.toml", overrides);
+    return plan_recipe(config, false).plan;
+  }
+
+  test::TemporaryFolder folder_;
+};
+
+int most_in_flight(const Plan& plan) {
+  const Schedule lists = lists_of(plan.actions);
+  int most = 0;
+  for (int stage = 0; stage < plan.stages(); ++stage)
+    most = std::max(most, count_in_flight(lists, stage).slots);
+  return most;
+}
+
+TEST_F(FoundSchedules, FindOrderAndListsForTheManifest) {
+  for (const int stages : {2, 3}) {
+    const Plan found = plan({"pipeline.stages=" + std::to_string(stages)});
+    EXPECT_EQ(found.schedule, "found");
+    EXPECT_EQ(found.order.size(), 8u);
+    EXPECT_EQ(fault_of_order(found.order, 8), "");
+    EXPECT_EQ(found.actions.size(), static_cast<std::size_t>(stages));
+    EXPECT_EQ(schedule_of(found).of(8).micro_batches, 8);
+    EXPECT_LE(most_in_flight(found), stages);
+    EXPECT_EQ(found, plan({"pipeline.stages=" + std::to_string(stages)}));  // nothing varies
+  }
+}
+
+TEST_F(FoundSchedules, GiveEveryReplicaTheSameOrder) {
+  const Plan found = plan({"pipeline.stages=2", "pipeline.replicas=2"});
+  EXPECT_EQ(fault_of_order(found.order, 8), "");
+  for (std::size_t i = 0; i < found.order.size(); i += 2) {
+    EXPECT_EQ(found.order[i] % 2, 0);
+    EXPECT_EQ(found.order[i + 1], found.order[i] + 1);
+  }
+  EXPECT_EQ(lists_of(found.actions).micro_batches, 4);
+}
+
+TEST_F(FoundSchedules, KeepAnOrderThatIsThere) {
+  const Plan found = plan({"pipeline.stages=3", "trainer.order=[7, 0, 6, 1, 5, 2, 4, 3]"});
+  EXPECT_EQ(found.order, (std::vector{7, 0, 6, 1, 5, 2, 4, 3}));
+  EXPECT_EQ(lists_of(found.actions).micro_batches, 8);
+}
+
+TEST_F(FoundSchedules, NeedNoOrderOnOneStage) {
+  const Plan found = plan({});
+  EXPECT_TRUE(found.order.empty());
+  EXPECT_EQ(found.actions.size(), 1u);
+}
+
+TEST_F(FoundSchedules, KeepWithinTheMemory) {
+  const Plan free = plan({"pipeline.stages=2"});
+  const auto bytes_of = [](const Plan& plan) {
+    return std::max(plan.bytes_of(0).total(), plan.bytes_of(1).total());
+  };
+  const auto within = [&](double bytes) {
+    return plan({"pipeline.stages=2", "pipeline.memory_gib=" + std::to_string(bytes / (1 << 30))});
+  };
+  const auto needed = static_cast<double>(bytes_of(free));
+  const Plan tight = within(0.8 * needed);
+  EXPECT_LE(bytes_of(tight), 0.8 * needed);
+  EXPECT_GE(most_in_flight(within(4 * needed)), most_in_flight(free));
+  EXPECT_THROW(within(0.1 * needed), ConfigError);
+}
+
+}  // namespace
+}  // namespace penstock

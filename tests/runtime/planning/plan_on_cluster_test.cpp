@@ -1,0 +1,127 @@
+#include "runtime/planning/plan_on_cluster.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "configs/load.h"
+#include "partition/cluster_file.h"
+#include "tests/support/temporary_folder.h"
+#include "tests/support/tone_corpus.h"
+
+namespace penstock {
+namespace {
+
+class PlanOnCluster : public testing::Test {
+ protected:
+  PlanOnCluster() { test::write_tone_corpus(in("train.jsonl"), 13, 1); }
+  std::filesystem::path in(const std::string& name) const { return folder_.path() / name; }
+
+  Config recipe(std::vector<std::string> overrides = {}) const {
+    return parse_config(test::tone_recipe(in("train.jsonl"), "", in("output")), "recipe.toml",
+                        overrides);
+  }
+  /// Two devices and two faster ones, of so much memory each.
+  static Cluster mixed(const std::string& gib) {
+    return parse_cluster("[kinds.slow]\nmemory_gib = " + gib +
+                             "\nspeed = 1\n[kinds.fast]\nmemory_gib = " + gib +
+                             "\nspeed = 3\n[[node]]\nname = \"a\"\ndevices = { slow = 2 }\n"
+                             "within = { latency_us = 1, gb_per_s = 1 }\n[[node]]\nname = \"b\"\n"
+                             "devices = { fast = 2 }\nwithin = { latency_us = 1, gb_per_s = 1 }\n"
+                             "[between]\nlatency_us = 5\ngb_per_s = 1\n",
+                         "mixed.toml");
+  }
+
+  test::TemporaryFolder folder_;
+};
+
+TEST_F(PlanOnCluster, RanksAreDevicesInTheClustersOrder) {
+  const ClusterPlan planned = plan_on_cluster(recipe(), mixed("4"), {.stages = 2, .replicas = 1});
+  ASSERT_EQ(planned.plan.stages(), 2);
+  std::vector<int> used;
+  for (const auto& stage : planned.decision.choice.devices) used.push_back(stage[0]);
+  EXPECT_EQ(std::ranges::min(used), 2);  // the fast ones
+  for (int k = 0; k < 2; ++k) EXPECT_EQ(planned.plan.ranks[k][0], used[k] - 2);
+  EXPECT_EQ(planned.recipe.pipeline.stages, 2);
+  EXPECT_EQ(planned.plan.micro_batches, recipe().data.micro_batches);
+  EXPECT_EQ(planned.plan.chunks.back().last(), planned.chain->size());
+}
+
+TEST_F(PlanOnCluster, IsTheSameForTheSameSeed) {
+  const auto plan = [&] { return plan_on_cluster(recipe(), mixed("4"), {.seed = 7}); };
+  const ClusterPlan planned = plan();
+  EXPECT_EQ(planned.plan, plan().plan);
+  EXPECT_FALSE(std::filesystem::exists(in("output")));
+}
+
+TEST_F(PlanOnCluster, KeepsTheGlobalBatchWhereItIsFree) {
+  const Config config = recipe();
+  const ClusterPlan planned = plan_on_cluster(config, mixed("4"), {.free_batch = true});
+  const DataConfig& data = planned.recipe.data;
+  EXPECT_NEAR(data.micro_batch_seconds * data.micro_batches,
+              config.data.micro_batch_seconds * config.data.micro_batches, 1e-9);
+  EXPECT_EQ(planned.plan.micro_batches, data.micro_batches);
+  const ClusterPlan three =
+      plan_on_cluster(config, mixed("4"), {.micro_batches = 3, .free_batch = true});
+  EXPECT_EQ(three.plan.micro_batches, 3);
+}
+
+TEST_F(PlanOnCluster, BatchChoicesHoldTheLongestUtterance) {
+  DataConfig data;
+  data.micro_batch_seconds = 6;
+  data.micro_batches = 4;
+  const auto choices = batch_choices(data, 1.9, 100);
+  std::vector<int> numbers;
+  for (const BatchChoice& choice : choices) {
+    numbers.push_back(choice.micro_batches);
+    EXPECT_DOUBLE_EQ(choice.seconds * choice.micro_batches, 24);
+  }
+  EXPECT_EQ(numbers, (std::vector{1, 2, 3, 4, 6, 8, 12}));
+  EXPECT_EQ(batch_choices(data, 1.9, 2).size(), 2u);
+}
+
+TEST_F(PlanOnCluster, LanesAndMemoryLimitIt) {
+  EXPECT_EQ(plan_on_cluster(recipe({"trainer.lanes=1"}), mixed("4"), {}).plan.replicas(), 1);
+  EXPECT_NE(test::message_of<ConfigError>([&] {
+              plan_on_cluster(recipe(), mixed("0.00001"), {});
+            }).find("memory binds"),
+            std::string::npos);
+  EXPECT_NE(test::message_of<ConfigError>([&] {
+              plan_on_cluster(recipe({"pipeline.memory_gib=0.00001"}), mixed("4"), {});
+            }).find("memory binds"),
+            std::string::npos);
+  EXPECT_NE(test::message_of<ConfigError>([&] {
+              plan_on_cluster(recipe(), mixed("4"), {.schedule = "2f2b"});
+            }).find("pipeline.schedule"),
+            std::string::npos);
+}
+
+TEST_F(PlanOnCluster, RecomputesAsMuchAsMemoryNeeds) {
+  const ClusterWish wish{.stages = 1, .replicas = 1, .schedule = "gpipe"};
+  const auto plan = [&](const std::string& recompute, const std::string& gib) {
+    return plan_on_cluster(recipe({"pipeline.recompute=" + recompute}), mixed(gib), wish);
+  };
+  const auto gib = [](const ClusterPlan& planned) {
+    return static_cast<double>(planned.plan.bytes_of(0).total()) / (1 << 30);
+  };
+  const ClusterPlan kept = plan("none", "4"), stage = plan("stage", "4");
+  EXPECT_EQ(kept.recipe.pipeline.recompute, "none");
+  EXPECT_EQ(stage.recipe.pipeline.recompute, "stage");
+  ASSERT_LT(gib(stage), gib(kept));
+  const double between = (gib(kept) + gib(stage)) / 2;
+  const ClusterPlan tight = plan("none", std::to_string(between));
+  EXPECT_EQ(tight.recipe.pipeline.recompute, "layers");
+  EXPECT_EQ(*tight.plan.recomputed(), tight.decision.choice.recomputed);
+  EXPECT_LE(gib(tight), between);
+  EXPECT_GT(tight.decision.forecast.speed(), stage.decision.forecast.speed());
+  EXPECT_LT(tight.decision.forecast.speed(), kept.decision.forecast.speed());
+
+  Config named = recipe();  // the recipe's own choice is kept
+  named.pipeline.recompute = "layers";
+  named.pipeline.recompute_layers = {"norm2"};
+  EXPECT_EQ(plan_on_cluster(named, mixed("4"), wish).recipe.pipeline.recompute_layers,
+            named.pipeline.recompute_layers);
+}
+
+}  // namespace
+}  // namespace penstock

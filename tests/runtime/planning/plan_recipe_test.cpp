@@ -1,0 +1,74 @@
+#include "runtime/planning/plan_recipe.h"
+
+#include <gtest/gtest.h>
+
+#include "configs/load.h"
+#include "layers/tensor/error.h"
+#include "tests/support/temporary_folder.h"
+#include "tests/support/tone_corpus.h"
+
+namespace penstock {
+namespace {
+
+class PlanRecipe : public testing::Test {
+ protected:
+  PlanRecipe() { test::write_tone_corpus(in("train.jsonl"), 13, 1); }
+  std::filesystem::path in(const std::string& name) const { return folder_.path() / name; }
+
+  Config recipe(std::vector<std::string> overrides) const {
+    return parse_config(test::tone_recipe(in("train.jsonl"), "", in("output")), "recipe.toml",
+                        overrides);
+  }
+
+  test::TemporaryFolder folder_;
+};
+
+TEST_F(PlanRecipe, CutsTheModelForTheManifestsUtterances) {
+  const Config config = recipe({"pipeline.stages=3"});
+  const PlannedRun planned = plan_recipe(config, false);
+  ASSERT_EQ(planned.plan.chunks.size(), 3u);
+  EXPECT_EQ(planned.plan.lanes, 2);
+  EXPECT_EQ(planned.outlook.idle.size(), 3u);
+  EXPECT_GT(planned.outlook.step_seconds, planned.outlook.micro_batch_seconds);
+  EXPECT_EQ(planned.plan, plan_recipe(config, false).plan);  // computed costs never vary
+  EXPECT_FALSE(std::filesystem::exists(in("output")));
+}
+
+TEST_F(PlanRecipe, MakesNoOutputFolderForTheIndex) {
+  std::filesystem::create_directories(in("train.jsonl.index/taken"));
+  plan_recipe(recipe({}), false);
+  EXPECT_FALSE(std::filesystem::exists(in("output")));
+}
+
+TEST_F(PlanRecipe, LongerMicroBatchesNeedMoreMemory) {
+  const auto saved = [&](const char* seconds) {
+    const Config config = recipe({std::string("data.micro_batch_seconds=") + seconds});
+    return plan_recipe(config, false).plan.chunks.front().predicted.bytes.saved;
+  };
+  EXPECT_LT(saved("1.2"), saved("2.4"));
+}
+
+TEST_F(PlanRecipe, ASecondForwardSparesMemoryAndTakesTime) {
+  const auto plan = [&](const std::string& recompute) {
+    return plan_recipe(recipe({"pipeline.stages=2", "pipeline.schedule=gpipe",
+                               "data.micro_batches=4", "pipeline.recompute=" + recompute}),
+                       false);
+  };
+  const PlannedRun kept = plan("none"), again = plan("stage");
+  EXPECT_LT(again.plan.bytes_of(0).saved, kept.plan.bytes_of(0).saved);
+  EXPECT_GT(again.outlook.step_seconds, kept.outlook.step_seconds);
+}
+
+TEST_F(PlanRecipe, RefusesWhatTrainingWouldRefuse) {
+  const auto refused = [&](std::vector<std::string> overrides) {
+    return test::message_of<ConfigError>([&] { plan_recipe(recipe(overrides), false); });
+  };
+  EXPECT_NE(refused({"model.features=40"}).find("model.features = 40"), std::string::npos);
+  EXPECT_NE(refused({"data.train="}).find("data.train is not set"), std::string::npos);
+  EXPECT_NE(refused({"data.micro_batch_seconds=0.2"}).find("data.micro_batch_seconds"),
+            std::string::npos);
+  EXPECT_THROW(plan_recipe(recipe({"data.train=/gone"}), false), DataError);
+}
+
+}  // namespace
+}  // namespace penstock

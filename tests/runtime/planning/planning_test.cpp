@@ -1,0 +1,175 @@
+#include "runtime/planning/planning.h"
+
+#include <gtest/gtest.h>
+
+#include "partition/build_chain.h"
+#include "tests/support/temporary_folder.h"
+
+namespace penstock {
+namespace {
+
+ModelConfig small_model() {
+  ModelConfig model;
+  model.features = 17;
+  model.channels = 2;
+  model.hidden = 7;
+  model.layers = 1;
+  return model;
+}
+
+Config small_recipe() {
+  Config config;
+  config.model = small_model();
+  config.text.alphabet = "abc";
+  config.pipeline.stages = 2;
+  config.pipeline.replicas = 2;
+  config.trainer.lanes = 3;
+  return config;
+}
+
+const RunShape kShape = {{{61, 40}, {75}, {31, 29, 7}}, 4};
+
+TEST(Planning, CutsForTheRecipesStagesReplicasAndLanes) {
+  const Config config = small_recipe();
+  const Chain chain = build_chain(config.model, kShape.labels);
+  const Plan plan = plan_run(chain, config, kShape, computed_costs(chain, config, kShape));
+  EXPECT_EQ(plan.stages(), 2);
+  EXPECT_EQ(plan.replicas(), 2);
+  EXPECT_EQ(plan.lanes, 3);
+  EXPECT_EQ(plan.chunks.back().last(), chain.size());
+  EXPECT_EQ(plan.chunks.front().predicted.bytes.gradients,
+            2 * plan.chunks.front().predicted.bytes.weights);  // the busiest replica has two lanes
+  EXPECT_EQ(plan.model, model_summary(config.model, kShape.labels));
+}
+
+TEST(Planning, MeasuresEveryLayer) {
+  const Config config = small_recipe();
+  const Chain chain = build_chain(config.model, kShape.labels);
+  const auto costs = measured_costs(chain, config, kShape);
+  ASSERT_EQ(costs.size(), chain.layers.size());
+  for (std::size_t i = 0; i < costs.size(); ++i) {
+    EXPECT_EQ(costs[i].layer, chain.layers[i]->name());
+    EXPECT_GT(costs[i].total(), 0) << costs[i].layer;
+  }
+}
+
+TEST(Planning, ComputesCostsByTheRatesOfTheRecipesDevice) {
+  const Chain chain = build_chain(small_model(), kShape.labels);
+  Config config = small_recipe();
+  for (const auto& [name, kind] : {std::pair{"cpu", DeviceKind::cpu}, {"cuda", DeviceKind::cuda}}) {
+    config.trainer.device = name;
+    const BackendSizes sizes{kind, DType::f32};
+    const auto found = computed_costs(chain, config, kShape);
+    const auto expected =
+        analytic_costs(chain, kShape.micro_batches[1], sizes, default_rates(sizes));
+    for (std::size_t i = 0; i < found.size(); ++i)
+      EXPECT_EQ(found[i].total(), expected[i].total()) << name << ", " << found[i].layer;
+  }
+}
+
+TEST(Planning, RecognisesForwardAndWithoutTextsWithoutTheLoss) {
+  const Chain chain = build_chain(small_model(), kShape.labels);
+  const Config config = small_recipe();
+  const auto whole = computed_costs(chain, config, kShape);
+  const auto scored = recognition_costs(chain, config, kShape, true);
+  for (std::size_t i = 0; i < whole.size(); ++i) {
+    EXPECT_EQ(scored[i].forward, whole[i].forward);
+    EXPECT_EQ(scored[i].total(), whole[i].forward);
+  }
+  EXPECT_EQ(recognition_costs(chain, config, kShape, false).back().total(), 0);
+}
+
+TEST(Planning, AloneKeepsTheLanesAndHasTheMemoryOfAllRanks) {
+  Config config = small_recipe();
+  config.pipeline.memory_gib = 1.5;
+  const Config one = alone(config);
+  EXPECT_EQ(one.pipeline.stages, 1);
+  EXPECT_EQ(one.pipeline.replicas, 1);
+  EXPECT_EQ(one.trainer.lanes, 3);
+  EXPECT_EQ(one.pipeline.memory_gib, 6);
+}
+
+/// A recipe, the plan file that it names, and what both are for.
+class PlanFileOfARecipe : public testing::Test {
+ protected:
+  PlanFileOfARecipe() {
+    config_.model.features = 17;
+    config_.model.channels = 2;
+    config_.model.hidden = 12;
+    config_.model.layers = 2;
+    config_.text.alphabet = "abcd";
+    config_.pipeline.stages = 2;
+    chain_ = build_chain(config_.model, shape_.labels);
+    plan_ = plan_run(chain_, config_, shape_, computed_costs(chain_, config_, shape_));
+    config_.pipeline.plan = (folder_.path() / "plan.toml").string();
+    write_plan(config_.pipeline.plan, plan_);
+  }
+  Plan planned() const {
+    return plan_run(chain_, with_plan_file(config_), shape_,
+                    computed_costs(chain_, config_, shape_));
+  }
+
+  const test::TemporaryFolder folder_;
+  const RunShape shape_{{{61, 23}, {40}}, 5, {4, {2, 84, 61}}};
+  Config config_;
+  Chain chain_;
+  Plan plan_;
+};
+
+TEST_F(PlanFileOfARecipe, IsTakenAsItIs) {
+  config_.pipeline.stages = 1;
+  EXPECT_EQ(with_plan_file(config_).pipeline.stages, 2);
+  EXPECT_EQ(planned(), plan_);
+}
+
+TEST_F(PlanFileOfARecipe, GetsPredictionsOfItsOwn) {
+  const Plan before = plan_;
+  plan_.chunks[0].layers.push_back(plan_.chunks[1].layers.front());
+  plan_.chunks[1].layers.erase(plan_.chunks[1].layers.begin());
+  write_plan(config_.pipeline.plan, plan_);
+  const Plan moved = planned();
+  EXPECT_GT(moved.chunks[0].predicted.time_share, before.chunks[0].predicted.time_share);
+  EXPECT_LT(moved.chunks[1].predicted.time_share, before.chunks[1].predicted.time_share);
+  EXPECT_NE(moved.chunks[1].predicted.bytes, before.chunks[1].predicted.bytes);
+}
+
+TEST_F(PlanFileOfARecipe, SaysWhichLayersRunForwardAgain) {
+  config_.pipeline.recompute = "stage";
+  EXPECT_EQ(with_plan_file(config_).pipeline.recompute, "none");  // as it was planned
+  plan_.chunks[0].recomputed = {"norm1", "conv2"};
+  plan_.chunks[1].recomputed.reset();
+  write_plan(config_.pipeline.plan, plan_);
+  const PipelineConfig pipeline = with_plan_file(config_).pipeline;
+  EXPECT_EQ(pipeline.recompute, "layers");
+  EXPECT_EQ(pipeline.recompute_layers, (std::vector<std::string>{"norm1", "conv2"}));
+  const Plan again = planned();
+  EXPECT_EQ(again.recomputed(), plan_.recomputed());
+  EXPECT_LT(again.bytes_of(0).saved, plan_.bytes_of(0).saved);
+  EXPECT_GT(again.chunks[0].predicted.time_share, plan_.chunks[0].predicted.time_share);
+
+  plan_.chunks[0].recomputed.reset();  // a file that does not say: the recipe does
+  write_plan(config_.pipeline.plan, plan_);
+  EXPECT_EQ(with_plan_file(config_).pipeline.recompute, "stage");
+}
+
+TEST_F(PlanFileOfARecipe, MustFitItsMemory) {
+  config_.pipeline.memory_gib = 1e-4;
+  const std::string message = test::message_of<ConfigError>([&] { planned(); });
+  for (const std::string& part :
+       {plan_.chunks[0].layers.back(), std::string("memory_gib"), std::string("allows 0.0001")})
+    EXPECT_NE(message.find(part), std::string::npos) << message;
+}
+
+TEST_F(PlanFileOfARecipe, MustAgreeOnMicroBatchesAndLanes) {
+  config_.data.micro_batches = 6;
+  std::string message = test::message_of<ConfigError>([&] { with_plan_file(config_); });
+  EXPECT_NE(message.find("plan.toml is for 4 micro-batches a step"), std::string::npos) << message;
+  EXPECT_NE(message.find("data.micro_batches = 6"), std::string::npos) << message;
+  config_.data.micro_batches = 4;
+  config_.trainer.lanes = 3;
+  message = test::message_of<ConfigError>([&] { with_plan_file(config_); });
+  EXPECT_NE(message.find("trainer.lanes = 3"), std::string::npos) << message;
+}
+
+}  // namespace
+}  // namespace penstock

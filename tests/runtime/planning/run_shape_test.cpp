@@ -1,0 +1,176 @@
+#include "runtime/planning/run_shape.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+#include <numeric>
+
+#include "partition/build_chain.h"
+#include "partition/planner.h"
+#include "partition/schedules/forward_only.h"
+#include "partition/schedules/make_schedule.h"
+#include "runtime/data/batching.h"
+#include "runtime/data/draw.h"
+
+namespace penstock {
+namespace {
+
+Config recipe() {
+  Config config;
+  config.model.features = 41;
+  config.model.channels = 2;
+  config.model.hidden = 12;
+  config.model.layers = 2;
+  config.data.speeds = {0.9, 1, 1.1};
+  config.data.micro_batch_seconds = 20;
+  config.data.micro_batches = 5;
+  config.pipeline.stages = 2;
+  config.pipeline.replicas = 2;
+  config.trainer.lanes = 3;
+  config.trainer.steps = 60;
+  return config;
+}
+
+std::vector<AudioLength> lengths(std::uint64_t count, std::uint64_t seed) {
+  std::vector<AudioLength> lengths;
+  for (std::uint64_t i = 0; i < count; ++i)
+    lengths.push_back(
+        {2000 + static_cast<std::int64_t>(draw(DrawKind::order, seed, {i}) % 120000), 16000});
+  return lengths;
+}
+
+StepSequence sequence(const Config& config, std::uint64_t utterances) {
+  return StepSequence(
+      {lengths(utterances, 3), config.data, config.features, 11, config.trainer.lanes});
+}
+
+std::int64_t frames(const std::vector<std::int64_t>& lengths) {
+  return std::accumulate(lengths.begin(), lengths.end(), std::int64_t{0});
+}
+
+void expect_room(const ChunkBuffers& a, const ChunkBuffers& b) {
+  EXPECT_LE(a.slots, b.slots);
+  EXPECT_LE(a.scratch, b.scratch);
+  EXPECT_LE(a.inputs, b.inputs);
+  EXPECT_LE(a.output_gradients, b.output_gradients);
+  EXPECT_LE(a.input_gradients, b.input_gradients);
+}
+
+TEST(ShapeOfRecognition, HasTheMicroBatchesThatAreRun) {
+  const Config config = recipe();
+  const RunShape shape = shape_of_recognition(config, lengths(40, 3), 29);
+  ASSERT_GT(shape.micro_batches.size(), 5u);
+  std::size_t utterances = 0;
+  for (const auto& micro_batch : shape.micro_batches) {
+    EXPECT_LE(frames(micro_batch), 2000 + std::ssize(micro_batch)) << "20 s";
+    utterances += micro_batch.size();
+  }
+  EXPECT_EQ(utterances, 40u);
+}
+
+TEST(CoveringLengths, HoldWhatTheExtentHoldsAndLittleMore) {
+  const Chain chain = build_chain(recipe().model, 29);
+  const MicroBatchExtent cases[] = {
+      {1, 7, 7}, {1, 8, 8}, {2, 16, 15}, {5, 100, 40}, {64, 1999, 90}};
+  for (const MicroBatchExtent& extent : cases) {
+    const auto covering = covering_lengths(extent, chain);
+    EXPECT_EQ(std::ssize(covering), extent.utterances);
+    EXPECT_GE(frames(covering), extent.frames);
+    EXPECT_LE(frames(covering), extent.frames + 3);
+    const std::int64_t longest = std::ranges::max(covering);
+    EXPECT_TRUE(longest == extent.longest || longest == extent.longest + 1) << longest;
+    // The most frames that any such utterances leave behind a stride of 2.
+    EXPECT_GE(2 * frames(output_frames(chain, covering)), extent.frames + extent.utterances);
+  }
+}
+
+/// Calls `check` with first and last layer and chunk of stages that cuts can make.
+void for_stages(const Chain& chain, const std::function<void(int, int, int)>& check) {
+  for (const int last : {1, 4, 7, 8, 10, chain.size()})
+    for (const int first : {0, 1, 3, 6, 7, 9})
+      for (const int chunk : {0, 1})
+        if (first < last) check(first, last, chunk);
+}
+
+class BytesOfRun : public testing::Test {
+ protected:
+  /// What `batches` alone need, all of them at once in flight as `schedule` says.
+  ChunkBytes needed(const std::vector<MicroBatch>& batches, const Schedule& schedule) const {
+    ChunkLoad load{{}, schedule};
+    for (const MicroBatch& batch : batches) {
+      auto& real = load.micro_batches.emplace_back();
+      for (const BatchUtterance& u : batch.utterances) real.push_back(u.frames);
+    }
+    return ChunkBytes(chain_, {load}, {}, {});
+  }
+
+  Config config_ = recipe();
+  Chain chain_ = build_chain(config_.model, 29);
+};
+
+TEST_F(BytesOfRun, HaveRoomForEveryStepOfEveryEpoch) {
+  config_.trainer.steps = 25;
+  for (const std::uint64_t utterances : {9, 60})
+    for (const char* name : {"1f1b", "gpipe"}) {
+      config_.pipeline.schedule = name;
+      const StepSequence steps = sequence(config_, utterances);
+      const RunShape shape = shape_of_run(config_, steps, {}, 29);
+      const ChunkBytes planned = bytes_of_run(chain_, config_, shape);
+      const Schedule schedule =
+          make_schedule(name, 2, micro_batches_per_replica(shape.training.micro_batches, 3, 2));
+      for (int step = 0; step < config_.trainer.steps; ++step) {
+        const ChunkBytes one = needed(steps.at(step).micro_batches, schedule);
+        for_stages(chain_, [&](int first, int last, int chunk) {
+          expect_room(one.buffers(first, last, chunk), planned.buffers(first, last, chunk));
+        });
+      }
+    }
+}
+
+TEST_F(BytesOfRun, HaveRoomForTheValidation) {
+  config_.trainer.steps = 1;
+  const StepSequence steps = sequence(config_, 1);
+  const std::vector<AudioLength> validation = lengths(60, 7);
+  const auto batches = evaluation_batches(validation, config_.data, config_.features);
+  const auto replicas_share = static_cast<int>(batches.size() + 1) / 2;
+  const ChunkBytes one = needed(batches, forward_only({0, 1}, replicas_share));
+  const auto planned = [&] {
+    return bytes_of_run(chain_, config_, shape_of_run(config_, steps, validation, 29));
+  };
+  const ChunkBytes with = planned();
+  for_stages(chain_, [&](int first, int last, int chunk) {
+    expect_room(one.buffers(first, last, chunk), with.buffers(first, last, chunk));
+  });
+  const auto scratch = [&](const ChunkBytes& bytes) {
+    return bytes.buffers(0, chain_.size(), 0).scratch;
+  };
+  config_.trainer.validate_every = -1;
+  EXPECT_LT(scratch(planned()), scratch(one));
+}
+
+TEST_F(BytesOfRun, HaveNoOptimizerWhereNothingIsTrained) {
+  const RunShape shape = shape_of_recognition(config_, lengths(9, 3), 29);
+  const auto optimizer = [&](const std::string& kind) {
+    config_.optimizer.kind = kind;
+    return bytes_of_run(chain_, config_, shape)(0, chain_.size(), 0).optimizer;
+  };
+  EXPECT_EQ(optimizer("adamw"), optimizer("sgd"));  // which keep two numbers and one
+}
+
+TEST_F(BytesOfRun, CountWhatReplicasAdd) {
+  const StepSequence steps = sequence(config_, 9);
+  const RunShape shape = shape_of_run(config_, steps, {}, 29);
+  const auto whole = [&] { return bytes_of_run(chain_, config_, shape)(0, chain_.size(), 0); };
+  // Of 3 lanes the first replica has 2 and gets the third's share of what it adds: half.
+  const StageBytes two = whole();
+  EXPECT_EQ(two.gradients, 2 * two.weights);
+  EXPECT_GE(two.reduction, two.weights / 2);
+  EXPECT_LE(two.reduction, two.weights / 2 + 64);
+  config_.pipeline.replicas = 1;
+  EXPECT_EQ(whole().gradients, 3 * two.weights);
+  EXPECT_EQ(whole().reduction, 0u);
+}
+
+}  // namespace
+}  // namespace penstock

@@ -1,0 +1,97 @@
+#include "runtime/ranks/agreement.h"
+
+#include <gtest/gtest.h>
+
+#include <mutex>
+
+#include "comm/threads.h"
+#include "layers/tensor/error.h"
+#include "tests/support/temporary_folder.h"
+
+namespace penstock {
+namespace {
+
+using test::message_of;
+
+/// What three ranks say of a configuration that `change` makes another on rank 2.
+std::string disagreement(const std::function<void(Config&)>& change) {
+  return message_of<ConfigError>([&] {
+    run_as_threads({.ranks = 3}, [&](Communicator& world) {
+      Config config;
+      config.data.validation = "clean\n.jsonl";
+      if (world.rank() == 2) change(config);
+      agree_on_recipe(world, config);
+    });
+  });
+}
+
+TEST(AgreeOnRecipe, NamesTheKeyTheValuesAndTheRank) {
+  EXPECT_EQ(disagreement([](Config&) {}), "");
+  EXPECT_EQ(disagreement([](Config& c) { c.data.validation.clear(); }),
+            "the ranks were started with different recipes: data.validation is \"clean\n.jsonl\" "
+            "on rank 0 and \"\" on rank 2: give every rank the same recipe and overrides");
+  EXPECT_NE(disagreement([](Config& c) {
+              c.trainer.validate_every = 7;
+            }).find("trainer.validate_every is \"0\" on rank 0 and \"7\" on rank 2"),
+            std::string::npos);
+}
+
+TEST(AgreeOnRecipe, LetsMachinesDiffer) {
+  EXPECT_EQ(disagreement([](Config& c) { c.trainer.threads = c.data.loaders = 3; }), "");
+}
+
+TEST(ReadAlike, TellsAllWhatTheFirstReaderFinds) {
+  std::vector<int> readers;
+  std::mutex guard;
+  run_as_threads({.ranks = 4}, [&](Communicator& world) {
+    const std::string told = read_alike(world, {{2, 1}, "clean.jsonl: texts"}, [&] {
+      const std::lock_guard lock(guard);
+      readers.push_back(world.rank());
+      return std::string("a\0b", 3);
+    });
+    EXPECT_EQ(told, std::string("a\0b", 3));
+  });
+  EXPECT_EQ(readers, (std::vector<int>{2, 1}));
+}
+
+TEST(ReadAlike, NamesTheReaderThatFindsSomethingElse) {
+  const std::string message = message_of<DataError>([&] {
+    run_as_threads({.ranks = 3}, [&](Communicator& world) {
+      read_alike(world, {{0, 2}, "clean.jsonl: texts"},
+                 [&] { return std::to_string(world.rank()); });
+    });
+  });
+  EXPECT_EQ(message,
+            "clean.jsonl: texts that rank 2 finds differ from those of rank 0: give every rank the "
+            "same files");
+}
+
+/// What each rank raises where the readers, of four ranks 2 and 3, read so.
+std::vector<std::string> raised(const std::function<std::string(int rank)>& read) {
+  std::vector<std::string> faults(4);
+  EXPECT_THROW(
+      run_as_threads(
+          {.ranks = 4},
+          [&](Communicator& world) {
+            try {
+              read_alike(world, {{2, 3}, "clean.jsonl: texts"}, [&] { return read(world.rank()); });
+            } catch (const DataError& error) {
+              faults[world.rank()] = error.what();
+              throw;
+            }
+          }),
+      DataError);
+  return faults;
+}
+
+// Rank 0 gives back what it holds before the job ends, so it must be the one to raise.
+TEST(ReadAlike, HasRank0RaiseWhatAReaderMeets) {
+  const std::vector<std::string> met = {"rank 2: clean.jsonl: gone", "", "", ""};
+  EXPECT_EQ(raised([](int) -> std::string { throw DataError("clean.jsonl: gone"); }), met);
+  const auto differing = raised([](int rank) { return std::to_string(rank); });
+  EXPECT_NE(differing[0].find("rank 3 finds differ"), std::string::npos) << differing[0];
+  EXPECT_EQ(differing[3], "");
+}
+
+}  // namespace
+}  // namespace penstock

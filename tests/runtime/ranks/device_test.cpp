@@ -1,0 +1,85 @@
+#include "runtime/ranks/device.h"
+
+#include <gtest/gtest.h>
+
+#include "comm/threads.h"
+#include "configs/load.h"
+#include "layers/tensor/error.h"
+#include "runtime/trainer/trainer.h"
+#include "tests/support/temporary_folder.h"
+#include "tests/support/tone_corpus.h"
+
+namespace penstock {
+namespace {
+
+using test::message_of;
+
+TrainerConfig on(const std::string& device) {
+  TrainerConfig config;
+  config.device = device;
+  return config;
+}
+
+TEST(Device, IsTheCpuWhereTheRecipeSaysSo) {
+  EXPECT_EQ(device_kind(on("cpu")), DeviceKind::cpu);
+  EXPECT_EQ(make_backend(on("cpu"))->kind(), DeviceKind::cpu);
+  run_as_threads({.ranks = 2}, [](Communicator& world) {
+    const RankDevice device = choose_device(on("cpu"), world);
+    EXPECT_EQ(device.backend->kind(), DeviceKind::cpu);
+    EXPECT_EQ(device.how, "");
+    require_memory(device, std::size_t{1} << 60, world);  // the system's affair
+  });
+}
+
+TEST(Device, RefusesNamesThatAreNone) {
+  const std::string message = message_of<ConfigError>([] { device_kind(on("tpu")); });
+  EXPECT_EQ(message, "trainer.device is \"tpu\", expected auto, cpu or cuda");
+}
+
+class DeviceWithoutGpu : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (cuda_device_count() > 0) GTEST_SKIP() << "there is a CUDA device here";
+  }
+};
+
+TEST_F(DeviceWithoutGpu, FallsBackToTheCpuAndSaysWhy) {
+  EXPECT_EQ(device_kind(on("auto")), DeviceKind::cpu);
+  EXPECT_NE(cuda_absence(), "");
+  run_as_threads({.ranks = 3}, [](Communicator& world) {
+    const RankDevice device = choose_device(on("auto"), world);
+    EXPECT_EQ(device.backend->kind(), DeviceKind::cpu);
+    EXPECT_EQ(device.how, "trainer.device is auto, and there is no CUDA device: " + cuda_absence());
+  });
+}
+
+TEST_F(DeviceWithoutGpu, RefusesCudaAndNamesTheRanksOnEachOfThem) {
+  EXPECT_THROW(make_backend(on("cuda")), DeviceError);
+  run_as_threads({.ranks = 3}, [](Communicator& world) {
+    const std::string asked = world.rank() == 1 ? "cpu" : "cuda";
+    const std::string message = message_of<DeviceError>([&] { choose_device(on(asked), world); });
+    for (const std::string part : {"rank 0 on ", "rank 2 on ", "trainer.device = \"cpu\""})
+      EXPECT_NE(message.find(part), std::string::npos) << message;
+    EXPECT_EQ(message.find("rank 1"), std::string::npos) << message;
+    EXPECT_NE(message.find(cuda_absence()), std::string::npos) << message;
+  });
+}
+
+// On several stages layers are measured for the plan: the device must have been looked for before.
+TEST_F(DeviceWithoutGpu, IsMissedBeforeARunReadsOrWritesAnything) {
+  const test::TemporaryFolder folder;
+  const auto in = [&](const char* name) { return (folder.path() / name).string(); };
+  const std::vector<std::string> overrides = {"pipeline.stages=2", "trainer.device=cuda"};
+  const Config config = parse_config(
+      test::tone_recipe(in("none.jsonl"), in("none.jsonl"), in("output")), "recipe", overrides);
+  const std::string message = message_of<DeviceError>([&] {
+    run_as_threads({.ranks = 2},
+                   [&](Communicator& world) { penstock::train({config}, world, {}); });
+  });
+  for (const std::string part : {"rank 0 on ", "rank 1 on ", "trainer.device = \"cpu\""})
+    EXPECT_NE(message.find(part), std::string::npos) << message;
+  EXPECT_FALSE(std::filesystem::exists(in("output")));
+}
+
+}  // namespace
+}  // namespace penstock
