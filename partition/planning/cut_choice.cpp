@@ -1,10 +1,10 @@
 #include "partition/planning/cut_choice.h"
 
 #include <algorithm>
+#include <utility>
 
-#include "partition/planning/cut_chunks.h"
+#include "partition/planning/chunk_loads.h"
 #include "partition/planning/forecast.h"
-#include "partition/planning/proposals.h"
 #include "partition/planning/recompute_search.h"
 #include "partition/planning/stage_memory.h"
 
@@ -63,20 +63,49 @@ class Fitting {
   RecomputeSearch search_;
 };
 
-/// Of several chunks a rank, the closed form knows the sum alone: whether a rank's chunks should be
-/// alike too, as if each had a rank of its own, a simulated step decides.
-std::vector<int> better_cut(const PlanningProblem& problem, const Workload& workload,
-                            PlanChoice choice, ChunkCutProblem cut) {
-  const std::vector<int> by_rank = *cut_chunks(cut);
-  cut.rank.clear();
-  const std::vector<int> by_chunk = *cut_chunks(cut);
-  if (by_rank == by_chunk) return by_rank;
-  const auto seconds = [&](const std::vector<int>& begin) {
-    choice.begin = begin;
-    return foretell_step(problem, workload, choice, 1).step_seconds;
-  };
-  return seconds(by_chunk) < seconds(by_rank) ? by_chunk : by_rank;
+/// Of each stage's slowest device.
+std::vector<double> stage_speeds(const PlanningProblem& problem, const PlanChoice& choice) {
+  std::vector<double> speeds;
+  for (const auto& devices : choice.devices) {
+    double& slowest = speeds.emplace_back(problem.cluster.devices[devices.front()].speed);
+    for (const int device : devices)
+      slowest = std::min(slowest, problem.cluster.devices[device].speed);
+  }
+  return speeds;
 }
+
+/// The fastest of the best cuts for several ways to count loads, by a simulated step: of equals the
+/// first.
+class FastestCut {
+ public:
+  FastestCut(const PlanningProblem& problem, const Workload& workload)
+      : problem_(problem), workload_(workload) {}
+
+  void offer(PlanChoice choice) {
+    if (!best_) {
+      best_ = std::move(choice);
+      return;
+    }
+    if (choice.begin == best_->begin) return;
+    if (!seconds_) seconds_ = simulated(*best_);
+    const double seconds = simulated(choice);
+    if (seconds >= *seconds_) return;
+    best_ = std::move(choice);
+    seconds_ = seconds;
+  }
+
+  const std::optional<PlanChoice>& best() const { return best_; }
+
+ private:
+  double simulated(const PlanChoice& choice) const {
+    return foretell_step(problem_, workload_, choice, 1).step_seconds;
+  }
+
+  const PlanningProblem& problem_;
+  const Workload& workload_;
+  std::optional<PlanChoice> best_;
+  std::optional<double> seconds_;  // once it had to be compared
+};
 
 }  // namespace
 
@@ -84,43 +113,43 @@ ChosenCut cut_choice(const PlanningProblem& problem, const Workload& workload,
                      const PlanChoice& choice, Recomputing recomputing) {
   Fitting fitting(problem, workload, choice, recomputing);
   const StageMemory& memory = fitting.memory;
-  const PlacementProblem closed = closed_form_problem(problem, workload, choice.batch);
-  const auto costs = stage_costs(closed, choice.devices);
-  const bool one_each = memory.chunks() == choice.stages;
-  ChunkCutProblem cut{.layers = problem.chain->size(), .chunks = memory.chunks()};
-  for (int chunk = 0; chunk < memory.chunks(); ++chunk) cut.rank.push_back(memory.stage_of(chunk));
-  cut.runs = micro_batches_of(closed, {choice.stages, choice.replicas});
-  cut.load = [&](int first, int last, int chunk) {
-    const StageCost& stage = costs[memory.stage_of(chunk)];
-    return one_each ? stage.load(closed.chain, first, last)
-                    : closed.chain.work(first, last) / stage.speed();
-  };
-  cut.extra = [](int, int, int) { return 0.0; };
-  ChosenCut chosen;
-  if (recomputing == Recomputing::as_chosen) chosen.recomputed = choice.recomputed;
-  chosen.begin = one_each ? *cut_chunks(cut) : better_cut(problem, workload, choice, cut);
-  chosen.closed_form = closed_form(cut, chosen.begin);
+  std::vector<ChunkCutProblem> ways = chunk_loads(problem, workload, choice);
+  PlanChoice wanted = choice;
+  if (recomputing == Recomputing::free) wanted.recomputed.clear();
+
+  FastestCut fastest(problem, workload);
+  ChosenCut chosen{.recomputed = wanted.recomputed};
+  for (const ChunkCutProblem& way : ways) {
+    wanted.begin = *cut_chunks(way);
+    if (!fastest.best()) chosen.closed_form = closed_form(way, wanted.begin);
+    fastest.offer(wanted);
+  }
+  chosen.begin = fastest.best()->begin;
   const auto full = memory.too_full(chosen.begin);
   if (!full) return chosen;
   chosen.lacking_stage = *full;
   chosen.lacking_bytes = memory.of_stages(chosen.begin)[*full] - memory.limit(*full);
-  cut.extra = [&](int first, int last, int chunk) -> std::optional<double> {
-    const auto seconds = fitting.seconds(first, last, chunk);
-    if (!seconds) return std::nullopt;
-    return *seconds / costs[memory.stage_of(chunk)].speed();
-  };
-  const auto within = cut_chunks(cut);
-  chosen.fits = within.has_value();
+
+  FastestCut fitted(problem, workload);
+  const std::vector<double> speeds = stage_speeds(problem, choice);
+  for (bool first_way = true; ChunkCutProblem & way : ways) {
+    way.extra = [&](int first, int last, int chunk) -> std::optional<double> {
+      const auto seconds = fitting.seconds(first, last, chunk);
+      if (!seconds) return std::nullopt;
+      return *seconds / speeds[memory.stage_of(chunk)];
+    };
+    const auto within = cut_chunks(way);
+    if (!within) break;  // in no way, then
+    if (std::exchange(first_way, false)) chosen.closed_form = closed_form(way, *within);
+    wanted.begin = *within;
+    if (recomputing == Recomputing::free) wanted.recomputed = *fitting.recomputed(*within);
+    if (!StageMemory(problem, wanted).too_full(*within)) fitted.offer(wanted);
+  }
+  chosen.fits = fitted.best().has_value();
   if (!chosen.fits) return chosen;
-  PlanChoice cut_so = choice;
-  cut_so.begin = *within;
-  if (recomputing == Recomputing::free) cut_so.recomputed = *fitting.recomputed(*within);
-  chosen.fits = !StageMemory(problem, cut_so).too_full(*within);
-  if (!chosen.fits) return chosen;
-  chosen.begin = cut_so.begin;
-  chosen.recomputed = cut_so.recomputed;
+  chosen.begin = fitted.best()->begin;
+  chosen.recomputed = fitted.best()->recomputed;
   chosen.memory_bound = true;
-  chosen.closed_form = closed_form(cut, chosen.begin);
   return chosen;
 }
 

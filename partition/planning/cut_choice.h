@@ -11,7 +11,7 @@ struct ChosenCut {
   bool fits = true;              // into memory; else it is the fastest of those that do not
   std::vector<int> begin = {};   // first layer of each chunk, then their number
   ChosenLayers recomputed = {};  // of the chain's layers; PlanChoice's own unless it was free
-  double closed_form = 0;        // seconds of a step
+  double closed_form = 0;        // seconds of a step, for the cut that makes it least
   bool memory_bound = false;     // a faster cut did not fit
   int lacking_stage = 0;         // of the fastest cut, where that does not fit: what it lacks
   double lacking_bytes = 0;
@@ -20,7 +20,8 @@ struct ChosenCut {
 /// Whether layers may be chosen to run forward again so that more cuts fit.
 enum class Recomputing { as_chosen, free };
 
-/// cut_chunks() within memory, for the mean micro-batch. The layers must be as many as the
+/// cut_chunks() within memory, for the mean micro-batch's chunk_loads() counted in either way; of
+/// the two cuts the one whose simulated step is shorter. The layers must be as many as the
 /// schedule's chunks. With Recomputing::free each chunk that needs it gets the cheapest second
 /// forwards of RecomputeSearch, and choice.recomputed is not looked at.
 ChosenCut cut_choice(const PlanningProblem& problem, const Workload& workload,

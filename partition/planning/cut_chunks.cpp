@@ -27,9 +27,9 @@ class Cutter {
       for (int first = chunk; first < n; ++first) {
         if (sums[first] == kNever) continue;
         for (int last = first + 1; last <= n; ++last) {
+          if (problem_.at_least && problem_.at_least(first, last, chunk) > limit) break;
           const double load = problem_.load(first, last, chunk);
-          if (load > limit) break;
-          if (sums[first] + load >= next[last]) continue;
+          if (load > limit || sums[first] + load >= next[last]) continue;
           const double whole = load + extra(first, last, chunk);
           if (whole > limit || sums[first] + whole >= next[last]) continue;
           next[last] = sums[first] + whole;

@@ -12,8 +12,12 @@ struct ChunkCutProblem {
   double runs = 1;  // micro-batches of the busiest replica
   /// That holds each chunk. Empty: every chunk has one of its own.
   std::vector<int> rank = {};
-  /// Seconds of a micro-batch's layers [first, last) as that chunk, more for more layers.
+  /// Seconds of a micro-batch's layers [first, last) as that chunk. Not always more for more
+  /// layers: what leaves it may be less.
   std::function<double(int first, int last, int chunk)> load = {};
+  /// What no chunk takes less that begins at `first` and goes to `last` or further; more for more
+  /// layers. Only saves time; empty: nothing is known.
+  std::function<double(int first, int last, int chunk)> at_least = {};
   /// Seconds that they take besides so that they fit into memory; nothing where they can't. Asked
   /// only for ranges that may be in the best cut.
   std::function<std::optional<double>(int first, int last, int chunk)> extra = {};

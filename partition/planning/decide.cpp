@@ -12,6 +12,7 @@
 #include "partition/planning/find_choice.h"
 #include "partition/planning/proposals.h"
 #include "partition/planning/reasons.h"
+#include "partition/planning/refine_choice.h"
 #include "partition/planning/refuse_plan.h"
 #include "partition/planning/stage_memory.h"
 
@@ -19,12 +20,10 @@ namespace penstock {
 namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
-constexpr double kWide = 1.5;             // of the best closed form: simulation differs by no more
-constexpr std::size_t kMostPlaced = 48;   // proposals
-constexpr std::size_t kMostWeighed = 12;  // over all sampled steps
+constexpr double kWide = 1.5;            // of the best closed form: simulation differs by no more
+constexpr std::size_t kMostPlaced = 48;  // proposals
 constexpr std::size_t kRefined = 12;
 constexpr std::size_t kMostFound = 4;  // choices for which lists are sought
-constexpr int kExchanged = 12;         // devices of a cluster whose pairs are tried, at most
 constexpr double kGib = 1 << 30;
 
 class Decider {
@@ -110,20 +109,21 @@ class Decider {
     return workloads_.of(choice.batch, choice.replicas);
   }
 
-  /// The best few over all sampled steps, the very best with their cuts refined.
+  /// All over all sampled steps, and the best few refined.
   void weigh() {
+    for (Alternative& alternative : alternatives_)
+      if (alternative.forecast)
+        alternative.forecast =
+            foretell_step(problem_, workload_of(alternative.choice), alternative.choice);
     sort();
-    for (std::size_t i = 0; i < std::min(kMostWeighed, alternatives_.size()); ++i) {
+    for (std::size_t i = 0; i < std::min(kRefined, alternatives_.size()); ++i) {
       Alternative& alternative = alternatives_[i];
       if (!alternative.forecast) break;
-      alternative.forecast =
-          foretell_step(problem_, workload_of(alternative.choice), alternative.choice);
-      if (i < kRefined) refine(alternative);
+      RankedChoice refined{std::move(alternative.choice), *alternative.forecast};
+      ChoiceRefiner(problem_, workload_of(refined.choice)).refine(refined);
+      alternative.choice = std::move(refined.choice);
+      alternative.forecast = std::move(refined.forecast);
     }
-    for (std::size_t i = kMostWeighed; i < alternatives_.size(); ++i)
-      if (alternatives_[i].forecast)
-        alternatives_[i].forecast =
-            foretell_step(problem_, workload_of(alternatives_[i].choice), alternatives_[i].choice);
     sort();
   }
 
@@ -158,64 +158,6 @@ class Decider {
   }
 
   void sort() { std::ranges::stable_sort(alternatives_, {}, pace_of); }
-
-  /// Moves layers over boundaries and, of few devices, exchanges two or takes a free one, as long
-  /// as a simulated step gets shorter.
-  void refine(Alternative& alternative) {
-    while (move_layers(alternative) || exchange_devices(alternative)) {
-    }
-  }
-
-  bool move_layers(Alternative& alternative) {
-    bool better = false;
-    const PlanChoice& choice = alternative.choice;
-    for (std::size_t b = 1; b + 1 < choice.begin.size(); ++b)
-      for (const int move : {-1, 1}) {
-        PlanChoice other = choice;
-        other.begin[b] += move;
-        if (other.begin[b] > other.begin[b - 1] && other.begin[b] < other.begin[b + 1])
-          better |= take_if_shorter(alternative, std::move(other));
-      }
-    return better;
-  }
-
-  bool exchange_devices(Alternative& alternative) {
-    if (problem_.cluster.size() > kExchanged) return false;
-    bool better = false;
-    for (int one = 0; one < problem_.cluster.size(); ++one)
-      for (int two = one + 1; two < problem_.cluster.size(); ++two) {
-        PlanChoice other = alternative.choice;
-        bool used = false;
-        for (auto& stage : other.devices)
-          for (int& device : stage) {
-            used |= device == one || device == two;
-            device = device == one ? two : device == two ? one : device;
-          }
-        if (used) better |= take_if_shorter(alternative, std::move(other));
-      }
-    return better;
-  }
-
-  bool take_if_shorter(Alternative& alternative, PlanChoice other) {
-    const bool free = !problem_.recomputed && !other.recomputed.empty();
-    if (free) other.recomputed.clear();  // at best
-    Forecast forecast = foretell_step(problem_, workload_of(other), other);
-    if (!is_shorter(forecast, alternative)) return false;
-    if (free) {
-      if (!recompute_to_fit(problem_, workload_of(other), other)) return false;
-      forecast = foretell_step(problem_, workload_of(other), other);
-      if (!is_shorter(forecast, alternative)) return false;
-    } else if (StageMemory(problem_, other).too_full(other.begin)) {
-      return false;
-    }
-    alternative.choice = std::move(other);
-    alternative.forecast = forecast;
-    return true;
-  }
-
-  static bool is_shorter(const Forecast& forecast, const Alternative& than) {
-    return forecast.step_seconds < than.forecast->step_seconds * (1 - 1e-9);
-  }
 
   Decision finish() {
     const Alternative& best = alternatives_.front();

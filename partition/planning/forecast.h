@@ -18,6 +18,9 @@ struct Forecast {
   double idle(int stage) const { return 1 - busy[stage] / step_seconds; }
 };
 
+/// Share of a step's time within which predictions say no difference.
+inline constexpr double kSameStep = 5e-4;
+
 /// Every step that was sampled is run through the pipeline of every replica, with its own
 /// micro-batches, links and devices, to the barrier at which all ranks agree on the norm; a
 /// step lasts as long as that of the slowest replica. Gradients are added in a ring (stage_cost()),

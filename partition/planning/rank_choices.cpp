@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::size_t kSimulated = 4;  // times as many placements as are wanted
 constexpr std::size_t kFewest = 64;    // of them
+constexpr std::size_t kRefined = 12;   // at least
 
 }  // namespace
 
@@ -40,9 +41,14 @@ std::vector<RankedChoice> rank_choices(const PlanningProblem& problem, const Pla
     choice.recomputed = std::move(cut.recomputed);
     ranked.push_back({choice, foretell_step(problem, workload, choice)});
   }
-  std::ranges::stable_sort(ranked, {},
-                           [](const RankedChoice& r) { return r.forecast.step_seconds; });
-  if (ranked.size() > count) ranked.resize(count);
+  const auto seconds = [](const RankedChoice& one) { return one.forecast.step_seconds; };
+  std::ranges::stable_sort(ranked, {}, seconds);
+  ranked.resize(std::min(ranked.size(), std::max(count, kRefined)));
+  const ChoiceRefiner refiner(problem, workload);
+  for (RankedChoice& one : ranked) refiner.refine_cut(one);
+  std::ranges::stable_sort(ranked, {}, seconds);
+  refiner.share_cuts(ranked);
+  ranked.resize(std::min(ranked.size(), count));
   return ranked;
 }
 

@@ -3,20 +3,14 @@
 #include <cstddef>
 #include <vector>
 
-#include "partition/planning/forecast.h"
+#include "partition/planning/refine_choice.h"
 
 namespace penstock {
 
-/// A placement with its cut, and what simulation says of it.
-struct RankedChoice {
-  PlanChoice choice;
-  Forecast forecast;
-};
-
 /// Placements of `like`'s stages and replicas, by the seconds of a simulated step, at most `count`:
 /// rank_placements() proposes them by the closed form, cut_choice() cuts each within memory, with
-/// the cheapest second forwards of its own where `like` has some. Devices that `like` leaves free
-/// may be used. Empty where none fits.
+/// the cheapest second forwards of its own where `like` has some, and ChoiceRefiner refines the
+/// best cuts and shares them. Devices that `like` leaves free may be used. Empty where none fits.
 std::vector<RankedChoice> rank_choices(const PlanningProblem& problem, const PlanChoice& like,
                                        std::size_t count);
 

@@ -9,7 +9,6 @@ namespace penstock {
 namespace {
 
 constexpr double kClearly = 0.995;  // of a closed form that would be faster
-constexpr double kEqual = 5e-4;     // of a step's time: no difference
 
 const std::string kMemory = "memory: ";
 
@@ -26,7 +25,7 @@ double pace_of(const Alternative& alternative) {
 
 std::string why_slower(const Alternative& best, const Alternative& other) {
   const double slower = pace_of(other) / pace_of(best) - 1;
-  if (slower < kEqual) return "as fast: the first found is kept";
+  if (slower < kSameStep) return "as fast: the first found is kept";
   double idle = 0;
   for (int k = 0; k < other.choice.stages; ++k)
     idle += other.forecast->idle(k) / other.choice.stages;

@@ -29,15 +29,17 @@ TEST(CutChunks, EqualsTryingAllCuts) {
   const auto number = [&](int low, int high) {
     return std::uniform_int_distribution<int>(low, high)(draw);
   };
-  int infeasible = 0, bound = 0;
+  int infeasible = 0, bound = 0, falling = 0;
   for (int round = 0; round < 600; ++round) {
     ChunkCutProblem problem{.layers = number(1, 9), .chunks = number(1, 4)};
     problem.runs = number(1, 12);
-    std::vector<double> work, bytes, speed;
+    std::vector<double> work, bytes, speed, crossing{0};
     for (int i = 0; i < problem.layers; ++i) {
       work.push_back(number(0, 9));
       bytes.push_back(number(1, 9));
+      crossing.push_back(number(0, 7));
     }
+    crossing.back() = 0;
     for (int c = 0; c < problem.chunks; ++c) speed.push_back(number(1, 3));
     const double memory = number(6, 40);
     const auto sum = [](const std::vector<double>& of, int first, int last) {
@@ -46,8 +48,14 @@ TEST(CutChunks, EqualsTryingAllCuts) {
       return all;
     };
     problem.load = [&](int first, int last, int chunk) {
-      return sum(work, first, last) / speed[chunk];
+      return sum(work, first, last) / speed[chunk] + crossing[first] + crossing[last];
     };
+    if (round % 2 == 0)
+      problem.at_least = [&](int first, int last, int chunk) {
+        return sum(work, first, last) / speed[chunk] + crossing[first];
+      };
+    for (int last = 2; last <= problem.layers; ++last)
+      falling += problem.load(0, last, 0) < problem.load(0, last - 1, 0);
     problem.extra = [](int, int, int) { return 0.0; };
     const double free = tried(problem);
     // What does not fit may be made to, at a price.
@@ -68,6 +76,7 @@ TEST(CutChunks, EqualsTryingAllCuts) {
   }
   EXPECT_GT(infeasible, 20);
   EXPECT_GT(bound, 20);
+  EXPECT_GT(falling, 200);
 }
 
 TEST(CutChunks, EndsWhereNothingTakesTime) {
