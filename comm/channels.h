@@ -27,6 +27,9 @@ inline constexpr int all_gather = 1006;
 inline constexpr int clock = 1007;
 inline constexpr int overlap = 1008;
 
+/// Of disjoint_sum.h.
+inline constexpr int late_sum = 1009;
+
 /// Of lane_reduction.h: two channels for each bucket.
 inline constexpr int reduction = 1 << 16;
 inline constexpr int reduction_buckets = 1 << 18;

@@ -55,6 +55,15 @@ std::vector<std::string> contradictions(const Config& c,
     fault("pipeline.recompute_layers",
           "pipeline.recompute_layers goes with pipeline.recompute = layers, not with " +
               p.recompute + ": set that, or leave the list out");
+  if (p.post_validation &&
+      (c.optimizer.kind == "lamb" || c.optimizer.kind == "novograd" || c.optimizer.larc > 0))
+    fault("pipeline.post_validation",
+          "pipeline.post_validation goes with optimizer.kind = adamw, or sgd without "
+          "optimizer.larc: other optimizers wait for norms before they update");
+  if (p.post_validation && c.precision.compute == "fp16" && c.precision.loss_scaling == "logmax")
+    fault("pipeline.post_validation",
+          "pipeline.post_validation goes with precision.loss_scaling = backoff or static: logmax "
+          "needs every gradient's size before the next step");
   const auto& f = c.features;
   const auto window = static_cast<std::int64_t>(std::llround(f.sample_rate * f.window_ms / 1000));
   if (f.fft > 0 && f.fft < window) {

@@ -15,7 +15,7 @@ namespace penstock {
 struct StageBytes {
   std::size_t weights = 0;    // masters, and what layers that compute in halves read
   std::size_t gradients = 0;  // one sum for each lane of the replica
-  std::size_t optimizer = 0;  // its state, and what norms are agreed on with
+  std::size_t optimizer = 0;  // its state, what an update may go back to, and agreement on norms
   std::size_t state = 0;
   std::size_t saved = 0;     // for backward, of the micro-batches in flight
   std::size_t messages = 0;  // inputs, gradients at both ends, and what NCCL keeps for them
@@ -59,6 +59,7 @@ struct ParameterBytes {
   std::vector<int> lanes_of = {1};  // each replica
   SlotCounts slots = {};            // of the optimizer
   ParameterKinds kinds = {};
+  bool backup = false;  // of what an update changes, until all ranks have judged it
   /// Memory that adding the gradients over replicas takes on one of them. Empty: there is only one.
   std::function<std::size_t(const ParameterLayout& layout, int replica)> reduction = {};
 };
@@ -74,6 +75,10 @@ std::size_t table_bytes(const ParameterLayout& layout);
 /// magnitude of each.
 constexpr std::size_t agreement_numbers(std::int64_t model_blocks) {
   return 2 * static_cast<std::size_t>(model_blocks);
+}
+/// Bytes of these, and of the verdicts: one that is presumed, and all ranks' own.
+constexpr std::size_t agreement_bytes(std::int64_t model_blocks) {
+  return agreement_numbers(model_blocks) * sizeof(double) + 2 * sizeof(Verdict);
 }
 
 /// Norm blocks of the parameters of `layers`.

@@ -43,6 +43,15 @@ bool leaves_batch_free(const std::vector<std::string>& words) {
   return !named.contains("data.micro_batch_seconds") && !named.contains("data.micro_batches");
 }
 
+/// What a step takes where all ranks agree before they update, and with pipeline.post_validation.
+void add_barriers(const ClusterPlan& planned, const Alternative& of, nlohmann::ordered_json& json) {
+  if (!of.other_barrier_s) return;
+  const double own = of.forecast->step_seconds;
+  const bool late = planned.problem.barrier == Barrier::none;
+  json["agreed_step_ms"] = 1e3 * (late ? *of.other_barrier_s : own);
+  json["post_validated_step_ms"] = 1e3 * (late ? own : *of.other_barrier_s);
+}
+
 nlohmann::ordered_json json_of(const ClusterPlan& planned) {
   const Decision& decision = planned.decision;
   const PlanChoice& choice = decision.choice;
@@ -60,7 +69,7 @@ nlohmann::ordered_json json_of(const ClusterPlan& planned) {
                       {"idle", decision.forecast.idle(chunk.stage)}});
   }
   auto alternatives = nlohmann::ordered_json::array();
-  for (const Alternative& other : decision.alternatives)
+  for (const Alternative& other : decision.alternatives) {
     alternatives.push_back(
         {{"stages", other.choice.stages},
          {"replicas", other.choice.replicas},
@@ -71,24 +80,30 @@ nlohmann::ordered_json json_of(const ClusterPlan& planned) {
          {other.forecast ? "step_ms" : "at_least_ms",
           1e3 * (other.forecast ? other.forecast->step_seconds : other.closed_form)},
          {"why", other.why}});
+    add_barriers(planned, other, alternatives.back());
+  }
   const int runs = (choice.batch.micro_batches + choice.replicas - 1) / choice.replicas;
-  return {{"model", planned.plan.model},
-          {"micro_batches", choice.batch.micro_batches},
-          {"micro_batch_seconds", choice.batch.seconds},
-          {"lanes", planned.plan.lanes},
-          {"replicas", choice.replicas},
-          {"bottleneck_ms", 1e3 * std::ranges::max(decision.forecast.busy) / runs},
-          {"step_ms", 1e3 * decision.forecast.step_seconds},
-          {"audio_seconds", decision.forecast.audio_seconds},
-          {"speed", decision.forecast.speed()},
-          {"lower_bound_ms", 1e3 * decision.lower_bound},
-          {"gap", decision.gap()},
-          {"stages", stages},
-          {"schedule", choice.schedule},
-          {"order", choice.batch.order},
-          {"recompute", planned.recipe.pipeline.recompute},
-          {"binds", decision.binds},
-          {"alternatives", alternatives}};
+  nlohmann::ordered_json json{
+      {"model", planned.plan.model},
+      {"micro_batches", choice.batch.micro_batches},
+      {"micro_batch_seconds", choice.batch.seconds},
+      {"lanes", planned.plan.lanes},
+      {"replicas", choice.replicas},
+      {"bottleneck_ms", 1e3 * std::ranges::max(decision.forecast.busy) / runs},
+      {"step_ms", 1e3 * decision.forecast.step_seconds},
+      {"audio_seconds", decision.forecast.audio_seconds},
+      {"speed", decision.forecast.speed()},
+      {"lower_bound_ms", 1e3 * decision.lower_bound},
+      {"gap", decision.gap()},
+      {"stages", stages},
+      {"schedule", choice.schedule},
+      {"order", choice.batch.order},
+      {"recompute", planned.recipe.pipeline.recompute},
+      {"binds", decision.binds},
+      {"post_validation", planned.problem.barrier == Barrier::none},
+      {"alternatives", alternatives}};
+  add_barriers(planned, decision.alternatives.front(), json);
+  return json;
 }
 
 /// How to train the plan, with what it chose of [data].

@@ -49,6 +49,7 @@ class Decider {
     if (best_closed_ == kNever) refuse_plan(problem_, alternatives_);
     weigh();
     if (problem_.finds) find();
+    compare_barriers();
     return finish();
   }
 
@@ -158,6 +159,17 @@ class Decider {
   }
 
   void sort() { std::ranges::stable_sort(alternatives_, {}, pace_of); }
+
+  void compare_barriers() {
+    PlanningProblem other = problem_;
+    other.barrier = problem_.barrier == Barrier::none ? Barrier::before_step : Barrier::none;
+    for (std::size_t i = 0; i < std::min(kRefined, alternatives_.size()); ++i) {
+      Alternative& alternative = alternatives_[i];
+      if (alternative.forecast && alternative.choice.slots() > 1)
+        alternative.other_barrier_s =
+            foretell_step(other, workload_of(alternative.choice), alternative.choice).step_seconds;
+    }
+  }
 
   Decision finish() {
     const Alternative& best = alternatives_.front();

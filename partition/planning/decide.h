@@ -17,6 +17,9 @@ struct Alternative {
   bool memory_bound = false;              // a faster cut did not fit
   double audio_seconds = 0;               // of a step
   std::string why = {};                   // it lost; empty: it did not
+  /// What a step would take with the other Barrier than the problem's, of the best few of several
+  /// ranks.
+  std::optional<double> other_barrier_s = {};
 
   /// Of a step of so much audio, predicted or bounded: so choices of other batches compare.
   double step_seconds(double audio) const {

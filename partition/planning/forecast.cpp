@@ -100,7 +100,7 @@ Forecast foretell_step(const PlanningProblem& problem, const Workload& workload,
     for (int replica = 0; replica < choice.replicas; ++replica) {
       if (workload.steps[s].replicas[replica].micro_batches() == 0) continue;
       const auto step = predict_replica(problem, workload, choice, s, replica);
-      slowest = std::max(slowest, step->period());
+      slowest = std::max(slowest, step->period(problem.barrier));
       const auto busy = busy_seconds(*step, ranks, choice.stages);
       for (int k = 0; k < choice.stages; ++k) most[k] = std::max(most[k], busy[k]);
     }

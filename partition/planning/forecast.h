@@ -22,9 +22,9 @@ struct Forecast {
 inline constexpr double kSameStep = 5e-4;
 
 /// Every step that was sampled is run through the pipeline of every replica, with its own
-/// micro-batches, links and devices, to the barrier at which all ranks agree on the norm; a
-/// step lasts as long as that of the slowest replica. Gradients are added in a ring (stage_cost()),
-/// and the optimizer takes what its bytes take.
+/// micro-batches, links and devices, to the barrier at which all ranks agree on the norm, if
+/// `problem` has one; a step lasts as long as that of the slowest replica. Gradients are added in a
+/// ring (stage_cost()), and the optimizer takes what its bytes take.
 Forecast foretell_step(const PlanningProblem& problem, const Workload& workload,
                        const PlanChoice& choice, std::size_t most_steps = 1000);
 

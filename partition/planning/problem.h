@@ -10,6 +10,7 @@
 #include "partition/cluster.h"
 #include "partition/cost_model.h"
 #include "partition/fitted_costs.h"
+#include "partition/simulate.h"
 
 namespace penstock {
 
@@ -60,7 +61,8 @@ struct PlanningProblem {
   /// Whether lists of their own are sought for the best choices, whether they must win, and whether
   /// micro-batches stay in the order of the batches' choices meanwhile.
   bool finds = false, finds_only = false, keeps_order = false;
-  bool refuses = false;  // where nothing fits, without looking for what would
+  Barrier barrier = Barrier::before_step;  // none: pipeline.post_validation
+  bool refuses = false;                    // where nothing fits, without looking for what would
   std::uint64_t seed = 1;
   /// Some real steps; ConfigError where no step can be made so.
   std::function<std::vector<SampledStep>(const BatchChoice&, int replicas)> sample = {};

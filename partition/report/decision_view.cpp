@@ -165,6 +165,23 @@ class DecisionView {
     return text + ", forward again in backward";
   }
 
+  /// What a step takes with the other barrier, and which of the few that were compared is best so.
+  std::string other_barrier() const {
+    const bool late = problem_.barrier == Barrier::none;
+    const Alternative* best = nullptr;
+    const auto pace = [](const Alternative& of) { return *of.other_barrier_s / of.audio_seconds; };
+    for (const Alternative& other : decision_.alternatives)
+      if (other.other_barrier_s && (best == nullptr || pace(other) < pace(*best))) best = &other;
+    const auto& own = decision_.alternatives.front().other_barrier_s;
+    if (!own) return late ? "on" : "off";
+    std::string text = fmt::format("{}: {} this plan's step takes {:.4g} s", late ? "on" : "off",
+                                   late ? "without it" : "with it", *own);
+    if (best != &decision_.alternatives.front())
+      text += fmt::format(", and {:.4g} s of {} is best", *best->other_barrier_s,
+                          describe(best->choice));
+    return text;
+  }
+
   void add_facts() {
     const Forecast& forecast = decision_.forecast;
     view_.facts = {{"model", plan_.model},
@@ -177,6 +194,7 @@ class DecisionView {
                    {"step", fmt::format("{:.4g} s for {:.4g} s of audio", forecast.step_seconds,
                                         forecast.audio_seconds)},
                    {"speed", fmt::format("{:.4g} s of audio a second", forecast.speed())},
+                   {"post-validation", other_barrier()},
                    {"lower bound", fmt::format("{:.4g} s, gap {:.1f} %", decision_.lower_bound,
                                                100 * decision_.gap())},
                    {"what binds", decision_.binds},

@@ -121,7 +121,7 @@ BenchReport bench(const BenchOptions& options, Communicator& world) {
   for (int s = 0; s < options.warm_up + options.steps; ++s) {
     barrier(world);
     double loss = 0;
-    const double seconds = seconds_of([&] { loss = step.run(work, features, clock).loss; });
+    const double seconds = seconds_of([&] { loss = step.run(work, features, clock).front().loss; });
     if (s == 0) report.loss = loss;
     if (s >= options.warm_up) times.push_back(seconds);
   }

@@ -43,6 +43,8 @@ TrainingStep::Options options_of(const RehearsalData& data, const Config& config
   how.model_blocks = model_blocks(data.chain);
   how.lanes_of = plan.lanes_of_replicas();
   how.links = session.device().links;
+  how.post_validation = config.pipeline.post_validation;
+  how.trusted_after = 0;  // what steps take once they are trusted
   if (config.pipeline.reduction == "nccl" && how.links == DeviceLinks::nccl)
     how.reduction = ReductionOrder::library;
   return how;

@@ -84,8 +84,10 @@ void predict(const RehearsalData& data, const DeviceProfile& profile, const Link
     const StepCosts costs =
         profiled_costs(profile, data.chain, backend_sizes(data.config), lengths);
     const StepPrediction prediction(costs, layout);
-    step.predicted_s = std::max(step.predicted_s, prediction.period());
-    Simulation run = prediction.simulation();
+    const bool late = data.config.pipeline.post_validation && plan.world_size() > 1;
+    const Barrier barrier = late ? Barrier::none : Barrier::before_step;
+    step.predicted_s = std::max(step.predicted_s, prediction.period(barrier));
+    Simulation run = prediction.simulation(barrier);
     for (int stage = 0; stage < plan.stages(); ++stage)
       step.predicted[plan.ranks[stage][replica]] = std::move(run.ranks[stage]);
   }

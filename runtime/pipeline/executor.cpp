@@ -18,8 +18,13 @@ void Executor::run(const Schedule& schedule, const StepWork& step, Mode mode,
     runs.emplace_back(context, *chunks_[i], places_[i], before);
   }
 
+  bool gradients_begun = mode != Mode::train;
   for (const Action& action : schedule.ranks.at(pipeline_.rank())) {
     if (action.kind == ActionKind::step) break;  // the caller's, once all ranks agree
+    if (!gradients_begun && computes(action.kind) && action.kind != ActionKind::forward) {
+      gradients_begun = true;
+      if (callbacks.gradients_begin) callbacks.gradients_begin();
+    }
     const auto chunk = std::find(places_.begin(), places_.end(), action.chunk);
     if (chunk == places_.end())
       throw Error("schedule " + schedule.name + " gives rank " + std::to_string(pipeline_.rank()) +

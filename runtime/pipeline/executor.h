@@ -17,6 +17,9 @@ struct ExecutorCallbacks {
   ReadFeatures read_features;  // first chunk
   /// Evaluation, last chunk: logits of a micro-batch, before they are overwritten.
   std::function<void(const MicroBatchWork&, const Frames& logits)> logits;
+  /// Training: once, before the first action that adds to the stage's gradients, which are still
+  /// those of the step before.
+  std::function<void()> gradients_begin;
   /// Training: the gradients of a layer, counted over the stage's, have got the share of all this
   /// replica's micro-batches. Called for every layer of a chunk before its action `reduce`.
   std::function<void(std::size_t layer)> layer_whole;

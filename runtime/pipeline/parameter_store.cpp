@@ -181,6 +181,15 @@ Grads ParameterStore::grads(std::size_t layer, int lane) const {
   return layers_[layer].gradients[lane];
 }
 
+std::vector<std::span<std::byte>> ParameterStore::updated_arenas() const {
+  std::vector<const Buffer*> buffers = {&weights_, &copies_};
+  for (const Buffer& slot : slots_) buffers.push_back(&slot);
+  std::vector<std::span<std::byte>> arenas;
+  for (const Buffer* buffer : buffers)
+    if (buffer->bytes() > 0) arenas.emplace_back(buffer->data(), buffer->bytes());
+  return arenas;
+}
+
 std::size_t ParameterStore::arena_offset(std::size_t layer) const {
   for (const ParameterEntry& p : parameters())
     if (p.layer >= layer) return p.offset;

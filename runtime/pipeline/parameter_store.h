@@ -90,6 +90,8 @@ class ParameterStore {
   std::span<std::byte> gradient_arena(int lane) const {
     return {gradients_[lane].data(), gradients_[lane].bytes()};
   }
+  /// All that an update changes: masters, copies and slots, as far as this rank has them.
+  std::vector<std::span<std::byte>> updated_arenas() const;
   /// Where the parameters of this layer and those behind it begin in an arena, in bytes.
   std::size_t arena_offset(std::size_t layer) const;
   void zero_gradients(Stream& stream);

@@ -119,10 +119,14 @@ StepSums Stage::run(const StepWork& step, Mode mode, const ExecutorCallbacks& ca
 }
 
 StepSums Stage::train(const StepWork& step, const ExecutorCallbacks& callbacks) {
-  parameters_.zero_gradients(stream_);
-  if (step.micro_batches.empty())  // more replicas than micro-batches are left in the epoch
-    return no_sums(step, Mode::train);
-  return run(step, Mode::train, callbacks);
+  ExecutorCallbacks with = callbacks;
+  with.gradients_begin = [&] {
+    if (callbacks.gradients_begin) callbacks.gradients_begin();
+    parameters_.zero_gradients(stream_);
+  };
+  if (!step.micro_batches.empty()) return run(step, Mode::train, with);
+  with.gradients_begin();  // more replicas than micro-batches are left in the epoch
+  return no_sums(step, Mode::train);
 }
 
 void Stage::complete(StepSums& sums) {

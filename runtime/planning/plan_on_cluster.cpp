@@ -275,19 +275,21 @@ ClusterPlan plan_on_cluster(const Config& asked, const Cluster& cluster, const C
   const Chain& chain = *planned.chain;
   RecipeData data(recipe, chain);
   const BackendSizes sizes = backend_sizes(recipe);
-  planned.problem = {.chain = &chain,
-                     .sizes = sizes,
-                     .cluster = limited(cluster, recipe.pipeline.memory_gib),
-                     .batches = choices_of(recipe, data, wish, cluster.size()),
-                     .schedules = trained_schedules(recipe, wish.schedule),
-                     .recomputed = fixed_recomputation(recipe, chain),
-                     .stages = wish.stages,
-                     .replicas = wish.replicas,
-                     .most_replicas = recipe.trainer.lanes,
-                     .finds = wish.schedule.empty() || wish.schedule == kFound,
-                     .finds_only = wish.schedule == kFound,
-                     .keeps_order = saved || !recipe.trainer.order.empty(),
-                     .seed = wish.seed};
+  planned.problem = {
+      .chain = &chain,
+      .sizes = sizes,
+      .cluster = limited(cluster, recipe.pipeline.memory_gib),
+      .batches = choices_of(recipe, data, wish, cluster.size()),
+      .schedules = trained_schedules(recipe, wish.schedule),
+      .recomputed = fixed_recomputation(recipe, chain),
+      .stages = wish.stages,
+      .replicas = wish.replicas,
+      .most_replicas = recipe.trainer.lanes,
+      .finds = wish.schedule.empty() || wish.schedule == kFound,
+      .finds_only = wish.schedule == kFound,
+      .keeps_order = saved || !recipe.trainer.order.empty(),
+      .barrier = recipe.pipeline.post_validation ? Barrier::none : Barrier::before_step,
+      .seed = wish.seed};
   wish.costs ? price(planned.problem, *wish.costs, recipe, labels)
              : price(planned.problem, default_rates(sizes));
   PlanningProblem problem = planned.problem;

@@ -15,7 +15,7 @@ GradientAgreement::GradientAgreement(Backend& backend, Stream& computing, const 
       on_device_(backend.kind() != DeviceKind::cpu &&
                  (options.links == DeviceLinks::nccl || grid.world().size() == 1)),
       numbers_(backend.allocate(agreement_numbers(options.model_blocks) * sizeof(double))),
-      verdict_(backend.allocate(sizeof(Verdict))) {
+      verdicts_(backend.allocate(2 * sizeof(Verdict))) {
   if (!on_device_ || grid.world().size() == 1) return;
   stream_ = backend.make_stream();
   nccl_ = make_nccl(
@@ -34,15 +34,18 @@ const Verdict* GradientAgreement::judge(const ParameterStore& store, double loss
                                         std::span<double> told) {
   measure(store);
   exchange(told);
-  auto* const verdict = reinterpret_cast<Verdict*>(verdict_.data());
-  backend_.run(computing_,
+  judge_sums(computing_, loss_scale, verdict_at(0));
+  return verdict_at(0);
+}
+
+void GradientAgreement::judge_sums(Stream& stream, double loss_scale, Verdict* verdict) {
+  backend_.run(stream,
                JudgeGradient{.blocks = options_.model_blocks,
                              .sums = sums(),
                              .largest = options_.largest ? sums() + options_.model_blocks : nullptr,
                              .loss_scale = loss_scale,
                              .clip_norm = options_.clip_norm,
                              .verdict = verdict});
-  return verdict;
 }
 
 /// Replicas that have the same sums let the first give them.
@@ -56,6 +59,15 @@ void GradientAgreement::measure(const ParameterStore& store) {
     backend_.run(computing_, LargestMagnitude{blocks, gradients, sums() + options_.model_blocks});
 }
 
+/// The host's copy of `told`, and of the numbers behind it.
+std::vector<double> GradientAgreement::numbers_behind(std::span<const double> told) {
+  std::vector<double> all(told.begin(), told.end());
+  all.resize(told.size() + count());
+  backend_.copy_out(computing_, all.data() + told.size(), sums(), count() * sizeof(double));
+  backend_.finish(computing_);
+  return all;
+}
+
 void GradientAgreement::exchange(std::span<double> told) {
   if (nccl_) {
     backend_.wait(*stream_, *backend_.mark(computing_));
@@ -63,21 +75,47 @@ void GradientAgreement::exchange(std::span<double> told) {
     backend_.wait(computing_, *backend_.mark(*stream_));
   }
   if (on_device_) return;
-  std::vector<double> all(told.size() + count());
-  std::ranges::copy(told, all.begin());
-  const auto behind = std::span(all).subspan(told.size());
-  backend_.copy_out(computing_, behind.data(), sums(), behind.size_bytes());
-  backend_.finish(computing_);
+  std::vector<double> all = numbers_behind(told);
   sum_disjoint(grid_.world(), all);
   std::copy_n(all.begin(), told.size(), told.begin());
-  backend_.copy_in(computing_, sums(), behind.data(), behind.size_bytes());
+  backend_.copy_in(computing_, sums(), all.data() + told.size(), count() * sizeof(double));
 }
 
-Verdict GradientAgreement::verdict() {
+Verdict GradientAgreement::verdict() { return verdict_on(computing_); }
+
+Verdict GradientAgreement::verdict_on(Stream& stream) {
   Verdict verdict;
-  backend_.copy_out(computing_, &verdict, verdict_.data(), sizeof verdict);
-  backend_.finish(computing_);
+  backend_.copy_out(stream, &verdict, verdict_at(0), sizeof verdict);
+  backend_.finish(stream);
   return verdict;
+}
+
+/// NCCL adds the numbers of all ranks in their place, so it waits for the verdict on this rank's.
+const Verdict* GradientAgreement::presume(const ParameterStore& store, double loss_scale) {
+  loss_scale_ = loss_scale;
+  measure(store);
+  judge_sums(computing_, loss_scale, verdict_at(1));
+  if (nccl_) {
+    backend_.wait(*stream_, *backend_.mark(computing_));
+    nccl_->all_reduce(std::span<double>(sums(), count()));
+  }
+  return verdict_at(1);
+}
+
+void GradientAgreement::ask(std::span<const double> told) {
+  asked_.emplace(grid_.world(),
+                 on_device_ ? std::vector(told.begin(), told.end()) : numbers_behind(told));
+}
+
+Verdict GradientAgreement::hear(std::span<double> told) {
+  const std::vector<double> all = asked_->finish();
+  asked_.reset();
+  std::copy_n(all.begin(), told.size(), told.begin());
+  Stream& stream = nccl_ ? *stream_ : computing_;
+  if (!on_device_)
+    backend_.copy_in(stream, sums(), all.data() + told.size(), count() * sizeof(double));
+  judge_sums(stream, loss_scale_, verdict_at(0));
+  return verdict_on(stream);
 }
 
 std::vector<double> GradientAgreement::squared_sums() {

@@ -1,9 +1,11 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
+#include "comm/disjoint_sum.h"
 #include "comm/nccl.h"
 #include "layers/backend.h"
 #include "layers/ops/norms.h"
@@ -41,6 +43,19 @@ class GradientAgreement {
 
   /// Waits for it.
   Verdict verdict();
+
+  // In place of judge(), where nobody is to wait for other ranks. In this order:
+
+  /// As judge(), by what this rank knows alone. Whatever it lacks can only make the verdict worse.
+  const Verdict* presume(const ParameterStore& store, double loss_scale);
+  /// What was measured is on its way to all ranks, and so is `told`. Where on_device() is false,
+  /// nothing may have changed the numbers since.
+  void ask(std::span<const double> told);
+  /// Waits for it: `told` is added up over the ranks.
+  Verdict hear(std::span<double> told);
+  /// What hear() returned, in the backend's memory.
+  const Verdict* heard() const { return verdict_at(0); }
+
   /// The squared sums that it came from, of the whole model; waits.
   std::vector<double> squared_sums();
   /// Room for a number for each norm block of the model, in the backend's memory, behind verdict().
@@ -52,19 +67,27 @@ class GradientAgreement {
 
  private:
   double* sums() const { return reinterpret_cast<double*>(numbers_.data()); }
+  Verdict* verdict_at(int place) const {
+    return reinterpret_cast<Verdict*>(verdicts_.data()) + place;
+  }
   std::size_t count() const;  // of numbers
   void measure(const ParameterStore& store);
+  void judge_sums(Stream& stream, double loss_scale, Verdict* verdict);
   void exchange(std::span<double> told);
+  std::vector<double> numbers_behind(std::span<const double> told);
+  Verdict verdict_on(Stream& stream);
 
   Backend& backend_;
   Stream& computing_;
   const Grid& grid_;
   Options options_;
   bool on_device_;
-  Buffer numbers_;  // squared sums of all blocks; behind them largest magnitudes
-  Buffer verdict_;
+  Buffer numbers_;                  // squared sums of all blocks; behind them largest magnitudes
+  Buffer verdicts_;                 // all ranks' own, and the one that is presumed
   std::unique_ptr<Stream> stream_;  // NCCL's
   std::unique_ptr<NcclCommunicator> nccl_;
+  double loss_scale_ = 1;  // of what is presumed
+  std::optional<DisjointSum> asked_;
 };
 
 }  // namespace penstock

@@ -101,6 +101,7 @@ TrainingRun::TrainingRun(const TrainingTask& task, Communicator& world,
   how.lanes_of = lanes_of;
   how.links = session_->device().links;
   how.reduction = reduction();
+  how.post_validation = config_.pipeline.post_validation;
   if (session_->stage().first()) {
     feed_ = std::make_unique<FeatureFeed>(corpus_, config_.features, config_.data);
     how.failed = [this] { return feed_->failed(); };
@@ -247,12 +248,27 @@ void TrainingRun::step() {
   StepWork work = training_work(batches, corpus_, config_.trainer.seed, lanes_,
                                 session_->stage().needs_targets());
   if (feed_) announce_ahead();
-  StepReport report =
-      training_step_->run(std::move(work), feed_ ? feed_->reader() : ReadFeatures{}, clock_);
+  StepReport& report = under_way_.emplace_back();
   report.epoch = batches.epoch;
   report.utterances = batches.utterances;
   report.audio_seconds = audio_seconds(batches, config_.features.sample_rate);
+  const auto agreed =
+      training_step_->run(std::move(work), feed_ ? feed_->reader() : ReadFeatures{}, clock_);
   report.step_seconds = std::chrono::duration<double>(Clock::now() - start).count();
+  for (const StepReport& of_step : agreed) record(of_step);
+}
+
+void TrainingRun::settle() {
+  if (const auto report = training_step_->settle(clock_)) record(*report);
+}
+
+void TrainingRun::record(StepReport report) {
+  const StepReport& known = under_way_.front();
+  report.epoch = known.epoch;
+  report.utterances = known.utterances;
+  report.audio_seconds = known.audio_seconds;
+  report.step_seconds = known.step_seconds;
+  under_way_.pop_front();
 
   summary_.last_step = report;
   ++summary_.steps;
@@ -278,6 +294,7 @@ bool TrainingRun::validation_due() const {
 }
 
 void TrainingRun::validate() {
+  settle();
   EvaluationReport report =
       evaluate(*session_, validation_corpus_, alphabet_, {config_.features, config_.data}).report;
   report.step = clock_.step;
@@ -292,10 +309,14 @@ void TrainingRun::validate() {
   if (leads()) mark_best(config_.trainer.output, {report.step, "wer", report.wer});
 }
 
-bool TrainingRun::checkpoint_due() const {
+bool TrainingRun::checkpoint_due() {
+  if (saved_ == clock_.step || !checkpoint_time()) return false;
+  settle();
+  return !summary_.last_step.skipped;  // divergence must not push good checkpoints out
+}
+
+bool TrainingRun::checkpoint_time() {
   const TrainerConfig& t = config_.trainer;
-  if (saved_ == clock_.step) return false;
-  if (summary_.last_step.skipped) return false;  // divergence must not push good checkpoints out
   if (t.checkpoint_every == 0 ? epoch_ends() : clock_.step % t.checkpoint_every == 0) return true;
   if (t.checkpoint_seconds == 0) return false;  // clocks differ, so asking costs a message a step
   double since = std::chrono::duration<double>(Clock::now() - saved_at_).count();
@@ -321,6 +342,7 @@ TrainingState TrainingRun::state() const {
 }
 
 void TrainingRun::save() {
+  settle();
   summary_.checkpoint = saving_->save(state());
   saved_ = clock_.step;
   saved_at_ = Clock::now();
@@ -328,7 +350,11 @@ void TrainingRun::save() {
 }
 
 TrainingSummary TrainingRun::finish() {
+  settle();
   if (saved_ != clock_.step) save();
+  if (training_step_->presumed() > 0)
+    note(fmt::format("post-validation took back {} of {} updates", training_step_->taken_back(),
+                     training_step_->presumed()));
   skipped_.check_end();
   return summary_;
 }

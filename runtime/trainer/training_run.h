@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <deque>
 #include <memory>
 #include <optional>
 
@@ -39,7 +40,7 @@ class TrainingRun {
   bool validation_due() const;
   void validate();
 
-  bool checkpoint_due() const;
+  bool checkpoint_due();
   void save();
 
   /// Saves where the run stops. DivergenceError if it stops in that.
@@ -48,6 +49,8 @@ class TrainingRun {
  private:
   using Clock = std::chrono::steady_clock;
 
+  void settle();
+  void record(StepReport report);
   Corpus load(const std::string& manifest, CorpusUse use);
   StepSequenceOptions steps_of(const Config& config) const;
   void take_order(const std::vector<int>& order);
@@ -61,6 +64,7 @@ class TrainingRun {
   void recall_best(const TrainingState& saved);
   void announce_ahead();
   bool epoch_ends() const;
+  bool checkpoint_time();
   TrainingState state() const;
   bool leads() const { return world_.rank() == 0; }
   void note(const std::string& text) const;
@@ -86,7 +90,8 @@ class TrainingRun {
   std::unique_ptr<MetricsFile> metrics_;  // rank 0 only
 
   TrainingClock clock_;
-  std::int64_t announced_ = 0;  // steps whose micro-batches the loader knows
+  std::deque<StepReport> under_way_;  // what is known of steps that are not yet agreed on
+  std::int64_t announced_ = 0;        // steps whose micro-batches the loader knows
   std::int64_t saved_ = -1;
   Clock::time_point saved_at_ = Clock::now();
   BestValidation best_{""};

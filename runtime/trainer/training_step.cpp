@@ -4,19 +4,8 @@
 
 #include "comm/collectives.h"
 #include "runtime/optim/learning_rate.h"
-#include "runtime/pipeline/gradient_buckets.h"
 
 namespace penstock {
-namespace {
-
-std::vector<std::byte*> lane_arenas(const ParameterStore& store) {
-  std::vector<std::byte*> arenas;
-  for (int lane = 0; lane < store.lanes(); ++lane)
-    arenas.push_back(store.gradient_arena(lane).data());
-  return arenas;
-}
-
-}  // namespace
 
 TrainingStep::TrainingStep(Backend& backend, Stream& stream, const Grid& grid, Stage& stage,
                            const Options& options)
@@ -27,63 +16,156 @@ TrainingStep::TrainingStep(Backend& backend, Stream& stream, const Grid& grid, S
       options_(options),
       optimizer_(make_optimizer(options.optimizer)),
       loss_scale_(options.precision),
-      reduction_plan_(
-          gradient_buckets(stage.parameters().layout(), options.lanes_of, options.bucket_bytes)),
-      reduction_(make_gradient_reduction(backend, stream, grid.replicas(), reduction_plan_,
-                                         lane_arenas(stage.parameters()), options.links,
-                                         options.reduction)),
+      reduction_(backend, stream, grid, stage,
+                 {options.lanes_of, options.bucket_bytes, options.links, options.reduction}),
       agreement_(backend, stream, grid,
                  {options.model_blocks, options.optimizer.clip_norm, loss_scale_.wants_largest(),
-                  options.links}) {}
+                  options.links}),
+      doubted_for_(options.trusted_after) {
+  if (options.post_validation && grid.world().size() > 1)
+    backup_ = std::make_unique<WeightBackup>(backend, stage.parameters());
+}
 
 void TrainingStep::progress() {
   stage_.progress();
-  reduction_->progress();
+  reduction_.progress();
   agreement_.progress();
 }
 
-StepReport TrainingStep::run(StepWork work, const ReadFeatures& read_features,
-                             TrainingClock& clock) {
-  work.loss_scale = loss_scale_.value();
-  StepSums sums = forward_and_backward(work, read_features);
+std::vector<StepReport> TrainingStep::run(StepWork work, const ReadFeatures& read_features,
+                                          TrainingClock& clock) {
+  std::vector<StepReport> agreed;
+  KeptFeatures features(read_features, open_.has_value());
+  work.loss_scale = presumed_scale();
+  StepSums sums = forward_and_backward(work, features);
+  if (open_) {
+    const bool stands = open_->plain();
+    agreed.push_back(*settle(clock));
+    if (!stands) {
+      features.again();
+      work.loss_scale = loss_scale_.value();
+      sums = forward_and_backward(work, features);
+    }
+  }
   if (watch_) watch_({ActionKind::step}, Moment::begins);
-  StepReport report = agree_and_update(std::move(sums), work, clock);
+  Ended step = end(std::move(sums), work, clock);
+  if (backup_ && doubted_for_ == 0) {
+    presume(step);
+    open_ = std::move(step);
+  } else {
+    agree(step);
+    agreed.push_back(close(std::move(step), clock));
+  }
   if (watch_) watch_({ActionKind::step}, Moment::ends);
+  return agreed;
+}
+
+std::optional<StepReport> TrainingStep::settle(TrainingClock& clock) {
+  if (!open_) return {};
+  hear();
+  if (!open_->plain()) reduction_.gather();
+  const StepReport report = close(std::move(*open_), clock);
+  open_.reset();
   return report;
 }
 
-StepReport TrainingStep::agree_and_update(StepSums sums, const StepWork& work,
-                                          TrainingClock& clock) {
-  const double scale = work.loss_scale;
-  std::vector<double> told;
-  if (!agreement_.on_device()) told = tell(sums);
-  const Verdict* verdict = agreement_.judge(stage_.parameters(), scale, told);
-  const double rate =
-      learning_rate(options_.schedule, options_.optimizer.learning_rate, clock.taken);
-  update(verdict, rate, clock.taken + 1);
-  if (agreement_.on_device()) {
-    told = tell(sums);
-    sum_disjoint(grid_.world(), told);
-  }
-  const Verdict agreed = agreement_.verdict();
+/// As it will be if the open step stands.
+double TrainingStep::presumed_scale() const {
+  LossScale scale = loss_scale_;
+  if (open_) scale.update(false, 0);
+  return scale.value();
+}
 
-  const auto losses = std::span(told).first(sums.losses.size());
-  const auto failed = std::span(told).subspan(losses.size());
+/// Gradients are whole behind this: those of lane 0 are the sums over all lanes, of what this rank
+/// owns. Those of an open step are there until the first of this one's.
+StepSums TrainingStep::forward_and_backward(const StepWork& work, KeptFeatures& features) {
+  reduction_.begin();
+  ExecutorCallbacks callbacks;
+  callbacks.read_features = features.reader();
+  callbacks.action = watch_;
+  callbacks.gradients_begin = [&] {
+    if (!open_) return;
+    hear();
+    if (open_->plain()) features.let_go();
+  };
+  callbacks.layer_whole = [this](std::size_t layer) { reduction_.layer_whole(layer); };
+  StepSums sums = stage_.train(work, callbacks);
+  reduction_.all_whole();
+  if (!agreement_.on_device()) stage_.complete(sums);  // its last message moves only when asked for
+  reduction_.finish();
+  return sums;
+}
+
+TrainingStep::Ended TrainingStep::end(StepSums sums, const StepWork& work, TrainingClock& clock) {
+  Ended step;
+  step.sums = std::move(sums);
+  step.micro_batches = work.global_micro_batches;
+  step.scale = work.scale;
+  step.loss_scale = work.loss_scale;
+  step.learning_rate =
+      learning_rate(options_.schedule, options_.optimizer.learning_rate, clock.taken);
+  step.step = ++clock.step;
+  step.taken = ++clock.taken;
+  return step;
+}
+
+void TrainingStep::agree(Ended& step) {
+  if (!agreement_.on_device()) step.told = tell(step.sums);
+  update(agreement_.judge(stage_.parameters(), step.loss_scale, step.told), step);
+  reduction_.gather();
+  if (agreement_.on_device()) {
+    step.told = tell(step.sums);
+    sum_disjoint(grid_.world(), step.told);
+  }
+  step.verdict = agreement_.verdict();
+}
+
+/// Updates before all ranks have judged, and asks them to.
+void TrainingStep::presume(Ended& step) {
+  const Verdict* verdict = agreement_.presume(stage_.parameters(), step.loss_scale);
+  const auto ask = [&] {
+    step.told = tell(step.sums);
+    agreement_.ask(step.told);
+  };
+  if (!agreement_.on_device()) ask();
+  ++presumed_;
+  backup_->take(stream_);
+  update(verdict, step);
+  reduction_.gather();
+  if (agreement_.on_device()) ask();
+}
+
+/// All ranks' verdict on the open step, and the update that it asks for; only gather() is left to
+/// do, which replicas must call at the same point.
+void TrainingStep::hear() {
+  if (open_->verdict) return;
+  open_->verdict = agreement_.hear(open_->told);
+  if (open_->plain()) return;
+  ++taken_back_;
+  backup_->restore(stream_);
+  update(agreement_.heard(), *open_);
+}
+
+StepReport TrainingStep::close(Ended step, TrainingClock& clock) {
+  const auto losses = std::span(step.told).first(step.sums.losses.size());
+  const auto failed = std::span(step.told).subspan(losses.size());
   StepReport report;
-  report.step = ++clock.step;
-  report.loss = std::accumulate(losses.begin(), losses.end(), 0.0) * work.scale;
-  report.gradient_norm = agreed.norm;
-  report.loss_scale = scale;
-  report.learning_rate = rate;
-  report.skipped = agreed.skip != 0;
+  report.step = step.step;
+  report.loss = std::accumulate(losses.begin(), losses.end(), 0.0) * step.scale;
+  report.gradient_norm = step.verdict->norm;
+  report.loss_scale = step.loss_scale;
+  report.learning_rate = step.learning_rate;
+  report.skipped = step.verdict->skip != 0;
   report.failed_utterances =
       static_cast<std::int64_t>(std::accumulate(failed.begin(), failed.end(), 0.0));
-  loss_scale_.update(report.skipped, agreed.largest);
-  if (report.skipped) return report;
-
-  ++clock.taken;
-  sum_disjoint(grid_.replicas(), sums.state);
-  stage_.commit_state(sums.state, work.global_micro_batches);
+  loss_scale_.update(report.skipped, step.verdict->largest);
+  doubted_for_ = step.plain() ? std::max(doubted_for_ - 1, 0) : options_.trusted_after;
+  if (report.skipped) {
+    --clock.taken;
+    return report;
+  }
+  sum_disjoint(grid_.replicas(), step.sums.state);
+  stage_.commit_state(step.sums.state, step.micro_batches);
   return report;
 }
 
@@ -98,11 +180,12 @@ std::vector<double> TrainingStep::tell(StepSums& sums) {
   return told;
 }
 
-/// A step that is skipped changes nothing. Behind this layers read the new weights, whoever owns
-/// them.
-void TrainingStep::update(const Verdict* verdict, double learning_rate, std::int64_t step) {
+/// A step that is skipped changes nothing. Behind this and reduction_.gather() layers read the new
+/// weights, whoever owns them.
+void TrainingStep::update(const Verdict* verdict, const Ended& step) {
   ParameterStore& store = stage_.parameters();
-  UpdateArguments with{.learning_rate = learning_rate, .factor = {1, verdict}, .step = step};
+  UpdateArguments with{
+      .learning_rate = step.learning_rate, .factor = {1, verdict}, .step = step.taken};
   std::vector<double> squared_sums;
   if (optimizer_->takes_norms()) {
     const Verdict agreed = agreement_.verdict();
@@ -117,44 +200,6 @@ void TrainingStep::update(const Verdict* verdict, double learning_rate, std::int
       sum_disjoint(grid_.replicas(), numbers);
     };
   optimizer_->update(backend_, stream_, store, with);
-  if (store.shared()) reduction_->gather(store.shared_arena());
-}
-
-/// Gradients are whole behind this: those of lane 0 are the sums over all lanes, of what this rank
-/// owns.
-StepSums TrainingStep::forward_and_backward(const StepWork& work,
-                                            const ReadFeatures& read_features) {
-  next_bucket_ = static_cast<int>(reduction_plan_.bucket_ends.size());
-  whole_.assign(stage_.layers(), false);
-  whole_behind_ = whole_.size();
-  ExecutorCallbacks callbacks;
-  callbacks.read_features = read_features;
-  callbacks.action = watch_;
-  callbacks.layer_whole = [this](std::size_t layer) { layer_whole(layer); };
-  StepSums sums = stage_.train(work, callbacks);
-  start_buckets(0);
-  if (!agreement_.on_device()) stage_.complete(sums);  // its last message moves only when asked for
-  reduction_->finish();
-  return sums;
-}
-
-void TrainingStep::layer_whole(std::size_t layer) {
-  whole_[layer] = true;
-  if (layer + 1 != whole_behind_) return;
-  while (whole_behind_ > 0 && whole_[whole_behind_ - 1]) --whole_behind_;
-  start_buckets(stage_.parameters().arena_offset(whole_behind_));
-}
-
-/// A bucket is whole once all layers with elements in it are. Chunks get there one after the other,
-/// in an order that may differ between replicas with unlike numbers of micro-batches; buckets are
-/// started from the last to the first on all of them, which libraries want.
-void TrainingStep::start_buckets(std::size_t whole_from) {
-  const auto begin = [&](int bucket) {
-    return static_cast<std::size_t>(bucket_begin(reduction_plan_, bucket)) *
-           size_of(reduction_plan_.dtype);
-  };
-  while (next_bucket_ > 0 && begin(next_bucket_ - 1) >= whole_from)
-    reduction_->start(--next_bucket_);
 }
 
 }  // namespace penstock

@@ -2,16 +2,19 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "configs/config.h"
 #include "runtime/optim/loss_scale.h"
 #include "runtime/optim/optimizer.h"
-#include "runtime/pipeline/gradient_reduction.h"
 #include "runtime/pipeline/grid.h"
 #include "runtime/pipeline/stage.h"
+#include "runtime/pipeline/stage_reduction.h"
+#include "runtime/pipeline/weight_backup.h"
 #include "runtime/ranks/gradient_agreement.h"
+#include "runtime/trainer/kept_features.h"
 #include "runtime/trainer/report.h"
 
 namespace penstock {
@@ -26,6 +29,11 @@ struct TrainingClock {
 /// replicas while backward still runs, norm and losses agreed by all ranks, one update. On devices
 /// that meet over NCCL all of it is asked for before anything is waited for, but for optimizers
 /// that take norms.
+///
+/// With post-validation (Qi et al. 2023, arXiv:2401.10241, §4) a rank updates by what it knows
+/// alone and goes on. All ranks' verdict is there by its next step's first backward; if it asks for
+/// clipping or skipping, the update is taken back and made as it says, the step under way runs to
+/// its end, since messages are under way, and begins again. So no bit differs.
 class TrainingStep {
  public:
   struct Options {
@@ -39,37 +47,65 @@ class TrainingStep {
     std::function<std::int64_t()> failed = {};
     DeviceLinks links = DeviceLinks::host;
     ReductionOrder reduction = ReductionOrder::lanes;
+    /// Not with optimizers or loss scales that take more than a verdict; see rules.cpp. Nothing is
+    /// presumed before so many steps in a row have been neither clipped nor skipped.
+    bool post_validation = false;
+    int trusted_after = 8;
   };
   TrainingStep(Backend& backend, Stream& stream, const Grid& grid, Stage& stage,
                const Options& options);
 
   /// `work` is this replica's share. A gradient that is not finite changes nothing but
-  /// `clock.step` and the loss scale. Fills step, loss, learning_rate, gradient_norm, loss_scale,
-  /// skipped and failed_utterances (of all ranks) of the report.
-  StepReport run(StepWork work, const ReadFeatures& read_features, TrainingClock& clock);
+  /// `clock.step` and the loss scale. Returns a report of each step that has been agreed on since
+  /// the last call: this one or, with post-validation, the one before. It has step, loss,
+  /// learning_rate, gradient_norm, loss_scale, skipped and failed_utterances (of all ranks).
+  std::vector<StepReport> run(StepWork work, const ReadFeatures& read_features,
+                              TrainingClock& clock);
+
+  /// Agrees on the last step, if that is still open: before this, clock, weights and loss scale are
+  /// presumed ones.
+  std::optional<StepReport> settle(TrainingClock& clock);
+
+  /// Updates so far that were taken back, and all that were presumed.
+  std::int64_t taken_back() const { return taken_back_; }
+  std::int64_t presumed() const { return presumed_; }
 
   /// From now on, has `watch` see every action of this rank, the step's last among them (from when
   /// gradients are whole); empty: nobody.
   using Watch = std::function<void(const Action&, Moment)>;
   void watch(Watch watch) { watch_ = std::move(watch); }
 
-  /// Of the next step.
+  /// Of the next step, where none is open.
   LossScale& loss_scale() { return loss_scale_; }
   const LossScale& loss_scale() const { return loss_scale_; }
 
   /// Bytes that wait for other replicas' gradients.
-  std::size_t reduction_bytes() const { return reduction_->staging(); }
+  std::size_t reduction_bytes() const { return reduction_.staging(); }
 
   /// Moves whatever is under way; long computations call it.
   void progress();
 
  private:
-  StepReport agree_and_update(StepSums sums, const StepWork& work, TrainingClock& clock);
-  StepSums forward_and_backward(const StepWork& work, const ReadFeatures& read_features);
-  void layer_whole(std::size_t layer);
-  void start_buckets(std::size_t whole_from);
+  /// A step whose gradients are whole.
+  struct Ended {
+    StepSums sums;
+    std::vector<double> told;  // losses, and failed utterances behind them
+    int micro_batches = 0;     // of all replicas
+    double scale = 1, loss_scale = 1, learning_rate = 0;
+    std::int64_t step = 0, taken = 0;  // this one included
+    std::optional<Verdict> verdict = {};
+    bool plain() const { return verdict->skip == 0 && verdict->factor == 1 / loss_scale; }
+  };
+
+  double presumed_scale() const;
+  StepSums forward_and_backward(const StepWork& work, KeptFeatures& features);
+  Ended end(StepSums sums, const StepWork& work, TrainingClock& clock);
+  void agree(Ended& step);
+  void presume(Ended& step);
+  void hear();
+  StepReport close(Ended step, TrainingClock& clock);
   std::vector<double> tell(StepSums& sums);
-  void update(const Verdict* verdict, double learning_rate, std::int64_t step);
+  void update(const Verdict* verdict, const Ended& step);
 
   Backend& backend_;
   Stream& stream_;
@@ -78,13 +114,13 @@ class TrainingStep {
   Options options_;
   std::unique_ptr<Optimizer> optimizer_;
   LossScale loss_scale_;
-  LaneReductionPlan reduction_plan_;
-  std::unique_ptr<GradientReduction> reduction_;
+  StageReduction reduction_;
   GradientAgreement agreement_;
+  std::unique_ptr<WeightBackup> backup_;  // with post-validation
+  int doubted_for_;                       // steps to come that are agreed on at once
+  std::optional<Ended> open_;             // updated, not yet agreed on
+  std::int64_t presumed_ = 0, taken_back_ = 0;
   Watch watch_;
-  int next_bucket_ = 0;           // buckets from here on have been started
-  std::vector<bool> whole_;       // layers of the stage whose gradients are
-  std::size_t whole_behind_ = 0;  // all layers from here on are
 };
 
 }  // namespace penstock

@@ -130,6 +130,21 @@ TEST(Load, TakesNamesOfLayersWhereTheyAreAskedFor) {
             std::string::npos);
 }
 
+TEST(Load, RefusesPostValidationOfWhatNeedsMoreThanAVerdict) {
+  const std::string late = "[pipeline]\npost_validation = true\n";
+  EXPECT_EQ(fault(late + "[optimizer]\nkind = 'sgd'"), "accepted");
+  for (const char* waiting : {"kind = 'lamb'", "kind = 'novograd'", "kind = 'sgd'\nlarc = 0.01"})
+    EXPECT_NE(fault(late + "[optimizer]\n" + waiting)
+                  .find("recipe.toml:2: pipeline.post_validation goes with optimizer.kind = adamw, "
+                        "or sgd without optimizer.larc"),
+              std::string::npos);
+  const std::string logmax = "loss_scaling = 'logmax'";
+  EXPECT_EQ(fault(late + "[precision]\n" + logmax), "accepted");
+  EXPECT_NE(fault(late + "[precision]\ncompute = 'fp16'\n" + logmax)
+                .find("recipe.toml:2: pipeline.post_validation goes with precision.loss_scaling"),
+            std::string::npos);
+}
+
 TEST(Load, RefusesSpeedsAtWhichSpeechIsNoSpeech) {
   EXPECT_EQ(fault("[data]\nspeeds = [0.4, 1]"),
             "the configuration can't be used:\n  recipe.toml:2: data.speeds = [0.4, 1], but it "

@@ -11,7 +11,7 @@ namespace {
 
 // Blocks in the table, sums and magnitudes of the chain's five parameters, and the verdict.
 constexpr std::size_t of_norms(std::size_t parameters) {
-  return parameters * sizeof(ArenaBlock) + 5 * 2 * sizeof(double) + sizeof(Verdict);
+  return parameters * sizeof(ArenaBlock) + 5 * 2 * sizeof(double) + 2 * sizeof(Verdict);
 }
 
 TEST(ChunkBytes, CountsTheLargestMicroBatchAndThoseInFlight) {

@@ -101,6 +101,12 @@ RunSchedule run_schedule(const TrainingJob& job) {
   return found_lists(job.stages, own, order_of_replica(job.order, job.replicas, own));
 }
 
+void add(const StepReport& report, TrainingOutcome& outcome) {
+  outcome.losses.push_back(report.loss);
+  outcome.norms.push_back(report.gradient_norm);
+  outcome.scales.push_back(report.loss_scale);
+}
+
 TrainingOutcome train(const TrainingJob& job, const Chain& chain, Communicator& world) {
   const std::size_t layers = chain.layers.size();
   const int lanes_each = job.lanes / job.replicas;
@@ -136,6 +142,8 @@ TrainingOutcome train(const TrainingJob& job, const Chain& chain, Communicator& 
   how.lanes_of.assign(job.replicas, lanes_each);
   how.links = job.links;
   how.reduction = job.reduction;
+  how.post_validation = job.post_validation;
+  how.trusted_after = 2;
   TrainingStep step(*backend, *stream, grid, stage, how);
   training = &step;
 
@@ -145,12 +153,13 @@ TrainingOutcome train(const TrainingJob& job, const Chain& chain, Communicator& 
     const StepWork work =
         share_of(in_order(ragged_work(s, job.lanes, job.labels, job.shrink), job.order),
                  grid.here().replica * lanes_each, lanes_each);
-    const StepReport report =
-        step.run(work, noise(work, chain.features, s == job.poisoned_step), clock);
-    outcome.losses.push_back(report.loss);
-    outcome.norms.push_back(report.gradient_norm);
-    outcome.scales.push_back(report.loss_scale);
+    for (const StepReport& report :
+         step.run(work, noise(work, chain.features, s == job.poisoned_step), clock))
+      add(report, outcome);
   }
+  if (const auto report = step.settle(clock)) add(*report, outcome);
+  outcome.presumed = step.presumed();
+  outcome.taken_back = step.taken_back();
   if (grid.here().replica == 0 || job.shard)
     collect(*backend, *stream, stage.parameters(), options.store.slots, outcome);
   return outcome;
@@ -203,6 +212,19 @@ StepWork share_of(const StepWork& work, int first, int count) {
   return share;
 }
 
+double clip_behind_plain_steps(TrainingJob job) {
+  const auto norms_with = [&](double clip) {
+    job.optimizer.clip_norm = clip;
+    return train_on_noise(job).norms;
+  };
+  for (const double clip : norms_with(0)) {
+    const std::vector<double> norms = norms_with(clip);
+    for (std::size_t step = 2; step < norms.size(); ++step)
+      if (norms[step] > clip && std::max(norms[step - 1], norms[step - 2]) < clip) return clip;
+  }
+  return 0;
+}
+
 TrainingOutcome train_rank(const TrainingJob& job, Communicator& world) {
   return train(job, chain_of(job), world);
 }
@@ -219,6 +241,8 @@ TrainingOutcome train_on_noise(const TrainingJob& job) {
     outcome.losses = own.losses;
     outcome.norms = own.norms;
     outcome.scales = own.scales;
+    outcome.presumed = own.presumed;
+    outcome.taken_back = own.taken_back;
   });
   return outcome;
 }

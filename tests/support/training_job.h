@@ -31,14 +31,16 @@ struct TrainingJob {
   int poisoned_layer = -1;  // whose gradients overflow in its call number `poisoned_call`
   int poisoned_call = 0;
   std::int64_t bucket_bytes = 1 << 12;
+  bool post_validation = false;
   bool shard = false;                       // replicas share the update
   bool recompute = false;                   // all layers
   std::vector<int> recomputed_layers = {};  // or these
 };
 
-/// Everything that equal runs must have in common, bit for bit.
+/// Everything that equal runs must have in common, bit for bit, and how they came to it.
 struct TrainingOutcome {
   std::vector<double> losses, norms, scales;
+  std::int64_t presumed = 0, taken_back = 0;          // updates, by post-validation
   std::map<std::string, std::vector<float>> tensors;  // parameters, optimizer slots, state
   bool operator==(const TrainingOutcome&) const = default;
 };
@@ -52,6 +54,10 @@ StepWork in_order(const StepWork& work, const std::vector<int>& order);
 
 /// What the replica that owns lanes [first, first + count) has to do of `work`.
 StepWork share_of(const StepWork& work, int first, int count);
+
+/// A clip_norm that clips a step of the job after two steps that it does not clip, so that what
+/// has been presumed of it is taken back.
+double clip_behind_plain_steps(TrainingJob job);
 
 /// As one rank of `world`, which are the job's; the tensors are its stage's, of the first replica
 /// or, where they share the update, what it owns, NaN elsewhere.

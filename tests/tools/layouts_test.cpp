@@ -43,6 +43,15 @@ const Layout kShardedGrid = {
     {"pipeline.stages=2", "pipeline.replicas=2", "pipeline.shard_optimizer=true"},
     {4}};
 
+const Layout kLateVerdicts = {
+    "LateVerdicts",
+    {"pipeline.stages=3", "pipeline.schedule=zb-h2", "pipeline.post_validation=true"},
+    {3}};
+const Layout kLateGrid = {"LateGrid",
+                          {"pipeline.stages=2", "pipeline.replicas=2",
+                           "pipeline.shard_optimizer=true", "pipeline.post_validation=true"},
+                          {4}};
+
 // Every one finds lists of its own; the order is the run's.
 const std::string kOrder = "trainer.order=[2, 0, 3, 1]";
 const Layout kFoundAlone = {"FoundAlone", {kOrder}, {}};
@@ -90,7 +99,8 @@ TEST_P(Layout20Steps, DoesNotShowInASingleBit) {
 INSTANTIATE_TEST_SUITE_P(Of, Layout20Steps,
                          testing::Values(kStages, kStagesOverTcp, kStagesInAFolder, kThreeStages,
                                          kFourStages, kReplicas, kGrid, kShards, kPartedPasses,
-                                         kChunksInARound, kChunksDownAndUp, kChunksOfOneRank),
+                                         kChunksInARound, kChunksDownAndUp, kChunksOfOneRank,
+                                         kLateVerdicts, kLateGrid),
                          [](const auto& info) { return info.param.name; });
 
 class FoundLayout20Steps : public Layouts, public testing::WithParamInterface<Layout> {};
@@ -147,10 +157,10 @@ TEST_P(ResumedElsewhere, DoesNotShowInASingleBit) {
 
 INSTANTIATE_TEST_SUITE_P(
     From, ResumedElsewhere,
-    testing::Values(Move{kAlone, kGrid}, Move{kStages, kReplicas}, Move{kGrid, kAlone},
-                    Move{kShardedGrid, kAlone}, Move{kAlone, kShards}, Move{kShards, kShardedGrid},
-                    Move{kChunksDownAndUp, kGrid}, Move{kShards, kChunksDownAndUp},
-                    Move{kChunksInARound, kPartedPasses}),
+    testing::Values(Move{kLateVerdicts, kLateGrid}, Move{kAlone, kGrid}, Move{kStages, kReplicas},
+                    Move{kGrid, kAlone}, Move{kShardedGrid, kAlone}, Move{kAlone, kShards},
+                    Move{kShards, kShardedGrid}, Move{kChunksDownAndUp, kGrid},
+                    Move{kShards, kChunksDownAndUp}, Move{kChunksInARound, kPartedPasses}),
     [](const auto& info) { return info.param.from.name + "To" + info.param.to.name; });
 
 TEST_F(Layouts, RecogniseAlike) {

@@ -134,6 +134,31 @@ TEST(Decide, BoundsSchedulesWhoseWeightGradientsWait) {
   }
 }
 
+// For equal costs on links that take no time, as docs/planning.md counts: the barrier costs ZB-H2
+// what its ranks start later than the first.
+TEST(Decide, SimulatesTheOtherBarrierForTheBestFew) {
+  const Chain chain = test::small_chain();
+  PlanningProblem problem = test::planned_chain(chain, 4, 1e9);
+  problem.cluster.node_links = {{.latency = 0, .bandwidth = 1e15}};
+  problem.batches = {{.seconds = 2, .micro_batches = 8}};
+  problem.stages = 4;
+  problem.replicas = 1;
+  problem.schedules = {"1f1b", "zb-h2"};
+  const Decision agreed = decide(problem);
+  problem.barrier = Barrier::none;
+  const Decision late = decide(problem);
+  for (const Alternative& one : agreed.alternatives) {
+    ASSERT_TRUE(one.other_barrier_s);
+    EXPECT_LE(*one.other_barrier_s, one.forecast->step_seconds * (1 + 1e-9)) << one.choice.schedule;
+  }
+  EXPECT_EQ(late.choice.schedule, "zb-h2");
+  ASSERT_TRUE(late.alternatives.front().other_barrier_s);
+  EXPECT_LT(late.forecast.step_seconds, *late.alternatives.front().other_barrier_s);
+  EXPECT_LE(late.forecast.step_seconds, agreed.forecast.step_seconds);
+  problem.stages = 1;
+  EXPECT_FALSE(decide(problem).alternatives.front().other_barrier_s);
+}
+
 TEST(Decide, SharesOutTheBatchAsItLikes) {
   const Chain chain = test::small_chain();
   PlanningProblem problem = test::planned_chain(chain, 4, 1e9);

@@ -100,6 +100,39 @@ TEST(CudaTrainingOverNccl, StagesAndReplicasDoNotShowInASingleBit) {
                      {2, 2, "zb-v"}});
 }
 
+/// Over two ranks and four, with a verdict that takes back what some of them have presumed.
+void expect_no_late_verdict_to_show(DeviceLinks links) {
+  for (const char* compute : {"fp32", "fp16"}) {
+    TrainingJob job = small_job(DeviceKind::cuda, compute);
+    job.steps = 12;
+    job.optimizer.clip_norm = test::clip_behind_plain_steps(job);
+    const TrainingOutcome alone = train_on_noise(job);
+    job.links = links;
+    job.post_validation = true;
+    for (const bool shard : {false, true}) {
+      job.stages = 2;
+      job.replicas = shard ? 2 : 1;
+      job.shard = shard;
+      job.schedule = shard ? "1f1b" : "zb-h2";
+      const TrainingOutcome late = train_on_noise(job);
+      EXPECT_EQ(late.losses, alone.losses) << compute << job.schedule;
+      EXPECT_EQ(late.norms, alone.norms) << compute << job.schedule;
+      EXPECT_EQ(late.tensors, alone.tensors) << compute << job.schedule;
+      EXPECT_GT(late.taken_back, 0) << compute << job.schedule;
+    }
+  }
+}
+
+TEST(CudaTrainingWithPostValidation, DoesNotShowInASingleBit) {
+  if (cuda_device_count() == 0) GTEST_SKIP() << "no CUDA device here";
+  expect_no_late_verdict_to_show(DeviceLinks::host);
+}
+
+TEST(CudaTrainingOverNccl, PostValidationDoesNotShowInASingleBit) {
+  if (!nccl_is_built() || cuda_device_count() < 4) GTEST_SKIP() << "no NCCL, or too few devices";
+  expect_no_late_verdict_to_show(DeviceLinks::nccl);
+}
+
 // The verdict is read where the update runs, or by the host where an optimizer takes norms.
 TEST(CudaTrainingOverNccl, SkipsStepsOnEveryRank) {
   if (!nccl_is_built() || cuda_device_count() < 4) GTEST_SKIP() << "no NCCL, or too few devices";

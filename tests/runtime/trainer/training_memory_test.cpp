@@ -124,6 +124,8 @@ void train_counted(Communicator& world, const Chain& chain, const Config& config
   how.bucket_bytes = config.pipeline.bucket_bytes;
   how.model_blocks = norm_blocks(plan_chain(chain, std::vector<std::int64_t>{50}, {}));
   how.lanes_of = {1, 1};
+  how.post_validation = config.pipeline.post_validation;
+  how.trusted_after = 0;
   TrainingStep step(backend, *stream, grid, stage, how);
   training = &step;
 
@@ -147,6 +149,8 @@ void train_counted(Communicator& world, const Chain& chain, const Config& config
   stage.evaluate(evaluation_work(batches, validation, replica, kReplicas, stage.needs_targets()),
                  callbacks);
   Saving(backend, *stream, grid, stage, {output, {{"m", "v"}, {}}}).save({});
+  step.settle(clock);
+  EXPECT_EQ(step.presumed() > 0, config.pipeline.post_validation);
   EXPECT_EQ(backend.allocated + bytes.reduction, bytes.total()) << "while it was running";
 }
 
@@ -157,6 +161,7 @@ struct Kept {
   const char* schedule = "1f1b";
   const char* recompute = "none";
   std::vector<std::string> recomputed = {};
+  bool post_validation = false;
 };
 
 class PlannedTrainingMemory : public testing::TestWithParam<Kept> {};
@@ -169,6 +174,7 @@ TEST_P(PlannedTrainingMemory, IsAllocatedAndNoStepOfAnyEpochTakesMore) {
   if (config.pipeline.schedule == kFound) config.trainer.order = {3, 0, 4, 1, 2};
   config.pipeline.recompute = GetParam().recompute;
   config.pipeline.recompute_layers = GetParam().recomputed;
+  config.pipeline.post_validation = GetParam().post_validation;
   const Chain chain = build_chain(config.model, 29);
   const test::TemporaryFolder folder;
   const Corpus corpus = small_corpus(23, 5), validation = small_corpus(31, 6);
@@ -177,38 +183,40 @@ TEST_P(PlannedTrainingMemory, IsAllocatedAndNoStepOfAnyEpochTakesMore) {
   });
 }
 
-INSTANTIATE_TEST_SUITE_P(Of, PlannedTrainingMemory,
-                         testing::Values(Kept{"Whole", false, "fp32"}, Kept{"Shards", true, "fp32"},
-                                         Kept{"ShardsUnderHalves", true, "fp16"},
-                                         Kept{"PartedPasses", false, "fp32", "zb-h2"},
-                                         Kept{"FoundLists", false, "fp32", "found"},
-                                         Kept{"FoundListsInShards", true, "fp16", "found"},
-                                         Kept{"FoundListsMadeAnew", false, "fp32", "found",
-                                              "stage"},
-                                         Kept{"ChunksInARound", true, "fp16", "interleaved"},
-                                         Kept{"ChunksDownAndUp", false, "fp32", "zb-v"},
-                                         Kept{"ChunksDownAndUpInShards", true, "fp32", "zb-v"},
-                                         Kept{"Inputs", false, "fp16", "1f1b", "stage"},
-                                         Kept{"InputsOfChunks", false, "fp32", "zb-v", "stage"},
-                                         Kept{"InputsOfLayers",
-                                              true,
-                                              "fp16",
-                                              "1f1b",
-                                              "layers",
-                                              {"norm1", "relu1", "conv2", "relu2", "rnn2"}},
-                                         Kept{"InputsOfLayersOfChunks",
-                                              false,
-                                              "fp32",
-                                              "zb-v",
-                                              "layers",
-                                              {"conv1", "relu1", "rnn1", "rnn2", "ctc"}},
-                                         Kept{"InputsOfLayersOfPartedPasses",
-                                              false,
-                                              "fp32",
-                                              "zb-h1",
-                                              "layers",
-                                              {"norm1", "rnn1.input", "rnn1"}}),
-                         [](const auto& info) { return info.param.name; });
+INSTANTIATE_TEST_SUITE_P(
+    Of, PlannedTrainingMemory,
+    testing::Values(Kept{"Whole", false, "fp32"}, Kept{"Shards", true, "fp32"},
+                    Kept{"ShardsUnderHalves", true, "fp16"},
+                    Kept{"PartedPasses", false, "fp32", "zb-h2"},
+                    Kept{"FoundLists", false, "fp32", "found"},
+                    Kept{"FoundListsInShards", true, "fp16", "found"},
+                    Kept{"FoundListsMadeAnew", false, "fp32", "found", "stage"},
+                    Kept{"ChunksInARound", true, "fp16", "interleaved"},
+                    Kept{"ChunksDownAndUp", false, "fp32", "zb-v"},
+                    Kept{"ChunksDownAndUpInShards", true, "fp32", "zb-v"},
+                    Kept{"Inputs", false, "fp16", "1f1b", "stage"},
+                    Kept{"InputsOfChunks", false, "fp32", "zb-v", "stage"},
+                    Kept{"InputsOfLayers",
+                         true,
+                         "fp16",
+                         "1f1b",
+                         "layers",
+                         {"norm1", "relu1", "conv2", "relu2", "rnn2"}},
+                    Kept{"InputsOfLayersOfChunks",
+                         false,
+                         "fp32",
+                         "zb-v",
+                         "layers",
+                         {"conv1", "relu1", "rnn1", "rnn2", "ctc"}},
+                    Kept{"InputsOfLayersOfPartedPasses",
+                         false,
+                         "fp32",
+                         "zb-h1",
+                         "layers",
+                         {"norm1", "rnn1.input", "rnn1"}},
+                    Kept{"Backups", false, "fp32", "zb-h2", "none", {}, true},
+                    Kept{"BackupsOfShards", true, "fp16", "1f1b", "none", {}, true}),
+    [](const auto& info) { return info.param.name; });
 
 /// 2 stages × 2 replicas of the whole command, all in this process: data, two steps, a validation
 /// and a save. Returns what their plan allows the ranks together.

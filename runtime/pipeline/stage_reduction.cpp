@@ -1,0 +1,53 @@
+#include "runtime/pipeline/stage_reduction.h"
+
+#include "runtime/pipeline/gradient_buckets.h"
+
+namespace penstock {
+namespace {
+
+std::vector<std::byte*> lane_arenas(const ParameterStore& store) {
+  std::vector<std::byte*> arenas;
+  for (int lane = 0; lane < store.lanes(); ++lane)
+    arenas.push_back(store.gradient_arena(lane).data());
+  return arenas;
+}
+
+}  // namespace
+
+StageReduction::StageReduction(Backend& backend, Stream& stream, const Grid& grid,
+                               const Stage& stage, const Options& options)
+    : store_(stage.parameters()),
+      plan_(gradient_buckets(store_.layout(), options.lanes_of, options.bucket_bytes)),
+      reduction_(make_gradient_reduction(backend, stream, grid.replicas(), plan_,
+                                         lane_arenas(store_), options.links, options.order)),
+      whole_(stage.layers()) {}
+
+void StageReduction::begin() {
+  next_bucket_ = static_cast<int>(plan_.bucket_ends.size());
+  whole_.assign(whole_.size(), false);
+  whole_behind_ = whole_.size();
+}
+
+void StageReduction::layer_whole(std::size_t layer) {
+  whole_[layer] = true;
+  if (layer + 1 != whole_behind_) return;
+  while (whole_behind_ > 0 && whole_[whole_behind_ - 1]) --whole_behind_;
+  start_buckets(store_.arena_offset(whole_behind_));
+}
+
+/// A bucket is whole once all layers with elements in it are. Chunks get there one after the other,
+/// in an order that may differ between replicas with unlike numbers of micro-batches; buckets are
+/// started from the last to the first on all of them, which libraries want.
+void StageReduction::start_buckets(std::size_t whole_from) {
+  const auto begin = [&](int bucket) {
+    return static_cast<std::size_t>(bucket_begin(plan_, bucket)) * size_of(plan_.dtype);
+  };
+  while (next_bucket_ > 0 && begin(next_bucket_ - 1) >= whole_from)
+    reduction_->start(--next_bucket_);
+}
+
+void StageReduction::gather() {
+  if (store_.shared()) reduction_->gather(store_.shared_arena());
+}
+
+}  // namespace penstock

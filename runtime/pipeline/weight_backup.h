@@ -1,0 +1,27 @@
+#pragma once
+
+#include <vector>
+
+#include "layers/backend.h"
+#include "runtime/pipeline/parameter_store.h"
+
+namespace penstock {
+
+/// A second copy of what an update changes, so that it can be taken back.
+class WeightBackup {
+ public:
+  /// Both must outlive it.
+  WeightBackup(Backend& backend, const ParameterStore& store);
+
+  /// Copies what the stream has left in the store.
+  void take(Stream& stream);
+  /// Puts it back as it was taken.
+  void restore(Stream& stream);
+
+ private:
+  Backend& backend_;
+  std::vector<std::span<std::byte>> arenas_;  // of the store
+  std::vector<Buffer> copies_;
+};
+
+}  // namespace penstock

@@ -1,0 +1,46 @@
+#include "runtime/pipeline/weight_backup.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "partition/build_chain.h"
+
+namespace penstock {
+namespace {
+
+std::vector<char> bytes_of(const ParameterStore& store) {
+  std::vector<char> bytes;
+  for (const auto& arena : store.updated_arenas())
+    bytes.insert(bytes.end(), reinterpret_cast<const char*>(arena.data()),
+                 reinterpret_cast<const char*>(arena.data()) + arena.size());
+  return bytes;
+}
+
+TEST(WeightBackup, RestoresAllThatUpdatesChange) {
+  ModelConfig model;
+  model.features = 11;
+  model.channels = 2;
+  model.hidden = 5;
+  const Chain chain = build_chain(model, 7);
+  for (const DType compute : {DType::f32, DType::f16}) {
+    const auto backend = make_cpu_backend();
+    const auto stream = backend->make_stream();
+    const auto plans = plan_chain(chain, std::vector<std::int64_t>{31}, {DeviceKind::cpu, compute});
+    StoreOptions options{.slots = {.of_elements = 2, .of_parameters = 1}};
+    options.kinds.compute = compute;
+    const ParameterStore store(*backend, *stream, plans, {}, options, 3);
+    const std::vector<char> before = bytes_of(store);
+    const std::size_t elements = static_cast<std::size_t>(store.element_count());
+    EXPECT_GE(before.size(), 3 * sizeof(float) * elements);  // masters and two slots
+    WeightBackup backup(*backend, store);
+    backup.take(*stream);
+    for (const auto& arena : store.updated_arenas()) std::memset(arena.data(), 0x5a, arena.size());
+    EXPECT_NE(bytes_of(store), before);
+    backup.restore(*stream);
+    EXPECT_EQ(bytes_of(store), before);
+  }
+}
+
+}  // namespace
+}  // namespace penstock

@@ -1,0 +1,137 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "partition/schedules/make_schedule.h"
+#include "tests/support/training_job.h"
+
+namespace penstock {
+namespace {
+
+using test::TrainingJob;
+using test::TrainingOutcome;
+
+TrainingJob small_job() {
+  TrainingJob job;
+  job.model.features = 17;
+  job.model.channels = 3;
+  job.model.hidden = 9;
+  job.model.layers = 2;
+  job.model.dropout = 0.2;
+  job.optimizer.learning_rate = 0.01;
+  job.optimizer.weight_decay = 1e-3;
+  job.lanes = 2;
+  return job;
+}
+
+/// Every number of both runs, of which the second presumed updates and took some back.
+void expect_equal(const TrainingOutcome& waiting, const TrainingOutcome& presuming,
+                  const std::string& what) {
+  EXPECT_EQ(waiting.presumed, 0) << what;
+  EXPECT_EQ(waiting.losses, presuming.losses) << what;
+  EXPECT_EQ(waiting.norms, presuming.norms) << what;
+  EXPECT_EQ(waiting.scales, presuming.scales) << what;
+  EXPECT_EQ(waiting.tensors, presuming.tensors) << what;
+}
+
+class ScheduledPostValidation : public testing::TestWithParam<std::string_view> {};
+
+TEST_P(ScheduledPostValidation, DoesNotShowInASingleBit) {
+  TrainingJob job = small_job();
+  if (GetParam() == kFound) job.order = {3, 0, 4, 1, 2};
+  job.optimizer.clip_norm = test::clip_behind_plain_steps(job);
+  const TrainingOutcome waiting = train_on_noise(job);
+  job.schedule = GetParam();
+  job.post_validation = true;
+  for (const auto& [stages, replicas] : {std::pair{1, 2}, {2, 1}, {3, 1}, {4, 1}, {2, 2}, {3, 2}}) {
+    job.stages = stages;
+    job.replicas = replicas;
+    const TrainingOutcome presuming = train_on_noise(job);
+    const std::string what = std::to_string(stages) + " × " + std::to_string(replicas);
+    expect_equal(waiting, presuming, what);
+    EXPECT_GT(presuming.taken_back, 0) << what;
+  }
+}
+
+std::vector<std::string_view> trained_schedules() {
+  auto names = schedule_names();
+  names.push_back(kFound);
+  return names;
+}
+
+INSTANTIATE_TEST_SUITE_P(Of, ScheduledPostValidation, testing::ValuesIn(trained_schedules()),
+                         [](const auto& info) {
+                           std::string name(info.param);
+                           std::ranges::replace(name, '-', '_');
+                           return name;
+                         });
+
+TEST(PostValidation, DoesNotShowInHalvesNorWhereReplicasShareTheUpdate) {
+  for (const char* compute : {"fp32", "fp16", "bf16"})
+    for (const char* kind : {"adamw", "sgd"}) {
+      TrainingJob job = small_job();
+      job.precision.compute = compute;
+      job.optimizer.kind = kind;
+      job.optimizer.clip_norm = test::clip_behind_plain_steps(job);
+      const TrainingOutcome waiting = train_on_noise(job);
+      job.stages = 3;
+      job.replicas = 2;
+      job.post_validation = true;
+      for (const bool shard : {false, true}) {
+        job.shard = shard;
+        const TrainingOutcome presuming = train_on_noise(job);
+        expect_equal(waiting, presuming, std::string(compute) + ", " + kind);
+        EXPECT_GT(presuming.taken_back, 0) << compute << ", " << kind;
+      }
+    }
+}
+
+// The gradient is NaN in a step whose update has been presumed; the last step, which no other
+// follows, and one in the middle, from which training goes on.
+TEST(PostValidation, TakesBackAnUpdateThatIsToBeSkipped) {
+  for (const int poisoned : {7, 19}) {
+    TrainingJob job = small_job();
+    job.poisoned_step = poisoned;
+    job.precision.compute = "fp16";
+    job.precision.loss_scaling = "backoff";
+    const TrainingOutcome waiting = train_on_noise(job);
+    EXPECT_FALSE(std::isfinite(waiting.norms.at(poisoned)));
+    job.post_validation = true;
+    job.stages = 3;
+    job.replicas = 2;
+    const TrainingOutcome presuming = train_on_noise(job);
+    EXPECT_EQ(presuming.tensors, waiting.tensors);
+    EXPECT_EQ(presuming.scales, waiting.scales);
+    ASSERT_EQ(presuming.losses.size(), waiting.losses.size());
+    for (std::size_t step = 0; step < waiting.losses.size(); ++step)
+      if (static_cast<int>(step) != poisoned) {
+        EXPECT_EQ(presuming.losses[step], waiting.losses[step]) << step;
+      }
+    EXPECT_GT(presuming.taken_back, 0);
+  }
+}
+
+TEST(PostValidation, TrustsOnlyAfterPlainSteps) {
+  TrainingJob job = small_job();
+  job.stages = 2;
+  job.post_validation = true;
+  job.optimizer.clip_norm = 1e-3;  // every step is clipped
+  EXPECT_EQ(train_on_noise(job).presumed, 0);
+  job.optimizer.clip_norm = 0;  // none is
+  const TrainingOutcome trusting = train_on_noise(job);
+  job.post_validation = false;
+  expect_equal(train_on_noise(job), trusting, "all stand");
+  EXPECT_EQ(trusting.presumed, job.steps - 2);
+  EXPECT_EQ(trusting.taken_back, 0);
+}
+
+// Nobody's verdict is missing.
+TEST(PostValidation, IsForSeveralRanks) {
+  TrainingJob job = small_job();
+  job.post_validation = true;
+  EXPECT_EQ(train_on_noise(job).presumed, 0);
+}
+
+}  // namespace
+}  // namespace penstock
