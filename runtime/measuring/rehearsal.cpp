@@ -44,7 +44,10 @@ TrainingStep::Options options_of(const RehearsalData& data, const Config& config
   how.lanes_of = plan.lanes_of_replicas();
   how.links = session.device().links;
   how.post_validation = config.pipeline.post_validation;
-  how.trusted_after = 0;  // what steps take once they are trusted
+  if (how.post_validation) {  // what steps take once they are trusted, as those of a trained model
+    how.trusted_after = 0;
+    how.optimizer.clip_norm = 0;
+  }
   if (config.pipeline.reduction == "nccl" && how.links == DeviceLinks::nccl)
     how.reduction = ReductionOrder::library;
   return how;
@@ -153,6 +156,7 @@ std::vector<RehearsedStep> Rehearsal::run(const std::vector<StepBatches>& steps,
     announce_until(i + 1 + kStepsAhead);
     done.push_back(run(steps[i]));
   }
+  training_step_->settle(clock_);
   return done;
 }
 

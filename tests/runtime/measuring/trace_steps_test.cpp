@@ -38,9 +38,12 @@ class TraceSteps : public testing::Test {
 
 TEST_F(TraceSteps, HasTheSameActionsMeasuredAndPredicted) {
   for (const char* schedule : {"1f1b", "zb-h1", "zb-v"}) {
-    const Trace trace = traced(recipe({"pipeline.stages=2", "trainer.lanes=1",
-                                       std::string("pipeline.schedule=") + schedule}),
-                               2);
+    const bool late = std::string(schedule) == "zb-h1";
+    const Trace trace =
+        traced(recipe({"pipeline.stages=2", "trainer.lanes=1",
+                       std::string("pipeline.post_validation=") + (late ? "true" : "false"),
+                       std::string("pipeline.schedule=") + schedule}),
+               2);
     ASSERT_EQ(trace.steps.size(), 3u);
     EXPECT_GT(trace.measured_s(), 0);
     EXPECT_GT(trace.predicted_s(), 0);
@@ -73,10 +76,17 @@ TEST_F(TraceSteps, ReachesRanksWithoutALinkBetweenThem) {
 }
 
 TEST_F(TraceSteps, AllocatesWhatIsPlanned) {
-  const Trace trace = traced(recipe({"pipeline.stages=2", "trainer.lanes=1"}), 2);
-  EXPECT_EQ(trace.allocated_bytes, trace.planned_bytes);
-  EXPECT_GT(trace.planned_bytes.at(1), 0);
-  EXPECT_FALSE(std::filesystem::exists(folder_.path() / "output"));
+  const auto bytes = [&](const char* late) {
+    const Trace trace = traced(recipe({"pipeline.stages=2", "trainer.lanes=1",
+                                       std::string("pipeline.post_validation=") + late}),
+                               2);
+    EXPECT_EQ(trace.allocated_bytes, trace.planned_bytes) << late;
+    EXPECT_FALSE(std::filesystem::exists(folder_.path() / "output"));
+    return trace.planned_bytes.at(1);
+  };
+  const auto waiting = bytes("false");
+  EXPECT_GT(waiting, 0);
+  EXPECT_GT(bytes("true"), waiting);
 }
 
 TEST_F(TraceSteps, PredictsReplicas) {
