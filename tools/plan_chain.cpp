@@ -6,6 +6,7 @@
 
 #include "configs/config.h"
 #include "partition/cluster_file.h"
+#include "partition/placement/refusal.h"
 #include "partition/placement/search.h"
 #include "partition/profile.h"
 #include "partition/report/chain_view.h"
@@ -21,15 +22,16 @@ namespace {
 constexpr int kMost = 1 << 20;  // stages, replicas and micro-batches
 constexpr std::size_t kMostAlternatives = 10;
 
-PlacementProblem problem_of(const ChainArguments& arguments, const ChainProfile& profile) {
+PlacementProblem problem_of(const ChainArguments& arguments, const ChainProfile& profile,
+                            ChainLoad::Recompute recompute = ChainLoad::Recompute::none) {
   const bool described = !arguments.cluster.empty();
   if (!described && arguments.stages == 0)
     throw ConfigError(
         "a profile alone does not say on what to plan it: give --cluster FILE, or --stages K for K "
         "equal devices");
+  const auto crossing = described ? ChainLoad::Crossing::bytes : ChainLoad::Crossing::seconds;
   PlacementProblem problem{
-      .chain =
-          ChainLoad(profile, described ? ChainLoad::Crossing::bytes : ChainLoad::Crossing::seconds),
+      .chain = ChainLoad(profile, crossing, recompute),
       .cluster = described ? read_cluster(arguments.cluster) : equal_devices(arguments.stages),
       .objective = arguments.objective == "step" ? Objective::step : Objective::bottleneck};
   const int slots = arguments.stages > 0 ? arguments.stages : problem.cluster.size();
@@ -37,12 +39,9 @@ PlacementProblem problem_of(const ChainArguments& arguments, const ChainProfile&
   return problem;
 }
 
-double bytes_of(const PlacementProblem& problem, const PlacedChain& placed, int stage) {
-  return problem.chain.bytes(placed.cut.begin[stage], placed.cut.begin[stage + 1],
-                             in_flight(problem, placed.grid, stage));
-}
-
-nlohmann::ordered_json json_of(const PlacementProblem& problem, const PlacedChain& placed) {
+nlohmann::ordered_json json_of(const ChainPlan& plan, const std::vector<ChainStep>& steps) {
+  const PlacementProblem& problem = plan.problem;
+  const PlacedChain& placed = plan.placed;
   auto stages = nlohmann::ordered_json::array();
   const auto costs = stage_costs(problem, placed.devices);
   for (int k = 0; k < placed.grid.stages; ++k) {
@@ -50,9 +49,16 @@ nlohmann::ordered_json json_of(const PlacementProblem& problem, const PlacedChai
     stages.push_back({{"first_layer", first},
                       {"last_layer", last - 1},
                       {"devices", placed.devices[k]},
-                      {"bytes", bytes_of(problem, placed, k)},
+                      {"bytes", plan.bytes(k, steps.front().in_flight[k])},
                       {"load_ms", 1e3 * costs[k].load(problem.chain, first, last)}});
   }
+  auto schedules = nlohmann::ordered_json::array();
+  const auto simulated = [](const ChainStep& step) {
+    return step.seconds > 0 ? nlohmann::ordered_json(1e3 * step.seconds) : nullptr;
+  };
+  for (const ChainStep& step : steps)
+    schedules.push_back(
+        {{"schedule", step.schedule}, {"simulated_ms", simulated(step)}, {"fits", step.fits}});
   return {{"micro_batches", problem.micro_batches},
           {"replicas", placed.grid.replicas},
           {"bottleneck_ms", 1e3 * placed.cut.slowest},
@@ -60,9 +66,11 @@ nlohmann::ordered_json json_of(const PlacementProblem& problem, const PlacedChai
           {"lower_bound_ms", 1e3 * placed.bound},
           {"gap", placed.gap()},
           {"exact", placed.exact()},
+          {"simulated_ms", simulated(steps.front())},
           {"stages", stages},
-          {"schedule", "1f1b"},
-          {"recompute", "none"}};
+          {"schedule", steps.front().schedule},
+          {"recompute", problem.chain.recomputes() ? "stage" : "none"},
+          {"schedules", schedules}};
 }
 
 }  // namespace
@@ -96,13 +104,21 @@ void add_chain(CLI::App* command, ChainArguments& arguments) {
 
 int run_plan_chain(const ChainArguments& arguments, bool json) {
   const ChainProfile profile = read_profile(arguments.profile);
-  const PlacementProblem problem = problem_of(arguments, profile);
   const GridWish wish{.stages = arguments.stages, .replicas = arguments.replicas};
-  const PlacedChain placed = place_chain(problem, wish, {.seed = arguments.seed});
-  if (json) std::cout << json_line(json_of(problem, placed));
+  const SearchEffort effort{.seed = arguments.seed};
+  PlacementProblem problem = problem_of(arguments, profile);
+  check_wish(problem, wish);
+  auto placed = find_placement(problem, wish, effort);
+  if (!placed) {
+    problem = problem_of(arguments, profile, ChainLoad::Recompute::stage);
+    placed = place_chain(problem, wish, effort);
+  }
+  const ChainPlan plan{problem, *placed, profile};
+  const std::vector<ChainStep> steps = chain_steps(plan);
+  if (json) std::cout << json_line(json_of(plan, steps));
   if (json && arguments.report.empty()) return exit_done;
   const PlanView view =
-      view_of(problem, placed, profile, other_grids(problem, placed, wish, kMostAlternatives));
+      view_of(plan, steps, other_grids(problem, *placed, wish, kMostAlternatives));
   if (!arguments.report.empty()) write_report(arguments.report, view);
   if (!json) print_plan(view, std::cout);
   return exit_done;

@@ -4,11 +4,17 @@
 
 namespace penstock {
 
-ChainLoad::ChainLoad(const ChainProfile& chain, Crossing crossing)
-    : work_{0}, parameters_{0}, activations_{0}, entering_{0}, crossing_{0} {
-  passes_ = crossing == Crossing::bytes ? 2 : 1;
+ChainLoad::ChainLoad(const ChainProfile& chain, Crossing crossing, Recompute recompute)
+    : work_{0},
+      parameters_{0},
+      activations_{0},
+      entering_{0},
+      crossing_{0},
+      passes_(crossing == Crossing::bytes ? 2 : 1),
+      recompute_(recompute) {
+  const int forwards = recomputes() ? 2 : 1;
   for (const LayerProfile& layer : chain.layers) {
-    const double seconds = (layer.forward_ms + layer.backward_ms) / 1e3;
+    const double seconds = (forwards * layer.forward_ms + layer.backward_ms) / 1e3;
     longest_layer_ = std::max(longest_layer_, seconds);
     work_.push_back(work_.back() + seconds);
     parameters_.push_back(parameters_.back() + layer.parameter_bytes);

@@ -1,56 +1,57 @@
 #include "partition/report/chain_view.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "partition/placement/bound.h"
 #include "partition/report/drawn.h"
 #include "partition/schedules/make_schedule.h"
-#include "partition/step_prediction.h"
 
 namespace penstock {
 namespace {
 
 constexpr int kSearchedSlots = 64;  // larger grids are only bounded
 
-/// Micro-batches of a step that a replica runs.
-int runs_of(const PlacementProblem& problem, const Grid& grid, int replica) {
-  return problem.micro_batches / grid.replicas +
-         (replica < problem.micro_batches % grid.replicas ? 1 : 0);
-}
-
-LayerCost work_of(const ChainProfile& profile, int first, int last) {
-  LayerCost cost;
-  for (int i = first; i < last; ++i) {
-    cost.forward += profile.layers[i].forward_ms / 1e3;
-    cost.backward_input += profile.layers[i].backward_ms / 2e3;
-    cost.backward_weight += profile.layers[i].backward_ms / 2e3;
-  }
-  return cost;
-}
-
 std::string words(const Grid& grid) {
   return fmt::format("{} stage{} × {} replica{}", grid.stages, grid.stages == 1 ? "" : "s",
                      grid.replicas, grid.replicas == 1 ? "" : "s");
 }
 
+/// "zb-h2; 1f1b 3.1 % slower, gpipe lacks memory"
+std::string words(const std::vector<ChainStep>& steps) {
+  std::vector<std::string> others;
+  for (std::size_t i = 1; i < steps.size(); ++i)
+    others.push_back(steps[i].fits
+                         ? fmt::format("{} {:.1f} % slower", steps[i].schedule,
+                                       100 * (steps[i].seconds / steps.front().seconds - 1))
+                         : steps[i].schedule + " lacks memory");
+  return fmt::format("{}{}{}", steps.front().schedule, others.empty() ? "" : "; ",
+                     fmt::join(others, ", "));
+}
+
 class ChainView {
  public:
-  ChainView(const PlacementProblem& problem, const PlacedChain& placed, const ChainProfile& profile)
-      : problem_(problem), placed_(placed), profile_(profile), begin_(placed.cut.begin) {}
+  ChainView(const ChainPlan& plan, const std::vector<ChainStep>& steps)
+      : plan_(plan),
+        steps_(steps),
+        problem_(plan.problem),
+        placed_(plan.placed),
+        begin_(plan.placed.cut.begin) {}
 
   PlanView make() {
     const Grid& grid = placed_.grid;
+    const auto& layers = plan_.profile.layers;
     view_.title =
-        fmt::format("{}: {} layers in {}", profile_.name, profile_.layers.size(), words(grid));
+        fmt::format("{}: {} layers in {}", plan_.profile.name, layers.size(), words(grid));
     view_.cluster = problem_.cluster;
     for (int r = 0; r < grid.replicas; ++r) {
-      const int runs = runs_of(problem_, grid, r);
-      if (r > 0 && !has_room_for(r + 1, 2 * runs * grid.stages)) break;
-      add_replica(r, runs);
+      if (r > 0 && !has_room_for(r + 1, 2 * plan_.runs_of(r) * grid.stages)) break;
+      add_replica(r);
     }
-    view_.schedule = make_schedule("1f1b", grid.stages, runs_of(problem_, grid, 0));
+    view_.schedule = make_schedule(steps_.front().schedule, grid.stages, plan_.runs_of(0));
     view_.step_seconds = view_.replicas.front().step.makespan;
     for (int k = 0; k < grid.stages; ++k) add_stage(k);
     add_traffic();
@@ -59,72 +60,35 @@ class ChainView {
   }
 
  private:
-  double crossing(int layer) const {
-    return problem_.chain.crossing(layer) * problem_.chain.passes() / 2;
-  }
-
-  void add_replica(int replica, int runs) {
-    const int stages = placed_.grid.stages;
-    StepCosts costs;
-    std::vector<LayerCost> of_stages;
-    std::vector<double> bytes;
-    StepLayout layout{.begin = {0}, .schedule = make_schedule("1f1b", stages, runs)};
-    for (int k = 0; k < stages; ++k) {
-      of_stages.push_back(work_of(profile_, begin_[k], begin_[k + 1]));
-      bytes.push_back(crossing(begin_[k + 1]));
-      layout.begin.push_back(k + 1);
-      layout.speeds.push_back(problem_.cluster.devices[placed_.devices[k][replica]].speed);
-      layout.reduce_seconds.push_back(reduction(k));
-    }
-    costs.layers.assign(runs, of_stages);
-    costs.bytes.assign(runs, bytes);
-    layout.overlap = 0;
-    layout.link = [&](int from, int to) {
-      return problem_.cluster.link(placed_.devices[from][replica], placed_.devices[to][replica]);
-    };
+  void add_replica(int replica) {
     ReplicaView& view = view_.replicas.emplace_back();
-    view.step = StepPrediction(costs, layout).simulation();
+    view.step = predict_chain_step(plan_, steps_.front().schedule, replica)->simulation();
     view.memory = memory_over_time(view.step, [&](int chunk, int) {
-      return HeldBytes{.to_weight_gradient = bytes_of(chunk, 1) - bytes_of(chunk, 0)};
+      return HeldBytes{.to_weight_gradient = plan_.bytes(chunk, 1) - plan_.bytes(chunk, 0)};
     });
-    for (int k = 0; k < stages; ++k) add_always(view.memory[k], bytes_of(k, 0));
-  }
-
-  double bytes_of(int stage, int in_flight) const {
-    return problem_.chain.bytes(begin_[stage], begin_[stage + 1], in_flight);
-  }
-
-  /// Of a whole step.
-  double reduction(int stage) const {
-    PlacementProblem step = problem_;
-    step.micro_batches = placed_.grid.replicas;
-    const auto cost = stage_cost(step, placed_.grid, stage, {}, placed_.devices[stage], {});
-    return placed_.grid.replicas == 1 ? 0
-                                      : cost.reduction.seconds(problem_.chain.parameters(
-                                            begin_[stage], begin_[stage + 1]));
+    for (int k = 0; k < placed_.grid.stages; ++k) add_always(view.memory[k], plan_.bytes(k, 0));
   }
 
   void add_stage(int k) {
-    StageView stage{
-        .first = {begin_[k]}, .last = {begin_[k + 1] - 1}, .devices = placed_.devices[k]};
-    const auto& layers = profile_.layers;
-    stage.layers = {layer_names(layers[begin_[k]].name, layers[begin_[k + 1] - 1].name,
-                                begin_[k + 1] - begin_[k])};
-    const double parameters = problem_.chain.parameters(begin_[k], begin_[k + 1]);
-    const int flying = in_flight(problem_, placed_.grid, k);
-    stage.memory = {{"weights", parameters},
-                    {"gradients", parameters},
-                    {"optimizer", 2 * parameters},
-                    {"activations", bytes_of(k, flying) - bytes_of(k, 0)},
-                    {"messages", bytes_of(k, 0) - ChainLoad::kStates * parameters}};
-    stage.limit = std::numeric_limits<double>::infinity();
+    const int first = begin_[k], last = begin_[k + 1];
+    StageView stage{.first = {first}, .last = {last - 1}, .devices = placed_.devices[k]};
+    const auto& layers = plan_.profile.layers;
+    stage.layers = {layer_names(layers[first].name, layers[last - 1].name, last - first)};
+    if (problem_.chain.recomputes()) stage.recomputed = stage.layers;
+    const double parameters = problem_.chain.parameters(first, last);
+    const double again = problem_.chain.made_again(first, last);
+    stage.memory = {
+        {"weights", parameters},
+        {"gradients", parameters},
+        {"optimizer", 2 * parameters},
+        {"activations", plan_.bytes(k, steps_.front().in_flight[k]) - plan_.bytes(k, 0) + again},
+        {"messages", plan_.bytes(k, 0) - again - ChainLoad::kStates * parameters}};
+    stage.limit = plan_.limit(k);
     double slowest = std::numeric_limits<double>::infinity();
-    for (const int device : stage.devices) {
-      stage.limit = std::min(stage.limit, problem_.cluster.usable(device));
+    for (const int device : stage.devices)
       slowest = std::min(slowest, problem_.cluster.devices[device].speed);
-    }
-    stage.seconds = micro_batches_of(problem_, placed_.grid) *
-                    problem_.chain.work(begin_[k], begin_[k + 1]) / slowest;
+    stage.seconds =
+        micro_batches_of(problem_, placed_.grid) * problem_.chain.work(first, last) / slowest;
     if (view_.step_seconds > 0) stage.idle = 1 - stage.seconds / view_.step_seconds;
     view_.stages.push_back(std::move(stage));
   }
@@ -135,7 +99,7 @@ class ChainView {
     for (int r = 0; r < placed_.grid.replicas; ++r) {
       auto& bytes = what.bytes.emplace_back();
       for (int k = 0; k < placed_.grid.stages; ++k)
-        bytes.push_back(runs_of(problem_, placed_.grid, r) * crossing(begin_[k + 1]));
+        bytes.push_back(plan_.runs_of(r) * problem_.chain.crossing(begin_[k + 1]));
     }
     what.messages = micro_batches_of(problem_, placed_.grid);
     for (int k = 0; k < placed_.grid.stages; ++k)
@@ -149,7 +113,8 @@ class ChainView {
     view_.facts = {
         {"devices", fmt::format("{} of {}", grid.slots(), problem_.cluster.size())},
         {"micro-batches a step", std::to_string(problem_.micro_batches)},
-        {"schedule", "1f1b, no recomputation"},
+        {"schedule", words(steps_)},
+        {"recomputation", problem_.chain.recomputes() ? "of whole stages" : "none"},
         {"bottleneck", ms(placed_.cut.slowest)},
         {"step, closed form", ms(closed_form_step(problem_, placed_))},
         {"step, simulated", ms(view_.step_seconds)},
@@ -160,9 +125,10 @@ class ChainView {
         {"costs", "the profile's"}};
   }
 
+  const ChainPlan& plan_;
+  const std::vector<ChainStep>& steps_;
   const PlacementProblem& problem_;
   const PlacedChain& placed_;
-  const ChainProfile& profile_;
   const std::vector<int>& begin_;
   PlanView view_;
 };
@@ -221,10 +187,10 @@ std::vector<AlternativeView> other_grids(const PlacementProblem& problem, const 
   return others;
 }
 
-PlanView view_of(const PlacementProblem& problem, const PlacedChain& placed,
-                 const ChainProfile& profile, const std::vector<AlternativeView>& others) {
-  PlanView view = ChainView(problem, placed, profile).make();
-  view.alternatives = {{.what = words(placed.grid), .step_seconds = placed.value}};
+PlanView view_of(const ChainPlan& plan, const std::vector<ChainStep>& steps,
+                 const std::vector<AlternativeView>& others) {
+  PlanView view = ChainView(plan, steps).make();
+  view.alternatives = {{.what = words(plan.placed.grid), .step_seconds = plan.placed.value}};
   view.alternatives.insert(view.alternatives.end(), others.begin(), others.end());
   return view;
 }

@@ -29,8 +29,15 @@ TEST(PlanChain, PrintsTheBestCutOntoEqualDevices) {
   EXPECT_EQ(json["micro_batches"], 16);
   EXPECT_EQ(json["gap"], 0);
   EXPECT_EQ(json["exact"], true);
-  EXPECT_EQ(json["schedule"], "1f1b");
   EXPECT_EQ(json["recompute"], "none");
+  // Devices have no limit: of the named schedules the fastest is chosen.
+  ASSERT_EQ(json["schedules"].size(), 4u);
+  EXPECT_EQ(json["schedule"], json["schedules"][0]["schedule"]);
+  EXPECT_EQ(json["simulated_ms"], json["schedules"][0]["simulated_ms"]);
+  for (const auto& step : json["schedules"]) {
+    EXPECT_GE(step["simulated_ms"].get<double>(), json["simulated_ms"].get<double>() * (1 - 1e-9));
+    EXPECT_EQ(step["fits"], true);
+  }
   ASSERT_EQ(json["stages"].size(), 4u);
   int next = 0;
   double sum = 0;
@@ -67,6 +74,35 @@ TEST(PlanChain, PlacesOnACluster) {
   ASSERT_EQ(table.code, 0) << table.err;
   EXPECT_NE(table.out.find("gnmt: 45 layers in "), std::string::npos) << table.out;
   EXPECT_NE(table.out.find("5 % of each device's memory left free"), std::string::npos);
+}
+
+TEST(PlanChain, RunsWholeStagesForwardAgainWhereNothingElseFits) {
+  const test::TemporaryFolder folder;
+  const std::string profile = folder.path() / "chain.json", cluster = folder.path() / "small.toml";
+  std::string layers;
+  for (int i = 0; i < 8; ++i)
+    layers += std::string(i > 0 ? "," : "") +
+              R"({"name": "l", "forward_ms": 1, "backward_ms": 2, "activation_bytes": 67108864,
+                  "parameter_bytes": 1048576, "transfer_ms": 0})";
+  test::write_file(profile, R"({"name": "chain", "layers": [)" + layers + "]}");
+  const auto with = [&](const std::string& gib) {
+    test::write_file(cluster, "[kinds.small]\nmemory_gib = " + gib +
+                                  "\nspeed = 1\n[[node]]\nname = \"n\"\ndevices = { small = 2 }\n"
+                                  "within = { latency_us = 1, gb_per_s = 100 }\n");
+    return plan({"--profile", profile, "--cluster", cluster, "--stages", "2", "--json"});
+  };
+  // Of two in flight the first stage keeps 4 layers' 64 MiB each, and 16 MiB of parameters.
+  const auto kept = nlohmann::json::parse(with("0.6").out);
+  EXPECT_EQ(kept["recompute"], "none");
+  const auto again = nlohmann::json::parse(with("0.4").out);
+  EXPECT_EQ(again["recompute"], "stage");
+  EXPECT_GT(again["bottleneck_ms"], kept["bottleneck_ms"]);
+  EXPECT_LE(again["lower_bound_ms"], again["step_ms"]);
+  for (const auto& stage : again["stages"]) EXPECT_LE(stage["bytes"], 0.4 * (1 << 30));
+  const auto refused = with("0.2");
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_NE(refused.err.find("whether or not whole stages run forward again"), std::string::npos)
+      << refused.err;
 }
 
 TEST(PlanChain, NamesWhatItRefuses) {

@@ -25,7 +25,12 @@ class ChainViewOf : public testing::Test {
 TEST_F(ChainViewOf, ShowsTheStepAsSimulated) {
   problem_.chain = ChainLoad(profile_, ChainLoad::Crossing::bytes);
   const PlacedChain placed = place_chain(problem_, {.stages = 2, .replicas = 2});
-  const PlanView view = view_of(problem_, placed, profile_, other_grids(problem_, placed, {}, 3));
+  const ChainPlan plan{problem_, placed, profile_};
+  const std::vector<ChainStep> steps{
+      {.schedule = "1f1b", .in_flight = {2, 1}, .seconds = 36},
+      {.schedule = "zb-h1", .in_flight = {2, 2}, .seconds = 37.8},
+      {.schedule = "gpipe", .in_flight = {3, 3}, .fits = false, .seconds = 36}};
+  const PlanView view = view_of(plan, steps, other_grids(problem_, placed, {}, 3));
   ASSERT_EQ(view.stages.size(), 2u);
   ASSERT_EQ(view.replicas.size(), 2u);
   // The first replica runs 3 of the 5: both stages have work of 9 seconds.
@@ -41,9 +46,26 @@ TEST_F(ChainViewOf, ShowsTheStepAsSimulated) {
     EXPECT_DOUBLE_EQ(most, view.stages[k].bytes());
   }
   EXPECT_FALSE(view.traffic.empty());
+  EXPECT_TRUE(std::ranges::count(view.facts,
+                                 std::pair<std::string, std::string>(
+                                     "schedule", "1f1b; zb-h1 5.0 % slower, gpipe lacks memory")));
   ASSERT_EQ(view.alternatives.size(), 4u);
   EXPECT_EQ(view.alternatives[0].why, "");
   for (std::size_t i = 1; i < 4; ++i) EXPECT_NE(view.alternatives[i].why, "");
+}
+
+TEST_F(ChainViewOf, ShowsWhatIsMadeAgain) {
+  problem_.chain = ChainLoad(profile_, ChainLoad::Crossing::bytes, ChainLoad::Recompute::stage);
+  const PlacedChain placed = place_chain(problem_, {.stages = 2, .replicas = 1});
+  const ChainPlan plan{problem_, placed, profile_};
+  const PlanView view = view_of(plan, chain_steps(plan));
+  for (int k = 0; k < 2; ++k) {
+    EXPECT_EQ(view.stages[k].recomputed, view.stages[k].layers);
+    double most = 0;
+    for (const MemoryPoint& point : view.replicas[0].memory[k]) most = std::max(most, point.bytes);
+    EXPECT_DOUBLE_EQ(most, view.stages[k].bytes());
+  }
+  EXPECT_NEAR(view.stages[0].seconds, 5 * (4.0 + 8), 1e-6);  // forward twice, backward
 }
 
 TEST_F(ChainViewOf, OtherGridsAreNeverBetter) {

@@ -19,7 +19,8 @@ PlanView view_of_chain(const std::string& name) {
   PlacementProblem problem{.chain = ChainLoad(profile, ChainLoad::Crossing::bytes),
                            .cluster = equal_devices(2),
                            .micro_batches = 3};
-  return view_of(problem, place_chain(problem, {.stages = 2}), profile);
+  const PlacedChain placed = place_chain(problem, {.stages = 2});
+  return view_of({problem, placed, profile}, {{.schedule = "1f1b", .in_flight = {2, 1}}});
 }
 
 nlohmann::json data_of(const std::string& page) {
