@@ -20,7 +20,9 @@ namespace penstock {
 namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
-constexpr double kWide = 1.5;            // of the best closed form: simulation differs by no more
+// Of the best closed form, by which simulation differs by no more; without a barrier, steps overlap
+// by up to a pipeline's filling, which the closed form counts.
+constexpr double kWide = 1.5, kWideWithoutBarrier = 3;
 constexpr std::size_t kMostPlaced = 48;  // proposals
 constexpr std::size_t kRefined = 12;
 constexpr std::size_t kMostFound = 4;  // choices for which lists are sought
@@ -33,8 +35,9 @@ class Decider {
   Decision decide() {
     auto all = proposals(problem_, workloads_);
     std::size_t placed = 0;
+    const double wide = problem_.barrier == Barrier::none ? kWideWithoutBarrier : kWide;
     for (const Proposal& proposal : all) {
-      if (placed == kMostPlaced || proposal.bound > kWide * best_closed_) {
+      if (placed == kMostPlaced || proposal.bound > wide * best_closed_) {
         leave_out(proposal);
         continue;
       }

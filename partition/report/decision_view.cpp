@@ -177,8 +177,8 @@ class DecisionView {
     std::string text = fmt::format("{}: {} this plan's step takes {:.4g} s", late ? "on" : "off",
                                    late ? "without it" : "with it", *own);
     if (best != &decision_.alternatives.front())
-      text += fmt::format(", and {:.4g} s of {} is best", *best->other_barrier_s,
-                          describe(best->choice));
+      text += fmt::format(", and {:.4g} s for as much audio of {} is best",
+                          pace(*best) * decision_.forecast.audio_seconds, describe(best->choice));
     return text;
   }
 

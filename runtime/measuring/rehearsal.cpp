@@ -112,6 +112,8 @@ void Rehearsal::announce(const StepBatches& step) {
 
 void Rehearsal::note(const Action& action, Moment moment) {
   if (moment == Moment::begins) {
+    if (!step_.actions.empty() && step_.actions.front().action == action)
+      step_.actions.clear();  // the step begins again, behind an update that is taken back
     before_ = times_;
     step_.actions.push_back({.action = action, .start = now()});
     return;

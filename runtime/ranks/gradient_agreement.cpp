@@ -97,7 +97,7 @@ const Verdict* GradientAgreement::presume(const ParameterStore& store, double lo
   judge_sums(computing_, loss_scale, verdict_at(1));
   if (nccl_) {
     backend_.wait(*stream_, *backend_.mark(computing_));
-    nccl_->all_reduce(std::span<double>(sums(), count()));
+    summing_ = nccl_->all_reduce(std::span<double>(sums(), count()));
   }
   return verdict_at(1);
 }
@@ -110,6 +110,8 @@ void GradientAgreement::ask(std::span<const double> told) {
 Verdict GradientAgreement::hear(std::span<double> told) {
   const std::vector<double> all = asked_->finish();
   asked_.reset();
+  if (summing_) wait(*nccl_, *summing_);
+  summing_.reset();
   std::copy_n(all.begin(), told.size(), told.begin());
   Stream& stream = nccl_ ? *stream_ : computing_;
   if (!on_device_)

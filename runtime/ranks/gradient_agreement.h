@@ -88,6 +88,7 @@ class GradientAgreement {
   std::unique_ptr<NcclCommunicator> nccl_;
   double loss_scale_ = 1;  // of what is presumed
   std::optional<DisjointSum> asked_;
+  std::unique_ptr<Transfer> summing_;  // by NCCL
 };
 
 }  // namespace penstock

@@ -42,6 +42,7 @@ std::vector<StepReport> TrainingStep::run(StepWork work, const ReadFeatures& rea
     const bool stands = open_->plain();
     agreed.push_back(*settle(clock));
     if (!stands) {
+      stage_.complete(sums);
       features.again();
       work.loss_scale = loss_scale_.value();
       sums = forward_and_backward(work, features);

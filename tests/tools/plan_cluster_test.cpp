@@ -106,6 +106,19 @@ TEST_F(PlanCluster, SaysEverythingInJson) {
   EXPECT_EQ(json({}), chosen);  // the same for the same seed
 }
 
+TEST_F(PlanCluster, PricesStepsWithAndWithoutPostValidation) {
+  const auto waiting = json({"--stages", "2", "--schedule", "zb-h2"});
+  EXPECT_EQ(waiting["post_validation"], false);
+  EXPECT_EQ(waiting["agreed_step_ms"], waiting["step_ms"]);
+  EXPECT_LE(waiting["post_validated_step_ms"], waiting["step_ms"]);
+  const auto late = json({"--stages", "2", "--schedule", "zb-h2", "pipeline.post_validation=true"});
+  EXPECT_EQ(late["post_validation"], true);
+  EXPECT_EQ(late["post_validated_step_ms"], late["step_ms"]);
+  EXPECT_GE(late["agreed_step_ms"], late["step_ms"]);
+  EXPECT_GT(late["stages"][0]["bytes"], waiting["stages"][0]["bytes"]);  // of the backup
+  EXPECT_FALSE(json({"--stages", "1", "--replicas", "1"}).contains("agreed_step_ms"));
+}
+
 TEST_F(PlanCluster, PrintsTablesAndWritesTheReport) {
   const std::string page = folder_.in("plan.html");
   const auto outcome = plan({"--stages", "2", "--replicas", "1", "data.micro_batch_seconds=2.5",

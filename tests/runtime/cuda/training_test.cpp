@@ -123,14 +123,35 @@ void expect_no_late_verdict_to_show(DeviceLinks links) {
   }
 }
 
+/// The first stage's gradient overflows, which the last one can't know when it updates.
+void expect_no_late_skip_to_show(DeviceLinks links) {
+  TrainingJob job = small_job(DeviceKind::cuda, "fp16");
+  job.steps = 8;
+  job.precision.loss_scaling = "backoff";
+  job.poisoned_layer = 3;
+  job.poisoned_call = 5 * 4 + 1;
+  const TrainingOutcome alone = train_on_noise(job);
+  EXPECT_FALSE(std::isfinite(alone.norms.at(4)));
+  job.links = links;
+  job.post_validation = true;
+  job.stages = 3;
+  const TrainingOutcome late = train_on_noise(job);
+  EXPECT_EQ(late.losses, alone.losses);
+  EXPECT_EQ(late.scales, alone.scales);
+  EXPECT_EQ(late.tensors, alone.tensors);
+  EXPECT_GT(late.taken_back, 0);
+}
+
 TEST(CudaTrainingWithPostValidation, DoesNotShowInASingleBit) {
   if (cuda_device_count() == 0) GTEST_SKIP() << "no CUDA device here";
   expect_no_late_verdict_to_show(DeviceLinks::host);
+  expect_no_late_skip_to_show(DeviceLinks::host);
 }
 
 TEST(CudaTrainingOverNccl, PostValidationDoesNotShowInASingleBit) {
   if (!nccl_is_built() || cuda_device_count() < 4) GTEST_SKIP() << "no NCCL, or too few devices";
   expect_no_late_verdict_to_show(DeviceLinks::nccl);
+  expect_no_late_skip_to_show(DeviceLinks::nccl);
 }
 
 // The verdict is read where the update runs, or by the host where an optimizer takes norms.

@@ -87,6 +87,45 @@ TEST(PostValidation, DoesNotShowInHalvesNorWhereReplicasShareTheUpdate) {
     }
 }
 
+// One of six replicas has none of five micro-batches.
+TEST(PostValidation, DoesNotShowWhereAReplicaHasNothingToDo) {
+  TrainingJob job = small_job();
+  job.lanes = 6;
+  job.optimizer.clip_norm = test::clip_behind_plain_steps(job);
+  const TrainingOutcome waiting = train_on_noise(job);
+  job.replicas = 6;
+  job.post_validation = true;
+  for (const int stages : {1, 2}) {
+    job.stages = stages;
+    const TrainingOutcome presuming = train_on_noise(job);
+    expect_equal(waiting, presuming, std::to_string(stages) + " stages");
+    EXPECT_GT(presuming.taken_back, 0) << stages;
+  }
+}
+
+// One layer's gradient overflows, which no rank but its own can know when it updates.
+TEST(PostValidation, TakesBackWhatRanksWithoutTheOverflowHaveUpdated) {
+  for (const int step : {7, 19})
+    for (const char* compute : {"fp32", "fp16"}) {
+      TrainingJob job = small_job();
+      job.precision.compute = compute;
+      job.precision.loss_scaling = "backoff";
+      job.poisoned_layer = 3;
+      job.poisoned_call = 5 * step + 2;
+      const TrainingOutcome waiting = train_on_noise(job);
+      EXPECT_FALSE(std::isfinite(waiting.norms.at(step))) << compute;
+      job.post_validation = true;
+      for (const int stages : {2, 3}) {
+        job.stages = stages;
+        const TrainingOutcome presuming = train_on_noise(job);
+        EXPECT_EQ(presuming.losses, waiting.losses) << compute << step;
+        EXPECT_EQ(presuming.tensors, waiting.tensors) << compute << step;
+        EXPECT_EQ(presuming.scales, waiting.scales) << compute << step;
+        EXPECT_GT(presuming.taken_back, 0) << compute << step;
+      }
+    }
+}
+
 // The gradient is NaN in a step whose update has been presumed; the last step, which no other
 // follows, and one in the middle, from which training goes on.
 TEST(PostValidation, TakesBackAnUpdateThatIsToBeSkipped) {
