@@ -99,6 +99,7 @@ nlohmann::ordered_json json_of(const ClusterPlan& planned) {
       {"schedule", choice.schedule},
       {"order", choice.batch.order},
       {"recompute", planned.recipe.pipeline.recompute},
+      {"recompute_exact", choice.recompute_exact},
       {"binds", decision.binds},
       {"post_validation", planned.problem.barrier == Barrier::none},
       {"alternatives", alternatives}};

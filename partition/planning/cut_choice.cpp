@@ -50,6 +50,9 @@ class Fitting {
     return any ? all : ChosenLayers();
   }
 
+  /// As PlanChoice::recompute_exact.
+  bool exact() const { return search_.exact(); }
+
   const StageMemory memory;
 
  private:
@@ -149,6 +152,7 @@ ChosenCut cut_choice(const PlanningProblem& problem, const Workload& workload,
   if (!chosen.fits) return chosen;
   chosen.begin = fitted.best()->begin;
   chosen.recomputed = fitted.best()->recomputed;
+  chosen.recompute_exact = fitting.exact();
   chosen.memory_bound = true;
   return chosen;
 }
@@ -158,12 +162,14 @@ bool recompute_to_fit(const PlanningProblem& problem, const Workload& workload,
   Fitting fitting(problem, workload, choice, Recomputing::free);
   if (!fitting.memory.too_full(choice.begin)) {
     choice.recomputed.clear();
+    choice.recompute_exact = true;
     return true;
   }
   const auto recomputed = fitting.recomputed(choice.begin);
   if (!recomputed) return false;
   PlanChoice fitted = choice;
   fitted.recomputed = *recomputed;
+  fitted.recompute_exact = fitting.exact();
   if (StageMemory(problem, fitted).too_full(fitted.begin)) return false;
   choice = std::move(fitted);
   return true;

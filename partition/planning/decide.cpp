@@ -98,6 +98,7 @@ class Decider {
     alternative.closed_form = cut.closed_form;
     choice.begin = std::move(cut.begin);
     choice.recomputed = std::move(cut.recomputed);
+    choice.recompute_exact = cut.recompute_exact;
     if (!cut.fits) {
       alternative.why = fmt::format("memory: stage {} lacks {:.3g} GiB", cut.lacking_stage,
                                     cut.lacking_bytes / kGib);

@@ -39,6 +39,7 @@ std::vector<RankedChoice> rank_choices(const PlanningProblem& problem, const Pla
     if (!cut.fits) continue;
     choice.begin = std::move(cut.begin);
     choice.recomputed = std::move(cut.recomputed);
+    choice.recompute_exact = cut.recompute_exact;
     ranked.push_back({choice, foretell_step(problem, workload, choice)});
   }
   const auto seconds = [](const RankedChoice& one) { return one.forecast.step_seconds; };

@@ -49,9 +49,8 @@ ChunkSizes::ChunkSizes(const ChunkBytes::Training& training)
     as_input_.push_back(keeps(layout.layers[i], Kind::input));
     as_output_.push_back(keeps(layout.layers[i], Kind::output));
   }
-  freed_behind_.assign(own_.size() + 1, 0);
-  for (int i = layers() - 1; i >= 0; --i)
-    freed_behind_[i] = freed_behind_[i + 1] + own_[i] + (i > 0 ? enters_[i] : 0);
+  const std::ptrdiff_t fewest = slot_ + of({0, layers()}).slot - carried_;  // where all are chosen
+  slots_may_be_few_ = fewest * count_.slots < static_cast<std::ptrdiff_t>(evaluation_.slots);
 }
 
 RunSizes ChunkSizes::of(const LayerRun& run) const {
@@ -85,6 +84,25 @@ RunSizes ChunkSizes::joined(const RunSizes& one, const RunSizes& other) const {
     cover(both.once, place, other.once[place]);
   }
   return both;
+}
+
+double ChunkSizes::most_freed(int layer) const {
+  const int times = parted_ ? count_.slots - count_.replays : count_.slots;
+  return static_cast<double>(std::max(0, times) * made_by(layer));
+}
+
+/// What takes turns (a maximum) grows by no more than the difference, whatever comes; so does
+/// scratch, which never shrinks where a part of it grows. What adds up differs by as much in the
+/// end as now, but slots where evaluations need more than them: then by less, or not at all.
+bool ChunkSizes::never_more(const RunSizes& one, const RunSizes& other) const {
+  const std::ptrdiff_t slots = (one.slot - other.slot) * count_.slots;
+  std::ptrdiff_t others = (one.replay - other.replay) * count_.replays;
+  if (!parted_ || evaluation_.replays > 0) others = std::max<std::ptrdiff_t>(0, others);
+  for (int place : {0, 1}) {
+    others += std::max<std::ptrdiff_t>(0, one.again[place] - other.again[place]);
+    others += std::max<std::ptrdiff_t>(0, one.once[place] - other.once[place]);
+  }
+  return slots + others <= 0 && (others <= 0 || !slots_may_be_few_);
 }
 
 double ChunkSizes::bytes(const RunSizes& all, bool any) const {

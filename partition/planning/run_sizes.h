@@ -31,16 +31,24 @@ class ChunkSizes {
   RunSizes without(const LayerRun& layers) const;
   /// Both runs, or sets of them; an empty set is {}.
   RunSizes joined(const RunSizes& one, const RunSizes& other) const;
+  /// Whether `one` never takes more than `other`, whatever is joined to both. Both have chosen some
+  /// layer, or neither has. What is larger in the one may be made up for by what is smaller.
+  bool never_more(const RunSizes& one, const RunSizes& other) const;
   /// Bytes of slots, replays and scratch that all layers take more than if none were chosen.
   double change(const RunSizes& all, bool any) const;
-  /// How far `slot` may fall by what layers [first, layers()) free at most.
-  std::ptrdiff_t most_freed(int first) const { return freed_behind_.at(first); }
+  /// By how much change() may fall where a layer is chosen besides, at most.
+  double most_freed(int layer) const;
 
  private:
   bool is_kept(int entering) const { return as_output_[entering - 1] || as_input_[entering]; }
+  /// Bytes of what a layer's forward saves, and of what leaves it within the chunk.
+  std::ptrdiff_t made_by(int layer) const {
+    return own_[layer] + (layer + 1 < layers() ? enters_[layer + 1] : 0);
+  }
   double bytes(const RunSizes& all, bool any) const;
 
   bool parted_;
+  bool slots_may_be_few_ = false;  // so that evaluations need more
   InFlight count_;
   ChunkBuffers evaluation_;
   std::ptrdiff_t slot_ = 0, carried_ = 0, workspace_ = 0;
@@ -49,7 +57,6 @@ class ChunkSizes {
   std::vector<std::ptrdiff_t> own_;         // of each layer: what its forward saves
   std::vector<std::ptrdiff_t> enters_;      // of each layer: bytes of its input
   std::vector<bool> as_input_, as_output_;  // of each layer: kept as it says of its input, output
-  std::vector<std::ptrdiff_t> freed_behind_;
 };
 
 }  // namespace penstock

@@ -162,7 +162,8 @@ class DecisionView {
     for (int k = 0; k < choice_.stages; ++k)
       if (const auto& again = view_.stages[k].recomputed; !again.empty())
         text += fmt::format("{}stage {}: {}", text.empty() ? "" : "; ", k, fmt::join(again, ", "));
-    return text + ", forward again in backward";
+    return text + ", forward again in backward" +
+           (choice_.recompute_exact ? "" : "; not all choices could be tried: fewer may do");
   }
 
   /// What a step takes with the other barrier, and which of the few that were compared is best so.

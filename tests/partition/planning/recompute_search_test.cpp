@@ -6,6 +6,10 @@
 #include <limits>
 #include <random>
 
+#include "layers/nn/batch_norm.h"
+#include "layers/nn/clipped_relu.h"
+#include "layers/nn/dropout.h"
+#include "layers/nn/linear.h"
 #include "tests/support/chosen_layers.h"
 
 namespace penstock {
@@ -68,6 +72,106 @@ TEST(RecomputeSearch, EqualsTryingAllChoices) {
   EXPECT_GT(partial, tried / 3);
   EXPECT_GT(infeasible, 5);
   EXPECT_GT(below_all, 0);  // some layers, yet less memory than with all
+}
+
+/// `layers` of odd and unlike sizes.
+Chain unlike_layers(int layers, std::mt19937& draw) {
+  Chain chain{.layers = {}, .features = 161};
+  std::int64_t width = 161;
+  for (int i = 0; i < layers; ++i) {
+    const std::string name = std::to_string(i);
+    const std::int64_t out = 101 + static_cast<std::int64_t>(draw() % 900);
+    switch (draw() % 4) {
+      case 0:
+        chain.layers.push_back(std::make_unique<Linear>(LinearOptions{name, width, out}));
+        width = out;
+        break;
+      case 1:
+        chain.layers.push_back(
+            std::make_unique<BatchNorm>(BatchNormOptions{.name = name, .channels = width}));
+        break;
+      case 2:
+        chain.layers.push_back(std::make_unique<ClippedReLU>(name));
+        break;
+      default:
+        chain.layers.push_back(std::make_unique<Dropout>(name, 0.1));
+    }
+  }
+  return chain;
+}
+
+std::vector<double> unlike_seconds(int layers, std::mt19937& draw) {
+  std::vector<double> seconds;
+  for (int i = 0; i < layers; ++i)
+    seconds.push_back(std::uniform_real_distribution<double>(0.5, 1.5)(draw));
+  return seconds;
+}
+
+/// Bytes between those of a chunk with all layers chosen and with none.
+double limit_at(double share, const Chain& chain, const std::vector<ChunkLoad>& loads) {
+  std::vector<ChunkLoad> again = loads;
+  again.front().recomputes = ChosenLayers(chain.size(), true);
+  const auto total = [&](const std::vector<ChunkLoad>& of) {
+    return static_cast<double>(ChunkBytes(chain, of, {}, {})(0, chain.size(), 0).total());
+  };
+  return (1 - share) * total(again) + share * total(loads);
+}
+
+// Measured seconds never repeat, so that hardly a label is like another.
+TEST(RecomputeSearch, StaysExactWhereAllSecondsDiffer) {
+  ModelConfig model;
+  model.hidden = 801;
+  model.layers = 12;
+  model.dropout = 0.1;
+  const Chain chain = build_chain(model, 29);
+  ASSERT_GT(chain.size(), 50);
+  std::mt19937 draw(5);
+  for (const char* schedule : {"1f1b", "zb-h2"}) {
+    const std::vector<ChunkLoad> loads{{{{861, 523, 740, 1201}}, make_schedule(schedule, 4, 8)},
+                                       {{{1500, 1400, 1300}}, forward_only({0, 1, 2, 3}, 4)}};
+    const ChunkBytes none(chain, loads, {}, {});
+    for (const double share : {0.1, 0.4}) {
+      const double limit = limit_at(share, chain, loads);
+      const std::vector<double> forward = unlike_seconds(chain.size(), draw);
+      RecomputeSearch search(none, forward);
+      const auto& found = search.within(0, chain.size(), 0, limit);
+      ASSERT_TRUE(found) << schedule;
+      EXPECT_TRUE(found->exact) << schedule;
+      std::vector<ChunkLoad> chosen = loads;
+      chosen.front().recomputes = found->layers;
+      EXPECT_LE(ChunkBytes(chain, chosen, {}, {})(0, chain.size(), 0).total(), limit);
+      // Of choices that come close at once, taking layer after layer by bytes a second.
+      double greedy = 0;
+      chosen.front().recomputes.assign(chain.size(), true);
+      for (int i = 0; i < chain.size(); ++i) {
+        chosen.front().recomputes[i] = false;
+        if (static_cast<double>(ChunkBytes(chain, chosen, {}, {})(0, chain.size(), 0).total()) >
+            limit) {
+          chosen.front().recomputes[i] = true;
+          greedy += forward[i];
+        }
+      }
+      EXPECT_LT(found->seconds, greedy);
+    }
+  }
+}
+
+// Evaluations with longer utterances than training hold what is freed: labels do not compare.
+TEST(RecomputeSearch, SaysWhereLabelsWereDropped) {
+  std::mt19937 draw(5);
+  const Chain chain = unlike_layers(45, draw);
+  const std::vector<ChunkLoad> loads{
+      {{{861, 523, 740, 1201}}, make_schedule("zb-h1", 4, 8)},
+      {{std::vector<std::int64_t>(40, 1500)}, forward_only({0, 1, 2, 3}, 4)}};
+  const ChunkBytes none(chain, loads, {}, {});
+  RecomputeSearch search(none, unlike_seconds(chain.size(), draw));
+  const double limit = limit_at(0.1, chain, loads);
+  const auto& found = search.within(0, chain.size(), 0, limit);
+  ASSERT_TRUE(found);
+  EXPECT_FALSE(found->exact);
+  std::vector<ChunkLoad> chosen = loads;
+  chosen.front().recomputes = found->layers;
+  EXPECT_LE(ChunkBytes(chain, chosen, {}, {})(0, chain.size(), 0).total(), limit);
 }
 
 }  // namespace

@@ -40,6 +40,21 @@ TEST(DecisionView, ShowsWhatTheDecisionForetells) {
   EXPECT_EQ(view.traffic.size(), 8u);
   EXPECT_EQ(view.alternatives.front().why, "");
   EXPECT_EQ(view.alternatives.size(), 2u);  // the other schedule
+
+  Decision again = decision;
+  const auto recomputation = [&] {
+    for (const auto& [name, value] : view_of(problem, again, plan).facts)
+      if (name == "recomputation") return value;
+    return std::string();
+  };
+  EXPECT_EQ(recomputation(), "none");
+  again.choice.recomputed.assign(chain.size(), false);
+  again.choice.recomputed[1] = true;
+  EXPECT_EQ(recomputation(), "stage 0: relu, forward again in backward");
+  again.choice.recompute_exact = false;
+  EXPECT_EQ(recomputation(),
+            "stage 0: relu, forward again in backward; not all choices could be tried: fewer may "
+            "do");
 }
 
 }  // namespace
