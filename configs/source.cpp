@@ -19,13 +19,15 @@ std::string as_written(const Node& node) {
   return text.substr(text.find('=') + 2);
 }
 
-/// Nothing if the list holds anything but numbers, or anything but texts.
+/// Nothing if the list holds anything but numbers, or anything but names.
 std::optional<std::string> list_text(const toml::array& list) {
   std::vector<double> numbers;
   std::vector<std::string> names;
   for (const toml::node& item : list) {
     if (item.is_number()) numbers.push_back(*item.value<double>());
-    if (item.is_string()) names.push_back(*item.value<std::string>());
+    // Plain lists are parted at commas, so that no name may hold one.
+    if (item.is_string() && item.ref<std::string>().find(',') == std::string::npos)
+      names.push_back(*item.value<std::string>());
   }
   if (numbers.size() == list.size()) return value_text(&numbers);
   if (names.size() == list.size()) return value_text(&names);

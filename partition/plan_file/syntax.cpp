@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 #include "configs/nearest.h"
 
@@ -116,8 +117,14 @@ void read_order_and_actions(const toml::table& file, Table& keys, PlanSource& so
     if (const auto* order = keys.take_array("order", &source.order_line)) {
       const auto places =
           items_of<std::int64_t>(*order, source, "the place of a micro-batch, a whole number");
-      for (const std::int64_t place : places)
-        source.plan.order.push_back(static_cast<int>(std::clamp<std::int64_t>(place, -1, 1 << 30)));
+      for (const std::int64_t place : places) {
+        if (std::in_range<int>(place))
+          source.plan.order.push_back(static_cast<int>(place));
+        else
+          source.fault(source.order_line, fmt::format("order names {}, which is no micro-batch of "
+                                                      "a step",
+                                                      place));
+      }
     }
   }
   if (!file.contains("actions")) return;

@@ -79,12 +79,13 @@ std::vector<int> choose_order(const Config& config, const TrainingState* saved) 
   if (saved == nullptr) return asked;
   std::vector<int> kept = unflatten(saved->config, "the checkpoint").trainer.order;
   if (asked.empty() || asked == kept) return kept;
+  const std::string& plan = config.pipeline.plan;
   throw ConfigError("trainer.order is " + value_text(&asked) +
-                    (config.pipeline.plan.empty() ? "" : " (by " + config.pipeline.plan + ")") +
+                    (plan.empty() ? "" : " (of the recipe or of " + plan + ")") +
                     ", but up to the checkpoint the micro-batches of a step were " +
                     (kept.empty() ? "as drawn" : "in the order " + value_text(&kept)) +
                     ", and a run keeps that: leave trainer.order out" +
-                    (config.pipeline.plan.empty() ? "" : ", plan anew") +
+                    (plan.empty() ? "" : ", plan anew") +
                     ", or start anew in another trainer.output");
 }
 

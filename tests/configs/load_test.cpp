@@ -119,6 +119,8 @@ TEST(Load, TakesNamesOfLayersWhereTheyAreAskedFor) {
                                            "pipeline.recompute_layers=[norm1, \"rnn2.norm\"]"};
   const Config overridden = parse_config("[pipeline]\nrecompute_layers = []", "r.toml", overrides);
   EXPECT_EQ(overridden.pipeline, config.pipeline);
+  EXPECT_NE(fault("[pipeline]\nrecompute_layers = ['a, b']").find("it takes a list of names"),
+            std::string::npos);
   EXPECT_NE(fault("[pipeline]\nrecompute_layers = ['a', 1]").find("it takes a list of names"),
             std::string::npos);
   EXPECT_NE(fault("[pipeline]\nrecompute = 'layers'")

@@ -112,6 +112,8 @@ TEST(PlanFile, SaysWhatIsWrongAndWhere) {
       {"recompute = [\"norm1\"]", "recompute = [\"norm1\", \"norm1\"]",
        "plan.toml:15: recompute names norm1 twice"},
       {"recompute = [\"norm1\"]", "recompute = \"norm1\"", "chunk.recompute must be a list"},
+      {"recompute = []  # whose forward runs again before their backward\n", "",
+       "chunk 1 lacks recompute, which chunk 0 has: add recompute = []"},
       {"lanes = 3", "lanes = ", "plan.toml:6: not TOML"},
   };
   for (const auto& [from, to, message] : cases) {
@@ -135,6 +137,9 @@ TEST(PlanFile, SaysWhereOrderAndListsBreak) {
       {"4, 0, 2, 1, 3", "4, 0, 2, 1", "plan.toml:7: order has 4 places, but a step has 5"},
       {"4, 0, 2, 1, 3", "4, 0, 2, 0, 3", "plan.toml:7: order names 0 twice"},
       {"4, 0, 2, 1, 3", "5, 0, 2, 1, 3", "plan.toml:7: order names 5, but"},
+      {"4, 0, 2, 1, 3", "-7, 0, 2, 1, 3", "plan.toml:7: order names -7, but"},
+      {"4, 0, 2, 1, 3", "4, 0, 2, 99999999999, 3",
+       "plan.toml:7: order names 99999999999, which is no micro-batch of a step"},
       {"4, 0, 2, 1, 3", "4, 0, 2, 1, 3.0", "plan.toml:7: expected the place of a micro-batch"},
       {"schedule = \"found\"", "schedule = \"1f1b\"",
        "plan.toml:8: actions go with schedule = \"found\""},

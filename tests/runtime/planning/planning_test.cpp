@@ -137,7 +137,6 @@ TEST_F(PlanFileOfARecipe, SaysWhichLayersRunForwardAgain) {
   config_.pipeline.recompute = "stage";
   EXPECT_EQ(with_plan_file(config_).pipeline.recompute, "none");  // as it was planned
   plan_.chunks[0].recomputed = {"norm1", "conv2"};
-  plan_.chunks[1].recomputed.reset();
   write_plan(config_.pipeline.plan, plan_);
   const PipelineConfig pipeline = with_plan_file(config_).pipeline;
   EXPECT_EQ(pipeline.recompute, "layers");
@@ -147,7 +146,7 @@ TEST_F(PlanFileOfARecipe, SaysWhichLayersRunForwardAgain) {
   EXPECT_LT(again.bytes_of(0).saved, plan_.bytes_of(0).saved);
   EXPECT_GT(again.chunks[0].predicted.time_share, plan_.chunks[0].predicted.time_share);
 
-  plan_.chunks[0].recomputed.reset();  // a file that does not say: the recipe does
+  for (ChunkPlan& chunk : plan_.chunks) chunk.recomputed.reset();  // the recipe says
   write_plan(config_.pipeline.plan, plan_);
   EXPECT_EQ(with_plan_file(config_).pipeline.recompute, "stage");
 }
