@@ -5,16 +5,13 @@
 #include <utility>
 
 #include "comm/collectives.h"
-#include "partition/cost_model.h"
-#include "partition/outlook.h"
 #include "partition/plan_schedule.h"
 #include "partition/planner.h"
-#include "partition/recomputed_layers.h"
 #include "partition/schedules/make_schedule.h"
 #include "partition/search/find_schedule.h"
 #include "partition/size_order.h"
+#include "runtime/planning/mean_times.h"
 #include "runtime/planning/planning.h"
-#include "runtime/ranks/session.h"
 
 namespace penstock {
 namespace {
@@ -22,79 +19,6 @@ namespace {
 /// A named schedule whose memory a cut is made for, before there are lists: it parts the backward
 /// too.
 constexpr const char* kStandIn = "zb-h1";
-
-/// Seconds of every layer for micro-batches of any lengths: as computed, times what `costs`, of a
-/// middling one, are to that.
-CostModel scaled_costs(const Chain& chain, const Config& config, const RunShape& shape,
-                       const std::vector<LayerCost>& costs) {
-  const BackendSizes sizes = backend_sizes(config);
-  const CostModel computed = analytic_cost_model(chain, sizes, default_rates(sizes));
-  return [=, middling = computed_costs(chain, config, shape)](const MicroBatchLengths& lengths) {
-    std::vector<LayerCost> scaled = computed(lengths);
-    for (std::size_t i = 0; i < scaled.size(); ++i)
-      for (auto method :
-           {&LayerCost::forward, &LayerCost::backward_input, &LayerCost::backward_weight}) {
-        const double usual = middling[i].*method;
-        if (usual > 0) scaled[i].*method *= costs[i].*method / usual;
-      }
-    return scaled;
-  };
-}
-
-/// The run's steps on one replica, cut as `begin` says.
-class ReplicaSteps {
- public:
-  ReplicaSteps(const Chain& chain, const Config& config, const RunShape& shape,
-               const std::vector<LayerCost>& costs, const std::vector<int>& begin)
-      : config_(config),
-        shape_(shape),
-        recomputed_(recomputed_layers(config.pipeline, chain)),
-        costs_(scaled_costs(chain, config, shape, costs)),
-        begin_(begin) {}
-
-  /// [chunk][size]: of the mean micro-batch of each size, 0 being the longest.
-  std::vector<std::vector<ChunkTimes>> by_size(int own) const {
-    std::vector<std::vector<ChunkTimes>> times(begin_.size() - 1);
-    for (int size = 0; size < own; ++size) {
-      const auto mean = mean_of(size);
-      for (std::size_t chunk = 0; chunk < times.size(); ++chunk)
-        times[chunk].push_back(mean[chunk]);
-    }
-    return times;
-  }
-
- private:
-  /// A replica's micro-batch of that size is one of as many of the step's as there are replicas.
-  std::vector<ChunkTimes> mean_of(int size) const {
-    const auto known = static_cast<int>(shape_.by_size.size());
-    const int replicas = config_.pipeline.replicas;
-    const int first = std::min(size * replicas, known - 1);
-    const int end = std::max(first + 1, std::min((size + 1) * replicas, known));
-    std::vector<ChunkTimes> mean(begin_.size() - 1);
-    double count = 0;
-    for (int of_step = first; of_step < end; ++of_step)
-      for (const auto& frames : shape_.by_size[static_cast<std::size_t>(of_step)]) {
-        const auto times = chunk_times(begin_, costs_({.frames = frames}), recomputed_);
-        for (std::size_t chunk = 0; chunk < mean.size(); ++chunk) add(times[chunk], mean[chunk]);
-        ++count;
-      }
-    for (ChunkTimes& chunk : mean)
-      chunk = {chunk.forward / count, chunk.backward_input / count, chunk.backward_weight / count};
-    return mean;
-  }
-
-  static void add(const ChunkTimes& one, ChunkTimes& sum) {
-    sum.forward += one.forward;
-    sum.backward_input += one.backward_input;
-    sum.backward_weight += one.backward_weight;
-  }
-
-  const Config& config_;
-  const RunShape& shape_;
-  ChosenLayers recomputed_;
-  CostModel costs_;
-  const std::vector<int>& begin_;
-};
 
 /// How many micro-batches the stage may hold between forward and weight gradient.
 int room_of(const ChunkBytes& bytes, const Plan& plan, int stage, int own, double memory_gib) {
@@ -137,7 +61,7 @@ FoundSchedule search(const Chain& chain, const Config& config, const RunShape& s
   const int own = micro_batches_per_replica(plan);
   const std::vector<int> begin = plan.cut();
   ScheduleProblem problem{.chunk_rank = chunk_ranks(kFound, plan.stages()),
-                          .times = ReplicaSteps(chain, config, shape, costs, begin).by_size(own),
+                          .times = mean_times_by_size(chain, config, shape, costs, begin, own),
                           .memory = 1};
   if (sizes != nullptr)
     for (auto& chunk : problem.times) chunk = in_order(chunk, *sizes);

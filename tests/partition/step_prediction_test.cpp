@@ -83,6 +83,18 @@ TEST(StepPrediction, CarriesMessagesOfTheirOwnBytesOverTheLinksOfTheirRanks) {
   const double computing = 8 * (1 + 2 + 3 + 4) * 6, messages = 10 + bytes / 2 + 100 + bytes / 4;
   EXPECT_DOUBLE_EQ(StepPrediction(costs, layout).period(), computing + messages);
 
+  // A gradient has the bytes of what its own chunk was given.
+  StepLayout three{{0, 1, 3, 4}, make_schedule("1f1b", 3, 1)};
+  three.link = [](int from, int to) {
+    return from < to ? LinkRates{.latency = 0, .bandwidth = 1e9}
+                     : LinkRates{.latency = 0, .bandwidth = from == 1 ? 4.0 : 1e9};
+  };
+  const std::vector<MicroBatchLengths> longer{{{71, 13}}};
+  const StepCosts unlike = step_costs(test::small_chain(), {}, per_frame, longer);
+  ASSERT_NE(unlike.bytes[0][0], unlike.bytes[0][2]);
+  EXPECT_NEAR(StepPrediction(unlike, three).period(),
+              84 * (1 + 2 + 3 + 4) * 6 + unlike.bytes[0][0] / 4, 1e-3);
+
   // Nothing is hidden by a second micro-batch: its sender waits for whatever is not overlapped.
   layout.overlap = 0.75;
   const StepPrediction held_up(costs, layout);
@@ -116,6 +128,15 @@ TEST(StepPrediction, AddsReadingReducingAndStepping) {
                          .step_seconds = {1000},
                          .reduce_seconds = {5000}};
   EXPECT_DOUBLE_EQ(StepPrediction(costs, whole).period(), 22 * 10 * 6 + 700 + 5000 + 1000);
+
+  // What is read is read by the first rank.
+  const StepPrediction reading(costs, {{0, 3, 4}, make_schedule("gpipe", 2, 3), {2, 4}});
+  const StepPrediction silent(ragged_costs(), {{0, 3, 4}, make_schedule("gpipe", 2, 3), {2, 4}});
+  for (int m = 0; m < 3; ++m) {
+    EXPECT_DOUBLE_EQ(reading.times()[0][m].forward,
+                     silent.times()[0][m].forward + costs.reading[m] / 2);
+    EXPECT_DOUBLE_EQ(reading.times()[1][m].total(), silent.times()[1][m].total());
+  }
 
   // Ranks step together, each as long as it takes.
   const StepLayout two{

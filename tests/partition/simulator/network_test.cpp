@@ -23,6 +23,8 @@ TEST(Network, AMessageAloneTakesLatencyAndBytes) {
   // Over both links the narrower one counts, and the sum of latencies.
   network.route = [](int, int) { return std::vector<int>{0, 1}; };
   EXPECT_DOUBLE_EQ(forwards(network, 1), 1 + (0.75 + 4) + 1 + (0.75 + 4) + 1);
+  network.route = [](int, int) { return std::vector<int>{1, 0}; };
+  EXPECT_DOUBLE_EQ(forwards(network, 1), 1 + (0.75 + 4) + 1 + (0.75 + 4) + 1);
 }
 
 TEST(Network, MessagesOnALinkShareItEvenly) {
@@ -59,6 +61,9 @@ TEST(Network, ASenderWaitsForWhatIsNotOverlapped) {
   EXPECT_DOUBLE_EQ(first_rank_ends(), 2);
   network.overlap = 0.25;
   EXPECT_DOUBLE_EQ(first_rank_ends(), 1 + 0.75 * 2 + 1);
+  network.links = {{.latency = 0.5, .bandwidth = 4}, {.latency = 0.25, .bandwidth = 1}};
+  network.route = [](int, int) { return std::vector<int>{0, 1}; };
+  EXPECT_DOUBLE_EQ(first_rank_ends(), 1 + 0.75 * (0.75 + 2) + 1);
 }
 
 }  // namespace

@@ -1,0 +1,67 @@
+#include "runtime/planning/mean_times.h"
+
+#include <algorithm>
+
+#include "partition/cost_model.h"
+#include "partition/outlook.h"
+#include "partition/recomputed_layers.h"
+#include "runtime/planning/planning.h"
+#include "runtime/ranks/session.h"
+
+namespace penstock {
+namespace {
+
+/// Seconds of every layer for micro-batches of any lengths: as computed, times what `costs`, of a
+/// middling one, are to that.
+CostModel scaled_costs(const Chain& chain, const Config& config, const RunShape& shape,
+                       const std::vector<LayerCost>& costs) {
+  const BackendSizes sizes = backend_sizes(config);
+  const CostModel computed = analytic_cost_model(chain, sizes, default_rates(sizes));
+  return [=, middling = computed_costs(chain, config, shape)](const MicroBatchLengths& lengths) {
+    std::vector<LayerCost> scaled = computed(lengths);
+    for (std::size_t i = 0; i < scaled.size(); ++i)
+      for (auto method :
+           {&LayerCost::forward, &LayerCost::backward_input, &LayerCost::backward_weight}) {
+        const double usual = middling[i].*method;
+        if (usual > 0) scaled[i].*method *= costs[i].*method / usual;
+      }
+    return scaled;
+  };
+}
+
+void add(const ChunkTimes& one, ChunkTimes& sum) {
+  sum.forward += one.forward;
+  sum.backward_input += one.backward_input;
+  sum.backward_weight += one.backward_weight;
+}
+
+}  // namespace
+
+std::vector<std::vector<ChunkTimes>> mean_times_by_size(const Chain& chain, const Config& config,
+                                                        const RunShape& shape,
+                                                        const std::vector<LayerCost>& costs,
+                                                        const std::vector<int>& begin, int own) {
+  const CostModel model = scaled_costs(chain, config, shape, costs);
+  const ChosenLayers recomputed = recomputed_layers(config.pipeline, chain);
+  const auto known = static_cast<int>(shape.by_size.size());
+  const int replicas = config.pipeline.replicas;
+  std::vector<std::vector<ChunkTimes>> times(begin.size() - 1);
+  for (int size = 0; size < own; ++size) {
+    const int first = std::min(size * replicas, known - 1);
+    const int end = std::max(first + 1, std::min((size + 1) * replicas, known));
+    std::vector<ChunkTimes> sums(times.size());
+    double count = 0;
+    for (int of_step = first; of_step < end; ++of_step)
+      for (const auto& frames : shape.by_size[static_cast<std::size_t>(of_step)]) {
+        const auto one = chunk_times(begin, model({.frames = frames}), recomputed);
+        for (std::size_t chunk = 0; chunk < sums.size(); ++chunk) add(one[chunk], sums[chunk]);
+        ++count;
+      }
+    for (std::size_t chunk = 0; chunk < sums.size(); ++chunk)
+      times[chunk].push_back({sums[chunk].forward / count, sums[chunk].backward_input / count,
+                              sums[chunk].backward_weight / count});
+  }
+  return times;
+}
+
+}  // namespace penstock

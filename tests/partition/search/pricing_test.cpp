@@ -1,0 +1,64 @@
+#include "partition/search/pricing.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+
+#include "partition/schedules/make_schedule.h"
+
+namespace penstock {
+namespace {
+
+TEST(Pricing, MessagesTakeTheirTimeBothWays) {
+  const ScheduleProblem problem{.chunk_rank = {0, 1, 2},
+                                .times = {{{1, 2, 4}}, {{8, 16, 32}}, {{64, 128, 256}}},
+                                .transfers = {1000, 5000, 0}};
+  Pricing pricing(problem);
+  // The first rank's gradient comes last, and its weights behind it.
+  EXPECT_DOUBLE_EQ(pricing.makespan(one_by_one(problem)),
+                   2 * (1000 + 5000) + 1 + 8 + 64 + 128 + 16 + 2 + 4);
+  EXPECT_EQ(pricing.turns(), 9);
+}
+
+TEST(Pricing, IsTheSimulatorsWhereReceivesArePostedInTime) {
+  std::mt19937 random(9);
+  std::uniform_real_distribution<double> seconds(0.1, 3);
+  for (const char* name : {"zb-h1", "zb-h2", "gpipe", "zb-v", "interleaved"})
+    for (const auto& [stages, batches] : {std::pair{1, 3}, {2, 5}, {3, 7}}) {
+      const Schedule schedule = make_schedule(name, stages, batches);
+      ScheduleProblem problem{.chunk_rank = schedule.chunk_rank};
+      for (int chunk = 0; chunk < problem.chunks(); ++chunk) {
+        auto& times = problem.times.emplace_back();
+        for (int batch = 0; batch < batches; ++batch)
+          times.push_back({seconds(random), seconds(random), seconds(random)});
+      }
+      Pattern pattern = pattern_of(schedule);
+      std::ranges::shuffle(pattern.order, random);
+      const Schedule parted = unfold(pattern, problem.chunk_rank, "parted");
+      EXPECT_NEAR(Pricing(problem).makespan(pattern),
+                  simulate(parted, problem.durations(pattern.order)).makespan, 1e-9)
+          << name << " " << stages << " " << batches;
+    }
+}
+
+TEST(Pricing, HoldsFromForwardToWeightGradient) {
+  ScheduleProblem problem{.chunk_rank = {0},
+                          .times = {{{1, 1, 1}, {2, 2, 2}, {3, 3, 3}}},
+                          .held = {{3, 5, 4}},
+                          .memory = 9};
+  const auto priced = [&](std::initializer_list<ActionKind> kinds) {
+    Pattern pattern{.ranks = {{}}, .order = {0, 1, 2}};
+    for (const ActionKind kind : kinds) pattern.ranks[0].push_back({kind, 0});
+    return Pricing(problem).makespan(pattern);
+  };
+  const auto F = ActionKind::forward, B = ActionKind::backward_input,
+             W = ActionKind::backward_weight;
+  EXPECT_DOUBLE_EQ(priced({F, F, B, W, F, B, W, B, W}), 18);     // 3 + 5, then 5 + 4
+  EXPECT_TRUE(std::isinf(priced({F, F, B, F, W, B, W, B, W})));  // 3 + 5 + 4
+  EXPECT_TRUE(std::isinf(priced({F, B, W, B, F, W, F, B, W})));  // a gradient before its forward
+}
+
+}  // namespace
+}  // namespace penstock

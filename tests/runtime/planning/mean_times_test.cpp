@@ -1,0 +1,100 @@
+#include "runtime/planning/mean_times.h"
+
+#include <gtest/gtest.h>
+
+#include "partition/build_chain.h"
+#include "partition/cost_model.h"
+#include "partition/outlook.h"
+#include "runtime/planning/planning.h"
+#include "runtime/ranks/session.h"
+
+namespace penstock {
+namespace {
+
+class MeanTimes : public testing::Test {
+ protected:
+  MeanTimes() {
+    config_.model.features = 17;
+    config_.model.channels = 2;
+    config_.model.hidden = 7;
+    config_.model.layers = 2;
+    chain_ = build_chain(config_.model, 9);
+    shape_.micro_batches = {{180, 70}};
+    shape_.labels = 9;
+    // Six sizes of the first of two steps, five of the second.
+    shape_.by_size = {{{303, 121}, {280}}, {{200}, {141, 140}}, {{151, 90}, {150}},
+                      {{101}, {77, 13}},   {{61}, {60}},        {{41}}};
+    begin_ = {0, 3, 7, chain_.size()};
+  }
+
+  std::vector<std::vector<ChunkTimes>> times(int own) const {
+    return mean_times_by_size(chain_, config_, shape_, costs_of_middling(), begin_, own);
+  }
+  std::vector<LayerCost> costs_of_middling() const {
+    auto costs = computed_costs(chain_, config_, shape_);
+    for (LayerCost& cost : costs) cost.backward_weight *= factor_;
+    return costs;
+  }
+
+  /// Of a chunk's pass, by the costs themselves.
+  double mean(double ChunkTimes::*pass, std::size_t chunk,
+              const std::vector<std::vector<std::int64_t>>& micro_batches) const {
+    const BackendSizes sizes = backend_sizes(config_);
+    const CostModel computed = analytic_cost_model(chain_, sizes, default_rates(sizes));
+    double sum = 0;
+    for (const auto& frames : micro_batches)
+      sum += chunk_times(begin_, computed({.frames = frames}), {})[chunk].*pass;
+    return sum / static_cast<double>(micro_batches.size());
+  }
+
+  Config config_;
+  Chain chain_;
+  RunShape shape_;
+  std::vector<int> begin_;
+  double factor_ = 1;
+};
+
+TEST_F(MeanTimes, AreOfTheStepsOwnSizesForOneReplica) {
+  const auto found = times(6);
+  ASSERT_EQ(found.size(), 3u);
+  for (std::size_t chunk = 0; chunk < 3; ++chunk) {
+    ASSERT_EQ(found[chunk].size(), 6u);
+    for (std::size_t size = 0; size < 6; ++size)
+      for (auto pass :
+           {&ChunkTimes::forward, &ChunkTimes::backward_input, &ChunkTimes::backward_weight})
+        EXPECT_DOUBLE_EQ(found[chunk][size].*pass, mean(pass, chunk, shape_.by_size[size]));
+  }
+}
+
+TEST_F(MeanTimes, OfReplicasAreOfAsManySizesAtOnce) {
+  config_.pipeline.replicas = 4;
+  const auto found = times(3);
+  const auto forward = &ChunkTimes::forward;
+  EXPECT_DOUBLE_EQ(
+      found[1][0].forward,
+      mean(forward, 1, {{303, 121}, {280}, {200}, {141, 140}, {151, 90}, {150}, {101}, {77, 13}}));
+  EXPECT_DOUBLE_EQ(found[1][1].forward, mean(forward, 1, {{61}, {60}, {41}}));
+  EXPECT_DOUBLE_EQ(found[1][2].forward, mean(forward, 1, {{41}}));  // of a size that no step has
+}
+
+TEST_F(MeanTimes, FollowWhatWasMeasured) {
+  factor_ = 3;
+  const auto found = times(1);
+  EXPECT_NEAR(found[2][0].backward_weight,
+              3 * mean(&ChunkTimes::backward_weight, 2, shape_.by_size[0]), 1e-15);
+  EXPECT_DOUBLE_EQ(found[2][0].forward, mean(&ChunkTimes::forward, 2, shape_.by_size[0]));
+}
+
+TEST_F(MeanTimes, RunChosenLayersForwardAgain) {
+  const auto once = times(1);
+  config_.pipeline.recompute = "stage";
+  const auto again = times(1);
+  for (std::size_t chunk = 0; chunk < 3; ++chunk) {
+    EXPECT_DOUBLE_EQ(again[chunk][0].forward, once[chunk][0].forward);
+    EXPECT_DOUBLE_EQ(again[chunk][0].backward_input,
+                     once[chunk][0].backward_input + once[chunk][0].forward);
+  }
+}
+
+}  // namespace
+}  // namespace penstock
