@@ -81,8 +81,10 @@ void refuse_plan(const PlanningProblem& problem, const std::vector<Alternative>&
       describe(best->choice), cut.stage, layers_of(problem, cut, cut.stage), cut.bytes / kGib,
       cut.bytes / cut.fullness / kGib, 100 * problem.cluster.margin);
   if (problem.refuses) throw ConfigError(message);
-  message += fmt::format(". It would fit on devices of {:.4g} GiB",
-                         cut.bytes / (1 - problem.cluster.margin) / kGib);
+  message += fmt::format(". {} would fit on devices of {:.4g} GiB{}",
+                         problem.recomputed ? "It" : "With all layers run forward again it",
+                         cut.bytes / (1 - problem.cluster.margin) / kGib,
+                         problem.recomputed ? "" : ", with some perhaps of less");
   if (const auto other = with_other_stages(problem))
     message += fmt::format("; on these fits {}", describe(*other));
   if (const auto smaller = with_smaller_micro_batches(problem))

@@ -4,7 +4,6 @@
 #include <array>
 #include <functional>
 #include <iterator>
-#include <numeric>
 #include <ranges>
 #include <utility>
 
@@ -12,6 +11,7 @@
 #include "comm/threads.h"
 #include "layers/tensor/median.h"
 #include "partition/build_chain.h"
+#include "runtime/measuring/middle_mean.h"
 #include "runtime/measuring/rehearsal.h"
 #include "runtime/planning/planning.h"
 
@@ -71,19 +71,6 @@ std::vector<double> row_of(const RehearsedStep& step, const RowShape& shape) {
       row[shape.width() - 1] += action.end - action.start - action.computing;
   }
   return numbers;
-}
-
-/// Means of rows, without the quarter with the least and that with the largest sums.
-std::vector<double> middle_mean(std::vector<std::vector<double>> rows) {
-  std::ranges::sort(rows, {}, [](const std::vector<double>& row) {
-    return std::accumulate(row.begin(), row.end(), 0.0);
-  });
-  const std::size_t left_out = rows.size() / 4, end = rows.size() - left_out;
-  std::vector<double> means(rows.front().size());
-  for (std::size_t r = left_out; r < end; ++r)
-    for (std::size_t k = 0; k < means.size(); ++k)
-      means[k] += rows[r][k] / static_cast<double>(end - left_out);
-  return means;
 }
 
 /// The whole model on one device, in one lane.

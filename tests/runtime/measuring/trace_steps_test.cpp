@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "comm/threads.h"
 #include "configs/load.h"
 #include "runtime/measuring/measure_profile.h"
@@ -90,10 +92,29 @@ TEST_F(TraceSteps, AllocatesWhatIsPlanned) {
 }
 
 TEST_F(TraceSteps, PredictsReplicas) {
-  const Trace trace = traced(recipe({"pipeline.replicas=2", "trainer.lanes=2"}), 2);
+  const Config config = recipe({"pipeline.replicas=2", "trainer.lanes=2"});
+  const Trace trace = traced(config, 2);
   for (const TracedStep& step : trace.steps) {
-    EXPECT_GT(step.predicted_s, 0);
-    for (const auto& rank : step.predicted) EXPECT_FALSE(rank.empty());
+    int forwards = 0;
+    double busiest = 0;
+    for (int rank = 0; rank < 2; ++rank) {
+      std::vector<Action> measured, predicted;  // each replica's own micro-batches
+      for (const WatchedAction& action : step.measured[rank])
+        if (computes(action.action.kind)) measured.push_back(action.action);
+      double busy = 0;
+      for (const TimedAction& timed : step.predicted[rank]) {
+        if (!computes(timed.action.kind)) continue;
+        predicted.push_back(timed.action);
+        busy += timed.end - timed.start;
+        forwards += timed.action.kind == ActionKind::forward;
+      }
+      EXPECT_EQ(measured, predicted) << rank;
+      EXPECT_FALSE(measured.empty());
+      busiest = std::max(busiest, busy);
+    }
+    EXPECT_EQ(forwards, 3);  // what the recordings fill of four, over both replicas
+    EXPECT_GE(step.predicted_s, busiest * (1 - 1e-9));  // of the slower replica
+    EXPECT_LT(step.predicted_s, 2 * busiest + 1);
   }
 }
 

@@ -1,0 +1,11 @@
+#pragma once
+
+#include <vector>
+
+namespace penstock {
+
+/// Means of the columns of rows of equal length, without the quarter of the rows (rounded down)
+/// with the least and that with the largest sums.
+std::vector<double> middle_mean(std::vector<std::vector<double>> rows);
+
+}  // namespace penstock
