@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <queue>
+#include <set>
 
 #include "partition/placement/bound.h"
 #include "partition/placement/exact.h"
@@ -17,8 +18,10 @@ constexpr double kWorthwhile = 1 - 1e-12;
 constexpr double kCloseEnough = 1 - 1e-3;  // of a bound: no search for the rest
 constexpr int kExactSlots = 12;            // that are always placed exactly, if at all possible
 constexpr int kMostSlots = 16;             // that are where devices are alike
+constexpr int kGlances = 24;               // at numbers of stages, evenly apart
 constexpr int kPatience = 12;              // searches of larger grids that find nothing better
-constexpr std::size_t kEdges = 4'000'000;  // of a grid's graph, a few seconds
+constexpr int kBottleneckPatience = 36;  // where it is for the bottleneck, of which bounds say less
+constexpr std::size_t kEdges = 4'000'000;        // of a grid's graph, a few seconds
 constexpr std::size_t kSharedEdges = 1'000'000;  // of all graphs with more slots
 
 bool is_small(const Grid& grid) { return grid.slots() <= kMostSlots; }
@@ -54,7 +57,9 @@ std::vector<Candidate> candidates(const PlacementProblem& problem, const Bounds&
 class Search {
  public:
   Search(const PlacementProblem& problem, const Bounds& bounds, const SearchEffort& effort)
-      : problem_(problem), bounds_(bounds), effort_(effort) {}
+      : problem_(problem), bounds_(bounds), effort_(effort) {
+    if (problem.objective == Objective::bottleneck) patience_ = kBottleneckPatience;
+  }
 
   /// Looks for good placements of the grids whose bounds are lowest, first. A grid's bound is made
   /// exact when its turn comes, and it is searched when it is lowest even so.
@@ -72,6 +77,23 @@ class Search {
       search(candidate);
       considered_.push_back(candidate);
     }
+  }
+
+  /// Looks at some grids without moving devices: where one layer alone bounds the bottleneck, the
+  /// bounds of many grids are the same, and say nothing of which to search.
+  void glance(const std::vector<Candidate>& candidates) {
+    std::set<int> looked;  // stages of one replica
+    for (int of = 1; of <= kGlances; ++of) {
+      const auto at = std::ranges::find_if(candidates, [&](const Candidate& candidate) {
+        return candidate.grid.replicas == 1 &&
+               candidate.grid.stages >= candidates.back().grid.stages * of / kGlances;
+      });
+      if (at == candidates.end() || is_small(at->grid) || !looked.insert(at->grid.stages).second)
+        continue;
+      if (auto found = search_placement(problem_, at->grid, {.random_starts = 0, .moves = 0}, 0))
+        keep(at->grid, std::move(*found));
+    }
+    if (best_) search({.grid = best_->grid});
   }
 
   /// Sees to it that no placement of few slots is better.
@@ -112,7 +134,7 @@ class Search {
  private:
   void search(const Candidate& candidate) {
     const bool large = !is_small(candidate.grid);
-    if (large && (candidate.bound >= value() * kCloseEnough || fruitless_ >= kPatience)) return;
+    if (large && (candidate.bound >= value() * kCloseEnough || fruitless_ >= patience_)) return;
     const double before = value();
     if (auto found = search_placement(problem_, candidate.grid, effort_, candidate.bound))
       keep(candidate.grid, std::move(*found));
@@ -130,6 +152,7 @@ class Search {
   const SearchEffort& effort_;
   std::optional<PlacedChain> best_;
   std::vector<Candidate> considered_;
+  int patience_ = kPatience;
   int fruitless_ = 0;  // searches since one found something better
 };
 
@@ -139,7 +162,9 @@ std::optional<PlacedChain> find_placement(const PlacementProblem& problem, const
                                           const SearchEffort& effort) {
   const Bounds bounds(problem);
   Search search(problem, bounds, effort);
-  search.look(candidates(problem, bounds, wish));
+  const std::vector<Candidate> all = candidates(problem, bounds, wish);
+  if (problem.objective == Objective::bottleneck) search.glance(all);
+  search.look(all);
   search.prove();
   return search.finish();
 }

@@ -51,5 +51,19 @@ TEST(LargePlacementSearch, KeepsWithinTenPercentOn1024Devices) {
   check({"h100-128x8", 1000, Objective::step, 0.1, 0.1});
 }
 
+TEST(LargePlacementSearch, LeavesSlowDevicesOutWhereOneLayerOnThemIsTheBottleneck) {
+  std::mt19937 random(17);
+  test::Instance instance = test::large_instance(random, 1000, "h100-128x8");
+  for (Device& device : instance.cluster.devices)
+    if (device.node >= 64) device.speed = 0.4;
+  instance.objective = Objective::bottleneck;
+  const auto found = find_placement(instance.problem(), {});
+  ASSERT_TRUE(found);
+  EXPECT_NEAR(*test::value_of(instance, found->cut.begin, found->devices), found->value,
+              kRounding * found->value);
+  // The largest layer bounds every grid of many stages alike; on a slow device it takes 2.5 times.
+  EXPECT_LE(found->value, 1.7 * test::plain_bound(instance));
+}
+
 }  // namespace
 }  // namespace penstock
