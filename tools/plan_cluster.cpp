@@ -77,7 +77,7 @@ nlohmann::ordered_json json_of(const ClusterPlan& planned) {
          {"micro_batches", other.choice.batch.micro_batches},
          {"micro_batch_seconds", other.choice.batch.seconds},
          {"recomputed_layers", std::ranges::count(other.choice.recomputed, true)},
-         {other.forecast ? "step_ms" : "at_least_ms",
+         {other.forecast ? "step_ms" : "closed_form_ms",
           1e3 * (other.forecast ? other.forecast->step_seconds : other.closed_form)},
          {"why", other.why}});
     add_barriers(planned, other, alternatives.back());

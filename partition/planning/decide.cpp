@@ -26,7 +26,6 @@ constexpr double kWide = 1.5, kWideWithoutBarrier = 3;
 constexpr std::size_t kMostPlaced = 48;  // proposals
 constexpr std::size_t kRefined = 12;
 constexpr std::size_t kMostFound = 4;  // choices for which lists are sought
-constexpr double kGib = 1 << 30;
 
 class Decider {
  public:
@@ -100,8 +99,8 @@ class Decider {
     choice.recomputed = std::move(cut.recomputed);
     choice.recompute_exact = cut.recompute_exact;
     if (!cut.fits) {
-      alternative.why = fmt::format("memory: stage {} lacks {:.3g} GiB", cut.lacking_stage,
-                                    cut.lacking_bytes / kGib);
+      alternative.lacks = LackingMemory{cut.lacking_stage, cut.lacking_bytes};
+      alternative.why = "memory: " + describe(*alternative.lacks);
       return true;
     }
     alternative.memory_bound = cut.memory_bound;
@@ -151,15 +150,27 @@ class Decider {
       found.back().choice = *choice;
       found.back().forecast = foretell_step(problem_, workload_of(*choice), *choice);
     }
-    if (found.empty() && problem_.finds_only)
-      throw ConfigError(
-          "nothing is found: lists of one chunk a stage do not fit into memory. Choose another "
-          "schedule");
+    if (found.empty() && problem_.finds_only) refuse_found();
     alternatives_.insert(alternatives_.begin(), found.begin(), found.end());
     std::ranges::stable_sort(alternatives_, {}, [&](const Alternative& alternative) {
       const bool wished = !problem_.finds_only || !alternative.choice.actions.empty();
       return std::pair(!wished, pace_of(alternative));
     });
+  }
+
+  [[noreturn]] void refuse_found() {
+    PlanChoice parted = alternatives_.front().choice;
+    parted.schedule = "zb-h1";
+    const StageMemory memory(problem_, parted);
+    std::string what = "its lists need one chunk a stage";
+    if (const auto full = memory.stages() + 1 == std::ssize(parted.begin)
+                              ? memory.too_full(parted.begin)
+                              : std::nullopt)
+      what = describe(
+          LackingMemory{*full, memory.of_stages(parted.begin)[*full] - memory.limit(*full)});
+    throw ConfigError(fmt::format(
+        "nothing is found: of {}, {}, with backward in two parts. Choose another schedule",
+        describe(parted), what));
   }
 
   void sort() { std::ranges::stable_sort(alternatives_, {}, pace_of); }

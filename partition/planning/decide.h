@@ -9,14 +9,21 @@
 
 namespace penstock {
 
+/// Memory that a stage of the fastest cut does not have.
+struct LackingMemory {
+  int stage = 0;
+  double bytes = 0;
+};
+
 /// A choice that was considered.
 struct Alternative {
-  PlanChoice choice;                      // without a cut where none was made
-  std::optional<Forecast> forecast = {};  // where it was simulated
-  double closed_form = 0;                 // seconds of a step, or their bound where none was made
-  bool memory_bound = false;              // a faster cut did not fit
-  double audio_seconds = 0;               // of a step
-  std::string why = {};                   // it lost; empty: it did not
+  PlanChoice choice;                        // without a cut where none was made
+  std::optional<Forecast> forecast = {};    // where it was simulated
+  double closed_form = 0;                   // seconds of a step, or their bound where none was made
+  bool memory_bound = false;                // a faster cut did not fit
+  double audio_seconds = 0;                 // of a step
+  std::optional<LackingMemory> lacks = {};  // where no cut fits
+  std::string why = {};                     // it lost; empty: it did not
   /// What a step would take with the other Barrier than the problem's, of the best few of several
   /// ranks.
   std::optional<double> other_barrier_s = {};

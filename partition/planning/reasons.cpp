@@ -10,7 +10,7 @@ namespace {
 
 constexpr double kClearly = 0.995;  // of a closed form that would be faster
 
-const std::string kMemory = "memory: ";
+constexpr double kGib = 1 << 30;
 
 double closed_pace(const Alternative& alternative) {
   return alternative.closed_form / alternative.audio_seconds;
@@ -23,8 +23,14 @@ double pace_of(const Alternative& alternative) {
                               : std::numeric_limits<double>::infinity();
 }
 
+std::string describe(const LackingMemory& lacking) {
+  return fmt::format("stage {} lacks {:.3g} GiB", lacking.stage, lacking.bytes / kGib);
+}
+
 std::string why_slower(const Alternative& best, const Alternative& other) {
   const double slower = pace_of(other) / pace_of(best) - 1;
+  if (slower <= -kSameStep)
+    return fmt::format("{:.1f} % faster, but {} is asked for", -100 * slower, best.choice.schedule);
   if (slower < kSameStep) return "as fast: the first found is kept";
   double idle = 0;
   for (int k = 0; k < other.choice.stages; ++k)
@@ -36,13 +42,13 @@ std::string why_slower(const Alternative& best, const Alternative& other) {
 std::string what_binds(const Alternative& best, const std::vector<Alternative>& alternatives) {
   const Alternative* wanted = nullptr;
   for (const Alternative& other : alternatives) {
-    if (!other.why.starts_with(kMemory)) continue;
+    if (!other.lacks) continue;
     if (closed_pace(other) >= kClearly * closed_pace(best)) continue;
     if (wanted == nullptr || closed_pace(other) < closed_pace(*wanted)) wanted = &other;
   }
   if (wanted != nullptr)
     return fmt::format("memory: {} would be faster, and its {}", describe(wanted->choice),
-                       wanted->why.substr(kMemory.size()));
+                       describe(*wanted->lacks));
   const auto& busy = best.forecast->busy;
   const auto slowest = static_cast<int>(std::ranges::max_element(busy) - busy.begin());
   return fmt::format("{}the computing of stage {}, which is busy {:.0f} % of a step",

@@ -11,6 +11,9 @@ namespace penstock {
 /// nothing was simulated.
 double pace_of(const Alternative& alternative);
 
+/// "stage 2 lacks 1.5 GiB"
+std::string describe(const LackingMemory& lacking);
+
 /// Why a simulated choice lost against the best, in words.
 std::string why_slower(const Alternative& best, const Alternative& other);
 

@@ -128,13 +128,14 @@ class RecipeData {
 };
 
 /// What the executor runs, the one that wins a draw first; but for found, which is sought for the
-/// best of the others, and in place of which, if it is wished, they have zb-h1.
+/// best of the others, and in place of which, if it is wished, they have those that it comes from.
 std::vector<std::string> trained_schedules(const Config& config, const std::string& wished) {
   Config any = config;
   const auto key = find_key(any, "pipeline.schedule");
   if (!wished.empty()) {
     if (const auto wrong = set_value(*key, wished)) throw ConfigError(*wrong);
-    return {wished == kFound ? "zb-h1" : wished};
+    if (wished == kFound) return {"zb-h1", "1f1b"};  // which holds less
+    return {wished};
   }
   std::vector<std::string> names(key->allowed.choices.begin(), key->allowed.choices.end());
   std::erase(names, kFound);

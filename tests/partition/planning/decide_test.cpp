@@ -233,7 +233,7 @@ TEST(Decide, RunsSomeLayersForwardAgainWhereMemoryIsShort) {
     EXPECT_NE(describe(chosen.choice).find("recomputing"), std::string::npos);
     EXPECT_NE(chosen.binds.find("memory"), std::string::npos) << chosen.binds;
     EXPECT_TRUE(std::ranges::any_of(chosen.alternatives, [](const Alternative& other) {
-      return other.choice.recomputed.empty() && other.why.starts_with("memory: stage");
+      return other.choice.recomputed.empty() && other.lacks && other.lacks->bytes > 0;
     }));
   }
 }

@@ -7,6 +7,7 @@
 #include "partition/planning/decide.h"
 #include "partition/planning/stage_memory.h"
 #include "tests/support/planned_chain.h"
+#include "tests/support/temporary_folder.h"
 
 namespace penstock {
 namespace {
@@ -57,6 +58,39 @@ TEST_F(FindChoice, IsNotForSeveralChunksAStage) {
   choice_.schedule = "zb-v";
   choice_.stages = 2;
   EXPECT_FALSE(find_choice(problem_, workload(choice_), choice_));
+}
+
+TEST_F(FindChoice, HoldsLessThanZbH1WhereThatDoesNotFit) {
+  problem_.stages = 2;
+  problem_.replicas = 1;
+  problem_.recomputed = ChosenLayers();  // none, whatever memory there is
+  problem_.finds = problem_.finds_only = true;
+  const auto least = [&](const char* schedule) {
+    const PlanChoice choice{
+        .stages = 2, .batch = choice_.batch, .schedule = schedule, .devices = {{0}, {1}}};
+    return least_full_cut(StageMemory(problem_, choice), chain_.size()).bytes;
+  };
+  ASSERT_LT(least("1f1b"), least("zb-h1"));
+  for (Device& device : problem_.cluster.devices) device.memory = least("zb-h1") - 1;
+  problem_.schedules = {"zb-h1"};
+  EXPECT_THROW(decide(problem_), ConfigError);
+  problem_.schedules = {"zb-h1", "1f1b"};
+  const Decision decision = decide(problem_);
+  EXPECT_EQ(decision.choice.schedule, "found");
+  EXPECT_FALSE(StageMemory(problem_, decision.choice).too_full(decision.choice.begin));
+}
+
+TEST_F(FindChoice, SaysWhatIsInItsWay) {
+  problem_.stages = problem_.replicas = 1;
+  problem_.recomputed = ChosenLayers();
+  problem_.finds = problem_.finds_only = true;
+  problem_.schedules = {"1f1b"};
+  const PlanChoice whole{.batch = choice_.batch, .devices = {{0}}};
+  const double bytes = least_full_cut(StageMemory(problem_, whole), chain_.size()).bytes;
+  for (Device& device : problem_.cluster.devices) device.memory = bytes;
+  const auto refusal = test::message_of<ConfigError>([&] { decide(problem_); });
+  EXPECT_NE(refusal.find("nothing is found: of 1 stage"), std::string::npos) << refusal;
+  EXPECT_NE(refusal.find("stage 0 lacks "), std::string::npos) << refusal;
 }
 
 TEST_F(FindChoice, IsACandidateAndMayBeTheOnlyOne) {
