@@ -2,14 +2,18 @@
 
 #include <limits>
 
+#include "layers/backend.h"
 #include "tests/support/tensors.h"
 
 namespace penstock::test {
 namespace {
 
-void poison(const Tensor& tensor) {
-  assign(tensor, std::vector<double>(static_cast<std::size_t>(tensor.size()),
-                                     std::numeric_limits<double>::infinity()));
+void poison(Context& c, const Tensor& tensor) {
+  const Buffer host = host_buffer(tensor.bytes());
+  assign({host.data(), tensor.dtype, tensor.shape},
+         std::vector<double>(static_cast<std::size_t>(tensor.size()),
+                             std::numeric_limits<double>::infinity()));
+  c.backend.copy_in(c.stream, tensor.data, host.data(), tensor.bytes());
 }
 
 }  // namespace
@@ -17,12 +21,12 @@ void poison(const Tensor& tensor) {
 void PoisonedLayer::backward_input(Context& c, const Params& p, const Activation& dy, Saved s,
                                    Activation& dx) const {
   inner_->backward_input(c, p, dy, s, dx);
-  if (p.weights.empty() && calls_++ == call_) poison(dx.only().x_FC);
+  if (p.weights.empty() && calls_++ == call_) poison(c, dx.only().x_FC);
 }
 
 void PoisonedLayer::backward_weight(Context& c, Saved s, Grads grads) const {
   inner_->backward_weight(c, s, grads);
-  if (calls_++ == call_) poison(grads[0]);
+  if (calls_++ == call_) poison(c, grads[0]);
 }
 
 }  // namespace penstock::test
