@@ -25,9 +25,10 @@ std::optional<std::string> list_text(const toml::array& list) {
   std::vector<std::string> names;
   for (const toml::node& item : list) {
     if (item.is_number()) numbers.push_back(*item.value<double>());
-    // Plain lists are parted at commas, so that no name may hold one.
-    if (item.is_string() && item.ref<std::string>().find(',') == std::string::npos)
-      names.push_back(*item.value<std::string>());
+    // Plain lists are parted at commas, so that no name may hold one, or nothing.
+    if (!item.is_string()) continue;
+    const std::string name = *item.value<std::string>();
+    if (!name.empty() && name.find(',') == std::string::npos) names.push_back(name);
   }
   if (numbers.size() == list.size()) return value_text(&numbers);
   if (names.size() == list.size()) return value_text(&names);

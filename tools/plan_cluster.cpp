@@ -77,9 +77,12 @@ nlohmann::ordered_json json_of(const ClusterPlan& planned) {
          {"micro_batches", other.choice.batch.micro_batches},
          {"micro_batch_seconds", other.choice.batch.seconds},
          {"recomputed_layers", std::ranges::count(other.choice.recomputed, true)},
-         {other.forecast ? "step_ms" : "closed_form_ms",
-          1e3 * (other.forecast ? other.forecast->step_seconds : other.closed_form)},
          {"why", other.why}});
+    if (other.forecast)
+      alternatives.back()["step_ms"] = 1e3 * other.forecast->step_seconds;
+    else if (other.closed_form > 0)  // a bound, or what a cut that does not fit would take
+      alternatives.back()[other.is_bound ? "at_least_ms" : "closed_form_ms"] =
+          1e3 * other.closed_form;
     add_barriers(planned, other, alternatives.back());
   }
   const int runs = (choice.batch.micro_batches + choice.replicas - 1) / choice.replicas;

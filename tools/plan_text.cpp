@@ -77,7 +77,8 @@ std::string alternatives_table(const PlanView& view) {
   Rows rows{{"considered", "step", ""}};
   for (const AlternativeView& other : view.alternatives) {
     if (rows.size() > kShownAlternatives) break;
-    rows.push_back({other.what, (other.is_bound ? "≥ " : "") + seconds(other.step_seconds),
+    rows.push_back({other.what,
+                    other.step_seconds > 0 ? other.about + seconds(other.step_seconds) : "",
                     other.why.empty() ? "the plan" : other.why});
   }
   const int more = view.left_out + static_cast<int>(view.alternatives.size() + 1 - rows.size());

@@ -119,7 +119,7 @@ std::vector<ChainStep> chain_steps(const ChainPlan& plan) {
     return steps;
   }
   std::size_t best = 0;
-  for (const char* name : {"1f1b", "gpipe", "zb-h1", "zb-h2"}) {
+  for (const char* name : {"1f1b", "zb-h1", "zb-h2", "gpipe"}) {
     const Schedule lists = make_schedule(name, stages, plan.runs_of(0));
     if (plan.problem.chain.recomputes() && parts_backward(lists)) continue;
     ChainStep& step = steps.emplace_back(ChainStep{name});

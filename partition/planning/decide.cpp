@@ -64,6 +64,7 @@ class Decider {
                                         .schedule = "",
                                         .recomputed = problem_.recomputed.value_or(ChosenLayers())},
                              .closed_form = proposal.bound * audio,
+                             .is_bound = true,
                              .audio_seconds = audio,
                              .why = "not tried: so much by the closed form, at least"});
   }
@@ -151,7 +152,7 @@ class Decider {
       found.back().forecast = foretell_step(problem_, workload_of(*choice), *choice);
     }
     if (found.empty() && problem_.finds_only) refuse_found();
-    alternatives_.insert(alternatives_.begin(), found.begin(), found.end());
+    alternatives_.insert(alternatives_.end(), found.begin(), found.end());  // they win no draw
     std::ranges::stable_sort(alternatives_, {}, [&](const Alternative& alternative) {
       const bool wished = !problem_.finds_only || !alternative.choice.actions.empty();
       return std::pair(!wished, pace_of(alternative));
@@ -189,6 +190,10 @@ class Decider {
   Decision finish() {
     const Alternative& best = alternatives_.front();
     Decision decision{.choice = best.choice, .forecast = *best.forecast};
+    // Lists that are found later, and a share of memory for each of two chunks, were not chosen
+    // for.
+    if (!best.choice.actions.empty() || std::ssize(best.choice.begin) != best.choice.stages + 1)
+      decision.choice.recompute_exact &= std::ranges::count(best.choice.recomputed, true) == 0;
     decision.workload = workload_of(best.choice);
     decision.slots = StageMemory(problem_, best.choice).slots(best.choice.begin);
     decision.lower_bound = bound_of_pace() * best.forecast->audio_seconds;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <vector>
@@ -20,6 +21,7 @@ struct Alternative {
   PlanChoice choice;                        // without a cut where none was made
   std::optional<Forecast> forecast = {};    // where it was simulated
   double closed_form = 0;                   // seconds of a step, or their bound where none was made
+  bool is_bound = false;                    // it is that: the choice was not tried
   bool memory_bound = false;                // a faster cut did not fit
   double audio_seconds = 0;                 // of a step
   std::optional<LackingMemory> lacks = {};  // where no cut fits
@@ -45,7 +47,9 @@ struct Decision {
   std::vector<Alternative> alternatives =
       {};  // the choice first, then by what they are predicted to take
 
-  double gap() const { return lower_bound > 0 ? forecast.step_seconds / lower_bound - 1 : 0; }
+  double gap() const {
+    return lower_bound > 0 ? std::max(forecast.step_seconds / lower_bound - 1, 0.0) : 0;
+  }
 };
 
 /// The plan that trains most audio a second, as simulated:

@@ -27,9 +27,9 @@ struct PlanChoice {
   int stages = 1, replicas = 1;
   BatchChoice batch = {};
   std::string schedule = "1f1b";
-  ChosenLayers recomputed = {};                // of the chain's layers: whose forward runs again
-  bool recompute_exact = true;                 // no cheaper ones fit, by the mean micro-batch
-  std::vector<std::string> actions = {};       // of the schedule "found": as Plan::actions
+  ChosenLayers recomputed = {};           // of the chain's layers: whose forward runs again
+  bool recompute_exact = true;            // no cheaper ones fit this cut, by the mean micro-batch
+  std::vector<std::string> actions = {};  // of the schedule "found": as Plan::actions
   std::vector<std::vector<int>> devices = {};  // [stage][replica]: places in Cluster::devices
   std::vector<int> begin = {};                 // first layer of each chunk, then their number
 

@@ -13,6 +13,7 @@ namespace {
 constexpr std::size_t kSimulated = 4;  // times as many placements as are wanted
 constexpr std::size_t kFewest = 64;    // of them
 constexpr std::size_t kRefined = 12;   // at least
+constexpr std::size_t kMostRefined = 64;
 
 }  // namespace
 
@@ -45,10 +46,16 @@ std::vector<RankedChoice> rank_choices(const PlanningProblem& problem, const Pla
   const auto seconds = [](const RankedChoice& one) { return one.forecast.step_seconds; };
   std::ranges::stable_sort(ranked, {}, seconds);
   ranked.resize(std::min(ranked.size(), std::max(count, kRefined)));
+  const auto behind =
+      ranked.begin() + static_cast<std::ptrdiff_t>(std::min(ranked.size(), kMostRefined));
+  const std::vector<RankedChoice> rest(behind, ranked.end());
+  ranked.erase(behind, ranked.end());
   const ChoiceRefiner refiner(problem, workload);
   for (RankedChoice& one : ranked) refiner.refine_cut(one);
   std::ranges::stable_sort(ranked, {}, seconds);
   refiner.share_cuts(ranked);
+  ranked.insert(ranked.end(), rest.begin(), rest.end());
+  std::ranges::stable_sort(ranked, {}, seconds);
   ranked.resize(std::min(ranked.size(), count));
   return ranked;
 }

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "partition/placement/bound.h"
+#include "partition/planning/forecast.h"
 #include "partition/report/drawn.h"
 #include "partition/schedules/make_schedule.h"
 
@@ -20,13 +21,17 @@ std::string words(const Grid& grid) {
                      grid.replicas, grid.replicas == 1 ? "" : "s");
 }
 
+std::string slower(double seconds, double than) {
+  if (seconds <= than * (1 + kSameStep)) return "as fast";
+  return fmt::format("{:.1f} % slower", 100 * (seconds / than - 1));
+}
+
 /// "zb-h2; 1f1b 3.1 % slower, gpipe lacks memory"
 std::string words(const std::vector<ChainStep>& steps) {
   std::vector<std::string> others;
   for (std::size_t i = 1; i < steps.size(); ++i)
     others.push_back(steps[i].fits
-                         ? fmt::format("{} {:.1f} % slower", steps[i].schedule,
-                                       100 * (steps[i].seconds / steps.front().seconds - 1))
+                         ? steps[i].schedule + " " + slower(steps[i].seconds, steps.front().seconds)
                          : steps[i].schedule + " lacks memory");
   return fmt::format("{}{}{}", steps.front().schedule, others.empty() ? "" : "; ",
                      fmt::join(others, ", "));
@@ -52,7 +57,8 @@ class ChainView {
       add_replica(r);
     }
     view_.schedule = make_schedule(steps_.front().schedule, grid.stages, plan_.runs_of(0));
-    view_.step_seconds = view_.replicas.front().step.makespan;
+    view_.step_seconds =  // of the slowest replica
+        std::max(view_.replicas.front().step.makespan, steps_.front().seconds);
     for (int k = 0; k < grid.stages; ++k) add_stage(k);
     add_traffic();
     add_facts();
@@ -139,7 +145,7 @@ AlternativeView weighed(const PlacementProblem& problem, const PlacedChain& plac
   const double value = placed.value;
   if (bound >= value * (1 - 1e-9) || grid.slots() > kSearchedSlots) {
     other.step_seconds = bound;
-    other.is_bound = true;
+    other.about = "≥ ";
     other.why = bound >= value * (1 - 1e-9) ? "no cut or placement of it takes less"
                                             : "the search found none that takes less";
     return other;
@@ -148,7 +154,7 @@ AlternativeView weighed(const PlacementProblem& problem, const PlacedChain& plac
       find_placement(problem, {grid.stages, grid.replicas}, {.random_starts = 0, .moves = 400});
   if (!found) {
     other.step_seconds = bound;
-    other.is_bound = true;
+    other.about = "≥ ";
     other.why = "memory: no cut fits";
     return other;
   }

@@ -148,7 +148,7 @@ class DecisionView {
       }
       AlternativeView& view = view_.alternatives.emplace_back();
       view.what = describe(other.choice);
-      view.is_bound = !other.forecast;
+      view.about = other.forecast ? "" : other.is_bound ? "≥ " : "≈ ";
       view.step_seconds = other.step_seconds(decision_.forecast.audio_seconds);
       view.speed = other.forecast ? other.forecast->speed() : 0;
       view.why = other.why;
@@ -163,7 +163,7 @@ class DecisionView {
       if (const auto& again = view_.stages[k].recomputed; !again.empty())
         text += fmt::format("{}stage {}: {}", text.empty() ? "" : "; ", k, fmt::join(again, ", "));
     return text + ", forward again in backward" +
-           (choice_.recompute_exact ? "" : "; not all choices could be tried: fewer may do");
+           (choice_.recompute_exact ? "" : "; not all choices could be tried: cheaper ones may do");
   }
 
   /// What a step takes with the other barrier, and which of the few that were compared is best so.

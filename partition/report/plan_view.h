@@ -39,10 +39,11 @@ struct TrafficView {
 
 struct AlternativeView {
   std::string what;
-  double step_seconds = 0;
-  bool is_bound = false;  // it takes at least so long
-  double speed = 0;       // audio seconds a second; 0: unknown
-  std::string why = {};   // it lost; empty: it is the plan
+  double step_seconds = 0;  // 0: unknown
+  /// "≥ ": it takes at least so long; "≈ ": by the closed form alone, of a cut that does not fit.
+  std::string about = {};
+  double speed = 0;      // audio seconds a second; 0: unknown
+  std::string why = {};  // it lost; empty: it is the plan
 };
 
 /// A plan and what is foretold of it, for terminal and report.

@@ -112,7 +112,7 @@ Json json_of(const PlanView& view) {
   for (const AlternativeView& other : view.alternatives)
     json["alternatives"].push_back({{"what", other.what},
                                     {"step", other.step_seconds},
-                                    {"bound", other.is_bound},
+                                    {"about", other.about},
                                     {"speed", other.speed},
                                     {"why", other.why}});
   return json;

@@ -123,6 +123,11 @@ TEST(Load, TakesNamesOfLayersWhereTheyAreAskedFor) {
             std::string::npos);
   EXPECT_NE(fault("[pipeline]\nrecompute_layers = ['a', 1]").find("it takes a list of names"),
             std::string::npos);
+  for (const char* names : {"['']", "['norm1', '']"})
+    EXPECT_NE(fault(std::string("[pipeline]\nrecompute_layers = ") + names)
+                  .find("it takes a list of names"),
+              std::string::npos)
+        << names;
   EXPECT_NE(fault("[pipeline]\nrecompute = 'layers'")
                 .find("recipe.toml:2: pipeline.recompute = layers needs pipeline.recompute_layers"),
             std::string::npos);

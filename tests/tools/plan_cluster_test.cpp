@@ -76,7 +76,9 @@ TEST_F(PlanCluster, WhatFitsOnlyWithSecondForwardsIsTrainedWithThem) {
   const double gib = (largest(json(with({}))) + largest(stage)) / 2;
   const auto tight = json(with({"pipeline.memory_gib=" + std::to_string(gib), "-o", file}));
   EXPECT_EQ(tight["recompute"], "layers");
-  EXPECT_EQ(tight["recompute_exact"], true);
+  const std::string schedule = tight["schedule"];
+  EXPECT_EQ(tight["recompute_exact"],
+            schedule != "found" && schedule != "zb-v" && schedule != "interleaved");
   std::size_t again = 0;
   for (const auto& chunk : tight["stages"]) again += chunk["recompute"].size();
   EXPECT_GT(again, 0u);

@@ -33,7 +33,7 @@ TEST(PlanText, ShowsStagesMemoryPipelineAndAlternatives) {
                   .memory = {{"weights", 0}, {"saved", 1 << 29}},
                   .limit = 1 << 30}};
   for (int i = 0; i < 14; ++i)
-    view.alternatives.push_back({.what = "other", .step_seconds = 2, .is_bound = i == 1});
+    view.alternatives.push_back({.what = "other", .step_seconds = 2, .about = i == 1 ? "≥ " : ""});
   view.left_out = 3;
   view.facts = {{"margin", "none"}};
   std::ostringstream out;

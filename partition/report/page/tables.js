@@ -24,11 +24,11 @@ function startAlternatives() {
   const most = Math.max(...data.alternatives.map((other) => other.step));
   const audio = data.alternatives.some((other) => other.speed > 0);
   by("alternatives-note").textContent = "The plan, and what was considered besides, with the time of a step that was " +
-    "predicted or could not be beaten" +
+    "predicted, could not be beaten (≥), or follows from the closed form alone, of what does not fit (≈)" +
     (data.leftOut > 0 ? `; ${data.leftOut} more are not shown, of which none does better.` : ".");
   table("alternatives", [["layout"], ["step", "n"], ...(audio ? [["audio s/s", "n"]] : []), [""], ["why not"]],
     data.alternatives.map((other) => element("tr", { class: other.why === "" ? "chosen" : "" }, cell(other.what),
-      cell((other.bound ? "≥ " : "") + seconds(other.step), "n"),
+      cell(other.step > 0 ? other.about + seconds(other.step) : "", "n"),
       ...(audio ? [cell(other.speed > 0 ? digits(other.speed) : "", "n")] : []),
       cell(meter([[other.why === "" ? "forward" : "other", most > 0 ? other.step / most : 0]])),
       cell(other.why === "" ? "the plan" : other.why, "small"))));

@@ -53,8 +53,8 @@ TEST(DecisionView, ShowsWhatTheDecisionForetells) {
   EXPECT_EQ(recomputation(), "stage 0: relu, forward again in backward");
   again.choice.recompute_exact = false;
   EXPECT_EQ(recomputation(),
-            "stage 0: relu, forward again in backward; not all choices could be tried: fewer may "
-            "do");
+            "stage 0: relu, forward again in backward; not all choices could be tried: "
+            "cheaper ones may do");
 }
 
 }  // namespace
