@@ -30,11 +30,8 @@ LayerCost work_of(const ChainProfile& profile, int first, int last) {
 double reduction_seconds(const ChainPlan& plan, int stage) {
   const auto& placed = plan.placed;
   if (placed.grid.replicas == 1) return 0;
-  PlacementProblem step = plan.problem;
-  step.micro_batches = placed.grid.replicas;
-  const auto cost = stage_cost(step, placed.grid, stage, {}, placed.devices[stage], {});
-  return cost.reduction.seconds(
-      step.chain.parameters(placed.cut.begin[stage], placed.cut.begin[stage + 1]));
+  return ring(slowest_of_ring(plan.problem.cluster, placed.devices[stage]), placed.grid.replicas, 1)
+      .seconds(plan.problem.chain.parameters(placed.cut.begin[stage], placed.cut.begin[stage + 1]));
 }
 
 /// One replica of each sort: those of a sort take equally long.

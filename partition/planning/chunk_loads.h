@@ -13,8 +13,7 @@ namespace penstock {
 ///   are under way; or as if it computed meanwhile, as much as the cluster's overlap says. Its load
 ///   is then computing and what is left of the messages that it sends, or one message's time.
 /// - Several: computing alone, and a step at the pace of the slowest stage, or of the slowest
-/// chunk,
-///   as if each had a stage of its own.
+///   chunk, as if each had a stage of its own.
 /// No chunk needs extra seconds. `problem` must outlive them.
 std::vector<ChunkCutProblem> chunk_loads(const PlanningProblem& problem, const Workload& workload,
                                          const PlanChoice& choice);

@@ -50,8 +50,10 @@ class Fitting {
     return any ? all : ChosenLayers();
   }
 
-  /// As PlanChoice::recompute_exact.
-  bool exact() const { return search_.exact(); }
+  /// As PlanChoice::recompute_exact. Of two chunks of a rank each has but a share of its memory.
+  bool exact(const ChosenLayers& recomputed) const {
+    return !free_ || recomputed.empty() || (search_.exact() && memory.chunks() == memory.stages());
+  }
 
   const StageMemory memory;
 
@@ -152,7 +154,7 @@ ChosenCut cut_choice(const PlanningProblem& problem, const Workload& workload,
   if (!chosen.fits) return chosen;
   chosen.begin = fitted.best()->begin;
   chosen.recomputed = fitted.best()->recomputed;
-  chosen.recompute_exact = fitting.exact();
+  chosen.recompute_exact = fitting.exact(chosen.recomputed);
   chosen.memory_bound = true;
   return chosen;
 }
@@ -169,7 +171,7 @@ bool recompute_to_fit(const PlanningProblem& problem, const Workload& workload,
   if (!recomputed) return false;
   PlanChoice fitted = choice;
   fitted.recomputed = *recomputed;
-  fitted.recompute_exact = fitting.exact();
+  fitted.recompute_exact = fitting.exact(fitted.recomputed);
   if (StageMemory(problem, fitted).too_full(fitted.begin)) return false;
   choice = std::move(fitted);
   return true;

@@ -190,10 +190,6 @@ class Decider {
   Decision finish() {
     const Alternative& best = alternatives_.front();
     Decision decision{.choice = best.choice, .forecast = *best.forecast};
-    // Lists that are found later, and a share of memory for each of two chunks, were not chosen
-    // for.
-    if (!best.choice.actions.empty() || std::ssize(best.choice.begin) != best.choice.stages + 1)
-      decision.choice.recompute_exact &= std::ranges::count(best.choice.recomputed, true) == 0;
     decision.workload = workload_of(best.choice);
     decision.slots = StageMemory(problem_, best.choice).slots(best.choice.begin);
     decision.lower_bound = bound_of_pace() * best.forecast->audio_seconds;

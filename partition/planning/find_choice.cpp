@@ -116,6 +116,8 @@ std::optional<PlanChoice> find_choice(const PlanningProblem& problem, const Work
   PlanChoice chosen = parted;
   chosen.schedule = kFound;
   chosen.actions = rows_of(found.schedule);
+  if (!problem.recomputed && !chosen.recomputed.empty())
+    chosen.recompute_exact = false;  // fewer may do for lists that hold less
   if (!keeps)
     chosen.batch.order = order_of_step(found.order, choice.replicas, choice.batch.micro_batches);
   if (StageMemory(problem, chosen).too_full(chosen.begin)) return std::nullopt;

@@ -41,23 +41,19 @@ std::vector<double> reduction_seconds(const PlanningProblem& problem, const Plan
   const auto ranks = ranks_of_chunks(choice);
   std::vector<double> seconds(ranks.size(), 0);
   if (choice.replicas == 1) return seconds;
-  // One run: the whole reduction is its.
-  const PlacementProblem step{.chain = ChainLoad({}, ChainLoad::Crossing::bytes),
-                              .cluster = problem.cluster,
-                              .micro_batches = choice.replicas};
-  const auto costs = stage_costs(step, choice.devices);
   const auto parameters = parameter_bytes(*problem.chain);
   const bool parts = schedule_of(choice).parts_backward();
   for (std::size_t chunk = 0; chunk < ranks.size(); ++chunk) {
     const int device = choice.devices[ranks[chunk]][replica];
+    const LinkCost reduction =
+        ring(slowest_of_ring(problem.cluster, choice.devices[ranks[chunk]]), choice.replicas, 1);
     double computed = 0, added = 0;
     for (int layer = choice.begin[chunk + 1] - 1; layer >= choice.begin[chunk]; --layer) {
       const LayerCost& cost = last[layer];
       computed += (cost.backward_weight + (parts ? 0 : cost.backward_input)) /
                   problem.cluster.devices[device].speed;
       if (parameters[layer] > 0)
-        added =
-            std::max(added, computed) + costs[ranks[chunk]].reduction.seconds(parameters[layer]);
+        added = std::max(added, computed) + reduction.seconds(parameters[layer]);
     }
     seconds[chunk] = std::max(0.0, added - computed);
   }

@@ -68,10 +68,15 @@ std::vector<double> GradientAgreement::numbers_behind(std::span<const double> to
   return all;
 }
 
+/// Behind what the computing stream has been asked for.
+std::unique_ptr<Transfer> GradientAgreement::sum_over_nccl() {
+  backend_.wait(*stream_, *backend_.mark(computing_));
+  return nccl_->all_reduce(std::span<double>(sums(), count()));
+}
+
 void GradientAgreement::exchange(std::span<double> told) {
   if (nccl_) {
-    backend_.wait(*stream_, *backend_.mark(computing_));
-    nccl_->all_reduce(std::span<double>(sums(), count()));
+    sum_over_nccl();
     backend_.wait(computing_, *backend_.mark(*stream_));
   }
   if (on_device_) return;
@@ -95,10 +100,7 @@ const Verdict* GradientAgreement::presume(const ParameterStore& store, double lo
   loss_scale_ = loss_scale;
   measure(store);
   judge_sums(computing_, loss_scale, verdict_at(1));
-  if (nccl_) {
-    backend_.wait(*stream_, *backend_.mark(computing_));
-    summing_ = nccl_->all_reduce(std::span<double>(sums(), count()));
-  }
+  if (nccl_) summing_ = sum_over_nccl();
   return verdict_at(1);
 }
 

@@ -73,6 +73,7 @@ class GradientAgreement {
   std::size_t count() const;  // of numbers
   void measure(const ParameterStore& store);
   void judge_sums(Stream& stream, double loss_scale, Verdict* verdict);
+  std::unique_ptr<Transfer> sum_over_nccl();
   void exchange(std::span<double> told);
   std::vector<double> numbers_behind(std::span<const double> told);
   Verdict verdict_on(Stream& stream);

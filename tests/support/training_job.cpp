@@ -167,6 +167,23 @@ TrainingOutcome train(const TrainingJob& job, const Chain& chain, Communicator& 
 
 }  // namespace
 
+TrainingJob small_job() {
+  TrainingJob job;
+  job.model.features = 17;
+  job.model.channels = 3;
+  job.model.hidden = 9;
+  job.model.layers = 2;
+  job.model.dropout = 0.2;
+  job.optimizer.learning_rate = 0.01;
+  return job;
+}
+
+std::vector<std::string_view> trained_schedules() {
+  auto names = schedule_names();
+  names.push_back(kFound);
+  return names;
+}
+
 StepWork ragged_work(int step, int lanes, int labels, int shrink) {
   static const std::vector<std::vector<std::int64_t>> kLengths = {
       {61, 23}, {40}, {37, 52, 31}, {75}, {29, 44}};

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "comm/communicator.h"
@@ -36,6 +37,12 @@ struct TrainingJob {
   bool recompute = false;                   // all layers
   std::vector<int> recomputed_layers = {};  // or these
 };
+
+/// A DeepSpeech2 of two small recurrent layers with dropout.
+TrainingJob small_job();
+
+/// pipeline.schedule's choices.
+std::vector<std::string_view> trained_schedules();
 
 /// Everything that equal runs must have in common, bit for bit, and how they came to it.
 struct TrainingOutcome {

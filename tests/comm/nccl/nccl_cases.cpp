@@ -61,13 +61,9 @@ void adds_over_all_ranks(Communicator& world) {
     ASSERT_EQ(sums[i], static_cast<T>((i % 1000) * (size * (size + 1) / 2.0))) << i;
 }
 
-TrainingJob small_job() {
-  TrainingJob job;
+TrainingJob job_on_device() {
+  TrainingJob job = small_job();
   job.device = DeviceKind::cuda;
-  job.model.features = 17;
-  job.model.channels = 3;
-  job.model.hidden = 9;
-  job.model.layers = 2;
   job.lanes = 2;
   job.steps = 2;
   job.shrink = 3;
@@ -98,7 +94,7 @@ void nccl_adds_over_all_ranks(Communicator& world) {
 }
 
 void nccl_trains_as_one_stage(Communicator& world) {
-  TrainingJob job = small_job();
+  TrainingJob job = job_on_device();
   const TrainingOutcome alone = train_alone(job);
   job.links = DeviceLinks::nccl;
   for (const char* schedule : {"gpipe", "1f1b"})
@@ -115,7 +111,7 @@ void nccl_trains_as_one_stage(Communicator& world) {
 
 // A sum of two numbers has one order.
 void nccl_adds_two_replicas_itself(Communicator& world) {
-  TrainingJob job = small_job();
+  TrainingJob job = job_on_device();
   const TrainingOutcome alone = train_alone(job);
   job.links = DeviceLinks::nccl;
   job.reduction = ReductionOrder::library;

@@ -16,14 +16,8 @@ using test::TrainingOutcome;
 
 /// Short: under emulation every thread of every kernel takes its time.
 TrainingJob small_job(DeviceKind device, const std::string& compute) {
-  TrainingJob job;
+  TrainingJob job = test::small_job();
   job.device = device;
-  job.model.features = 17;
-  job.model.channels = 3;
-  job.model.hidden = 9;
-  job.model.layers = 2;
-  job.model.dropout = 0.2;
-  job.optimizer.learning_rate = 0.01;
   job.precision = {.compute = compute, .loss_scaling = "static", .scale = 64};
   job.lanes = 2;
   job.steps = 2;

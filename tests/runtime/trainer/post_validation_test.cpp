@@ -13,13 +13,7 @@ using test::TrainingJob;
 using test::TrainingOutcome;
 
 TrainingJob small_job() {
-  TrainingJob job;
-  job.model.features = 17;
-  job.model.channels = 3;
-  job.model.hidden = 9;
-  job.model.layers = 2;
-  job.model.dropout = 0.2;
-  job.optimizer.learning_rate = 0.01;
+  TrainingJob job = test::small_job();
   job.optimizer.weight_decay = 1e-3;
   job.lanes = 2;
   return job;
@@ -54,13 +48,7 @@ TEST_P(ScheduledPostValidation, DoesNotShowInASingleBit) {
   }
 }
 
-std::vector<std::string_view> trained_schedules() {
-  auto names = schedule_names();
-  names.push_back(kFound);
-  return names;
-}
-
-INSTANTIATE_TEST_SUITE_P(Of, ScheduledPostValidation, testing::ValuesIn(trained_schedules()),
+INSTANTIATE_TEST_SUITE_P(Of, ScheduledPostValidation, testing::ValuesIn(test::trained_schedules()),
                          [](const auto& info) {
                            std::string name(info.param);
                            std::ranges::replace(name, '-', '_');

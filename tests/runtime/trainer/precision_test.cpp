@@ -15,13 +15,7 @@ using test::TrainingOutcome;
 constexpr int kMicroBatches = 5;  // of ragged_work
 
 TrainingJob small_job(const std::string& compute, const std::string& loss_scaling = "backoff") {
-  TrainingJob job;
-  job.model.features = 17;
-  job.model.channels = 3;
-  job.model.hidden = 9;
-  job.model.layers = 2;
-  job.model.dropout = 0.2;
-  job.optimizer.learning_rate = 0.01;
+  TrainingJob job = test::small_job();
   job.precision = {.compute = compute, .loss_scaling = loss_scaling, .scale = 64};
   return job;
 }

@@ -11,19 +11,9 @@
 namespace penstock {
 namespace {
 
+using test::small_job;
 using test::TrainingJob;
 using test::TrainingOutcome;
-
-TrainingJob small_job() {
-  TrainingJob job;
-  job.model.features = 17;
-  job.model.channels = 3;
-  job.model.hidden = 9;
-  job.model.layers = 2;
-  job.model.dropout = 0.2;
-  job.optimizer.learning_rate = 0.01;
-  return job;
-}
 
 void expect_equal(const TrainingOutcome& a, const TrainingOutcome& b, const std::string& what) {
   EXPECT_EQ(a.losses, b.losses) << what;
@@ -139,13 +129,7 @@ TEST_P(ScheduledTrainingStep, DoesNotShowWhateverTheOptimizer) {
   }
 }
 
-std::vector<std::string_view> trained_schedules() {
-  auto names = schedule_names();
-  names.push_back(kFound);
-  return names;
-}
-
-INSTANTIATE_TEST_SUITE_P(Of, ScheduledTrainingStep, testing::ValuesIn(trained_schedules()),
+INSTANTIATE_TEST_SUITE_P(Of, ScheduledTrainingStep, testing::ValuesIn(test::trained_schedules()),
                          [](const auto& info) {
                            std::string name(info.param);
                            std::ranges::replace(name, '-', '_');
