@@ -6,6 +6,8 @@
 #include <set>
 #include <string>
 
+#include "tests/support/sources.h"
+
 namespace emulated_cuda {
 namespace {
 
@@ -22,7 +24,7 @@ std::set<std::string> tests_of_cuda() {
 }
 
 TEST(GpuCheckList, HasEveryTestOfTheBackend) {
-  std::ifstream list(PENSTOCK_SOURCE_FOLDER "/tools/gpu/checks");
+  std::ifstream list(penstock::test::source("tools/gpu/checks"));
   std::set<std::string> names;
   for (std::string line; std::getline(list, line);)
     if (line.starts_with("Cuda")) names.insert(line.substr(0, line.find(' ')));

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "runtime/checkpoint/newest.h"
+#include "tests/support/sources.h"
 #include "tests/support/tone_corpus.h"
 
 namespace penstock::test {
@@ -20,8 +21,7 @@ TrainingFolder::TrainingFolder(std::string binary, std::string mpirun)
 Outcome TrainingFolder::run(std::vector<std::string> words, Ranks ranks) const {
   std::vector<std::string> command = {"timeout", "-k", "2", "30"};
   if (ranks.folder) {
-    command.insert(command.end(),
-                   {PENSTOCK_SOURCE_FOLDER "/tools/ranks", std::to_string(ranks.count)});
+    command.insert(command.end(), {source("tools/ranks"), std::to_string(ranks.count)});
   } else if (ranks.count > 0) {
     command.insert(command.end(), {mpirun_, "--allow-run-as-root", "--oversubscribe", "-np",
                                    std::to_string(ranks.count)});

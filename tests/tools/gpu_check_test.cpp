@@ -7,15 +7,14 @@
 #include <sstream>
 
 #include "tests/support/process.h"
+#include "tests/support/sources.h"
 #include "tests/support/temporary_folder.h"
 
 namespace penstock {
 namespace {
 
-const std::string kSource = PENSTOCK_SOURCE_FOLDER;
-
 std::set<std::string> listed() {
-  const auto outcome = test::run_program({kSource + "/tools/gpu_check", "--list"});
+  const auto outcome = test::run_program({test::source("tools/gpu_check"), "--list"});
   EXPECT_EQ(outcome.code, 0) << outcome.err;
   std::set<std::string> names;
   std::istringstream lines(outcome.out);
@@ -26,7 +25,7 @@ std::set<std::string> listed() {
 
 /// From rows "| what | `name` | device, date, figure |".
 std::set<std::string> documented() {
-  const std::string text = test::read_file(kSource + "/docs/gpu-status.md");
+  const std::string text = test::read_file(test::source("docs/gpu-status.md"));
   const std::regex row(R"(\n\|[^|\n]*\| `([^`]*)` \|[^|\n]*\S[^|\n]*\|)");
   std::set<std::string> names;
   for (std::sregex_iterator found(text.begin(), text.end(), row), end; found != end; ++found)
@@ -41,7 +40,7 @@ TEST(GpuCheck, ListsWhatTheStatusTells) {
 
 TEST(GpuCheck, SaysThatThereIsNoGpu) {
   if (std::filesystem::exists("/dev/nvidia0")) GTEST_SKIP() << "there is a GPU here";
-  const auto outcome = test::run_program({kSource + "/tools/gpu_check"});
+  const auto outcome = test::run_program({test::source("tools/gpu_check")});
   EXPECT_EQ(outcome.code, 3);
   EXPECT_NE(outcome.err.find("no NVIDIA GPU here"), std::string::npos) << outcome.err;
 }
