@@ -90,9 +90,9 @@ void add_trace(CLI::App& app, Run& run) {
       "Predict by this file of penstock profile; else it is measured around the steps");
   command->add_flag("--json", arguments->json, "Print one JSON object");
   command->option_defaults()->always_capture_default();
-  takes_whole(
-      command->add_option("--steps", arguments->how.steps, "Steps traced, after two that warm up"),
-      {1, 10000});
+  takes_whole(command->add_option("--steps", arguments->how.steps,
+                                  "Steps traced, beside those that warm up"),
+              {1, 10000});
   command->footer(
       "Nothing of the recipe's output folder is written. Under mpirun, -np is pipeline.stages ×\n"
       "pipeline.replicas.\n\nExamples:\n"

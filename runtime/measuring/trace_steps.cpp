@@ -22,8 +22,10 @@ namespace penstock {
 namespace {
 
 constexpr int kWarmUp = 2;
-/// Costs are measured before the steps and behind them: machines get faster and slower with time.
-constexpr ProfileOptions kAround{.micro_batches = 8, .repeats = 3};
+/// Costs are measured before the steps and after every few: machines get faster and slower within
+/// seconds.
+constexpr ProfileOptions kBetween{.micro_batches = 8, .repeats = 1};
+constexpr int kTurn = 3;
 
 /// Links between ranks that exchange messages under a plan.
 struct Links {
@@ -93,15 +95,23 @@ void predict(const RehearsalData& data, const DeviceProfile& profile, const Link
   }
 }
 
-/// What every rank did of step `s` on the first traced step's clock.
+/// Batches of so many steps of the recipe.
+std::vector<StepBatches> batches_of(const RehearsalData& data, std::int64_t first, int count) {
+  std::vector<StepBatches> batches;
+  for (int s = 0; s < count; ++s) batches.push_back(data.steps.at(first + s));
+  return batches;
+}
+
+/// What every rank did of step `s` of a turn, on a clock on which the turn's first step behind
+/// those that warm up begins at `begin`.
 void take_measured(const std::vector<std::vector<RehearsedStep>>& ranks, std::size_t s,
-                   TracedStep& step) {
+                   double begin, TracedStep& step) {
   const auto end = [&](std::size_t of) {
     double latest = 0;
     for (const auto& rank : ranks) latest = std::max(latest, rank[of].end);
     return latest;
   };
-  const double zero = end(kWarmUp - 1);
+  const double zero = end(kWarmUp - 1) - begin;
   step.begin = end(s - 1) - zero;
   step.measured_s = end(s) - end(s - 1);
   for (const auto& rank : ranks) {
@@ -111,6 +121,14 @@ void take_measured(const std::vector<std::vector<RehearsedStep>>& ranks, std::si
       action.end -= zero;
     }
   }
+}
+
+/// The turn's steps, behind those before.
+void take_turn(const std::vector<std::vector<RehearsedStep>>& ranks, Trace& trace) {
+  const double begin =
+      trace.steps.empty() ? 0 : trace.steps.back().begin + trace.steps.back().measured_s;
+  for (std::size_t s = kWarmUp; s < ranks.front().size(); ++s)
+    take_measured(ranks, s, begin, trace.steps.emplace_back());
 }
 
 /// ConfigError unless the profile is of the recipe's model.
@@ -155,7 +173,7 @@ double Trace::error() const {
 Trace trace_steps(const Config& recipe, Communicator& world, const TraceOptions& options) {
   const RehearsalData data = load_rehearsal(recipe, world);
   check_ranks(data.config, world.size());
-  ProfileMeasurement measurement(data, world, kAround);
+  ProfileMeasurement measurement(data, world, kBetween);
   if (!options.profile) measurement.take();
   DeviceProfile profile = options.profile ? *options.profile : measurement.profile();
   check_profile(profile, data);
@@ -163,31 +181,28 @@ Trace trace_steps(const Config& recipe, Communicator& world, const TraceOptions&
   trace.plan = plan_by(data, profile, world);
   const Links links = measure_links(trace.plan, world);
   trace.overlap = links.overlap;
-
-  std::vector<StepBatches> batches;
-  for (int s = 0; s < kWarmUp + options.steps; ++s) batches.push_back(data.steps.at(s));
-  std::vector<StepBatches> ahead;
-  for (std::size_t s = 0; s < Rehearsal::kStepsAhead; ++s)
-    ahead.push_back(data.steps.at(static_cast<std::int64_t>(batches.size() + s)));
-  auto rehearsal = std::make_unique<Rehearsal>(data, data.config, trace.plan, world);
-  const auto ranks = gather_actions(world, rehearsal->run(batches, ahead));
   for (int rank = 0; rank < world.size(); ++rank)
     trace.planned_bytes.push_back(
         static_cast<double>(trace.plan.bytes_of(trace.plan.place_of(rank).stage).total()));
-  trace.allocated_bytes.assign(world.size(), 0);
-  trace.allocated_bytes[world.rank()] = static_cast<double>(rehearsal->allocated());
-  sum_disjoint(world, trace.allocated_bytes);
-  rehearsal.reset();
-  if (!options.profile) {
-    measurement.take();
-    profile = measurement.profile();
+
+  const int turn = options.profile ? options.steps : kTurn;
+  for (int first = 0; first < options.steps; first += turn) {
+    const int count = kWarmUp + std::min(turn, options.steps - first);
+    auto rehearsal = std::make_unique<Rehearsal>(data, data.config, trace.plan, world);
+    const auto ranks = gather_actions(
+        world, rehearsal->run(batches_of(data, first, count),
+                              batches_of(data, first + count, Rehearsal::kStepsAhead)));
+    trace.allocated_bytes.assign(world.size(), 0);
+    trace.allocated_bytes[world.rank()] = static_cast<double>(rehearsal->allocated());
+    sum_disjoint(world, trace.allocated_bytes);
+    rehearsal.reset();  // the whole model of a profile needs its room
+    if (world.rank() == 0) take_turn(ranks, trace);
+    if (!options.profile) measurement.take();
   }
-  if (world.rank() != 0) return trace;
-  for (std::size_t s = kWarmUp; s < batches.size(); ++s) {
-    TracedStep& step = trace.steps.emplace_back();
-    take_measured(ranks, s, step);
-    predict(data, profile, links, trace.plan, batches[s], step);
-  }
+  if (!options.profile) profile = measurement.profile();
+  for (std::size_t s = 0; s < trace.steps.size(); ++s)
+    predict(data, profile, links, trace.plan, data.steps.at(static_cast<std::int64_t>(kWarmUp + s)),
+            trace.steps[s]);
   return trace;
 }
 

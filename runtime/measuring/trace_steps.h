@@ -12,15 +12,15 @@
 namespace penstock {
 
 struct TraceOptions {
-  int steps = 8;  // after two that warm up
-  /// What the prediction follows from. Nothing: measured before the steps and after, on the same
-  /// ranks.
+  int steps = 8;
+  /// What the prediction follows from. Nothing: measured on the same ranks before the steps and
+  /// after every three of them.
   std::optional<DeviceProfile> profile = {};
 };
 
 /// A step as it was and as it was predicted.
 struct TracedStep {
-  double begin = 0;       // seconds on rank 0's clock since the first traced step began
+  double begin = 0;       // seconds of steps before it
   double measured_s = 0;  // from the end of the step before to its own, on the last rank
   double predicted_s = 0;
   std::vector<std::vector<WatchedAction>> measured = {};  // [rank], on that clock
@@ -40,10 +40,10 @@ struct Trace {
 };
 
 /// Runs steps of the recipe from its beginning, over the ranks of `world`, of which there must be
-/// as many as stages × replicas, and predicts the same steps: costs by the profile, messages by
-/// latency, bandwidth and overlap between the ranks. Adding gradients over replicas is taken to
-/// cost nothing. Writes nothing. All ranks call it; the trace is whole on rank 0. Errors as
-/// train().
+/// as many as stages × replicas, each time behind two others that warm up, and predicts the same
+/// steps: costs by the profile, messages by latency, bandwidth and overlap between the ranks.
+/// Adding gradients over replicas is taken to cost nothing. Writes nothing. All ranks call it; the
+/// trace is whole on rank 0. Errors as train().
 Trace trace_steps(const Config& recipe, Communicator& world, const TraceOptions& options);
 
 }  // namespace penstock

@@ -77,6 +77,35 @@ TEST_F(TraceSteps, ReachesRanksWithoutALinkBetweenThem) {
   }
 }
 
+TEST_F(TraceSteps, MeasuresCostsBetweenTurns) {
+  const Config config = recipe({"pipeline.stages=2", "trainer.lanes=1"});
+  Trace trace;
+  run_as_threads({.ranks = 2}, [&](Communicator& world) {
+    Trace own = trace_steps(config, world, {.steps = 5});
+    EXPECT_EQ(own.steps.size(), world.rank() == 0 ? 5 : 0);
+    if (world.rank() == 0) trace = std::move(own);
+  });
+  const RehearsalData data = [&] {
+    std::optional<RehearsalData> loaded;
+    run_as_threads({.ranks = 1},
+                   [&](Communicator& self) { loaded = load_rehearsal(config, self); });
+    return std::move(*loaded);
+  }();
+  double end = 0;
+  for (std::size_t s = 0; s < trace.steps.size(); ++s) {
+    const TracedStep& step = trace.steps[s];
+    EXPECT_NEAR(step.begin, end, 1e-9);
+    end = step.begin + step.measured_s;
+    EXPECT_GT(step.predicted_s, 0);
+    const auto forwards = std::ranges::count_if(step.measured[0], [](const WatchedAction& action) {
+      return action.action.kind == ActionKind::forward;
+    });
+    EXPECT_EQ(forwards, data.steps.at(static_cast<std::int64_t>(2 + s)).micro_batches.size()) << s;
+    for (const WatchedAction& action : step.measured[1])
+      EXPECT_LE(action.end, end + 1e-9) << "of the step behind";
+  }
+}
+
 TEST_F(TraceSteps, AllocatesWhatIsPlanned) {
   for (const char* late : {"false", "true"}) {
     const Trace trace = traced(recipe({"pipeline.stages=2", "trainer.lanes=1",
