@@ -4,6 +4,8 @@
 #include <functional>
 #include <limits>
 
+#include "partition/placement/fastest.h"
+
 namespace penstock {
 namespace {
 
@@ -25,25 +27,6 @@ void forget_runs(StageSort& sort) {
   sort.within.per_unit = std::min(sort.within.per_unit, sort.between.per_unit);
   sort.between = sort.within;
   sort.longest_run = 1;
-}
-
-/// Which devices are as fast as those above the largest step in speed.
-std::vector<bool> fastest(const Cluster& cluster) {
-  std::vector<double> speeds;
-  for (const Device& device : cluster.devices) speeds.push_back(device.speed);
-  std::ranges::sort(speeds, std::greater<>());
-  std::size_t step = 0;
-  double largest = 1;
-  for (std::size_t i = 1; i < speeds.size(); ++i)
-    if (speeds[i - 1] > largest * speeds[i]) {
-      largest = speeds[i - 1] / speeds[i];
-      step = i;
-    }
-  std::vector<bool> result(cluster.size(), true);
-  if (step > 0)
-    for (int device = 0; device < cluster.size(); ++device)
-      result[device] = cluster.devices[device].speed > speeds[step];
-  return result;
 }
 
 /// Whether every node has devices inside or outside alone.
@@ -122,6 +105,12 @@ BestSorts::Stages BestSorts::of(int replicas) const {
   Stages stages;
   for (const Sort& sort : sorts_) add_stages(sort, replicas, &sort == &sorts_.front(), stages);
   return stages;
+}
+
+std::vector<std::vector<int>> BestSorts::devices() const {
+  std::vector<std::vector<int>> devices;
+  for (const Sort& sort : sorts_) devices.push_back(sort.devices);
+  return devices;
 }
 
 }  // namespace penstock

@@ -22,6 +22,9 @@ class BestSorts {
   /// node, and devices of several, which add gradients over links between nodes.
   Stages of(int replicas) const;
 
+  /// Devices of the sorts, in the order of stages of one replica.
+  std::vector<std::vector<int>> devices() const;
+
  private:
   struct Sort {
     std::vector<int> devices;

@@ -126,14 +126,13 @@ void improve(const PlacementProblem& problem, const Grid& grid, const SearchEffo
   }
 }
 
-}  // namespace
-
-std::optional<PlacedCut> search_placement(const PlacementProblem& problem, const Grid& grid,
-                                          const SearchEffort& effort, double bound) {
+/// The best of all starts.
+std::optional<PlacedCut> search(const PlacementProblem& problem, const Grid& grid,
+                                std::vector<Placement> starts, const SearchEffort& effort,
+                                double bound) {
   std::optional<PlacedCut> best;
   std::mt19937_64 numbers(effort.seed);
-  const int random = grid.slots() <= kManySlots ? effort.random_starts : 0;
-  for (Placement& start : starts(problem, grid, random, effort.seed)) {
+  for (Placement& start : starts) {
     if (best && !promising(best->cut.value, bound)) break;
     const auto cut = best_cut(problem.chain, stage_costs(problem, start), goal_of(problem, grid),
                               {.sweeps = kSweeps});
@@ -147,6 +146,20 @@ std::optional<PlacedCut> search_placement(const PlacementProblem& problem, const
                             goal_of(problem, grid), {.value = best->cut.value, .sweeps = 20});
   if (cut) best->cut = *cut;
   return best;
+}
+
+}  // namespace
+
+std::optional<PlacedCut> search_placement(const PlacementProblem& problem, const Grid& grid,
+                                          const SearchEffort& effort, double bound) {
+  const int random = grid.slots() <= kManySlots ? effort.random_starts : 0;
+  return search(problem, grid, starts(problem, grid, random, effort.seed), effort, bound);
+}
+
+std::optional<PlacedCut> search_from(const PlacementProblem& problem, Placement start,
+                                     const SearchEffort& effort) {
+  const Grid grid{static_cast<int>(start.size()), static_cast<int>(start.front().size())};
+  return search(problem, grid, {std::move(start)}, effort, 0);
 }
 
 }  // namespace penstock

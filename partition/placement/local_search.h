@@ -25,4 +25,8 @@ struct SearchEffort {
 std::optional<PlacedCut> search_placement(const PlacementProblem& problem, const Grid& grid,
                                           const SearchEffort& effort, double bound);
 
+/// The same from one start.
+std::optional<PlacedCut> search_from(const PlacementProblem& problem, Placement start,
+                                     const SearchEffort& effort);
+
 }  // namespace penstock

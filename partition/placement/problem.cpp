@@ -3,6 +3,7 @@
 #include <algorithm>
 
 namespace penstock {
+
 int micro_batches_of(const PlacementProblem& problem, const Grid& grid) {
   return (problem.micro_batches + grid.replicas - 1) / grid.replicas;
 }
@@ -10,6 +11,16 @@ int micro_batches_of(const PlacementProblem& problem, const Grid& grid) {
 Goal goal_of(const PlacementProblem& problem, const Grid& grid) {
   if (problem.objective == Objective::bottleneck) return {.sum = 0, .slowest = 1};
   return {.sum = 1, .slowest = micro_batches_of(problem, grid) - 1.0};
+}
+
+double least_bottleneck(const PlacementProblem& problem, int replicas) {
+  double fastest = 0, all = 0;
+  for (const Device& device : problem.cluster.devices) {
+    fastest = std::max(fastest, device.speed);
+    all += device.speed;
+  }
+  const ChainLoad& chain = problem.chain;
+  return std::max(chain.longest_layer() / fastest, chain.work(0, chain.size()) * replicas / all);
 }
 
 int in_flight(const PlacementProblem& problem, const Grid& grid, int stage) {

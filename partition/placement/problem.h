@@ -31,6 +31,10 @@ int micro_batches_of(const PlacementProblem& problem, const Grid& grid);
 
 Goal goal_of(const PlacementProblem& problem, const Grid& grid);
 
+/// What no bottleneck of pipelines with so many replicas is below: the largest layer on the fastest
+/// device, or all work on all devices.
+double least_bottleneck(const PlacementProblem& problem, int replicas);
+
 /// Micro-batches in flight on a stage under 1F1B.
 int in_flight(const PlacementProblem& problem, const Grid& grid, int stage);
 

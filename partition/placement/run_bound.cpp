@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "partition/placement/run_count.h"
+
 namespace penstock {
 namespace {
 
@@ -13,26 +15,30 @@ constexpr double kMost = 2e8;  // ways to put a stage in front of others, about
 
 }  // namespace
 
-/// Without the count of the fastest devices where that would take too long.
-RunTableRequest RunBound::request(int replicas) const {
-  BestSorts::Stages stages = sorts_.of(replicas);
+/// Whether scarce stages can be counted for every number of stages.
+bool RunBound::can_count(const RunTableRequest& request, int replicas) const {
   const double layers = problem_.chain.size();
   const double most_stages = std::min(layers, 1.0 * problem_.cluster.size() / replicas);
   double runs = 0;
-  for (const StageSort& sort : stages.sorts) runs += sort.longest_run;
+  for (const StageSort& sort : request.sorts) runs += sort.longest_run;
   const double ends = 2 * layers / most_stages + 2;  // of a stage that starts somewhere
-  if (most_stages * layers * ends * runs * (stages.scarce + 1) > kMost) {
-    stages.scarce = 0;
-    for (StageSort& sort : stages.sorts) sort.scarce = false;
-  }
-  return {.sorts = std::move(stages.sorts),
-          .scarce = stages.scarce,
-          .micro_batches = micro_batches_of(problem_, {1, replicas})};
+  return most_stages * layers * ends * runs * (request.scarce + 1) <= kMost;
+}
+
+/// The least slowest load of as many stages as there are devices for; at most the limit.
+double RunBound::slowest_of_any(const RunTableRequest& request, int replicas) {
+  const auto known = slowest_of_any_.find(replicas);
+  if (known != slowest_of_any_.end()) return known->second;
+  RunCount count(problem_.chain, request, problem_.cluster.size() / replicas);
+  return slowest_of_any_[replicas] = count.least(0, request.limit);
 }
 
 double RunBound::of(const Grid& grid) {
   const Goal goal = goal_of(problem_, grid);
-  RunTableRequest request = this->request(grid.replicas);
+  BestSorts::Stages stages = sorts_.of(grid.replicas);
+  RunTableRequest request{.sorts = std::move(stages.sorts),
+                          .scarce = stages.scarce,
+                          .micro_batches = micro_batches_of(problem_, grid)};
   double per_work = kNever;
   for (const StageSort& sort : request.sorts) per_work = std::min(per_work, sort.per_work);
   double sum = problem_.chain.work(0, problem_.chain.size()) * per_work;
@@ -40,8 +46,14 @@ double RunBound::of(const Grid& grid) {
     return goal.slowest > 0 ? (value_ - goal.sum * sum) / goal.slowest : kNever;
   };
   request.limit = limit();
-  const auto table = slowest_.try_emplace(grid.replicas, problem_.chain, request).first;
-  const double slowest = table->second.least(grid.stages);
+  double slowest = 0;
+  if (!can_count(request, grid.replicas)) {
+    if (request.limit < kNever) slowest = slowest_of_any(request, grid.replicas);
+    request.scarce = 0;
+    for (StageSort& sort : request.sorts) sort.scarce = false;
+  }
+  const auto table = tables_.try_emplace(grid.replicas, problem_.chain, request).first;
+  slowest = std::max(slowest, table->second.least(grid.stages));
   if (slowest == kNever) return value_;
   request.sums = true;
   for (int round = 0; goal.sum > 0 && round < kSums; ++round) {

@@ -19,12 +19,14 @@ class RunBound {
   double of(const Grid& grid);
 
  private:
-  RunTableRequest request(int replicas) const;
+  bool can_count(const RunTableRequest& request, int replicas) const;
+  double slowest_of_any(const RunTableRequest& request, int replicas);
 
   const PlacementProblem& problem_;
   double value_;
   BestSorts sorts_;
-  std::map<int, RunTable> slowest_;  // by replicas
+  std::map<int, RunTable> tables_;        // of slowest loads, by replicas
+  std::map<int, double> slowest_of_any_;  // number of stages, by replicas
 };
 
 }  // namespace penstock

@@ -7,6 +7,8 @@
 
 #include "partition/placement/bound.h"
 #include "partition/placement/exact.h"
+#include "partition/placement/merge_rows.h"
+#include "partition/placement/pack_runs.h"
 #include "partition/placement/refusal.h"
 #include "partition/placement/run_bound.h"
 
@@ -18,10 +20,9 @@ constexpr double kWorthwhile = 1 - 1e-12;
 constexpr double kCloseEnough = 1 - 1e-3;  // of a bound: no search for the rest
 constexpr int kExactSlots = 12;            // that are always placed exactly, if at all possible
 constexpr int kMostSlots = 16;             // that are where devices are alike
-constexpr int kGlances = 24;               // at numbers of stages, evenly apart
 constexpr int kPatience = 12;              // searches of larger grids that find nothing better
-constexpr int kBottleneckPatience = 36;  // where it is for the bottleneck, of which bounds say less
-constexpr std::size_t kEdges = 4'000'000;        // of a grid's graph, a few seconds
+constexpr double kMergingEffort = 2e6;     // of all merges, a few seconds
+constexpr std::size_t kEdges = 4'000'000;  // of a grid's graph, a few seconds
 constexpr std::size_t kSharedEdges = 1'000'000;  // of all graphs with more slots
 
 bool is_small(const Grid& grid) { return grid.slots() <= kMostSlots; }
@@ -56,10 +57,9 @@ std::vector<Candidate> candidates(const PlacementProblem& problem, const Bounds&
 
 class Search {
  public:
-  Search(const PlacementProblem& problem, const Bounds& bounds, const SearchEffort& effort)
-      : problem_(problem), bounds_(bounds), effort_(effort) {
-    if (problem.objective == Objective::bottleneck) patience_ = kBottleneckPatience;
-  }
+  Search(const PlacementProblem& problem, const Bounds& bounds, const GridWish& wish,
+         const SearchEffort& effort)
+      : problem_(problem), bounds_(bounds), effort_(effort), free_stages_(wish.stages == 0) {}
 
   /// Looks for good placements of the grids whose bounds are lowest, first. A grid's bound is made
   /// exact when its turn comes, and it is searched when it is lowest even so.
@@ -77,23 +77,6 @@ class Search {
       search(candidate);
       considered_.push_back(candidate);
     }
-  }
-
-  /// Looks at some grids without moving devices: where one layer alone bounds the bottleneck, the
-  /// bounds of many grids are the same, and say nothing of which to search.
-  void glance(const std::vector<Candidate>& candidates) {
-    std::set<int> looked;  // stages of one replica
-    for (int of = 1; of <= kGlances; ++of) {
-      const auto at = std::ranges::find_if(candidates, [&](const Candidate& candidate) {
-        return candidate.grid.replicas == 1 &&
-               candidate.grid.stages >= candidates.back().grid.stages * of / kGlances;
-      });
-      if (at == candidates.end() || is_small(at->grid) || !looked.insert(at->grid.stages).second)
-        continue;
-      if (auto found = search_placement(problem_, at->grid, {.random_starts = 0, .moves = 0}, 0))
-        keep(at->grid, std::move(*found));
-    }
-    if (best_) search({.grid = best_->grid});
   }
 
   /// Sees to it that no placement of few slots is better.
@@ -132,10 +115,31 @@ class Search {
   }
 
  private:
+  /// Pipelines with so many replicas, and as many stages as suit the chain: where one layer alone
+  /// bounds the bottleneck, the bounds of many grids are the same, and say nothing of which to
+  /// search.
+  void merge(int replicas) {
+    const bool packs = replicas == 1 && problem_.objective == Objective::bottleneck;
+    std::optional<PlacedCut> found;
+    if (packs) found = pack_runs(problem_, kNever, effort_.seed);
+    const double known = found ? found->cut.slowest * kCloseEnough : kNever;
+    const double effort = merging_effort(problem_, replicas);
+    if (effort <= merging_left_) {
+      merging_left_ -= effort;
+      if (auto merged = merge_rows(problem_, replicas, known)) found = std::move(merged);
+    }
+    if (!found) return;
+    const Grid grid{static_cast<int>(found->devices.size()), replicas};
+    if (auto improved = search_from(problem_, std::move(found->devices), effort_))
+      keep(grid, std::move(*improved));
+  }
+
   void search(const Candidate& candidate) {
     const bool large = !is_small(candidate.grid);
-    if (large && (candidate.bound >= value() * kCloseEnough || fruitless_ >= patience_)) return;
+    if (large && (candidate.bound >= value() * kCloseEnough || fruitless_ >= kPatience)) return;
     const double before = value();
+    if (free_stages_ && large && merged_.insert(candidate.grid.replicas).second)
+      merge(candidate.grid.replicas);
     if (auto found = search_placement(problem_, candidate.grid, effort_, candidate.bound))
       keep(candidate.grid, std::move(*found));
     fruitless_ = value() < before ? 0 : fruitless_ + 1;
@@ -152,7 +156,9 @@ class Search {
   const SearchEffort& effort_;
   std::optional<PlacedChain> best_;
   std::vector<Candidate> considered_;
-  int patience_ = kPatience;
+  bool free_stages_;      // whether their number is not asked for
+  std::set<int> merged_;  // replicas
+  double merging_left_ = kMergingEffort;
   int fruitless_ = 0;  // searches since one found something better
 };
 
@@ -161,10 +167,8 @@ class Search {
 std::optional<PlacedChain> find_placement(const PlacementProblem& problem, const GridWish& wish,
                                           const SearchEffort& effort) {
   const Bounds bounds(problem);
-  Search search(problem, bounds, effort);
-  const std::vector<Candidate> all = candidates(problem, bounds, wish);
-  if (problem.objective == Objective::bottleneck) search.glance(all);
-  search.look(all);
+  Search search(problem, bounds, wish, effort);
+  search.look(candidates(problem, bounds, wish));
   search.prove();
   return search.finish();
 }

@@ -27,6 +27,15 @@ Instance large_instance(std::mt19937& random, int layers, const std::string& clu
   return instance;
 }
 
+void slow_down(Instance& instance, double speed, double between) {
+  Cluster& cluster = instance.cluster;
+  const std::size_t nodes = cluster.nodes.size();
+  for (Device& device : cluster.devices)
+    if (device.node >= static_cast<int>(nodes / 2)) device.speed *= speed;
+  for (std::size_t link = 0; link < nodes * nodes; ++link)
+    if (link / nodes != link % nodes) cluster.node_links[link].bandwidth = between;
+}
+
 namespace {
 
 /// The least bottleneck of a list cut into so many parts, from below: filling parts one after the

@@ -12,6 +12,10 @@ namespace penstock::test {
 /// configs/clusters/.
 Instance large_instance(std::mt19937& random, int layers, const std::string& cluster);
 
+/// The devices of the second half of the nodes at so much of their speed, and links between nodes
+/// of so many bytes a second.
+void slow_down(Instance& instance, double speed, double between);
+
 /// What no cut and placement can beat on devices and links that are all as good as the best: for
 /// each grid the least bottleneck of the work alone, by filling stage after stage, and sums of what
 /// all stages must do, where rings larger than a node use a link between nodes. Shares no code with

@@ -173,6 +173,12 @@ Instance random_instance(std::mt19937& random, const InstanceSize& size) {
   return instance;
 }
 
+void level_nodes(Cluster& cluster) {
+  for (std::size_t i = 1; i < cluster.devices.size(); ++i)
+    if (cluster.devices[i].node == cluster.devices[i - 1].node)
+      cluster.devices[i].speed = cluster.devices[i - 1].speed;
+}
+
 std::optional<double> value_of(const Instance& instance, const std::vector<int>& begin,
                                const Placement& devices) {
   if (!fits(instance, begin, devices)) return std::nullopt;

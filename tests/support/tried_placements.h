@@ -26,6 +26,9 @@ struct InstanceSize {
 /// in nodes or by a full matrix; in some the memory suffices nowhere.
 Instance random_instance(std::mt19937& random, const InstanceSize& size = {});
 
+/// Gives all devices of a node the speed of its first, so that nodes part fast and slow ones.
+void level_nodes(Cluster& cluster);
+
 /// The objective of a cut and a placement from its definition, or nothing where memory does not
 /// suffice.
 std::optional<double> value_of(const Instance& instance, const std::vector<int>& begin,

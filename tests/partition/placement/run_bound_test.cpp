@@ -10,19 +10,12 @@
 namespace penstock {
 namespace {
 
-/// Gives all devices of a node the speed of its first, so that nodes part fast and slow ones.
-void level_nodes(Cluster& cluster) {
-  for (std::size_t i = 1; i < cluster.devices.size(); ++i)
-    if (cluster.devices[i].node == cluster.devices[i - 1].node)
-      cluster.devices[i].speed = cluster.devices[i - 1].speed;
-}
-
 TEST(RunBound, IsNeverAboveTheBestOfAllCutsAndPermutations) {
   std::mt19937 random(11);
   int met = 0, bounded = 0;
   for (int round = 0; round < 2000; ++round) {
     test::Instance instance = test::random_instance(random);
-    if (round % 2 == 0) level_nodes(instance.cluster);
+    if (round % 2 == 0) test::level_nodes(instance.cluster);
     const PlacementProblem problem = instance.problem();
     const int devices = instance.cluster.size();
     for (int stages = 1; stages <= std::min(devices, problem.chain.size()); ++stages) {
