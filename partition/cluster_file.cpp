@@ -49,6 +49,7 @@ Cluster cluster_of(ClusterSource& source) {
       if (std::ranges::count(cluster.nodes, name) != 0)
         source.fault(group.line, fmt::format("two nodes are named {}", name));
       cluster.nodes.push_back(name);
+      if (i > 0 && !source.faults.empty()) break;  // its faults are those of the first
       add_devices(source, group, static_cast<int>(cluster.nodes.size()) - 1, cluster);
     }
   if (source.faults.empty()) add_links(source, cluster);

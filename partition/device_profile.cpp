@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <optional>
 
@@ -145,6 +147,27 @@ DeviceProfile profile_of(Reader& reader, const Json& json) {
 }
 
 }  // namespace
+
+void check_profile(const DeviceProfile& profile, const ProfiledModel& asked) {
+  if (profile.model != asked.model || profile.compute != asked.compute)
+    throw ConfigError(
+        fmt::format("the costs are of another model\n    measured: {}, {}\n    asked:    {}, {}\n"
+                    "    measure anew with penstock profile",
+                    profile.model, profile.compute, asked.model, asked.compute));
+  const auto name = [](const auto& layers, std::size_t i, auto of) {
+    return i < layers.size() ? of(layers[i]) : std::string("none");
+  };
+  for (std::size_t i = 0; i < std::max(profile.layers.size(), asked.layers.size()); ++i) {
+    const std::string measured =
+        name(profile.layers, i, [](const FittedLayer& layer) { return layer.layer; });
+    const std::string own = name(asked.layers, i, std::identity());
+    if (measured != own)
+      throw ConfigError(fmt::format(
+          "layers[{}] of the costs is {}, of the model {}: they must be the model's, in "
+          "its order. Measure anew with penstock profile",
+          i, measured, own));
+  }
+}
 
 std::string device_profile_json(const DeviceProfile& profile, const ChainProfile& neutral) {
   Json layers = Json::array();

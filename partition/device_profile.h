@@ -26,6 +26,15 @@ struct DeviceProfile {
   MicroBatchLengths middling;
 };
 
+/// What a profile must be of to foretell steps of a model.
+struct ProfiledModel {
+  std::string model, compute;       // as DeviceProfile
+  std::vector<std::string> layers;  // names, in the chain's order
+};
+
+/// ConfigError, which says what differs, unless the profile is of that.
+void check_profile(const DeviceProfile& profile, const ProfiledModel& asked);
+
 /// JSON: the neutral form of a measured chain (see parse_profile), whose times are those of the
 /// middling micro-batch, and beside it everything of `profile`. `neutral` gives bytes and transfers
 /// of each layer.

@@ -17,6 +17,8 @@ namespace {
 
 using Json = nlohmann::json;
 
+constexpr double kMost = 1e18;  // of bytes, or of ms
+
 constexpr std::array<std::string_view, 7> kFields = {
     "name",       "layers", "forward_ms", "backward_ms", "activation_bytes", "parameter_bytes",
     "transfer_ms"};
@@ -94,9 +96,10 @@ class Reader {
   double amount(const Json& json, std::string_view key, const std::string& where) {
     const Json* value = member(json, key, where);
     if (value == nullptr) return 0;
-    if (value->is_number() && value->get<double>() >= 0 && std::isfinite(value->get<double>()))
+    if (value->is_number() && value->get<double>() >= 0 && value->get<double>() <= kMost)
       return value->get<double>();
-    fault(where, fmt::format("{} = {}, but it takes a number of at least 0", key, shown(*value)));
+    fault(where,
+          fmt::format("{} = {}, but it takes a number from 0 to {:g}", key, shown(*value), kMost));
     return 0;
   }
 

@@ -1,6 +1,8 @@
 #include "tools/plan_chain.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cmath>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
@@ -8,6 +10,7 @@
 #include "partition/cluster_file.h"
 #include "partition/placement/refusal.h"
 #include "partition/placement/search.h"
+#include "partition/planning/chain_binds.h"
 #include "partition/profile.h"
 #include "partition/report/chain_view.h"
 #include "partition/report/report.h"
@@ -49,9 +52,12 @@ nlohmann::ordered_json json_of(const ChainPlan& plan, const std::vector<ChainSte
     stages.push_back({{"first_layer", first},
                       {"last_layer", last - 1},
                       {"devices", placed.devices[k]},
-                      {"bytes", plan.bytes(k, steps.front().in_flight[k])},
+                      {"bytes", std::llround(plan.bytes(k, steps.front().in_flight[k]))},
                       {"load_ms", 1e3 * costs[k].load(problem.chain, first, last)}});
   }
+  const bool of_steps = problem.objective == Objective::step;
+  const double step = closed_form_step(problem, placed);
+  const double value = of_steps ? step : placed.cut.slowest;  // as placed.value, but for rounding
   auto schedules = nlohmann::ordered_json::array();
   const auto simulated = [](const ChainStep& step) {
     return step.seconds > 0 ? nlohmann::ordered_json(1e3 * step.seconds) : nullptr;
@@ -62,14 +68,15 @@ nlohmann::ordered_json json_of(const ChainPlan& plan, const std::vector<ChainSte
   return {{"micro_batches", problem.micro_batches},
           {"replicas", placed.grid.replicas},
           {"bottleneck_ms", 1e3 * placed.cut.slowest},
-          {"step_ms", 1e3 * closed_form_step(problem, placed)},
-          {"lower_bound_ms", 1e3 * placed.bound},
+          {"step_ms", 1e3 * step},
+          {"lower_bound_ms", 1e3 * std::min(placed.bound, value)},
           {"gap", placed.gap()},
           {"exact", placed.exact()},
           {"simulated_ms", simulated(steps.front())},
           {"stages", stages},
           {"schedule", steps.front().schedule},
           {"recompute", problem.chain.recomputes() ? "stage" : "none"},
+          {"binds", what_binds(plan)},
           {"schedules", schedules}};
 }
 

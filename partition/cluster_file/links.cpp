@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <limits>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include "configs/nearest.h"
@@ -29,6 +31,10 @@ void add_matrix(ClusterSource& source, Cluster& cluster) {
   }
   if (source.between || !source.links.empty())
     source.fault(matrix.line, "[matrix] gives every link: leave out [between] and [[link]]");
+  for (const NodeGroup& group : source.groups)
+    if (group.within)
+      source.fault(group.line, fmt::format("[matrix] gives every link: leave out node {}'s within",
+                                           group.name));
   for (std::size_t from = 0; from < devices; ++from)
     for (std::size_t to = 0; to < devices; ++to)
       cluster.exact_links.push_back(
@@ -88,6 +94,7 @@ void add_links(ClusterSource& source, Cluster& cluster) {
   cluster.node_links.assign(nodes * nodes,
                             source.between.value_or(LinkRates{.bandwidth = kUnknown}));
   add_within(source, cluster);
+  std::set<std::pair<std::size_t, std::size_t>> linked;
   for (const NodeLink& link : source.links) {
     const auto a = node_of(source, cluster, link.nodes[0], link.line);
     const auto b = node_of(source, cluster, link.nodes[1], link.line);
@@ -96,6 +103,10 @@ void add_links(ClusterSource& source, Cluster& cluster) {
       source.fault(link.line, fmt::format("link.nodes names {} twice: links inside a node are its "
                                           "`within`",
                                           link.nodes[0]));
+    const auto [first, second] = std::minmax(*a, *b);
+    if (!linked.insert({first, second}).second)
+      source.fault(link.line, fmt::format("two links join nodes {} and {}: leave one out",
+                                          link.nodes[0], link.nodes[1]));
     cluster.node_links[*a * nodes + *b] = cluster.node_links[*b * nodes + *a] = link.rates;
   }
   refuse_missing(source, cluster);

@@ -175,13 +175,15 @@ std::vector<std::vector<double>> rows_of(Keys& keys, std::string_view key, const
   for (const toml::node& row : *node->as_array()) {
     auto& numbers = rows.emplace_back();
     if (!row.is_array()) {
-      keys.expect(row, key, "a list of lists of numbers");
+      keys.expect(row, fmt::format("{}[{}]", key, rows.size() - 1), "a list of numbers");
       continue;
     }
     for (const toml::node& item : *row.as_array()) {
       const bool own = numbers.size() + 1 == rows.size();  // from a device to itself: not read
       const auto value = item.is_number() ? item.value<double>() : std::nullopt;
-      if (!value || (!own && !least.allows(*value))) keys.expect(item, key, least.text());
+      if (!value || (!own && !least.allows(*value)))
+        keys.expect(item, fmt::format("{}[{}][{}]", key, rows.size() - 1, numbers.size()),
+                    least.text());
       numbers.push_back(value.value_or(1));
     }
   }

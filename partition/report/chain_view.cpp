@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "partition/placement/bound.h"
+#include "partition/planning/chain_binds.h"
 #include "partition/planning/forecast.h"
 #include "partition/report/drawn.h"
 #include "partition/schedules/make_schedule.h"
@@ -95,7 +96,7 @@ class ChainView {
       slowest = std::min(slowest, problem_.cluster.devices[device].speed);
     stage.seconds =
         micro_batches_of(problem_, placed_.grid) * problem_.chain.work(first, last) / slowest;
-    if (view_.step_seconds > 0) stage.idle = 1 - stage.seconds / view_.step_seconds;
+    if (view_.step_seconds > 0) stage.idle = std::max(0.0, 1 - stage.seconds / view_.step_seconds);
     view_.stages.push_back(std::move(stage));
   }
 
@@ -126,6 +127,7 @@ class ChainView {
         {"step, simulated", ms(view_.step_seconds)},
         {"lower bound", ms(placed_.bound)},
         {"gap", fmt::format("{:.2f} %{}", 100 * placed_.gap(), placed_.exact() ? ", exact" : "")},
+        {"what binds", what_binds(plan_)},
         {"margin",
          fmt::format("{:.3g} % of each device's memory left free", 100 * problem_.cluster.margin)},
         {"costs", "the profile's"}};

@@ -116,6 +116,7 @@ FoundSchedule find_schedule(const ScheduleProblem& problem, const SearchOptions&
                       .lower_bound = bound};
   found.makespan = simulate(found.schedule, problem.durations(found.order)).makespan;
   keep_named(problem, found);
+  found.lower_bound = std::min(found.lower_bound, found.makespan);  // but for rounding it is
   return found;
 }
 

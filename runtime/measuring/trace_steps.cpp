@@ -14,6 +14,7 @@
 #include "partition/build_chain.h"
 #include "partition/plan_file.h"
 #include "partition/profiled_step.h"
+#include "partition/recomputed_layers.h"
 #include "runtime/measuring/gather_actions.h"
 #include "runtime/measuring/measure_profile.h"
 #include "runtime/planning/planning.h"
@@ -131,14 +132,6 @@ void take_turn(const std::vector<std::vector<RehearsedStep>>& ranks, Trace& trac
     take_measured(ranks, s, begin, trace.steps.emplace_back());
 }
 
-/// ConfigError unless the profile is of the recipe's model.
-void check_profile(const DeviceProfile& profile, const RehearsalData& data) {
-  const std::string model = model_summary(data.config.model, data.labels);
-  if (profile.model == model && profile.layers.size() == data.chain.layers.size()) return;
-  throw ConfigError("the profile is of another model: it says \"" + profile.model +
-                    "\", the recipe \"" + model + "\". Measure it anew by penstock profile");
-}
-
 /// Rank 0's, since other processors may round otherwise.
 Plan plan_by(const RehearsalData& data, const DeviceProfile& profile, Communicator& world) {
   std::string text;
@@ -176,7 +169,9 @@ Trace trace_steps(const Config& recipe, Communicator& world, const TraceOptions&
   ProfileMeasurement measurement(data, world, kBetween);
   if (!options.profile) measurement.take();
   DeviceProfile profile = options.profile ? *options.profile : measurement.profile();
-  check_profile(profile, data);
+  check_profile(profile, {.model = model_summary(data.config.model, data.labels),
+                          .compute = data.config.precision.compute,
+                          .layers = names_of(data.chain)});
   Trace trace;
   trace.plan = plan_by(data, profile, world);
   const Links links = measure_links(trace.plan, world);

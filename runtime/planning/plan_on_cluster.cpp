@@ -190,18 +190,14 @@ void price(PlanningProblem& problem, const DeviceRates& rates) {
 /// The same as they were measured. ConfigError unless they were for such a recipe.
 void price(PlanningProblem& problem, const DeviceProfile& measured, const Config& recipe,
            int labels) {
+  check_profile(measured, {.model = model_summary(recipe.model, labels),
+                           .compute = recipe.precision.compute,
+                           .layers = names_of(*problem.chain)});
   problem.costs = fitted_cost_model(measured.layers);
   problem.costs_from = "measured on " + measured.device;
   problem.reading = measured.reading;
   problem.step_s = measured.step_s;
   problem.parameter_s = measured.parameter_s;
-  const std::string model = model_summary(recipe.model, labels);
-  if (measured.model == model && measured.compute == recipe.precision.compute &&
-      std::ssize(measured.layers) == problem.chain->size())
-    return;
-  throw ConfigError("the costs are of another model\n    measured: " + measured.model + ", " +
-                    measured.compute + "\n    asked:    " + model + ", " +
-                    recipe.precision.compute + "\n    measure anew with penstock profile");
 }
 
 /// What the recipe says, unless that is the default.

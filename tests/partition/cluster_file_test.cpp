@@ -95,6 +95,36 @@ TEST(ClusterFile, NamesMissingLinks) {
             std::string::npos);
 }
 
+TEST(ClusterFile, RefusesLinksThatAreGivenTwice) {
+  EXPECT_EQ(refusal(kinds + "[[node]]\nname = \"a\"\ncount = 2\ndevices = { big = 1 }\n"
+                            "[[link]]\nnodes = [\"a0\", \"a1\"]\nlatency_us = 1\ngb_per_s = 1\n"
+                            "[[link]]\nnodes = [\"a1\", \"a0\"]\nlatency_us = 2\ngb_per_s = 1\n"),
+            "the cluster can't be used:\n"
+            "  c.toml:12: two links join nodes a1 and a0: leave one out");
+  EXPECT_EQ(
+      refusal(kinds + "[[node]]\nname = \"a\"\ndevices = { big = 2 }\n"
+                      "within = { latency_us = 1, gb_per_s = 1 }\n"
+                      "[matrix]\nlatency_us = [[0, 5], [7, 0]]\ngb_per_s = [[0, 2], [2, 0]]\n"),
+      "the cluster can't be used:\n"
+      "  c.toml:4: [matrix] gives every link: leave out node a's within");
+}
+
+TEST(ClusterFile, NamesPlacesInMatrices) {
+  EXPECT_EQ(refusal(kinds + "[[node]]\nname = \"a\"\ndevices = { big = 3 }\n"
+                            "[matrix]\nlatency_us = [[0, 5, 1], [7, 0, -2], 3]\n"
+                            "gb_per_s = [[0, 2, 1], [2, 0, 1], [1, 0, 0]]\n"),
+            "the cluster can't be used:\n"
+            "  c.toml:8: matrix.latency_us[1][2] = -2, but it takes a number of at least 0\n"
+            "  c.toml:8: matrix.latency_us[2] = 3, but it takes a list of numbers\n"
+            "  c.toml:9: matrix.gb_per_s[2][1] = 0, but it takes a number above 0");
+}
+
+TEST(ClusterFile, SaysOnceWhatManyNodesLack) {
+  EXPECT_EQ(refusal(kinds + "[[node]]\nname = \"a\"\ncount = 5\ndevices = { other = 1 }\n"),
+            "the cluster can't be used:\n"
+            "  c.toml:4: no kind of device other: describe it as [kinds.other]");
+}
+
 TEST(ClusterFile, NamesWrongValuesAndUnknownKeys) {
   EXPECT_EQ(refusal("margin = 1\n[kinds.big]\nmemory_gib = -2\nsped = 1\n"
                     "[[node]]\nname = \"a\"\ncount = 0\ndevices = { big = 1.5 }\n"

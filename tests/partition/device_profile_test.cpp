@@ -49,6 +49,25 @@ TEST(DeviceProfile, ReadsWhatItWrites) {
   EXPECT_EQ(read.reading.of(other), made.reading.of(other));
 }
 
+TEST(DeviceProfile, IsOfOneModelWithItsLayersInOrder) {
+  const DeviceProfile profile = example();
+  const ProfiledModel own{"two layers", "fp32", {"rnn", "ctc"}};
+  EXPECT_NO_THROW(check_profile(profile, own));
+  const auto refusal = [&](const ProfiledModel& asked) {
+    return test::message_of<ConfigError>([&] { check_profile(profile, asked); });
+  };
+  EXPECT_EQ(refusal({"two layers", "fp16", own.layers}),
+            "the costs are of another model\n    measured: two layers, fp32\n    asked:    two "
+            "layers, fp16\n    measure anew with penstock profile");
+  EXPECT_TRUE(refusal({"three", "fp32", own.layers}).starts_with("the costs are of another model"));
+  EXPECT_TRUE(refusal({own.model, "fp32", {"ctc", "rnn"}})
+                  .starts_with("layers[0] of the costs is rnn, of the model ctc: "));
+  EXPECT_TRUE(refusal({own.model, "fp32", {"rnn"}})
+                  .starts_with("layers[1] of the costs is ctc, of the model none: "));
+  EXPECT_TRUE(refusal({own.model, "fp32", {"rnn", "ctc", "softmax"}})
+                  .starts_with("layers[2] of the costs is none, of the model softmax: "));
+}
+
 TEST(DeviceProfile, IsANeutralProfileOfAMiddlingMicroBatch) {
   const ChainProfile chain = parse_profile(text(), "p.json");
   EXPECT_EQ(chain.name, "two layers");

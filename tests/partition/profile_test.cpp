@@ -44,10 +44,10 @@ TEST(Profile, NamesFileLayerAndFieldOfEveryFault) {
                "parameter_bytes": 16}]})"),
       "the profile can't be used:\n"
       "  chain.json: layers[0] (conv): forward_ms is missing; was forwrd_ms meant for it?\n"
-      "  chain.json: layers[0] (conv): backward_ms = -2, but it takes a number of at least "
-      "0\n"
-      "  chain.json: layers[0] (conv): activation_bytes = \"64\", but it takes a number of at "
-      "least 0\n"
+      "  chain.json: layers[0] (conv): backward_ms = -2, but it takes a number from 0 to "
+      "1e+18\n"
+      "  chain.json: layers[0] (conv): activation_bytes = \"64\", but it takes a number from 0 "
+      "to 1e+18\n"
       "  chain.json: layers[0] (conv): transfer_ms is missing");
   EXPECT_EQ(refusal(R"({"source": "x", "layers": []})"),
             "the profile can't be used:\n"
@@ -57,6 +57,10 @@ TEST(Profile, NamesFileLayerAndFieldOfEveryFault) {
             "the profile can't be used:\n"
             "  chain.json: name = 3, but it takes text\n"
             "  chain.json: layers[0]: expected an object, found 4");
+  EXPECT_NE(refusal(R"({"name": "x", "layers": [{"name": "a", "forward_ms": 1e300,
+                "backward_ms": 1, "activation_bytes": 1, "parameter_bytes": 1, "transfer_ms": 0}]})")
+                .find("forward_ms = 1e+300, but it takes a number from 0 to 1e+18"),
+            std::string::npos);
   EXPECT_NE(refusal("[]").find("expected an object with name and layers, found []"),
             std::string::npos);
   EXPECT_NE(refusal("{\"name\": ").find("chain.json: not JSON: "), std::string::npos);

@@ -45,6 +45,7 @@ TEST(PlanChain, PrintsTheBestCutOntoEqualDevices) {
     EXPECT_EQ(stage["first_layer"], next);
     next = stage["last_layer"].get<int>() + 1;
     EXPECT_EQ(stage["devices"].size(), 1u);
+    EXPECT_TRUE(stage["bytes"].is_number_integer());
     EXPECT_GT(stage["bytes"], 0);
     sum += stage["load_ms"].get<double>();
   }

@@ -75,6 +75,13 @@ TEST_F(Search, TakesMeasuredCostsOfTheModelAlone) {
   const auto other = search({"--costs", costs, "model.hidden=23"});
   EXPECT_EQ(other.code, 2);
   EXPECT_NE(other.err.find("costs are of another model"), std::string::npos) << other.err;
+
+  auto json = nlohmann::json::parse(test::read_file(costs));
+  std::swap(json["layers"][0], json["layers"][1]);
+  test::write_file(costs, json.dump());
+  const auto turned = search({"--costs", costs});
+  EXPECT_EQ(turned.code, 2);
+  EXPECT_NE(turned.err.find("layers[0] of the costs is"), std::string::npos) << turned.err;
 }
 
 TEST_F(Search, WantsARankOnEveryDeviceToMeasure) {

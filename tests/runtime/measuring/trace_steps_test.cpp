@@ -151,7 +151,7 @@ TEST_F(TraceSteps, RefusesAProfileOfAnotherModel) {
     const Config config = recipe({});
     const std::string message = test::message_of<ConfigError>(
         [&] { trace_steps(config, world, {.steps = 1, .profile = other}); });
-    EXPECT_NE(message.find("the profile is of another model: it says \"another\""),
+    EXPECT_NE(message.find("the costs are of another model\n    measured: another, fp32"),
               std::string::npos)
         << message;
   });
