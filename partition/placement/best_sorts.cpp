@@ -9,7 +9,7 @@
 namespace penstock {
 namespace {
 
-constexpr int kLongestRun = 16;  // a longer one costs time, and its end hardly counts
+constexpr int kMostRoom = 16;  // a longer run costs time, and its end hardly counts
 
 /// The least latency and the widest link of some.
 struct BestLink {
@@ -20,14 +20,6 @@ struct BestLink {
   }
   bool found() const { return link.bandwidth > 0; }
 };
-
-/// Lets every boundary have the best of both links.
-void forget_runs(StageSort& sort) {
-  sort.within.latency = std::min(sort.within.latency, sort.between.latency);
-  sort.within.per_unit = std::min(sort.within.per_unit, sort.between.per_unit);
-  sort.between = sort.within;
-  sort.longest_run = 1;
-}
 
 /// Whether every node has devices inside or outside alone.
 bool parted_by_nodes(const Cluster& cluster, const std::vector<bool>& inside) {
@@ -75,35 +67,48 @@ BestSorts::Sort BestSorts::sort_of(const std::vector<bool>& member) const {
   return sort;
 }
 
-void BestSorts::add_stages(const Sort& sort, int replicas, bool all_alike, Stages& stages) const {
-  const Cluster& cluster = problem_.cluster;
-  // A stage of alike devices has R of them, another one at least.
-  const std::size_t needed = all_alike ? replicas : 1;
-  if (sort.devices.size() < needed) return;
+/// Stages whose slowest replica is of one sort, and the first one on a node of another or the same.
+void BestSorts::add_stages(const Sort& slowest, const Sort& first, int replicas,
+                           Stages& stages) const {
+  const bool alike = &slowest == &first, fast = &slowest == &sorts_.front();
+  // A stage of the fastest devices has R of them, another one at least of the others.
+  const std::size_t needed = fast ? replicas : 1;
+  if (slowest.devices.size() < needed) return;
   std::vector<double> memories;
-  for (const int device : sort.devices) memories.push_back(cluster.usable(device));
+  for (const int device : slowest.devices) memories.push_back(problem_.cluster.usable(device));
   std::ranges::sort(memories, std::greater<>());
-  StageSort stage{.per_work = 1 / sort.speed,
-                  .within = crossing(problem_, sort.within),
-                  .between = crossing(problem_, sort.between),
+  StageSort stage{.run = stages.runs.size() - 1,
+                  .per_work = 1 / slowest.speed,
                   .memory = memories[needed - 1],
-                  .scarce = all_alike && sorts_.size() > 1};
+                  .scarce = fast && sorts_.size() > 1};
   const int runs = (problem_.micro_batches + replicas - 1) / replicas;
-  const auto add = [&](int run, const LinkRates& link) {
-    StageSort added = stage;
-    added.longest_run = run;
-    if (replicas > 1) added.reduction = ring(link, replicas, runs);
-    if (run > kLongestRun) forget_runs(added);
-    stages.sorts.push_back(added);
-  };
-  if (replicas <= sort.largest_node) add(sort.largest_node / replicas, sort.within);
-  if (replicas > 1) add(sort.largest_node, sort.between);
-  if (stage.scarce) stages.scarce = static_cast<int>(sort.devices.size()) / replicas;
+  if (replicas > 1) {
+    stage.reduction = ring(first.between, replicas, runs);
+    stages.sorts.push_back(stage);
+    stage.reduction = ring(first.within, replicas, runs);
+  }
+  if (!alike || replicas > first.largest_node) return;
+  stage.takes = std::min(replicas, stages.runs.back().room);
+  stages.sorts.push_back(stage);
 }
 
 BestSorts::Stages BestSorts::of(int replicas) const {
   Stages stages;
-  for (const Sort& sort : sorts_) add_stages(sort, replicas, &sort == &sorts_.front(), stages);
+  for (const Sort& sort : sorts_) {
+    RunKind& run = stages.runs.emplace_back(RunKind{.within = crossing(problem_, sort.within),
+                                                    .between = crossing(problem_, sort.between),
+                                                    .room = sort.largest_node});
+    if (run.room > kMostRoom) {  // every boundary has the best of both links
+      run.within.latency = std::min(run.within.latency, run.between.latency);
+      run.within.per_unit = std::min(run.within.per_unit, run.between.per_unit);
+      run.between = run.within;
+      run.room = 1;
+    }
+    add_stages(sort, sort, replicas, stages);
+    // With its first replica on a fast device a stage may be slow for another one.
+    if (&sort != &sorts_.back() && replicas > 1) add_stages(sorts_.back(), sort, replicas, stages);
+  }
+  if (sorts_.size() > 1) stages.scarce = static_cast<int>(sorts_.front().devices.size()) / replicas;
   return stages;
 }
 

@@ -15,14 +15,16 @@ class BestSorts {
   explicit BestSorts(const PlacementProblem& problem);
 
   struct Stages {
+    std::vector<RunKind> runs;  // in nodes of each sort of devices
     std::vector<StageSort> sorts;
     int scarce = 0;  // stages that the fastest devices make
   };
-  /// The sorts of stages with so many replicas, for any number of stages: of each, devices of one
-  /// node, and devices of several, which add gradients over links between nodes.
+  /// The sorts of stages with so many replicas, for any number of stages, as the first replica
+  /// meets them in a run: with all replicas in its node, or one, which adds gradients over links
+  /// between nodes. In a fast node a stage may be slow for its other replicas.
   Stages of(int replicas) const;
 
-  /// Devices of the sorts, in the order of stages of one replica.
+  /// Devices that runs of each kind are on.
   std::vector<std::vector<int>> devices() const;
 
  private:
@@ -33,7 +35,7 @@ class BestSorts {
     int largest_node = 0;       // devices
   };
   Sort sort_of(const std::vector<bool>& member) const;
-  void add_stages(const Sort& sort, int replicas, bool all_alike, Stages& stages) const;
+  void add_stages(const Sort& slowest, const Sort& first, int replicas, Stages& stages) const;
 
   const PlacementProblem& problem_;
   std::vector<Sort> sorts_;  // the fastest first

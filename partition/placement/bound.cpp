@@ -123,12 +123,12 @@ double Bounds::least_slowest(const Grid& grid, double highest) const {
     auto table = tables_.find(grid.replicas);
     if (table == tables_.end() || table->second.limit() < limit) {
       const StageSort sort{.per_work = stage.paces.front().per_work,
-                           .within = link,
-                           .between = link,
                            .reduction = stage.reduction,
                            .memory = stage.memory};
-      const RunTableRequest request{
-          .sorts = {sort}, .micro_batches = micro_batches_of(problem_, grid), .limit = limit};
+      const RunTableRequest request{.runs = {{.within = link, .between = link}},
+                                    .sorts = {sort},
+                                    .micro_batches = micro_batches_of(problem_, grid),
+                                    .limit = limit};
       if (table != tables_.end()) tables_.erase(table);
       table = tables_.try_emplace(grid.replicas, chain, request).first;
     }

@@ -30,4 +30,14 @@ ChainLoad::ChainLoad(const ChainProfile& chain, Crossing crossing, Recompute rec
   most_crossing_ = *most;
 }
 
+double ChainLoad::ranges_within(double work) const {
+  double count = 0;
+  for (int first = 0, last = 0; first < size(); ++first) {
+    last = std::max(last, first);
+    while (last < size() && this->work(first, last + 1) <= work) ++last;
+    count += last - first;
+  }
+  return count;
+}
+
 }  // namespace penstock

@@ -24,6 +24,8 @@ class ChainLoad {
   bool recomputes() const { return recompute_ == Recompute::stage; }
   /// Seconds of layers [first, last) on a device of speed 1, second forwards included.
   double work(int first, int last) const { return work_[last] - work_[first]; }
+  /// How many ranges of layers do no more than so much work.
+  double ranges_within(double work) const;
   double longest_layer() const { return longest_layer_; }
   /// What crosses in front of `layer`; 0 at both ends of the chain.
   double crossing(int layer) const { return crossing_[layer]; }

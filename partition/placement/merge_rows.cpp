@@ -9,6 +9,7 @@
 namespace penstock {
 namespace {
 
+constexpr double kRounding = 1 + 1e-9;
 constexpr int kNone = -1;
 
 /// The devices of a stage.
@@ -24,12 +25,12 @@ struct Row {
   std::vector<int> next_node;  // [place]: the first from there on that begins a node
 };
 
-/// Where the stage in front stands, seen from one: in the same row or the other, at the next place
-/// or in the next node.
-constexpr int kSteps = 4;
 struct Place {
   int row = 0, index = 0;
 };
+
+/// Where the stage in front stands, seen from one.
+enum Step { same_row, other_row, next_node_of_same, next_node_of_other, kSteps };
 
 class Merge {
  public:
@@ -103,9 +104,9 @@ Row Merge::row_of(const std::vector<int>& devices) const {
 }
 
 std::optional<Place> Merge::in_front(int row, const Used& used, int step) const {
-  const int taken = step % 2 == 0 ? row : 1 - row;
+  const int taken = step == same_row || step == next_node_of_same ? row : 1 - row;
   const int next = used[taken], node = rows_[taken].next_node[next];
-  const bool leaves_rest = step >= 2;
+  const bool leaves_rest = step == next_node_of_same || step == next_node_of_other;
   if (leaves_rest && node == next) return std::nullopt;  // nothing to leave
   const Place place{taken, leaves_rest ? node : next};
   if (place.index >= std::ssize(rows_[taken].teams)) return std::nullopt;
@@ -135,8 +136,9 @@ void Merge::put(const Place& at, Used used, int last, const Team* behind, int st
     const double load = own.per_work * chain_.work(first, last) + leave +
                         own.reduction.seconds(chain_.parameters(first, last));
     if (load > limit_) return;
+    if (chain_.parameters(first, last) * ChainLoad::kStates > own.memory) return;
     if (chain_.bytes(first, last, flying) > own.memory) continue;
-    if (first == 0) offer(state(0, used, at, 0), used, state_behind);
+    if (first == 0) offer(state(0, used, at, same_row), used, state_behind);
     for (int step = 0; first > 0 && step < kSteps; ++step)
       if (enter[step] && load + enter[step]->seconds(chain_.crossing(first)) <= limit_)
         offer(state(first, used, at, step), used, state_behind);
@@ -180,26 +182,28 @@ Placement Merge::placement() const {
 }  // namespace
 
 double merging_effort(const PlacementProblem& problem, int replicas) {
-  const double devices = problem.cluster.size(), layers = problem.chain.size();
+  const double devices = problem.cluster.size();
   const double fast = static_cast<double>(std::ranges::count(fastest(problem.cluster), true));
-  return layers * (1 + std::min(fast, devices - fast) / replicas) *
-         (1 + layers * replicas / devices);
+  double most = 0;
+  for (const Device& device : problem.cluster.devices) most = std::max(most, device.speed);
+  const double work = 2 * least_bottleneck(problem, replicas) * most;
+  return problem.chain.ranges_within(work) * (1 + std::min(fast, devices - fast) / replicas);
 }
 
 std::optional<PlacedCut> merge_rows(const PlacementProblem& problem, int replicas, double below) {
   Merge merge(problem, replicas);
-  Placement placement;
+  std::optional<PlacedCut> best;
   const auto finds = [&](double limit) -> std::optional<double> {
     if (!merge.finds(limit)) return std::nullopt;
-    placement = merge.placement();
-    return limit;
+    Placement placement = merge.placement();
+    const auto cut = best_cut(problem.chain, stage_costs(problem, placement),
+                              {.sum = 0, .slowest = 1}, {.value = limit * kRounding});
+    if (!cut) return std::nullopt;
+    best = {std::move(placement), *cut};
+    return std::min(limit, cut->value);
   };
-  const LimitRange range{.least = least_bottleneck(problem, replicas), .below = below};
-  if (!least_limit(range, finds)) return std::nullopt;
-  const auto cut =
-      best_cut(problem.chain, stage_costs(problem, placement), {.sum = 0, .slowest = 1});
-  if (!cut) return std::nullopt;
-  return PlacedCut{std::move(placement), *cut};
+  least_limit({.least = least_bottleneck(problem, replicas), .below = below}, finds);
+  return best;
 }
 
 }  // namespace penstock

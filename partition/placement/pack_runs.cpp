@@ -13,6 +13,7 @@
 namespace penstock {
 namespace {
 
+constexpr double kRounding = 1 + 1e-9;
 constexpr double kMostEffort = 1e8;  // of a limit
 constexpr int kDrawn = 300'000;      // layers of pipelines, for a limit
 
@@ -40,12 +41,12 @@ Placement pack(const std::vector<StageRun>& runs, FreeNodes free) {
   std::vector<std::vector<int>> devices(runs.size());
   for (const std::size_t i : order) {
     const std::size_t stages = runs[i].stages;
-    std::deque<int>* fullest = nullptr;
-    for (auto& node : free[runs[i].sort])
-      if (node.size() >= stages && (!fullest || node.size() < fullest->size())) fullest = &node;
-    if (!fullest) return {};
-    devices[i].assign(fullest->begin(), fullest->begin() + stages);
-    fullest->erase(fullest->begin(), fullest->begin() + stages);
+    std::deque<int>* tightest = nullptr;
+    for (auto& node : free[runs[i].kind])
+      if (node.size() >= stages && (!tightest || node.size() < tightest->size())) tightest = &node;
+    if (!tightest) return {};
+    devices[i].assign(tightest->begin(), tightest->begin() + stages);
+    tightest->erase(tightest->begin(), tightest->begin() + stages);
   }
   Placement placement;
   for (const auto& run : devices)
@@ -58,28 +59,30 @@ Placement pack(const std::vector<StageRun>& runs, FreeNodes free) {
 std::optional<PlacedCut> pack_runs(const PlacementProblem& problem, double below,
                                    std::uint64_t seed) {
   const BestSorts sorts(problem);
-  const BestSorts::Stages stages = sorts.of(1);
-  RunCount count(
-      problem.chain,
-      {.sorts = stages.sorts, .scarce = stages.scarce, .micro_batches = problem.micro_batches},
-      problem.cluster.size());
-  if (count.effort() > kMostEffort) return std::nullopt;
+  BestSorts::Stages stages = sorts.of(1);
+  RunCount count(problem.chain,
+                 {.runs = std::move(stages.runs),
+                  .sorts = std::move(stages.sorts),
+                  .scarce = stages.scarce,
+                  .micro_batches = problem.micro_batches},
+                 problem.cluster.size());
   const FreeNodes nodes = nodes_of(problem.cluster, sorts.devices());
-  const int draws = 1 + kDrawn / problem.chain.size();
+  const int draws =
+      1 + kDrawn / (problem.chain.size() + static_cast<int>(problem.cluster.nodes.size()));
   std::mt19937_64 numbers(seed);
   std::optional<PlacedCut> best;
   const auto finds = [&](double limit) -> std::optional<double> {
-    if (!count.possible(limit)) return std::nullopt;
+    if (count.effort(limit) > kMostEffort || !count.possible(limit)) return std::nullopt;
     int cuts = 0;
     for (int i = 0; i < draws && cuts < kCuts; ++i) {
       Placement placement = pack(count.draw(numbers), nodes);
       if (placement.empty()) continue;
       ++cuts;
-      const auto cut =
-          best_cut(problem.chain, stage_costs(problem, placement), {.sum = 0, .slowest = 1});
-      if (!cut || cut->value > limit) continue;
+      const auto cut = best_cut(problem.chain, stage_costs(problem, placement),
+                                {.sum = 0, .slowest = 1}, {.value = limit * kRounding});
+      if (!cut) continue;
       best = {std::move(placement), *cut};
-      return cut->value;
+      return std::min(limit, cut->value);
     }
     return std::nullopt;
   };

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 
 #include "partition/placement/local_search.h"
@@ -10,8 +11,9 @@ namespace penstock {
 /// many stages as suit it, whose load is below `below` seconds; nothing where none is found.
 ///
 /// For a limit on loads, pipelines of runs (RunCount) are drawn, and their runs packed into nodes,
-/// the longest first and each into the fullest node that it fits; the limit is halved in between
-/// where one fits. Follows from `seed` alone.
+/// the longest first and each into the node whose free devices it fits tightest; the least limit
+/// with which one fits is looked for (least_limit). Follows from `seed` alone. Limits that would
+/// take more than about 10⁸ steps are left out.
 std::optional<PlacedCut> pack_runs(const PlacementProblem& problem, double below,
                                    std::uint64_t seed);
 

@@ -20,23 +20,28 @@ bool RunBound::can_count(const RunTableRequest& request, int replicas) const {
   const double layers = problem_.chain.size();
   const double most_stages = std::min(layers, 1.0 * problem_.cluster.size() / replicas);
   double runs = 0;
-  for (const StageSort& sort : request.sorts) runs += sort.longest_run;
+  for (const StageSort& sort : request.sorts) runs += request.runs[sort.run].room;
   const double ends = 2 * layers / most_stages + 2;  // of a stage that starts somewhere
   return most_stages * layers * ends * runs * (request.scarce + 1) <= kMost;
 }
 
-/// The least slowest load of as many stages as there are devices for; at most the limit.
+/// The least slowest load of as many stages as there are devices for; at most the limit, and 0
+/// where it would take too long.
 double RunBound::slowest_of_any(const RunTableRequest& request, int replicas) {
   const auto known = slowest_of_any_.find(replicas);
   if (known != slowest_of_any_.end()) return known->second;
   RunCount count(problem_.chain, request, problem_.cluster.size() / replicas);
-  return slowest_of_any_[replicas] = count.least(0, request.limit);
+  double& least = slowest_of_any_[replicas] = 0;
+  if (count.effort(request.limit) <= kMost)
+    least = count.least(least_bottleneck(problem_, replicas), request.limit);
+  return least;
 }
 
 double RunBound::of(const Grid& grid) {
   const Goal goal = goal_of(problem_, grid);
   BestSorts::Stages stages = sorts_.of(grid.replicas);
-  RunTableRequest request{.sorts = std::move(stages.sorts),
+  RunTableRequest request{.runs = std::move(stages.runs),
+                          .sorts = std::move(stages.sorts),
                           .scarce = stages.scarce,
                           .micro_batches = micro_batches_of(problem_, grid)};
   double per_work = kNever;

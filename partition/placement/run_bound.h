@@ -26,7 +26,7 @@ class RunBound {
   double value_;
   BestSorts sorts_;
   std::map<int, RunTable> tables_;        // of slowest loads, by replicas
-  std::map<int, double> slowest_of_any_;  // number of stages, by replicas
+  std::map<int, double> slowest_of_any_;  // of any number of stages, by replicas
 };
 
 }  // namespace penstock

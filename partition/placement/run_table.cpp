@@ -26,8 +26,7 @@ RunTable::Row RunTable::no_row() const {
   Row row;
   const std::size_t size = at(request_.scarce, layers()) + 1;
   row.fresh.assign(size, kNever);
-  for (const StageSort& sort : request_.sorts)
-    row.within.emplace_back(size * (sort.longest_run - 1), kNever);
+  for (const RunKind& run : request_.runs) row.within.emplace_back(size * (run.room - 1), kNever);
   return row;
 }
 
@@ -62,30 +61,31 @@ void RunTable::for_ends(const StageSort& sort, int first, Visit visit) const {
   }
 }
 
-/// Puts a stage of a sort that begins at `first` in front of row_.
-void RunTable::put_first(std::size_t kind, int scarce_left, int first, Row& next) const {
-  const StageSort& sort = request_.sorts[kind];
-  const int left = scarce_left - (sort.scarce ? 1 : 0), inner = sort.longest_run - 1;
+/// Puts a stage of the sort that begins at `first` in front of row_.
+void RunTable::put_first(const StageSort& sort, int scarce_left, int first, Row& next) const {
+  const RunKind& run = request_.runs[sort.run];
+  const int left = scarce_left - (sort.scarce ? 1 : 0), inner = run.room - 1;
   if (left < 0) return;
   const bool final = stages_behind_ == 0;
-  const double enter = sort.within.seconds(chain_.crossing(first));
-  const double enter_run = sort.between.seconds(chain_.crossing(first));
+  const double enter = run.within.seconds(chain_.crossing(first));
+  const double enter_run = run.between.seconds(chain_.crossing(first));
   double& fresh = next.fresh[at(scarce_left, first)];
-  double* within = next.within[kind].data() + at(scarce_left, first) * inner;
+  double* within = next.within[sort.run].data() + at(scarce_left, first) * inner;
   for_ends(sort, first, [&](int last, double seconds) {
-    const double ends_run = seconds + (final ? 0 : sort.between.seconds(chain_.crossing(last)));
+    const double ends_run = seconds + (final ? 0 : run.between.seconds(chain_.crossing(last)));
     const double behind = row_.fresh[at(left, last)];
     if (inner == 0 && behind == kNever) return;
     fresh = std::min(fresh, join(ends_run + enter_run, behind));
-    if (inner == 0) return;
-    const double alone = join(ends_run + enter, behind);
-    within[0] = std::min(within[0], alone);
-    if (final) return;
-    const double goes_on = seconds + sort.within.seconds(chain_.crossing(last));
-    const double* rest = row_.within[kind].data() + at(left, last) * inner;
-    fresh = std::min(fresh, join(goes_on + enter_run, rest[inner - 1]));
-    for (int more = 1; more < inner; ++more)
-      within[more] = std::min(within[more], join(goes_on + enter, rest[more - 1]));
+    if (sort.takes <= inner) {
+      double& alone = within[sort.takes - 1];
+      alone = std::min(alone, join(ends_run + enter, behind));
+    }
+    if (final || sort.takes > inner) return;
+    const double goes_on = seconds + run.within.seconds(chain_.crossing(last));
+    const double* rest = row_.within[sort.run].data() + at(left, last) * inner;
+    fresh = std::min(fresh, join(goes_on + enter_run, rest[inner - sort.takes]));
+    for (int more = sort.takes; more < inner; ++more)
+      within[more] = std::min(within[more], join(goes_on + enter, rest[more - sort.takes]));
   });
   for (int more = 1; more < inner; ++more) within[more] = std::min(within[more], within[more - 1]);
 }
@@ -96,8 +96,7 @@ RunTable::Row RunTable::extended() const {
     for (int first = 0; first < layers() - stages_behind_; ++first) {
       if (chain_.work(first, layers()) * least_per_work_ > request_.limit * (stages_behind_ + 1))
         continue;
-      for (std::size_t kind = 0; kind < request_.sorts.size(); ++kind)
-        put_first(kind, left, first, next);
+      for (const StageSort& sort : request_.sorts) put_first(sort, left, first, next);
     }
   return next;
 }
@@ -105,18 +104,18 @@ RunTable::Row RunTable::extended() const {
 /// The least with one more stage that nothing enters, in front of row_.
 double RunTable::pipeline() const {
   double least = kNever;
-  for (std::size_t kind = 0; kind < request_.sorts.size(); ++kind) {
-    const StageSort& sort = request_.sorts[kind];
-    const int left = request_.scarce - (sort.scarce ? 1 : 0), inner = sort.longest_run - 1;
+  for (const StageSort& sort : request_.sorts) {
+    const RunKind& run = request_.runs[sort.run];
+    const int left = request_.scarce - (sort.scarce ? 1 : 0), inner = run.room - 1;
     if (left < 0) continue;
     const bool final = stages_behind_ == 0;
     for_ends(sort, 0, [&](int last, double seconds) {
-      const double ends_run = seconds + (final ? 0 : sort.between.seconds(chain_.crossing(last)));
+      const double ends_run = seconds + (final ? 0 : run.between.seconds(chain_.crossing(last)));
       least = std::min(least, join(ends_run, row_.fresh[at(left, last)]));
-      if (inner == 0 || final) return;
-      const double goes_on = seconds + sort.within.seconds(chain_.crossing(last));
-      const double* rest = row_.within[kind].data() + at(left, last) * inner;
-      least = std::min(least, join(goes_on, rest[inner - 1]));
+      if (final || sort.takes > inner) return;
+      const double goes_on = seconds + run.within.seconds(chain_.crossing(last));
+      const double* rest = row_.within[sort.run].data() + at(left, last) * inner;
+      least = std::min(least, join(goes_on, rest[inner - sort.takes]));
     });
   }
   return least;

@@ -6,19 +6,27 @@
 
 namespace penstock {
 
+/// Stages in a row whose first replicas share a node, at their best: no node of that kind has
+/// better links. That replica alone is followed: others may cross between nodes elsewhere, and a
+/// stage is as slow as its slowest replica, not as all that any of them crosses.
+struct RunKind {
+  LinkCost within = {}, between = {};  // crossing a boundary inside the run, and at its ends
+  int room = 1;                        // devices of the largest node
+};
+
 /// Stages of one sort at their best: none of that sort is faster or has less memory.
 struct StageSort {
-  double per_work = 1;  // seconds for a second's work on a device of speed 1
-  LinkCost within = {},
-           between = {};    // crossing a boundary, where its two stages share a node and not
+  std::size_t run = 0;      // the kind of run that it is part of
+  double per_work = 1;      // seconds for a second's work on a device of speed 1
   LinkCost reduction = {};  // of gradients, for each micro-batch
   double memory = 0;        // bytes
-  int longest_run = 1;      // stages in a row with no boundary between nodes
+  int takes = 1;            // devices of the run's node
   bool scarce = false;      // of which there are only so many
 };
 
 /// What is asked of a RunTable.
 struct RunTableRequest {
+  std::vector<RunKind> runs;
   std::vector<StageSort> sorts;
   int scarce = 0;         // stages of scarce sorts, at most
   int micro_batches = 1;  // that a replica runs in a step
@@ -27,9 +35,9 @@ struct RunTableRequest {
 };
 
 /// A dynamic programme over (stages, first layer) from the chain's end, which holds for every
-/// number of stages at once: the least sum or slowest load of a pipeline that is made of runs, each
-/// of one sort, in which every boundary stays within a node; between two runs all links are those
-/// between nodes. `chain` must outlive it.
+/// number of stages at once: the least sum or slowest load of a pipeline that is made of runs, in
+/// which no boundary is between nodes and whose stages take no more devices than a node has;
+/// between two runs all links are those between nodes. `chain` must outlive it.
 class RunTable {
  public:
   RunTable(const ChainLoad& chain, RunTableRequest request);
@@ -41,8 +49,9 @@ class RunTable {
  private:
   /// Of layers from each one on, cut into a number of stages.
   struct Row {
-    std::vector<double> fresh;                // [scarce left][layer]: where a run begins there
-    std::vector<std::vector<double>> within;  // [sort][scarce left][layer][stages left in the run]
+    std::vector<double> fresh;  // [scarce left][layer]: where a run begins there
+    // [run][scarce left][layer][devices left in its node, less one]: where it goes on there
+    std::vector<std::vector<double>> within;
   };
 
   int layers() const { return chain_.size(); }
@@ -52,7 +61,7 @@ class RunTable {
   Row no_row() const;
   Row extended() const;
   double pipeline() const;
-  void put_first(std::size_t sort, int scarce_left, int first, Row& next) const;
+  void put_first(const StageSort& sort, int scarce_left, int first, Row& next) const;
   template <class Visit>
   void for_ends(const StageSort& sort, int first, Visit visit) const;
   double join(double load, double rest) const;

@@ -59,7 +59,10 @@ class Search {
  public:
   Search(const PlacementProblem& problem, const Bounds& bounds, const GridWish& wish,
          const SearchEffort& effort)
-      : problem_(problem), bounds_(bounds), effort_(effort), free_stages_(wish.stages == 0) {}
+      : problem_(problem),
+        bounds_(bounds),
+        effort_(effort),
+        merges_(wish.stages == 0 && effort.moves > 0) {}
 
   /// Looks for good placements of the grids whose bounds are lowest, first. A grid's bound is made
   /// exact when its turn comes, and it is searched when it is lowest even so.
@@ -119,14 +122,15 @@ class Search {
   /// bounds the bottleneck, the bounds of many grids are the same, and say nothing of which to
   /// search.
   void merge(int replicas) {
-    const bool packs = replicas == 1 && problem_.objective == Objective::bottleneck;
+    const bool of_bottleneck = problem_.objective == Objective::bottleneck;
+    double below = of_bottleneck ? value() : kNever;
     std::optional<PlacedCut> found;
-    if (packs) found = pack_runs(problem_, kNever, effort_.seed);
-    const double known = found ? found->cut.slowest * kCloseEnough : kNever;
+    if (of_bottleneck && replicas == 1) found = pack_runs(problem_, below, effort_.seed);
+    if (found) below = found->cut.slowest * kCloseEnough;
     const double effort = merging_effort(problem_, replicas);
     if (effort <= merging_left_) {
       merging_left_ -= effort;
-      if (auto merged = merge_rows(problem_, replicas, known)) found = std::move(merged);
+      if (auto merged = merge_rows(problem_, replicas, below)) found = std::move(merged);
     }
     if (!found) return;
     const Grid grid{static_cast<int>(found->devices.size()), replicas};
@@ -138,7 +142,7 @@ class Search {
     const bool large = !is_small(candidate.grid);
     if (large && (candidate.bound >= value() * kCloseEnough || fruitless_ >= kPatience)) return;
     const double before = value();
-    if (free_stages_ && large && merged_.insert(candidate.grid.replicas).second)
+    if (merges_ && large && merged_.insert(candidate.grid.replicas).second)
       merge(candidate.grid.replicas);
     if (auto found = search_placement(problem_, candidate.grid, effort_, candidate.bound))
       keep(candidate.grid, std::move(*found));
@@ -156,7 +160,7 @@ class Search {
   const SearchEffort& effort_;
   std::optional<PlacedChain> best_;
   std::vector<Candidate> considered_;
-  bool free_stages_;      // whether their number is not asked for
+  bool merges_;           // where stages may be as many as suit the chain
   std::set<int> merged_;  // replicas
   double merging_left_ = kMergingEffort;
   int fruitless_ = 0;  // searches since one found something better

@@ -38,7 +38,7 @@ TEST(PackRuns, IsWhatItSaysAndNeverBelowTheBest) {
   EXPECT_GT(best, compared / 3);
 }
 
-TEST(PackRuns, FillsNodesOfSeveralSizes) {
+TEST(PackRuns, PutsRunsIntoNodesOfSeveralSizes) {
   std::mt19937 random(42);
   test::Instance instance = test::large_instance(random, 61, "h100-8x4");
   test::slow_down(instance, 0.4, 2e9);

@@ -16,7 +16,8 @@ constexpr double kClose = 1 + 2e-4;  // of limits that are halved down to a ten-
 
 RunTableRequest request_of(const PlacementProblem& problem, int replicas) {
   const BestSorts::Stages stages = BestSorts(problem).of(replicas);
-  return {.sorts = stages.sorts,
+  return {.runs = stages.runs,
+          .sorts = stages.sorts,
           .scarce = stages.scarce,
           .micro_batches = micro_batches_of(problem, {1, replicas})};
 }
@@ -87,12 +88,14 @@ TEST(RunCount, DrawsPipelinesWithinTheLimitAndTheDevices) {
     std::vector<StageCost> stages;
     int scarce = 0;
     for (const StageRun& run : count.draw(numbers)) {
-      const StageSort& sort = request.sorts[run.sort];
+      const RunKind& kind = request.runs[run.kind];
+      const StageSort& sort = request.sorts[run.kind];  // there is one for each
+      ASSERT_EQ(sort.run, run.kind);
       EXPECT_GE(run.stages, 1);
-      EXPECT_LE(run.stages, sort.longest_run);
+      EXPECT_LE(run.stages, kind.room);
       for (int k = 0; k < run.stages; ++k) {
-        const LinkCost enter = k == 0 ? sort.between : sort.within;
-        const LinkCost leave = k + 1 == run.stages ? sort.between : sort.within;
+        const LinkCost enter = k == 0 ? kind.between : kind.within;
+        const LinkCost leave = k + 1 == run.stages ? kind.between : kind.within;
         stages.push_back({.paces = {{.per_work = sort.per_work, .enter = enter, .leave = leave}}});
       }
       scarce += sort.scarce ? run.stages : 0;
