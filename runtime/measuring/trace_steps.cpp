@@ -25,7 +25,7 @@ namespace {
 constexpr int kWarmUp = 2;
 /// Costs are measured before the steps and after every few: machines get faster and slower within
 /// seconds.
-constexpr ProfileOptions kBetween{.micro_batches = 8, .repeats = 1};
+constexpr ProfileOptions kBetween{.micro_batches = 8, .repeats = 2};
 constexpr int kTurn = 3;
 
 /// Links between ranks that exchange messages under a plan.
