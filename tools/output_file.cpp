@@ -1,9 +1,39 @@
 #include "tools/output_file.h"
 
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <map>
+
 #include "configs/config.h"
 #include "partition/write_whole.h"
 
 namespace penstock {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// One would replace the other; devices and pipes take both.
+bool keeps_one_text(const fs::path& file) {
+  std::error_code error;
+  return !fs::exists(file, error) || fs::is_regular_file(file, error);
+}
+
+}  // namespace
+
+void check_outputs(std::initializer_list<OutputFile> files) {
+  std::map<fs::path, const char*> named;
+  for (const auto& [option, path] : files) {
+    if (path.empty()) continue;
+    if (const std::string why = why_unwritable(path); !why.empty())
+      throw ConfigError(fmt::format("{}: can't write {}: {}", option, path, why));
+    if (!keeps_one_text(path)) continue;
+    const auto [other, fresh] = named.try_emplace(fs::weakly_canonical(fs::absolute(path)), option);
+    if (!fresh)
+      throw ConfigError(fmt::format("{} and {} both name {}: give each a file of its own",
+                                    other->second, option, path));
+  }
+}
 
 void write_output(const std::string& path, const std::string& text) {
   if (!write_whole(path, text)) throw ConfigError("can't write " + path);

@@ -10,6 +10,7 @@
 #include "tools/commands.h"
 #include "tools/exit_code.h"
 #include "tools/launch.h"
+#include "tools/output_file.h"
 #include "tools/plan_cluster.h"
 
 namespace penstock {
@@ -80,6 +81,7 @@ int run_plan(const PlanArguments& arguments) {
   if (profile != arguments.recipe.words.empty())
     throw ConfigError("plan takes either a recipe or --profile FILE");
   check_mode(arguments);
+  check_outputs({{"--output", arguments.output}, {"--report", arguments.layout.report}});
   if (profile) return run_plan_chain(arguments.layout, arguments.json);
   if (!arguments.layout.cluster.empty()) return run_plan_cluster(arguments, arguments.json);
   const PlannedRun planned = plan_recipe(arguments.recipe.load(), !arguments.computed);

@@ -122,12 +122,13 @@ int run_plan_chain(const ChainArguments& arguments, bool json) {
   }
   const ChainPlan plan{problem, *placed, profile};
   const std::vector<ChainStep> steps = chain_steps(plan);
+  if (!json || !arguments.report.empty()) {
+    const PlanView view =
+        view_of(plan, steps, other_grids(problem, *placed, wish, kMostAlternatives));
+    if (!arguments.report.empty()) write_report(arguments.report, view);
+    if (!json) print_plan(view, std::cout);
+  }
   if (json) std::cout << json_line(json_of(plan, steps));
-  if (json && arguments.report.empty()) return exit_done;
-  const PlanView view =
-      view_of(plan, steps, other_grids(problem, *placed, wish, kMostAlternatives));
-  if (!arguments.report.empty()) write_report(arguments.report, view);
-  if (!json) print_plan(view, std::cout);
   return exit_done;
 }
 

@@ -49,6 +49,7 @@ void put(const std::string& output, const std::string& text) {
 int run_links(const ProfileArguments& arguments) {
   return run_job(
       [&](Communicator& world) {
+        if (world.rank() == 0) check_outputs({{"--output", arguments.output}});
         const Cluster cluster = survey_cluster(world);
         if (world.rank() == 0) put(arguments.output, cluster_toml(cluster));
         return exit_done;
@@ -63,14 +64,15 @@ int run_profile(const ProfileArguments& arguments) {
   const Config recipe = arguments.recipe.load();
   return run_job(
       [&](Communicator& world) {
+        if (world.rank() == 0) check_outputs({{"--output", arguments.output}});
         const RehearsalData data = load_rehearsal(recipe, world);
         const DeviceProfile profile = measure_profile(data, world, arguments.how);
         if (world.rank() != 0) return exit_done;
-        print(profile);
         if (!arguments.output.empty())
           write_output(arguments.output,
                        device_profile_json(profile, neutral_profile(profile, data.chain,
                                                                     backend_sizes(data.config))));
+        print(profile);
         return exit_done;
       },
       complain_of);

@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <fstream>
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -19,6 +18,7 @@
 #include "tools/json_line.h"
 #include "tools/launch.h"
 #include "tools/options.h"
+#include "tools/output_file.h"
 #include "tools/table.h"
 
 namespace penstock {
@@ -69,13 +69,6 @@ EqualWork work_of(const ScheduleArguments& arguments) {
   return {arguments.stages, arguments.micro_batches, {t[0], t[1], t[2]}, arguments.memory};
 }
 
-void write_csv(const std::string& path, const Schedule& schedule) {
-  std::ofstream file(path);
-  file << schedule_csv(schedule);
-  file.flush();
-  if (!file) throw ConfigError("--csv " + path + ": can't be written");
-}
-
 void print_json(const Made& made, const Simulation& run) {
   const Schedule& schedule = made.schedule;
   nlohmann::ordered_json json{{"schedule", schedule.name},
@@ -112,9 +105,10 @@ void print_text(const Made& made, const Simulation& run, int width) {
 
 int run_schedule(const ScheduleArguments& arguments) {
   const EqualWork work = work_of(arguments);
+  check_outputs({{"--csv", arguments.csv}});
   const Made made = make(arguments, work);
   validate(made.schedule);
-  if (!arguments.csv.empty()) write_csv(arguments.csv, made.schedule);
+  if (!arguments.csv.empty()) write_output(arguments.csv, schedule_csv(made.schedule));
   const std::vector<ChunkTimes> times(made.schedule.chunks(), of_chunk(work, made.schedule));
   const Simulation run = simulate(made.schedule, equal_micro_batches(times));
   arguments.json ? print_json(made, run) : print_text(made, run, arguments.width);

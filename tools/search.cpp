@@ -13,6 +13,7 @@
 #include "tools/exit_code.h"
 #include "tools/launch.h"
 #include "tools/options.h"
+#include "tools/output_file.h"
 #include "tools/recipe.h"
 #include "tools/search_report.h"
 
@@ -51,11 +52,13 @@ void report(const SearchArguments& arguments, const ClusterPlan& planned,
 }
 
 int search_alone(const SearchArguments& arguments) {
+  check_outputs({{"--output", arguments.output}});
   report(arguments, plan(arguments, arguments.recipe.load(), 0), {});
   return exit_done;
 }
 
 int search_and_measure(const SearchArguments& arguments, Communicator& world) {
+  if (world.rank() == 0) check_outputs({{"--output", arguments.output}});
   const Config recipe = arguments.recipe.load();
   ClusterPlan planned;
   std::vector<std::string> plans;

@@ -67,10 +67,11 @@ int run_trace(const TraceArguments& arguments) {
   if (!arguments.profile.empty()) how.profile = read_device_profile(arguments.profile);
   return run_job(
       [&](Communicator& world) {
+        if (world.rank() == 0) check_outputs({{"--output", arguments.output}});
         const Trace trace = trace_steps(recipe, world, how);
         if (world.rank() != 0) return exit_done;
-        arguments.json ? print_json(trace) : print(trace);
         if (!arguments.output.empty()) write_output(arguments.output, trace_json(trace));
+        arguments.json ? print_json(trace) : print(trace);
         return exit_done;
       },
       complain_of);

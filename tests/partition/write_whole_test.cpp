@@ -33,5 +33,26 @@ TEST(WriteWhole, SaysWhatItCantWrite) {
   EXPECT_TRUE(write_whole("/dev/null", "text"));
 }
 
+TEST(WriteWhole, SaysBeforehandWhatItCantWrite) {
+  const test::TemporaryFolder folder;
+  const auto file = folder.path() / "file", gone = folder.path() / "gone";
+  test::write_file(file, "kept");
+  EXPECT_EQ(why_unwritable(gone / "new"),
+            "there is no folder " + gone.string() + ": make it, or name another file");
+  EXPECT_EQ(why_unwritable(folder.path()), "it is a folder: name a file in it");
+  EXPECT_EQ(why_unwritable(gone / ""), "it is a folder: name a file in it");
+  EXPECT_NE(why_unwritable(file / "new"), "");
+  EXPECT_NE(why_unwritable(folder.path() / std::string(255, 'x')), "");
+  EXPECT_NE(why_unwritable("/proc/new").find("no file can be made in /proc ("), std::string::npos);
+
+  const auto link = folder.path() / "link";
+  std::filesystem::create_symlink(file, link);
+  for (const auto& good : {file, link, folder.path() / "new", std::filesystem::path("/dev/null")})
+    EXPECT_EQ(why_unwritable(good), "") << good;
+  EXPECT_EQ(text_of(file), "kept");
+  const std::filesystem::directory_iterator left(folder.path());
+  EXPECT_EQ(std::distance(begin(left), end(left)), 2);  // the file and the link
+}
+
 }  // namespace
 }  // namespace penstock

@@ -53,5 +53,20 @@ TEST_F(ReadOnlyOutput, IsRefusedBeforeTheFirstStep) {
   }
 }
 
+TEST_F(ReadOnlyOutput, IsNotReplacedByAResult) {
+  const std::string file = folder_.in("lists.csv"), inside = output_ / "lists.csv";
+  test::write_file(file, "old");
+  fs::permissions(file, fs::perms::owner_read);
+  for (const std::string& csv : {file, inside}) {
+    const auto outcome = run({PENSTOCK_BINARY, "schedule", "gpipe", "--stages", "2",
+                              "--micro-batches", "3", "--csv", csv});
+    EXPECT_EQ(outcome.code, 2) << csv;
+    EXPECT_EQ(outcome.out, "") << csv;
+    EXPECT_NE(outcome.err.find("--csv: can't write " + csv), std::string::npos) << outcome.err;
+    EXPECT_NE(outcome.err.find("ermission denied"), std::string::npos) << outcome.err;
+  }
+  EXPECT_EQ(test::read_file(file), "old");
+}
+
 }  // namespace
 }  // namespace penstock
