@@ -1,52 +1,18 @@
 #include "partition/schedule_csv.h"
 
 #include <algorithm>
-#include <fstream>
 #include <map>
-#include <sstream>
 #include <vector>
 
 #include "configs/config.h"
 #include "partition/edge.h"
-#include "partition/schedule_csv/cell.h"
+#include "partition/schedule_csv/rows.h"
 #include "partition/schedules/complete.h"
 
 namespace penstock {
 namespace {
 
 using Rows = std::vector<std::vector<Cell>>;
-
-std::string_view trimmed(std::string_view text) {
-  const auto first = text.find_first_not_of(" \t\r");
-  if (first == text.npos) return {};
-  return text.substr(first, text.find_last_not_of(" \t\r") + 1 - first);
-}
-
-std::vector<Cell> parse_row(std::string_view line, const std::string& where) {
-  std::vector<Cell> row;
-  for (int column = 1; !line.empty(); ++column) {
-    const auto end = std::min(line.find(','), line.size());
-    try {
-      for (const Cell& cell : parse_cell(trimmed(line.substr(0, end)))) row.push_back(cell);
-    } catch (const ConfigError& error) {
-      throw ConfigError(where + ", column " + std::to_string(column) + ": " + error.what());
-    }
-    line.remove_prefix(std::min(end + 1, line.size()));
-  }
-  return row;
-}
-
-Rows parse_rows(std::string_view text, const std::string& name) {
-  Rows rows;
-  while (!trimmed(text).empty()) {
-    const auto end = std::min(text.find('\n'), text.size());
-    const std::string where = name + ": row " + std::to_string(rows.size() + 1);
-    rows.push_back(parse_row(trimmed(text.substr(0, end)), where));
-    text.remove_prefix(std::min(end + 1, text.size()));
-    if (text.find_first_not_of(" \t\r\n") == text.npos) break;
-  }
-  return rows;
-}
 
 bool occurs(const Rows& rows, CellKind kind) {
   return std::ranges::any_of(
@@ -109,8 +75,6 @@ Schedule parse_schedule_csv(std::string_view text, const std::string& name) {
   const Rows rows = parse_rows(text, name);
   const bool b_is_whole = occurs(rows, CellKind::I) || !occurs(rows, CellKind::W);
   Schedule schedule{.name = name, .chunk_rank = holders(rows, name)};
-  schedule.forward_only = !occurs(rows, CellKind::B) && !occurs(rows, CellKind::I) &&
-                          !occurs(rows, CellKind::W) && !occurs(rows, CellKind::BW);
   for (const auto& row : rows) {
     auto& list = schedule.ranks.emplace_back();
     for (const Cell& cell : row) {
@@ -119,15 +83,6 @@ Schedule parse_schedule_csv(std::string_view text, const std::string& name) {
     }
   }
   return any_transfer(schedule) ? with_ends(std::move(schedule)) : complete(std::move(schedule));
-}
-
-Schedule read_schedule_csv(const std::filesystem::path& path) {
-  std::ifstream file(path);
-  std::ostringstream text;
-  if (!file || !(text << file.rdbuf())) {
-    throw ConfigError(path.string() + ": can't be read, or is empty; expected a schedule as CSV");
-  }
-  return parse_schedule_csv(text.str(), path.string());
 }
 
 std::string schedule_csv(const Schedule& schedule) {

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <filesystem>
 #include <string>
 #include <string_view>
 
@@ -13,13 +12,9 @@ namespace penstock {
 /// - B is the input gradient where W occurs in the file and I does not, else both gradients; I is
 ///   the input gradient, BW always both;
 /// - where no SEND or RECV stands, transfers are put in (see with_transfers); reduce and step are.
-/// A file without any backward is forward only. `name` is used for the schedule and for errors.
-/// ConfigError names row and column of what can't be read. The schedule may be unsound: see
-/// validate().
+/// `name` is used for the schedule and for errors. ConfigError names row and column of what can't
+/// be read. The schedule may be unsound: see validate(), and check_schedule_csv() for files.
 Schedule parse_schedule_csv(std::string_view text, const std::string& name);
-
-/// The same of a file.
-Schedule read_schedule_csv(const std::filesystem::path& path);
 
 /// What each rank computes, with F, B (input gradient) and W where the schedule parts them, else F
 /// and BW. Reading it gives the same schedule.

@@ -17,7 +17,8 @@ struct ScheduleProof {
 /// weights accumulate in micro-batch order, are reduced once and then stepped once; every send has
 /// its receive, in the same order on each edge; and no rank waits for ever where a send ends only
 /// when its receive is posted, posting a receive does not wait, forward and backward wait
-/// for their message and a step for all ranks. ConfigError says where a list breaks.
+/// for their message and a step for all ranks. UnsoundSchedule (partition/validator/refusal.h), a
+/// ConfigError, says where a list breaks.
 ScheduleProof validate(const Schedule& schedule);
 
 }  // namespace penstock

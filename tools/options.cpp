@@ -7,6 +7,8 @@
 #include <cmath>
 #include <string>
 
+#include "configs/config.h"
+
 namespace penstock {
 namespace {
 
@@ -34,6 +36,14 @@ CLI::Option* takes(CLI::Option* option, const char* kind, Limits limits) {
 
 CLI::Option* takes_whole(CLI::Option* option, Limits limits) {
   return takes<std::int64_t>(option, "a whole number", limits);
+}
+
+void refuse_given(const CLI::App& command, std::initializer_list<const char*> options,
+                  const std::string& meant_for) {
+  for (const char* option : options)
+    if (command.count(option) > 0)
+      throw ConfigError(
+          fmt::format("{}: {} is for {}: leave it out", command.get_name(), option, meant_for));
 }
 
 CLI::Option* takes_number(CLI::Option* option, Limits limits) {

@@ -1,8 +1,12 @@
 #pragma once
 
+#include <initializer_list>
+#include <string>
+
 namespace CLI {
+class App;
 class Option;
-}
+}  // namespace CLI
 
 namespace penstock {
 
@@ -17,6 +21,11 @@ CLI::Option* takes_whole(CLI::Option* option, Limits limits);
 
 /// The same for any finite numbers.
 CLI::Option* takes_number(CLI::Option* option, Limits limits);
+
+/// ConfigError where one of the options was given, which would be left unheard: "plan: --data is
+/// for a recipe with --cluster: leave it out".
+void refuse_given(const CLI::App& command, std::initializer_list<const char*> options,
+                  const std::string& meant_for);
 
 /// For --threads.
 inline constexpr Limits kThreads = {1, 1024};

@@ -10,6 +10,7 @@
 #include "tools/commands.h"
 #include "tools/exit_code.h"
 #include "tools/launch.h"
+#include "tools/options.h"
 #include "tools/output_file.h"
 #include "tools/plan_cluster.h"
 
@@ -54,33 +55,24 @@ nlohmann::ordered_json json_of(const Plan& plan, const Outlook& outlook) {
 }
 
 /// ConfigError for an option that would be left unheard.
-void check_mode(const PlanArguments& arguments) {
+void check_mode(const CLI::App& command, const PlanArguments& arguments) {
   const ChainArguments& layout = arguments.layout;
   const bool profile = !layout.profile.empty(), cluster = !layout.cluster.empty();
-  const auto only = [](bool allowed, bool given, const char* option, const char* mode) {
-    if (given && !allowed)
-      throw ConfigError(std::string("plan: ") + option + " is for " + mode + ": leave it out");
-  };
-  const bool placed = !profile && cluster;
-  const char* on_cluster = "a recipe with --cluster";
-  only(placed, !arguments.data.empty(), "--data", on_cluster);
-  only(placed, !arguments.schedule.empty(), "--schedule", on_cluster);
-  only(placed, !arguments.costs.empty(), "--costs", on_cluster);
-  only(!profile, !arguments.output.empty(), "--output", "a recipe");
-  only(!profile && !cluster, arguments.computed, "--computed", "a recipe without --cluster");
-  const char* described = "--profile, or a recipe with --cluster";
-  only(profile || cluster, !layout.report.empty(), "--report", described);
-  only(profile || cluster, layout.stages > 0, "--stages", described);
-  only(profile || cluster, layout.replicas > 0, "--replicas", described);
-  only(profile || cluster, layout.micro_batches > 0, "--micro-batches", described);
-  only(profile, layout.objective != "step", "--objective", "--profile");
+  if (profile || !cluster)
+    refuse_given(command, {"--data", "--schedule", "--costs"}, "a recipe with --cluster");
+  if (profile) refuse_given(command, {"--output"}, "a recipe");
+  if (profile || cluster) refuse_given(command, {"--computed"}, "a recipe without --cluster");
+  if (!profile && !cluster)
+    refuse_given(command, {"--report", "--stages", "--replicas", "--micro-batches", "--seed"},
+                 "--profile, or a recipe with --cluster");
+  if (!profile) refuse_given(command, {"--objective"}, "--profile");
 }
 
-int run_plan(const PlanArguments& arguments) {
+int run_plan(const CLI::App& command, const PlanArguments& arguments) {
   const bool profile = !arguments.layout.profile.empty();
   if (profile != arguments.recipe.words.empty())
     throw ConfigError("plan takes either a recipe or --profile FILE");
-  check_mode(arguments);
+  check_mode(command, arguments);
   check_outputs({{"--output", arguments.output}, {"--report", arguments.layout.report}});
   if (profile) return run_plan_chain(arguments.layout, arguments.json);
   if (!arguments.layout.cluster.empty()) return run_plan_cluster(arguments, arguments.json);
@@ -125,8 +117,9 @@ void add_plan(CLI::App& app, Run& run) {
       "  penstock plan ds2-wide --cluster h100-8 --data train.jsonl trainer.device=cuda\n"
       "  penstock plan --profile chain.json --stages 4 --objective bottleneck --json\n"
       "  penstock plan --profile chain.json --cluster h100-8x8");
-  command->callback(
-      [arguments, &run] { run = on_rank_0([arguments] { return run_plan(*arguments); }); });
+  command->callback([arguments, command, &run] {
+    run = on_rank_0([arguments, command] { return run_plan(*command, *arguments); });
+  });
 }
 
 }  // namespace penstock

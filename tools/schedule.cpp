@@ -9,6 +9,7 @@
 #include "configs/config.h"
 #include "partition/drawing.h"
 #include "partition/schedule_csv.h"
+#include "partition/schedule_csv/check.h"
 #include "partition/schedules/make_schedule.h"
 #include "partition/search/equal_micro_batches.h"
 #include "partition/simulator/memory.h"
@@ -103,7 +104,8 @@ void print_text(const Made& made, const Simulation& run, int width) {
   }
 }
 
-int run_schedule(const ScheduleArguments& arguments) {
+int run_schedule(const CLI::App& command, const ScheduleArguments& arguments) {
+  if (arguments.name != kFound) refuse_given(command, {"--memory", "--seed"}, std::string(kFound));
   const EqualWork work = work_of(arguments);
   check_outputs({{"--csv", arguments.csv}});
   const Made made = make(arguments, work);
@@ -115,11 +117,21 @@ int run_schedule(const ScheduleArguments& arguments) {
   return exit_done;
 }
 
-int check_schedule(const std::string& path) {
-  const Schedule schedule = read_schedule_csv(path);
-  validate(schedule);
-  std::cout << fmt::format("{}: sound: {} ranks, {} chunks, {} micro-batches\n", path,
-                           schedule.ranks.size(), schedule.chunks(), schedule.micro_batches);
+int check_schedule(const CLI::App& command, const ScheduleArguments& arguments) {
+  refuse_given(
+      command,
+      {"--stages", "--micro-batches", "--durations", "--memory", "--seed", "--csv", "--width"},
+      "a schedule by its name, not for --check");
+  const Schedule schedule = check_schedule_file(arguments.check);
+  const std::size_t stages = schedule.ranks.size();
+  if (arguments.json)
+    std::cout << json_line(nlohmann::ordered_json{{"sound", true},
+                                                  {"stages", stages},
+                                                  {"chunks", schedule.chunks()},
+                                                  {"micro_batches", schedule.micro_batches}});
+  else
+    std::cout << fmt::format("{}: sound: {} ranks, {} chunks, {} micro-batches\n", arguments.check,
+                             stages, schedule.chunks(), schedule.micro_batches);
   return exit_done;
 }
 
@@ -158,12 +170,13 @@ void add_schedule(CLI::App& app, Run& run) {
       "  penstock schedule zb-h1 --stages 4 --micro-batches 8 --durations 1,1,0.8\n"
       "  penstock schedule zb-v --stages 4 --micro-batches 8 --csv zb-v.csv\n"
       "  penstock schedule --check zb-v.csv");
-  command->callback([arguments, name, &run] {
+  command->callback([arguments, command, name, &run] {
     if (arguments->check.empty() && name->empty()) {
       throw CLI::RequiredError("name of a schedule, or --check FILE,");
     }
-    run = on_rank_0([arguments] {
-      return arguments->check.empty() ? run_schedule(*arguments) : check_schedule(arguments->check);
+    run = on_rank_0([arguments, command] {
+      return arguments->check.empty() ? run_schedule(*command, *arguments)
+                                      : check_schedule(*command, *arguments);
     });
   });
 }

@@ -51,7 +51,8 @@ void report(const SearchArguments& arguments, const ClusterPlan& planned,
   arguments.json ? print_search_json(planned, measured) : print_search(planned, measured);
 }
 
-int search_alone(const SearchArguments& arguments) {
+int search_alone(const CLI::App& command, const SearchArguments& arguments) {
+  refuse_given(command, {"--steps"}, "--measure");
   check_outputs({{"--output", arguments.output}});
   report(arguments, plan(arguments, arguments.recipe.load(), 0), {});
   return exit_done;
@@ -101,9 +102,9 @@ void add_search(CLI::App& app, Run& run) {
       "  penstock search my.toml pipeline.stages=4 --cluster h100-8\n"
       "  mpirun -np 4 penstock search my.toml pipeline.stages=4 --cluster mine.toml \\\n"
       "    --measure 6 --steps 10 -o plan.toml");
-  command->callback([arguments, &run] {
+  command->callback([arguments, command, &run] {
     if (arguments->measure == 0)
-      run = on_rank_0([arguments] { return search_alone(*arguments); });
+      run = on_rank_0([arguments, command] { return search_alone(*command, *arguments); });
     else
       run = [arguments] {
         return run_job([&](Communicator& world) { return search_and_measure(*arguments, world); },

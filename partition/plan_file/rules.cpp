@@ -114,8 +114,6 @@ void check_actions(PlanSource& source) {
                              plan.stages()));
   try {
     const Schedule lists = lists_of(plan.actions);
-    if (lists.forward_only)
-      return fault("actions have forwards alone, expected B (input gradient) and W of each too");
     const auto whole = [](const Action& a) { return a.kind == ActionKind::backward; };
     for (int rank = 0; rank < plan.stages(); ++rank) {
       const auto elsewhere = [&](const Action& a) {

@@ -16,6 +16,7 @@ struct Cell {
   int chunk = 0;  // "stage" in a file
   CellKind kind = CellKind::F;
   int micro_batch = 0;
+  int column = 0;  // in its row, from 1
 };
 
 /// "3F12", "" (idle: nothing), or "(0F7;7B3)OVERLAP_F_B", which are its parts in order. ConfigError

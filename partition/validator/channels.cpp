@@ -19,9 +19,8 @@ std::map<Edge, Channel> match_channels(const Schedule& schedule) {
     for (std::size_t i = 0; i < channel.sends.size(); ++i) {
       const Position send = channel.sends[i], receive = channel.receives[i];
       if (batch(send) == batch(receive)) continue;
-      refuse(schedule, describe(schedule, receive) + " would take what " +
-                           describe(schedule, send) + " sends: " + describe(edge) +
-                           " is first in, first out");
+      refuse(schedule, {receive, " would take what ", send,
+                        " sends: " + describe(edge) + " is first in, first out"});
     }
   }
   return channels;

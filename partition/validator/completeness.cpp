@@ -20,6 +20,9 @@ class Completeness {
   void check() {
     check_holders();
     find_positions();
+    // Before their transfers, which may be missing for want of a computation.
+    for (int chunk = 0; chunk < schedule_.chunks(); ++chunk)
+      for (int batch = 0; batch < schedule_.micro_batches; ++batch) need_computations(chunk, batch);
     for (int chunk = 0; chunk < schedule_.chunks(); ++chunk) {
       for (int batch = 0; batch < schedule_.micro_batches; ++batch) check_passage(chunk, batch);
       if (!schedule_.forward_only) check_gradient_order(chunk);
@@ -41,33 +44,32 @@ class Completeness {
   void check_holders() const {
     const int ranks = static_cast<int>(schedule_.ranks.size());
     if (schedule_.micro_batches < 1 || schedule_.chunks() < 1 || ranks < 1) {
-      refuse(schedule_, "it needs at least one rank, chunk and micro-batch");
+      refuse(schedule_, {"it needs at least one rank, chunk and micro-batch"});
     }
     for (int chunk = 0; chunk < schedule_.chunks(); ++chunk) {
       const int rank = schedule_.chunk_rank[chunk];
       if (rank >= 0 && rank < ranks) continue;
-      refuse(schedule_, "chunk " + std::to_string(chunk) + " is held by rank " +
-                            std::to_string(rank) + " of " + std::to_string(ranks));
+      refuse(schedule_, {"chunk " + std::to_string(chunk) + " is held by rank " +
+                         std::to_string(rank) + " of " + std::to_string(ranks)});
     }
   }
 
+  /// Computations first: where a transfer is wrong because of one, that is the fault to name.
   void find_positions() {
-    for (int rank = 0; rank < static_cast<int>(schedule_.ranks.size()); ++rank) {
-      const auto& list = schedule_.ranks[rank];
-      for (std::size_t index = 0; index < list.size(); ++index) {
-        const Position position{rank, index};
-        const Action& action = list[index];
-        if (action.kind != Kind::step && (action.chunk < 0 || action.chunk >= schedule_.chunks() ||
-                                          schedule_.chunk_rank[action.chunk] != rank)) {
-          refuse(schedule_, describe(schedule_, position) + ": this rank does not hold the chunk");
-        }
-        const auto [first, fresh] = positions_.try_emplace(key(action, rank), position);
-        if (!fresh) {
-          refuse(schedule_, describe(schedule_, position) + " stands already at action " +
-                                std::to_string(first->second.index));
-        }
-      }
+    for (const bool computing : {true, false})
+      for (int rank = 0; rank < static_cast<int>(schedule_.ranks.size()); ++rank)
+        for (std::size_t index = 0; index < schedule_.ranks[rank].size(); ++index)
+          if (computes(schedule_.ranks[rank][index].kind) == computing) add({rank, index});
+  }
+
+  void add(const Position& position) {
+    const Action& action = schedule_.ranks[position.rank][position.index];
+    if (action.kind != Kind::step && (action.chunk < 0 || action.chunk >= schedule_.chunks() ||
+                                      schedule_.chunk_rank[action.chunk] != position.rank)) {
+      refuse(schedule_, {position, ": this rank does not hold the chunk"});
     }
+    const auto [first, fresh] = positions_.try_emplace(key(action, position.rank), position);
+    if (!fresh) refuse(schedule_, {position, " stands already at ", SameRank{first->second}});
   }
 
   std::optional<Position> find(const Action& action, int rank) const {
@@ -78,7 +80,8 @@ class Completeness {
   /// The position of an action that must be there.
   Position require(const Action& action, int rank) const {
     const auto position = find(action, rank);
-    if (!position) refuse(schedule_, "rank " + std::to_string(rank) + " lacks " + describe(action));
+    if (!position)
+      refuse(schedule_, {"rank " + std::to_string(rank) + " lacks " + describe(action)});
     return *position;
   }
   /// The same, and counts it as one that has a purpose.
@@ -89,9 +92,7 @@ class Completeness {
 
   void check_order(const Position& before, const Position& after) const {
     if (before.index < after.index) return;
-    refuse(schedule_, describe(schedule_, after) + " must come after action " +
-                          std::to_string(before.index) + " (" +
-                          describe(schedule_.ranks[before.rank][before.index]) + ")");
+    refuse(schedule_, {after, " must come after ", SameRank{before}});
   }
 
   /// What brings a computation its input, on the same rank: a receive, or a neighbouring chunk.
@@ -109,21 +110,36 @@ class Completeness {
     }
   }
 
+  void need_computations(int chunk, int batch) {
+    const int rank = schedule_.chunk_rank[chunk];
+    need({Kind::forward, chunk, batch}, rank);
+    if (schedule_.forward_only) return;
+    const Action input = input_gradient(chunk, batch), weight{Kind::backward_weight, chunk, batch};
+    const bool none = !find(input, rank) && !find(weight, rank);
+    need(none ? Action{Kind::backward, chunk, batch} : input, rank);
+    if (!whole(chunk, batch))
+      need(weight, rank);
+    else
+      for (const Kind part : {Kind::backward_input, Kind::backward_weight})
+        if (const auto position = find({part, chunk, batch}, rank))
+          refuse(schedule_, {*position, " has no purpose"});
+  }
+
   void check_passage(int chunk, int batch) {
     const int rank = schedule_.chunk_rank[chunk];
-    const Position forward = need({Kind::forward, chunk, batch}, rank);
+    const Position forward = require({Kind::forward, chunk, batch}, rank);
     check_source({Kind::receive_activation, chunk, batch}, {Kind::forward, chunk - 1, batch},
                  forward);
     check_send({Kind::send_activation, chunk, batch}, forward);
     if (schedule_.forward_only) return;
 
-    const Position backward = need(input_gradient(chunk, batch), rank);
+    const Position backward = require(input_gradient(chunk, batch), rank);
     check_order(forward, backward);
     check_source({Kind::receive_gradient, chunk, batch}, input_gradient(chunk + 1, batch),
                  backward);
     check_send({Kind::send_gradient, chunk, batch}, backward);
     if (!whole(chunk, batch)) {
-      check_order(backward, need({Kind::backward_weight, chunk, batch}, rank));
+      check_order(backward, weight_gradient(chunk, batch));
     }
   }
 
@@ -151,7 +167,7 @@ class Completeness {
     for (int rank = 0; rank < static_cast<int>(schedule_.ranks.size()); ++rank) {
       const Position step = need({Kind::step}, rank);
       if (step.index + 1 == schedule_.ranks[rank].size()) continue;
-      refuse(schedule_, describe(schedule_, step) + " must be the rank's last");
+      refuse(schedule_, {step, " must be the rank's last"});
     }
   }
 
@@ -159,9 +175,9 @@ class Completeness {
   [[noreturn]] void refuse_surplus() const {
     for (const auto& [key, position] : positions_) {
       const Action& action = schedule_.ranks[position.rank][position.index];
-      if (!needed(action)) refuse(schedule_, describe(schedule_, position) + " has no purpose");
+      if (!needed(action)) refuse(schedule_, {position, " has no purpose"});
     }
-    refuse(schedule_, "it holds actions without purpose");
+    refuse(schedule_, {"it holds actions without purpose"});
   }
 
   bool needed(const Action& action) const {
@@ -171,9 +187,7 @@ class Completeness {
     if (transfer && !is_message(schedule_, edge_of(action))) return false;
     const bool forward = action.kind == Kind::forward || action.kind == Kind::send_activation ||
                          action.kind == Kind::receive_activation;
-    if (schedule_.forward_only) return forward;
-    const bool part = action.kind == Kind::backward_input || action.kind == Kind::backward_weight;
-    return !(part && whole(action.chunk, action.micro_batch));
+    return forward || !schedule_.forward_only;
   }
 
   const Schedule& schedule_;

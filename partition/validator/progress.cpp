@@ -96,17 +96,17 @@ class Run {
   }
 
   /// Follows who waits for whom until a rank comes up twice.
-  std::string waiting_ring(int rank) const {
-    std::string text;
+  Fault waiting_ring(int rank) const {
+    Fault ring;
     std::set<int> seen;
     while (seen.insert(rank).second) {
       const auto other = waits_for(rank);
       if (!other) break;
-      text += (text.empty() ? "" : "; ") + describe(schedule_, front(rank)) + " waits for " +
-              describe(schedule_, *other);
+      ring.insert(ring.end(),
+                  {ring.empty() ? "it hangs: " : "; ", front(rank), " waits for ", *other});
       rank = other->rank;
     }
-    return "it hangs: " + text;
+    return ring;
   }
 
   const Schedule& schedule_;

@@ -61,7 +61,6 @@ TEST(ScheduleCsv, WhatBMeansDependsOnTheOtherLetters) {
                                                              {Kind::backward, 0, 1}}));
   EXPECT_EQ(computation("0F0,(0F1;0B0)OVERLAP_F_B,0B1"),
             (List{forward, {Kind::forward, 0, 1}, {Kind::backward, 0, 0}, {Kind::backward, 0, 1}}));
-  EXPECT_TRUE(parse_schedule_csv("0F0\n1F0\n", "x").forward_only);
 }
 
 TEST(ScheduleCsv, TransfersThatItHoldsStay) {
@@ -104,8 +103,10 @@ TEST(ScheduleCsv, BadListsAreReadAndThenRefused) {
             std::string::npos);
 }
 
-TEST(ScheduleCsv, NamesAFileThatIsNotThere) {
-  EXPECT_THROW(read_schedule_csv("/gone.csv"), ConfigError);
+TEST(ScheduleCsv, IsOfATraining) {
+  EXPECT_EQ(
+      refusal("0F0\n1F0\n"),
+      "schedule \"some.csv\" is not sound: rank 0 lacks backward of micro-batch 0 on chunk 0");
 }
 
 }  // namespace

@@ -217,6 +217,14 @@ TEST(Validator, SaysWhatIsMissingOrOutOfOrder) {
   EXPECT_EQ(refusal(schedule),
             "schedule \"1f1b\" is not sound: rank 0 lacks receive gradient of micro-batch 2 on "
             "chunk 0");
+  std::erase(schedule.ranks[1], Action{Kind::backward, 1, 2});
+  EXPECT_EQ(refusal(schedule),
+            "schedule \"1f1b\" is not sound: rank 1 lacks backward of micro-batch 2 on chunk 1");
+  schedule = make_schedule("zb-h1", 2, 3);
+  std::erase(schedule.ranks[1], Action{Kind::backward_weight, 1, 1});
+  EXPECT_EQ(refusal(schedule),
+            "schedule \"zb-h1\" is not sound: rank 1 lacks backward weight of micro-batch 1 on "
+            "chunk 1");
 }
 
 }  // namespace

@@ -101,7 +101,9 @@ TEST_F(PlanCommand, RefusesOptionsThatItWouldNotHear) {
        std::vector<std::vector<std::string>>{{"--report", "r.html"},
                                              {"--schedule", "zb-v"},
                                              {"--stages", "2"},
-                                             {"--costs", "c.json"}}) {
+                                             {"--costs", "c.json"},
+                                             {"--seed", "1"},
+                                             {"--objective", "step"}}) {
     const auto outcome = plan(words);
     EXPECT_EQ(outcome.code, 2) << words.front();
     EXPECT_NE(outcome.err.find(words.front() + " is for"), std::string::npos) << outcome.err;

@@ -70,6 +70,56 @@ TEST_F(ScheduleCommand, SaysWhereAFileBreaks) {
   EXPECT_EQ(schedule({"--check", in("gone.csv")}).code, 2);
 }
 
+TEST_F(ScheduleCommand, ChecksAsJson) {
+  auto words = of("zb-v");
+  words.insert(words.end(), {"--csv", in("lists.csv")});
+  ASSERT_EQ(schedule(words).code, 0);
+  EXPECT_EQ(json({"--check", in("lists.csv")}),
+            nlohmann::json({{"sound", true}, {"stages", 4}, {"chunks", 8}, {"micro_batches", 8}}));
+  test::write_file(in("forwards.csv"), "0F0,0F1\n1F0,1F1\n");
+  const auto broken = schedule({"--check", in("forwards.csv"), "--json"});
+  EXPECT_EQ(broken.code, 2);
+  EXPECT_EQ(broken.out, "");
+  EXPECT_NE(broken.err.find("rank 0 lacks backward of micro-batch 0 on chunk 0"), std::string::npos)
+      << broken.err;
+}
+
+TEST_F(ScheduleCommand, NamesTheCellThatBreaks) {
+  test::write_file(in("late.csv"), "0F0,0B0,0F1,0B1\n1F0,1B0,1B1,1F1\n");
+  const auto checked = schedule({"--check", in("late.csv")});
+  EXPECT_EQ(checked.code, 2);
+  EXPECT_NE(checked.err.find("late.csv is not sound: row 2, column 3 (rank 1, backward of "),
+            std::string::npos)
+      << checked.err;
+}
+
+TEST_F(ScheduleCommand, RefusesOptionsThatItWouldNotHear) {
+  auto words = of("gpipe");
+  words.insert(words.end(), {"--csv", in("lists.csv")});
+  ASSERT_EQ(schedule(words).code, 0);
+  const auto expect_refused = [&](std::vector<std::string> all, const std::string& option,
+                                  const char* value) {
+    all.insert(all.end(), {option, value});
+    const auto refused = schedule(all);
+    EXPECT_EQ(refused.code, 2) << option;
+    EXPECT_EQ(refused.out, "") << option;
+    EXPECT_NE(refused.err.find("schedule: " + option + " is for "), std::string::npos)
+        << refused.err;
+    EXPECT_NE(refused.err.find(": leave it out"), std::string::npos) << refused.err;
+  };
+  for (const auto& [option, value] :
+       std::vector<std::pair<std::string, const char*>>{{"--stages", "4"},
+                                                        {"--micro-batches", "8"},
+                                                        {"--durations", "1,1,1"},
+                                                        {"--memory", "4"},
+                                                        {"--seed", "1"},
+                                                        {"--width", "120"},
+                                                        {"--csv", "/gone/a.csv"}})
+    expect_refused({"--check", in("lists.csv")}, option, value);
+  expect_refused(of("zb-h2"), "--seed", "1");
+  expect_refused(of("zb-h2"), "--memory", "4");
+}
+
 TEST_F(ScheduleCommand, FindsWithinTheMemory) {
   const auto found = json(of("found"));
   EXPECT_LE(found["makespan"], json(of("zb-v"))["makespan"]);

@@ -84,6 +84,13 @@ TEST_F(Search, TakesMeasuredCostsOfTheModelAlone) {
   EXPECT_NE(turned.err.find("layers[0] of the costs is"), std::string::npos) << turned.err;
 }
 
+TEST_F(Search, RefusesStepsThatNobodyRuns) {
+  const auto outcome = search({"--steps", "5"});
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_NE(outcome.err.find("search: --steps is for --measure: leave it out"), std::string::npos)
+      << outcome.err;
+}
+
 TEST_F(Search, WantsARankOnEveryDeviceToMeasure) {
   const auto outcome = search({"--measure", "2"}, {.count = 2});
   EXPECT_EQ(outcome.code, 2);
