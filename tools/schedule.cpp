@@ -1,6 +1,8 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -104,8 +106,18 @@ void print_text(const Made& made, const Simulation& run, int width) {
   }
 }
 
+/// ConfigError for a name that no schedule has, or an option that would be left unheard.
+void check_name(const CLI::App& command, const std::string& name) {
+  auto names = schedule_names();
+  names.push_back(kFound);
+  if (std::ranges::count(names, name) == 0)
+    throw ConfigError(
+        fmt::format("there is no schedule {}: known are {}", name, fmt::join(names, ", ")));
+  if (name != kFound) refuse_given(command, {"--memory", "--seed"}, std::string(kFound));
+}
+
 int run_schedule(const CLI::App& command, const ScheduleArguments& arguments) {
-  if (arguments.name != kFound) refuse_given(command, {"--memory", "--seed"}, std::string(kFound));
+  check_name(command, arguments.name);
   const EqualWork work = work_of(arguments);
   check_outputs({{"--csv", arguments.csv}});
   const Made made = make(arguments, work);

@@ -93,6 +93,19 @@ TEST_F(ScheduleCommand, NamesTheCellThatBreaks) {
       << checked.err;
 }
 
+TEST_F(ScheduleCommand, ListsAllNames) {
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"zb-h3"}, of("zb-h3"), of("Found")}) {
+    const auto refused = schedule(words);
+    EXPECT_EQ(refused.code, 2);
+    const std::string names = "gpipe, 1f1b, interleaved, zb-h1, zb-h2, zb-v, found";
+    EXPECT_NE(refused.err.find("there is no schedule " + words[0] + ": known are " + names),
+              std::string::npos)
+        << refused.err;
+    EXPECT_EQ(refused.err.find("pipeline"), std::string::npos) << refused.err;
+  }
+}
+
 TEST_F(ScheduleCommand, RefusesOptionsThatItWouldNotHear) {
   auto words = of("gpipe");
   words.insert(words.end(), {"--csv", in("lists.csv")});
