@@ -5,6 +5,8 @@
 #include <CLI/CLI.hpp>
 #include <charconv>
 #include <cmath>
+#include <cstdint>
+#include <limits>
 #include <string>
 
 #include "configs/config.h"
@@ -36,6 +38,19 @@ CLI::Option* takes(CLI::Option* option, const char* kind, Limits limits) {
 
 CLI::Option* takes_whole(CLI::Option* option, Limits limits) {
   return takes<std::int64_t>(option, "a whole number", limits);
+}
+
+CLI::Option* takes_seed(CLI::Option* option) {
+  const auto check = [](const std::string& text) {
+    std::uint64_t seed = 0;
+    const char* end = text.data() + text.size();
+    const auto [rest, error] = std::from_chars(text.data(), end, seed);
+    return error == std::errc() && rest == end
+               ? std::string()
+               : fmt::format("takes a whole number from 0 to {}, not {}",
+                             std::numeric_limits<std::uint64_t>::max(), text);
+  };
+  return option->check(check, "[0 - 2^64)");
 }
 
 void refuse_given(const CLI::App& command, std::initializer_list<const char*> options,

@@ -22,6 +22,9 @@ CLI::Option* takes_whole(CLI::Option* option, Limits limits);
 /// The same for any finite numbers.
 CLI::Option* takes_number(CLI::Option* option, Limits limits);
 
+/// The option takes the seed of a search, from 0 up to what 64 bits hold.
+CLI::Option* takes_seed(CLI::Option* option);
+
 /// ConfigError where one of the options was given, which would be left unheard: "plan: --data is
 /// for a recipe with --cluster: leave it out".
 void refuse_given(const CLI::App& command, std::initializer_list<const char*> options,

@@ -104,7 +104,8 @@ void add_chain(CLI::App* command, ChainArguments& arguments) {
                    "With --profile: what is made least, the time of a step or the load of the "
                    "slowest stage")
       ->check(CLI::IsMember({"step", "bottleneck"}));
-  command->add_option("--seed", arguments.seed, "On a cluster: of the search for a placement");
+  takes_seed(
+      command->add_option("--seed", arguments.seed, "On a cluster: of the search for a placement"));
   command->add_option("--report", arguments.report,
                       "On a cluster: write an HTML page with timeline, memory, placement, traffic");
 }

@@ -169,7 +169,7 @@ void add_schedule(CLI::App& app, Run& run) {
                                    "Of found: micro-batches that a rank may hold; without it as "
                                    "many as stages, which 1f1b holds"),
                {1, 65536});
-  command->add_option("--seed", arguments->seed, "Of found");
+  takes_seed(command->add_option("--seed", arguments->seed, "Of found"));
   command->add_option("--csv", arguments->csv, "Write the lists, a row for each rank");
   takes_whole(command->add_option("--width", arguments->width, "Columns of the drawing"),
               {10, 10000});

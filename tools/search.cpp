@@ -93,7 +93,7 @@ void add_search(CLI::App& app, Run& run) {
   takes_whole(command->add_option("--steps", arguments->steps,
                                   "Training steps that each is measured for; default: 5"),
               {1, 10000});
-  command->add_option("--seed", arguments->seed, "Of the search");
+  takes_seed(command->add_option("--seed", arguments->seed, "Of the search"));
   command->add_option("-o,--output", arguments->output,
                       "Write the fastest as a plan; train it with pipeline.plan=FILE");
   command->add_flag("--json", arguments->json, "Print one JSON object");

@@ -1,0 +1,38 @@
+#include <gtest/gtest.h>
+
+#include "tests/support/process.h"
+
+namespace penstock {
+namespace {
+
+/// Commands that take a seed, without one.
+std::vector<std::vector<std::string>> seeded() {
+  return {{"schedule", "found", "--stages", "2", "--micro-batches", "3"},
+          {"search", "recipe.toml", "--cluster", "laptop"},
+          {"plan", "recipe.toml", "--cluster", "laptop"},
+          {"plan", "--profile", "chain.json", "--stages", "2"}};
+}
+
+test::Outcome with_seed(std::vector<std::string> words, const std::string& seed) {
+  words.insert(words.begin(), PENSTOCK_BINARY);
+  words.insert(words.end(), {"--seed", seed});
+  return test::run_program(words);
+}
+
+TEST(Options, ASeedIsAWholeNumberOf64Bits) {
+  for (const auto& words : seeded()) {
+    for (const char* seed : {"-1", "99999999999999999999", "18446744073709551616", "1.5", "x"}) {
+      const auto outcome = with_seed(words, seed);
+      EXPECT_EQ(outcome.code, 2) << words[0] << seed;
+      EXPECT_EQ(outcome.out, "") << words[0] << seed;
+      const std::string said =
+          std::string("takes a whole number from 0 to 18446744073709551615, not ") + seed;
+      EXPECT_NE(outcome.err.find("--seed: " + said), std::string::npos) << outcome.err;
+    }
+  }
+  for (const char* seed : {"0", "18446744073709551615"})
+    EXPECT_EQ(with_seed(seeded()[0], seed).code, 0) << seed;
+}
+
+}  // namespace
+}  // namespace penstock
