@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <limits>
 #include <optional>
 #include <utility>
 
@@ -21,11 +22,13 @@ constexpr std::array kLetters{
     Letters{"RECV_B", CellKind::RECV_B}};
 
 constexpr std::string_view kDigits = "0123456789";
+constexpr int kMost = std::numeric_limits<int>::max() - 1;  // as there is one number more
 
 std::optional<int> whole_number(std::string_view digits) {
   int number = 0;
   const auto [end, error] = std::from_chars(digits.begin(), digits.end(), number);
-  if (digits.empty() || error != std::errc() || end != digits.end()) return std::nullopt;
+  if (digits.empty() || error != std::errc() || end != digits.end() || number > kMost)
+    return std::nullopt;
   return number;
 }
 
@@ -57,10 +60,11 @@ std::vector<Cell> parse_cell(std::string_view text) {
     const auto end = std::min(rest.find(';'), rest.size());
     const auto cell = parse_action(rest.substr(0, end));
     if (!cell || (end < rest.size() && parts_of(text) == text)) {
-      throw ConfigError("\"" + std::string(text) +
-                        "\" is no action: expected [stage][action][micro-batch], as 0F3, with F, "
-                        "B, I, W, BW, SEND_F, RECV_F, SEND_B or RECV_B; nothing; or "
-                        "(0F7;7B3)OVERLAP_F_B");
+      throw ConfigError(
+          "\"" + std::string(text) +
+          "\" is no action: expected [stage][action][micro-batch], as 0F3, with F, "
+          "B, I, W, BW, SEND_F, RECV_F, SEND_B or RECV_B and numbers up to 2147483646; "
+          "nothing; or (0F7;7B3)OVERLAP_F_B");
     }
     cells.push_back(*cell);
     rest.remove_prefix(std::min(end + 1, rest.size()));
