@@ -48,9 +48,11 @@ bool write_whole(const fs::path& file, std::string_view text) {
 
 std::string why_unwritable(const fs::path& file) {
   std::error_code error;
+  const bool known = fs::exists(file, error);
+  if (error) return error.message() + ": name another file";
   if (!file.has_filename() || fs::is_directory(file, error))
     return "it is a folder: name a file in it";
-  if (fs::exists(file, error) && access(file.c_str(), W_OK) != 0)
+  if (known && access(file.c_str(), W_OK) != 0)
     return last_error() + ": allow it, or name another file";
   if (is_special(file)) return {};
   const fs::path target = behind_links(file);

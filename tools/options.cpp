@@ -8,16 +8,24 @@
 #include <cstdint>
 #include <limits>
 #include <string>
+#include <type_traits>
 
 #include "configs/config.h"
 
 namespace penstock {
 namespace {
 
+/// Whether a whole number has zeros in front, which would be read as an octal one.
+bool octal(const std::string& text) {
+  const std::size_t digits = text.starts_with('-') ? 1 : 0;
+  return text.size() > digits + 1 && text[digits] == '0';
+}
+
 /// Whether all of `text` is a Number within the limits.
 template <class Number>
 bool fits(const std::string& text, Limits limits) {
   Number number{};
+  if (std::is_integral_v<Number> && octal(text)) return false;
   const char* end = text.data() + text.size();
   const auto [rest, error] = std::from_chars(text.data(), end, number);
   const auto value = static_cast<double>(number);
@@ -45,7 +53,7 @@ CLI::Option* takes_seed(CLI::Option* option) {
     std::uint64_t seed = 0;
     const char* end = text.data() + text.size();
     const auto [rest, error] = std::from_chars(text.data(), end, seed);
-    return error == std::errc() && rest == end
+    return error == std::errc() && rest == end && !octal(text)
                ? std::string()
                : fmt::format("takes a whole number from 0 to {}, not {}",
                              std::numeric_limits<std::uint64_t>::max(), text);

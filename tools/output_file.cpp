@@ -28,7 +28,9 @@ void check_outputs(std::initializer_list<OutputFile> files) {
     if (const std::string why = why_unwritable(path); !why.empty())
       throw ConfigError(fmt::format("{}: can't write {}: {}", option, path, why));
     if (!keeps_one_text(path)) continue;
-    const auto [other, fresh] = named.try_emplace(fs::weakly_canonical(fs::absolute(path)), option);
+    std::error_code error;  // a place that is not known is its own
+    const fs::path known = fs::weakly_canonical(fs::absolute(path), error);
+    const auto [other, fresh] = named.try_emplace(error ? fs::path(path) : known, option);
     if (!fresh)
       throw ConfigError(fmt::format("{} and {} both name {}: give each a file of its own",
                                     other->second, option, path));

@@ -88,7 +88,7 @@ void add_trace(CLI::App& app, Run& run) {
                       "Write every action of every rank: Chrome's trace events, for Perfetto");
   command->add_option(
       "--profile", arguments->profile,
-      "Predict by this file of penstock profile; else it is measured around the steps");
+      "Predict by this file of penstock profile; else it is measured between the steps");
   command->add_flag("--json", arguments->json, "Print one JSON object");
   command->option_defaults()->always_capture_default();
   takes_whole(command->add_option("--steps", arguments->how.steps,

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 #include <limits>
+#include <numeric>
 
 #include "partition/placement/fastest.h"
 
@@ -67,28 +68,32 @@ BestSorts::Sort BestSorts::sort_of(const std::vector<bool>& member) const {
   return sort;
 }
 
-/// Stages whose slowest replica is of one sort, and the first one on a node of another or the same.
-void BestSorts::add_stages(const Sort& slowest, const Sort& first, int replicas,
-                           Stages& stages) const {
-  const bool alike = &slowest == &first, fast = &slowest == &sorts_.front();
-  // A stage of the fastest devices has R of them, another one at least of the others.
-  const std::size_t needed = fast ? replicas : 1;
-  if (slowest.devices.size() < needed) return;
+/// The k-th largest memory of some devices, from 1.
+double BestSorts::memory(const std::vector<int>& devices, std::size_t k) const {
   std::vector<double> memories;
-  for (const int device : slowest.devices) memories.push_back(problem_.cluster.usable(device));
-  std::ranges::sort(memories, std::greater<>());
+  for (const int device : devices) memories.push_back(problem_.cluster.usable(device));
+  std::ranges::nth_element(memories, memories.begin() + static_cast<std::ptrdiff_t>(k - 1),
+                           std::greater<>());
+  return memories[k - 1];
+}
+
+/// In the run that stages.runs ends with.
+void BestSorts::add_stages(const Sort& sort, int replicas, Stages& stages) const {
+  std::vector<int> all(problem_.cluster.size());
+  std::iota(all.begin(), all.end(), 0);
   StageSort stage{.run = stages.runs.size() - 1,
-                  .per_work = 1 / slowest.speed,
-                  .memory = memories[needed - 1],
-                  .scarce = fast && sorts_.size() > 1};
+                  .per_work = 1 / sort.speed,
+                  .memory = std::min(memory(sort.devices, 1), memory(all, replicas)),
+                  .scarce = &sort == &sorts_.front() && sorts_.size() > 1};
   const int runs = (problem_.micro_batches + replicas - 1) / replicas;
-  if (replicas > 1) {
-    stage.reduction = ring(first.between, replicas, runs);
+  if (replicas > 1) {  // with others elsewhere
+    stage.reduction = ring(sort.between, replicas, runs);
     stages.sorts.push_back(stage);
-    stage.reduction = ring(first.within, replicas, runs);
+    stage.reduction = ring(sort.within, replicas, runs);
   }
-  if (!alike || replicas > first.largest_node) return;
+  if (replicas > sort.largest_node) return;
   stage.takes = std::min(replicas, stages.runs.back().room);
+  stage.memory = memory(sort.devices, replicas);
   stages.sorts.push_back(stage);
 }
 
@@ -104,9 +109,7 @@ BestSorts::Stages BestSorts::of(int replicas) const {
       run.between = run.within;
       run.room = 1;
     }
-    add_stages(sort, sort, replicas, stages);
-    // With its first replica on a fast device a stage may be slow for another one.
-    if (&sort != &sorts_.back() && replicas > 1) add_stages(sorts_.back(), sort, replicas, stages);
+    add_stages(sort, replicas, stages);
   }
   if (sorts_.size() > 1) stages.scarce = static_cast<int>(sorts_.front().devices.size()) / replicas;
   return stages;

@@ -19,9 +19,10 @@ class BestSorts {
     std::vector<StageSort> sorts;
     int scarce = 0;  // stages that the fastest devices make
   };
-  /// The sorts of stages with so many replicas, for any number of stages, as the first replica
-  /// meets them in a run: with all replicas in its node, or one, which adds gradients over links
-  /// between nodes. In a fast node a stage may be slow for its other replicas.
+  /// The sorts of stages with so many replicas, for any number of stages, as one replica of a
+  /// pipeline meets them: that with the fewest of the fastest devices, at most its share of them.
+  /// A stage takes no less than this replica's own computing and messages. The others are in its
+  /// node too, or not, and then gradients are added over links between nodes.
   Stages of(int replicas) const;
 
   /// Devices that runs of each kind are on.
@@ -35,7 +36,8 @@ class BestSorts {
     int largest_node = 0;       // devices
   };
   Sort sort_of(const std::vector<bool>& member) const;
-  void add_stages(const Sort& slowest, const Sort& first, int replicas, Stages& stages) const;
+  double memory(const std::vector<int>& devices, std::size_t k) const;
+  void add_stages(const Sort& sort, int replicas, Stages& stages) const;
 
   const PlacementProblem& problem_;
   std::vector<Sort> sorts_;  // the fastest first

@@ -39,7 +39,8 @@ class ChainLoad {
   /// Bytes of a stage with so many micro-batches in flight: parameters, their gradients and two
   /// numbers of the optimizer; what enters the stage and leaves each layer, of every micro-batch
   /// in flight; one gradient at either end. With second forwards, of every micro-batch what enters
-  /// and leaves the stage, and of one what leaves each layer.
+  /// and leaves the stage, and of one what leaves each layer but the
+  /// last.
   double bytes(int first, int last, int in_flight) const {
     const double entering = entering_[first], inside = activations_[last] - activations_[first];
     const double states = kStates * parameters(first, last) + entering + entering_[last];

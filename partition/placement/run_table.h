@@ -6,9 +6,9 @@
 
 namespace penstock {
 
-/// Stages in a row whose first replicas share a node, at their best: no node of that kind has
-/// better links. That replica alone is followed: others may cross between nodes elsewhere, and a
-/// stage is as slow as its slowest replica, not as all that any of them crosses.
+/// Stages in a row of which one replica stays in a node, at their best: no node of that kind has
+/// better links. Only one replica of a pipeline is followed: others may cross between nodes on the
+/// other side of a stage, which takes as long as the longest of them, not as all their messages.
 struct RunKind {
   LinkCost within = {}, between = {};  // crossing a boundary inside the run, and at its ends
   int room = 1;                        // devices of the largest node

@@ -146,7 +146,10 @@ class Search {
       merge(candidate.grid.replicas);
     if (auto found = search_placement(problem_, candidate.grid, effort_, candidate.bound))
       keep(candidate.grid, std::move(*found));
-    fruitless_ = value() < before ? 0 : fruitless_ + 1;
+    if (value() < before)
+      fruitless_ = 0;
+    else if (large)
+      ++fruitless_;
   }
 
   void keep(const Grid& grid, PlacedCut found) {

@@ -36,7 +36,11 @@ std::string slowest_stage(const ChainPlan& plan) {
     if (load(k) > load(slowest)) slowest = k;
   const int first = begin[slowest], last = begin[slowest + 1];
   const StageCost& cost = costs[slowest];
-  const double computing = chain.work(first, last) / cost.speed();
+  const Pace& slowest_pace = *std::ranges::max_element(cost.paces, {}, [&](const Pace& pace) {
+    return pace.per_work * chain.work(first, last) + pace.enter.seconds(chain.crossing(first)) +
+           pace.leave.seconds(chain.crossing(last));
+  });
+  const double computing = slowest_pace.per_work * chain.work(first, last);
   const double adding = cost.reduction.seconds(chain.parameters(first, last));
   const std::array<Part, 3> parts = {{{computing, "computing"},
                                       {load(slowest) - computing - adding, "messages"},

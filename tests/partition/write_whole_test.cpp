@@ -45,6 +45,11 @@ TEST(WriteWhole, SaysBeforehandWhatItCantWrite) {
   EXPECT_NE(why_unwritable(folder.path() / std::string(255, 'x')), "");
   EXPECT_NE(why_unwritable("/proc/new").find("no file can be made in /proc ("), std::string::npos);
 
+  const auto ring = folder.path() / "ring";
+  std::filesystem::create_symlink(ring, ring);
+  EXPECT_NE(why_unwritable(ring).find(": name another file"), std::string::npos);
+  std::filesystem::remove(ring);
+
   const auto link = folder.path() / "link";
   std::filesystem::create_symlink(file, link);
   for (const auto& good : {file, link, folder.path() / "new", std::filesystem::path("/dev/null")})

@@ -21,7 +21,8 @@ test::Outcome with_seed(std::vector<std::string> words, const std::string& seed)
 
 TEST(Options, ASeedIsAWholeNumberOf64Bits) {
   for (const auto& words : seeded()) {
-    for (const char* seed : {"-1", "99999999999999999999", "18446744073709551616", "1.5", "x"}) {
+    for (const char* seed :
+         {"-1", "99999999999999999999", "18446744073709551616", "1.5", "x", "010"}) {
       const auto outcome = with_seed(words, seed);
       EXPECT_EQ(outcome.code, 2) << words[0] << seed;
       EXPECT_EQ(outcome.out, "") << words[0] << seed;
@@ -32,6 +33,17 @@ TEST(Options, ASeedIsAWholeNumberOf64Bits) {
   }
   for (const char* seed : {"0", "18446744073709551615"})
     EXPECT_EQ(with_seed(seeded()[0], seed).code, 0) << seed;
+}
+
+TEST(Options, WholeNumbersHaveNoZerosInFront) {
+  const auto stages = [](const char* text) {
+    return test::run_program(
+        {PENSTOCK_BINARY, "schedule", "1f1b", "--micro-batches", "3", "--stages", text});
+  };
+  const auto octal = stages("010");
+  EXPECT_EQ(octal.code, 2);
+  EXPECT_NE(octal.err.find("--stages: takes a whole number from"), std::string::npos) << octal.err;
+  EXPECT_EQ(stages("10").code, 0);
 }
 
 }  // namespace

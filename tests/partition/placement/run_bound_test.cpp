@@ -55,6 +55,39 @@ TEST(RunBound, LetsReplicasCrossBetweenNodesOnOtherSidesOfAStage) {
   EXPECT_LE(RunBound(instance.problem(), 20).of({3, 2}), loads);
 }
 
+TEST(RunBound, LetsReplicasOfAFastDeviceBeSlowAndLarge) {
+  constexpr double kSize = 1e9;
+  test::Instance instance{.chain = {.name = "seven", .layers = {}},
+                          .cluster = {},
+                          .objective = Objective::bottleneck,
+                          .micro_batches = 200,
+                          .wish = {}};
+  for (int i = 0; i < 7; ++i)
+    instance.chain.layers.push_back({.name = "layer",
+                                     .forward_ms = i % 2 == 0 ? 300.0 : 400.0,
+                                     .backward_ms = i % 2 == 0 ? 500.0 : 600.0,
+                                     .activation_bytes = kSize,
+                                     .parameter_bytes = i == 3 ? 5 * kSize : 0});
+  // Three fast devices in nodes of their own, of which one is large, and five nodes of slow ones.
+  const std::vector<int> sizes = {1, 1, 1, 3, 3, 1, 3, 1};
+  for (int node = 0; node < std::ssize(sizes); ++node) {
+    instance.cluster.nodes.push_back("n" + std::to_string(node));
+    for (int i = 0; i < sizes[node]; ++i)
+      instance.cluster.devices.push_back({.kind = "k",
+                                          .memory = (node == 1 || node == 2 ? 20 : 40) * kSize,
+                                          .speed = node < 3 ? 2.0 : 1.0,
+                                          .node = node});
+    for (int other = 0; other < std::ssize(sizes); ++other)
+      instance.cluster.node_links.push_back(
+          {.latency = 0, .bandwidth = node == other ? 4e12 : 20e9});
+  }
+  const Placement placement = {{3, 9}, {4, 1}, {5, 10}, {0, 11}, {6, 12}, {7, 2}, {8, 13}};
+  const auto value = test::value_of(instance, {0, 1, 2, 3, 4, 5, 6, 7}, placement);
+  ASSERT_TRUE(value);
+  EXPECT_NEAR(*value, 1.0035, 1e-3);
+  EXPECT_LE(RunBound(instance.problem(), 2).of({7, 2}), *value);
+}
+
 TEST(RunBound, IsNeverAboveTheBestOfReplicasOnSixToEightDevices) {
   std::mt19937 random(12);
   int bounded = 0, mixed = 0;

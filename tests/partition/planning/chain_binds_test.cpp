@@ -54,6 +54,25 @@ TEST_F(ChainBinds, IsAddingGradientsWhereReplicasAreFar) {
   EXPECT_EQ(binds().substr(0, 48), "the adding of gradients over replicas of stage 0") << binds();
 }
 
+TEST_F(ChainBinds, IsWhatTheSlowestReplicaSpendsMostOn) {
+  // The fast replica of stage 0 sends over a narrow link, and takes longest for it.
+  cluster_ = equal_devices(4);
+  cluster_.devices[0].speed = 2;
+  cluster_.devices[2].speed = 2;
+  const LinkRates wide{.latency = 0, .bandwidth = 1e15}, narrow{.latency = 0, .bandwidth = 2e8};
+  cluster_.exact_links.assign(16, wide);
+  cluster_.exact_links[0 * 4 + 2] = cluster_.exact_links[2 * 4 + 0] = narrow;
+  const PlacementProblem problem{.chain = ChainLoad(profile_, ChainLoad::Crossing::bytes),
+                                 .cluster = cluster_,
+                                 .micro_batches = 8};
+  PlacedChain placed;
+  placed.grid = {2, 2};
+  placed.devices = {{0, 1}, {2, 3}};
+  placed.cut = *best_cut(problem.chain, stage_costs(problem, placed.devices), {});
+  const std::string said = what_binds({problem, placed, profile_});
+  EXPECT_NE(said.find("the messages of stage "), std::string::npos) << said;
+}
+
 TEST_F(ChainBinds, IsMemoryWhereItShapesTheCut) {
   // Two layers on device 0 at most, which is the faster one.
   cluster_.devices[0].speed = 4;

@@ -77,7 +77,7 @@ TEST_F(TraceSteps, ReachesRanksWithoutALinkBetweenThem) {
   }
 }
 
-TEST_F(TraceSteps, MeasuresCostsBetweenTurns) {
+TEST_F(TraceSteps, GoesOnFromTurnToTurn) {
   const Config config = recipe({"pipeline.stages=2", "trainer.lanes=1"});
   Trace trace;
   run_as_threads({.ranks = 2}, [&](Communicator& world) {
