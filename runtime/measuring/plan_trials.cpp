@@ -1,5 +1,6 @@
 #include "runtime/measuring/plan_trials.h"
 
+#include <algorithm>
 #include <span>
 #include <utility>
 
@@ -26,9 +27,17 @@ StepSequence in_order(const RehearsalData& data, const Plan& plan) {
   return StepSequence(std::move(options));
 }
 
-/// Rank 0's, from one step's end to the next.
-double try_plan(const RehearsalData& data, const std::vector<StepBatches>& batches,
-                const std::vector<StepBatches>& ahead, const Plan& plan, Communicator& world) {
+/// Plans take turns of so many steps: machines get faster and slower within seconds.
+constexpr int kTurn = 3;
+
+/// Seconds of steps [first, end) on rank 0, from one step's end to the next, behind the step
+/// before.
+std::vector<double> try_plan(const RehearsalData& data, const Plan& plan, int first, int end,
+                             Communicator& world) {
+  const StepSequence in_turn = in_order(data, plan);
+  std::vector<StepBatches> batches{in_turn.at(std::max(0, first - 1))};
+  for (int step = first; step < end; ++step) batches.push_back(in_turn.at(step));
+  const std::vector<StepBatches> ahead(Rehearsal::kStepsAhead, in_turn.at(end));
   Config config = data.config;
   if (const auto recomputed = plan.recomputed())
     set_recomputed_layers(config.pipeline, *recomputed, names_of(data.chain));
@@ -37,7 +46,7 @@ double try_plan(const RehearsalData& data, const std::vector<StepBatches>& batch
   std::vector<double> seconds;
   for (std::size_t i = 1; i < ran.size(); ++i) seconds.push_back(ran[i].end - ran[i - 1].end);
   broadcast(world, std::as_writable_bytes(std::span(seconds)));
-  return median(std::move(seconds));
+  return seconds;
 }
 
 }  // namespace
@@ -48,17 +57,19 @@ std::vector<double> try_plans(Communicator& world, const Config& recipe,
   const RehearsalData data = load_rehearsal(recipe, world);
   const PlannedModel model = planned_model(data.chain, data.config.model, data.labels);
   const int count = std::stoi(broadcast(world, std::to_string(plans.size())));
-  std::vector<double> seconds;
-  for (int i = 0; i < count; ++i) {
-    const std::string text = broadcast(world, world.rank() == 0 ? plans[i] : "");
-    const Plan plan = parse_plan(text, "a plan of rank 0", model);
-    const StepSequence in_turn = in_order(data, plan);
-    std::vector<StepBatches> batches{in_turn.at(0)};
-    for (int step = 0; step < steps; ++step) batches.push_back(in_turn.at(step));
-    const std::vector<StepBatches> ahead(Rehearsal::kStepsAhead, in_turn.at(steps));
-    seconds.push_back(try_plan(data, batches, ahead, plan, world));
-  }
-  return seconds;
+  std::vector<Plan> tried;
+  for (int i = 0; i < count; ++i)
+    tried.push_back(
+        parse_plan(broadcast(world, world.rank() == 0 ? plans[i] : ""), "a plan of rank 0", model));
+  std::vector<std::vector<double>> seconds(count);
+  for (int first = 0; first < steps; first += kTurn)
+    for (int i = 0; i < count; ++i)
+      for (const double one :
+           try_plan(data, tried[i], first, std::min(first + kTurn, steps), world))
+        seconds[i].push_back(one);
+  std::vector<double> medians;
+  for (auto& of_plan : seconds) medians.push_back(median(std::move(of_plan)));
+  return medians;
 }
 
 }  // namespace penstock
