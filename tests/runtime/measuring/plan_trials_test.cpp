@@ -46,7 +46,7 @@ class PlanTrials : public testing::Test {
 };
 
 TEST_F(PlanTrials, TellEveryRankTheSameAndWriteNothing) {
-  const auto told = this->told(recipe(2, 1), {{{0}, {1}}, {{1}, {0}}}, 2, 3);
+  const auto told = this->told(recipe(2, 1), {{{0}, {1}}, {{1}, {0}}}, 2, 5);  // two turns
   ASSERT_EQ(told[0].size(), 2u);
   for (const double seconds : told[0]) EXPECT_GT(seconds, 0);
   EXPECT_EQ(told[0], told[1]);
