@@ -108,8 +108,7 @@ void print_text(const Made& made, const Simulation& run, int width) {
 
 /// ConfigError for a name that no schedule has, or an option that would be left unheard.
 void check_name(const CLI::App& command, const std::string& name) {
-  auto names = schedule_names();
-  names.push_back(kFound);
+  const auto names = all_schedule_names();
   if (std::ranges::count(names, name) == 0)
     throw ConfigError(
         fmt::format("there is no schedule {}: known are {}", name, fmt::join(names, ", ")));

@@ -8,8 +8,7 @@
 namespace penstock {
 
 /// The devices of a cluster in one or two sorts, each with the best that any of its devices has.
-/// There are two, the fastest devices and the others, where no node has both: a stage with one of
-/// the others is as slow as that, and shares nodes only with such.
+/// There are two, the fastest devices and the others, where no node has both.
 class BestSorts {
  public:
   explicit BestSorts(const PlacementProblem& problem);

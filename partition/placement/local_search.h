@@ -3,14 +3,9 @@
 #include <cstdint>
 #include <optional>
 
-#include "partition/placement/problem.h"
+#include "partition/placement/placed_cut.h"
 
 namespace penstock {
-
-struct PlacedCut {
-  Placement devices;
-  Cut cut;
-};
 
 struct SearchEffort {
   int random_starts = 2;

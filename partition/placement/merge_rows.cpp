@@ -9,7 +9,6 @@
 namespace penstock {
 namespace {
 
-constexpr double kRounding = 1 + 1e-9;
 constexpr int kNone = -1;
 
 /// The devices of a stage.
@@ -195,12 +194,10 @@ std::optional<PlacedCut> merge_rows(const PlacementProblem& problem, int replica
   std::optional<PlacedCut> best;
   const auto finds = [&](double limit) -> std::optional<double> {
     if (!merge.finds(limit)) return std::nullopt;
-    Placement placement = merge.placement();
-    const auto cut = best_cut(problem.chain, stage_costs(problem, placement),
-                              {.sum = 0, .slowest = 1}, {.value = limit * kRounding});
-    if (!cut) return std::nullopt;
-    best = {std::move(placement), *cut};
-    return std::min(limit, cut->value);
+    auto placed = cut_within(problem, merge.placement(), limit);
+    if (!placed) return std::nullopt;
+    best = std::move(placed);
+    return std::min(limit, best->cut.value);
   };
   least_limit({.least = least_bottleneck(problem, replicas), .below = below}, finds);
   return best;

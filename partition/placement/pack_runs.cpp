@@ -13,11 +13,9 @@
 namespace penstock {
 namespace {
 
-constexpr double kRounding = 1 + 1e-9;
 constexpr double kMostEffort = 1e8;  // of a limit
 constexpr int kDrawn = 300'000;      // layers of pipelines, for a limit
-
-constexpr int kCuts = 4;  // made for a limit: links that differ may be slower than those counted on
+constexpr int kCuts = 4;             // for a limit: links may be slower than those counted on
 
 /// Free devices of nodes, the nodes of each sort.
 using FreeNodes = std::vector<std::vector<std::deque<int>>>;
@@ -78,11 +76,10 @@ std::optional<PlacedCut> pack_runs(const PlacementProblem& problem, double below
       Placement placement = pack(count.draw(numbers), nodes);
       if (placement.empty()) continue;
       ++cuts;
-      const auto cut = best_cut(problem.chain, stage_costs(problem, placement),
-                                {.sum = 0, .slowest = 1}, {.value = limit * kRounding});
-      if (!cut) continue;
-      best = {std::move(placement), *cut};
-      return std::min(limit, cut->value);
+      auto placed = cut_within(problem, std::move(placement), limit);
+      if (!placed) continue;
+      best = std::move(placed);
+      return std::min(limit, best->cut.value);
     }
     return std::nullopt;
   };

@@ -40,6 +40,12 @@ std::vector<std::string_view> schedule_names() {
   return names;
 }
 
+std::vector<std::string_view> all_schedule_names() {
+  auto names = schedule_names();
+  names.push_back(kFound);
+  return names;
+}
+
 Schedule make_schedule(std::string_view name, int stages, int micro_batches) {
   check_positive("pipeline.stages", stages);
   check_positive("micro-batches of a lane's step", micro_batches);
@@ -50,7 +56,8 @@ Schedule make_schedule(std::string_view name, int stages, int micro_batches) {
   for (const std::string_view other : schedule_names()) {
     known += (known.empty() ? "" : ", ") + std::string(other);
   }
-  throw ConfigError("pipeline.schedule = \"" + std::string(name) + "\": known are " + known);
+  throw ConfigError("schedule \"" + std::string(name) +
+                    "\" does not follow from its name and sizes: those that do are " + known);
 }
 
 std::vector<int> chunk_ranks(std::string_view name, int stages) {

@@ -14,8 +14,11 @@ inline constexpr std::string_view kFound = "found";
 /// Those that make_schedule makes.
 std::vector<std::string_view> schedule_names();
 
-/// The complete action lists of a pipeline of `stages` ranks; `name` is of pipeline.schedule.
-/// ConfigError for an unknown name, or for less than one stage or micro-batch.
+/// Those and kFound.
+std::vector<std::string_view> all_schedule_names();
+
+/// The complete action lists of a pipeline of `stages` ranks; `name` is one of schedule_names().
+/// ConfigError for another, or for less than one stage or micro-batch.
 Schedule make_schedule(std::string_view name, int stages, int micro_batches);
 
 /// Which rank of the pipeline holds each chunk of such a schedule, however many micro-batches it

@@ -30,18 +30,23 @@ StepSequence in_order(const RehearsalData& data, const Plan& plan) {
 /// Plans take turns of so many steps: machines get faster and slower within seconds.
 constexpr int kTurn = 3;
 
+struct TriedPlan {
+  Plan plan;
+  StepSequence steps;
+  std::vector<double> seconds = {};  // [step]
+};
+
 /// Seconds of steps [first, end) on rank 0, from one step's end to the next, behind the step
 /// before.
-std::vector<double> try_plan(const RehearsalData& data, const Plan& plan, int first, int end,
-                             Communicator& world) {
-  const StepSequence in_turn = in_order(data, plan);
-  std::vector<StepBatches> batches{in_turn.at(std::max(0, first - 1))};
-  for (int step = first; step < end; ++step) batches.push_back(in_turn.at(step));
-  const std::vector<StepBatches> ahead(Rehearsal::kStepsAhead, in_turn.at(end));
+std::vector<double> try_steps(const RehearsalData& data, const TriedPlan& tried, int first, int end,
+                              Communicator& world) {
+  std::vector<StepBatches> batches{tried.steps.at(std::max(0, first - 1))};
+  for (int step = first; step < end; ++step) batches.push_back(tried.steps.at(step));
+  const std::vector<StepBatches> ahead(Rehearsal::kStepsAhead, tried.steps.at(end));
   Config config = data.config;
-  if (const auto recomputed = plan.recomputed())
+  if (const auto recomputed = tried.plan.recomputed())
     set_recomputed_layers(config.pipeline, *recomputed, names_of(data.chain));
-  Rehearsal rehearsal(data, config, plan, world);
+  Rehearsal rehearsal(data, config, tried.plan, world);
   const std::vector<RehearsedStep> ran = rehearsal.run(batches, ahead);
   std::vector<double> seconds;
   for (std::size_t i = 1; i < ran.size(); ++i) seconds.push_back(ran[i].end - ran[i - 1].end);
@@ -57,18 +62,20 @@ std::vector<double> try_plans(Communicator& world, const Config& recipe,
   const RehearsalData data = load_rehearsal(recipe, world);
   const PlannedModel model = planned_model(data.chain, data.config.model, data.labels);
   const int count = std::stoi(broadcast(world, std::to_string(plans.size())));
-  std::vector<Plan> tried;
-  for (int i = 0; i < count; ++i)
-    tried.push_back(
-        parse_plan(broadcast(world, world.rank() == 0 ? plans[i] : ""), "a plan of rank 0", model));
-  std::vector<std::vector<double>> seconds(count);
+  std::vector<TriedPlan> tried;
+  for (int i = 0; i < count; ++i) {
+    Plan plan =
+        parse_plan(broadcast(world, world.rank() == 0 ? plans[i] : ""), "a plan of rank 0", model);
+    StepSequence in_turn = in_order(data, plan);
+    tried.push_back({std::move(plan), std::move(in_turn)});
+  }
   for (int first = 0; first < steps; first += kTurn)
-    for (int i = 0; i < count; ++i)
-      for (const double one :
-           try_plan(data, tried[i], first, std::min(first + kTurn, steps), world))
-        seconds[i].push_back(one);
+    for (TriedPlan& one : tried)
+      for (const double seconds :
+           try_steps(data, one, first, std::min(first + kTurn, steps), world))
+        one.seconds.push_back(seconds);
   std::vector<double> medians;
-  for (auto& of_plan : seconds) medians.push_back(median(std::move(of_plan)));
+  for (TriedPlan& one : tried) medians.push_back(median(std::move(one.seconds)));
   return medians;
 }
 

@@ -178,12 +178,6 @@ TrainingJob small_job() {
   return job;
 }
 
-std::vector<std::string_view> trained_schedules() {
-  auto names = schedule_names();
-  names.push_back(kFound);
-  return names;
-}
-
 StepWork ragged_work(int step, int lanes, int labels, int shrink) {
   static const std::vector<std::vector<std::int64_t>> kLengths = {
       {61, 23}, {40}, {37, 52, 31}, {75}, {29, 44}};

@@ -41,9 +41,6 @@ struct TrainingJob {
 /// A DeepSpeech2 of two small recurrent layers with dropout.
 TrainingJob small_job();
 
-/// pipeline.schedule's choices.
-std::vector<std::string_view> trained_schedules();
-
 /// Everything that equal runs must have in common, bit for bit, and how they came to it.
 struct TrainingOutcome {
   std::vector<double> losses, norms, scales;

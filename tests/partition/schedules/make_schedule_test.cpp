@@ -6,6 +6,7 @@
 #include <string>
 
 #include "configs/config.h"
+#include "configs/schema.h"
 #include "partition/validator.h"
 
 namespace penstock {
@@ -39,15 +40,22 @@ TEST(MakeSchedule, OnlyZeroBubbleSchedulesPartTheBackward) {
   }
 }
 
+TEST(AllScheduleNames, AreThoseOfRecipes) {
+  Config recipe;
+  const auto choices = find_key(recipe, "pipeline.schedule")->allowed.choices;
+  EXPECT_EQ(all_schedule_names(), (std::vector(choices.begin(), choices.end())));
+}
+
 TEST(MakeSchedule, RefusesWithTheKnownNames) {
   try {
-    make_schedule("1b1f", 2, 2);
+    make_schedule(kFound, 2, 2);
     FAIL();
   } catch (const ConfigError& error) {
     EXPECT_STREQ(error.what(),
-                 "pipeline.schedule = \"1b1f\": known are gpipe, 1f1b, interleaved, zb-h1, "
-                 "zb-h2, zb-v");
+                 "schedule \"found\" does not follow from its name and sizes: those that do are "
+                 "gpipe, 1f1b, interleaved, zb-h1, zb-h2, zb-v");
   }
+  EXPECT_THROW(make_schedule("1b1f", 2, 2), ConfigError);
   EXPECT_THROW(make_schedule("1f1b", 0, 2), ConfigError);
   EXPECT_THROW(make_schedule("1f1b", 2, 0), ConfigError);
 }

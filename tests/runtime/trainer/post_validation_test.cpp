@@ -48,7 +48,7 @@ TEST_P(ScheduledPostValidation, DoesNotShowInASingleBit) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Of, ScheduledPostValidation, testing::ValuesIn(test::trained_schedules()),
+INSTANTIATE_TEST_SUITE_P(Of, ScheduledPostValidation, testing::ValuesIn(all_schedule_names()),
                          [](const auto& info) {
                            std::string name(info.param);
                            std::ranges::replace(name, '-', '_');

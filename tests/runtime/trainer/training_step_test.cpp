@@ -129,7 +129,7 @@ TEST_P(ScheduledTrainingStep, DoesNotShowWhateverTheOptimizer) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Of, ScheduledTrainingStep, testing::ValuesIn(test::trained_schedules()),
+INSTANTIATE_TEST_SUITE_P(Of, ScheduledTrainingStep, testing::ValuesIn(all_schedule_names()),
                          [](const auto& info) {
                            std::string name(info.param);
                            std::ranges::replace(name, '-', '_');
