@@ -1,6 +1,7 @@
 #include "runtime/data/loader.h"
 
 #include <spdlog/spdlog.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <condition_variable>
@@ -118,6 +119,9 @@ struct FeatureLoader::State {
   }
 
   void run() {
+    // Where every core has a rank, features are made while it waits, not in place of its computing.
+    // Not lower: other programs of the machine must not starve them.
+    (void)!nice(10);  // of this thread, on Linux
     UtteranceMaker maker(features);
     std::unique_lock lock(mutex);
     while (true) {
@@ -134,6 +138,7 @@ struct FeatureLoader::State {
       } catch (...) {
         failure = std::current_exception();
       }
+      std::this_thread::yield();  // to a rank whose message has come: by itself Linux lets it wait
       lock.lock();
       if (failure) job->failure = failure;
       if (++job->done == job->size()) ready.notify_all();

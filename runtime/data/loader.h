@@ -36,7 +36,7 @@ struct LoadedBatch {
 };
 
 /// Reads audio and makes features ahead of time, in threads. What comes out depends on the
-/// micro-batches alone, not on the threads.
+/// micro-batches alone, not on the threads. The threads step back for those that compute.
 ///
 /// Audio that can no longer be read, or has another length than the index says, leaves zeros (what
 /// silence becomes) of the expected shape with weight 0, is logged and counted.

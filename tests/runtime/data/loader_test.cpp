@@ -1,7 +1,10 @@
 #include "runtime/data/loader.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
+#include <algorithm>
+#include <filesystem>
 #include <string>
 
 #include "layers/tensor/error.h"
@@ -71,6 +74,26 @@ TEST_F(LoaderTest, GivesFeaturesInOrderForAnyThreadsAndRoom) {
       }
       EXPECT_EQ(loader.failed(), 0);
     }
+}
+
+/// The niceness of each of this process's threads, in order.
+std::vector<int> niceness() {
+  std::vector<int> all;
+  for (const auto& thread : std::filesystem::directory_iterator("/proc/self/task"))
+    all.push_back(getpriority(PRIO_PROCESS, std::stoi(thread.path().filename())));
+  std::ranges::sort(all);
+  return all;
+}
+
+TEST_F(LoaderTest, ThreadsStepBackForThoseThatCompute) {
+  std::vector<int> expected = niceness();
+  FeatureLoader loader(sources_, features_, {2, 40000});
+  for (const MicroBatch& batch : batches()) loader.push(0, batch);
+  for (std::size_t i = 0; i < batches().size(); ++i) loader.take();
+  const int own = getpriority(PRIO_PROCESS, 0);
+  expected.insert(expected.end(), 2, std::min(own + 10, 19));
+  std::ranges::sort(expected);
+  EXPECT_EQ(niceness(), expected);
 }
 
 TEST_F(LoaderTest, MayBeLeftWithWorkToDo) {
