@@ -52,12 +52,13 @@ Schedule make_schedule(std::string_view name, int stages, int micro_batches) {
   for (const Generator& generator : kGenerators) {
     if (generator.name == name) return generator.make(stages, micro_batches);
   }
+  if (name == kFound)
+    throw ConfigError("schedule \"found\" does not follow from sizes: it has lists of its own");
   std::string known;
-  for (const std::string_view other : schedule_names()) {
+  for (const std::string_view other : all_schedule_names()) {
     known += (known.empty() ? "" : ", ") + std::string(other);
   }
-  throw ConfigError("schedule \"" + std::string(name) +
-                    "\" does not follow from its name and sizes: those that do are " + known);
+  throw ConfigError("pipeline.schedule = \"" + std::string(name) + "\": known are " + known);
 }
 
 std::vector<int> chunk_ranks(std::string_view name, int stages) {

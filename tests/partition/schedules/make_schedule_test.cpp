@@ -48,14 +48,14 @@ TEST(AllScheduleNames, AreThoseOfRecipes) {
 
 TEST(MakeSchedule, RefusesWithTheKnownNames) {
   try {
-    make_schedule(kFound, 2, 2);
+    make_schedule("1b1f", 2, 2);
     FAIL();
   } catch (const ConfigError& error) {
     EXPECT_STREQ(error.what(),
-                 "schedule \"found\" does not follow from its name and sizes: those that do are "
-                 "gpipe, 1f1b, interleaved, zb-h1, zb-h2, zb-v");
+                 "pipeline.schedule = \"1b1f\": known are gpipe, 1f1b, interleaved, zb-h1, "
+                 "zb-h2, zb-v, found");
   }
-  EXPECT_THROW(make_schedule("1b1f", 2, 2), ConfigError);
+  EXPECT_THROW(make_schedule(kFound, 2, 2), ConfigError);
   EXPECT_THROW(make_schedule("1f1b", 0, 2), ConfigError);
   EXPECT_THROW(make_schedule("1f1b", 2, 0), ConfigError);
 }
