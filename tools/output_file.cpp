@@ -19,18 +19,26 @@ bool keeps_one_text(const fs::path& file) {
   return !fs::exists(file, error) || fs::is_regular_file(file, error);
 }
 
+/// What all names of a file have in common. A place that is not known is its own.
+fs::path place(const std::string& path) {
+  std::error_code error;
+  const fs::path known = fs::weakly_canonical(fs::absolute(path), error);
+  return error ? fs::path(path) : known;
+}
+
 }  // namespace
 
-void check_outputs(std::initializer_list<OutputFile> files) {
+void check_outputs(std::initializer_list<NamedFile> written,
+                   std::initializer_list<NamedFile> read) {
   std::map<fs::path, const char*> named;
-  for (const auto& [option, path] : files) {
+  for (const auto& [option, path] : read)
+    if (!path.empty()) named.try_emplace(place(path), option);
+  for (const auto& [option, path] : written) {
     if (path.empty()) continue;
     if (const std::string why = why_unwritable(path); !why.empty())
       throw ConfigError(fmt::format("{}: can't write {}: {}", option, path, why));
     if (!keeps_one_text(path)) continue;
-    std::error_code error;  // a place that is not known is its own
-    const fs::path known = fs::weakly_canonical(fs::absolute(path), error);
-    const auto [other, fresh] = named.try_emplace(error ? fs::path(path) : known, option);
+    const auto [other, fresh] = named.try_emplace(place(path), option);
     if (!fresh)
       throw ConfigError(fmt::format("{} and {} both name {}: give each a file of its own",
                                     other->second, option, path));

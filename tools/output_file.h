@@ -5,15 +5,16 @@
 
 namespace penstock {
 
-/// A file that the user named by an option, to be written at the end; an empty path is none.
-struct OutputFile {
+/// A file that the user named by an option; an empty path is none.
+struct NamedFile {
   const char* option = "";
   std::string path = {};
 };
 
-/// For before the work: ConfigError for a file that can't be written, and for two options that name
-/// the same one.
-void check_outputs(std::initializer_list<OutputFile> files);
+/// For before the work: ConfigError for a file that can't be `written` at the end, and for one that
+/// another option names as well, to be written or `read`.
+void check_outputs(std::initializer_list<NamedFile> written,
+                   std::initializer_list<NamedFile> read = {});
 
 /// Writes `text` to a file that the user named, whole or not at all. ConfigError if it can't.
 void write_output(const std::string& path, const std::string& text);

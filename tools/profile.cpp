@@ -57,14 +57,19 @@ int run_links(const ProfileArguments& arguments) {
       complain_of);
 }
 
-int run_profile(const ProfileArguments& arguments) {
+int run_profile(const CLI::App& command, const ProfileArguments& arguments) {
   if (arguments.links && !arguments.recipe.words.empty())
     throw ConfigError("profile takes either a recipe or --links");
-  if (arguments.links) return run_links(arguments);
+  if (arguments.links) {
+    refuse_given(command, {"--micro-batches", "--repeats"}, "a recipe, not for --links");
+    return run_links(arguments);
+  }
   const Config recipe = arguments.recipe.load();
   return run_job(
       [&](Communicator& world) {
-        if (world.rank() == 0) check_outputs({{"--output", arguments.output}});
+        if (world.rank() == 0)
+          check_outputs({{"--output", arguments.output}},
+                        {{"the recipe", arguments.recipe.file()}});
         const RehearsalData data = load_rehearsal(recipe, world);
         const DeviceProfile profile = measure_profile(data, world, arguments.how);
         if (world.rank() != 0) return exit_done;
@@ -102,9 +107,9 @@ void add_profile(CLI::App& app, Run& run) {
       "  mpirun -np 2 penstock profile my.toml trainer.threads=1 -o profile.json\n"
       "  penstock plan --profile profile.json --stages 4\n"
       "  mpirun -np 8 penstock profile --links -o cluster.toml");
-  command->callback([arguments, &run] {
+  command->callback([arguments, command, &run] {
     if (!arguments->links && arguments->recipe.words.empty()) throw CLI::RequiredError("recipe");
-    run = [arguments] { return run_profile(*arguments); };
+    run = [arguments, command] { return run_profile(*command, *arguments); };
   });
 }
 

@@ -15,8 +15,10 @@ namespace penstock {
 struct RecipeArguments {
   std::vector<std::string> words;
 
-  /// The first word that is no override names the file. ConfigError as load_config, and for a
-  /// second file.
+  /// The file: the first word that is no override; empty where there is none. ConfigError for a
+  /// second one.
+  std::string file() const;
+  /// ConfigError as file and load_config.
   Config load() const;
 };
 

@@ -51,15 +51,23 @@ void report(const SearchArguments& arguments, const ClusterPlan& planned,
   arguments.json ? print_search_json(planned, measured) : print_search(planned, measured);
 }
 
+void check_files(const SearchArguments& arguments) {
+  check_outputs({{"--output", arguments.output}}, {{"the recipe", arguments.recipe.file()},
+                                                   {"--cluster", arguments.cluster},
+                                                   {"--costs", arguments.costs}});
+}
+
 int search_alone(const CLI::App& command, const SearchArguments& arguments) {
   refuse_given(command, {"--steps"}, "--measure");
-  check_outputs({{"--output", arguments.output}});
+  check_files(arguments);
   report(arguments, plan(arguments, arguments.recipe.load(), 0), {});
   return exit_done;
 }
 
-int search_and_measure(const SearchArguments& arguments, Communicator& world) {
-  if (world.rank() == 0) check_outputs({{"--output", arguments.output}});
+int search_and_measure(const CLI::App& command, const SearchArguments& arguments,
+                       Communicator& world) {
+  refuse_given(command, {"--show"}, "a search without --measure");
+  if (world.rank() == 0) check_files(arguments);
   const Config recipe = arguments.recipe.load();
   ClusterPlan planned;
   std::vector<std::string> plans;
@@ -106,9 +114,10 @@ void add_search(CLI::App& app, Run& run) {
     if (arguments->measure == 0)
       run = on_rank_0([arguments, command] { return search_alone(*command, *arguments); });
     else
-      run = [arguments] {
-        return run_job([&](Communicator& world) { return search_and_measure(*arguments, world); },
-                       complain_of);
+      run = [arguments, command] {
+        return run_job(
+            [&](Communicator& world) { return search_and_measure(*command, *arguments, world); },
+            complain_of);
       };
   });
 }

@@ -63,11 +63,13 @@ void print_json(const Trace& trace) {
 
 int run_trace(const TraceArguments& arguments) {
   const Config recipe = arguments.recipe.load();
-  TraceOptions how = arguments.how;
-  if (!arguments.profile.empty()) how.profile = read_device_profile(arguments.profile);
   return run_job(
       [&](Communicator& world) {
-        if (world.rank() == 0) check_outputs({{"--output", arguments.output}});
+        if (world.rank() == 0)
+          check_outputs({{"--output", arguments.output}}, {{"the recipe", arguments.recipe.file()},
+                                                           {"--profile", arguments.profile}});
+        TraceOptions how = arguments.how;
+        if (!arguments.profile.empty()) how.profile = read_device_profile(arguments.profile);
         const Trace trace = trace_steps(recipe, world, how);
         if (world.rank() != 0) return exit_done;
         if (!arguments.output.empty()) write_output(arguments.output, trace_json(trace));

@@ -15,8 +15,9 @@ using Words = std::vector<std::string>;
 TEST(OutputFile, IsRefusedBeforehandWithItsOption) {
   const test::TemporaryFolder folder;
   const std::string file = folder.path() / "a", gone = folder.path() / "gone";
-  const auto refusal = [](std::initializer_list<OutputFile> files) {
-    return test::message_of<ConfigError>([&] { check_outputs(files); });
+  const auto refusal = [](std::initializer_list<NamedFile> written,
+                          std::initializer_list<NamedFile> read = {}) {
+    return test::message_of<ConfigError>([&] { check_outputs(written, read); });
   };
   EXPECT_EQ(refusal({{"--output", file}, {"--report", ""}, {"--csv", ""}}), "");
   EXPECT_EQ(refusal({{"--output", file}, {"--report", gone + "/b"}}),
@@ -30,6 +31,13 @@ TEST(OutputFile, IsRefusedBeforehandWithItsOption) {
   test::write_file(file, "old");
   fs::create_symlink(file, folder.path() / "link");
   EXPECT_NE(refusal({{"--output", file}, {"--report", folder.path() / "link"}}), "");
+
+  EXPECT_EQ(refusal({{"--output", file}}, {{"--cluster", same}}),
+            "--cluster and --output both name " + file + ": give each a file of its own");
+  EXPECT_NE(refusal({{"--output", folder.path() / "link"}}, {{"--cluster", file}}), "");
+  EXPECT_EQ(refusal({{"--output", file}}, {{"--cluster", gone}, {"--costs", gone}, {"--data"}}),
+            "");
+  EXPECT_EQ(refusal({{"--output", "/dev/null"}}, {{"--data", "/dev/null"}}), "");
 }
 
 /// The recipe's recordings are not there, which is what work would meet first.
@@ -68,6 +76,34 @@ TEST_F(OutputFileOf, EachCommandIsCheckedBeforeItsWork) {
   expect_refused("search", with_recipe("search", cluster_));
   expect_refused("trace", with_recipe("trace"));
   expect_refused("profile", with_recipe("profile"));
+}
+
+TEST_F(OutputFileOf, WhatACommandReadsStaysAsItIs) {
+  const std::string recipe = folder_.in("recipe.toml"), cluster = folder_.in("cluster.toml");
+  const std::string recipe_text = test::read_file(recipe), cluster_text = test::read_file(cluster);
+  const auto expect_kept = [&](Words words, const std::string& option, const std::string& file) {
+    words.insert(words.end(), {"-o", file});
+    const auto outcome = folder_.run(words);
+    EXPECT_EQ(outcome.code, 2) << words[0];
+    EXPECT_NE(outcome.err.find(option + " and --output both name " + file), std::string::npos)
+        << outcome.err;
+    EXPECT_EQ(test::read_file(recipe), recipe_text);
+    EXPECT_EQ(test::read_file(cluster), cluster_text);
+  };
+  for (const std::string command : {"plan", "search"}) {
+    expect_kept(with_recipe(command, cluster_), "the recipe", recipe);
+    expect_kept(with_recipe(command, cluster_), "--cluster", cluster);
+    Words costs = cluster_;
+    costs.insert(costs.end(), {"--costs", folder_.in("costs.json")});
+    expect_kept(with_recipe(command, costs), "--costs", folder_.in("costs.json"));
+  }
+  expect_kept({"plan", recipe}, "the recipe", recipe);
+  expect_kept({"plan", recipe, "--cluster", cluster, "--data", folder_.in("train.jsonl")}, "--data",
+              folder_.in("train.jsonl"));
+  expect_kept({"profile", recipe}, "the recipe", recipe);
+  expect_kept({"trace", recipe}, "the recipe", recipe);
+  expect_kept({"trace", recipe, "--profile", folder_.in("p.json")}, "--profile",
+              folder_.in("p.json"));
 }
 
 TEST_F(OutputFileOf, AJobEndsOnAllRanks) {

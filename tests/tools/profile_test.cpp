@@ -53,6 +53,16 @@ TEST_F(ProfileCommand, WritesAClusterThatPlanReads) {
   EXPECT_LE(cluster.overlap, 1);
 }
 
+TEST_F(ProfileCommand, RefusesMicroBatchesThatLinksDoNotHave) {
+  for (const std::string option : {"--micro-batches", "--repeats"}) {
+    const auto outcome = profile({"--links", option, "3"});
+    EXPECT_EQ(outcome.code, 2);
+    EXPECT_NE(outcome.err.find("profile: " + option + " is for a recipe, not for --links"),
+              std::string::npos)
+        << outcome.err;
+  }
+}
+
 TEST_F(ProfileCommand, WantsARecipeOrLinks) {
   EXPECT_EQ(profile({}).code, 2);
   const auto both = profile({folder_.in("recipe.toml"), "--links"});

@@ -91,6 +91,14 @@ TEST_F(Search, RefusesStepsThatNobodyRuns) {
       << outcome.err;
 }
 
+TEST_F(Search, RefusesACountOfPlacementsBesideThatOfMeasuredOnes) {
+  const auto outcome = search({"--show", "3", "--measure", "2"}, {.count = 2});
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_NE(outcome.err.find("search: --show is for a search without --measure: leave it out"),
+            std::string::npos)
+      << outcome.err;
+}
+
 TEST_F(Search, WantsARankOnEveryDeviceToMeasure) {
   const auto outcome = search({"--measure", "2"}, {.count = 2});
   EXPECT_EQ(outcome.code, 2);
