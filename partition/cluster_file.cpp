@@ -12,6 +12,7 @@
 #include "configs/source.h"
 #include "partition/cluster_file/links.h"
 #include "partition/cluster_file/syntax.h"
+#include "partition/gib.h"
 
 namespace penstock {
 namespace {
@@ -34,7 +35,7 @@ void add_devices(ClusterSource& source, const NodeGroup& group, int node, Cluste
     const DeviceModel* kind = kind_of(source, name, group.line);
     if (kind == nullptr) continue;
     const Device device{
-        .kind = name, .memory = kind->memory_gib * (1 << 30), .speed = kind->speed, .node = node};
+        .kind = name, .memory = kind->memory_gib * kGib, .speed = kind->speed, .node = node};
     cluster.devices.insert(cluster.devices.end(), count, device);
   }
 }

@@ -6,13 +6,14 @@
 #include <limits>
 
 #include "configs/config.h"
+#include "partition/gib.h"
 
 namespace penstock {
 namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
-double gib(double bytes) { return bytes / (1 << 30); }
+double gib(double bytes) { return bytes / kGib; }
 
 /// A stage, and how many times its device's memory it takes.
 struct Demand {

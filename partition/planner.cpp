@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "configs/rules.h"
+#include "partition/gib.h"
 #include "partition/partitioner.h"
 #include "partition/recomputed_layers.h"
 #include "partition/schedules/make_schedule.h"
@@ -40,7 +41,7 @@ void limit_memory(const PlanRequest& request, PartitionProblem& problem) {
     const std::array alone{ChunkRange{first, last, chunk}};
     return static_cast<double>(request.bytes(alone).total());
   };
-  const double share = request.pipeline.memory_gib * (1 << 30) / problem.chunks_a_rank;
+  const double share = request.pipeline.memory_gib * kGib / problem.chunks_a_rank;
   problem.memory.assign(static_cast<std::size_t>(problem.stages), share);
 }
 
@@ -57,7 +58,7 @@ bool fits(const PlanRequest& request, const std::vector<int>& stages,
           const std::vector<int>& begin) {
   for (int stage = 0; stage < request.pipeline.stages; ++stage)
     if (static_cast<double>(request.bytes(held_by(stages, begin, stage)).total()) >
-        request.pipeline.memory_gib * (1 << 30))
+        request.pipeline.memory_gib * kGib)
       return false;
   return true;
 }
@@ -98,7 +99,7 @@ std::string layers_of(const Plan& plan, int stage) {
 }
 
 void check_memory(const Plan& plan, const ChunkPlan& chunk, double limit_gib) {
-  const double needed_gib = static_cast<double>(chunk.predicted.bytes.total()) / (1 << 30);
+  const double needed_gib = chunk.predicted.bytes.total() / kGib;
   if (limit_gib == 0 || needed_gib <= limit_gib) return;
   throw ConfigError(fmt::format(
       "memory binds: stage {} of the plan (layers {}) needs {:.4g} GiB, and "

@@ -8,6 +8,7 @@
 #include <ostream>
 
 #include "partition/drawing.h"
+#include "partition/gib.h"
 #include "tools/table.h"
 
 namespace penstock {
@@ -15,7 +16,6 @@ namespace {
 
 using Rows = std::vector<std::vector<std::string>>;
 
-constexpr double kGib = 1 << 30;
 constexpr std::size_t kDrawnStages = 32;
 constexpr std::size_t kShownAlternatives = 12;
 constexpr int kWidth = 96;  // columns of the drawing

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "layers/tensor/median.h"
+#include "partition/gib.h"
 
 namespace penstock {
 namespace {
@@ -17,7 +18,7 @@ namespace {
 constexpr double kAlike = 1.25;         // largest by least
 constexpr double kUnlimited = 1 << 20;  // GiB
 
-double gib(double bytes) { return std::isfinite(bytes) ? bytes / (1 << 30) : kUnlimited; }
+double gib(double bytes) { return std::isfinite(bytes) ? bytes / kGib : kUnlimited; }
 
 std::string inline_rates(const LinkRates& rates) {
   return fmt::format("latency_us = {:.4g}\ngb_per_s = {:.4g}\n", 1e6 * rates.latency,

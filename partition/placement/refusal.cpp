@@ -8,11 +8,10 @@
 #include <vector>
 
 #include "configs/config.h"
+#include "partition/gib.h"
 
 namespace penstock {
 namespace {
-
-constexpr double kGib = 1 << 30;
 
 /// A search that only asks whether anything fits.
 constexpr SearchEffort kGlance{.random_starts = 0, .moves = 0};

@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <limits>
 
+#include "partition/gib.h"
+
 namespace penstock {
 namespace {
 
 constexpr double kClearly = 0.995;  // of a closed form that would be faster
-
-constexpr double kGib = 1 << 30;
 
 double closed_pace(const Alternative& alternative) {
   return alternative.closed_form / alternative.audio_seconds;

@@ -5,12 +5,12 @@
 #include <optional>
 
 #include "configs/config.h"
+#include "partition/gib.h"
 #include "partition/planning/stage_memory.h"
 
 namespace penstock {
 namespace {
 
-constexpr double kGib = 1 << 30;
 constexpr int kHalvings = 6;  // of a micro-batch
 
 struct Closest {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "partition/gib.h"
 #include "runtime/planning/planning.h"
 
 namespace penstock {
@@ -57,7 +58,7 @@ std::string fitting_plan(const Chain& chain, const Config& config, const ShapeOf
                          std::size_t bytes) {
   Config limited = config;
   limited.pipeline.plan.clear();
-  limited.pipeline.memory_gib = static_cast<double>(bytes) / (1 << 30);
+  limited.pipeline.memory_gib = bytes / kGib;
   const std::string stages = with_more_stages(chain, limited, shape_of(limited)),
                     seconds = with_smaller_micro_batches(chain, limited, shape_of);
   if (stages.empty() && seconds.empty()) return "neither more stages nor smaller micro-batches fit";

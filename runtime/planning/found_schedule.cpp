@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "comm/collectives.h"
+#include "partition/gib.h"
 #include "partition/plan_schedule.h"
 #include "partition/planner.h"
 #include "partition/schedules/make_schedule.h"
@@ -28,7 +29,7 @@ int room_of(const ChunkBytes& bytes, const Plan& plan, int stage, int own, doubl
   for (; room > 1; --room) {
     const ChunkBytes held = bytes.holding(in_flight_of(room));
     const auto needed = static_cast<double>(held(chunk.first, chunk.last(), stage).total());
-    if (needed <= memory_gib * (1 << 30)) break;
+    if (needed <= memory_gib * kGib) break;
   }
   return room;
 }

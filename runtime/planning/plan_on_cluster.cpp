@@ -10,6 +10,7 @@
 #include "configs/schema.h"
 #include "configs/value.h"
 #include "partition/build_chain.h"
+#include "partition/gib.h"
 #include "partition/planner.h"
 #include "partition/planning/find_choice.h"
 #include "partition/planning/rank_choices.h"
@@ -146,7 +147,7 @@ std::vector<std::string> trained_schedules(const Config& config, const std::stri
 Cluster limited(Cluster cluster, double memory_gib) {
   if (memory_gib > 0)
     for (Device& device : cluster.devices)
-      device.memory = std::min(device.memory, memory_gib * (1 << 30) / (1 - cluster.margin));
+      device.memory = std::min(device.memory, memory_gib * kGib / (1 - cluster.margin));
   return cluster;
 }
 

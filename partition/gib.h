@@ -1,0 +1,8 @@
+#pragma once
+
+namespace penstock {
+
+/// Bytes of a GiB, the unit of memory in recipes, cluster files and messages.
+inline constexpr double kGib = 1 << 30;
+
+}  // namespace penstock
