@@ -94,7 +94,7 @@ BenchReport bench(const BenchOptions& options, Communicator& world) {
 
   Plan plan;
   plan.ranks = neighbouring_stages(stages, 1);
-  const Grid grid(world, plan);
+  const RankGrid grid(world, plan);
   TrainingStep* training = nullptr;
   const auto stream = backend->make_stream([&] {
     if (training != nullptr) training->progress();

@@ -14,7 +14,7 @@ std::vector<std::byte*> lane_arenas(const ParameterStore& store) {
 
 }  // namespace
 
-StageReduction::StageReduction(Backend& backend, Stream& stream, const Grid& grid,
+StageReduction::StageReduction(Backend& backend, Stream& stream, const RankGrid& grid,
                                const Stage& stage, const Options& options)
     : store_(stage.parameters()),
       plan_(gradient_buckets(store_.layout(), options.lanes_of, options.bucket_bytes)),

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "runtime/pipeline/gradient_reduction.h"
-#include "runtime/pipeline/grid.h"
+#include "runtime/pipeline/rank_grid.h"
 #include "runtime/pipeline/stage.h"
 
 namespace penstock {
@@ -20,7 +20,7 @@ class StageReduction {
     ReductionOrder order = ReductionOrder::lanes;
   };
   /// All replicas make theirs. All arguments but the last must outlive it.
-  StageReduction(Backend& backend, Stream& stream, const Grid& grid, const Stage& stage,
+  StageReduction(Backend& backend, Stream& stream, const RankGrid& grid, const Stage& stage,
                  const Options& options);
 
   /// A step begins: no layer is whole.

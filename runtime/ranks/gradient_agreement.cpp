@@ -6,7 +6,7 @@
 
 namespace penstock {
 
-GradientAgreement::GradientAgreement(Backend& backend, Stream& computing, const Grid& grid,
+GradientAgreement::GradientAgreement(Backend& backend, Stream& computing, const RankGrid& grid,
                                      const Options& options)
     : backend_(backend),
       computing_(computing),

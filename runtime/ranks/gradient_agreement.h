@@ -10,8 +10,8 @@
 #include "layers/backend.h"
 #include "layers/ops/norms.h"
 #include "runtime/pipeline/device_links.h"
-#include "runtime/pipeline/grid.h"
 #include "runtime/pipeline/parameter_store.h"
+#include "runtime/pipeline/rank_grid.h"
 
 namespace penstock {
 
@@ -31,7 +31,8 @@ class GradientAgreement {
     DeviceLinks links = DeviceLinks::host;
   };
   /// All ranks make theirs, and connect. All arguments must outlive it.
-  GradientAgreement(Backend& backend, Stream& computing, const Grid& grid, const Options& options);
+  GradientAgreement(Backend& backend, Stream& computing, const RankGrid& grid,
+                    const Options& options);
 
   /// Whether judge() waits for nothing.
   bool on_device() const { return on_device_; }
@@ -80,7 +81,7 @@ class GradientAgreement {
 
   Backend& backend_;
   Stream& computing_;
-  const Grid& grid_;
+  const RankGrid& grid_;
   Options options_;
   bool on_device_;
   Buffer numbers_;                  // squared sums of all blocks; behind them largest magnitudes

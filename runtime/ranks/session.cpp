@@ -71,7 +71,7 @@ Session::Session(RankDevice device, Communicator& world, const Config& config, c
                  const Plan& plan, const SlotCounts& slots, const MemoryAdvice& advice)
     : device_(std::move(device)) {
   require_ranks(plan.stages(), plan.replicas(), world.size(), config.pipeline.plan);
-  grid_ = std::make_unique<Grid>(world, plan);
+  grid_ = std::make_unique<RankGrid>(world, plan);
   const StageReplica& here = grid_->here();
   require_equal_replicas(device_, here.stage, world);
   require_memory(device_, plan.bytes_of(here.stage).total(), world, advice);

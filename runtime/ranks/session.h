@@ -6,7 +6,7 @@
 #include "configs/config.h"
 #include "partition/chain.h"
 #include "partition/plan.h"
-#include "runtime/pipeline/grid.h"
+#include "runtime/pipeline/rank_grid.h"
 #include "runtime/pipeline/stage.h"
 #include "runtime/ranks/device.h"
 
@@ -40,7 +40,7 @@ class Session {
   Backend& backend() { return *device_.backend; }
   const RankDevice& device() const { return device_; }
   Stream& stream() { return *stream_; }
-  const Grid& grid() const { return *grid_; }
+  const RankGrid& grid() const { return *grid_; }
   Stage& stage() { return *stage_; }
   bool leads() const { return grid_->world().rank() == 0; }
 
@@ -49,7 +49,7 @@ class Session {
 
  private:
   RankDevice device_;
-  std::unique_ptr<Grid> grid_;
+  std::unique_ptr<RankGrid> grid_;
   std::function<void()> progress_;
   std::unique_ptr<Stream> stream_;
   std::unique_ptr<Stage> stage_;

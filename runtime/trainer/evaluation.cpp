@@ -117,7 +117,7 @@ Evaluation evaluate(Session& session, const Corpus& corpus, const Alphabet& alph
                     const EvaluationOptions& options) {
   const auto start = std::chrono::steady_clock::now();
   Stage& stage = session.stage();
-  const Grid& grid = session.grid();
+  const RankGrid& grid = session.grid();
   const auto batches = evaluation_batches(corpus.lengths, options.data, options.features);
   const StepWork work =
       evaluation_work(batches, corpus, grid.here().replica, grid.replicas().size(),

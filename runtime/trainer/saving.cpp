@@ -36,7 +36,8 @@ std::string agree(Communicator& world, const std::string& of_rank_0) {
 
 }  // namespace
 
-Saving::Saving(Backend& backend, Stream& stream, const Grid& grid, Stage& stage, Options options)
+Saving::Saving(Backend& backend, Stream& stream, const RankGrid& grid, Stage& stage,
+               Options options)
     : backend_(backend),
       stream_(stream),
       grid_(grid),

@@ -7,7 +7,7 @@
 #include "runtime/checkpoint/checkpoint.h"
 #include "runtime/checkpoint/shard.h"
 #include "runtime/optim/optimizer.h"
-#include "runtime/pipeline/grid.h"
+#include "runtime/pipeline/rank_grid.h"
 #include "runtime/pipeline/stage.h"
 
 namespace penstock {
@@ -20,7 +20,7 @@ class Saving {
     std::filesystem::path output;
     OptimizerSlots slots = {};
   };
-  Saving(Backend& backend, Stream& stream, const Grid& grid, Stage& stage, Options options);
+  Saving(Backend& backend, Stream& stream, const RankGrid& grid, Stage& stage, Options options);
 
   /// Every stage's first replica writes its layers or, where replicas share the update, each what
   /// it owns of them; rank 0 commits. CheckpointError on rank 0 if any fails, and the others wait
@@ -37,7 +37,7 @@ class Saving {
 
   Backend& backend_;
   Stream& stream_;
-  const Grid& grid_;
+  const RankGrid& grid_;
   Stage& stage_;
   Options options_;
 };

@@ -7,7 +7,7 @@
 
 namespace penstock {
 
-TrainingStep::TrainingStep(Backend& backend, Stream& stream, const Grid& grid, Stage& stage,
+TrainingStep::TrainingStep(Backend& backend, Stream& stream, const RankGrid& grid, Stage& stage,
                            const Options& options)
     : backend_(backend),
       stream_(stream),

@@ -9,7 +9,7 @@
 #include "configs/config.h"
 #include "runtime/optim/loss_scale.h"
 #include "runtime/optim/optimizer.h"
-#include "runtime/pipeline/grid.h"
+#include "runtime/pipeline/rank_grid.h"
 #include "runtime/pipeline/stage.h"
 #include "runtime/pipeline/stage_reduction.h"
 #include "runtime/pipeline/weight_backup.h"
@@ -52,7 +52,7 @@ class TrainingStep {
     bool post_validation = false;
     int trusted_after = 8;
   };
-  TrainingStep(Backend& backend, Stream& stream, const Grid& grid, Stage& stage,
+  TrainingStep(Backend& backend, Stream& stream, const RankGrid& grid, Stage& stage,
                const Options& options);
 
   /// `work` is this replica's share. A gradient that is not finite changes nothing but
@@ -109,7 +109,7 @@ class TrainingStep {
 
   Backend& backend_;
   Stream& stream_;
-  const Grid& grid_;
+  const RankGrid& grid_;
   Stage& stage_;
   Options options_;
   std::unique_ptr<Optimizer> optimizer_;

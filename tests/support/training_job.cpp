@@ -113,7 +113,7 @@ TrainingOutcome train(const TrainingJob& job, const Chain& chain, Communicator& 
   const auto backend = backend_of(job, world);
   Plan plan;
   plan.ranks = neighbouring_stages(job.stages, job.replicas);
-  const Grid grid(world, plan);
+  const RankGrid grid(world, plan);
   TrainingStep* training = nullptr;
   const auto stream = backend->make_stream([&] {
     if (training != nullptr) training->progress();

@@ -51,7 +51,7 @@ struct Rank {
   Chain chain = build_chain(model(), 7);
   std::unique_ptr<Stream> stream = backend.make_stream({});
   std::vector<std::unique_ptr<Communicator>> world = make_thread_communicators({.ranks = 1});
-  Grid grid{*world.front(), one_rank()};
+  RankGrid grid{*world.front(), one_rank()};
   Stage stage;
   Saving saving;
 };
@@ -113,7 +113,7 @@ void on_shares(int replicas, const std::filesystem::path& output,
     const auto stream = backend.make_stream({});
     Plan plan;
     plan.ranks = neighbouring_stages(1, replicas);
-    const Grid grid(world, plan);
+    const RankGrid grid(world, plan);
     const Chain chain = build_chain(model(), 7);
     StageOptions options = whole(chain, 3);
     options.sizes.compute = DType::f16;

@@ -87,7 +87,7 @@ void train_counted(Communicator& world, const Chain& chain, const Config& config
   const RunSchedule schedule = schedule_of(config);
   Plan plan;
   plan.ranks = neighbouring_stages(kStages, kReplicas);
-  const Grid grid(world, plan);
+  const RankGrid grid(world, plan);
   const auto [at, replica] = grid.here();
 
   StageOptions part;

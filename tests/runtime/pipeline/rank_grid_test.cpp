@@ -1,4 +1,4 @@
-#include "runtime/pipeline/grid.h"
+#include "runtime/pipeline/rank_grid.h"
 
 #include <gtest/gtest.h>
 
@@ -15,10 +15,10 @@ Plan scattered() {
   return plan;
 }
 
-TEST(Grid, PlacesRanksAsThePlanSays) {
+TEST(RankGrid, PlacesRanksAsThePlanSays) {
   const Plan plan = scattered();
   run_as_threads({.ranks = 6}, [&](Communicator& world) {
-    const Grid grid(world, plan);
+    const RankGrid grid(world, plan);
     EXPECT_EQ(plan.ranks[grid.here().stage][grid.here().replica], world.rank());
     EXPECT_EQ(grid.pipeline().size(), 3);
     EXPECT_EQ(grid.pipeline().rank(), grid.here().stage);
@@ -33,9 +33,10 @@ TEST(Grid, PlacesRanksAsThePlanSays) {
   });
 }
 
-TEST(Grid, RefusesAPlanForAnotherNumberOfRanks) {
-  run_as_threads({.ranks = 2},
-                 [](Communicator& world) { EXPECT_THROW(Grid(world, scattered()), CommError); });
+TEST(RankGrid, RefusesAPlanForAnotherNumberOfRanks) {
+  run_as_threads({.ranks = 2}, [](Communicator& world) {
+    EXPECT_THROW(RankGrid(world, scattered()), CommError);
+  });
 }
 
 }  // namespace

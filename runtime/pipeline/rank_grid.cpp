@@ -1,4 +1,4 @@
-#include "runtime/pipeline/grid.h"
+#include "runtime/pipeline/rank_grid.h"
 
 #include <string>
 
@@ -9,7 +9,7 @@ namespace penstock {
 
 // Any two pipelines, and any two groups of replicas, are disjoint; a pipeline and a group of
 // replicas have one rank in common.
-Grid::Grid(Communicator& world, const Plan& plan) : world_(world) {
+RankGrid::RankGrid(Communicator& world, const Plan& plan) : world_(world) {
   if (plan.world_size() != world.size())
     throw CommError("the plan places " + std::to_string(plan.world_size()) +
                     " ranks, but the job has " + std::to_string(world.size()));

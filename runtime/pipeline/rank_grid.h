@@ -8,10 +8,10 @@
 namespace penstock {
 
 /// The ranks of a job and the two groups that this one belongs to.
-class Grid {
+class RankGrid {
  public:
   /// `world` must outlive the grid. CommError if it has another size than the plan's ranks.
-  Grid(Communicator& world, const Plan& plan);
+  RankGrid(Communicator& world, const Plan& plan);
 
   Communicator& world() const { return world_; }
   /// Ranks that hold this replica's stages, in order.
