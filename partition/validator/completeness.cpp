@@ -19,10 +19,11 @@ class Completeness {
 
   void check() {
     check_holders();
-    find_positions();
-    // Before their transfers, which may be missing for want of a computation.
+    // Computations first: where a transfer is wrong or missing because of one, that is the fault.
+    find_positions(true);
     for (int chunk = 0; chunk < schedule_.chunks(); ++chunk)
       for (int batch = 0; batch < schedule_.micro_batches; ++batch) need_computations(chunk, batch);
+    find_positions(false);
     for (int chunk = 0; chunk < schedule_.chunks(); ++chunk) {
       for (int batch = 0; batch < schedule_.micro_batches; ++batch) check_passage(chunk, batch);
       if (!schedule_.forward_only) check_gradient_order(chunk);
@@ -54,12 +55,11 @@ class Completeness {
     }
   }
 
-  /// Computations first: where a transfer is wrong because of one, that is the fault to name.
-  void find_positions() {
-    for (const bool computing : {true, false})
-      for (int rank = 0; rank < static_cast<int>(schedule_.ranks.size()); ++rank)
-        for (std::size_t index = 0; index < schedule_.ranks[rank].size(); ++index)
-          if (computes(schedule_.ranks[rank][index].kind) == computing) add({rank, index});
+  /// Of actions that compute, or of the others.
+  void find_positions(bool computing) {
+    for (int rank = 0; rank < static_cast<int>(schedule_.ranks.size()); ++rank)
+      for (std::size_t index = 0; index < schedule_.ranks[rank].size(); ++index)
+        if (computes(schedule_.ranks[rank][index].kind) == computing) add({rank, index});
   }
 
   void add(const Position& position) {
@@ -122,7 +122,8 @@ class Completeness {
     else
       for (const Kind part : {Kind::backward_input, Kind::backward_weight})
         if (const auto position = find({part, chunk, batch}, rank))
-          refuse(schedule_, {*position, " has no purpose"});
+          refuse(schedule_, {*position, " has no purpose: both gradients come from ",
+                             SameRank{*find({Kind::backward, chunk, batch}, rank)}});
   }
 
   void check_passage(int chunk, int batch) {

@@ -43,7 +43,13 @@ TEST(ScheduleCsvCheck, NamesTheCellThatBreaks) {
             "already at column 2 (backward of micro-batch 0 on chunk 1)");
   EXPECT_EQ(refusal("0F0,0BW0\n1F0,1BW0,1W0\n"),
             "x is not sound: row 2, column 3 (rank 1, backward weight of micro-batch 0 on chunk 1) "
-            "has no purpose");
+            "has no purpose: both gradients come from column 2 (backward of micro-batch 0 on chunk "
+            "1)");
+  // With the transfers that it brings, of which one stands there already.
+  EXPECT_EQ(refusal("0F0,0BW0\n1F0,1BW0,1B0,1W0\n"),
+            "x is not sound: row 2, column 3 (rank 1, backward input of micro-batch 0 on chunk 1) "
+            "has no purpose: both gradients come from column 2 (backward of micro-batch 0 on chunk "
+            "1)");
   EXPECT_EQ(refusal("0F0,0B0\n1F0,0B0,1B0\n"),
             "x is not sound: row 2, column 2 (rank 1, backward of micro-batch 0 on chunk 0): this "
             "rank does not hold the chunk");
