@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "partition/cluster.h"
-#include "partition/placement/best_cut.h"
+#include "partition/placement/cut/best_cut.h"
 
 namespace penstock {
 

@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "partition/placement/local_search.h"
+#include "partition/placement/heuristics/local_search.h"
 
 namespace penstock {
 

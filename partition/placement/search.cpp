@@ -5,12 +5,12 @@
 #include <queue>
 #include <set>
 
-#include "partition/placement/bound.h"
-#include "partition/placement/exact.h"
-#include "partition/placement/merge_rows.h"
-#include "partition/placement/pack_runs.h"
+#include "partition/placement/bound/bound.h"
+#include "partition/placement/bound/run_bound.h"
+#include "partition/placement/exact/exact.h"
+#include "partition/placement/heuristics/merge_rows.h"
+#include "partition/placement/heuristics/pack_runs.h"
 #include "partition/placement/refusal.h"
-#include "partition/placement/run_bound.h"
 
 namespace penstock {
 namespace {

@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "configs/config.h"
-#include "partition/placement/bound.h"
+#include "partition/placement/bound/bound.h"
 #include "partition/placement/refusal.h"
 #include "partition/placement/search.h"
 #include "partition/planning/stage_memory.h"

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "partition/placement/bound.h"
+#include "partition/placement/bound/bound.h"
 #include "partition/planning/chain_binds.h"
 #include "partition/planning/forecast.h"
 #include "partition/report/drawn.h"

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <vector>
+
+#include "partition/placement/bound/run_table.h"
+#include "partition/placement/problem.h"
+
+namespace penstock {
+
+/// The devices of a cluster in one or two sorts, each with the best that any of its devices has.
+/// There are two, the fastest devices and the others, where no node has both.
+class BestSorts {
+ public:
+  explicit BestSorts(const PlacementProblem& problem);
+
+  struct Stages {
+    std::vector<RunKind> runs;  // in nodes of each sort of devices
+    std::vector<StageSort> sorts;
+    int scarce = 0;  // stages that the fastest devices make
+  };
+  /// The sorts of stages with so many replicas, for any number of stages, as one replica of a
+  /// pipeline meets them: that with the fewest of the fastest devices, at most its share of them.
+  /// A stage takes no less than this replica's own computing and messages. The others are in its
+  /// node too, or not, and then gradients are added over links between nodes.
+  Stages of(int replicas) const;
+
+  /// Devices that runs of each kind are on.
+  std::vector<std::vector<int>> devices() const;
+
+ private:
+  struct Sort {
+    std::vector<int> devices;
+    double speed = 0;
+    LinkRates within, between;  // the least latency and the widest of its devices' links
+    int largest_node = 0;       // devices
+  };
+  Sort sort_of(const std::vector<bool>& member) const;
+  double memory(const std::vector<int>& devices, std::size_t k) const;
+  void add_stages(const Sort& sort, int replicas, Stages& stages) const;
+
+  const PlacementProblem& problem_;
+  std::vector<Sort> sorts_;  // the fastest first
+};
+
+}  // namespace penstock

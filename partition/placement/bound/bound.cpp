@@ -1,0 +1,162 @@
+#include "partition/placement/bound/bound.h"
+
+#include <algorithm>
+#include <functional>
+#include <limits>
+#include <numeric>
+#include <set>
+
+#include "partition/placement/bound/pour.h"
+
+namespace penstock {
+namespace {
+
+constexpr double kNever = std::numeric_limits<double>::infinity();
+constexpr double kFirstLimit = 2;  // times what a bottleneck can't be below
+
+/// Devices of the largest group that links of at least `width` join.
+int largest_group(const Cluster& cluster, double width) {
+  std::vector<int> group(cluster.size());
+  std::iota(group.begin(), group.end(), 0);
+  const auto root = [&](int device) {
+    while (group[device] != device) device = group[device] = group[group[device]];
+    return device;
+  };
+  for (int from = 0; from < cluster.size(); ++from)
+    for (int to = 0; to < from; ++to)
+      if (std::max(cluster.link(from, to).bandwidth, cluster.link(to, from).bandwidth) >= width)
+        group[root(from)] = root(to);
+  std::map<int, int> sizes;
+  for (int device = 0; device < cluster.size(); ++device) ++sizes[root(device)];
+  int largest = 0;
+  for (const auto& [first, size] : sizes) largest = std::max(largest, size);
+  return largest;
+}
+
+}  // namespace
+
+Bounds::Bounds(const PlacementProblem& problem) : problem_(problem) {
+  const Cluster& cluster = problem.cluster;
+  for (int device = 0; device < cluster.size(); ++device) {
+    speeds_.push_back(cluster.devices[device].speed);
+    memories_.push_back(cluster.usable(device));
+  }
+  std::ranges::sort(speeds_, std::greater<>());
+  std::ranges::sort(memories_, std::greater<>());
+  link_.latency = cluster.size() > 1 ? cluster.link(0, 1).latency : 0;
+  std::set<double, std::greater<>> widths;
+  for (int from = 0; from < cluster.size(); ++from)
+    for (int to = 0; to < cluster.size(); ++to) {
+      if (from == to) continue;
+      const LinkRates& link = cluster.link(from, to);
+      link_.latency = std::min(link_.latency, link.latency);
+      widths.insert(link.bandwidth);
+    }
+  widths_.assign(widths.begin(), widths.end());
+  if (!widths_.empty()) link_.bandwidth = widths_.front();
+}
+
+int Bounds::largest_group(std::size_t width) const {
+  const auto known = largest_.find(width);
+  if (known != largest_.end()) return known->second;
+  return largest_[width] = penstock::largest_group(problem_.cluster, widths_[width]);
+}
+
+/// No ring over so many devices has wider links alone.
+double Bounds::widest_ring(int replicas) const {
+  const auto enough = [&](std::size_t width) { return largest_group(width) >= replicas; };
+  std::size_t low = 0, high = widths_.size() - 1;
+  while (low < high) {
+    const std::size_t middle = (low + high) / 2;
+    if (enough(middle))
+      high = middle;
+    else
+      low = middle + 1;
+  }
+  return widths_[low];
+}
+
+std::vector<StageCost> Bounds::best_stages(const Grid& grid) const {
+  StageCost best{.memory = memories_[grid.replicas - 1]};
+  const LinkCost link = grid.stages > 1 ? crossing(problem_, link_) : LinkCost{};
+  best.paces = {{.per_work = 1 / speed(grid, 0), .enter = link, .leave = link}};
+  if (grid.replicas > 1)
+    best.reduction = ring({.latency = link_.latency, .bandwidth = widest_ring(grid.replicas)},
+                          grid.replicas, micro_batches_of(problem_, grid));
+  std::vector<StageCost> stages(grid.stages, best);
+  for (int k = 0; k < grid.stages; ++k) stages[k].in_flight = in_flight(problem_, grid, k);
+  stages.front().paces.front().enter = {};
+  stages.back().paces.front().leave = {};
+  return stages;
+}
+
+double Bounds::spread(const Grid& grid) const {
+  const Goal goal = goal_of(problem_, grid);
+  std::vector<double> speeds;
+  for (int k = 0; k < grid.stages; ++k) speeds.push_back(speed(grid, k));
+  const Poured poured = pour(problem_.chain.work(0, problem_.chain.size()), speeds,
+                             problem_.chain.longest_layer() / speeds.front(), goal);
+  return goal.value(poured.sum, poured.largest);
+}
+
+double Bounds::quick(const Grid& grid) const {
+  const ChainLoad& chain = problem_.chain;
+  const auto best = best_stages(grid);
+  double sum = chain.work(0, chain.size()) / speed(grid, 0) +
+               best.front().reduction.seconds(chain.parameters(0, chain.size()));
+  if (grid.stages > 1)  // what crosses counts for both stages
+    sum += 2 * (grid.stages - 1) * best.front().paces.front().leave.seconds(chain.least_crossing());
+  const double slowest = std::max(sum / grid.stages, chain.longest_layer() / speed(grid, 0));
+  return std::max(goal_of(problem_, grid).value(sum, slowest), spread(grid));
+}
+
+/// The least bottleneck of best_stages, if it is at most `highest`, else infinite. A table that
+/// holds for all numbers of stages is kept for each number of replicas.
+double Bounds::least_slowest(const Grid& grid, double highest) const {
+  const StageCost stage = best_stages(grid).front();
+  const LinkCost link = problem_.cluster.size() > 1 ? crossing(problem_, link_) : LinkCost{};
+  const ChainLoad& chain = problem_.chain;
+  double limit = kFirstLimit * std::max(chain.work(0, chain.size()) / speed(grid, 0) / grid.stages,
+                                        chain.longest_layer() / speed(grid, 0));
+  for (;; limit *= kFirstLimit) {
+    if (limit == 0 || limit > highest) limit = highest;
+    auto table = tables_.find(grid.replicas);
+    if (table == tables_.end() || table->second.limit() < limit) {
+      const StageSort sort{.per_work = stage.paces.front().per_work,
+                           .reduction = stage.reduction,
+                           .memory = stage.memory};
+      const RunTableRequest request{.runs = {{.within = link, .between = link}},
+                                    .sorts = {sort},
+                                    .micro_batches = micro_batches_of(problem_, grid),
+                                    .limit = limit};
+      if (table != tables_.end()) tables_.erase(table);
+      table = tables_.try_emplace(grid.replicas, chain, request).first;
+    }
+    const double slowest = table->second.least(grid.stages);
+    if (slowest < kNever || limit >= highest) return slowest;
+  }
+}
+
+/// No load is larger where nobody is slower than the best.
+double Bounds::largest_load(const Grid& grid) const {
+  const StageCost stage = best_stages(grid).front();
+  const ChainLoad& chain = problem_.chain;
+  return stage.load(chain, 0, chain.size()) +
+         2 * stage.paces.front().leave.seconds(chain.most_crossing());
+}
+
+std::optional<double> Bounds::of(const Grid& grid, double below) const {
+  const Goal goal = goal_of(problem_, grid);
+  const double sum = problem_.chain.work(0, problem_.chain.size()) / speed(grid, 0);
+  double highest = largest_load(grid);
+  if (goal.slowest > 0) highest = std::min(highest, (below - goal.sum * sum) / goal.slowest);
+  const double slowest = least_slowest(grid, highest);
+  if (slowest == kNever) return std::nullopt;
+  if (goal.sum == 0) return std::max(slowest, spread(grid));
+  const auto cut = best_cut(problem_.chain, best_stages(grid), goal,
+                            {.value = below, .slowest = slowest, .sweeps = 8});
+  if (!cut) return std::nullopt;
+  return std::max(cut->bound, spread(grid));
+}
+
+}  // namespace penstock

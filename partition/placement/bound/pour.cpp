@@ -1,0 +1,44 @@
+#include "partition/placement/bound/pour.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace penstock {
+namespace {
+
+/// Stages filled to `time` until the work is done.
+Poured filled(double work, const std::vector<double>& speeds, double time) {
+  double sum = 0;
+  for (const double speed : speeds) {
+    if (work <= speed * time) return {sum + work / speed, time};
+    work -= speed * time;
+    sum += time;
+  }
+  return {sum + work / speeds.back(), time};  // what rounding left
+}
+
+}  // namespace
+
+Poured pour(double work, const std::vector<double>& speeds, double largest, const Goal& goal) {
+  if (work <= 0) return {0, largest};
+  Poured best;
+  double least = std::numeric_limits<double>::infinity(), together = 0;
+  const auto offer = [&](const Poured& poured) {
+    const double value = goal.value(poured.sum, poured.largest);
+    if (value >= least) return;
+    least = value;
+    best = poured;
+  };
+  for (std::size_t n = 1; n <= speeds.size(); ++n) {
+    together += speeds[n - 1];
+    const double time = work / together;
+    if (time <= largest) {  // these suffice within what is spent anyway
+      offer(filled(work, speeds, largest));
+      break;
+    }
+    offer({static_cast<double>(n) * time, time});
+  }
+  return best;
+}
+
+}  // namespace penstock

@@ -1,0 +1,74 @@
+#include "partition/placement/bound/run_bound.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "partition/placement/bound/run_count.h"
+
+namespace penstock {
+namespace {
+
+constexpr double kNever = std::numeric_limits<double>::infinity();
+constexpr double kRounding = 1 - 1e-12;
+constexpr int kSums = 4;       // limits that least sums are asked for within
+constexpr double kMost = 2e8;  // ways to put a stage in front of others, about
+
+}  // namespace
+
+/// Whether scarce stages can be counted for every number of stages.
+bool RunBound::can_count(const RunTableRequest& request, int replicas) const {
+  const double layers = problem_.chain.size();
+  const double most_stages = std::min(layers, 1.0 * problem_.cluster.size() / replicas);
+  double runs = 0;
+  for (const StageSort& sort : request.sorts) runs += request.runs[sort.run].room;
+  const double ends = 2 * layers / most_stages + 2;  // of a stage that starts somewhere
+  return most_stages * layers * ends * runs * (request.scarce + 1) <= kMost;
+}
+
+/// The least slowest load of as many stages as there are devices for; at most the limit, and 0
+/// where it would take too long.
+double RunBound::slowest_of_any(const RunTableRequest& request, int replicas) {
+  const auto known = slowest_of_any_.find(replicas);
+  if (known != slowest_of_any_.end()) return known->second;
+  RunCount count(problem_.chain, request, problem_.cluster.size() / replicas);
+  double& least = slowest_of_any_[replicas] = 0;
+  if (count.effort(request.limit) <= kMost)
+    least = count.least(least_bottleneck(problem_, replicas), request.limit);
+  return least;
+}
+
+double RunBound::of(const Grid& grid) {
+  const Goal goal = goal_of(problem_, grid);
+  BestSorts::Stages stages = sorts_.of(grid.replicas);
+  RunTableRequest request{.runs = std::move(stages.runs),
+                          .sorts = std::move(stages.sorts),
+                          .scarce = stages.scarce,
+                          .micro_batches = micro_batches_of(problem_, grid)};
+  double per_work = kNever;
+  for (const StageSort& sort : request.sorts) per_work = std::min(per_work, sort.per_work);
+  double sum = problem_.chain.work(0, problem_.chain.size()) * per_work;
+  const auto limit = [&] {
+    return goal.slowest > 0 ? (value_ - goal.sum * sum) / goal.slowest : kNever;
+  };
+  request.limit = limit();
+  double slowest = 0;
+  if (!can_count(request, grid.replicas)) {
+    if (request.limit < kNever) slowest = slowest_of_any(request, grid.replicas);
+    request.scarce = 0;
+    for (StageSort& sort : request.sorts) sort.scarce = false;
+  }
+  const auto table = tables_.try_emplace(grid.replicas, problem_.chain, request).first;
+  slowest = std::max(slowest, table->second.least(grid.stages));
+  if (slowest == kNever) return value_;
+  request.sums = true;
+  for (int round = 0; goal.sum > 0 && round < kSums; ++round) {
+    request.limit = limit();
+    const double least = RunTable(problem_.chain, request).least(grid.stages);
+    if (least == kNever) return value_;
+    if (least <= sum) break;
+    sum = least;
+  }
+  return std::min(value_, goal.value(sum, slowest) * kRounding);
+}
+
+}  // namespace penstock

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <map>
+
+#include "partition/placement/bound/best_sorts.h"
+
+namespace penstock {
+
+/// What no placement of a grid can beat, given that stages in a row share a node only as far as it
+/// has devices for them, that the others cross between nodes, and that there are only so many fast
+/// devices. `problem` must outlive it.
+class RunBound {
+ public:
+  /// Only solutions below `value` are of interest.
+  RunBound(const PlacementProblem& problem, double value)
+      : problem_(problem), value_(value), sorts_(problem) {}
+
+  /// At most `value`, which says that no solution of the grid is below that.
+  double of(const Grid& grid);
+
+ private:
+  bool can_count(const RunTableRequest& request, int replicas) const;
+  double slowest_of_any(const RunTableRequest& request, int replicas);
+
+  const PlacementProblem& problem_;
+  double value_;
+  BestSorts sorts_;
+  std::map<int, RunTable> tables_;        // of slowest loads, by replicas
+  std::map<int, double> slowest_of_any_;  // of any number of stages, by replicas
+};
+
+}  // namespace penstock

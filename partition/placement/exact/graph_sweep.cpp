@@ -1,0 +1,207 @@
+#include "partition/placement/exact/graph_sweep.h"
+
+#include <algorithm>
+#include <bit>
+#include <limits>
+
+namespace penstock {
+namespace {
+
+constexpr double kNever = std::numeric_limits<double>::infinity();
+constexpr double kRounding = 1 + 1e-12;  // of sums added in another order
+
+}  // namespace
+
+GraphSweep::GraphSweep(const PlacementProblem& problem, const StageGraph& graph)
+    : problem_(problem),
+      graph_(graph),
+      fits_(graph.memories.size() * graph.grid.stages, problem.chain.size()),
+      ends_(graph.rates.size(), problem.chain.size()),
+      words_(fits_.words()),
+      live_(graph.memory.size() * words_),
+      windows_(graph.memory.size()) {
+  const ChainLoad& chain = problem.chain;
+  for (std::size_t row = 0; row < graph.memories.size() * graph.grid.stages; ++row) {
+    const double most = graph.memories[row / graph.grid.stages];
+    const int flying = in_flight(problem, graph.grid, static_cast<int>(row % graph.grid.stages));
+    for (int first = 0; first < layers(); ++first)
+      for (int last = first + 1; last <= layers(); ++last) {
+        if (chain.bytes_at_least(first, last, flying) > most * kRounding) break;
+        if (chain.bytes(first, last, flying) <= most) fits_.add(row, first, last);
+      }
+  }
+}
+
+std::optional<GraphCut> GraphSweep::least_sum(const GraphCutLimits& limits) {
+  find_ends(limits.slowest);
+  if (!find_finishing(limits)) return std::nullopt;
+  keep_reached();
+  add_up(limits.sum);
+  return walk();
+}
+
+bool GraphSweep::is_live(int state, int boundary) {
+  return (live(state)[boundary / EndMasks::kBits] >> (boundary % EndMasks::kBits) & 1) != 0;
+}
+
+double GraphSweep::load(int edge, int first, int last) const {
+  double most = 0;
+  for (int r = 0; r < graph_.grid.replicas; ++r)
+    most = std::max(most, graph_.rates[graph_.rates_of(edge)[r]].load(problem_.chain, first, last));
+  return most;
+}
+
+double& GraphSweep::rest(int state, int boundary) {
+  return rest_[windows_[state].offset + boundary - windows_[state].begin];
+}
+
+/// Where a replica may end within the limit, for each rate.
+void GraphSweep::find_ends(double limit) {
+  const ChainLoad& chain = problem_.chain;
+  ends_.clear();
+  for (std::size_t row = 0; row < graph_.rates.size(); ++row) {
+    const Rate& rate = graph_.rates[row];
+    const double reach = limit / rate.pace.per_work * kRounding;
+    for (int first = 0; first < layers(); ++first)
+      for (int last = first + 1; last <= layers() && chain.work(first, last) <= reach; ++last)
+        if (rate.load(chain, first, last) <= limit) ends_.add(row, first, last);
+  }
+}
+
+/// Calls visit(word, ends) for the live boundaries behind an edge where its stage can end, until
+/// that is false.
+template <class Visit>
+void GraphSweep::for_ends(int settled, int state, int edge, int first, Visit visit) {
+  const int* rates = graph_.rates_of(edge);
+  const Word* behind = live(graph_.target[edge]);
+  const Word* fits = fits_.of(graph_.memory[state] * graph_.grid.stages + settled, first);
+  for (std::size_t word = first / EndMasks::kBits; word < words_; ++word) {
+    Word ends = behind[word] & fits[word];
+    for (int r = 0; r < graph_.grid.replicas && ends != 0; ++r)
+      ends &= ends_.of(rates[r], first)[word];
+    if (ends != 0 && !visit(static_cast<int>(word), ends)) return;
+  }
+}
+
+/// Whether neither side of the boundary has more work than it can do within the limits.
+bool GraphSweep::promising(int state, int boundary, const GraphCutLimits& limits) const {
+  const auto &before = graph_.before[state], &from = graph_.from[state];
+  const double done = problem_.chain.work(0, boundary),
+               left = problem_.chain.work(boundary, layers());
+  return left <= limits.slowest * from.together * kRounding &&
+         (boundary == 0 || done <= limits.slowest * before.together * kRounding) &&
+         left / from.fastest + (boundary == 0 ? 0 : done / before.fastest) <=
+             limits.sum * kRounding;
+}
+
+/// Makes those boundaries live from which the rest can be done; whether any path can.
+bool GraphSweep::find_finishing(const GraphCutLimits& limits) {
+  std::ranges::fill(live_, 0);
+  const int stages = graph_.grid.stages;
+  for (int state = graph_.states_begin(stages); state < graph_.states_end(stages); ++state)
+    live(state)[layers() / EndMasks::kBits] |= Word{1} << (layers() % EndMasks::kBits);
+  for (int settled = stages - 1; settled >= 0; --settled)
+    for (int state = graph_.states_begin(settled); state < graph_.states_end(settled); ++state) {
+      const int last = settled == 0 ? 0 : layers() - (stages - settled);
+      for (int first = settled; first <= last; ++first) {
+        if (!promising(state, first, limits)) continue;
+        bool found = false;
+        for (int edge = graph_.edges_begin(state); !found && edge < graph_.edges_end(state); ++edge)
+          for_ends(settled, state, edge, first, [&](int, Word) {
+            found = true;
+            return false;
+          });
+        if (found) live(state)[first / EndMasks::kBits] |= Word{1} << (first % EndMasks::kBits);
+      }
+    }
+  for (int state = graph_.states_begin(0); state < graph_.states_end(0); ++state)
+    if (is_live(state, 0)) return true;
+  return false;
+}
+
+/// Leaves only those live that a beginning reaches, and sets their windows.
+void GraphSweep::keep_reached() {
+  std::vector<Word> reached(live_.size(), 0);
+  for (int state = graph_.states_begin(0); state < graph_.states_end(0); ++state)
+    reached[state * words_] = 1;
+  std::size_t offset = 0;
+  for (int settled = 0; settled <= graph_.grid.stages; ++settled)
+    for (int state = graph_.states_begin(settled); state < graph_.states_end(settled); ++state) {
+      Window window{.begin = layers(), .end = 0, .offset = offset};
+      for (int first = 0; first <= layers(); ++first) {
+        Word* row = live(state);
+        const std::size_t word = first / EndMasks::kBits;
+        row[word] &= reached[state * words_ + word];
+        if (!is_live(state, first)) continue;
+        window.begin = std::min(window.begin, first);
+        window.end = first + 1;
+        for (int edge = graph_.edges_begin(state); edge < graph_.edges_end(state); ++edge)
+          for_ends(settled, state, edge, first, [&](int at, Word ends) {
+            reached[graph_.target[edge] * words_ + at] |= ends;
+            return true;
+          });
+      }
+      windows_[state] = window;
+      offset += std::max(0, window.end - window.begin);
+    }
+  rest_.assign(offset, kNever);
+}
+
+GraphSweep::Step GraphSweep::best_step(int settled, int state, int first) {
+  Step best{.value = kNever};
+  for (int edge = graph_.edges_begin(state); edge < graph_.edges_end(state); ++edge)
+    for_ends(settled, state, edge, first, [&](int word, Word ends) {
+      for (; ends != 0; ends &= ends - 1) {
+        const int end = word * EndMasks::kBits + std::countr_zero(ends);
+        const double behind = rest(graph_.target[edge], end);
+        if (behind >= best.value) continue;
+        const double own = load(edge, first, end);
+        if (own + behind < best.value) best = {own + behind, own, edge, end};
+      }
+      return true;
+    });
+  return best;
+}
+
+/// Sums of what is behind each live boundary, if with the best of what may be in front of it they
+/// are at most `most`.
+void GraphSweep::add_up(double most) {
+  const ChainLoad& chain = problem_.chain;
+  const int stages = graph_.grid.stages;
+  for (int state = graph_.states_begin(stages); state < graph_.states_end(stages); ++state)
+    rest(state, layers()) = 0;
+  for (int settled = stages - 1; settled >= 0; --settled)
+    for (int state = graph_.states_begin(settled); state < graph_.states_end(settled); ++state)
+      for (int first = windows_[state].begin; first < windows_[state].end; ++first) {
+        if (!is_live(state, first)) continue;
+        const double value = best_step(settled, state, first).value;
+        const double before = first == 0 ? 0 : chain.work(0, first) / graph_.before[state].fastest;
+        if (value + before <= most * kRounding)
+          rest(state, first) = value;
+        else
+          live(state)[first / EndMasks::kBits] &= ~(Word{1} << (first % EndMasks::kBits));
+      }
+}
+
+std::optional<GraphCut> GraphSweep::walk() {
+  int state = graph_.states_begin(0), first = 0;
+  double least = kNever;
+  for (int start = state; start < graph_.states_end(0); ++start)
+    if (is_live(start, 0) && rest(start, 0) < least) {
+      least = rest(start, 0);
+      state = start;
+    }
+  if (least == kNever) return std::nullopt;
+  GraphCut cut;
+  for (int settled = 0; settled < graph_.grid.stages; ++settled) {
+    const Step step = best_step(settled, state, first);
+    cut.path.push_back(state);
+    cut.sum += step.load;
+    cut.slowest = std::max(cut.slowest, step.load);
+    state = graph_.target[step.edge];
+    first = step.end;
+  }
+  return cut;
+}
+
+}  // namespace penstock

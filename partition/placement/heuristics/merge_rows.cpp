@@ -1,0 +1,206 @@
+#include "partition/placement/heuristics/merge_rows.h"
+
+#include <algorithm>
+#include <array>
+
+#include "partition/placement/fastest.h"
+#include "partition/placement/heuristics/least_limit.h"
+
+namespace penstock {
+namespace {
+
+constexpr int kNone = -1;
+
+/// The devices of a stage.
+struct Team {
+  std::vector<int> devices;
+  double per_work = 1, memory = 0;
+  LinkCost reduction = {};
+};
+
+/// Devices in an order that stages take them in.
+struct Row {
+  std::vector<Team> teams;
+  std::vector<int> next_node;  // [place]: the first from there on that begins a node
+};
+
+struct Place {
+  int row = 0, index = 0;
+};
+
+/// Where the stage in front stands, seen from one.
+enum Step { same_row, other_row, next_node_of_same, next_node_of_other, kSteps };
+
+class Merge {
+ public:
+  Merge(const PlacementProblem& problem, int replicas)
+      : problem_(problem),
+        chain_(problem.chain),
+        replicas_(replicas),
+        runs_(micro_batches_of(problem, {1, replicas})) {
+    std::array<std::vector<int>, 2> devices;
+    const std::vector<bool> fast = fastest(problem.cluster);
+    for (int device = 0; device < problem.cluster.size(); ++device)
+      devices[fast[device] ? 0 : 1].push_back(device);
+    if (devices[0].size() > devices[1].size()) std::swap(devices[0], devices[1]);
+    for (std::size_t row = 0; row < 2; ++row) rows_[row] = row_of(devices[row]);
+  }
+
+  /// Whether it finds a pipeline with no load above the limit.
+  bool finds(double limit);
+
+  /// The one found last.
+  Placement placement() const;
+
+ private:
+  using Used = std::array<int, 2>;  // teams of each row
+  struct Way {
+    int used = kNone;    // teams of the longer row
+    int behind = kNone;  // the state behind the stage, if there is one
+  };
+
+  Row row_of(const std::vector<int>& devices) const;
+  std::size_t state(int first, const Used& used, const Place& at, int step) const {
+    return ((static_cast<std::size_t>(first) * (rows_[0].teams.size() + 1) + used[0]) * 2 +
+            at.row) *
+               kSteps +
+           step;
+  }
+  const Team& team(const Place& at) const { return rows_[at.row].teams[at.index]; }
+  std::optional<Place> in_front(int row, const Used& used, int step) const;
+  LinkCost link(const Team& from, const Team& to) const;
+  void put(const Place& at, Used used, int last, const Team* behind, int state_behind);
+  void offer(std::size_t state, const Used& used, int behind) {
+    Way& way = ways_[state];
+    if (way.used == kNone || used[1] < way.used) way = {used[1], behind};
+  }
+
+  const PlacementProblem& problem_;
+  const ChainLoad& chain_;
+  int replicas_, runs_;
+  std::array<Row, 2> rows_;  // the shorter first
+  double limit_ = 0;
+  std::vector<Way> ways_;  // [state]
+};
+
+Row Merge::row_of(const std::vector<int>& devices) const {
+  const Cluster& cluster = problem_.cluster;
+  Row row;
+  for (std::size_t i = 0; i + replicas_ <= devices.size(); i += replicas_) {
+    const auto first = devices.begin() + static_cast<std::ptrdiff_t>(i);
+    const std::vector<int> members(first, first + replicas_);
+    const StageCost cost = stage_cost(problem_, {1, replicas_}, 0, {}, members, {});
+    row.teams.push_back({members, 1 / cost.speed(), cost.memory, cost.reduction});
+  }
+  const auto node = [&](std::size_t i) {
+    return cluster.devices[row.teams[i].devices.front()].node;
+  };
+  row.next_node.assign(row.teams.size() + 1, static_cast<int>(row.teams.size()));
+  for (std::size_t i = row.teams.size(); i-- > 0;)
+    row.next_node[i] =
+        i == 0 || node(i) != node(i - 1) ? static_cast<int>(i) : row.next_node[i + 1];
+  return row;
+}
+
+std::optional<Place> Merge::in_front(int row, const Used& used, int step) const {
+  const int taken = step == same_row || step == next_node_of_same ? row : 1 - row;
+  const int next = used[taken], node = rows_[taken].next_node[next];
+  const bool leaves_rest = step == next_node_of_same || step == next_node_of_other;
+  if (leaves_rest && node == next) return std::nullopt;  // nothing to leave
+  const Place place{taken, leaves_rest ? node : next};
+  if (place.index >= std::ssize(rows_[taken].teams)) return std::nullopt;
+  return place;
+}
+
+/// The slowest of their replicas'.
+LinkCost Merge::link(const Team& from, const Team& to) const {
+  LinkCost worst;
+  for (int r = 0; r < replicas_; ++r) {
+    const LinkCost own = crossing(problem_, problem_.cluster.link(from.devices[r], to.devices[r]));
+    worst = {std::max(worst.latency, own.latency), std::max(worst.per_unit, own.per_unit)};
+  }
+  return worst;
+}
+
+/// Puts a stage in front of layer `last`, with each beginning that the limit allows.
+void Merge::put(const Place& at, Used used, int last, const Team* behind, int state_behind) {
+  const Team& own = team(at);
+  used[at.row] = at.index + 1;
+  const double leave = behind ? link(own, *behind).seconds(chain_.crossing(last)) : 0;
+  std::array<std::optional<LinkCost>, kSteps> enter;
+  for (int step = 0; step < kSteps; ++step)
+    if (const auto front = in_front(at.row, used, step)) enter[step] = link(team(*front), own);
+  const int flying = std::min(runs_, used[0] + used[1]);  // those left out counted as well
+  for (int first = last - 1; first >= 0; --first) {
+    const double load = own.per_work * chain_.work(first, last) + leave +
+                        own.reduction.seconds(chain_.parameters(first, last));
+    if (load > limit_) return;
+    if (chain_.parameters(first, last) * ChainLoad::kStates > own.memory) return;
+    if (chain_.bytes(first, last, flying) > own.memory) continue;
+    if (first == 0) offer(state(0, used, at, same_row), used, state_behind);
+    for (int step = 0; first > 0 && step < kSteps; ++step)
+      if (enter[step] && load + enter[step]->seconds(chain_.crossing(first)) <= limit_)
+        offer(state(first, used, at, step), used, state_behind);
+  }
+}
+
+bool Merge::finds(double limit) {
+  limit_ = limit;
+  ways_.assign(state(chain_.size(), {}, {}, 0), {});
+  for (int row = 0; row < 2; ++row)
+    if (!rows_[row].teams.empty()) put({row, 0}, {}, chain_.size(), nullptr, kNone);
+  const int most = static_cast<int>(rows_[0].teams.size());
+  for (int last = chain_.size() - 1; last > 0; --last)
+    for (Used used{}; used[0] <= most; ++used[0])
+      for (int row = 0; row < 2; ++row)
+        for (int step = 0; step < kSteps; ++step) {
+          const std::size_t behind = state(last, used, {row, 0}, step);
+          if (ways_[behind].used == kNone) continue;
+          used[1] = ways_[behind].used;
+          put(*in_front(row, used, step), used, last, &team({row, used[row] - 1}),
+              static_cast<int>(behind));
+        }
+  return std::any_of(ways_.begin(), ways_.begin() + state(1, {}, {}, 0),
+                     [](const Way& way) { return way.used != kNone; });
+}
+
+Placement Merge::placement() const {
+  std::size_t state = 0;
+  while (ways_[state].used == kNone) ++state;
+  Placement placement;
+  for (;;) {
+    const Way& way = ways_[state];
+    const int row = static_cast<int>(state / kSteps % 2);
+    const int shorter = static_cast<int>(state / kSteps / 2 % (rows_[0].teams.size() + 1));
+    placement.push_back(team({row, (row == 0 ? shorter : way.used) - 1}).devices);
+    if (way.behind == kNone) return placement;
+    state = way.behind;
+  }
+}
+
+}  // namespace
+
+double merging_effort(const PlacementProblem& problem, int replicas) {
+  const double devices = problem.cluster.size();
+  const double fast = static_cast<double>(std::ranges::count(fastest(problem.cluster), true));
+  double most = 0;
+  for (const Device& device : problem.cluster.devices) most = std::max(most, device.speed);
+  const double work = 2 * least_bottleneck(problem, replicas) * most;
+  return problem.chain.ranges_within(work) * (1 + std::min(fast, devices - fast) / replicas);
+}
+
+std::optional<PlacedCut> merge_rows(const PlacementProblem& problem, int replicas, double below) {
+  Merge merge(problem, replicas);
+  std::optional<PlacedCut> best;
+  const auto finds = [&](double limit) -> std::optional<double> {
+    if (!merge.finds(limit)) return std::nullopt;
+    auto placed = cut_within(problem, merge.placement(), limit);
+    if (!placed) return std::nullopt;
+    best = std::move(placed);
+    return std::min(limit, best->cut.value);
+  };
+  least_limit({.least = least_bottleneck(problem, replicas), .below = below}, finds);
+  return best;
+}
+
+}  // namespace penstock

@@ -1,0 +1,90 @@
+#include "partition/placement/heuristics/pack_runs.h"
+
+#include <algorithm>
+#include <deque>
+#include <functional>
+#include <numeric>
+#include <random>
+
+#include "partition/placement/bound/best_sorts.h"
+#include "partition/placement/bound/run_count.h"
+#include "partition/placement/heuristics/least_limit.h"
+
+namespace penstock {
+namespace {
+
+constexpr double kMostEffort = 1e8;  // of a limit
+constexpr int kDrawn = 300'000;      // layers of pipelines, for a limit
+constexpr int kCuts = 4;             // for a limit: links may be slower than those counted on
+
+/// Free devices of nodes, the nodes of each sort.
+using FreeNodes = std::vector<std::vector<std::deque<int>>>;
+
+FreeNodes nodes_of(const Cluster& cluster, const std::vector<std::vector<int>>& sorts) {
+  FreeNodes free(sorts.size());
+  for (std::size_t sort = 0; sort < sorts.size(); ++sort) {
+    std::vector<std::deque<int>> nodes(cluster.nodes.size());
+    for (const int device : sorts[sort]) nodes[cluster.devices[device].node].push_back(device);
+    std::erase_if(nodes, [](const auto& node) { return node.empty(); });
+    free[sort] = std::move(nodes);
+  }
+  return free;
+}
+
+/// Devices of every stage, or nothing where the runs do not fit so.
+Placement pack(const std::vector<StageRun>& runs, FreeNodes free) {
+  std::vector<std::size_t> order(runs.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::stable_sort(order, std::greater<>(), [&](std::size_t i) { return runs[i].stages; });
+  std::vector<std::vector<int>> devices(runs.size());
+  for (const std::size_t i : order) {
+    const std::size_t stages = runs[i].stages;
+    std::deque<int>* tightest = nullptr;
+    for (auto& node : free[runs[i].kind])
+      if (node.size() >= stages && (!tightest || node.size() < tightest->size())) tightest = &node;
+    if (!tightest) return {};
+    devices[i].assign(tightest->begin(), tightest->begin() + stages);
+    tightest->erase(tightest->begin(), tightest->begin() + stages);
+  }
+  Placement placement;
+  for (const auto& run : devices)
+    for (const int device : run) placement.push_back({device});
+  return placement;
+}
+
+}  // namespace
+
+std::optional<PlacedCut> pack_runs(const PlacementProblem& problem, double below,
+                                   std::uint64_t seed) {
+  const BestSorts sorts(problem);
+  BestSorts::Stages stages = sorts.of(1);
+  RunCount count(problem.chain,
+                 {.runs = std::move(stages.runs),
+                  .sorts = std::move(stages.sorts),
+                  .scarce = stages.scarce,
+                  .micro_batches = problem.micro_batches},
+                 problem.cluster.size());
+  const FreeNodes nodes = nodes_of(problem.cluster, sorts.devices());
+  const int draws =
+      1 + kDrawn / (problem.chain.size() + static_cast<int>(problem.cluster.nodes.size()));
+  std::mt19937_64 numbers(seed);
+  std::optional<PlacedCut> best;
+  const auto finds = [&](double limit) -> std::optional<double> {
+    if (count.effort(limit) > kMostEffort || !count.possible(limit)) return std::nullopt;
+    int cuts = 0;
+    for (int i = 0; i < draws && cuts < kCuts; ++i) {
+      Placement placement = pack(count.draw(numbers), nodes);
+      if (placement.empty()) continue;
+      ++cuts;
+      auto placed = cut_within(problem, std::move(placement), limit);
+      if (!placed) continue;
+      best = std::move(placed);
+      return std::min(limit, best->cut.value);
+    }
+    return std::nullopt;
+  };
+  least_limit({.least = least_bottleneck(problem, 1), .below = below}, finds);
+  return best;
+}
+
+}  // namespace penstock

@@ -1,0 +1,115 @@
+#include "partition/placement/bound/run_count.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <random>
+
+#include "partition/placement/bound/best_sorts.h"
+#include "partition/placement/search.h"
+#include "tests/support/large_instances.h"
+
+namespace penstock {
+namespace {
+
+constexpr double kClose = 1 + 2e-4;  // of limits that are halved down to a ten-thousandth
+
+RunTableRequest request_of(const PlacementProblem& problem, int replicas) {
+  const BestSorts::Stages stages = BestSorts(problem).of(replicas);
+  return {.runs = stages.runs,
+          .sorts = stages.sorts,
+          .scarce = stages.scarce,
+          .micro_batches = micro_batches_of(problem, {1, replicas})};
+}
+
+TEST(RunCount, EqualsTheLeastOfTablesForEveryNumberOfStages) {
+  std::mt19937 random(23);
+  int scarce = 0, several = 0;
+  for (int round = 0; round < 1000; ++round) {
+    test::Instance instance = test::random_instance(random);
+    if (round % 4 > 0) test::level_nodes(instance.cluster);
+    const PlacementProblem problem = instance.problem();
+    for (int replicas = 1; replicas <= std::min(2, instance.cluster.size()); ++replicas) {
+      RunTableRequest request = request_of(problem, replicas);
+      for (StageSort& sort : request.sorts) sort.memory = std::numeric_limits<double>::infinity();
+      request.limit = 1e6;
+      const int most = problem.cluster.size() / replicas;
+      RunTable table(problem.chain, request);
+      double expected = std::numeric_limits<double>::infinity();
+      int stages = 0;
+      for (int count = 1; count <= std::min(most, problem.chain.size()); ++count)
+        if (table.least(count) < expected) {
+          expected = table.least(count);
+          stages = count;
+        }
+      if (expected == 0 || stages == 0) continue;
+      RunCount counted(problem.chain, request, most);
+      EXPECT_LE(counted.least(0, 2 * expected), expected * (1 + 1e-9)) << round;
+      EXPECT_GE(counted.least(0, 2 * expected) * kClose, expected) << round;
+      scarce += request.scarce > 0;
+      several += stages > 1;
+    }
+  }
+  EXPECT_GT(scarce, 100);
+  EXPECT_GT(several, 300);
+}
+
+TEST(RunCount, IsNeverAboveTheBestOfAllCutsAndPermutations) {
+  std::mt19937 random(24);
+  int bounded = 0;
+  for (int round = 0; round < 1000; ++round) {
+    test::Instance instance = test::random_instance(random);
+    if (round % 2 == 0) test::level_nodes(instance.cluster);
+    instance.objective = Objective::bottleneck;
+    const PlacementProblem problem = instance.problem();
+    const int replicas = 1 + round % 2;
+    if (replicas > std::min(problem.cluster.size(), problem.micro_batches)) continue;
+    const auto best = find_placement(problem, {.replicas = replicas});
+    if (!best || best->value == 0) continue;
+    RunCount count(problem.chain, request_of(problem, replicas), problem.cluster.size() / replicas);
+    EXPECT_TRUE(count.possible(best->value * (1 + 1e-9))) << round;
+    ++bounded;
+  }
+  EXPECT_GT(bounded, 500);
+}
+
+TEST(RunCount, DrawsPipelinesWithinTheLimitAndTheDevices) {
+  std::mt19937 random(25);
+  std::mt19937_64 numbers(25);
+  test::Instance instance = test::large_instance(random, 101, "h100-8x8");
+  test::slow_down(instance, 0.4, 3e9);
+  const PlacementProblem problem = instance.problem();
+  const RunTableRequest request = request_of(problem, 1);
+  const int most = problem.cluster.size();
+  RunCount count(problem.chain, request, most);
+  const double limit = 1.1 * count.least(0, 1);
+  ASSERT_TRUE(count.possible(limit));
+  for (int i = 0; i < 50; ++i) {
+    std::vector<StageCost> stages;
+    int scarce = 0;
+    for (const StageRun& run : count.draw(numbers)) {
+      const RunKind& kind = request.runs[run.kind];
+      const StageSort& sort = request.sorts[run.kind];  // there is one for each
+      ASSERT_EQ(sort.run, run.kind);
+      EXPECT_GE(run.stages, 1);
+      EXPECT_LE(run.stages, kind.room);
+      for (int k = 0; k < run.stages; ++k) {
+        const LinkCost enter = k == 0 ? kind.between : kind.within;
+        const LinkCost leave = k + 1 == run.stages ? kind.between : kind.within;
+        stages.push_back({.paces = {{.per_work = sort.per_work, .enter = enter, .leave = leave}}});
+      }
+      scarce += sort.scarce ? run.stages : 0;
+    }
+    stages.front().paces.front().enter = {};
+    stages.back().paces.front().leave = {};
+    EXPECT_LE(std::ssize(stages), most);
+    EXPECT_LE(scarce, request.scarce);
+    EXPECT_GT(scarce, 0);
+    const auto cut = best_cut(problem.chain, stages, {.sum = 0, .slowest = 1});
+    ASSERT_TRUE(cut);
+    EXPECT_LE(cut->slowest, limit * (1 + 1e-9));
+  }
+}
+
+}  // namespace
+}  // namespace penstock

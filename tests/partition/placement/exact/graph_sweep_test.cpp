@@ -1,0 +1,83 @@
+#include "partition/placement/exact/graph_sweep.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+#include <limits>
+#include <random>
+
+#include "tests/support/tried_placements.h"
+
+namespace penstock {
+namespace {
+
+constexpr double kNever = std::numeric_limits<double>::infinity();
+
+/// The least sum of loads, none above `slowest`, of any cut for given stages.
+double least_of_cuts(const PlacementProblem& problem, const std::vector<StageCost>& stages,
+                     std::size_t stage, int first, double slowest) {
+  const int layers = problem.chain.size();
+  if (stage == stages.size()) return first == layers ? 0 : kNever;
+  double least = kNever;
+  for (int last = first + 1; last <= layers; ++last) {
+    const double load = stages[stage].load(problem.chain, first, last);
+    if (load > slowest || !stages[stage].fits(problem.chain, first, last)) continue;
+    least = std::min(least, load + least_of_cuts(problem, stages, stage + 1, last, slowest));
+  }
+  return least;
+}
+
+/// The same over all placements of a grid.
+double least_sum(const PlacementProblem& problem, const Grid& grid, double slowest) {
+  std::vector<int> order(problem.cluster.size());
+  for (int i = 0; i < problem.cluster.size(); ++i) order[i] = i;
+  double least = kNever;
+  do {
+    Placement placement(grid.stages);
+    for (int slot = 0; slot < grid.slots(); ++slot)
+      placement[slot / grid.replicas].push_back(order[slot]);
+    least = std::min(least, least_of_cuts(problem, stage_costs(problem, placement), 0, 0, slowest));
+  } while (std::ranges::next_permutation(order).found);
+  return least;
+}
+
+TEST(GraphSweep, FindsTheLeastSumWithinALimitOnLoads) {
+  std::mt19937 random(17);
+  int found_some = 0, none = 0, limited = 0;
+  for (int round = 0; round < 120; ++round) {
+    const test::Instance instance =
+        test::random_instance(random, {.most_layers = 6, .most_devices = 4});
+    const PlacementProblem problem = instance.problem();
+    for (int stages = 1; stages <= std::min(problem.cluster.size(), problem.chain.size());
+         ++stages) {
+      const Grid grid{stages, std::min(problem.cluster.size() / stages, problem.micro_batches)};
+      const double free = least_sum(problem, grid, kNever);
+      for (const double slowest : {kNever, 0.6 * free}) {
+        const double wanted = slowest == kNever ? free : least_sum(problem, grid, slowest);
+        const auto graph = stage_graph(problem, grid, {.slowest = slowest, .edges = 1'000'000});
+        ASSERT_TRUE(graph);
+        GraphSweep sweep(problem, *graph);
+        const auto cut = sweep.least_sum({.slowest = slowest, .sum = kNever});
+        ASSERT_EQ(cut.has_value(), wanted < kNever) << round << ": " << stages;
+        if (!cut) {
+          ++none;
+          continue;
+        }
+        ++found_some;
+        limited += slowest < kNever && wanted > free * (1 + 1e-9);
+        EXPECT_NEAR(cut->sum, wanted, 1e-9 * wanted) << round << ": " << stages;
+        EXPECT_LE(cut->slowest, slowest * (1 + 1e-12));
+        const auto costs = stage_costs(problem, graph->placement(cut->path));
+        EXPECT_NEAR(least_of_cuts(problem, costs, 0, 0, slowest), wanted, 1e-9 * wanted);
+        EXPECT_FALSE(sweep.least_sum({.slowest = slowest, .sum = 0.99 * wanted}));
+      }
+    }
+  }
+  EXPECT_GT(found_some, 100);
+  EXPECT_GT(none, 20);
+  EXPECT_GT(limited, 5);
+}
+
+}  // namespace
+}  // namespace penstock

@@ -1,0 +1,82 @@
+#include "partition/placement/heuristics/merge_rows.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <random>
+
+#include "partition/placement/search.h"
+#include "tests/support/large_instances.h"
+
+namespace penstock {
+namespace {
+
+constexpr double kNever = std::numeric_limits<double>::infinity();
+constexpr double kRounding = 1e-9;  // relative, of sums of numbers in another order
+
+TEST(MergeRows, IsWhatItSaysAndNeverBelowTheBest) {
+  std::mt19937 random(31);
+  int compared = 0, best = 0, replicated = 0;
+  for (int round = 0; round < 1500; ++round) {
+    test::Instance instance = test::random_instance(random);
+    instance.objective = Objective::bottleneck;
+    const PlacementProblem problem = instance.problem();
+    const int replicas = 1 + round % 3;
+    if (replicas > std::min(problem.cluster.size(), problem.micro_batches)) continue;
+    const auto exact = find_placement(problem, {.replicas = replicas});
+    const auto merged = merge_rows(problem, replicas, kNever);
+    if (!merged) continue;
+    ASSERT_TRUE(exact) << round << ": nothing fits";
+    const auto value = test::value_of(instance, merged->cut.begin, merged->devices);
+    ASSERT_TRUE(value) << round << ": more memory than there is";
+    EXPECT_NEAR(merged->cut.value, *value, kRounding * *value) << round;
+    EXPECT_GE(*value, exact->value * (1 - kRounding)) << round;
+    EXPECT_EQ(merged->devices.front().size(), replicas);
+    ++compared;
+    best += *value <= exact->value * (1 + kRounding);
+    replicated += replicas > 1 && merged->devices.size() > 1;
+  }
+  EXPECT_GT(compared, 700);
+  EXPECT_GT(replicated, 50);
+  EXPECT_GT(best, compared / 2);
+}
+
+TEST(MergeRows, KeepsBelowWhatIsKnown) {
+  std::mt19937 random(32);
+  test::Instance instance = test::large_instance(random, 53, "h100-8x4");
+  test::slow_down(instance, 0.4, 5e9);
+  instance.objective = Objective::bottleneck;
+  const PlacementProblem problem = instance.problem();
+  const auto merged = merge_rows(problem, 1, kNever);
+  ASSERT_TRUE(merged);
+  const double value = merged->cut.value;
+  EXPECT_FALSE(merge_rows(problem, 1, 0.99 * value));
+  const auto again = merge_rows(problem, 1, 1.01 * value);
+  ASSERT_TRUE(again);
+  EXPECT_LT(again->cut.value, 1.01 * value);
+}
+
+TEST(MergeRows, UsesDevicesOfBothKinds) {
+  std::mt19937 random(33);
+  test::Instance instance = test::large_instance(random, 53, "h100-8x4");
+  test::slow_down(instance, 0.4, 10e9);
+  const PlacementProblem problem = instance.problem();
+  const auto merged = merge_rows(problem, 1, kNever);
+  ASSERT_TRUE(merged);
+  int slow = 0;
+  for (const auto& stage : merged->devices)
+    slow += problem.cluster.devices[stage.front()].speed < 1;
+  EXPECT_GT(slow, 5);
+  EXPECT_GT(std::ssize(merged->devices) - slow, 5);
+}
+
+TEST(MergingEffort, GrowsWithTheShorterRow) {
+  std::mt19937 random(34);
+  test::Instance instance = test::large_instance(random, 53, "h100-8x4");
+  const double alike = merging_effort(instance.problem(), 1);
+  test::slow_down(instance, 0.4, 10e9);
+  EXPECT_GT(merging_effort(instance.problem(), 1), 10 * alike);
+}
+
+}  // namespace
+}  // namespace penstock
