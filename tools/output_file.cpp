@@ -28,11 +28,11 @@ fs::path place(const std::string& path) {
 
 }  // namespace
 
-void check_outputs(std::initializer_list<NamedFile> written,
-                   std::initializer_list<NamedFile> read) {
+void check_outputs(std::initializer_list<NamedFile> written, const std::vector<NamedFile>& read) {
   std::map<fs::path, const char*> named;
+  std::error_code error;
   for (const auto& [option, path] : read)
-    if (!path.empty()) named.try_emplace(place(path), option);
+    if (fs::exists(path, error)) named.try_emplace(place(path), option);
   for (const auto& [option, path] : written) {
     if (path.empty()) continue;
     if (const std::string why = why_unwritable(path); !why.empty())

@@ -73,15 +73,11 @@ int run_plan(const CLI::App& command, const PlanArguments& arguments) {
   if (profile != arguments.recipe.words.empty())
     throw ConfigError("plan takes either a recipe or --profile FILE");
   check_mode(command, arguments);
-  check_outputs({{"--output", arguments.output}, {"--report", arguments.layout.report}},
-                {{"the recipe", arguments.recipe.file()},
-                 {"--profile", arguments.layout.profile},
-                 {"--cluster", arguments.layout.cluster},
-                 {"--data", arguments.data},
-                 {"--costs", arguments.costs}});
   if (profile) return run_plan_chain(arguments.layout, arguments.json);
   if (!arguments.layout.cluster.empty()) return run_plan_cluster(arguments, arguments.json);
-  const PlannedRun planned = plan_recipe(arguments.recipe.load(), !arguments.computed);
+  const Config recipe = arguments.recipe.load();
+  check_outputs({{"--output", arguments.output}}, arguments.recipe.files(recipe));
+  const PlannedRun planned = plan_recipe(recipe, !arguments.computed);
   if (!arguments.output.empty()) write_plan(arguments.output, planned.plan);
   if (arguments.json)
     std::cout << json_of(planned.plan, planned.outlook).dump() << '\n';

@@ -17,6 +17,7 @@
 #include "tools/exit_code.h"
 #include "tools/json_line.h"
 #include "tools/options.h"
+#include "tools/output_file.h"
 #include "tools/plan_text.h"
 
 namespace penstock {
@@ -111,6 +112,8 @@ void add_chain(CLI::App* command, ChainArguments& arguments) {
 }
 
 int run_plan_chain(const ChainArguments& arguments, bool json) {
+  check_outputs({{"--report", arguments.report}},
+                {{"--profile", arguments.profile}, {"--cluster", arguments.cluster}});
   const ChainProfile profile = read_profile(arguments.profile);
   const GridWish wish{.stages = arguments.stages, .replicas = arguments.replicas};
   const SearchEffort effort{.seed = arguments.seed};

@@ -128,6 +128,12 @@ int run_plan_cluster(const ClusterArguments& arguments, bool json) {
   RecipeArguments recipe{as_recipe(arguments.recipe.words)};
   if (!arguments.data.empty()) recipe.words.push_back("data.train=" + arguments.data);
   const ChainArguments& layout = arguments.layout;
+  const Config config = recipe.load();
+  std::vector<NamedFile> read = recipe.files(config);
+  read.insert(
+      read.begin(),
+      {{"--cluster", layout.cluster}, {"--data", arguments.data}, {"--costs", arguments.costs}});
+  check_outputs({{"--output", arguments.output}, {"--report", layout.report}}, read);
   ClusterWish wish{.stages = layout.stages,
                    .replicas = layout.replicas,
                    .micro_batches = layout.micro_batches,
@@ -139,7 +145,7 @@ int run_plan_cluster(const ClusterArguments& arguments, bool json) {
     throw ConfigError(
         "--micro-batches shares out a step that the recipe leaves free, but it sets "
         "data.micro_batch_seconds or data.micro_batches: change those, or leave one of them out");
-  const ClusterPlan planned = plan_on_cluster(recipe.load(), read_cluster(layout.cluster), wish);
+  const ClusterPlan planned = plan_on_cluster(config, read_cluster(layout.cluster), wish);
   if (!arguments.output.empty()) write_plan(arguments.output, planned.plan);
   PlanView view = view_of(planned.problem, planned.decision, planned.plan);
   if (!arguments.output.empty())

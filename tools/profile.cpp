@@ -68,8 +68,7 @@ int run_profile(const CLI::App& command, const ProfileArguments& arguments) {
   return run_job(
       [&](Communicator& world) {
         if (world.rank() == 0)
-          check_outputs({{"--output", arguments.output}},
-                        {{"the recipe", arguments.recipe.file()}});
+          check_outputs({{"--output", arguments.output}}, arguments.recipe.files(recipe));
         const RehearsalData data = load_rehearsal(recipe, world);
         const DeviceProfile profile = measure_profile(data, world, arguments.how);
         if (world.rank() != 0) return exit_done;

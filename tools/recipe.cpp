@@ -1,8 +1,6 @@
 #include "tools/recipe.h"
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
-#include <iterator>
 
 #include "configs/load.h"
 
@@ -14,22 +12,28 @@ bool overrides_a_key(const std::string& word) { return word.find('=') != std::st
 
 }  // namespace
 
-std::string RecipeArguments::file() const {
+Config RecipeArguments::load() const {
   std::string file;
+  std::vector<std::string> overrides;
   for (const std::string& word : words) {
-    if (overrides_a_key(word)) continue;
-    if (!file.empty())
+    if (overrides_a_key(word))
+      overrides.push_back(word);
+    else if (file.empty())
+      file = word;
+    else
       throw ConfigError("two recipes were given, " + file + " and " + word +
                         ": give one, and overrides as key=value");
-    file = word;
   }
-  return file;
+  return load_config(file, overrides);
 }
 
-Config RecipeArguments::load() const {
-  std::vector<std::string> overrides;
-  std::ranges::copy_if(words, std::back_inserter(overrides), overrides_a_key);
-  return load_config(file(), overrides);
+std::vector<NamedFile> RecipeArguments::files(const Config& config) const {
+  std::vector<NamedFile> files{{"model.base", config.model.base},
+                               {"data.train", config.data.train},
+                               {"data.validation", config.data.validation}};
+  for (const std::string& word : words)
+    if (!overrides_a_key(word)) files.push_back({"the recipe", word});
+  return files;
 }
 
 void add_recipe(CLI::App* command, RecipeArguments& arguments) {

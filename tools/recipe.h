@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "configs/config.h"
+#include "tools/output_file.h"
 
 namespace CLI {
 class App;
@@ -15,11 +16,12 @@ namespace penstock {
 struct RecipeArguments {
   std::vector<std::string> words;
 
-  /// The file: the first word that is no override; empty where there is none. ConfigError for a
-  /// second one.
-  std::string file() const;
-  /// ConfigError as file and load_config.
+  /// The first word that is no override names the file. ConfigError as load_config, and for a
+  /// second file.
   Config load() const;
+  /// What is read for it, to be kept from being written: the file, and those that `config`, which
+  /// load() returned, names.
+  std::vector<NamedFile> files(const Config& config) const;
 };
 
 void add_recipe(CLI::App* command, RecipeArguments& arguments);

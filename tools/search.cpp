@@ -51,24 +51,25 @@ void report(const SearchArguments& arguments, const ClusterPlan& planned,
   arguments.json ? print_search_json(planned, measured) : print_search(planned, measured);
 }
 
-void check_files(const SearchArguments& arguments) {
-  check_outputs({{"--output", arguments.output}}, {{"the recipe", arguments.recipe.file()},
-                                                   {"--cluster", arguments.cluster},
-                                                   {"--costs", arguments.costs}});
+void check_files(const SearchArguments& arguments, const Config& recipe) {
+  std::vector<NamedFile> read = arguments.recipe.files(recipe);
+  read.insert(read.end(), {{"--cluster", arguments.cluster}, {"--costs", arguments.costs}});
+  check_outputs({{"--output", arguments.output}}, read);
 }
 
 int search_alone(const CLI::App& command, const SearchArguments& arguments) {
   refuse_given(command, {"--steps"}, "--measure");
-  check_files(arguments);
-  report(arguments, plan(arguments, arguments.recipe.load(), 0), {});
+  const Config recipe = arguments.recipe.load();
+  check_files(arguments, recipe);
+  report(arguments, plan(arguments, recipe, 0), {});
   return exit_done;
 }
 
 int search_and_measure(const CLI::App& command, const SearchArguments& arguments,
                        Communicator& world) {
   refuse_given(command, {"--show"}, "a search without --measure");
-  if (world.rank() == 0) check_files(arguments);
   const Config recipe = arguments.recipe.load();
+  if (world.rank() == 0) check_files(arguments, recipe);
   ClusterPlan planned;
   std::vector<std::string> plans;
   if (world.rank() == 0) {

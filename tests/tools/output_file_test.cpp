@@ -16,7 +16,7 @@ TEST(OutputFile, IsRefusedBeforehandWithItsOption) {
   const test::TemporaryFolder folder;
   const std::string file = folder.path() / "a", gone = folder.path() / "gone";
   const auto refusal = [](std::initializer_list<NamedFile> written,
-                          std::initializer_list<NamedFile> read = {}) {
+                          const std::vector<NamedFile>& read = {}) {
     return test::message_of<ConfigError>([&] { check_outputs(written, read); });
   };
   EXPECT_EQ(refusal({{"--output", file}, {"--report", ""}, {"--csv", ""}}), "");
@@ -37,6 +37,8 @@ TEST(OutputFile, IsRefusedBeforehandWithItsOption) {
   EXPECT_NE(refusal({{"--output", folder.path() / "link"}}, {{"--cluster", file}}), "");
   EXPECT_EQ(refusal({{"--output", file}}, {{"--cluster", gone}, {"--costs", gone}, {"--data"}}),
             "");
+  EXPECT_EQ(refusal({{"--output", folder.path() / "b"}}, {{"--cluster", folder.path() / "b"}}), "")
+      << "a name of what comes with penstock";
   EXPECT_EQ(refusal({{"--output", "/dev/null"}}, {{"--data", "/dev/null"}}), "");
 }
 
@@ -80,15 +82,20 @@ TEST_F(OutputFileOf, EachCommandIsCheckedBeforeItsWork) {
 
 TEST_F(OutputFileOf, WhatACommandReadsStaysAsItIs) {
   const std::string recipe = folder_.in("recipe.toml"), cluster = folder_.in("cluster.toml");
-  const std::string recipe_text = test::read_file(recipe), cluster_text = test::read_file(cluster);
+  for (const std::string name : {"costs.json", "p.json"}) test::write_file(folder_.in(name), "{}");
+  test::write_file(folder_.in("model.toml"), "[model]\nhidden = 19\n");
+  const Words names{"recipe.toml", "cluster.toml", "costs.json",      "p.json",
+                    "model.toml",  "train.jsonl",  "validation.jsonl"};
+  Words texts;
+  for (const std::string& name : names) texts.push_back(test::read_file(folder_.in(name)));
   const auto expect_kept = [&](Words words, const std::string& option, const std::string& file) {
     words.insert(words.end(), {"-o", file});
     const auto outcome = folder_.run(words);
     EXPECT_EQ(outcome.code, 2) << words[0];
     EXPECT_NE(outcome.err.find(option + " and --output both name " + file), std::string::npos)
         << outcome.err;
-    EXPECT_EQ(test::read_file(recipe), recipe_text);
-    EXPECT_EQ(test::read_file(cluster), cluster_text);
+    for (std::size_t i = 0; i < names.size(); ++i)
+      EXPECT_EQ(test::read_file(folder_.in(names[i])), texts[i]) << words[0];
   };
   for (const std::string command : {"plan", "search"}) {
     expect_kept(with_recipe(command, cluster_), "the recipe", recipe);
@@ -96,10 +103,16 @@ TEST_F(OutputFileOf, WhatACommandReadsStaysAsItIs) {
     Words costs = cluster_;
     costs.insert(costs.end(), {"--costs", folder_.in("costs.json")});
     expect_kept(with_recipe(command, costs), "--costs", folder_.in("costs.json"));
+    Words own{command, recipe};
+    own.insert(own.end(), cluster_.begin(), cluster_.end());
+    expect_kept(own, "data.train", folder_.in("train.jsonl"));
+    own.push_back("model.base=" + folder_.in("model.toml"));
+    expect_kept(own, "model.base", folder_.in("model.toml"));
   }
   expect_kept({"plan", recipe}, "the recipe", recipe);
   expect_kept({"plan", recipe, "--cluster", cluster, "--data", folder_.in("train.jsonl")}, "--data",
               folder_.in("train.jsonl"));
+  expect_kept({"plan", recipe}, "data.validation", folder_.in("validation.jsonl"));
   expect_kept({"profile", recipe}, "the recipe", recipe);
   expect_kept({"trace", recipe}, "the recipe", recipe);
   expect_kept({"trace", recipe, "--profile", folder_.in("p.json")}, "--profile",

@@ -3,7 +3,7 @@
 #include <limits>
 #include <optional>
 
-#include "partition/placement/heuristics/local_search.h"
+#include "partition/placement/placed_cut.h"
 
 namespace penstock {
 

@@ -2,7 +2,7 @@
 
 #include <optional>
 
-#include "partition/placement/heuristics/local_search.h"
+#include "partition/placement/placed_cut.h"
 
 namespace penstock {
 
