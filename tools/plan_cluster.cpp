@@ -129,11 +129,10 @@ int run_plan_cluster(const ClusterArguments& arguments, bool json) {
   if (!arguments.data.empty()) recipe.words.push_back("data.train=" + arguments.data);
   const ChainArguments& layout = arguments.layout;
   const Config config = recipe.load();
-  std::vector<NamedFile> read = recipe.files(config);
-  read.insert(
-      read.begin(),
-      {{"--cluster", layout.cluster}, {"--data", arguments.data}, {"--costs", arguments.costs}});
-  check_outputs({{"--output", arguments.output}, {"--report", layout.report}}, read);
+  check_outputs({{"--output", arguments.output}, {"--report", layout.report}},
+                recipe.files(config, {{"--cluster", layout.cluster},
+                                      {"--data", arguments.data},
+                                      {"--costs", arguments.costs}}));
   ClusterWish wish{.stages = layout.stages,
                    .replicas = layout.replicas,
                    .micro_batches = layout.micro_batches,

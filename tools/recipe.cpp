@@ -27,13 +27,14 @@ Config RecipeArguments::load() const {
   return load_config(file, overrides);
 }
 
-std::vector<NamedFile> RecipeArguments::files(const Config& config) const {
-  std::vector<NamedFile> files{{"model.base", config.model.base},
+std::vector<NamedFile> RecipeArguments::files(const Config& config,
+                                              std::vector<NamedFile> others) const {
+  others.insert(others.end(), {{"model.base", config.model.base},
                                {"data.train", config.data.train},
-                               {"data.validation", config.data.validation}};
+                               {"data.validation", config.data.validation}});
   for (const std::string& word : words)
-    if (!overrides_a_key(word)) files.push_back({"the recipe", word});
-  return files;
+    if (!overrides_a_key(word)) others.push_back({"the recipe", word});
+  return others;
 }
 
 void add_recipe(CLI::App* command, RecipeArguments& arguments) {

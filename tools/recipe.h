@@ -19,9 +19,9 @@ struct RecipeArguments {
   /// The first word that is no override names the file. ConfigError as load_config, and for a
   /// second file.
   Config load() const;
-  /// What is read for it, to be kept from being written: the file, and those that `config`, which
-  /// load() returned, names.
-  std::vector<NamedFile> files(const Config& config) const;
+  /// What is read, to be kept from being written: `others`, the recipe's file, and those that
+  /// `config`, which load() returned, names.
+  std::vector<NamedFile> files(const Config& config, std::vector<NamedFile> others = {}) const;
 };
 
 void add_recipe(CLI::App* command, RecipeArguments& arguments);

@@ -52,9 +52,9 @@ void report(const SearchArguments& arguments, const ClusterPlan& planned,
 }
 
 void check_files(const SearchArguments& arguments, const Config& recipe) {
-  std::vector<NamedFile> read = arguments.recipe.files(recipe);
-  read.insert(read.end(), {{"--cluster", arguments.cluster}, {"--costs", arguments.costs}});
-  check_outputs({{"--output", arguments.output}}, read);
+  check_outputs({{"--output", arguments.output}},
+                arguments.recipe.files(
+                    recipe, {{"--cluster", arguments.cluster}, {"--costs", arguments.costs}}));
 }
 
 int search_alone(const CLI::App& command, const SearchArguments& arguments) {

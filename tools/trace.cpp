@@ -65,11 +65,9 @@ int run_trace(const TraceArguments& arguments) {
   const Config recipe = arguments.recipe.load();
   return run_job(
       [&](Communicator& world) {
-        if (world.rank() == 0) {
-          std::vector<NamedFile> read = arguments.recipe.files(recipe);
-          read.push_back({"--profile", arguments.profile});
-          check_outputs({{"--output", arguments.output}}, read);
-        }
+        if (world.rank() == 0)
+          check_outputs({{"--output", arguments.output}},
+                        arguments.recipe.files(recipe, {{"--profile", arguments.profile}}));
         TraceOptions how = arguments.how;
         if (!arguments.profile.empty()) how.profile = read_device_profile(arguments.profile);
         const Trace trace = trace_steps(recipe, world, how);
