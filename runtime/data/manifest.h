@@ -19,7 +19,7 @@ struct ManifestEntry {
 };
 
 enum class ManifestFormat {
-  json_lines,       // a line {"audio_filepath", "duration", "text"}; other keys are passed over
+  json_lines,       // a line {"audio_filepath", "duration", "text"}, NeMo's; its "offset" must be 0
   deepspeech_json,  // deepspeech.pytorch: {"root_path", "samples": [{"wav_path",
                     // "transcript_path"}]}
   deepspeech_csv,   // its earlier form: lines "wav,txt", both paths

@@ -6,6 +6,24 @@
 namespace penstock {
 namespace {
 
+/// What is wrong with a line's duration, "" if nothing is.
+std::string duration_fault(const nlohmann::json& duration) {
+  if (!duration.is_number()) return "its duration " + duration.dump() + " is not a number";
+  if (!(duration.get<double>() > 0) || !std::isfinite(duration.get<double>()))
+    return "its duration " + duration.dump() + " is not positive";
+  return {};
+}
+
+/// What is wrong with a line's offset, "" if nothing is.
+std::string offset_fault(const nlohmann::json& offset) {
+  if (offset.is_null()) return {};
+  if (!offset.is_number()) return "its offset " + offset.dump() + " is not a number";
+  if (offset.get<double>() == 0) return {};
+  return "its offset " + offset.dump() +
+         " names a segment of a recording, and penstock reads whole recordings only: "
+         "cut the segment into a file of its own";
+}
+
 /// What is wrong with a line, "" if nothing is.
 std::string fault_of(const nlohmann::json& line) {
   if (!line.is_object()) return "is not a JSON object";
@@ -15,12 +33,10 @@ std::string fault_of(const nlohmann::json& line) {
   }
   if (line["audio_filepath"].get_ref<const std::string&>().empty())
     return "its \"audio_filepath\" is empty";
-  if (!line.contains("duration")) return {};
-  const auto& duration = line["duration"];
-  if (!duration.is_number()) return "its duration " + duration.dump() + " is not a number";
-  if (!(duration.get<double>() > 0) || !std::isfinite(duration.get<double>()))
-    return "its duration " + duration.dump() + " is not positive";
-  return {};
+  const std::string fault =
+      line.contains("duration") ? duration_fault(line["duration"]) : std::string();
+  if (!fault.empty() || !line.contains("offset")) return fault;
+  return offset_fault(line["offset"]);
 }
 
 }  // namespace

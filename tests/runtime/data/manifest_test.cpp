@@ -99,6 +99,17 @@ TEST_F(ManifestTest, EveryBadJsonLineIsNamed) {
   EXPECT_EQ(message.find("train.jsonl:1:"), std::string::npos);
 }
 
+TEST_F(ManifestTest, SegmentsOfRecordingsAreRefused) {
+  const auto line = [](const std::string& offset) {
+    return R"({"audio_filepath": "1.wav", "text": "a", "duration": 2, "offset": )" + offset + "}\n";
+  };
+  EXPECT_EQ(read(put("whole.jsonl", line("0") + line("0.0") + line("null"))).size(), 3u);
+  const std::string message = refusal("cut.jsonl", line("0") + line("2.5") + line("\"2\""));
+  expect_parts(message, {"2 faults", "cut.jsonl:2: its offset 2.5 names a segment",
+                         "cut.jsonl:3: its offset \"2\" is not a number"});
+  EXPECT_EQ(message.find("cut.jsonl:1:"), std::string::npos);
+}
+
 TEST_F(ManifestTest, AThousandBadLinesAreToldInShort) {
   std::string text;
   for (int i = 0; i < 1000; ++i) text += "{}\n";
