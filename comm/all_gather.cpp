@@ -3,8 +3,8 @@
 #include <memory>
 #include <string>
 
+#include "base/error.h"
 #include "comm/channels.h"
-#include "layers/tensor/error.h"
 
 namespace penstock {
 

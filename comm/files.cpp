@@ -7,7 +7,8 @@
 #include <system_error>
 #include <utility>
 
-#include "layers/tensor/error.h"
+#include "base/atomic_file.h"
+#include "base/error.h"
 
 namespace penstock {
 namespace {
@@ -15,17 +16,15 @@ namespace {
 namespace fs = std::filesystem;
 
 /// Appears under its name only when it is whole.
-void write_whole(const fs::path& file, std::span<const std::byte> data) {
-  const fs::path unfinished = file.string() + ".part";
-  std::ofstream stream(unfinished, std::ios::binary);
-  stream.write(reinterpret_cast<const char*>(data.data()), data.size());
-  stream.close();
-  std::error_code error;
-  if (stream) fs::rename(unfinished, file, error);
-  if (!stream || error)
-    throw CommError("writing " + file.string() +
-                    ", a message between ranks: failed; is there space, "
-                    "and may this process write there?");
+void write_message(const fs::path& file, std::span<const std::byte> data) {
+  try {
+    AtomicFile message(file, ".part");
+    message.write(data);
+    message.commit(Flush::none);
+  } catch (const FileError& error) {
+    throw CommError("writing " + file.string() + ", a message between ranks: " +
+                    error.code().message() + "; is there space, and may this process write there?");
+  }
 }
 
 class Sent final : public Transfer {
@@ -43,14 +42,14 @@ class FilesCommunicator final : public Communicator {
     if (fs::exists(mine))
       throw CommError("rank " + std::to_string(options_.rank) + " has met the others before in " +
                       options_.folder.string() + ": give every job an empty folder");
-    write_whole(mine, {});
+    write_message(mine, {});
   }
 
   int rank() const override { return options_.rank; }
   int size() const override { return options_.ranks; }
 
   std::unique_ptr<Transfer> send(const Message& message, std::span<const std::byte> data) override {
-    write_whole(next_file(options_.rank, message.peer, message, sent_), data);
+    write_message(next_file(options_.rank, message.peer, message, sent_), data);
     return std::make_unique<Sent>();
   }
 
@@ -63,7 +62,7 @@ class FilesCommunicator final : public Communicator {
   }
 
   [[noreturn]] void abort(int exit_code) override {
-    write_whole(options_.folder / "ended", {});
+    write_message(options_.folder / "ended", {});
     throw CommError("rank " + std::to_string(options_.rank) + " ended the job with exit code " +
                     std::to_string(exit_code));
   }

@@ -4,8 +4,8 @@
 #include <set>
 #include <utility>
 
+#include "base/error.h"
 #include "comm/channels.h"
-#include "layers/tensor/error.h"
 
 namespace penstock {
 namespace {

@@ -4,10 +4,10 @@
 #include <string>
 #include <utility>
 
+#include "base/error.h"
 #include "comm/files.h"
 #include "comm/mpi.h"
 #include "comm/threads.h"
-#include "layers/tensor/error.h"
 
 namespace penstock {
 namespace {

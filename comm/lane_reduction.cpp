@@ -6,9 +6,9 @@
 #include <string>
 #include <utility>
 
+#include "base/error.h"
 #include "comm/backoff.h"
 #include "comm/channels.h"
-#include "layers/tensor/error.h"
 #include "layers/tensor/tensor.h"
 
 namespace penstock {

@@ -8,10 +8,10 @@
 #include <span>
 #include <vector>
 
+#include "base/median.h"
 #include "comm/channels.h"
 #include "comm/collectives.h"
 #include "comm/link_speeds.h"
-#include "layers/tensor/median.h"
 
 namespace penstock {
 namespace {

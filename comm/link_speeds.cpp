@@ -7,9 +7,9 @@
 #include <span>
 #include <utility>
 
+#include "base/median.h"
 #include "comm/channels.h"
 #include "comm/collectives.h"
-#include "layers/tensor/median.h"
 
 namespace penstock {
 namespace {

@@ -12,7 +12,7 @@
 #include <tuple>
 #include <utility>
 
-#include "layers/tensor/error.h"
+#include "base/error.h"
 
 namespace penstock {
 namespace {

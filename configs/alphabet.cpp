@@ -3,7 +3,8 @@
 #include <cstdint>
 #include <set>
 
-#include "configs/utf8.h"
+#include "base/error.h"
+#include "base/utf8.h"
 
 namespace penstock {
 namespace {

@@ -1,16 +1,10 @@
 #pragma once
 
 #include <cstdint>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
 namespace penstock {
-
-/// A configuration that can't be used; lists every fault with line, key and nearest known key.
-class ConfigError : public std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
 
 /// [model]: what is trained. `base` names a file of configs/models/, whose keys the others
 /// override.

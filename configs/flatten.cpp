@@ -1,5 +1,6 @@
 #include "configs/flatten.h"
 
+#include "base/error.h"
 #include "configs/value.h"
 
 namespace penstock {

@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <map>
 
+#include "base/error.h"
+#include "base/nearest_name.h"
 #include "configs/config_folder.h"
-#include "configs/nearest.h"
 #include "configs/rules.h"
 #include "configs/source.h"
 #include "configs/value.h"

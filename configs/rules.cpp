@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "base/error.h"
 #include "configs/alphabet.h"
 #include "configs/value.h"
 

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <type_traits>
 
-#include "configs/utf8.h"
+#include "base/utf8.h"
 
 namespace penstock {
 namespace {

@@ -4,7 +4,7 @@
 #include <span>
 #include <string>
 
-#include "layers/tensor/error.h"
+#include "base/error.h"
 #include "layers/tensor/tensor.h"
 
 namespace penstock {

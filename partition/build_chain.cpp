@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/error.h"
 #include "configs/schema.h"
 #include "configs/value.h"
 #include "layers/models/deepspeech2.h"

@@ -6,13 +6,14 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/error.h"
+#include "base/gib.h"
+#include "base/nearest_name.h"
 #include "configs/config.h"
 #include "configs/config_folder.h"
-#include "configs/nearest.h"
 #include "configs/source.h"
 #include "partition/cluster_file/links.h"
 #include "partition/cluster_file/syntax.h"
-#include "partition/gib.h"
 
 namespace penstock {
 namespace {

@@ -5,8 +5,9 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/error.h"
+#include "base/gib.h"
 #include "configs/config.h"
-#include "partition/gib.h"
 
 namespace penstock {
 namespace {

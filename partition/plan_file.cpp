@@ -6,10 +6,11 @@
 #include <fstream>
 #include <sstream>
 
+#include "base/atomic_write.h"
+#include "base/error.h"
 #include "configs/config.h"
 #include "partition/plan_file/rules.h"
 #include "partition/plan_file/syntax.h"
-#include "partition/write_whole.h"
 
 namespace penstock {
 namespace {
@@ -91,7 +92,7 @@ Plan read_plan(const std::filesystem::path& file, const PlannedModel& model) {
 }
 
 void write_plan(const std::filesystem::path& file, const Plan& plan) {
-  if (!write_whole(file, plan_toml(plan)))
+  if (!atomic_write(file, plan_toml(plan)))
     throw ConfigError("can't write the plan to " + file.string());
 }
 

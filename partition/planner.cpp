@@ -6,8 +6,9 @@
 #include <array>
 #include <cmath>
 
+#include "base/error.h"
+#include "base/gib.h"
 #include "configs/rules.h"
-#include "partition/gib.h"
 #include "partition/partitioner.h"
 #include "partition/recomputed_layers.h"
 #include "partition/schedules/make_schedule.h"

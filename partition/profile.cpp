@@ -8,8 +8,9 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "base/error.h"
+#include "base/nearest_name.h"
 #include "configs/config.h"
-#include "configs/nearest.h"
 #include "configs/source.h"
 
 namespace penstock {

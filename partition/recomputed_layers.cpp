@@ -5,7 +5,8 @@
 
 #include <algorithm>
 
-#include "configs/nearest.h"
+#include "base/error.h"
+#include "base/nearest_name.h"
 
 namespace penstock {
 namespace {

@@ -4,6 +4,7 @@
 #include <map>
 #include <vector>
 
+#include "base/error.h"
 #include "configs/config.h"
 #include "partition/edge.h"
 #include "partition/schedule_csv/rows.h"

@@ -1,6 +1,6 @@
 #include "runtime/job.h"
 
-#include "layers/tensor/error.h"
+#include "base/error.h"
 
 namespace penstock {
 

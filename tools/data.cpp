@@ -1,8 +1,8 @@
 #include <CLI/CLI.hpp>
 #include <iostream>
 
+#include "base/error.h"
 #include "runtime/data/summary.h"
-#include "runtime/error.h"
 #include "tools/commands.h"
 #include "tools/exit_code.h"
 #include "tools/launch.h"

@@ -1,6 +1,6 @@
 #include "tools/exit_code.h"
 
-#include "runtime/error.h"
+#include "base/error.h"
 
 namespace penstock {
 

@@ -8,7 +8,7 @@
 #include <thread>
 #include <utility>
 
-#include "runtime/error.h"
+#include "base/error.h"
 #include "runtime/job.h"
 #include "tools/exit_code.h"
 

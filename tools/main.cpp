@@ -2,8 +2,8 @@
 #include <iostream>
 #include <sstream>
 
+#include "base/nearest_name.h"
 #include "configs/config.h"
-#include "configs/nearest.h"
 #include "configs/write.h"
 #include "tools/commands.h"
 #include "tools/exit_code.h"

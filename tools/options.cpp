@@ -10,6 +10,7 @@
 #include <string>
 #include <type_traits>
 
+#include "base/error.h"
 #include "configs/config.h"
 
 namespace penstock {

@@ -5,8 +5,9 @@
 #include <filesystem>
 #include <map>
 
+#include "base/atomic_write.h"
+#include "base/error.h"
 #include "configs/config.h"
-#include "partition/write_whole.h"
 
 namespace penstock {
 namespace {
@@ -46,7 +47,7 @@ void check_outputs(std::initializer_list<NamedFile> written, const std::vector<N
 }
 
 void write_output(const std::string& path, const std::string& text) {
-  if (!write_whole(path, text)) throw ConfigError("can't write " + path);
+  if (!atomic_write(path, text)) throw ConfigError("can't write " + path);
 }
 
 }  // namespace penstock

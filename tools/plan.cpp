@@ -3,6 +3,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "base/error.h"
 #include "partition/outlook.h"
 #include "partition/plan_file.h"
 #include "partition/table.h"

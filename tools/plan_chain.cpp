@@ -6,6 +6,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "base/error.h"
 #include "configs/config.h"
 #include "partition/cluster_file.h"
 #include "partition/placement/refusal.h"

@@ -8,6 +8,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "base/error.h"
 #include "configs/load.h"
 #include "configs/named_keys.h"
 #include "partition/cluster_file.h"

@@ -7,8 +7,8 @@
 #include <cmath>
 #include <ostream>
 
+#include "base/gib.h"
 #include "partition/drawing.h"
-#include "partition/gib.h"
 #include "tools/table.h"
 
 namespace penstock {

@@ -3,6 +3,7 @@
 #include <iostream>
 #include <memory>
 
+#include "base/error.h"
 #include "partition/cluster_file/write.h"
 #include "runtime/job.h"
 #include "runtime/measuring/measure_profile.h"

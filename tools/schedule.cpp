@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "base/error.h"
 #include "configs/config.h"
 #include "partition/drawing.h"
 #include "partition/schedule_csv.h"

@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
+#include "base/error.h"
 #include "partition/cluster_file.h"
 #include "partition/device_profile.h"
 #include "partition/plan_file.h"

@@ -4,10 +4,10 @@
 #include <exception>
 #include <string>
 
+#include "base/error.h"
 #include "comm/channels.h"
 #include "comm/mpi/mpi_transfer.h"
 #include "comm/mpi/open_mpi.h"
-#include "layers/tensor/error.h"
 
 namespace penstock {
 namespace {

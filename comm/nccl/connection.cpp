@@ -7,9 +7,9 @@
 #include <span>
 #include <string>
 
+#include "base/error.h"
 #include "comm/backoff.h"
 #include "comm/channels.h"
-#include "layers/tensor/error.h"
 
 namespace penstock {
 

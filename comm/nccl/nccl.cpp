@@ -5,10 +5,10 @@
 #include <string>
 #include <utility>
 
+#include "base/error.h"
 #include "comm/nccl/connection.h"
 #include "layers/tensor/cuda/error.h"
 #include "layers/tensor/cuda/handles.h"
-#include "layers/tensor/error.h"
 
 namespace penstock {
 namespace {

@@ -1,6 +1,6 @@
 #include "comm/mpi.h"
 
-#include "layers/tensor/error.h"
+#include "base/error.h"
 
 namespace penstock {
 

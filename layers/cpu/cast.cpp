@@ -2,9 +2,9 @@
 
 #include <cstring>
 
+#include "base/error.h"
 #include "layers/cpu/cpu_backend.h"
 #include "layers/cpu/half_vector.h"
-#include "layers/tensor/error.h"
 
 namespace penstock {
 namespace {

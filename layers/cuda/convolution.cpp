@@ -3,8 +3,8 @@
 #include <array>
 #include <string>
 
+#include "base/error.h"
 #include "layers/cuda/convolution_description.h"
-#include "layers/tensor/error.h"
 
 namespace penstock::cuda {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <limits>
 
-#include "layers/tensor/error.h"
+#include "base/error.h"
 
 namespace penstock::cuda {
 namespace {

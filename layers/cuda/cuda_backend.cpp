@@ -2,8 +2,8 @@
 
 #include <string>
 
+#include "base/error.h"
 #include "layers/tensor/cuda/error.h"
-#include "layers/tensor/error.h"
 
 namespace penstock {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <string>
 
+#include "base/error.h"
 #include "layers/cuda/product_plan.h"
-#include "layers/tensor/error.h"
 
 namespace penstock::cuda {
 namespace {

@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "base/error.h"
 #include "layers/nn/batch_norm.h"
 #include "layers/nn/clipped_relu.h"
 #include "layers/nn/conv2d.h"
@@ -12,7 +13,6 @@
 #include "layers/nn/linear.h"
 #include "layers/nn/lookahead.h"
 #include "layers/nn/recurrence.h"
-#include "layers/tensor/error.h"
 
 namespace penstock {
 namespace {

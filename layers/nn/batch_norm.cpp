@@ -3,9 +3,9 @@
 #include <utility>
 #include <vector>
 
+#include "base/error.h"
 #include "layers/backend.h"
 #include "layers/ops/batch_norm.h"
-#include "layers/tensor/error.h"
 
 namespace penstock {
 namespace {

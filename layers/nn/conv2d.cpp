@@ -2,8 +2,8 @@
 
 #include <cmath>
 
+#include "base/error.h"
 #include "layers/backend.h"
-#include "layers/tensor/error.h"
 
 namespace penstock {
 namespace {

@@ -1,9 +1,9 @@
 #include "layers/nn/ctc.h"
 
+#include "base/error.h"
 #include "layers/backend.h"
 #include "layers/ops/cast.h"
 #include "layers/ops/ctc.h"
-#include "layers/tensor/error.h"
 
 namespace penstock {
 namespace {

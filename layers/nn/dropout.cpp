@@ -2,11 +2,11 @@
 
 #include <utility>
 
+#include "base/error.h"
 #include "layers/backend.h"
 #include "layers/ops/cast.h"
 #include "layers/ops/dropout.h"
 #include "layers/philox.h"
-#include "layers/tensor/error.h"
 
 namespace penstock {
 namespace {

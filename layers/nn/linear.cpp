@@ -2,9 +2,9 @@
 
 #include <cmath>
 
+#include "base/error.h"
 #include "layers/backend.h"
 #include "layers/ops/linear.h"
-#include "layers/tensor/error.h"
 
 namespace penstock {
 namespace {

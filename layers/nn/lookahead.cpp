@@ -3,9 +3,9 @@
 #include <cmath>
 #include <utility>
 
+#include "base/error.h"
 #include "layers/backend.h"
 #include "layers/ops/lookahead.h"
-#include "layers/tensor/error.h"
 
 namespace penstock {
 namespace {

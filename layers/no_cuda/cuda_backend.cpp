@@ -1,5 +1,5 @@
+#include "base/error.h"
 #include "layers/backend.h"
-#include "layers/tensor/error.h"
 
 namespace penstock {
 

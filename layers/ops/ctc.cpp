@@ -2,9 +2,9 @@
 
 #include <string>
 
+#include "base/error.h"
 #include "layers/cpu/sizes.h"
 #include "layers/cuda/sizes/ctc.h"
-#include "layers/tensor/error.h"
 
 namespace penstock {
 

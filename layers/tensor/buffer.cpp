@@ -6,7 +6,7 @@
 #include <new>
 #include <string>
 
-#include "layers/tensor/error.h"
+#include "base/error.h"
 #include "layers/tensor/tensor.h"
 
 namespace penstock {

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "configs/nearest.h"
+#include "base/nearest_name.h"
 
 namespace penstock {
 namespace {

@@ -9,7 +9,7 @@
 #include <sstream>
 #include <string_view>
 
-#include "configs/nearest.h"
+#include "base/nearest_name.h"
 
 namespace penstock {
 namespace {

@@ -9,8 +9,8 @@
 #include <optional>
 #include <vector>
 
-#include "layers/tensor/median.h"
-#include "partition/gib.h"
+#include "base/gib.h"
+#include "base/median.h"
 
 namespace penstock {
 namespace {

@@ -7,8 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "base/error.h"
+#include "base/gib.h"
 #include "configs/config.h"
-#include "partition/gib.h"
 
 namespace penstock {
 namespace {

@@ -6,8 +6,9 @@
 #include <set>
 #include <string_view>
 
+#include "base/error.h"
+#include "base/nearest_name.h"
 #include "configs/config.h"
-#include "configs/nearest.h"
 #include "configs/rules.h"
 #include "partition/plan_schedule.h"
 #include "partition/schedules/make_schedule.h"

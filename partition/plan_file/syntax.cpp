@@ -8,7 +8,7 @@
 #include <string_view>
 #include <utility>
 
-#include "configs/nearest.h"
+#include "base/nearest_name.h"
 
 namespace penstock {
 namespace {

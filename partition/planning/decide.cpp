@@ -7,6 +7,7 @@
 #include <numeric>
 #include <utility>
 
+#include "base/error.h"
 #include "configs/config.h"
 #include "partition/planning/cut_choice.h"
 #include "partition/planning/find_choice.h"

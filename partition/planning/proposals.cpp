@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/error.h"
 #include "configs/config.h"
 #include "partition/placement/bound/bound.h"
 #include "partition/placement/refusal.h"

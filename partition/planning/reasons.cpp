@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "partition/gib.h"
+#include "base/gib.h"
 
 namespace penstock {
 namespace {

@@ -4,8 +4,9 @@
 
 #include <optional>
 
+#include "base/error.h"
+#include "base/gib.h"
 #include "configs/config.h"
-#include "partition/gib.h"
 #include "partition/planning/stage_memory.h"
 
 namespace penstock {

@@ -3,9 +3,10 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "base/atomic_write.h"
+#include "base/error.h"
 #include "configs/config.h"
 #include "partition/report/page.h"
-#include "partition/write_whole.h"
 
 namespace penstock {
 namespace {
@@ -141,7 +142,7 @@ std::string report(const PlanView& view) {
 }
 
 void write_report(const std::filesystem::path& file, const PlanView& view) {
-  if (write_whole(file, report(view))) return;
+  if (atomic_write(file, report(view))) return;
   throw ConfigError("can't write the report to " + file.string());
 }
 

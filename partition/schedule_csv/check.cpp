@@ -5,6 +5,7 @@
 #include <sstream>
 #include <vector>
 
+#include "base/error.h"
 #include "partition/edge.h"
 #include "partition/schedule_csv.h"
 #include "partition/schedule_csv/rows.h"

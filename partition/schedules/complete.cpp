@@ -4,6 +4,7 @@
 #include <map>
 #include <utility>
 
+#include "base/error.h"
 #include "configs/config.h"
 #include "partition/schedules/transfers.h"
 #include "partition/validator.h"

@@ -3,6 +3,7 @@
 #include <array>
 #include <string>
 
+#include "base/error.h"
 #include "configs/config.h"
 #include "partition/schedules/gpipe.h"
 #include "partition/schedules/interleaved.h"

@@ -4,6 +4,7 @@
 #include <numeric>
 #include <utility>
 
+#include "base/error.h"
 #include "configs/config.h"
 #include "configs/rules.h"
 #include "partition/schedules/make_schedule.h"

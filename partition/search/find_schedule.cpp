@@ -7,6 +7,7 @@
 #include <numeric>
 #include <utility>
 
+#include "base/error.h"
 #include "configs/config.h"
 #include "partition/schedules/make_schedule.h"
 #include "partition/search/anneal.h"

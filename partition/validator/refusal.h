@@ -5,6 +5,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/error.h"
 #include "configs/config.h"
 #include "partition/schedule.h"
 

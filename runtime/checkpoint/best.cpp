@@ -3,8 +3,8 @@
 #include <nlohmann/json.hpp>
 #include <system_error>
 
-#include "layers/tensor/error.h"
-#include "runtime/checkpoint/durable_file.h"
+#include "base/atomic_file.h"
+#include "base/error.h"
 #include "runtime/checkpoint/mapped_file.h"
 #include "runtime/checkpoint/output_folder.h"
 

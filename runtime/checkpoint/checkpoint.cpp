@@ -6,7 +6,7 @@
 #include <cstring>
 #include <utility>
 
-#include "layers/tensor/error.h"
+#include "base/error.h"
 #include "runtime/checkpoint/coverage.h"
 #include "runtime/checkpoint/hash.h"
 #include "runtime/checkpoint/mapped_file.h"

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "layers/tensor/error.h"
+#include "base/error.h"
 #include "runtime/checkpoint/hash.h"
 #include "runtime/checkpoint/safetensors_dtype.h"
 

@@ -7,8 +7,8 @@
 
 #include <utility>
 
-#include "layers/tensor/error.h"
-#include "runtime/checkpoint/file_handle.h"
+#include "base/error.h"
+#include "base/file_handle.h"
 
 namespace penstock {
 

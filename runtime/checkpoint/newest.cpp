@@ -4,7 +4,7 @@
 #include <system_error>
 #include <utility>
 
-#include "runtime/checkpoint/file_handle.h"
+#include "base/file_handle.h"
 #include "runtime/checkpoint/output_folder.h"
 
 namespace penstock {

@@ -4,8 +4,8 @@
 #include <string_view>
 #include <system_error>
 
-#include "layers/tensor/error.h"
-#include "runtime/checkpoint/durable_file.h"
+#include "base/atomic_file.h"
+#include "base/error.h"
 
 namespace penstock {
 namespace {

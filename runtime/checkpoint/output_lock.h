@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <string>
 
-#include "runtime/checkpoint/file_handle.h"
+#include "base/file_handle.h"
 
 namespace penstock {
 

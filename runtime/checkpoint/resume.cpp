@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
+#include "base/error.h"
 #include "comm/collectives.h"
 #include "configs/flatten.h"
 #include "configs/value.h"
-#include "layers/tensor/error.h"
 #include "runtime/checkpoint/best.h"
 #include "runtime/checkpoint/newest.h"
 #include "runtime/checkpoint/output_folder.h"

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <system_error>
 
-#include "layers/tensor/error.h"
+#include "base/error.h"
 #include "runtime/checkpoint/best.h"
 #include "runtime/checkpoint/checkpoint.h"
-#include "runtime/checkpoint/durable_file.h"
+#include "runtime/checkpoint/folders.h"
 #include "runtime/checkpoint/output_folder.h"
 
 namespace penstock {

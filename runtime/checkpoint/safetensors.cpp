@@ -5,7 +5,7 @@
 #include <limits>
 #include <utility>
 
-#include "layers/tensor/error.h"
+#include "base/error.h"
 #include "runtime/checkpoint/safetensors_dtype.h"
 
 namespace penstock {

@@ -7,7 +7,7 @@
 #include <tuple>
 #include <utility>
 
-#include "layers/tensor/error.h"
+#include "base/error.h"
 #include "runtime/checkpoint/safetensors_dtype.h"
 
 namespace penstock {

@@ -6,8 +6,8 @@
 #include <set>
 #include <string_view>
 
-#include "layers/tensor/error.h"
-#include "runtime/checkpoint/durable_file.h"
+#include "base/atomic_file.h"
+#include "base/error.h"
 #include "runtime/checkpoint/hash.h"
 #include "runtime/checkpoint/safetensors.h"
 #include "runtime/checkpoint/safetensors_dtype.h"
@@ -76,7 +76,7 @@ SafetensorsLayout lay_out(std::span<const NamedTensor> tensors,
 }
 
 /// Returns the hash of what it writes.
-std::string write_tensor(DurableFile& file, const Tensor& tensor, const TensorBytes& bytes) {
+std::string write_tensor(AtomicFile& file, const Tensor& tensor, const TensorBytes& bytes) {
   Xxh3 hash;
   for (std::size_t begin = 0; begin < tensor.bytes();) {
     const std::span<const std::byte> piece = bytes(tensor, begin);
@@ -99,7 +99,7 @@ SafetensorsLayout write_safetensors(const std::filesystem::path& path,
                                     const TensorBytes& bytes) try {
   const std::vector<std::size_t> order = file_order(tensors);
   SafetensorsLayout layout = lay_out(tensors, order, metadata);
-  DurableFile file(path);
+  AtomicFile file(path);
   file.write(layout.header);
   layout.hashes.resize(tensors.size());
   for (const std::size_t index : order)

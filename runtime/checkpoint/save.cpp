@@ -3,9 +3,10 @@
 #include <system_error>
 #include <utility>
 
-#include "layers/tensor/error.h"
+#include "base/atomic_file.h"
+#include "base/error.h"
 #include "runtime/checkpoint/coverage.h"
-#include "runtime/checkpoint/durable_file.h"
+#include "runtime/checkpoint/folders.h"
 #include "runtime/checkpoint/manifest.h"
 #include "runtime/checkpoint/output_folder.h"
 

@@ -1,6 +1,6 @@
 #include "runtime/checkpoint/shard.h"
 
-#include "layers/tensor/error.h"
+#include "base/error.h"
 #include "runtime/checkpoint/hash.h"
 
 namespace penstock {

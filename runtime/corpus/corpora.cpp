@@ -1,5 +1,6 @@
 #include "runtime/corpus/corpora.h"
 
+#include "base/error.h"
 #include "partition/schedules/make_schedule.h"
 #include "runtime/data/features.h"
 

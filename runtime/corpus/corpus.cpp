@@ -6,8 +6,8 @@
 #include <string>
 #include <utility>
 
+#include "base/error.h"
 #include "comm/threads.h"
-#include "layers/tensor/error.h"
 #include "runtime/corpus/corpus_faults.h"
 #include "runtime/corpus/corpus_lengths.h"
 #include "runtime/corpus/corpus_texts.h"

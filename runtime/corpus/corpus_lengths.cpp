@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "layers/tensor/error.h"
+#include "base/error.h"
 #include "runtime/corpus/corpus_faults.h"
 #include "runtime/data/batching.h"
 #include "runtime/data/index.h"

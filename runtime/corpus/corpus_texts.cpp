@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "layers/tensor/error.h"
+#include "base/error.h"
 #include "runtime/corpus/corpus_faults.h"
 #include "runtime/ranks/packing.h"
 

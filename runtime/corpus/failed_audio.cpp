@@ -4,8 +4,8 @@
 
 #include <utility>
 
+#include "base/error.h"
 #include "comm/collectives.h"
-#include "layers/tensor/error.h"
 #include "runtime/data/faults.h"
 #include "runtime/ranks/agreement.h"
 #include "runtime/ranks/packing.h"

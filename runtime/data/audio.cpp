@@ -7,7 +7,7 @@
 #include <memory>
 #include <string>
 
-#include "layers/tensor/error.h"
+#include "base/error.h"
 #include "runtime/data/container.h"
 
 namespace penstock {

@@ -9,7 +9,7 @@
 #include <unsupported/Eigen/FFT>
 #include <vector>
 
-#include "layers/tensor/error.h"
+#include "base/error.h"
 #include "runtime/data/mel.h"
 
 namespace penstock {

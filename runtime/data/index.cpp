@@ -5,9 +5,9 @@
 
 #include <optional>
 
-#include "layers/tensor/error.h"
+#include "base/error.h"
+#include "base/parallel_for.h"
 #include "runtime/data/index_cache.h"
-#include "runtime/data/parallel.h"
 
 namespace penstock {
 namespace {

@@ -7,7 +7,7 @@
 #include <iterator>
 #include <sstream>
 
-#include "runtime/data/whole_file.h"
+#include "base/atomic_write.h"
 
 namespace penstock {
 namespace {
@@ -56,7 +56,7 @@ bool write_index_cache(const IndexCache& cache, const std::filesystem::path& fil
       lines << cached.stamp.bytes << ' ' << cached.stamp.changed << ' ' << cached.length.samples
             << ' ' << cached.length.rate << ' ' << path << '\n';
   const std::string body = lines.str();
-  return write_whole_file(file, heading(body) + body);
+  return atomic_write(file, heading(body) + body);
 }
 
 }  // namespace penstock

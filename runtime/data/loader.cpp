@@ -13,7 +13,7 @@
 #include <thread>
 #include <utility>
 
-#include "layers/tensor/error.h"
+#include "base/error.h"
 #include "runtime/data/features.h"
 #include "runtime/data/resample.h"
 

@@ -4,7 +4,7 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 
-#include "layers/tensor/error.h"
+#include "base/error.h"
 #include "runtime/data/manifest_formats.h"
 
 namespace penstock {

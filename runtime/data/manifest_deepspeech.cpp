@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "layers/tensor/error.h"
+#include "base/error.h"
 #include "runtime/data/manifest_formats.h"
 
 namespace penstock {

@@ -7,7 +7,7 @@
 #include <numeric>
 #include <string>
 
-#include "layers/tensor/error.h"
+#include "base/error.h"
 
 namespace penstock {
 

@@ -8,6 +8,7 @@
 #include <tuple>
 #include <utility>
 
+#include "base/error.h"
 #include "configs/rules.h"
 #include "runtime/data/draw.h"
 

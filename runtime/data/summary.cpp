@@ -5,8 +5,8 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "layers/tensor/error.h"
-#include "runtime/data/whole_file.h"
+#include "base/atomic_write.h"
+#include "base/error.h"
 
 namespace penstock {
 namespace {
@@ -101,7 +101,7 @@ ManifestSummary make_manifest(const MakeOptions& options) {
   std::error_code error;
   std::filesystem::create_directories(std::filesystem::absolute(options.output).parent_path(),
                                       error);
-  if (!write_whole_file(options.output, text))
+  if (!atomic_write(options.output, text))
     throw DataError(options.output.string() + ": cannot be written");
   summary.format = name_of(ManifestFormat::json_lines);
   return summary;

@@ -5,6 +5,7 @@
 #include <functional>
 #include <numeric>
 
+#include "base/error.h"
 #include "comm/collectives.h"
 #include "partition/build_chain.h"
 #include "partition/outlook.h"

@@ -7,9 +7,9 @@
 #include <ranges>
 #include <utility>
 
+#include "base/median.h"
 #include "comm/collectives.h"
 #include "comm/threads.h"
-#include "layers/tensor/median.h"
 #include "partition/build_chain.h"
 #include "runtime/measuring/middle_mean.h"
 #include "runtime/measuring/rehearsal.h"

@@ -4,8 +4,9 @@
 #include <span>
 #include <utility>
 
+#include "base/error.h"
+#include "base/median.h"
 #include "comm/collectives.h"
-#include "layers/tensor/median.h"
 #include "partition/plan_file.h"
 #include "partition/recomputed_layers.h"
 #include "runtime/measuring/rehearsal.h"

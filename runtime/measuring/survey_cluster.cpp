@@ -6,10 +6,10 @@
 #include <array>
 #include <vector>
 
+#include "base/median.h"
 #include "comm/collectives.h"
 #include "comm/link_overlap.h"
 #include "comm/link_speeds.h"
-#include "layers/tensor/median.h"
 #include "runtime/ranks/device.h"
 
 namespace penstock {

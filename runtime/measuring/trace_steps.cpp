@@ -7,10 +7,10 @@
 #include <string>
 #include <utility>
 
+#include "base/median.h"
 #include "comm/collectives.h"
 #include "comm/link_overlap.h"
 #include "comm/link_speeds.h"
-#include "layers/tensor/median.h"
 #include "partition/build_chain.h"
 #include "partition/plan_file.h"
 #include "partition/profiled_step.h"

@@ -1,5 +1,7 @@
 #include "runtime/optim/optimizer.h"
 
+#include "base/error.h"
+
 namespace penstock {
 
 SlotCounts OptimizerSlots::counts() const {

@@ -2,7 +2,7 @@
 
 #include <thread>
 
-#include "layers/tensor/error.h"
+#include "base/error.h"
 #include "partition/in_flight.h"
 #include "runtime/pipeline/edge_channel.h"
 

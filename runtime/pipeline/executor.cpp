@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <deque>
 
-#include "layers/tensor/error.h"
+#include "base/error.h"
 #include "runtime/pipeline/chunk_run.h"
 
 namespace penstock {

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "layers/tensor/error.h"
+#include "base/error.h"
 #include "partition/stage_bytes.h"
 
 namespace penstock {

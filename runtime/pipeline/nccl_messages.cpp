@@ -3,7 +3,7 @@
 #include <string>
 #include <utility>
 
-#include "layers/tensor/error.h"
+#include "base/error.h"
 #include "runtime/pipeline/edge_channel.h"
 
 namespace penstock {

@@ -1,8 +1,8 @@
 #include "runtime/pipeline/parameter_store.h"
 
+#include "base/error.h"
 #include "layers/initialise.h"
 #include "layers/ops/cast.h"
-#include "layers/tensor/error.h"
 
 namespace penstock {
 namespace {

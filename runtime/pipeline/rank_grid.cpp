@@ -2,8 +2,8 @@
 
 #include <string>
 
+#include "base/error.h"
 #include "comm/group.h"
-#include "layers/tensor/error.h"
 
 namespace penstock {
 

@@ -5,7 +5,8 @@
 #include <algorithm>
 #include <optional>
 
-#include "partition/gib.h"
+#include "base/error.h"
+#include "base/gib.h"
 #include "runtime/planning/planning.h"
 
 namespace penstock {

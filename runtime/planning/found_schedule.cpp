@@ -4,8 +4,9 @@
 #include <sstream>
 #include <utility>
 
+#include "base/error.h"
+#include "base/gib.h"
 #include "comm/collectives.h"
-#include "partition/gib.h"
 #include "partition/plan_schedule.h"
 #include "partition/planner.h"
 #include "partition/schedules/make_schedule.h"

@@ -6,11 +6,12 @@
 #include <optional>
 #include <utility>
 
+#include "base/error.h"
+#include "base/gib.h"
 #include "configs/flatten.h"
 #include "configs/schema.h"
 #include "configs/value.h"
 #include "partition/build_chain.h"
-#include "partition/gib.h"
 #include "partition/planner.h"
 #include "partition/planning/find_choice.h"
 #include "partition/planning/rank_choices.h"

@@ -1,7 +1,7 @@
 #include "runtime/planning/planning.h"
 
+#include "base/error.h"
 #include "configs/value.h"
-#include "layers/tensor/error.h"
 #include "partition/build_chain.h"
 #include "partition/plan_schedule.h"
 #include "partition/recomputed_layers.h"

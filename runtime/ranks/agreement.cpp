@@ -4,9 +4,9 @@
 #include <string_view>
 #include <vector>
 
+#include "base/error.h"
 #include "comm/collectives.h"
 #include "configs/flatten.h"
-#include "layers/tensor/error.h"
 
 namespace penstock {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "layers/tensor/error.h"
+#include "base/error.h"
 #include "runtime/ranks/rank_seats.h"
 
 namespace penstock {

@@ -3,8 +3,8 @@
 #include <map>
 #include <string>
 
+#include "base/error.h"
 #include "comm/collectives.h"
-#include "layers/tensor/error.h"
 #include "runtime/ranks/device.h"
 #include "runtime/ranks/packing.h"
 

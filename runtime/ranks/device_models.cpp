@@ -1,6 +1,7 @@
 #include <map>
 #include <string>
 
+#include "base/error.h"
 #include "configs/config.h"
 #include "runtime/ranks/device.h"
 #include "runtime/ranks/packing.h"

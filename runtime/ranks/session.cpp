@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "base/error.h"
 #include "partition/plan_schedule.h"
 #include "partition/recomputed_layers.h"
 

@@ -4,9 +4,9 @@
 #include <iterator>
 #include <vector>
 
+#include "base/atomic_file.h"
+#include "base/error.h"
 #include "comm/collectives.h"
-#include "layers/tensor/error.h"
-#include "runtime/checkpoint/durable_file.h"
 #include "runtime/checkpoint/output_lock.h"
 
 namespace penstock {

@@ -4,8 +4,8 @@
 
 #include <utility>
 
-#include "layers/tensor/error.h"
-#include "runtime/text/utf8.h"
+#include "base/error.h"
+#include "base/utf8.h"
 
 namespace penstock {
 

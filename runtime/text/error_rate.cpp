@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/text/utf8.h"
+#include "base/utf8.h"
 
 namespace penstock {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string>
 
-#include "layers/tensor/error.h"
+#include "base/error.h"
 #include "runtime/text/alphabet.h"
 
 namespace penstock {

@@ -2,9 +2,9 @@
 
 #include <functional>
 
+#include "base/error.h"
 #include "comm/collectives.h"
 #include "configs/flatten.h"
-#include "layers/tensor/error.h"
 #include "partition/build_chain.h"
 #include "runtime/checkpoint/newest.h"
 #include "runtime/corpus/corpora.h"

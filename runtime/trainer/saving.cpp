@@ -2,7 +2,7 @@
 
 #include <functional>
 
-#include "layers/tensor/error.h"
+#include "base/error.h"
 #include "runtime/checkpoint/save.h"
 #include "runtime/checkpoint/shard.h"
 #include "runtime/ranks/agreement.h"

@@ -4,8 +4,8 @@
 
 #include <vector>
 
+#include "base/error.h"
 #include "comm/threads.h"
-#include "layers/tensor/error.h"
 
 namespace penstock {
 namespace {

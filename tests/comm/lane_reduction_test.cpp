@@ -9,8 +9,8 @@
 #include <random>
 #include <vector>
 
+#include "base/error.h"
 #include "comm/threads.h"
-#include "layers/tensor/error.h"
 
 namespace penstock {
 namespace {

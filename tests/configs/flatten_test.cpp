@@ -5,6 +5,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "base/error.h"
 #include "configs/load.h"
 #include "configs/write.h"
 #include "tests/support/sources.h"

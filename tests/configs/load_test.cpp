@@ -4,6 +4,7 @@
 
 #include <fstream>
 
+#include "base/error.h"
 #include "tests/support/sources.h"
 
 namespace penstock {

@@ -5,9 +5,9 @@
 #include <span>
 #include <vector>
 
+#include "base/error.h"
 #include "layers/tensor/cuda/error.h"
 #include "layers/tensor/cuda/handles.h"
-#include "layers/tensor/error.h"
 
 namespace emulated_cuda::test {
 

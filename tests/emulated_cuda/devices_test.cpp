@@ -2,9 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include "base/error.h"
 #include "comm/threads.h"
 #include "configs/config.h"
-#include "layers/tensor/error.h"
 #include "runtime/ranks/device.h"
 #include "tests/support/emulated_cuda/control.h"
 

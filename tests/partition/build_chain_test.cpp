@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "base/error.h"
 #include "partition/chunk_bytes.h"
 #include "partition/outlook.h"
 #include "partition/planner.h"

@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/error.h"
 #include "layers/nn/linear.h"
-#include "layers/tensor/error.h"
 #include "tests/support/small_chain.h"
 
 namespace penstock {

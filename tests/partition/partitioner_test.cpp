@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "base/error.h"
 #include "configs/config.h"
 #include "tests/support/sources.h"
 #include "tests/support/temporary_folder.h"

@@ -5,6 +5,7 @@
 #include <fstream>
 #include <string>
 
+#include "base/error.h"
 #include "configs/config.h"
 #include "tests/support/temporary_folder.h"
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/error.h"
 #include "configs/config.h"
 #include "partition/schedules/make_schedule.h"
 #include "tests/support/found_lists.h"

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/error.h"
 #include "layers/nn/clipped_relu.h"
 #include "partition/chunk_bytes.h"
 #include "partition/plan_file.h"

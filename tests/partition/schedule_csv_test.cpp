@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "base/error.h"
 #include "configs/config.h"
 #include "partition/schedules/make_schedule.h"
 #include "partition/validator.h"

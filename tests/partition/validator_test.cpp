@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/error.h"
 #include "configs/config.h"
 #include "partition/edge.h"
 #include "partition/schedules/forward_only.h"

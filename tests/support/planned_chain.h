@@ -1,5 +1,6 @@
 #pragma once
 
+#include "base/error.h"
 #include "configs/config.h"
 #include "partition/planning/find_choice.h"
 #include "tests/support/small_chain.h"

@@ -65,7 +65,7 @@ std::vector<SourceFile> source_files() {
   static const std::vector<std::string> endings = {".h", ".cpp", ".cu", ".cuh"};
   std::vector<SourceFile> files;
   for (const char* folder :
-       {"layers", "comm", "partition", "configs", "runtime", "tools", "tests"}) {
+       {"base", "layers", "comm", "partition", "configs", "runtime", "tools", "tests"}) {
     for (const auto& entry : std::filesystem::recursive_directory_iterator(source(folder))) {
       if (std::ranges::find(endings, entry.path().extension().string()) == endings.end()) continue;
       std::ifstream in(entry.path(), std::ios::binary);

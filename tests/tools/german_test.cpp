@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "configs/utf8.h"
+#include "base/utf8.h"
 #include "tests/support/training_folder.h"
 
 namespace penstock {

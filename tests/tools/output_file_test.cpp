@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/error.h"
 #include "configs/config.h"
 #include "tests/support/sources.h"
 #include "tests/support/training_folder.h"

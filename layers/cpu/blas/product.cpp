@@ -6,7 +6,7 @@
 
 #include <string>
 
-#include "layers/tensor/error.h"
+#include "base/error.h"
 
 namespace penstock {
 namespace {

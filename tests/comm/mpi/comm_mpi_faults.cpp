@@ -7,9 +7,9 @@
 #include <thread>
 #include <vector>
 
+#include "base/error.h"
 #include "comm/collectives.h"
 #include "comm/mpi.h"
-#include "layers/tensor/error.h"
 
 namespace penstock {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/error.h"
 #include "layers/backend.h"
-#include "layers/tensor/error.h"
 #include "tests/support/tensors.h"
 
 namespace penstock {

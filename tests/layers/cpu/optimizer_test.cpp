@@ -6,8 +6,8 @@
 #include <cmath>
 #include <functional>
 
+#include "base/error.h"
 #include "layers/backend.h"
-#include "layers/tensor/error.h"
 #include "tests/support/golden.h"
 #include "tests/support/tensors.h"
 

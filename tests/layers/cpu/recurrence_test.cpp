@@ -4,8 +4,8 @@
 
 #include <vector>
 
+#include "base/error.h"
 #include "layers/backend.h"
-#include "layers/tensor/error.h"
 
 namespace penstock {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <cstring>
 
-#include "layers/tensor/error.h"
+#include "base/error.h"
 #include "tests/support/golden.h"
 #include "tests/support/layer_runner.h"
 

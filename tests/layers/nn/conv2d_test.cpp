@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "layers/tensor/error.h"
+#include "base/error.h"
 #include "tests/support/golden.h"
 #include "tests/support/gradient_check.h"
 

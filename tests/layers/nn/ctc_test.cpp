@@ -4,8 +4,8 @@
 
 #include <cmath>
 
+#include "base/error.h"
 #include "layers/ops/ctc.h"
-#include "layers/tensor/error.h"
 #include "tests/support/golden.h"
 #include "tests/support/gradient_check.h"
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "layers/tensor/error.h"
+#include "base/error.h"
 #include "tests/support/gradient_check.h"
 
 namespace penstock {

@@ -5,8 +5,8 @@
 #include <string>
 #include <tuple>
 
+#include "base/error.h"
 #include "layers/nn/linear.h"
-#include "layers/tensor/error.h"
 #include "tests/support/golden.h"
 #include "tests/support/gradient_check.h"
 

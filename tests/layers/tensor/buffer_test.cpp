@@ -6,7 +6,7 @@
 #include <cstring>
 #include <vector>
 
-#include "layers/tensor/error.h"
+#include "base/error.h"
 #include "layers/tensor/tensor.h"
 #include "tests/support/resident_memory.h"
 #include "tests/support/temporary_folder.h"

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <random>
 
+#include "base/error.h"
 #include "configs/config.h"
 #include "partition/planning/stage_memory.h"
 #include "tests/support/chosen_layers.h"

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/error.h"
 #include "configs/config.h"
 #include "configs/rules.h"
 #include "partition/planning/decide.h"

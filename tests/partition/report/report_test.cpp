@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <regex>
 
+#include "base/error.h"
 #include "configs/config.h"
 #include "partition/report/chain_view.h"
 #include "tests/support/temporary_folder.h"

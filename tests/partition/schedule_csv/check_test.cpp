@@ -7,6 +7,7 @@
 #include <regex>
 #include <vector>
 
+#include "base/error.h"
 #include "configs/config.h"
 #include "partition/schedule_csv.h"
 #include "partition/schedule_csv/rows.h"

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <string>
 
+#include "base/error.h"
 #include "configs/config.h"
 #include "configs/schema.h"
 #include "partition/validator.h"

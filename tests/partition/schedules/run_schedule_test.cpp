@@ -6,6 +6,7 @@
 #include <numeric>
 #include <random>
 
+#include "base/error.h"
 #include "configs/config.h"
 #include "partition/in_flight.h"
 #include "partition/plan_schedule.h"

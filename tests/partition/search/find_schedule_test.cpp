@@ -8,6 +8,7 @@
 #include <random>
 #include <set>
 
+#include "base/error.h"
 #include "configs/config.h"
 #include "partition/schedules/make_schedule.h"
 #include "partition/search/equal_micro_batches.h"

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "layers/tensor/error.h"
+#include "base/error.h"
 #include "runtime/checkpoint/output_folder.h"
 #include "tests/support/temporary_folder.h"
 

@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <random>
 
-#include "layers/tensor/error.h"
+#include "base/error.h"
 #include "runtime/checkpoint/save.h"
 #include "tests/support/example_checkpoint.h"
 #include "tests/support/temporary_folder.h"

@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "layers/tensor/error.h"
+#include "base/error.h"
 #include "tests/support/temporary_folder.h"
 
 namespace penstock {

@@ -4,7 +4,7 @@
 
 #include <limits>
 
-#include "layers/tensor/error.h"
+#include "base/error.h"
 
 namespace penstock {
 namespace {

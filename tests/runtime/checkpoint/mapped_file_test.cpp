@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "layers/tensor/error.h"
+#include "base/error.h"
 #include "tests/support/temporary_folder.h"
 
 namespace penstock {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/error.h"
 #include "configs/flatten.h"
 #include "tests/support/temporary_folder.h"
 

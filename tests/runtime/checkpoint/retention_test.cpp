@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <vector>
 
-#include "layers/tensor/error.h"
+#include "base/error.h"
 #include "runtime/checkpoint/best.h"
 #include "runtime/checkpoint/output_folder.h"
 #include "tests/support/example_checkpoint.h"

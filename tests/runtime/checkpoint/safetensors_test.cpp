@@ -5,7 +5,7 @@
 #include <cstring>
 #include <string>
 
-#include "layers/tensor/error.h"
+#include "base/error.h"
 #include "tests/support/safetensors_cases.h"
 #include "tests/support/temporary_folder.h"
 

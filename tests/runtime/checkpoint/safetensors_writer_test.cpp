@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "layers/tensor/error.h"
+#include "base/error.h"
 #include "runtime/checkpoint/hash.h"
 #include "runtime/checkpoint/safetensors.h"
 #include "tests/support/example_checkpoint.h"

@@ -4,7 +4,7 @@
 
 #include <filesystem>
 
-#include "layers/tensor/error.h"
+#include "base/error.h"
 #include "runtime/checkpoint/newest.h"
 #include "tests/support/example_checkpoint.h"
 #include "tests/support/temporary_folder.h"

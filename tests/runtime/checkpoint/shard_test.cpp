@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "layers/tensor/error.h"
+#include "base/error.h"
 #include "runtime/checkpoint/hash.h"
 #include "runtime/checkpoint/safetensors.h"
 #include "tests/support/example_checkpoint.h"

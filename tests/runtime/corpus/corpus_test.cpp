@@ -4,8 +4,8 @@
 
 #include <string>
 
+#include "base/error.h"
 #include "comm/threads.h"
-#include "layers/tensor/error.h"
 #include "runtime/text/alphabet.h"
 #include "tests/support/sounds.h"
 #include "tests/support/temporary_folder.h"

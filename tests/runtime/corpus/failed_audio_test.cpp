@@ -4,9 +4,9 @@
 
 #include <sstream>
 
+#include "base/error.h"
 #include "comm/threads.h"
 #include "configs/load.h"
-#include "layers/tensor/error.h"
 #include "runtime/trainer/trainer.h"
 #include "tests/support/temporary_folder.h"
 #include "tests/support/tone_corpus.h"

@@ -5,8 +5,8 @@
 #include <stdexcept>
 #include <vector>
 
+#include "base/error.h"
 #include "comm/threads.h"
-#include "layers/tensor/error.h"
 #include "partition/schedules/make_schedule.h"
 #include "runtime/pipeline/edge_channel.h"
 #include "tests/support/communicator_cases.h"

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <string>
 
-#include "layers/tensor/error.h"
+#include "base/error.h"
 #include "tests/support/sounds.h"
 #include "tests/support/temporary_folder.h"
 

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <vector>
 
-#include "layers/tensor/error.h"
+#include "base/error.h"
 #include "tests/support/golden.h"
 #include "tests/support/sounds.h"
 #include "tests/support/temporary_folder.h"

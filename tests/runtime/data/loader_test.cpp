@@ -9,7 +9,7 @@
 #include <string>
 #include <thread>
 
-#include "layers/tensor/error.h"
+#include "base/error.h"
 #include "runtime/data/features.h"
 #include "runtime/data/resample.h"
 #include "tests/support/sounds.h"

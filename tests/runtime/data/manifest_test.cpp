@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "layers/tensor/error.h"
+#include "base/error.h"
 #include "tests/support/temporary_folder.h"
 
 namespace penstock {

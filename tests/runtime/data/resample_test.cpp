@@ -6,7 +6,7 @@
 #include <numbers>
 #include <vector>
 
-#include "layers/tensor/error.h"
+#include "base/error.h"
 
 namespace penstock {
 namespace {

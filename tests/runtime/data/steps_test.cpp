@@ -7,6 +7,7 @@
 #include <set>
 #include <string>
 
+#include "base/error.h"
 #include "runtime/data/draw.h"
 #include "tests/support/temporary_folder.h"
 

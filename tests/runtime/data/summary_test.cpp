@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "layers/tensor/error.h"
+#include "base/error.h"
 #include "tests/support/sounds.h"
 #include "tests/support/temporary_folder.h"
 

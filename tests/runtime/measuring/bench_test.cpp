@@ -4,6 +4,7 @@
 
 #include <mutex>
 
+#include "base/error.h"
 #include "comm/threads.h"
 #include "tests/support/temporary_folder.h"
 

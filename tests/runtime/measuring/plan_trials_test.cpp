@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/error.h"
 #include "comm/threads.h"
 #include "configs/load.h"
 #include "partition/plan_file.h"

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/error.h"
 #include "comm/threads.h"
 #include "configs/load.h"
 #include "runtime/measuring/measure_profile.h"

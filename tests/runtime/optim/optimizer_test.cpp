@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "base/error.h"
 #include "tests/support/golden.h"
 #include "tests/support/tensors.h"
 

@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/error.h"
 #include "comm/threads.h"
-#include "layers/tensor/error.h"
 #include "tests/support/temporary_folder.h"
 
 namespace penstock {

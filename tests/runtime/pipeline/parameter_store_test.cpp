@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "layers/tensor/error.h"
+#include "base/error.h"
 
 namespace penstock {
 namespace {

@@ -2,9 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include "base/error.h"
 #include "comm/collectives.h"
 #include "comm/threads.h"
-#include "layers/tensor/error.h"
 
 namespace penstock {
 namespace {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/error.h"
 #include "configs/load.h"
 #include "configs/rules.h"
 #include "partition/in_flight.h"

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/error.h"
 #include "configs/load.h"
 #include "partition/cluster_file.h"
 #include "tests/support/temporary_folder.h"

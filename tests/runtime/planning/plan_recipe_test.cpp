@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/error.h"
 #include "configs/load.h"
-#include "layers/tensor/error.h"
 #include "tests/support/temporary_folder.h"
 #include "tests/support/tone_corpus.h"
 

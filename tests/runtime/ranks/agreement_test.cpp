@@ -4,8 +4,8 @@
 
 #include <mutex>
 
+#include "base/error.h"
 #include "comm/threads.h"
-#include "layers/tensor/error.h"
 #include "tests/support/temporary_folder.h"
 
 namespace penstock {

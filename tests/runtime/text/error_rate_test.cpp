@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "layers/tensor/error.h"
+#include "base/error.h"
 #include "tests/support/sources.h"
 
 namespace penstock {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "layers/tensor/error.h"
+#include "base/error.h"
 
 namespace penstock {
 namespace {

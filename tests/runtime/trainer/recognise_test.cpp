@@ -2,9 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include "base/error.h"
 #include "comm/threads.h"
 #include "configs/load.h"
-#include "layers/tensor/error.h"
 #include "partition/build_chain.h"
 #include "runtime/trainer/trainer.h"
 #include "tests/support/sounds.h"

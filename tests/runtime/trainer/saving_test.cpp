@@ -5,8 +5,8 @@
 #include <cstring>
 #include <functional>
 
+#include "base/error.h"
 #include "comm/threads.h"
-#include "layers/tensor/error.h"
 #include "partition/build_chain.h"
 #include "runtime/checkpoint/newest.h"
 #include "runtime/ranks/host_window.h"

@@ -4,7 +4,7 @@
 
 #include <limits>
 
-#include "runtime/error.h"
+#include "base/error.h"
 #include "tests/support/temporary_folder.h"
 
 namespace penstock {

@@ -5,7 +5,7 @@
 #include <system_error>
 #include <utility>
 
-#include "layers/tensor/error.h"
+#include "base/error.h"
 
 namespace penstock {
 
@@ -13,6 +13,7 @@ namespace penstock {
 class FileError : public CheckpointError {
  public:
   FileError(const std::string& message, std::errc code) : CheckpointError(message), code_(code) {}
+  std::error_code code() const { return std::make_error_code(code_); }
   bool missing() const { return code_ == std::errc::no_such_file_or_directory; }
 
  private:

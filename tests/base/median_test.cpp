@@ -1,4 +1,4 @@
-#include "layers/tensor/median.h"
+#include "base/median.h"
 
 #include <gtest/gtest.h>
 

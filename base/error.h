@@ -10,6 +10,11 @@ class Error : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// A configuration, option or plan that can't be used; lists every fault with where it stands.
+class ConfigError : public Error {
+  using Error::Error;
+};
+
 /// Shapes, channels or lengths that do not fit each other.
 class ShapeError : public Error {
   using Error::Error;
@@ -32,6 +37,12 @@ class DataError : public Error {
 
 /// A checkpoint that can't be read, trusted or written.
 class CheckpointError : public Error {
+  using Error::Error;
+};
+
+/// Training no longer changes the model: step after step has a gradient that is not finite. Every
+/// rank finds it at the same step.
+class DivergenceError : public Error {
   using Error::Error;
 };
 

@@ -17,6 +17,9 @@ struct DecodedText {
 
 DecodedText decode_utf8(std::string_view text);
 
+/// The text's code points. DataError with the place of the first byte that is not UTF-8, if any.
+std::u32string from_utf8(std::string_view text);
+
 std::string to_utf8(std::u32string_view text);
 
 /// White space as Python's str.isspace() has it.

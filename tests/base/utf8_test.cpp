@@ -1,6 +1,9 @@
-#include "configs/utf8.h"
+#include "base/utf8.h"
 
 #include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "tests/support/temporary_folder.h"
 
 namespace penstock {
 namespace {
@@ -26,6 +29,13 @@ TEST(Utf8, NamesTheFirstByteThatIsNot) {
 TEST(Utf8, KnowsWhiteSpace) {
   for (const char32_t c : std::u32string(U" \t\n\r\u00a0\u2003\u3000")) EXPECT_TRUE(is_space(c));
   for (const char32_t c : std::u32string(U"a0_\u200b\ufeff")) EXPECT_FALSE(is_space(c));
+}
+
+TEST(FromUtf8, GivesCodePoints) { EXPECT_EQ(from_utf8("aß\u20ac"), U"aß\u20ac"); }
+
+TEST(FromUtf8, NamesTheWrongByte) {
+  EXPECT_EQ(test::message_of<DataError>([] { from_utf8("ä\xff"); }),
+            "not UTF-8 at byte 2 of a text");
 }
 
 }  // namespace

@@ -6,11 +6,11 @@
 
 namespace penstock {
 
-/// A file is replaced as a whole or not at all; a device or a pipe is written as it is. Whether
-/// that was done.
-bool write_whole(const std::filesystem::path& file, std::string_view text);
+/// Replaces a file, behind links too, in one moment or not at all; a device or a pipe is written as
+/// it is. Several processes may write the same one. Whether that was done.
+bool atomic_write(const std::filesystem::path& file, std::string_view text);
 
-/// Why write_whole can't write the file, and what to do, or nothing: "there is no folder plans:
+/// Why atomic_write can't write the file, and what to do, or nothing: "there is no folder plans:
 /// make it, or name another file". For before the work whose result it is to hold; neither the file
 /// nor anything beside it is changed. A file that is read-only counts as one that can't be written.
 std::string why_unwritable(const std::filesystem::path& file);

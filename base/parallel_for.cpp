@@ -1,4 +1,4 @@
-#include "runtime/data/parallel.h"
+#include "base/parallel_for.h"
 
 #include <algorithm>
 #include <atomic>

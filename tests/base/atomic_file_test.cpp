@@ -1,10 +1,10 @@
-#include "runtime/checkpoint/durable_file.h"
+#include "base/atomic_file.h"
 
 #include <gtest/gtest.h>
 
 #include <filesystem>
 
-#include "layers/tensor/error.h"
+#include "base/error.h"
 #include "tests/support/temporary_folder.h"
 
 namespace penstock {
@@ -20,12 +20,12 @@ std::size_t entries(const fs::path& folder) {
   return static_cast<std::size_t>(std::distance(fs::directory_iterator(folder), {}));
 }
 
-TEST(DurableFile, AppearsOnlyWhenCommitted) {
+TEST(AtomicFile, AppearsOnlyWhenCommitted) {
   const TemporaryFolder folder;
   const auto path = folder.path() / "x";
   write_file(path, "old");
   {
-    DurableFile file(path);
+    AtomicFile file(path);
     file.write("new");
     EXPECT_EQ(read_file(path), "old");
     file.write(" text");
@@ -35,13 +35,23 @@ TEST(DurableFile, AppearsOnlyWhenCommitted) {
   EXPECT_EQ(entries(folder.path()), 1u);
 }
 
-TEST(DurableFile, LeavesNothingWhenGivenUp) {
+TEST(AtomicFile, AppearsWithoutWaitingForTheDisk) {
   const TemporaryFolder folder;
-  { DurableFile(folder.path() / "x").write("half"); }
+  AtomicFile file(folder.path() / "x", ".half");
+  file.write("text");
+  EXPECT_TRUE(fs::exists(folder.path() / "x.half"));
+  file.commit(Flush::none);
+  EXPECT_EQ(read_file(folder.path() / "x"), "text");
+  EXPECT_EQ(entries(folder.path()), 1u);
+}
+
+TEST(AtomicFile, LeavesNothingWhenGivenUp) {
+  const TemporaryFolder folder;
+  { AtomicFile(folder.path() / "x").write("half"); }
   EXPECT_EQ(entries(folder.path()), 0u);
 }
 
-TEST(DurableFile, NamesTheFileWhenTheDiskIsFull) {
+TEST(AtomicFile, NamesTheFileWhenTheDiskIsFull) {
   const TemporaryFolder folder;
   const auto path = folder.path() / "x";
   fs::create_symlink("/dev/full", folder.path() / "x.partial");
@@ -51,30 +61,9 @@ TEST(DurableFile, NamesTheFileWhenTheDiskIsFull) {
   EXPECT_EQ(entries(folder.path()), 0u);
 }
 
-TEST(DurableFile, NamesTheFileWhenItsFolderIsMissing) {
+TEST(AtomicFile, NamesTheFileWhenItsFolderIsMissing) {
   const TemporaryFolder folder;
   EXPECT_THROW(write_durably(folder.path() / "no" / "x", "text"), CheckpointError);
-}
-
-TEST(MoveFolder, ReplacesTheEarlierHolder) {
-  const TemporaryFolder folder;
-  const auto from = folder.path() / "a", to = folder.path() / "b";
-  for (const char* contents : {"first", "second"}) {
-    fs::create_directory(from);
-    write_file(from / "x", contents);
-    move_folder(from, to);
-    EXPECT_EQ(read_file(to / "x"), contents);
-    EXPECT_EQ(entries(folder.path()), 1u);
-  }
-}
-
-TEST(DiscardFolder, ClearsWhatAnEarlierCrashLeft) {
-  const TemporaryFolder folder;
-  fs::create_directories(folder.path() / "a");
-  fs::create_directories(folder.path() / "a.discarded" / "old");
-  discard_folder(folder.path() / "a");
-  EXPECT_EQ(entries(folder.path()), 0u);
-  EXPECT_THROW(discard_folder(folder.path() / "a"), CheckpointError);
 }
 
 }  // namespace

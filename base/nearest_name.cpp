@@ -1,4 +1,4 @@
-#include "configs/nearest.h"
+#include "base/nearest_name.h"
 
 #include <algorithm>
 #include <vector>

@@ -1,4 +1,4 @@
-#include "partition/write_whole.h"
+#include "base/atomic_write.h"
 
 #include <gtest/gtest.h>
 
@@ -16,24 +16,24 @@ std::string text_of(const std::filesystem::path& file) {
   return text.str();
 }
 
-TEST(WriteWhole, ReplacesAFileThroughItsLink) {
+TEST(AtomicWrite, ReplacesAFileThroughItsLink) {
   const test::TemporaryFolder folder;
   const auto file = folder.path() / "file", link = folder.path() / "link";
   test::write_file(file, "old and long");
   std::filesystem::create_symlink(file, link);
-  EXPECT_TRUE(write_whole(link, "new"));
+  EXPECT_TRUE(atomic_write(link, "new"));
   EXPECT_EQ(text_of(file), "new");
   EXPECT_TRUE(std::filesystem::is_symlink(link));
-  EXPECT_FALSE(std::filesystem::exists(folder.path() / "file.partial"));
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path()), {}), 2);
 }
 
-TEST(WriteWhole, SaysWhatItCantWrite) {
+TEST(AtomicWrite, SaysWhatItCantWrite) {
   const test::TemporaryFolder folder;
-  EXPECT_FALSE(write_whole(folder.path() / "gone" / "file", "text"));
-  EXPECT_TRUE(write_whole("/dev/null", "text"));
+  EXPECT_FALSE(atomic_write(folder.path() / "gone" / "file", "text"));
+  EXPECT_TRUE(atomic_write("/dev/null", "text"));
 }
 
-TEST(WriteWhole, SaysBeforehandWhatItCantWrite) {
+TEST(AtomicWrite, SaysBeforehandWhatItCantWrite) {
   const test::TemporaryFolder folder;
   const auto file = folder.path() / "file", gone = folder.path() / "gone";
   test::write_file(file, "kept");

@@ -1,10 +1,11 @@
-#include "partition/write_whole.h"
+#include "base/atomic_write.h"
 
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdlib>
 #include <fstream>
+
+#include "base/atomic_file.h"
 
 namespace penstock {
 namespace {
@@ -29,21 +30,21 @@ bool is_special(const fs::path& file) {
   return fs::exists(file, error) && !fs::is_regular_file(file, error);
 }
 
-std::string last_error() { return std::generic_category().message(errno); }
+/// Of this process alone, so that others may write the same file.
+std::string suffix_of_process() { return "." + std::to_string(getpid()) + ".partial"; }
 
 }  // namespace
 
-bool write_whole(const fs::path& file, std::string_view text) {
+bool atomic_write(const fs::path& file, std::string_view text) {
   if (is_special(file)) return write(file, text);
-  const fs::path target = behind_links(file);
-  auto partial = target;
-  partial += ".partial";
-  std::error_code error;
-  const bool written = write(partial, text);
-  if (written) fs::rename(partial, target, error);
-  if (written && !error) return true;
-  fs::remove(partial, error);
-  return false;
+  try {
+    AtomicFile whole(behind_links(file), suffix_of_process());
+    whole.write(text);
+    whole.commit(Flush::none);
+    return true;
+  } catch (const FileError&) {
+    return false;
+  }
 }
 
 std::string why_unwritable(const fs::path& file) {
@@ -53,20 +54,19 @@ std::string why_unwritable(const fs::path& file) {
   if (!file.has_filename() || fs::is_directory(file, error))
     return "it is a folder: name a file in it";
   if (known && access(file.c_str(), W_OK) != 0)
-    return last_error() + ": allow it, or name another file";
+    return std::generic_category().message(errno) + ": allow it, or name another file";
   if (is_special(file)) return {};
   const fs::path target = behind_links(file);
   const fs::path folder = target.has_parent_path() ? target.parent_path() : ".";
   if (!fs::exists(folder, error))
     return "there is no folder " + folder.string() + ": make it, or name another file";
-  std::string probe = target.string() + ".pXXXXXX";  // as long as what write_whole writes first
-  const int made = mkstemp(probe.data());
-  if (made < 0)
-    return "no file can be made in " + folder.string() + " (" + last_error() +
+  try {
+    AtomicFile probe(target, suffix_of_process());
+    return {};
+  } catch (const FileError& error) {
+    return "no file can be made in " + folder.string() + " (" + error.code().message() +
            "): allow it, or name another file";
-  close(made);
-  unlink(probe.c_str());
-  return {};
+  }
 }
 
 }  // namespace penstock

@@ -1,4 +1,8 @@
-#include "configs/utf8.h"
+#include "base/utf8.h"
+
+#include <utility>
+
+#include "base/error.h"
 
 namespace penstock {
 namespace {
@@ -38,6 +42,13 @@ DecodedText decode_utf8(std::string_view text) {
     at += bytes;
   }
   return out;
+}
+
+std::u32string from_utf8(std::string_view text) {
+  DecodedText decoded = decode_utf8(text);
+  if (decoded.wrong_byte)
+    throw DataError("not UTF-8 at byte " + std::to_string(*decoded.wrong_byte) + " of a text");
+  return std::move(decoded.characters);
 }
 
 std::string to_utf8(std::u32string_view text) {
