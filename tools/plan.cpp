@@ -4,9 +4,9 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "partition/outlook.h"
-#include "partition/plan_file.h"
-#include "partition/table.h"
+#include "partition/plan/estimate.h"
+#include "partition/plan/plan_file.h"
+#include "partition/report/table.h"
 #include "runtime/planning/plan_recipe.h"
 #include "tools/commands.h"
 #include "tools/exit_code.h"

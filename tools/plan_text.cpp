@@ -8,7 +8,7 @@
 #include <ostream>
 
 #include "base/gib.h"
-#include "partition/drawing.h"
+#include "partition/report/drawing.h"
 #include "tools/table.h"
 
 namespace penstock {

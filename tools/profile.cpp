@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "base/error.h"
-#include "partition/cluster_file/write.h"
+#include "partition/cluster/file/write.h"
 #include "runtime/job.h"
 #include "runtime/measuring/measure_profile.h"
 #include "runtime/measuring/survey_cluster.h"

@@ -4,9 +4,9 @@
 #include <memory>
 
 #include "base/error.h"
-#include "partition/cluster_file.h"
-#include "partition/device_profile.h"
-#include "partition/plan_file.h"
+#include "partition/cluster/cluster_file.h"
+#include "partition/cost/device_profile.h"
+#include "partition/plan/plan_file.h"
 #include "runtime/job.h"
 #include "runtime/measuring/plan_trials.h"
 #include "runtime/planning/plan_on_cluster.h"

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "partition/cluster.h"
+#include "partition/cluster/cluster.h"
 
 namespace penstock {
 

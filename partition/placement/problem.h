@@ -2,8 +2,8 @@
 
 #include <vector>
 
-#include "partition/cluster.h"
-#include "partition/placement/cut/best_cut.h"
+#include "partition/cluster/cluster.h"
+#include "partition/cut/best_cut.h"
 
 namespace penstock {
 

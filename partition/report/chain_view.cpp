@@ -6,11 +6,11 @@
 #include <algorithm>
 #include <limits>
 
+#include "partition/choose/chain_binds.h"
+#include "partition/choose/forecast.h"
 #include "partition/placement/bound/bound.h"
-#include "partition/planning/chain_binds.h"
-#include "partition/planning/forecast.h"
 #include "partition/report/drawn.h"
-#include "partition/schedules/make_schedule.h"
+#include "partition/schedule/make_schedule.h"
 
 namespace penstock {
 namespace {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "partition/planning/chain_steps.h"
+#include "partition/choose/chain_steps.h"
 #include "partition/report/plan_view.h"
 
 namespace penstock {

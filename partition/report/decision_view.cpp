@@ -7,9 +7,9 @@
 #include <numeric>
 #include <set>
 
-#include "partition/in_flight.h"
-#include "partition/planning/find_choice.h"
+#include "partition/choose/find_choice.h"
 #include "partition/report/drawn.h"
+#include "partition/schedule/in_flight.h"
 
 namespace penstock {
 namespace {

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "partition/plan.h"
-#include "partition/planning/decide.h"
+#include "partition/choose/decide.h"
+#include "partition/plan/plan.h"
 #include "partition/report/plan_view.h"
 
 namespace penstock {

@@ -4,9 +4,9 @@
 #include <utility>
 #include <vector>
 
-#include "partition/cluster.h"
-#include "partition/simulate.h"
-#include "partition/simulator/memory.h"
+#include "partition/cluster/cluster.h"
+#include "partition/simulate/memory.h"
+#include "partition/simulate/simulate.h"
 
 namespace penstock {
 

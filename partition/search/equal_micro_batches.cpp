@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "partition/schedules/make_schedule.h"
+#include "partition/schedule/make_schedule.h"
 #include "partition/search/lower_bound.h"
 
 namespace penstock {

@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "configs/config.h"
-#include "partition/schedules/make_schedule.h"
+#include "partition/schedule/make_schedule.h"
 #include "partition/search/anneal.h"
 #include "partition/search/lower_bound.h"
 

@@ -4,7 +4,7 @@
 #include <numeric>
 #include <utility>
 
-#include "partition/schedules/complete.h"
+#include "partition/schedule/complete.h"
 
 namespace penstock {
 namespace {

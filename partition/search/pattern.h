@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "partition/schedule.h"
+#include "partition/schedule/schedule.h"
 #include "partition/search/problem.h"
 
 namespace penstock {

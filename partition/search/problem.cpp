@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "partition/simulator/memory.h"
+#include "partition/simulate/memory.h"
 
 namespace penstock {
 

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "partition/simulate.h"
+#include "partition/simulate/simulate.h"
 
 namespace penstock {
 

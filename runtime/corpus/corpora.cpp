@@ -1,7 +1,7 @@
 #include "runtime/corpus/corpora.h"
 
 #include "base/error.h"
-#include "partition/schedules/make_schedule.h"
+#include "partition/schedule/make_schedule.h"
 #include "runtime/data/features.h"
 
 namespace penstock {

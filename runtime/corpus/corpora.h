@@ -1,8 +1,8 @@
 #pragma once
 
 #include "configs/config.h"
-#include "partition/chain.h"
-#include "partition/plan_file.h"
+#include "partition/model/chain.h"
+#include "partition/plan/plan_file.h"
 #include "runtime/corpus/corpus.h"
 
 namespace penstock {

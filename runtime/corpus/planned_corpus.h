@@ -1,7 +1,7 @@
 #pragma once
 
 #include "configs/config.h"
-#include "partition/chain.h"
+#include "partition/model/chain.h"
 #include "runtime/corpus/corpus.h"
 #include "runtime/text/alphabet.h"
 

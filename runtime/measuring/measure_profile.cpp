@@ -10,7 +10,7 @@
 #include "base/median.h"
 #include "comm/collectives.h"
 #include "comm/threads.h"
-#include "partition/build_chain.h"
+#include "partition/model/build_chain.h"
 #include "runtime/measuring/middle_mean.h"
 #include "runtime/measuring/rehearsal.h"
 #include "runtime/planning/planning.h"

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "partition/device_profile.h"
+#include "partition/cost/device_profile.h"
 #include "runtime/measuring/rehearsal_data.h"
 
 namespace penstock {

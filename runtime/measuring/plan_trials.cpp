@@ -7,8 +7,8 @@
 #include "base/error.h"
 #include "base/median.h"
 #include "comm/collectives.h"
-#include "partition/plan_file.h"
-#include "partition/recomputed_layers.h"
+#include "partition/model/recomputed_layers.h"
+#include "partition/plan/plan_file.h"
 #include "runtime/measuring/rehearsal.h"
 #include "runtime/planning/planning.h"
 

@@ -7,7 +7,7 @@
 
 #include "comm/clock_offset.h"
 #include "comm/collectives.h"
-#include "partition/plan_schedule.h"
+#include "partition/plan/plan_schedule.h"
 
 namespace penstock {
 namespace {

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "comm/collectives.h"
-#include "partition/build_chain.h"
+#include "partition/model/build_chain.h"
 #include "runtime/corpus/corpora.h"
 #include "runtime/corpus/planned_corpus.h"
 #include "runtime/planning/found_schedule.h"

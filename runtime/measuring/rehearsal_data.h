@@ -2,7 +2,7 @@
 
 #include "comm/communicator.h"
 #include "configs/config.h"
-#include "partition/chain.h"
+#include "partition/model/chain.h"
 #include "runtime/corpus/corpus.h"
 #include "runtime/data/steps.h"
 #include "runtime/planning/run_shape.h"

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "comm/communicator.h"
-#include "partition/cluster.h"
+#include "partition/cluster/cluster.h"
 
 namespace penstock {
 

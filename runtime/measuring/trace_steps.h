@@ -4,9 +4,9 @@
 #include <vector>
 
 #include "comm/communicator.h"
-#include "partition/device_profile.h"
-#include "partition/plan.h"
-#include "partition/simulate.h"
+#include "partition/cost/device_profile.h"
+#include "partition/plan/plan.h"
+#include "partition/simulate/simulate.h"
 #include "runtime/measuring/rehearsal.h"
 
 namespace penstock {

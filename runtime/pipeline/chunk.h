@@ -7,8 +7,8 @@
 
 #include "comm/communicator.h"
 #include "layers/backend.h"
-#include "partition/micro_batch_layout.h"
-#include "partition/stage_bytes.h"
+#include "partition/memory/stage_bytes.h"
+#include "partition/model/micro_batch_layout.h"
 #include "runtime/pipeline/buffer_ring.h"
 #include "runtime/pipeline/feature_staging.h"
 #include "runtime/pipeline/parameter_store.h"

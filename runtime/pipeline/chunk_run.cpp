@@ -3,7 +3,7 @@
 #include <thread>
 
 #include "base/error.h"
-#include "partition/in_flight.h"
+#include "partition/schedule/in_flight.h"
 #include "runtime/pipeline/edge_channel.h"
 
 namespace penstock {

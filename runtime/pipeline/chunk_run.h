@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "comm/communicator.h"
-#include "partition/schedule.h"
+#include "partition/schedule/schedule.h"
 #include "runtime/pipeline/chunk.h"
 #include "runtime/pipeline/executor.h"
 

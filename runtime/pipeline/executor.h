@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "comm/communicator.h"
-#include "partition/schedule.h"
+#include "partition/schedule/schedule.h"
 #include "runtime/pipeline/chunk.h"
 
 namespace penstock {

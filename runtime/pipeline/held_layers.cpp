@@ -3,7 +3,7 @@
 #include <string>
 
 #include "base/error.h"
-#include "partition/stage_bytes.h"
+#include "partition/memory/stage_bytes.h"
 
 namespace penstock {
 namespace {

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "partition/chain.h"
+#include "partition/model/chain.h"
 
 namespace penstock {
 

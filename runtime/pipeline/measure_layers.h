@@ -2,8 +2,8 @@
 
 #include <vector>
 
-#include "partition/chain.h"
-#include "partition/cost.h"
+#include "partition/cost/cost.h"
+#include "partition/model/chain.h"
 #include "runtime/pipeline/step_work.h"
 
 namespace penstock {

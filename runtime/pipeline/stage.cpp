@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
-#include "partition/schedules/forward_only.h"
-#include "partition/validator.h"
+#include "partition/schedule/forward_only.h"
+#include "partition/schedule/validator/validator.h"
 #include "runtime/pipeline/nccl_messages.h"
 #include "runtime/pipeline/staged_messages.h"
 

@@ -3,8 +3,8 @@
 #include <deque>
 #include <map>
 
-#include "partition/chain.h"
-#include "partition/schedules/run_schedule.h"
+#include "partition/model/chain.h"
+#include "partition/schedule/run_schedule.h"
 #include "runtime/pipeline/device_links.h"
 #include "runtime/pipeline/executor.h"
 #include "runtime/pipeline/held_layers.h"

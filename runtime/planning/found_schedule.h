@@ -3,8 +3,8 @@
 #include <vector>
 
 #include "comm/communicator.h"
-#include "partition/cost.h"
-#include "partition/plan.h"
+#include "partition/cost/cost.h"
+#include "partition/plan/plan.h"
 #include "runtime/planning/run_shape.h"
 
 namespace penstock {

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "partition/cost_model.h"
-#include "partition/outlook.h"
-#include "partition/recomputed_layers.h"
+#include "partition/cost/cost_model.h"
+#include "partition/model/recomputed_layers.h"
+#include "partition/simulate/chunk_times.h"
 #include "runtime/planning/planning.h"
 #include "runtime/ranks/session.h"
 

@@ -2,8 +2,8 @@
 
 #include <vector>
 
-#include "partition/cost.h"
-#include "partition/simulate.h"
+#include "partition/cost/cost.h"
+#include "partition/simulate/simulate.h"
 #include "runtime/planning/run_shape.h"
 
 namespace penstock {

@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "configs/config.h"
-#include "partition/chain.h"
-#include "partition/device_profile.h"
-#include "partition/plan.h"
-#include "partition/planning/decide.h"
+#include "partition/choose/decide.h"
+#include "partition/cost/device_profile.h"
+#include "partition/model/chain.h"
+#include "partition/plan/plan.h"
 
 namespace penstock {
 

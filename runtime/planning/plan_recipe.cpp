@@ -1,6 +1,6 @@
 #include "runtime/planning/plan_recipe.h"
 
-#include "partition/build_chain.h"
+#include "partition/model/build_chain.h"
 #include "runtime/checkpoint/resume.h"
 #include "runtime/corpus/corpora.h"
 #include "runtime/corpus/planned_corpus.h"

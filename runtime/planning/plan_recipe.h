@@ -1,8 +1,8 @@
 #pragma once
 
 #include "configs/config.h"
-#include "partition/outlook.h"
-#include "partition/plan.h"
+#include "partition/plan/estimate.h"
+#include "partition/plan/plan.h"
 
 namespace penstock {
 

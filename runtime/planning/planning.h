@@ -5,10 +5,10 @@
 #include <vector>
 
 #include "configs/config.h"
-#include "partition/chain.h"
-#include "partition/cost.h"
-#include "partition/plan_file.h"
-#include "partition/planner.h"
+#include "partition/cost/cost.h"
+#include "partition/model/chain.h"
+#include "partition/plan/plan_file.h"
+#include "partition/plan/planner.h"
 #include "runtime/planning/run_shape.h"
 
 namespace penstock {

@@ -4,9 +4,9 @@
 #include <functional>
 #include <iterator>
 
-#include "partition/planner.h"
-#include "partition/recomputed_layers.h"
-#include "partition/schedules/forward_only.h"
+#include "partition/model/recomputed_layers.h"
+#include "partition/plan/planner.h"
+#include "partition/schedule/forward_only.h"
 #include "runtime/data/batching.h"
 #include "runtime/optim/optimizer.h"
 #include "runtime/pipeline/gradient_buckets.h"

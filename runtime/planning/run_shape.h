@@ -4,9 +4,9 @@
 #include <vector>
 
 #include "configs/config.h"
-#include "partition/chain.h"
-#include "partition/chunk_bytes.h"
-#include "partition/schedules/run_schedule.h"
+#include "partition/memory/chunk_bytes.h"
+#include "partition/model/chain.h"
+#include "partition/schedule/run_schedule.h"
 #include "runtime/data/extent.h"
 
 namespace penstock {

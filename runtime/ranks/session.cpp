@@ -3,8 +3,8 @@
 #include <utility>
 
 #include "base/error.h"
-#include "partition/plan_schedule.h"
-#include "partition/recomputed_layers.h"
+#include "partition/model/recomputed_layers.h"
+#include "partition/plan/plan_schedule.h"
 
 namespace penstock {
 namespace {

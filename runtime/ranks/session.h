@@ -4,8 +4,8 @@
 #include <memory>
 
 #include "configs/config.h"
-#include "partition/chain.h"
-#include "partition/plan.h"
+#include "partition/model/chain.h"
+#include "partition/plan/plan.h"
 #include "runtime/pipeline/rank_grid.h"
 #include "runtime/pipeline/stage.h"
 #include "runtime/ranks/device.h"

@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "comm/collectives.h"
 #include "configs/flatten.h"
-#include "partition/build_chain.h"
+#include "partition/model/build_chain.h"
 #include "runtime/checkpoint/newest.h"
 #include "runtime/corpus/corpora.h"
 #include "runtime/data/batching.h"

@@ -1,9 +1,9 @@
 #pragma once
 
-#include "partition/build_chain.h"
-#include "partition/chunk_bytes.h"
-#include "partition/schedules/forward_only.h"
-#include "partition/schedules/make_schedule.h"
+#include "partition/memory/chunk_bytes.h"
+#include "partition/model/build_chain.h"
+#include "partition/schedule/forward_only.h"
+#include "partition/schedule/make_schedule.h"
 
 namespace penstock::test {
 

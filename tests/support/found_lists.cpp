@@ -1,6 +1,6 @@
 #include "tests/support/found_lists.h"
 
-#include "partition/schedules/make_schedule.h"
+#include "partition/schedule/make_schedule.h"
 #include "partition/search/find_schedule.h"
 
 namespace penstock::test {

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "partition/schedules/run_schedule.h"
+#include "partition/schedule/run_schedule.h"
 
 namespace penstock::test {
 

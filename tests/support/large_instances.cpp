@@ -5,7 +5,7 @@
 #include <numeric>
 #include <utility>
 
-#include "partition/cluster_file.h"
+#include "partition/cluster/cluster_file.h"
 #include "tests/support/sources.h"
 
 namespace penstock::test {

@@ -2,7 +2,7 @@
 
 #include "base/error.h"
 #include "configs/config.h"
-#include "partition/planning/find_choice.h"
+#include "partition/choose/find_choice.h"
 #include "tests/support/small_chain.h"
 
 namespace penstock::test {

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "partition/edge.h"
+#include "partition/schedule/edge.h"
 
 namespace penstock::test {
 namespace {

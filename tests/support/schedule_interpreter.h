@@ -3,7 +3,7 @@
 #include <random>
 #include <string>
 
-#include "partition/schedule.h"
+#include "partition/schedule/schedule.h"
 
 namespace penstock::test {
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "partition/chain.h"
+#include "partition/model/chain.h"
 
 namespace penstock::test {
 

@@ -8,9 +8,9 @@
 #include <random>
 
 #include "comm/threads.h"
-#include "partition/planner.h"
-#include "partition/schedules/make_schedule.h"
-#include "partition/size_order.h"
+#include "partition/plan/planner.h"
+#include "partition/schedule/make_schedule.h"
+#include "partition/simulate/size_order.h"
 #include "runtime/optim/optimizer.h"
 #include "runtime/ranks/session.h"
 #include "runtime/trainer/training_step.h"

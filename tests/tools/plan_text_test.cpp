@@ -5,7 +5,7 @@
 #include <limits>
 #include <sstream>
 
-#include "partition/schedules/make_schedule.h"
+#include "partition/schedule/make_schedule.h"
 
 namespace penstock {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "partition/cluster_file.h"
-#include "partition/device_profile.h"
+#include "partition/cluster/cluster_file.h"
+#include "partition/cost/device_profile.h"
 #include "tests/support/training_folder.h"
 
 namespace penstock {

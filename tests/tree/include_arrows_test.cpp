@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <optional>
+
 #include "tests/support/source_files.h"
 
 namespace penstock {
@@ -31,6 +33,19 @@ const std::vector<Arrow> arrows = {
     {"tests", {"tests", "tools", "runtime", "partition", "layers", "comm", "configs", "base"}},
 };
 
+/// Rooms of a folder, from the lowest: each may include those before it, so that none go in a
+/// circle. Such a folder has no sources outside its rooms.
+struct Storeys {
+  std::string folder;
+  std::vector<std::string> rooms;
+};
+
+const std::vector<Storeys> storeys = {
+    {"partition",
+     {"model", "cost", "schedule", "simulate", "memory", "cluster", "cut", "placement", "search",
+      "plan", "choose", "report"}},
+};
+
 bool below(const std::string& path, const std::string& place) {
   return path == place || path.starts_with(place + "/");
 }
@@ -50,6 +65,44 @@ std::vector<std::string> forbidden(const SourceFile& file) {
     if (!allowed) found.push_back(include);
   }
   return found;
+}
+
+/// The storey of a path in that folder; nothing where it is in none.
+std::optional<std::size_t> storey_of(const Storeys& house, const std::string& path) {
+  for (std::size_t i = 0; i < house.rooms.size(); ++i)
+    if (below(path, house.folder + "/" + house.rooms[i])) return i;
+  return std::nullopt;
+}
+
+/// What a file of a folder with rooms includes of rooms above its own; the file itself where it is
+/// in no room.
+std::vector<std::string> upwards(const SourceFile& file) {
+  std::vector<std::string> found;
+  for (const Storeys& house : storeys) {
+    if (!file.in(house.folder)) continue;
+    const auto own = storey_of(house, file.path);
+    if (!own) found.push_back(file.path);
+    for (const std::string& include : file.quoted)
+      if (own && storey_of(house, include).value_or(0) > *own) found.push_back(include);
+  }
+  return found;
+}
+
+TEST(Storeys, HoldInTheTree) {
+  for (const SourceFile& file : test::source_files())
+    for (const std::string& include : upwards(file))
+      ADD_FAILURE() << file.path << " must not include \"" << include << "\", a room above its own";
+}
+
+TEST(Storeys, AreNoticedWhereBroken) {
+  const auto includes = [](const char* path, const std::string& other) {
+    return upwards(test::parse_source(path, "// x\n#include \"" + other + "\"\n"));
+  };
+  EXPECT_TRUE(includes("partition/cut/a.cpp", "partition/cost/cost.h").empty());
+  EXPECT_TRUE(includes("partition/cut/a.cpp", "partition/cut/sweep.h").empty());
+  EXPECT_EQ(includes("partition/cost/a.cpp", "partition/cut/sweep.h").size(), 1u);
+  EXPECT_EQ(includes("partition/a.cpp", "base/error.h"),
+            std::vector<std::string>{"partition/a.cpp"});
 }
 
 TEST(IncludeArrows, HoldInTheTree) {

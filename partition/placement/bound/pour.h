@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "partition/placement/cut/best_cut.h"
+#include "partition/cut/best_cut.h"
 
 namespace penstock {
 

@@ -10,10 +10,10 @@
 
 #include "base/error.h"
 #include "configs/config.h"
-#include "partition/schedules/make_schedule.h"
+#include "partition/schedule/make_schedule.h"
+#include "partition/schedule/validator/validator.h"
 #include "partition/search/equal_micro_batches.h"
 #include "partition/search/lower_bound.h"
-#include "partition/validator.h"
 #include "tests/support/schedule_interpreter.h"
 #include "tests/support/sources.h"
 #include "tests/support/temporary_folder.h"

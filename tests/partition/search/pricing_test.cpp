@@ -6,7 +6,7 @@
 #include <cmath>
 #include <random>
 
-#include "partition/schedules/make_schedule.h"
+#include "partition/schedule/make_schedule.h"
 
 namespace penstock {
 namespace {

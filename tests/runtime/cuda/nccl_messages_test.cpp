@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "comm/threads.h"
-#include "partition/schedules/make_schedule.h"
+#include "partition/schedule/make_schedule.h"
 #include "runtime/pipeline/edge_channel.h"
 #include "tests/support/communicator_cases.h"
 

@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "comm/threads.h"
 #include "configs/load.h"
-#include "partition/plan_file.h"
+#include "partition/plan/plan_file.h"
 #include "runtime/planning/plan_recipe.h"
 #include "tests/support/temporary_folder.h"
 #include "tests/support/tone_corpus.h"

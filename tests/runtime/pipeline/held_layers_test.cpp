@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
-#include "partition/build_chain.h"
-#include "partition/stage_bytes.h"
+#include "partition/memory/stage_bytes.h"
+#include "partition/model/build_chain.h"
 
 namespace penstock {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "comm/threads.h"
 #include "layers/cpu/cpu_backend.h"
-#include "partition/build_chain.h"
+#include "partition/model/build_chain.h"
 #include "runtime/corpus/synthetic_work.h"
 #include "runtime/pipeline/stage.h"
 

@@ -5,9 +5,9 @@
 #include <set>
 
 #include "comm/threads.h"
-#include "partition/build_chain.h"
-#include "partition/chunk_bytes.h"
-#include "partition/schedules/make_schedule.h"
+#include "partition/memory/chunk_bytes.h"
+#include "partition/model/build_chain.h"
+#include "partition/schedule/make_schedule.h"
 #include "runtime/corpus/synthetic_work.h"
 #include "runtime/pipeline/stage.h"
 #include "tests/support/resident_memory.h"

@@ -4,7 +4,7 @@
 
 #include <cstring>
 
-#include "partition/build_chain.h"
+#include "partition/model/build_chain.h"
 
 namespace penstock {
 namespace {

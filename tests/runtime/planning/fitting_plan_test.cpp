@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "partition/build_chain.h"
+#include "partition/model/build_chain.h"
 #include "runtime/planning/planning.h"
 
 namespace penstock {

@@ -2,9 +2,9 @@
 
 #include <gtest/gtest.h>
 
-#include "partition/build_chain.h"
-#include "partition/cost_model.h"
-#include "partition/outlook.h"
+#include "partition/cost/cost_model.h"
+#include "partition/model/build_chain.h"
+#include "partition/simulate/chunk_times.h"
 #include "runtime/planning/planning.h"
 #include "runtime/ranks/session.h"
 

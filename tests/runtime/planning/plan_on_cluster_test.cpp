@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "configs/load.h"
-#include "partition/cluster_file.h"
+#include "partition/cluster/cluster_file.h"
 #include "tests/support/temporary_folder.h"
 #include "tests/support/tone_corpus.h"
 

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
-#include "partition/build_chain.h"
+#include "partition/model/build_chain.h"
 #include "tests/support/temporary_folder.h"
 
 namespace penstock {

@@ -6,10 +6,10 @@
 #include <functional>
 #include <numeric>
 
-#include "partition/build_chain.h"
-#include "partition/planner.h"
-#include "partition/schedules/forward_only.h"
-#include "partition/schedules/make_schedule.h"
+#include "partition/model/build_chain.h"
+#include "partition/plan/planner.h"
+#include "partition/schedule/forward_only.h"
+#include "partition/schedule/make_schedule.h"
 #include "runtime/data/batching.h"
 #include "runtime/data/draw.h"
 

@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "comm/threads.h"
 #include "configs/load.h"
-#include "partition/build_chain.h"
+#include "partition/model/build_chain.h"
 #include "runtime/trainer/trainer.h"
 #include "tests/support/sounds.h"
 #include "tests/support/temporary_folder.h"

@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "comm/threads.h"
-#include "partition/build_chain.h"
+#include "partition/model/build_chain.h"
 #include "runtime/checkpoint/newest.h"
 #include "runtime/ranks/host_window.h"
 #include "tests/support/temporary_folder.h"

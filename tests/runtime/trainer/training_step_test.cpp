@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "partition/schedules/make_schedule.h"
+#include "partition/schedule/make_schedule.h"
 #include "tests/support/training_job.h"
 
 namespace penstock {

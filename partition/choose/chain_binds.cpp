@@ -1,0 +1,65 @@
+#include "partition/choose/chain_binds.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+
+namespace penstock {
+namespace {
+
+constexpr double kClearly = 0.995;  // of a value that would be better
+
+/// A share of a stage's load, and what it is spent on.
+struct Part {
+  double seconds = 0;
+  const char* what = "";
+};
+
+bool memory_shapes(const ChainPlan& plan) {
+  auto costs = stage_costs(plan.problem, plan.placed.devices);
+  for (StageCost& cost : costs) cost.memory = std::numeric_limits<double>::infinity();
+  const double below = kClearly * plan.placed.cut.value;
+  return best_cut(plan.problem.chain, costs, goal_of(plan.problem, plan.placed.grid),
+                  {.value = below, .sweeps = 8})
+      .has_value();
+}
+
+std::string slowest_stage(const ChainPlan& plan) {
+  const ChainLoad& chain = plan.problem.chain;
+  const auto& begin = plan.placed.cut.begin;
+  const auto costs = stage_costs(plan.problem, plan.placed.devices);
+  const auto load = [&](int k) { return costs[k].load(chain, begin[k], begin[k + 1]); };
+  int slowest = 0;
+  for (int k = 1; k < plan.placed.grid.stages; ++k)
+    if (load(k) > load(slowest)) slowest = k;
+  const int first = begin[slowest], last = begin[slowest + 1];
+  const StageCost& cost = costs[slowest];
+  const Pace& slowest_pace = *std::ranges::max_element(cost.paces, {}, [&](const Pace& pace) {
+    return pace.per_work * chain.work(first, last) + pace.enter.seconds(chain.crossing(first)) +
+           pace.leave.seconds(chain.crossing(last));
+  });
+  const double computing = slowest_pace.per_work * chain.work(first, last);
+  const double adding = cost.reduction.seconds(chain.parameters(first, last));
+  const std::array<Part, 3> parts = {{{computing, "computing"},
+                                      {load(slowest) - computing - adding, "messages"},
+                                      {adding, "adding of gradients over replicas"}}};
+  const Part& most = *std::ranges::max_element(parts, {}, &Part::seconds);
+  const double share = load(slowest) > 0 ? 100 * most.seconds / load(slowest) : 100;
+  return fmt::format("the {} of stage {}{}, {:.0f} % of its {:.4g} ms for a micro-batch", most.what,
+                     slowest,
+                     last - first == 1 ? fmt::format(" (layer {} alone)", first) : std::string(),
+                     share, 1e3 * load(slowest));
+}
+
+}  // namespace
+
+std::string what_binds(const ChainPlan& plan) {
+  const std::string stage = slowest_stage(plan);
+  if (plan.problem.chain.recomputes())
+    return "memory, as nothing fits without second forwards, and " + stage;
+  return (memory_shapes(plan) ? "memory, which shapes the cut, and " : "") + stage;
+}
+
+}  // namespace penstock

@@ -1,0 +1,136 @@
+#include "partition/choose/chain_steps.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <utility>
+
+#include "partition/schedule/in_flight.h"
+#include "partition/schedule/make_schedule.h"
+
+namespace penstock {
+namespace {
+
+constexpr int kMostPasses = 2048;     // stages × micro-batches of all replicas that differ
+constexpr double kFaster = 1 - 1e-9;  // of a step: else it is the same
+
+/// The layers of a stage as one.
+LayerCost work_of(const ChainProfile& profile, int first, int last) {
+  LayerCost cost;
+  for (int i = first; i < last; ++i) {
+    cost.forward += profile.layers[i].forward_ms / 1e3;
+    cost.backward_input += profile.layers[i].backward_ms / 2e3;
+    cost.backward_weight += profile.layers[i].backward_ms / 2e3;
+  }
+  return cost;
+}
+
+/// Of a whole step.
+double reduction_seconds(const ChainPlan& plan, int stage) {
+  const auto& placed = plan.placed;
+  if (placed.grid.replicas == 1) return 0;
+  return ring(slowest_of_ring(plan.problem.cluster, placed.devices[stage]), placed.grid.replicas, 1)
+      .seconds(plan.problem.chain.parameters(placed.cut.begin[stage], placed.cut.begin[stage + 1]));
+}
+
+/// One replica of each sort: those of a sort take equally long.
+std::vector<int> replicas_that_differ(const ChainPlan& plan) {
+  std::map<std::vector<double>, int> sorts;
+  const Cluster& cluster = plan.problem.cluster;
+  const Placement& devices = plan.placed.devices;
+  for (int replica = 0; replica < plan.placed.grid.replicas; ++replica) {
+    std::vector<double> sort{static_cast<double>(plan.runs_of(replica))};
+    for (std::size_t k = 0; k < devices.size(); ++k) {
+      sort.push_back(cluster.devices[devices[k][replica]].speed);
+      if (k == 0) continue;
+      const int one = devices[k - 1][replica], two = devices[k][replica];
+      for (const LinkRates& link : {cluster.link(one, two), cluster.link(two, one)}) {
+        sort.push_back(link.latency);
+        sort.push_back(link.bandwidth);
+      }
+    }
+    sorts.try_emplace(std::move(sort), replica);
+  }
+  std::vector<int> replicas;
+  for (const auto& [sort, replica] : sorts) replicas.push_back(replica);
+  return replicas;
+}
+
+}  // namespace
+
+int ChainPlan::runs_of(int replica) const {
+  const int replicas = placed.grid.replicas;
+  return problem.micro_batches / replicas + (replica < problem.micro_batches % replicas ? 1 : 0);
+}
+
+double ChainPlan::bytes(int stage, int in_flight) const {
+  return problem.chain.bytes(placed.cut.begin[stage], placed.cut.begin[stage + 1], in_flight);
+}
+
+double ChainPlan::limit(int stage) const {
+  double least = std::numeric_limits<double>::infinity();
+  for (const int device : placed.devices[stage])
+    least = std::min(least, problem.cluster.usable(device));
+  return least;
+}
+
+std::unique_ptr<StepPrediction> predict_chain_step(const ChainPlan& plan,
+                                                   const std::string& schedule, int replica) {
+  const PlacementProblem& problem = plan.problem;
+  const std::vector<int>& begin = plan.placed.cut.begin;
+  const int stages = plan.placed.grid.stages, runs = plan.runs_of(replica);
+  std::vector<LayerCost> of_stages;
+  std::vector<double> bytes;
+  StepLayout layout{.begin = {0}, .schedule = make_schedule(schedule, stages, runs)};
+  for (int k = 0; k < stages; ++k) {
+    of_stages.push_back(work_of(plan.profile, begin[k], begin[k + 1]));
+    // One message each way; a profile's transfer is of both.
+    bytes.push_back(problem.chain.crossing(begin[k + 1]) * problem.chain.passes() / 2);
+    layout.begin.push_back(k + 1);
+    layout.speeds.push_back(problem.cluster.devices[plan.placed.devices[k][replica]].speed);
+    layout.reduce_seconds.push_back(reduction_seconds(plan, k));
+  }
+  if (problem.chain.recomputes()) layout.recomputed.assign(stages, true);
+  layout.overlap = problem.cluster.overlap;
+  layout.link = [&problem, &placed = plan.placed, replica](int from, int to) {
+    return problem.cluster.link(placed.devices[from][replica], placed.devices[to][replica]);
+  };
+  StepCosts costs;
+  costs.layers.assign(runs, of_stages);
+  costs.bytes.assign(runs, bytes);
+  return std::make_unique<StepPrediction>(costs, std::move(layout));
+}
+
+std::vector<ChainStep> chain_steps(const ChainPlan& plan) {
+  const int stages = plan.placed.grid.stages;
+  const std::vector<int> replicas = replicas_that_differ(plan);
+  std::int64_t passes = 0;
+  for (const int replica : replicas) passes += std::int64_t{stages} * plan.runs_of(replica);
+
+  std::vector<ChainStep> steps;
+  if (passes > kMostPasses) {
+    ChainStep& step = steps.emplace_back(ChainStep{"1f1b"});
+    for (int k = 0; k < stages; ++k)
+      step.in_flight.push_back(in_flight(plan.problem, plan.placed.grid, k));
+    return steps;
+  }
+  std::size_t best = 0;
+  for (const char* name : {"1f1b", "zb-h1", "zb-h2", "gpipe"}) {
+    const Schedule lists = make_schedule(name, stages, plan.runs_of(0));
+    if (plan.problem.chain.recomputes() && parts_backward(lists)) continue;
+    ChainStep& step = steps.emplace_back(ChainStep{name});
+    for (int k = 0; k < stages; ++k) {
+      step.in_flight.push_back(count_in_flight(lists, k).slots);
+      step.fits = step.fits && plan.bytes(k, step.in_flight.back()) <= plan.limit(k);
+    }
+    for (const int replica : replicas)
+      step.seconds = std::max(step.seconds, predict_chain_step(plan, name, replica)->period());
+    if (step.fits && step.seconds < steps[best].seconds * kFaster) best = steps.size() - 1;
+  }
+  std::rotate(steps.begin(), steps.begin() + static_cast<std::ptrdiff_t>(best),
+              steps.begin() + static_cast<std::ptrdiff_t>(best) + 1);
+  return steps;
+}
+
+}  // namespace penstock

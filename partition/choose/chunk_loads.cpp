@@ -1,0 +1,70 @@
+#include "partition/choose/chunk_loads.h"
+
+#include <algorithm>
+#include <memory>
+
+#include "partition/choose/forecast.h"
+#include "partition/choose/proposals.h"
+
+namespace penstock {
+namespace {
+
+struct Costs {
+  ChainLoad chain;
+  std::vector<StageCost> stages;
+  std::vector<int> ranks;  // of each chunk
+  double overlap = 1;
+
+  const StageCost& of(int chunk) const { return stages[ranks[chunk]]; }
+  double computing(int first, int last, int chunk) const {
+    return chain.work(first, last) / of(chunk).speed();
+  }
+};
+
+/// As if a stage computed while its messages are under way.
+double hidden_load(const Costs& costs, int first, int last, int chunk) {
+  double most = 0;
+  for (const Pace& pace : costs.of(chunk).paces) {
+    const double share = 1.0 / costs.chain.passes();  // of what crosses a boundary: one message
+    const double enters = share * pace.enter.seconds(costs.chain.crossing(first));
+    const double leaves = share * pace.leave.seconds(costs.chain.crossing(last));
+    const double sending = (1 - costs.overlap) * (enters + leaves);
+    most =
+        std::max({most, pace.per_work * costs.chain.work(first, last) + sending, enters, leaves});
+  }
+  return most + costs.of(chunk).reduction.seconds(costs.chain.parameters(first, last));
+}
+
+}  // namespace
+
+std::vector<ChunkCutProblem> chunk_loads(const PlanningProblem& problem, const Workload& workload,
+                                         const PlanChoice& choice) {
+  const PlacementProblem closed = closed_form_problem(problem, workload, choice.batch);
+  const auto costs =
+      std::make_shared<const Costs>(closed.chain, stage_costs(closed, choice.devices),
+                                    ranks_of_chunks(choice), problem.cluster.overlap);
+  ChunkCutProblem cut{
+      .layers = problem.chain->size(),
+      .chunks = static_cast<int>(costs->ranks.size()),
+      .runs = static_cast<double>(micro_batches_of(closed, {choice.stages, choice.replicas})),
+      .rank = costs->ranks};
+  cut.at_least = [costs](int first, int last, int chunk) {
+    return costs->computing(first, last, chunk);
+  };
+  cut.extra = [](int, int, int) { return 0.0; };
+  ChunkCutProblem other = cut;
+  if (cut.chunks == choice.stages) {
+    cut.load = [costs](int first, int last, int chunk) {
+      return costs->of(chunk).load(costs->chain, first, last);
+    };
+    other.load = [costs](int first, int last, int chunk) {
+      return hidden_load(*costs, first, last, chunk);
+    };
+  } else {
+    cut.load = other.load = cut.at_least;
+    other.rank.clear();
+  }
+  return {cut, other};
+}
+
+}  // namespace penstock

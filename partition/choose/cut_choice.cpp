@@ -1,0 +1,180 @@
+#include "partition/choose/cut_choice.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "partition/choose/chunk_loads.h"
+#include "partition/choose/forecast.h"
+#include "partition/choose/recompute_search.h"
+#include "partition/choose/stage_memory.h"
+
+namespace penstock {
+namespace {
+
+std::vector<double> forward_seconds(const Workload& workload) {
+  std::vector<double> seconds;
+  for (const LayerProfile& layer : workload.mean.layers) seconds.push_back(1e-3 * layer.forward_ms);
+  return seconds;
+}
+
+/// What chunks have to do so that they fit: nothing, or run layers forward again.
+class Fitting {
+ public:
+  Fitting(const PlanningProblem& problem, const Workload& workload, const PlanChoice& choice,
+          Recomputing recomputing)
+      : memory(problem, without_recomputation(choice, recomputing)),
+        layers_(problem.chain->size()),
+        free_(recomputing == Recomputing::free),
+        search_(memory.bytes(), forward_seconds(workload)) {}
+
+  /// Seconds on a device of speed 1; nothing where it can't fit.
+  std::optional<double> seconds(int first, int last, int chunk) {
+    const double limit = memory.limit_of_chunk(chunk);
+    if (!free_)
+      return memory.of_chunk(first, last, chunk) <= limit ? std::optional(0.0) : std::nullopt;
+    const auto& found = search_.within(first, last, chunk, limit);
+    return found ? std::optional(found->seconds) : std::nullopt;
+  }
+
+  /// Of the chain's layers, where all chunks fit.
+  std::optional<ChosenLayers> recomputed(const std::vector<int>& begin) {
+    ChosenLayers all(layers_, false);
+    bool any = false;
+    for (int chunk = 0; chunk < memory.chunks(); ++chunk) {
+      const auto& found =
+          search_.within(begin[chunk], begin[chunk + 1], chunk, memory.limit_of_chunk(chunk));
+      if (!found) return std::nullopt;
+      any |= !found->layers.empty();
+      std::copy(found->layers.begin(), found->layers.end(), all.begin() + begin[chunk]);
+    }
+    return any ? all : ChosenLayers();
+  }
+
+  /// As PlanChoice::recompute_exact. Of two chunks of a rank each has but a share of its memory.
+  bool exact(const ChosenLayers& recomputed) const {
+    return !free_ || recomputed.empty() || (search_.exact() && memory.chunks() == memory.stages());
+  }
+
+  const StageMemory memory;
+
+ private:
+  static PlanChoice without_recomputation(PlanChoice choice, Recomputing recomputing) {
+    if (recomputing == Recomputing::free) choice.recomputed.clear();
+    return choice;
+  }
+
+  int layers_;
+  bool free_;
+  RecomputeSearch search_;
+};
+
+/// Of each stage's slowest device.
+std::vector<double> stage_speeds(const PlanningProblem& problem, const PlanChoice& choice) {
+  std::vector<double> speeds;
+  for (const auto& devices : choice.devices) {
+    double& slowest = speeds.emplace_back(problem.cluster.devices[devices.front()].speed);
+    for (const int device : devices)
+      slowest = std::min(slowest, problem.cluster.devices[device].speed);
+  }
+  return speeds;
+}
+
+/// The fastest of the best cuts for several ways to count loads, by a simulated step: of equals the
+/// first.
+class FastestCut {
+ public:
+  FastestCut(const PlanningProblem& problem, const Workload& workload)
+      : problem_(problem), workload_(workload) {}
+
+  void offer(PlanChoice choice) {
+    if (!best_) {
+      best_ = std::move(choice);
+      return;
+    }
+    if (choice.begin == best_->begin) return;
+    if (!seconds_) seconds_ = simulated(*best_);
+    const double seconds = simulated(choice);
+    if (seconds >= *seconds_) return;
+    best_ = std::move(choice);
+    seconds_ = seconds;
+  }
+
+  const std::optional<PlanChoice>& best() const { return best_; }
+
+ private:
+  double simulated(const PlanChoice& choice) const {
+    return foretell_step(problem_, workload_, choice, 1).step_seconds;
+  }
+
+  const PlanningProblem& problem_;
+  const Workload& workload_;
+  std::optional<PlanChoice> best_;
+  std::optional<double> seconds_;  // once it had to be compared
+};
+
+}  // namespace
+
+ChosenCut cut_choice(const PlanningProblem& problem, const Workload& workload,
+                     const PlanChoice& choice, Recomputing recomputing) {
+  Fitting fitting(problem, workload, choice, recomputing);
+  const StageMemory& memory = fitting.memory;
+  std::vector<ChunkCutProblem> ways = chunk_loads(problem, workload, choice);
+  PlanChoice wanted = choice;
+  if (recomputing == Recomputing::free) wanted.recomputed.clear();
+
+  FastestCut fastest(problem, workload);
+  ChosenCut chosen{.recomputed = wanted.recomputed};
+  for (const ChunkCutProblem& way : ways) {
+    wanted.begin = *cut_chunks(way);
+    if (!fastest.best()) chosen.closed_form = closed_form(way, wanted.begin);
+    fastest.offer(wanted);
+  }
+  chosen.begin = fastest.best()->begin;
+  const auto full = memory.too_full(chosen.begin);
+  if (!full) return chosen;
+  chosen.lacking_stage = *full;
+  chosen.lacking_bytes = memory.of_stages(chosen.begin)[*full] - memory.limit(*full);
+
+  FastestCut fitted(problem, workload);
+  const std::vector<double> speeds = stage_speeds(problem, choice);
+  for (bool first_way = true; ChunkCutProblem & way : ways) {
+    way.extra = [&](int first, int last, int chunk) -> std::optional<double> {
+      const auto seconds = fitting.seconds(first, last, chunk);
+      if (!seconds) return std::nullopt;
+      return *seconds / speeds[memory.stage_of(chunk)];
+    };
+    const auto within = cut_chunks(way);
+    if (!within) break;  // in no way, then
+    if (std::exchange(first_way, false)) chosen.closed_form = closed_form(way, *within);
+    wanted.begin = *within;
+    if (recomputing == Recomputing::free) wanted.recomputed = *fitting.recomputed(*within);
+    if (!StageMemory(problem, wanted).too_full(*within)) fitted.offer(wanted);
+  }
+  chosen.fits = fitted.best().has_value();
+  if (!chosen.fits) return chosen;
+  chosen.begin = fitted.best()->begin;
+  chosen.recomputed = fitted.best()->recomputed;
+  chosen.recompute_exact = fitting.exact(chosen.recomputed);
+  chosen.memory_bound = true;
+  return chosen;
+}
+
+bool recompute_to_fit(const PlanningProblem& problem, const Workload& workload,
+                      PlanChoice& choice) {
+  Fitting fitting(problem, workload, choice, Recomputing::free);
+  if (!fitting.memory.too_full(choice.begin)) {
+    choice.recomputed.clear();
+    choice.recompute_exact = true;
+    return true;
+  }
+  const auto recomputed = fitting.recomputed(choice.begin);
+  if (!recomputed) return false;
+  PlanChoice fitted = choice;
+  fitted.recomputed = *recomputed;
+  fitted.recompute_exact = fitting.exact(fitted.recomputed);
+  if (StageMemory(problem, fitted).too_full(fitted.begin)) return false;
+  choice = std::move(fitted);
+  return true;
+}
+
+}  // namespace penstock

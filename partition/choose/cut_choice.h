@@ -1,0 +1,35 @@
+#pragma once
+
+#include <vector>
+
+#include "partition/choose/workload.h"
+
+namespace penstock {
+
+/// The best cut of a choice whose devices are known.
+struct ChosenCut {
+  bool fits = true;              // into memory; else it is the fastest of those that do not
+  std::vector<int> begin = {};   // first layer of each chunk, then their number
+  ChosenLayers recomputed = {};  // of the chain's layers; PlanChoice's own unless it was free
+  bool recompute_exact = true;   // as PlanChoice's
+  double closed_form = 0;        // seconds of a step, for the cut that makes it least
+  bool memory_bound = false;     // a faster cut did not fit
+  int lacking_stage = 0;         // of the fastest cut, where that does not fit: what it lacks
+  double lacking_bytes = 0;
+};
+
+/// Whether layers may be chosen to run forward again so that more cuts fit.
+enum class Recomputing { as_chosen, free };
+
+/// cut_chunks() within memory, for the mean micro-batch's chunk_loads() counted in either way; of
+/// the two cuts the one whose simulated step is shorter. The layers must be as many as the
+/// schedule's chunks. With Recomputing::free each chunk that needs it gets the cheapest second
+/// forwards of RecomputeSearch, and choice.recomputed is not looked at.
+ChosenCut cut_choice(const PlanningProblem& problem, const Workload& workload,
+                     const PlanChoice& choice, Recomputing recomputing = Recomputing::as_chosen);
+
+/// Gives a choice that has a cut the cheapest second forwards with which it fits. False where none
+/// does; the choice is then as it was.
+bool recompute_to_fit(const PlanningProblem& problem, const Workload& workload, PlanChoice& choice);
+
+}  // namespace penstock

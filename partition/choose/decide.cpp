@@ -1,0 +1,235 @@
+#include "partition/choose/decide.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+#include <utility>
+
+#include "base/error.h"
+#include "configs/config.h"
+#include "partition/choose/cut_choice.h"
+#include "partition/choose/find_choice.h"
+#include "partition/choose/proposals.h"
+#include "partition/choose/reasons.h"
+#include "partition/choose/refine_choice.h"
+#include "partition/choose/refuse_plan.h"
+#include "partition/choose/stage_memory.h"
+
+namespace penstock {
+namespace {
+
+constexpr double kNever = std::numeric_limits<double>::infinity();
+// Of the best closed form, by which simulation differs by no more; without a barrier, steps overlap
+// by up to a pipeline's filling, which the closed form counts.
+constexpr double kWide = 1.5, kWideWithoutBarrier = 3;
+constexpr std::size_t kMostPlaced = 48;  // proposals
+constexpr std::size_t kRefined = 12;
+constexpr std::size_t kMostFound = 4;  // choices for which lists are sought
+
+class Decider {
+ public:
+  explicit Decider(const PlanningProblem& problem) : problem_(problem), workloads_(problem) {}
+
+  Decision decide() {
+    auto all = proposals(problem_, workloads_);
+    std::size_t placed = 0;
+    const double wide = problem_.barrier == Barrier::none ? kWideWithoutBarrier : kWide;
+    for (const Proposal& proposal : all) {
+      if (placed == kMostPlaced || proposal.bound > wide * best_closed_) {
+        leave_out(proposal);
+        continue;
+      }
+      ++placed;
+      const Workload& workload = workloads_.of(proposal.batch, proposal.grid.replicas);
+      for (const Placement& devices : placements(problem_, workload, proposal))
+        for (const std::string& schedule : problem_.schedules) {
+          consider(proposal, devices, schedule);
+          if (proposal.grid.stages == 1) break;  // they are all alike
+        }
+    }
+    if (best_closed_ == kNever) refuse_plan(problem_, alternatives_);
+    weigh();
+    if (problem_.finds) find();
+    compare_barriers();
+    return finish();
+  }
+
+ private:
+  void leave_out(const Proposal& proposal) {
+    const double audio = workloads_.of(proposal.batch, 1).audio_seconds;
+    alternatives_.push_back({.choice = {.stages = proposal.grid.stages,
+                                        .replicas = proposal.grid.replicas,
+                                        .batch = proposal.batch,
+                                        .schedule = "",
+                                        .recomputed = problem_.recomputed.value_or(ChosenLayers())},
+                             .closed_form = proposal.bound * audio,
+                             .is_bound = true,
+                             .audio_seconds = audio,
+                             .why = "not tried: so much by the closed form, at least"});
+  }
+
+  /// Where memory binds, also with layers that run forward again, unless the problem says which.
+  void consider(const Proposal& proposal, const Placement& devices, const std::string& schedule) {
+    const PlanChoice choice{.stages = proposal.grid.stages,
+                            .replicas = proposal.grid.replicas,
+                            .batch = proposal.batch,
+                            .schedule = schedule,
+                            .recomputed = problem_.recomputed.value_or(ChosenLayers()),
+                            .devices = devices};
+    if (std::ssize(ranks_of_chunks(choice)) > problem_.chain->size()) {
+      alternatives_.push_back({.choice = choice, .why = "more chunks than layers"});
+      return;
+    }
+    const bool binds = consider(choice, Recomputing::as_chosen);
+    if (binds && !problem_.recomputed) consider(choice, Recomputing::free);
+  }
+
+  /// Whether memory keeps it from a faster cut.
+  bool consider(const PlanChoice& wanted, Recomputing recomputing) {
+    const Workload& workload = workload_of(wanted);
+    ChosenCut cut = cut_choice(problem_, workload, wanted, recomputing);
+    // Without second forwards it was considered before, and nothing is to be said of its memory.
+    const bool none = std::ranges::count(cut.recomputed, true) == 0;
+    if (recomputing == Recomputing::free && (none || !cut.fits)) return true;
+    Alternative& alternative = alternatives_.emplace_back(Alternative{wanted});
+    PlanChoice& choice = alternative.choice;
+    alternative.audio_seconds = workload.audio_seconds;
+    alternative.closed_form = cut.closed_form;
+    choice.begin = std::move(cut.begin);
+    choice.recomputed = std::move(cut.recomputed);
+    choice.recompute_exact = cut.recompute_exact;
+    if (!cut.fits) {
+      alternative.lacks = LackingMemory{cut.lacking_stage, cut.lacking_bytes};
+      alternative.why = "memory: " + describe(*alternative.lacks);
+      return true;
+    }
+    alternative.memory_bound = cut.memory_bound;
+    best_closed_ = std::min(best_closed_, alternative.closed_form / workload.audio_seconds);
+    alternative.forecast = foretell_step(problem_, workload, choice, 1);
+    return cut.memory_bound;
+  }
+
+  const Workload& workload_of(const PlanChoice& choice) {
+    return workloads_.of(choice.batch, choice.replicas);
+  }
+
+  /// All over all sampled steps, and the best few refined.
+  void weigh() {
+    for (Alternative& alternative : alternatives_)
+      if (alternative.forecast)
+        alternative.forecast =
+            foretell_step(problem_, workload_of(alternative.choice), alternative.choice);
+    sort();
+    for (std::size_t i = 0; i < std::min(kRefined, alternatives_.size()); ++i) {
+      Alternative& alternative = alternatives_[i];
+      if (!alternative.forecast) break;
+      RankedChoice refined{std::move(alternative.choice), *alternative.forecast};
+      ChoiceRefiner(problem_, workload_of(refined.choice)).refine(refined);
+      alternative.choice = std::move(refined.choice);
+      alternative.forecast = std::move(refined.forecast);
+    }
+    sort();
+  }
+
+  /// Lists and an order of their own for the best choices of one chunk a stage.
+  void find() {
+    std::vector<Alternative> found;
+    for (const Alternative& alternative : alternatives_) {
+      if (!alternative.forecast || found.size() == kMostFound) break;
+      if (alternative.choice.stages == 1 && !problem_.finds_only) continue;
+      const auto same = [&](const Alternative& other) {
+        return other.choice.devices == alternative.choice.devices &&
+               other.choice.begin == alternative.choice.begin &&
+               other.choice.batch.micro_batches == alternative.choice.batch.micro_batches;
+      };
+      if (std::ranges::any_of(found, same)) continue;
+      const auto choice =
+          find_choice(problem_, workload_of(alternative.choice), alternative.choice);
+      if (!choice) continue;
+      found.push_back(alternative);
+      found.back().choice = *choice;
+      found.back().forecast = foretell_step(problem_, workload_of(*choice), *choice);
+    }
+    if (found.empty() && problem_.finds_only) refuse_found();
+    alternatives_.insert(alternatives_.end(), found.begin(), found.end());  // they win no draw
+    std::ranges::stable_sort(alternatives_, {}, [&](const Alternative& alternative) {
+      const bool wished = !problem_.finds_only || !alternative.choice.actions.empty();
+      return std::pair(!wished, pace_of(alternative));
+    });
+  }
+
+  [[noreturn]] void refuse_found() {
+    PlanChoice parted = alternatives_.front().choice;
+    parted.schedule = "zb-h1";
+    const StageMemory memory(problem_, parted);
+    std::string what = "its lists need one chunk a stage";
+    if (const auto full = memory.stages() + 1 == std::ssize(parted.begin)
+                              ? memory.too_full(parted.begin)
+                              : std::nullopt)
+      what = describe(
+          LackingMemory{*full, memory.of_stages(parted.begin)[*full] - memory.limit(*full)});
+    throw ConfigError(fmt::format(
+        "nothing is found: of {}, {}, with backward in two parts. Choose another schedule",
+        describe(parted), what));
+  }
+
+  void sort() { std::ranges::stable_sort(alternatives_, {}, pace_of); }
+
+  void compare_barriers() {
+    PlanningProblem other = problem_;
+    other.barrier = problem_.barrier == Barrier::none ? Barrier::before_step : Barrier::none;
+    for (std::size_t i = 0; i < std::min(kRefined, alternatives_.size()); ++i) {
+      Alternative& alternative = alternatives_[i];
+      if (alternative.forecast && alternative.choice.slots() > 1)
+        alternative.other_barrier_s =
+            foretell_step(other, workload_of(alternative.choice), alternative.choice).step_seconds;
+    }
+  }
+
+  Decision finish() {
+    const Alternative& best = alternatives_.front();
+    Decision decision{.choice = best.choice, .forecast = *best.forecast};
+    decision.workload = workload_of(best.choice);
+    decision.slots = StageMemory(problem_, best.choice).slots(best.choice.begin);
+    decision.lower_bound = bound_of_pace() * best.forecast->audio_seconds;
+    decision.binds = what_binds(best, alternatives_);
+    for (Alternative& alternative : alternatives_) {
+      if (&alternative == &best || !alternative.forecast) continue;
+      alternative.why = why_slower(best, alternative);
+    }
+    decision.alternatives = alternatives_;
+    return decision;
+  }
+
+  /// Work of a step spread over the fastest devices, and its longest micro-batch's way to
+  /// the loss and back on the fastest.
+  double bound_of_pace() {
+    std::vector<double> speeds;
+    for (const Device& device : problem_.cluster.devices) speeds.push_back(device.speed);
+    std::ranges::sort(speeds, std::greater{});
+    std::size_t used = speeds.size();
+    if (problem_.stages > 0 && problem_.replicas > 0)
+      used = std::min<std::size_t>(used, problem_.stages * problem_.replicas);
+    const double sum = std::accumulate(speeds.begin(), speeds.begin() + used, 0.0);
+    double least = kNever;
+    for (const BatchChoice& batch : problem_.batches) {
+      const Workload& workload = workloads_.of(batch, 1);
+      const double seconds = std::max(workload.work / sum, workload.longest / speeds.front());
+      least = std::min(least, seconds / workload.audio_seconds);
+    }
+    return least;
+  }
+
+  const PlanningProblem& problem_;
+  Workloads workloads_;
+  std::vector<Alternative> alternatives_;
+  double best_closed_ = kNever;  // of those that fit, for a second of audio
+};
+
+}  // namespace
+
+Decision decide(const PlanningProblem& problem) { return Decider(problem).decide(); }
+
+}  // namespace penstock

@@ -1,0 +1,66 @@
+#pragma once
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "partition/choose/forecast.h"
+#include "partition/choose/problem.h"
+
+namespace penstock {
+
+/// Memory that a stage of the fastest cut does not have.
+struct LackingMemory {
+  int stage = 0;
+  double bytes = 0;
+};
+
+/// A choice that was considered.
+struct Alternative {
+  PlanChoice choice;                        // without a cut where none was made
+  std::optional<Forecast> forecast = {};    // where it was simulated
+  double closed_form = 0;                   // seconds of a step, or their bound where none was made
+  bool is_bound = false;                    // it is that: the choice was not tried
+  bool memory_bound = false;                // a faster cut did not fit
+  double audio_seconds = 0;                 // of a step
+  std::optional<LackingMemory> lacks = {};  // where no cut fits
+  std::string why = {};                     // it lost; empty: it did not
+  /// What a step would take with the other Barrier than the problem's, of the best few of several
+  /// ranks.
+  std::optional<double> other_barrier_s = {};
+
+  /// Of a step of so much audio, predicted or bounded: so choices of other batches compare.
+  double step_seconds(double audio) const {
+    if (forecast) return audio / forecast->speed();
+    return audio_seconds > 0 ? closed_form * audio / audio_seconds : 0;
+  }
+};
+
+struct Decision {
+  PlanChoice choice;
+  Forecast forecast;
+  Workload workload = {};          // of the choice
+  std::vector<double> slots = {};  // bytes that micro-batches in flight hold on each chunk at most
+  double lower_bound = 0;          // seconds that no choice takes less, for as much audio
+  std::string binds = {};          // what keeps it from being faster
+  std::vector<Alternative> alternatives =
+      {};  // the choice first, then by what they are predicted to take
+
+  double gap() const {
+    return lower_bound > 0 ? std::max(forecast.step_seconds / lower_bound - 1, 0.0) : 0;
+  }
+};
+
+/// The plan that trains most audio a second, as simulated:
+/// 1. every (batch, stages, replicas) in the order of a bound from work and devices alone, until
+///    that is half above the best closed form: a placement by find_placement();
+/// 2. each of them with every schedule: the cut of cut_choice(), where memory binds also with the
+///    cheapest second forwards (RecomputeSearch), and a step simulated;
+/// 3. all of them over all sampled steps, and the best few refined by ChoiceRefiner;
+/// 4. where the problem asks for it, find_choice() for the best few of them.
+/// The same for the same problem. ConfigError where nothing fits: which constraint binds, and what
+/// would fit.
+Decision decide(const PlanningProblem& problem);
+
+}  // namespace penstock

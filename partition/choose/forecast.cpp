@@ -1,0 +1,109 @@
+#include "partition/choose/forecast.h"
+
+#include <algorithm>
+
+#include "partition/choose/find_choice.h"
+#include "partition/model/recomputed_layers.h"
+#include "partition/placement/problem.h"
+#include "partition/schedule/make_schedule.h"
+
+namespace penstock {
+namespace {
+
+/// Once a step, of each stage on a device of speed 1.
+std::vector<double> once_seconds(const PlanningProblem& problem, const PlanChoice& choice) {
+  std::vector<double> seconds(choice.stages, problem.step_s);
+  const auto bytes = parameter_bytes(*problem.chain);
+  const auto ranks = ranks_of_chunks(choice);
+  for (std::size_t chunk = 0; chunk < ranks.size(); ++chunk)
+    for (int layer = choice.begin[chunk]; layer < choice.begin[chunk + 1]; ++layer)
+      seconds[ranks[chunk]] += problem.parameter_s * bytes[layer] / sizeof(float);
+  return seconds;
+}
+
+/// Seconds of each stage's passes in a replica's step.
+std::vector<double> busy_seconds(const StepPrediction& step, const std::vector<int>& ranks,
+                                 int stages) {
+  std::vector<double> busy(stages, 0);
+  for (std::size_t chunk = 0; chunk < ranks.size(); ++chunk)
+    for (const ChunkTimes& times : step.times()[chunk]) busy[ranks[chunk]] += times.total();
+  return busy;
+}
+
+}  // namespace
+
+std::vector<int> ranks_of_chunks(const PlanChoice& choice) {
+  return chunk_ranks(choice.schedule, choice.stages);
+}
+
+std::vector<double> reduction_seconds(const PlanningProblem& problem, const PlanChoice& choice,
+                                      const std::vector<LayerCost>& last, int replica) {
+  const auto ranks = ranks_of_chunks(choice);
+  std::vector<double> seconds(ranks.size(), 0);
+  if (choice.replicas == 1) return seconds;
+  const auto parameters = parameter_bytes(*problem.chain);
+  const bool parts = schedule_of(choice).parts_backward();
+  for (std::size_t chunk = 0; chunk < ranks.size(); ++chunk) {
+    const int device = choice.devices[ranks[chunk]][replica];
+    const LinkCost reduction =
+        ring(slowest_of_ring(problem.cluster, choice.devices[ranks[chunk]]), choice.replicas, 1);
+    double computed = 0, added = 0;
+    for (int layer = choice.begin[chunk + 1] - 1; layer >= choice.begin[chunk]; --layer) {
+      const LayerCost& cost = last[layer];
+      computed += (cost.backward_weight + (parts ? 0 : cost.backward_input)) /
+                  problem.cluster.devices[device].speed;
+      if (parameters[layer] > 0)
+        added = std::max(added, computed) + reduction.seconds(parameters[layer]);
+    }
+    seconds[chunk] = std::max(0.0, added - computed);
+  }
+  return seconds;
+}
+
+std::unique_ptr<StepPrediction> predict_replica(const PlanningProblem& problem,
+                                                const Workload& workload, const PlanChoice& choice,
+                                                std::size_t step, int replica) {
+  const StepCosts& costs = workload.steps[step].replicas[replica];
+  StepLayout layout{.begin = choice.begin,
+                    .schedule = schedule_of(choice).of(costs.micro_batches())};
+  layout.recomputed = choice.recomputed;
+  layout.reduce_seconds = reduction_seconds(
+      problem, choice, with_recomputation(costs.layers.back(), choice.recomputed), replica);
+  layout.step_seconds = once_seconds(problem, choice);
+  for (int stage = 0; stage < choice.stages; ++stage) {
+    const Device& device = problem.cluster.devices[choice.devices[stage][replica]];
+    layout.speeds.push_back(device.speed);
+    layout.step_seconds[stage] /= device.speed;
+  }
+  layout.overlap = problem.cluster.overlap;
+  layout.link = [&problem, devices = choice.devices, replica](int from, int to) {
+    return problem.cluster.link(devices[from][replica], devices[to][replica]);
+  };
+  return std::make_unique<StepPrediction>(costs, std::move(layout));
+}
+
+Forecast foretell_step(const PlanningProblem& problem, const Workload& workload,
+                       const PlanChoice& choice, std::size_t most_steps) {
+  const std::size_t steps = std::min(most_steps, workload.steps.size());
+  const double share = 1.0 / static_cast<double>(steps);
+  Forecast forecast;
+  forecast.busy.assign(choice.stages, 0);
+  const auto ranks = ranks_of_chunks(choice);
+  for (std::size_t s = 0; s < steps; ++s) {
+    forecast.audio_seconds += share * workload.steps[s].audio_seconds;
+    double slowest = 0;
+    std::vector<double> most(choice.stages, 0);
+    for (int replica = 0; replica < choice.replicas; ++replica) {
+      if (workload.steps[s].replicas[replica].micro_batches() == 0) continue;
+      const auto step = predict_replica(problem, workload, choice, s, replica);
+      slowest = std::max(slowest, step->period(problem.barrier));
+      const auto busy = busy_seconds(*step, ranks, choice.stages);
+      for (int k = 0; k < choice.stages; ++k) most[k] = std::max(most[k], busy[k]);
+    }
+    forecast.step_seconds += share * slowest;
+    for (int k = 0; k < choice.stages; ++k) forecast.busy[k] += share * most[k];
+  }
+  return forecast;
+}
+
+}  // namespace penstock

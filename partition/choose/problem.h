@@ -1,0 +1,77 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "partition/cluster/cluster.h"
+#include "partition/cost/cost_model.h"
+#include "partition/cost/fitted_costs.h"
+#include "partition/memory/chunk_bytes.h"
+#include "partition/simulate/simulate.h"
+
+namespace penstock {
+
+/// How a step's audio is shared out: a global batch is `seconds` × `micro_batches`.
+struct BatchChoice {
+  double seconds = 0;           // of audio in a micro-batch, at most: data.micro_batch_seconds
+  int micro_batches = 1;        // of a step, over all replicas: data.micro_batches
+  std::vector<int> order = {};  // of them: trainer.order
+  auto operator<=>(const BatchChoice&) const = default;
+};
+
+/// Everything that a plan decides.
+struct PlanChoice {
+  int stages = 1, replicas = 1;
+  BatchChoice batch = {};
+  std::string schedule = "1f1b";
+  ChosenLayers recomputed = {};           // of the chain's layers: whose forward runs again
+  bool recompute_exact = true;            // no cheaper ones fit this cut, by the mean micro-batch
+  std::vector<std::string> actions = {};  // of the schedule "found": as Plan::actions
+  std::vector<std::vector<int>> devices = {};  // [stage][replica]: places in Cluster::devices
+  std::vector<int> begin = {};                 // first layer of each chunk, then their number
+
+  int slots() const { return stages * replicas; }
+};
+
+/// A step of the training as its data make it.
+struct SampledStep {
+  double audio_seconds = 0;
+  std::vector<MicroBatchLengths> micro_batches;  // in canonical order
+  std::vector<int> replica;                      // that runs each
+};
+
+/// A model to be trained on a cluster.
+struct PlanningProblem {
+  const Chain* chain = nullptr;
+  BackendSizes sizes = {};
+  CostModel costs = {};         // seconds on a device of speed 1
+  std::string costs_from = {};  // where they come from, for people
+  FittedCost reading = {};      // and of a micro-batch, before its first forward
+  /// Once a step, of a rank and for each parameter that it trains: seconds on a device of speed 1.
+  double step_s = 0, parameter_s = 0;
+  Cluster cluster;
+  std::vector<BatchChoice> batches;    // to choose from
+  std::vector<std::string> schedules;  // to choose from, as make_schedule names them
+  /// Layers whose forward runs again, whatever else is chosen; nothing: chosen where memory binds.
+  std::optional<ChosenLayers> recomputed = {};
+  int stages = 0, replicas = 0;  // 0: chosen
+  int most_replicas = 0;         // that there are lanes for; 0: any number
+  /// Whether lists of their own are sought for the best choices, whether they must win, and whether
+  /// micro-batches stay in the order of the batches' choices meanwhile.
+  bool finds = false, finds_only = false, keeps_order = false;
+  Barrier barrier = Barrier::before_step;  // none: pipeline.post_validation
+  bool refuses = false;                    // where nothing fits, without looking for what would
+  std::uint64_t seed = 1;
+  /// Some real steps; ConfigError where no step can be made so.
+  std::function<std::vector<SampledStep>(const BatchChoice&, int replicas)> sample = {};
+  /// What chunks take of memory; asked for stages, replicas, batch, schedule and recomputed layers.
+  std::function<ChunkBytes(const PlanChoice&)> bytes = {};
+};
+
+/// "4 stages × 2 replicas, zb-h1, 16 × 8 s"
+std::string describe(const PlanChoice& choice);
+
+}  // namespace penstock

@@ -1,0 +1,122 @@
+#include "partition/choose/proposals.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "base/error.h"
+#include "configs/config.h"
+#include "partition/choose/stage_memory.h"
+#include "partition/placement/bound/bound.h"
+#include "partition/placement/refusal.h"
+#include "partition/placement/search.h"
+
+namespace penstock {
+namespace {
+
+bool memories_differ(const Cluster& cluster) {
+  return std::ranges::any_of(cluster.devices, [&](const Device& device) {
+    return device.memory != cluster.devices.front().memory;
+  });
+}
+
+bool speeds_differ(const Cluster& cluster) {
+  return std::ranges::any_of(cluster.devices, [&](const Device& device) {
+    return device.speed != cluster.devices.front().speed;
+  });
+}
+
+PlacementProblem without_memory(PlacementProblem problem) {
+  for (Device& device : problem.cluster.devices)
+    device.memory = std::numeric_limits<double>::infinity();
+  return problem;
+}
+
+/// As if messages were hidden behind computing altogether, and not at all reckoned as loads.
+PlacementProblem without_links(PlacementProblem problem) {
+  const LinkRates free{.latency = 0, .bandwidth = std::numeric_limits<double>::infinity()};
+  std::ranges::fill(problem.cluster.node_links, free);
+  std::ranges::fill(problem.cluster.exact_links, free);
+  return problem;
+}
+
+/// With the devices' memory in the closed form's terms, whose account of bytes is simpler than the
+/// runtime's: both are compared for a cut.
+PlacementProblem with_memory(const PlanningProblem& problem, PlacementProblem closed,
+                             const Proposal& proposal, const PlacedChain& placed) {
+  const PlanChoice choice{.stages = proposal.grid.stages,
+                          .replicas = proposal.grid.replicas,
+                          .batch = proposal.batch,
+                          .recomputed = problem.recomputed.value_or(ChosenLayers()),
+                          .devices = placed.devices};
+  const StageMemory memory(problem, choice);
+  double real = 0, simple = 0;
+  const auto& begin = placed.cut.begin;
+  for (int k = 0; k < choice.stages; ++k) {
+    real += memory.of_chunk(begin[k], begin[k + 1], k);
+    simple += closed.chain.bytes(begin[k], begin[k + 1], in_flight(closed, proposal.grid, k));
+  }
+  for (Device& device : closed.cluster.devices) device.memory *= simple / real;
+  return closed;
+}
+
+}  // namespace
+
+PlacementProblem closed_form_problem(const PlanningProblem& problem, const Workload& workload,
+                                     const BatchChoice& batch) {
+  return {.chain = ChainLoad(workload.mean, ChainLoad::Crossing::bytes),
+          .cluster = problem.cluster,
+          .micro_batches = batch.micro_batches};
+}
+
+std::vector<Proposal> proposals(const PlanningProblem& problem, Workloads& workloads) {
+  std::vector<Proposal> result;
+  const int devices = problem.cluster.size();
+  int most_micro_batches = 0;
+  for (const BatchChoice& batch : problem.batches)
+    most_micro_batches = std::max(most_micro_batches, batch.micro_batches);
+  for (const BatchChoice& batch : problem.batches) {
+    const Workload& workload = workloads.of(batch, 1);
+    const PlacementProblem closed = closed_form_problem(problem, workload, batch);
+    if (batch.micro_batches == most_micro_batches)
+      check_wish(closed, {.stages = problem.stages, .replicas = problem.replicas});
+    const Bounds bounds(closed);
+    for (int stages = 1; stages <= std::min(closed.chain.size(), devices); ++stages) {
+      if (problem.stages > 0 && stages != problem.stages) continue;
+      const int most = std::min(devices / stages, batch.micro_batches);
+      for (int replicas = 1; replicas <= most; ++replicas) {
+        if (problem.replicas > 0 && replicas != problem.replicas) continue;
+        if (problem.most_replicas > 0 && replicas > problem.most_replicas) continue;
+        const Grid grid{stages, replicas};
+        result.push_back({batch, grid, bounds.quick(grid) / workload.audio_seconds});
+      }
+    }
+  }
+  if (problem.most_replicas > 0 && problem.replicas > problem.most_replicas)
+    throw ConfigError(
+        fmt::format("{} replicas are asked for, but trainer.lanes = {}: a lane is the "
+                    "least that a replica owns. Set trainer.lanes to {} or more",
+                    problem.replicas, problem.most_replicas, problem.replicas));
+  std::ranges::stable_sort(result, {}, &Proposal::bound);
+  return result;
+}
+
+std::vector<Placement> placements(const PlanningProblem& problem, const Workload& workload,
+                                  const Proposal& proposal) {
+  const GridWish wish{proposal.grid.stages, proposal.grid.replicas};
+  const PlacementProblem closed = closed_form_problem(problem, workload, proposal.batch);
+  const SearchEffort effort{.seed = problem.seed};
+  const auto fastest = find_placement(without_memory(closed), wish, effort);
+  if (!fastest) return {};
+  std::vector<Placement> result{fastest->devices};
+  const auto add = [&](const PlacementProblem& variant) {
+    const auto found = find_placement(variant, wish, effort);
+    if (found && std::ranges::count(result, found->devices) == 0) result.push_back(found->devices);
+  };
+  if (speeds_differ(problem.cluster)) add(without_links(without_memory(closed)));
+  if (memories_differ(problem.cluster)) add(with_memory(problem, closed, proposal, *fastest));
+  return result;
+}
+
+}  // namespace penstock

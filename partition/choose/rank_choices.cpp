@@ -1,0 +1,63 @@
+#include "partition/choose/rank_choices.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "partition/choose/cut_choice.h"
+#include "partition/choose/proposals.h"
+#include "partition/placement/ranking.h"
+
+namespace penstock {
+namespace {
+
+constexpr std::size_t kSimulated = 4;  // times as many placements as are wanted
+constexpr std::size_t kFewest = 64;    // of them
+constexpr std::size_t kRefined = 12;   // at least
+constexpr std::size_t kMostRefined = 64;
+
+}  // namespace
+
+std::vector<RankedChoice> rank_choices(const PlanningProblem& problem, const PlanChoice& like,
+                                       std::size_t count) {
+  Workloads workloads(problem);
+  const Workload& workload = workloads.of(like.batch, like.replicas);
+  PlacementProblem closed = closed_form_problem(problem, workload, like.batch);
+  for (Device& device : closed.cluster.devices)  // cut_choice() counts as the runtime does
+    device.memory = std::numeric_limits<double>::infinity();
+  RankingOptions options{.count = std::max(kFewest, kSimulated * count)};
+  options.effort.seed = problem.seed;
+
+  const bool free = !problem.recomputed && !like.recomputed.empty();
+  const Recomputing recomputing = free ? Recomputing::free : Recomputing::as_chosen;
+
+  std::vector<RankedChoice> ranked;
+  if (!like.begin.empty()) ranked.push_back({like, foretell_step(problem, workload, like)});
+  for (PlacedCut& placed : rank_placements(closed, {like.stages, like.replicas}, options)) {
+    if (!like.begin.empty() && placed.devices == like.devices) continue;
+    PlanChoice choice = like;
+    choice.devices = std::move(placed.devices);
+    ChosenCut cut = cut_choice(problem, workload, choice, recomputing);
+    if (!cut.fits) continue;
+    choice.begin = std::move(cut.begin);
+    choice.recomputed = std::move(cut.recomputed);
+    choice.recompute_exact = cut.recompute_exact;
+    ranked.push_back({choice, foretell_step(problem, workload, choice)});
+  }
+  const auto seconds = [](const RankedChoice& one) { return one.forecast.step_seconds; };
+  std::ranges::stable_sort(ranked, {}, seconds);
+  ranked.resize(std::min(ranked.size(), std::max(count, kRefined)));
+  const auto behind =
+      ranked.begin() + static_cast<std::ptrdiff_t>(std::min(ranked.size(), kMostRefined));
+  const std::vector<RankedChoice> rest(behind, ranked.end());
+  ranked.erase(behind, ranked.end());
+  const ChoiceRefiner refiner(problem, workload);
+  for (RankedChoice& one : ranked) refiner.refine_cut(one);
+  std::ranges::stable_sort(ranked, {}, seconds);
+  refiner.share_cuts(ranked);
+  ranked.insert(ranked.end(), rest.begin(), rest.end());
+  std::ranges::stable_sort(ranked, {}, seconds);
+  ranked.resize(std::min(ranked.size(), count));
+  return ranked;
+}
+
+}  // namespace penstock

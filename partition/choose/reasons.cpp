@@ -1,0 +1,59 @@
+#include "partition/choose/reasons.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "base/gib.h"
+
+namespace penstock {
+namespace {
+
+constexpr double kClearly = 0.995;  // of a closed form that would be faster
+
+double closed_pace(const Alternative& alternative) {
+  return alternative.closed_form / alternative.audio_seconds;
+}
+
+}  // namespace
+
+double pace_of(const Alternative& alternative) {
+  return alternative.forecast ? 1 / alternative.forecast->speed()
+                              : std::numeric_limits<double>::infinity();
+}
+
+std::string describe(const LackingMemory& lacking) {
+  return fmt::format("stage {} lacks {:.3g} GiB", lacking.stage, lacking.bytes / kGib);
+}
+
+std::string why_slower(const Alternative& best, const Alternative& other) {
+  const double slower = pace_of(other) / pace_of(best) - 1;
+  if (slower <= -kSameStep)
+    return fmt::format("{:.1f} % faster, but {} is asked for", -100 * slower, best.choice.schedule);
+  if (slower < kSameStep) return "as fast: the first found is kept";
+  double idle = 0;
+  for (int k = 0; k < other.choice.stages; ++k)
+    idle += other.forecast->idle(k) / other.choice.stages;
+  return fmt::format("{:.1f} % slower: stages idle {:.0f} %{}", 100 * slower, 100 * idle,
+                     other.memory_bound ? ", memory shapes its cut" : "");
+}
+
+std::string what_binds(const Alternative& best, const std::vector<Alternative>& alternatives) {
+  const Alternative* wanted = nullptr;
+  for (const Alternative& other : alternatives) {
+    if (!other.lacks) continue;
+    if (closed_pace(other) >= kClearly * closed_pace(best)) continue;
+    if (wanted == nullptr || closed_pace(other) < closed_pace(*wanted)) wanted = &other;
+  }
+  if (wanted != nullptr)
+    return fmt::format("memory: {} would be faster, and its {}", describe(wanted->choice),
+                       describe(*wanted->lacks));
+  const auto& busy = best.forecast->busy;
+  const auto slowest = static_cast<int>(std::ranges::max_element(busy) - busy.begin());
+  return fmt::format("{}the computing of stage {}, which is busy {:.0f} % of a step",
+                     best.memory_bound ? "memory, which shapes the cut, and " : "", slowest,
+                     100 * (1 - best.forecast->idle(slowest)));
+}
+
+}  // namespace penstock

@@ -1,0 +1,167 @@
+#include "partition/choose/recompute_search.h"
+
+#include <algorithm>
+#include <limits>
+#include <span>
+#include <utility>
+
+#include "partition/choose/freeing_bound.h"
+
+namespace penstock {
+namespace {
+
+// Of a boundary: in a first round, which gives a bound, and in the exact one, which for long chunks
+// has fewer, so that no chunk takes more than a few seconds.
+constexpr std::size_t kFewLabels = 30, kMostLabels = 1000, kLabelsTimesLayersSquared = 3'000'000;
+
+constexpr double kNever = std::numeric_limits<double>::infinity();
+
+/// A choice of the layers before a boundary, the last of which is not chosen.
+struct Label {
+  double seconds = 0;
+  RunSizes sizes = {};
+  bool any = false;
+  int from = -1;      // label that it goes on from, over all boundaries
+  LayerRun run = {};  // chosen besides; empty: none
+};
+
+/// Looks for a choice that takes less than `below`.
+class Labelling {
+ public:
+  Labelling(const ChunkSizes& sizes, std::span<const double> forward, const FreeingBound& bound,
+            double room, std::size_t most_labels, double below)
+      : sizes_(sizes),
+        forward_(forward),
+        bound_(bound),
+        room_(room),
+        most_labels_(most_labels),
+        at_(forward.size() + 2),
+        least_(below) {}
+
+  std::optional<RecomputeChoice> best() {
+    const int n = sizes_.layers();
+    reach(0, {});
+    for (int i = 0; i < n; ++i)
+      for (const int label : settled(i)) {
+        reach(i + 1, {all_[label].seconds,
+                      sizes_.joined(all_[label].sizes, sizes_.without({i, i + 1})),
+                      all_[label].any,
+                      label,
+                      {i, i}});
+        double seconds = all_[label].seconds;
+        for (int last = i + 1; last <= n; ++last) {
+          seconds += forward_[last - 1];
+          if (seconds >= least_) break;
+          const LayerRun run{i, last};
+          // The layer behind a run is not chosen; behind the last layer there is none.
+          reach(std::min(last + 1, n + 1),
+                {seconds, sizes_.joined(all_[label].sizes, sizes_.of(run)), true, label, run});
+        }
+      }
+    if (best_ < 0) return std::nullopt;
+    return choice();
+  }
+  /// Whether best() has dropped no label for their number.
+  bool exact() const { return exact_; }
+
+ private:
+  /// Adds a label unless it can't become a choice that fits and takes less than the best known, or
+  /// another one is no worse.
+  void reach(int boundary, const Label& label) {
+    const double more =
+        std::min(sizes_.change(label.sizes, true), sizes_.change(label.sizes, label.any)) - room_;
+    if (label.seconds + bound_.seconds(boundary, more) >= least_) return;
+    auto& others = at_[boundary];
+    for (const int other : others)
+      if (no_worse(all_[other], label)) return;
+    std::erase_if(others, [&](int other) { return no_worse(label, all_[other]); });
+    others.push_back(static_cast<int>(all_.size()));
+    all_.push_back(label);
+    // With nothing chosen behind it, it is a whole choice.
+    const RunSizes whole = sizes_.joined(label.sizes, sizes_.without({boundary, sizes_.layers()}));
+    if (sizes_.change(whole, label.any) <= room_) {
+      least_ = label.seconds;
+      best_ = others.back();
+    }
+    if (others.size() > 2 * most_labels_) thin(others);
+  }
+
+  bool no_worse(const Label& one, const Label& other) const {
+    return one.seconds <= other.seconds && one.any == other.any &&
+           sizes_.never_more(one.sizes, other.sizes);
+  }
+
+  /// The labels of a boundary, in order.
+  std::vector<int> settled(int boundary) {
+    std::vector<int>& labels = at_[boundary];
+    thin(labels);
+    return labels;
+  }
+
+  /// Puts labels in order, without those that came before a better choice; of too many it keeps
+  /// those at even distances.
+  void thin(std::vector<int>& labels) {
+    std::erase_if(labels, [&](int label) { return all_[label].seconds >= least_; });
+    std::ranges::stable_sort(labels, {}, [&](int label) { return all_[label].seconds; });
+    if (labels.size() <= most_labels_) return;
+    exact_ = false;
+    std::vector<int> kept;
+    for (std::size_t i = 0; i < most_labels_; ++i)
+      kept.push_back(labels[i * (labels.size() - 1) / (most_labels_ - 1)]);
+    labels = std::move(kept);
+  }
+
+  RecomputeChoice choice() const {
+    RecomputeChoice choice{.seconds = least_, .exact = exact_};
+    if (!all_[best_].any) return choice;
+    choice.layers.assign(sizes_.layers(), false);
+    for (int label = best_; label >= 0; label = all_[label].from)
+      for (int i = all_[label].run.first; i < all_[label].run.last; ++i) choice.layers[i] = true;
+    return choice;
+  }
+
+  const ChunkSizes& sizes_;
+  std::span<const double> forward_;
+  const FreeingBound& bound_;
+  double room_;  // bytes more than what choosing nothing takes; below 0: that is too much
+  std::size_t most_labels_;
+  std::vector<Label> all_;
+  std::vector<std::vector<int>>
+      at_;  // of each boundary; the last: behind a run that ends the chunk
+  double least_;
+  int best_ = -1;
+  bool exact_ = true;
+};
+
+}  // namespace
+
+const std::optional<RecomputeChoice>& RecomputeSearch::within(int first, int last, int chunk,
+                                                              double limit) {
+  const auto [at, fresh] = known_.try_emplace({first, last, chunk, limit});
+  if (fresh) at->second = search(first, last, chunk, limit);
+  return at->second;
+}
+
+std::optional<RecomputeChoice> RecomputeSearch::search(int first, int last, int chunk,
+                                                       double limit) {
+  const double room = limit - static_cast<double>(bytes_(first, last, chunk).total());
+  if (room >= 0) return RecomputeChoice{};
+  const ChunkSizes sizes(bytes_.training(first, last, chunk));
+  const auto forward = std::span(forward_).subspan(first, last - first);
+  std::vector<double> freed;
+  for (int i = 0; i < sizes.layers(); ++i) freed.push_back(sizes.most_freed(i));
+  const FreeingBound bound(freed, forward);
+  Labelling quick(sizes, forward, bound, room, kFewLabels, kNever);
+  auto first_found = quick.best();
+  if (quick.exact()) return first_found;
+  const std::size_t most = kLabelsTimesLayersSquared / (forward.size() * forward.size());
+  Labelling whole(sizes, forward, bound, room, std::clamp(most, kFewLabels, kMostLabels),
+                  first_found ? first_found->seconds : kNever);
+  auto choice = whole.best();
+  if (!choice) choice = std::move(first_found);
+  if (choice) choice->exact = whole.exact();
+  exact_ = exact_ && whole.exact();
+  return choice;
+}
+
+}  // namespace penstock

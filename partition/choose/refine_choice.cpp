@@ -1,0 +1,145 @@
+#include "partition/choose/refine_choice.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "partition/choose/chunk_loads.h"
+#include "partition/choose/cut_choice.h"
+#include "partition/choose/stage_memory.h"
+
+namespace penstock {
+namespace {
+
+constexpr int kExchanged = 12;         // devices of a cluster whose pairs are tried, at most
+constexpr double kShorter = 1 - 1e-9;  // of a step: else it is the same
+
+/// Where the boundary in front of chunk `b` may go: a layer on, and the next place on either side
+/// where no more crosses than now.
+std::vector<int> other_places(const ChainProfile& chain, const std::vector<int>& begin,
+                              std::size_t b) {
+  const auto crossing = [&](int layer) {
+    return chain.layers[static_cast<std::size_t>(layer - 1)].activation_bytes;
+  };
+  std::vector<int> places;
+  for (const int way : {-1, 1}) {
+    int place = begin[b] + way;
+    const auto is_inside = [&] { return place > begin[b - 1] && place < begin[b + 1]; };
+    if (is_inside()) places.push_back(place);
+    while (is_inside() && crossing(place) > crossing(begin[b])) place += way;
+    if (is_inside() && place != places.back()) places.push_back(place);
+  }
+  return places;
+}
+
+}  // namespace
+
+ChoiceRefiner::ChoiceRefiner(const PlanningProblem& problem, const Workload& workload)
+    : problem_(problem), workload_(workload) {}
+
+bool ChoiceRefiner::move_boundaries(RankedChoice& ranked) const {
+  bool better = false;
+  for (std::size_t b = 1; b + 1 < ranked.choice.begin.size(); ++b)
+    for (const int place : other_places(workload_.mean, ranked.choice.begin, b)) {
+      PlanChoice other = ranked.choice;
+      other.begin[b] = place;
+      better |= take_if_shorter(ranked, std::move(other));
+    }
+  return better;
+}
+
+bool ChoiceRefiner::exchange_devices(RankedChoice& ranked) const {
+  const int devices = problem_.cluster.size();
+  if (devices > kExchanged) return false;
+  bool better = false;
+  for (int one = 0; one < devices; ++one)
+    for (int two = one + 1; two < devices; ++two) {
+      PlanChoice other = ranked.choice;
+      bool used = false;
+      for (auto& stage : other.devices)
+        for (int& device : stage) {
+          used |= device == one || device == two;
+          device = device == one ? two : device == two ? one : device;
+        }
+      if (used) better |= take_if_shorter(ranked, std::move(other));
+    }
+  return better;
+}
+
+void ChoiceRefiner::refine_cut(RankedChoice& ranked) const {
+  const auto climb = [&](RankedChoice& from) {
+    while (move_boundaries(from)) {
+    }
+  };
+  const std::vector<int> given = ranked.choice.begin;
+  climb(ranked);
+  for (const ChunkCutProblem& way : chunk_loads(problem_, workload_, ranked.choice)) {
+    PlanChoice other = ranked.choice;
+    other.begin = *cut_chunks(way);
+    if (other.begin == given || other.begin == ranked.choice.begin) continue;
+    auto start = within(std::move(other), std::numeric_limits<double>::infinity());
+    if (!start) continue;
+    climb(*start);
+    if (start->forecast.step_seconds < ranked.forecast.step_seconds * kShorter)
+      ranked = std::move(*start);
+  }
+}
+
+void ChoiceRefiner::refine(RankedChoice& ranked) const {
+  refine_cut(ranked);
+  while (exchange_devices(ranked)) refine_cut(ranked);
+}
+
+void ChoiceRefiner::share_cuts(std::vector<RankedChoice>& ranked) const {
+  std::vector<PlanChoice> cuts;  // the best placement's first
+  for (const RankedChoice& one : ranked) {
+    const bool known = std::ranges::any_of(
+        cuts, [&](const PlanChoice& cut) { return cut.begin == one.choice.begin; });
+    if (!known) cuts.push_back(one.choice);
+  }
+  for (RankedChoice& one : ranked) {
+    std::vector<RankedChoice> offered;
+    double least = one.forecast.step_seconds;
+    for (const PlanChoice& cut : cuts) {
+      if (cut.begin == one.choice.begin) {
+        offered.push_back(one);
+        continue;
+      }
+      PlanChoice other = one.choice;
+      other.begin = cut.begin;
+      auto fitted = within(std::move(other), least * (1 + kSameStep));
+      if (!fitted) continue;
+      least = std::min(least, fitted->forecast.step_seconds);
+      offered.push_back(std::move(*fitted));
+    }
+    one = *std::ranges::find_if(offered, [&](const RankedChoice& offer) {
+      return offer.forecast.step_seconds <= least * (1 + kSameStep);
+    });
+  }
+  std::ranges::stable_sort(ranked, {},
+                           [](const RankedChoice& one) { return one.forecast.step_seconds; });
+}
+
+bool ChoiceRefiner::take_if_shorter(RankedChoice& ranked, PlanChoice other) const {
+  auto better = within(std::move(other), ranked.forecast.step_seconds * kShorter);
+  if (!better) return false;
+  ranked = std::move(*better);
+  return true;
+}
+
+std::optional<RankedChoice> ChoiceRefiner::within(PlanChoice other, double seconds) const {
+  const bool free = !problem_.recomputed && !other.recomputed.empty();
+  if (free) other.recomputed.clear();  // at best
+  Forecast forecast = foretell_step(problem_, workload_, other);
+  if (forecast.step_seconds >= seconds) return std::nullopt;
+  if (free) {
+    if (!recompute_to_fit(problem_, workload_, other)) return std::nullopt;
+    forecast = foretell_step(problem_, workload_, other);
+    if (forecast.step_seconds >= seconds) return std::nullopt;
+  } else if (StageMemory(problem_, other).too_full(other.begin)) {
+    return std::nullopt;
+  }
+  return RankedChoice{std::move(other), std::move(forecast)};
+}
+
+}  // namespace penstock

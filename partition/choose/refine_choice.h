@@ -1,0 +1,53 @@
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "partition/choose/forecast.h"
+
+namespace penstock {
+
+/// A choice that is cut and placed, and what simulation says of it.
+struct RankedChoice {
+  PlanChoice choice;
+  Forecast forecast;
+};
+
+/// Makes simulated steps shorter by small changes of a choice, which stays within memory: unless
+/// the problem says which layers run forward again, they are chosen anew for a changed choice that
+/// has some.
+class ChoiceRefiner {
+ public:
+  /// Both must outlive this; `workload` is that of the choices' batch and replicas.
+  ChoiceRefiner(const PlanningProblem& problem, const Workload& workload);
+
+  /// Moves each boundary between chunks once, where a step gets shorter: by a layer, or to the next
+  /// place on either side where no more crosses, since cuts behind layers with large outputs lie
+  /// between good ones. False where none did.
+  bool move_boundaries(RankedChoice& ranked) const;
+
+  /// The same, until it no longer helps, from the choice's cut and from those of chunk_loads().
+  void refine_cut(RankedChoice& ranked) const;
+
+  /// The same, and of a small cluster exchanges two devices or takes a free one, until neither
+  /// helps.
+  void refine(RankedChoice& ranked) const;
+
+  /// Gives each of some placements of the same stages the cut of another one where that makes its
+  /// step shorter, and also where it makes no difference: so those that are alike, but for what
+  /// measuring their links is off by, have the same. `ranked` is in order of simulated steps, and
+  /// is put in order again.
+  void share_cuts(std::vector<RankedChoice>& ranked) const;
+
+ private:
+  bool exchange_devices(RankedChoice& ranked) const;
+  /// Where it fits, with the second forwards that it needs; nothing unless its step is shorter than
+  /// that.
+  bool take_if_shorter(RankedChoice& ranked, PlanChoice other) const;
+  std::optional<RankedChoice> within(PlanChoice other, double seconds) const;
+
+  const PlanningProblem& problem_;
+  const Workload& workload_;
+};
+
+}  // namespace penstock

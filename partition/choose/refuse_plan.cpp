@@ -1,0 +1,99 @@
+#include "partition/choose/refuse_plan.h"
+
+#include <fmt/format.h>
+
+#include <optional>
+
+#include "base/error.h"
+#include "base/gib.h"
+#include "configs/config.h"
+#include "partition/choose/stage_memory.h"
+
+namespace penstock {
+namespace {
+
+constexpr int kHalvings = 6;  // of a micro-batch
+
+struct Closest {
+  PlanChoice choice;
+  LeastFullCut cut;
+};
+
+/// The alternative with the least full cut, with second forwards of all layers if they are free.
+std::optional<Closest> closest(const PlanningProblem& problem,
+                               const std::vector<Alternative>& alternatives) {
+  std::optional<Closest> best;
+  for (const Alternative& alternative : alternatives) {
+    if (alternative.choice.devices.empty() || alternative.choice.begin.empty()) continue;
+    PlanChoice choice = alternative.choice;
+    if (!problem.recomputed) choice.recomputed.assign(problem.chain->size(), true);
+    LeastFullCut cut = least_full_cut(StageMemory(problem, choice), problem.chain->size());
+    if (!best || cut.fullness < best->cut.fullness) best = Closest{choice, std::move(cut)};
+  }
+  return best;
+}
+
+/// The decision for a changed problem; nothing where nothing fits either.
+std::optional<PlanChoice> what_fits(const PlanningProblem& problem) try {
+  PlanningProblem glance = problem;
+  glance.refuses = true;
+  return decide(glance).choice;
+} catch (const ConfigError&) {
+  return std::nullopt;
+}
+
+std::optional<PlanChoice> with_other_stages(PlanningProblem problem) {
+  if (problem.stages == 0 && problem.replicas == 0) return std::nullopt;
+  problem.stages = problem.replicas = 0;
+  return what_fits(problem);
+}
+
+std::optional<PlanChoice> with_smaller_micro_batches(PlanningProblem problem) {
+  for (int halving = 0; halving < kHalvings; ++halving) {
+    for (BatchChoice& batch : problem.batches) {
+      batch.seconds /= 2;
+      batch.micro_batches *= 2;
+    }
+    if (const auto choice = what_fits(problem)) return choice;
+  }
+  return std::nullopt;
+}
+
+std::string layers_of(const PlanningProblem& problem, const LeastFullCut& cut, int chunk) {
+  const auto& layers = problem.chain->layers;
+  const int first = cut.begin[chunk], last = cut.begin[chunk + 1] - 1;
+  if (first == last) return fmt::format("layer {} alone", layers[first]->name());
+  return fmt::format("layers {} to {}", layers[first]->name(), layers[last]->name());
+}
+
+}  // namespace
+
+void refuse_plan(const PlanningProblem& problem, const std::vector<Alternative>& alternatives) {
+  const auto best = closest(problem, alternatives);
+  if (!best)
+    throw ConfigError(
+        fmt::format("no plan fits: every schedule that training knows needs more "
+                    "chunks than the model's {} layers",
+                    problem.chain->size()));
+  const LeastFullCut& cut = best->cut;
+  std::string message = fmt::format(
+      "memory binds: of all that was tried, what comes closest is {}, whose stage {} ({}) needs "
+      "{:.4g} GiB of the {:.4g} GiB that its device may use ({:.3g} % of its memory is left free)",
+      describe(best->choice), cut.stage, layers_of(problem, cut, cut.stage), cut.bytes / kGib,
+      cut.bytes / cut.fullness / kGib, 100 * problem.cluster.margin);
+  if (problem.refuses) throw ConfigError(message);
+  message += fmt::format(". {} would fit on devices of {:.4g} GiB{}",
+                         problem.recomputed ? "It" : "With all layers run forward again it",
+                         cut.bytes / (1 - problem.cluster.margin) / kGib,
+                         problem.recomputed ? "" : ", with some perhaps of less");
+  if (const auto other = with_other_stages(problem))
+    message += fmt::format("; on these fits {}", describe(*other));
+  if (const auto smaller = with_smaller_micro_batches(problem))
+    message += fmt::format(
+        "; with smaller micro-batches fits {}: data.micro_batch_seconds={:g} "
+        "data.micro_batches={}",
+        describe(*smaller), smaller->batch.seconds, smaller->batch.micro_batches);
+  throw ConfigError(message);
+}
+
+}  // namespace penstock

@@ -1,0 +1,62 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <vector>
+
+#include "partition/memory/chunk_bytes.h"
+
+namespace penstock {
+
+/// Bytes of a chunk that hang on which of its layers run forward again, of one micro-batch: added
+/// up over runs of layers that are not neighbours, except for what takes turns.
+struct RunSizes {
+  std::ptrdiff_t slot = 0;    // more (or, below 0, less) that stays between forward and backward
+  std::ptrdiff_t replay = 0;  // made again: the largest run's or, where backward is parted, of all
+  /// Activations in scratch, before layers of even and odd places: those that a second forward
+  /// passes on beside a gradient, and (told where backward is parted; else gradients are larger)
+  /// the others.
+  std::array<std::ptrdiff_t, 2> again = {}, once = {};
+};
+
+/// What every choice of layers of one chunk needs of memory, without laying it out: the rules of
+/// lay_out_training() by runs. Exact; of several micro-batches for the one that keeps most.
+class ChunkSizes {
+ public:
+  explicit ChunkSizes(const ChunkBytes::Training& training);
+
+  int layers() const { return static_cast<int>(own_.size()); }
+  RunSizes of(const LayerRun& run) const;
+  /// Of layers [first, last) that are not chosen, as the layer before them is not.
+  RunSizes without(const LayerRun& layers) const;
+  /// Both runs, or sets of them; an empty set is {}.
+  RunSizes joined(const RunSizes& one, const RunSizes& other) const;
+  /// Whether `one` never takes more than `other`, whatever is joined to both. Both have chosen some
+  /// layer, or neither has. What is larger in the one may be made up for by what is smaller.
+  bool never_more(const RunSizes& one, const RunSizes& other) const;
+  /// Bytes of slots, replays and scratch that all layers take more than if none were chosen.
+  double change(const RunSizes& all, bool any) const;
+  /// By how much change() may fall where a layer is chosen besides, at most.
+  double most_freed(int layer) const;
+
+ private:
+  bool is_kept(int entering) const { return as_output_[entering - 1] || as_input_[entering]; }
+  /// Bytes of what a layer's forward saves, and of what leaves it within the chunk.
+  std::ptrdiff_t made_by(int layer) const {
+    return own_[layer] + (layer + 1 < layers() ? enters_[layer + 1] : 0);
+  }
+  double bytes(const RunSizes& all, bool any) const;
+
+  bool parted_;
+  bool slots_may_be_few_ = false;  // so that evaluations need more
+  InFlight count_;
+  ChunkBuffers evaluation_;
+  std::ptrdiff_t slot_ = 0, carried_ = 0, workspace_ = 0;
+  std::ptrdiff_t gradients_ = 0,
+                 behind_gradients_ = 0;     // in scratch: gradients, and what is carried
+  std::vector<std::ptrdiff_t> own_;         // of each layer: what its forward saves
+  std::vector<std::ptrdiff_t> enters_;      // of each layer: bytes of its input
+  std::vector<bool> as_input_, as_output_;  // of each layer: kept as it says of its input, output
+};
+
+}  // namespace penstock

@@ -1,0 +1,94 @@
+#include "partition/choose/stage_memory.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "partition/choose/forecast.h"
+
+namespace penstock {
+namespace {
+
+constexpr double kNever = std::numeric_limits<double>::infinity();
+
+}  // namespace
+
+StageMemory::StageMemory(const PlanningProblem& problem, const PlanChoice& choice)
+    : bytes_(problem.bytes(choice)), ranks_(ranks_of_chunks(choice)) {
+  for (const auto& devices : choice.devices) {
+    double& limit = limits_.emplace_back(kNever);
+    for (const int device : devices) limit = std::min(limit, problem.cluster.usable(device));
+  }
+}
+
+double StageMemory::of_chunk(int first, int last, int chunk) const {
+  return static_cast<double>(bytes_(first, last, chunk).total());
+}
+
+std::vector<double> StageMemory::of_stages(const std::vector<int>& begin) const {
+  std::vector<std::vector<ChunkRange>> held(limits_.size());
+  for (int chunk = 0; chunk < chunks(); ++chunk)
+    held[ranks_[chunk]].push_back({begin[chunk], begin[chunk + 1], chunk});
+  std::vector<double> bytes;
+  for (const auto& chunks_of_stage : held)
+    bytes.push_back(static_cast<double>(bytes_(chunks_of_stage).total()));
+  return bytes;
+}
+
+int StageMemory::room(const std::vector<int>& begin, int stage, int most) const {
+  int room = most;
+  for (; room > 1; --room) {
+    const ChunkBytes held = bytes_.holding(in_flight_of(room));
+    const auto needed = static_cast<double>(held(begin[stage], begin[stage + 1], stage).total());
+    if (needed <= limits_[stage]) break;
+  }
+  return room;
+}
+
+std::vector<double> StageMemory::slots(const std::vector<int>& begin) const {
+  std::vector<double> bytes;
+  for (int chunk = 0; chunk < chunks(); ++chunk)
+    bytes.push_back(
+        static_cast<double>(bytes_.buffers(begin[chunk], begin[chunk + 1], chunk).slots));
+  return bytes;
+}
+
+std::optional<int> StageMemory::too_full(const std::vector<int>& begin) const {
+  const auto bytes = of_stages(begin);
+  std::optional<int> worst;
+  for (int stage = 0; stage < std::ssize(bytes); ++stage) {
+    if (bytes[stage] <= limits_[stage]) continue;
+    if (!worst || bytes[stage] / limits_[stage] > bytes[*worst] / limits_[*worst]) worst = stage;
+  }
+  return worst;
+}
+
+double StageMemory::limit_of_chunk(int chunk) const {
+  return limits_[ranks_[chunk]] / static_cast<double>(std::ranges::count(ranks_, ranks_[chunk]));
+}
+
+LeastFullCut least_full_cut(const StageMemory& memory, int layers) {
+  std::vector<LeastFullCut> best(layers + 1);
+  for (auto& cut : best) cut.fullness = kNever;
+  best[0] = {.begin = {0}};
+  const double alike = static_cast<double>(memory.chunks()) / memory.stages();
+  for (int chunk = 0; chunk < memory.chunks(); ++chunk) {
+    std::vector<LeastFullCut> next(layers + 1);
+    for (auto& cut : next) cut.fullness = kNever;
+    for (int first = chunk; first < layers; ++first) {
+      if (best[first].fullness == kNever) continue;
+      for (int last = first + 1; last <= layers; ++last) {
+        const double bytes = alike * memory.of_chunk(first, last, chunk);
+        const double fullness = bytes / memory.limit(memory.stage_of(chunk));
+        if (std::max(fullness, best[first].fullness) >= next[last].fullness) continue;
+        LeastFullCut cut = best[first];
+        if (fullness > cut.fullness) cut = {cut.begin, memory.stage_of(chunk), bytes, fullness};
+        cut.begin.push_back(last);
+        next[last] = std::move(cut);
+      }
+    }
+    best = std::move(next);
+  }
+  return best[layers];
+}
+
+}  // namespace penstock

@@ -1,0 +1,95 @@
+#include "partition/choose/workload.h"
+
+#include <algorithm>
+
+#include "partition/model/recomputed_layers.h"
+
+namespace penstock {
+namespace {
+
+double seconds_of(const std::vector<LayerCost>& layers) {
+  double seconds = 0;
+  for (const LayerCost& layer : layers) seconds += layer.total();
+  return seconds;
+}
+
+/// To the loss and back; weight gradients may wait.
+double there_and_back(const std::vector<LayerCost>& layers) {
+  double seconds = 0;
+  for (const LayerCost& layer : layers) seconds += layer.forward + layer.backward_input;
+  return seconds;
+}
+
+/// Adds a share of a micro-batch to the mean one.
+void add(ChainProfile& mean, const std::vector<LayerCost>& layers, const std::vector<double>& bytes,
+         double share) {
+  for (std::size_t i = 0; i < mean.layers.size(); ++i) {
+    const LayerCost& cost = layers[i];
+    LayerProfile& layer = mean.layers[i];
+    layer.name = cost.layer;
+    layer.forward_ms += share * 1e3 * cost.forward;
+    layer.backward_ms += share * 1e3 * (cost.backward_input + cost.backward_weight);
+    layer.activation_bytes += share * bytes[i];
+  }
+}
+
+Workload::Step priced(const PlanningProblem& problem, const SampledStep& sampled, int replicas) {
+  std::vector<std::vector<MicroBatchLengths>> of_replica(replicas);
+  for (std::size_t i = 0; i < sampled.micro_batches.size(); ++i)
+    of_replica[sampled.replica[i]].push_back(sampled.micro_batches[i]);
+  Workload::Step step{.audio_seconds = sampled.audio_seconds};
+  for (const auto& micro_batches : of_replica) {
+    StepCosts& costs = step.replicas.emplace_back(
+        step_costs(*problem.chain, problem.sizes, problem.costs, micro_batches));
+    for (const MicroBatchLengths& one : micro_batches)
+      costs.reading.push_back(problem.reading.of(one));
+  }
+  return step;
+}
+
+void sum_up(Workload& workload, const ChosenLayers& recomputed) {
+  double micro_batches = 0;
+  for (const auto& step : workload.steps)
+    for (const StepCosts& costs : step.replicas) micro_batches += costs.micro_batches();
+  const double share = 1.0 / static_cast<double>(workload.steps.size());
+  for (const auto& step : workload.steps) {
+    workload.audio_seconds += share * step.audio_seconds;
+    double longest = 0;
+    for (const StepCosts& costs : step.replicas)
+      for (int m = 0; m < costs.micro_batches(); ++m) {
+        const auto layers = with_recomputation(costs.layers[m], recomputed);
+        workload.work += share * seconds_of(layers);
+        longest = std::max(longest, there_and_back(layers));
+        add(workload.mean, layers, costs.bytes[m], 1 / micro_batches);
+      }
+    workload.longest += share * longest;
+  }
+}
+
+}  // namespace
+
+std::vector<double> parameter_bytes(const Chain& chain) {
+  std::vector<double> bytes;
+  for (const LayerPlan& plan : plan_chain(chain, std::vector<std::int64_t>{100}, {})) {
+    double of_layer = 0;
+    for (const ParamDecl& param : plan.params)
+      of_layer += static_cast<double>(element_count(param.shape)) * size_of(DType::f32);
+    bytes.push_back(of_layer);
+  }
+  return bytes;
+}
+
+const Workload& Workloads::of(const BatchChoice& batch, int replicas) {
+  const auto [at, fresh] = known_.try_emplace({batch, replicas});
+  Workload& workload = at->second;
+  if (!fresh) return workload;
+  for (const SampledStep& sampled : problem_.sample(batch, replicas))
+    workload.steps.push_back(priced(problem_, sampled, replicas));
+  const std::vector<double> parameters = parameter_bytes(*problem_.chain);
+  for (const double bytes : parameters)
+    workload.mean.layers.push_back({.name = "", .parameter_bytes = bytes});
+  sum_up(workload, problem_.recomputed.value_or(ChosenLayers()));
+  return workload;
+}
+
+}  // namespace penstock

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <map>
+#include <vector>
+
+#include "partition/choose/problem.h"
+#include "partition/cost/profile.h"
+#include "partition/cost/step_costs.h"
+
+namespace penstock {
+
+/// What the replicas of a batch choice have to do, priced before anything is cut or placed. Second
+/// forwards that the problem fixes are in the sums and the mean alone.
+struct Workload {
+  struct Step {
+    double audio_seconds = 0;
+    std::vector<StepCosts> replicas = {};  // each in its own order
+  };
+  std::vector<Step> steps;
+  /// The mean micro-batch, for the closed form; bytes of activations are those of a message.
+  ChainProfile mean;
+  double audio_seconds = 0;  // of a step, on average
+  double work = 0;           // seconds of a step on one device of speed 1, on average
+  double longest = 0;        // of a step's longest way to the loss and back, on average
+};
+
+/// Workloads, each made when it is first asked for.
+class Workloads {
+ public:
+  /// `problem` must outlive this.
+  explicit Workloads(const PlanningProblem& problem) : problem_(problem) {}
+
+  const Workload& of(const BatchChoice& batch, int replicas);
+
+ private:
+  const PlanningProblem& problem_;
+  std::map<std::pair<BatchChoice, int>, Workload> known_;
+};
+
+/// FP32 bytes of each layer's parameters.
+std::vector<double> parameter_bytes(const Chain& chain);
+
+}  // namespace penstock

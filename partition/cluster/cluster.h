@@ -1,0 +1,38 @@
+#pragma once
+
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "partition/cost/cost.h"
+
+namespace penstock {
+
+struct Device {
+  std::string kind;
+  double memory = std::numeric_limits<double>::infinity();  // bytes
+  double speed = 1;  // how many times faster than the device that costs were taken on
+  int node = 0;
+};
+
+/// Devices in nodes, and the links between them.
+struct Cluster {
+  double margin = 0;   // share of each device's memory that plans leave free
+  double overlap = 1;  // as Network::overlap, of every link
+  std::vector<std::string> nodes;
+  std::vector<Device> devices;         // in the order of the nodes
+  std::vector<LinkRates> node_links;   // [from · nodes + to]; of a node to itself, within it
+  std::vector<LinkRates> exact_links;  // [from · devices + to], in place of those; or empty
+
+  int size() const { return static_cast<int>(devices.size()); }
+  const LinkRates& link(int from, int to) const;
+  /// Bytes that plans may use of a device.
+  double usable(int device) const { return devices[device].memory * (1 - margin); }
+  /// "node3:5", the device's place in its node.
+  std::string name_of(int device) const;
+};
+
+/// Devices of speed 1 without memory limit; what crosses their links is counted in seconds.
+Cluster equal_devices(int count);
+
+}  // namespace penstock

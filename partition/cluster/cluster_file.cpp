@@ -1,0 +1,82 @@
+#include "partition/cluster/cluster_file.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "base/error.h"
+#include "base/gib.h"
+#include "base/nearest_name.h"
+#include "configs/config.h"
+#include "configs/config_folder.h"
+#include "configs/source.h"
+#include "partition/cluster/file/links.h"
+#include "partition/cluster/file/syntax.h"
+
+namespace penstock {
+namespace {
+
+/// The kind of that name, or null after noting that there is none.
+const DeviceModel* kind_of(ClusterSource& source, const std::string& name, int line) {
+  std::vector<std::string_view> names;
+  for (const DeviceModel& kind : source.kinds) {
+    if (kind.name == name) return &kind;
+    names.push_back(kind.name);
+  }
+  const std::string near = nearest(name, names);
+  source.fault(line, fmt::format("no kind of device {}: describe it as [kinds.{}]{}", name, name,
+                                 near.empty() ? "" : fmt::format(", or was {} meant?", near)));
+  return nullptr;
+}
+
+void add_devices(ClusterSource& source, const NodeGroup& group, int node, Cluster& cluster) {
+  for (const auto& [name, count] : group.devices) {
+    const DeviceModel* kind = kind_of(source, name, group.line);
+    if (kind == nullptr) continue;
+    const Device device{
+        .kind = name, .memory = kind->memory_gib * kGib, .speed = kind->speed, .node = node};
+    cluster.devices.insert(cluster.devices.end(), count, device);
+  }
+}
+
+Cluster cluster_of(ClusterSource& source) {
+  Cluster cluster;
+  cluster.margin = source.margin;
+  cluster.overlap = source.overlap;
+  for (const NodeGroup& group : source.groups)
+    for (int i = 0; i < group.count; ++i) {
+      const std::string name = group.count == 1 ? group.name : group.name + std::to_string(i);
+      if (std::ranges::count(cluster.nodes, name) != 0)
+        source.fault(group.line, fmt::format("two nodes are named {}", name));
+      cluster.nodes.push_back(name);
+      if (i > 0 && !source.faults.empty()) break;  // its faults are those of the first
+      add_devices(source, group, static_cast<int>(cluster.nodes.size()) - 1, cluster);
+    }
+  if (source.faults.empty()) add_links(source, cluster);
+  return cluster;
+}
+
+}  // namespace
+
+Cluster parse_cluster(const std::string& text, const std::string& name) {
+  ClusterSource source = cluster_of_toml(text, name);
+  Cluster cluster;
+  if (source.faults.empty()) cluster = cluster_of(source);
+  if (!source.faults.empty()) {
+    throw ConfigError(
+        fmt::format("the cluster can't be used:\n  {}", fmt::join(source.faults, "\n  ")));
+  }
+  return cluster;
+}
+
+Cluster read_cluster(const std::filesystem::path& file) {
+  if (const auto text = file_text(file)) return parse_cluster(*text, file.string());
+  auto known = config_folder() / "clusters" / file;
+  known += ".toml";
+  if (const auto text = file_text(known)) return parse_cluster(*text, known.string());
+  throw ConfigError(file.string() + ": no such cluster file, or it can't be read");
+}
+
+}  // namespace penstock

@@ -1,0 +1,245 @@
+#include "partition/cluster/file/syntax.h"
+
+#include <fmt/format.h>
+#include <toml++/toml.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <sstream>
+#include <string_view>
+
+#include "base/nearest_name.h"
+
+namespace penstock {
+namespace {
+
+constexpr int kMostNodes = 1 << 16, kMostDevices = 1 << 10;  // of one [[node]], and in one node
+
+int line_of(const toml::node& node) { return static_cast<int>(node.source().begin.line); }
+
+/// What a number may be.
+struct Least {
+  double value = 0;
+  bool above = false;  // `value` itself is not allowed
+  double most = std::numeric_limits<double>::infinity();
+
+  bool allows(double number) const {
+    return std::isfinite(number) && number <= most && (above ? number > value : number >= value);
+  }
+  std::string text() const {
+    return fmt::format("a number {} {}{}", above ? "above" : "of at least", value,
+                       std::isinf(most) ? "" : fmt::format(" and at most {}", most));
+  }
+};
+
+/// A table whose keys are taken one by one; what remains is unknown.
+class Keys {
+ public:
+  Keys(const toml::table& table, ClusterSource& source, std::string where)
+      : table_(table), source_(source), where_(std::move(where)) {}
+
+  const toml::node* find(std::string_view key) {
+    taken_.push_back(key);
+    return table_.get(key);
+  }
+  /// Null after noting that it is missing.
+  const toml::node* need(std::string_view key) {
+    const toml::node* node = find(key);
+    if (node == nullptr)
+      source_.fault(line_of(table_), fmt::format("{}{} is missing", where_, key));
+    return node;
+  }
+  void expect(const toml::node& node, std::string_view key, const std::string& what) {
+    std::ostringstream shown;
+    node.visit([&](const auto& value) {
+      shown << toml::toml_formatter(toml::table{{"v", value}});
+    });
+    source_.fault(line_of(node), fmt::format("{}{} = {}, but it takes {}", where_, key,
+                                             shown.str().substr(shown.str().find('=') + 2), what));
+  }
+  double number(std::string_view key, const Least& least) {
+    const toml::node* node = need(key);
+    if (node == nullptr) return 1;
+    const auto value = node->is_number() ? node->value<double>() : std::nullopt;
+    if (value && least.allows(*value)) return *value;
+    expect(*node, key, least.text());
+    return 1;
+  }
+  std::string text(std::string_view key) {
+    const toml::node* node = need(key);
+    if (node == nullptr) return {};
+    if (node->is_string() && !node->as_string()->get().empty()) return node->as_string()->get();
+    expect(*node, key, "text");
+    return {};
+  }
+  int count(std::string_view key, const toml::node& node, int most) {
+    const auto value = node.value_exact<std::int64_t>();
+    if (value && *value >= 1 && *value <= most) return static_cast<int>(*value);
+    expect(node, key, fmt::format("a whole number from 1 to {}", most));
+    return 1;
+  }
+  const toml::table* table(std::string_view key, const toml::node* node) {
+    if (node == nullptr || node->is_table()) return node == nullptr ? nullptr : node->as_table();
+    expect(*node, key, "a table");
+    return nullptr;
+  }
+  /// The tables of [[key]]; none where it is absent.
+  std::vector<const toml::table*> tables(std::string_view key) {
+    const toml::node* node = find(key);
+    std::vector<const toml::table*> result;
+    if (node == nullptr) return result;
+    if (!node->is_array_of_tables()) {
+      expect(*node, key, fmt::format("[[{}]] tables", key));
+      return result;
+    }
+    for (const toml::node& item : *node->as_array()) result.push_back(item.as_table());
+    return result;
+  }
+  void refuse_the_rest() {
+    for (const auto& [key, node] : table_) {
+      if (std::ranges::count(taken_, key.str()) != 0) continue;
+      const std::string near = nearest(key.str(), taken_);
+      source_.fault(static_cast<int>(key.source().begin.line),
+                    fmt::format("unknown key {}{}{}", where_, key.str(),
+                                near.empty() ? "" : fmt::format("; did you mean {}?", near)));
+    }
+  }
+
+ private:
+  const toml::table& table_;
+  ClusterSource& source_;
+  std::string where_;  // "node."
+  std::vector<std::string_view> taken_;
+};
+
+constexpr Least kLatency{.value = 0}, kBandwidth{.value = 0, .above = true};
+
+LinkRates take_rates(Keys& keys) {
+  const double latency = keys.number("latency_us", kLatency);
+  return rates_of(latency, keys.number("gb_per_s", kBandwidth));
+}
+
+LinkRates rates_table(const toml::table& table, ClusterSource& source, const std::string& where) {
+  Keys keys(table, source, where + ".");
+  const LinkRates rates = take_rates(keys);
+  keys.refuse_the_rest();
+  return rates;
+}
+
+DeviceModel kind_of(const std::string& name, const toml::table& table, ClusterSource& source) {
+  Keys keys(table, source, fmt::format("kinds.{}.", name));
+  DeviceModel kind{.name = name};
+  kind.memory_gib = keys.number("memory_gib", {.value = 0, .above = true});
+  kind.speed = keys.number("speed", {.value = 0, .above = true});
+  keys.refuse_the_rest();
+  return kind;
+}
+
+NodeGroup group_of(const toml::table& table, ClusterSource& source) {
+  Keys keys(table, source, "node.");
+  NodeGroup group{.name = keys.text("name"), .line = line_of(table)};
+  if (const toml::node* count = keys.find("count"))
+    group.count = keys.count("count", *count, kMostNodes);
+  if (const auto* devices = keys.table("devices", keys.need("devices"))) {
+    for (const auto& [kind, count] : *devices)
+      group.devices.emplace_back(kind.str(), keys.count("devices", count, kMostDevices));
+    if (devices->empty()) source.fault(line_of(*devices), "node.devices is empty");
+  }
+  if (const auto* within = keys.table("within", keys.find("within")))
+    group.within = rates_table(*within, source, "node.within");
+  keys.refuse_the_rest();
+  return group;
+}
+
+NodeLink link_of(const toml::table& table, ClusterSource& source) {
+  Keys keys(table, source, "link.");
+  NodeLink link{.nodes = {}, .rates = take_rates(keys), .line = line_of(table)};
+  const toml::node* nodes = keys.need("nodes");
+  if (nodes != nullptr && nodes->is_array())
+    for (const toml::node& name : *nodes->as_array())
+      link.nodes.push_back(name.value_or(std::string()));
+  if (nodes != nullptr && link.nodes.size() != 2) keys.expect(*nodes, "nodes", "two nodes' names");
+  keys.refuse_the_rest();
+  return link;
+}
+
+std::vector<std::vector<double>> rows_of(Keys& keys, std::string_view key, const Least& least) {
+  const toml::node* node = keys.need(key);
+  std::vector<std::vector<double>> rows;
+  if (node == nullptr) return rows;
+  if (!node->is_array()) {
+    keys.expect(*node, key, "a list of lists of numbers");
+    return rows;
+  }
+  for (const toml::node& row : *node->as_array()) {
+    auto& numbers = rows.emplace_back();
+    if (!row.is_array()) {
+      keys.expect(row, fmt::format("{}[{}]", key, rows.size() - 1), "a list of numbers");
+      continue;
+    }
+    for (const toml::node& item : *row.as_array()) {
+      const bool own = numbers.size() + 1 == rows.size();  // from a device to itself: not read
+      const auto value = item.is_number() ? item.value<double>() : std::nullopt;
+      if (!value || (!own && !least.allows(*value)))
+        keys.expect(item, fmt::format("{}[{}][{}]", key, rows.size() - 1, numbers.size()),
+                    least.text());
+      numbers.push_back(value.value_or(1));
+    }
+  }
+  return rows;
+}
+
+LinkMatrix matrix_of(const toml::table& table, ClusterSource& source) {
+  Keys keys(table, source, "matrix.");
+  LinkMatrix matrix{.latency_us = rows_of(keys, "latency_us", kLatency),
+                    .gb_per_s = rows_of(keys, "gb_per_s", kBandwidth),
+                    .line = line_of(table)};
+  keys.refuse_the_rest();
+  return matrix;
+}
+
+void read(const toml::table& file, ClusterSource& source) {
+  Keys keys(file, source, "");
+  if (file.contains("margin")) source.margin = keys.number("margin", {.value = 0, .most = 0.9});
+  if (file.contains("overlap")) source.overlap = keys.number("overlap", {.value = 0, .most = 1});
+  if (const auto* kinds = keys.table("kinds", keys.need("kinds")))
+    for (const auto& [name, node] : *kinds)
+      if (const auto* kind = keys.table("kinds", &node))
+        source.kinds.push_back(kind_of(std::string(name.str()), *kind, source));
+  for (const toml::table* node : keys.tables("node"))
+    source.groups.push_back(group_of(*node, source));
+  if (const auto* between = keys.table("between", keys.find("between")))
+    source.between = rates_table(*between, source, "between");
+  for (const toml::table* link : keys.tables("link"))
+    source.links.push_back(link_of(*link, source));
+  if (const auto* matrix = keys.table("matrix", keys.find("matrix")))
+    source.matrix = matrix_of(*matrix, source);
+  keys.refuse_the_rest();
+  if (source.groups.empty() && source.faults.empty())
+    source.fault(1, "a cluster needs at least one [[node]]");
+}
+
+}  // namespace
+
+LinkRates rates_of(double latency_us, double gb_per_s) {
+  return {.latency = latency_us * 1e-6, .bandwidth = gb_per_s * 1e9};
+}
+
+void ClusterSource::fault(int line, const std::string& what) {
+  faults.push_back(fmt::format("{}:{}: {}", name, line, what));
+}
+
+ClusterSource cluster_of_toml(const std::string& text, const std::string& name) {
+  ClusterSource source;
+  source.name = name;
+  try {
+    read(toml::parse(text, name), source);
+  } catch (const toml::parse_error& error) {
+    source.fault(static_cast<int>(error.source().begin.line),
+                 "not TOML: " + std::string(error.description()));
+  }
+  return source;
+}
+
+}  // namespace penstock

@@ -1,0 +1,60 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "partition/cost/cost.h"
+
+namespace penstock {
+
+struct DeviceModel {
+  std::string name;
+  double memory_gib = 0, speed = 1;
+};
+
+/// [[node]]: `count` nodes alike.
+struct NodeGroup {
+  std::string name;
+  int count = 1;
+  std::vector<std::pair<std::string, int>> devices = {};  // kinds, and how many of each
+  std::optional<LinkRates> within = {};
+  int line = 0;
+};
+
+/// [[link]]: between two nodes, both ways.
+struct NodeLink {
+  std::vector<std::string> nodes;
+  LinkRates rates;
+  int line = 0;
+};
+
+/// [matrix]: from each device to each other.
+struct LinkMatrix {
+  std::vector<std::vector<double>> latency_us, gb_per_s;
+  int line = 0;
+};
+
+/// A cluster as a file states it.
+struct ClusterSource {
+  std::string name;                 // of the file
+  std::vector<std::string> faults;  // each with file and line
+
+  double margin = 0, overlap = 1;
+  std::vector<DeviceModel> kinds;
+  std::vector<NodeGroup> groups;
+  std::optional<LinkRates> between;
+  std::vector<NodeLink> links;
+  std::optional<LinkMatrix> matrix;
+
+  void fault(int line, const std::string& what);
+};
+
+LinkRates rates_of(double latency_us, double gb_per_s);
+
+/// Reads what the syntax alone says: faults are bad TOML, unknown or missing keys, wrong types and
+/// numbers out of range.
+ClusterSource cluster_of_toml(const std::string& text, const std::string& name);
+
+}  // namespace penstock

@@ -1,0 +1,122 @@
+#include "partition/cluster/file/write.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "base/gib.h"
+#include "base/median.h"
+
+namespace penstock {
+namespace {
+
+constexpr double kAlike = 1.25;         // largest by least
+constexpr double kUnlimited = 1 << 20;  // GiB
+
+double gib(double bytes) { return std::isfinite(bytes) ? bytes / kGib : kUnlimited; }
+
+std::string inline_rates(const LinkRates& rates) {
+  return fmt::format("latency_us = {:.4g}\ngb_per_s = {:.4g}\n", 1e6 * rates.latency,
+                     1e-9 * rates.bandwidth);
+}
+
+bool alike(const std::vector<double>& numbers) {
+  const auto [least, most] = std::ranges::minmax(numbers);
+  return most <= kAlike * least;
+}
+
+/// One link for the many between two nodes, or nothing where they differ.
+std::optional<LinkRates> common(const std::vector<LinkRates>& links) {
+  std::vector<double> latencies, bandwidths;
+  for (const LinkRates& link : links) {
+    latencies.push_back(link.latency);
+    bandwidths.push_back(link.bandwidth);
+  }
+  if (!alike(latencies) || !alike(bandwidths)) return std::nullopt;
+  return LinkRates{median(latencies), median(bandwidths)};
+}
+
+using NodePair = std::pair<int, int>;  // the smaller first
+
+/// Links by the nodes that they join; nothing where some of the same nodes differ.
+std::optional<std::map<NodePair, LinkRates>> links_of_nodes(const Cluster& cluster) {
+  std::map<NodePair, std::vector<LinkRates>> links;
+  for (int from = 0; from < cluster.size(); ++from)
+    for (int to = 0; to < cluster.size(); ++to)
+      if (from != to)
+        links[std::minmax(cluster.devices[from].node, cluster.devices[to].node)].push_back(
+            cluster.link(from, to));
+  std::map<NodePair, LinkRates> all;
+  for (const auto& [nodes, list] : links) {
+    const auto one = common(list);
+    if (!one) return std::nullopt;
+    all[nodes] = *one;
+  }
+  return all;
+}
+
+std::string matrix_text(const Cluster& cluster) {
+  const auto rows = [&](double LinkRates::*rate, double unit) {
+    std::string text;
+    for (int from = 0; from < cluster.size(); ++from) {
+      std::vector<std::string> row;
+      for (int to = 0; to < cluster.size(); ++to)
+        row.push_back(from == to ? "0"
+                                 : fmt::format("{:.4g}", cluster.link(from, to).*rate * unit));
+      text += fmt::format("  [{}],\n", fmt::join(row, ", "));
+    }
+    return text;
+  };
+  return fmt::format("\n[matrix]\nlatency_us = [\n{}]\ngb_per_s = [\n{}]\n",
+                     rows(&LinkRates::latency, 1e6), rows(&LinkRates::bandwidth, 1e-9));
+}
+
+std::string kinds_text(const Cluster& cluster) {
+  std::map<std::string, const Device*> kinds;
+  for (const Device& device : cluster.devices) kinds.emplace(device.kind, &device);
+  std::string text;
+  for (const auto& [name, device] : kinds)
+    text += fmt::format("\n[kinds.\"{}\"]\nmemory_gib = {:.4g}\nspeed = {:.4g}\n", name,
+                        gib(device->memory), device->speed);
+  return text;
+}
+
+std::string node_text(const Cluster& cluster, int node,
+                      const std::map<NodePair, LinkRates>* links) {
+  std::map<std::string, int> kinds;
+  for (const Device& device : cluster.devices)
+    if (device.node == node) ++kinds[device.kind];
+  std::vector<std::string> counts;
+  for (const auto& [kind, count] : kinds) counts.push_back(fmt::format("\"{}\" = {}", kind, count));
+  std::string text = fmt::format("\n[[node]]\nname = \"{}\"\ndevices = {{ {} }}\n",
+                                 cluster.nodes[node], fmt::join(counts, ", "));
+  if (links == nullptr) return text;
+  const auto within = links->find({node, node});
+  if (within != links->end())
+    text += fmt::format("[node.within]\n{}", inline_rates(within->second));
+  return text;
+}
+
+}  // namespace
+
+std::string cluster_toml(const Cluster& cluster) {
+  const auto links = links_of_nodes(cluster);
+  std::string text =
+      fmt::format("margin = {:.4g}\noverlap = {:.4g}\n", cluster.margin, cluster.overlap);
+  text += kinds_text(cluster);
+  for (int node = 0; node < static_cast<int>(cluster.nodes.size()); ++node)
+    text += node_text(cluster, node, links ? &*links : nullptr);
+  if (!links) return text + matrix_text(cluster);
+  for (const auto& [nodes, rates] : *links)
+    if (nodes.first != nodes.second)
+      text += fmt::format("\n[[link]]\nnodes = [\"{}\", \"{}\"]\n{}", cluster.nodes[nodes.first],
+                          cluster.nodes[nodes.second], inline_rates(rates));
+  return text;
+}
+
+}  // namespace penstock

@@ -1,0 +1,121 @@
+#include "partition/cost/cost.h"
+
+#include <algorithm>
+
+namespace penstock {
+namespace {
+
+double bytes_of(const std::vector<ParamDecl>& params) {
+  double bytes = 0;
+  for (const ParamDecl& param : params) {
+    bytes += static_cast<double>(element_count(param.shape)) * size_of(DType::f32);
+  }
+  return bytes;
+}
+
+/// Memory that a layer keeps for backward besides its input and output.
+double bytes_of(const std::vector<SavedDecl>& saved) {
+  double bytes = 0;
+  for (const SavedDecl& tensor : saved) {
+    if (tensor.kind != SavedDecl::Kind::own) continue;
+    bytes += static_cast<double>(element_count(tensor.shape)) * size_of(tensor.dtype);
+  }
+  return bytes;
+}
+
+double rate_of(const DeviceRates& rates, Work work) {
+  switch (work) {
+    case Work::product:
+      return rates.product;
+    case Work::convolution:
+      return rates.convolution;
+    case Work::recurrence:
+      return rates.recurrence;
+    case Work::elementwise:
+      break;
+  }
+  return rates.elementwise;
+}
+
+LayerCost cost_of(const Layer& layer, const ActivationDecl& input, const LayerPlan& plan,
+                  const DeviceRates& rates) {
+  const auto x = static_cast<double>(input.bytes()), y = static_cast<double>(plan.output.bytes());
+  const double saved = bytes_of(plan.saved), weights = bytes_of(plan.params);
+  const double rate = rate_of(rates, plan.work);
+  const auto seconds = [&](double operations, double bytes) {
+    return rates.launch + std::max(operations / rate, bytes / rates.bandwidth);
+  };
+  LayerCost cost{.layer = layer.name()};
+  cost.forward = seconds(plan.flops.forward, x + y + saved + weights);
+  cost.backward_input = seconds(plan.flops.backward_input, x + y + saved + weights);
+  if (!plan.params.empty()) {
+    cost.backward_weight = seconds(plan.flops.backward_weight, x + y + saved + weights);
+  }
+  return cost;
+}
+
+}  // namespace
+
+DeviceRates default_rates(const BackendSizes& sizes) {
+  if (sizes.device == DeviceKind::cpu) {
+    return {.product = 70e9,
+            .convolution = 500e9,
+            .recurrence = 40e9,
+            .elementwise = 4e9,
+            .bandwidth = 8e9,
+            .launch = 1e-6};
+  }
+  const double tensor_cores = size_of(sizes.compute) <= 2 ? 400e12 : 40e12;
+  return {.product = tensor_cores,
+          .convolution = tensor_cores / 2,
+          .recurrence = tensor_cores / 10,
+          .elementwise = 10e12,
+          .bandwidth = 2e12,
+          .launch = 10e-6};
+}
+
+LinkRates default_link(const BackendSizes& sizes) {
+  if (sizes.device == DeviceKind::cpu) return {.latency = 5e-6, .bandwidth = 3e9};
+  return {.latency = 10e-6, .bandwidth = 200e9};
+}
+
+std::vector<LayerCost> analytic_costs(const Chain& chain, std::span<const std::int64_t> lengths,
+                                      const BackendSizes& sizes, const DeviceRates& rates) {
+  const std::vector<LayerPlan> plans = plan_chain(chain, lengths, sizes);
+  const ActivationDecl first = chain_input(chain, lengths, sizes);
+  std::vector<LayerCost> costs;
+  for (std::size_t i = 0; i < plans.size(); ++i) {
+    const ActivationDecl& input = i == 0 ? first : plans[i - 1].output;
+    costs.push_back(cost_of(*chain.layers[i], input, plans[i], rates));
+  }
+  if (!costs.empty()) costs.front().backward_input = 0;
+  return costs;
+}
+
+double training_flops(const Chain& chain, std::span<const std::int64_t> lengths) {
+  double flops = 0, of_features = 0;
+  for (const LayerPlan& plan : plan_chain(chain, lengths, {})) {
+    if (flops == 0) of_features = plan.flops.backward_input;
+    flops += plan.flops.forward + plan.flops.backward_input + plan.flops.backward_weight;
+  }
+  return flops - of_features;
+}
+
+std::vector<double> transfer_costs(const Chain& chain, std::span<const std::int64_t> lengths,
+                                   const BackendSizes& sizes, const LinkRates& link) {
+  std::vector<double> seconds;
+  for (const LayerPlan& plan : plan_chain(chain, lengths, sizes)) {
+    const auto bytes = static_cast<double>(plan.output.bytes());
+    seconds.push_back(2 * (link.latency + bytes / link.bandwidth));
+  }
+  return seconds;
+}
+
+std::vector<LayerCost> with_recomputation(std::vector<LayerCost> costs,
+                                          const ChosenLayers& chosen) {
+  for (std::size_t layer = 0; layer < chosen.size(); ++layer)
+    if (chosen[layer]) costs[layer].backward_input += costs[layer].forward;
+  return costs;
+}
+
+}  // namespace penstock

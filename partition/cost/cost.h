@@ -1,0 +1,60 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "partition/model/chain.h"
+#include "partition/model/layer_runs.h"
+
+namespace penstock {
+
+/// Seconds that one micro-batch takes in one layer, computed from rates or measured.
+struct LayerCost {
+  std::string layer;
+  double forward = 0, backward_input = 0, backward_weight = 0;
+
+  double total() const { return forward + backward_input + backward_weight; }
+};
+
+/// What a device achieves: operations a second by kind of work, as LayerPlan counts them, and
+/// bytes moved a second.
+struct DeviceRates {
+  double product = 0, convolution = 0, recurrence = 0, elementwise = 0;
+  double bandwidth = 0;
+  double launch = 0;  // seconds that a method takes however small its work
+};
+
+/// Rates to plan with where nothing was measured; they say how layers compare, not how fast a
+/// certain machine is. CPU: one core with AVX2; its convolutions run by FFT and are counted as
+/// if direct. GPU: one of 2022's data centre kind.
+DeviceRates default_rates(const BackendSizes& sizes);
+
+/// What a link between two ranks achieves.
+struct LinkRates {
+  double latency = 0;    // seconds
+  double bandwidth = 0;  // bytes a second
+};
+
+/// Shared memory on the CPU, links of one node between GPUs.
+LinkRates default_link(const BackendSizes& sizes);
+
+/// A method takes launch + max(operations / rate, bytes / bandwidth) (Williams et al. 2009), where
+/// bytes count inputs, outputs, what is saved and parameters once. Nobody asks for the gradient of
+/// the features.
+std::vector<LayerCost> analytic_costs(const Chain& chain, std::span<const std::int64_t> lengths,
+                                      const BackendSizes& sizes, const DeviceRates& rates);
+
+/// Operations of such a micro-batch in training, forward and both backwards; nobody asks for the
+/// gradient of the features.
+double training_flops(const Chain& chain, std::span<const std::int64_t> lengths);
+
+/// For each layer, seconds to send its output to another rank and to get its gradient back.
+std::vector<double> transfer_costs(const Chain& chain, std::span<const std::int64_t> lengths,
+                                   const BackendSizes& sizes, const LinkRates& link);
+
+/// Costs with the second forward, which goes before the gradient of the layer's input.
+std::vector<LayerCost> with_recomputation(std::vector<LayerCost> costs, const ChosenLayers& chosen);
+
+}  // namespace penstock

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "partition/cost/cost.h"
+
+namespace penstock {
+
+/// What a micro-batch's costs follow from.
+struct MicroBatchLengths {
+  std::vector<std::int64_t> frames;       // of features, of each utterance
+  std::vector<std::int64_t> labels = {};  // of each utterance; empty: not known
+};
+
+/// Seconds of every layer of a chain for a micro-batch of any lengths, on a device of speed 1:
+/// computed from rates, or fitted to what was measured.
+using CostModel = std::function<std::vector<LayerCost>(const MicroBatchLengths&)>;
+
+/// analytic_costs() of any lengths. `chain` must outlive the result.
+CostModel analytic_cost_model(const Chain& chain, const BackendSizes& sizes,
+                              const DeviceRates& rates);
+
+}  // namespace penstock

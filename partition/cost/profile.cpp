@@ -1,0 +1,133 @@
+#include "partition/cost/profile.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/nearest_name.h"
+#include "configs/config.h"
+#include "configs/source.h"
+
+namespace penstock {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr double kMost = 1e18;  // of bytes, or of ms
+
+constexpr std::array<std::string_view, 7> kFields = {
+    "name",       "layers", "forward_ms", "backward_ms", "activation_bytes", "parameter_bytes",
+    "transfer_ms"};
+
+/// What a value is, for messages.
+std::string shown(const Json& value) {
+  const std::string text = value.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return text.size() <= 40 ? text : fmt::format("{} of {} bytes", value.type_name(), text.size());
+}
+
+class Reader {
+ public:
+  explicit Reader(std::string file) : file_(std::move(file)) {}
+
+  ChainProfile chain_of(const Json& json) {
+    ChainProfile chain;
+    if (!json.is_object()) {
+      fault("", "expected an object with name and layers, found " + shown(json));
+      return chain;
+    }
+    chain.name = text(json, "name", "");
+    const Json* layers = member(json, "layers", "");
+    if (layers == nullptr) return chain;
+    if (!layers->is_array() || layers->empty()) {
+      fault("layers", "expected a list of at least one layer, found " + shown(*layers));
+      return chain;
+    }
+    for (const Json& layer : *layers) chain.layers.push_back(layer_of(layer, chain.layers.size()));
+    return chain;
+  }
+
+  void fault(const std::string& where, const std::string& what) {
+    faults.push_back(fmt::format("{}: {}{}{}", file_, where, where.empty() ? "" : ": ", what));
+  }
+  std::vector<std::string> faults;
+
+ private:
+  LayerProfile layer_of(const Json& json, std::size_t number) {
+    LayerProfile layer;
+    std::string where = fmt::format("layers[{}]", number);
+    if (!json.is_object()) {
+      fault(where, "expected an object, found " + shown(json));
+      return layer;
+    }
+    layer.name = text(json, "name", where);
+    if (!layer.name.empty()) where += fmt::format(" ({})", layer.name);
+    layer.forward_ms = amount(json, "forward_ms", where);
+    layer.backward_ms = amount(json, "backward_ms", where);
+    layer.activation_bytes = amount(json, "activation_bytes", where);
+    layer.parameter_bytes = amount(json, "parameter_bytes", where);
+    layer.transfer_ms = amount(json, "transfer_ms", where);
+    return layer;
+  }
+
+  /// Null after noting that it is missing, and what is there that may have been meant.
+  const Json* member(const Json& json, std::string_view key, const std::string& where) {
+    if (const auto found = json.find(key); found != json.end()) return &*found;
+    std::vector<std::string_view> names;
+    for (const auto& [name, value] : json.items())
+      if (std::ranges::count(kFields, name) == 0) names.push_back(name);
+    const std::string near = nearest(key, names);
+    fault(where, fmt::format("{} is missing{}", key,
+                             near.empty() ? "" : fmt::format("; was {} meant for it?", near)));
+    return nullptr;
+  }
+
+  std::string text(const Json& json, std::string_view key, const std::string& where) {
+    const Json* value = member(json, key, where);
+    if (value == nullptr) return {};
+    if (value->is_string()) return value->get<std::string>();
+    fault(where, fmt::format("{} = {}, but it takes text", key, shown(*value)));
+    return {};
+  }
+
+  double amount(const Json& json, std::string_view key, const std::string& where) {
+    const Json* value = member(json, key, where);
+    if (value == nullptr) return 0;
+    if (value->is_number() && value->get<double>() >= 0 && value->get<double>() <= kMost)
+      return value->get<double>();
+    fault(where,
+          fmt::format("{} = {}, but it takes a number from 0 to {:g}", key, shown(*value), kMost));
+    return 0;
+  }
+
+  std::string file_;
+};
+
+}  // namespace
+
+ChainProfile parse_profile(const std::string& text, const std::string& name) {
+  Reader reader(name);
+  ChainProfile chain;
+  try {
+    chain = reader.chain_of(Json::parse(text));
+  } catch (const Json::exception& error) {
+    reader.fault("", fmt::format("not JSON: {}", error.what()));
+  }
+  if (!reader.faults.empty()) {
+    throw ConfigError(
+        fmt::format("the profile can't be used:\n  {}", fmt::join(reader.faults, "\n  ")));
+  }
+  return chain;
+}
+
+ChainProfile read_profile(const std::filesystem::path& file) {
+  const auto text = file_text(file);
+  if (!text) throw ConfigError(file.string() + ": no such profile, or it can't be read");
+  return parse_profile(*text, file.string());
+}
+
+}  // namespace penstock

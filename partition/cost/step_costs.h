@@ -1,0 +1,29 @@
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "partition/cost/cost_model.h"
+#include "partition/model/chain.h"
+
+namespace penstock {
+
+/// What the micro-batches of a replica's step take, in its order, before anything is cut or placed:
+/// on a device of speed 1. Cuts, schedules and placements are priced from it.
+struct StepCosts {
+  std::vector<std::vector<LayerCost>> layers;  // [micro-batch][layer], seconds
+  /// [micro-batch][layer]: of the message that leaves it, or brings its gradient; empty: none.
+  std::vector<std::vector<double>> bytes = {};
+  /// [micro-batch]: seconds to put the features in place, before the first chunk's forward; empty:
+  /// 0.
+  std::vector<double> reading = {};
+
+  int micro_batches() const { return static_cast<int>(layers.size()); }
+};
+
+/// Of micro-batches of these lengths: costs by the model, bytes by the layers' plans (an
+/// activation, and a loss weight for each utterance). `reading` is left empty.
+StepCosts step_costs(const Chain& chain, const BackendSizes& sizes, const CostModel& costs,
+                     std::span<const MicroBatchLengths> micro_batches);
+
+}  // namespace penstock

@@ -1,0 +1,81 @@
+#include "partition/cut/best_cut.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "partition/cut/sweep.h"
+
+namespace penstock {
+namespace {
+
+constexpr double kNever = std::numeric_limits<double>::infinity();
+constexpr double kWorthwhile = 1 - 1e-12;  // of a value that counts as better
+
+double just_below(double limit) { return limit * kWorthwhile; }
+
+/// The least bottleneck at most `highest`. Low limits are tried first: they leave few layers to
+/// try for each stage.
+std::optional<double> least_slowest(const Sweep& sweep, double highest) {
+  double step = 1.25;
+  for (double limit = 1.02 * sweep.floor_of_slowest();; limit *= step, step *= 1.25) {
+    if (limit >= highest || limit == 0) return sweep.least_slowest(highest);
+    if (const auto found = sweep.least_slowest(limit)) return found;
+  }
+}
+
+Cut cut_at(const ChainLoad& chain, const std::vector<StageCost>& stages, const Goal& goal,
+           std::vector<int> begin) {
+  Cut cut{.begin = std::move(begin)};
+  for (std::size_t k = 0; k < stages.size(); ++k) {
+    const double load = stages[k].load(chain, cut.begin[k], cut.begin[k + 1]);
+    cut.sum += load;
+    cut.slowest = std::max(cut.slowest, load);
+  }
+  cut.value = cut.bound = goal.value(cut.sum, cut.slowest);
+  return cut;
+}
+
+}  // namespace
+
+std::optional<Cut> best_cut(const ChainLoad& chain, const std::vector<StageCost>& stages,
+                            const Goal& goal, const CutLimits& limits) {
+  const Sweep sweep(chain, stages);
+  const double floor = sweep.floor_of_sum(), most = sweep.most();
+  // A load above this makes the goal worse than what is known, where loads add up to `sum`.
+  const auto highest = [&](double value, double sum) {
+    return goal.slowest > 0 ? std::min(most, (value - goal.sum * sum) / goal.slowest) : most;
+  };
+  if (highest(limits.value, floor) < 0) return std::nullopt;
+  const auto slowest = limits.slowest > 0 ? std::optional(limits.slowest)
+                                          : least_slowest(sweep, highest(limits.value, floor));
+  if (!slowest) return std::nullopt;
+
+  std::optional<Cut> best;
+  double known = limits.value, bound = kNever;
+  const auto try_limit = [&](double limit) {
+    const Cut cut = cut_at(chain, stages, goal, *sweep.least_sum(limit));
+    if (cut.value < known * kWorthwhile) {
+      best = cut;
+      known = cut.value;
+    }
+    return cut;
+  };
+  const Cut first = try_limit(*slowest / kWorthwhile);
+  if (goal.sum == 0) return best;
+  double limit = highest(known, floor);
+  for (int sweeps = 0; limit > first.slowest; ++sweeps) {
+    const Cut cut = try_limit(limit);
+    // Lower limits only make sums larger.
+    const double rest = goal.value(cut.sum, *slowest);
+    if (rest >= known * kWorthwhile) break;
+    if (sweeps == limits.sweeps) {
+      bound = rest;
+      break;
+    }
+    limit = std::min(just_below(cut.slowest), highest(known, cut.sum));
+  }
+  if (best) best->bound = std::min(best->value, bound);
+  return best;
+}
+
+}  // namespace penstock

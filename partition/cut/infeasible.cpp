@@ -1,0 +1,88 @@
+#include "partition/cut/infeasible.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "base/error.h"
+#include "base/gib.h"
+#include "configs/config.h"
+
+namespace penstock {
+namespace {
+
+constexpr double kNever = std::numeric_limits<double>::infinity();
+
+double gib(double bytes) { return bytes / kGib; }
+
+/// A stage, and how many times its device's memory it takes.
+struct Demand {
+  double ratio = kNever;
+  int first = 0, last = 0, stage = 0;
+};
+
+/// The fullest stage of the cut whose fullest stage is least full.
+Demand least_demand(const PartitionProblem& problem) {
+  const int layers = problem.size();
+  std::vector<Demand> best(layers + 1);
+  best[0].ratio = 0;
+  for (int stage = 0; stage < problem.stages; ++stage) {
+    std::vector<Demand> next(layers + 1);
+    for (int last = stage + 1; last <= layers; ++last) {
+      for (int first = last - 1; first >= stage; --first) {
+        if (best[first].ratio >= next[last].ratio) continue;
+        const double ratio = problem.bytes(first, last, stage) / problem.memory[stage];
+        const Demand fullest =
+            ratio > best[first].ratio ? Demand{ratio, first, last, stage} : best[first];
+        if (fullest.ratio < next[last].ratio) next[last] = fullest;
+      }
+    }
+    best = std::move(next);
+  }
+  return best[layers];
+}
+
+std::string name_of_layer(const PartitionProblem& problem, int layer) {
+  return problem.layers.empty() ? fmt::format("number {}", layer) : problem.layers[layer];
+}
+
+}  // namespace
+
+void check_counts(const PartitionProblem& problem) {
+  if (problem.stages < 1) {
+    throw ConfigError(fmt::format("pipeline.stages = {}: at least 1 is needed", problem.stages));
+  }
+  if (problem.stages > problem.size()) {
+    const int each = problem.chunks_a_rank;
+    const std::string chunks = each == 1
+                                   ? "a stage needs one"
+                                   : fmt::format("each of its {} chunks a stage needs one", each);
+    throw ConfigError(
+        fmt::format("pipeline.stages = {}, but the model has {} layers and {}: ask for at most {}",
+                    problem.stages / each, problem.size(), chunks, problem.size() / each));
+  }
+}
+
+void refuse_memory(const PartitionProblem& problem) {
+  const Demand demand = least_demand(problem);
+  const bool alone = demand.last - demand.first == 1;
+  const std::string what =
+      alone ? fmt::format("layer {} alone", name_of_layer(problem, demand.first))
+            : fmt::format("layers {} to {}", name_of_layer(problem, demand.first),
+                          name_of_layer(problem, demand.last - 1));
+  const int each = problem.chunks_a_rank;
+  const char* part = each == 1 ? "stage" : "chunk";
+  const std::string allows =
+      each == 1
+          ? "pipeline.memory_gib allows"
+          : fmt::format("pipeline.memory_gib, shared by the {} chunks of a stage, allows", each);
+  const double limit = problem.memory[demand.stage];
+  throw ConfigError(fmt::format(
+      "memory binds: of all cuts into {} {}s, the one that needs least still needs {:.4g} GiB "
+      "on {} {} ({}), and {} {:.4g}. Allow that much, {}or lower data.micro_batch_seconds",
+      problem.stages, part, gib(demand.ratio * limit), part, demand.stage, what, allows, gib(limit),
+      alone ? "" : "ask for more stages, "));
+}
+
+}  // namespace penstock

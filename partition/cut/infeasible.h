@@ -1,0 +1,14 @@
+#pragma once
+
+#include "partition/cut/partitioner.h"
+
+namespace penstock {
+
+/// ConfigError unless there is at least one stage, and a layer for each.
+void check_counts(const PartitionProblem& problem);
+
+/// Raises ConfigError for a problem that no cut solves within its memory: how much the cut that
+/// comes closest needs, on which stage, and what would help.
+[[noreturn]] void refuse_memory(const PartitionProblem& problem);
+
+}  // namespace penstock

@@ -1,0 +1,79 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <tuple>
+#include <vector>
+
+#include "partition/memory/stage_bytes.h"
+#include "partition/model/chain.h"
+#include "partition/schedule/schedule.h"
+
+namespace penstock {
+
+/// What passes through the chunks: a training's micro-batches or, where the schedule is forward
+/// only, those of an evaluation.
+struct ChunkLoad {
+  std::vector<std::vector<std::int64_t>> micro_batches;  // feature frames of their utterances
+  Schedule schedule;
+  ChosenLayers recomputes = {};  // in training, of the chain's layers
+};
+
+/// A chunk of a cut: layers [first, last) of the chain as number `chunk` of a schedule.
+struct ChunkRange {
+  int first = 0, last = 0;
+  int chunk = 0;
+};
+
+/// What any ranges of a chain's layers need of memory as chunks of a schedule that one rank holds.
+/// Chain and micro-batches are read when asked for bytes; `chain` must outlive this.
+class ChunkBytes {
+ public:
+  /// Every micro-batch of `loads` must fit; the loads take turns.
+  /// Whoever carries the messages keeps besides `edge` bytes for each neighbour of a chunk that
+  /// another rank holds, and `all` for all ranks.
+  ChunkBytes(const Chain& chain, const std::vector<ChunkLoad>& loads, const BackendSizes& sizes,
+             const ParameterBytes& parameters, std::size_t edge = 0, std::size_t all = 0);
+
+  /// Of a rank that holds these chunks, in the order of the chain, of the replica that needs most.
+  StageBytes operator()(std::span<const ChunkRange> held) const;
+  StageBytes of_replica(std::span<const ChunkRange> held, int replica) const;
+  /// Of layers [first, last) as that chunk, alone on its rank.
+  StageBytes operator()(int first, int last, int chunk) const;
+  StageBytes of_replica(int first, int last, int chunk, int replica) const;
+  ChunkBuffers buffers(int first, int last, int chunk) const;
+  /// The same where training has so many micro-batches in flight on every chunk, whatever the
+  /// schedule's lists say.
+  ChunkBytes holding(const InFlight& in_flight) const;
+
+  /// Where the training's micro-batches have everything in that chunk, if nothing runs forward
+  /// again; how many buffers hold them at once; and what evaluations ask for in the same memory.
+  struct Training {
+    std::vector<MicroBatchLayout> layouts;
+    InFlight count;
+    ChunkBuffers evaluation;
+    bool parts_backward = false;
+  };
+  Training training(int first, int last, int chunk) const;
+
+ private:
+  struct Load {
+    bool training = true, parts_backward = false;
+    ChosenLayers recomputes;
+    std::vector<InFlight> in_flight;                  // by chunk
+    std::vector<std::vector<ActivationDecl>> inputs;  // of each layer, by micro-batch
+  };
+  ChunkRole role(const Load& load, int first, int last) const;
+  const BufferBytes& largest(std::size_t load, int first, int last) const;
+
+  const Chain& chain_;
+  BackendSizes sizes_;
+  ParameterBytes parameters_;
+  std::size_t edge_, all_;
+  std::vector<Load> loads_;
+  std::vector<LayerPlan> plans_;  // of each layer, for any input
+  mutable std::map<std::tuple<std::size_t, int, int>, BufferBytes> known_;
+};
+
+}  // namespace penstock

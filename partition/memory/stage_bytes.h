@@ -1,0 +1,92 @@
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <span>
+
+#include "layers/ops/norms.h"
+#include "partition/model/micro_batch_layout.h"
+#include "partition/model/parameter_layout.h"
+#include "partition/schedule/in_flight.h"
+
+namespace penstock {
+
+/// What a stage's memory is spent on, in bytes.
+struct StageBytes {
+  std::size_t weights = 0;    // masters, and what layers that compute in halves read
+  std::size_t gradients = 0;  // one sum for each lane of the replica
+  std::size_t optimizer = 0;  // its state, what an update may go back to, and agreement on norms
+  std::size_t state = 0;
+  std::size_t saved = 0;     // for backward, of the micro-batches in flight
+  std::size_t messages = 0;  // inputs, gradients at both ends, and what NCCL keeps for them
+  std::size_t scratch = 0;
+  std::size_t reduction = 0;  // other replicas' gradients until they are added, and NCCL's for them
+  /// Not among them: masters and optimizer state that other replicas hold instead.
+  std::size_t spared = 0;
+
+  std::size_t total() const {
+    return weights + gradients + optimizer + state + saved + messages + scratch + reduction;
+  }
+  bool operator==(const StageBytes&) const = default;
+};
+
+/// Of one buffer of each kind, for the largest micro-batch.
+struct BufferBytes {
+  std::size_t slot = 0, replay = 0, scratch = 0;
+  std::size_t input = 0, output_gradient = 0, input_gradient = 0;
+
+  void cover(const MicroBatchLayout& layout, const ChunkRole& role);
+};
+
+/// All buffers of a chunk by kind, in bytes. Training and evaluation take turns in them.
+struct ChunkBuffers {
+  std::size_t slots = 0, replays = 0, scratch = 0;
+  std::size_t inputs = 0, output_gradients = 0, input_gradients = 0;
+
+  /// Makes room for so many buffers of those sizes.
+  void cover(const BufferBytes& each, const InFlight& count);
+  /// Those of another chunk of the same rank as well; both use one scratch.
+  void join(const ChunkBuffers& other);
+};
+
+/// What the optimizer keeps.
+struct SlotCounts {
+  int of_elements = 2;    // arenas
+  int of_parameters = 0;  // single FP64 numbers of each parameter
+};
+
+struct ParameterBytes {
+  std::vector<int> lanes_of = {1};  // each replica
+  SlotCounts slots = {};            // of the optimizer
+  ParameterKinds kinds = {};
+  bool backup = false;  // of what an update changes, until all ranks have judged it
+  /// Memory that adding the gradients over replicas takes on one of them. Empty: there is only one.
+  std::function<std::size_t(const ParameterLayout& layout, int replica)> reduction = {};
+};
+
+/// Of one of the replicas.
+StageBytes stage_bytes(const std::vector<LayerPlan>& layers, const ChunkBuffers& buffers,
+                       const ParameterBytes& parameters, int replica = 0);
+
+/// Bytes of the table of the norm blocks that a rank owns.
+std::size_t table_bytes(const ParameterLayout& layout);
+
+/// FP64 numbers by which ranks agree on the gradient of a model of so many norm blocks: a sum and a
+/// magnitude of each.
+constexpr std::size_t agreement_numbers(std::int64_t model_blocks) {
+  return 2 * static_cast<std::size_t>(model_blocks);
+}
+/// Bytes of these, and of the verdicts: one that is presumed, and all ranks' own.
+constexpr std::size_t agreement_bytes(std::int64_t model_blocks) {
+  return agreement_numbers(model_blocks) * sizeof(double) + 2 * sizeof(Verdict);
+}
+
+/// Norm blocks of the parameters of `layers`.
+std::int64_t norm_blocks(std::span<const LayerPlan> layers);
+/// Of the layers before each of them.
+std::vector<std::int64_t> norm_blocks_before(std::span<const LayerPlan> layers);
+
+/// Bytes of one FP64 number for each parameter.
+std::size_t number_bytes(const std::vector<LayerPlan>& layers);
+
+}  // namespace penstock

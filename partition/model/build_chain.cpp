@@ -1,0 +1,58 @@
+#include "partition/model/build_chain.h"
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "configs/schema.h"
+#include "configs/value.h"
+#include "layers/models/deepspeech2.h"
+
+namespace penstock {
+namespace {
+
+/// What the schema says of each value of [model]; a ModelConfig need not come from a file.
+void check(const ModelConfig& model, int labels) {
+  Config config;
+  config.model = model;
+  std::string faults;
+  for (const Key& key : keys(config)) {
+    if (key.section() != "model") continue;
+    if (const auto fault = set_value(key, value_text(key.value))) faults += "\n  " + *fault;
+  }
+  if (labels < 2) faults += fmt::format("\n  {} labels, but blank and one more are needed", labels);
+  if (!faults.empty()) throw ConfigError("no such model can be built:" + faults);
+}
+
+RecurrenceKind recurrence_kind(const std::string& rnn) {
+  if (rnn == "tanh") return RecurrenceKind::tanh;
+  return rnn == "lstm" ? RecurrenceKind::lstm : RecurrenceKind::gru;
+}
+
+}  // namespace
+
+Chain build_chain(const ModelConfig& model, int labels) {
+  check(model, labels);
+  return {deepspeech2({.features = model.features,
+                       .channels = model.channels,
+                       .rnn = recurrence_kind(model.rnn),
+                       .hidden = model.hidden,
+                       .layers = model.layers,
+                       .bidirectional = model.bidirectional,
+                       .lookahead = model.lookahead,
+                       .dropout = model.dropout,
+                       .labels = labels}),
+          model.features};
+}
+
+std::string model_summary(const ModelConfig& model, int labels) {
+  Config config;
+  config.model = model;
+  std::string summary;
+  for (const Key& key : keys(config)) {
+    if (key.section() != "model" || key.name == "model.base") continue;
+    summary += fmt::format("{}={} ", key.leaf(), value_text(key.value));
+  }
+  return summary + fmt::format("labels={}", labels);
+}
+
+}  // namespace penstock

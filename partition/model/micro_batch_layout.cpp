@@ -1,0 +1,241 @@
+#include "partition/model/micro_batch_layout.h"
+
+#include <algorithm>
+#include <array>
+
+namespace penstock {
+namespace {
+
+using Region = Place::Region;
+
+/// Two regions of scratch that take turns: what a layer reads and what it writes.
+class Turns {
+ public:
+  void add(std::size_t index, std::size_t bytes) {
+    bytes_[index % 2] = std::max(bytes_[index % 2], aligned(bytes));
+  }
+  std::size_t offset(std::size_t index) const { return index % 2 == 0 ? 0 : bytes_[0]; }
+  std::size_t bytes() const { return bytes_[0] + bytes_[1]; }
+
+ private:
+  std::array<std::size_t, 2> bytes_{};
+};
+
+MicroBatchLayout plan_layers(LayerRange layers, const ActivationDecl& input,
+                             const BackendSizes& sizes) {
+  MicroBatchLayout layout;
+  layout.activations.push_back(input);
+  for (const auto& layer : layers) {
+    layout.layers.push_back(layer->plan(layout.activations.back(), sizes));
+    layout.activations.push_back(layout.layers.back().output);
+  }
+  layout.weights_bytes = aligned(input.frames.front().lengths.size() * sizeof(float));
+  return layout;
+}
+
+/// FP32 room for what the host writes or reads where layers compute in halves: features, logits.
+std::size_t wide_bytes(const ActivationDecl& activation) {
+  if (!is_half(activation.dtype)) return 0;
+  std::size_t bytes = 0;
+  for (const FramesDecl& f : activation.frames)
+    bytes += aligned(static_cast<std::size_t>(element_count(f.shape())) * sizeof(float));
+  return bytes;
+}
+
+bool keeps(const LayerPlan& plan, SavedDecl::Kind kind) {
+  return std::any_of(plan.saved.begin(), plan.saved.end(),
+                     [kind](const SavedDecl& s) { return s.kind == kind; });
+}
+
+std::size_t bytes_of(const SavedDecl& saved) {
+  return aligned(static_cast<std::size_t>(element_count(saved.shape)) * size_of(saved.dtype));
+}
+
+/// What is kept of a micro-batch, in its slot or in its replay.
+class Keeping {
+ public:
+  Keeping(MicroBatchLayout& layout, const ChunkRole& role)
+      : layout_(layout), shared_(role.parts_backward), run_of_(layout.layers.size(), -1) {
+    layout.replays = runs_of(role.recomputes);
+    for (std::size_t run = 0; run < layout.replays.size(); ++run)
+      for (int i = layout.replays[run].first; i < layout.replays[run].last; ++i)
+        run_of_[i] = static_cast<int>(run);
+    ends_.resize(layout.replays.size());
+  }
+
+  bool recomputes(std::size_t layer) const { return run_of_[layer] >= 0; }
+  bool begins_run(std::size_t layer) const {
+    return recomputes(layer) && (layer == 0 || !recomputes(layer - 1));
+  }
+  /// Whether that layer's forward runs again while the gradient of a later one's input is there.
+  bool runs_beside_gradients(std::size_t layer) const {
+    return recomputes(layer) && layout_.replays[run_of_[layer]].last < std::ssize(run_of_);
+  }
+
+  Place in_slot(std::size_t bytes) { return claim(Region::slot, layout_.slot_bytes, bytes); }
+  /// What that layer's forward writes: a second one may write it anew.
+  Place of_forward(std::size_t layer, std::size_t bytes) {
+    return recomputes(layer) ? in_replay(run_of_[layer], bytes) : in_slot(bytes);
+  }
+  /// What lives from one pass of backward to the other, where they part.
+  Place of_backward(std::size_t bytes) {
+    layout_.carried_bytes += aligned(bytes);
+    return layout_.replays.empty() ? in_slot(bytes) : in_replay(0, bytes);
+  }
+
+ private:
+  /// Runs take turns, unless what they make must stay until all have been through backward.
+  Place in_replay(int run, std::size_t bytes) {
+    std::size_t& end = ends_[shared_ ? 0 : run];
+    const Place place = claim(Region::replay, end, bytes);
+    layout_.replay_bytes = std::max(layout_.replay_bytes, end);
+    return place;
+  }
+  static Place claim(Region region, std::size_t& end, std::size_t bytes) {
+    const Place place{region, end};
+    end += aligned(bytes);
+    return place;
+  }
+
+  MicroBatchLayout& layout_;
+  bool shared_;
+  std::vector<int> run_of_;        // each layer; -1: none
+  std::vector<std::size_t> ends_;  // of each run's part of the replay
+};
+
+/// Activations that only pass by. A forward that runs again beside gradients in scratch has room of
+/// its own.
+struct PassingBy {
+  Turns first, again;
+};
+
+/// The chunk's output goes to the slot. So does what a backward method reads or a second forward
+/// begins with, and what such a forward makes goes to the replay; the rest take turns in scratch.
+PassingBy place_activations(MicroBatchLayout& layout, bool training, Keeping& keeping) {
+  const std::size_t last = layout.layers.size();
+  PassingBy passing;
+  layout.activation_places.push_back({Region::input, 0});
+  for (std::size_t i = 1; i < last; ++i) {
+    const std::size_t bytes = layout.activations[i].bytes();
+    const bool as_output = training && keeps(layout.layers[i - 1], SavedDecl::Kind::output);
+    const bool as_input = training && keeps(layout.layers[i], SavedDecl::Kind::input);
+    if (keeping.begins_run(i) || (as_input && !keeping.recomputes(i))) {
+      layout.activation_places.push_back(keeping.in_slot(bytes));
+    } else if (as_output || as_input) {
+      layout.activation_places.push_back(keeping.of_forward(i - 1, bytes));
+    } else {
+      const bool again = keeping.runs_beside_gradients(i - 1);
+      (again ? passing.again : passing.first).add(i, bytes);
+      layout.activation_places.push_back({Region::scratch, i});
+    }
+  }
+  layout.activation_places.push_back(
+      keeping.in_slot(layout.activations[last].bytes() + layout.weights_bytes));
+  return passing;
+}
+
+/// Where what passes by lies in scratch, once it is known what else does.
+void settle(MicroBatchLayout& layout, const PassingBy& passing, std::size_t again_from,
+            const Keeping& keeping) {
+  for (Place& place : layout.activation_places) {
+    if (place.region != Region::scratch) continue;
+    const std::size_t i = place.offset;
+    place.offset = keeping.runs_beside_gradients(i - 1) ? again_from + passing.again.offset(i)
+                                                        : passing.first.offset(i);
+  }
+}
+
+/// Gradients of activations. Those at the chunk's ends are messages; the others take turns in
+/// scratch. One that a later backward_weight reads is kept instead, unless it was received in a
+/// buffer that lives as long; the chunk's first is then sent from there.
+Turns place_gradients(MicroBatchLayout& layout, const ChunkRole& role, Keeping& keeping) {
+  using Kind = SavedDecl::Kind;
+  const std::size_t last = layout.layers.size();
+  const auto read_later = [&](std::size_t i) {
+    return role.parts_backward && ((i > 0 && keeps(layout.layers[i - 1], Kind::output_gradient)) ||
+                                   (i < last && keeps(layout.layers[i], Kind::input_gradient)));
+  };
+  Turns turns;
+  for (std::size_t i = 0; i <= last; ++i) {
+    const std::size_t bytes = layout.activations[i].bytes();
+    const bool made = i > 0 || role.sends_input_gradient;
+    if (i == last && role.sends_output) {
+      layout.gradient_places.push_back({Region::output_gradient, 0});
+    } else if (made && read_later(i)) {
+      layout.gradient_places.push_back(keeping.of_backward(bytes));
+    } else if (i == 0 && made) {
+      layout.gradient_places.push_back({Region::input_gradient, 0});
+    } else {
+      if (made) turns.add(i, bytes);
+      layout.gradient_places.push_back({Region::scratch, i % 2});
+    }
+  }
+  for (Place& place : layout.gradient_places)
+    if (place.region == Region::scratch) place.offset = turns.offset(place.offset);
+  return turns;
+}
+
+/// Own tensors that live until backward are kept; what is carried from backward_input to
+/// backward_weight of the same layer goes to scratch at `offset`, unless they part. Returns the
+/// most bytes carried there.
+std::size_t place_saved(MicroBatchLayout& layout, std::size_t offset, bool parted,
+                        Keeping& keeping) {
+  std::size_t most = 0;
+  for (std::size_t i = 0; i < layout.layers.size(); ++i) {
+    std::vector<Place>& places = layout.saved_places.emplace_back();
+    std::size_t carried = 0;
+    for (const SavedDecl& saved : layout.layers[i].saved) {
+      if (saved.kind != SavedDecl::Kind::own) {
+        places.emplace_back();
+      } else if (saved.life != Life::carried) {
+        places.push_back(keeping.of_forward(i, bytes_of(saved)));
+      } else if (parted) {
+        places.push_back(keeping.of_backward(bytes_of(saved)));
+      } else {
+        places.push_back({Region::scratch, offset + carried});
+        carried += bytes_of(saved);
+      }
+    }
+    most = std::max(most, carried);
+  }
+  return most;
+}
+
+}  // namespace
+
+MicroBatchLayout lay_out_training(LayerRange layers, const ActivationDecl& input,
+                                  const BackendSizes& sizes, const ChunkRole& role) {
+  MicroBatchLayout layout = plan_layers(layers, input, sizes);
+  Keeping keeping(layout, role);
+  const PassingBy forward = place_activations(layout, true, keeping);
+  const Turns backward = place_gradients(layout, role, keeping);
+  layout.passing_bytes = std::max(forward.first.bytes(), backward.bytes());
+  settle(layout, forward, layout.passing_bytes, keeping);
+
+  // The workspace stands at one place, behind whatever forward or backward keep in scratch.
+  const std::size_t carried = place_saved(layout, backward.bytes(), role.parts_backward, keeping);
+  layout.workspace = {Region::scratch, std::max(layout.passing_bytes + forward.again.bytes(),
+                                                backward.bytes() + carried)};
+  std::size_t workspace = wide_bytes(input);
+  for (const LayerPlan& plan : layout.layers)
+    workspace = std::max({workspace, plan.workspace.forward, plan.workspace.backward_input,
+                          plan.workspace.backward_weight});
+  layout.scratch_bytes = layout.workspace.offset + aligned(workspace);
+  return layout;
+}
+
+MicroBatchLayout lay_out_evaluation(LayerRange layers, const ActivationDecl& input,
+                                    const BackendSizes& sizes, bool targets) {
+  MicroBatchLayout layout = plan_layers(layers, input, sizes);
+  Keeping keeping(layout, {});
+  const PassingBy passing = place_activations(layout, false, keeping);
+  settle(layout, passing, 0, keeping);
+  layout.workspace = {Region::scratch, passing.first.bytes()};
+  std::size_t workspace = std::max(wide_bytes(input), wide_bytes(layout.logits()));
+  for (const LayerPlan& plan : layout.layers)
+    if (targets || !plan.needs_targets) workspace = std::max(workspace, plan.workspace.forward);
+  layout.scratch_bytes = layout.workspace.offset + aligned(workspace);
+  return layout;
+}
+
+}  // namespace penstock

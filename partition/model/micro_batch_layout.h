@@ -1,0 +1,86 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "layers/layer.h"
+#include "partition/model/layer_runs.h"
+
+namespace penstock {
+
+using LayerRange = std::span<const std::unique_ptr<Layer>>;
+
+/// Where a tensor lies. A slot lives from a micro-batch's forward to the end of its backward (of
+/// backward_weight, where passes part); a replay only while forward runs and again from the start
+/// of backward to its end, where runs of layers take turns unless passes part; scratch is reused by
+/// every layer; the other three are message buffers of the chunk.
+struct Place {
+  enum class Region { slot, replay, scratch, input, output_gradient, input_gradient };
+  Region region = Region::slot;
+  std::size_t offset = 0;
+};
+
+/// Where everything of one micro-batch lies in the chunk that runs `layers`. The executor allocates
+/// what this says, and the planner adds up the same numbers.
+struct MicroBatchLayout {
+  std::vector<ActivationDecl> activations;  // [i] enters layer i; the last leaves the chunk
+  std::vector<LayerPlan> layers;
+
+  std::vector<Place> activation_places;
+  std::vector<Place> gradient_places;            // of their gradients
+  std::vector<std::vector<Place>> saved_places;  // of each layer's SavedDecl::Kind::own
+  Place workspace;  // of one layer's method; also of features and logits in FP32, for the host
+  std::vector<LayerRun> replays = {};  // whose forward runs again before their backward
+
+  std::size_t slot_bytes = 0;     // what must stay between forward and backward
+  std::size_t replay_bytes = 0;   // what a second forward makes again instead
+  std::size_t scratch_bytes = 0;  // the most that one layer's method needs at once
+  std::size_t passing_bytes = 0;  // of them, what passes from layer to layer without a replay
+  std::size_t carried_bytes = 0;  // what lives from one pass of backward to the other, being parted
+
+  /// A message that carries an activation ends with the FP32 weight of each utterance's loss, which
+  /// only the stage that reads audio knows: 0 where audio failed.
+  std::size_t input_message_bytes() const { return activations.front().bytes() + weights_bytes; }
+  std::size_t output_message_bytes() const { return activations.back().bytes() + weights_bytes; }
+  std::size_t weights_bytes = 0;
+
+  /// Whether the gradient that the chunk passes on lies among what is kept for backward_weight.
+  bool sends_what_it_keeps() const {
+    if (gradient_places.empty()) return false;
+    const Place::Region region = gradient_places.front().region;
+    return region == Place::Region::slot || region == Place::Region::replay;
+  }
+
+  /// Whether the chunk's output is made a second time, before anything else of backward.
+  bool replays_output() const {
+    return !replays.empty() && replays.back().last == static_cast<int>(layers.size());
+  }
+
+  /// What enters the last layer.
+  const ActivationDecl& logits() const { return activations.at(layers.size() - 1); }
+};
+
+/// What a training layout is for.
+struct ChunkRole {
+  bool sends_input_gradient = false;  // false for the first chunk: no one needs it
+  bool sends_output = false;          // false for the last
+  /// All layers' backward_weight comes later than all layers' backward_input. Else the two follow
+  /// each other layer by layer, and what only passes between them needs no slot.
+  bool parts_backward = false;
+  /// Of the chunk's layers. Between forward and backward of a run of chosen ones only its input
+  /// stays, and what others read of its output; just before its backward, its forward runs again
+  /// (Chen et al. 2016, arXiv:1604.06174).
+  ChosenLayers recomputes = {};
+};
+
+MicroBatchLayout lay_out_training(LayerRange layers, const ActivationDecl& input,
+                                  const BackendSizes& sizes, const ChunkRole& role);
+
+/// Forward only: nothing is saved, so `slot_bytes` holds the chunk's output alone. Without targets
+/// the layers that need them are not run and get no workspace.
+MicroBatchLayout lay_out_evaluation(LayerRange layers, const ActivationDecl& input,
+                                    const BackendSizes& sizes, bool targets);
+
+}  // namespace penstock

@@ -1,0 +1,117 @@
+#include "partition/model/parameter_layout.h"
+
+#include <algorithm>
+#include <iterator>
+
+namespace penstock {
+namespace {
+
+std::size_t bytes_of(std::int64_t elements, DType dtype) {
+  return static_cast<std::size_t>(elements) * size_of(dtype);
+}
+
+void place_parameters(const std::vector<LayerPlan>& layers, const ParameterKinds& kinds,
+                      std::span<const std::int64_t> first_blocks, ParameterLayout& layout) {
+  std::int64_t first_block = 0;
+  for (std::size_t layer = 0; layer < layers.size(); ++layer) {
+    if (!first_blocks.empty()) first_block = first_blocks[layer];
+    for (const ParamDecl& decl : layers[layer].params) {
+      const std::int64_t elements = element_count(decl.shape);
+      layout.parameters.push_back({decl, layer, layout.arena, elements, first_block, layout.copies,
+                                   std::ssize(layout.parameters)});
+      layout.arena += aligned(bytes_of(elements, kinds.dtype));
+      if (has_copy(decl, kinds.compute))
+        layout.copies += aligned(bytes_of(elements, kinds.compute));
+      else if (layout.parts)
+        layout.copies += aligned(bytes_of(elements, kinds.dtype));
+      first_block += norm_blocks(elements);
+    }
+  }
+}
+
+/// What the replica owns of a parameter.
+std::vector<ParameterPiece> pieces_of(const ParameterEntry& p, const Shards& shards, int replica,
+                                      DType dtype) {
+  std::vector<ParameterPiece> pieces;
+  const auto begin = static_cast<std::int64_t>(p.offset / size_of(dtype));
+  const auto at = std::ranges::upper_bound(shards.bucket_ends, begin) - shards.bucket_ends.begin();
+  for (auto bucket = static_cast<std::size_t>(at); bucket < shards.bucket_ends.size(); ++bucket) {
+    const auto [from, to] = shards.range(bucket, replica);
+    const std::int64_t first = std::max<std::int64_t>(0, from - begin);
+    const std::int64_t last = std::min(p.elements, to - begin);
+    if (first >= p.elements) break;
+    if (first >= last) continue;
+    if (!pieces.empty() && pieces.back().first + pieces.back().count == first)
+      pieces.back().count += last - first;
+    else
+      pieces.push_back({.parameter = static_cast<std::size_t>(p.index),
+                        .first = first,
+                        .count = last - first,
+                        .first_block = p.first_block + first / kNormBlock});
+  }
+  return pieces;
+}
+
+void place_owned(const ParameterKinds& kinds, int replica, ParameterLayout& layout) {
+  for (const ParameterEntry& p : layout.parameters)
+    for (ParameterPiece& piece : pieces_of(p, layout.shards, replica, kinds.dtype)) {
+      const std::size_t bytes = aligned(bytes_of(piece.count, kinds.dtype));
+      const std::size_t within = bytes_of(piece.first, kinds.dtype);
+      piece.slot_offset = layout.slot;
+      layout.slot += bytes;
+      if (!layout.parts) {
+        piece.master_offset = p.offset + within;
+      } else if (!has_copy(p.decl, kinds.compute)) {
+        piece.master_offset = p.copy_offset + within;
+      } else {
+        piece.master_offset = layout.masters;
+        layout.masters += bytes;
+      }
+      layout.owned.push_back(piece);
+    }
+  if (!layout.parts) layout.masters = layout.arena;
+}
+
+/// Everything in one range.
+Shards unshared(std::size_t arena, DType dtype) {
+  const auto end = static_cast<std::int64_t>(arena / size_of(dtype));
+  return {{end}, {{end}}};
+}
+
+}  // namespace
+
+/// Of an element of the arena at which a norm block begins, or of its end.
+std::size_t ParameterLayout::read_offset(std::int64_t element) const {
+  const std::size_t offset = bytes_of(element, kinds.dtype);
+  if (!parts) return offset;
+  if (offset == arena) return copies;
+  const auto behind = std::ranges::upper_bound(parameters, offset, {}, &ParameterEntry::offset);
+  const ParameterEntry& p = *std::prev(behind);
+  const DType read = has_copy(p.decl, kinds.compute) ? kinds.compute : kinds.dtype;
+  return p.copy_offset + (offset - p.offset) / size_of(kinds.dtype) * size_of(read);
+}
+
+std::vector<std::pair<std::size_t, std::size_t>> ParameterLayout::read_ranges(int replica) const {
+  std::vector<std::pair<std::size_t, std::size_t>> ranges;
+  for (std::size_t bucket = 0; bucket < shards.bucket_ends.size(); ++bucket) {
+    const auto [begin, end] = shards.range(bucket, replica);
+    ranges.emplace_back(read_offset(begin), read_offset(end));
+  }
+  return ranges;
+}
+
+ParameterLayout lay_out_parameters(const std::vector<LayerPlan>& layers,
+                                   const ParameterKinds& kinds, int replica,
+                                   std::span<const std::int64_t> first_blocks) {
+  ParameterLayout layout;
+  layout.kinds = kinds;
+  const bool shared = kinds.sharing.replicas > 1;
+  layout.parts = shared && is_half(kinds.compute);
+  place_parameters(layers, kinds, first_blocks, layout);
+  layout.shards =
+      shared ? share_out(layers, kinds.dtype, kinds.sharing) : unshared(layout.arena, kinds.dtype);
+  place_owned(kinds, shared ? replica : 0, layout);
+  return layout;
+}
+
+}  // namespace penstock

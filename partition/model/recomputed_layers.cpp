@@ -1,0 +1,63 @@
+#include "partition/model/recomputed_layers.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "base/nearest_name.h"
+
+namespace penstock {
+namespace {
+
+std::string unknown_layer(const std::string& name, std::span<const std::string> names) {
+  const std::vector<std::string_view> known(names.begin(), names.end());
+  const std::string near = nearest(name, known);
+  return fmt::format("pipeline.recompute_layers names {}, which is no layer of the model: {}", name,
+                     near.empty() ? fmt::format("its layers are {}", fmt::join(names, ", "))
+                                  : fmt::format("did you mean {}?", near));
+}
+
+}  // namespace
+
+ChosenLayers recomputed_layers(const PipelineConfig& pipeline, std::span<const std::string> names) {
+  if (pipeline.recompute == "none") return {};
+  ChosenLayers chosen(names.size(), pipeline.recompute == "stage");
+  if (pipeline.recompute == "stage") return chosen;
+  std::vector<std::string> faults;
+  for (const std::string& name : pipeline.recompute_layers) {
+    const auto at = std::ranges::find(names, name) - names.begin();
+    if (at == std::ssize(names))
+      faults.push_back(unknown_layer(name, names));
+    else if (chosen[at])
+      faults.push_back(
+          fmt::format("pipeline.recompute_layers names {} twice: leave one out", name));
+    else
+      chosen[at] = true;
+  }
+  if (!faults.empty()) throw ConfigError(fmt::format("{}", fmt::join(faults, "\n")));
+  return chosen;
+}
+
+ChosenLayers recomputed_layers(const PipelineConfig& pipeline, const Chain& chain) {
+  return recomputed_layers(pipeline, names_of(chain));
+}
+
+std::vector<std::string> names_of(const Chain& chain) {
+  std::vector<std::string> names;
+  for (const auto& layer : chain.layers) names.push_back(layer->name());
+  return names;
+}
+
+void set_recomputed_layers(PipelineConfig& pipeline, const ChosenLayers& chosen,
+                           std::span<const std::string> names) {
+  const auto count = std::ranges::count(chosen, true);
+  pipeline.recompute_layers.clear();
+  pipeline.recompute = count == 0 ? "none" : count == std::ssize(chosen) ? "stage" : "layers";
+  if (pipeline.recompute != "layers") return;
+  for (std::size_t layer = 0; layer < names.size(); ++layer)
+    if (chosen[layer]) pipeline.recompute_layers.push_back(names[layer]);
+}
+
+}  // namespace penstock

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "configs/config.h"
+#include "partition/model/chain.h"
+#include "partition/model/layer_runs.h"
+
+namespace penstock {
+
+/// The layers of a chain, known by their names, whose forward runs a second time before their
+/// backward: what pipeline.recompute and .recompute_layers choose. ConfigError lists names that the
+/// chain has not, or that stand twice.
+ChosenLayers recomputed_layers(const PipelineConfig& pipeline, std::span<const std::string> names);
+ChosenLayers recomputed_layers(const PipelineConfig& pipeline, const Chain& chain);
+std::vector<std::string> names_of(const Chain& chain);
+
+/// The same choice as pipeline.recompute and .recompute_layers.
+void set_recomputed_layers(PipelineConfig& pipeline, const ChosenLayers& chosen,
+                           std::span<const std::string> names);
+
+}  // namespace penstock

@@ -1,0 +1,85 @@
+#include "partition/model/shards.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdlib>
+
+#include "layers/tensor/norm_blocks.h"
+
+namespace penstock {
+namespace {
+
+/// Where norm blocks begin in the arena; then its end.
+std::vector<std::int64_t> block_starts(const std::vector<LayerPlan>& layers, DType dtype) {
+  std::vector<std::int64_t> starts;
+  std::int64_t end = 0;
+  for (const LayerPlan& layer : layers)
+    for (const ParamDecl& p : layer.params) {
+      const std::int64_t elements = element_count(p.shape);
+      for (std::int64_t block = 0; block < norm_blocks(elements); ++block)
+        starts.push_back(end + block * kNormBlock);
+      const std::size_t width = size_of(dtype);
+      end += static_cast<std::int64_t>(aligned(static_cast<std::size_t>(elements) * width) / width);
+    }
+  starts.push_back(end);
+  return starts;
+}
+
+/// The last of `starts` behind `first` that is at most `step` elements away; the next one at least.
+std::size_t bucket_end(const std::vector<std::int64_t>& starts, std::size_t first,
+                       std::int64_t step) {
+  std::size_t last = first + 1;
+  while (last + 1 < starts.size() && starts[last + 1] - starts[first] <= step) ++last;
+  return last;
+}
+
+/// Ends of the replicas' ranges of the bucket between two of `starts`. Each replica wants what it
+/// lacks of an equal share of all that lies before the bucket's end; what is left of the bucket
+/// goes to those that are left in proportion to that, in whole blocks.
+std::vector<std::int64_t> cut(const std::vector<std::int64_t>& starts, std::size_t first,
+                              std::size_t last, std::vector<std::int64_t>& owned) {
+  const auto replicas = static_cast<std::int64_t>(owned.size());
+  const std::int64_t share = (starts[last] + replicas - 1) / replicas;
+  const auto want = [&](std::int64_t own) { return std::max<std::int64_t>(0, share - own); };
+  std::int64_t wanted = 0;
+  for (const std::int64_t own : owned) wanted += want(own);
+  std::vector<std::int64_t> ends;
+  std::size_t begin = first;
+  for (std::int64_t& own : owned) {
+    const std::int64_t wants = want(own);
+    const std::int64_t aim =
+        starts[begin] + (starts[last] - starts[begin]) * wants / std::max<std::int64_t>(1, wanted);
+    std::size_t end = begin;
+    while (end < last && std::abs(starts[end + 1] - aim) <= std::abs(starts[end] - aim)) ++end;
+    if (&own == &owned.back()) end = last;
+    own += starts[end] - starts[begin];
+    ends.push_back(starts[end]);
+    begin = end;
+    wanted -= wants;
+  }
+  return ends;
+}
+
+}  // namespace
+
+std::pair<std::int64_t, std::int64_t> Shards::range(std::size_t bucket, int replica) const {
+  const std::vector<std::int64_t>& ends = range_ends[bucket];
+  const auto r = static_cast<std::size_t>(replica);
+  if (r > 0) return {ends[r - 1], ends[r]};
+  return {bucket == 0 ? 0 : bucket_ends[bucket - 1], ends[0]};
+}
+
+Shards share_out(const std::vector<LayerPlan>& layers, DType dtype, const Sharing& sharing) {
+  const std::vector<std::int64_t> starts = block_starts(layers, dtype);
+  const std::int64_t step = sharing.bucket_bytes / static_cast<std::int64_t>(size_of(dtype));
+  std::vector<std::int64_t> owned(static_cast<std::size_t>(sharing.replicas));
+  Shards shards;
+  for (std::size_t first = 0, last = 0; first + 1 < starts.size(); first = last) {
+    last = bucket_end(starts, first, step);
+    shards.bucket_ends.push_back(starts[last]);
+    shards.range_ends.push_back(cut(starts, first, last, owned));
+  }
+  return shards;
+}
+
+}  // namespace penstock

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <vector>
+
+#include "partition/cost/cost.h"
+#include "partition/plan/plan.h"
+
+namespace penstock {
+
+/// What costs say that a plan's step will take, messages and the optimizer left out.
+struct Outlook {
+  double micro_batch_seconds = 0;  // of one micro-batch through all layers
+  double step_seconds = 0;         // of the busiest replica's micro-batches through the pipeline
+  double bound = 1;                // speed-up over one stage that cut and bubble allow
+  std::vector<double> idle;        // share of the step that each stage waits
+};
+
+/// `costs` are without second forwards, which follow from the plan.
+Outlook foresee(const Plan& plan, const std::vector<LayerCost>& costs);
+
+}  // namespace penstock

@@ -1,0 +1,224 @@
+#include "partition/plan/file/rules.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <string_view>
+
+#include "base/error.h"
+#include "base/nearest_name.h"
+#include "configs/config.h"
+#include "configs/rules.h"
+#include "partition/plan/plan_schedule.h"
+#include "partition/schedule/make_schedule.h"
+#include "partition/schedule/validator/validator.h"
+
+namespace penstock {
+namespace {
+
+void check_model(PlanSource& source, const PlannedModel& model) {
+  if (source.plan.model == model.summary) return;
+  source.fault(source.model_line,
+               fmt::format("the plan is for another model\n    planned: {}\n    asked:   {}\n"
+                           "    plan anew, or set model.* as planned",
+                           source.plan.model, model.summary));
+}
+
+void check_counts(PlanSource& source) {
+  const Plan& plan = source.plan;
+  if (plan.lanes < plan.replicas()) {
+    source.fault(source.lanes_line, fmt::format("lanes = {} leaves some of {} replicas without one",
+                                                plan.lanes, plan.replicas()));
+  }
+  if (plan.micro_batches < plan.lanes) {
+    source.fault(source.micro_batches_line,
+                 fmt::format("micro_batches = {} leaves some of {} lanes without one",
+                             plan.micro_batches, plan.lanes));
+  }
+}
+
+void check_ranks(PlanSource& source) {
+  const Plan& plan = source.plan;
+  if (plan.world_size() == 0) {
+    source.fault(source.ranks_line, "ranks needs a row for each stage, of at least one rank");
+    return;
+  }
+  std::set<int> seen;
+  for (const auto& row : plan.ranks) {
+    if (row.size() != plan.ranks.front().size()) {
+      source.fault(source.ranks_line,
+                   fmt::format("every stage has the same number of replicas: found rows of {} and "
+                               "{} ranks",
+                               plan.ranks.front().size(), row.size()));
+      return;
+    }
+    for (const int rank : row) {
+      if (rank < 0 || rank >= plan.world_size()) {
+        source.fault(source.ranks_line,
+                     fmt::format("rank {}: {} stages of {} replicas have ranks "
+                                 "0 to {}",
+                                 rank, plan.stages(), plan.replicas(), plan.world_size() - 1));
+      } else if (!seen.insert(rank).second) {
+        source.fault(source.ranks_line, fmt::format("rank {} stands twice", rank));
+      }
+    }
+  }
+}
+
+/// Chunks must lie on the stages where the schedule runs them.
+void check_schedule(PlanSource& source) {
+  const Plan& plan = source.plan;
+  std::vector<int> stages;
+  try {
+    stages = chunk_ranks(plan.schedule, std::max(1, plan.stages()));
+  } catch (const ConfigError& error) {
+    source.fault(source.schedule_line, error.what());
+    return;
+  }
+  if (plan.chunks.size() != stages.size()) {
+    source.fault(source.schedule_line,
+                 fmt::format("{} of {} stages runs {} chunks, found {}", plan.schedule,
+                             plan.stages(), stages.size(), plan.chunks.size()));
+    return;
+  }
+  for (std::size_t i = 0; i < stages.size(); ++i) {
+    if (plan.chunks[i].stage == stages[i]) continue;
+    source.fault(source.chunk_lines[i].stage,
+                 fmt::format("{} runs chunk {} on stage {}, found stage {}", plan.schedule, i,
+                             stages[i], plan.chunks[i].stage));
+  }
+}
+
+void check_order(PlanSource& source) {
+  const std::string wrong = fault_of_order(source.plan.order, source.plan.micro_batches);
+  if (!wrong.empty()) source.fault(source.order_line, "order " + wrong);
+}
+
+/// Lists that a search found: sound, for as many stages and micro-batches as the plan has.
+void check_actions(PlanSource& source) {
+  const Plan& plan = source.plan;
+  if (plan.schedule != kFound) {
+    if (source.actions_line > 0)
+      source.fault(source.actions_line, fmt::format("actions go with schedule = \"found\", not "
+                                                    "with {}: take them out",
+                                                    plan.schedule));
+    return;
+  }
+  if (plan.actions.empty())
+    return source.fault(source.schedule_line,
+                        "schedule = \"found\" needs actions, a row for each stage: plan anew, or "
+                        "name another schedule");
+  const auto fault = [&](const std::string& what) { source.fault(source.actions_line, what); };
+  if (std::ssize(plan.actions) != plan.stages())
+    return fault(fmt::format("actions has {} rows, but there are {} stages", plan.actions.size(),
+                             plan.stages()));
+  try {
+    const Schedule lists = lists_of(plan.actions);
+    const auto whole = [](const Action& a) { return a.kind == ActionKind::backward; };
+    for (int rank = 0; rank < plan.stages(); ++rank) {
+      const auto elsewhere = [&](const Action& a) {
+        return a.kind != ActionKind::step && a.chunk != rank;
+      };
+      if (rank >= std::ssize(lists.ranks) || lists.ranks[rank].size() < 2 ||
+          std::ranges::any_of(lists.ranks[rank], elsewhere))
+        return fault(fmt::format("actions: row {} must be what stage {} computes, as {}F0",
+                                 rank + 1, rank, rank));
+      if (std::ranges::any_of(lists.ranks[rank], whole))
+        return fault(
+            fmt::format("actions: row {} has both gradients at once, expected B (input "
+                        "gradient) and W",
+                        rank + 1));
+    }
+    const int wanted = micro_batches_per_replica(plan);
+    if (lists.micro_batches != wanted)
+      return fault(fmt::format("actions are of {} micro-batches, but the busiest replica has {}",
+                               lists.micro_batches, wanted));
+    validate(lists);
+  } catch (const ConfigError& error) {
+    fault(error.what());
+  }
+}
+
+std::string unknown_layer(const std::string& layer, const PlannedModel& model) {
+  const std::vector<std::string_view> names(model.layers.begin(), model.layers.end());
+  const std::string near = nearest(layer, names);
+  return fmt::format("the model has no layer {}{}", layer,
+                     near.empty() ? "" : fmt::format("; did you mean {}?", near));
+}
+
+/// Every layer once, in the order of the chain.
+void check_cover(PlanSource& source, const PlannedModel& model) {
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < source.plan.chunks.size(); ++i) {
+    ChunkPlan& chunk = source.plan.chunks[i];
+    const int line = source.chunk_lines[i].layers;
+    chunk.first = static_cast<int>(next);
+    if (chunk.layers.empty()) source.fault(line, "a chunk needs at least one layer");
+    for (const std::string& layer : chunk.layers) {
+      const auto at = std::ranges::find(model.layers, layer);
+      if (at == model.layers.end()) {
+        source.fault(line, unknown_layer(layer, model));
+        return;
+      }
+      const auto place = static_cast<std::size_t>(at - model.layers.begin());
+      if (place < next) {
+        source.fault(line, fmt::format("layer {} stands twice or out of order", layer));
+        return;
+      }
+      if (place > next) {
+        source.fault(line, fmt::format("layer {} is missing before {}", model.layers[next], layer));
+        return;
+      }
+      ++next;
+    }
+  }
+  if (next == model.layers.size() || source.plan.chunks.empty()) return;
+  source.fault(source.chunk_lines.back().layers,
+               fmt::format("the last chunk must end with layer {}", model.layers.back()));
+}
+
+/// Layers that run forward again are the chunk's own, each named once, and told of all chunks or of
+/// none.
+void check_recomputed(PlanSource& source) {
+  const auto& chunks = source.plan.chunks;
+  const auto silent = std::ranges::find_if(
+      chunks, [](const ChunkPlan& chunk) { return !chunk.recomputed.has_value(); });
+  const auto says = std::ranges::find_if(
+      chunks, [](const ChunkPlan& chunk) { return chunk.recomputed.has_value(); });
+  if (silent != chunks.end() && says != chunks.end())
+    source.fault(source.chunk_lines[silent - chunks.begin()].layers,
+                 fmt::format("chunk {} lacks recompute, which chunk {} has: add recompute = [] if "
+                             "none of its layers runs forward again, or leave it out of all chunks "
+                             "for the recipe to say",
+                             silent - chunks.begin(), says - chunks.begin()));
+  for (std::size_t i = 0; i < source.plan.chunks.size(); ++i) {
+    const ChunkPlan& chunk = source.plan.chunks[i];
+    if (!chunk.recomputed) continue;
+    std::set<std::string> seen;
+    for (const std::string& layer : *chunk.recomputed) {
+      const int line = source.chunk_lines[i].recompute;
+      if (std::ranges::count(chunk.layers, layer) == 0)
+        source.fault(line, fmt::format("recompute names {}, which is none of the chunk's layers: "
+                                       "name it in the chunk that has it, or leave it out",
+                                       layer));
+      else if (!seen.insert(layer).second)
+        source.fault(line, fmt::format("recompute names {} twice: leave one out", layer));
+    }
+  }
+}
+
+}  // namespace
+
+void check_rules(PlanSource& source, const PlannedModel& model) {
+  check_model(source, model);
+  check_ranks(source);
+  check_counts(source);
+  check_schedule(source);
+  check_order(source);
+  if (source.faults.empty()) check_actions(source);
+  check_cover(source, model);
+  check_recomputed(source);
+}
+
+}  // namespace penstock

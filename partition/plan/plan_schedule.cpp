@@ -1,0 +1,37 @@
+#include "partition/plan/plan_schedule.h"
+
+#include <sstream>
+
+#include "partition/plan/planner.h"
+#include "partition/schedule/csv/schedule_csv.h"
+#include "partition/schedule/make_schedule.h"
+#include "partition/simulate/size_order.h"
+
+namespace penstock {
+
+RunSchedule schedule_of(const Plan& plan) {
+  if (plan.schedule != kFound) return RunSchedule(plan.schedule, plan.stages());
+  return {lists_of(plan.actions),
+          order_of_replica(plan.order, plan.replicas(), micro_batches_per_replica(plan))};
+}
+
+int micro_batches_per_replica(const Plan& plan) {
+  return micro_batches_per_replica(plan.micro_batches, plan.lanes, plan.replicas());
+}
+
+Schedule lists_of(const std::vector<std::string>& actions) {
+  std::string text;
+  for (const std::string& row : actions) text += row + "\n";
+  Schedule lists = parse_schedule_csv(text, "actions");
+  lists.name = kFound;
+  return lists;
+}
+
+std::vector<std::string> rows_of(const Schedule& schedule) {
+  std::istringstream text(schedule_csv(schedule));
+  std::vector<std::string> rows;
+  for (std::string row; std::getline(text, row);) rows.push_back(row);
+  return rows;
+}
+
+}  // namespace penstock

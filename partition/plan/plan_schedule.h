@@ -1,0 +1,21 @@
+#pragma once
+
+#include "partition/plan/plan.h"
+#include "partition/schedule/run_schedule.h"
+
+namespace penstock {
+
+/// The schedule of a plan's steps: of its name, or its own action lists. ConfigError where those
+/// can't be read or are not sound.
+RunSchedule schedule_of(const Plan& plan);
+
+/// Micro-batches of a whole step that the plan's busiest replica runs.
+int micro_batches_per_replica(const Plan& plan);
+
+/// The lists that rows of a plan file say. ConfigError names the row that can't be read.
+Schedule lists_of(const std::vector<std::string>& actions);
+
+/// Such rows.
+std::vector<std::string> rows_of(const Schedule& schedule);
+
+}  // namespace penstock

@@ -1,0 +1,14 @@
+#pragma once
+
+#include <string>
+
+#include "partition/plan/estimate.h"
+#include "partition/plan/plan.h"
+
+namespace penstock {
+
+/// The plan for a terminal: a table of stages with layers, parameters and time, one of their memory
+/// by kind, and a line on the schedule.
+std::string plan_table(const Plan& plan, const Outlook& outlook);
+
+}  // namespace penstock

@@ -1,0 +1,123 @@
+#include "partition/schedule/csv/check.h"
+
+#include <algorithm>
+#include <fstream>
+#include <sstream>
+#include <vector>
+
+#include "base/error.h"
+#include "partition/schedule/csv/rows.h"
+#include "partition/schedule/csv/schedule_csv.h"
+#include "partition/schedule/edge.h"
+#include "partition/schedule/validator/refusal.h"
+#include "partition/schedule/validator/validator.h"
+
+namespace penstock {
+namespace {
+
+bool is_transfer(ActionKind kind) { return is_send(kind) || is_receive(kind); }
+
+/// Finds the cells of actions.
+class Cells {
+ public:
+  Cells(const Schedule& schedule, std::vector<std::vector<Cell>> rows)
+      : schedule_(schedule), rows_(std::move(rows)) {
+    std::size_t cells = 0, computations = 0;
+    for (const auto& row : rows_) cells += row.size();
+    for (const auto& list : schedule.ranks)
+      computations += std::ranges::count_if(list, computes, &Action::kind);
+    has_transfers_ = cells > computations;
+  }
+
+  /// "row 1, column 3 (rank 0, forward of micro-batch 2 on chunk 0)"
+  std::string describe(const Position& position) const {
+    return "row " + std::to_string(position.rank + 1) + ", " + column(position) + " (rank " +
+           std::to_string(position.rank) + ", " + penstock::describe(action(position)) + ")";
+  }
+
+  /// "column 3 (forward of micro-batch 2 on chunk 0)"
+  std::string describe_in_row(const Position& position) const {
+    return column(position) + " (" + penstock::describe(action(position)) + ")";
+  }
+
+ private:
+  const Action& action(const Position& position) const {
+    return schedule_.ranks[position.rank][position.index];
+  }
+
+  /// Whether the action is one of the text, not put in.
+  bool has_cell(const Action& action) const {
+    return computes(action.kind) || (has_transfers_ && is_transfer(action.kind));
+  }
+
+  std::string column(const Position& position) const {
+    const Action& it = action(position);
+    const auto& list = schedule_.ranks[position.rank];
+    if (it.kind == ActionKind::step) return "at its end";
+    if (has_cell(it)) return "column " + std::to_string(column_of(position));
+    if (is_receive(it.kind)) return "ahead of column " + std::to_string(column_of(taker(position)));
+    std::size_t before = position.index;  // of a send or a reduction, which follow a computation
+    while (before > 0 && !has_cell(list[before])) --before;
+    return "behind column " + std::to_string(column_of({position.rank, before}));
+  }
+
+  /// Actions of the text stand in its order, with others in between.
+  int column_of(const Position& position) const {
+    const auto begin = schedule_.ranks[position.rank].begin();
+    const auto place = std::count_if(begin, begin + static_cast<std::ptrdiff_t>(position.index),
+                                     [&](const Action& action) { return has_cell(action); });
+    return rows_[position.rank][place].column;
+  }
+
+  /// The computation that takes what a receive brings: it is there, since that is proven first.
+  Position taker(const Position& receive) const {
+    const auto& list = schedule_.ranks[receive.rank];
+    const Action& it = list[receive.index];
+    const auto takes = [&](const Action& other) {
+      const bool forward = other.kind == ActionKind::forward;
+      const bool backward =
+          other.kind == ActionKind::backward || other.kind == ActionKind::backward_input;
+      return (it.kind == ActionKind::receive_activation ? forward : backward) &&
+             other.chunk == it.chunk && other.micro_batch == it.micro_batch;
+    };
+    const auto at = std::ranges::find_if(list, takes);
+    return {receive.rank, static_cast<std::size_t>(at - list.begin())};
+  }
+
+  const Schedule& schedule_;
+  std::vector<std::vector<Cell>> rows_;
+  bool has_transfers_ = false;
+};
+
+}  // namespace
+
+Schedule check_schedule_csv(std::string_view text, const std::string& name) {
+  Schedule schedule = parse_schedule_csv(text, name);
+  try {
+    validate(schedule);
+  } catch (const UnsoundSchedule& unsound) {
+    const Cells cells(schedule, parse_rows(text, name));
+    std::string message = name + " is not sound: ";
+    for (const auto& word : unsound.fault()) {
+      if (const auto* position = std::get_if<Position>(&word))
+        message += cells.describe(*position);
+      else if (const auto* same = std::get_if<SameRank>(&word))
+        message += cells.describe_in_row(same->position);
+      else
+        message += std::get<std::string>(word);
+    }
+    throw ConfigError(message);
+  }
+  return schedule;
+}
+
+Schedule check_schedule_file(const std::filesystem::path& path) {
+  std::ifstream file(path);
+  std::ostringstream text;
+  if (!file || !(text << file.rdbuf())) {
+    throw ConfigError(path.string() + ": can't be read, or is empty; expected a schedule as CSV");
+  }
+  return check_schedule_csv(text.str(), path.string());
+}
+
+}  // namespace penstock

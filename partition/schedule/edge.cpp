@@ -1,0 +1,39 @@
+#include "partition/schedule/edge.h"
+
+namespace penstock {
+
+bool is_send(ActionKind kind) {
+  return kind == ActionKind::send_activation || kind == ActionKind::send_gradient;
+}
+
+bool is_receive(ActionKind kind) {
+  return kind == ActionKind::receive_activation || kind == ActionKind::receive_gradient;
+}
+
+Edge edge_of(const Action& transfer) {
+  const int chunk = transfer.chunk;
+  switch (transfer.kind) {
+    case ActionKind::send_activation:
+      return {chunk, chunk + 1, Edge::Kind::activation};
+    case ActionKind::receive_activation:
+      return {chunk - 1, chunk, Edge::Kind::activation};
+    case ActionKind::send_gradient:
+      return {chunk, chunk - 1, Edge::Kind::gradient};
+    default:
+      return {chunk + 1, chunk, Edge::Kind::gradient};
+  }
+}
+
+bool is_message(const Schedule& schedule, const Edge& edge) {
+  const auto exists = [&](int chunk) { return chunk >= 0 && chunk < schedule.chunks(); };
+  return exists(edge.producer) && exists(edge.consumer) &&
+         schedule.chunk_rank[edge.producer] != schedule.chunk_rank[edge.consumer];
+}
+
+std::string describe(const Edge& edge) {
+  return std::string(edge.kind == Edge::Kind::activation ? "activation" : "gradient") +
+         " from chunk " + std::to_string(edge.producer) + " to chunk " +
+         std::to_string(edge.consumer);
+}
+
+}  // namespace penstock

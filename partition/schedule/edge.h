@@ -1,0 +1,36 @@
+#pragma once
+
+#include <compare>
+#include <string>
+
+#include "partition/schedule/schedule.h"
+
+namespace penstock {
+
+/// A way for messages between two neighbouring chunks. Each has a first-in-first-out channel of its
+/// own: two chunks a rank may put several edges between the same two ranks.
+struct Edge {
+  enum class Kind { activation, gradient };
+  int producer = 0;  // chunks
+  int consumer = 0;
+  Kind kind = Kind::activation;
+
+  /// Different for all edges of a chain: the `channel` of a Message.
+  int channel() const { return 2 * producer + (kind == Kind::gradient ? 1 : 0); }
+  auto operator<=>(const Edge&) const = default;
+};
+
+bool is_send(ActionKind kind);
+bool is_receive(ActionKind kind);
+
+/// The edge that a send or a receive uses.
+Edge edge_of(const Action& transfer);
+
+/// Whether the edge joins two chunks of the chain that different ranks hold. Within a rank what
+/// passes is moved, not sent.
+bool is_message(const Schedule& schedule, const Edge& edge);
+
+/// "activation from chunk 0 to chunk 1"
+std::string describe(const Edge& edge);
+
+}  // namespace penstock

@@ -1,0 +1,90 @@
+#include "partition/schedule/in_flight.h"
+
+#include <algorithm>
+
+#include "partition/schedule/edge.h"
+
+namespace penstock {
+namespace {
+
+bool starts_backward(const Action& action) {
+  return action.kind == ActionKind::backward || action.kind == ActionKind::backward_input;
+}
+
+bool ends_backward(const Action& action) {
+  return action.kind == ActionKind::backward || action.kind == ActionKind::backward_weight;
+}
+
+/// Whom a chunk passes what to.
+struct Neighbours {
+  Neighbours(const Schedule& schedule, int chunk)
+      : first(chunk == 0),
+        last(chunk + 1 == schedule.chunks()),
+        receives_input(is_message(schedule, {chunk - 1, chunk, Edge::Kind::activation})),
+        sends_output(is_message(schedule, {chunk, chunk + 1, Edge::Kind::activation})) {}
+
+  bool first, last, receives_input, sends_output;
+};
+
+void take(const Action& a, int chunk, const Neighbours& with, InFlight& now) {
+  if (a.chunk == chunk + 1 && !with.last && !with.sends_output && starts_backward(a))
+    ++now.output_gradients;
+  if (a.chunk != chunk) return;
+  if (a.kind == ActionKind::receive_activation) ++now.inputs;
+  if (a.kind == ActionKind::receive_gradient) ++now.output_gradients;
+  if (starts_backward(a) || a.kind == ActionKind::forward) ++now.replays;
+  if (a.kind != ActionKind::forward) return;
+  ++now.slots;
+  if (!with.receives_input) ++now.inputs;
+}
+
+/// Of an evaluation an input goes back as soon as it is used, an output once it is passed on.
+void give_back_evaluated(const Action& a, int chunk, const Neighbours& with, InFlight& now) {
+  if (a == Action{ActionKind::forward, chunk, a.micro_batch}) --now.inputs, --now.replays;
+  const bool moved = !with.last && !with.sends_output;
+  const ActionKind passes_on =
+      with.sends_output ? ActionKind::send_activation : ActionKind::forward;
+  if (a == Action{passes_on, moved ? chunk + 1 : chunk, a.micro_batch}) --now.slots;
+}
+
+void give_back(const Action& a, int chunk, const Neighbours& with, InFlight& now) {
+  if (a == Action{ActionKind::forward, chunk, a.micro_batch}) --now.replays;
+  if (a.chunk != chunk || !ends_backward(a)) return;
+  --now.replays;
+  --now.slots;
+  --now.inputs;
+  if (!with.last) --now.output_gradients;
+}
+
+}  // namespace
+
+void InFlight::cover(const InFlight& other) {
+  slots = std::max(slots, other.slots);
+  inputs = std::max(inputs, other.inputs);
+  output_gradients = std::max(output_gradients, other.output_gradients);
+  input_gradients = std::max(input_gradients, other.input_gradients);
+  replays = std::max(replays, other.replays);
+}
+
+InFlight in_flight_of(int micro_batches) {
+  return {.slots = micro_batches,
+          .inputs = micro_batches + 1,
+          .output_gradients = micro_batches + 1,
+          .input_gradients = 2,
+          .replays = micro_batches};
+}
+
+InFlight count_in_flight(const Schedule& schedule, int chunk) {
+  const Neighbours with(schedule, chunk);
+  InFlight now, most;
+  if (!schedule.forward_only && !with.first) now.input_gradients = with.receives_input ? 2 : 1;
+  for (const Action& a : schedule.ranks.at(schedule.chunk_rank.at(chunk))) {
+    take(a, chunk, with, now);
+    most.cover(now);
+    schedule.forward_only ? give_back_evaluated(a, chunk, with, now)
+                          : give_back(a, chunk, with, now);
+  }
+  return most;
+}
+
+}  // namespace penstock

@@ -1,0 +1,66 @@
+#include "partition/schedule/make_schedule.h"
+
+#include <array>
+#include <string>
+
+#include "base/error.h"
+#include "configs/config.h"
+#include "partition/schedule/interleaved.h"
+#include "partition/schedule/one_chunk.h"
+#include "partition/schedule/zb_v.h"
+
+namespace penstock {
+namespace {
+
+struct Generator {
+  std::string_view name;
+  Schedule (*make)(int stages, int micro_batches);
+};
+
+constexpr std::array kGenerators{Generator{"gpipe", gpipe},
+                                 Generator{"1f1b", one_forward_one_backward},
+                                 Generator{"interleaved", interleaved},
+                                 Generator{"zb-h1", zb_h1},
+                                 Generator{"zb-h2", zb_h2},
+                                 Generator{"zb-v", zb_v}};
+
+void check_positive(const char* what, int value) {
+  if (value >= 1) return;
+  throw ConfigError(std::string(what) + " = " + std::to_string(value) +
+                    ": a schedule needs at least 1");
+}
+
+}  // namespace
+
+std::vector<std::string_view> schedule_names() {
+  std::vector<std::string_view> names;
+  for (const Generator& generator : kGenerators) names.push_back(generator.name);
+  return names;
+}
+
+std::vector<std::string_view> all_schedule_names() {
+  auto names = schedule_names();
+  names.push_back(kFound);
+  return names;
+}
+
+Schedule make_schedule(std::string_view name, int stages, int micro_batches) {
+  check_positive("pipeline.stages", stages);
+  check_positive("micro-batches of a lane's step", micro_batches);
+  for (const Generator& generator : kGenerators) {
+    if (generator.name == name) return generator.make(stages, micro_batches);
+  }
+  if (name == kFound)
+    throw ConfigError("schedule \"found\" does not follow from sizes: it has lists of its own");
+  std::string known;
+  for (const std::string_view other : all_schedule_names()) {
+    known += (known.empty() ? "" : ", ") + std::string(other);
+  }
+  throw ConfigError("pipeline.schedule = \"" + std::string(name) + "\": known are " + known);
+}
+
+std::vector<int> chunk_ranks(std::string_view name, int stages) {
+  return make_schedule(name == kFound ? "1f1b" : name, stages, 1).chunk_rank;
+}
+
+}  // namespace penstock

@@ -1,0 +1,73 @@
+#include "partition/schedule/run_schedule.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "base/error.h"
+#include "configs/config.h"
+#include "configs/rules.h"
+#include "partition/schedule/make_schedule.h"
+#include "partition/schedule/validator/validator.h"
+
+namespace penstock {
+namespace {
+
+/// The new place of each micro-batch where only the `left` longest stay; -1: it goes.
+std::vector<int> places_left(const std::vector<int>& sizes, int left) {
+  std::vector<int> places;
+  int next = 0;
+  for (const int size : sizes) places.push_back(size < left ? next++ : -1);
+  return places;
+}
+
+std::vector<Action> without_others(const std::vector<Action>& list,
+                                   const std::vector<int>& places) {
+  std::vector<Action> kept;
+  for (Action action : list) {
+    if (action.kind != ActionKind::reduce && action.kind != ActionKind::step) {
+      action.micro_batch = places[static_cast<std::size_t>(action.micro_batch)];
+      if (action.micro_batch < 0) continue;
+    }
+    kept.push_back(action);
+  }
+  return kept;
+}
+
+}  // namespace
+
+RunSchedule::RunSchedule(std::string name, int stages)
+    : name_(std::move(name)), stages_(stages), chunk_ranks_(penstock::chunk_ranks(name_, stages)) {
+  parts_backward_ = penstock::parts_backward(make_schedule(name_, stages, 1));
+}
+
+RunSchedule::RunSchedule(Schedule lists, std::vector<int> sizes)
+    : name_(lists.name),
+      stages_(static_cast<int>(lists.ranks.size())),
+      lists_(std::move(lists)),
+      sizes_(std::move(sizes)),
+      chunk_ranks_(lists_.chunk_rank),
+      parts_backward_(penstock::parts_backward(lists_)) {
+  validate(lists_);
+  if (const auto wrong = fault_of_order(sizes_, lists_.micro_batches); !wrong.empty())
+    throw ConfigError("the order of a replica's micro-batches " + wrong);
+  if (!sizes_.empty()) return;
+  sizes_.resize(static_cast<std::size_t>(lists_.micro_batches));
+  std::iota(sizes_.begin(), sizes_.end(), 0);
+}
+
+Schedule RunSchedule::of(int micro_batches) const {
+  if (lists_.ranks.empty()) return make_schedule(name_, stages_, micro_batches);
+  if (micro_batches == lists_.micro_batches) return lists_;
+  if (micro_batches < 1 || micro_batches > lists_.micro_batches)
+    throw ConfigError("schedule " + name_ + " has lists for steps of 1 to " +
+                      std::to_string(lists_.micro_batches) + " micro-batches a replica, not for " +
+                      std::to_string(micro_batches) + ": plan anew");
+  const std::vector<int> places = places_left(sizes_, micro_batches);
+  Schedule shorter = lists_;
+  shorter.micro_batches = micro_batches;
+  for (auto& list : shorter.ranks) list = without_others(list, places);
+  return shorter;
+}
+
+}  // namespace penstock

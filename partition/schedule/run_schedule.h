@@ -1,0 +1,42 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "partition/schedule/schedule.h"
+
+namespace penstock {
+
+/// The schedule of a run's steps, however many micro-batches a replica has in one of them.
+class RunSchedule {
+ public:
+  /// One that make_schedule makes, for a pipeline of so many ranks. ConfigError for another name,
+  /// and as make_schedule.
+  explicit RunSchedule(std::string name = "1f1b", int stages = 1);
+
+  /// Lists that were found for a whole step. `sizes` says of each of its places which of the
+  /// replica's micro-batches it has, 0 being the longest; empty: it is not known. ConfigError
+  /// where the lists are not sound, or `sizes` does not name every micro-batch once.
+  RunSchedule(Schedule lists, std::vector<int> sizes);
+
+  /// The lists of a step of so many micro-batches: at least 1 and, of found lists, at most theirs.
+  /// What a shorter step lacks are the shortest micro-batches, or where sizes are not known the
+  /// last: their actions are left out of the whole step's lists, which keeps those sound and no
+  /// buffer longer in use. ConfigError for another number.
+  Schedule of(int micro_batches) const;
+
+  const std::string& name() const { return name_; }
+  /// Which rank holds each chunk.
+  const std::vector<int>& chunk_ranks() const { return chunk_ranks_; }
+  bool parts_backward() const { return parts_backward_; }
+
+ private:
+  std::string name_;
+  int stages_ = 1;
+  Schedule lists_ = {};  // found; else empty
+  std::vector<int> sizes_ = {};
+  std::vector<int> chunk_ranks_ = {};
+  bool parts_backward_ = false;
+};
+
+}  // namespace penstock

@@ -1,0 +1,60 @@
+#include "partition/schedule/schedule.h"
+
+#include <algorithm>
+
+namespace penstock {
+
+bool computes(ActionKind kind) {
+  switch (kind) {
+    case ActionKind::forward:
+    case ActionKind::backward:
+    case ActionKind::backward_input:
+    case ActionKind::backward_weight:
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool parts_backward(const Schedule& schedule) {
+  const auto is_part = [](const Action& a) { return a.kind == ActionKind::backward_weight; };
+  return std::ranges::any_of(schedule.ranks,
+                             [&](const auto& list) { return std::ranges::any_of(list, is_part); });
+}
+
+std::string_view name_of(ActionKind kind) {
+  switch (kind) {
+    case ActionKind::receive_activation:
+      return "receive activation";
+    case ActionKind::forward:
+      return "forward";
+    case ActionKind::send_activation:
+      return "send activation";
+    case ActionKind::receive_gradient:
+      return "receive gradient";
+    case ActionKind::backward:
+      return "backward";
+    case ActionKind::backward_input:
+      return "backward input";
+    case ActionKind::backward_weight:
+      return "backward weight";
+    case ActionKind::send_gradient:
+      return "send gradient";
+    case ActionKind::reduce:
+      return "reduce";
+    case ActionKind::step:
+      return "step";
+  }
+  return "unknown action";
+}
+
+std::string describe(const Action& action) {
+  std::string text(name_of(action.kind));
+  if (action.kind == ActionKind::step) return text;
+  if (action.kind != ActionKind::reduce) {
+    text += " of micro-batch " + std::to_string(action.micro_batch);
+  }
+  return text + " on chunk " + std::to_string(action.chunk);
+}
+
+}  // namespace penstock

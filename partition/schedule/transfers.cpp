@@ -1,0 +1,153 @@
+#include "partition/schedule/transfers.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <tuple>
+
+#include "partition/schedule/edge.h"
+
+namespace penstock {
+namespace {
+
+std::optional<Action> send_after(const Action& action) {
+  switch (action.kind) {
+    case ActionKind::forward:
+      return Action{ActionKind::send_activation, action.chunk, action.micro_batch};
+    case ActionKind::backward:
+    case ActionKind::backward_input:
+      return Action{ActionKind::send_gradient, action.chunk, action.micro_batch};
+    default:
+      return std::nullopt;
+  }
+}
+
+bool waits_for_message(const Action& action) { return send_after(action).has_value(); }
+
+Action receive_of(const Action& send) {
+  const Edge edge = edge_of(send);
+  const bool activation = edge.kind == Edge::Kind::activation;
+  return {activation ? ActionKind::receive_activation : ActionKind::receive_gradient, edge.consumer,
+          send.micro_batch};
+}
+
+/// The place in its rank's list of every computation that takes a message.
+using Consumers = std::map<std::tuple<Edge::Kind, int, int>, std::size_t>;
+
+Consumers find_consumers(const Schedule& computation) {
+  Consumers found;
+  for (const auto& list : computation.ranks) {
+    for (std::size_t at = 0; at < list.size(); ++at) {
+      if (!waits_for_message(list[at])) continue;
+      const auto kind =
+          list[at].kind == ActionKind::forward ? Edge::Kind::activation : Edge::Kind::gradient;
+      found[{kind, list[at].chunk, list[at].micro_batch}] = at;
+    }
+  }
+  return found;
+}
+
+/// For every computation, where the other ranks stand in their lists when it ends, if all take
+/// their computations in turn and messages take no time. Empty for what waits for ever.
+class Turns {
+ public:
+  explicit Turns(const Schedule& computation) : computation_(computation) {
+    std::vector<std::size_t> next(computation.ranks.size(), 0);
+    for (bool moved = true; moved;) {
+      moved = false;
+      for (std::size_t rank = 0; rank < next.size(); ++rank) {
+        const auto& list = computation.ranks[rank];
+        if (next[rank] == list.size() || !ready(list[next[rank]])) continue;
+        const Action& done = list[next[rank]++];
+        places_[{done.kind, done.chunk, done.micro_batch}] = next;
+        moved = true;
+      }
+    }
+  }
+
+  std::optional<std::size_t> place_of(int rank, const Action& when) const {
+    const auto found = places_.find({when.kind, when.chunk, when.micro_batch});
+    return found == places_.end() ? std::nullopt : std::optional(found->second[rank]);
+  }
+
+ private:
+  bool done(ActionKind kind, int chunk, int batch) const {
+    return places_.contains({kind, chunk, batch});
+  }
+
+  bool ready(const Action& action) const {
+    const int chunk = action.chunk, batch = action.micro_batch;
+    if (action.kind == ActionKind::forward) {
+      return chunk == 0 || done(ActionKind::forward, chunk - 1, batch);
+    }
+    if (!waits_for_message(action)) return true;
+    if (chunk + 1 == computation_.chunks()) return done(ActionKind::forward, chunk, batch);
+    return done(ActionKind::backward, chunk + 1, batch) ||
+           done(ActionKind::backward_input, chunk + 1, batch);
+  }
+
+  const Schedule& computation_;
+  std::map<std::tuple<ActionKind, int, int>, std::vector<std::size_t>> places_;
+};
+
+/// A receive, and the place in the consumer's list before which it is posted.
+struct Post {
+  Action receive;
+  std::size_t before = 0;
+};
+
+/// Receives of every edge, in the order of its sends; none of a message that nothing consumes.
+std::map<Edge, std::vector<Post>> place_receives(const Schedule& computation, Posting posting) {
+  const Consumers consumers = find_consumers(computation);
+  const auto turns =
+      posting == Posting::when_sent ? std::optional<Turns>(computation) : std::nullopt;
+  std::map<Edge, std::vector<Post>> posts;
+  for (const auto& list : computation.ranks) {
+    for (const Action& action : list) {
+      const auto send = send_after(action);
+      if (!send || !is_message(computation, edge_of(*send))) continue;
+      const Action receive = receive_of(*send);
+      const Edge edge = edge_of(receive);
+      const auto found = consumers.find({edge.kind, edge.consumer, send->micro_batch});
+      if (found == consumers.end()) continue;
+      const std::size_t at = found->second, ahead = at == 0 ? 0 : at - 1;
+      const int rank = computation.chunk_rank[edge.consumer];
+      const auto then = turns ? turns->place_of(rank, action) : std::nullopt;
+      posts[edge].push_back({receive, std::min(ahead, then.value_or(ahead))});
+    }
+  }
+  for (auto& [edge, list] : posts) {  // none is posted after one that is sent later
+    for (std::size_t i = list.size(); i-- > 1;) {
+      list[i - 1].before = std::min(list[i - 1].before, list[i].before);
+    }
+  }
+  return posts;
+}
+
+}  // namespace
+
+Schedule with_transfers(Schedule computation, Posting posting) {
+  std::vector<std::map<std::size_t, std::vector<Action>>> receives(computation.ranks.size());
+  for (const auto& [edge, posts] : place_receives(computation, posting)) {
+    for (const Post& post : posts) {
+      receives[computation.chunk_rank[edge.consumer]][post.before].push_back(post.receive);
+    }
+  }
+  Schedule whole = computation;
+  for (std::size_t rank = 0; rank < computation.ranks.size(); ++rank) {
+    whole.ranks[rank].clear();
+    for (std::size_t at = 0; at < computation.ranks[rank].size(); ++at) {
+      const Action& action = computation.ranks[rank][at];
+      auto& list = whole.ranks[rank];
+      const auto& due = receives[rank][at];
+      list.insert(list.end(), due.begin(), due.end());
+      list.push_back(action);
+      const auto send = send_after(action);
+      if (send && is_message(computation, edge_of(*send))) list.push_back(*send);
+    }
+  }
+  return whole;
+}
+
+}  // namespace penstock

@@ -1,0 +1,203 @@
+#include "partition/schedule/validator/completeness.h"
+
+#include <map>
+#include <optional>
+#include <tuple>
+
+#include "partition/schedule/edge.h"
+#include "partition/schedule/validator/refusal.h"
+
+namespace penstock {
+namespace {
+
+using Kind = ActionKind;
+
+/// Checks one schedule; holds where each action stands.
+class Completeness {
+ public:
+  explicit Completeness(const Schedule& schedule) : schedule_(schedule) {}
+
+  void check() {
+    check_holders();
+    // Computations first: where a transfer is wrong or missing because of one, that is the fault.
+    find_positions(true);
+    for (int chunk = 0; chunk < schedule_.chunks(); ++chunk)
+      for (int batch = 0; batch < schedule_.micro_batches; ++batch) need_computations(chunk, batch);
+    find_positions(false);
+    for (int chunk = 0; chunk < schedule_.chunks(); ++chunk) {
+      for (int batch = 0; batch < schedule_.micro_batches; ++batch) check_passage(chunk, batch);
+      if (!schedule_.forward_only) check_gradient_order(chunk);
+    }
+    if (!schedule_.forward_only) check_ends();
+    if (needed_ != positions_.size()) refuse_surplus();
+  }
+
+ private:
+  using Key = std::tuple<Kind, int, int, int>;  // kind, chunk, micro-batch, rank of a step
+
+  static Key key(const Action& action, int rank) {
+    const bool step = action.kind == Kind::step;
+    const bool batchless = step || action.kind == Kind::reduce;
+    return {action.kind, step ? 0 : action.chunk, batchless ? 0 : action.micro_batch,
+            step ? rank : 0};
+  }
+
+  void check_holders() const {
+    const int ranks = static_cast<int>(schedule_.ranks.size());
+    if (schedule_.micro_batches < 1 || schedule_.chunks() < 1 || ranks < 1) {
+      refuse(schedule_, {"it needs at least one rank, chunk and micro-batch"});
+    }
+    for (int chunk = 0; chunk < schedule_.chunks(); ++chunk) {
+      const int rank = schedule_.chunk_rank[chunk];
+      if (rank >= 0 && rank < ranks) continue;
+      refuse(schedule_, {"chunk " + std::to_string(chunk) + " is held by rank " +
+                         std::to_string(rank) + " of " + std::to_string(ranks)});
+    }
+  }
+
+  /// Of actions that compute, or of the others.
+  void find_positions(bool computing) {
+    for (int rank = 0; rank < static_cast<int>(schedule_.ranks.size()); ++rank)
+      for (std::size_t index = 0; index < schedule_.ranks[rank].size(); ++index)
+        if (computes(schedule_.ranks[rank][index].kind) == computing) add({rank, index});
+  }
+
+  void add(const Position& position) {
+    const Action& action = schedule_.ranks[position.rank][position.index];
+    if (action.kind != Kind::step && (action.chunk < 0 || action.chunk >= schedule_.chunks() ||
+                                      schedule_.chunk_rank[action.chunk] != position.rank)) {
+      refuse(schedule_, {position, ": this rank does not hold the chunk"});
+    }
+    const auto [first, fresh] = positions_.try_emplace(key(action, position.rank), position);
+    if (!fresh) refuse(schedule_, {position, " stands already at ", SameRank{first->second}});
+  }
+
+  std::optional<Position> find(const Action& action, int rank) const {
+    const auto found = positions_.find(key(action, rank));
+    return found == positions_.end() ? std::nullopt : std::optional(found->second);
+  }
+
+  /// The position of an action that must be there.
+  Position require(const Action& action, int rank) const {
+    const auto position = find(action, rank);
+    if (!position)
+      refuse(schedule_, {"rank " + std::to_string(rank) + " lacks " + describe(action)});
+    return *position;
+  }
+  /// The same, and counts it as one that has a purpose.
+  Position need(const Action& action, int rank) {
+    ++needed_;
+    return require(action, rank);
+  }
+
+  void check_order(const Position& before, const Position& after) const {
+    if (before.index < after.index) return;
+    refuse(schedule_, {after, " must come after ", SameRank{before}});
+  }
+
+  /// What brings a computation its input, on the same rank: a receive, or a neighbouring chunk.
+  void check_source(const Action& receive, const Action& local, const Position& computation) {
+    const Edge edge = edge_of(receive);
+    if (edge.producer < 0 || edge.producer >= schedule_.chunks()) return;  // an end of the chain
+    const bool message = is_message(schedule_, edge);
+    check_order(message ? need(receive, computation.rank) : require(local, computation.rank),
+                computation);
+  }
+
+  void check_send(const Action& send, const Position& computation) {
+    if (is_message(schedule_, edge_of(send))) {
+      check_order(computation, need(send, computation.rank));
+    }
+  }
+
+  void need_computations(int chunk, int batch) {
+    const int rank = schedule_.chunk_rank[chunk];
+    need({Kind::forward, chunk, batch}, rank);
+    if (schedule_.forward_only) return;
+    const Action input = input_gradient(chunk, batch), weight{Kind::backward_weight, chunk, batch};
+    const bool none = !find(input, rank) && !find(weight, rank);
+    need(none ? Action{Kind::backward, chunk, batch} : input, rank);
+    if (!whole(chunk, batch))
+      need(weight, rank);
+    else
+      for (const Kind part : {Kind::backward_input, Kind::backward_weight})
+        if (const auto position = find({part, chunk, batch}, rank))
+          refuse(schedule_, {*position, " has no purpose: both gradients come from ",
+                             SameRank{*find({Kind::backward, chunk, batch}, rank)}});
+  }
+
+  void check_passage(int chunk, int batch) {
+    const int rank = schedule_.chunk_rank[chunk];
+    const Position forward = require({Kind::forward, chunk, batch}, rank);
+    check_source({Kind::receive_activation, chunk, batch}, {Kind::forward, chunk - 1, batch},
+                 forward);
+    check_send({Kind::send_activation, chunk, batch}, forward);
+    if (schedule_.forward_only) return;
+
+    const Position backward = require(input_gradient(chunk, batch), rank);
+    check_order(forward, backward);
+    check_source({Kind::receive_gradient, chunk, batch}, input_gradient(chunk + 1, batch),
+                 backward);
+    check_send({Kind::send_gradient, chunk, batch}, backward);
+    if (!whole(chunk, batch)) {
+      check_order(backward, weight_gradient(chunk, batch));
+    }
+  }
+
+  /// Whether both gradients are computed at once.
+  bool whole(int chunk, int batch) const {
+    return positions_.contains(key({Kind::backward, chunk, batch}, 0));
+  }
+  Action input_gradient(int chunk, int batch) const {
+    return {whole(chunk, batch) ? Kind::backward : Kind::backward_input, chunk, batch};
+  }
+  Position weight_gradient(int chunk, int batch) const {
+    const Kind kind = whole(chunk, batch) ? Kind::backward : Kind::backward_weight;
+    return require({kind, chunk, batch}, schedule_.chunk_rank[chunk]);
+  }
+
+  void check_gradient_order(int chunk) {
+    for (int batch = 1; batch < schedule_.micro_batches; ++batch) {
+      check_order(weight_gradient(chunk, batch - 1), weight_gradient(chunk, batch));
+    }
+    const Position reduce = need({Kind::reduce, chunk}, schedule_.chunk_rank[chunk]);
+    check_order(weight_gradient(chunk, schedule_.micro_batches - 1), reduce);
+  }
+
+  void check_ends() {
+    for (int rank = 0; rank < static_cast<int>(schedule_.ranks.size()); ++rank) {
+      const Position step = need({Kind::step}, rank);
+      if (step.index + 1 == schedule_.ranks[rank].size()) continue;
+      refuse(schedule_, {step, " must be the rank's last"});
+    }
+  }
+
+  /// Names an action that no micro-batch, chunk or rank needs.
+  [[noreturn]] void refuse_surplus() const {
+    for (const auto& [key, position] : positions_) {
+      const Action& action = schedule_.ranks[position.rank][position.index];
+      if (!needed(action)) refuse(schedule_, {position, " has no purpose"});
+    }
+    refuse(schedule_, {"it holds actions without purpose"});
+  }
+
+  bool needed(const Action& action) const {
+    if (action.kind == Kind::step || action.kind == Kind::reduce) return !schedule_.forward_only;
+    if (action.micro_batch < 0 || action.micro_batch >= schedule_.micro_batches) return false;
+    const bool transfer = is_send(action.kind) || is_receive(action.kind);
+    if (transfer && !is_message(schedule_, edge_of(action))) return false;
+    const bool forward = action.kind == Kind::forward || action.kind == Kind::send_activation ||
+                         action.kind == Kind::receive_activation;
+    return forward || !schedule_.forward_only;
+  }
+
+  const Schedule& schedule_;
+  std::map<Key, Position> positions_;
+  std::size_t needed_ = 0;  // actions that were needed, and found
+};
+
+}  // namespace
+
+void check_complete(const Schedule& schedule) { Completeness(schedule).check(); }
+
+}  // namespace penstock

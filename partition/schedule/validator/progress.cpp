@@ -1,0 +1,123 @@
+#include "partition/schedule/validator/progress.h"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace penstock {
+namespace {
+
+class Run {
+ public:
+  Run(const Schedule& schedule, const std::map<Edge, Channel>& channels)
+      : schedule_(schedule), awaited_(schedule.ranks.size()), next_(schedule.ranks.size(), 0) {
+    for (const auto& [edge, channel] : channels) {
+      for (std::size_t i = 0; i < channel.sends.size(); ++i) {
+        await(channel.sends[i], channel.receives[i]);
+        await(consumer_of(channel.receives[i]), channel.sends[i]);
+      }
+    }
+  }
+
+  void run() {
+    bool moved = true;
+    while (moved) {
+      moved = false;
+      for (int rank = 0; rank < ranks(); ++rank) {
+        while (!finished(rank) && !waits_for(rank)) {
+          ++next_[rank];
+          moved = true;
+        }
+      }
+      moved = pass_barrier() || moved;
+    }
+    for (int rank = 0; rank < ranks(); ++rank) {
+      if (!finished(rank)) refuse(schedule_, waiting_ring(rank));
+    }
+  }
+
+ private:
+  int ranks() const { return static_cast<int>(schedule_.ranks.size()); }
+  bool finished(int rank) const { return next_[rank] == schedule_.ranks[rank].size(); }
+  Position front(int rank) const { return {rank, next_[rank]}; }
+  bool at_step(int rank) const {
+    return !finished(rank) && schedule_.ranks[rank][next_[rank]].kind == ActionKind::step;
+  }
+
+  void await(const Position& position, const Position& other) {
+    auto& list = awaited_[position.rank];
+    list.resize(schedule_.ranks[position.rank].size());
+    list[position.index] = other;
+  }
+
+  /// The computation that takes the message of a receive.
+  Position consumer_of(const Position& receive) const {
+    const auto& list = schedule_.ranks[receive.rank];
+    const Action& post = list[receive.index];
+    const bool activation = post.kind == ActionKind::receive_activation;
+    const auto takes = [&](const Action& action) {
+      const bool kind = activation ? action.kind == ActionKind::forward
+                                   : action.kind == ActionKind::backward ||
+                                         action.kind == ActionKind::backward_input;
+      return kind && action.chunk == post.chunk && action.micro_batch == post.micro_batch;
+    };
+    const auto at = std::find_if(list.begin() + receive.index, list.end(), takes);
+    return {receive.rank, static_cast<std::size_t>(at - list.begin())};
+  }
+
+  /// What the rank's next action waits for: the action of another rank that has not begun (a send
+  /// has begun once its rank stands at it), or has not been posted.
+  std::optional<Position> waits_for(int rank) const {
+    const Position position = front(rank);
+    if (at_step(rank)) {
+      for (int other = 0; other < ranks(); ++other) {
+        if (!at_step(other) && !finished(other)) {
+          return Position{other, schedule_.ranks[other].size() - 1};
+        }
+      }
+      return position;  // the barrier opens for all at once
+    }
+    const auto& list = awaited_[rank];
+    if (position.index >= list.size() || !list[position.index]) return std::nullopt;
+    const Position other = *list[position.index];
+    const bool send = is_send(schedule_.ranks[other.rank][other.index].kind);
+    const bool begun = send ? next_[other.rank] >= other.index : next_[other.rank] > other.index;
+    return begun ? std::nullopt : std::optional(other);
+  }
+
+  bool pass_barrier() {
+    for (int rank = 0; rank < ranks(); ++rank) {
+      if (!at_step(rank)) return false;
+    }
+    for (std::size_t& next : next_) ++next;
+    return true;
+  }
+
+  /// Follows who waits for whom until a rank comes up twice.
+  Fault waiting_ring(int rank) const {
+    Fault ring;
+    std::set<int> seen;
+    while (seen.insert(rank).second) {
+      const auto other = waits_for(rank);
+      if (!other) break;
+      ring.insert(ring.end(),
+                  {ring.empty() ? "it hangs: " : "; ", front(rank), " waits for ", *other});
+      rank = other->rank;
+    }
+    return ring;
+  }
+
+  const Schedule& schedule_;
+  std::vector<std::vector<std::optional<Position>>> awaited_;  // by rank and position
+  std::vector<std::size_t> next_;
+};
+
+}  // namespace
+
+void check_progress(const Schedule& schedule, const std::map<Edge, Channel>& channels) {
+  Run(schedule, channels).run();
+}
+
+}  // namespace penstock

@@ -1,0 +1,42 @@
+#include "partition/schedule/validator/refusal.h"
+
+#include <utility>
+
+#include "base/error.h"
+
+namespace penstock {
+namespace {
+
+std::string place(const Schedule& schedule, const Position& position) {
+  return "action " + std::to_string(position.index) + " (" +
+         describe(schedule.ranks[position.rank][position.index]) + ")";
+}
+
+std::string text_of(const Schedule& schedule, const Fault& fault) {
+  std::string text;
+  for (const auto& word : fault) {
+    if (const auto* position = std::get_if<Position>(&word))
+      text += describe(schedule, *position);
+    else if (const auto* same = std::get_if<SameRank>(&word))
+      text += place(schedule, same->position);
+    else
+      text += std::get<std::string>(word);
+  }
+  return text;
+}
+
+}  // namespace
+
+UnsoundSchedule::UnsoundSchedule(const Schedule& schedule, Fault fault)
+    : ConfigError("schedule \"" + schedule.name + "\" is not sound: " + text_of(schedule, fault)),
+      fault_(std::move(fault)) {}
+
+std::string describe(const Schedule& schedule, const Position& position) {
+  return "rank " + std::to_string(position.rank) + ", " + place(schedule, position);
+}
+
+void refuse(const Schedule& schedule, Fault fault) {
+  throw UnsoundSchedule(schedule, std::move(fault));
+}
+
+}  // namespace penstock

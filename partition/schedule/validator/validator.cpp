@@ -1,0 +1,19 @@
+#include "partition/schedule/validator/validator.h"
+
+#include "partition/schedule/validator/channels.h"
+#include "partition/schedule/validator/completeness.h"
+#include "partition/schedule/validator/progress.h"
+
+namespace penstock {
+
+ScheduleProof validate(const Schedule& schedule) {
+  check_complete(schedule);
+  check_progress(schedule, match_channels(schedule));
+  ScheduleProof proof;
+  for (int chunk = 0; chunk < schedule.chunks(); ++chunk) {
+    proof.in_flight.push_back(count_in_flight(schedule, chunk));
+  }
+  return proof;
+}
+
+}  // namespace penstock

@@ -1,0 +1,165 @@
+#include "partition/simulate/clockwork.h"
+
+#include <algorithm>
+
+namespace penstock {
+
+Clockwork::Clockwork(const Schedule& schedule, const Durations& durations, Barrier barrier)
+    : schedule_(schedule), durations_(durations), barrier_(barrier), ranks_(schedule.ranks.size()) {
+  if (durations.network != nullptr) traffic_.emplace(*durations.network);
+  result_.ranks.resize(schedule.ranks.size());
+}
+
+Simulation Clockwork::run() {
+  for (int rank = 0; rank < static_cast<int>(ranks_.size()); ++rank) go_on(rank);
+  for (;;) {
+    const auto passing = traffic_ ? traffic_->next() : std::nullopt;
+    if (passing && (events_.empty() || *passing <= events_.top().time)) {
+      now_ = *passing;
+      for (const int number : traffic_->pass(now_)) arrive(number);
+    } else if (!events_.empty()) {
+      const Event event = events_.top();
+      events_.pop();
+      now_ = event.time;
+      event.message >= 0 ? arrive(event.message) : go_on(event.rank);
+    } else {
+      break;
+    }
+  }
+  result_.makespan = makespan();
+  return std::move(result_);
+}
+
+void Clockwork::go_on(int rank) {
+  Rank& state = ranks_[rank];
+  const auto& list = schedule_.ranks[rank];
+  while (now_ >= state.busy_until && state.next < list.size() && act(rank, list[state.next])) {
+    ++state.next;
+  }
+}
+
+bool Clockwork::act(int rank, const Action& action) {
+  if (is_send(action.kind) || is_receive(action.kind)) {
+    Message& message = messages_[number_of(edge_of(action), action.micro_batch)];
+    (is_send(action.kind) ? message.sent : message.posted) = true;
+    start_if_ready(message);
+    if (is_send(action.kind)) send(rank, message);
+    return true;
+  }
+  if (action.kind == ActionKind::reduce) {
+    reduce(rank, action);
+    return true;
+  }
+  if (action.kind == ActionKind::step) {
+    if (barrier_ == Barrier::none) {
+      step(rank, std::max(now_, ranks_[rank].reduced_at));
+    } else {
+      ranks_[rank].at_barrier = true;
+      if (std::ranges::all_of(ranks_, &Rank::at_barrier)) step_together();
+    }
+    return false;  // it has gone on, or waits
+  }
+  if (!has_input(action)) return false;
+  const double end = now_ + durations_.compute(action);
+  record(rank, action, now_, end);
+  occupy(rank, end);
+  return true;
+}
+
+/// What of the message is not overlapped, the sender waits for.
+void Clockwork::send(int rank, Message& message) {
+  if (!traffic_ || durations_.network->overlap >= 1) return;
+  const int to = schedule_.chunk_rank[message.edge.consumer];
+  const double alone =
+      traffic_->alone(durations_.network->route(rank, to),
+                      durations_.network->bytes(message.edge, message.micro_batch));
+  occupy(rank, now_ + (1 - durations_.network->overlap) * alone);
+}
+
+void Clockwork::start_if_ready(const Message& message) {
+  if (!message.sent || !message.posted) return;
+  const int number = number_of(message.edge, message.micro_batch);
+  if (traffic_) {
+    const int from = schedule_.chunk_rank[message.edge.producer];
+    const int to = schedule_.chunk_rank[message.edge.consumer];
+    traffic_->start(now_, number, durations_.network->route(from, to),
+                    durations_.network->bytes(message.edge, message.micro_batch));
+    return;
+  }
+  const auto& transfer = durations_.transfer;
+  const double seconds = transfer ? transfer(message.edge, message.micro_batch) : 0;
+  add_event({.time = now_ + seconds, .message = number});
+}
+
+void Clockwork::arrive(int number) {
+  messages_[number].arrived = true;
+  go_on(schedule_.chunk_rank[messages_[number].edge.consumer]);
+}
+
+void Clockwork::reduce(int rank, const Action& action) {
+  double& reduced_at = ranks_[rank].reduced_at;
+  const double start = std::max(now_, reduced_at);
+  reduced_at = start + durations_.compute(action);
+  record(rank, action, start, reduced_at);
+}
+
+void Clockwork::step(int rank, double start) {
+  const Action& action = schedule_.ranks[rank][ranks_[rank].next++];
+  const double end = start + (durations_.step ? durations_.step(rank) : durations_.compute(action));
+  record(rank, action, start, end);
+  occupy(rank, end);
+}
+
+void Clockwork::step_together() {
+  double start = now_;
+  for (const Rank& rank : ranks_) start = std::max(start, rank.reduced_at);
+  for (int rank = 0; rank < static_cast<int>(ranks_.size()); ++rank) {
+    ranks_[rank].at_barrier = false;
+    step(rank, start);
+  }
+}
+
+void Clockwork::record(int rank, const Action& action, double start, double end) {
+  result_.ranks[rank].push_back({action, start, end});
+}
+
+void Clockwork::occupy(int rank, double time) {
+  ranks_[rank].busy_until = time;
+  add_event({.time = time, .rank = rank});
+}
+
+void Clockwork::add_event(Event event) {
+  event.number = events_added_++;
+  events_.push(event);
+}
+
+int Clockwork::number_of(const Edge& edge, int micro_batch) {
+  const auto [at, fresh] =
+      numbers_.try_emplace({edge, micro_batch}, static_cast<int>(messages_.size()));
+  if (fresh) messages_.push_back({.edge = edge, .micro_batch = micro_batch});
+  return at->second;
+}
+
+bool Clockwork::has_input(const Action& action) {
+  Edge edge{action.chunk - 1, action.chunk, Edge::Kind::activation};
+  if (action.kind == ActionKind::backward_weight) return true;
+  if (action.kind != ActionKind::forward) {
+    edge = {action.chunk + 1, action.chunk, Edge::Kind::gradient};
+  }
+  if (!is_message(schedule_, edge)) return true;
+  return messages_[number_of(edge, action.micro_batch)].arrived;
+}
+
+double Clockwork::makespan() const {
+  std::optional<double> first;
+  double last = 0;
+  for (const auto& list : result_.ranks) {
+    for (const TimedAction& timed : list) {
+      first = std::min(first.value_or(timed.start), timed.start);
+      last = std::max(last, timed.end);
+    }
+  }
+  return last - first.value_or(0);
+}
+
+}  // namespace penstock

@@ -1,0 +1,80 @@
+#include "partition/simulate/traffic.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+namespace penstock {
+
+// A flow that has passed its bytes gives its share of the links back and travels on for its
+// latency, in which nothing changes any more.
+
+double Traffic::rate(const Flow& flow) const {
+  double rate = std::numeric_limits<double>::infinity();
+  for (const int link : flow.route) {
+    rate = std::min(rate, network_.links[link].bandwidth / users_[link]);
+  }
+  return rate;
+}
+
+double Traffic::arrival(const Flow& flow) const {
+  return now_ + (flow.sending ? flow.left / rate(flow) : flow.left);
+}
+
+void Traffic::advance(double now) {
+  for (Flow& flow : flows_) {
+    flow.left = std::max(0.0, flow.left - (now - now_) * (flow.sending ? rate(flow) : 1));
+  }
+  now_ = now;
+}
+
+void Traffic::start(double now, int number, const std::vector<int>& route, double bytes) {
+  advance(now);
+  Flow flow{.number = number, .route = route, .left = bytes};
+  for (const int link : route) {
+    ++users_[link];
+    flow.latency += network_.links[link].latency;
+  }
+  flows_.push_back(flow);
+}
+
+std::optional<double> Traffic::next() const {
+  std::optional<double> first;
+  for (const Flow& flow : flows_) first = std::min(first.value_or(arrival(flow)), arrival(flow));
+  return first;
+}
+
+std::vector<int> Traffic::pass(double now) {
+  std::vector<bool> due;
+  for (const Flow& flow : flows_) due.push_back(arrival(flow) <= now);
+  advance(now);
+  std::vector<int> arrived;
+  std::vector<Flow> left;
+  for (std::size_t i = 0; i < flows_.size(); ++i) {
+    Flow& flow = flows_[i];
+    if (due[i] && flow.sending) {
+      for (const int link : flow.route) --users_[link];
+      flow.sending = false;
+      flow.left = flow.latency;
+      due[i] = flow.left == 0;
+    }
+    if (due[i]) {
+      arrived.push_back(flow.number);
+    } else {
+      left.push_back(flow);
+    }
+  }
+  flows_ = std::move(left);
+  return arrived;
+}
+
+double Traffic::alone(const std::vector<int>& route, double bytes) const {
+  double latency = 0, slowest = 0;
+  for (const int link : route) {
+    latency += network_.links[link].latency;
+    slowest = std::max(slowest, bytes / network_.links[link].bandwidth);
+  }
+  return latency + slowest;
+}
+
+}  // namespace penstock

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "partition/simulate/network.h"
+
+namespace penstock {
+
+/// The messages under way, and how fast each moves. Time only goes forward.
+class Traffic {
+ public:
+  explicit Traffic(const Network& network) : network_(network), users_(network.links.size(), 0) {}
+
+  /// A message on its way from `now`, known by its number.
+  void start(double now, int number, const std::vector<int>& route, double bytes);
+
+  /// When the next message has passed its links or is there, if none starts before.
+  std::optional<double> next() const;
+  /// Lets time go on to `now`, which is next(); numbers of those that are there.
+  std::vector<int> pass(double now);
+
+  /// Seconds that a message takes where it is alone.
+  double alone(const std::vector<int>& route, double bytes) const;
+
+ private:
+  struct Flow {
+    int number = 0;
+    std::vector<int> route = {};
+    double left = 0;      // bytes while it takes up its links, then seconds
+    double latency = 0;   // seconds behind the last byte
+    bool sending = true;  // takes up its links
+  };
+  double rate(const Flow& flow) const;
+  double arrival(const Flow& flow) const;
+  void advance(double now);
+
+  const Network& network_;
+  std::vector<int> users_;  // of each link
+  std::vector<Flow> flows_;
+  double now_ = 0;
+};
+
+}  // namespace penstock

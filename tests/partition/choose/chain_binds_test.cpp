@@ -1,0 +1,93 @@
+#include "partition/choose/chain_binds.h"
+
+#include <gtest/gtest.h>
+
+namespace penstock {
+namespace {
+
+class ChainBinds : public testing::Test {
+ protected:
+  ChainBinds() {
+    profile_.name = "five";
+    for (int i = 0; i < 5; ++i)
+      profile_.layers.push_back({.name = "layer" + std::to_string(i),
+                                 .forward_ms = 1,
+                                 .backward_ms = 2,
+                                 .activation_bytes = 1e6,
+                                 .parameter_bytes = 3e6});
+    cluster_ = equal_devices(2);
+    cluster_.node_links = {LinkRates{.latency = 0, .bandwidth = 1e15}};
+  }
+
+  std::string binds(ChainLoad::Recompute recompute = ChainLoad::Recompute::none) const {
+    const PlacementProblem problem{
+        .chain = ChainLoad(profile_, ChainLoad::Crossing::bytes, recompute),
+        .cluster = cluster_,
+        .micro_batches = 7};
+    const PlacedChain placed = place_chain(problem, wish_, {});
+    return what_binds({problem, placed, profile_});
+  }
+
+  ChainProfile profile_;
+  Cluster cluster_;
+  GridWish wish_{.stages = 2};
+};
+
+TEST_F(ChainBinds, IsComputingWhereLinksAreWide) {
+  profile_.layers[1].forward_ms = 2;  // and so three layers of 9 ms behind two of 7
+  EXPECT_EQ(binds(), "the computing of stage 1, 100 % of its 9 ms for a micro-batch");
+}
+
+TEST_F(ChainBinds, NamesALayerAlone) {
+  profile_.layers[4].forward_ms = 100;
+  EXPECT_EQ(binds().substr(0, 41), "the computing of stage 1 (layer 4 alone),") << binds();
+}
+
+TEST_F(ChainBinds, IsMessagesWhereLinksAreNarrow) {
+  cluster_.node_links = {LinkRates{.latency = 0, .bandwidth = 1e6}};
+  EXPECT_EQ(binds().substr(0, 16), "the messages of ") << binds();
+}
+
+TEST_F(ChainBinds, IsAddingGradientsWhereReplicasAreFar) {
+  cluster_.node_links = {LinkRates{.latency = 0, .bandwidth = 1e6}};
+  wish_ = {.stages = 1, .replicas = 2};
+  EXPECT_EQ(binds().substr(0, 48), "the adding of gradients over replicas of stage 0") << binds();
+}
+
+TEST_F(ChainBinds, IsWhatTheSlowestReplicaSpendsMostOn) {
+  // The fast replica of stage 0 sends over a narrow link, and takes longest for it.
+  cluster_ = equal_devices(4);
+  cluster_.devices[0].speed = 2;
+  cluster_.devices[2].speed = 2;
+  const LinkRates wide{.latency = 0, .bandwidth = 1e15}, narrow{.latency = 0, .bandwidth = 2e8};
+  cluster_.exact_links.assign(16, wide);
+  cluster_.exact_links[0 * 4 + 2] = cluster_.exact_links[2 * 4 + 0] = narrow;
+  const PlacementProblem problem{.chain = ChainLoad(profile_, ChainLoad::Crossing::bytes),
+                                 .cluster = cluster_,
+                                 .micro_batches = 8};
+  PlacedChain placed;
+  placed.grid = {2, 2};
+  placed.devices = {{0, 1}, {2, 3}};
+  placed.cut = *best_cut(problem.chain, stage_costs(problem, placed.devices), {});
+  const std::string said = what_binds({problem, placed, profile_});
+  EXPECT_NE(said.find("the messages of stage "), std::string::npos) << said;
+}
+
+TEST_F(ChainBinds, IsMemoryWhereItShapesTheCut) {
+  // Two layers on device 0 at most, which is the faster one.
+  cluster_.devices[0].speed = 4;
+  cluster_.devices[0].memory = 30e6;
+  EXPECT_TRUE(binds().starts_with("memory, which shapes the cut, and the computing of stage "))
+      << binds();
+  cluster_.devices[0].memory = 300e6;
+  EXPECT_TRUE(binds().starts_with("the computing of stage ")) << binds();
+}
+
+TEST_F(ChainBinds, IsMemoryWithSecondForwards) {
+  EXPECT_TRUE(binds(ChainLoad::Recompute::stage)
+                  .starts_with("memory, as nothing fits without second forwards, and the "))
+      << binds(ChainLoad::Recompute::stage);
+}
+
+}  // namespace
+}  // namespace penstock

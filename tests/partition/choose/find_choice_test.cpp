@@ -1,0 +1,113 @@
+#include "partition/choose/find_choice.h"
+
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "configs/config.h"
+#include "configs/rules.h"
+#include "partition/choose/decide.h"
+#include "partition/choose/stage_memory.h"
+#include "tests/support/planned_chain.h"
+#include "tests/support/temporary_folder.h"
+
+namespace penstock {
+namespace {
+
+class FindChoice : public testing::Test {
+ protected:
+  FindChoice() {
+    problem_.batches.front() = {.seconds = 4, .micro_batches = 8};
+    choice_.batch = problem_.batches.front();
+  }
+
+  const Workload& workload(const PlanChoice& choice) {
+    return workloads_.of(choice.batch, choice.replicas);
+  }
+  double seconds(const PlanChoice& choice) {
+    return foretell_step(problem_, workload(choice), choice).step_seconds;
+  }
+
+  const Chain chain_ = test::small_chain();
+  PlanningProblem problem_ = test::planned_chain(chain_, 3, 60'000);
+  Workloads workloads_{problem_};
+  PlanChoice choice_ = {.stages = 3, .devices = {{0}, {1}, {2}}, .begin = {0, 2, 3, 4}};
+};
+
+TEST_F(FindChoice, IsShorterThanWhatItStartsFrom) {
+  const auto found = find_choice(problem_, workload(choice_), choice_);
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->schedule, "found");
+  EXPECT_EQ(found->actions.size(), 3u);
+  EXPECT_EQ(found->batch.order.size(), 8u);
+  EXPECT_EQ(fault_of_order(found->batch.order, 8), "");
+  EXPECT_FALSE(StageMemory(problem_, *found).too_full(found->begin));
+  EXPECT_LT(seconds(*found), seconds(choice_));
+}
+
+TEST_F(FindChoice, KeepsTheOrderOfARun) {
+  problem_.keeps_order = true;
+  const auto drawn = find_choice(problem_, workload(choice_), choice_);
+  ASSERT_TRUE(drawn);
+  EXPECT_TRUE(drawn->batch.order.empty());
+  choice_.batch.order = {7, 0, 1, 2, 3, 4, 5, 6};
+  const auto kept = find_choice(problem_, workload(choice_), choice_);
+  ASSERT_TRUE(kept);
+  EXPECT_EQ(kept->batch.order, choice_.batch.order);
+}
+
+TEST_F(FindChoice, IsNotForSeveralChunksAStage) {
+  choice_.schedule = "zb-v";
+  choice_.stages = 2;
+  EXPECT_FALSE(find_choice(problem_, workload(choice_), choice_));
+}
+
+TEST_F(FindChoice, HoldsLessThanZbH1WhereThatDoesNotFit) {
+  problem_.stages = 2;
+  problem_.replicas = 1;
+  problem_.recomputed = ChosenLayers();  // none, whatever memory there is
+  problem_.finds = problem_.finds_only = true;
+  const auto least = [&](const char* schedule) {
+    const PlanChoice choice{
+        .stages = 2, .batch = choice_.batch, .schedule = schedule, .devices = {{0}, {1}}};
+    return least_full_cut(StageMemory(problem_, choice), chain_.size()).bytes;
+  };
+  ASSERT_LT(least("1f1b"), least("zb-h1"));
+  for (Device& device : problem_.cluster.devices) device.memory = least("zb-h1") - 1;
+  problem_.schedules = {"zb-h1"};
+  EXPECT_THROW(decide(problem_), ConfigError);
+  problem_.schedules = {"zb-h1", "1f1b"};
+  const Decision decision = decide(problem_);
+  EXPECT_EQ(decision.choice.schedule, "found");
+  EXPECT_FALSE(StageMemory(problem_, decision.choice).too_full(decision.choice.begin));
+}
+
+TEST_F(FindChoice, SaysWhatIsInItsWay) {
+  problem_.stages = problem_.replicas = 1;
+  problem_.recomputed = ChosenLayers();
+  problem_.finds = problem_.finds_only = true;
+  problem_.schedules = {"1f1b"};
+  const PlanChoice whole{.batch = choice_.batch, .devices = {{0}}};
+  const double bytes = least_full_cut(StageMemory(problem_, whole), chain_.size()).bytes;
+  for (Device& device : problem_.cluster.devices) device.memory = bytes;
+  const auto refusal = test::message_of<ConfigError>([&] { decide(problem_); });
+  EXPECT_NE(refusal.find("nothing is found: of 1 stage"), std::string::npos) << refusal;
+  EXPECT_NE(refusal.find("stage 0 lacks "), std::string::npos) << refusal;
+}
+
+TEST_F(FindChoice, IsACandidateAndMayBeTheOnlyOne) {
+  problem_.stages = 2;
+  problem_.replicas = 1;
+  problem_.schedules = {"1f1b"};
+  const Decision named = decide(problem_);
+  problem_.finds = true;
+  const Decision best = decide(problem_);
+  EXPECT_LE(best.forecast.step_seconds, named.forecast.step_seconds);
+  EXPECT_EQ(best.choice.schedule, "found");
+  problem_.stages = 1;
+  EXPECT_EQ(decide(problem_).choice.schedule, "1f1b");
+  problem_.finds_only = true;
+  EXPECT_EQ(decide(problem_).choice.schedule, "found");
+}
+
+}  // namespace
+}  // namespace penstock

@@ -1,0 +1,43 @@
+#include "partition/choose/reasons.h"
+
+#include <gtest/gtest.h>
+
+namespace penstock {
+namespace {
+
+Alternative simulated(double step, std::vector<double> busy) {
+  Alternative alternative{.choice = {.stages = static_cast<int>(busy.size())}};
+  alternative.forecast = Forecast{.step_seconds = step, .audio_seconds = 60, .busy = busy};
+  alternative.closed_form = step;
+  alternative.audio_seconds = 60;
+  return alternative;
+}
+
+TEST(Reasons, CompareSecondsOfAudio) {
+  const Alternative best = simulated(10, {9, 6}), other = simulated(12, {6, 6});
+  EXPECT_DOUBLE_EQ(pace_of(best), 1.0 / 6);
+  EXPECT_EQ(why_slower(best, other), "20.0 % slower: stages idle 50 %");
+  EXPECT_EQ(why_slower(best, best), "as fast: the first found is kept");
+  EXPECT_EQ(why_slower(other, best), "16.7 % faster, but 1f1b is asked for");
+  Alternative longer = simulated(24, {12, 12});
+  longer.forecast->audio_seconds = 120;
+  EXPECT_EQ(why_slower(best, longer), why_slower(best, other));
+  EXPECT_DOUBLE_EQ(longer.step_seconds(60), 12);
+}
+
+TEST(Reasons, MemoryBindsOnlyWhereItWouldBeFaster) {
+  const Alternative best = simulated(10, {9, 6});
+  EXPECT_EQ(what_binds(best, {best}), "the computing of stage 0, which is busy 90 % of a step");
+  Alternative tight{.choice = {.stages = 3}, .closed_form = 8, .audio_seconds = 60};
+  tight.why = "memory: stage 1 lacks 2 GiB";
+  EXPECT_EQ(what_binds(best, {best, tight}), what_binds(best, {best})) << "words decide nothing";
+  tight.lacks = LackingMemory{.stage = 1, .bytes = 2.0 * (1 << 30)};
+  EXPECT_EQ(what_binds(best, {best, tight}),
+            "memory: 3 stages × 1 replica, 1f1b, 1 × 0 s would be faster, and its stage 1 lacks 2 "
+            "GiB");
+  tight.closed_form = 10;
+  EXPECT_EQ(what_binds(best, {best, tight}), what_binds(best, {best}));
+}
+
+}  // namespace
+}  // namespace penstock

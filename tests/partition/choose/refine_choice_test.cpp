@@ -1,0 +1,129 @@
+#include "partition/choose/refine_choice.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "partition/choose/chunk_loads.h"
+#include "partition/choose/stage_memory.h"
+#include "tests/support/chosen_layers.h"
+#include "tests/support/planned_chain.h"
+
+namespace penstock {
+namespace {
+
+/// 15 layers that take the same time; the inputs of two recurrences (6 and 10) have large outputs.
+class RefineChoice : public testing::Test {
+ protected:
+  RankedChoice ranked(std::vector<std::vector<int>> devices, std::vector<int> begin) {
+    PlanChoice choice{.stages = static_cast<int>(devices.size()),
+                      .batch = problem_.batches.front(),
+                      .devices = std::move(devices),
+                      .begin = std::move(begin)};
+    Forecast forecast = foretell_step(problem_, workload(), choice);
+    return {std::move(choice), std::move(forecast)};
+  }
+  const Workload& workload() { return workloads_.of(problem_.batches.front(), 1); }
+  double seconds(const std::vector<std::vector<int>>& devices, const std::vector<int>& begin) {
+    return ranked(devices, begin).forecast.step_seconds;
+  }
+
+  Chain chain_ = test::chain_to_choose_from();
+  PlanningProblem problem_ = [&] {
+    PlanningProblem problem = test::planned_chain(chain_, 3, 1e12);
+    problem.costs = [&](const MicroBatchLengths& lengths) {
+      const auto seconds = static_cast<double>(lengths.frames[0]);
+      return std::vector<LayerCost>(chain_.size(), {"", seconds, seconds, seconds});
+    };
+    problem.cluster.node_links.front().bandwidth = 5;
+    return problem;
+  }();
+  Workloads workloads_{problem_};
+};
+
+TEST_F(RefineChoice, CrossesPlacesWhereMuchWouldBeSent) {
+  const ChoiceRefiner refiner(problem_, workload());
+  const std::vector<std::vector<int>> devices{{0}, {1}};
+  double best = 1e300;
+  std::vector<double> of_cut(chain_.size() + 1, 1e300);
+  for (int cut = 1; cut < chain_.size(); ++cut) {
+    of_cut[cut] = seconds(devices, {0, cut, chain_.size()});
+    best = std::min(best, of_cut[cut]);
+  }
+  int stuck = 0;
+  for (int cut = 1; cut < chain_.size(); ++cut) {
+    RankedChoice one = ranked(devices, {0, cut, chain_.size()});
+    while (refiner.move_boundaries(one)) {
+    }
+    EXPECT_EQ(one.forecast.step_seconds, seconds(devices, one.choice.begin));
+    EXPECT_EQ(one.forecast.step_seconds, best) << cut;
+    stuck += of_cut[cut] > best && of_cut[cut] <= of_cut[cut - 1] && of_cut[cut] <= of_cut[cut + 1];
+  }
+  EXPECT_GT(stuck, 0) << "no cut would have been left by single layers";
+}
+
+TEST_F(RefineChoice, BeginsFromTheClosedFormsCutsToo) {
+  const ChoiceRefiner refiner(problem_, workload());
+  RankedChoice moved = ranked({{0}, {1}, {2}}, {0, 1, 2, chain_.size()}), refined = moved;
+  while (refiner.move_boundaries(moved)) {
+  }
+  refiner.refine_cut(refined);
+  EXPECT_LT(refined.forecast.step_seconds, moved.forecast.step_seconds);
+  for (const ChunkCutProblem& way : chunk_loads(problem_, workload(), refined.choice))
+    EXPECT_LE(refined.forecast.step_seconds, seconds(refined.choice.devices, *cut_chunks(way)));
+}
+
+TEST_F(RefineChoice, ExchangesDevicesOfASmallCluster) {
+  problem_.cluster.devices[2].speed = 3;
+  RankedChoice one = ranked({{0}, {1}}, {0, 7, chain_.size()});
+  const double before = one.forecast.step_seconds;
+  ChoiceRefiner(problem_, workload()).refine(one);
+  EXPECT_LT(one.forecast.step_seconds, before);
+  EXPECT_TRUE(one.choice.devices[0][0] == 2 || one.choice.devices[1][0] == 2);
+  EXPECT_EQ(one.forecast.step_seconds, seconds(one.choice.devices, one.choice.begin));
+}
+
+TEST_F(RefineChoice, StaysWithinMemory) {
+  const std::vector<std::vector<int>> devices{{0}, {1}, {2}};
+  const PlanChoice any{.stages = 3, .batch = problem_.batches.front(), .devices = devices};
+  const LeastFullCut least = least_full_cut(StageMemory(problem_, any), chain_.size());
+  const ChoiceRefiner refiner(problem_, workload());
+  const RankedChoice start = ranked(devices, least.begin);
+  RankedChoice free = start, tight = start;
+  refiner.refine(free);
+  for (Device& device : problem_.cluster.devices) device.memory = least.bytes;
+  EXPECT_TRUE(StageMemory(problem_, free.choice).too_full(free.choice.begin));
+  refiner.refine(tight);
+  EXPECT_FALSE(StageMemory(problem_, tight.choice).too_full(tight.choice.begin));
+  EXPECT_LT(free.forecast.step_seconds, tight.forecast.step_seconds);
+}
+
+TEST_F(RefineChoice, AlikePlacementsShareACut) {
+  // Hosts 1 and 2 are alike, but for a ten-thousandth that their links were measured to differ.
+  problem_.cluster.exact_links.assign(9, {.latency = 1, .bandwidth = 5});
+  problem_.cluster.exact_links[2].bandwidth = 5.0005;
+  problem_.cluster.exact_links[6].bandwidth = 5.0005;
+  const std::vector<std::vector<int>> to_1{{0}, {1}}, to_2{{0}, {2}};
+  const std::vector<int> good{0, 8, chain_.size()}, worse{0, 9, chain_.size()};
+  std::vector<RankedChoice> all{ranked(to_2, good), ranked(to_1, worse)};
+  ASSERT_LT(all[0].forecast.step_seconds, all[1].forecast.step_seconds);
+  const ChoiceRefiner refiner(problem_, workload());
+  refiner.share_cuts(all);
+  ASSERT_EQ(all.size(), 2u);
+  EXPECT_EQ(all[0].choice.devices, to_2);
+  EXPECT_EQ(all[1].choice.begin, good);
+  EXPECT_EQ(all[1].forecast.step_seconds, seconds(to_1, good));
+
+  // Where a cut makes a difference each has its own.
+  problem_.cluster.devices[2].speed = 3;
+  const std::vector<int> uneven{0, 4, chain_.size()};
+  ASSERT_LT(seconds(to_2, uneven), seconds(to_2, good));
+  ASSERT_LT(seconds(to_1, good), seconds(to_1, uneven));
+  std::vector<RankedChoice> unlike{ranked(to_2, uneven), ranked(to_1, good)};
+  refiner.share_cuts(unlike);
+  EXPECT_EQ(unlike[0].choice.begin, uneven);
+  EXPECT_EQ(unlike[1].choice.begin, good);
+}
+
+}  // namespace
+}  // namespace penstock

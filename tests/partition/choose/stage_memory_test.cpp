@@ -1,0 +1,44 @@
+#include "partition/choose/stage_memory.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "tests/support/planned_chain.h"
+
+namespace penstock {
+namespace {
+
+TEST(StageMemory, AddsUpChunksAndKeepsToTheSmallestDevice) {
+  const Chain chain = test::small_chain();
+  PlanningProblem problem = test::planned_chain(chain, 4, 1000);
+  problem.cluster.margin = 0.25;
+  problem.cluster.devices[3].memory = 800;
+  PlanChoice choice{.stages = 2, .replicas = 2, .batch = {4, 4}, .devices = {{0, 3}, {1, 2}}};
+  const StageMemory memory(problem, choice);
+  EXPECT_EQ(memory.limit(0), 600);
+  EXPECT_EQ(memory.limit(1), 750);
+  const ChunkBytes bytes = problem.bytes(choice);
+  EXPECT_EQ(memory.of_stages({0, 1, 4}),
+            (std::vector{static_cast<double>(bytes(0, 1, 0).total()),
+                         static_cast<double>(bytes(1, 4, 1).total())}));
+  EXPECT_EQ(memory.too_full({0, 1, 4}), 1);
+}
+
+TEST(StageMemory, FindsTheLeastFullCut) {
+  const Chain chain = test::small_chain();
+  const PlanningProblem problem = test::planned_chain(chain, 2, 1e6);
+  const PlanChoice choice{.stages = 2, .batch = {4, 4}, .devices = {{0}, {1}}};
+  const StageMemory memory(problem, choice);
+  EXPECT_FALSE(memory.too_full({0, 2, 4}));
+  const LeastFullCut least = least_full_cut(memory, 4);
+  double tried = 1e9;
+  for (int cut = 1; cut < 4; ++cut)
+    tried = std::min(tried, std::ranges::max(memory.of_stages({0, cut, 4})));
+  EXPECT_EQ(least.bytes, tried);
+  EXPECT_EQ(least.bytes, memory.of_stages(least.begin)[least.stage]);
+  EXPECT_DOUBLE_EQ(least.fullness, tried / 1e6);
+}
+
+}  // namespace
+}  // namespace penstock

@@ -1,0 +1,162 @@
+#include "partition/cluster/cluster_file.h"
+
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "configs/config.h"
+#include "tests/support/sources.h"
+#include "tests/support/temporary_folder.h"
+
+namespace penstock {
+namespace {
+
+const std::string kinds = "[kinds.big]\nmemory_gib = 2\nspeed = 1.5\n";  // 3 lines
+
+std::string refusal(const std::string& text) {
+  return test::message_of<ConfigError>([&] { parse_cluster(text, "c.toml"); });
+}
+
+TEST(ClusterFile, ReadsKindsNodesAndLinks) {
+  const Cluster cluster = parse_cluster(kinds + R"(
+[kinds.small]
+memory_gib = 0.5
+speed = 1
+[[node]]
+name = "a"
+count = 2
+devices = { big = 2 }
+within = { latency_us = 3, gb_per_s = 100 }
+[[node]]
+name = "b"
+devices = { big = 1, small = 1 }
+within = { latency_us = 4, gb_per_s = 10 }
+[between]
+latency_us = 20
+gb_per_s = 1.5
+[[link]]
+nodes = ["b", "a1"]
+latency_us = 9
+gb_per_s = 2
+)",
+                                        "c.toml");
+  EXPECT_EQ(cluster.margin, 0);
+  EXPECT_EQ(cluster.nodes, (std::vector<std::string>{"a0", "a1", "b"}));
+  ASSERT_EQ(cluster.size(), 6);
+  EXPECT_EQ(cluster.devices[4].kind, "big");
+  EXPECT_EQ(cluster.devices[5].kind, "small");
+  EXPECT_EQ(cluster.devices[5].memory, 536870912);
+  EXPECT_EQ(cluster.devices[0].speed, 1.5);
+  EXPECT_EQ(cluster.name_of(3), "a1:1");
+  EXPECT_EQ(cluster.link(0, 1).bandwidth, 100e9);
+  EXPECT_EQ(cluster.link(4, 5).bandwidth, 10e9);
+  EXPECT_DOUBLE_EQ(cluster.link(1, 2).latency, 20e-6);
+  EXPECT_EQ(cluster.link(1, 5).bandwidth, 1.5e9);
+  EXPECT_EQ(cluster.link(3, 4).bandwidth, 2e9);
+  EXPECT_EQ(cluster.link(5, 2).bandwidth, 2e9);
+}
+
+TEST(ClusterFile, ReadsAMatrix) {
+  const Cluster cluster = parse_cluster("margin = 0.25\n" + kinds +
+                                            "[[node]]\nname = \"a\"\ndevices = { big = 2 }\n"
+                                            "[matrix]\nlatency_us = [[0, 5], [7, 0]]\n"
+                                            "gb_per_s = [[0, 2.5], [4, 0]]\n",
+                                        "c.toml");
+  EXPECT_EQ(cluster.link(0, 1).bandwidth, 2.5e9);
+  EXPECT_EQ(cluster.link(1, 0).bandwidth, 4e9);
+  EXPECT_DOUBLE_EQ(cluster.link(1, 0).latency, 7e-6);
+  EXPECT_EQ(cluster.usable(1), 0.75 * 2147483648.0);
+}
+
+TEST(ClusterFile, ReadsEveryOneOfTheTree) {
+  const auto folder = test::source("configs/clusters");
+  const auto size = [&](const char* name) { return read_cluster(folder / name).size(); };
+  EXPECT_EQ(size("laptop.toml"), 2);
+  EXPECT_EQ(size("h100-8.toml"), 8);
+  EXPECT_EQ(size("h100-8x8.toml"), 64);
+  EXPECT_EQ(size("h100-128x8.toml"), 1024);
+  const Cluster mixed = read_cluster(folder / "mixed.toml");
+  EXPECT_EQ(mixed.size(), 16);
+  EXPECT_NE(mixed.devices.front().speed, mixed.devices.back().speed);
+}
+
+TEST(ClusterFile, NamesMissingLinks) {
+  EXPECT_EQ(
+      refusal(kinds + "[[node]]\nname = \"a\"\ncount = 3\ndevices = { big = 1 }\n"
+                      "[[link]]\nnodes = [\"a0\", \"a2\"]\nlatency_us = 1\ngb_per_s = 1\n"),
+      "the cluster can't be used:\n"
+      "  c.toml:4: missing link: none between nodes a0 and a1, nor between 1 other pairs; add "
+      "[[link]] nodes = [\"…\", \"…\"], or [between] for all");
+  EXPECT_EQ(refusal(kinds + "[[node]]\nname = \"a\"\ndevices = { big = 2 }\n"),
+            "the cluster can't be used:\n"
+            "  c.toml:4: missing link: node a has 2 devices, say within = { latency_us = …, "
+            "gb_per_s = … }");
+  EXPECT_NE(refusal(kinds + "[[node]]\nname = \"a\"\ndevices = { big = 2 }\n"
+                            "[matrix]\nlatency_us = [[0, 5], [7, 0]]\ngb_per_s = [[0, 2.5]]\n")
+                .find("c.toml:7: matrix.gb_per_s must have a row for each of the 2 devices"),
+            std::string::npos);
+}
+
+TEST(ClusterFile, RefusesLinksThatAreGivenTwice) {
+  EXPECT_EQ(refusal(kinds + "[[node]]\nname = \"a\"\ncount = 2\ndevices = { big = 1 }\n"
+                            "[[link]]\nnodes = [\"a0\", \"a1\"]\nlatency_us = 1\ngb_per_s = 1\n"
+                            "[[link]]\nnodes = [\"a1\", \"a0\"]\nlatency_us = 2\ngb_per_s = 1\n"),
+            "the cluster can't be used:\n"
+            "  c.toml:12: two links join nodes a1 and a0: leave one out");
+  EXPECT_EQ(
+      refusal(kinds + "[[node]]\nname = \"a\"\ndevices = { big = 2 }\n"
+                      "within = { latency_us = 1, gb_per_s = 1 }\n"
+                      "[matrix]\nlatency_us = [[0, 5], [7, 0]]\ngb_per_s = [[0, 2], [2, 0]]\n"),
+      "the cluster can't be used:\n"
+      "  c.toml:4: [matrix] gives every link: leave out node a's within");
+}
+
+TEST(ClusterFile, NamesPlacesInMatrices) {
+  EXPECT_EQ(refusal(kinds + "[[node]]\nname = \"a\"\ndevices = { big = 3 }\n"
+                            "[matrix]\nlatency_us = [[0, 5, 1], [7, 0, -2], 3]\n"
+                            "gb_per_s = [[0, 2, 1], [2, 0, 1], [1, 0, 0]]\n"),
+            "the cluster can't be used:\n"
+            "  c.toml:8: matrix.latency_us[1][2] = -2, but it takes a number of at least 0\n"
+            "  c.toml:8: matrix.latency_us[2] = 3, but it takes a list of numbers\n"
+            "  c.toml:9: matrix.gb_per_s[2][1] = 0, but it takes a number above 0");
+}
+
+TEST(ClusterFile, SaysOnceWhatManyNodesLack) {
+  EXPECT_EQ(refusal(kinds + "[[node]]\nname = \"a\"\ncount = 5\ndevices = { other = 1 }\n"),
+            "the cluster can't be used:\n"
+            "  c.toml:4: no kind of device other: describe it as [kinds.other]");
+}
+
+TEST(ClusterFile, NamesWrongValuesAndUnknownKeys) {
+  EXPECT_EQ(refusal("margin = 1\n[kinds.big]\nmemory_gib = -2\nsped = 1\n"
+                    "[[node]]\nname = \"a\"\ncount = 0\ndevices = { big = 1.5 }\n"
+                    "[betwen]\nlatency_us = 1\n"),
+            "the cluster can't be used:\n"
+            "  c.toml:1: margin = 1, but it takes a number of at least 0 and at most 0.9\n"
+            "  c.toml:3: kinds.big.memory_gib = -2, but it takes a number above 0\n"
+            "  c.toml:2: kinds.big.speed is missing\n"
+            "  c.toml:4: unknown key kinds.big.sped; did you mean speed?\n"
+            "  c.toml:7: node.count = 0, but it takes a whole number from 1 to 65536\n"
+            "  c.toml:8: node.devices = 1.5, but it takes a whole number from 1 to 1024\n"
+            "  c.toml:9: unknown key betwen; did you mean between?");
+  EXPECT_NE(refusal(kinds + "[[node]]\nname = \"a\"\ndevices = { bug = 1 }\n")
+                .find("c.toml:4: no kind of device bug: describe it as [kinds.bug], or was big "
+                      "meant?"),
+            std::string::npos);
+  EXPECT_NE(refusal(kinds + "[[node]]\nname = \"a\"\ndevices = { big = 1 }\n"
+                            "[[link]]\nnodes = [\"a\", \"q\"]\nlatency_us = -1\ngb_per_s = 0\n")
+                .find("c.toml:9: link.latency_us = -1, but it takes a number of at least 0\n"
+                      "  c.toml:10: link.gb_per_s = 0, but it takes a number above 0"),
+            std::string::npos);
+  EXPECT_NE(refusal(kinds + "[[node]]\nname = \"a\"\ndevices = { big = 1 }\n"
+                            "[[link]]\nnodes = [\"a\", \"q\"]\nlatency_us = 1\ngb_per_s = 1\n")
+                .find("c.toml:7: link.nodes names q, which no [[node]] is"),
+            std::string::npos);
+  EXPECT_NE(refusal(kinds).find("c.toml:1: a cluster needs at least one [[node]]"),
+            std::string::npos);
+  EXPECT_NE(refusal("[kinds\n").find("c.toml:1: not TOML"), std::string::npos);
+  EXPECT_NE(test::message_of<ConfigError>([] { read_cluster("/gone.toml"); }).find("/gone.toml"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace penstock

@@ -1,0 +1,52 @@
+#include "partition/cost/cost.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/support/small_chain.h"
+
+namespace penstock {
+namespace {
+
+using Lengths = std::vector<std::int64_t>;
+
+TEST(Cost, IsTheSlowerOfWorkAndMemoryAndALaunch) {
+  const Chain chain = test::small_chain();
+  const Lengths lengths{7, 1, 13, 5};  // 26 frames, 15 behind the convolution
+  const DeviceRates rates{.product = 1e3,
+                          .convolution = 1e4,
+                          .recurrence = 1,
+                          .elementwise = 1e9,
+                          .bandwidth = 1e6,
+                          .launch = 1};
+  const auto costs = analytic_costs(chain, lengths, {}, rates);
+  ASSERT_EQ(costs.size(), 4u);
+  EXPECT_EQ(costs[0].layer, "conv");
+  // 15 frames × 12 outputs × 9 products by convolution's rate.
+  EXPECT_DOUBLE_EQ(costs[0].forward, 1 + 2 * 15 * 12 * 9 / 1e4);
+  EXPECT_EQ(costs[0].backward_input, 0);
+  // The clipped ReLU reads and writes 15 × 12 numbers, which takes longer than computing them.
+  EXPECT_DOUBLE_EQ(costs[1].forward, 1 + 2 * aligned(15 * 12 * 4) / 1e6);
+  EXPECT_EQ(costs[1].backward_weight, 0);
+  EXPECT_DOUBLE_EQ(costs[2].backward_weight, 1 + 2 * 15 * 12 * 10 / 1e3);
+  EXPECT_DOUBLE_EQ(costs[3].total(), 3 * (1 + 2 * 15 * 10 * 5 / 1e3));
+}
+
+TEST(Cost, CountsTheOperationsOfTraining) {
+  // The convolution twice, for nobody wants the features' gradient; two linear layers three times;
+  // the clipped ReLU forward and backward.
+  const double convolution = 2.0 * 15 * 12 * 9, relu = 2.0 * 15 * 12;
+  const double linear = 2.0 * 15 * 12 * 10 + 2.0 * 15 * 10 * 5;
+  EXPECT_DOUBLE_EQ(training_flops(test::small_chain(), Lengths{7, 1, 13, 5}),
+                   2 * convolution + 2 * relu + 3 * linear);
+}
+
+TEST(Cost, TransfersGoThereAndBack) {
+  const auto seconds = transfer_costs(test::small_chain(), Lengths{7, 1, 13, 5}, {},
+                                      {.latency = 2, .bandwidth = 100});
+  ASSERT_EQ(seconds.size(), 4u);
+  EXPECT_DOUBLE_EQ(seconds[0], 2 * (2 + aligned(15 * 12 * 4) / 100.0));
+  EXPECT_DOUBLE_EQ(seconds[3], 2 * (2 + aligned(15 * 5 * 4) / 100.0));
+}
+
+}  // namespace
+}  // namespace penstock

@@ -1,0 +1,28 @@
+#include "partition/cost/step_costs.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/support/small_chain.h"
+
+namespace penstock {
+namespace {
+
+TEST(StepCosts, AsksTheModelForEachMicroBatchAndCountsWhatLeaves) {
+  const Chain chain = test::small_chain();
+  const CostModel model = analytic_cost_model(chain, {}, default_rates({}));
+  const std::vector<MicroBatchLengths> ragged{{{7, 1, 13, 5}}, {{9, 3, 3}}};
+  const StepCosts step = step_costs(chain, {}, model, ragged);
+  ASSERT_EQ(step.micro_batches(), 2);
+  for (std::size_t m = 0; m < 2; ++m) {
+    const auto own = model(ragged[m]);
+    for (std::size_t layer = 0; layer < 4; ++layer)
+      EXPECT_EQ(step.layers[m][layer].total(), own[layer].total()) << m << ", " << layer;
+  }
+  // 4 + 1 + 7 + 3 frames leave the convolution, with 12 channels and 4 weights behind them.
+  EXPECT_EQ(step.bytes[0][0], aligned(15 * 12 * 4) + aligned(4 * 4));
+  EXPECT_EQ(step.bytes[1][2], aligned(9 * 10 * 4) + aligned(3 * 4));
+  EXPECT_TRUE(step.reading.empty());
+}
+
+}  // namespace
+}  // namespace penstock

@@ -1,0 +1,105 @@
+#include "partition/cut/cut_chunks.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <random>
+
+namespace penstock {
+namespace {
+
+/// The least closed form of all cuts that fit, by trying them all; infinite where none fits.
+double tried(const ChunkCutProblem& problem, std::vector<int> begin = {0}) {
+  const int chunk = static_cast<int>(begin.size()) - 1;
+  if (chunk == problem.chunks)
+    return begin.back() == problem.layers ? closed_form(problem, begin)
+                                          : std::numeric_limits<double>::infinity();
+  double least = std::numeric_limits<double>::infinity();
+  for (int last = begin.back() + 1; last <= problem.layers; ++last) {
+    if (!problem.extra(begin.back(), last, chunk)) continue;
+    begin.push_back(last);
+    least = std::min(least, tried(problem, begin));
+    begin.pop_back();
+  }
+  return least;
+}
+
+TEST(CutChunks, EqualsTryingAllCuts) {
+  std::mt19937 draw(7);
+  const auto number = [&](int low, int high) {
+    return std::uniform_int_distribution<int>(low, high)(draw);
+  };
+  int infeasible = 0, bound = 0, falling = 0;
+  for (int round = 0; round < 600; ++round) {
+    ChunkCutProblem problem{.layers = number(1, 9), .chunks = number(1, 4)};
+    problem.runs = number(1, 12);
+    std::vector<double> work, bytes, speed, crossing{0};
+    for (int i = 0; i < problem.layers; ++i) {
+      work.push_back(number(0, 9));
+      bytes.push_back(number(1, 9));
+      crossing.push_back(number(0, 7));
+    }
+    crossing.back() = 0;
+    for (int c = 0; c < problem.chunks; ++c) speed.push_back(number(1, 3));
+    const double memory = number(6, 40);
+    const auto sum = [](const std::vector<double>& of, int first, int last) {
+      double all = 0;
+      for (int i = first; i < last; ++i) all += of[i];
+      return all;
+    };
+    problem.load = [&](int first, int last, int chunk) {
+      return sum(work, first, last) / speed[chunk] + crossing[first] + crossing[last];
+    };
+    if (round % 2 == 0)
+      problem.at_least = [&](int first, int last, int chunk) {
+        return sum(work, first, last) / speed[chunk] + crossing[first];
+      };
+    for (int last = 2; last <= problem.layers; ++last)
+      falling += problem.load(0, last, 0) < problem.load(0, last - 1, 0);
+    problem.extra = [](int, int, int) { return 0.0; };
+    const double free = tried(problem);
+    // What does not fit may be made to, at a price.
+    const double price = number(0, 2);
+    problem.extra = [&](int first, int last, int chunk) -> std::optional<double> {
+      const double over = sum(bytes, first, last) * (problem.chunks - chunk) - memory;
+      if (over <= 0) return 0;
+      return price > 0 && over <= memory ? std::optional(price * over) : std::nullopt;
+    };
+    const double least = tried(problem);
+    const auto cut = cut_chunks(problem);
+    ASSERT_EQ(cut.has_value(), least < std::numeric_limits<double>::infinity());
+    if (cut) {
+      EXPECT_DOUBLE_EQ(closed_form(problem, *cut), least);
+    }
+    infeasible += !cut;
+    bound += cut && least > free;
+  }
+  EXPECT_GT(infeasible, 20);
+  EXPECT_GT(bound, 20);
+  EXPECT_GT(falling, 200);
+}
+
+TEST(CutChunks, EndsWhereNothingTakesTime) {
+  const ChunkCutProblem problem{.layers = 3,
+                                .chunks = 2,
+                                .load = [](int, int, int) { return 0.0; },
+                                .extra = [](int, int, int) { return 0.0; }};
+  EXPECT_EQ(cut_chunks(problem)->size(), 3u);
+}
+
+TEST(CutChunks, AStepGoesAtThePaceOfTheSlowestRank) {
+  ChunkCutProblem problem{.layers = 4, .chunks = 4, .runs = 11};
+  problem.load = [](int first, int last, int) { return 1.0 + first + (last - first - 1); };
+  problem.extra = [](int, int, int) { return 0.0; };
+  const std::vector<int> begin{0, 1, 2, 3, 4};  // loads 1, 2, 3, 4
+  EXPECT_DOUBLE_EQ(closed_form(problem, begin), 10 + 10 * 4);
+  problem.rank = {0, 1, 0, 1};
+  EXPECT_DOUBLE_EQ(closed_form(problem, begin), 10 + 10 * 6);
+  problem.rank = {0, 1, 1, 0};
+  EXPECT_DOUBLE_EQ(closed_form(problem, begin), 10 + 10 * 5);
+  problem.extra = [](int, int, int chunk) { return chunk == 3 ? 2.0 : 0.0; };
+  EXPECT_DOUBLE_EQ(closed_form(problem, begin), 12 + 10 * 7);
+}
+
+}  // namespace
+}  // namespace penstock

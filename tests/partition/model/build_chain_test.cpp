@@ -1,0 +1,87 @@
+#include "partition/model/build_chain.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "base/error.h"
+#include "partition/memory/chunk_bytes.h"
+#include "partition/plan/estimate.h"
+#include "partition/plan/planner.h"
+#include "partition/schedule/make_schedule.h"
+#include "tests/support/temporary_folder.h"
+
+namespace penstock {
+namespace {
+
+using Lengths = std::vector<std::int64_t>;
+
+ModelConfig tiny() {
+  ModelConfig model;
+  model.features = 80;
+  model.channels = 8;
+  model.hidden = 192;
+  return model;
+}
+
+std::int64_t parameters(const Chain& chain) {
+  std::int64_t count = 0;
+  for (const LayerPlan& plan : plan_chain(chain, Lengths{9}, {})) {
+    for (const ParamDecl& param : plan.params) count += element_count(param.shape);
+  }
+  return count;
+}
+
+TEST(BuildChain, HasTheParametersOfTheSameModelInPyTorch) {
+  EXPECT_EQ(parameters(build_chain(tiny(), 29)), 1322296);
+  ModelConfig large;
+  large.rnn = "lstm";
+  large.hidden = 1024;
+  large.layers = 5;
+  EXPECT_EQ(parameters(build_chain(large, 29)), 86618336);
+}
+
+TEST(BuildChain, TellsTheFramesThatTheLossSees) {
+  const Chain chain = build_chain(tiny(), 29);
+  EXPECT_EQ(output_frames(chain, Lengths{7, 1, 13, 6}), (Lengths{4, 1, 7, 3}));
+}
+
+TEST(BuildChain, ListsEveryImpossibleValueAndWhatItTakes) {
+  ModelConfig model = tiny();
+  model.hidden = 0;
+  model.rnn = "rnn";
+  EXPECT_EQ(test::message_of<ConfigError>([&] { build_chain(model, 1); }),
+            "no such model can be built:\n"
+            "  model.rnn = rnn, but it takes one of tanh, gru, lstm\n"
+            "  model.hidden = 0, but it takes a whole number from 1 to 65536\n"
+            "  1 labels, but blank and one more are needed");
+}
+
+TEST(ModelSummary, DiffersWhereModelsDo) {
+  EXPECT_EQ(model_summary(tiny(), 29),
+            "kind=deepspeech2 features=80 channels=8 rnn=gru hidden=192 layers=3 "
+            "bidirectional=true lookahead=20 dropout=0 labels=29");
+  ModelConfig named = tiny();
+  named.base = "ds2-tiny";
+  EXPECT_EQ(model_summary(named, 29), model_summary(tiny(), 29));
+  EXPECT_NE(model_summary(tiny(), 28), model_summary(tiny(), 29));
+}
+
+TEST(BuildChain, ItsModelsCanBePlannedWithoutMeasuring) {
+  const Chain chain = build_chain(tiny(), 29);
+  const Lengths lengths{400, 371, 343, 314, 286, 257, 229, 200};
+  PlanRequest request;
+  request.model = model_summary(tiny(), 29);
+  request.costs = analytic_costs(chain, lengths, {}, default_rates({}));
+  request.transfers = transfer_costs(chain, lengths, {}, default_link({}));
+  request.pipeline.stages = 2;
+  request.micro_batches = 8;
+  request.bytes = ChunkBytes(chain, {{{lengths}, make_schedule("1f1b", 2, 8)}}, {}, {});
+  const Plan plan = make_plan(chain, request);
+  EXPECT_EQ(plan.chunks[0].predicted.parameters + plan.chunks[1].predicted.parameters,
+            parameters(chain));
+  EXPECT_GT(foresee(plan, request.costs).bound, 1.4);
+}
+
+}  // namespace
+}  // namespace penstock

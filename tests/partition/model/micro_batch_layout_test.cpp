@@ -1,0 +1,221 @@
+#include "partition/model/micro_batch_layout.h"
+
+#include <gtest/gtest.h>
+
+#include <utility>
+
+namespace penstock {
+namespace {
+
+using Kind = SavedDecl::Kind;
+using Region = Place::Region;
+
+/// A layer that only declares: `channels` out, what it saves, and its workspace.
+class Declared final : public Layer {
+ public:
+  Declared(std::int64_t channels, std::vector<SavedDecl> saved, std::size_t workspace = 0)
+      : channels_(channels), saved_(std::move(saved)), workspace_(workspace) {}
+  const std::string& name() const override { return name_; }
+  LayerPlan plan(const ActivationDecl& input, const BackendSizes&) const override {
+    LayerPlan plan;
+    plan.output = {DType::f32, {{input.only().lengths, channels_}}};
+    plan.saved = saved_;
+    plan.workspace = {workspace_, workspace_ / 2, 0};
+    plan.needs_targets = needs_targets;
+    return plan;
+  }
+  void forward(Context&, const Params&, const Activation&, Activation&, Saved) const override {}
+  void backward_input(Context&, const Params&, const Activation&, Saved,
+                      Activation&) const override {}
+
+  bool needs_targets = false;
+
+ private:
+  std::string name_ = "declared";
+  std::int64_t channels_;
+  std::vector<SavedDecl> saved_;
+  std::size_t workspace_;
+};
+
+std::vector<std::unique_ptr<Layer>> chain_of(std::vector<Declared> layers) {
+  std::vector<std::unique_ptr<Layer>> chain;
+  for (Declared& layer : layers) chain.push_back(std::make_unique<Declared>(std::move(layer)));
+  return chain;
+}
+
+const ActivationDecl kInput{DType::f32, {{{7, 1, 13}, 16}}};  // 21 frames
+
+std::size_t activation_bytes(std::int64_t channels) { return aligned(21 * channels * 4); }
+
+TEST(MicroBatchLayout, OnlyWhatBackwardReadsStaysInTheSlot) {
+  const auto chain = chain_of({{32, {{Kind::input, Life::to_backward_weight}}},
+                               {8, {{Kind::output, Life::to_backward_input}}},
+                               {24, {}},
+                               {5, {{Kind::own, Life::to_backward_weight, DType::f64, {3, 3}}}}});
+  const MicroBatchLayout layout = lay_out_training(chain, kInput, {}, {true, true});
+  EXPECT_EQ(layout.activation_places[0].region, Region::input);
+  EXPECT_EQ(layout.activation_places[1].region, Region::scratch);
+  EXPECT_EQ(layout.activation_places[2].region, Region::slot);
+  EXPECT_EQ(layout.activation_places[3].region, Region::scratch);
+  EXPECT_EQ(layout.activation_places[4].region, Region::slot);  // sent from there
+  EXPECT_EQ(layout.slot_bytes, activation_bytes(8) + aligned(21 * 5 * 4) + layout.weights_bytes +
+                                   aligned(9 * sizeof(double)));
+}
+
+TEST(MicroBatchLayout, WhatIsAliveTogetherDoesNotOverlap) {
+  const auto chain = chain_of({{32, {{Kind::own, Life::carried, DType::f32, {21, 3}}}, 1000},
+                               {64, {}, 500},
+                               {16, {{Kind::own, Life::carried, DType::f32, {21, 9}}}, 3000}});
+  const MicroBatchLayout layout = lay_out_training(chain, kInput, {}, {true, false});
+  for (std::size_t i = 0; i < chain.size(); ++i) {
+    const auto ends_before = [&](const Place& a, std::size_t bytes, const Place& b) {
+      return a.region != b.region || a.offset + bytes <= b.offset;
+    };
+    const auto apart = [&](const Place& a, std::size_t a_bytes, const Place& b,
+                           std::size_t b_bytes) {
+      return ends_before(a, a_bytes, b) || ends_before(b, b_bytes, a);
+    };
+    const std::size_t in = layout.activations[i].bytes(), out = layout.activations[i + 1].bytes();
+    EXPECT_TRUE(apart(layout.activation_places[i], in, layout.activation_places[i + 1], out));
+    EXPECT_TRUE(apart(layout.gradient_places[i], in, layout.gradient_places[i + 1], out));
+    for (const auto& [place, bytes] :
+         {std::pair{layout.gradient_places[i], in}, {layout.gradient_places[i + 1], out}}) {
+      for (std::size_t k = 0; k < layout.saved_places[i].size(); ++k)
+        EXPECT_TRUE(apart(place, bytes, layout.saved_places[i][k],
+                          21 * 4 * layout.layers[i].saved[k].shape[1]));
+      EXPECT_TRUE(ends_before(place, bytes, layout.workspace));
+    }
+    EXPECT_LE(layout.workspace.offset + layout.layers[i].workspace.forward, layout.scratch_bytes);
+  }
+}
+
+TEST(MicroBatchLayout, WhatALaterWeightGradientReadsStaysInTheSlot) {
+  const SavedDecl carried{Kind::own, Life::carried, DType::f32, {21, 3}};
+  const auto chain = chain_of({{32, {{Kind::input_gradient, Life::carried}}},
+                               {64, {}},
+                               {16, {{Kind::output_gradient, Life::carried}, carried}},
+                               {8, {{Kind::output_gradient, Life::carried}}}});
+  const ChunkRole whole{true, true, false}, parted{true, true, true};
+  const MicroBatchLayout with = lay_out_training(chain, kInput, {}, whole),
+                         without = lay_out_training(chain, kInput, {}, parted);
+  EXPECT_EQ(without.gradient_places[0].region, Region::slot);  // sent from there
+  EXPECT_TRUE(without.sends_what_it_keeps());
+  EXPECT_EQ(without.gradient_places[1].region, Region::scratch);
+  EXPECT_EQ(without.gradient_places[2].region, Region::scratch);
+  EXPECT_EQ(without.gradient_places[3].region, Region::slot);
+  EXPECT_EQ(without.gradient_places[4].region, Region::output_gradient);
+  EXPECT_EQ(without.saved_places[2][1].region, Region::slot);
+  EXPECT_EQ(without.slot_bytes - with.slot_bytes,
+            activation_bytes(16) + activation_bytes(16) + aligned(21 * 3 * 4));
+  EXPECT_LT(without.scratch_bytes, with.scratch_bytes);
+
+  std::size_t end = 0;  // of what stands before, in the order of their claims
+  for (const auto& [place, bytes] :
+       {std::pair{without.activation_places[4], activation_bytes(8) + without.weights_bytes},
+        {without.gradient_places[0], activation_bytes(16)},
+        {without.gradient_places[3], activation_bytes(16)},
+        {without.saved_places[2][1], aligned(21 * 3 * 4)}}) {
+    EXPECT_GE(place.offset, end);
+    end = place.offset + bytes;
+  }
+  EXPECT_LE(end, without.slot_bytes);
+
+  EXPECT_FALSE(lay_out_training(chain, kInput, {}, {false, true, true}).sends_what_it_keeps());
+}
+
+TEST(MicroBatchLayout, WhatASecondForwardMakesDoesNotStay) {
+  const SavedDecl own{Kind::own, Life::to_backward_weight, DType::f32, {21, 3}};
+  const auto chain = chain_of({{32, {{Kind::output, Life::to_backward_input}, own}},
+                               {8, {{Kind::output_gradient, Life::carried}}},
+                               {24, {}}});
+  for (const bool parted : {false, true}) {
+    const ChunkRole keeps{true, true, parted}, recomputes{true, true, parted, {true, true, true}};
+    const MicroBatchLayout kept = lay_out_training(chain, kInput, {}, keeps),
+                           again = lay_out_training(chain, kInput, {}, recomputes);
+    EXPECT_EQ(kept.replay_bytes, 0u);
+    EXPECT_EQ(again.slot_bytes, aligned(21 * 24 * 4 + again.weights_bytes));
+    EXPECT_EQ(again.slot_bytes + again.replay_bytes, kept.slot_bytes);
+    EXPECT_EQ(again.scratch_bytes, kept.scratch_bytes);
+    EXPECT_EQ(again.activation_places[1].region, Region::replay);
+    EXPECT_EQ(again.activation_places[3].region, Region::slot);
+    EXPECT_EQ(again.saved_places[0][1].region, Region::replay);
+    EXPECT_EQ(again.gradient_places[2].region, parted ? Region::replay : Region::scratch);
+  }
+}
+
+/// Layers that each keep their input, and `own` bytes.
+std::vector<std::unique_ptr<Layer>> keeping_chain(const std::vector<std::int64_t>& channels) {
+  std::vector<Declared> layers;
+  for (const std::int64_t c : channels)
+    layers.push_back({c,
+                      {{Kind::input, Life::to_backward_weight},
+                       {Kind::own, Life::to_backward_input, DType::f32, {21, c}}}});
+  return chain_of(std::move(layers));
+}
+
+TEST(MicroBatchLayout, RunsOfChosenLayersTakeTurnsInTheReplay) {
+  const auto chain = keeping_chain({32, 8, 24, 40, 4, 5});
+  const ChosenLayers chosen{true, true, false, true, true, false};
+  for (const bool parted : {false, true}) {
+    const MicroBatchLayout layout =
+        lay_out_training(chain, kInput, {}, {true, true, parted, chosen});
+    EXPECT_EQ(layout.replays, (std::vector<LayerRun>{{0, 2}, {3, 5}}));
+    EXPECT_FALSE(layout.replays_output());
+    for (const int kept : {2, 3, 5, 6})
+      EXPECT_EQ(layout.activation_places[kept].region, Region::slot) << kept;
+    for (const int made : {1, 4}) EXPECT_EQ(layout.activation_places[made].region, Region::replay);
+    EXPECT_EQ(layout.saved_places[2][1].region, Region::slot);
+    const std::size_t first = activation_bytes(32) * 2 + activation_bytes(8);
+    const std::size_t second = activation_bytes(40) * 2 + activation_bytes(4);
+    EXPECT_EQ(layout.replay_bytes, parted ? first + second : std::max(first, second));
+    EXPECT_EQ(layout.slot_bytes, activation_bytes(8) + 2 * activation_bytes(24) +
+                                     activation_bytes(4) + 2 * activation_bytes(5) +
+                                     layout.weights_bytes);
+  }
+}
+
+// Its gradient is in scratch when what a run of layers only passes on is made again.
+TEST(MicroBatchLayout, ASecondForwardKeepsOffTheGradientThatWaitsForIt) {
+  const SavedDecl own{Kind::own, Life::to_backward_weight, DType::f32, {21, 3}};
+  const auto chain = chain_of({{64, {own}}, {48, {own}}, {32, {own}}, {8, {own}}});
+  const MicroBatchLayout layout =
+      lay_out_training(chain, kInput, {}, {true, true, false, {true, true, true, false}});
+  ASSERT_EQ(layout.gradient_places[3].region, Region::scratch);
+  for (const int again : {1, 2, 3}) {
+    const Place& place = layout.activation_places[again];
+    ASSERT_EQ(place.region, Region::scratch);
+    for (const int gradient : {1, 2, 3})
+      EXPECT_GE(place.offset,
+                layout.gradient_places[gradient].offset + layout.activations[gradient].bytes());
+  }
+}
+
+TEST(MicroBatchLayout, TheFirstStageMakesNoGradientOfItsInput) {
+  const auto chain = chain_of({{4, {}}, {4, {}}});
+  const std::size_t with = lay_out_training(chain, kInput, {}, {true, false}).scratch_bytes;
+  const std::size_t without = lay_out_training(chain, kInput, {}, {false, false}).scratch_bytes;
+  EXPECT_EQ(with, without);  // it would have its own message buffer
+  EXPECT_EQ(lay_out_training(chain, kInput, {}, {true, false}).gradient_places[0].region,
+            Region::input_gradient);
+}
+
+TEST(MicroBatchLayout, ALossThatIsNotComputedGetsNoWorkspace) {
+  std::vector<Declared> layers = {{8, {}, 1000}, {4, {}, 500000}};
+  layers.back().needs_targets = true;
+  const auto chain = chain_of(std::move(layers));
+  EXPECT_EQ(lay_out_evaluation(chain, kInput, {}, true).scratch_bytes,
+            activation_bytes(8) + aligned(500000));
+  EXPECT_EQ(lay_out_evaluation(chain, kInput, {}, false).scratch_bytes,
+            activation_bytes(8) + aligned(1000));
+}
+
+TEST(MicroBatchLayout, EvaluationSavesNothing) {
+  const auto chain = chain_of({{32, {{Kind::input, Life::to_backward_weight}}},
+                               {8, {{Kind::own, Life::to_backward_input, DType::f32, {100}}}}});
+  const MicroBatchLayout layout = lay_out_evaluation(chain, kInput, {}, true);
+  EXPECT_EQ(layout.activation_places[1].region, Region::scratch);
+  EXPECT_EQ(layout.slot_bytes, aligned(21 * 8 * 4 + layout.weights_bytes));
+}
+
+}  // namespace
+}  // namespace penstock

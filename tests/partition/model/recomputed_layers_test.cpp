@@ -1,0 +1,66 @@
+#include "partition/model/recomputed_layers.h"
+
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "tests/support/temporary_folder.h"
+
+namespace penstock {
+namespace {
+
+const std::vector<std::string> kNames = {"conv1", "norm1", "relu1", "output"};
+
+PipelineConfig asked(const std::string& recompute, std::vector<std::string> layers = {}) {
+  PipelineConfig pipeline;
+  pipeline.recompute = recompute;
+  pipeline.recompute_layers = std::move(layers);
+  return pipeline;
+}
+
+TEST(RecomputedLayers, AreNoneAllOrThoseNamed) {
+  EXPECT_TRUE(recomputed_layers(asked("none"), kNames).empty());
+  EXPECT_EQ(recomputed_layers(asked("stage"), kNames), ChosenLayers(4, true));
+  EXPECT_EQ(recomputed_layers(asked("layers", {"relu1", "conv1"}), kNames),
+            (ChosenLayers{true, false, true, false}));
+}
+
+TEST(RecomputedLayers, AreSetAsTheyAreRead) {
+  for (const ChosenLayers& chosen : {ChosenLayers{false, true, false, true}, ChosenLayers(4, true),
+                                     ChosenLayers(4, false), ChosenLayers{}}) {
+    PipelineConfig pipeline = asked("layers", {"norm1"});
+    set_recomputed_layers(pipeline, chosen, kNames);
+    ChosenLayers read = recomputed_layers(pipeline, kNames);
+    read.resize(4);
+    ChosenLayers wanted = chosen;
+    wanted.resize(4);
+    EXPECT_EQ(read, wanted);
+    EXPECT_EQ(pipeline.recompute_layers.empty(), pipeline.recompute != "layers");
+  }
+}
+
+TEST(RecomputedLayers, EveryFaultOfAListIsNamed) {
+  const auto said = test::message_of<ConfigError>([] {
+    recomputed_layers(asked("layers", {"norm", "relu1", "relu1"}), kNames);
+  });
+  EXPECT_NE(said.find("pipeline.recompute_layers names norm, which is no layer of the model: did "
+                      "you mean norm1?"),
+            std::string::npos)
+      << said;
+  EXPECT_NE(said.find("names relu1 twice: leave one out"), std::string::npos) << said;
+  EXPECT_NE(test::message_of<ConfigError>([] {
+              recomputed_layers(asked("layers", {"zzzzzz"}), kNames);
+            }).find("its layers are conv1, norm1, relu1, output"),
+            std::string::npos);
+}
+
+TEST(RecomputedLayers, TakeTheirForwardTwice) {
+  const std::vector<LayerCost> costs{{"conv1", 3, 5, 7}, {"output", 1, 2, 4}};
+  EXPECT_EQ(with_recomputation(costs, {})[0].total(), 15);
+  const auto more = with_recomputation(costs, {true, false});
+  EXPECT_EQ(more[0].forward, 3);
+  EXPECT_EQ(more[0].backward_input, 8);
+  EXPECT_EQ(more[1].total(), 7);
+}
+
+}  // namespace
+}  // namespace penstock

@@ -1,0 +1,130 @@
+#include "partition/model/shards.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+
+#include "layers/tensor/norm_blocks.h"
+#include "partition/model/parameter_layout.h"
+
+namespace penstock {
+namespace {
+
+/// Layers with two parameters each, of these numbers of elements; the second in full precision.
+std::vector<LayerPlan> layers_of(const std::vector<std::int64_t>& sizes) {
+  std::vector<LayerPlan> layers;
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    if (i % 2 == 0) layers.emplace_back();
+    ParamDecl decl{"p" + std::to_string(i), {sizes[i]}, {}};
+    decl.full_precision = i % 2 == 1;
+    layers.back().params.push_back(decl);
+  }
+  return layers;
+}
+
+const std::vector<std::int64_t> kRagged = {
+    5 * kNormBlock + 17, 1, 3, kNormBlock, 2 * kNormBlock - 1, 9 * kNormBlock + 1, 1000, 31};
+
+std::int64_t elements(const ParameterLayout& layout) {
+  std::int64_t count = 0;
+  for (const ParameterPiece& piece : layout.owned) count += piece.count;
+  return count;
+}
+
+TEST(Shards, AreWholeBlocksThatMakeUpEveryParameterOnce) {
+  for (const int replicas : {2, 3, 7, 64})
+    for (const std::int64_t bucket : {4096, 3 << 18, 1 << 30}) {
+      std::vector<std::vector<ParameterPiece>> of_parameter(kRagged.size());
+      for (int replica = 0; replica < replicas; ++replica)
+        for (const ParameterPiece& piece :
+             lay_out_parameters(layers_of(kRagged), {.sharing = {replicas, bucket}}, replica).owned)
+          of_parameter[piece.parameter].push_back(piece);
+      for (std::size_t p = 0; p < kRagged.size(); ++p) {
+        auto& pieces = of_parameter[p];
+        std::ranges::sort(pieces, {}, &ParameterPiece::first);
+        std::int64_t reached = 0;
+        for (const ParameterPiece& piece : pieces) {
+          EXPECT_EQ(piece.first, reached);
+          EXPECT_EQ(piece.first % kNormBlock, 0);
+          EXPECT_EQ(piece.first_block, pieces.front().first_block + reached / kNormBlock);
+          reached += piece.count;
+        }
+        EXPECT_EQ(reached, kRagged[p]) << replicas << " replicas, buckets of " << bucket;
+      }
+    }
+}
+
+TEST(Shards, DifferByFewBlocks) {
+  std::mt19937 random(3);
+  std::vector<std::int64_t> sizes;
+  for (int i = 0; i < 60; ++i) sizes.push_back(1 + static_cast<std::int64_t>(random() % 2000000));
+  for (const int replicas : {2, 3, 8})
+    for (const std::int64_t bucket : {4096, 4 << 20, 64 << 20}) {
+      std::vector<std::int64_t> owned;
+      for (int replica = 0; replica < replicas; ++replica)
+        owned.push_back(elements(
+            lay_out_parameters(layers_of(sizes), {.sharing = {replicas, bucket}}, replica)));
+      const auto [least, most] = std::ranges::minmax(owned);
+      EXPECT_LE(most - least, 2 * kNormBlock) << replicas << " replicas, buckets of " << bucket;
+    }
+}
+
+TEST(Shards, FillBucketsWithBlocks) {
+  const Shards shards = share_out(layers_of({3 * kNormBlock, 16}), DType::f32,
+                                  {.replicas = 2, .bucket_bytes = 2 * kNormBlock * 4});
+  EXPECT_EQ(shards.bucket_ends, (std::vector<std::int64_t>{2 * kNormBlock, 3 * kNormBlock + 16}));
+  EXPECT_EQ(shards.range_ends[0], (std::vector<std::int64_t>{kNormBlock, 2 * kNormBlock}));
+}
+
+TEST(Shards, LeaveSomeReplicasNothingWhereBlocksAreFew) {
+  int idle = 0;
+  for (int replica = 0; replica < 5; ++replica)
+    idle += lay_out_parameters(layers_of({40, 50}), {.sharing = {.replicas = 5}}, replica)
+                .owned.empty();
+  EXPECT_EQ(idle, 3);
+}
+
+TEST(ParameterLayout, KeepsMastersWholeInFp32AndInPartsUnderHalves) {
+  const std::vector<LayerPlan> layers = layers_of(kRagged);
+  const ParameterLayout alone = lay_out_parameters(layers, {.compute = DType::f16}, 0);
+  EXPECT_EQ(alone.masters, alone.arena);
+  std::size_t masters = 0, slots = 0, padding = kRagged.size() * kAlignment;
+  for (int replica = 0; replica < 3; ++replica) {
+    const ParameterLayout whole = lay_out_parameters(layers, {.sharing = {3}}, replica);
+    EXPECT_EQ(whole.masters, alone.arena);
+    EXPECT_EQ(whole.copies, 0u);
+    const ParameterLayout parts =
+        lay_out_parameters(layers, {.compute = DType::f16, .sharing = {3}}, replica);
+    EXPECT_EQ(parts.slot, whole.slot);
+    EXPECT_LE(parts.masters, parts.slot);
+    EXPECT_GT(parts.copies, alone.copies);  // what is read in full precision lies there too
+    EXPECT_LE(parts.copies,
+              alone.copies + (kRagged[1] + kRagged[3] + kRagged[5] + 31) * 4 + padding);
+    masters += parts.masters;
+    slots += parts.slot;
+  }
+  EXPECT_EQ(slots, alone.arena);
+  EXPECT_LT(masters, alone.arena);
+}
+
+TEST(ParameterLayout, RangesOfWhatLayersReadFollowEachOther) {
+  for (const DType compute : {DType::f32, DType::f16}) {
+    std::size_t reached = 0;
+    std::vector<ParameterLayout> of_replicas;
+    for (int replica = 0; replica < 3; ++replica)
+      of_replicas.push_back(lay_out_parameters(
+          layers_of(kRagged), {.compute = compute, .sharing = {3, 1 << 20}}, replica));
+    const ParameterLayout& any = of_replicas[0];
+    for (std::size_t bucket = 0; bucket < any.shards.bucket_ends.size(); ++bucket)
+      for (int replica = 0; replica < 3; ++replica) {
+        const auto [begin, end] = any.read_ranges(replica)[bucket];
+        EXPECT_EQ(begin, reached);
+        reached = end;
+      }
+    EXPECT_EQ(reached, compute == DType::f32 ? any.masters : any.copies);
+  }
+}
+
+}  // namespace
+}  // namespace penstock

@@ -1,0 +1,65 @@
+#include "partition/schedule/make_schedule.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+
+#include "base/error.h"
+#include "configs/config.h"
+#include "configs/schema.h"
+#include "partition/schedule/validator/validator.h"
+
+namespace penstock {
+namespace {
+
+TEST(MakeSchedule, EveryNameIsSoundForAnySizes) {
+  for (const std::string_view name : schedule_names()) {
+    for (int stages = 1; stages <= 7; ++stages) {
+      for (int batches = 1; batches <= 9; ++batches) {
+        const Schedule schedule = make_schedule(name, stages, batches);
+        EXPECT_EQ(schedule.name, name);
+        EXPECT_NO_THROW(validate(schedule)) << name << " " << stages << " " << batches;
+      }
+    }
+  }
+}
+
+TEST(MakeSchedule, TwoChunksARankGoRoundOrDownAndUp) {
+  EXPECT_EQ(make_schedule("interleaved", 3, 4).chunk_rank, (std::vector<int>{0, 1, 2, 0, 1, 2}));
+  EXPECT_EQ(make_schedule("zb-v", 3, 4).chunk_rank, (std::vector<int>{0, 1, 2, 2, 1, 0}));
+}
+
+TEST(MakeSchedule, OnlyZeroBubbleSchedulesPartTheBackward) {
+  for (const std::string_view name : schedule_names()) {
+    for (const auto& list : make_schedule(name, 3, 5).ranks) {
+      const auto whole = std::ranges::count(list, ActionKind::backward, &Action::kind);
+      const auto parts = std::ranges::count(list, ActionKind::backward_weight, &Action::kind);
+      EXPECT_EQ(whole == 0, name.starts_with("zb")) << name;
+      EXPECT_EQ(parts == 0, !name.starts_with("zb")) << name;
+    }
+  }
+}
+
+TEST(AllScheduleNames, AreThoseOfRecipes) {
+  Config recipe;
+  const auto choices = find_key(recipe, "pipeline.schedule")->allowed.choices;
+  EXPECT_EQ(all_schedule_names(), (std::vector(choices.begin(), choices.end())));
+}
+
+TEST(MakeSchedule, RefusesWithTheKnownNames) {
+  try {
+    make_schedule("1b1f", 2, 2);
+    FAIL();
+  } catch (const ConfigError& error) {
+    EXPECT_STREQ(error.what(),
+                 "pipeline.schedule = \"1b1f\": known are gpipe, 1f1b, interleaved, zb-h1, "
+                 "zb-h2, zb-v, found");
+  }
+  EXPECT_THROW(make_schedule(kFound, 2, 2), ConfigError);
+  EXPECT_THROW(make_schedule("1f1b", 0, 2), ConfigError);
+  EXPECT_THROW(make_schedule("1f1b", 2, 0), ConfigError);
+}
+
+}  // namespace
+}  // namespace penstock
