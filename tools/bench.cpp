@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "configs/load.h"
-#include "runtime/job.h"
+#include "runtime/job/job.h"
 #include "tools/commands.h"
 #include "tools/exit_code.h"
 #include "tools/json_line.h"

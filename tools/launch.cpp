@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "base/error.h"
-#include "runtime/job.h"
+#include "runtime/job/job.h"
 #include "tools/exit_code.h"
 
 namespace penstock {

@@ -5,7 +5,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "runtime/job.h"
+#include "runtime/job/job.h"
 #include "runtime/measuring/link_speeds.h"
 #include "tools/exit_code.h"
 #include "tools/json_line.h"

@@ -5,10 +5,10 @@
 
 #include "base/error.h"
 #include "partition/cluster/file/write.h"
-#include "runtime/job.h"
+#include "runtime/job/job.h"
 #include "runtime/measuring/measure_profile.h"
 #include "runtime/measuring/survey_cluster.h"
-#include "runtime/ranks/session.h"
+#include "runtime/pipeline/session.h"
 #include "tools/commands.h"
 #include "tools/exit_code.h"
 #include "tools/launch.h"

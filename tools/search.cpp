@@ -7,7 +7,7 @@
 #include "partition/cluster/cluster_file.h"
 #include "partition/cost/device_profile.h"
 #include "partition/plan/plan_file.h"
-#include "runtime/job.h"
+#include "runtime/job/job.h"
 #include "runtime/measuring/plan_trials.h"
 #include "runtime/planning/plan_on_cluster.h"
 #include "tools/commands.h"

@@ -5,7 +5,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "runtime/job.h"
+#include "runtime/job/job.h"
 #include "runtime/measuring/trace_steps.h"
 #include "tools/commands.h"
 #include "tools/exit_code.h"

@@ -4,7 +4,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "runtime/job.h"
+#include "runtime/job/job.h"
 #include "runtime/trainer/trainer.h"
 #include "tools/commands.h"
 #include "tools/exit_code.h"

@@ -12,7 +12,7 @@
 #include "runtime/corpus/corpus_lengths.h"
 #include "runtime/corpus/corpus_texts.h"
 #include "runtime/data/batching.h"
-#include "runtime/ranks/agreement.h"
+#include "runtime/job/agreement.h"
 
 namespace penstock {
 namespace {

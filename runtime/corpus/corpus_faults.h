@@ -5,7 +5,7 @@
 #include "comm/communicator.h"
 #include "runtime/corpus/corpus.h"
 #include "runtime/data/faults.h"
-#include "runtime/ranks/packing.h"
+#include "runtime/job/packing.h"
 
 namespace penstock {
 

@@ -7,7 +7,7 @@
 #include "runtime/corpus/corpus_faults.h"
 #include "runtime/data/batching.h"
 #include "runtime/data/index.h"
-#include "runtime/ranks/packing.h"
+#include "runtime/job/packing.h"
 
 namespace penstock {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "runtime/corpus/corpus_faults.h"
-#include "runtime/ranks/packing.h"
+#include "runtime/job/packing.h"
 
 namespace penstock {
 

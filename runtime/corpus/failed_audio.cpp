@@ -7,8 +7,8 @@
 #include "base/error.h"
 #include "comm/collectives.h"
 #include "runtime/data/faults.h"
-#include "runtime/ranks/agreement.h"
-#include "runtime/ranks/packing.h"
+#include "runtime/job/agreement.h"
+#include "runtime/job/packing.h"
 
 namespace penstock {
 namespace {

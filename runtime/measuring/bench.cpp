@@ -13,9 +13,9 @@
 #include "partition/simulate/chunk_times.h"
 #include "partition/simulate/simulate.h"
 #include "runtime/corpus/synthetic_work.h"
+#include "runtime/devices/device.h"
 #include "runtime/pipeline/measure_layers.h"
-#include "runtime/ranks/device.h"
-#include "runtime/ranks/session.h"
+#include "runtime/pipeline/session.h"
 #include "runtime/trainer/training_step.h"
 
 namespace penstock {

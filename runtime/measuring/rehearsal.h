@@ -7,7 +7,7 @@
 #include "runtime/corpus/feature_feed.h"
 #include "runtime/measuring/counted_backend.h"
 #include "runtime/measuring/rehearsal_data.h"
-#include "runtime/ranks/session.h"
+#include "runtime/pipeline/session.h"
 #include "runtime/trainer/training_step.h"
 
 namespace penstock {

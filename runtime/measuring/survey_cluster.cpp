@@ -10,7 +10,7 @@
 #include "comm/collectives.h"
 #include "comm/link_overlap.h"
 #include "comm/link_speeds.h"
-#include "runtime/ranks/device.h"
+#include "runtime/devices/device.h"
 
 namespace penstock {
 namespace {

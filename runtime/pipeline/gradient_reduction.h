@@ -6,7 +6,7 @@
 
 #include "comm/lane_reduction.h"
 #include "layers/backend.h"
-#include "runtime/pipeline/device_links.h"
+#include "runtime/devices/device_links.h"
 #include "runtime/pipeline/shared_arena.h"
 
 namespace penstock {

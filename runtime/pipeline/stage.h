@@ -5,7 +5,7 @@
 
 #include "partition/model/chain.h"
 #include "partition/schedule/run_schedule.h"
-#include "runtime/pipeline/device_links.h"
+#include "runtime/devices/device_links.h"
 #include "runtime/pipeline/executor.h"
 #include "runtime/pipeline/held_layers.h"
 

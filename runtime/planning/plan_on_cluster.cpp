@@ -22,8 +22,8 @@
 #include "runtime/corpus/planned_corpus.h"
 #include "runtime/data/batching.h"
 #include "runtime/data/steps.h"
+#include "runtime/pipeline/session.h"
 #include "runtime/planning/planning.h"
-#include "runtime/ranks/session.h"
 
 namespace penstock {
 namespace {

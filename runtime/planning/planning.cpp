@@ -7,10 +7,10 @@
 #include "partition/plan/plan_schedule.h"
 #include "partition/schedule/make_schedule.h"
 #include "runtime/corpus/synthetic_work.h"
+#include "runtime/devices/device.h"
 #include "runtime/pipeline/measure_layers.h"
+#include "runtime/pipeline/session.h"
 #include "runtime/planning/found_schedule.h"
-#include "runtime/ranks/device.h"
-#include "runtime/ranks/session.h"
 #include "runtime/text/alphabet.h"
 
 namespace penstock {

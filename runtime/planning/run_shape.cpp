@@ -9,10 +9,10 @@
 #include "partition/schedule/forward_only.h"
 #include "runtime/data/batching.h"
 #include "runtime/optim/optimizer.h"
+#include "runtime/pipeline/gradient_agreement.h"
 #include "runtime/pipeline/gradient_buckets.h"
 #include "runtime/pipeline/nccl_reduction.h"
-#include "runtime/ranks/gradient_agreement.h"
-#include "runtime/ranks/session.h"
+#include "runtime/pipeline/session.h"
 
 namespace penstock {
 namespace {

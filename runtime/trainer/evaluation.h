@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "runtime/corpus/corpus.h"
-#include "runtime/ranks/session.h"
+#include "runtime/pipeline/session.h"
 #include "runtime/text/alphabet.h"
 #include "runtime/trainer/report.h"
 

@@ -10,9 +10,9 @@
 #include "runtime/corpus/corpora.h"
 #include "runtime/data/batching.h"
 #include "runtime/data/faults.h"
+#include "runtime/job/agreement.h"
+#include "runtime/job/packing.h"
 #include "runtime/planning/planning.h"
-#include "runtime/ranks/agreement.h"
-#include "runtime/ranks/packing.h"
 #include "runtime/trainer/evaluation.h"
 #include "runtime/trainer/saving.h"
 

@@ -5,8 +5,8 @@
 #include "base/error.h"
 #include "runtime/checkpoint/save.h"
 #include "runtime/checkpoint/shard.h"
-#include "runtime/ranks/agreement.h"
-#include "runtime/ranks/host_window.h"
+#include "runtime/devices/host_window.h"
+#include "runtime/job/agreement.h"
 
 namespace penstock {
 namespace {

@@ -16,12 +16,12 @@
 #include "runtime/checkpoint/resume.h"
 #include "runtime/checkpoint/retention.h"
 #include "runtime/corpus/corpora.h"
+#include "runtime/devices/device.h"
+#include "runtime/job/agreement.h"
+#include "runtime/job/shared_output.h"
 #include "runtime/planning/fitting_plan.h"
 #include "runtime/planning/found_schedule.h"
 #include "runtime/planning/planning.h"
-#include "runtime/ranks/agreement.h"
-#include "runtime/ranks/device.h"
-#include "runtime/ranks/shared_output.h"
 #include "runtime/trainer/evaluation.h"
 
 namespace penstock {

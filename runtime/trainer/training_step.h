@@ -9,11 +9,11 @@
 #include "configs/config.h"
 #include "runtime/optim/loss_scale.h"
 #include "runtime/optim/optimizer.h"
+#include "runtime/pipeline/gradient_agreement.h"
 #include "runtime/pipeline/rank_grid.h"
 #include "runtime/pipeline/stage.h"
 #include "runtime/pipeline/stage_reduction.h"
 #include "runtime/pipeline/weight_backup.h"
-#include "runtime/ranks/gradient_agreement.h"
 #include "runtime/trainer/kept_features.h"
 #include "runtime/trainer/report.h"
 

@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "comm/threads.h"
 #include "configs/config.h"
-#include "runtime/ranks/device.h"
+#include "runtime/devices/device.h"
 #include "tests/support/emulated_cuda/control.h"
 
 namespace emulated_cuda::test {

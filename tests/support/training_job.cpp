@@ -12,7 +12,7 @@
 #include "partition/schedule/make_schedule.h"
 #include "partition/simulate/size_order.h"
 #include "runtime/optim/optimizer.h"
-#include "runtime/ranks/session.h"
+#include "runtime/pipeline/session.h"
 #include "runtime/trainer/training_step.h"
 #include "tests/support/found_lists.h"
 #include "tests/support/poisoned_layer.h"

@@ -9,7 +9,7 @@
 #include "comm/communicator.h"
 #include "configs/config.h"
 #include "partition/model/build_chain.h"
-#include "runtime/pipeline/device_links.h"
+#include "runtime/devices/device_links.h"
 #include "runtime/pipeline/step_work.h"
 
 namespace penstock::test {

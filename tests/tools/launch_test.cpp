@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "runtime/job.h"
+#include "runtime/job/job.h"
 #include "tests/support/training_folder.h"
 
 namespace penstock {

@@ -44,6 +44,9 @@ const std::vector<Storeys> storeys = {
     {"partition",
      {"model", "cost", "schedule", "simulate", "memory", "cluster", "cut", "placement", "search",
       "plan", "choose", "report"}},
+    {"runtime",
+     {"text", "data", "checkpoint", "job", "devices", "pipeline", "corpus", "optim", "planning",
+      "trainer", "measuring"}},
 };
 
 bool below(const std::string& path, const std::string& place) {

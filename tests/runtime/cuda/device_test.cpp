@@ -1,4 +1,4 @@
-#include "runtime/ranks/device.h"
+#include "runtime/devices/device.h"
 
 #include <gtest/gtest.h>
 

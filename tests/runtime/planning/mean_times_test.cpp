@@ -5,8 +5,8 @@
 #include "partition/cost/cost_model.h"
 #include "partition/model/build_chain.h"
 #include "partition/simulate/chunk_times.h"
+#include "runtime/pipeline/session.h"
 #include "runtime/planning/planning.h"
-#include "runtime/ranks/session.h"
 
 namespace penstock {
 namespace {

@@ -9,7 +9,7 @@
 #include "comm/threads.h"
 #include "partition/model/build_chain.h"
 #include "runtime/checkpoint/newest.h"
-#include "runtime/ranks/host_window.h"
+#include "runtime/devices/host_window.h"
 #include "tests/support/temporary_folder.h"
 #include "tests/support/watched_backend.h"
 

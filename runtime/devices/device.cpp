@@ -1,9 +1,9 @@
-#include "runtime/ranks/device.h"
+#include "runtime/devices/device.h"
 
 #include <algorithm>
 
 #include "base/error.h"
-#include "runtime/ranks/rank_seats.h"
+#include "runtime/devices/rank_seats.h"
 
 namespace penstock {
 namespace {

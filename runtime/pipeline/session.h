@@ -6,9 +6,9 @@
 #include "configs/config.h"
 #include "partition/model/chain.h"
 #include "partition/plan/plan.h"
+#include "runtime/devices/device.h"
 #include "runtime/pipeline/rank_grid.h"
 #include "runtime/pipeline/stage.h"
-#include "runtime/ranks/device.h"
 
 namespace penstock {
 

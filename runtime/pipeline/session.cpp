@@ -1,4 +1,4 @@
-#include "runtime/ranks/session.h"
+#include "runtime/pipeline/session.h"
 
 #include <utility>
 

@@ -3,8 +3,8 @@
 
 #include "base/error.h"
 #include "configs/config.h"
-#include "runtime/ranks/device.h"
-#include "runtime/ranks/packing.h"
+#include "runtime/devices/device.h"
+#include "runtime/job/packing.h"
 
 namespace penstock {
 

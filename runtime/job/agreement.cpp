@@ -1,4 +1,4 @@
-#include "runtime/ranks/agreement.h"
+#include "runtime/job/agreement.h"
 
 #include <algorithm>
 #include <string_view>

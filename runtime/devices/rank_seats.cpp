@@ -1,4 +1,4 @@
-#include "runtime/ranks/rank_seats.h"
+#include "runtime/devices/rank_seats.h"
 
 #include <unistd.h>
 
@@ -8,8 +8,8 @@
 #include "comm/collectives.h"
 #include "comm/nccl.h"
 #include "layers/backend.h"
-#include "runtime/ranks/device.h"
-#include "runtime/ranks/packing.h"
+#include "runtime/devices/device.h"
+#include "runtime/job/packing.h"
 
 namespace penstock {
 namespace {

@@ -1,4 +1,4 @@
-#include "runtime/ranks/gradient_agreement.h"
+#include "runtime/pipeline/gradient_agreement.h"
 
 #include <algorithm>
 

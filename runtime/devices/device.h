@@ -7,7 +7,7 @@
 #include "comm/communicator.h"
 #include "configs/config.h"
 #include "layers/backend.h"
-#include "runtime/pipeline/device_links.h"
+#include "runtime/devices/device_links.h"
 
 namespace penstock {
 

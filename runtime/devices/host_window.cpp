@@ -1,4 +1,4 @@
-#include "runtime/ranks/host_window.h"
+#include "runtime/devices/host_window.h"
 
 #include <algorithm>
 

@@ -5,8 +5,8 @@
 
 #include "base/error.h"
 #include "comm/collectives.h"
-#include "runtime/ranks/device.h"
-#include "runtime/ranks/packing.h"
+#include "runtime/devices/device.h"
+#include "runtime/job/packing.h"
 
 namespace penstock {
 namespace {

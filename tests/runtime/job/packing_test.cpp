@@ -1,4 +1,4 @@
-#include "runtime/ranks/packing.h"
+#include "runtime/job/packing.h"
 
 #include <gtest/gtest.h>
 

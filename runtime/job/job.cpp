@@ -1,4 +1,4 @@
-#include "runtime/job.h"
+#include "runtime/job/job.h"
 
 #include "base/error.h"
 

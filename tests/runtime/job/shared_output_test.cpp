@@ -1,4 +1,4 @@
-#include "runtime/ranks/shared_output.h"
+#include "runtime/job/shared_output.h"
 
 #include <gtest/gtest.h>
 
