@@ -3,7 +3,7 @@
 #include <cstring>
 #include <utility>
 
-#include "layers/cpu/product.h"
+#include "layers/cpu/products/product.h"
 
 namespace penstock {
 namespace {

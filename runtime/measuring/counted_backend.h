@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <memory>
 
-#include "layers/cpu/half_backend.h"
+#include "layers/cpu/halves/half_backend.h"
 
 namespace penstock {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "layers/cpu/half_backend.h"
+#include "layers/cpu/halves/half_backend.h"
 
 namespace penstock::test {
 

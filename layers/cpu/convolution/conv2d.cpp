@@ -1,0 +1,39 @@
+#include "layers/ops/conv2d.h"
+
+#include "layers/cpu/convolution/conv2d_direct.h"
+#include "layers/cpu/convolution/conv2d_fft.h"
+#include "layers/cpu/cpu_backend.h"
+#include "layers/cpu/sizes.h"
+
+namespace penstock {
+namespace {
+
+bool by_fft(DType dtype, const Conv2dGeometry& geometry) {
+  return dtype == DType::f32 && conv2d_fft::suits(geometry);
+}
+
+template <class Operation>
+void run_either(Stream& stream, DType dtype, const Operation& op) {
+  by_fft(dtype, op.geometry) ? conv2d_fft::run(stream, op) : conv2d_direct::run(stream, op);
+}
+
+}  // namespace
+
+Workspace cpu::conv2d_workspace(const Conv2dGeometry& geometry, DType dtype) {
+  return by_fft(dtype, geometry) ? conv2d_fft::workspace(geometry)
+                                 : conv2d_direct::workspace(geometry, dtype);
+}
+
+void CpuBackend::run(Stream& stream, const Conv2dForward& op) {
+  run_either(stream, op.y_FC.dtype, op);
+}
+
+void CpuBackend::run(Stream& stream, const Conv2dBackwardInput& op) {
+  run_either(stream, op.dy_FC.dtype, op);
+}
+
+void CpuBackend::run(Stream& stream, const Conv2dBackwardWeight& op) {
+  run_either(stream, op.dy_FC.dtype, op);
+}
+
+}  // namespace penstock

@@ -1,0 +1,103 @@
+#include "layers/cpu/convolution/conv2d_filter.h"
+
+namespace penstock {
+namespace {
+
+constexpr std::int64_t kTile = Conv2dFold2d::kTile;
+
+}  // namespace
+
+Conv2dFilter::Conv2dFilter(const Conv2dGeometry& geometry, const Conv2dFold2d& fold,
+                           Conv2dTaps::Order order, Scratch& scratch)
+    : fold_(fold),
+      over_frequency_(fold.length),
+      over_time_(kTile),
+      taps_(geometry, fold, order, scratch),
+      tap_spectrum_(fold.bins, taps_.row_count(), taps_.octets(), scratch),
+      frames_(fold.bins, fold.rows, std::max(fold.in_octets, fold.out_octets), scratch),
+      tap_tile_(1, taps_.octets(), scratch),
+      from_(std::min(kConv2dBlock, fold.tiles),
+            order == Conv2dTaps::Order::in_out ? fold.in_octets : fold.out_octets, scratch),
+      to_(std::min(kConv2dBlock, fold.tiles), taps_.inner_octets(), scratch),
+      overlap_(scratch.take<Octet>((fold.time.taps - 1) * taps_.inner_octets())) {}
+
+void Conv2dFilter::correlate(Stream& stream, const float* weight, const FoldedRows& from,
+                             const FoldedRows& to) {
+  run(stream, weight, from, to, &Conv2dFilter::correlate_bin);
+}
+
+void Conv2dFilter::spread(Stream& stream, const float* weight, const FoldedRows& from,
+                          const FoldedRows& to) {
+  run(stream, weight, from, to, &Conv2dFilter::spread_bin);
+}
+
+void Conv2dFilter::run(Stream& stream, const float* weight, const FoldedRows& from,
+                       const FoldedRows& to, void (Conv2dFilter::*filter)(std::int64_t bin)) {
+  taps_.gather(weight, 1.0f / static_cast<float>(fold_.length * kTile));
+  analyse(stream, over_frequency_, taps_.rows(), tap_spectrum_);
+  analyse(stream, over_frequency_, from, frames_);
+  for (std::int64_t bin = 0; bin < fold_.bins; ++bin) {
+    tap_tile_.transform(over_time_, 0, tap_spectrum_.at(bin, 0), tap_spectrum_.row_stride,
+                        fold_.time.taps);
+    (this->*filter)(bin);
+    stream.poll();
+  }
+  synthesise(stream, over_frequency_, frames_, to);
+}
+
+OctetProduct Conv2dFilter::product(std::int64_t point, std::int64_t tiles) const {
+  return {.m = tiles,
+          .k = taps_.outer(),
+          .n_octets = taps_.inner_octets(),
+          .a = from_.at(point),
+          .a_stride = from_.octets(),
+          .b = tap_tile_.at(point),
+          .b_stride = taps_.inner_octets(),
+          .c = to_.at(point),
+          .c_stride = to_.octets()};
+}
+
+// Of each tile the first `valid` points are right: for them the circle of kTile is long enough.
+void Conv2dFilter::correlate_bin(std::int64_t bin) {
+  const std::int64_t stride = frames_.row_stride;
+  for_each_block(fold_, [&](std::int64_t first, std::int64_t tiles) {
+    for (std::int64_t i = 0; i < tiles; ++i)
+      from_.transform(over_time_, i, frames_.at(bin, (first + i) * fold_.valid), stride, kTile);
+    for (std::int64_t point = 0; point < kTile; ++point)
+      multiply_by_conjugate(product(point, tiles));
+    Octet points[kTile];
+    for (std::int64_t i = 0; i < tiles; ++i)
+      for (std::int64_t octet = 0; octet < to_.octets(); ++octet) {
+        to_.invert(over_time_, i, octet, points);
+        Octet* rows = frames_.at(bin, (first + i) * fold_.valid) + octet;
+        for (std::int64_t r = 0; r < fold_.valid; ++r) rows[r * stride] = points[r];
+      }
+  });
+}
+
+// `valid` rows of dy reach taps - 1 rows of dx into the next tile, where these are added.
+void Conv2dFilter::spread_bin(std::int64_t bin) {
+  const std::int64_t stride = frames_.row_stride, reach = kTile - fold_.valid;
+  std::fill_n(overlap_, reach * to_.octets(), Octet{});
+  for_each_block(fold_, [&](std::int64_t first, std::int64_t tiles) {
+    for (std::int64_t i = 0; i < tiles; ++i)
+      from_.transform(over_time_, i, frames_.at(bin, (first + i) * fold_.valid), stride,
+                      fold_.valid);
+    for (std::int64_t point = 0; point < kTile; ++point) multiply(product(point, tiles));
+    Octet points[kTile];
+    for (std::int64_t i = 0; i < tiles; ++i)
+      for (std::int64_t octet = 0; octet < to_.octets(); ++octet) {
+        to_.invert(over_time_, i, octet, points);
+        Octet* tail = overlap_ + octet * reach;
+        for (std::int64_t r = 0; r < reach; ++r) points[r] = points[r] + tail[r];
+        Octet* rows = frames_.at(bin, (first + i) * fold_.valid) + octet;
+        for (std::int64_t r = 0; r < fold_.valid; ++r) rows[r * stride] = points[r];
+        std::copy_n(points + fold_.valid, reach, tail);
+      }
+  });
+  for (std::int64_t octet = 0; octet < to_.octets(); ++octet)
+    for (std::int64_t r = 0; r < reach; ++r)
+      frames_.at(bin, fold_.tiles * fold_.valid + r)[octet] = overlap_[octet * reach + r];
+}
+
+}  // namespace penstock

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "layers/cpu/convolution/conv2d_fold.h"
+#include "layers/cpu/convolution/conv2d_spectrum.h"
+#include "layers/cpu/convolution/conv2d_taps.h"
+#include "layers/cpu/convolution/conv2d_tiles.h"
+#include "layers/cpu/convolution/octet_product.h"
+
+namespace penstock {
+
+/// Tiles whose spectra are in work at a time: few enough to stay in cache.
+inline constexpr std::int64_t kConv2dBlock = 16;
+
+/// Calls use(first tile, tiles) for each block of the line.
+template <class Use>
+void for_each_block(const Conv2dFold2d& fold, const Use& use) {
+  for (std::int64_t first = 0; first < fold.tiles; first += kConv2dBlock)
+    use(first, std::min(kConv2dBlock, fold.tiles - first));
+}
+
+/// Filters the frames of a line by the taps of a weight: forward with the order in_out, the input's
+/// gradient with out_in. The spectra of what comes out take the place of what went in.
+class Conv2dFilter {
+ public:
+  Conv2dFilter(const Conv2dGeometry& geometry, const Conv2dFold2d& fold, Conv2dTaps::Order order,
+               Scratch& scratch);
+
+  /// y (`to`) from x (`from`): each output is the sum of the taps times the slots from it on.
+  void correlate(Stream&, const float* weight, const FoldedRows& from, const FoldedRows& to);
+  /// dx (`to`) from dy (`from`): each of dy adds to the slots from it on, times the taps.
+  void spread(Stream&, const float* weight, const FoldedRows& from, const FoldedRows& to);
+
+ private:
+  void run(Stream&, const float* weight, const FoldedRows& from, const FoldedRows& to,
+           void (Conv2dFilter::*filter)(std::int64_t bin));
+  OctetProduct product(std::int64_t point, std::int64_t tiles) const;
+  void correlate_bin(std::int64_t bin);
+  void spread_bin(std::int64_t bin);
+
+  const Conv2dFold2d& fold_;
+  OctetFft over_frequency_, over_time_;
+  Conv2dTaps taps_;
+  Spectrum tap_spectrum_, frames_;
+  Conv2dTiles tap_tile_, from_, to_;
+  Octet* overlap_;
+};
+
+}  // namespace penstock

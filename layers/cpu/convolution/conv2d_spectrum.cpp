@@ -1,0 +1,145 @@
+#include "layers/cpu/convolution/conv2d_spectrum.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace penstock {
+namespace {
+
+constexpr std::int64_t kPollEvery = 64;  // rows
+
+// Rows are transformed in pairs: one is the real part, the next the imaginary part.
+enum Part { kReal, kImaginary };
+
+constexpr std::int64_t ceil_divide(std::int64_t a, std::int64_t b) {
+  return a <= 0 ? 0 : (a + b - 1) / b;
+}
+
+// Channels [c, c + kWide) of one frame: its slots [first, last) lie at numbers + m·width.
+struct Lanes {
+  float* numbers;
+  std::int64_t first, last;
+};
+
+Lanes lanes(const FoldedRows& rows, std::int64_t row, std::int64_t c, std::int64_t length) {
+  if (c >= rows.phases * rows.width) return {nullptr, 0, 0};
+  const std::int64_t frame = rows.frames[row * rows.phases + c / rows.width];
+  if (frame < 0) return {nullptr, 0, 0};
+  const std::int64_t offset = c % rows.width - rows.shift;
+  return {rows.data + frame * rows.frame_size + offset, ceil_divide(-offset, rows.width),
+          std::min(length, ceil_divide(rows.limit - offset, rows.width))};
+}
+
+float* place(Octet* points, std::int64_t m, Part part, std::int64_t lane) {
+  return reinterpret_cast<float*>(points + m) + part * 8 + lane;
+}
+
+template <std::int64_t kWide>
+void load(const FoldedRows& rows, std::int64_t row, std::int64_t octet, Part part,
+          std::int64_t length, Octet* points) {
+  for (std::int64_t lane = 0; lane < 8; lane += kWide) {
+    const auto [numbers, first, last] = lanes(rows, row, octet * 8 + lane, length);
+    constexpr std::size_t kBytes = kWide * sizeof(float);
+    for (std::int64_t m = 0; m < first; ++m) std::memset(place(points, m, part, lane), 0, kBytes);
+    for (std::int64_t m = first; m < last; ++m)
+      std::memcpy(place(points, m, part, lane), numbers + m * rows.width, kBytes);
+    for (std::int64_t m = last; m < length; ++m)
+      std::memset(place(points, m, part, lane), 0, kBytes);
+  }
+}
+
+template <std::int64_t kWide>
+void store(const FoldedRows& rows, std::int64_t row, std::int64_t octet, Part part,
+           std::int64_t length, Octet* points) {
+  for (std::int64_t lane = 0; lane < 8; lane += kWide) {
+    const auto [numbers, first, last] = lanes(rows, row, octet * 8 + lane, length);
+    for (std::int64_t m = first; m < last; ++m)
+      std::memcpy(numbers + m * rows.width, place(points, m, part, lane), kWide * sizeof(float));
+  }
+}
+
+// Whether the channels of an octet are always neighbours in memory.
+bool in_octets(const FoldedRows& rows) {
+  return rows.width % 8 == 0 && rows.shift % 8 == 0 && rows.limit % 8 == 0;
+}
+
+bool empty(const FoldedRows& rows, std::int64_t row) {
+  const std::int64_t* frames = rows.frames + row * rows.phases;
+  return std::all_of(frames, frames + rows.phases, [](std::int64_t f) { return f < 0; });
+}
+
+// Spectra of both real rows from that of row + i · next row, by their symmetry.
+void split(const Octet* points, std::int64_t length, const Spectrum& to, std::int64_t row,
+           std::int64_t octet) {
+  for (std::int64_t k = 0; k <= length / 2; ++k) {
+    const Octet &a = points[k], &b = points[k == 0 ? 0 : length - k];
+    Octet* out = to.at(k, row) + octet;
+    out[0] = {0.5f * (a.re + b.re), 0.5f * (a.im - b.im)};
+    out[to.row_stride] = {0.5f * (a.im + b.im), 0.5f * (b.re - a.re)};
+  }
+}
+
+// One octet of a row, bin by bin; a row without frames, whatever it holds, counts as zeros.
+struct Bins {
+  const Octet* data;
+  std::int64_t stride;
+
+  const Octet& operator[](std::int64_t k) const { return data[k * stride]; }
+};
+
+Bins bins(const Spectrum& from, const FoldedRows& to, std::int64_t row, std::int64_t octet) {
+  static constexpr Octet kZero = {};
+  if (empty(to, row)) return {&kZero, 0};
+  return {from.at(0, row) + octet, from.bin_stride};
+}
+
+// The inverse of split().
+void join(const Bins& first, const Bins& second, std::int64_t length, Octet* points) {
+  points[0] = {first[0].re, second[0].re};
+  points[length / 2] = {first[length / 2].re, second[length / 2].re};
+  for (std::int64_t k = 1; k < length / 2; ++k) {
+    const Octet &a = first[k], &b = second[k];
+    points[k] = {a.re - b.im, a.im + b.re};
+    points[length - k] = {a.re + b.im, b.re - a.im};
+  }
+}
+
+}  // namespace
+
+void analyse(Stream& stream, const OctetFft& fft, const FoldedRows& from, const Spectrum& to) {
+  const std::int64_t length = fft.length(), octets = from.octets();
+  const auto read = in_octets(from) ? load<8> : load<1>;
+  Octet slots[OctetFft::kLongest], points[OctetFft::kLongest];
+  for (std::int64_t row = 0; row < to.rows; row += 2) {
+    if (empty(from, row) && empty(from, row + 1)) {
+      for (std::int64_t k = 0; k <= length / 2; ++k)
+        for (std::int64_t r : {row, row + 1}) std::fill_n(to.at(k, r), octets, Octet{});
+      continue;
+    }
+    for (std::int64_t octet = 0; octet < octets; ++octet) {
+      read(from, row, octet, kReal, length, slots);
+      read(from, row + 1, octet, kImaginary, length, slots);
+      fft.forward(slots, 1, points, 1);
+      split(points, length, to, row, octet);
+    }
+    if (row % kPollEvery == 0) stream.poll();
+  }
+}
+
+void synthesise(Stream& stream, const OctetFft& fft, const Spectrum& from, const FoldedRows& to) {
+  const std::int64_t length = fft.length(), octets = to.octets();
+  const auto write = in_octets(to) ? store<8> : store<1>;
+  Octet slots[OctetFft::kLongest], points[OctetFft::kLongest];
+  for (std::int64_t row = 0; row < from.rows; row += 2) {
+    if (empty(to, row) && empty(to, row + 1)) continue;
+    for (std::int64_t octet = 0; octet < octets; ++octet) {
+      join(bins(from, to, row, octet), bins(from, to, row + 1, octet), length, points);
+      fft.inverse(points, 1, slots, 1);
+      write(to, row, octet, kReal, length, slots);
+      write(to, row + 1, octet, kImaginary, length, slots);
+    }
+    if (row % kPollEvery == 0) stream.poll();
+  }
+}
+
+}  // namespace penstock

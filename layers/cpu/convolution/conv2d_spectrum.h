@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstdint>
+
+#include "layers/backend.h"
+#include "layers/cpu/convolution/octet.h"
+#include "layers/cpu/convolution/octet_fft.h"
+#include "layers/scratch.h"
+
+namespace penstock {
+
+/// How a matrix of frames is read and written as rows of slots of channels, of all phases of a
+/// fold: channel c of slot m in row r is number m·width + c % width - shift of frame
+/// frames[r·phases + c / width], and 0 where that lies outside [0, limit) or there is no frame.
+struct FoldedRows {
+  float* data = nullptr;
+  std::int64_t frame_size = 0;           // numbers from frame to frame
+  const std::int64_t* frames = nullptr;  // -1: none
+  std::int64_t phases = 1;
+  std::int64_t width = 0, shift = 0, limit = 0;
+
+  std::int64_t octets() const { return (phases * width + 7) / 8; }
+};
+
+/// Spectra over frequency: row r of bin k starts at data + k·bin_stride + r·row_stride.
+struct Spectrum {
+  Spectrum(std::int64_t bins, std::int64_t rows, std::int64_t octets, Scratch& scratch)
+      : rows(rows),
+        row_stride(octets),
+        bin_stride(odd(rows * octets)),
+        data(scratch.take<Octet>(bins * bin_stride)) {}
+
+  Octet* at(std::int64_t bin, std::int64_t row) const {
+    return data + bin * bin_stride + row * row_stride;
+  }
+
+  std::int64_t rows, row_stride, bin_stride;
+  Octet* data;
+};
+
+/// Fourier transforms over the slots of an even number of rows, bins 0 to length / 2.
+void analyse(Stream&, const OctetFft&, const FoldedRows& from, const Spectrum& to);
+
+/// The inverse, times the length; writes only the numbers that `to` has, and reads no row that has
+/// no frame.
+void synthesise(Stream&, const OctetFft&, const Spectrum& from, const FoldedRows& to);
+
+}  // namespace penstock

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <complex>
+#include <cstdint>
+#include <vector>
+
+#include "layers/cpu/convolution/octet.h"
+
+namespace penstock {
+
+/// Discrete Fourier transforms of eight channels at once, of length 2^a or 3·2^a. Inverses are not
+/// divided by the length.
+class OctetFft {
+ public:
+  static constexpr std::int64_t kLongest = 256;
+
+  /// The shortest length that holds `count` points; 0 if that is beyond kLongest.
+  static std::int64_t length_for(std::int64_t count);
+
+  /// `length` from length_for().
+  explicit OctetFft(std::int64_t length);
+
+  std::int64_t length() const { return length_; }
+
+  /// out[k·out_stride] = sum over n of in[n·in_stride] · exp(-2πi·kn/length). Strides in octets;
+  /// `in` and `out` must not overlap.
+  void forward(const Octet* in, std::int64_t in_stride, Octet* out, std::int64_t out_stride) const;
+  /// The same with exp(+2πi·kn/length).
+  void inverse(const Octet* in, std::int64_t in_stride, Octet* out, std::int64_t out_stride) const;
+
+ private:
+  std::int64_t length_;
+  std::vector<int> radices_;
+  std::vector<std::complex<float>> roots_;  // exp(-2πi·k/length)
+};
+
+}  // namespace penstock

@@ -1,0 +1,87 @@
+#include "layers/ops/cast.h"
+
+#include <cstring>
+
+#include "base/error.h"
+#include "layers/cpu/cpu_backend.h"
+#include "layers/cpu/halves/half_vector.h"
+
+namespace penstock {
+namespace {
+
+double widen(double value) { return value; }
+float widen(float value) { return value; }
+float widen(Half value) { return to_float(value); }
+float widen(BFloat16 value) { return to_float(value); }
+
+template <class Wide>
+void narrow(Wide value, float& to) {
+  to = static_cast<float>(value);
+}
+template <class Wide>
+void narrow(Wide value, double& to) {
+  to = value;
+}
+template <class Wide>
+void narrow(Wide value, Half& to) {
+  to = to_half(static_cast<float>(value));
+}
+template <class Wide>
+void narrow(Wide value, BFloat16& to) {
+  to = to_bfloat16(static_cast<float>(value));
+}
+
+// Calls `work` with a null pointer of the type that `dtype` names.
+template <class Work>
+void for_type(DType dtype, Work work) {
+  switch (dtype) {
+    case DType::f32:
+      return work(static_cast<float*>(nullptr));
+    case DType::f64:
+      return work(static_cast<double*>(nullptr));
+    case DType::f16:
+      return work(static_cast<Half*>(nullptr));
+    case DType::bf16:
+      return work(static_cast<BFloat16*>(nullptr));
+    default:
+      throw DeviceError("Cast takes f32, f64, f16 and bf16, not " + std::string(name_of(dtype)));
+  }
+}
+
+template <class From, class To>
+void convert(const From* __restrict from, To* __restrict to, std::int64_t count) {
+  for (std::int64_t i = 0; i < count; ++i) narrow(widen(from[i]), to[i]);
+}
+
+// Eight at a time where rows of activations are rounded and widened at every operation.
+void convert(const Half* __restrict from, float* __restrict to, std::int64_t count) {
+  convert_octets(from, to, count);
+}
+void convert(const float* __restrict from, Half* __restrict to, std::int64_t count) {
+  convert_octets(from, to, count);
+}
+void convert(const BFloat16* __restrict from, float* __restrict to, std::int64_t count) {
+  convert_octets(from, to, count);
+}
+void convert(const float* __restrict from, BFloat16* __restrict to, std::int64_t count) {
+  convert_octets(from, to, count);
+}
+
+}  // namespace
+
+void CpuBackend::run(Stream&, const Cast& op) {
+  const std::int64_t count = op.from.size();
+  if (op.to.size() != count)
+    throw ShapeError("Cast of " + std::to_string(count) + " numbers into " +
+                     std::to_string(op.to.size()));
+  if (op.from.dtype == op.to.dtype) {
+    std::memcpy(op.to.data, op.from.data, op.from.bytes());
+    return;
+  }
+  for_type(op.from.dtype, [&]<class From>(From*) {
+    for_type(op.to.dtype,
+             [&]<class To>(To*) { convert(op.from.as<From>(), op.to.as<To>(), count); });
+  });
+}
+
+}  // namespace penstock

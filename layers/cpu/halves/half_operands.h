@@ -1,0 +1,93 @@
+#pragma once
+
+#include "layers/cpu/halves/widening.h"
+#include "layers/ops/batch_norm.h"
+#include "layers/ops/clipped_relu.h"
+#include "layers/ops/conv2d.h"
+#include "layers/ops/ctc.h"
+#include "layers/ops/dropout.h"
+#include "layers/ops/linear.h"
+#include "layers/ops/lookahead.h"
+#include "layers/ops/recurrence.h"
+
+namespace penstock {
+
+// What of each operation may be a half: read, and written. Sums of weight gradients and statistics
+// never are.
+
+inline void operands(Widening& w, LinearForward& op) {
+  w.reads(op.x_FI, op.w_OI, op.b_O);
+  w.writes(op.y_FO);
+}
+inline void operands(Widening& w, LinearBackwardInput& op) {
+  w.reads(op.dy_FO, op.w_OI);
+  w.writes(op.dx_FI);
+}
+inline void operands(Widening& w, LinearBackwardWeight& op) { w.reads(op.x_FI, op.dy_FO); }
+
+inline void operands(Widening& w, Conv2dForward& op) {
+  w.reads(op.x_FC, op.weight);
+  w.writes(op.y_FC);
+}
+inline void operands(Widening& w, Conv2dBackwardInput& op) {
+  w.reads(op.dy_FC, op.weight);
+  w.writes(op.dx_FC);
+}
+inline void operands(Widening& w, Conv2dBackwardWeight& op) { w.reads(op.x_FC, op.dy_FC); }
+
+inline void operands(Widening& w, BatchNormForward& op) {
+  w.reads(op.x);
+  w.writes(op.y);
+}
+inline void operands(Widening& w, BatchNormInference& op) {
+  w.reads(op.x);
+  w.writes(op.y);
+}
+inline void operands(Widening& w, BatchNormBackwardInput& op) {
+  w.reads(op.x, op.dy);
+  w.writes(op.dx);
+}
+
+inline void operands(Widening& w, RecurrenceForward& op) {
+  w.reads(op.p_FP, op.w_DGH, op.b_DG);
+  w.writes(op.y_FH, op.kept.kept_DFK, op.kept.previous_DFH, op.kept.cell_DFH);
+}
+inline void operands(Widening& w, RecurrenceBackwardInput& op) {
+  w.reads(op.dy_FH, op.w_DGH, op.kept.kept_DFK, op.kept.previous_DFH, op.kept.cell_DFH);
+  w.writes(op.dp_FP, op.dn_DFH);
+}
+inline void operands(Widening& w, RecurrenceBackwardWeight& op) {
+  w.reads(op.previous_DFH, op.dp_FP, op.dn_DFH);
+}
+
+inline void operands(Widening& w, ClippedReluForward& op) {
+  w.reads(op.x);
+  w.writes(op.y);
+}
+inline void operands(Widening& w, ClippedReluBackward& op) {
+  w.reads(op.y, op.dy);
+  w.writes(op.dx);
+}
+
+inline void operands(Widening& w, LookaheadForward& op) {
+  w.reads(op.x_FC, op.weight_CK);
+  w.writes(op.y_FC);
+}
+inline void operands(Widening& w, LookaheadBackwardInput& op) {
+  w.reads(op.dy_FC, op.weight_CK);
+  w.writes(op.dx_FC);
+}
+inline void operands(Widening& w, LookaheadBackwardWeight& op) { w.reads(op.x_FC, op.dy_FC); }
+
+inline void operands(Widening& w, DropoutForward& op) {
+  w.reads(op.x_FC);
+  w.writes(op.y_FC);
+}
+inline void operands(Widening& w, DropoutBackward& op) {
+  w.reads(op.dy_FC);
+  w.writes(op.dx_FC);
+}
+
+inline void operands(Widening& w, CtcLoss& op) { w.reads(op.logits_FC); }
+
+}  // namespace penstock

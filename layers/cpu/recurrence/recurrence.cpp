@@ -1,0 +1,103 @@
+#include "layers/ops/recurrence.h"
+
+#include "layers/cpu/column_sums.h"
+#include "layers/cpu/cpu_backend.h"
+#include "layers/cpu/dispatch.h"
+#include "layers/cpu/products/product.h"
+#include "layers/cpu/recurrence/recurrence_backward.h"
+#include "layers/cpu/recurrence/recurrence_forward.h"
+#include "layers/cpu/sizes.h"
+
+namespace penstock {
+namespace {
+
+template <class T, template <class> class Gates>
+void forward(Stream& stream, const RecurrenceForward& op) {
+  const ForwardScratch<T> scratch(op.shape, Scratch(op.workspace));
+  for (std::int64_t d = 0; d < op.shape.directions; ++d)
+    ForwardDirection<T, Gates>(op, scratch, d).run(stream);
+}
+
+template <class T, template <class> class Gates>
+void backward(Stream& stream, const RecurrenceBackwardInput& op) {
+  const BackwardScratch<T> scratch(op.shape, Scratch(op.workspace));
+  for (std::int64_t d = 0; d < op.shape.directions; ++d)
+    BackwardDirection<T, Gates>(op, scratch, d).run(stream);
+}
+
+/// dW_GH += dg_FG^T · h_FH and db_G += column sums, for `rows` rows of U.
+template <class T>
+void add_weight_gradient(const Factor<T>& dg, const T* previous_FH, std::int64_t frames,
+                         std::int64_t rows, std::int64_t hidden, T* dw, T* db) {
+  run_product(Product<T>{.m = rows,
+                         .n = hidden,
+                         .k = frames,
+                         .a = dg,
+                         .b = {previous_FH, hidden},
+                         .c = dw,
+                         .c_stride = hidden,
+                         .beta = 1});
+  add_column_sums(dg.data, frames, rows, dg.stride, db);
+}
+
+template <class T>
+void backward_weight(const RecurrenceBackwardWeight& op) {
+  const std::int64_t frames = op.dp_FP.shape[0], hidden = op.shape.hidden,
+                     gated = op.shape.gates() * hidden;
+  const bool is_gru = op.shape.kind == RecurrenceKind::gru;
+  const std::int64_t rows = is_gru ? 2 * hidden : gated;  // of U, that dp reaches as it is
+  for (std::int64_t d = 0; d < op.shape.directions; ++d) {
+    const Factor<T> dp{op.dp_FP.as<T>() + d * gated, op.shape.directions * gated, true};
+    const T* const previous = op.previous_DFH.as<T>() + d * frames * hidden;
+    T* const dw = op.dw_DGH.as<T>() + d * gated * hidden;
+    T* const db = op.db_DG.as<T>() + d * gated;
+    add_weight_gradient(dp, previous, frames, rows, hidden, dw, db);
+    if (is_gru) {
+      const Factor<T> dn{op.dn_DFH.as<T>() + d * frames * hidden, hidden, true};
+      add_weight_gradient(dn, previous, frames, hidden, hidden, dw + rows * hidden, db + rows);
+    }
+  }
+}
+
+/// Calls run.operator()<T, Gates>() for a number format and kind.
+template <class Run>
+void for_gates(RecurrenceKind kind, DType dtype, const Run& run) {
+  for_real(dtype, "recurrence", [&]<class T>(T) {
+    switch (kind) {
+      case RecurrenceKind::tanh:
+        return run.template operator()<T, TanhGates>();
+      case RecurrenceKind::gru:
+        return run.template operator()<T, GruGates>();
+      case RecurrenceKind::lstm:
+        return run.template operator()<T, LstmGates>();
+    }
+  });
+}
+
+template <class T>
+Workspace workspace(const RecurrenceShape& shape) {
+  return {.forward = ForwardScratch<T>(shape, Scratch()).bytes,
+          .backward_input = BackwardScratch<T>(shape, Scratch()).bytes};
+}
+
+}  // namespace
+
+Workspace cpu::recurrence_workspace(const RecurrenceShape& shape, DType dtype) {
+  return dtype == DType::f64 ? workspace<double>(shape) : workspace<float>(shape);
+}
+
+void CpuBackend::run(Stream& stream, const RecurrenceForward& op) {
+  for_gates(op.shape.kind, op.p_FP.dtype,
+            [&]<class T, template <class> class Gates>() { forward<T, Gates>(stream, op); });
+}
+
+void CpuBackend::run(Stream& stream, const RecurrenceBackwardInput& op) {
+  for_gates(op.shape.kind, op.dy_FH.dtype,
+            [&]<class T, template <class> class Gates>() { backward<T, Gates>(stream, op); });
+}
+
+void CpuBackend::run(Stream&, const RecurrenceBackwardWeight& op) {
+  for_real(op.dp_FP.dtype, "recurrence", [&]<class T>(T) { backward_weight<T>(op); });
+}
+
+}  // namespace penstock

@@ -1,0 +1,150 @@
+#include "layers/cpu/halves/half_backend.h"
+
+#include <gtest/gtest.h>
+
+#include "layers/nn/batch_norm.h"
+#include "layers/nn/clipped_relu.h"
+#include "layers/nn/conv2d.h"
+#include "layers/nn/ctc.h"
+#include "layers/nn/dropout.h"
+#include "layers/nn/linear.h"
+#include "layers/nn/lookahead.h"
+#include "layers/nn/recurrence.h"
+#include "tests/support/layer_runner.h"
+
+namespace penstock {
+namespace {
+
+using test::assign;
+using test::LayerRunner;
+using test::numbers;
+using test::relative_error;
+
+const std::vector<std::int64_t> kLengths = {7, 1, 13, 5};
+const std::vector<std::uint64_t> kUtterances = {4, 8, 15, 16};
+
+struct Case {
+  std::string name;
+  std::shared_ptr<Layer> layer;
+  std::int64_t channels;
+};
+
+std::vector<Case> all_layers() {
+  const Conv2dAxis axis{.kernel = 3, .stride = 2, .padding = 1};
+  std::vector<Case> cases = {
+      {"linear", std::make_shared<Linear>(LinearOptions{.name = "l", .in = 7, .out = 9}), 7},
+      {"convolution",
+       std::make_shared<Conv2d>(Conv2dOptions{.name = "c",
+                                              .in_channels = 2,
+                                              .out_channels = 3,
+                                              .in_frequencies = 5,
+                                              .frequency = axis,
+                                              .time = {.kernel = 3, .stride = 1, .padding = 1}}),
+       10},
+      {"norm", std::make_shared<BatchNorm>(BatchNormOptions{.name = "n", .channels = 7}), 7},
+      {"relu", std::make_shared<ClippedReLU>("r", 0.5), 7},
+      {"dropout", std::make_shared<Dropout>("d", 0.3), 7},
+      {"lookahead",
+       std::make_shared<Lookahead>(LookaheadOptions{.name = "a", .channels = 7, .context = 4}), 7}};
+  for (const auto& [name, kind, gates] : {std::tuple{"tanh", RecurrenceKind::tanh, 1},
+                                          {"gru", RecurrenceKind::gru, 3},
+                                          {"lstm", RecurrenceKind::lstm, 4}})
+    cases.push_back({name,
+                     std::make_shared<Recurrence>(RecurrenceOptions{
+                         .name = "r", .kind = kind, .directions = 2, .hidden = 5}),
+                     2 * 5 * gates});
+  return cases;
+}
+
+std::vector<double> rounded(const std::vector<double>& values, DType dtype) {
+  test::GuardedMemory memory(values.size() * size_of(dtype));
+  const Tensor tensor{memory.data(), dtype, {static_cast<std::int64_t>(values.size())}};
+  assign(tensor, values);
+  return numbers(tensor);
+}
+
+/// A layer in halves beside the same layer in FP32, with the same numbers, all of them halves.
+struct Pair {
+  Pair(const Case& c, DType half)
+      : dtype(half),
+        narrow(*c.layer, {half, {{kLengths, c.channels}}}),
+        wide(*c.layer, {DType::f32, {{kLengths, c.channels}}}) {
+    narrow.randomise(5);
+    narrow.random.utterances = wide.random.utterances = kUtterances;
+    const auto copy = [](const Tensor& from, const Tensor& to) { assign(to, numbers(from)); };
+    copy(narrow.input().only().x_FC, wide.input().only().x_FC);
+    if (!narrow.output_gradient().empty())  // a loss has none
+      copy(narrow.output_gradient().only().x_FC, wide.output_gradient().only().x_FC);
+    for (std::size_t i = 0; i < wide.params().size(); ++i)
+      copy(narrow.params()[i], wide.params()[i]);
+  }
+
+  void expect_rounded(Activation& half, Activation& full, const char* what) {
+    EXPECT_EQ(numbers(half.only().x_FC), rounded(numbers(full.only().x_FC), dtype)) << what;
+  }
+
+  DType dtype;
+  LayerRunner narrow, wide;
+};
+
+class HalfBackend : public testing::TestWithParam<DType> {
+ protected:
+  /// Half a spacing of the numbers near 1.
+  double unit() const { return GetParam() == DType::f16 ? 0x1p-11 : 0x1p-8 / 2; }
+};
+
+TEST_P(HalfBackend, ForwardIsTheFp32ResultRounded) {
+  for (const Case& c : all_layers()) {
+    SCOPED_TRACE(c.name);
+    Pair pair(c, GetParam());
+    pair.narrow.forward();
+    pair.wide.forward();
+    pair.expect_rounded(pair.narrow.output(), pair.wide.output(), "output");
+  }
+}
+
+// What forward kept is rounded, so backward differs from FP32's by some roundings, not by none.
+TEST_P(HalfBackend, BackwardIsNearFp32AndSumsOfWeightGradientsAreFp32) {
+  for (const Case& c : all_layers()) {
+    SCOPED_TRACE(c.name);
+    Pair pair(c, GetParam());
+    for (LayerRunner* runner : {&pair.narrow, &pair.wide}) {
+      runner->forward();
+      runner->backward_input();
+      if (!runner->params().empty()) runner->backward_weight();
+    }
+    const auto near = [&](const Tensor& a, const Tensor& b) {
+      return relative_error(numbers(a), numbers(b)) < 20 * unit();
+    };
+    EXPECT_TRUE(
+        near(pair.narrow.input_gradient().only().x_FC, pair.wide.input_gradient().only().x_FC));
+    for (std::size_t i = 0; i < pair.wide.grads().size(); ++i) {
+      EXPECT_EQ(pair.narrow.grads()[i].dtype, DType::f32);
+      EXPECT_TRUE(near(pair.narrow.grads()[i], pair.wide.grads()[i])) << i;
+    }
+  }
+}
+
+TEST_P(HalfBackend, TheLossOfHalfLogitsIsComputedInFp32) {
+  const Case loss{"ctc", std::make_shared<Ctc>("ctc"), 4};
+  Pair pair(loss, GetParam());
+  const std::vector<std::int32_t> labels = {1, 2, 3, 3, 1}, counts = {2, 0, 2, 1};
+  const std::vector<float> weights(4, 1);
+  std::vector<double> narrow_losses(4), wide_losses(4);
+  Targets narrow{labels, counts, weights, 0.25, narrow_losses};
+  Targets wide{labels, counts, weights, 0.25, wide_losses};
+  pair.narrow.targets = &narrow;
+  pair.wide.targets = &wide;
+  for (LayerRunner* runner : {&pair.narrow, &pair.wide}) {
+    runner->forward();
+    runner->backward_input();
+  }
+  EXPECT_EQ(narrow_losses, wide_losses);
+  pair.expect_rounded(pair.narrow.input_gradient(), pair.wide.input_gradient(), "gradient");
+}
+
+INSTANTIATE_TEST_SUITE_P(Halves, HalfBackend, testing::Values(DType::f16, DType::bf16),
+                         [](const auto& tested) { return std::string(name_of(tested.param)); });
+
+}  // namespace
+}  // namespace penstock
