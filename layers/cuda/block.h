@@ -7,7 +7,7 @@
 // What a kernel takes from CUDA beyond plain C++: indices, shared memory, barriers, shuffles.
 
 /// Shared memory of a block, uninitialised: BLOCK_SHARED(float, tile, [32][33]).
-#ifdef __CUDACC__  // else tests/support/emulated_cuda defines it, and CUDA's words used below
+#ifdef __CUDACC__  // else tests/emulated_cuda/emulation defines it, and CUDA's words used below
 #define BLOCK_SHARED(T, name, dimensions) __shared__ T name dimensions
 #endif
 

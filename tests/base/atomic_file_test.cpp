@@ -5,7 +5,7 @@
 #include <filesystem>
 
 #include "base/error.h"
-#include "tests/support/temporary_folder.h"
+#include "tests/support/system/temporary_folder.h"
 
 namespace penstock {
 namespace {

@@ -4,8 +4,8 @@
 
 #include "base/error.h"
 #include "comm/threads.h"
-#include "tests/support/communicator_cases.h"
-#include "tests/support/temporary_folder.h"
+#include "tests/support/comm/communicator_cases.h"
+#include "tests/support/system/temporary_folder.h"
 
 namespace penstock {
 namespace {

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
-#include "tests/support/communicator_cases.h"
+#include "tests/support/comm/communicator_cases.h"
 
 namespace penstock {
 namespace {

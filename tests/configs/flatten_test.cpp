@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "configs/load.h"
 #include "configs/write.h"
-#include "tests/support/sources.h"
+#include "tests/support/tree/sources.h"
 
 namespace penstock {
 namespace {

@@ -5,7 +5,7 @@
 #include <fstream>
 
 #include "base/error.h"
-#include "tests/support/sources.h"
+#include "tests/support/tree/sources.h"
 
 namespace penstock {
 namespace {

@@ -6,7 +6,7 @@
 #include "comm/threads.h"
 #include "configs/config.h"
 #include "runtime/devices/device.h"
-#include "tests/support/emulated_cuda/control.h"
+#include "tests/emulated_cuda/emulation/control.h"
 
 namespace emulated_cuda::test {
 namespace {

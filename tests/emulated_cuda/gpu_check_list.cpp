@@ -6,7 +6,7 @@
 #include <set>
 #include <string>
 
-#include "tests/support/sources.h"
+#include "tests/support/tree/sources.h"
 
 namespace emulated_cuda {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <cstdio>
 
-#include "tests/support/emulated_cuda/control.h"
+#include "tests/emulated_cuda/emulation/control.h"
 
 namespace emulated_cuda {
 namespace {

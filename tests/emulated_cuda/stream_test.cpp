@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "tests/emulated_cuda/device_array.h"
+#include "tests/emulated_cuda/emulation/control.h"
 #include "tests/emulated_cuda/three_streams.h"
-#include "tests/support/emulated_cuda/control.h"
 
 namespace emulated_cuda::test {
 namespace {

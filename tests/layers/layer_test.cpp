@@ -7,7 +7,7 @@
 #include <functional>
 #include <stdexcept>
 
-#include "tests/support/gradient_check.h"
+#include "tests/support/layers/gradient_check.h"
 
 namespace penstock {
 namespace {

@@ -1,9 +1,9 @@
 #include <gtest/gtest.h>
 
-#include "tests/support/process.h"
-#include "tests/support/sounds.h"
-#include "tests/support/sources.h"
-#include "tests/support/temporary_folder.h"
+#include "tests/support/runtime/sounds.h"
+#include "tests/support/system/process.h"
+#include "tests/support/system/temporary_folder.h"
+#include "tests/support/tree/sources.h"
 
 namespace penstock {
 namespace {

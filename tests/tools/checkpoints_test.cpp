@@ -7,7 +7,7 @@
 
 #include "runtime/checkpoint/best.h"
 #include "runtime/checkpoint/output_folder.h"
-#include "tests/support/training_folder.h"
+#include "tests/support/runtime/training_folder.h"
 
 namespace penstock {
 namespace {

@@ -3,7 +3,7 @@
 #include <sstream>
 
 #include "configs/write.h"
-#include "tests/support/process.h"
+#include "tests/support/system/process.h"
 
 namespace penstock {
 namespace {

@@ -2,9 +2,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "tests/support/process.h"
-#include "tests/support/sounds.h"
-#include "tests/support/temporary_folder.h"
+#include "tests/support/runtime/sounds.h"
+#include "tests/support/system/process.h"
+#include "tests/support/system/temporary_folder.h"
 
 namespace penstock {
 namespace {

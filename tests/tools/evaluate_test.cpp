@@ -3,7 +3,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "tests/support/training_folder.h"
+#include "tests/support/runtime/training_folder.h"
 
 namespace penstock {
 namespace {

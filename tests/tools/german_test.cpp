@@ -4,7 +4,7 @@
 #include <sstream>
 
 #include "base/utf8.h"
-#include "tests/support/training_folder.h"
+#include "tests/support/runtime/training_folder.h"
 
 namespace penstock {
 namespace {

@@ -6,9 +6,9 @@
 #include <set>
 #include <sstream>
 
-#include "tests/support/process.h"
-#include "tests/support/sources.h"
-#include "tests/support/temporary_folder.h"
+#include "tests/support/system/process.h"
+#include "tests/support/system/temporary_folder.h"
+#include "tests/support/tree/sources.h"
 
 namespace penstock {
 namespace {

@@ -4,8 +4,8 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "tests/support/process.h"
-#include "tests/support/safetensors_cases.h"
+#include "tests/support/runtime/safetensors_cases.h"
+#include "tests/support/system/process.h"
 
 namespace penstock {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <chrono>
 
-#include "tests/support/training_folder.h"
+#include "tests/support/runtime/training_folder.h"
 
 namespace penstock {
 namespace {

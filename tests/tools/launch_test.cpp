@@ -6,7 +6,7 @@
 #include <filesystem>
 
 #include "runtime/job/job.h"
-#include "tests/support/training_folder.h"
+#include "tests/support/runtime/training_folder.h"
 
 namespace penstock {
 namespace {

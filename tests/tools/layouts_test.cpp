@@ -3,8 +3,8 @@
 #include <nlohmann/json.hpp>
 
 #include "runtime/checkpoint/newest.h"
-#include "tests/support/temporary_folder.h"
-#include "tests/support/training_folder.h"
+#include "tests/support/runtime/training_folder.h"
+#include "tests/support/system/temporary_folder.h"
 
 namespace penstock {
 namespace {

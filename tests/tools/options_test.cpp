@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "tests/support/process.h"
+#include "tests/support/system/process.h"
 
 namespace penstock {
 namespace {

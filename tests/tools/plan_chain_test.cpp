@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "tests/support/process.h"
-#include "tests/support/sources.h"
-#include "tests/support/temporary_folder.h"
+#include "tests/support/system/process.h"
+#include "tests/support/system/temporary_folder.h"
+#include "tests/support/tree/sources.h"
 
 namespace penstock {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "partition/cluster/cluster_file.h"
 #include "partition/cost/device_profile.h"
-#include "tests/support/training_folder.h"
+#include "tests/support/runtime/training_folder.h"
 
 namespace penstock {
 namespace {

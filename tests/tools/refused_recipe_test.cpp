@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "tests/support/training_folder.h"
+#include "tests/support/runtime/training_folder.h"
 
 namespace penstock {
 namespace {

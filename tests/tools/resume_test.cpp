@@ -6,7 +6,7 @@
 #include "runtime/checkpoint/best.h"
 #include "runtime/checkpoint/newest.h"
 #include "runtime/checkpoint/output_lock.h"
-#include "tests/support/training_folder.h"
+#include "tests/support/runtime/training_folder.h"
 
 namespace penstock {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "tests/support/process.h"
-#include "tests/support/temporary_folder.h"
+#include "tests/support/system/process.h"
+#include "tests/support/system/temporary_folder.h"
 
 namespace penstock {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <optional>
 
-#include "tests/support/source_files.h"
+#include "tests/support/tree/source_files.h"
 
 namespace penstock {
 namespace {

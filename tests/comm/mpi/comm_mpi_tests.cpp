@@ -6,7 +6,7 @@
 #include "comm/join.h"
 #include "comm/mpi.h"
 #include "comm/mpi/open_mpi.h"
-#include "tests/support/communicator_cases.h"
+#include "tests/support/comm/communicator_cases.h"
 
 namespace penstock {
 namespace {

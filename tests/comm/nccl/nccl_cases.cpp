@@ -9,8 +9,8 @@
 #include "comm/nccl.h"
 #include "comm/threads.h"
 #include "layers/backend.h"
-#include "tests/support/communicator_cases.h"
-#include "tests/support/training_job.h"
+#include "tests/support/comm/communicator_cases.h"
+#include "tests/support/runtime/training_job.h"
 
 namespace penstock::test {
 namespace {

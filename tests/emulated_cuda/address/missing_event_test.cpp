@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/emulated_cuda/emulation/control.h"
 #include "tests/emulated_cuda/three_streams.h"
-#include "tests/support/emulated_cuda/control.h"
 
 namespace emulated_cuda::test {
 namespace {

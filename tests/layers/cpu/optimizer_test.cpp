@@ -8,8 +8,8 @@
 
 #include "base/error.h"
 #include "layers/backend.h"
-#include "tests/support/golden.h"
-#include "tests/support/tensors.h"
+#include "tests/support/layers/golden.h"
+#include "tests/support/layers/tensors.h"
 
 namespace penstock {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "layers/backend.h"
-#include "tests/support/tensors.h"
+#include "tests/support/layers/tensors.h"
 
 namespace penstock::test {
 

@@ -5,8 +5,8 @@
 #include <cstring>
 
 #include "base/error.h"
-#include "tests/support/golden.h"
-#include "tests/support/layer_runner.h"
+#include "tests/support/layers/golden.h"
+#include "tests/support/layers/layer_runner.h"
 
 namespace penstock {
 namespace {

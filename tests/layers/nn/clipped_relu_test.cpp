@@ -4,8 +4,8 @@
 
 #include <cmath>
 
-#include "tests/support/golden.h"
-#include "tests/support/gradient_check.h"
+#include "tests/support/layers/golden.h"
+#include "tests/support/layers/gradient_check.h"
 
 namespace penstock {
 namespace {

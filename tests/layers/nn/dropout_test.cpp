@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "base/error.h"
-#include "tests/support/gradient_check.h"
+#include "tests/support/layers/gradient_check.h"
 
 namespace penstock {
 namespace {

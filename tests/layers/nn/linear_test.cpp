@@ -5,8 +5,8 @@
 #include <cmath>
 
 #include "base/error.h"
-#include "tests/support/golden.h"
-#include "tests/support/gradient_check.h"
+#include "tests/support/layers/golden.h"
+#include "tests/support/layers/gradient_check.h"
 
 namespace penstock {
 namespace {

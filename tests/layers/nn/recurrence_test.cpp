@@ -7,8 +7,8 @@
 
 #include "base/error.h"
 #include "layers/nn/linear.h"
-#include "tests/support/golden.h"
-#include "tests/support/gradient_check.h"
+#include "tests/support/layers/golden.h"
+#include "tests/support/layers/gradient_check.h"
 
 namespace penstock {
 namespace {

@@ -8,8 +8,8 @@
 
 #include "base/error.h"
 #include "layers/tensor/tensor.h"
-#include "tests/support/resident_memory.h"
-#include "tests/support/temporary_folder.h"
+#include "tests/support/system/resident_memory.h"
+#include "tests/support/system/temporary_folder.h"
 
 namespace penstock {
 namespace {

@@ -7,8 +7,8 @@
 
 #include "partition/choose/chunk_loads.h"
 #include "partition/choose/stage_memory.h"
-#include "tests/support/chosen_layers.h"
-#include "tests/support/planned_chain.h"
+#include "tests/support/partition/chosen_layers.h"
+#include "tests/support/partition/planned_chain.h"
 
 namespace penstock {
 namespace {

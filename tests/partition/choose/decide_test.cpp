@@ -8,9 +8,9 @@
 #include "base/error.h"
 #include "configs/config.h"
 #include "partition/choose/stage_memory.h"
-#include "tests/support/chosen_layers.h"
-#include "tests/support/planned_chain.h"
-#include "tests/support/temporary_folder.h"
+#include "tests/support/partition/chosen_layers.h"
+#include "tests/support/partition/planned_chain.h"
+#include "tests/support/system/temporary_folder.h"
 
 namespace penstock {
 namespace {

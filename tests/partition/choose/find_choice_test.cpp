@@ -7,8 +7,8 @@
 #include "configs/rules.h"
 #include "partition/choose/decide.h"
 #include "partition/choose/stage_memory.h"
-#include "tests/support/planned_chain.h"
-#include "tests/support/temporary_folder.h"
+#include "tests/support/partition/planned_chain.h"
+#include "tests/support/system/temporary_folder.h"
 
 namespace penstock {
 namespace {

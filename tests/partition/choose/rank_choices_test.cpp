@@ -6,7 +6,7 @@
 #include <set>
 
 #include "partition/choose/decide.h"
-#include "tests/support/planned_chain.h"
+#include "tests/support/partition/planned_chain.h"
 
 namespace penstock {
 namespace {

@@ -10,7 +10,7 @@
 #include "layers/nn/clipped_relu.h"
 #include "layers/nn/dropout.h"
 #include "layers/nn/linear.h"
-#include "tests/support/chosen_layers.h"
+#include "tests/support/partition/chosen_layers.h"
 
 namespace penstock {
 namespace {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <random>
 
-#include "tests/support/chosen_layers.h"
+#include "tests/support/partition/chosen_layers.h"
 
 namespace penstock {
 namespace {

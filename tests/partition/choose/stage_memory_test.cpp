@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "tests/support/planned_chain.h"
+#include "tests/support/partition/planned_chain.h"
 
 namespace penstock {
 namespace {

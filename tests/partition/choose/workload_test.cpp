@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/support/planned_chain.h"
+#include "tests/support/partition/planned_chain.h"
 
 namespace penstock {
 namespace {

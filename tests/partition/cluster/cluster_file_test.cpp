@@ -4,8 +4,8 @@
 
 #include "base/error.h"
 #include "configs/config.h"
-#include "tests/support/sources.h"
-#include "tests/support/temporary_folder.h"
+#include "tests/support/system/temporary_folder.h"
+#include "tests/support/tree/sources.h"
 
 namespace penstock {
 namespace {

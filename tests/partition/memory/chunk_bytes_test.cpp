@@ -4,7 +4,7 @@
 
 #include "partition/schedule/forward_only.h"
 #include "partition/schedule/make_schedule.h"
-#include "tests/support/small_chain.h"
+#include "tests/support/partition/small_chain.h"
 
 namespace penstock {
 namespace {

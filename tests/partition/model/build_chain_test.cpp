@@ -9,7 +9,7 @@
 #include "partition/plan/estimate.h"
 #include "partition/plan/planner.h"
 #include "partition/schedule/make_schedule.h"
-#include "tests/support/temporary_folder.h"
+#include "tests/support/system/temporary_folder.h"
 
 namespace penstock {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "layers/nn/linear.h"
-#include "tests/support/small_chain.h"
+#include "tests/support/partition/small_chain.h"
 
 namespace penstock {
 namespace {

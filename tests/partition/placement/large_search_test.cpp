@@ -3,7 +3,7 @@
 #include <random>
 
 #include "partition/placement/search.h"
-#include "tests/support/large_instances.h"
+#include "tests/support/partition/large_instances.h"
 
 namespace penstock {
 namespace {

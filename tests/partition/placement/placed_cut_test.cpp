@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <random>
 
-#include "tests/support/large_instances.h"
+#include "tests/support/partition/large_instances.h"
 
 namespace penstock {
 namespace {

@@ -6,7 +6,7 @@
 #include <set>
 
 #include "partition/placement/search.h"
-#include "tests/support/tried_placements.h"
+#include "tests/support/partition/tried_placements.h"
 
 namespace penstock {
 namespace {

@@ -5,7 +5,7 @@
 #include <random>
 
 #include "configs/config.h"
-#include "tests/support/tried_placements.h"
+#include "tests/support/partition/tried_placements.h"
 
 namespace penstock {
 namespace {

@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "configs/config.h"
 #include "partition/schedule/make_schedule.h"
-#include "tests/support/found_lists.h"
+#include "tests/support/partition/found_lists.h"
 
 namespace penstock {
 namespace {

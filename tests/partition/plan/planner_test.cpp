@@ -7,8 +7,8 @@
 #include "partition/memory/chunk_bytes.h"
 #include "partition/plan/plan_file.h"
 #include "partition/schedule/make_schedule.h"
-#include "tests/support/small_chain.h"
-#include "tests/support/temporary_folder.h"
+#include "tests/support/partition/small_chain.h"
+#include "tests/support/system/temporary_folder.h"
 
 namespace penstock {
 namespace {

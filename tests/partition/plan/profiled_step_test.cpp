@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/support/small_chain.h"
+#include "tests/support/partition/small_chain.h"
 
 namespace penstock {
 namespace {

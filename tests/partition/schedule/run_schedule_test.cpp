@@ -12,9 +12,9 @@
 #include "partition/schedule/in_flight.h"
 #include "partition/schedule/make_schedule.h"
 #include "partition/schedule/validator/validator.h"
-#include "tests/support/found_lists.h"
-#include "tests/support/schedule_interpreter.h"
-#include "tests/support/temporary_folder.h"
+#include "tests/support/partition/found_lists.h"
+#include "tests/support/partition/schedule_interpreter.h"
+#include "tests/support/system/temporary_folder.h"
 
 namespace penstock {
 namespace {

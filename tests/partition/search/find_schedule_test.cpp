@@ -14,9 +14,9 @@
 #include "partition/schedule/validator/validator.h"
 #include "partition/search/equal_micro_batches.h"
 #include "partition/search/lower_bound.h"
-#include "tests/support/schedule_interpreter.h"
-#include "tests/support/sources.h"
-#include "tests/support/temporary_folder.h"
+#include "tests/support/partition/schedule_interpreter.h"
+#include "tests/support/system/temporary_folder.h"
+#include "tests/support/tree/sources.h"
 
 namespace penstock {
 namespace {

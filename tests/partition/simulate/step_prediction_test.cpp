@@ -4,7 +4,7 @@
 
 #include "partition/plan/estimate.h"
 #include "partition/schedule/make_schedule.h"
-#include "tests/support/small_chain.h"
+#include "tests/support/partition/small_chain.h"
 
 namespace penstock {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "runtime/checkpoint/output_folder.h"
-#include "tests/support/temporary_folder.h"
+#include "tests/support/system/temporary_folder.h"
 
 namespace penstock {
 namespace {

@@ -8,8 +8,8 @@
 
 #include "base/error.h"
 #include "runtime/checkpoint/save.h"
-#include "tests/support/example_checkpoint.h"
-#include "tests/support/temporary_folder.h"
+#include "tests/support/runtime/example_checkpoint.h"
+#include "tests/support/system/temporary_folder.h"
 
 namespace penstock {
 namespace {

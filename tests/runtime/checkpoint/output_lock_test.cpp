@@ -4,7 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "tests/support/temporary_folder.h"
+#include "tests/support/system/temporary_folder.h"
 
 namespace penstock {
 namespace {

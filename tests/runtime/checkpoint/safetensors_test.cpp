@@ -6,8 +6,8 @@
 #include <string>
 
 #include "base/error.h"
-#include "tests/support/safetensors_cases.h"
-#include "tests/support/temporary_folder.h"
+#include "tests/support/runtime/safetensors_cases.h"
+#include "tests/support/system/temporary_folder.h"
 
 namespace penstock {
 namespace {

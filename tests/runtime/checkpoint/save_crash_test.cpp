@@ -5,9 +5,9 @@
 #include "runtime/checkpoint/newest.h"
 #include "runtime/checkpoint/output_folder.h"
 #include "runtime/checkpoint/retention.h"
-#include "tests/support/example_checkpoint.h"
-#include "tests/support/killed_child.h"
-#include "tests/support/temporary_folder.h"
+#include "tests/support/runtime/example_checkpoint.h"
+#include "tests/support/system/killed_child.h"
+#include "tests/support/system/temporary_folder.h"
 
 namespace penstock {
 namespace {

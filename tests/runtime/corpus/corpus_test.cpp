@@ -7,8 +7,8 @@
 #include "base/error.h"
 #include "comm/threads.h"
 #include "runtime/text/alphabet.h"
-#include "tests/support/sounds.h"
-#include "tests/support/temporary_folder.h"
+#include "tests/support/runtime/sounds.h"
+#include "tests/support/system/temporary_folder.h"
 
 namespace penstock {
 namespace {

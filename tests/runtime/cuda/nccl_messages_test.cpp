@@ -9,7 +9,7 @@
 #include "comm/threads.h"
 #include "partition/schedule/make_schedule.h"
 #include "runtime/pipeline/edge_channel.h"
-#include "tests/support/communicator_cases.h"
+#include "tests/support/comm/communicator_cases.h"
 
 namespace penstock {
 namespace {

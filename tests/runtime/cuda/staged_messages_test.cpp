@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "comm/threads.h"
-#include "tests/support/tensors.h"
+#include "tests/support/layers/tensors.h"
 
 namespace penstock {
 namespace {

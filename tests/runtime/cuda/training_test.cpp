@@ -5,8 +5,8 @@
 
 #include "comm/nccl.h"
 #include "layers/backend.h"
-#include "tests/support/tensors.h"
-#include "tests/support/training_job.h"
+#include "tests/support/layers/tensors.h"
+#include "tests/support/runtime/training_job.h"
 
 namespace penstock {
 namespace {

@@ -7,8 +7,8 @@
 #include <string>
 
 #include "base/error.h"
-#include "tests/support/sounds.h"
-#include "tests/support/temporary_folder.h"
+#include "tests/support/runtime/sounds.h"
+#include "tests/support/system/temporary_folder.h"
 
 namespace penstock {
 namespace {

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "base/error.h"
-#include "tests/support/golden.h"
-#include "tests/support/sounds.h"
-#include "tests/support/temporary_folder.h"
+#include "tests/support/layers/golden.h"
+#include "tests/support/runtime/sounds.h"
+#include "tests/support/system/temporary_folder.h"
 
 namespace penstock {
 namespace {

@@ -5,8 +5,8 @@
 #include <string>
 
 #include "runtime/data/index_cache.h"
-#include "tests/support/sounds.h"
-#include "tests/support/temporary_folder.h"
+#include "tests/support/runtime/sounds.h"
+#include "tests/support/system/temporary_folder.h"
 
 namespace penstock {
 namespace {

@@ -12,8 +12,8 @@
 #include "base/error.h"
 #include "runtime/data/features.h"
 #include "runtime/data/resample.h"
-#include "tests/support/sounds.h"
-#include "tests/support/temporary_folder.h"
+#include "tests/support/runtime/sounds.h"
+#include "tests/support/system/temporary_folder.h"
 
 namespace penstock {
 namespace {

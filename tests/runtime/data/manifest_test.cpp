@@ -6,7 +6,7 @@
 #include <string>
 
 #include "base/error.h"
-#include "tests/support/temporary_folder.h"
+#include "tests/support/system/temporary_folder.h"
 
 namespace penstock {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "runtime/data/draw.h"
-#include "tests/support/temporary_folder.h"
+#include "tests/support/system/temporary_folder.h"
 
 namespace penstock {
 namespace {

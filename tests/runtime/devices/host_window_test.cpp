@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "tests/support/watched_backend.h"
+#include "tests/support/layers/watched_backend.h"
 
 namespace penstock {
 namespace {

@@ -6,8 +6,8 @@
 #include "configs/load.h"
 #include "runtime/measuring/rehearsal.h"
 #include "runtime/planning/planning.h"
-#include "tests/support/temporary_folder.h"
-#include "tests/support/tone_corpus.h"
+#include "tests/support/runtime/tone_corpus.h"
+#include "tests/support/system/temporary_folder.h"
 
 namespace penstock {
 namespace {

@@ -7,8 +7,8 @@
 #include "configs/load.h"
 #include "partition/plan/plan_file.h"
 #include "runtime/planning/plan_recipe.h"
-#include "tests/support/temporary_folder.h"
-#include "tests/support/tone_corpus.h"
+#include "tests/support/runtime/tone_corpus.h"
+#include "tests/support/system/temporary_folder.h"
 
 namespace penstock {
 namespace {

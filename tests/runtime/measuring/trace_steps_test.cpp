@@ -8,8 +8,8 @@
 #include "comm/threads.h"
 #include "configs/load.h"
 #include "runtime/measuring/measure_profile.h"
-#include "tests/support/temporary_folder.h"
-#include "tests/support/tone_corpus.h"
+#include "tests/support/runtime/tone_corpus.h"
+#include "tests/support/system/temporary_folder.h"
 
 namespace penstock {
 namespace {

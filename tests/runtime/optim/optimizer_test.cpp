@@ -5,8 +5,8 @@
 #include <cmath>
 
 #include "base/error.h"
-#include "tests/support/golden.h"
-#include "tests/support/tensors.h"
+#include "tests/support/layers/golden.h"
+#include "tests/support/layers/tensors.h"
 
 namespace penstock {
 namespace {

@@ -10,8 +10,8 @@
 #include "partition/schedule/make_schedule.h"
 #include "runtime/corpus/synthetic_work.h"
 #include "runtime/pipeline/stage.h"
-#include "tests/support/resident_memory.h"
-#include "tests/support/watched_backend.h"
+#include "tests/support/layers/watched_backend.h"
+#include "tests/support/system/resident_memory.h"
 
 namespace penstock {
 namespace {

@@ -11,8 +11,8 @@
 #include "partition/plan/plan_schedule.h"
 #include "partition/schedule/in_flight.h"
 #include "runtime/planning/plan_recipe.h"
-#include "tests/support/temporary_folder.h"
-#include "tests/support/tone_corpus.h"
+#include "tests/support/runtime/tone_corpus.h"
+#include "tests/support/system/temporary_folder.h"
 
 namespace penstock {
 namespace {

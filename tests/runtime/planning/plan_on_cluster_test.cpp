@@ -7,8 +7,8 @@
 #include "base/error.h"
 #include "configs/load.h"
 #include "partition/cluster/cluster_file.h"
-#include "tests/support/temporary_folder.h"
-#include "tests/support/tone_corpus.h"
+#include "tests/support/runtime/tone_corpus.h"
+#include "tests/support/system/temporary_folder.h"
 
 namespace penstock {
 namespace {

@@ -4,8 +4,8 @@
 
 #include "base/error.h"
 #include "configs/load.h"
-#include "tests/support/temporary_folder.h"
-#include "tests/support/tone_corpus.h"
+#include "tests/support/runtime/tone_corpus.h"
+#include "tests/support/system/temporary_folder.h"
 
 namespace penstock {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "base/error.h"
-#include "tests/support/sources.h"
+#include "tests/support/tree/sources.h"
 
 namespace penstock {
 namespace {

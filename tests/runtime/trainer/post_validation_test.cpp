@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "partition/schedule/make_schedule.h"
-#include "tests/support/training_job.h"
+#include "tests/support/runtime/training_job.h"
 
 namespace penstock {
 namespace {

@@ -7,9 +7,9 @@
 #include "configs/load.h"
 #include "partition/model/build_chain.h"
 #include "runtime/trainer/trainer.h"
-#include "tests/support/sounds.h"
-#include "tests/support/temporary_folder.h"
-#include "tests/support/tone_corpus.h"
+#include "tests/support/runtime/sounds.h"
+#include "tests/support/runtime/tone_corpus.h"
+#include "tests/support/system/temporary_folder.h"
 
 namespace penstock {
 namespace {

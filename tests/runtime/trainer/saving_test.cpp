@@ -10,8 +10,8 @@
 #include "partition/model/build_chain.h"
 #include "runtime/checkpoint/newest.h"
 #include "runtime/devices/host_window.h"
-#include "tests/support/temporary_folder.h"
-#include "tests/support/watched_backend.h"
+#include "tests/support/layers/watched_backend.h"
+#include "tests/support/system/temporary_folder.h"
 
 namespace penstock {
 namespace {

@@ -17,11 +17,11 @@
 #include "runtime/trainer/saving.h"
 #include "runtime/trainer/trainer.h"
 #include "runtime/trainer/training_step.h"
-#include "tests/support/found_lists.h"
-#include "tests/support/resident_memory.h"
-#include "tests/support/temporary_folder.h"
-#include "tests/support/tone_corpus.h"
-#include "tests/support/watched_backend.h"
+#include "tests/support/layers/watched_backend.h"
+#include "tests/support/partition/found_lists.h"
+#include "tests/support/runtime/tone_corpus.h"
+#include "tests/support/system/resident_memory.h"
+#include "tests/support/system/temporary_folder.h"
 
 namespace penstock {
 namespace {

@@ -1,12 +1,12 @@
 // tone_corpus FOLDER: a corpus that tools/gpu_check trains on (train.jsonl, validation.jsonl and
 // their recordings), and a recipe for it (recipe.toml).
 
-#include "tests/support/tone_corpus.h"
+#include "tests/support/runtime/tone_corpus.h"
 
 #include <filesystem>
 #include <iostream>
 
-#include "tests/support/temporary_folder.h"
+#include "tests/support/system/temporary_folder.h"
 
 int main(int argc, char** argv) {
   if (argc != 2) {

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "layers/nn/conv2d.h"
-#include "tests/support/layer_runner.h"
+#include "tests/support/layers/layer_runner.h"
 
 namespace penstock {
 namespace {

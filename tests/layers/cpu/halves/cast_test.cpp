@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "layers/backend.h"
-#include "tests/support/tensors.h"
+#include "tests/support/layers/tensors.h"
 
 namespace penstock {
 namespace {

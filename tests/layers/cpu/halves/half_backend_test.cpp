@@ -10,7 +10,7 @@
 #include "layers/nn/linear.h"
 #include "layers/nn/lookahead.h"
 #include "layers/nn/recurrence.h"
-#include "tests/support/layer_runner.h"
+#include "tests/support/layers/layer_runner.h"
 
 namespace penstock {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "partition/placement/bound/best_sorts.h"
 #include "partition/placement/search.h"
-#include "tests/support/large_instances.h"
+#include "tests/support/partition/large_instances.h"
 
 namespace penstock {
 namespace {

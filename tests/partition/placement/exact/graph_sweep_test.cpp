@@ -7,7 +7,7 @@
 #include <limits>
 #include <random>
 
-#include "tests/support/tried_placements.h"
+#include "tests/support/partition/tried_placements.h"
 
 namespace penstock {
 namespace {

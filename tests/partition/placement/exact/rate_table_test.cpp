@@ -4,7 +4,7 @@
 
 #include <random>
 
-#include "tests/support/tried_placements.h"
+#include "tests/support/partition/tried_placements.h"
 
 namespace penstock {
 namespace {

@@ -5,8 +5,8 @@
 #include <limits>
 #include <random>
 
-#include "tests/support/compared_heuristic.h"
-#include "tests/support/large_instances.h"
+#include "tests/support/partition/compared_heuristic.h"
+#include "tests/support/partition/large_instances.h"
 
 namespace penstock {
 namespace {

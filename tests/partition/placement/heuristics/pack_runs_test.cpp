@@ -6,8 +6,8 @@
 #include <random>
 #include <set>
 
-#include "tests/support/compared_heuristic.h"
-#include "tests/support/large_instances.h"
+#include "tests/support/partition/compared_heuristic.h"
+#include "tests/support/partition/large_instances.h"
 
 namespace penstock {
 namespace {

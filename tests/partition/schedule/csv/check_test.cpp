@@ -12,7 +12,7 @@
 #include "partition/schedule/csv/rows.h"
 #include "partition/schedule/csv/schedule_csv.h"
 #include "partition/schedule/make_schedule.h"
-#include "tests/support/temporary_folder.h"
+#include "tests/support/system/temporary_folder.h"
 
 namespace penstock {
 namespace {

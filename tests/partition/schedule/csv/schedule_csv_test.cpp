@@ -8,7 +8,7 @@
 #include "configs/config.h"
 #include "partition/schedule/make_schedule.h"
 #include "partition/schedule/validator/validator.h"
-#include "tests/support/temporary_folder.h"
+#include "tests/support/system/temporary_folder.h"
 
 namespace penstock {
 namespace {

@@ -13,8 +13,8 @@
 #include "partition/schedule/forward_only.h"
 #include "partition/schedule/make_schedule.h"
 #include "partition/schedule/transfers.h"
-#include "tests/support/schedule_interpreter.h"
-#include "tests/support/temporary_folder.h"
+#include "tests/support/partition/schedule_interpreter.h"
+#include "tests/support/system/temporary_folder.h"
 
 namespace penstock {
 namespace {

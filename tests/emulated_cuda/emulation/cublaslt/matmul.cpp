@@ -1,0 +1,160 @@
+// cuBLASLt: the library's handle, the choice of an algorithm, and the product.
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+
+#include "tests/emulated_cuda/emulation/cublaslt/product.h"
+#include "tests/emulated_cuda/emulation/machine.h"
+#include "tests/emulated_cuda/emulation/watch.h"
+
+using namespace emulated_cuda;
+using namespace emulated_cuda::cublaslt;
+
+struct cublasLtContext {
+  int device;
+};
+
+namespace {
+
+/// What an algorithm was chosen for, and what it promises; in place of NVIDIA's in
+/// cublasLtMatmulAlgo_t.
+struct Choice {
+  std::uint32_t rows, columns, inner, batch;
+  std::uint32_t transposes, types, epilogue;
+  std::uint32_t workspace_bytes;
+  std::uint32_t alignment[4];
+};
+static_assert(sizeof(Choice) <= sizeof(cublasLtMatmulAlgo_t));
+
+/// More than nothing, so that who keeps numbers in the workspace loses them.
+constexpr std::uint64_t kWorkspace = std::uint64_t{1} << 20;
+
+Choice choice_for(const Product& product) {
+  Choice choice{};
+  choice.rows = static_cast<std::uint32_t>(product.d.rows);
+  choice.columns = static_cast<std::uint32_t>(product.d.columns);
+  choice.inner = static_cast<std::uint32_t>(
+      product.description.transpose_a == CUBLAS_OP_N ? product.a.columns : product.a.rows);
+  choice.batch = static_cast<std::uint32_t>(product.d.batch);
+  choice.transposes = static_cast<std::uint32_t>(product.description.transpose_a * 4 +
+                                                 product.description.transpose_b);
+  choice.types = static_cast<std::uint32_t>(product.a.type * 256 + product.d.type);
+  choice.epilogue = product.description.epilogue;
+  return choice;
+}
+
+bool same_product(const Choice& a, const Choice& b) {
+  return std::memcmp(&a, &b, offsetof(Choice, workspace_bytes)) == 0;
+}
+
+bool aligned(const void* data, std::uint32_t bytes) {
+  return reinterpret_cast<std::uintptr_t>(data) % bytes == 0;
+}
+
+}  // namespace
+
+cublasStatus_t cublasLtCreate(cublasLtHandle_t* handle) {
+  *handle = new cublasLtContext{Call("cublasLtCreate").host().device};
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t cublasLtDestroy(cublasLtHandle_t handle) {
+  delete handle;
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+std::size_t cublasLtGetVersion() { return CUBLAS_VERSION; }
+
+const char* cublasLtGetStatusName(cublasStatus_t status) {
+  switch (status) {
+    case CUBLAS_STATUS_SUCCESS:
+      return "CUBLAS_STATUS_SUCCESS";
+    case CUBLAS_STATUS_INVALID_VALUE:
+      return "CUBLAS_STATUS_INVALID_VALUE";
+    case CUBLAS_STATUS_NOT_SUPPORTED:
+      return "CUBLAS_STATUS_NOT_SUPPORTED";
+    default:
+      return "an error that emulated cuBLASLt does not return";
+  }
+}
+
+cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtMatmulDesc_t description,
+                                              cublasLtMatrixLayout_t a, cublasLtMatrixLayout_t b,
+                                              cublasLtMatrixLayout_t c, cublasLtMatrixLayout_t d,
+                                              cublasLtMatmulPreference_t preference, int wanted,
+                                              cublasLtMatmulHeuristicResult_t results[],
+                                              int* found) {
+  const Product product{of(a), of(b), of(c), of(d), of(description)};
+  *found = 0;
+  if (wanted < 1) return CUBLAS_STATUS_INVALID_VALUE;
+  if (const cublasStatus_t status = check_shapes(product); status != CUBLAS_STATUS_SUCCESS)
+    return status;
+  Choice choice = choice_for(product);
+  choice.workspace_bytes =
+      static_cast<std::uint32_t>(std::min(of(preference).workspace_bytes, kWorkspace));
+  const std::size_t sizes[] = {size_of(of(a).type), size_of(of(b).type), size_of(of(c).type),
+                               size_of(of(d).type)};
+  for (int i = 0; i < 4; ++i) {
+    choice.alignment[i] = of(preference).alignment[i];
+    if (choice.alignment[i] < sizes[i]) return CUBLAS_STATUS_NOT_SUPPORTED;
+  }
+  results[0] = {};
+  std::memcpy(&results[0].algo, &choice, sizeof choice);
+  results[0].workspaceSize = choice.workspace_bytes;
+  *found = 1;
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t description,
+                              const void* alpha, const void* a_data, cublasLtMatrixLayout_t a,
+                              const void* b_data, cublasLtMatrixLayout_t b, const void* beta,
+                              const void* c_data, cublasLtMatrixLayout_t c, void* d_data,
+                              cublasLtMatrixLayout_t d, const cublasLtMatmulAlgo_t* algorithm,
+                              void* workspace, std::size_t workspace_bytes,
+                              cudaStream_t stream_handle) {
+  const Call call("cublasLtMatmul");
+  CUstream_st& stream = call.stream(stream_handle);
+  const Product product{of(a),
+                        of(b),
+                        of(c),
+                        of(d),
+                        of(description),
+                        *static_cast<const float*>(alpha),
+                        *static_cast<const float*>(beta),
+                        a_data,
+                        b_data,
+                        c_data,
+                        d_data};
+  if (const cublasStatus_t status = check_shapes(product); status != CUBLAS_STATUS_SUCCESS)
+    return status;
+  if (handle->device != stream.device)
+    fail("the library's handle is of device ", handle->device, ", the stream of device ",
+         stream.device);
+  Choice choice;
+  std::memcpy(&choice, algorithm, sizeof choice);
+  if (!same_product(choice, choice_for(product)))
+    fail("the algorithm was chosen for another product than this");
+  const void* const places[] = {a_data, b_data, c_data, d_data};
+  for (int i = 0; i < 4; ++i)
+    if (!aligned(places[i], choice.alignment[i]))
+      fail("matrix ", "ABCD"[i], " at ", places[i], " is not on a boundary of ",
+           choice.alignment[i], " bytes, for which the algorithm was chosen");
+  if (workspace_bytes < choice.workspace_bytes) return CUBLAS_STATUS_INVALID_VALUE;
+  if (!aligned(workspace, 16)) return CUBLAS_STATUS_INVALID_VALUE;
+
+  Memory& memory = machine().memory;
+  memory.expect_device(stream.device, a_data, extent_of(product.a), "matrix A");
+  memory.expect_device(stream.device, b_data, extent_of(product.b), "matrix B");
+  memory.expect_device(stream.device, c_data, extent_of(product.c), "matrix C");
+  memory.expect_device(stream.device, d_data, extent_of(product.d), "matrix D");
+  memory.expect_device(stream.device, workspace, workspace_bytes, "the workspace");
+  if (product.description.epilogue == CUBLASLT_EPILOGUE_BIAS)
+    memory.expect_device(stream.device, product.description.bias,
+                         product.d.rows * size_of(product.d.type), "the bias");
+  call.queue(stream, [product, workspace, bytes = choice.workspace_bytes] {
+    watch().operation_writes(workspace, bytes);
+    std::memset(workspace, 0xff, bytes);
+    compute(product);
+  });
+  return CUBLAS_STATUS_SUCCESS;
+}

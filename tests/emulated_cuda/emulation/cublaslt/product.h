@@ -1,0 +1,26 @@
+#pragma once
+
+#include "tests/emulated_cuda/emulation/cublaslt/descriptions.h"
+
+namespace emulated_cuda::cublaslt {
+
+/// D = alpha · op(A) · op(B) + beta · C (+ bias, one for each row), of a batch.
+struct Product {
+  Layout a, b, c, d;
+  Description description;
+  float alpha = 1, beta = 0;
+  const void *a_data = nullptr, *b_data = nullptr, *c_data = nullptr;
+  void* d_data = nullptr;
+};
+
+/// Whether shapes, leading dimensions and types are such as cuBLASLt takes; else its error.
+cublasStatus_t check_shapes(const Product& product);
+
+/// As one operation of a stream: sums in FP32, in the order of the inner dimension.
+void compute(const Product& product);
+
+std::size_t size_of(cudaDataType_t type);
+/// From the first to the last element of the whole batch, in bytes.
+std::size_t extent_of(const Layout& layout);
+
+}  // namespace emulated_cuda::cublaslt

@@ -1,0 +1,72 @@
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <array>
+#include <condition_variable>
+#include <mutex>
+#include <set>
+#include <string>
+
+#include "tests/emulated_cuda/emulation/failure.h"
+#include "tests/emulated_cuda/emulation/memory.h"
+#include "tests/emulated_cuda/emulation/order.h"
+#include "tests/emulated_cuda/emulation/streams.h"
+
+namespace emulated_cuda {
+
+/// What CUDA's functions, which have no argument for it, work on. One host thread at a time does.
+struct Machine {
+  std::mutex mutex;
+  std::condition_variable changed;  // something was queued or done
+  Order order;
+  Memory memory;
+  Streams streams;
+  std::set<cudaEvent_t> events;
+  Timeline timelines = 0;
+  std::array<std::string, kDevices> models;  // names of the devices
+  int driver = CUDART_VERSION;               // the newest CUDA that it is for
+
+  Machine();
+};
+
+Machine& machine();
+
+/// A thread of the host.
+struct Host {
+  int device = 0;  // of cudaSetDevice
+  cudaError_t last_error = cudaSuccess;
+  Clock known;  // what it has waited for
+};
+
+/// One of CUDA's functions being called: it has the machine for itself and is named in errors.
+class Call {
+ public:
+  explicit Call(const char* name);
+
+  /// The thread that calls.
+  Host& host() const { return host_; }
+  /// fail() where it is the NULL stream, or none that lives.
+  CUstream_st& stream(cudaStream_t stream) const;
+  CUevent_st& event(cudaEvent_t event) const;
+
+  /// Queues work that runs whole, with the memory of the stream's device.
+  void queue(CUstream_st& stream, std::function<void()> work) const;
+  /// Queues what may have to wait, and touches no memory.
+  void queue_waiting(CUstream_st& stream, std::function<bool(CUstream_st&)> advance) const;
+  /// Waits until what was queued up to now in the stream, or on the device, is done.
+  void finish(CUstream_st& stream);
+  void finish_device(int device);
+  void wait_for(const Record& record);
+
+  /// `status`, kept for cudaGetLastError.
+  cudaError_t error(cudaError_t status) const;
+
+ private:
+  const char* name_;
+  Doing doing_;
+  Host& host_;
+  std::unique_lock<std::mutex> lock_;
+};
+
+}  // namespace emulated_cuda

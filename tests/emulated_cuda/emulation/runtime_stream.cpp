@@ -1,0 +1,82 @@
+// CUDA's runtime: streams and events.
+#include <cuda_runtime_api.h>
+
+#include "tests/emulated_cuda/emulation/machine.h"
+
+using namespace emulated_cuda;
+
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned flags) {
+  const Call call("cudaStreamCreateWithFlags");
+  if (flags != cudaStreamNonBlocking)
+    fail("a stream that waits for the NULL stream: give cudaStreamNonBlocking");
+  *stream = &machine().streams.make(call.host().device, machine().timelines++);
+  return cudaSuccess;
+}
+
+cudaError_t cudaStreamDestroy(cudaStream_t stream) {
+  const Call call("cudaStreamDestroy");
+  machine().streams.destroy(call.stream(stream));
+  return cudaSuccess;
+}
+
+cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
+  Call call("cudaStreamSynchronize");
+  call.finish(call.stream(stream));
+  return cudaSuccess;
+}
+
+cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
+  const Call call("cudaStreamWaitEvent");
+  // What the event means is what it was recorded for last, even if it is recorded again meanwhile.
+  if (const std::shared_ptr<Record> record = call.event(event).latest)
+    call.queue_waiting(call.stream(stream), [record](CUstream_st& own) {
+      if (record->reached) own.clock.join(record->clock);
+      return record->reached;
+    });
+  return cudaSuccess;
+}
+
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned) {
+  const Call call("cudaEventCreateWithFlags");
+  *event = new CUevent_st{call.host().device};
+  machine().events.insert(*event);
+  return cudaSuccess;
+}
+
+cudaError_t cudaEventDestroy(cudaEvent_t event) {
+  const Call call("cudaEventDestroy");
+  machine().events.erase(&call.event(event));
+  delete event;
+  return cudaSuccess;
+}
+
+cudaError_t cudaEventRecord(cudaEvent_t handle, cudaStream_t stream) {
+  const Call call("cudaEventRecord");
+  CUevent_st& event = call.event(handle);
+  if (call.stream(stream).device != event.device)
+    fail("the event is of device ", event.device, ", the stream of device ", stream->device);
+  event.latest = std::make_shared<Record>();
+  call.queue_waiting(*stream, [record = event.latest](CUstream_st& own) {
+    record->clock = own.clock;
+    return record->reached = true;
+  });
+  return cudaSuccess;
+}
+
+cudaError_t cudaEventSynchronize(cudaEvent_t event) {
+  Call call("cudaEventSynchronize");
+  if (const std::shared_ptr<Record> record = call.event(event).latest) call.wait_for(*record);
+  return cudaSuccess;
+}
+
+cudaError_t cudaEventQuery(cudaEvent_t event) {
+  Call call("cudaEventQuery");
+  const std::shared_ptr<Record> record = call.event(event).latest;
+  if (record == nullptr) return cudaSuccess;
+  if (!record->reached) {  // devices go on while the host asks
+    machine().streams.go_on();
+    return cudaErrorNotReady;
+  }
+  call.wait_for(*record);
+  return cudaSuccess;
+}

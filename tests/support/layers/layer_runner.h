@@ -1,0 +1,80 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "layers/backend.h"
+#include "layers/layer.h"
+#include "tests/support/layers/tensors.h"
+
+namespace penstock::test {
+
+/// Runs one layer on the CPU backend with exactly the memory that its plan declares. What a method
+/// must write, and what it may not rely on, is NaN before the call; writes beyond the end of
+/// anything raise std::logic_error.
+class LayerRunner {
+ public:
+  /// `layer` must outlive the runner. Parameters start at 0, state at its initial value.
+  LayerRunner(const Layer& layer, ActivationDecl input);
+
+  const Layer& layer() const { return layer_; }
+  const LayerPlan& plan() const { return plan_; }
+
+  Mode mode = Mode::train;
+  RandomKey random;
+  Targets* targets = nullptr;
+
+  Activation& input() { return input_.activation; }
+  Activation& output() { return output_.activation; }
+  Activation& output_gradient() { return output_gradient_.activation; }
+  Activation& input_gradient() { return input_gradient_.activation; }
+  /// By place in the plan.
+  const std::vector<Tensor>& params() const { return params_.tensors; }
+  const std::vector<Tensor>& state() const { return state_.tensors; }
+  const std::vector<Tensor>& grads() const { return grads_.tensors; }
+  const std::vector<Tensor>& saved() const { return saved_.tensors; }
+  /// By name in the plan. std::out_of_range if there is none.
+  const Tensor& param(const std::string& name) const;
+  const Tensor& grad(const std::string& name) const;
+  const Tensor& state(const std::string& name) const;
+  std::span<const double> sums() const;
+
+  /// Inputs, output gradients and parameters become uniform(-1, 1).
+  void randomise(std::uint64_t seed);
+
+  void forward();
+  /// Without `wanted` the layer is told that nobody needs the gradient of its input.
+  void backward_input(bool wanted = true);
+  void backward_weight();
+  /// Ends a step of one micro-batch.
+  void commit_state();
+
+ private:
+  struct PlacedActivation {
+    PlacedActivation(const ActivationDecl& decl);
+    GuardedMemory memory;
+    Activation activation;
+  };
+  struct Owned {
+    void add(DType dtype, const Shape& shape);
+    void add_view(const Tensor& tensor);
+    std::vector<std::unique_ptr<GuardedMemory>> memory;  // null for a view
+    std::vector<Tensor> tensors;
+  };
+
+  Context context(std::size_t workspace_bytes);
+  void poison_saved(Life life);
+  void check() const;
+
+  const Layer& layer_;
+  ActivationDecl input_decl_;
+  LayerPlan plan_;
+  std::unique_ptr<Backend> backend_;
+  std::unique_ptr<Stream> stream_;
+  PlacedActivation input_, output_, output_gradient_, input_gradient_;
+  Owned params_, state_, grads_, saved_;
+  GuardedMemory sums_, workspace_;
+};
+
+}  // namespace penstock::test

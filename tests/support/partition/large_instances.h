@@ -1,0 +1,32 @@
+#pragma once
+
+#include <random>
+#include <string>
+#include <vector>
+
+#include "tests/support/partition/tried_placements.h"
+
+namespace penstock::test {
+
+/// So many layers of a few milliseconds, some GB of parameters in all, on a cluster of
+/// configs/clusters/.
+Instance large_instance(std::mt19937& random, int layers, const std::string& cluster);
+
+/// The devices of the second half of the nodes at so much of their speed, and links between nodes
+/// of so many bytes a second.
+void slow_down(Instance& instance, double speed, double between);
+
+/// What no cut and placement can beat on devices and links that are all as good as the best: for
+/// each grid the least bottleneck of the work alone, by filling stage after stage, and sums of what
+/// all stages must do, where rings larger than a node use a link between nodes. Shares no code with
+/// the planner, and knows nothing of memory.
+double plain_bound(const Instance& instance);
+
+/// A cut and placement a few random moves away from a given one.
+struct Moved {
+  std::vector<int> begin;
+  Placement devices;
+};
+Moved moved(std::mt19937& random, const Instance& instance, Moved from, int moves);
+
+}  // namespace penstock::test

@@ -1,0 +1,48 @@
+#pragma once
+
+#include "base/error.h"
+#include "configs/config.h"
+#include "partition/choose/find_choice.h"
+#include "tests/support/partition/small_chain.h"
+
+namespace penstock::test {
+
+/// small_chain() to be planned on so many equal devices of one node, `memory` bytes each: two steps
+/// of four unequal micro-batches. `chain` must outlive it. The hidden layer takes most time.
+inline PlanningProblem planned_chain(const Chain& chain, int devices, double memory) {
+  PlanningProblem problem;
+  problem.chain = &chain;
+  problem.costs = [](const MicroBatchLengths& lengths) {
+    double frames = 0;
+    for (const std::int64_t length : lengths.frames) frames += static_cast<double>(length);
+    std::vector<LayerCost> costs;
+    for (const double work : {2.0, 1.0, 4.0, 3.0})
+      costs.push_back({"", frames * work, frames * work, frames * work});
+    return costs;
+  };
+  problem.cluster.nodes = {"node"};
+  problem.cluster.devices.resize(devices, {.kind = "core", .memory = memory});
+  problem.cluster.node_links = {{.latency = 1, .bandwidth = 500}};
+  problem.batches = {{.seconds = 4, .micro_batches = 4}};
+  problem.schedules = {"1f1b", "gpipe"};
+  problem.sample = [](const BatchChoice& batch, int replicas) {
+    if (batch.seconds < 2) throw ConfigError("an utterance is longer");
+    std::vector<SampledStep> steps(2);
+    for (int s = 0; s < 2; ++s)
+      for (int m = 0; m < batch.micro_batches; ++m) {
+        steps[s].audio_seconds += batch.seconds;
+        const auto times = static_cast<std::int64_t>(batch.seconds);
+        steps[s].micro_batches.push_back({{(7 + 2 * (m % 3) + s) * times / 4, 5 * times / 4}, {}});
+        steps[s].replica.push_back(m % replicas);
+      }
+    return steps;
+  };
+  problem.bytes = [&chain](const PlanChoice& choice) {
+    const int runs = (choice.batch.micro_batches + choice.replicas - 1) / choice.replicas;
+    const ChunkLoad load{{{12, 5}}, schedule_of(choice).of(runs), choice.recomputed};
+    return ChunkBytes(chain, {load}, {}, {});
+  };
+  return problem;
+}
+
+}  // namespace penstock::test

@@ -1,0 +1,219 @@
+#include "tests/support/partition/tried_placements.h"
+
+#include <algorithm>
+#include <functional>
+#include <numeric>
+
+namespace penstock::test {
+namespace {
+
+/// Seconds of a stage's layers for one micro-batch on its slowest replica, with its share of
+/// adding gradients.
+struct StageTime {
+  const Instance& instance;
+  const std::vector<int>& begin;
+  const Placement& devices;
+
+  double message(int boundary, int from, int to) const {
+    const LinkRates& link = instance.cluster.link(from, to);
+    return 2 *
+           (link.latency + instance.chain.layers[boundary - 1].activation_bytes / link.bandwidth);
+  }
+  double compute_and_messages(std::size_t k, std::size_t r) const {
+    double seconds = 0;
+    for (int i = begin[k]; i < begin[k + 1]; ++i)
+      seconds += (instance.chain.layers[i].forward_ms + instance.chain.layers[i].backward_ms) /
+                 1000 / instance.cluster.devices[devices[k][r]].speed;
+    if (k > 0) seconds += message(begin[k], devices[k - 1][r], devices[k][r]);
+    if (k + 1 < devices.size()) seconds += message(begin[k + 1], devices[k][r], devices[k + 1][r]);
+    return seconds;
+  }
+  double reduction(std::size_t k) const {
+    std::vector<int> ring = devices[k];
+    const auto replicas = static_cast<double>(ring.size());
+    if (replicas == 1) return 0;
+    std::ranges::sort(ring);
+    double latency = 0, per_byte = 0, bytes = 0;
+    for (std::size_t i = 0; i < ring.size(); ++i) {
+      const LinkRates& link =
+          instance.cluster.link(ring[(i + ring.size() - 1) % ring.size()], ring[i]);
+      latency = std::max(latency, link.latency);
+      per_byte = std::max(per_byte, 1 / link.bandwidth);
+    }
+    for (int i = begin[k]; i < begin[k + 1]; ++i) bytes += instance.chain.layers[i].parameter_bytes;
+    const double runs = (instance.micro_batches + devices[k].size() - 1) / devices[k].size();
+    return 2 * (replicas - 1) * (latency + bytes / replicas * per_byte) / runs;
+  }
+};
+
+double bytes_of(const Instance& instance, const std::vector<int>& begin, std::size_t k,
+                int in_flight) {
+  const auto& layers = instance.chain.layers;
+  const double entering = begin[k] > 0 ? layers[begin[k] - 1].activation_bytes : 0;
+  const bool last = k + 2 == begin.size();
+  double bytes = entering + (last ? 0 : layers[begin[k + 1] - 1].activation_bytes);
+  for (int i = begin[k]; i < begin[k + 1]; ++i)
+    bytes += 4 * layers[i].parameter_bytes + in_flight * layers[i].activation_bytes;
+  return bytes + in_flight * entering;
+}
+
+bool fits(const Instance& instance, const std::vector<int>& begin, const Placement& devices) {
+  const int stages = static_cast<int>(devices.size());
+  const int replicas = static_cast<int>(devices.front().size());
+  const int runs = (instance.micro_batches + replicas - 1) / replicas;
+  for (int k = 0; k < stages; ++k) {
+    const double bytes = bytes_of(instance, begin, k, std::min(runs, stages - k));
+    for (const int device : devices[k])
+      if (bytes > instance.cluster.devices[device].memory * (1 - instance.cluster.margin))
+        return false;
+  }
+  return true;
+}
+
+/// Calls `visit` with every cut of `layers` layers into `stages` stages.
+void for_cuts(int layers, int stages, const std::function<void(const std::vector<int>&)>& visit) {
+  std::vector<int> begin{0};
+  std::function<void()> extend = [&] {
+    if (static_cast<int>(begin.size()) == stages) {
+      begin.push_back(layers);
+      visit(begin);
+      begin.pop_back();
+      return;
+    }
+    for (int next = begin.back() + 1; next < layers; ++next) {
+      begin.push_back(next);
+      extend();
+      begin.pop_back();
+    }
+  };
+  extend();
+}
+
+void for_placements(int devices, Grid grid, const std::function<void(const Placement&)>& visit) {
+  std::vector<int> order;
+  std::vector<bool> used(devices, false);
+  std::function<void()> extend = [&] {
+    if (static_cast<int>(order.size()) == grid.slots()) {
+      Placement placement(grid.stages);
+      for (int slot = 0; slot < grid.slots(); ++slot)
+        placement[slot / grid.replicas].push_back(order[slot]);
+      visit(placement);
+      return;
+    }
+    for (int device = 0; device < devices; ++device) {
+      if (used[device]) continue;
+      used[device] = true;
+      order.push_back(device);
+      extend();
+      order.pop_back();
+      used[device] = false;
+    }
+  };
+  extend();
+}
+
+class Draw {
+ public:
+  explicit Draw(std::mt19937& random) : random_(random) {}
+  int whole(int low, int high) { return std::uniform_int_distribution<int>(low, high)(random_); }
+  bool one_in(int n) { return whole(1, n) == 1; }
+
+ private:
+  std::mt19937& random_;
+};
+
+Cluster random_cluster(Draw& draw, const InstanceSize& size) {
+  Cluster cluster;
+  const int nodes = draw.whole(1, 3);
+  const int devices = draw.whole(size.least_devices, size.most_devices);
+  const bool mixed = !draw.one_in(3), tight = draw.one_in(2);
+  for (int i = 0; i < nodes; ++i) cluster.nodes.push_back("n" + std::to_string(i));
+  for (int i = 0; i < devices; ++i)
+    cluster.devices.push_back({.kind = "k",
+                               .memory = tight ? draw.whole(20, 120) : 1e9,
+                               .speed = mixed ? 0.5 * draw.whole(1, 4) : 1,
+                               .node = i * nodes / devices});
+  if (draw.one_in(4)) cluster.margin = 0.1;
+  const auto link = [&] {
+    return LinkRates{.latency = 1e-4 * draw.whole(0, 9), .bandwidth = 1e3 * draw.whole(1, 20)};
+  };
+  const LinkRates same = link();
+  for (int i = 0; i < nodes * nodes; ++i)
+    cluster.node_links.push_back(draw.one_in(2) ? same : link());
+  if (!draw.one_in(3)) return cluster;
+  for (int i = 0; i < devices * devices; ++i) cluster.exact_links.push_back(link());
+  return cluster;
+}
+
+}  // namespace
+
+PlacementProblem Instance::problem() const {
+  return {.chain = ChainLoad(chain, ChainLoad::Crossing::bytes),
+          .cluster = cluster,
+          .objective = objective,
+          .micro_batches = micro_batches};
+}
+
+Instance random_instance(std::mt19937& random, const InstanceSize& size) {
+  Draw draw(random);
+  Instance instance{.chain = {.name = "random", .layers = {}},
+                    .cluster = random_cluster(draw, size),
+                    .objective = draw.one_in(3) ? Objective::bottleneck : Objective::step,
+                    .micro_batches = draw.whole(1, 12),
+                    .wish = {}};
+  const int layers = draw.whole(1, size.most_layers);
+  for (int i = 0; i < layers; ++i)
+    instance.chain.layers.push_back({.name = "layer",
+                                     .forward_ms = 1.0 * draw.whole(0, 9),
+                                     .backward_ms = 1.0 * draw.whole(0, 9),
+                                     .activation_bytes = 1.0 * draw.whole(0, 9),
+                                     .parameter_bytes = 1.0 * draw.whole(0, 9)});
+  if (draw.one_in(2))
+    instance.wish.stages = draw.whole(1, std::min(layers, instance.cluster.size()));
+  return instance;
+}
+
+void level_nodes(Cluster& cluster) {
+  for (std::size_t i = 1; i < cluster.devices.size(); ++i)
+    if (cluster.devices[i].node == cluster.devices[i - 1].node)
+      cluster.devices[i].speed = cluster.devices[i - 1].speed;
+}
+
+std::optional<double> value_of(const Instance& instance, const std::vector<int>& begin,
+                               const Placement& devices) {
+  if (!fits(instance, begin, devices)) return std::nullopt;
+  const StageTime time{instance, begin, devices};
+  const auto replicas = devices.front().size();
+  double sum = 0, most = 0;
+  for (std::size_t k = 0; k < devices.size(); ++k) {
+    double slowest = 0;
+    for (std::size_t r = 0; r < replicas; ++r)
+      slowest = std::max(slowest, time.compute_and_messages(k, r));
+    slowest += time.reduction(k);
+    sum += slowest;
+    most = std::max(most, slowest);
+  }
+  if (instance.objective == Objective::bottleneck) return most;
+  const std::size_t runs = (instance.micro_batches + replicas - 1) / replicas;
+  return sum + static_cast<double>(runs - 1) * most;
+}
+
+std::optional<double> try_all(const Instance& instance) {
+  const int layers = static_cast<int>(instance.chain.layers.size());
+  const int devices = instance.cluster.size();
+  std::optional<double> best;
+  for (int stages = 1; stages <= std::min(layers, devices); ++stages) {
+    if (instance.wish.stages > 0 && stages != instance.wish.stages) continue;
+    for (int replicas = 1; replicas <= std::min(devices / stages, instance.micro_batches);
+         ++replicas)
+      for_placements(devices, {stages, replicas}, [&](const Placement& placement) {
+        for_cuts(layers, stages, [&](const std::vector<int>& begin) {
+          const auto value = value_of(instance, begin, placement);
+          if (value && (!best || *value < *best)) best = value;
+        });
+      });
+  }
+  return best;
+}
+
+}  // namespace penstock::test

@@ -1,0 +1,261 @@
+#include "tests/support/runtime/training_job.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <mutex>
+#include <numeric>
+#include <random>
+
+#include "comm/threads.h"
+#include "partition/plan/planner.h"
+#include "partition/schedule/make_schedule.h"
+#include "partition/simulate/size_order.h"
+#include "runtime/optim/optimizer.h"
+#include "runtime/pipeline/session.h"
+#include "runtime/trainer/training_step.h"
+#include "tests/support/layers/poisoned_layer.h"
+#include "tests/support/partition/found_lists.h"
+
+namespace penstock::test {
+namespace {
+
+// By utterance alone, so that any packing reads the same.
+ReadFeatures noise(const StepWork& work, int features, bool poisoned) {
+  return [&work, features, poisoned](int m, std::span<float> x_FC, std::span<float> weights) {
+    std::size_t at = 0;
+    for (std::size_t u = 0; u < work.micro_batches[m].lengths.size(); ++u) {
+      std::mt19937_64 random(work.micro_batches[m].utterances[u]);
+      std::normal_distribution<float> normal;
+      for (std::int64_t i = 0; i < work.micro_batches[m].lengths[u] * features; ++i)
+        x_FC[at++] = poisoned ? std::nanf("") : normal(random);
+      weights[u] = 1;
+    }
+  };
+}
+
+std::vector<float> numbers(Backend& backend, Stream& stream, const Tensor& tensor) {
+  const auto count = static_cast<std::size_t>(tensor.size());
+  std::vector<float> narrow(count);
+  std::vector<double> wide(count);
+  const bool is_wide = tensor.dtype == DType::f64;
+  backend.copy_out(stream, is_wide ? static_cast<void*>(wide.data()) : narrow.data(), tensor.data,
+                   tensor.bytes());
+  backend.finish(stream);
+  return is_wide ? std::vector<float>(wide.begin(), wide.end()) : narrow;
+}
+
+/// What the rank owns; NaN where it owns nothing.
+void collect(Backend& backend, Stream& stream, const ParameterStore& store, const SlotCounts& slots,
+             TrainingOutcome& outcome) {
+  for (const ParameterPiece& piece : store.owned()) {
+    const ParameterEntry& p = store.parameters()[piece.parameter];
+    const auto add = [&](const std::string& name, const Tensor& tensor) {
+      std::vector<float>& whole = outcome.tensors[name];
+      whole.resize(static_cast<std::size_t>(p.elements), std::nanf(""));
+      std::ranges::copy(numbers(backend, stream, tensor), whole.begin() + piece.first);
+    };
+    add(p.decl.name, store.weight(piece));
+    for (int slot = 0; slot < slots.of_elements; ++slot)
+      add(p.decl.name + "#" + std::to_string(slot), store.slot(piece, slot));
+  }
+  for (int slot = 0; slot < slots.of_parameters; ++slot)
+    for (const ParameterEntry& p : store.parameters())
+      outcome.tensors[p.decl.name + "#number" + std::to_string(slot)] =
+          numbers(backend, stream, store.number(p, slot));
+  for (std::size_t i = 0; i < store.states().size(); ++i)
+    outcome.tensors[store.states()[i].decl.name] = numbers(backend, stream, store.state(i));
+}
+
+void put_together(const TrainingOutcome& part, TrainingOutcome& whole) {
+  for (const auto& [name, values] : part.tensors) {
+    const auto [at, fresh] = whole.tensors.emplace(name, values);
+    for (std::size_t i = 0; !fresh && i < values.size(); ++i)
+      if (!std::isnan(values[i])) at->second[i] = values[i];
+  }
+}
+
+Chain chain_of(const TrainingJob& job) {
+  Chain chain = build_chain(job.model, job.labels);
+  if (job.poisoned_layer >= 0) {
+    auto& layer = chain.layers.at(job.poisoned_layer);
+    layer = std::make_unique<PoisonedLayer>(std::move(layer), job.poisoned_call);
+  }
+  return chain;
+}
+
+/// Ranks that send over NCCL take the devices in turn.
+std::unique_ptr<Backend> backend_of(const TrainingJob& job, const Communicator& world) {
+  if (job.device == DeviceKind::cpu) return make_cpu_backend();
+  return make_cuda_backend(job.links == DeviceLinks::nccl ? world.rank() % cuda_device_count() : 0);
+}
+
+std::int64_t frames_of(const MicroBatchWork& m) {
+  return std::accumulate(m.lengths.begin(), m.lengths.end(), std::int64_t{0});
+}
+
+RunSchedule run_schedule(const TrainingJob& job) {
+  if (job.schedule != kFound) return RunSchedule(job.schedule, job.stages);
+  const auto micro_batches = static_cast<int>(ragged_work(0, 1, 2).micro_batches.size());
+  const int own = micro_batches_per_replica(micro_batches, job.lanes, job.replicas);
+  return found_lists(job.stages, own, order_of_replica(job.order, job.replicas, own));
+}
+
+void add(const StepReport& report, TrainingOutcome& outcome) {
+  outcome.losses.push_back(report.loss);
+  outcome.norms.push_back(report.gradient_norm);
+  outcome.scales.push_back(report.loss_scale);
+}
+
+TrainingOutcome train(const TrainingJob& job, const Chain& chain, Communicator& world) {
+  const std::size_t layers = chain.layers.size();
+  const int lanes_each = job.lanes / job.replicas;
+  const auto backend = backend_of(job, world);
+  Plan plan;
+  plan.ranks = neighbouring_stages(job.stages, job.replicas);
+  const RankGrid grid(world, plan);
+  TrainingStep* training = nullptr;
+  const auto stream = backend->make_stream([&] {
+    if (training != nullptr) training->progress();
+  });
+  StageOptions options;
+  options.stage = grid.here().stage;
+  options.schedule = run_schedule(job);
+  options.recompute.assign(layers, job.recompute);
+  for (const int layer : job.recomputed_layers) options.recompute.at(layer) = true;
+  const std::size_t chunks = chunk_ranks(job.schedule, job.stages).size();
+  for (std::size_t chunk = 0; chunk <= chunks; ++chunk)
+    options.cut.push_back(static_cast<int>(layers * chunk / chunks));
+  options.store.lanes = lanes_each;
+  options.store.slots = make_optimizer(job.optimizer)->slots().counts();
+  if (job.shard) options.store.kinds.sharing = {job.replicas, job.bucket_bytes};
+  options.store.replica = grid.here().replica;
+  options.seed = 5;
+  options.sizes = {job.device, compute_type(job.precision)};
+  options.links = job.links;
+  Stage stage(*backend, *stream, grid.pipeline(), chain, options);
+  TrainingStep::Options how;
+  how.optimizer = job.optimizer;
+  how.precision = job.precision;
+  how.bucket_bytes = job.bucket_bytes;
+  how.model_blocks = norm_blocks(plan_chain(chain, std::vector<std::int64_t>{50}, {}));
+  how.lanes_of.assign(job.replicas, lanes_each);
+  how.links = job.links;
+  how.reduction = job.reduction;
+  how.post_validation = job.post_validation;
+  how.trusted_after = 2;
+  TrainingStep step(*backend, *stream, grid, stage, how);
+  training = &step;
+
+  TrainingOutcome outcome;
+  TrainingClock clock;
+  for (int s = 0; s < job.steps; ++s) {
+    const StepWork work =
+        share_of(in_order(ragged_work(s, job.lanes, job.labels, job.shrink), job.order),
+                 grid.here().replica * lanes_each, lanes_each);
+    for (const StepReport& report :
+         step.run(work, noise(work, chain.features, s == job.poisoned_step), clock))
+      add(report, outcome);
+  }
+  if (const auto report = step.settle(clock)) add(*report, outcome);
+  outcome.presumed = step.presumed();
+  outcome.taken_back = step.taken_back();
+  if (grid.here().replica == 0 || job.shard)
+    collect(*backend, *stream, stage.parameters(), options.store.slots, outcome);
+  return outcome;
+}
+
+}  // namespace
+
+TrainingJob small_job() {
+  TrainingJob job;
+  job.model.features = 17;
+  job.model.channels = 3;
+  job.model.hidden = 9;
+  job.model.layers = 2;
+  job.model.dropout = 0.2;
+  job.optimizer.learning_rate = 0.01;
+  return job;
+}
+
+StepWork ragged_work(int step, int lanes, int labels, int shrink) {
+  static const std::vector<std::vector<std::int64_t>> kLengths = {
+      {61, 23}, {40}, {37, 52, 31}, {75}, {29, 44}};
+  std::mt19937 random(step);
+  StepWork work;
+  work.seed = 11;
+  work.epoch = step / 2;
+  std::uint64_t id = 100 * step;
+  for (const auto& lengths : kLengths) {
+    MicroBatchWork& m = work.micro_batches.emplace_back();
+    m.place = static_cast<int>(work.micro_batches.size()) - 1;
+    m.lane = m.place % lanes;
+    for (const std::int64_t whole : lengths) {
+      const std::int64_t length = m.lengths.emplace_back(whole / shrink);
+      m.utterances.push_back(id++);
+      m.label_lengths.push_back(static_cast<std::int32_t>(length / 10));
+      for (int k = 0; k < length / 10; ++k)
+        m.labels.push_back(1 + static_cast<int>(random() % (labels - 1)));
+    }
+  }
+  work.global_micro_batches = static_cast<int>(work.micro_batches.size());
+  work.scale = 1.0 / static_cast<double>(id - 100 * step);
+  return work;
+}
+
+StepWork in_order(const StepWork& work, const std::vector<int>& order) {
+  if (order.empty()) return work;
+  std::vector<MicroBatchWork> longest = work.micro_batches;
+  std::ranges::stable_sort(longest, std::greater{}, frames_of);
+  StepWork ordered = work;
+  for (std::size_t place = 0; place < order.size(); ++place) {
+    ordered.micro_batches[place] = longest[static_cast<std::size_t>(order[place])];
+    ordered.micro_batches[place].place = static_cast<int>(place);
+  }
+  return ordered;
+}
+
+StepWork share_of(const StepWork& work, int first, int count) {
+  StepWork share = work;
+  std::erase_if(share.micro_batches,
+                [&](const MicroBatchWork& m) { return m.lane < first || m.lane >= first + count; });
+  for (MicroBatchWork& m : share.micro_batches) m.lane -= first;
+  return share;
+}
+
+double clip_behind_plain_steps(TrainingJob job) {
+  const auto norms_with = [&](double clip) {
+    job.optimizer.clip_norm = clip;
+    return train_on_noise(job).norms;
+  };
+  for (const double clip : norms_with(0)) {
+    const std::vector<double> norms = norms_with(clip);
+    for (std::size_t step = 2; step < norms.size(); ++step)
+      if (norms[step] > clip && std::max(norms[step - 1], norms[step - 2]) < clip) return clip;
+  }
+  return 0;
+}
+
+TrainingOutcome train_rank(const TrainingJob& job, Communicator& world) {
+  return train(job, chain_of(job), world);
+}
+
+TrainingOutcome train_on_noise(const TrainingJob& job) {
+  const Chain chain = chain_of(job);
+  TrainingOutcome outcome;
+  std::mutex guard;
+  run_as_threads({.ranks = job.stages * job.replicas}, [&](Communicator& world) {
+    TrainingOutcome own = train(job, chain, world);
+    const std::lock_guard lock(guard);
+    put_together(own, outcome);
+    if (world.rank() > 0) return;
+    outcome.losses = own.losses;
+    outcome.norms = own.norms;
+    outcome.scales = own.scales;
+    outcome.presumed = own.presumed;
+    outcome.taken_back = own.taken_back;
+  });
+  return outcome;
+}
+
+}  // namespace penstock::test
