@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cmath>
 #include <functional>
 #include <span>
@@ -12,24 +11,20 @@
 #include "comm/channels.h"
 #include "comm/collectives.h"
 #include "comm/link_speeds.h"
+#include "comm/stopwatch.h"
 
 namespace penstock {
 namespace {
 
-constexpr int kRounds = 9, kFewestRounds = 3;
-constexpr double kSecondsOfLink = 1.5;  // about
-constexpr double kSlice = 1e-4;         // seconds between two calls of progress()
-
-double seconds_of(const std::function<void()>& work) {
-  const auto start = std::chrono::steady_clock::now();
-  work();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
+constexpr int kOverlapRounds = 9, kFewestOverlapRounds = 3;
+constexpr double kSecondsOfOverlap = 1.5;  // about
+constexpr double kSlice = 1e-4;            // seconds between two calls of progress()
 
 /// Of a link over which a message takes `seconds`: each round has two messages, and as much
 /// computing.
 int affordable_rounds(double seconds) {
-  return std::clamp(static_cast<int>(kSecondsOfLink / (4 * seconds)), kFewestRounds, kRounds);
+  return std::clamp(static_cast<int>(kSecondsOfOverlap / (4 * seconds)), kFewestOverlapRounds,
+                    kOverlapRounds);
 }
 
 /// Work that takes as long whatever the clock says, in slices.

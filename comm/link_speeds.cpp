@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <functional>
 #include <span>
 #include <utility>
@@ -10,6 +9,7 @@
 #include "base/median.h"
 #include "comm/channels.h"
 #include "comm/collectives.h"
+#include "comm/stopwatch.h"
 
 namespace penstock {
 namespace {
@@ -17,12 +17,6 @@ namespace {
 constexpr int kRounds = 7, kRoundTrips = 20, kMessages = 8;
 constexpr int kFewestRounds = 2;
 constexpr double kSecondsOfLink = 1;  // about, for messages on a link
-
-double seconds_of(const std::function<void()>& work) {
-  const auto start = std::chrono::steady_clock::now();
-  work();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
 
 double median_seconds(int rounds, const std::function<void()>& work) {
   std::vector<double> seconds;

@@ -19,7 +19,7 @@ std::string joined(const std::vector<std::string>& names) {
   return text;
 }
 
-bool is_list(const Value& value) {
+bool holds_list(const Value& value) {
   return std::holds_alternative<std::vector<double>*>(value) ||
          std::holds_alternative<std::vector<int>*>(value) ||
          std::holds_alternative<std::vector<std::string>*>(value);
@@ -36,11 +36,11 @@ bool kind_fits(Setting::Kind kind, const Value& value) {
       return std::holds_alternative<bool*>(value);
     case Kind::whole:
       return !std::holds_alternative<std::string*>(value) &&
-             !std::holds_alternative<bool*>(value) && !is_list(value);
+             !std::holds_alternative<bool*>(value) && !holds_list(value);
     case Kind::number:
       return std::holds_alternative<double*>(value);
     case Kind::list:
-      return is_list(value);
+      return holds_list(value);
     case Kind::other:
       return false;
   }

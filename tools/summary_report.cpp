@@ -11,15 +11,16 @@
 namespace penstock {
 namespace {
 
-constexpr std::int64_t bar_width = 40;
+constexpr std::int64_t histogram_width = 40;
 
 std::string histogram_text(const std::vector<std::int64_t>& histogram) {
   const std::int64_t most = *std::ranges::max_element(histogram);
   std::vector<std::vector<std::string>> rows = {{"seconds", "utterances", ""}};
   for (std::size_t i = 0; i < histogram.size(); ++i) {
     if (histogram[i] == 0) continue;
-    rows.push_back({fmt::format("{}–{}", i, i + 1), std::to_string(histogram[i]),
-                    std::string(std::max<std::int64_t>(1, bar_width * histogram[i] / most), '#')});
+    rows.push_back(
+        {fmt::format("{}–{}", i, i + 1), std::to_string(histogram[i]),
+         std::string(std::max<std::int64_t>(1, histogram_width * histogram[i] / most), '#')});
   }
   return table_text(rows);
 }

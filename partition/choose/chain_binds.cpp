@@ -6,10 +6,10 @@
 #include <array>
 #include <limits>
 
+#include "partition/cut/limits.h"
+
 namespace penstock {
 namespace {
-
-constexpr double kClearly = 0.995;  // of a value that would be better
 
 /// A share of a stage's load, and what it is spent on.
 struct Part {

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 #include <numeric>
 #include <utility>
 
@@ -16,11 +15,11 @@
 #include "partition/choose/refine_choice.h"
 #include "partition/choose/refuse_plan.h"
 #include "partition/choose/stage_memory.h"
+#include "partition/cut/limits.h"
 
 namespace penstock {
 namespace {
 
-constexpr double kNever = std::numeric_limits<double>::infinity();
 // Of the best closed form, by which simulation differs by no more; without a barrier, steps overlap
 // by up to a pipeline's filling, which the closed form counts.
 constexpr double kWide = 1.5, kWideWithoutBarrier = 3;

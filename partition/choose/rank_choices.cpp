@@ -10,9 +10,9 @@
 namespace penstock {
 namespace {
 
-constexpr std::size_t kSimulated = 4;  // times as many placements as are wanted
-constexpr std::size_t kFewest = 64;    // of them
-constexpr std::size_t kRefined = 12;   // at least
+constexpr std::size_t kSimulated = 4;       // times as many placements as are wanted
+constexpr std::size_t kFewest = 64;         // of them
+constexpr std::size_t kFewestRefined = 12;  // at least
 constexpr std::size_t kMostRefined = 64;
 
 }  // namespace
@@ -45,7 +45,7 @@ std::vector<RankedChoice> rank_choices(const PlanningProblem& problem, const Pla
   }
   const auto seconds = [](const RankedChoice& one) { return one.forecast.step_seconds; };
   std::ranges::stable_sort(ranked, {}, seconds);
-  ranked.resize(std::min(ranked.size(), std::max(count, kRefined)));
+  ranked.resize(std::min(ranked.size(), std::max(count, kFewestRefined)));
   const auto behind =
       ranked.begin() + static_cast<std::ptrdiff_t>(std::min(ranked.size(), kMostRefined));
   const std::vector<RankedChoice> rest(behind, ranked.end());

@@ -6,11 +6,10 @@
 #include <limits>
 
 #include "base/gib.h"
+#include "partition/cut/limits.h"
 
 namespace penstock {
 namespace {
-
-constexpr double kClearly = 0.995;  // of a closed form that would be faster
 
 double closed_pace(const Alternative& alternative) {
   return alternative.closed_form / alternative.audio_seconds;

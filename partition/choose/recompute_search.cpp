@@ -1,11 +1,11 @@
 #include "partition/choose/recompute_search.h"
 
 #include <algorithm>
-#include <limits>
 #include <span>
 #include <utility>
 
 #include "partition/choose/freeing_bound.h"
+#include "partition/cut/limits.h"
 
 namespace penstock {
 namespace {
@@ -13,8 +13,6 @@ namespace {
 // Of a boundary: in a first round, which gives a bound, and in the exact one, which for long chunks
 // has fewer, so that no chunk takes more than a few seconds.
 constexpr std::size_t kFewLabels = 30, kMostLabels = 1000, kLabelsTimesLayersSquared = 3'000'000;
-
-constexpr double kNever = std::numeric_limits<double>::infinity();
 
 /// A choice of the layers before a boundary, the last of which is not chosen.
 struct Label {

@@ -1,16 +1,12 @@
 #include "partition/choose/stage_memory.h"
 
 #include <algorithm>
-#include <limits>
 
 #include "partition/choose/forecast.h"
+#include "partition/cut/limits.h"
 
 namespace penstock {
-namespace {
-
-constexpr double kNever = std::numeric_limits<double>::infinity();
-
-}  // namespace
+namespace {}  // namespace
 
 StageMemory::StageMemory(const PlanningProblem& problem, const PlanChoice& choice)
     : bytes_(problem.bytes(choice)), ranks_(ranks_of_chunks(choice)) {

@@ -16,8 +16,6 @@
 namespace penstock {
 namespace {
 
-using Json = nlohmann::json;
-
 constexpr double kMost = 1e18;  // of bytes, or of ms
 
 constexpr std::array<std::string_view, 7> kFields = {
@@ -25,29 +23,30 @@ constexpr std::array<std::string_view, 7> kFields = {
     "transfer_ms"};
 
 /// What a value is, for messages.
-std::string shown(const Json& value) {
-  const std::string text = value.dump(-1, ' ', false, Json::error_handler_t::replace);
+std::string shown(const nlohmann::json& value) {
+  const std::string text = value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   return text.size() <= 40 ? text : fmt::format("{} of {} bytes", value.type_name(), text.size());
 }
 
-class Reader {
+class ChainReader {
  public:
-  explicit Reader(std::string file) : file_(std::move(file)) {}
+  explicit ChainReader(std::string file) : file_(std::move(file)) {}
 
-  ChainProfile chain_of(const Json& json) {
+  ChainProfile chain_of(const nlohmann::json& json) {
     ChainProfile chain;
     if (!json.is_object()) {
       fault("", "expected an object with name and layers, found " + shown(json));
       return chain;
     }
     chain.name = text(json, "name", "");
-    const Json* layers = member(json, "layers", "");
+    const nlohmann::json* layers = member(json, "layers", "");
     if (layers == nullptr) return chain;
     if (!layers->is_array() || layers->empty()) {
       fault("layers", "expected a list of at least one layer, found " + shown(*layers));
       return chain;
     }
-    for (const Json& layer : *layers) chain.layers.push_back(layer_of(layer, chain.layers.size()));
+    for (const nlohmann::json& layer : *layers)
+      chain.layers.push_back(layer_of(layer, chain.layers.size()));
     return chain;
   }
 
@@ -57,7 +56,7 @@ class Reader {
   std::vector<std::string> faults;
 
  private:
-  LayerProfile layer_of(const Json& json, std::size_t number) {
+  LayerProfile layer_of(const nlohmann::json& json, std::size_t number) {
     LayerProfile layer;
     std::string where = fmt::format("layers[{}]", number);
     if (!json.is_object()) {
@@ -75,7 +74,8 @@ class Reader {
   }
 
   /// Null after noting that it is missing, and what is there that may have been meant.
-  const Json* member(const Json& json, std::string_view key, const std::string& where) {
+  const nlohmann::json* member(const nlohmann::json& json, std::string_view key,
+                               const std::string& where) {
     if (const auto found = json.find(key); found != json.end()) return &*found;
     std::vector<std::string_view> names;
     for (const auto& [name, value] : json.items())
@@ -86,16 +86,16 @@ class Reader {
     return nullptr;
   }
 
-  std::string text(const Json& json, std::string_view key, const std::string& where) {
-    const Json* value = member(json, key, where);
+  std::string text(const nlohmann::json& json, std::string_view key, const std::string& where) {
+    const nlohmann::json* value = member(json, key, where);
     if (value == nullptr) return {};
     if (value->is_string()) return value->get<std::string>();
     fault(where, fmt::format("{} = {}, but it takes text", key, shown(*value)));
     return {};
   }
 
-  double amount(const Json& json, std::string_view key, const std::string& where) {
-    const Json* value = member(json, key, where);
+  double amount(const nlohmann::json& json, std::string_view key, const std::string& where) {
+    const nlohmann::json* value = member(json, key, where);
     if (value == nullptr) return 0;
     if (value->is_number() && value->get<double>() >= 0 && value->get<double>() <= kMost)
       return value->get<double>();
@@ -110,11 +110,11 @@ class Reader {
 }  // namespace
 
 ChainProfile parse_profile(const std::string& text, const std::string& name) {
-  Reader reader(name);
+  ChainReader reader(name);
   ChainProfile chain;
   try {
-    chain = reader.chain_of(Json::parse(text));
-  } catch (const Json::exception& error) {
+    chain = reader.chain_of(nlohmann::json::parse(text));
+  } catch (const nlohmann::json::exception& error) {
     reader.fault("", fmt::format("not JSON: {}", error.what()));
   }
   if (!reader.faults.empty()) {

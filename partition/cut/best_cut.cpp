@@ -3,13 +3,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "partition/cut/limits.h"
 #include "partition/cut/sweep.h"
 
 namespace penstock {
 namespace {
-
-constexpr double kNever = std::numeric_limits<double>::infinity();
-constexpr double kWorthwhile = 1 - 1e-12;  // of a value that counts as better
 
 double just_below(double limit) { return limit * kWorthwhile; }
 

@@ -1,14 +1,14 @@
 #include "partition/cut/cut_chunks.h"
 
 #include <algorithm>
-#include <limits>
 #include <map>
 #include <tuple>
+
+#include "partition/cut/limits.h"
 
 namespace penstock {
 namespace {
 
-constexpr double kNever = std::numeric_limits<double>::infinity();
 constexpr double kBelow = 1 - 1e-12;
 
 class Cutter {

@@ -3,16 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 
 #include "base/error.h"
 #include "base/gib.h"
 #include "configs/config.h"
+#include "partition/cut/limits.h"
 
 namespace penstock {
 namespace {
-
-constexpr double kNever = std::numeric_limits<double>::infinity();
 
 double gib(double bytes) { return bytes / kGib; }
 

@@ -2,16 +2,14 @@
 
 #include <algorithm>
 #include <functional>
-#include <limits>
 #include <numeric>
 #include <optional>
 
 #include "partition/cut/infeasible.h"
+#include "partition/cut/limits.h"
 
 namespace penstock {
 namespace {
-
-constexpr double kNever = std::numeric_limits<double>::infinity();
 
 bool fits(const PartitionProblem& problem, int first, int last, int stage) {
   return !problem.bytes || problem.bytes(first, last, stage) <= problem.memory[stage];

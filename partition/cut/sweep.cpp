@@ -1,15 +1,11 @@
 #include "partition/cut/sweep.h"
 
 #include <algorithm>
-#include <limits>
+
+#include "partition/cut/limits.h"
 
 namespace penstock {
-namespace {
-
-constexpr double kNever = std::numeric_limits<double>::infinity();
-constexpr double kRounding = 1 + 1e-12;  // of sums added in another order
-
-}  // namespace
+namespace {}  // namespace
 
 Sweep::Sweep(const ChainLoad& chain, const std::vector<StageCost>& stages)
     : chain_(chain), stages_(stages), speed_left_(stages.size() + 1, 0) {

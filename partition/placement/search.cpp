@@ -1,10 +1,10 @@
 #include "partition/placement/search.h"
 
 #include <algorithm>
-#include <limits>
 #include <queue>
 #include <set>
 
+#include "partition/cut/limits.h"
 #include "partition/placement/bound/bound.h"
 #include "partition/placement/bound/run_bound.h"
 #include "partition/placement/exact/exact.h"
@@ -15,8 +15,6 @@
 namespace penstock {
 namespace {
 
-constexpr double kNever = std::numeric_limits<double>::infinity();
-constexpr double kWorthwhile = 1 - 1e-12;
 constexpr double kCloseEnough = 1 - 1e-3;  // of a bound: no search for the rest
 constexpr int kExactSlots = 12;            // that are always placed exactly, if at all possible
 constexpr int kMostSlots = 16;             // that are where devices are alike

@@ -1,12 +1,11 @@
 #include "partition/search/pricing.h"
 
 #include <algorithm>
-#include <limits>
+
+#include "partition/cut/limits.h"
 
 namespace penstock {
 namespace {
-
-constexpr double kNever = std::numeric_limits<double>::infinity();
 
 enum Kind { kForward, kInput, kWeight };
 

@@ -5,6 +5,7 @@
 
 #include "base/atomic_file.h"
 #include "base/error.h"
+#include "runtime/checkpoint/fault.h"
 #include "runtime/checkpoint/mapped_file.h"
 #include "runtime/checkpoint/output_folder.h"
 
@@ -12,10 +13,6 @@ namespace penstock {
 namespace {
 
 constexpr const char* kBestFile = "BEST";
-
-[[noreturn]] void refuse(const std::filesystem::path& path, const std::string& reason) {
-  throw CheckpointError(path.string() + ": " + reason);
-}
 
 bool is_stored(const std::filesystem::path& output, std::int64_t step) {
   return std::filesystem::exists(output / checkpoint_name(step));
@@ -37,10 +34,11 @@ std::optional<BestCheckpoint> best_checkpoint(const std::filesystem::path& outpu
   try {
     const auto json = nlohmann::json::parse(text, text + file.bytes().size());
     const auto step = step_of_checkpoint(json.at("checkpoint").get<std::string>());
-    if (!step) refuse(path, "names no checkpoint; remove it to go on without a best one");
+    if (!step) throw_fault(path, "names no checkpoint; remove it to go on without a best one");
     return BestCheckpoint{*step, json.at("metric"), json.at("value")};
   } catch (const nlohmann::json::exception& error) {
-    refuse(path, std::string("damaged; remove it to go on without a best one: ") + error.what());
+    throw_fault(path,
+                std::string("damaged; remove it to go on without a best one: ") + error.what());
   }
 }
 

@@ -8,15 +8,12 @@
 
 #include "base/error.h"
 #include "runtime/checkpoint/coverage.h"
+#include "runtime/checkpoint/fault.h"
 #include "runtime/checkpoint/hash.h"
 #include "runtime/checkpoint/mapped_file.h"
 
 namespace penstock {
 namespace {
-
-[[noreturn]] void refuse(const std::filesystem::path& path, const std::string& reason) {
-  throw CheckpointError(path.string() + ": " + reason);
-}
 
 Manifest read_manifest(const std::filesystem::path& path) {
   const MappedFile file(path);
@@ -26,7 +23,7 @@ Manifest read_manifest(const std::filesystem::path& path) {
     check_coverage(manifest.shards);
     return manifest;
   } catch (const Error& error) {
-    refuse(path, error.what());
+    throw_fault(path, error.what());
   }
 }
 
@@ -50,12 +47,12 @@ Checkpoint::Checkpoint(std::filesystem::path folder)
 void Checkpoint::open_shard(const ShardIndex& shard) {
   const SafetensorsFile& file = files_.emplace_back(folder_ / shard.file);
   if (file.file_bytes() != shard.bytes || xxh3_128(file.header_bytes()) != shard.header_hash)
-    refuse(file.path(), "not the shard that the manifest describes");
+    throw_fault(file.path(), "not the shard that the manifest describes");
   for (const ShardPiece& piece : shard.pieces) {
     const auto bytes = static_cast<std::uint64_t>(piece.end - piece.begin) * size_of(piece.dtype);
     if (piece.file_begin > piece.file_end || piece.file_end > shard.bytes ||
         piece.file_end - piece.file_begin != bytes)
-      refuse(folder_ / kManifestFile, "states an impossible place for '" + piece.name + "'");
+      throw_fault(folder_ / kManifestFile, "states an impossible place for '" + piece.name + "'");
     CheckpointTensor& tensor = tensors_[piece.name];
     tensor.dtype = piece.dtype;
     tensor.shape = piece.full_shape;
@@ -68,12 +65,12 @@ void Checkpoint::verify() const {
   for (std::size_t i = 0; i < files_.size(); ++i)
     for (const ShardPiece& piece : manifest_.shards[i].pieces)
       if (hash_of(files_[i], piece.file_begin, piece.file_end) != piece.hash)
-        refuse(files_[i].path(), "damaged: '" + piece.name + "' does not have its hash");
+        throw_fault(files_[i].path(), "damaged: '" + piece.name + "' does not have its hash");
 }
 
 const CheckpointTensor& Checkpoint::tensor(std::string_view name) const {
   const auto found = tensors_.find(name);
-  if (found == tensors_.end()) refuse(folder_, "holds no tensor '" + std::string(name) + "'");
+  if (found == tensors_.end()) throw_fault(folder_, "holds no tensor '" + std::string(name) + "'");
   return found->second;
 }
 
@@ -83,8 +80,9 @@ void Checkpoint::read(std::string_view name, std::int64_t begin, std::int64_t en
   const auto width = static_cast<std::int64_t>(size_of(stored.dtype));
   if (begin < 0 || begin > end || end > element_count(stored.shape) ||
       out.size() != static_cast<std::size_t>((end - begin) * width))
-    refuse(folder_, fmt::format("elements [{}, {}) of '{}' of shape {} can't be read into {} bytes",
-                                begin, end, name, shape_text(stored.shape), out.size()));
+    throw_fault(folder_,
+                fmt::format("elements [{}, {}) of '{}' of shape {} can't be read into {} bytes",
+                            begin, end, name, shape_text(stored.shape), out.size()));
   for (const CheckpointBlock& block : stored.blocks) {
     const std::int64_t first = std::max(begin, block.begin), last = std::min(end, block.end);
     if (first >= last) continue;
@@ -102,8 +100,9 @@ void Checkpoint::read(std::string_view name, std::int64_t begin, std::int64_t en
 void Checkpoint::expect(std::string_view name, DType dtype, const Shape& shape) const {
   const CheckpointTensor& stored = tensor(name);
   if (stored.dtype != dtype || stored.shape != shape)
-    refuse(folder_, fmt::format("'{}' is {}{}, the model expects {}{}", name, name_of(stored.dtype),
-                                shape_text(stored.shape), name_of(dtype), shape_text(shape)));
+    throw_fault(folder_,
+                fmt::format("'{}' is {}{}, the model expects {}{}", name, name_of(stored.dtype),
+                            shape_text(stored.shape), name_of(dtype), shape_text(shape)));
 }
 
 }  // namespace penstock

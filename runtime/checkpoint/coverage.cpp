@@ -20,7 +20,7 @@ std::string range_of(std::int64_t begin, std::int64_t end) {
   return '[' + std::to_string(begin) + ", " + std::to_string(end) + ')';
 }
 
-[[noreturn]] void refuse(std::string_view name, const std::string& reason) {
+[[noreturn]] void throw_uncovered(std::string_view name, const std::string& reason) {
   throw CheckpointError("tensor '" + std::string(name) + "' " + reason);
 }
 
@@ -32,21 +32,22 @@ void check_tensor(std::string_view name, std::vector<Placed>& pieces) {
   const std::string* before = pieces.front().file;
   for (const auto& [piece, file] : pieces) {
     if (piece->dtype != first.dtype || piece->full_shape != first.full_shape)
-      refuse(name,
-             "has one dtype or shape in " + *pieces.front().file + " and another in " + *file);
-    if (piece->begin > reached) refuse(name, "lacks elements " + range_of(reached, piece->begin));
+      throw_uncovered(
+          name, "has one dtype or shape in " + *pieces.front().file + " and another in " + *file);
+    if (piece->begin > reached)
+      throw_uncovered(name, "lacks elements " + range_of(reached, piece->begin));
     if (piece->begin < reached)
-      refuse(name, "is held twice from element " + std::to_string(piece->begin) + ": in " +
-                       *before + " and in " + *file);
+      throw_uncovered(name, "is held twice from element " + std::to_string(piece->begin) + ": in " +
+                                *before + " and in " + *file);
     if (piece->end > count || piece->end < piece->begin ||
         (piece->end == piece->begin && count > 0))
-      refuse(name,
-             "has the impossible block " + range_of(piece->begin, piece->end) + " in " + *file);
+      throw_uncovered(
+          name, "has the impossible block " + range_of(piece->begin, piece->end) + " in " + *file);
     reached = piece->end;
     before = file;
   }
-  if (reached != count) refuse(name, "lacks elements " + range_of(reached, count));
-  if (count == 0 && pieces.size() > 1) refuse(name, "is empty and held twice");
+  if (reached != count) throw_uncovered(name, "lacks elements " + range_of(reached, count));
+  if (count == 0 && pieces.size() > 1) throw_uncovered(name, "is empty and held twice");
 }
 
 }  // namespace

@@ -6,15 +6,12 @@
 
 #include "base/atomic_file.h"
 #include "base/error.h"
+#include "runtime/checkpoint/fault.h"
 
 namespace penstock {
 namespace {
 
 constexpr std::string_view kPrefix = "checkpoint-";
-
-[[noreturn]] void refuse(const std::filesystem::path& path, const std::string& reason) {
-  throw CheckpointError(path.string() + ": " + reason);
-}
 
 }  // namespace
 
@@ -41,7 +38,7 @@ std::vector<StoredCheckpoint> list_checkpoints(const std::filesystem::path& outp
        entry.increment(error))
     if (const auto step = step_of_checkpoint(entry->path().filename().string()))
       found.push_back({*step, entry->path()});
-  if (error) refuse(output, "can't be listed: " + error.message());
+  if (error) throw_fault(output, "can't be listed: " + error.message());
   std::ranges::sort(found, {}, &StoredCheckpoint::step);
   return found;
 }
@@ -65,23 +62,23 @@ void probe_output(const std::filesystem::path& output, std::uint64_t bytes) {
   std::error_code error;
   const std::filesystem::path existing = nearest_existing(output);
   if (!std::filesystem::is_directory(existing, error))
-    refuse(output, "can't be an output folder: " + existing.string() + " is not a folder");
+    throw_fault(output, "can't be an output folder: " + existing.string() + " is not a folder");
   const auto space = std::filesystem::space(existing, error);
-  if (error) refuse(output, "free space is unknown: " + error.message());
+  if (error) throw_fault(output, "free space is unknown: " + error.message());
   if (space.available < bytes)
-    refuse(output, "the file system has " + std::to_string(space.available) +
-                       " bytes free; checkpoints need " + std::to_string(bytes));
+    throw_fault(output, "the file system has " + std::to_string(space.available) +
+                            " bytes free; checkpoints need " + std::to_string(bytes));
   make_output(output);
   const auto probe = output / ".probe";
   write_durably(probe, "written to see whether this folder can be written\n");
-  if (!std::filesystem::remove(probe, error)) refuse(probe, "can't be removed");
+  if (!std::filesystem::remove(probe, error)) throw_fault(probe, "can't be removed");
   remove_empty_folders(output, existing);
 }
 
 void make_output(const std::filesystem::path& output) {
   std::error_code error;
   std::filesystem::create_directories(output, error);
-  if (error) refuse(output, "can't be made: " + error.message());
+  if (error) throw_fault(output, "can't be made: " + error.message());
 }
 
 }  // namespace penstock

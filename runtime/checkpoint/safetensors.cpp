@@ -7,11 +7,11 @@
 
 #include "base/error.h"
 #include "runtime/checkpoint/safetensors_dtype.h"
+#include "runtime/checkpoint/safetensors_header.h"
 
 namespace penstock {
 namespace {
 
-constexpr std::size_t kLengthBytes = 8;
 constexpr std::uint64_t kPartBytes = 4 << 20;  // of SafetensorsFile::read
 
 // The little-endian length field of the header. CheckpointError if the file can't hold it.

@@ -18,7 +18,7 @@ using Json = nlohmann::json;
 constexpr std::size_t kDepthLimit = 128;  // of values under unknown keys, as serde_json has it
 constexpr std::string_view kMetadata = "__metadata__";
 
-[[noreturn]] void refuse(const std::string& reason) {
+[[noreturn]] void throw_malformed(const std::string& reason) {
   throw CheckpointError("invalid safetensors header: " + reason);
 }
 
@@ -59,9 +59,9 @@ class HeaderReader final : public nlohmann::json_sax<Json> {
     key_ = text;
     const bool is_new =
         place_ == Place::root ? names_.insert(text).second : inner_keys_.insert(text).second;
-    if (!is_new) refuse("the key '" + text + "' occurs twice" + within());
+    if (!is_new) throw_malformed("the key '" + text + "' occurs twice" + within());
     if (place_ == Place::root) {
-      if (text.find('\0') != std::string::npos) refuse("a tensor's name contains NUL");
+      if (text.find('\0') != std::string::npos) throw_malformed("a tensor's name contains NUL");
       tensor_ = text;
     }
     return true;
@@ -72,7 +72,7 @@ class HeaderReader final : public nlohmann::json_sax<Json> {
       return true;
     }
     if (place_ == Place::tensor && ignored_ == 0 && key_ == "dtype") {
-      if (!safetensors_bits(text)) refuse("unknown dtype '" + text + "'" + within());
+      if (!safetensors_bits(text)) throw_malformed("unknown dtype '" + text + "'" + within());
       dtype_ = text;
       return true;
     }
@@ -94,7 +94,7 @@ class HeaderReader final : public nlohmann::json_sax<Json> {
   bool boolean(bool) override { return other("a boolean"); }
   bool binary(Json::binary_t&) override { return other("binary data"); }
   bool parse_error(std::size_t, const std::string&, const Json::exception& error) override {
-    refuse(error.what());
+    throw_malformed(error.what());
   }
 
  private:
@@ -108,7 +108,7 @@ class HeaderReader final : public nlohmann::json_sax<Json> {
     return true;
   }
   bool enter_ignored() {
-    if (++ignored_ > kDepthLimit) refuse("nested too deeply" + within());
+    if (++ignored_ > kDepthLimit) throw_malformed("nested too deeply" + within());
     return true;
   }
   // An object or array where none is read: allowed under unknown keys of a tensor only.
@@ -119,13 +119,13 @@ class HeaderReader final : public nlohmann::json_sax<Json> {
   bool other(const std::string& found) {
     const bool known = key_ == "dtype" || key_ == "shape" || key_ == "data_offsets";
     if (ignored_ > 0 || (place_ == Place::tensor && !known)) return true;
-    refuse("unexpected " + found + (place_ == Place::outside ? "" : " for '" + key_ + "'") +
-           within());
+    throw_malformed("unexpected " + found +
+                    (place_ == Place::outside ? "" : " for '" + key_ + "'") + within());
   }
   void finish_tensor() {
     if (!dtype_ || !shape_ || !offsets_)
-      refuse("dtype, shape or data_offsets is missing" + within());
-    if (offsets_->size() != 2) refuse("data_offsets must be two numbers" + within());
+      throw_malformed("dtype, shape or data_offsets is missing" + within());
+    if (offsets_->size() != 2) throw_malformed("data_offsets must be two numbers" + within());
     header.entries.push_back(
         {tensor_, *dtype_, std::move(*shape_), (*offsets_)[0], (*offsets_)[1]});
     dtype_.reset();
@@ -145,13 +145,13 @@ void check_size(const SafetensorsEntry& entry) {
   std::uint64_t bits = 1;
   for (const std::uint64_t size : entry.shape)
     if (__builtin_mul_overflow(bits, size, &bits))
-      refuse("the element count of '" + entry.name + "' overflows");
+      throw_malformed("the element count of '" + entry.name + "' overflows");
   if (__builtin_mul_overflow(bits, *safetensors_bits(entry.dtype), &bits) || bits % 8 != 0)
-    refuse("the size of '" + entry.name + "' overflows or is no whole number of bytes");
+    throw_malformed("the size of '" + entry.name + "' overflows or is no whole number of bytes");
   if (entry.end < entry.begin || entry.end - entry.begin != bits / 8)
-    refuse("'" + entry.name + "' needs " + std::to_string(bits / 8) +
-           " bytes but its data_offsets are [" + std::to_string(entry.begin) + ", " +
-           std::to_string(entry.end) + "]");
+    throw_malformed("'" + entry.name + "' needs " + std::to_string(bits / 8) +
+                    " bytes but its data_offsets are [" + std::to_string(entry.begin) + ", " +
+                    std::to_string(entry.end) + "]");
 }
 
 }  // namespace
@@ -159,8 +159,8 @@ void check_size(const SafetensorsEntry& entry) {
 SafetensorsHeader parse_safetensors_header(std::string_view json, std::uint64_t data_begin,
                                            std::uint64_t file_bytes) {
   // The parser would skip a byte-order mark and take NUL for the end of its input.
-  if (json.starts_with("\xef\xbb\xbf")) refuse("it begins with a byte-order mark");
-  if (json.find('\0') != std::string_view::npos) refuse("it contains a NUL byte");
+  if (json.starts_with("\xef\xbb\xbf")) throw_malformed("it begins with a byte-order mark");
+  if (json.find('\0') != std::string_view::npos) throw_malformed("it contains a NUL byte");
   HeaderReader reader;
   Json::sax_parse(json, &reader);
 
@@ -172,19 +172,19 @@ SafetensorsHeader parse_safetensors_header(std::string_view json, std::uint64_t 
   std::uint64_t reached = 0;
   for (SafetensorsEntry& entry : entries) {
     if (entry.begin != reached)
-      refuse("'" + entry.name + "' begins at byte " + std::to_string(entry.begin) +
-             " of the data where " + std::to_string(reached) + " was expected");
+      throw_malformed("'" + entry.name + "' begins at byte " + std::to_string(entry.begin) +
+                      " of the data where " + std::to_string(reached) + " was expected");
     check_size(entry);
     reached = entry.end;
     if (reached > data_bytes)
-      refuse("'" + entry.name + "' ends at byte " + std::to_string(reached) +
-             " of the data, but the file holds " + std::to_string(data_bytes));
+      throw_malformed("'" + entry.name + "' ends at byte " + std::to_string(reached) +
+                      " of the data, but the file holds " + std::to_string(data_bytes));
     entry.begin += data_begin;
     entry.end += data_begin;
   }
   if (reached != data_bytes)
-    refuse("the tensors take " + std::to_string(reached) + " bytes, but the file holds " +
-           std::to_string(data_bytes));
+    throw_malformed("the tensors take " + std::to_string(reached) + " bytes, but the file holds " +
+                    std::to_string(data_bytes));
   return std::move(reader.header);
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -7,6 +8,9 @@
 #include <vector>
 
 namespace penstock {
+
+/// Bytes at the start of a safetensors file that say how long its header is.
+inline constexpr std::size_t kLengthBytes = 8;
 
 /// One tensor of a safetensors file, as its header states it.
 struct SafetensorsEntry {

@@ -11,11 +11,10 @@
 #include "runtime/checkpoint/hash.h"
 #include "runtime/checkpoint/safetensors.h"
 #include "runtime/checkpoint/safetensors_dtype.h"
+#include "runtime/checkpoint/safetensors_header.h"
 
 namespace penstock {
 namespace {
-
-constexpr std::size_t kLengthBytes = 8;
 
 // Places of the tensors in the file: wider numbers first, else as given.
 std::vector<std::size_t> file_order(std::span<const NamedTensor> tensors) {

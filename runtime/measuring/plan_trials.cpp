@@ -28,9 +28,6 @@ StepSequence in_order(const RehearsalData& data, const Plan& plan) {
   return StepSequence(std::move(options));
 }
 
-/// Plans take turns of so many steps: machines get faster and slower within seconds.
-constexpr int kTurn = 3;
-
 struct TriedPlan {
   Plan plan;
   StepSequence steps;
@@ -70,10 +67,10 @@ std::vector<double> try_plans(Communicator& world, const Config& recipe,
     StepSequence in_turn = in_order(data, plan);
     tried.push_back({std::move(plan), std::move(in_turn)});
   }
-  for (int first = 0; first < steps; first += kTurn)
+  for (int first = 0; first < steps; first += Rehearsal::kTurn)
     for (TriedPlan& one : tried)
       for (const double seconds :
-           try_steps(data, one, first, std::min(first + kTurn, steps), world))
+           try_steps(data, one, first, std::min(first + Rehearsal::kTurn, steps), world))
         one.seconds.push_back(seconds);
   std::vector<double> medians;
   for (TriedPlan& one : tried) medians.push_back(median(std::move(one.seconds)));

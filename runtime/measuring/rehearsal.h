@@ -36,6 +36,10 @@ class Rehearsal {
   /// Steps whose features are made beforehand, as in training.
   static constexpr std::size_t kStepsAhead = 2;
 
+  /// What is to be compared takes turns of so many steps: machines get faster and slower within
+  /// seconds.
+  static constexpr int kTurn = 3;
+
   /// Runs the steps one behind the other, all ranks beginning the first together. The device
   /// finishes every layer before the next, so that it can be timed. Meanwhile features are made of
   /// those `ahead` too, as if they were to follow, so that the last steps take as long as the

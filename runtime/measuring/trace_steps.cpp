@@ -23,10 +23,8 @@ namespace penstock {
 namespace {
 
 constexpr int kWarmUp = 2;
-/// Costs are measured before the steps and after every few: machines get faster and slower within
-/// seconds.
+/// What costs are measured by, before the steps and after every turn.
 constexpr ProfileOptions kBetween{.micro_batches = 8, .repeats = 2};
-constexpr int kTurn = 3;
 
 /// Links between ranks that exchange messages under a plan.
 struct Links {
@@ -180,7 +178,7 @@ Trace trace_steps(const Config& recipe, Communicator& world, const TraceOptions&
     trace.planned_bytes.push_back(
         static_cast<double>(trace.plan.bytes_of(trace.plan.place_of(rank).stage).total()));
 
-  const int turn = options.profile ? options.steps : kTurn;
+  const int turn = options.profile ? options.steps : Rehearsal::kTurn;
   for (int first = 0; first < options.steps; first += turn) {
     const int count = kWarmUp + std::min(turn, options.steps - first);
     auto rehearsal = std::make_unique<Rehearsal>(data, data.config, trace.plan, world);

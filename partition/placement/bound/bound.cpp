@@ -2,16 +2,15 @@
 
 #include <algorithm>
 #include <functional>
-#include <limits>
 #include <numeric>
 #include <set>
 
+#include "partition/cut/limits.h"
 #include "partition/placement/bound/pour.h"
 
 namespace penstock {
 namespace {
 
-constexpr double kNever = std::numeric_limits<double>::infinity();
 constexpr double kFirstLimit = 2;  // times what a bottleneck can't be below
 
 /// Devices of the largest group that links of at least `width` join.

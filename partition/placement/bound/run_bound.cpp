@@ -1,15 +1,14 @@
 #include "partition/placement/bound/run_bound.h"
 
 #include <algorithm>
-#include <limits>
 
+#include "partition/cut/limits.h"
 #include "partition/placement/bound/run_count.h"
 
 namespace penstock {
 namespace {
 
-constexpr double kNever = std::numeric_limits<double>::infinity();
-constexpr double kRounding = 1 - 1e-12;
+constexpr double kRoundedDown = 1 - 1e-12;
 constexpr int kSums = 4;       // limits that least sums are asked for within
 constexpr double kMost = 2e8;  // ways to put a stage in front of others, about
 
@@ -68,7 +67,7 @@ double RunBound::of(const Grid& grid) {
     if (least <= sum) break;
     sum = least;
   }
-  return std::min(value_, goal.value(sum, slowest) * kRounding);
+  return std::min(value_, goal.value(sum, slowest) * kRoundedDown);
 }
 
 }  // namespace penstock

@@ -6,15 +6,16 @@
 #include <stdexcept>
 #include <utility>
 
+#include "partition/cut/limits.h"
+
 namespace penstock {
 namespace {
 
-constexpr double kRounding = 1 + 1e-12;
 constexpr double kBelow = 1 - 1e-9;  // of what is rounded up
 constexpr double kCloseEnough = 1 + 1e-4;
-constexpr std::size_t kFresh = 0;                            // the state in which a run begins
-constexpr int kNever = std::numeric_limits<int>::max() / 2;  // stages
-constexpr int kGoesOn = 4;                                   // times as likely as that a run ends
+constexpr std::size_t kFresh = 0;                              // the state in which a run begins
+constexpr int kTooMany = std::numeric_limits<int>::max() / 2;  // stages
+constexpr int kGoesOn = 4;                                     // times as likely as that a run ends
 
 }  // namespace
 
@@ -95,7 +96,7 @@ void RunCount::put_first(const StageSort& sort, int first) {
 
 bool RunCount::possible(double limit) {
   limit_ = limit * kRounding;
-  fewest_.assign(at(layers() + 1, 0), kNever);
+  fewest_.assign(at(layers() + 1, 0), kTooMany);
   std::fill_n(fewest_.begin() + static_cast<std::ptrdiff_t>(at(layers(), kFresh)),
               request_.scarce + 1, 0);
   for (int first = layers() - 1; first >= 0; --first)

@@ -1,16 +1,12 @@
 #include "partition/placement/bound/run_table.h"
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 
+#include "partition/cut/limits.h"
+
 namespace penstock {
-namespace {
-
-constexpr double kNever = std::numeric_limits<double>::infinity();
-constexpr double kRounding = 1 + 1e-12;
-
-}  // namespace
+namespace {}  // namespace
 
 RunTable::RunTable(const ChainLoad& chain, RunTableRequest request)
     : chain_(chain), request_(std::move(request)), least_{kNever}, least_per_work_(kNever) {

@@ -2,13 +2,11 @@
 
 #include <algorithm>
 
+#include "partition/cut/limits.h"
 #include "partition/placement/exact/graph_sweep.h"
 
 namespace penstock {
 namespace {
-
-constexpr double kNever = std::numeric_limits<double>::infinity();
-constexpr double kWorthwhile = 1 - 1e-12;  // of a value that counts as better
 
 /// What no better solution exceeds: its slowest stage given that its sum is at least `sum`, and the
 /// reverse.

@@ -2,15 +2,11 @@
 
 #include <algorithm>
 #include <bit>
-#include <limits>
+
+#include "partition/cut/limits.h"
 
 namespace penstock {
-namespace {
-
-constexpr double kNever = std::numeric_limits<double>::infinity();
-constexpr double kRounding = 1 + 1e-12;  // of sums added in another order
-
-}  // namespace
+namespace {}  // namespace
 
 GraphSweep::GraphSweep(const PlacementProblem& problem, const StageGraph& graph)
     : problem_(problem),

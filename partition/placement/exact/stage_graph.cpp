@@ -6,12 +6,11 @@
 #include <string>
 #include <utility>
 
+#include "partition/cut/limits.h"
 #include "partition/placement/symmetry.h"
 
 namespace penstock {
 namespace {
-
-constexpr double kRounding = 1 + 1e-12;
 
 /// Devices of earlier stages, sorted; of the last, sorted; of the next, in that order.
 using Key = std::u32string;

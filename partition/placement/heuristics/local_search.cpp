@@ -9,7 +9,7 @@
 namespace penstock {
 namespace {
 
-constexpr double kWorthwhile = 1 - 1e-9;
+constexpr double kWorthAMove = 1 - 1e-9;
 constexpr int kSweeps = 2;      // of a cut that may be made anew
 constexpr int kRounds = 4;      // of moving devices and cutting anew
 constexpr int kManySlots = 64;  // so many that random placements never win
@@ -88,7 +88,7 @@ class Exchange {
       loads_[k] = load(k);
     }
     const double now = value();
-    if (now < value_ * kWorthwhile) {
+    if (now < value_ * kWorthAMove) {
       value_ = now;
       return true;
     }
@@ -121,7 +121,7 @@ void improve(const PlacementProblem& problem, const Grid& grid, const SearchEffo
     if (!exchanged) return;
     const auto cut = best_cut(problem.chain, stage_costs(problem, moved.devices),
                               goal_of(problem, grid), {.sweeps = kSweeps});
-    better = cut && cut->value < placed.cut.value * kWorthwhile;
+    better = cut && cut->value < placed.cut.value * kWorthAMove;
     if (better) placed = {std::move(moved.devices), *cut};
   }
 }
