@@ -40,7 +40,7 @@ void Backend::run(Stream&, const CtcLoss&) { unsupported("CtcLoss"); }
 void Backend::run(Stream&, const Cast&) { unsupported("Cast"); }
 void Backend::run(Stream&, const SquaredSums&) { unsupported("SquaredSums"); }
 void Backend::run(Stream&, const LargestMagnitude&) { unsupported("LargestMagnitude"); }
-void Backend::run(Stream&, const JudgeGradient&) { unsupported("JudgeGradient"); }
+void Backend::run(Stream&, const GradientNorm&) { unsupported("GradientNorm"); }
 void Backend::run(Stream&, const AddInto&) { unsupported("AddInto"); }
 void Backend::run(Stream&, const AdamWStep&) { unsupported("AdamWStep"); }
 void Backend::run(Stream&, const LambDirection&) { unsupported("LambDirection"); }

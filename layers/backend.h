@@ -35,7 +35,7 @@ struct CtcLoss;
 struct Cast;
 struct SquaredSums;
 struct LargestMagnitude;
-struct JudgeGradient;
+struct GradientNorm;
 struct AddInto;
 struct AdamWStep;
 struct LambDirection;
@@ -124,7 +124,7 @@ class Backend {
   virtual void run(Stream&, const Cast&);
   virtual void run(Stream&, const SquaredSums&);
   virtual void run(Stream&, const LargestMagnitude&);
-  virtual void run(Stream&, const JudgeGradient&);
+  virtual void run(Stream&, const GradientNorm&);
   virtual void run(Stream&, const AddInto&);
   virtual void run(Stream&, const AdamWStep&);
   virtual void run(Stream&, const LambDirection&);

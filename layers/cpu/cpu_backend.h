@@ -49,7 +49,7 @@ class CpuBackend : public Backend {
   void run(Stream&, const Cast&) override;
   void run(Stream&, const SquaredSums&) override;
   void run(Stream&, const LargestMagnitude&) override;
-  void run(Stream&, const JudgeGradient&) override;
+  void run(Stream&, const GradientNorm&) override;
   void run(Stream&, const AddInto&) override;
   void run(Stream&, const AdamWStep&) override;
   void run(Stream&, const LambDirection&) override;

@@ -62,18 +62,18 @@ void CpuBackend::run(Stream&, const LargestMagnitude& op) {
            [&]<class T>(T) { for_blocks<T>(op, op.largest, largest_magnitude<T>); });
 }
 
-void CpuBackend::run(Stream&, const JudgeGradient& op) {
+void CpuBackend::run(Stream&, const GradientNorm& op) {
   double sum = 0, largest = 0;
   for (std::int64_t b = 0; b < op.blocks; ++b) {
     sum += op.sums[b];
     if (op.largest != nullptr) largest = largest_or_nan(largest, op.largest[b]);
   }
-  Verdict& verdict = *op.verdict;
-  verdict.norm = std::sqrt(sum) / op.loss_scale;
-  const double clip = op.clip_norm == 0 ? 1 : std::min(1.0, op.clip_norm / (verdict.norm + 1e-6));
-  verdict.factor = clip / op.loss_scale;
-  verdict.largest = largest / op.loss_scale;
-  verdict.skip = std::isfinite(verdict.norm) ? 0 : 1;
+  GradientNormResult& result = *op.result;
+  result.norm = std::sqrt(sum) / op.loss_scale;
+  const double clip = op.clip_norm == 0 ? 1 : std::min(1.0, op.clip_norm / (result.norm + 1e-6));
+  result.clip_coefficient = clip / op.loss_scale;
+  result.largest = largest / op.loss_scale;
+  result.skip = std::isfinite(result.norm) ? 0 : 1;
 }
 
 }  // namespace penstock

@@ -10,12 +10,13 @@ namespace penstock {
 namespace {
 
 bool skips(const GradientFactor& factor) {
-  return factor.verdict != nullptr && factor.verdict->skip != 0;
+  return factor.result != nullptr && factor.result->skip != 0;
 }
 
 template <class T>
 T value_of(const GradientFactor& factor) {
-  return static_cast<T>(factor.verdict != nullptr ? factor.verdict->factor : factor.otherwise);
+  return static_cast<T>(factor.result != nullptr ? factor.result->clip_coefficient
+                                                 : factor.otherwise);
 }
 
 template <class T>

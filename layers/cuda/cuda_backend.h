@@ -55,7 +55,7 @@ class CudaBackend final : public Backend {
   void run(Stream&, const Cast&) override;
   void run(Stream&, const SquaredSums&) override;
   void run(Stream&, const LargestMagnitude&) override;
-  void run(Stream&, const JudgeGradient&) override;
+  void run(Stream&, const GradientNorm&) override;
   void run(Stream&, const AddInto&) override;
   void run(Stream&, const AdamWStep&) override;
   void run(Stream&, const LambDirection&) override;

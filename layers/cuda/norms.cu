@@ -50,7 +50,7 @@ void combine_blocks(Stream& stream, const Op& op, double* combined) {
 }
 
 /// One thread adds, in the order of the blocks, what all of them have fetched.
-__global__ void __launch_bounds__(kThreads) judge_gradient(JudgeGradient op) {
+__global__ void __launch_bounds__(kThreads) gradient_norm_kernel(GradientNorm op) {
   BLOCK_SHARED(double, sums, [kThreads]);
   BLOCK_SHARED(double, of_warp, [kThreads / kWarp]);
   double sum = 0, largest = 0;
@@ -69,7 +69,7 @@ __global__ void __launch_bounds__(kThreads) judge_gradient(JudgeGradient op) {
   const double norm = sqrt(sum) / op.loss_scale;
   double clip = 1;
   if (op.clip_norm != 0 && op.clip_norm / (norm + 1e-6) < 1) clip = op.clip_norm / (norm + 1e-6);
-  *op.verdict = {norm, clip / op.loss_scale, largest / op.loss_scale, norm <= DBL_MAX ? 0 : 1};
+  *op.result = {norm, clip / op.loss_scale, largest / op.loss_scale, norm <= DBL_MAX ? 0 : 1};
 }
 
 }  // namespace
@@ -83,9 +83,9 @@ void CudaBackend::run(Stream& stream, const LargestMagnitude& op) {
   cuda::combine_blocks<cuda::Magnitude, cuda::LargestOrNan>(stream, op, op.largest);
 }
 
-void CudaBackend::run(Stream& stream, const JudgeGradient& op) {
+void CudaBackend::run(Stream& stream, const GradientNorm& op) {
   cuda::launch(static_cast<CudaStream&>(stream).handle(), {dim3(1), dim3(cuda::kThreads)},
-               cuda::judge_gradient, op);
+               cuda::gradient_norm_kernel, op);
 }
 
 }  // namespace penstock

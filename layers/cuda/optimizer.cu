@@ -28,12 +28,12 @@ __device__ void for_elements(const ArenaBlock* blocks, Body body) {
 
 /// GradientFactor, as kernels read it.
 struct Factor {
-  const Verdict* verdict;
+  const GradientNormResult* result;
   double otherwise;
 
-  __device__ bool skips() const { return verdict != nullptr && verdict->skip != 0; }
+  __device__ bool skips() const { return result != nullptr && result->skip != 0; }
   __device__ float value() const {
-    return static_cast<float>(verdict != nullptr ? verdict->factor : otherwise);
+    return static_cast<float>(result != nullptr ? result->clip_coefficient : otherwise);
   }
 };
 
@@ -131,7 +131,7 @@ Moments moments_of(const Op& op, double rate, double decay) {
 
 template <class Op>
 Factor factor_of(const Op& op) {
-  return {op.factor.verdict, op.factor.otherwise};
+  return {op.factor.result, op.factor.otherwise};
 }
 
 template <class Op>

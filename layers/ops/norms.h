@@ -44,26 +44,27 @@ struct LargestMagnitude {
   ArenaOf of = ArenaOf::gradients;
 };
 
-/// What follows from the norm of the whole gradient, for every rank alike.
-struct Verdict {
-  double norm = 0;        // of the unscaled gradient
-  double factor = 1;      // by which an update multiplies gradients: of clipping and loss scaling
-  double largest = 0;     // magnitude in the unscaled gradient, if all are finite
-  std::int64_t skip = 0;  // 1: something is not finite, and an update changes nothing
+/// The norm of the whole gradient and what follows from it, for every rank alike.
+struct GradientNormResult {
+  double norm = 0;              // of the unscaled gradient
+  double clip_coefficient = 1;  // times the gradients: of clipping, over the loss scale
+  double largest = 0;           // magnitude in the unscaled gradient, if all are finite
+  std::int64_t skip = 0;        // 1: something is not finite, and an update changes nothing
 };
 
-/// *verdict from the squared sums of `blocks` blocks, added in their order, of a gradient that was
+/// *result from the squared sums of `blocks` blocks, added in their order, of a gradient that was
 /// scaled by `loss_scale`, as torch.nn.utils.clip_grad_norm_ has it:
 ///   norm   = √(Σ sums) / loss_scale
-///   factor = min(1, clip_norm / (norm + 1e-6)) / loss_scale, without clipping where clip_norm is 0
+///   clip_coefficient = min(1, clip_norm / (norm + 1e-6)) / loss_scale;
+///                      1 / loss_scale where clip_norm is 0
 /// All memory is the backend's.
-struct JudgeGradient {
+struct GradientNorm {
   std::int64_t blocks = 0;
   const double* sums = nullptr;
   const double* largest = nullptr;  // of each block; null: not asked
   double loss_scale = 1;
   double clip_norm = 0;
-  Verdict* verdict = nullptr;
+  GradientNormResult* result = nullptr;
 };
 
 }  // namespace penstock

@@ -14,11 +14,11 @@ struct AddInto {
   double factor = 1;
 };
 
-/// By what an update multiplies gradients: what the verdict in the backend's memory says, and then
+/// By what an update multiplies gradients: what the result in the backend's memory says, and then
 /// nothing is changed where it says so; `otherwise` where there is none.
 struct GradientFactor {
   double otherwise = 1;
-  const Verdict* verdict = nullptr;
+  const GradientNormResult* result = nullptr;
 };
 
 /// One step of Adam with decoupled weight decay (Loshchilov & Hutter 2019) as torch.optim.AdamW

@@ -97,7 +97,7 @@ StageBytes ChunkBytes::of_replica(std::span<const ChunkRange> held, int replica)
     behind = last;
   }
   StageBytes bytes = stage_bytes(plans, all_buffers, parameters_, replica);
-  bytes.optimizer += agreement_bytes(norm_blocks(plans_));
+  bytes.optimizer += gradient_norm_bytes(norm_blocks(plans_));
   bytes.scratch += stream_workspace(sizes_);
   bytes.messages += all_ + edge_ * static_cast<std::size_t>(edges);
   return bytes;

@@ -73,12 +73,12 @@ std::size_t table_bytes(const ParameterLayout& layout);
 
 /// FP64 numbers by which ranks agree on the gradient of a model of so many norm blocks: a sum and a
 /// magnitude of each.
-constexpr std::size_t agreement_numbers(std::int64_t model_blocks) {
+constexpr std::size_t gradient_norm_numbers(std::int64_t model_blocks) {
   return 2 * static_cast<std::size_t>(model_blocks);
 }
-/// Bytes of these, and of the verdicts: one that is presumed, and all ranks' own.
-constexpr std::size_t agreement_bytes(std::int64_t model_blocks) {
-  return agreement_numbers(model_blocks) * sizeof(double) + 2 * sizeof(Verdict);
+/// Bytes of these, and of the results: one that is presumed, and all ranks' own.
+constexpr std::size_t gradient_norm_bytes(std::int64_t model_blocks) {
+  return gradient_norm_numbers(model_blocks) * sizeof(double) + 2 * sizeof(GradientNormResult);
 }
 
 /// Norm blocks of the parameters of `layers`.

@@ -49,7 +49,7 @@ struct Simulation {
 };
 
 /// Whether ranks step together, or each as soon as its own gradients are whole (and roll back
-/// where a late verdict on the norm is bad).
+/// where a late result on the norm is bad).
 enum class Barrier { before_step, none };
 
 /// Runs a sound schedule (see validate) with durations. Ranks go through their lists. A message

@@ -12,7 +12,7 @@
 #include "runtime/corpus/corpus_lengths.h"
 #include "runtime/corpus/corpus_texts.h"
 #include "runtime/data/batching.h"
-#include "runtime/job/agreement.h"
+#include "runtime/job/consistency.h"
 
 namespace penstock {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "base/error.h"
-#include "runtime/job/agreement.h"
+#include "runtime/job/consistency.h"
 
 namespace penstock {
 

@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "comm/collectives.h"
 #include "runtime/data/faults.h"
-#include "runtime/job/agreement.h"
+#include "runtime/job/consistency.h"
 #include "runtime/job/packing.h"
 
 namespace penstock {
@@ -31,7 +31,7 @@ Faults gather_failures(Communicator& world, const std::vector<FailedUtterance>& 
 
 }  // namespace
 
-void FailedAudio::judge(Communicator& world, std::int64_t epoch, std::int64_t failed,
+void FailedAudio::check(Communicator& world, std::int64_t epoch, std::int64_t failed,
                         const std::function<std::vector<FailedUtterance>()>& here) {
   if (epoch != epoch_) before_ = last_;
   epoch_ = epoch;

@@ -10,7 +10,7 @@
 
 namespace penstock {
 
-/// Judges how many recordings have failed to be read, over all replicas together.
+/// Counts how many recordings have failed to be read, over all replicas together.
 class FailedAudio {
  public:
   /// `share` is data.failing_utterances, of a corpus of so many utterances.
@@ -19,7 +19,7 @@ class FailedAudio {
   /// `failed` of all ranks, which know it alike, since the start; `here` gives this rank's of
   /// `epoch`, and is asked only then: DataError by rank 0 that names those of every rank once more
   /// have failed in the epoch than may.
-  void judge(Communicator& world, std::int64_t epoch, std::int64_t failed,
+  void check(Communicator& world, std::int64_t epoch, std::int64_t failed,
              const std::function<std::vector<FailedUtterance>()>& here);
 
  private:

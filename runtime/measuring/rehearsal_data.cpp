@@ -39,7 +39,7 @@ RehearsalData load_rehearsal(const Config& recipe, Communicator& world) {
                          config.trainer.lanes, config.trainer.order});
   };
   RunShape shape = shape_of_run(config, steps_of(), {}, alphabet.classes());
-  config.trainer.order = agree_on_order(world, chain, config, shape);
+  config.trainer.order = shared_order(world, chain, config, shape);
   StepSequence steps = steps_of();
   return {std::move(config), alphabet.classes(), std::move(chain),
           std::move(corpus), std::move(steps),   std::move(shape)};

@@ -92,8 +92,8 @@ std::vector<int> find_order(const Chain& chain, const Config& config, const RunS
   return order_of_step(found.order, config.pipeline.replicas, config.data.micro_batches);
 }
 
-std::vector<int> agree_on_order(Communicator& world, const Chain& chain, const Config& config,
-                                const RunShape& shape) {
+std::vector<int> shared_order(Communicator& world, const Chain& chain, const Config& config,
+                              const RunShape& shape) {
   if (!wants_order(config)) return config.trainer.order;
   std::ostringstream told;
   if (world.rank() == 0)

@@ -20,8 +20,8 @@ bool wants_order(const Config& config);
 std::vector<int> find_order(const Chain& chain, const Config& config, const RunShape& shape);
 
 /// The same where config wants one, else trainer.order, as rank 0 says.
-std::vector<int> agree_on_order(Communicator& world, const Chain& chain, const Config& config,
-                                const RunShape& shape);
+std::vector<int> shared_order(Communicator& world, const Chain& chain, const Config& config,
+                              const RunShape& shape);
 
 /// The fastest cut, as make_plan(), with lists that find_schedule() finds for it, for micro-batches
 /// in trainer.order. A rank holds as many micro-batches as pipeline.memory_gib has room for, twice

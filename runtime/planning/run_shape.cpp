@@ -9,8 +9,8 @@
 #include "partition/schedule/forward_only.h"
 #include "runtime/data/batching.h"
 #include "runtime/optim/optimizer.h"
-#include "runtime/pipeline/gradient_agreement.h"
 #include "runtime/pipeline/gradient_buckets.h"
+#include "runtime/pipeline/gradient_norm_sync.h"
 #include "runtime/pipeline/nccl_reduction.h"
 #include "runtime/pipeline/session.h"
 

@@ -143,7 +143,7 @@ Evaluation evaluate(Session& session, const Corpus& corpus, const Alphabet& alph
 
   const EvaluationReport report = report_of(table, corpus);
   FailedAudio(options.data.failing_utterances, corpus.entries.size())
-      .judge(grid.world(), 0, report.skipped - corpus.skipped, [&] { return failures; });
+      .check(grid.world(), 0, report.skipped - corpus.skipped, [&] { return failures; });
   Evaluation evaluation{report, transcripts_of(gather(grid.world(), scorer.lines()),
                                                session.leads() ? corpus.entries.size() : 0)};
   evaluation.report.seconds =

@@ -10,7 +10,7 @@
 #include "runtime/corpus/corpora.h"
 #include "runtime/data/batching.h"
 #include "runtime/data/faults.h"
-#include "runtime/job/agreement.h"
+#include "runtime/job/consistency.h"
 #include "runtime/job/packing.h"
 #include "runtime/planning/planning.h"
 #include "runtime/trainer/evaluation.h"

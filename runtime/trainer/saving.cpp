@@ -6,7 +6,7 @@
 #include "runtime/checkpoint/save.h"
 #include "runtime/checkpoint/shard.h"
 #include "runtime/devices/host_window.h"
-#include "runtime/job/agreement.h"
+#include "runtime/job/consistency.h"
 
 namespace penstock {
 namespace {

@@ -17,7 +17,7 @@
 #include "runtime/checkpoint/retention.h"
 #include "runtime/corpus/corpora.h"
 #include "runtime/devices/device.h"
-#include "runtime/job/agreement.h"
+#include "runtime/job/consistency.h"
 #include "runtime/job/shared_output.h"
 #include "runtime/planning/fitting_plan.h"
 #include "runtime/planning/found_schedule.h"
@@ -34,7 +34,7 @@ Config checked(const TrainingTask& task, Communicator& world) {
   check_training_manifest(task.recipe);
   const Config planned = with_plan_file(task.recipe);
   if (!task.alone) check_ranks(planned, world.size());
-  agree_on_recipe(world, planned);
+  require_same_recipe(world, planned);
   return planned;
 }
 
@@ -80,8 +80,8 @@ TrainingRun::TrainingRun(const TrainingTask& task, Communicator& world,
 
   steps_ = std::make_unique<StepSequence>(steps_of(config_));
   const RunShape shape = shape_of(config_, *steps_);
-  if (!start_ && wants_order(asked)) take_order(agree_on_order(world, chain_, asked, shape));
-  plan_ = agree_on_plan(shape);
+  if (!start_ && wants_order(asked)) take_order(shared_order(world, chain_, asked, shape));
+  plan_ = shared_plan(shape);
 
   session_ = std::make_unique<Session>(world, config_, chain_, plan_, slots.counts(),
                                        [this](std::size_t bytes) { return fitting(bytes); });
@@ -169,7 +169,7 @@ void TrainingRun::work_alone() {
 }
 
 /// Rank 0's, since measured costs differ from rank to rank.
-Plan TrainingRun::agree_on_plan(const RunShape& shape) {
+Plan TrainingRun::shared_plan(const RunShape& shape) {
   std::string text;
   if (leads()) {
     const bool measure = config_.pipeline.stages > 1 && config_.pipeline.plan.empty();
@@ -278,7 +278,7 @@ void TrainingRun::record(StepReport report) {
     metrics_->write(report);
     if (observer_.step) observer_.step(report);
   }
-  failed_audio_.judge(world_, report.epoch, report.failed_utterances, [this] {
+  failed_audio_.check(world_, report.epoch, report.failed_utterances, [this] {
     return feed_ ? feed_->failures() : std::vector<FailedUtterance>();
   });
   skipped_.count(report);

@@ -59,7 +59,7 @@ class TrainingRun {
   std::string fitting(std::size_t bytes) const;
   ReductionOrder reduction() const;
   void work_alone();
-  Plan agree_on_plan(const RunShape& shape);
+  Plan shared_plan(const RunShape& shape);
   void reserve_buffers(const RunShape& shape);
   void recall_best(const TrainingState& saved);
   void announce_ahead();

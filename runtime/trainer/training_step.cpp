@@ -18,7 +18,7 @@ TrainingStep::TrainingStep(Backend& backend, Stream& stream, const RankGrid& gri
       loss_scale_(options.precision),
       reduction_(backend, stream, grid, stage,
                  {options.lanes_of, options.bucket_bytes, options.links, options.reduction}),
-      agreement_(backend, stream, grid,
+      norm_sync_(backend, stream, grid,
                  {options.model_blocks, options.optimizer.clip_norm, loss_scale_.wants_largest(),
                   options.links}),
       doubted_for_(options.trusted_after) {
@@ -29,7 +29,7 @@ TrainingStep::TrainingStep(Backend& backend, Stream& stream, const RankGrid& gri
 void TrainingStep::progress() {
   stage_.progress();
   reduction_.progress();
-  agreement_.progress();
+  norm_sync_.progress();
 }
 
 std::vector<StepReport> TrainingStep::run(StepWork work, const ReadFeatures& read_features,
@@ -54,7 +54,7 @@ std::vector<StepReport> TrainingStep::run(StepWork work, const ReadFeatures& rea
     presume(step);
     open_ = std::move(step);
   } else {
-    agree(step);
+    sync_gradient_norm(step);
     agreed.push_back(close(std::move(step), clock));
   }
   if (watch_) watch_({ActionKind::step}, Moment::ends);
@@ -92,7 +92,7 @@ StepSums TrainingStep::forward_and_backward(const StepWork& work, KeptFeatures& 
   callbacks.layer_whole = [this](std::size_t layer) { reduction_.layer_whole(layer); };
   StepSums sums = stage_.train(work, callbacks);
   reduction_.all_whole();
-  if (!agreement_.on_device()) stage_.complete(sums);  // its last message moves only when asked for
+  if (!norm_sync_.on_device()) stage_.complete(sums);  // its last message moves only when asked for
   reduction_.finish();
   return sums;
 }
@@ -110,41 +110,41 @@ TrainingStep::Ended TrainingStep::end(StepSums sums, const StepWork& work, Train
   return step;
 }
 
-void TrainingStep::agree(Ended& step) {
-  if (!agreement_.on_device()) step.told = tell(step.sums);
-  update(agreement_.judge(stage_.parameters(), step.loss_scale, step.told), step);
+void TrainingStep::sync_gradient_norm(Ended& step) {
+  if (!norm_sync_.on_device()) step.told = tell(step.sums);
+  update(norm_sync_.sync(stage_.parameters(), step.loss_scale, step.told), step);
   reduction_.gather();
-  if (agreement_.on_device()) {
+  if (norm_sync_.on_device()) {
     step.told = tell(step.sums);
     sum_disjoint(grid_.world(), step.told);
   }
-  step.verdict = agreement_.verdict();
+  step.result = norm_sync_.result();
 }
 
 /// Updates before all ranks have judged, and asks them to.
 void TrainingStep::presume(Ended& step) {
-  const Verdict* verdict = agreement_.presume(stage_.parameters(), step.loss_scale);
+  const GradientNormResult* result = norm_sync_.presume(stage_.parameters(), step.loss_scale);
   const auto ask = [&] {
     step.told = tell(step.sums);
-    agreement_.ask(step.told);
+    norm_sync_.ask(step.told);
   };
-  if (!agreement_.on_device()) ask();
+  if (!norm_sync_.on_device()) ask();
   ++presumed_;
   backup_->take(stream_);
-  update(verdict, step);
+  update(result, step);
   reduction_.gather();
-  if (agreement_.on_device()) ask();
+  if (norm_sync_.on_device()) ask();
 }
 
-/// All ranks' verdict on the open step, and the update that it asks for; only gather() is left to
-/// do, which replicas must call at the same point.
+/// The norm of the open step over all ranks, and the update that follows from it; only gather() is
+/// left to do, which replicas must call at the same point.
 void TrainingStep::hear() {
-  if (open_->verdict) return;
-  open_->verdict = agreement_.hear(open_->told);
+  if (open_->result) return;
+  open_->result = norm_sync_.hear(open_->told);
   if (open_->plain()) return;
   ++taken_back_;
   backup_->restore(stream_);
-  update(agreement_.heard(), *open_);
+  update(norm_sync_.heard(), *open_);
 }
 
 StepReport TrainingStep::close(Ended step, TrainingClock& clock) {
@@ -153,13 +153,13 @@ StepReport TrainingStep::close(Ended step, TrainingClock& clock) {
   StepReport report;
   report.step = step.step;
   report.loss = std::accumulate(losses.begin(), losses.end(), 0.0) * step.scale;
-  report.gradient_norm = step.verdict->norm;
+  report.gradient_norm = step.result->norm;
   report.loss_scale = step.loss_scale;
   report.learning_rate = step.learning_rate;
-  report.skipped = step.verdict->skip != 0;
+  report.skipped = step.result->skip != 0;
   report.failed_utterances =
       static_cast<std::int64_t>(std::accumulate(failed.begin(), failed.end(), 0.0));
-  loss_scale_.update(report.skipped, step.verdict->largest);
+  loss_scale_.update(report.skipped, step.result->largest);
   doubted_for_ = step.plain() ? std::max(doubted_for_ - 1, 0) : options_.trusted_after;
   if (report.skipped) {
     --clock.taken;
@@ -173,7 +173,7 @@ StepReport TrainingStep::close(Ended step, TrainingClock& clock) {
 /// Waits for the losses of the step's micro-batches; behind them, the utterances that have failed
 /// on each replica. Every number is told by one rank.
 std::vector<double> TrainingStep::tell(StepSums& sums) {
-  if (agreement_.on_device()) stage_.complete(sums);
+  if (norm_sync_.on_device()) stage_.complete(sums);
   std::vector<double> told = sums.losses;
   told.resize(told.size() + grid_.replicas().size());
   if (options_.failed)
@@ -183,18 +183,18 @@ std::vector<double> TrainingStep::tell(StepSums& sums) {
 
 /// A step that is skipped changes nothing. Behind this and reduction_.gather() layers read the new
 /// weights, whoever owns them.
-void TrainingStep::update(const Verdict* verdict, const Ended& step) {
+void TrainingStep::update(const GradientNormResult* result, const Ended& step) {
   ParameterStore& store = stage_.parameters();
   UpdateArguments with{
-      .learning_rate = step.learning_rate, .factor = {1, verdict}, .step = step.taken};
+      .learning_rate = step.learning_rate, .factor = {1, result}, .step = step.taken};
   std::vector<double> squared_sums;
   if (optimizer_->takes_norms()) {
-    const Verdict agreed = agreement_.verdict();
+    const GradientNormResult agreed = norm_sync_.result();
     if (agreed.skip != 0) return;
-    squared_sums = agreement_.squared_sums();
-    with.factor = {agreed.factor};
+    squared_sums = norm_sync_.squared_sums();
+    with.factor = {agreed.clip_coefficient};
     with.squared_sums = squared_sums;
-    with.room = agreement_.room();
+    with.room = norm_sync_.room();
   }
   if (store.shared())
     with.sum_over_owners = [this](std::span<double> numbers) {

@@ -9,7 +9,7 @@
 #include "configs/config.h"
 #include "runtime/optim/loss_scale.h"
 #include "runtime/optim/optimizer.h"
-#include "runtime/pipeline/gradient_agreement.h"
+#include "runtime/pipeline/gradient_norm_sync.h"
 #include "runtime/pipeline/rank_grid.h"
 #include "runtime/pipeline/stage.h"
 #include "runtime/pipeline/stage_reduction.h"
@@ -31,7 +31,7 @@ struct TrainingClock {
 /// that take norms.
 ///
 /// With post-validation (Qi et al. 2023, arXiv:2401.10241, §4) a rank updates by what it knows
-/// alone and goes on. All ranks' verdict is there by its next step's first backward; if it asks for
+/// alone and goes on. All ranks' result is there by its next step's first backward; if it asks for
 /// clipping or skipping, the update is taken back and made as it says, the step under way runs to
 /// its end, since messages are under way, and begins again. So no bit differs.
 class TrainingStep {
@@ -47,7 +47,7 @@ class TrainingStep {
     std::function<std::int64_t()> failed = {};
     DeviceLinks links = DeviceLinks::host;
     ReductionOrder reduction = ReductionOrder::lanes;
-    /// Not with optimizers or loss scales that take more than a verdict; see rules.cpp. Nothing is
+    /// Not with optimizers or loss scales that take more than a result; see rules.cpp. Nothing is
     /// presumed before so many steps in a row have been neither clipped nor skipped.
     bool post_validation = false;
     int trusted_after = 8;
@@ -93,19 +93,19 @@ class TrainingStep {
     int micro_batches = 0;     // of all replicas
     double scale = 1, loss_scale = 1, learning_rate = 0;
     std::int64_t step = 0, taken = 0;  // this one included
-    std::optional<Verdict> verdict = {};
-    bool plain() const { return verdict->skip == 0 && verdict->factor == 1 / loss_scale; }
+    std::optional<GradientNormResult> result = {};
+    bool plain() const { return result->skip == 0 && result->clip_coefficient == 1 / loss_scale; }
   };
 
   double presumed_scale() const;
   StepSums forward_and_backward(const StepWork& work, KeptFeatures& features);
   Ended end(StepSums sums, const StepWork& work, TrainingClock& clock);
-  void agree(Ended& step);
+  void sync_gradient_norm(Ended& step);
   void presume(Ended& step);
   void hear();
   StepReport close(Ended step, TrainingClock& clock);
   std::vector<double> tell(StepSums& sums);
-  void update(const Verdict* verdict, const Ended& step);
+  void update(const GradientNormResult* result, const Ended& step);
 
   Backend& backend_;
   Stream& stream_;
@@ -115,7 +115,7 @@ class TrainingStep {
   std::unique_ptr<Optimizer> optimizer_;
   LossScale loss_scale_;
   StageReduction reduction_;
-  GradientAgreement agreement_;
+  GradientNormSync norm_sync_;
   std::unique_ptr<WeightBackup> backup_;  // with post-validation
   int doubted_for_;                       // steps to come that are agreed on at once
   std::optional<Ended> open_;             // updated, not yet agreed on

@@ -121,7 +121,7 @@ TEST_P(Optimizer, SquaredSumsAndMagnitudesAreOfBlocks) {
 TEST_P(Optimizer, ASkippedStepChangesNothing) {
   Span weight(GetParam(), 37, 2), mean(GetParam(), 37, 3), square(GetParam(), 37, 4);
   Span gradient(GetParam(), 37, NAN);
-  const Verdict skip{.norm = NAN, .factor = NAN, .skip = 1};
+  const GradientNormResult skip{.norm = NAN, .clip_coefficient = NAN, .skip = 1};
   backend->run(*stream, AdamWStep{.blocks = blocks,
                                   .weight = weight.tensor,
                                   .mean = mean.tensor,
@@ -141,28 +141,28 @@ TEST_P(Optimizer, ASkippedStepChangesNothing) {
 }
 
 // As torch.nn.utils.clip_grad_norm_.
-TEST(JudgeGradient, ClipsAndSkips) {
+TEST(GradientNorm, ClipsAndSkips) {
   const auto backend = make_cpu_backend();
   const auto stream = backend->make_stream();
-  const auto judge = [&](std::vector<double> sums, double clip_norm) {
-    Verdict verdict;
-    backend->run(*stream, JudgeGradient{.blocks = static_cast<std::int64_t>(sums.size()),
-                                        .sums = sums.data(),
-                                        .largest = sums.data(),
-                                        .loss_scale = 2,
-                                        .clip_norm = clip_norm,
-                                        .verdict = &verdict});
-    return verdict;
+  const auto norm_of = [&](std::vector<double> sums, double clip_norm) {
+    GradientNormResult result;
+    backend->run(*stream, GradientNorm{.blocks = static_cast<std::int64_t>(sums.size()),
+                                       .sums = sums.data(),
+                                       .largest = sums.data(),
+                                       .loss_scale = 2,
+                                       .clip_norm = clip_norm,
+                                       .result = &result});
+    return result;
   };
   for (const double clip_norm : {0.0, 400.0}) {
-    const Verdict verdict = judge({36, 64}, clip_norm);
-    EXPECT_EQ(verdict.norm, 5);
-    EXPECT_EQ(verdict.factor, 0.5);
-    EXPECT_EQ(verdict.largest, 32);
-    EXPECT_EQ(verdict.skip, 0);
+    const GradientNormResult result = norm_of({36, 64}, clip_norm);
+    EXPECT_EQ(result.norm, 5);
+    EXPECT_EQ(result.clip_coefficient, 0.5);
+    EXPECT_EQ(result.largest, 32);
+    EXPECT_EQ(result.skip, 0);
   }
-  EXPECT_DOUBLE_EQ(judge({2560000}, 400).factor, 400 / (800 + 1e-6) / 2);
-  for (const double odd : {std::nan(""), HUGE_VAL}) EXPECT_EQ(judge({1, odd, 1}, 400).skip, 1);
+  EXPECT_DOUBLE_EQ(norm_of({2560000}, 400).factor, 400 / (800 + 1e-6) / 2);
+  for (const double odd : {std::nan(""), HUGE_VAL}) EXPECT_EQ(norm_of({1, odd, 1}, 400).skip, 1);
 }
 
 TEST_P(Optimizer, AddIntoAdds) {

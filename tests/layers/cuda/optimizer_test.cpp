@@ -24,12 +24,12 @@ class CudaOptimizer : public test::Parity {
   const ArenaBlocks& blocks(Tensor Twin::*side) const {
     return side == &Twin::cpu ? cpu_blocks_ : cuda_blocks_;
   }
-  /// Verdicts for the two backends.
-  GradientFactor factor(Tensor Twin::*side, const Verdict& verdict) {
-    if (side == &Twin::cpu) return {1, &verdict};
-    const std::span<std::byte> memory = device_memory(sizeof verdict);
-    cuda_->copy_in(*cuda_stream_, memory.data(), &verdict, sizeof verdict);
-    return {1, reinterpret_cast<const Verdict*>(memory.data())};
+  /// Results for the two backends.
+  GradientFactor factor(Tensor Twin::*side, const GradientNormResult& result) {
+    if (side == &Twin::cpu) return {1, &result};
+    const std::span<std::byte> memory = device_memory(sizeof result);
+    cuda_->copy_in(*cuda_stream_, memory.data(), &result, sizeof result);
+    return {1, reinterpret_cast<const GradientNormResult*>(memory.data())};
   }
 
   const Shape arena_ = {kNormBlock + 1100};
@@ -44,7 +44,7 @@ class CudaOptimizer : public test::Parity {
       {.place = 4, .count = 900, .gradient = 128 + kNormBlock, .weight = 64 + kNormBlock}};
   const ArenaBlocks cpu_blocks_ = {table_, 3};
   ArenaBlocks cuda_blocks_;
-  const Verdict halved_ = {.factor = 0.5};
+  const GradientNormResult halved_ = {.clip_coefficient = 0.5};
 };
 
 TEST_P(CudaOptimizer, AdamW) {
@@ -188,22 +188,22 @@ TEST_P(CudaOptimizer, LargestMagnitudeOfWhatIsNotFinite) {
 }
 
 // The same bits: FP64 sums in one order, and IEEE roots and quotients.
-TEST_P(CudaOptimizer, JudgesTheGradient) {
+TEST_P(CudaOptimizer, FindsTheGradientNorm) {
   for (const double odd : {1.0, HUGE_VAL, std::nan("")}) {
     std::vector<double> values = test::uniform(613, 3, 0, 1);
     values[300] = odd;
-    const Twin sums = twin(DType::f64, {613}, values), verdict = random(DType::f64, {4});
-    const auto judge = [&](Tensor Twin::*side) {
+    const Twin sums = twin(DType::f64, {613}, values), result = random(DType::f64, {4});
+    const auto norm_of = [&](Tensor Twin::*side) {
       auto* const numbers = static_cast<double*>((sums.*side).data);
-      return JudgeGradient{.blocks = 613,
-                           .sums = numbers,
-                           .largest = numbers,
-                           .loss_scale = 8,
-                           .clip_norm = 1.5,
-                           .verdict = static_cast<Verdict*>((verdict.*side).data)};
+      return GradientNorm{.blocks = 613,
+                          .sums = numbers,
+                          .largest = numbers,
+                          .loss_scale = 8,
+                          .clip_norm = 1.5,
+                          .result = static_cast<GradientNormResult*>((result.*side).data)};
     };
-    run(judge(&Twin::cpu), judge(&Twin::cuda));
-    const std::vector<double> cuda = on_device(verdict.cuda), cpu = test::numbers(verdict.cpu);
+    run(norm_of(&Twin::cpu), norm_of(&Twin::cuda));
+    const std::vector<double> cuda = on_device(result.cuda), cpu = test::numbers(result.cpu);
     for (std::size_t i = 0; i < 4 && (odd == 1 || i == 3); ++i) EXPECT_EQ(cuda[i], cpu[i]) << i;
   }
 }

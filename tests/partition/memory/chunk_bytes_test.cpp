@@ -9,9 +9,9 @@
 namespace penstock {
 namespace {
 
-// Blocks in the table, sums and magnitudes of the chain's five parameters, and the verdict.
+// Blocks in the table, sums and magnitudes of the chain's five parameters, and the result.
 constexpr std::size_t of_norms(std::size_t parameters) {
-  return parameters * sizeof(ArenaBlock) + 5 * 2 * sizeof(double) + 2 * sizeof(Verdict);
+  return parameters * sizeof(ArenaBlock) + 5 * 2 * sizeof(double) + 2 * sizeof(GradientNormResult);
 }
 
 TEST(ChunkBytes, CountsTheLargestMicroBatchAndThoseInFlight) {

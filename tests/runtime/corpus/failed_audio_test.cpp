@@ -19,12 +19,12 @@ TEST(FailedAudio, IsJudgedByEpochs) {
     FailedAudio audio(0.2, 10);
     int asked = 0;
     const auto here = [&] { return ++asked, std::vector<FailedUtterance>{{7, "a.wav: gone"}}; };
-    audio.judge(world, 0, 2, here);
-    audio.judge(world, 1, 3, here);
-    audio.judge(world, 1, 4, here);
-    audio.judge(world, 2, 6, here);
+    audio.check(world, 0, 2, here);
+    audio.check(world, 1, 3, here);
+    audio.check(world, 1, 4, here);
+    audio.check(world, 2, 6, here);
     EXPECT_EQ(asked, 0);
-    EXPECT_THROW(audio.judge(world, 2, 7, here), DataError);
+    EXPECT_THROW(audio.check(world, 2, 7, here), DataError);
     EXPECT_EQ(asked, 1);
   });
 }
@@ -34,7 +34,7 @@ TEST(FailedAudio, OfAllRanksIsNamed) {
               run_as_threads({.ranks = 3}, [](Communicator& world) {
                 std::vector<FailedUtterance> here;
                 if (world.rank() != 1) here = {{7, "a.wav: gone"}, {9, "b.wav: gone"}};
-                FailedAudio(0.2, 10).judge(world, 0, 4, [&] { return here; });
+                FailedAudio(0.2, 10).check(world, 0, 4, [&] { return here; });
               });
             }),
             "4 utterances have failed:\n  utterance 7: a.wav: gone\n  utterance 9: b.wav: gone\n"

@@ -132,7 +132,7 @@ TEST(CudaTrainingOverNccl, PostValidationDoesNotShowInASingleBit) {
   expect_no_late_verdict_to_show(DeviceLinks::nccl);
 }
 
-// The verdict is read where the update runs, or by the host where an optimizer takes norms.
+// The result is read where the update runs, or by the host where an optimizer takes norms.
 TEST(CudaTrainingOverNccl, SkipsStepsOnEveryRank) {
   if (!nccl_is_built() || cuda_device_count() < 4) GTEST_SKIP() << "no NCCL, or too few devices";
   for (const char* kind : {"adamw", "lamb"}) {

@@ -174,7 +174,7 @@ class PlannedStage : public testing::TestWithParam<std::string_view> {
       saved += passed * asked.passed + replayed * asked.replayed;
     }
     EXPECT_EQ(planned.weights, weights) << what;
-    const std::size_t agreement = agreement_bytes(norm_blocks(plans));
+    const std::size_t agreement = gradient_norm_bytes(norm_blocks(plans));
     EXPECT_EQ(planned.optimizer,
               2 * weights + table_bytes(lay_out_parameters(own, {}, 0)) + agreement)
         << what;

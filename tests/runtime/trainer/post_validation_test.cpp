@@ -153,7 +153,7 @@ TEST(PostValidation, TrustsOnlyAfterPlainSteps) {
   EXPECT_EQ(trusting.taken_back, 0);
 }
 
-// Nobody's verdict is missing.
+// Nobody's result is missing.
 TEST(PostValidation, IsForSeveralRanks) {
   TrainingJob job = small_job();
   job.post_validation = true;

@@ -1,4 +1,4 @@
-#include "runtime/job/agreement.h"
+#include "runtime/job/consistency.h"
 
 #include <algorithm>
 #include <string_view>
@@ -56,7 +56,7 @@ std::string read_or_fault(const Communicator& world, const std::function<std::st
 
 }  // namespace
 
-void agree_on_recipe(Communicator& world, const Config& config) {
+void require_same_recipe(Communicator& world, const Config& config) {
   const std::vector<std::string> all = gather(world, packed(flatten(config)));
   for (std::size_t rank = 1; rank < all.size(); ++rank) {
     if (all[rank] == all[0]) continue;

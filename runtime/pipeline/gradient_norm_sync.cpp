@@ -1,4 +1,4 @@
-#include "runtime/pipeline/gradient_agreement.h"
+#include "runtime/pipeline/gradient_norm_sync.h"
 
 #include <algorithm>
 
@@ -6,16 +6,16 @@
 
 namespace penstock {
 
-GradientAgreement::GradientAgreement(Backend& backend, Stream& computing, const RankGrid& grid,
-                                     const Options& options)
+GradientNormSync::GradientNormSync(Backend& backend, Stream& computing, const RankGrid& grid,
+                                   const Options& options)
     : backend_(backend),
       computing_(computing),
       grid_(grid),
       options_(options),
       on_device_(backend.kind() != DeviceKind::cpu &&
                  (options.links == DeviceLinks::nccl || grid.world().size() == 1)),
-      numbers_(backend.allocate(agreement_numbers(options.model_blocks) * sizeof(double))),
-      verdicts_(backend.allocate(2 * sizeof(Verdict))) {
+      numbers_(backend.allocate(gradient_norm_numbers(options.model_blocks) * sizeof(double))),
+      results_(backend.allocate(2 * sizeof(GradientNormResult))) {
   if (!on_device_ || grid.world().size() == 1) return;
   stream_ = backend.make_stream();
   nccl_ = make_nccl(
@@ -25,31 +25,31 @@ GradientAgreement::GradientAgreement(Backend& backend, Stream& computing, const 
   wait(*nccl_, *nccl_->all_reduce(std::span<double>(sums(), count())));
 }
 
-std::size_t GradientAgreement::count() const {
+std::size_t GradientNormSync::count() const {
   const auto blocks = static_cast<std::size_t>(options_.model_blocks);
   return options_.largest ? 2 * blocks : blocks;
 }
 
-const Verdict* GradientAgreement::judge(const ParameterStore& store, double loss_scale,
-                                        std::span<double> told) {
+const GradientNormResult* GradientNormSync::sync(const ParameterStore& store, double loss_scale,
+                                                 std::span<double> told) {
   measure(store);
   exchange(told);
-  judge_sums(computing_, loss_scale, verdict_at(0));
-  return verdict_at(0);
+  combine(computing_, loss_scale, result_at(0));
+  return result_at(0);
 }
 
-void GradientAgreement::judge_sums(Stream& stream, double loss_scale, Verdict* verdict) {
+void GradientNormSync::combine(Stream& stream, double loss_scale, GradientNormResult* result) {
   backend_.run(stream,
-               JudgeGradient{.blocks = options_.model_blocks,
-                             .sums = sums(),
-                             .largest = options_.largest ? sums() + options_.model_blocks : nullptr,
-                             .loss_scale = loss_scale,
-                             .clip_norm = options_.clip_norm,
-                             .verdict = verdict});
+               GradientNorm{.blocks = options_.model_blocks,
+                            .sums = sums(),
+                            .largest = options_.largest ? sums() + options_.model_blocks : nullptr,
+                            .loss_scale = loss_scale,
+                            .clip_norm = options_.clip_norm,
+                            .result = result});
 }
 
 /// Replicas that have the same sums let the first give them.
-void GradientAgreement::measure(const ParameterStore& store) {
+void GradientNormSync::measure(const ParameterStore& store) {
   backend_.zero(computing_, numbers_.data(), count() * sizeof(double));
   if (grid_.here().replica != 0 && !store.shared()) return;
   const ArenaBlocks blocks = store.table().all();
@@ -60,7 +60,7 @@ void GradientAgreement::measure(const ParameterStore& store) {
 }
 
 /// The host's copy of `told`, and of the numbers behind it.
-std::vector<double> GradientAgreement::numbers_behind(std::span<const double> told) {
+std::vector<double> GradientNormSync::numbers_behind(std::span<const double> told) {
   std::vector<double> all(told.begin(), told.end());
   all.resize(told.size() + count());
   backend_.copy_out(computing_, all.data() + told.size(), sums(), count() * sizeof(double));
@@ -69,12 +69,12 @@ std::vector<double> GradientAgreement::numbers_behind(std::span<const double> to
 }
 
 /// Behind what the computing stream has been asked for.
-std::unique_ptr<Transfer> GradientAgreement::sum_over_nccl() {
+std::unique_ptr<Transfer> GradientNormSync::sum_over_nccl() {
   backend_.wait(*stream_, *backend_.mark(computing_));
   return nccl_->all_reduce(std::span<double>(sums(), count()));
 }
 
-void GradientAgreement::exchange(std::span<double> told) {
+void GradientNormSync::exchange(std::span<double> told) {
   if (nccl_) {
     sum_over_nccl();
     backend_.wait(computing_, *backend_.mark(*stream_));
@@ -86,30 +86,31 @@ void GradientAgreement::exchange(std::span<double> told) {
   backend_.copy_in(computing_, sums(), all.data() + told.size(), count() * sizeof(double));
 }
 
-Verdict GradientAgreement::verdict() { return verdict_on(computing_); }
+GradientNormResult GradientNormSync::result() { return result_on(computing_); }
 
-Verdict GradientAgreement::verdict_on(Stream& stream) {
-  Verdict verdict;
-  backend_.copy_out(stream, &verdict, verdict_at(0), sizeof verdict);
+GradientNormResult GradientNormSync::result_on(Stream& stream) {
+  GradientNormResult result;
+  backend_.copy_out(stream, &result, result_at(0), sizeof result);
   backend_.finish(stream);
-  return verdict;
+  return result;
 }
 
-/// NCCL adds the numbers of all ranks in their place, so it waits for the verdict on this rank's.
-const Verdict* GradientAgreement::presume(const ParameterStore& store, double loss_scale) {
+/// NCCL adds the numbers of all ranks in their place, so it waits for the result on this rank's.
+const GradientNormResult* GradientNormSync::presume(const ParameterStore& store,
+                                                    double loss_scale) {
   loss_scale_ = loss_scale;
   measure(store);
-  judge_sums(computing_, loss_scale, verdict_at(1));
+  combine(computing_, loss_scale, result_at(1));
   if (nccl_) summing_ = sum_over_nccl();
-  return verdict_at(1);
+  return result_at(1);
 }
 
-void GradientAgreement::ask(std::span<const double> told) {
+void GradientNormSync::ask(std::span<const double> told) {
   asked_.emplace(grid_.world(),
                  on_device_ ? std::vector(told.begin(), told.end()) : numbers_behind(told));
 }
 
-Verdict GradientAgreement::hear(std::span<double> told) {
+GradientNormResult GradientNormSync::hear(std::span<double> told) {
   const std::vector<double> all = asked_->finish();
   asked_.reset();
   if (summing_) wait(*nccl_, *summing_);
@@ -118,11 +119,11 @@ Verdict GradientAgreement::hear(std::span<double> told) {
   Stream& stream = nccl_ ? *stream_ : computing_;
   if (!on_device_)
     backend_.copy_in(stream, sums(), all.data() + told.size(), count() * sizeof(double));
-  judge_sums(stream, loss_scale_, verdict_at(0));
-  return verdict_on(stream);
+  combine(stream, loss_scale_, result_at(0));
+  return result_on(stream);
 }
 
-std::vector<double> GradientAgreement::squared_sums() {
+std::vector<double> GradientNormSync::squared_sums() {
   std::vector<double> host(static_cast<std::size_t>(options_.model_blocks));
   backend_.copy_out(computing_, host.data(), sums(), host.size() * sizeof(double));
   backend_.finish(computing_);

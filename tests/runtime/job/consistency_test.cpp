@@ -1,4 +1,4 @@
-#include "runtime/job/agreement.h"
+#include "runtime/job/consistency.h"
 
 #include <gtest/gtest.h>
 
@@ -20,12 +20,12 @@ std::string disagreement(const std::function<void(Config&)>& change) {
       Config config;
       config.data.validation = "clean\n.jsonl";
       if (world.rank() == 2) change(config);
-      agree_on_recipe(world, config);
+      require_same_recipe(world, config);
     });
   });
 }
 
-TEST(AgreeOnRecipe, NamesTheKeyTheValuesAndTheRank) {
+TEST(RequireSameRecipe, NamesTheKeyTheValuesAndTheRank) {
   EXPECT_EQ(disagreement([](Config&) {}), "");
   EXPECT_EQ(disagreement([](Config& c) { c.data.validation.clear(); }),
             "the ranks were started with different recipes: data.validation is \"clean\n.jsonl\" "
@@ -36,7 +36,7 @@ TEST(AgreeOnRecipe, NamesTheKeyTheValuesAndTheRank) {
             std::string::npos);
 }
 
-TEST(AgreeOnRecipe, LetsMachinesDiffer) {
+TEST(RequireSameRecipe, LetsMachinesDiffer) {
   EXPECT_EQ(disagreement([](Config& c) { c.trainer.threads = c.data.loaders = 3; }), "");
 }
 

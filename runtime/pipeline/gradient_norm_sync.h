@@ -18,48 +18,49 @@ namespace penstock {
 /// NCCL's, which are as many as the few numbers need.
 inline constexpr int kNormChannels = 1;
 
-/// How all ranks come to one verdict on a step's gradient: each gives the squared sums of the norm
+/// How all ranks come to one result on a step's gradient: each gives the squared sums of the norm
 /// blocks that it has, every rank gets all, and judges alike. Each number comes from one rank, so
 /// that no order of the additions shows. Where the ranks meet over NCCL, or this one is alone, the
 /// numbers stay on the device and nothing waits; else they pass through the host.
-class GradientAgreement {
+class GradientNormSync {
  public:
   struct Options {
     std::int64_t model_blocks = 0;
     double clip_norm = 0;
-    bool largest = false;  // whether the verdict is to tell the largest magnitude
+    bool largest = false;  // whether the result is to tell the largest magnitude
     DeviceLinks links = DeviceLinks::host;
   };
   /// All ranks make theirs, and connect. All arguments must outlive it.
-  GradientAgreement(Backend& backend, Stream& computing, const RankGrid& grid,
-                    const Options& options);
+  GradientNormSync(Backend& backend, Stream& computing, const RankGrid& grid,
+                   const Options& options);
 
-  /// Whether judge() waits for nothing.
+  /// Whether sync() waits for nothing.
   bool on_device() const { return on_device_; }
 
-  /// The verdict on the gradients in lane 0's arenas, of a loss times `loss_scale`, in the
+  /// The result on the gradients in lane 0's arenas, of a loss times `loss_scale`, in the
   /// backend's memory for what the computing stream is asked for next. `told` is added up over the
   /// ranks in the same message, unless on_device().
-  const Verdict* judge(const ParameterStore& store, double loss_scale, std::span<double> told);
+  const GradientNormResult* sync(const ParameterStore& store, double loss_scale,
+                                 std::span<double> told);
 
   /// Waits for it.
-  Verdict verdict();
+  GradientNormResult result();
 
-  // In place of judge(), where nobody is to wait for other ranks. In this order:
+  // In place of sync(), where nobody is to wait for other ranks. In this order:
 
-  /// As judge(), by what this rank knows alone. Whatever it lacks can only make the verdict worse.
-  const Verdict* presume(const ParameterStore& store, double loss_scale);
+  /// As sync(), by what this rank knows alone. Whatever it lacks can only make the result worse.
+  const GradientNormResult* presume(const ParameterStore& store, double loss_scale);
   /// What was measured is on its way to all ranks, and so is `told`. Where on_device() is false,
   /// nothing may have changed the numbers since.
   void ask(std::span<const double> told);
   /// Waits for it: `told` is added up over the ranks.
-  Verdict hear(std::span<double> told);
+  GradientNormResult hear(std::span<double> told);
   /// What hear() returned, in the backend's memory.
-  const Verdict* heard() const { return verdict_at(0); }
+  const GradientNormResult* heard() const { return result_at(0); }
 
   /// The squared sums that it came from, of the whole model; waits.
   std::vector<double> squared_sums();
-  /// Room for a number for each norm block of the model, in the backend's memory, behind verdict().
+  /// Room for a number for each norm block of the model, in the backend's memory, behind result().
   double* room() { return sums(); }
 
   void progress() {
@@ -68,16 +69,16 @@ class GradientAgreement {
 
  private:
   double* sums() const { return reinterpret_cast<double*>(numbers_.data()); }
-  Verdict* verdict_at(int place) const {
-    return reinterpret_cast<Verdict*>(verdicts_.data()) + place;
+  GradientNormResult* result_at(int place) const {
+    return reinterpret_cast<GradientNormResult*>(results_.data()) + place;
   }
   std::size_t count() const;  // of numbers
   void measure(const ParameterStore& store);
-  void judge_sums(Stream& stream, double loss_scale, Verdict* verdict);
+  void combine(Stream& stream, double loss_scale, GradientNormResult* result);
   std::unique_ptr<Transfer> sum_over_nccl();
   void exchange(std::span<double> told);
   std::vector<double> numbers_behind(std::span<const double> told);
-  Verdict verdict_on(Stream& stream);
+  GradientNormResult result_on(Stream& stream);
 
   Backend& backend_;
   Stream& computing_;
@@ -85,7 +86,7 @@ class GradientAgreement {
   Options options_;
   bool on_device_;
   Buffer numbers_;                  // squared sums of all blocks; behind them largest magnitudes
-  Buffer verdicts_;                 // all ranks' own, and the one that is presumed
+  Buffer results_;                  // all ranks' own, and the one that is presumed
   std::unique_ptr<Stream> stream_;  // NCCL's
   std::unique_ptr<NcclCommunicator> nccl_;
   double loss_scale_ = 1;  // of what is presumed

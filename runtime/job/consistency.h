@@ -15,7 +15,7 @@ namespace penstock {
 /// ConfigError on rank 0 that names the first key of which a rank has another value than rank 0,
 /// with both values. Keys that describe a rank's own machine (data.loaders, trainer.device,
 /// trainer.threads) may differ.
-void agree_on_recipe(Communicator& world, const Config& config);
+void require_same_recipe(Communicator& world, const Config& config);
 
 /// Ends the job by the word of rank 0: it raises, and the others wait for the end that this brings,
 /// so that the fault is said once and what rank 0 holds is given back.
