@@ -37,7 +37,7 @@ class End {
     move(times, [&](std::byte* at) { return ranks_.receive(message_, {at, bytes}); });
   }
   void tell(std::span<const std::byte> what) { wait(ranks_, *ranks_.send(message_, what)); }
-  void hear(std::span<std::byte> what) { wait(ranks_, *ranks_.receive(message_, what)); }
+  void receive(std::span<std::byte> what) { wait(ranks_, *ranks_.receive(message_, what)); }
 
  private:
   void move(int times, const std::function<std::unique_ptr<Transfer>(std::byte*)>& start) {

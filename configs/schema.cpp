@@ -164,7 +164,7 @@ std::vector<Key> pipeline_keys(PipelineConfig& p) {
           "each keeps and updates its own part; with pipeline.reduction = lanes it changes no bit"),
       Key("pipeline.post_validation", &p.post_validation, anything,
           "a rank updates before all ranks have agreed on norm and overflow, and goes on; what "
-          "would have been clipped or skipped is taken back, so that no bit changes; spares the "
+          "would have been clipped or skipped is rolled back, so that no bit changes; spares the "
           "pause between steps, takes a copy of weights and optimizer state"),
       Key("pipeline.reduction", &p.reduction, one_of({"lanes", "nccl"}),
           "who adds the replicas' gradients: penstock in lane order, so that layouts agree in "

@@ -77,7 +77,7 @@ StageBytes stage_bytes(const std::vector<LayerPlan>& layers, const ChunkBuffers&
   bytes.gradients = layout.arena * parameters.lanes_of.at(replica);
   bytes.optimizer = layout.slot * parameters.slots.of_elements +
                     number_bytes(layers) * parameters.slots.of_parameters;
-  if (parameters.backup) bytes.optimizer += bytes.optimizer + bytes.weights;
+  if (parameters.rollback) bytes.optimizer += bytes.optimizer + bytes.weights;
   bytes.optimizer += table_bytes(layout);
   for (const LayerPlan& layer : layers)
     for (const StateDecl& s : layer.state) bytes.state += bytes_of(s.shape, parameters.kinds.dtype);
@@ -86,7 +86,7 @@ StageBytes stage_bytes(const std::vector<LayerPlan>& layers, const ChunkBuffers&
   bytes.scratch = buffers.scratch;
   if (parameters.reduction) bytes.reduction = parameters.reduction(layout, replica);
   if (parameters.kinds.sharing.replicas == 1) return bytes;
-  ParameterBytes unshared{{1}, parameters.slots, parameters.kinds, parameters.backup, {}};
+  ParameterBytes unshared{{1}, parameters.slots, parameters.kinds, parameters.rollback, {}};
   unshared.kinds.sharing = {};
   const StageBytes all = stage_bytes(layers, {}, unshared);
   bytes.spared = all.weights + all.optimizer - bytes.weights - bytes.optimizer;

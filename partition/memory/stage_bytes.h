@@ -59,7 +59,7 @@ struct ParameterBytes {
   std::vector<int> lanes_of = {1};  // each replica
   SlotCounts slots = {};            // of the optimizer
   ParameterKinds kinds = {};
-  bool backup = false;  // of what an update changes, until all ranks have judged it
+  bool rollback = false;  // of what an update changes, until all ranks know the norm
   /// Memory that adding the gradients over replicas takes on one of them. Empty: there is only one.
   std::function<std::size_t(const ParameterLayout& layout, int replica)> reduction = {};
 };
@@ -76,7 +76,7 @@ std::size_t table_bytes(const ParameterLayout& layout);
 constexpr std::size_t gradient_norm_numbers(std::int64_t model_blocks) {
   return 2 * static_cast<std::size_t>(model_blocks);
 }
-/// Bytes of these, and of the results: one that is presumed, and all ranks' own.
+/// Bytes of these, and of the results: this rank's alone, and all ranks' own.
 constexpr std::size_t gradient_norm_bytes(std::int64_t model_blocks) {
   return gradient_norm_numbers(model_blocks) * sizeof(double) + 2 * sizeof(GradientNormResult);
 }

@@ -113,7 +113,7 @@ void Rehearsal::announce(const StepBatches& step) {
 void Rehearsal::note(const Action& action, Moment moment) {
   if (moment == Moment::begins) {
     if (!step_.actions.empty() && step_.actions.front().action == action)
-      step_.actions.clear();  // the step begins again, behind an update that is taken back
+      step_.actions.clear();  // the step begins again, behind an update that is rolled back
     before_ = times_;
     step_.actions.push_back({.action = action, .start = now()});
     return;
@@ -158,7 +158,7 @@ std::vector<RehearsedStep> Rehearsal::run(const std::vector<StepBatches>& steps,
     announce_until(i + 1 + kStepsAhead);
     done.push_back(run(steps[i]));
   }
-  training_step_->settle(clock_);
+  training_step_->flush(clock_);
   return done;
 }
 

@@ -96,8 +96,8 @@ GradientNormResult GradientNormSync::result_on(Stream& stream) {
 }
 
 /// NCCL adds the numbers of all ranks in their place, so it waits for the result on this rank's.
-const GradientNormResult* GradientNormSync::presume(const ParameterStore& store,
-                                                    double loss_scale) {
+const GradientNormResult* GradientNormSync::local_result(const ParameterStore& store,
+                                                         double loss_scale) {
   loss_scale_ = loss_scale;
   measure(store);
   combine(computing_, loss_scale, result_at(1));
@@ -105,12 +105,12 @@ const GradientNormResult* GradientNormSync::presume(const ParameterStore& store,
   return result_at(1);
 }
 
-void GradientNormSync::ask(std::span<const double> told) {
+void GradientNormSync::start(std::span<const double> told) {
   asked_.emplace(grid_.world(),
                  on_device_ ? std::vector(told.begin(), told.end()) : numbers_behind(told));
 }
 
-GradientNormResult GradientNormSync::hear(std::span<double> told) {
+GradientNormResult GradientNormSync::await(std::span<double> told) {
   const std::vector<double> all = asked_->finish();
   asked_.reset();
   if (summing_) wait(*nccl_, *summing_);

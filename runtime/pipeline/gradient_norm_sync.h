@@ -49,14 +49,14 @@ class GradientNormSync {
   // In place of sync(), where nobody is to wait for other ranks. In this order:
 
   /// As sync(), by what this rank knows alone. Whatever it lacks can only make the result worse.
-  const GradientNormResult* presume(const ParameterStore& store, double loss_scale);
+  const GradientNormResult* local_result(const ParameterStore& store, double loss_scale);
   /// What was measured is on its way to all ranks, and so is `told`. Where on_device() is false,
   /// nothing may have changed the numbers since.
-  void ask(std::span<const double> told);
+  void start(std::span<const double> told);
   /// Waits for it: `told` is added up over the ranks.
-  GradientNormResult hear(std::span<double> told);
-  /// What hear() returned, in the backend's memory.
-  const GradientNormResult* heard() const { return result_at(0); }
+  GradientNormResult await(std::span<double> told);
+  /// What await() returned, in the backend's memory.
+  const GradientNormResult* awaited() const { return result_at(0); }
 
   /// The squared sums that it came from, of the whole model; waits.
   std::vector<double> squared_sums();
@@ -86,10 +86,10 @@ class GradientNormSync {
   Options options_;
   bool on_device_;
   Buffer numbers_;                  // squared sums of all blocks; behind them largest magnitudes
-  Buffer results_;                  // all ranks' own, and the one that is presumed
+  Buffer results_;                  // all ranks' own, and this one's alone
   std::unique_ptr<Stream> stream_;  // NCCL's
   std::unique_ptr<NcclCommunicator> nccl_;
-  double loss_scale_ = 1;  // of what is presumed
+  double loss_scale_ = 1;  // of the optimistic update
   std::optional<DisjointSum> asked_;
   std::unique_ptr<Transfer> summing_;  // by NCCL
 };

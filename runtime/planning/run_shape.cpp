@@ -168,7 +168,7 @@ ChunkBytes bytes_of_run(const Chain& chain, const Config& config, const RunShape
   const bool trains = shape.training.micro_batches > 0;
   ParameterBytes parameters = parameters_of(config, lanes);
   if (!trains) parameters.slots = {.of_elements = 0};
-  parameters.backup =
+  parameters.rollback =
       trains && config.pipeline.post_validation && config.pipeline.stages * replicas > 1;
   return ChunkBytes(chain, loads, backend_sizes(config), parameters,
                     over_nccl(config) ? 2 * nccl_memory(1) : 0,  // activations, gradients

@@ -258,8 +258,8 @@ void TrainingRun::step() {
   for (const StepReport& of_step : agreed) record(of_step);
 }
 
-void TrainingRun::settle() {
-  if (const auto report = training_step_->settle(clock_)) record(*report);
+void TrainingRun::flush() {
+  if (const auto report = training_step_->flush(clock_)) record(*report);
 }
 
 void TrainingRun::record(StepReport report) {
@@ -294,7 +294,7 @@ bool TrainingRun::validation_due() const {
 }
 
 void TrainingRun::validate() {
-  settle();
+  flush();
   EvaluationReport report =
       evaluate(*session_, validation_corpus_, alphabet_, {config_.features, config_.data}).report;
   report.step = clock_.step;
@@ -311,7 +311,7 @@ void TrainingRun::validate() {
 
 bool TrainingRun::checkpoint_due() {
   if (saved_ == clock_.step || !checkpoint_time()) return false;
-  settle();
+  flush();
   return !summary_.last_step.skipped;  // divergence must not push good checkpoints out
 }
 
@@ -342,7 +342,7 @@ TrainingState TrainingRun::state() const {
 }
 
 void TrainingRun::save() {
-  settle();
+  flush();
   summary_.checkpoint = saving_->save(state());
   saved_ = clock_.step;
   saved_at_ = Clock::now();
@@ -350,11 +350,11 @@ void TrainingRun::save() {
 }
 
 TrainingSummary TrainingRun::finish() {
-  settle();
+  flush();
   if (saved_ != clock_.step) save();
-  if (training_step_->presumed() > 0)
-    note(fmt::format("post-validation took back {} of {} updates", training_step_->taken_back(),
-                     training_step_->presumed()));
+  if (training_step_->optimistic() > 0)
+    note(fmt::format("post-validation rolled back {} of {} updates", training_step_->rolled_back(),
+                     training_step_->optimistic()));
   skipped_.check_end();
   return summary_;
 }

@@ -49,7 +49,7 @@ class TrainingRun {
  private:
   using Clock = std::chrono::steady_clock;
 
-  void settle();
+  void flush();
   void record(StepReport report);
   Corpus load(const std::string& manifest, CorpusUse use);
   StepSequenceOptions steps_of(const Config& config) const;

@@ -21,9 +21,9 @@ TrainingStep::TrainingStep(Backend& backend, Stream& stream, const RankGrid& gri
       norm_sync_(backend, stream, grid,
                  {options.model_blocks, options.optimizer.clip_norm, loss_scale_.wants_largest(),
                   options.links}),
-      doubted_for_(options.trusted_after) {
+      cautious_for_(options.trusted_after) {
   if (options.post_validation && grid.world().size() > 1)
-    backup_ = std::make_unique<WeightBackup>(backend, stage.parameters());
+    rollback_ = std::make_unique<RollbackBuffer>(backend, stage.parameters());
 }
 
 void TrainingStep::progress() {
@@ -36,11 +36,11 @@ std::vector<StepReport> TrainingStep::run(StepWork work, const ReadFeatures& rea
                                           TrainingClock& clock) {
   std::vector<StepReport> agreed;
   KeptFeatures features(read_features, open_.has_value());
-  work.loss_scale = presumed_scale();
+  work.loss_scale = optimistic_scale();
   StepSums sums = forward_and_backward(work, features);
   if (open_) {
     const bool stands = open_->plain();
-    agreed.push_back(*settle(clock));
+    agreed.push_back(*flush(clock));
     if (!stands) {
       stage_.complete(sums);
       features.again();
@@ -50,8 +50,8 @@ std::vector<StepReport> TrainingStep::run(StepWork work, const ReadFeatures& rea
   }
   if (watch_) watch_({ActionKind::step}, Moment::begins);
   Ended step = end(std::move(sums), work, clock);
-  if (backup_ && doubted_for_ == 0) {
-    presume(step);
+  if (rollback_ && cautious_for_ == 0) {
+    update_optimistically(step);
     open_ = std::move(step);
   } else {
     sync_gradient_norm(step);
@@ -61,9 +61,9 @@ std::vector<StepReport> TrainingStep::run(StepWork work, const ReadFeatures& rea
   return agreed;
 }
 
-std::optional<StepReport> TrainingStep::settle(TrainingClock& clock) {
+std::optional<StepReport> TrainingStep::flush(TrainingClock& clock) {
   if (!open_) return {};
-  hear();
+  await_norm();
   if (!open_->plain()) reduction_.gather();
   const StepReport report = close(std::move(*open_), clock);
   open_.reset();
@@ -71,7 +71,7 @@ std::optional<StepReport> TrainingStep::settle(TrainingClock& clock) {
 }
 
 /// As it will be if the open step stands.
-double TrainingStep::presumed_scale() const {
+double TrainingStep::optimistic_scale() const {
   LossScale scale = loss_scale_;
   if (open_) scale.update(false, 0);
   return scale.value();
@@ -86,7 +86,7 @@ StepSums TrainingStep::forward_and_backward(const StepWork& work, KeptFeatures& 
   callbacks.action = watch_;
   callbacks.gradients_begin = [&] {
     if (!open_) return;
-    hear();
+    await_norm();
     if (open_->plain()) features.let_go();
   };
   callbacks.layer_whole = [this](std::size_t layer) { reduction_.layer_whole(layer); };
@@ -122,15 +122,15 @@ void TrainingStep::sync_gradient_norm(Ended& step) {
 }
 
 /// Updates before all ranks have judged, and asks them to.
-void TrainingStep::presume(Ended& step) {
-  const GradientNormResult* result = norm_sync_.presume(stage_.parameters(), step.loss_scale);
+void TrainingStep::update_optimistically(Ended& step) {
+  const GradientNormResult* result = norm_sync_.local_result(stage_.parameters(), step.loss_scale);
   const auto ask = [&] {
     step.told = tell(step.sums);
-    norm_sync_.ask(step.told);
+    norm_sync_.start(step.told);
   };
   if (!norm_sync_.on_device()) ask();
-  ++presumed_;
-  backup_->take(stream_);
+  ++optimistic_;
+  rollback_->take(stream_);
   update(result, step);
   reduction_.gather();
   if (norm_sync_.on_device()) ask();
@@ -138,13 +138,13 @@ void TrainingStep::presume(Ended& step) {
 
 /// The norm of the open step over all ranks, and the update that follows from it; only gather() is
 /// left to do, which replicas must call at the same point.
-void TrainingStep::hear() {
+void TrainingStep::await_norm() {
   if (open_->result) return;
-  open_->result = norm_sync_.hear(open_->told);
+  open_->result = norm_sync_.await(open_->told);
   if (open_->plain()) return;
-  ++taken_back_;
-  backup_->restore(stream_);
-  update(norm_sync_.heard(), *open_);
+  ++rolled_back_;
+  rollback_->restore(stream_);
+  update(norm_sync_.awaited(), *open_);
 }
 
 StepReport TrainingStep::close(Ended step, TrainingClock& clock) {
@@ -160,7 +160,7 @@ StepReport TrainingStep::close(Ended step, TrainingClock& clock) {
   report.failed_utterances =
       static_cast<std::int64_t>(std::accumulate(failed.begin(), failed.end(), 0.0));
   loss_scale_.update(report.skipped, step.result->largest);
-  doubted_for_ = step.plain() ? std::max(doubted_for_ - 1, 0) : options_.trusted_after;
+  cautious_for_ = step.plain() ? std::max(cautious_for_ - 1, 0) : options_.trusted_after;
   if (report.skipped) {
     --clock.taken;
     return report;

@@ -11,9 +11,9 @@
 #include "runtime/optim/optimizer.h"
 #include "runtime/pipeline/gradient_norm_sync.h"
 #include "runtime/pipeline/rank_grid.h"
+#include "runtime/pipeline/rollback_buffer.h"
 #include "runtime/pipeline/stage.h"
 #include "runtime/pipeline/stage_reduction.h"
-#include "runtime/pipeline/weight_backup.h"
 #include "runtime/trainer/kept_features.h"
 #include "runtime/trainer/report.h"
 
@@ -32,7 +32,7 @@ struct TrainingClock {
 ///
 /// With post-validation (Qi et al. 2023, arXiv:2401.10241, §4) a rank updates by what it knows
 /// alone and goes on. All ranks' result is there by its next step's first backward; if it asks for
-/// clipping or skipping, the update is taken back and made as it says, the step under way runs to
+/// clipping or skipping, the update is rolled back and made as it says, the step under way runs to
 /// its end, since messages are under way, and begins again. So no bit differs.
 class TrainingStep {
  public:
@@ -48,7 +48,7 @@ class TrainingStep {
     DeviceLinks links = DeviceLinks::host;
     ReductionOrder reduction = ReductionOrder::lanes;
     /// Not with optimizers or loss scales that take more than a result; see rules.cpp. Nothing is
-    /// presumed before so many steps in a row have been neither clipped nor skipped.
+    /// updated optimistically before so many steps in a row have been neither clipped nor skipped.
     bool post_validation = false;
     int trusted_after = 8;
   };
@@ -63,12 +63,12 @@ class TrainingStep {
                               TrainingClock& clock);
 
   /// Agrees on the last step, if that is still open: before this, clock, weights and loss scale are
-  /// presumed ones.
-  std::optional<StepReport> settle(TrainingClock& clock);
+  /// optimistic ones.
+  std::optional<StepReport> flush(TrainingClock& clock);
 
-  /// Updates so far that were taken back, and all that were presumed.
-  std::int64_t taken_back() const { return taken_back_; }
-  std::int64_t presumed() const { return presumed_; }
+  /// Updates so far that were rolled back, and all optimistic ones.
+  std::int64_t rolled_back() const { return rolled_back_; }
+  std::int64_t optimistic() const { return optimistic_; }
 
   /// From now on, has `watch` see every action of this rank, the step's last among them (from when
   /// gradients are whole); empty: nobody.
@@ -97,12 +97,12 @@ class TrainingStep {
     bool plain() const { return result->skip == 0 && result->clip_coefficient == 1 / loss_scale; }
   };
 
-  double presumed_scale() const;
+  double optimistic_scale() const;
   StepSums forward_and_backward(const StepWork& work, KeptFeatures& features);
   Ended end(StepSums sums, const StepWork& work, TrainingClock& clock);
   void sync_gradient_norm(Ended& step);
-  void presume(Ended& step);
-  void hear();
+  void update_optimistically(Ended& step);
+  void await_norm();
   StepReport close(Ended step, TrainingClock& clock);
   std::vector<double> tell(StepSums& sums);
   void update(const GradientNormResult* result, const Ended& step);
@@ -116,10 +116,10 @@ class TrainingStep {
   LossScale loss_scale_;
   StageReduction reduction_;
   GradientNormSync norm_sync_;
-  std::unique_ptr<WeightBackup> backup_;  // with post-validation
-  int doubted_for_;                       // steps to come that are agreed on at once
-  std::optional<Ended> open_;             // updated, not yet agreed on
-  std::int64_t presumed_ = 0, taken_back_ = 0;
+  std::unique_ptr<RollbackBuffer> rollback_;  // with post-validation
+  int cautious_for_;                          // steps to come that are agreed on at once
+  std::optional<Ended> open_;                 // updated, not yet agreed on
+  std::int64_t optimistic_ = 0, rolled_back_ = 0;
   Watch watch_;
 };
 

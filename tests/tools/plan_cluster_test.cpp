@@ -118,7 +118,7 @@ TEST_F(PlanCluster, PricesStepsWithAndWithoutPostValidation) {
   EXPECT_EQ(late["post_validation"], true);
   EXPECT_EQ(late["post_validated_step_ms"], late["step_ms"]);
   EXPECT_GE(late["agreed_step_ms"], late["step_ms"]);
-  EXPECT_GT(late["stages"][0]["bytes"], waiting["stages"][0]["bytes"]);  // of the backup
+  EXPECT_GT(late["stages"][0]["bytes"], waiting["stages"][0]["bytes"]);  // of the rollback buffer
   EXPECT_FALSE(json({"--stages", "1", "--replicas", "1"}).contains("agreed_step_ms"));
 }
 

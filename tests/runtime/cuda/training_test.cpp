@@ -117,8 +117,8 @@ void expect_no_late_verdict_to_show(DeviceLinks links) {
     EXPECT_EQ(late.losses, alone.losses) << schedule;
     EXPECT_EQ(late.scales, alone.scales) << schedule;
     EXPECT_EQ(late.tensors, alone.tensors) << schedule;
-    EXPECT_EQ(late.presumed, 2) << schedule;
-    EXPECT_EQ(late.taken_back, 1) << schedule;
+    EXPECT_EQ(late.optimistic, 2) << schedule;
+    EXPECT_EQ(late.rolled_back, 1) << schedule;
   }
 }
 

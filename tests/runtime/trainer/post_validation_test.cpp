@@ -19,14 +19,14 @@ TrainingJob small_job() {
   return job;
 }
 
-/// Every number of both runs, of which the second presumed updates and took some back.
-void expect_equal(const TrainingOutcome& waiting, const TrainingOutcome& presuming,
+/// Every number of both runs, of which the second updated optimistically and rolled some back.
+void expect_equal(const TrainingOutcome& waiting, const TrainingOutcome& optimistic,
                   const std::string& what) {
-  EXPECT_EQ(waiting.presumed, 0) << what;
-  EXPECT_EQ(waiting.losses, presuming.losses) << what;
-  EXPECT_EQ(waiting.norms, presuming.norms) << what;
-  EXPECT_EQ(waiting.scales, presuming.scales) << what;
-  EXPECT_EQ(waiting.tensors, presuming.tensors) << what;
+  EXPECT_EQ(waiting.optimistic, 0) << what;
+  EXPECT_EQ(waiting.losses, optimistic.losses) << what;
+  EXPECT_EQ(waiting.norms, optimistic.norms) << what;
+  EXPECT_EQ(waiting.scales, optimistic.scales) << what;
+  EXPECT_EQ(waiting.tensors, optimistic.tensors) << what;
 }
 
 class ScheduledPostValidation : public testing::TestWithParam<std::string_view> {};
@@ -41,10 +41,10 @@ TEST_P(ScheduledPostValidation, DoesNotShowInASingleBit) {
   for (const auto& [stages, replicas] : {std::pair{1, 2}, {2, 1}, {3, 1}, {4, 1}, {2, 2}, {3, 2}}) {
     job.stages = stages;
     job.replicas = replicas;
-    const TrainingOutcome presuming = train_on_noise(job);
+    const TrainingOutcome optimistic = train_on_noise(job);
     const std::string what = std::to_string(stages) + " × " + std::to_string(replicas);
-    expect_equal(waiting, presuming, what);
-    EXPECT_GT(presuming.taken_back, 0) << what;
+    expect_equal(waiting, optimistic, what);
+    EXPECT_GT(optimistic.rolled_back, 0) << what;
   }
 }
 
@@ -68,9 +68,9 @@ TEST(PostValidation, DoesNotShowInHalvesNorWhereReplicasShareTheUpdate) {
       job.post_validation = true;
       for (const bool shard : {false, true}) {
         job.shard = shard;
-        const TrainingOutcome presuming = train_on_noise(job);
-        expect_equal(waiting, presuming, std::string(compute) + ", " + kind);
-        EXPECT_GT(presuming.taken_back, 0) << compute << ", " << kind;
+        const TrainingOutcome optimistic = train_on_noise(job);
+        expect_equal(waiting, optimistic, std::string(compute) + ", " + kind);
+        EXPECT_GT(optimistic.rolled_back, 0) << compute << ", " << kind;
       }
     }
 }
@@ -85,9 +85,9 @@ TEST(PostValidation, DoesNotShowWhereAReplicaHasNothingToDo) {
   job.post_validation = true;
   for (const int stages : {1, 2}) {
     job.stages = stages;
-    const TrainingOutcome presuming = train_on_noise(job);
-    expect_equal(waiting, presuming, std::to_string(stages) + " stages");
-    EXPECT_GT(presuming.taken_back, 0) << stages;
+    const TrainingOutcome optimistic = train_on_noise(job);
+    expect_equal(waiting, optimistic, std::to_string(stages) + " stages");
+    EXPECT_GT(optimistic.rolled_back, 0) << stages;
   }
 }
 
@@ -105,16 +105,16 @@ TEST(PostValidation, TakesBackWhatRanksWithoutTheOverflowHaveUpdated) {
       job.post_validation = true;
       for (const int stages : {2, 3}) {
         job.stages = stages;
-        const TrainingOutcome presuming = train_on_noise(job);
-        EXPECT_EQ(presuming.losses, waiting.losses) << compute << step;
-        EXPECT_EQ(presuming.tensors, waiting.tensors) << compute << step;
-        EXPECT_EQ(presuming.scales, waiting.scales) << compute << step;
-        EXPECT_GT(presuming.taken_back, 0) << compute << step;
+        const TrainingOutcome optimistic = train_on_noise(job);
+        EXPECT_EQ(optimistic.losses, waiting.losses) << compute << step;
+        EXPECT_EQ(optimistic.tensors, waiting.tensors) << compute << step;
+        EXPECT_EQ(optimistic.scales, waiting.scales) << compute << step;
+        EXPECT_GT(optimistic.rolled_back, 0) << compute << step;
       }
     }
 }
 
-// The gradient is NaN in a step whose update has been presumed; the last step, which no other
+// The gradient is NaN in a step whose update was optimistic; the last step, which no other
 // follows, and one in the middle, from which training goes on.
 TEST(PostValidation, TakesBackAnUpdateThatIsToBeSkipped) {
   for (const int poisoned : {7, 19}) {
@@ -127,15 +127,15 @@ TEST(PostValidation, TakesBackAnUpdateThatIsToBeSkipped) {
     job.post_validation = true;
     job.stages = 3;
     job.replicas = 2;
-    const TrainingOutcome presuming = train_on_noise(job);
-    EXPECT_EQ(presuming.tensors, waiting.tensors);
-    EXPECT_EQ(presuming.scales, waiting.scales);
-    ASSERT_EQ(presuming.losses.size(), waiting.losses.size());
+    const TrainingOutcome optimistic = train_on_noise(job);
+    EXPECT_EQ(optimistic.tensors, waiting.tensors);
+    EXPECT_EQ(optimistic.scales, waiting.scales);
+    ASSERT_EQ(optimistic.losses.size(), waiting.losses.size());
     for (std::size_t step = 0; step < waiting.losses.size(); ++step)
       if (static_cast<int>(step) != poisoned) {
-        EXPECT_EQ(presuming.losses[step], waiting.losses[step]) << step;
+        EXPECT_EQ(optimistic.losses[step], waiting.losses[step]) << step;
       }
-    EXPECT_GT(presuming.taken_back, 0);
+    EXPECT_GT(optimistic.rolled_back, 0);
   }
 }
 
@@ -144,20 +144,20 @@ TEST(PostValidation, TrustsOnlyAfterPlainSteps) {
   job.stages = 2;
   job.post_validation = true;
   job.optimizer.clip_norm = 1e-3;  // every step is clipped
-  EXPECT_EQ(train_on_noise(job).presumed, 0);
+  EXPECT_EQ(train_on_noise(job).optimistic, 0);
   job.optimizer.clip_norm = 0;  // none is
   const TrainingOutcome trusting = train_on_noise(job);
   job.post_validation = false;
   expect_equal(train_on_noise(job), trusting, "all stand");
-  EXPECT_EQ(trusting.presumed, job.steps - 2);
-  EXPECT_EQ(trusting.taken_back, 0);
+  EXPECT_EQ(trusting.optimistic, job.steps - 2);
+  EXPECT_EQ(trusting.rolled_back, 0);
 }
 
 // Nobody's result is missing.
 TEST(PostValidation, IsForSeveralRanks) {
   TrainingJob job = small_job();
   job.post_validation = true;
-  EXPECT_EQ(train_on_noise(job).presumed, 0);
+  EXPECT_EQ(train_on_noise(job).optimistic, 0);
 }
 
 }  // namespace

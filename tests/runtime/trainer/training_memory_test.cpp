@@ -149,8 +149,8 @@ void train_counted(Communicator& world, const Chain& chain, const Config& config
   stage.evaluate(evaluation_work(batches, validation, replica, kReplicas, stage.needs_targets()),
                  callbacks);
   Saving(backend, *stream, grid, stage, {output, {{"m", "v"}, {}}}).save({});
-  step.settle(clock);
-  EXPECT_EQ(step.presumed() > 0, config.pipeline.post_validation);
+  step.flush(clock);
+  EXPECT_EQ(step.optimistic() > 0, config.pipeline.post_validation);
   EXPECT_EQ(backend.allocated + bytes.reduction, bytes.total()) << "while it was running";
 }
 

@@ -157,9 +157,9 @@ TrainingOutcome train(const TrainingJob& job, const Chain& chain, Communicator& 
          step.run(work, noise(work, chain.features, s == job.poisoned_step), clock))
       add(report, outcome);
   }
-  if (const auto report = step.settle(clock)) add(*report, outcome);
-  outcome.presumed = step.presumed();
-  outcome.taken_back = step.taken_back();
+  if (const auto report = step.flush(clock)) add(*report, outcome);
+  outcome.optimistic = step.optimistic();
+  outcome.rolled_back = step.rolled_back();
   if (grid.here().replica == 0 || job.shard)
     collect(*backend, *stream, stage.parameters(), options.store.slots, outcome);
   return outcome;
@@ -252,8 +252,8 @@ TrainingOutcome train_on_noise(const TrainingJob& job) {
     outcome.losses = own.losses;
     outcome.norms = own.norms;
     outcome.scales = own.scales;
-    outcome.presumed = own.presumed;
-    outcome.taken_back = own.taken_back;
+    outcome.optimistic = own.optimistic;
+    outcome.rolled_back = own.rolled_back;
   });
   return outcome;
 }

@@ -44,7 +44,7 @@ TrainingJob small_job();
 /// Everything that equal runs must have in common, bit for bit, and how they came to it.
 struct TrainingOutcome {
   std::vector<double> losses, norms, scales;
-  std::int64_t presumed = 0, taken_back = 0;          // updates, by post-validation
+  std::int64_t optimistic = 0, rolled_back = 0;       // updates, by post-validation
   std::map<std::string, std::vector<float>> tensors;  // parameters, optimizer slots, state
   bool operator==(const TrainingOutcome&) const = default;
 };
@@ -60,7 +60,7 @@ StepWork in_order(const StepWork& work, const std::vector<int>& order);
 StepWork share_of(const StepWork& work, int first, int count);
 
 /// A clip_norm that clips a step of the job after two steps that it does not clip, so that what
-/// has been presumed of it is taken back.
+/// was updated optimistically is rolled back.
 double clip_behind_plain_steps(TrainingJob job);
 
 /// As one rank of `world`, which are the job's; the tensors are its stage's, of the first replica

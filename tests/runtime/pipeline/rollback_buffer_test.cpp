@@ -1,4 +1,4 @@
-#include "runtime/pipeline/weight_backup.h"
+#include "runtime/pipeline/rollback_buffer.h"
 
 #include <gtest/gtest.h>
 
@@ -17,7 +17,7 @@ std::vector<char> bytes_of(const ParameterStore& store) {
   return bytes;
 }
 
-TEST(WeightBackup, RestoresAllThatUpdatesChange) {
+TEST(RollbackBuffer, RestoresAllThatUpdatesChange) {
   ModelConfig model;
   model.features = 11;
   model.channels = 2;
@@ -33,11 +33,11 @@ TEST(WeightBackup, RestoresAllThatUpdatesChange) {
     const std::vector<char> before = bytes_of(store);
     const std::size_t elements = static_cast<std::size_t>(store.element_count());
     EXPECT_GE(before.size(), 3 * sizeof(float) * elements);  // masters and two slots
-    WeightBackup backup(*backend, store);
-    backup.take(*stream);
+    RollbackBuffer buffer(*backend, store);
+    buffer.take(*stream);
     for (const auto& arena : store.updated_arenas()) std::memset(arena.data(), 0x5a, arena.size());
     EXPECT_NE(bytes_of(store), before);
-    backup.restore(*stream);
+    buffer.restore(*stream);
     EXPECT_EQ(bytes_of(store), before);
   }
 }

@@ -7,11 +7,11 @@
 
 namespace penstock {
 
-/// A second copy of what an update changes, so that it can be taken back.
-class WeightBackup {
+/// A second copy of what an update changes, so that it can be rolled back.
+class RollbackBuffer {
  public:
   /// Both must outlive it.
-  WeightBackup(Backend& backend, const ParameterStore& store);
+  RollbackBuffer(Backend& backend, const ParameterStore& store);
 
   /// Copies what the stream has left in the store.
   void take(Stream& stream);
