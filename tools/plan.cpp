@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "partition/plan/estimate.h"
+#include "partition/plan/plan_estimate.h"
 #include "partition/plan/plan_file.h"
 #include "partition/report/table.h"
 #include "runtime/planning/plan_recipe.h"
@@ -22,7 +22,7 @@ struct PlanArguments : ClusterArguments {
   bool computed = false, json = false;
 };
 
-nlohmann::ordered_json json_of(const Plan& plan, const Outlook& outlook) {
+nlohmann::ordered_json json_of(const Plan& plan, const PlanEstimate& estimate) {
   auto stages = nlohmann::ordered_json::array();
   for (std::size_t i = 0; i < plan.chunks.size(); ++i) {
     const ChunkPlan& chunk = plan.chunks[i];
@@ -31,7 +31,7 @@ nlohmann::ordered_json json_of(const Plan& plan, const Outlook& outlook) {
                       {"layers", chunk.layers},
                       {"parameters", chunk.predicted.parameters},
                       {"time_share", chunk.predicted.time_share},
-                      {"idle", outlook.idle.at(chunk.stage)},
+                      {"idle", estimate.idle.at(chunk.stage)},
                       {"bytes",
                        {{"weights", bytes.weights},
                         {"gradients", bytes.gradients},
@@ -50,8 +50,8 @@ nlohmann::ordered_json json_of(const Plan& plan, const Outlook& outlook) {
           {"replicas", plan.replicas()},
           {"lanes", plan.lanes},
           {"micro_batches", plan.micro_batches},
-          {"step_s", outlook.step_seconds},
-          {"bound", outlook.bound},
+          {"step_s", estimate.step_seconds},
+          {"bound", estimate.bound},
           {"plan", stages}};
 }
 
@@ -81,9 +81,9 @@ int run_plan(const CLI::App& command, const PlanArguments& arguments) {
   const PlannedRun planned = plan_recipe(recipe, !arguments.computed);
   if (!arguments.output.empty()) write_plan(arguments.output, planned.plan);
   if (arguments.json)
-    std::cout << json_of(planned.plan, planned.outlook).dump() << '\n';
+    std::cout << json_of(planned.plan, planned.estimate).dump() << '\n';
   else
-    std::cout << plan_table(planned.plan, planned.outlook);
+    std::cout << plan_table(planned.plan, planned.estimate);
   return exit_done;
 }
 

@@ -47,7 +47,7 @@ bool leaves_batch_free(const std::vector<std::string>& words) {
 /// What a step takes where all ranks agree before they update, and with pipeline.post_validation.
 void add_barriers(const ClusterPlan& planned, const Alternative& of, nlohmann::ordered_json& json) {
   if (!of.other_barrier_s) return;
-  const double own = of.forecast->step_seconds;
+  const double own = of.estimate->step_seconds;
   const bool late = planned.problem.barrier == Barrier::none;
   json["agreed_step_ms"] = 1e3 * (late ? *of.other_barrier_s : own);
   json["post_validated_step_ms"] = 1e3 * (late ? own : *of.other_barrier_s);
@@ -67,7 +67,7 @@ nlohmann::ordered_json json_of(const ClusterPlan& planned) {
                       {"devices", choice.devices[chunk.stage]},
                       {"bytes", chunk.predicted.bytes.total()},  // of all the stage's chunks
                       {"recompute", again},
-                      {"idle", decision.forecast.idle(chunk.stage)}});
+                      {"idle", decision.estimate.idle(chunk.stage)}});
   }
   auto alternatives = nlohmann::ordered_json::array();
   for (const Alternative& other : decision.alternatives) {
@@ -79,8 +79,8 @@ nlohmann::ordered_json json_of(const ClusterPlan& planned) {
          {"micro_batch_seconds", other.choice.batch.seconds},
          {"recomputed_layers", std::ranges::count(other.choice.recomputed, true)},
          {"why", other.why}});
-    if (other.forecast)
-      alternatives.back()["step_ms"] = 1e3 * other.forecast->step_seconds;
+    if (other.estimate)
+      alternatives.back()["step_ms"] = 1e3 * other.estimate->step_seconds;
     else if (other.closed_form > 0)  // a bound, or what a cut that does not fit would take
       alternatives.back()[other.is_bound ? "at_least_ms" : "closed_form_ms"] =
           1e3 * other.closed_form;
@@ -93,10 +93,10 @@ nlohmann::ordered_json json_of(const ClusterPlan& planned) {
       {"micro_batch_seconds", choice.batch.seconds},
       {"lanes", planned.plan.lanes},
       {"replicas", choice.replicas},
-      {"bottleneck_ms", 1e3 * std::ranges::max(decision.forecast.busy) / runs},
-      {"step_ms", 1e3 * decision.forecast.step_seconds},
-      {"audio_seconds", decision.forecast.audio_seconds},
-      {"speed", decision.forecast.speed()},
+      {"bottleneck_ms", 1e3 * std::ranges::max(decision.estimate.busy) / runs},
+      {"step_ms", 1e3 * decision.estimate.step_seconds},
+      {"audio_seconds", decision.estimate.audio_seconds},
+      {"speed", decision.estimate.speed()},
       {"lower_bound_ms", 1e3 * decision.lower_bound},
       {"gap", decision.gap()},
       {"stages", stages},

@@ -151,8 +151,8 @@ int check_schedule(const CLI::App& command, const ScheduleArguments& arguments) 
 
 void add_schedule(CLI::App& app, Run& run) {
   auto arguments = std::make_shared<ScheduleArguments>();
-  CLI::App* command =
-      app.add_subcommand("schedule", "Draw and price a schedule, or check one in a file");
+  CLI::App* command = app.add_subcommand(
+      "schedule", "Render a schedule and estimate its step, or check one in a file");
   CLI::Option* name = command->add_option(
       "name", arguments->name,
       "gpipe, 1f1b, interleaved, zb-h1, zb-h2, zb-v, or found: the best that a search finds");

@@ -23,7 +23,7 @@ void print_search_json(const ClusterPlan& planned, const Measured& measured) {
     const RankedPlan& candidate = planned.ranked[i];
     candidates.push_back({{"devices", candidate.choice.devices},
                           {"first_layers", candidate.choice.begin},
-                          {"predicted_s", candidate.forecast.step_seconds}});
+                          {"predicted_s", candidate.estimate.step_seconds}});
     if (!measured.empty()) candidates.back()["measured_s"] = measured[i];
   }
   nlohmann::ordered_json json{{"schedule", planned.plan.schedule},
@@ -50,7 +50,7 @@ void print_search(const ClusterPlan& planned, const Measured& measured) {
       for (const int device : devices) names.push_back(planned.problem.cluster.name_of(device));
       stages.push_back(fmt::format("{}", fmt::join(names, "+")));
     }
-    rows.push_back({std::to_string(i + 1), fmt::format("{:.4f}", candidate.forecast.step_seconds),
+    rows.push_back({std::to_string(i + 1), fmt::format("{:.4f}", candidate.estimate.step_seconds),
                     measured.empty() ? "" : fmt::format("{:.4f}", measured[i]),
                     fmt::format("{}", fmt::join(stages, " | "))});
   }

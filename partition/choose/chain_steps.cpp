@@ -75,8 +75,8 @@ double ChainPlan::limit(int stage) const {
   return least;
 }
 
-std::unique_ptr<StepPrediction> predict_chain_step(const ChainPlan& plan,
-                                                   const std::string& schedule, int replica) {
+std::unique_ptr<StepEstimate> predict_chain_step(const ChainPlan& plan, const std::string& schedule,
+                                                 int replica) {
   const PlacementProblem& problem = plan.problem;
   const std::vector<int>& begin = plan.placed.cut.begin;
   const int stages = plan.placed.grid.stages, runs = plan.runs_of(replica);
@@ -99,7 +99,7 @@ std::unique_ptr<StepPrediction> predict_chain_step(const ChainPlan& plan,
   StepCosts costs;
   costs.layers.assign(runs, of_stages);
   costs.bytes.assign(runs, bytes);
-  return std::make_unique<StepPrediction>(costs, std::move(layout));
+  return std::make_unique<StepEstimate>(costs, std::move(layout));
 }
 
 std::vector<ChainStep> chain_steps(const ChainPlan& plan) {

@@ -6,7 +6,7 @@
 
 #include "partition/cost/profile.h"
 #include "partition/placement/search.h"
-#include "partition/simulate/step_prediction.h"
+#include "partition/simulate/step_estimate.h"
 
 namespace penstock {
 
@@ -34,8 +34,8 @@ struct ChainStep {
 
 /// The step of one replica: every message has its link to itself, and is hidden behind computing as
 /// far as the cluster's overlap says; gradients are added in a ring behind a stage's last backward.
-std::unique_ptr<StepPrediction> predict_chain_step(const ChainPlan& plan,
-                                                   const std::string& schedule, int replica);
+std::unique_ptr<StepEstimate> predict_chain_step(const ChainPlan& plan, const std::string& schedule,
+                                                 int replica);
 
 /// The named schedules of one chunk a stage, which the cut was made for, the chosen first: the
 /// fastest that fits, of equals the one that holds less; then the others, as they are listed. With

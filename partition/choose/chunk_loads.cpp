@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <memory>
 
-#include "partition/choose/forecast.h"
+#include "partition/choose/choice_estimate.h"
 #include "partition/choose/proposals.h"
 
 namespace penstock {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "partition/choose/choice_estimate.h"
 #include "partition/choose/chunk_loads.h"
-#include "partition/choose/forecast.h"
 #include "partition/choose/recompute_search.h"
 #include "partition/choose/stage_memory.h"
 
@@ -103,7 +103,7 @@ class FastestCut {
 
  private:
   double simulated(const PlanChoice& choice) const {
-    return foretell_step(problem_, workload_, choice, 1).step_seconds;
+    return estimate_choice(problem_, workload_, choice, 1).step_seconds;
   }
 
   const PlanningProblem& problem_;

@@ -106,7 +106,7 @@ class Decider {
     }
     alternative.memory_bound = cut.memory_bound;
     best_closed_ = std::min(best_closed_, alternative.closed_form / workload.audio_seconds);
-    alternative.forecast = foretell_step(problem_, workload, choice, 1);
+    alternative.estimate = estimate_choice(problem_, workload, choice, 1);
     return cut.memory_bound;
   }
 
@@ -117,17 +117,17 @@ class Decider {
   /// All over all sampled steps, and the best few refined.
   void weigh() {
     for (Alternative& alternative : alternatives_)
-      if (alternative.forecast)
-        alternative.forecast =
-            foretell_step(problem_, workload_of(alternative.choice), alternative.choice);
+      if (alternative.estimate)
+        alternative.estimate =
+            estimate_choice(problem_, workload_of(alternative.choice), alternative.choice);
     sort();
     for (std::size_t i = 0; i < std::min(kRefined, alternatives_.size()); ++i) {
       Alternative& alternative = alternatives_[i];
-      if (!alternative.forecast) break;
-      RankedChoice refined{std::move(alternative.choice), *alternative.forecast};
+      if (!alternative.estimate) break;
+      RankedChoice refined{std::move(alternative.choice), *alternative.estimate};
       ChoiceRefiner(problem_, workload_of(refined.choice)).refine(refined);
       alternative.choice = std::move(refined.choice);
-      alternative.forecast = std::move(refined.forecast);
+      alternative.estimate = std::move(refined.estimate);
     }
     sort();
   }
@@ -136,7 +136,7 @@ class Decider {
   void find() {
     std::vector<Alternative> found;
     for (const Alternative& alternative : alternatives_) {
-      if (!alternative.forecast || found.size() == kMostFound) break;
+      if (!alternative.estimate || found.size() == kMostFound) break;
       if (alternative.choice.stages == 1 && !problem_.finds_only) continue;
       const auto same = [&](const Alternative& other) {
         return other.choice.devices == alternative.choice.devices &&
@@ -149,7 +149,7 @@ class Decider {
       if (!choice) continue;
       found.push_back(alternative);
       found.back().choice = *choice;
-      found.back().forecast = foretell_step(problem_, workload_of(*choice), *choice);
+      found.back().estimate = estimate_choice(problem_, workload_of(*choice), *choice);
     }
     if (found.empty() && problem_.finds_only) refuse_found();
     alternatives_.insert(alternatives_.end(), found.begin(), found.end());  // they win no draw
@@ -181,21 +181,22 @@ class Decider {
     other.barrier = problem_.barrier == Barrier::none ? Barrier::before_step : Barrier::none;
     for (std::size_t i = 0; i < std::min(kRefined, alternatives_.size()); ++i) {
       Alternative& alternative = alternatives_[i];
-      if (alternative.forecast && alternative.choice.slots() > 1)
+      if (alternative.estimate && alternative.choice.slots() > 1)
         alternative.other_barrier_s =
-            foretell_step(other, workload_of(alternative.choice), alternative.choice).step_seconds;
+            estimate_choice(other, workload_of(alternative.choice), alternative.choice)
+                .step_seconds;
     }
   }
 
   Decision finish() {
     const Alternative& best = alternatives_.front();
-    Decision decision{.choice = best.choice, .forecast = *best.forecast};
+    Decision decision{.choice = best.choice, .estimate = *best.estimate};
     decision.workload = workload_of(best.choice);
     decision.slots = StageMemory(problem_, best.choice).slots(best.choice.begin);
-    decision.lower_bound = bound_of_pace() * best.forecast->audio_seconds;
+    decision.lower_bound = bound_of_pace() * best.estimate->audio_seconds;
     decision.binds = what_binds(best, alternatives_);
     for (Alternative& alternative : alternatives_) {
-      if (&alternative == &best || !alternative.forecast) continue;
+      if (&alternative == &best || !alternative.estimate) continue;
       alternative.why = why_slower(best, alternative);
     }
     decision.alternatives = alternatives_;

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "partition/choose/forecast.h"
+#include "partition/choose/choice_estimate.h"
 #include "partition/choose/problem.h"
 
 namespace penstock {
@@ -18,8 +18,8 @@ struct LackingMemory {
 
 /// A choice that was considered.
 struct Alternative {
-  PlanChoice choice;                        // without a cut where none was made
-  std::optional<Forecast> forecast = {};    // where it was simulated
+  PlanChoice choice;                            // without a cut where none was made
+  std::optional<ChoiceEstimate> estimate = {};  // where it was simulated
   double closed_form = 0;                   // seconds of a step, or their bound where none was made
   bool is_bound = false;                    // it is that: the choice was not tried
   bool memory_bound = false;                // a faster cut did not fit
@@ -32,14 +32,14 @@ struct Alternative {
 
   /// Of a step of so much audio, predicted or bounded: so choices of other batches compare.
   double step_seconds(double audio) const {
-    if (forecast) return audio / forecast->speed();
+    if (estimate) return audio / estimate->speed();
     return audio_seconds > 0 ? closed_form * audio / audio_seconds : 0;
   }
 };
 
 struct Decision {
   PlanChoice choice;
-  Forecast forecast;
+  ChoiceEstimate estimate;
   Workload workload = {};          // of the choice
   std::vector<double> slots = {};  // bytes that micro-batches in flight hold on each chunk at most
   double lower_bound = 0;          // seconds that no choice takes less, for as much audio
@@ -48,7 +48,7 @@ struct Decision {
       {};  // the choice first, then by what they are predicted to take
 
   double gap() const {
-    return lower_bound > 0 ? std::max(forecast.step_seconds / lower_bound - 1, 0.0) : 0;
+    return lower_bound > 0 ? std::max(estimate.step_seconds / lower_bound - 1, 0.0) : 0;
   }
 };
 

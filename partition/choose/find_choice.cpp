@@ -15,7 +15,7 @@
 namespace penstock {
 namespace {
 
-constexpr std::int64_t kEffort = 4'000'000;  // turns priced
+constexpr std::int64_t kEffort = 4'000'000;  // turns estimated
 
 double total(const std::vector<std::vector<ChunkTimes>>& times, std::size_t micro_batch) {
   double seconds = 0;

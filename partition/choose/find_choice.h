@@ -2,7 +2,7 @@
 
 #include <optional>
 
-#include "partition/choose/forecast.h"
+#include "partition/choose/choice_estimate.h"
 #include "partition/schedule/run_schedule.h"
 
 namespace penstock {

@@ -31,7 +31,7 @@ std::vector<RankedChoice> rank_choices(const PlanningProblem& problem, const Pla
   const Recomputing recomputing = free ? Recomputing::free : Recomputing::as_chosen;
 
   std::vector<RankedChoice> ranked;
-  if (!like.begin.empty()) ranked.push_back({like, foretell_step(problem, workload, like)});
+  if (!like.begin.empty()) ranked.push_back({like, estimate_choice(problem, workload, like)});
   for (PlacedCut& placed : rank_placements(closed, {like.stages, like.replicas}, options)) {
     if (!like.begin.empty() && placed.devices == like.devices) continue;
     PlanChoice choice = like;
@@ -41,9 +41,9 @@ std::vector<RankedChoice> rank_choices(const PlanningProblem& problem, const Pla
     choice.begin = std::move(cut.begin);
     choice.recomputed = std::move(cut.recomputed);
     choice.recompute_exact = cut.recompute_exact;
-    ranked.push_back({choice, foretell_step(problem, workload, choice)});
+    ranked.push_back({choice, estimate_choice(problem, workload, choice)});
   }
-  const auto seconds = [](const RankedChoice& one) { return one.forecast.step_seconds; };
+  const auto seconds = [](const RankedChoice& one) { return one.estimate.step_seconds; };
   std::ranges::stable_sort(ranked, {}, seconds);
   ranked.resize(std::min(ranked.size(), std::max(count, kFewestRefined)));
   const auto behind =

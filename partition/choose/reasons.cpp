@@ -18,7 +18,7 @@ double closed_pace(const Alternative& alternative) {
 }  // namespace
 
 double pace_of(const Alternative& alternative) {
-  return alternative.forecast ? 1 / alternative.forecast->speed()
+  return alternative.estimate ? 1 / alternative.estimate->speed()
                               : std::numeric_limits<double>::infinity();
 }
 
@@ -33,7 +33,7 @@ std::string why_slower(const Alternative& best, const Alternative& other) {
   if (slower < kSameStep) return "as fast: the first found is kept";
   double idle = 0;
   for (int k = 0; k < other.choice.stages; ++k)
-    idle += other.forecast->idle(k) / other.choice.stages;
+    idle += other.estimate->idle(k) / other.choice.stages;
   return fmt::format("{:.1f} % slower: stages idle {:.0f} %{}", 100 * slower, 100 * idle,
                      other.memory_bound ? ", memory shapes its cut" : "");
 }
@@ -48,11 +48,11 @@ std::string what_binds(const Alternative& best, const std::vector<Alternative>& 
   if (wanted != nullptr)
     return fmt::format("memory: {} would be faster, and its {}", describe(wanted->choice),
                        describe(*wanted->lacks));
-  const auto& busy = best.forecast->busy;
+  const auto& busy = best.estimate->busy;
   const auto slowest = static_cast<int>(std::ranges::max_element(busy) - busy.begin());
   return fmt::format("{}the computing of stage {}, which is busy {:.0f} % of a step",
                      best.memory_bound ? "memory, which shapes the cut, and " : "", slowest,
-                     100 * (1 - best.forecast->idle(slowest)));
+                     100 * (1 - best.estimate->idle(slowest)));
 }
 
 }  // namespace penstock

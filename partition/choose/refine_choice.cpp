@@ -80,7 +80,7 @@ void ChoiceRefiner::refine_cut(RankedChoice& ranked) const {
     auto start = within(std::move(other), std::numeric_limits<double>::infinity());
     if (!start) continue;
     climb(*start);
-    if (start->forecast.step_seconds < ranked.forecast.step_seconds * kShorter)
+    if (start->estimate.step_seconds < ranked.estimate.step_seconds * kShorter)
       ranked = std::move(*start);
   }
 }
@@ -99,7 +99,7 @@ void ChoiceRefiner::share_cuts(std::vector<RankedChoice>& ranked) const {
   }
   for (RankedChoice& one : ranked) {
     std::vector<RankedChoice> offered;
-    double least = one.forecast.step_seconds;
+    double least = one.estimate.step_seconds;
     for (const PlanChoice& cut : cuts) {
       if (cut.begin == one.choice.begin) {
         offered.push_back(one);
@@ -109,19 +109,19 @@ void ChoiceRefiner::share_cuts(std::vector<RankedChoice>& ranked) const {
       other.begin = cut.begin;
       auto fitted = within(std::move(other), least * (1 + kSameStep));
       if (!fitted) continue;
-      least = std::min(least, fitted->forecast.step_seconds);
+      least = std::min(least, fitted->estimate.step_seconds);
       offered.push_back(std::move(*fitted));
     }
     one = *std::ranges::find_if(offered, [&](const RankedChoice& offer) {
-      return offer.forecast.step_seconds <= least * (1 + kSameStep);
+      return offer.estimate.step_seconds <= least * (1 + kSameStep);
     });
   }
   std::ranges::stable_sort(ranked, {},
-                           [](const RankedChoice& one) { return one.forecast.step_seconds; });
+                           [](const RankedChoice& one) { return one.estimate.step_seconds; });
 }
 
 bool ChoiceRefiner::take_if_shorter(RankedChoice& ranked, PlanChoice other) const {
-  auto better = within(std::move(other), ranked.forecast.step_seconds * kShorter);
+  auto better = within(std::move(other), ranked.estimate.step_seconds * kShorter);
   if (!better) return false;
   ranked = std::move(*better);
   return true;
@@ -130,16 +130,16 @@ bool ChoiceRefiner::take_if_shorter(RankedChoice& ranked, PlanChoice other) cons
 std::optional<RankedChoice> ChoiceRefiner::within(PlanChoice other, double seconds) const {
   const bool free = !problem_.recomputed && !other.recomputed.empty();
   if (free) other.recomputed.clear();  // at best
-  Forecast forecast = foretell_step(problem_, workload_, other);
-  if (forecast.step_seconds >= seconds) return std::nullopt;
+  ChoiceEstimate estimate = estimate_choice(problem_, workload_, other);
+  if (estimate.step_seconds >= seconds) return std::nullopt;
   if (free) {
     if (!recompute_to_fit(problem_, workload_, other)) return std::nullopt;
-    forecast = foretell_step(problem_, workload_, other);
-    if (forecast.step_seconds >= seconds) return std::nullopt;
+    estimate = estimate_choice(problem_, workload_, other);
+    if (estimate.step_seconds >= seconds) return std::nullopt;
   } else if (StageMemory(problem_, other).too_full(other.begin)) {
     return std::nullopt;
   }
-  return RankedChoice{std::move(other), std::move(forecast)};
+  return RankedChoice{std::move(other), std::move(estimate)};
 }
 
 }  // namespace penstock

@@ -3,14 +3,14 @@
 #include <optional>
 #include <vector>
 
-#include "partition/choose/forecast.h"
+#include "partition/choose/choice_estimate.h"
 
 namespace penstock {
 
 /// A choice that is cut and placed, and what simulation says of it.
 struct RankedChoice {
   PlanChoice choice;
-  Forecast forecast;
+  ChoiceEstimate estimate;
 };
 
 /// Makes simulated steps shorter by small changes of a choice, which stays within memory: unless

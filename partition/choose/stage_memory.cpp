@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "partition/choose/forecast.h"
+#include "partition/choose/choice_estimate.h"
 #include "partition/cut/limits.h"
 
 namespace penstock {

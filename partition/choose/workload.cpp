@@ -33,7 +33,8 @@ void add(ChainProfile& mean, const std::vector<LayerCost>& layers, const std::ve
   }
 }
 
-Workload::Step priced(const PlanningProblem& problem, const SampledStep& sampled, int replicas) {
+Workload::Step with_costs(const PlanningProblem& problem, const SampledStep& sampled,
+                          int replicas) {
   std::vector<std::vector<MicroBatchLengths>> of_replica(replicas);
   for (std::size_t i = 0; i < sampled.micro_batches.size(); ++i)
     of_replica[sampled.replica[i]].push_back(sampled.micro_batches[i]);
@@ -84,7 +85,7 @@ const Workload& Workloads::of(const BatchChoice& batch, int replicas) {
   Workload& workload = at->second;
   if (!fresh) return workload;
   for (const SampledStep& sampled : problem_.sample(batch, replicas))
-    workload.steps.push_back(priced(problem_, sampled, replicas));
+    workload.steps.push_back(with_costs(problem_, sampled, replicas));
   const std::vector<double> parameters = parameter_bytes(*problem_.chain);
   for (const double bytes : parameters)
     workload.mean.layers.push_back({.name = "", .parameter_bytes = bytes});

@@ -9,8 +9,8 @@
 
 namespace penstock {
 
-/// What the replicas of a batch choice have to do, priced before anything is cut or placed. Second
-/// forwards that the problem fixes are in the sums and the mean alone.
+/// What the replicas of a batch choice have to do, with its costs, before anything is cut or
+/// placed. Second forwards that the problem fixes are in the sums and the mean alone.
 struct Workload {
   struct Step {
     double audio_seconds = 0;

@@ -9,7 +9,7 @@
 namespace penstock {
 
 /// What the micro-batches of a replica's step take, in its order, before anything is cut or placed:
-/// on a device of speed 1. Cuts, schedules and placements are priced from it.
+/// on a device of speed 1. Cuts, schedules and placements are estimated from it.
 struct StepCosts {
   std::vector<std::vector<LayerCost>> layers;  // [micro-batch][layer], seconds
   /// [micro-batch][layer]: of the message that leaves it, or brings its gradient; empty: none.

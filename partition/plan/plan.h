@@ -15,12 +15,12 @@ namespace penstock {
 std::vector<int> deal_lanes(int lanes, int replicas);
 
 /// What the planner expects of a chunk.
-struct Prediction {
+struct ChunkEstimate {
   double time_share = 0;        // of a micro-batch's computing time, to 4 digits
   std::int64_t parameters = 0;  // trained numbers
   StageBytes bytes;             // of the stage that holds it, all its chunks together
 
-  bool operator==(const Prediction&) const = default;
+  bool operator==(const ChunkEstimate&) const = default;
 };
 
 /// Contiguous layers that one stage runs. A stage has one chunk, or several that lie apart.
@@ -31,7 +31,7 @@ struct ChunkPlan {
   /// Those whose forward runs again before their backward; nothing, and then in all chunks: the
   /// recipe says.
   std::optional<std::vector<std::string>> recomputed = {};
-  Prediction predicted = {};
+  ChunkEstimate predicted = {};
 
   int last() const { return first + static_cast<int>(layers.size()); }  // one past its last layer
   bool operator==(const ChunkPlan&) const = default;

@@ -133,10 +133,10 @@ Plan make_plan(const Chain& chain, const PlanRequest& request) {
     for (int layer = cut.begin[i]; layer < cut.begin[i + 1]; ++layer)
       chunk.layers.push_back(request.costs[layer].layer);
   }
-  return foretell(chain, request, std::move(plan));
+  return with_estimates(chain, request, std::move(plan));
 }
 
-Plan foretell(const Chain& chain, const PlanRequest& request, Plan plan) {
+Plan with_estimates(const Chain& chain, const PlanRequest& request, Plan plan) {
   const double whole = seconds_of(request.costs, 0, static_cast<int>(request.costs.size()));
   const auto plans = plan_chain(chain, std::vector<std::int64_t>{1}, {});
   const ChosenLayers recomputed = recomputed_layers(request.pipeline, chain);

@@ -35,7 +35,7 @@ Plan make_plan(const Chain& chain, const PlanRequest& request);
 
 /// A plan that somebody made, with what the request predicts of its chunks in place of what the
 /// plan says. ConfigError for a chunk that needs more than pipeline.memory_gib.
-Plan foretell(const Chain& chain, const PlanRequest& request, Plan plan);
+Plan with_estimates(const Chain& chain, const PlanRequest& request, Plan plan);
 
 /// Micro-batches of a step that the busiest replica runs: the size of its schedule.
 int micro_batches_per_replica(int micro_batches, int lanes, int replicas);

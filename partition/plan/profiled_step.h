@@ -4,7 +4,7 @@
 
 #include "partition/cost/device_profile.h"
 #include "partition/plan/plan.h"
-#include "partition/simulate/step_prediction.h"
+#include "partition/simulate/step_estimate.h"
 
 namespace penstock {
 

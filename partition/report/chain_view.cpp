@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "partition/choose/chain_binds.h"
-#include "partition/choose/forecast.h"
+#include "partition/choose/choice_estimate.h"
 #include "partition/placement/bound/bound.h"
 #include "partition/report/drawn.h"
 #include "partition/schedule/make_schedule.h"

@@ -36,7 +36,7 @@ class DecisionView {
   PlanView make() {
     view_.title = describe(choice_);
     view_.cluster = problem_.cluster;
-    view_.step_seconds = decision_.forecast.step_seconds;
+    view_.step_seconds = decision_.estimate.step_seconds;
     for (int k = 0; k < choice_.stages; ++k) add_stage(k);
     for (int r = 0; r < choice_.replicas; ++r) {
       const int passes = 3 * runs_of(r) * static_cast<int>(plan_.chunks.size());
@@ -55,8 +55,8 @@ class DecisionView {
     StageView stage{.layers = {},
                     .devices = choice_.devices[k],
                     .limit = std::numeric_limits<double>::infinity(),
-                    .seconds = decision_.forecast.busy[k],
-                    .idle = decision_.forecast.idle(k)};
+                    .seconds = decision_.estimate.busy[k],
+                    .idle = decision_.estimate.idle(k)};
     for (const ChunkPlan& chunk : plan_.chunks) {
       if (chunk.stage != k) continue;
       stage.first.push_back(chunk.first);
@@ -148,9 +148,9 @@ class DecisionView {
       }
       AlternativeView& view = view_.alternatives.emplace_back();
       view.what = describe(other.choice);
-      view.about = other.forecast ? "" : other.is_bound ? "≥ " : "≈ ";
-      view.step_seconds = other.step_seconds(decision_.forecast.audio_seconds);
-      view.speed = other.forecast ? other.forecast->speed() : 0;
+      view.about = other.estimate ? "" : other.is_bound ? "≥ " : "≈ ";
+      view.step_seconds = other.step_seconds(decision_.estimate.audio_seconds);
+      view.speed = other.estimate ? other.estimate->speed() : 0;
       view.why = other.why;
     }
   }
@@ -179,12 +179,12 @@ class DecisionView {
                                    late ? "without it" : "with it", *own);
     if (best != &decision_.alternatives.front())
       text += fmt::format(", and {:.4g} s for as much audio of {} is best",
-                          pace(*best) * decision_.forecast.audio_seconds, describe(best->choice));
+                          pace(*best) * decision_.estimate.audio_seconds, describe(best->choice));
     return text;
   }
 
   void add_facts() {
-    const Forecast& forecast = decision_.forecast;
+    const ChoiceEstimate& estimate = decision_.estimate;
     view_.facts = {{"model", plan_.model},
                    {"devices", fmt::format("{} of {}", choice_.slots(), problem_.cluster.size())},
                    {"schedule", choice_.schedule},
@@ -192,9 +192,9 @@ class DecisionView {
                    {"micro-batches a step",
                     fmt::format("{} of {:.4g} s of audio at most, in {} lanes",
                                 choice_.batch.micro_batches, choice_.batch.seconds, plan_.lanes)},
-                   {"step", fmt::format("{:.4g} s for {:.4g} s of audio", forecast.step_seconds,
-                                        forecast.audio_seconds)},
-                   {"speed", fmt::format("{:.4g} s of audio a second", forecast.speed())},
+                   {"step", fmt::format("{:.4g} s for {:.4g} s of audio", estimate.step_seconds,
+                                        estimate.audio_seconds)},
+                   {"speed", fmt::format("{:.4g} s of audio a second", estimate.speed())},
                    {"post-validation", other_barrier()},
                    {"lower bound", fmt::format("{:.4g} s, gap {:.1f} %", decision_.lower_bound,
                                                100 * decision_.gap())},

@@ -46,7 +46,7 @@ struct AlternativeView {
   std::string why = {};  // it lost; empty: it is the plan
 };
 
-/// A plan and what is foretold of it, for terminal and report.
+/// A plan and what is estimated of it, for terminal and report.
 struct PlanView {
   std::string title;
   std::vector<std::pair<std::string, std::string>> facts;  // name, value

@@ -54,7 +54,7 @@ std::string layers_of(const ChunkPlan& chunk) {
 
 }  // namespace
 
-std::string plan_table(const Plan& plan, const Outlook& outlook) {
+std::string plan_table(const Plan& plan, const PlanEstimate& estimate) {
   std::vector<Row> work{{"stage", "ranks", "layers", "parameters", "time", "idle"}};
   std::vector<Row> memory{{"stage", "weights", "gradients", "optimizer", "state", "saved",
                            "messages", "scratch", "reduction", "total MiB"}};
@@ -67,7 +67,7 @@ std::string plan_table(const Plan& plan, const Outlook& outlook) {
     const std::string stage = std::to_string(chunk.stage);
     work.push_back({stage, fmt::format("{}", fmt::join(plan.ranks[chunk.stage], " ")),
                     layers_of(chunk), grouped(chunk.predicted.parameters),
-                    percent(chunk.predicted.time_share), percent(outlook.idle[chunk.stage])});
+                    percent(chunk.predicted.time_share), percent(estimate.idle[chunk.stage])});
     if (!told.insert(chunk.stage).second) continue;  // the stage's memory stands there
     memory.push_back({stage, mib(bytes.weights), mib(bytes.gradients), mib(bytes.optimizer),
                       mib(bytes.state), mib(bytes.saved), mib(bytes.messages), mib(bytes.scratch),
@@ -78,7 +78,7 @@ std::string plan_table(const Plan& plan, const Outlook& outlook) {
                      aligned_columns(work, 3), aligned_columns(memory, 1), plan.schedule,
                      counted(plan.micro_batches, "micro-batch"), counted(plan.lanes, "lane"),
                      counted(plan.stages(), "stage"), counted(plan.replicas(), "replica"),
-                     outlook.bound);
+                     estimate.bound);
 }
 
 }  // namespace penstock

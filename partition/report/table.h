@@ -2,13 +2,13 @@
 
 #include <string>
 
-#include "partition/plan/estimate.h"
 #include "partition/plan/plan.h"
+#include "partition/plan/plan_estimate.h"
 
 namespace penstock {
 
 /// The plan for a terminal: a table of stages with layers, parameters and time, one of their memory
 /// by kind, and a line on the schedule.
-std::string plan_table(const Plan& plan, const Outlook& outlook);
+std::string plan_table(const Plan& plan, const PlanEstimate& estimate);
 
 }  // namespace penstock

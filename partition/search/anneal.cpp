@@ -12,9 +12,9 @@ constexpr double kHot = 0.01, kCold = 0.0002;
 // Of how the ranks end on average, beside the makespan: leads through plateaus.
 constexpr double kMeanEnd = 0.05;
 
-double cost(Pricing& pricing, const Pattern& pattern) {
-  const double makespan = pricing.makespan(pattern);
-  return makespan + kMeanEnd * pricing.mean_end();
+double cost(PatternEstimator& estimator, const Pattern& pattern) {
+  const double makespan = estimator.makespan(pattern);
+  return makespan + kMeanEnd * estimator.mean_end();
 }
 
 template <class Item>
@@ -59,16 +59,17 @@ class Change {
 
 }  // namespace
 
-Pattern anneal(Pricing& pricing, Pattern pattern, const Annealing& annealing, Draws& draws) {
+Pattern anneal(PatternEstimator& estimator, Pattern pattern, const Annealing& annealing,
+               Draws& draws) {
   Pattern best = pattern;
-  double now = cost(pricing, pattern), least = now;
+  double now = cost(estimator, pattern), least = now;
   const double unit = now;
-  if (pricing.makespan(pattern) <= annealing.enough) return best;
+  if (estimator.makespan(pattern) <= annealing.enough) return best;
   for (std::int64_t round = 0; round < annealing.rounds; ++round) {
     const double done = static_cast<double>(round) / static_cast<double>(annealing.rounds);
     const double heat = unit * kHot * std::pow(kCold / kHot, done);
     Change change(pattern, annealing.keep_order, draws);
-    const double changed = cost(pricing, pattern);
+    const double changed = cost(estimator, pattern);
     if (changed > now && draws.unit() >= std::exp((now - changed) / heat)) {
       change.undo();
       continue;
@@ -77,7 +78,7 @@ Pattern anneal(Pricing& pricing, Pattern pattern, const Annealing& annealing, Dr
     if (now >= least) continue;
     least = now;
     best = pattern;
-    if (pricing.makespan(pattern) <= annealing.enough) return best;
+    if (estimator.makespan(pattern) <= annealing.enough) return best;
   }
   return best;
 }

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <random>
 
-#include "partition/search/pricing.h"
+#include "partition/search/pattern_estimator.h"
 
 namespace penstock {
 
@@ -30,6 +30,7 @@ struct Annealing {
 /// micro-batches change places; worse is taken with a chance that falls over the rounds. Returns
 /// the best that was met, `pattern` itself where nothing is better; at once where a makespan is no
 /// longer than enough.
-Pattern anneal(Pricing& pricing, Pattern pattern, const Annealing& annealing, Draws& draws);
+Pattern anneal(PatternEstimator& estimator, Pattern pattern, const Annealing& annealing,
+               Draws& draws);
 
 }  // namespace penstock

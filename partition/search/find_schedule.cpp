@@ -65,12 +65,12 @@ void check_memory(const ScheduleProblem& problem) {
 }
 
 /// The cheapest pattern from every start and first order, after a short annealing of each start.
-Pattern promising(const ScheduleProblem& problem, Pricing& pricing, Annealing annealing,
+Pattern promising(const ScheduleProblem& problem, PatternEstimator& estimator, Annealing annealing,
                   Draws& draws) {
   std::vector<Pattern> starts{one_by_one(problem)};
   for (const Schedule& schedule : named(problem)) starts.push_back(pattern_of(schedule));
   const auto cheaper = [&](const Pattern& a, const Pattern& b) {
-    return pricing.makespan(a) < pricing.makespan(b);
+    return estimator.makespan(a) < estimator.makespan(b);
   };
   annealing.rounds /= static_cast<std::int64_t>(starts.size());
   std::vector<Pattern> tried;
@@ -79,13 +79,13 @@ Pattern promising(const ScheduleProblem& problem, Pricing& pricing, Annealing an
     for (auto& order : first_orders(problem, annealing.keep_order))
       ordered.push_back({start.ranks, std::move(order)});
     const Pattern first = *std::ranges::min_element(ordered, cheaper);
-    if (!std::isfinite(pricing.makespan(first))) continue;
-    tried.push_back(anneal(pricing, first, annealing, draws));
+    if (!std::isfinite(estimator.makespan(first))) continue;
+    tried.push_back(anneal(estimator, first, annealing, draws));
   }
   return *std::ranges::min_element(tried, cheaper);
 }
 
-/// A named schedule in place of what was found where that is shorter: the search prices messages
+/// A named schedule in place of what was found where that is shorter: the search estimates messages
 /// as if receives were always posted in time.
 void keep_named(const ScheduleProblem& problem, FoundSchedule& found) {
   const std::vector<int> given = as_given(problem);
@@ -104,13 +104,13 @@ void keep_named(const ScheduleProblem& problem, FoundSchedule& found) {
 
 FoundSchedule find_schedule(const ScheduleProblem& problem, const SearchOptions& options) {
   check_memory(problem);
-  Pricing pricing(problem);
+  PatternEstimator estimator(problem);
   Draws draws(options.seed);
-  const std::int64_t rounds = options.effort / pricing.turns();
+  const std::int64_t rounds = options.effort / estimator.turns();
   const double bound = lower_bound(problem), enough = bound * (1 + 1e-12);
   const bool keep = options.keep_order;
-  const Pattern start = promising(problem, pricing, {rounds / 3, enough, keep}, draws);
-  const Pattern best = anneal(pricing, start, {rounds - rounds / 3, enough, keep}, draws);
+  const Pattern start = promising(problem, estimator, {rounds / 3, enough, keep}, draws);
+  const Pattern best = anneal(estimator, start, {rounds - rounds / 3, enough, keep}, draws);
 
   FoundSchedule found{.schedule = unfold(best, problem.chunk_rank, "found"),
                       .order = best.order,

@@ -9,7 +9,7 @@ namespace penstock {
 
 struct SearchOptions {
   std::uint64_t seed = 1;
-  std::int64_t effort = 10'000'000;  // turns priced, about: less than a second
+  std::int64_t effort = 10'000'000;  // turns estimated, about: less than a second
   bool keep_order = false;           // micro-batches stay as given
 };
 

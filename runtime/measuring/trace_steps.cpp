@@ -84,7 +84,7 @@ void predict(const RehearsalData& data, const DeviceProfile& profile, const Link
     if (plan.stages() == 1) layout.link = {};
     const StepCosts costs =
         profiled_costs(profile, data.chain, backend_sizes(data.config), lengths);
-    const StepPrediction prediction(costs, layout);
+    const StepEstimate prediction(costs, layout);
     const bool late = data.config.pipeline.post_validation && plan.world_size() > 1;
     const Barrier barrier = late ? Barrier::none : Barrier::before_step;
     step.predicted_s = std::max(step.predicted_s, prediction.period(barrier));

@@ -112,7 +112,7 @@ Plan plan_found(const Chain& chain, const Config& config, const RunShape& shape,
   const auto sizes = order_of_replica(plan.order, plan.replicas(), micro_batches_per_replica(plan));
   plan.actions = rows_of(search(chain, config, shape, costs, run, &sizes).schedule);
   run.request.bytes = bytes_of_run(chain, config, shape, schedule_of(plan));
-  return foretell(chain, run.request, std::move(plan));
+  return with_estimates(chain, run.request, std::move(plan));
 }
 
 }  // namespace penstock

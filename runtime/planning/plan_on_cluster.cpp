@@ -183,15 +183,15 @@ std::vector<BatchChoice> choices_of(const Config& recipe, const RecipeData& data
 }
 
 /// What layers, reading and the optimizer take by default rates.
-void price(PlanningProblem& problem, const DeviceRates& rates) {
+void set_costs(PlanningProblem& problem, const DeviceRates& rates) {
   problem.costs = analytic_cost_model(*problem.chain, problem.sizes, rates);
   problem.costs_from = "computed from default rates of the device, not measured";
   problem.parameter_s = kOptimizerPasses * sizeof(float) / rates.bandwidth;
 }
 
 /// The same as they were measured. ConfigError unless they were for such a recipe.
-void price(PlanningProblem& problem, const DeviceProfile& measured, const Config& recipe,
-           int labels) {
+void set_costs(PlanningProblem& problem, const DeviceProfile& measured, const Config& recipe,
+               int labels) {
   check_profile(measured, {.model = model_summary(recipe.model, labels),
                            .compute = recipe.precision.compute,
                            .layers = names_of(*problem.chain)});
@@ -244,7 +244,7 @@ Plan plan_of(const ClusterPlan& planned, const PlanChoice& choice, const RecipeD
     for (int layer = choice.begin[chunk]; layer < choice.begin[chunk + 1]; ++layer)
       part.layers.push_back(planned.chain->layers[layer]->name());
   }
-  return foretell(*planned.chain, request, std::move(plan));
+  return with_estimates(*planned.chain, request, std::move(plan));
 }
 
 }  // namespace
@@ -289,8 +289,8 @@ ClusterPlan plan_on_cluster(const Config& asked, const Cluster& cluster, const C
       .keeps_order = saved || !recipe.trainer.order.empty(),
       .barrier = recipe.pipeline.post_validation ? Barrier::none : Barrier::before_step,
       .seed = wish.seed};
-  wish.costs ? price(planned.problem, *wish.costs, recipe, labels)
-             : price(planned.problem, default_rates(sizes));
+  wish.costs ? set_costs(planned.problem, *wish.costs, recipe, labels)
+             : set_costs(planned.problem, default_rates(sizes));
   PlanningProblem problem = planned.problem;
   problem.sample = [&](const BatchChoice& batch, int replicas) {
     return data.sample(batch, replicas, wish.first_steps);
@@ -304,9 +304,9 @@ ClusterPlan plan_on_cluster(const Config& asked, const Cluster& cluster, const C
   planned.recipe.pipeline.memory_gib = recipe.pipeline.memory_gib;
   planned.plan = plan_of(planned, planned.decision.choice, data);
   if (wish.placements > 0)
-    for (const auto& [choice, forecast] :
+    for (const auto& [choice, estimate] :
          rank_choices(problem, planned.decision.choice, wish.placements))
-      planned.ranked.push_back({choice, forecast, plan_of(planned, choice, data)});
+      planned.ranked.push_back({choice, estimate, plan_of(planned, choice, data)});
   return planned;
 }
 

@@ -31,7 +31,7 @@ struct ClusterWish {
 /// One of the placements of a plan's stages and replicas.
 struct RankedPlan {
   PlanChoice choice;
-  Forecast forecast;
+  ChoiceEstimate estimate;
   Plan plan;
 };
 

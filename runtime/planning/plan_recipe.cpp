@@ -32,7 +32,7 @@ PlannedRun plan_recipe(const Config& recipe, bool measure) {
   const auto costs =
       measure ? measured_costs(chain, config, shape) : computed_costs(chain, config, shape);
   PlannedRun planned{plan_run(chain, config, shape, costs), {}};
-  planned.outlook = foresee(planned.plan, costs);
+  planned.estimate = estimate_plan(planned.plan, costs);
   return planned;
 }
 

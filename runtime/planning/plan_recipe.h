@@ -1,14 +1,14 @@
 #pragma once
 
 #include "configs/config.h"
-#include "partition/plan/estimate.h"
 #include "partition/plan/plan.h"
+#include "partition/plan/plan_estimate.h"
 
 namespace penstock {
 
 struct PlannedRun {
   Plan plan;
-  Outlook outlook;
+  PlanEstimate estimate;
 };
 
 /// The plan that training `recipe` would make, for the utterances of data.train; costs are measured

@@ -95,7 +95,7 @@ Plan plan_run(const Chain& chain, const Config& config, const RunShape& shape,
   Plan plan = read_plan(config.pipeline.plan, planned_model(chain, config.model, shape.labels));
   plan.order = config.trainer.order;
   request.bytes = bytes_of_run(chain, config, shape, schedule_of(plan));
-  return foretell(chain, request, std::move(plan));
+  return with_estimates(chain, request, std::move(plan));
 }
 
 PlannedModel planned_model(const Chain& chain, const ModelConfig& model, int labels) {

@@ -35,8 +35,8 @@ PlanRequest plan_request(const Chain& chain, const Config& config, const RunShap
 
 /// The plan of pipeline.plan, with predictions of its own, else the fastest cut for
 /// pipeline.stages × pipeline.replicas, which are those of with_plan_file; of pipeline.schedule =
-/// "found" with its lists. Steps are in trainer.order. ConfigError as from read_plan, foretell,
-/// make_plan and plan_found.
+/// "found" with its lists. Steps are in trainer.order. ConfigError as from read_plan,
+/// with_estimates, make_plan and plan_found.
 Plan plan_run(const Chain& chain, const Config& config, const RunShape& shape,
               const std::vector<LayerCost>& costs);
 

@@ -109,7 +109,7 @@ TEST_F(PlanCluster, SaysEverythingInJson) {
   EXPECT_EQ(json({}), chosen);  // the same for the same seed
 }
 
-TEST_F(PlanCluster, PricesStepsWithAndWithoutPostValidation) {
+TEST_F(PlanCluster, EstimatesStepsWithAndWithoutPostValidation) {
   const auto waiting = json({"--stages", "2", "--schedule", "zb-h2"});
   EXPECT_EQ(waiting["post_validation"], false);
   EXPECT_EQ(waiting["agreed_step_ms"], waiting["step_ms"]);

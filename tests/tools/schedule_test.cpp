@@ -28,7 +28,7 @@ class ScheduleCommand : public testing::Test {
   test::TemporaryFolder folder_;
 };
 
-TEST_F(ScheduleCommand, PricesAsJson) {
+TEST_F(ScheduleCommand, PrintsJson) {
   const auto one = json(of("1f1b")), h1 = json(of("zb-h1"));
   EXPECT_EQ(one["makespan"], 33);
   EXPECT_EQ(one["bubble"], nlohmann::json({9, 9, 9, 9}));

@@ -133,9 +133,9 @@ void read_order_and_actions(const toml::table& file, Table& keys, PlanSource& so
         items_of<std::string>(*rows, source, "a stage's actions, such as \"0F0,0B0,0W0\"");
 }
 
-Prediction prediction_of(const toml::table& table, PlanSource& source) {
+ChunkEstimate prediction_of(const toml::table& table, PlanSource& source) {
   Table keys(table, source, "chunk.predicted.");
-  Prediction predicted;
+  ChunkEstimate predicted;
   predicted.time_share = keys.take<double>("time_share", "a number with a point").value_or(0);
   predicted.parameters = keys.take<std::int64_t>("parameters", "a whole number").value_or(0);
   StageBytes& bytes = predicted.bytes;

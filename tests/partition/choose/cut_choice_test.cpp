@@ -33,7 +33,7 @@ class CutChoice : public testing::Test {
  protected:
   double simulated(PlanChoice choice, const std::vector<int>& begin) {
     choice.begin = begin;
-    return foretell_step(problem_, workload(), choice, 1).step_seconds;
+    return estimate_choice(problem_, workload(), choice, 1).step_seconds;
   }
   const Workload& workload() { return workloads_.of(problem_.batches.front(), 1); }
   PlanChoice stages(int count) const {

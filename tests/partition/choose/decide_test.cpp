@@ -49,7 +49,7 @@ class Trial {
     if (std::ssize(choice.begin) == choice.stages + 1) {
       if (choice.begin.back() != 4 || StageMemory(problem_, choice).too_full(choice.begin)) return;
       const Workload& work = workloads_.of(choice.batch, choice.replicas);
-      best_ = std::min(best_, foretell_step(problem_, work, choice).step_seconds);
+      best_ = std::min(best_, estimate_choice(problem_, work, choice).step_seconds);
       return;
     }
     for (int last = choice.begin.back() + 1; last <= 4; ++last) {
@@ -88,10 +88,10 @@ TEST(Decide, ComesCloseToTryingEverything) {
       continue;
     }
     const Decision decision = decide(problem);
-    EXPECT_GE(decision.forecast.step_seconds, best * (1 - 1e-9));
-    worst = std::max(worst, decision.forecast.step_seconds / best);
+    EXPECT_GE(decision.estimate.step_seconds, best * (1 - 1e-9));
+    worst = std::max(worst, decision.estimate.step_seconds / best);
     EXPECT_LE(decision.lower_bound, best * (1 + 1e-9));
-    equal += decision.forecast.step_seconds <= best * (1 + 1e-9);
+    equal += decision.estimate.step_seconds <= best * (1 + 1e-9);
   }
   RecordProperty("worst", std::to_string(worst));
   EXPECT_LE(worst, 1.06);
@@ -130,7 +130,7 @@ TEST(Decide, BoundsSchedulesWhoseWeightGradientsWait) {
     for (int stages = 1; stages <= (problem.schedules[0] == "zb-v" ? 2 : 4); ++stages) {
       problem.stages = stages;
       const Decision decision = decide(problem);
-      EXPECT_LE(decision.lower_bound, decision.forecast.step_seconds) << schedule << stages;
+      EXPECT_LE(decision.lower_bound, decision.estimate.step_seconds) << schedule << stages;
     }
   }
 }
@@ -150,12 +150,12 @@ TEST(Decide, SimulatesTheOtherBarrierForTheBestFew) {
   const Decision late = decide(problem);
   for (const Alternative& one : agreed.alternatives) {
     ASSERT_TRUE(one.other_barrier_s);
-    EXPECT_LE(*one.other_barrier_s, one.forecast->step_seconds * (1 + 1e-9)) << one.choice.schedule;
+    EXPECT_LE(*one.other_barrier_s, one.estimate->step_seconds * (1 + 1e-9)) << one.choice.schedule;
   }
   EXPECT_EQ(late.choice.schedule, "zb-h2");
   ASSERT_TRUE(late.alternatives.front().other_barrier_s);
-  EXPECT_LT(late.forecast.step_seconds, *late.alternatives.front().other_barrier_s);
-  EXPECT_LE(late.forecast.step_seconds, agreed.forecast.step_seconds);
+  EXPECT_LT(late.estimate.step_seconds, *late.alternatives.front().other_barrier_s);
+  EXPECT_LE(late.estimate.step_seconds, agreed.estimate.step_seconds);
   problem.stages = 1;
   EXPECT_FALSE(decide(problem).alternatives.front().other_barrier_s);
 }
@@ -228,9 +228,9 @@ TEST(Decide, RunsSomeLayersForwardAgainWhereMemoryIsShort) {
     EXPECT_GT(again, 0) << schedule;
     EXPECT_LT(again, chain.size()) << schedule;
     EXPECT_LE(most_bytes(problem, chosen), memory);
-    EXPECT_LT(chosen.forecast.step_seconds, stage.forecast.step_seconds) << schedule;
-    EXPECT_GT(chosen.forecast.step_seconds, kept.forecast.step_seconds) << schedule;
-    EXPECT_LE(chosen.lower_bound, chosen.forecast.step_seconds);
+    EXPECT_LT(chosen.estimate.step_seconds, stage.estimate.step_seconds) << schedule;
+    EXPECT_GT(chosen.estimate.step_seconds, kept.estimate.step_seconds) << schedule;
+    EXPECT_LE(chosen.lower_bound, chosen.estimate.step_seconds);
     EXPECT_NE(describe(chosen.choice).find("recomputing"), std::string::npos);
     EXPECT_NE(chosen.binds.find("memory"), std::string::npos) << chosen.binds;
     EXPECT_TRUE(std::ranges::any_of(chosen.alternatives, [](const Alternative& other) {

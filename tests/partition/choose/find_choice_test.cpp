@@ -24,7 +24,7 @@ class FindChoice : public testing::Test {
     return workloads_.of(choice.batch, choice.replicas);
   }
   double seconds(const PlanChoice& choice) {
-    return foretell_step(problem_, workload(choice), choice).step_seconds;
+    return estimate_choice(problem_, workload(choice), choice).step_seconds;
   }
 
   const Chain chain_ = test::small_chain();
@@ -101,7 +101,7 @@ TEST_F(FindChoice, IsACandidateAndMayBeTheOnlyOne) {
   const Decision named = decide(problem_);
   problem_.finds = true;
   const Decision best = decide(problem_);
-  EXPECT_LE(best.forecast.step_seconds, named.forecast.step_seconds);
+  EXPECT_LE(best.estimate.step_seconds, named.estimate.step_seconds);
   EXPECT_EQ(best.choice.schedule, "found");
   problem_.stages = 1;
   EXPECT_EQ(decide(problem_).choice.schedule, "1f1b");

@@ -35,12 +35,12 @@ TEST_F(RankChoices, OrdersEveryPlacementByItsSimulatedStep) {
     distinct.insert(r.choice.devices);
     EXPECT_EQ(r.choice.begin.size(), 4u);
     Workloads workloads(problem);
-    EXPECT_EQ(r.forecast.step_seconds,
-              foretell_step(problem, workloads.of(r.choice.batch, 1), r.choice).step_seconds);
+    EXPECT_EQ(r.estimate.step_seconds,
+              estimate_choice(problem, workloads.of(r.choice.batch, 1), r.choice).step_seconds);
   }
   EXPECT_EQ(distinct.size(), 6u);
   EXPECT_TRUE(
-      std::ranges::is_sorted(ranked, {}, [](const auto& r) { return r.forecast.step_seconds; }));
+      std::ranges::is_sorted(ranked, {}, [](const auto& r) { return r.estimate.step_seconds; }));
   // The stage in the middle is on the device whose links are fast.
   EXPECT_EQ(ranked.front().choice.devices[1], std::vector<int>{1});
 }
@@ -53,7 +53,7 @@ TEST_F(RankChoices, StartsNoWorseThanTheDecisionForOneSchedule) {
   const Decision decision = decide(problem);
   const auto ranked = rank_choices(problem, decision.choice, 1);
   ASSERT_EQ(ranked.size(), 1u);
-  EXPECT_LE(ranked.front().forecast.step_seconds, decision.forecast.step_seconds);
+  EXPECT_LE(ranked.front().estimate.step_seconds, decision.estimate.step_seconds);
 }
 
 TEST_F(RankChoices, HasNothingWhereNothingFits) {

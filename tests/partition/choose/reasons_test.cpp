@@ -7,7 +7,7 @@ namespace {
 
 Alternative simulated(double step, std::vector<double> busy) {
   Alternative alternative{.choice = {.stages = static_cast<int>(busy.size())}};
-  alternative.forecast = Forecast{.step_seconds = step, .audio_seconds = 60, .busy = busy};
+  alternative.estimate = ChoiceEstimate{.step_seconds = step, .audio_seconds = 60, .busy = busy};
   alternative.closed_form = step;
   alternative.audio_seconds = 60;
   return alternative;
@@ -20,7 +20,7 @@ TEST(Reasons, CompareSecondsOfAudio) {
   EXPECT_EQ(why_slower(best, best), "as fast: the first found is kept");
   EXPECT_EQ(why_slower(other, best), "16.7 % faster, but 1f1b is asked for");
   Alternative longer = simulated(24, {12, 12});
-  longer.forecast->audio_seconds = 120;
+  longer.estimate->audio_seconds = 120;
   EXPECT_EQ(why_slower(best, longer), why_slower(best, other));
   EXPECT_DOUBLE_EQ(longer.step_seconds(60), 12);
 }

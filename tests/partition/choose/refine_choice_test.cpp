@@ -20,12 +20,12 @@ class RefineChoice : public testing::Test {
                       .batch = problem_.batches.front(),
                       .devices = std::move(devices),
                       .begin = std::move(begin)};
-    Forecast forecast = foretell_step(problem_, workload(), choice);
-    return {std::move(choice), std::move(forecast)};
+    ChoiceEstimate estimate = estimate_choice(problem_, workload(), choice);
+    return {std::move(choice), std::move(estimate)};
   }
   const Workload& workload() { return workloads_.of(problem_.batches.front(), 1); }
   double seconds(const std::vector<std::vector<int>>& devices, const std::vector<int>& begin) {
-    return ranked(devices, begin).forecast.step_seconds;
+    return ranked(devices, begin).estimate.step_seconds;
   }
 
   Chain chain_ = test::chain_to_choose_from();
@@ -55,8 +55,8 @@ TEST_F(RefineChoice, CrossesPlacesWhereMuchWouldBeSent) {
     RankedChoice one = ranked(devices, {0, cut, chain_.size()});
     while (refiner.move_boundaries(one)) {
     }
-    EXPECT_EQ(one.forecast.step_seconds, seconds(devices, one.choice.begin));
-    EXPECT_EQ(one.forecast.step_seconds, best) << cut;
+    EXPECT_EQ(one.estimate.step_seconds, seconds(devices, one.choice.begin));
+    EXPECT_EQ(one.estimate.step_seconds, best) << cut;
     stuck += of_cut[cut] > best && of_cut[cut] <= of_cut[cut - 1] && of_cut[cut] <= of_cut[cut + 1];
   }
   EXPECT_GT(stuck, 0) << "no cut would have been left by single layers";
@@ -68,19 +68,19 @@ TEST_F(RefineChoice, BeginsFromTheClosedFormsCutsToo) {
   while (refiner.move_boundaries(moved)) {
   }
   refiner.refine_cut(refined);
-  EXPECT_LT(refined.forecast.step_seconds, moved.forecast.step_seconds);
+  EXPECT_LT(refined.estimate.step_seconds, moved.estimate.step_seconds);
   for (const ChunkCutProblem& way : chunk_loads(problem_, workload(), refined.choice))
-    EXPECT_LE(refined.forecast.step_seconds, seconds(refined.choice.devices, *cut_chunks(way)));
+    EXPECT_LE(refined.estimate.step_seconds, seconds(refined.choice.devices, *cut_chunks(way)));
 }
 
 TEST_F(RefineChoice, ExchangesDevicesOfASmallCluster) {
   problem_.cluster.devices[2].speed = 3;
   RankedChoice one = ranked({{0}, {1}}, {0, 7, chain_.size()});
-  const double before = one.forecast.step_seconds;
+  const double before = one.estimate.step_seconds;
   ChoiceRefiner(problem_, workload()).refine(one);
-  EXPECT_LT(one.forecast.step_seconds, before);
+  EXPECT_LT(one.estimate.step_seconds, before);
   EXPECT_TRUE(one.choice.devices[0][0] == 2 || one.choice.devices[1][0] == 2);
-  EXPECT_EQ(one.forecast.step_seconds, seconds(one.choice.devices, one.choice.begin));
+  EXPECT_EQ(one.estimate.step_seconds, seconds(one.choice.devices, one.choice.begin));
 }
 
 TEST_F(RefineChoice, StaysWithinMemory) {
@@ -95,7 +95,7 @@ TEST_F(RefineChoice, StaysWithinMemory) {
   EXPECT_TRUE(StageMemory(problem_, free.choice).too_full(free.choice.begin));
   refiner.refine(tight);
   EXPECT_FALSE(StageMemory(problem_, tight.choice).too_full(tight.choice.begin));
-  EXPECT_LT(free.forecast.step_seconds, tight.forecast.step_seconds);
+  EXPECT_LT(free.estimate.step_seconds, tight.estimate.step_seconds);
 }
 
 TEST_F(RefineChoice, AlikePlacementsShareACut) {
@@ -106,13 +106,13 @@ TEST_F(RefineChoice, AlikePlacementsShareACut) {
   const std::vector<std::vector<int>> to_1{{0}, {1}}, to_2{{0}, {2}};
   const std::vector<int> good{0, 8, chain_.size()}, worse{0, 9, chain_.size()};
   std::vector<RankedChoice> all{ranked(to_2, good), ranked(to_1, worse)};
-  ASSERT_LT(all[0].forecast.step_seconds, all[1].forecast.step_seconds);
+  ASSERT_LT(all[0].estimate.step_seconds, all[1].estimate.step_seconds);
   const ChoiceRefiner refiner(problem_, workload());
   refiner.share_cuts(all);
   ASSERT_EQ(all.size(), 2u);
   EXPECT_EQ(all[0].choice.devices, to_2);
   EXPECT_EQ(all[1].choice.begin, good);
-  EXPECT_EQ(all[1].forecast.step_seconds, seconds(to_1, good));
+  EXPECT_EQ(all[1].estimate.step_seconds, seconds(to_1, good));
 
   // Where a cut makes a difference each has its own.
   problem_.cluster.devices[2].speed = 3;

@@ -7,7 +7,7 @@
 namespace penstock {
 namespace {
 
-TEST(Workload, PricesTheMicroBatchesOfEveryReplica) {
+TEST(Workload, EstimatesTheMicroBatchesOfEveryReplica) {
   const Chain chain = test::small_chain();
   const PlanningProblem problem = test::planned_chain(chain, 2, 1e9);
   Workloads workloads(problem);

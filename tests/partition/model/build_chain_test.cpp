@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "partition/memory/chunk_bytes.h"
-#include "partition/plan/estimate.h"
+#include "partition/plan/plan_estimate.h"
 #include "partition/plan/planner.h"
 #include "partition/schedule/make_schedule.h"
 #include "tests/support/system/temporary_folder.h"
@@ -80,7 +80,7 @@ TEST(BuildChain, ItsModelsCanBePlannedWithoutMeasuring) {
   const Plan plan = make_plan(chain, request);
   EXPECT_EQ(plan.chunks[0].predicted.parameters + plan.chunks[1].predicted.parameters,
             parameters(chain));
-  EXPECT_GT(foresee(plan, request.costs).bound, 1.4);
+  EXPECT_GT(estimate_plan(plan, request.costs).bound, 1.4);
 }
 
 }  // namespace

@@ -112,15 +112,15 @@ TEST_F(PlannerTest, SharesAStagesMemoryAmongItsChunks) {
       << message;
 }
 
-TEST_F(PlannerTest, ForetellsWhatAnothersPlanNeeds) {
+TEST_F(PlannerTest, EstimatesWhatAnothersPlanNeeds) {
   const Plan made = make_plan(chain_, request(2, 2));
   Plan edited = made;
   for (ChunkPlan& chunk : edited.chunks) chunk.predicted = {};
-  EXPECT_EQ(foretell(chain_, request(2, 2), edited), made);
+  EXPECT_EQ(with_estimates(chain_, request(2, 2), edited), made);
   PlanRequest tight = request(2, 2);
   tight.pipeline.memory_gib = 1e-6;
   const std::string message =
-      test::message_of<ConfigError>([&] { foretell(chain_, tight, edited); });
+      test::message_of<ConfigError>([&] { with_estimates(chain_, tight, edited); });
   EXPECT_NE(message.find("stage 0 of the plan (layers conv to relu) needs"), std::string::npos)
       << message;
 }

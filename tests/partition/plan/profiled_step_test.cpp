@@ -23,8 +23,8 @@ TEST(ProfiledStep, FollowsTheProfileThePlanAndTheLengths) {
   plan.chunks[1].predicted.parameters = 100;
 
   const std::vector<MicroBatchLengths> lengths{{{7, 2}}, {{4}}};
-  const StepPrediction step(profiled_costs(profile, chain, {}, lengths),
-                            profiled_layout(profile, plan, 2));
+  const StepEstimate step(profiled_costs(profile, chain, {}, lengths),
+                          profiled_layout(profile, plan, 2));
   EXPECT_EQ(step.times()[0][0].forward, 9 * (1 + 2 + 3) + 5);
   EXPECT_EQ(step.times()[0][1].forward, 4 * (1 + 2 + 3) + 5);
   EXPECT_EQ(step.times()[1][0].forward, 9 * 4);

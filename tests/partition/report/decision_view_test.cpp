@@ -26,7 +26,7 @@ TEST(DecisionView, ShowsWhatTheDecisionForetells) {
   }
   const PlanView view = view_of(problem, decision, plan);
   EXPECT_EQ(view.title, describe(choice));
-  EXPECT_EQ(view.step_seconds, decision.forecast.step_seconds);
+  EXPECT_EQ(view.step_seconds, decision.estimate.step_seconds);
   ASSERT_EQ(view.replicas.size(), 2u);
   for (int k = 0; k < 2; ++k) {
     EXPECT_EQ(view.stages[k].bytes(), plan.chunks[k].predicted.bytes.total());

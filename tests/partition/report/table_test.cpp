@@ -13,8 +13,8 @@ TEST(PlanTable, ShowsStagesMemoryAndBound) {
   plan.chunks[0].predicted = {
       0.4, 999, {mib, 2 * mib, 3 * mib, 0, mib / 2, 6 * mib, 7 * mib, mib / 4}};
   plan.chunks[1].predicted = {0.6, 1234567, {1000 * mib, 0, 0, 0, 0, 0, 0, 0}};
-  const Outlook outlook{.bound = 1.36, .idle = {0.455, 0.1}};
-  EXPECT_EQ(plan_table(plan, outlook),
+  const PlanEstimate estimate{.bound = 1.36, .idle = {0.455, 0.1}};
+  EXPECT_EQ(plan_table(plan, estimate),
             R"(stage  ranks  layers            parameters    time    idle
 0      0 2    conv1                    999  40.0 %  45.5 %
 1      1 3    norm1 to ctc (3)   1,234,567  60.0 %  10.0 %

@@ -114,8 +114,8 @@ TEST_F(PlanOnCluster, RecomputesAsMuchAsMemoryNeeds) {
   EXPECT_EQ(tight.recipe.pipeline.recompute, "layers");
   EXPECT_EQ(*tight.plan.recomputed(), tight.decision.choice.recomputed);
   EXPECT_LE(gib(tight), between);
-  EXPECT_GT(tight.decision.forecast.speed(), stage.decision.forecast.speed());
-  EXPECT_LT(tight.decision.forecast.speed(), kept.decision.forecast.speed());
+  EXPECT_GT(tight.decision.estimate.speed(), stage.decision.estimate.speed());
+  EXPECT_LT(tight.decision.estimate.speed(), kept.decision.estimate.speed());
 
   Config named = recipe();  // the recipe's own choice is kept
   named.pipeline.recompute = "layers";

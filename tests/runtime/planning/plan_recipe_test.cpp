@@ -28,8 +28,8 @@ TEST_F(PlanRecipe, CutsTheModelForTheManifestsUtterances) {
   const PlannedRun planned = plan_recipe(config, false);
   ASSERT_EQ(planned.plan.chunks.size(), 3u);
   EXPECT_EQ(planned.plan.lanes, 2);
-  EXPECT_EQ(planned.outlook.idle.size(), 3u);
-  EXPECT_GT(planned.outlook.step_seconds, planned.outlook.micro_batch_seconds);
+  EXPECT_EQ(planned.estimate.idle.size(), 3u);
+  EXPECT_GT(planned.estimate.step_seconds, planned.estimate.micro_batch_seconds);
   EXPECT_EQ(planned.plan, plan_recipe(config, false).plan);  // computed costs never vary
   EXPECT_FALSE(std::filesystem::exists(in("output")));
 }
@@ -56,7 +56,7 @@ TEST_F(PlanRecipe, ASecondForwardSparesMemoryAndTakesTime) {
   };
   const PlannedRun kept = plan("none"), again = plan("stage");
   EXPECT_LT(again.plan.bytes_of(0).saved, kept.plan.bytes_of(0).saved);
-  EXPECT_GT(again.outlook.step_seconds, kept.outlook.step_seconds);
+  EXPECT_GT(again.estimate.step_seconds, kept.estimate.step_seconds);
 }
 
 TEST_F(PlanRecipe, RefusesWhatTrainingWouldRefuse) {

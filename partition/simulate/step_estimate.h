@@ -25,12 +25,12 @@ struct StepLayout {
 };
 
 /// What a step takes, by simulate(). Pure planning: it only adds up.
-class StepPrediction {
+class StepEstimate {
  public:
   /// std::invalid_argument where the sizes of costs and layout do not fit each other.
-  StepPrediction(const StepCosts& costs, StepLayout layout);
-  StepPrediction(const StepPrediction&) = delete;
-  StepPrediction& operator=(const StepPrediction&) = delete;
+  StepEstimate(const StepCosts& costs, StepLayout layout);
+  StepEstimate(const StepEstimate&) = delete;
+  StepEstimate& operator=(const StepEstimate&) = delete;
 
   /// [chunk][micro-batch]: seconds of each pass on the rank that holds the chunk.
   const std::vector<std::vector<ChunkTimes>>& times() const { return times_; }

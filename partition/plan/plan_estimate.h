@@ -8,7 +8,7 @@
 namespace penstock {
 
 /// What costs say that a plan's step will take, messages and the optimizer left out.
-struct Outlook {
+struct PlanEstimate {
   double micro_batch_seconds = 0;  // of one micro-batch through all layers
   double step_seconds = 0;         // of the busiest replica's micro-batches through the pipeline
   double bound = 1;                // speed-up over one stage that cut and bubble allow
@@ -16,6 +16,6 @@ struct Outlook {
 };
 
 /// `costs` are without second forwards, which follow from the plan.
-Outlook foresee(const Plan& plan, const std::vector<LayerCost>& costs);
+PlanEstimate estimate_plan(const Plan& plan, const std::vector<LayerCost>& costs);
 
 }  // namespace penstock

@@ -4,12 +4,12 @@
 #include <vector>
 
 #include "partition/choose/workload.h"
-#include "partition/simulate/step_prediction.h"
+#include "partition/simulate/step_estimate.h"
 
 namespace penstock {
 
 /// What simulation says of a choice.
-struct Forecast {
+struct ChoiceEstimate {
   double step_seconds = 0;   // of one step among many, on average over the sampled ones
   double audio_seconds = 0;  // of a step
   std::vector<double> busy;  // of each stage: seconds of a step that its slowest replica computes
@@ -25,13 +25,13 @@ inline constexpr double kSameStep = 5e-4;
 /// micro-batches, links and devices, to the barrier at which all ranks agree on the norm, if
 /// `problem` has one; a step lasts as long as that of the slowest replica. Gradients are added in a
 /// ring (stage_cost()), and the optimizer takes what its bytes take.
-Forecast foretell_step(const PlanningProblem& problem, const Workload& workload,
-                       const PlanChoice& choice, std::size_t most_steps = 1000);
+ChoiceEstimate estimate_choice(const PlanningProblem& problem, const Workload& workload,
+                               const PlanChoice& choice, std::size_t most_steps = 1000);
 
 /// The pipeline of one replica in a sampled step.
-std::unique_ptr<StepPrediction> predict_replica(const PlanningProblem& problem,
-                                                const Workload& workload, const PlanChoice& choice,
-                                                std::size_t step, int replica);
+std::unique_ptr<StepEstimate> predict_replica(const PlanningProblem& problem,
+                                              const Workload& workload, const PlanChoice& choice,
+                                              std::size_t step, int replica);
 
 /// Seconds that adding each chunk's gradients over the replicas goes on behind its last backward.
 /// `last` is what the replica's last micro-batch costs: a layer's gradients are added from when its

@@ -1,4 +1,4 @@
-#include "partition/choose/forecast.h"
+#include "partition/choose/choice_estimate.h"
 
 #include <gtest/gtest.h>
 
@@ -7,35 +7,35 @@
 namespace penstock {
 namespace {
 
-class ForecastOf : public testing::Test {
+class ChoiceEstimateOf : public testing::Test {
  protected:
-  Forecast foretell(PlanChoice choice) {
+  ChoiceEstimate estimate(PlanChoice choice) {
     choice.batch = problem_.batches.front();
     Workloads workloads(problem_);
-    return foretell_step(problem_, workloads.of(choice.batch, choice.replicas), choice);
+    return estimate_choice(problem_, workloads.of(choice.batch, choice.replicas), choice);
   }
 
   Chain chain_ = test::small_chain();
   PlanningProblem problem_ = test::planned_chain(chain_, 4, 1e9);
 };
 
-TEST_F(ForecastOf, OneDeviceIsBusyAllTheTime) {
-  const Forecast alone = foretell({.devices = {{1}}, .begin = {0, 4}});
+TEST_F(ChoiceEstimateOf, OneDeviceIsBusyAllTheTime) {
+  const ChoiceEstimate alone = estimate({.devices = {{1}}, .begin = {0, 4}});
   EXPECT_DOUBLE_EQ(alone.step_seconds, 30 * (54 + 58) / 2.0);
   EXPECT_DOUBLE_EQ(alone.busy[0], alone.step_seconds);
   EXPECT_DOUBLE_EQ(alone.speed(), 16 / alone.step_seconds);
   problem_.cluster.devices[1].speed = 2;
-  EXPECT_DOUBLE_EQ(foretell({.devices = {{1}}, .begin = {0, 4}}).step_seconds,
+  EXPECT_DOUBLE_EQ(estimate({.devices = {{1}}, .begin = {0, 4}}).step_seconds,
                    alone.step_seconds / 2);
   problem_.cluster.devices[1].speed = 1;
   problem_.reading = {{CostTerm::constant, CostTerm::frames}, {0.5, 0.25}};
-  EXPECT_DOUBLE_EQ(foretell({.devices = {{1}}, .begin = {0, 4}}).step_seconds,
+  EXPECT_DOUBLE_EQ(estimate({.devices = {{1}}, .begin = {0, 4}}).step_seconds,
                    alone.step_seconds + 4 * 0.5 + (54 + 58) / 2.0 * 0.25);
 }
 
-TEST_F(ForecastOf, TheSlowestReplicaAndTheReductionSetThePace) {
+TEST_F(ChoiceEstimateOf, TheSlowestReplicaAndTheReductionSetThePace) {
   // Micro-batches 0 and 2 of 12 + 16 frames are the first replica's, 14 + 12 the second's.
-  const Forecast two = foretell({.replicas = 2, .devices = {{0, 1}}, .begin = {0, 4}});
+  const ChoiceEstimate two = estimate({.replicas = 2, .devices = {{0, 1}}, .begin = {0, 4}});
   // The last backward takes 2 × (3 + 4 + 1 + 2) for each of 16 or 12 frames, then 17 or 13: long
   // enough for all sums but the first layer's, which is whole last: a ring of two of 36 weights.
   const double ring = 2 * (1 + 4.0 * 36 / 2 / 500);
@@ -43,20 +43,20 @@ TEST_F(ForecastOf, TheSlowestReplicaAndTheReductionSetThePace) {
   EXPECT_DOUBLE_EQ(two.step_seconds, 30 * (28 + 30) / 2.0 + ring);
   EXPECT_DOUBLE_EQ(two.busy[0], 30 * (28 + 30) / 2.0);
   problem_.cluster.node_links.front().bandwidth = 1;  // more than a backward hides
-  EXPECT_GT(foretell({.replicas = 2, .devices = {{0, 1}}, .begin = {0, 4}}).step_seconds,
+  EXPECT_GT(estimate({.replicas = 2, .devices = {{0, 1}}, .begin = {0, 4}}).step_seconds,
             two.step_seconds + 100);
   problem_.cluster.node_links.front().bandwidth = 500;
   problem_.step_s = 3;
   problem_.parameter_s = 0.25;
-  EXPECT_DOUBLE_EQ(foretell({.replicas = 2, .devices = {{0, 1}}, .begin = {0, 4}}).step_seconds,
+  EXPECT_DOUBLE_EQ(estimate({.replicas = 2, .devices = {{0, 1}}, .begin = {0, 4}}).step_seconds,
                    two.step_seconds + 3 + 0.25 * parameters / sizeof(float));
 }
 
-TEST_F(ForecastOf, LinksBetweenStagesTakeTheirTime) {
+TEST_F(ChoiceEstimateOf, LinksBetweenStagesTakeTheirTime) {
   const PlanChoice choice{.stages = 2, .devices = {{0}, {2}}, .begin = {0, 2, 4}};
-  const double near = foretell(choice).step_seconds;
+  const double near = estimate(choice).step_seconds;
   problem_.cluster.node_links.front().latency += 10;
-  EXPECT_NEAR(foretell(choice).step_seconds, near + 20, 1e-9);
+  EXPECT_NEAR(estimate(choice).step_seconds, near + 20, 1e-9);
   EXPECT_EQ(ranks_of_chunks({.stages = 2, .schedule = "zb-v"}), (std::vector{0, 1, 1, 0}));
 }
 

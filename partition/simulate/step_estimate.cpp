@@ -1,4 +1,4 @@
-#include "partition/simulate/step_prediction.h"
+#include "partition/simulate/step_estimate.h"
 
 #include <algorithm>
 #include <stdexcept>
@@ -16,8 +16,7 @@ void expect(bool holds, const std::string& what) {
 
 }  // namespace
 
-StepPrediction::StepPrediction(const StepCosts& costs, StepLayout layout)
-    : layout_(std::move(layout)) {
+StepEstimate::StepEstimate(const StepCosts& costs, StepLayout layout) : layout_(std::move(layout)) {
   check(costs);
   add_times(costs);
   durations_.compute = [this](const Action& action) {
@@ -31,7 +30,7 @@ StepPrediction::StepPrediction(const StepCosts& costs, StepLayout layout)
   if (layout_.link) add_network(costs);
 }
 
-void StepPrediction::check(const StepCosts& costs) const {
+void StepEstimate::check(const StepCosts& costs) const {
   const Schedule& schedule = layout_.schedule;
   const std::size_t ranks = schedule.ranks.size(), chunks = schedule.chunk_rank.size();
   const auto micro_batches = static_cast<std::size_t>(schedule.micro_batches);
@@ -63,11 +62,11 @@ void StepPrediction::check(const StepCosts& costs) const {
   expect(empty_or(layout_.reduce_seconds, chunks), "reductions need a number for each chunk");
 }
 
-double StepPrediction::speed_of(int chunk) const {
+double StepEstimate::speed_of(int chunk) const {
   return layout_.speeds.empty() ? 1 : layout_.speeds[layout_.schedule.chunk_rank[chunk]];
 }
 
-void StepPrediction::add_times(const StepCosts& costs) {
+void StepEstimate::add_times(const StepCosts& costs) {
   times_.resize(layout_.schedule.chunks());
   for (std::size_t m = 0; m < costs.layers.size(); ++m) {
     std::vector<ChunkTimes> chunks =
@@ -82,7 +81,7 @@ void StepPrediction::add_times(const StepCosts& costs) {
 }
 
 /// A link of its own for every pair of ranks that exchange messages, one each way.
-void StepPrediction::add_network(const StepCosts& costs) {
+void StepEstimate::add_network(const StepCosts& costs) {
   const std::vector<int>& held_by = layout_.schedule.chunk_rank;
   const int ranks = static_cast<int>(layout_.schedule.ranks.size());
   network_.links.assign(static_cast<std::size_t>(ranks) * ranks, {0, 1});
@@ -107,11 +106,11 @@ void StepPrediction::add_network(const StepCosts& costs) {
   durations_.network = &network_;
 }
 
-Simulation StepPrediction::simulation(Barrier barrier) const {
+Simulation StepEstimate::simulation(Barrier barrier) const {
   return simulate(layout_.schedule, durations_, barrier);
 }
 
-double StepPrediction::period(Barrier barrier) const {
+double StepEstimate::period(Barrier barrier) const {
   return step_period(layout_.schedule, durations_, barrier);
 }
 

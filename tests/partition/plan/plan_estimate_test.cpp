@@ -1,4 +1,4 @@
-#include "partition/plan/estimate.h"
+#include "partition/plan/plan_estimate.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 namespace penstock {
 namespace {
 
-TEST(Outlook, FollowsFromTheCutAndTheBubble) {
+TEST(PlanEstimate, FollowsFromTheCutAndTheBubble) {
   Plan plan{.schedule = "gpipe", .micro_batches = 6, .lanes = 2, .ranks = {{0, 1}, {2, 3}}};
   plan.chunks = {{.stage = 0, .first = 0, .layers = {"a"}},
                  {.stage = 1, .first = 1, .layers = {"b", "c"}}};
@@ -19,12 +19,12 @@ TEST(Outlook, FollowsFromTheCutAndTheBubble) {
 
   // Each replica runs 3: the second stage waits 2 seconds for the first forward, works 18 without
   // a gap and leaves a last backward of 1 to the first.
-  const Outlook outlook = foresee(plan, costs);
-  EXPECT_DOUBLE_EQ(outlook.micro_batch_seconds, 9);
-  EXPECT_DOUBLE_EQ(outlook.step_seconds, 2 + 3 * 6 + 1);
-  EXPECT_DOUBLE_EQ(outlook.bound, 27.0 / 21);
-  EXPECT_DOUBLE_EQ(outlook.idle[0], 12.0 / 21);
-  EXPECT_DOUBLE_EQ(outlook.idle[1], 3.0 / 21);
+  const PlanEstimate estimate = estimate_plan(plan, costs);
+  EXPECT_DOUBLE_EQ(estimate.micro_batch_seconds, 9);
+  EXPECT_DOUBLE_EQ(estimate.step_seconds, 2 + 3 * 6 + 1);
+  EXPECT_DOUBLE_EQ(estimate.bound, 27.0 / 21);
+  EXPECT_DOUBLE_EQ(estimate.idle[0], 12.0 / 21);
+  EXPECT_DOUBLE_EQ(estimate.idle[1], 3.0 / 21);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "partition/search/pricing.h"
+#include "partition/search/pattern_estimator.h"
 
 #include <algorithm>
 
@@ -16,7 +16,7 @@ Kind kind_of(ActionKind kind) {
 
 }  // namespace
 
-Pricing::Pricing(const ScheduleProblem& problem)
+PatternEstimator::PatternEstimator(const ScheduleProblem& problem)
     : problem_(problem),
       ends_(3 * problem.chunks() * problem.micro_batches()),
       places_(3 * problem.chunks()),
@@ -27,7 +27,7 @@ Pricing::Pricing(const ScheduleProblem& problem)
 }
 
 /// False: what the turn takes is not there yet, or never will be.
-bool Pricing::take(const Turn& turn, const std::vector<int>& order, RankState& rank) {
+bool PatternEstimator::take(const Turn& turn, const std::vector<int>& order, RankState& rank) {
   const Kind kind = kind_of(turn.kind);
   const int chunk = turn.chunk, last = problem_.chunks() - 1;
   int& place = places_[kind * problem_.chunks() + chunk];
@@ -56,7 +56,7 @@ bool Pricing::take(const Turn& turn, const std::vector<int>& order, RankState& r
   return true;
 }
 
-double Pricing::makespan(const Pattern& pattern) {
+double PatternEstimator::makespan(const Pattern& pattern) {
   std::ranges::fill(ends_, -1);
   std::ranges::fill(places_, 0);
   std::ranges::fill(ranks_, RankState());
@@ -79,7 +79,7 @@ double Pricing::makespan(const Pattern& pattern) {
   return latest;
 }
 
-double Pricing::mean_end() const {
+double PatternEstimator::mean_end() const {
   double sum = 0;
   for (const RankState& rank : ranks_) sum += rank.clock;
   return sum / static_cast<double>(ranks_.size());

@@ -1,4 +1,4 @@
-#include "partition/choose/forecast.h"
+#include "partition/choose/choice_estimate.h"
 
 #include <algorithm>
 
@@ -22,7 +22,7 @@ std::vector<double> once_seconds(const PlanningProblem& problem, const PlanChoic
 }
 
 /// Seconds of each stage's passes in a replica's step.
-std::vector<double> busy_seconds(const StepPrediction& step, const std::vector<int>& ranks,
+std::vector<double> busy_seconds(const StepEstimate& step, const std::vector<int>& ranks,
                                  int stages) {
   std::vector<double> busy(stages, 0);
   for (std::size_t chunk = 0; chunk < ranks.size(); ++chunk)
@@ -60,9 +60,9 @@ std::vector<double> reduction_seconds(const PlanningProblem& problem, const Plan
   return seconds;
 }
 
-std::unique_ptr<StepPrediction> predict_replica(const PlanningProblem& problem,
-                                                const Workload& workload, const PlanChoice& choice,
-                                                std::size_t step, int replica) {
+std::unique_ptr<StepEstimate> predict_replica(const PlanningProblem& problem,
+                                              const Workload& workload, const PlanChoice& choice,
+                                              std::size_t step, int replica) {
   const StepCosts& costs = workload.steps[step].replicas[replica];
   StepLayout layout{.begin = choice.begin,
                     .schedule = schedule_of(choice).of(costs.micro_batches())};
@@ -79,18 +79,18 @@ std::unique_ptr<StepPrediction> predict_replica(const PlanningProblem& problem,
   layout.link = [&problem, devices = choice.devices, replica](int from, int to) {
     return problem.cluster.link(devices[from][replica], devices[to][replica]);
   };
-  return std::make_unique<StepPrediction>(costs, std::move(layout));
+  return std::make_unique<StepEstimate>(costs, std::move(layout));
 }
 
-Forecast foretell_step(const PlanningProblem& problem, const Workload& workload,
-                       const PlanChoice& choice, std::size_t most_steps) {
+ChoiceEstimate estimate_choice(const PlanningProblem& problem, const Workload& workload,
+                               const PlanChoice& choice, std::size_t most_steps) {
   const std::size_t steps = std::min(most_steps, workload.steps.size());
   const double share = 1.0 / static_cast<double>(steps);
-  Forecast forecast;
-  forecast.busy.assign(choice.stages, 0);
+  ChoiceEstimate estimate;
+  estimate.busy.assign(choice.stages, 0);
   const auto ranks = ranks_of_chunks(choice);
   for (std::size_t s = 0; s < steps; ++s) {
-    forecast.audio_seconds += share * workload.steps[s].audio_seconds;
+    estimate.audio_seconds += share * workload.steps[s].audio_seconds;
     double slowest = 0;
     std::vector<double> most(choice.stages, 0);
     for (int replica = 0; replica < choice.replicas; ++replica) {
@@ -100,10 +100,10 @@ Forecast foretell_step(const PlanningProblem& problem, const Workload& workload,
       const auto busy = busy_seconds(*step, ranks, choice.stages);
       for (int k = 0; k < choice.stages; ++k) most[k] = std::max(most[k], busy[k]);
     }
-    forecast.step_seconds += share * slowest;
-    for (int k = 0; k < choice.stages; ++k) forecast.busy[k] += share * most[k];
+    estimate.step_seconds += share * slowest;
+    for (int k = 0; k < choice.stages; ++k) estimate.busy[k] += share * most[k];
   }
-  return forecast;
+  return estimate;
 }
 
 }  // namespace penstock

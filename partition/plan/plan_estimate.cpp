@@ -1,11 +1,11 @@
-#include "partition/plan/estimate.h"
+#include "partition/plan/plan_estimate.h"
 
 #include "partition/plan/plan_schedule.h"
 #include "partition/simulate/chunk_times.h"
 
 namespace penstock {
 
-Outlook foresee(const Plan& plan, const std::vector<LayerCost>& costs) {
+PlanEstimate estimate_plan(const Plan& plan, const std::vector<LayerCost>& costs) {
   std::vector<int> begin;
   for (const ChunkPlan& chunk : plan.chunks) begin.push_back(chunk.first);
   begin.push_back(static_cast<int>(costs.size()));
@@ -13,16 +13,16 @@ Outlook foresee(const Plan& plan, const std::vector<LayerCost>& costs) {
   const Schedule schedule = schedule_of(plan).of(micro_batches_per_replica(plan));
   const Simulation step = simulate(schedule, equal_micro_batches(times));
 
-  Outlook outlook;
-  for (const ChunkTimes& chunk : times) outlook.micro_batch_seconds += chunk.total();
-  outlook.step_seconds = step.makespan;
-  outlook.bound = speedup_bound(schedule, times);
+  PlanEstimate estimate;
+  for (const ChunkTimes& chunk : times) estimate.micro_batch_seconds += chunk.total();
+  estimate.step_seconds = step.makespan;
+  estimate.bound = speedup_bound(schedule, times);
   for (const auto& actions : step.ranks) {
     double busy = 0;
     for (const TimedAction& action : actions) busy += action.end - action.start;
-    outlook.idle.push_back(1 - busy / step.makespan);
+    estimate.idle.push_back(1 - busy / step.makespan);
   }
-  return outlook;
+  return estimate;
 }
 
 }  // namespace penstock

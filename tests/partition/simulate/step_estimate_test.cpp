@@ -1,8 +1,8 @@
-#include "partition/simulate/step_prediction.h"
+#include "partition/simulate/step_estimate.h"
 
 #include <gtest/gtest.h>
 
-#include "partition/plan/estimate.h"
+#include "partition/plan/plan_estimate.h"
 #include "partition/schedule/make_schedule.h"
 #include "tests/support/partition/small_chain.h"
 
@@ -29,21 +29,21 @@ StepCosts ragged_costs() {
 
 constexpr double kFrames[] = {8, 3, 11};
 
-TEST(StepPrediction, EqualsTheOutlookWhereMicroBatchesAreEqual) {
+TEST(StepEstimate, EqualsTheOutlookWhereMicroBatchesAreEqual) {
   Plan plan{.schedule = "1f1b", .micro_batches = 5, .lanes = 1, .ranks = {{0}, {1}, {2}}};
   plan.chunks = {{.stage = 0, .first = 0, .layers = {"a"}},
                  {.stage = 1, .first = 1, .layers = {"b", "c"}},
                  {.stage = 2, .first = 3, .layers = {"d"}}};
   const std::vector<MicroBatchLengths> equal(5, {{7, 6}});
   const StepCosts costs = step_costs(test::small_chain(), {}, per_frame, equal);
-  const StepPrediction step(costs, {{0, 1, 3, 4}, make_schedule("1f1b", 3, 5)});
-  const Outlook outlook = foresee(plan, costs.layers.front());
-  EXPECT_DOUBLE_EQ(step.simulation().makespan, outlook.step_seconds);
-  EXPECT_DOUBLE_EQ(step.period(), outlook.step_seconds);
+  const StepEstimate step(costs, {{0, 1, 3, 4}, make_schedule("1f1b", 3, 5)});
+  const PlanEstimate estimate = estimate_plan(plan, costs.layers.front());
+  EXPECT_DOUBLE_EQ(step.simulation().makespan, estimate.step_seconds);
+  EXPECT_DOUBLE_EQ(step.period(), estimate.step_seconds);
 }
 
-TEST(StepPrediction, AddsUpLayersOfRaggedMicroBatchesOnDevicesOfUnlikeSpeed) {
-  const StepPrediction step(ragged_costs(), {{0, 3, 4}, make_schedule("gpipe", 2, 3), {2, 4}});
+TEST(StepEstimate, AddsUpLayersOfRaggedMicroBatchesOnDevicesOfUnlikeSpeed) {
+  const StepEstimate step(ragged_costs(), {{0, 3, 4}, make_schedule("gpipe", 2, 3), {2, 4}});
   for (int m = 0; m < 3; ++m) {
     EXPECT_DOUBLE_EQ(step.times()[0][m].forward, kFrames[m] * (1 + 2 + 3) / 2);
     EXPECT_DOUBLE_EQ(step.times()[0][m].backward_weight, kFrames[m] * 3 * (1 + 2 + 3) / 2);
@@ -54,12 +54,12 @@ TEST(StepPrediction, AddsUpLayersOfRaggedMicroBatchesOnDevicesOfUnlikeSpeed) {
   EXPECT_DOUBLE_EQ(step.simulation().makespan, 22 * 3 + 11 * 1 + 8 * 5 + 22 * 15);
 }
 
-TEST(StepPrediction, AddsSecondForwardsToTheGradientsOfInputs) {
+TEST(StepEstimate, AddsSecondForwardsToTheGradientsOfInputs) {
   const std::vector<int> begin{0, 3, 4};
-  const StepPrediction once(ragged_costs(), {begin, make_schedule("zb-h1", 2, 3)});
+  const StepEstimate once(ragged_costs(), {begin, make_schedule("zb-h1", 2, 3)});
   StepLayout again{begin, make_schedule("zb-h1", 2, 3)};
   again.recomputed = {false, true, true, false};
-  const StepPrediction twice(ragged_costs(), again);
+  const StepEstimate twice(ragged_costs(), again);
   for (int m = 0; m < 3; ++m) {
     EXPECT_DOUBLE_EQ(twice.times()[0][m].backward_input,
                      once.times()[0][m].backward_input + kFrames[m] * (2 + 3));
@@ -67,10 +67,10 @@ TEST(StepPrediction, AddsSecondForwardsToTheGradientsOfInputs) {
     EXPECT_DOUBLE_EQ(twice.times()[1][m].total(), once.times()[1][m].total());
   }
   again.recomputed = {true};
-  EXPECT_THROW(StepPrediction(ragged_costs(), again), std::invalid_argument);
+  EXPECT_THROW(StepEstimate(ragged_costs(), again), std::invalid_argument);
 }
 
-TEST(StepPrediction, CarriesMessagesOfTheirOwnBytesOverTheLinksOfTheirRanks) {
+TEST(StepEstimate, CarriesMessagesOfTheirOwnBytesOverTheLinksOfTheirRanks) {
   const std::vector<MicroBatchLengths> one{{{7, 1}}};  // 4 + 1 frames behind the convolution
   const StepCosts costs = step_costs(test::small_chain(), {}, per_frame, one);
   const double bytes = aligned(5 * 12 * 4) + aligned(2 * 4);
@@ -81,7 +81,7 @@ TEST(StepPrediction, CarriesMessagesOfTheirOwnBytesOverTheLinksOfTheirRanks) {
                      : LinkRates{.latency = 100, .bandwidth = 4};
   };
   const double computing = 8 * (1 + 2 + 3 + 4) * 6, messages = 10 + bytes / 2 + 100 + bytes / 4;
-  EXPECT_DOUBLE_EQ(StepPrediction(costs, layout).period(), computing + messages);
+  EXPECT_DOUBLE_EQ(StepEstimate(costs, layout).period(), computing + messages);
 
   // A gradient has the bytes of what its own chunk was given.
   StepLayout three{{0, 1, 3, 4}, make_schedule("1f1b", 3, 1)};
@@ -92,18 +92,18 @@ TEST(StepPrediction, CarriesMessagesOfTheirOwnBytesOverTheLinksOfTheirRanks) {
   const std::vector<MicroBatchLengths> longer{{{71, 13}}};
   const StepCosts unlike = step_costs(test::small_chain(), {}, per_frame, longer);
   ASSERT_NE(unlike.bytes[0][0], unlike.bytes[0][2]);
-  EXPECT_NEAR(StepPrediction(unlike, three).period(),
+  EXPECT_NEAR(StepEstimate(unlike, three).period(),
               84 * (1 + 2 + 3 + 4) * 6 + unlike.bytes[0][0] / 4, 1e-3);
 
   // Nothing is hidden by a second micro-batch: its sender waits for whatever is not overlapped.
   layout.overlap = 0.75;
-  const StepPrediction held_up(costs, layout);
+  const StepEstimate held_up(costs, layout);
   EXPECT_DOUBLE_EQ(held_up.simulation().ranks[1].back().start, computing + messages);
 }
 
-TEST(StepPrediction, KnowsSeveralChunksOfARank) {
+TEST(StepEstimate, KnowsSeveralChunksOfARank) {
   StepLayout layout{{0, 1, 2, 3, 4}, make_schedule("zb-v", 2, 3)};  // ranks 0, 1, 1, 0
-  const StepPrediction free(ragged_costs(), layout);
+  const StepEstimate free(ragged_costs(), layout);
   EXPECT_DOUBLE_EQ(free.times()[3][2].backward_input, 11 * 2 * 4);
   double work = 0;  // of rank 0: its first and its last layer
   for (const double frames : kFrames) work += frames * (1 + 4) * 6;
@@ -117,21 +117,21 @@ TEST(StepPrediction, KnowsSeveralChunksOfARank) {
     EXPECT_NE(from, to);
     return LinkRates{.latency = 1, .bandwidth = 1};
   };
-  EXPECT_GT(StepPrediction(ragged_costs(), layout).period(), free.period());
+  EXPECT_GT(StepEstimate(ragged_costs(), layout).period(), free.period());
 }
 
-TEST(StepPrediction, AddsReadingReducingAndStepping) {
+TEST(StepEstimate, AddsReadingReducingAndStepping) {
   StepCosts costs = ragged_costs();
   costs.reading = {100, 200, 400};
   const StepLayout whole{.begin = {0, 4},
                          .schedule = make_schedule("gpipe", 1, 3),
                          .step_seconds = {1000},
                          .reduce_seconds = {5000}};
-  EXPECT_DOUBLE_EQ(StepPrediction(costs, whole).period(), 22 * 10 * 6 + 700 + 5000 + 1000);
+  EXPECT_DOUBLE_EQ(StepEstimate(costs, whole).period(), 22 * 10 * 6 + 700 + 5000 + 1000);
 
   // What is read is read by the first rank.
-  const StepPrediction reading(costs, {{0, 3, 4}, make_schedule("gpipe", 2, 3), {2, 4}});
-  const StepPrediction silent(ragged_costs(), {{0, 3, 4}, make_schedule("gpipe", 2, 3), {2, 4}});
+  const StepEstimate reading(costs, {{0, 3, 4}, make_schedule("gpipe", 2, 3), {2, 4}});
+  const StepEstimate silent(ragged_costs(), {{0, 3, 4}, make_schedule("gpipe", 2, 3), {2, 4}});
   for (int m = 0; m < 3; ++m) {
     EXPECT_DOUBLE_EQ(reading.times()[0][m].forward,
                      silent.times()[0][m].forward + costs.reading[m] / 2);
@@ -141,17 +141,17 @@ TEST(StepPrediction, AddsReadingReducingAndStepping) {
   // Ranks step together, each as long as it takes.
   const StepLayout two{
       .begin = {0, 2, 4}, .schedule = make_schedule("gpipe", 2, 3), .step_seconds = {1, 7}};
-  const Simulation step = StepPrediction(ragged_costs(), two).simulation();
+  const Simulation step = StepEstimate(ragged_costs(), two).simulation();
   EXPECT_DOUBLE_EQ(step.ranks[0].back().end - step.ranks[0].back().start, 1);
   EXPECT_DOUBLE_EQ(step.ranks[1].back().end - step.ranks[1].back().start, 7);
   EXPECT_DOUBLE_EQ(step.ranks[1].back().start, step.ranks[0].back().start);
 }
 
-TEST(StepPrediction, RefusesWhatDoesNotFit) {
+TEST(StepEstimate, RefusesWhatDoesNotFit) {
   const StepCosts costs = ragged_costs();
   const Schedule schedule = make_schedule("1f1b", 2, 3);
   const auto refused = [&](StepLayout layout) {
-    EXPECT_THROW(StepPrediction(costs, std::move(layout)), std::invalid_argument);
+    EXPECT_THROW(StepEstimate(costs, std::move(layout)), std::invalid_argument);
   };
   refused({{0, 4}, schedule});
   refused({{0, 3, 2}, schedule});
@@ -162,7 +162,7 @@ TEST(StepPrediction, RefusesWhatDoesNotFit) {
   without.bytes.clear();
   StepLayout linked{{0, 2, 4}, schedule};
   linked.link = [](int, int) { return LinkRates{0, 1}; };
-  EXPECT_THROW(StepPrediction(without, linked), std::invalid_argument);
+  EXPECT_THROW(StepEstimate(without, linked), std::invalid_argument);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "partition/search/pricing.h"
+#include "partition/search/pattern_estimator.h"
 
 #include <gtest/gtest.h>
 
@@ -11,18 +11,18 @@
 namespace penstock {
 namespace {
 
-TEST(Pricing, MessagesTakeTheirTimeBothWays) {
+TEST(PatternEstimator, MessagesTakeTheirTimeBothWays) {
   const ScheduleProblem problem{.chunk_rank = {0, 1, 2},
                                 .times = {{{1, 2, 4}}, {{8, 16, 32}}, {{64, 128, 256}}},
                                 .transfers = {1000, 5000, 0}};
-  Pricing pricing(problem);
+  PatternEstimator estimator(problem);
   // The first rank's gradient comes last, and its weights behind it.
-  EXPECT_DOUBLE_EQ(pricing.makespan(one_by_one(problem)),
+  EXPECT_DOUBLE_EQ(estimator.makespan(one_by_one(problem)),
                    2 * (1000 + 5000) + 1 + 8 + 64 + 128 + 16 + 2 + 4);
-  EXPECT_EQ(pricing.turns(), 9);
+  EXPECT_EQ(estimator.turns(), 9);
 }
 
-TEST(Pricing, IsTheSimulatorsWhereReceivesArePostedInTime) {
+TEST(PatternEstimator, IsTheSimulatorsWhereReceivesArePostedInTime) {
   std::mt19937 random(9);
   std::uniform_real_distribution<double> seconds(0.1, 3);
   for (const char* name : {"zb-h1", "zb-h2", "gpipe", "zb-v", "interleaved"})
@@ -37,27 +37,28 @@ TEST(Pricing, IsTheSimulatorsWhereReceivesArePostedInTime) {
       Pattern pattern = pattern_of(schedule);
       std::ranges::shuffle(pattern.order, random);
       const Schedule parted = unfold(pattern, problem.chunk_rank, "parted");
-      EXPECT_NEAR(Pricing(problem).makespan(pattern),
+      EXPECT_NEAR(PatternEstimator(problem).makespan(pattern),
                   simulate(parted, problem.durations(pattern.order)).makespan, 1e-9)
           << name << " " << stages << " " << batches;
     }
 }
 
-TEST(Pricing, HoldsFromForwardToWeightGradient) {
+TEST(PatternEstimator, HoldsFromForwardToWeightGradient) {
   ScheduleProblem problem{.chunk_rank = {0},
                           .times = {{{1, 1, 1}, {2, 2, 2}, {3, 3, 3}}},
                           .held = {{3, 5, 4}},
                           .memory = 9};
-  const auto priced = [&](std::initializer_list<ActionKind> kinds) {
+  const auto estimate_of = [&](std::initializer_list<ActionKind> kinds) {
     Pattern pattern{.ranks = {{}}, .order = {0, 1, 2}};
     for (const ActionKind kind : kinds) pattern.ranks[0].push_back({kind, 0});
-    return Pricing(problem).makespan(pattern);
+    return PatternEstimator(problem).makespan(pattern);
   };
   const auto F = ActionKind::forward, B = ActionKind::backward_input,
              W = ActionKind::backward_weight;
-  EXPECT_DOUBLE_EQ(priced({F, F, B, W, F, B, W, B, W}), 18);     // 3 + 5, then 5 + 4
-  EXPECT_TRUE(std::isinf(priced({F, F, B, F, W, B, W, B, W})));  // 3 + 5 + 4
-  EXPECT_TRUE(std::isinf(priced({F, B, W, B, F, W, F, B, W})));  // a gradient before its forward
+  EXPECT_DOUBLE_EQ(estimate_of({F, F, B, W, F, B, W, B, W}), 18);     // 3 + 5, then 5 + 4
+  EXPECT_TRUE(std::isinf(estimate_of({F, F, B, F, W, B, W, B, W})));  // 3 + 5 + 4
+  EXPECT_TRUE(
+      std::isinf(estimate_of({F, B, W, B, F, W, F, B, W})));  // a gradient before its forward
 }
 
 }  // namespace

@@ -6,17 +6,17 @@
 
 namespace penstock {
 
-/// Prices patterns fast: no maps, no events, memory reused. Time O(actions), times the number of
-/// ranks at worst.
-class Pricing {
+/// Estimates the makespan of patterns fast: no maps, no events, memory reused. Time O(actions),
+/// times the number of ranks at worst.
+class PatternEstimator {
  public:
   /// `problem` must outlive it.
-  explicit Pricing(const ScheduleProblem& problem);
+  explicit PatternEstimator(const ScheduleProblem& problem);
 
   /// Seconds from the first start to the last end. Infinite where the turns wait for each other for
   /// ever, or hold more than the memory.
   double makespan(const Pattern& pattern);
-  /// When the ranks end on average, of the pattern priced last: tells equal makespans apart.
+  /// When the ranks end on average, of the last pattern estimated: tells equal makespans apart.
   double mean_end() const;
   /// Turns of a whole step.
   int turns() const { return 3 * problem_.chunks() * problem_.micro_batches(); }
