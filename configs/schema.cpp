@@ -151,11 +151,12 @@ std::vector<Key> pipeline_keys(PipelineConfig& p) {
           one_of({"gpipe", "1f1b", "interleaved", "zb-h1", "zb-h2", "zb-v", "found"}),
           "order of forward and backward passes; found: sought for the data's micro-batches"),
       Key("pipeline.recompute", &p.recompute, one_of({"none", "stage", "layers"}),
-          "what backward needs: kept since forward, or made again by a second forward, of whole "
+          "what backward needs: kept since forward, or recomputed just before, of whole "
           "stages from their inputs or of pipeline.recompute_layers alone, which spares memory, "
           "costs time and changes no bit"),
       Key("pipeline.recompute_layers", &p.recompute_layers, anything,
-          "layers that run forward again, with pipeline.recompute = layers; neighbours in a stage "
+          "layers whose activations are recomputed, with pipeline.recompute = layers; neighbours "
+          "in a stage "
           "together keep no more than their first one's input"),
       Key("pipeline.bucket_bytes", &p.bucket_bytes, between(4096, 1 << 30),
           "bytes of gradient that replicas add at once"),

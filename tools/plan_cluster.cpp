@@ -58,7 +58,7 @@ nlohmann::ordered_json json_of(const ClusterPlan& planned) {
   const PlanChoice& choice = decision.choice;
   auto stages = nlohmann::ordered_json::array();
   for (const ChunkPlan& chunk : planned.plan.chunks) {
-    auto again = nlohmann::ordered_json::array();  // layers whose forward runs again
+    auto again = nlohmann::ordered_json::array();  // recomputed layers
     for (int layer = chunk.first; layer < chunk.last(); ++layer)
       if (!choice.recomputed.empty() && choice.recomputed[layer]) again.push_back(layer);
     stages.push_back({{"stage", chunk.stage},

@@ -47,7 +47,7 @@ std::string work_table(const PlanView& view) {
   const bool again = std::ranges::any_of(
       view.stages, [](const StageView& stage) { return !stage.recomputed.empty(); });
   Rows rows{{"stage", "layers", "", "devices", "time a step", "idle"}};
-  if (again) rows.front().push_back("forward again");
+  if (again) rows.front().push_back("recomputed");
   for (std::size_t k = 0; k < view.stages.size(); ++k) {
     const StageView& stage = view.stages[k];
     rows.push_back({std::to_string(k), places_of(stage),

@@ -58,7 +58,7 @@ std::string slowest_stage(const ChainPlan& plan) {
 std::string what_binds(const ChainPlan& plan) {
   const std::string stage = slowest_stage(plan);
   if (plan.problem.chain.recomputes())
-    return "memory, as nothing fits without second forwards, and " + stage;
+    return "memory, as nothing fits without activation recomputation, and " + stage;
   return (memory_shapes(plan) ? "memory, which shapes the cut, and " : "") + stage;
 }
 

@@ -7,8 +7,8 @@
 namespace penstock {
 
 /// What keeps a placed chain from being faster, by the closed form: memory, where another cut for
-/// the same devices would be faster without limits, or nothing fits without second forwards; and
-/// what the slowest stage spends most of its load on.
+/// the same devices would be faster without limits, or nothing fits without activation
+/// recomputation; and what the slowest stage spends most of its load on.
 std::string what_binds(const ChainPlan& plan);
 
 }  // namespace penstock

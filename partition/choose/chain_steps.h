@@ -39,7 +39,7 @@ std::unique_ptr<StepEstimate> predict_chain_step(const ChainPlan& plan, const st
 
 /// The named schedules of one chunk a stage, which the cut was made for, the chosen first: the
 /// fastest that fits, of equals the one that holds less; then the others, as they are listed. With
-/// second forwards only those that do not part backward, as else what is made again would stay.
+/// recomputation only those that do not split backward, as else what is recomputed would stay.
 /// Steps of more than 2,048 pairs of stage and micro-batch, over replicas that differ, are not
 /// simulated: then 1F1B, whose memory the placement was searched with, stands alone.
 std::vector<ChainStep> chain_steps(const ChainPlan& plan);

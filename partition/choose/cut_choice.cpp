@@ -17,7 +17,7 @@ std::vector<double> forward_seconds(const Workload& workload) {
   return seconds;
 }
 
-/// What chunks have to do so that they fit: nothing, or run layers forward again.
+/// What chunks have to do so that they fit: nothing, or recompute layers.
 class Fitting {
  public:
   Fitting(const PlanningProblem& problem, const Workload& workload, const PlanChoice& choice,

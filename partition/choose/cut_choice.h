@@ -18,7 +18,7 @@ struct ChosenCut {
   double lacking_bytes = 0;
 };
 
-/// Whether layers may be chosen to run forward again so that more cuts fit.
+/// Whether layers may be chosen to be recomputed so that more cuts fit.
 enum class Recomputing { as_chosen, free };
 
 /// cut_chunks() within memory, for the mean micro-batch's chunk_loads() counted in either way; of
@@ -28,7 +28,7 @@ enum class Recomputing { as_chosen, free };
 ChosenCut cut_choice(const PlanningProblem& problem, const Workload& workload,
                      const PlanChoice& choice, Recomputing recomputing = Recomputing::as_chosen);
 
-/// Gives a choice that has a cut the cheapest second forwards with which it fits. False where none
+/// Gives a choice that has a cut the cheapest recomputation with which it fits. False where none
 /// does; the choice is then as it was.
 bool recompute_to_fit(const PlanningProblem& problem, const Workload& workload, PlanChoice& choice);
 

@@ -69,7 +69,7 @@ class Decider {
                              .why = "not tried: so much by the closed form, at least"});
   }
 
-  /// Where memory binds, also with layers that run forward again, unless the problem says which.
+  /// Where memory binds, also with layers that are recomputed, unless the problem says which.
   void consider(const Proposal& proposal, const Placement& devices, const std::string& schedule) {
     const PlanChoice choice{.stages = proposal.grid.stages,
                             .replicas = proposal.grid.replicas,
@@ -89,7 +89,7 @@ class Decider {
   bool consider(const PlanChoice& wanted, Recomputing recomputing) {
     const Workload& workload = workload_of(wanted);
     ChosenCut cut = cut_choice(problem_, workload, wanted, recomputing);
-    // Without second forwards it was considered before, and nothing is to be said of its memory.
+    // Without recomputation it was considered before, and nothing is to be said of its memory.
     const bool none = std::ranges::count(cut.recomputed, true) == 0;
     if (recomputing == Recomputing::free && (none || !cut.fits)) return true;
     Alternative& alternative = alternatives_.emplace_back(Alternative{wanted});

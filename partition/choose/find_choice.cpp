@@ -88,7 +88,7 @@ std::vector<std::vector<ChunkTimes>> times_by_size(const PlanningProblem& proble
 std::optional<PlanChoice> find_choice(const PlanningProblem& problem, const Workload& workload,
                                       const PlanChoice& choice) {
   if (ranks_of_chunks(choice) != chunk_ranks(kFound, choice.stages)) return std::nullopt;
-  PlanChoice parted = choice;  // whose messages, slots and second forwards are those of its passes
+  PlanChoice parted = choice;  // whose messages, slots and recomputation are those of its passes
   parted.schedule = "zb-h1";
   parted.actions.clear();
   if (!problem.recomputed) recompute_to_fit(problem, workload, parted);

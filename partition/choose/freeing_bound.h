@@ -5,7 +5,7 @@
 
 namespace penstock {
 
-/// What it takes at least to free memory by second forwards of a chunk's last layers: as if each
+/// What it takes at least to free memory by recomputation of a chunk's last layers: as if each
 /// freed all that it can, and a part of one a part of that (the knapsack's linear relaxation,
 /// Dantzig 1957).
 class FreeingBound {

@@ -27,7 +27,7 @@ struct PlanChoice {
   int stages = 1, replicas = 1;
   BatchChoice batch = {};
   std::string schedule = "1f1b";
-  ChosenLayers recomputed = {};           // of the chain's layers: whose forward runs again
+  ChosenLayers recomputed = {};           // of the chain's layers: whose activations are recomputed
   bool recompute_exact = true;            // no cheaper ones fit this cut, by the mean micro-batch
   std::vector<std::string> actions = {};  // of the schedule "found": as Plan::actions
   std::vector<std::vector<int>> devices = {};  // [stage][replica]: places in Cluster::devices
@@ -55,7 +55,8 @@ struct PlanningProblem {
   Cluster cluster;
   std::vector<BatchChoice> batches;    // to choose from
   std::vector<std::string> schedules;  // to choose from, as make_schedule names them
-  /// Layers whose forward runs again, whatever else is chosen; nothing: chosen where memory binds.
+  /// Layers whose activations are recomputed, whatever else is chosen; nothing: chosen where memory
+  /// binds.
   std::optional<ChosenLayers> recomputed = {};
   int stages = 0, replicas = 0;  // 0: chosen
   int most_replicas = 0;         // that there are lanes for; 0: any number

@@ -9,7 +9,7 @@ namespace penstock {
 
 /// Placements of `like`'s stages and replicas, by the seconds of a simulated step, at most `count`:
 /// rank_placements() proposes them by the closed form, cut_choice() cuts each within memory, with
-/// the cheapest second forwards of its own where `like` has some, and ChoiceRefiner refines the
+/// the cheapest recomputation of its own where `like` has some, and ChoiceRefiner refines the
 /// cuts of the best 64 and shares them. Devices that `like` leaves free may be used. Empty where
 /// none fits.
 std::vector<RankedChoice> rank_choices(const PlanningProblem& problem, const PlanChoice& like,

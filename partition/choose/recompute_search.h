@@ -9,14 +9,14 @@
 
 namespace penstock {
 
-/// Layers of a chunk that run forward again so that it fits into memory.
+/// Layers of a chunk that are recomputed so that it fits into memory.
 struct RecomputeChoice {
   ChosenLayers layers = {};  // counted from the chunk's first; empty: none
-  double seconds = 0;        // of their second forwards
+  double seconds = 0;        // of their recomputation
   bool exact = true;         // no other choice that fits takes less; else none that was tried
 };
 
-/// The cheapest layers to run forward again. Exact: labels (seconds, bytes that stay, that are made
+/// The cheapest layers to recompute. Exact: labels (seconds, bytes that stay, that are made
 /// again and that lie in scratch) are carried from layer to layer over runs of chosen layers, and
 /// dropped where another one takes no more seconds and, whatever follows, no more bytes
 /// (multi-objective shortest path, Martins 1984), or where the seconds that it takes at least
@@ -25,7 +25,7 @@ struct RecomputeChoice {
 class RecomputeSearch {
  public:
   /// `forward` has the seconds of each of the chain's layers on a device of speed 1. `bytes` are of
-  /// a training that runs nothing forward again, and must outlive this.
+  /// a training that recomputes nothing, and must outlive this.
   RecomputeSearch(const ChunkBytes& bytes, std::vector<double> forward)
       : bytes_(bytes), forward_(std::move(forward)) {}
 

@@ -14,7 +14,7 @@ struct RankedChoice {
 };
 
 /// Makes simulated steps shorter by small changes of a choice, which stays within memory: unless
-/// the problem says which layers run forward again, they are chosen anew for a changed choice that
+/// the problem says which layers are recomputed, they are chosen anew for a changed choice that
 /// has some.
 class ChoiceRefiner {
  public:
@@ -41,7 +41,7 @@ class ChoiceRefiner {
 
  private:
   bool exchange_devices(RankedChoice& ranked) const;
-  /// Where it fits, with the second forwards that it needs; nothing unless its step is shorter than
+  /// Where it fits, with the recomputation that it needs; nothing unless its step is shorter than
   /// that.
   bool take_if_shorter(RankedChoice& ranked, PlanChoice other) const;
   std::optional<RankedChoice> within(PlanChoice other, double seconds) const;

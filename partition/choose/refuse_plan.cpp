@@ -19,7 +19,7 @@ struct Closest {
   LeastFullCut cut;
 };
 
-/// The alternative with the least full cut, with second forwards of all layers if they are free.
+/// The alternative with the least full cut, with recomputation of all layers if they are free.
 std::optional<Closest> closest(const PlanningProblem& problem,
                                const std::vector<Alternative>& alternatives) {
   std::optional<Closest> best;
@@ -83,7 +83,7 @@ void refuse_plan(const PlanningProblem& problem, const std::vector<Alternative>&
       cut.bytes / cut.fullness / kGib, 100 * problem.cluster.margin);
   if (problem.refuses) throw ConfigError(message);
   message += fmt::format(". {} would fit on devices of {:.4g} GiB{}",
-                         problem.recomputed ? "It" : "With all layers run forward again it",
+                         problem.recomputed ? "It" : "With all layers recomputed it",
                          cut.bytes / (1 - problem.cluster.margin) / kGib,
                          problem.recomputed ? "" : ", with some perhaps of less");
   if (const auto other = with_other_stages(problem))

@@ -56,11 +56,12 @@ ChunkSizes::ChunkSizes(const ChunkBytes::Training& training)
 RunSizes ChunkSizes::of(const LayerRun& run) const {
   RunSizes sizes;
   const bool inside = run.last < layers();  // the chunk's output stays anyway
-  for (int i = run.first; i < run.last; ++i) sizes.replay += own_[i];
+  for (int i = run.first; i < run.last; ++i) sizes.recomputed += own_[i];
   for (int i = run.first + 1; i < run.last; ++i)
-    if (is_kept(i)) sizes.replay += enters_[i];
-  if (inside && as_output_[run.last - 1] && !as_input_[run.last]) sizes.replay += enters_[run.last];
-  sizes.slot = -sizes.replay;
+    if (is_kept(i)) sizes.recomputed += enters_[i];
+  if (inside && as_output_[run.last - 1] && !as_input_[run.last])
+    sizes.recomputed += enters_[run.last];
+  sizes.slot = -sizes.recomputed;
   if (run.first > 0 && !is_kept(run.first)) sizes.slot += enters_[run.first];
   for (int i = run.first + 1; i < run.last + (inside ? 1 : 0); ++i)
     if (!is_kept(i) && (inside || parted_)) cover(inside ? sizes.again : sizes.once, i, enters_[i]);
@@ -76,7 +77,8 @@ RunSizes ChunkSizes::without(const LayerRun& layers) const {
 
 RunSizes ChunkSizes::joined(const RunSizes& one, const RunSizes& other) const {
   RunSizes both{.slot = one.slot + other.slot,
-                .replay = parted_ ? one.replay + other.replay : std::max(one.replay, other.replay),
+                .recomputed = parted_ ? one.recomputed + other.recomputed
+                                      : std::max(one.recomputed, other.recomputed),
                 .again = one.again,
                 .once = one.once};
   for (int place : {0, 1}) {
@@ -87,7 +89,7 @@ RunSizes ChunkSizes::joined(const RunSizes& one, const RunSizes& other) const {
 }
 
 double ChunkSizes::most_freed(int layer) const {
-  const int times = parted_ ? count_.slots - count_.replays : count_.slots;
+  const int times = parted_ ? count_.slots - count_.recomputed : count_.slots;
   return static_cast<double>(std::max(0, times) * made_by(layer));
 }
 
@@ -96,8 +98,8 @@ double ChunkSizes::most_freed(int layer) const {
 /// end as now, but slots where evaluations need more than them: then by less, or not at all.
 bool ChunkSizes::never_more(const RunSizes& one, const RunSizes& other) const {
   const std::ptrdiff_t slots = (one.slot - other.slot) * count_.slots;
-  std::ptrdiff_t others = (one.replay - other.replay) * count_.replays;
-  if (!parted_ || evaluation_.replays > 0) others = std::max<std::ptrdiff_t>(0, others);
+  std::ptrdiff_t others = (one.recomputed - other.recomputed) * count_.recomputed;
+  if (!parted_ || evaluation_.recomputed > 0) others = std::max<std::ptrdiff_t>(0, others);
   for (int place : {0, 1}) {
     others += std::max<std::ptrdiff_t>(0, one.again[place] - other.again[place]);
     others += std::max<std::ptrdiff_t>(0, one.once[place] - other.once[place]);
@@ -115,7 +117,7 @@ double ChunkSizes::bytes(const RunSizes& all, bool any) const {
     return static_cast<double>(std::max(one, static_cast<std::ptrdiff_t>(other)));
   };
   return larger(slot * count_.slots, evaluation_.slots) +
-         larger((all.replay + moved) * count_.replays, evaluation_.replays) +
+         larger((all.recomputed + moved) * count_.recomputed, evaluation_.recomputed) +
          larger(scratch, evaluation_.scratch);
 }
 

@@ -8,12 +8,13 @@
 
 namespace penstock {
 
-/// Bytes of a chunk that hang on which of its layers run forward again, of one micro-batch: added
+/// Bytes of a chunk that hang on which of its layers are recomputed, of one micro-batch: added
 /// up over runs of layers that are not neighbours, except for what takes turns.
 struct RunSizes {
-  std::ptrdiff_t slot = 0;    // more (or, below 0, less) that stays between forward and backward
-  std::ptrdiff_t replay = 0;  // made again: the largest run's or, where backward is parted, of all
-  /// Activations in scratch, before layers of even and odd places: those that a second forward
+  std::ptrdiff_t slot = 0;  // more (or, below 0, less) that stays between forward and backward
+  std::ptrdiff_t recomputed =
+      0;  // recomputed: the largest run's or, where backward is parted, of all
+  /// Activations in scratch, before layers of even and odd places: those that a recomputed forward
   /// passes on beside a gradient, and (told where backward is parted; else gradients are larger)
   /// the others.
   std::array<std::ptrdiff_t, 2> again = {}, once = {};
@@ -34,7 +35,7 @@ class ChunkSizes {
   /// Whether `one` never takes more than `other`, whatever is joined to both. Both have chosen some
   /// layer, or neither has. What is larger in the one may be made up for by what is smaller.
   bool never_more(const RunSizes& one, const RunSizes& other) const;
-  /// Bytes of slots, replays and scratch that all layers take more than if none were chosen.
+  /// Bytes of slots, recomputed and scratch that all layers take more than if none were chosen.
   double change(const RunSizes& all, bool any) const;
   /// By how much change() may fall where a layer is chosen besides, at most.
   double most_freed(int layer) const;

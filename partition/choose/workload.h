@@ -10,7 +10,7 @@
 namespace penstock {
 
 /// What the replicas of a batch choice have to do, with its costs, before anything is cut or
-/// placed. Second forwards that the problem fixes are in the sums and the mean alone.
+/// placed. Recomputation that the problem fixes is in the sums and the mean alone.
 struct Workload {
   struct Step {
     double audio_seconds = 0;

@@ -54,7 +54,7 @@ double training_flops(const Chain& chain, std::span<const std::int64_t> lengths)
 std::vector<double> transfer_costs(const Chain& chain, std::span<const std::int64_t> lengths,
                                    const BackendSizes& sizes, const LinkRates& link);
 
-/// Costs with the second forward, which goes before the gradient of the layer's input.
+/// Costs with activation recomputation, which goes before the gradient of the layer's input.
 std::vector<LayerCost> with_recomputation(std::vector<LayerCost> costs, const ChosenLayers& chosen);
 
 }  // namespace penstock

@@ -22,7 +22,7 @@ class ChainLoad {
 
   int size() const { return static_cast<int>(work_.size()) - 1; }
   bool recomputes() const { return recompute_ == Recompute::stage; }
-  /// Seconds of layers [first, last) on a device of speed 1, second forwards included.
+  /// Seconds of layers [first, last) on a device of speed 1, recomputation included.
   double work(int first, int last) const { return work_[last] - work_[first]; }
   /// How many ranges of layers do no more than so much work.
   double ranges_within(double work) const;
@@ -38,7 +38,7 @@ class ChainLoad {
 
   /// Bytes of a stage with so many micro-batches in flight: parameters, their gradients and two
   /// numbers of the optimizer; what enters the stage and leaves each layer, of every micro-batch
-  /// in flight; one gradient at either end. With second forwards, of every micro-batch what enters
+  /// in flight; one gradient at either end. With recomputation, of every micro-batch what enters
   /// and leaves the stage, and of one what leaves each layer but the
   /// last.
   double bytes(int first, int last, int in_flight) const {
@@ -46,10 +46,10 @@ class ChainLoad {
     const double states = kStates * parameters(first, last) + entering + entering_[last];
     if (!recomputes()) return states + in_flight * (entering + inside);
     const double leaving = activations_[last] - activations_[last - 1];
-    return states + in_flight * (entering + leaving) + made_again(first, last);
+    return states + in_flight * (entering + leaving) + recomputed_bytes(first, last);
   }
-  /// Of those, what a second forward makes again.
-  double made_again(int first, int last) const {
+  /// Of those, what activation recomputation makes.
+  double recomputed_bytes(int first, int last) const {
     return recomputes() ? activations_[last - 1] - activations_[first] : 0;
   }
   /// No stage that begins at `first` and goes to `last` or on takes less; it grows with `last`.

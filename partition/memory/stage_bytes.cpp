@@ -13,7 +13,7 @@ std::size_t bytes_of(const Shape& shape, DType dtype) {
 
 void BufferBytes::cover(const MicroBatchLayout& layout, const ChunkRole& role) {
   slot = std::max(slot, layout.slot_bytes);
-  replay = std::max(replay, layout.replay_bytes);
+  recomputed = std::max(recomputed, layout.recomputed_bytes);
   scratch = std::max(scratch, layout.scratch_bytes);
   input = std::max(input, layout.input_message_bytes());
   if (role.sends_output)
@@ -24,7 +24,7 @@ void BufferBytes::cover(const MicroBatchLayout& layout, const ChunkRole& role) {
 
 void ChunkBuffers::cover(const BufferBytes& each, const InFlight& count) {
   slots = std::max(slots, each.slot * count.slots);
-  replays = std::max(replays, each.replay * count.replays);
+  recomputed = std::max(recomputed, each.recomputed * count.recomputed);
   scratch = std::max(scratch, each.scratch);
   inputs = std::max(inputs, each.input * count.inputs);
   output_gradients = std::max(output_gradients, each.output_gradient * count.output_gradients);
@@ -33,7 +33,7 @@ void ChunkBuffers::cover(const BufferBytes& each, const InFlight& count) {
 
 void ChunkBuffers::join(const ChunkBuffers& other) {
   slots += other.slots;
-  replays += other.replays;
+  recomputed += other.recomputed;
   scratch = std::max(scratch, other.scratch);
   inputs += other.inputs;
   output_gradients += other.output_gradients;
@@ -81,7 +81,7 @@ StageBytes stage_bytes(const std::vector<LayerPlan>& layers, const ChunkBuffers&
   bytes.optimizer += table_bytes(layout);
   for (const LayerPlan& layer : layers)
     for (const StateDecl& s : layer.state) bytes.state += bytes_of(s.shape, parameters.kinds.dtype);
-  bytes.saved = buffers.slots + buffers.replays;
+  bytes.saved = buffers.slots + buffers.recomputed;
   bytes.messages = buffers.inputs + buffers.output_gradients + buffers.input_gradients;
   bytes.scratch = buffers.scratch;
   if (parameters.reduction) bytes.reduction = parameters.reduction(layout, replica);

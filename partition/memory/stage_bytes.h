@@ -32,7 +32,7 @@ struct StageBytes {
 
 /// Of one buffer of each kind, for the largest micro-batch.
 struct BufferBytes {
-  std::size_t slot = 0, replay = 0, scratch = 0;
+  std::size_t slot = 0, recomputed = 0, scratch = 0;
   std::size_t input = 0, output_gradient = 0, input_gradient = 0;
 
   void cover(const MicroBatchLayout& layout, const ChunkRole& role);
@@ -40,7 +40,7 @@ struct BufferBytes {
 
 /// All buffers of a chunk by kind, in bytes. Training and evaluation take turns in them.
 struct ChunkBuffers {
-  std::size_t slots = 0, replays = 0, scratch = 0;
+  std::size_t slots = 0, recomputed = 0, scratch = 0;
   std::size_t inputs = 0, output_gradients = 0, input_gradients = 0;
 
   /// Makes room for so many buffers of those sizes.

@@ -51,44 +51,44 @@ std::size_t bytes_of(const SavedDecl& saved) {
   return aligned(static_cast<std::size_t>(element_count(saved.shape)) * size_of(saved.dtype));
 }
 
-/// What is kept of a micro-batch, in its slot or in its replay.
+/// What is kept of a micro-batch, in its slot or recomputed.
 class Keeping {
  public:
   Keeping(MicroBatchLayout& layout, const ChunkRole& role)
       : layout_(layout), shared_(role.parts_backward), run_of_(layout.layers.size(), -1) {
-    layout.replays = runs_of(role.recomputes);
-    for (std::size_t run = 0; run < layout.replays.size(); ++run)
-      for (int i = layout.replays[run].first; i < layout.replays[run].last; ++i)
+    layout.recomputed_runs = runs_of(role.recomputes);
+    for (std::size_t run = 0; run < layout.recomputed_runs.size(); ++run)
+      for (int i = layout.recomputed_runs[run].first; i < layout.recomputed_runs[run].last; ++i)
         run_of_[i] = static_cast<int>(run);
-    ends_.resize(layout.replays.size());
+    ends_.resize(layout.recomputed_runs.size());
   }
 
   bool recomputes(std::size_t layer) const { return run_of_[layer] >= 0; }
   bool begins_run(std::size_t layer) const {
     return recomputes(layer) && (layer == 0 || !recomputes(layer - 1));
   }
-  /// Whether that layer's forward runs again while the gradient of a later one's input is there.
-  bool runs_beside_gradients(std::size_t layer) const {
-    return recomputes(layer) && layout_.replays[run_of_[layer]].last < std::ssize(run_of_);
+  /// Whether that layer is recomputed while the gradient of a later one's input is there.
+  bool recomputes_beside_gradients(std::size_t layer) const {
+    return recomputes(layer) && layout_.recomputed_runs[run_of_[layer]].last < std::ssize(run_of_);
   }
 
   Place in_slot(std::size_t bytes) { return claim(Region::slot, layout_.slot_bytes, bytes); }
   /// What that layer's forward writes: a second one may write it anew.
   Place of_forward(std::size_t layer, std::size_t bytes) {
-    return recomputes(layer) ? in_replay(run_of_[layer], bytes) : in_slot(bytes);
+    return recomputes(layer) ? in_recomputed(run_of_[layer], bytes) : in_slot(bytes);
   }
   /// What lives from one pass of backward to the other, where they part.
   Place of_backward(std::size_t bytes) {
     layout_.carried_bytes += aligned(bytes);
-    return layout_.replays.empty() ? in_slot(bytes) : in_replay(0, bytes);
+    return layout_.recomputed_runs.empty() ? in_slot(bytes) : in_recomputed(0, bytes);
   }
 
  private:
   /// Runs take turns, unless what they make must stay until all have been through backward.
-  Place in_replay(int run, std::size_t bytes) {
+  Place in_recomputed(int run, std::size_t bytes) {
     std::size_t& end = ends_[shared_ ? 0 : run];
-    const Place place = claim(Region::replay, end, bytes);
-    layout_.replay_bytes = std::max(layout_.replay_bytes, end);
+    const Place place = claim(Region::recomputed, end, bytes);
+    layout_.recomputed_bytes = std::max(layout_.recomputed_bytes, end);
     return place;
   }
   static Place claim(Region region, std::size_t& end, std::size_t bytes) {
@@ -100,17 +100,18 @@ class Keeping {
   MicroBatchLayout& layout_;
   bool shared_;
   std::vector<int> run_of_;        // each layer; -1: none
-  std::vector<std::size_t> ends_;  // of each run's part of the replay
+  std::vector<std::size_t> ends_;  // of each run's part of what is recomputed
 };
 
-/// Activations that only pass by. A forward that runs again beside gradients in scratch has room of
+/// Activations that only pass by. A recomputed forward beside gradients in scratch has room of
 /// its own.
 struct PassingBy {
   Turns first, again;
 };
 
-/// The chunk's output goes to the slot. So does what a backward method reads or a second forward
-/// begins with, and what such a forward makes goes to the replay; the rest take turns in scratch.
+/// The chunk's output goes to the slot. So does what a backward method reads or a recomputed
+/// forward begins with, and what such a forward makes goes to the buffer of what is recomputed; the
+/// rest take turns in scratch.
 PassingBy place_activations(MicroBatchLayout& layout, bool training, Keeping& keeping) {
   const std::size_t last = layout.layers.size();
   PassingBy passing;
@@ -124,8 +125,8 @@ PassingBy place_activations(MicroBatchLayout& layout, bool training, Keeping& ke
     } else if (as_output || as_input) {
       layout.activation_places.push_back(keeping.of_forward(i - 1, bytes));
     } else {
-      const bool again = keeping.runs_beside_gradients(i - 1);
-      (again ? passing.again : passing.first).add(i, bytes);
+      const bool again = keeping.recomputes_beside_gradients(i - 1);
+      (again ? passing.recomputed : passing.first).add(i, bytes);
       layout.activation_places.push_back({Region::scratch, i});
     }
   }
@@ -135,13 +136,14 @@ PassingBy place_activations(MicroBatchLayout& layout, bool training, Keeping& ke
 }
 
 /// Where what passes by lies in scratch, once it is known what else does.
-void settle(MicroBatchLayout& layout, const PassingBy& passing, std::size_t again_from,
+void settle(MicroBatchLayout& layout, const PassingBy& passing, std::size_t recomputed_from,
             const Keeping& keeping) {
   for (Place& place : layout.activation_places) {
     if (place.region != Region::scratch) continue;
     const std::size_t i = place.offset;
-    place.offset = keeping.runs_beside_gradients(i - 1) ? again_from + passing.again.offset(i)
-                                                        : passing.first.offset(i);
+    place.offset = keeping.recomputes_beside_gradients(i - 1)
+                       ? recomputed_from + passing.recomputed.offset(i)
+                       : passing.first.offset(i);
   }
 }
 

@@ -13,11 +13,11 @@ namespace penstock {
 using LayerRange = std::span<const std::unique_ptr<Layer>>;
 
 /// Where a tensor lies. A slot lives from a micro-batch's forward to the end of its backward (of
-/// backward_weight, where passes part); a replay only while forward runs and again from the start
-/// of backward to its end, where runs of layers take turns unless passes part; scratch is reused by
-/// every layer; the other three are message buffers of the chunk.
+/// backward_weight, where passes part); the buffer of what is recomputed only while forward runs
+/// and again from the start of backward to its end, where runs of layers take turns unless passes
+/// part; scratch is reused by every layer; the other three are message buffers of the chunk.
 struct Place {
-  enum class Region { slot, replay, scratch, input, output_gradient, input_gradient };
+  enum class Region { slot, recomputed, scratch, input, output_gradient, input_gradient };
   Region region = Region::slot;
   std::size_t offset = 0;
 };
@@ -32,12 +32,13 @@ struct MicroBatchLayout {
   std::vector<Place> gradient_places;            // of their gradients
   std::vector<std::vector<Place>> saved_places;  // of each layer's SavedDecl::Kind::own
   Place workspace;  // of one layer's method; also of features and logits in FP32, for the host
-  std::vector<LayerRun> replays = {};  // whose forward runs again before their backward
+  std::vector<LayerRun> recomputed_runs =
+      {};  // whose activations are recomputed before their backward
 
-  std::size_t slot_bytes = 0;     // what must stay between forward and backward
-  std::size_t replay_bytes = 0;   // what a second forward makes again instead
-  std::size_t scratch_bytes = 0;  // the most that one layer's method needs at once
-  std::size_t passing_bytes = 0;  // of them, what passes from layer to layer without a replay
+  std::size_t slot_bytes = 0;        // what must stay between forward and backward
+  std::size_t recomputed_bytes = 0;  // what activation recomputation makes instead
+  std::size_t scratch_bytes = 0;     // the most that one layer's method needs at once
+  std::size_t passing_bytes = 0;  // of them, what passes from layer to layer without recomputation
   std::size_t carried_bytes = 0;  // what lives from one pass of backward to the other, being parted
 
   /// A message that carries an activation ends with the FP32 weight of each utterance's loss, which
@@ -50,12 +51,13 @@ struct MicroBatchLayout {
   bool sends_what_it_keeps() const {
     if (gradient_places.empty()) return false;
     const Place::Region region = gradient_places.front().region;
-    return region == Place::Region::slot || region == Place::Region::replay;
+    return region == Place::Region::slot || region == Place::Region::recomputed;
   }
 
   /// Whether the chunk's output is made a second time, before anything else of backward.
-  bool replays_output() const {
-    return !replays.empty() && replays.back().last == static_cast<int>(layers.size());
+  bool recomputes_output() const {
+    return !recomputed_runs.empty() &&
+           recomputed_runs.back().last == static_cast<int>(layers.size());
   }
 
   /// What enters the last layer.
@@ -70,7 +72,7 @@ struct ChunkRole {
   /// each other layer by layer, and what only passes between them needs no slot.
   bool parts_backward = false;
   /// Of the chunk's layers. Between forward and backward of a run of chosen ones only its input
-  /// stays, and what others read of its output; just before its backward, its forward runs again
+  /// stays, and what others read of its output; just before its backward, it is recomputed
   /// (Chen et al. 2016, arXiv:1604.06174).
   ChosenLayers recomputes = {};
 };

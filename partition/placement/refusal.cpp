@@ -78,7 +78,7 @@ void refuse_placement(const PlacementProblem& problem, const GridWish& wish) {
   what += wish.stages > 0 ? fmt::format("no cut into {} stages fits", wish.stages)
                           : std::string("no cut into any number of stages fits");
   if (wish.replicas > 0) what += fmt::format(" with {} replicas", wish.replicas);
-  if (problem.chain.recomputes()) what += ", whether or not whole stages run forward again";
+  if (problem.chain.recomputes()) what += ", whether or not whole stages are recomputed";
   if (wish.stages > 0 || wish.replicas > 0) {
     for (const int stages : other_stages(problem, std::max(1, wish.stages))) {
       const auto other = find_placement(problem, {.stages = stages}, kGlance);

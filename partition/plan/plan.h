@@ -28,8 +28,8 @@ struct ChunkPlan {
   int stage = 0;
   int first = 0;                         // place of its first layer in the chain
   std::vector<std::string> layers = {};  // names
-  /// Those whose forward runs again before their backward; nothing, and then in all chunks: the
-  /// recipe says.
+  /// Those whose activations are recomputed before their backward; nothing, and then in all chunks:
+  /// the recipe says.
   std::optional<std::vector<std::string>> recomputed = {};
   ChunkEstimate predicted = {};
 

@@ -15,7 +15,7 @@ struct PlanEstimate {
   std::vector<double> idle;        // share of the step that each stage waits
 };
 
-/// `costs` are without second forwards, which follow from the plan.
+/// `costs` are without recomputation, which follows from the plan.
 PlanEstimate estimate_plan(const Plan& plan, const std::vector<LayerCost>& costs);
 
 }  // namespace penstock

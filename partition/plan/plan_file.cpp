@@ -33,8 +33,9 @@ std::string chunk_toml(const ChunkPlan& chunk) {
   std::string text =
       fmt::format("\n[[chunk]]\nstage = {}\nlayers = {}\n", chunk.stage, quoted_list(chunk.layers));
   if (chunk.recomputed)
-    text += fmt::format("recompute = {}  # whose forward runs again before their backward\n",
-                        quoted_list(*chunk.recomputed));
+    text +=
+        fmt::format("recompute = {}  # whose activations are recomputed before their backward\n",
+                    quoted_list(*chunk.recomputed));
   text += fmt::format(
       "[chunk.predicted]  # for people: training computes its own; bytes of all the stage's "
       "chunks\n"

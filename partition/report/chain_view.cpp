@@ -83,7 +83,7 @@ class ChainView {
     stage.layers = {layer_names(layers[first].name, layers[last - 1].name, last - first)};
     if (problem_.chain.recomputes()) stage.recomputed = stage.layers;
     const double parameters = problem_.chain.parameters(first, last);
-    const double again = problem_.chain.made_again(first, last);
+    const double again = problem_.chain.recomputed_bytes(first, last);
     stage.memory = {
         {"weights", parameters},
         {"gradients", parameters},

@@ -155,14 +155,14 @@ class DecisionView {
     }
   }
 
-  /// Whose forward runs again, by stage.
+  /// Whose activations are recomputed, by stage.
   std::string recomputation() const {
     if (std::ranges::count(choice_.recomputed, true) == 0) return "none";
     std::string text;
     for (int k = 0; k < choice_.stages; ++k)
       if (const auto& again = view_.stages[k].recomputed; !again.empty())
         text += fmt::format("{}stage {}: {}", text.empty() ? "" : "; ", k, fmt::join(again, ", "));
-    return text + ", forward again in backward" +
+    return text + ", recomputed in backward" +
            (choice_.recompute_exact ? "" : "; not all choices could be tried: cheaper ones may do");
   }
 

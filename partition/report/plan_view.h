@@ -14,7 +14,7 @@ namespace penstock {
 struct StageView {
   std::vector<std::string> layers = {};      // of all its chunks: "conv1 to rnn2 (5)"
   std::vector<int> first = {}, last = {};    // of each chunk: places of its first and last layer
-  std::vector<std::string> recomputed = {};  // whose forward runs again, as `layers`
+  std::vector<std::string> recomputed = {};  // whose activations are recomputed, as `layers`
   std::vector<int> devices = {};             // places in the cluster, of each replica
   std::vector<std::pair<std::string, double>> memory = {};  // bytes by kind
   double limit = 0;    // bytes that it may take of its smallest device; infinite: no limit

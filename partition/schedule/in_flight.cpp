@@ -32,7 +32,7 @@ void take(const Action& a, int chunk, const Neighbours& with, InFlight& now) {
   if (a.chunk != chunk) return;
   if (a.kind == ActionKind::receive_activation) ++now.inputs;
   if (a.kind == ActionKind::receive_gradient) ++now.output_gradients;
-  if (starts_backward(a) || a.kind == ActionKind::forward) ++now.replays;
+  if (starts_backward(a) || a.kind == ActionKind::forward) ++now.recomputed;
   if (a.kind != ActionKind::forward) return;
   ++now.slots;
   if (!with.receives_input) ++now.inputs;
@@ -40,7 +40,7 @@ void take(const Action& a, int chunk, const Neighbours& with, InFlight& now) {
 
 /// Of an evaluation an input goes back as soon as it is used, an output once it is passed on.
 void give_back_evaluated(const Action& a, int chunk, const Neighbours& with, InFlight& now) {
-  if (a == Action{ActionKind::forward, chunk, a.micro_batch}) --now.inputs, --now.replays;
+  if (a == Action{ActionKind::forward, chunk, a.micro_batch}) --now.inputs, --now.recomputed;
   const bool moved = !with.last && !with.sends_output;
   const ActionKind passes_on =
       with.sends_output ? ActionKind::send_activation : ActionKind::forward;
@@ -48,9 +48,9 @@ void give_back_evaluated(const Action& a, int chunk, const Neighbours& with, InF
 }
 
 void give_back(const Action& a, int chunk, const Neighbours& with, InFlight& now) {
-  if (a == Action{ActionKind::forward, chunk, a.micro_batch}) --now.replays;
+  if (a == Action{ActionKind::forward, chunk, a.micro_batch}) --now.recomputed;
   if (a.chunk != chunk || !ends_backward(a)) return;
-  --now.replays;
+  --now.recomputed;
   --now.slots;
   --now.inputs;
   if (!with.last) --now.output_gradients;
@@ -63,7 +63,7 @@ void InFlight::cover(const InFlight& other) {
   inputs = std::max(inputs, other.inputs);
   output_gradients = std::max(output_gradients, other.output_gradients);
   input_gradients = std::max(input_gradients, other.input_gradients);
-  replays = std::max(replays, other.replays);
+  recomputed = std::max(recomputed, other.recomputed);
 }
 
 InFlight in_flight_of(int micro_batches) {
@@ -71,7 +71,7 @@ InFlight in_flight_of(int micro_batches) {
           .inputs = micro_batches + 1,
           .output_gradients = micro_batches + 1,
           .input_gradients = 2,
-          .replays = micro_batches};
+          .recomputed = micro_batches};
 }
 
 InFlight count_in_flight(const Schedule& schedule, int chunk) {

@@ -15,7 +15,7 @@ struct InFlight {
   /// Not of the first chunk. What is sent is under way while the next backward computes, so that
   /// two take turns; what stays on the rank is moved at once.
   int input_gradients = 0;
-  int replays = 0;  // from the start of backward to the end, and while a forward runs
+  int recomputed = 0;  // from the start of backward to the end, and while a forward runs
 
   void cover(const InFlight& other);
 };

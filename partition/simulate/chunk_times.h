@@ -9,7 +9,7 @@
 namespace penstock {
 
 /// The layers' costs added up for each chunk; `begin` is the first layer of each, then the number
-/// of layers. A second forward, of `recomputed` layers, goes before the gradient of their input.
+/// of layers. The recomputation of `recomputed` layers goes before the gradient of their input.
 std::vector<ChunkTimes> chunk_times(const std::vector<int>& begin,
                                     const std::vector<LayerCost>& costs,
                                     const ChosenLayers& recomputed = {});

@@ -21,7 +21,7 @@ struct StepLayout {
   /// Between two ranks with neighbouring chunks. Empty: messages take no time.
   std::function<LinkRates(int from, int to)> link = {};
   double overlap = 1;            // as Network::overlap
-  ChosenLayers recomputed = {};  // whose forward runs again, before their backward
+  ChosenLayers recomputed = {};  // whose activations are recomputed, before their backward
 };
 
 /// What a step takes, by simulate(). Pure planning: it only adds up.

@@ -43,7 +43,7 @@ MicroBatchLayout Chunk::lay_out(const MicroBatchWork& work, Mode mode) const {
 
 void Chunk::reserve(const ChunkBuffers& buffers) {
   slots.reserve(backend_, buffers.slots);
-  replays.reserve(backend_, buffers.replays);
+  recomputed.reserve(backend_, buffers.recomputed);
   inputs.reserve(backend_, buffers.inputs);
   output_gradients.reserve(backend_, buffers.output_gradients);
   input_gradients.reserve(backend_, buffers.input_gradients);
@@ -52,7 +52,7 @@ void Chunk::reserve(const ChunkBuffers& buffers) {
 
 void Chunk::divide(const BufferBytes& each, const InFlight& count) {
   slots.divide(backend_, count.slots, each.slot);
-  replays.divide(backend_, count.replays, each.replay);
+  recomputed.divide(backend_, count.recomputed, each.recomputed);
   inputs.divide(backend_, count.inputs, each.input);
   output_gradients.divide(backend_, count.output_gradients, each.output_gradient);
   input_gradients.divide(backend_, count.input_gradients, each.input_gradient);
@@ -63,8 +63,8 @@ std::byte* Chunk::at(const MicroBatchRun& run, const Place& place) const {
   switch (place.region) {
     case Region::slot:
       return slots[run.slot] + place.offset;
-    case Region::replay:
-      return replays[run.replay] + place.offset;
+    case Region::recomputed:
+      return recomputed[run.recomputed] + place.offset;
     case Region::input:
       return inputs[run.input] + place.offset;
     case Region::output_gradient:
@@ -210,15 +210,15 @@ void Chunk::forward(MicroBatchRun& run, const StepWork& step, Mode mode, StepSum
   backend_.copy(stream_, weights, of_losses.data(), of_losses.size_bytes());
 }
 
-void Chunk::replay_output(MicroBatchRun& run, const StepWork& step, StepSums& sums) {
-  run_forward(run, step, Mode::train, run.layout.replays.back(), sums);
+void Chunk::recompute_output(MicroBatchRun& run, const StepWork& step, StepSums& sums) {
+  run_forward(run, step, Mode::train, run.layout.recomputed_runs.back(), sums);
 }
 
-/// The second forward of a run that ends with `layer`, if there is one and it is still to come.
-void Chunk::replay_before(MicroBatchRun& run, const StepWork& step, std::size_t layer,
-                          StepSums& sums) {
-  if (layer + 1 == options_.layers.size()) return;  // replay_output()
-  for (const LayerRun& layers : run.layout.replays)
+/// The recomputation of a run that ends with `layer`, if there is one and it is still to come.
+void Chunk::recompute_before(MicroBatchRun& run, const StepWork& step, std::size_t layer,
+                             StepSums& sums) {
+  if (layer + 1 == options_.layers.size()) return;  // recompute_output()
+  for (const LayerRun& layers : run.layout.recomputed_runs)
     if (layers.last == static_cast<int>(layer) + 1)
       run_forward(run, step, Mode::train, layers, sums);
 }
@@ -226,7 +226,7 @@ void Chunk::replay_before(MicroBatchRun& run, const StepWork& step, std::size_t 
 void Chunk::backward(MicroBatchRun& run, const StepWork& step, StepSums& sums,
                      const LayerDone& layer_done) {
   for (std::size_t i = options_.layers.size(); i-- > 0;) {
-    replay_before(run, step, i, sums);
+    recompute_before(run, step, i, sums);
     pass_gradient(run, step, i);
     add_gradient(run, step, i);
     layer_done(options_.first_layer + i);
@@ -237,7 +237,7 @@ void Chunk::backward(MicroBatchRun& run, const StepWork& step, StepSums& sums,
 
 void Chunk::backward_input(MicroBatchRun& run, const StepWork& step, StepSums& sums) {
   for (std::size_t i = options_.layers.size(); i-- > 0;) {
-    replay_before(run, step, i, sums);
+    recompute_before(run, step, i, sums);
     pass_gradient(run, step, i);
   }
   fill_gaps(gradient(run, 0));

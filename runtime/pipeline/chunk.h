@@ -20,7 +20,7 @@ namespace penstock {
 struct MicroBatchRun {
   const MicroBatchWork* work = nullptr;
   MicroBatchLayout layout;
-  int slot = -1, replay = -1, input = -1, output_gradient = -1, input_gradient = -1;
+  int slot = -1, recomputed = -1, input = -1, output_gradient = -1, input_gradient = -1;
   std::vector<double> losses = {};  // of the utterances, of the last chunk
 };
 
@@ -72,10 +72,10 @@ class Chunk {
   /// Behind a finished stream the losses of `run` are there, if this is the last chunk, and the
   /// state's sums.
   void forward(MicroBatchRun& run, const StepWork& step, Mode mode, StepSums& sums);
-  /// Before backward, where MicroBatchLayout::replays_output(): runs the last layers' forward
+  /// Before backward, where MicroBatchLayout::recomputes_output(): runs the last layers' forward
   /// again, which makes the same once more.
-  void replay_output(MicroBatchRun& run, const StepWork& step, StepSums& sums);
-  /// Both passes of backward, layer by layer, other layers' second forwards among them; for a chunk
+  void recompute_output(MicroBatchRun& run, const StepWork& step, StepSums& sums);
+  /// Both passes of backward, layer by layer, other layers' recomputation among them; for a chunk
   /// whose role parts them, one pass of all layers after the other. `layer_done(i)` is called when
   /// the gradients of layer i have got this micro-batch's share, i counted over the stage's layers.
   using LayerDone = std::function<void(std::size_t)>;
@@ -98,13 +98,14 @@ class Chunk {
   /// that.
   void measure(LayerTimes* times) { times_ = times; }
 
-  BufferRing slots, replays, inputs, output_gradients, input_gradients;
+  BufferRing slots, recomputed, inputs, output_gradients, input_gradients;
 
  private:
   double* time_of(std::vector<double> LayerTimes::*method, std::size_t layer) const;
   void run_forward(MicroBatchRun& run, const StepWork& step, Mode mode, const LayerRun& layers,
                    StepSums& sums);
-  void replay_before(MicroBatchRun& run, const StepWork& step, std::size_t layer, StepSums& sums);
+  void recompute_before(MicroBatchRun& run, const StepWork& step, std::size_t layer,
+                        StepSums& sums);
   void pass_gradient(const MicroBatchRun& run, const StepWork& step, std::size_t layer);
   void add_gradient(const MicroBatchRun& run, const StepWork& step, std::size_t layer);
   Tensor in_fp32(const MicroBatchRun& run, const Tensor& x_FC) const;

@@ -81,9 +81,9 @@ void ChunkRun::take_input(Flight& flight, int micro_batch) {
 void ChunkRun::forward(Flight& flight, int micro_batch) {
   take_input(flight, micro_batch);
   flight.slot = take(chunk_.slots);
-  take_replay(flight);
+  take_recompute_buffer(flight);
   chunk_.forward(flight, context_.step, context_.mode, context_.sums);
-  if (context_.mode == Mode::train) return give_back_replay(flight);
+  if (context_.mode == Mode::train) return give_back_recompute_buffer(flight);
 
   // Of a chunk that is the loss alone, the logits are the input.
   if (last() && context_.callbacks.logits)
@@ -94,8 +94,8 @@ void ChunkRun::forward(Flight& flight, int micro_batch) {
   reclaim(flight);
 }
 
-void ChunkRun::take_replay(Flight& flight) {
-  if (flight.layout.replay_bytes > 0) flight.replay = take(chunk_.replays);
+void ChunkRun::take_recompute_buffer(Flight& flight) {
+  if (flight.layout.recomputed_bytes > 0) flight.recomputed = take(chunk_.recomputed);
 }
 
 void ChunkRun::backward(Flight& flight, const Action& action) {
@@ -128,10 +128,10 @@ void ChunkRun::pass_back(Flight& flight, int micro_batch) {
 }
 
 void ChunkRun::start_backward(Flight& flight) {
-  take_replay(flight);
-  if (flight.layout.replays_output()) {  // the gradient may come meanwhile
-    wait_for(flight.activation_out);     // the output is made again where it is sent from
-    chunk_.replay_output(flight, context_.step, context_.sums);
+  take_recompute_buffer(flight);
+  if (flight.layout.recomputes_output()) {  // the gradient may come meanwhile
+    wait_for(flight.activation_out);        // the output is recomputed where it is sent from
+    chunk_.recompute_output(flight, context_.step, context_.sums);
   }
   if (!last()) wait_for(flight.gradient_in);
   if (!first() && !flight.layout.sends_what_it_keeps())
@@ -160,12 +160,12 @@ void ChunkRun::reclaim(Flight& flight) {
   if (flight.slot < 0 || !flight.ended || leaving) return;
   chunk_.slots.give_back(flight.slot);
   flight.slot = -1;
-  give_back_replay(flight);
+  give_back_recompute_buffer(flight);
 }
 
-void ChunkRun::give_back_replay(Flight& flight) {
-  if (flight.replay >= 0) chunk_.replays.give_back(flight.replay);
-  flight.replay = -1;
+void ChunkRun::give_back_recompute_buffer(Flight& flight) {
+  if (flight.recomputed >= 0) chunk_.recomputed.give_back(flight.recomputed);
+  flight.recomputed = -1;
 }
 
 void ChunkRun::reclaim() {

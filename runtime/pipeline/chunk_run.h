@@ -40,14 +40,14 @@ class ChunkRun {
   };
 
   void forward(Flight& flight, int micro_batch);
-  void take_replay(Flight& flight);
+  void take_recompute_buffer(Flight& flight);
   void take_input(Flight& flight, int micro_batch);
   void backward(Flight& flight, const Action& action);
   void pass_back(Flight& flight, int micro_batch);
   void start_backward(Flight& flight);
   void end_backward(Flight& flight);
   void reclaim(Flight& flight);
-  void give_back_replay(Flight& flight);
+  void give_back_recompute_buffer(Flight& flight);
   int take(BufferRing& ring);
   void reclaim();
   void wait_for(std::unique_ptr<Transfer>& transfer);

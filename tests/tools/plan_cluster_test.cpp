@@ -59,7 +59,7 @@ TEST_F(PlanCluster, AFoundScheduleIsTrainedInItsOrder) {
   EXPECT_EQ(folder_.record("planned"), folder_.record("alone"));
 }
 
-TEST_F(PlanCluster, WhatFitsOnlyWithSecondForwardsIsTrainedWithThem) {
+TEST_F(PlanCluster, WhatFitsOnlyWithRecomputationIsTrainedWithIt) {
   const std::vector<std::string> grid{"--stages", "1", "--replicas", "2", "--schedule", "gpipe"};
   const auto with = [&](std::vector<std::string> more) {
     more.insert(more.end(), grid.begin(), grid.end());
@@ -88,7 +88,7 @@ TEST_F(PlanCluster, WhatFitsOnlyWithSecondForwardsIsTrainedWithThem) {
   ASSERT_EQ(folder_.train("alone", {"trainer.steps=3"}).code, 0);
   EXPECT_EQ(folder_.record("planned"), folder_.record("alone"));
   const auto text = plan(with({"pipeline.memory_gib=" + std::to_string(gib)}));
-  EXPECT_NE(text.out.find("forward again"), std::string::npos) << text.out;
+  EXPECT_NE(text.out.find("recomputed"), std::string::npos) << text.out;
 }
 
 TEST_F(PlanCluster, SaysEverythingInJson) {

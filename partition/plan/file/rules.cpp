@@ -178,7 +178,7 @@ void check_cover(PlanSource& source, const PlannedModel& model) {
                fmt::format("the last chunk must end with layer {}", model.layers.back()));
 }
 
-/// Layers that run forward again are the chunk's own, each named once, and told of all chunks or of
+/// Recomputed layers are the chunk's own, each named once, and told of all chunks or of
 /// none.
 void check_recomputed(PlanSource& source) {
   const auto& chunks = source.plan.chunks;
@@ -189,7 +189,7 @@ void check_recomputed(PlanSource& source) {
   if (silent != chunks.end() && says != chunks.end())
     source.fault(source.chunk_lines[silent - chunks.begin()].layers,
                  fmt::format("chunk {} lacks recompute, which chunk {} has: add recompute = [] if "
-                             "none of its layers runs forward again, or leave it out of all chunks "
+                             "none of its layers is recomputed, or leave it out of all chunks "
                              "for the recipe to say",
                              silent - chunks.begin(), says - chunks.begin()));
   for (std::size_t i = 0; i < source.plan.chunks.size(); ++i) {

@@ -4,7 +4,7 @@ function startStages() {
   const shown = (devices) => devices.slice(0, 3).map(deviceName).join(" ") +
     (devices.length > 3 ? ` +${devices.length - 3}` : "");
   const again = data.stages.some((stage) => stage.again.length > 0);
-  table("stages", [["stage", "n"], ["layers"], ...(again ? [["forward again"]] : []), ["devices"], ["time a step", "n"], ["idle", "n"], ["memory", "n"],
+  table("stages", [["stage", "n"], ["layers"], ...(again ? [["recomputed"]] : []), ["devices"], ["time a step", "n"], ["idle", "n"], ["memory", "n"],
     ["of", "n"], [""]],
     data.stages.map((stage, k) => {
       const scale = stage.limit === null ? Math.max(...data.stages.map((other) => other.bytes)) : stage.limit;

@@ -83,9 +83,10 @@ TEST_F(ChainBinds, IsMemoryWhereItShapesTheCut) {
   EXPECT_TRUE(binds().starts_with("the computing of stage ")) << binds();
 }
 
-TEST_F(ChainBinds, IsMemoryWithSecondForwards) {
-  EXPECT_TRUE(binds(ChainLoad::Recompute::stage)
-                  .starts_with("memory, as nothing fits without second forwards, and the "))
+TEST_F(ChainBinds, IsMemoryWithRecomputation) {
+  EXPECT_TRUE(
+      binds(ChainLoad::Recompute::stage)
+          .starts_with("memory, as nothing fits without activation recomputation, and the "))
       << binds(ChainLoad::Recompute::stage);
 }
 

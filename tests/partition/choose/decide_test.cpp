@@ -186,7 +186,7 @@ TEST(Decide, MemoryBinds) {
   fixed.stages = 1;
   const auto refusal = test::message_of<ConfigError>([&] { decide(fixed); });
   for (const char* said : {"memory binds", "stage 0 (layers conv to output)",
-                           "With all layers run forward again it would fit on devices",
+                           "With all layers recomputed it would fit on devices",
                            "with some perhaps of less", "on these fits 2 stages"})
     EXPECT_NE(refusal.find(said), std::string::npos) << refusal;
 }

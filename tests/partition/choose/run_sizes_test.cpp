@@ -60,7 +60,7 @@ TEST(ChunkSizes, NeverMoreMeansSoWhateverFollows) {
       const RunSizes one = drawn(sizes, 0, middle, draw), other = drawn(sizes, 0, middle, draw);
       if (!sizes.never_more(one, other)) continue;
       ++never;
-      made_up_for += one.slot > other.slot || one.replay > other.replay ||
+      made_up_for += one.slot > other.slot || one.recomputed > other.recomputed ||
                      one.again > other.again || one.once > other.once;
       for (int behind = 0; behind < 40; ++behind) {
         const RunSizes rest = drawn(sizes, middle + 1, layers, draw);

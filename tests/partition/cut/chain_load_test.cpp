@@ -40,7 +40,7 @@ TEST(ChainLoad, CountsWhatStagesKeepAndMakeAgain) {
         for (const int flying : {1, 3}) {
           EXPECT_EQ(kept.bytes(first, last, flying), always + flying * (enters + inside + leaves));
           EXPECT_EQ(again.bytes(first, last, flying), always + flying * (enters + leaves) + inside);
-          EXPECT_EQ(again.made_again(first, last), inside);
+          EXPECT_EQ(again.recomputed_bytes(first, last), inside);
           for (int on = last; on <= 7; ++on)
             for (const ChainLoad* chain : {&kept, &again})
               EXPECT_LE(chain->bytes_at_least(first, last, flying),

@@ -123,7 +123,7 @@ TEST(MicroBatchLayout, WhatALaterWeightGradientReadsStaysInTheSlot) {
   EXPECT_FALSE(lay_out_training(chain, kInput, {}, {false, true, true}).sends_what_it_keeps());
 }
 
-TEST(MicroBatchLayout, WhatASecondForwardMakesDoesNotStay) {
+TEST(MicroBatchLayout, RecomputedActivationsDoNotStay) {
   const SavedDecl own{Kind::own, Life::to_backward_weight, DType::f32, {21, 3}};
   const auto chain = chain_of({{32, {{Kind::output, Life::to_backward_input}, own}},
                                {8, {{Kind::output_gradient, Life::carried}}},
@@ -132,14 +132,14 @@ TEST(MicroBatchLayout, WhatASecondForwardMakesDoesNotStay) {
     const ChunkRole keeps{true, true, parted}, recomputes{true, true, parted, {true, true, true}};
     const MicroBatchLayout kept = lay_out_training(chain, kInput, {}, keeps),
                            again = lay_out_training(chain, kInput, {}, recomputes);
-    EXPECT_EQ(kept.replay_bytes, 0u);
+    EXPECT_EQ(kept.recomputed_bytes, 0u);
     EXPECT_EQ(again.slot_bytes, aligned(21 * 24 * 4 + again.weights_bytes));
-    EXPECT_EQ(again.slot_bytes + again.replay_bytes, kept.slot_bytes);
+    EXPECT_EQ(again.slot_bytes + again.recomputed_bytes, kept.slot_bytes);
     EXPECT_EQ(again.scratch_bytes, kept.scratch_bytes);
-    EXPECT_EQ(again.activation_places[1].region, Region::replay);
+    EXPECT_EQ(again.activation_places[1].region, Region::recomputed);
     EXPECT_EQ(again.activation_places[3].region, Region::slot);
-    EXPECT_EQ(again.saved_places[0][1].region, Region::replay);
-    EXPECT_EQ(again.gradient_places[2].region, parted ? Region::replay : Region::scratch);
+    EXPECT_EQ(again.saved_places[0][1].region, Region::recomputed);
+    EXPECT_EQ(again.gradient_places[2].region, parted ? Region::recomputed : Region::scratch);
   }
 }
 
@@ -153,29 +153,30 @@ std::vector<std::unique_ptr<Layer>> keeping_chain(const std::vector<std::int64_t
   return chain_of(std::move(layers));
 }
 
-TEST(MicroBatchLayout, RunsOfChosenLayersTakeTurnsInTheReplay) {
+TEST(MicroBatchLayout, RunsOfChosenLayersShareOneBuffer) {
   const auto chain = keeping_chain({32, 8, 24, 40, 4, 5});
   const ChosenLayers chosen{true, true, false, true, true, false};
   for (const bool parted : {false, true}) {
     const MicroBatchLayout layout =
         lay_out_training(chain, kInput, {}, {true, true, parted, chosen});
-    EXPECT_EQ(layout.replays, (std::vector<LayerRun>{{0, 2}, {3, 5}}));
-    EXPECT_FALSE(layout.replays_output());
+    EXPECT_EQ(layout.recomputed_runs, (std::vector<LayerRun>{{0, 2}, {3, 5}}));
+    EXPECT_FALSE(layout.recomputes_output());
     for (const int kept : {2, 3, 5, 6})
       EXPECT_EQ(layout.activation_places[kept].region, Region::slot) << kept;
-    for (const int made : {1, 4}) EXPECT_EQ(layout.activation_places[made].region, Region::replay);
+    for (const int made : {1, 4})
+      EXPECT_EQ(layout.activation_places[made].region, Region::recomputed);
     EXPECT_EQ(layout.saved_places[2][1].region, Region::slot);
     const std::size_t first = activation_bytes(32) * 2 + activation_bytes(8);
     const std::size_t second = activation_bytes(40) * 2 + activation_bytes(4);
-    EXPECT_EQ(layout.replay_bytes, parted ? first + second : std::max(first, second));
+    EXPECT_EQ(layout.recomputed_bytes, parted ? first + second : std::max(first, second));
     EXPECT_EQ(layout.slot_bytes, activation_bytes(8) + 2 * activation_bytes(24) +
                                      activation_bytes(4) + 2 * activation_bytes(5) +
                                      layout.weights_bytes);
   }
 }
 
-// Its gradient is in scratch when what a run of layers only passes on is made again.
-TEST(MicroBatchLayout, ASecondForwardKeepsOffTheGradientThatWaitsForIt) {
+// Its gradient is in scratch when what a run of layers only passes on is recomputed.
+TEST(MicroBatchLayout, RecomputationKeepsOffTheGradientThatWaits) {
   const SavedDecl own{Kind::own, Life::to_backward_weight, DType::f32, {21, 3}};
   const auto chain = chain_of({{64, {own}}, {48, {own}}, {32, {own}}, {8, {own}}});
   const MicroBatchLayout layout =

@@ -113,7 +113,7 @@ TEST(PlanFile, SaysWhatIsWrongAndWhere) {
       {"recompute = [\"norm1\"]", "recompute = [\"norm1\", \"norm1\"]",
        "plan.toml:15: recompute names norm1 twice"},
       {"recompute = [\"norm1\"]", "recompute = \"norm1\"", "chunk.recompute must be a list"},
-      {"recompute = []  # whose forward runs again before their backward\n", "",
+      {"recompute = []  # whose activations are recomputed before their backward\n", "",
        "chunk 1 lacks recompute, which chunk 0 has: add recompute = []"},
       {"lanes = 3", "lanes = ", "plan.toml:6: not TOML"},
   };

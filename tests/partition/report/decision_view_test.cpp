@@ -50,10 +50,10 @@ TEST(DecisionView, ShowsWhatTheDecisionForetells) {
   EXPECT_EQ(recomputation(), "none");
   again.choice.recomputed.assign(chain.size(), false);
   again.choice.recomputed[1] = true;
-  EXPECT_EQ(recomputation(), "stage 0: relu, forward again in backward");
+  EXPECT_EQ(recomputation(), "stage 0: relu, recomputed in backward");
   again.choice.recompute_exact = false;
   EXPECT_EQ(recomputation(),
-            "stage 0: relu, forward again in backward; not all choices could be tried: "
+            "stage 0: relu, recomputed in backward; not all choices could be tried: "
             "cheaper ones may do");
 }
 

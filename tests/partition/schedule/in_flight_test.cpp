@@ -13,7 +13,7 @@ TEST(InFlight, OneForwardOneBackwardHoldsOneSlotForEachLaterStage) {
   for (int stage = 0; stage < 4; ++stage) {
     const InFlight in_flight = count_in_flight(schedule, stage);
     EXPECT_EQ(in_flight.slots, 4 - stage) << stage;
-    EXPECT_EQ(in_flight.replays, 1) << stage;
+    EXPECT_EQ(in_flight.recomputed, 1) << stage;
     EXPECT_GE(in_flight.inputs, in_flight.slots) << stage;
     EXPECT_LE(in_flight.inputs, in_flight.slots + 1) << stage;
     EXPECT_EQ(in_flight.output_gradients > 0, stage < 3) << stage;
@@ -29,7 +29,7 @@ TEST(InFlight, PartedPassesHoldASlotUntilTheWeightGradient) {
   for (int stage = 0; stage < 4; ++stage) {
     const InFlight in_flight = count_in_flight(make_schedule("zb-h1", 4, 9), stage);
     EXPECT_EQ(in_flight.slots, 4) << stage;
-    EXPECT_EQ(in_flight.replays, stage + 1) << stage;
+    EXPECT_EQ(in_flight.recomputed, stage + 1) << stage;
     EXPECT_EQ(in_flight.output_gradients > stage, stage < 3) << stage;
     EXPECT_EQ(in_flight.input_gradients, stage == 0 ? 0 : 2);
     EXPECT_EQ(count_in_flight(make_schedule("zb-h2", 4, 9), stage).slots, 7) << stage;

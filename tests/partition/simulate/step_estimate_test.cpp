@@ -54,7 +54,7 @@ TEST(StepEstimate, AddsUpLayersOfRaggedMicroBatchesOnDevicesOfUnlikeSpeed) {
   EXPECT_DOUBLE_EQ(step.simulation().makespan, 22 * 3 + 11 * 1 + 8 * 5 + 22 * 15);
 }
 
-TEST(StepEstimate, AddsSecondForwardsToTheGradientsOfInputs) {
+TEST(StepEstimate, AddsRecomputationToTheGradientsOfInputs) {
   const std::vector<int> begin{0, 3, 4};
   const StepEstimate once(ragged_costs(), {begin, make_schedule("zb-h1", 2, 3)});
   StepLayout again{begin, make_schedule("zb-h1", 2, 3)};

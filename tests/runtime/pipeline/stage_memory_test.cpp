@@ -80,7 +80,7 @@ std::size_t padded(const Shape& shape, DType dtype = DType::f32) {
 
 /// Bytes that live from forward to the end of backward, and those of backward alone.
 struct Asked {
-  std::size_t passed = 0, replayed = 0;
+  std::size_t passed = 0, recomputed = 0;
 };
 
 /// What the layers of a chunk ask to keep for one micro-batch, counted from their declarations
@@ -134,8 +134,8 @@ Asked asked_to_keep(const Cut& cut, const ChunkRange& chunk, const MicroBatchWor
 }
 
 struct MostInFlight {
-  int passed = 0;    // micro-batches from the start of their forward to the end of their last pass
-  int replayed = 0;  // from the start of their first backward pass to there, or in their forward
+  int passed = 0;  // micro-batches from the start of their forward to the end of their last pass
+  int recomputed = 0;  // from the start of their first backward pass to there, or in their forward
 };
 
 MostInFlight most_in_flight(const Cut& cut, const ChunkRange& chunk, int micro_batches) {
@@ -144,12 +144,12 @@ MostInFlight most_in_flight(const Cut& cut, const ChunkRange& chunk, int micro_b
   for (const Action& a : schedule.ranks[cut.stage]) {
     if (a.chunk != chunk.chunk) continue;
     if (a.kind == ActionKind::forward) ++now.passed;
-    if (a.kind == ActionKind::backward || a.kind == ActionKind::backward_input) ++now.replayed;
+    if (a.kind == ActionKind::backward || a.kind == ActionKind::backward_input) ++now.recomputed;
     const int within = a.kind == ActionKind::forward ? 1 : 0;
     most.passed = std::max(most.passed, now.passed);
-    most.replayed = std::max(most.replayed, now.replayed + within);
+    most.recomputed = std::max(most.recomputed, now.recomputed + within);
     if (a.kind == ActionKind::backward || a.kind == ActionKind::backward_weight)
-      --now.passed, --now.replayed;
+      --now.passed, --now.recomputed;
   }
   return most;
 }
@@ -169,9 +169,9 @@ class PlannedStage : public testing::TestWithParam<std::string_view> {
         for (const ParamDecl& p : plans[i].params) weights += padded(p.shape);
         own.push_back(plans[i]);
       }
-      const auto [passed, replayed] = most_in_flight(cut, chunk, kMicroBatches);
+      const auto [passed, recomputed] = most_in_flight(cut, chunk, kMicroBatches);
       const Asked asked = asked_to_keep(cut, chunk, work_.micro_batches[0]);
-      saved += passed * asked.passed + replayed * asked.replayed;
+      saved += passed * asked.passed + recomputed * asked.recomputed;
     }
     EXPECT_EQ(planned.weights, weights) << what;
     const std::size_t agreement = gradient_norm_bytes(norm_blocks(plans));

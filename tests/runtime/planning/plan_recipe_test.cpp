@@ -48,7 +48,7 @@ TEST_F(PlanRecipe, LongerMicroBatchesNeedMoreMemory) {
   EXPECT_LT(saved("1.2"), saved("2.4"));
 }
 
-TEST_F(PlanRecipe, ASecondForwardSparesMemoryAndTakesTime) {
+TEST_F(PlanRecipe, RecomputationSparesMemoryAndTakesTime) {
   const auto plan = [&](const std::string& recompute) {
     return plan_recipe(recipe({"pipeline.stages=2", "pipeline.schedule=gpipe",
                                "data.micro_batches=4", "pipeline.recompute=" + recompute}),

@@ -70,7 +70,7 @@ TEST_P(ScheduledTrainingStep, ReplicasDoNotShowInASingleBit) {
   }
 }
 
-TEST_P(ScheduledTrainingStep, ASecondForwardDoesNotShowInASingleBit) {
+TEST_P(ScheduledTrainingStep, RecomputationDoesNotShowInASingleBit) {
   for (const char* compute : {"fp32", "bf16"}) {
     TrainingJob job = ordered(small_job());
     job.precision.compute = compute;
@@ -89,7 +89,7 @@ TEST_P(ScheduledTrainingStep, ASecondForwardDoesNotShowInASingleBit) {
   }
 }
 
-TEST_P(ScheduledTrainingStep, SecondForwardsOfSomeLayersDoNotShowInASingleBit) {
+TEST_P(ScheduledTrainingStep, RecomputationOfSomeLayersDoesNotShowInABit) {
   for (const char* compute : {"fp32", "fp16"}) {
     TrainingJob job = small_job();
     job.precision.compute = compute;
