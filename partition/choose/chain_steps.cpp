@@ -118,7 +118,7 @@ std::vector<ChainStep> chain_steps(const ChainPlan& plan) {
   std::size_t best = 0;
   for (const char* name : {"1f1b", "zb-h1", "zb-h2", "gpipe"}) {
     const Schedule lists = make_schedule(name, stages, plan.runs_of(0));
-    if (plan.problem.chain.recomputes() && parts_backward(lists)) continue;
+    if (plan.problem.chain.recomputes() && splits_backward(lists)) continue;
     ChainStep& step = steps.emplace_back(ChainStep{name});
     for (int k = 0; k < stages; ++k) {
       step.in_flight.push_back(count_in_flight(lists, k).slots);

@@ -42,7 +42,7 @@ std::vector<double> reduction_seconds(const PlanningProblem& problem, const Plan
   std::vector<double> seconds(ranks.size(), 0);
   if (choice.replicas == 1) return seconds;
   const auto parameters = parameter_bytes(*problem.chain);
-  const bool parts = schedule_of(choice).parts_backward();
+  const bool splits = schedule_of(choice).splits_backward();
   for (std::size_t chunk = 0; chunk < ranks.size(); ++chunk) {
     const int device = choice.devices[ranks[chunk]][replica];
     const LinkCost reduction =
@@ -50,7 +50,7 @@ std::vector<double> reduction_seconds(const PlanningProblem& problem, const Plan
     double computed = 0, added = 0;
     for (int layer = choice.begin[chunk + 1] - 1; layer >= choice.begin[chunk]; --layer) {
       const LayerCost& cost = last[layer];
-      computed += (cost.backward_weight + (parts ? 0 : cost.backward_input)) /
+      computed += (cost.backward_weight + (splits ? 0 : cost.backward_input)) /
                   problem.cluster.devices[device].speed;
       if (parameters[layer] > 0)
         added = std::max(added, computed) + reduction.seconds(parameters[layer]);

@@ -160,18 +160,18 @@ class Decider {
   }
 
   [[noreturn]] void refuse_found() {
-    PlanChoice parted = alternatives_.front().choice;
-    parted.schedule = "zb-h1";
-    const StageMemory memory(problem_, parted);
+    PlanChoice split = alternatives_.front().choice;
+    split.schedule = "zb-h1";
+    const StageMemory memory(problem_, split);
     std::string what = "its lists need one chunk a stage";
-    if (const auto full = memory.stages() + 1 == std::ssize(parted.begin)
-                              ? memory.too_full(parted.begin)
+    if (const auto full = memory.stages() + 1 == std::ssize(split.begin)
+                              ? memory.too_full(split.begin)
                               : std::nullopt)
       what = describe(
-          LackingMemory{*full, memory.of_stages(parted.begin)[*full] - memory.limit(*full)});
+          LackingMemory{*full, memory.of_stages(split.begin)[*full] - memory.limit(*full)});
     throw ConfigError(fmt::format(
         "nothing is found: of {}, {}, with backward in two parts. Choose another schedule",
-        describe(parted), what));
+        describe(split), what));
   }
 
   void sort() { std::ranges::stable_sort(alternatives_, {}, pace_of); }

@@ -88,13 +88,13 @@ std::vector<std::vector<ChunkTimes>> times_by_size(const PlanningProblem& proble
 std::optional<PlanChoice> find_choice(const PlanningProblem& problem, const Workload& workload,
                                       const PlanChoice& choice) {
   if (ranks_of_chunks(choice) != chunk_ranks(kFound, choice.stages)) return std::nullopt;
-  PlanChoice parted = choice;  // whose messages, slots and recomputation are those of its passes
-  parted.schedule = "zb-h1";
-  parted.actions.clear();
-  if (!problem.recomputed) recompute_to_fit(problem, workload, parted);
+  PlanChoice split = choice;  // whose messages, slots and recomputation are those of its passes
+  split.schedule = "zb-h1";
+  split.actions.clear();
+  if (!problem.recomputed) recompute_to_fit(problem, workload, split);
   const int own = busiest(problem, choice);
   ScheduleProblem search{.chunk_rank = ranks_of_chunks(choice),
-                         .times = times_by_size(problem, workload, parted),
+                         .times = times_by_size(problem, workload, split),
                          .memory = 1};
   for (auto& chunk : search.times) {
     if (chunk.empty()) return std::nullopt;
@@ -104,7 +104,7 @@ std::optional<PlanChoice> find_choice(const PlanningProblem& problem, const Work
   const auto sizes = order_of_replica(choice.batch.order, choice.replicas, own);
   if (keeps)
     for (auto& chunk : search.times) chunk = in_order(chunk, sizes);
-  const StageMemory memory(problem, parted);
+  const StageMemory memory(problem, split);
   for (int stage = 0; stage < choice.stages; ++stage) {
     const int room = memory.room(choice.begin, stage, std::min(own, 2 * choice.stages));
     search.held.emplace_back(static_cast<std::size_t>(own), 1.0 / room);
@@ -113,7 +113,7 @@ std::optional<PlanChoice> find_choice(const PlanningProblem& problem, const Work
   }
   const FoundSchedule found =
       find_schedule(search, {.seed = problem.seed, .effort = kEffort, .keep_order = keeps});
-  PlanChoice chosen = parted;
+  PlanChoice chosen = split;
   chosen.schedule = kFound;
   chosen.actions = rows_of(found.schedule);
   if (!problem.recomputed && !chosen.recomputed.empty())

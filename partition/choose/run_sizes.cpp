@@ -35,14 +35,14 @@ void cover(std::array<std::ptrdiff_t, 2>& most, int place, std::ptrdiff_t bytes)
 }  // namespace
 
 ChunkSizes::ChunkSizes(const ChunkBytes::Training& training)
-    : parted_(training.parts_backward), count_(training.count), evaluation_(training.evaluation) {
+    : split_(training.splits_backward), count_(training.count), evaluation_(training.evaluation) {
   const MicroBatchLayout& layout =
       *std::ranges::max_element(training.layouts, {}, &MicroBatchLayout::slot_bytes);
   slot_ = static_cast<std::ptrdiff_t>(layout.slot_bytes);
   carried_ = static_cast<std::ptrdiff_t>(layout.carried_bytes);
   workspace_ = static_cast<std::ptrdiff_t>(layout.scratch_bytes - layout.workspace.offset);
   gradients_ = gradients_in_scratch(layout);
-  behind_gradients_ = parted_ ? gradients_ : static_cast<std::ptrdiff_t>(layout.workspace.offset);
+  behind_gradients_ = split_ ? gradients_ : static_cast<std::ptrdiff_t>(layout.workspace.offset);
   for (std::size_t i = 0; i < layout.layers.size(); ++i) {
     own_.push_back(saved_by_forward(layout.layers[i]));
     enters_.push_back(static_cast<std::ptrdiff_t>(aligned(layout.activations[i].bytes())));
@@ -64,21 +64,21 @@ RunSizes ChunkSizes::of(const LayerRun& run) const {
   sizes.slot = -sizes.recomputed;
   if (run.first > 0 && !is_kept(run.first)) sizes.slot += enters_[run.first];
   for (int i = run.first + 1; i < run.last + (inside ? 1 : 0); ++i)
-    if (!is_kept(i) && (inside || parted_)) cover(inside ? sizes.again : sizes.once, i, enters_[i]);
+    if (!is_kept(i) && (inside || split_)) cover(inside ? sizes.again : sizes.once, i, enters_[i]);
   return sizes;
 }
 
 RunSizes ChunkSizes::without(const LayerRun& layers) const {
   RunSizes sizes;
-  for (int i = std::max(1, layers.first); parted_ && i < layers.last; ++i)
+  for (int i = std::max(1, layers.first); split_ && i < layers.last; ++i)
     if (!is_kept(i)) cover(sizes.once, i, enters_[i]);
   return sizes;
 }
 
 RunSizes ChunkSizes::joined(const RunSizes& one, const RunSizes& other) const {
   RunSizes both{.slot = one.slot + other.slot,
-                .recomputed = parted_ ? one.recomputed + other.recomputed
-                                      : std::max(one.recomputed, other.recomputed),
+                .recomputed = split_ ? one.recomputed + other.recomputed
+                                     : std::max(one.recomputed, other.recomputed),
                 .again = one.again,
                 .once = one.once};
   for (int place : {0, 1}) {
@@ -89,7 +89,7 @@ RunSizes ChunkSizes::joined(const RunSizes& one, const RunSizes& other) const {
 }
 
 double ChunkSizes::most_freed(int layer) const {
-  const int times = parted_ ? count_.slots - count_.recomputed : count_.slots;
+  const int times = split_ ? count_.slots - count_.recomputed : count_.slots;
   return static_cast<double>(std::max(0, times) * made_by(layer));
 }
 
@@ -99,7 +99,7 @@ double ChunkSizes::most_freed(int layer) const {
 bool ChunkSizes::never_more(const RunSizes& one, const RunSizes& other) const {
   const std::ptrdiff_t slots = (one.slot - other.slot) * count_.slots;
   std::ptrdiff_t others = (one.recomputed - other.recomputed) * count_.recomputed;
-  if (!parted_ || evaluation_.recomputed > 0) others = std::max<std::ptrdiff_t>(0, others);
+  if (!split_ || evaluation_.recomputed > 0) others = std::max<std::ptrdiff_t>(0, others);
   for (int place : {0, 1}) {
     others += std::max<std::ptrdiff_t>(0, one.again[place] - other.again[place]);
     others += std::max<std::ptrdiff_t>(0, one.once[place] - other.once[place]);

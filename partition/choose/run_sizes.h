@@ -13,9 +13,9 @@ namespace penstock {
 struct RunSizes {
   std::ptrdiff_t slot = 0;  // more (or, below 0, less) that stays between forward and backward
   std::ptrdiff_t recomputed =
-      0;  // recomputed: the largest run's or, where backward is parted, of all
+      0;  // recomputed: the largest run's or, where backward is split, of all
   /// Activations in scratch, before layers of even and odd places: those that a recomputed forward
-  /// passes on beside a gradient, and (told where backward is parted; else gradients are larger)
+  /// passes on beside a gradient, and (told where backward is split; else gradients are larger)
   /// the others.
   std::array<std::ptrdiff_t, 2> again = {}, once = {};
 };
@@ -48,7 +48,7 @@ class ChunkSizes {
   }
   double bytes(const RunSizes& all, bool any) const;
 
-  bool parted_;
+  bool split_;
   bool slots_may_be_few_ = false;  // so that evaluations need more
   InFlight count_;
   ChunkBuffers evaluation_;

@@ -17,7 +17,7 @@ ChunkBytes::ChunkBytes(const Chain& chain, const std::vector<ChunkLoad>& loads,
   for (const auto& [micro_batches, schedule, recomputes] : loads) {
     Load& load = loads_.emplace_back();
     load.training = !schedule.forward_only;
-    load.parts_backward = parts_backward(schedule);
+    load.splits_backward = splits_backward(schedule);
     load.recomputes = recomputes;
     for (int chunk = 0; chunk < schedule.chunks(); ++chunk)
       load.in_flight.push_back(count_in_flight(schedule, chunk));
@@ -32,7 +32,7 @@ ChunkBytes::ChunkBytes(const Chain& chain, const std::vector<ChunkLoad>& loads,
 ChunkRole ChunkBytes::role(const Load& load, int first, int last) const {
   return {.sends_input_gradient = first > 0,
           .sends_output = last < chain_.size(),
-          .parts_backward = load.parts_backward,
+          .splits_backward = load.splits_backward,
           .recomputes = chosen_among(load.recomputes, first, last)};
 }
 
@@ -79,7 +79,7 @@ ChunkBytes::Training ChunkBytes::training(int first, int last, int chunk) const 
     for (const auto& inputs : one.inputs)
       training.layouts.push_back(lay_out_training(layers, inputs[first], sizes_, keeping));
     training.count = one.in_flight[chunk];
-    training.parts_backward = one.parts_backward;
+    training.splits_backward = one.splits_backward;
   }
   return training;
 }

@@ -53,13 +53,13 @@ class ChunkBytes {
     std::vector<MicroBatchLayout> layouts;
     InFlight count;
     ChunkBuffers evaluation;
-    bool parts_backward = false;
+    bool splits_backward = false;
   };
   Training training(int first, int last, int chunk) const;
 
  private:
   struct Load {
-    bool training = true, parts_backward = false;
+    bool training = true, splits_backward = false;
     ChosenLayers recomputes;
     std::vector<InFlight> in_flight;                  // by chunk
     std::vector<std::vector<ActivationDecl>> inputs;  // of each layer, by micro-batch

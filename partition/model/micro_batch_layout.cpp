@@ -55,7 +55,7 @@ std::size_t bytes_of(const SavedDecl& saved) {
 class Keeping {
  public:
   Keeping(MicroBatchLayout& layout, const ChunkRole& role)
-      : layout_(layout), shared_(role.parts_backward), run_of_(layout.layers.size(), -1) {
+      : layout_(layout), shared_(role.splits_backward), run_of_(layout.layers.size(), -1) {
     layout.recomputed_runs = runs_of(role.recomputes);
     for (std::size_t run = 0; run < layout.recomputed_runs.size(); ++run)
       for (int i = layout.recomputed_runs[run].first; i < layout.recomputed_runs[run].last; ++i)
@@ -154,8 +154,8 @@ Turns place_gradients(MicroBatchLayout& layout, const ChunkRole& role, Keeping& 
   using Kind = SavedDecl::Kind;
   const std::size_t last = layout.layers.size();
   const auto read_later = [&](std::size_t i) {
-    return role.parts_backward && ((i > 0 && keeps(layout.layers[i - 1], Kind::output_gradient)) ||
-                                   (i < last && keeps(layout.layers[i], Kind::input_gradient)));
+    return role.splits_backward && ((i > 0 && keeps(layout.layers[i - 1], Kind::output_gradient)) ||
+                                    (i < last && keeps(layout.layers[i], Kind::input_gradient)));
   };
   Turns turns;
   for (std::size_t i = 0; i <= last; ++i) {
@@ -180,7 +180,7 @@ Turns place_gradients(MicroBatchLayout& layout, const ChunkRole& role, Keeping& 
 /// Own tensors that live until backward are kept; what is carried from backward_input to
 /// backward_weight of the same layer goes to scratch at `offset`, unless they part. Returns the
 /// most bytes carried there.
-std::size_t place_saved(MicroBatchLayout& layout, std::size_t offset, bool parted,
+std::size_t place_saved(MicroBatchLayout& layout, std::size_t offset, bool split,
                         Keeping& keeping) {
   std::size_t most = 0;
   for (std::size_t i = 0; i < layout.layers.size(); ++i) {
@@ -191,7 +191,7 @@ std::size_t place_saved(MicroBatchLayout& layout, std::size_t offset, bool parte
         places.emplace_back();
       } else if (saved.life != Life::carried) {
         places.push_back(keeping.of_forward(i, bytes_of(saved)));
-      } else if (parted) {
+      } else if (split) {
         places.push_back(keeping.of_backward(bytes_of(saved)));
       } else {
         places.push_back({Region::scratch, offset + carried});
@@ -215,7 +215,7 @@ MicroBatchLayout lay_out_training(LayerRange layers, const ActivationDecl& input
   settle(layout, forward, layout.passing_bytes, keeping);
 
   // The workspace stands at one place, behind whatever forward or backward keep in scratch.
-  const std::size_t carried = place_saved(layout, backward.bytes(), role.parts_backward, keeping);
+  const std::size_t carried = place_saved(layout, backward.bytes(), role.splits_backward, keeping);
   layout.workspace = {Region::scratch, std::max(layout.passing_bytes + forward.again.bytes(),
                                                 backward.bytes() + carried)};
   std::size_t workspace = wide_bytes(input);

@@ -13,9 +13,9 @@ namespace penstock {
 using LayerRange = std::span<const std::unique_ptr<Layer>>;
 
 /// Where a tensor lies. A slot lives from a micro-batch's forward to the end of its backward (of
-/// backward_weight, where passes part); the buffer of what is recomputed only while forward runs
-/// and again from the start of backward to its end, where runs of layers take turns unless passes
-/// part; scratch is reused by every layer; the other three are message buffers of the chunk.
+/// backward_weight, where backward is split); the buffer of what is recomputed only while forward
+/// runs and again from the start of backward to its end, where runs of layers take turns unless
+/// passes part; scratch is reused by every layer; the other three are message buffers of the chunk.
 struct Place {
   enum class Region { slot, recomputed, scratch, input, output_gradient, input_gradient };
   Region region = Region::slot;
@@ -39,7 +39,8 @@ struct MicroBatchLayout {
   std::size_t recomputed_bytes = 0;  // what activation recomputation makes instead
   std::size_t scratch_bytes = 0;     // the most that one layer's method needs at once
   std::size_t passing_bytes = 0;  // of them, what passes from layer to layer without recomputation
-  std::size_t carried_bytes = 0;  // what lives from one pass of backward to the other, being parted
+  std::size_t carried_bytes =
+      0;  // what lives from one pass of backward to the other, where backward is split
 
   /// A message that carries an activation ends with the FP32 weight of each utterance's loss, which
   /// only the stage that reads audio knows: 0 where audio failed.
@@ -70,7 +71,7 @@ struct ChunkRole {
   bool sends_output = false;          // false for the last
   /// All layers' backward_weight comes later than all layers' backward_input. Else the two follow
   /// each other layer by layer, and what only passes between them needs no slot.
-  bool parts_backward = false;
+  bool splits_backward = false;
   /// Of the chunk's layers. Between forward and backward of a run of chosen ones only its input
   /// stays, and what others read of its output; just before its backward, it is recomputed
   /// (Chen et al. 2016, arXiv:1604.06174).

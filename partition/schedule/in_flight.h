@@ -5,7 +5,7 @@
 namespace penstock {
 
 /// How many micro-batches of one chunk hold a buffer at once, at most, when its list is run. "The
-/// end" is that of backward, or of backward_weight where passes part.
+/// end" is that of backward, or of backward_weight where backward is split.
 struct InFlight {
   int slots = 0;   // from forward to the end
   int inputs = 0;  // from the receive's post (forward, where nothing is received) to the end

@@ -15,10 +15,10 @@ Schedule gpipe(int stages, int micro_batches);
 /// rank s. Bubble as GPipe, but only min(m, p-s) activations in flight (Narayanan et al. 2019).
 Schedule one_forward_one_backward(int stages, int micro_batches);
 
-/// 1F1B with parted backward: weight gradients wait for what 1F1B leaves idle at the end. Stage s
-/// is chunk s on rank s; p-1-s forwards ahead, s weight gradients late. Bubble (p-1)(F+B-W);
-/// stage s has p-s micro-batches between forward and input gradient, and min(m, p) until
-/// their weight gradients (Qi et al. 2024, section 2.1).
+/// 1F1B with split backward (B and W): weight gradients wait for what 1F1B leaves idle at the end.
+/// Stage s is chunk s on rank s; p-1-s forwards ahead, s weight gradients late. Bubble
+/// (p-1)(F+B-W); stage s has p-s micro-batches between forward and input gradient, and min(m, p)
+/// until their weight gradients (Qi et al. 2024, section 2.1).
 Schedule zb_h1(int stages, int micro_batches);
 
 /// ZB-H1 with twice the forwards ahead, which fill the start, and twice as many weight gradients

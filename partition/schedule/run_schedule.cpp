@@ -38,7 +38,7 @@ std::vector<Action> without_others(const std::vector<Action>& list,
 
 RunSchedule::RunSchedule(std::string name, int stages)
     : name_(std::move(name)), stages_(stages), chunk_ranks_(penstock::chunk_ranks(name_, stages)) {
-  parts_backward_ = penstock::parts_backward(make_schedule(name_, stages, 1));
+  splits_backward_ = penstock::splits_backward(make_schedule(name_, stages, 1));
 }
 
 RunSchedule::RunSchedule(Schedule lists, std::vector<int> sizes)
@@ -47,7 +47,7 @@ RunSchedule::RunSchedule(Schedule lists, std::vector<int> sizes)
       lists_(std::move(lists)),
       sizes_(std::move(sizes)),
       chunk_ranks_(lists_.chunk_rank),
-      parts_backward_(penstock::parts_backward(lists_)) {
+      splits_backward_(penstock::splits_backward(lists_)) {
   validate(lists_);
   if (const auto wrong = fault_of_order(sizes_, lists_.micro_batches); !wrong.empty())
     throw ConfigError("the order of a replica's micro-batches " + wrong);

@@ -28,7 +28,7 @@ class RunSchedule {
   const std::string& name() const { return name_; }
   /// Which rank holds each chunk.
   const std::vector<int>& chunk_ranks() const { return chunk_ranks_; }
-  bool parts_backward() const { return parts_backward_; }
+  bool splits_backward() const { return splits_backward_; }
 
  private:
   std::string name_;
@@ -36,7 +36,7 @@ class RunSchedule {
   Schedule lists_ = {};  // found; else empty
   std::vector<int> sizes_ = {};
   std::vector<int> chunk_ranks_ = {};
-  bool parts_backward_ = false;
+  bool splits_backward_ = false;
 };
 
 }  // namespace penstock

@@ -16,7 +16,7 @@ bool computes(ActionKind kind) {
   }
 }
 
-bool parts_backward(const Schedule& schedule) {
+bool splits_backward(const Schedule& schedule) {
   const auto is_part = [](const Action& a) { return a.kind == ActionKind::backward_weight; };
   return std::ranges::any_of(schedule.ranks,
                              [&](const auto& list) { return std::ranges::any_of(list, is_part); });

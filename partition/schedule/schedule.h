@@ -44,7 +44,7 @@ struct Schedule {
 bool computes(ActionKind kind);
 
 /// Whether weight gradients are actions of their own.
-bool parts_backward(const Schedule& schedule);
+bool splits_backward(const Schedule& schedule);
 
 /// "receive activation", "forward", …
 std::string_view name_of(ActionKind kind);

@@ -91,10 +91,10 @@ void keep_named(const ScheduleProblem& problem, FoundSchedule& found) {
   const std::vector<int> given = as_given(problem);
   for (const Schedule& schedule : named(problem)) {
     if (!problem.fits(problem.peak(schedule, given))) continue;
-    Schedule parted = unfold(pattern_of(schedule), problem.chunk_rank, "found");
-    const double makespan = simulate(parted, problem.durations(given)).makespan;
+    Schedule split = unfold(pattern_of(schedule), problem.chunk_rank, "found");
+    const double makespan = simulate(split, problem.durations(given)).makespan;
     if (makespan >= found.makespan) continue;
-    found.schedule = std::move(parted);
+    found.schedule = std::move(split);
     found.order = given;
     found.makespan = makespan;
   }

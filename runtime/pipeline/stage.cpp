@@ -54,7 +54,7 @@ Stage::Stage(Backend& backend, Stream& stream, Communicator& pipeline, const Cha
 
 std::deque<Chunk> Stage::make_chunks(const Chain& chain) {
   const LayerRange all(chain.layers);
-  const bool parted = options_.schedule.parts_backward();
+  const bool split = options_.schedule.splits_backward();
   std::deque<Chunk> chunks;
   for (std::size_t i = 0; i < held_.chunks.size(); ++i) {
     const int chunk = held_.chunks[i], first = options_.cut[chunk], last = options_.cut[chunk + 1];
@@ -64,7 +64,7 @@ std::deque<Chunk> Stage::make_chunks(const Chain& chain) {
     part.features = chain.features;
     part.role = {.sends_input_gradient = first > 0,
                  .sends_output = last < chain.size(),
-                 .parts_backward = parted,
+                 .splits_backward = split,
                  .recomputes = chosen_among(options_.recompute, first, last)};
     part.sizes = options_.sizes;
     part.first_layer = held_.first_layers[i];

@@ -16,7 +16,7 @@ class Rings {
  public:
   Rings(const Schedule& schedule, bool sends_from_slot)
       : schedule_(schedule),
-        sends_from_slot_(sends_from_slot && parts_backward(schedule)),
+        sends_from_slot_(sends_from_slot && splits_backward(schedule)),
         next_(schedule.ranks.size(), 0) {
     for (int chunk = 0; chunk < schedule.chunks(); ++chunk)
       free_.push_back(count_in_flight(schedule, chunk));

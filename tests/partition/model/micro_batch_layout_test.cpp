@@ -95,9 +95,9 @@ TEST(MicroBatchLayout, WhatALaterWeightGradientReadsStaysInTheSlot) {
                                {64, {}},
                                {16, {{Kind::output_gradient, Life::carried}, carried}},
                                {8, {{Kind::output_gradient, Life::carried}}}});
-  const ChunkRole whole{true, true, false}, parted{true, true, true};
+  const ChunkRole whole{true, true, false}, split{true, true, true};
   const MicroBatchLayout with = lay_out_training(chain, kInput, {}, whole),
-                         without = lay_out_training(chain, kInput, {}, parted);
+                         without = lay_out_training(chain, kInput, {}, split);
   EXPECT_EQ(without.gradient_places[0].region, Region::slot);  // sent from there
   EXPECT_TRUE(without.sends_what_it_keeps());
   EXPECT_EQ(without.gradient_places[1].region, Region::scratch);
@@ -128,8 +128,8 @@ TEST(MicroBatchLayout, RecomputedActivationsDoNotStay) {
   const auto chain = chain_of({{32, {{Kind::output, Life::to_backward_input}, own}},
                                {8, {{Kind::output_gradient, Life::carried}}},
                                {24, {}}});
-  for (const bool parted : {false, true}) {
-    const ChunkRole keeps{true, true, parted}, recomputes{true, true, parted, {true, true, true}};
+  for (const bool split : {false, true}) {
+    const ChunkRole keeps{true, true, split}, recomputes{true, true, split, {true, true, true}};
     const MicroBatchLayout kept = lay_out_training(chain, kInput, {}, keeps),
                            again = lay_out_training(chain, kInput, {}, recomputes);
     EXPECT_EQ(kept.recomputed_bytes, 0u);
@@ -139,7 +139,7 @@ TEST(MicroBatchLayout, RecomputedActivationsDoNotStay) {
     EXPECT_EQ(again.activation_places[1].region, Region::recomputed);
     EXPECT_EQ(again.activation_places[3].region, Region::slot);
     EXPECT_EQ(again.saved_places[0][1].region, Region::recomputed);
-    EXPECT_EQ(again.gradient_places[2].region, parted ? Region::recomputed : Region::scratch);
+    EXPECT_EQ(again.gradient_places[2].region, split ? Region::recomputed : Region::scratch);
   }
 }
 
@@ -156,9 +156,9 @@ std::vector<std::unique_ptr<Layer>> keeping_chain(const std::vector<std::int64_t
 TEST(MicroBatchLayout, RunsOfChosenLayersShareOneBuffer) {
   const auto chain = keeping_chain({32, 8, 24, 40, 4, 5});
   const ChosenLayers chosen{true, true, false, true, true, false};
-  for (const bool parted : {false, true}) {
+  for (const bool split : {false, true}) {
     const MicroBatchLayout layout =
-        lay_out_training(chain, kInput, {}, {true, true, parted, chosen});
+        lay_out_training(chain, kInput, {}, {true, true, split, chosen});
     EXPECT_EQ(layout.recomputed_runs, (std::vector<LayerRun>{{0, 2}, {3, 5}}));
     EXPECT_FALSE(layout.recomputes_output());
     for (const int kept : {2, 3, 5, 6})
@@ -168,7 +168,7 @@ TEST(MicroBatchLayout, RunsOfChosenLayersShareOneBuffer) {
     EXPECT_EQ(layout.saved_places[2][1].region, Region::slot);
     const std::size_t first = activation_bytes(32) * 2 + activation_bytes(8);
     const std::size_t second = activation_bytes(40) * 2 + activation_bytes(4);
-    EXPECT_EQ(layout.recomputed_bytes, parted ? first + second : std::max(first, second));
+    EXPECT_EQ(layout.recomputed_bytes, split ? first + second : std::max(first, second));
     EXPECT_EQ(layout.slot_bytes, activation_bytes(8) + 2 * activation_bytes(24) +
                                      activation_bytes(4) + 2 * activation_bytes(5) +
                                      layout.weights_bytes);

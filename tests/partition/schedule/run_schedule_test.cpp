@@ -22,11 +22,11 @@ namespace {
 TEST(RunSchedule, MakesNamedSchedulesOfAnyLength) {
   const RunSchedule named("zb-v", 3);
   EXPECT_EQ(named.name(), "zb-v");
-  EXPECT_TRUE(named.parts_backward());
+  EXPECT_TRUE(named.splits_backward());
   EXPECT_EQ(named.chunk_ranks(), chunk_ranks("zb-v", 3));
   for (const int batches : {1, 4, 9})
     EXPECT_EQ(named.of(batches).ranks, make_schedule("zb-v", 3, batches).ranks);
-  EXPECT_FALSE(RunSchedule("1f1b", 2).parts_backward());
+  EXPECT_FALSE(RunSchedule("1f1b", 2).splits_backward());
   EXPECT_THROW(RunSchedule("found", 2), ConfigError);
 }
 

@@ -36,9 +36,9 @@ TEST(PatternEstimator, IsTheSimulatorsWhereReceivesArePostedInTime) {
       }
       Pattern pattern = pattern_of(schedule);
       std::ranges::shuffle(pattern.order, random);
-      const Schedule parted = unfold(pattern, problem.chunk_rank, "parted");
+      const Schedule split = unfold(pattern, problem.chunk_rank, "split");
       EXPECT_NEAR(PatternEstimator(problem).makespan(pattern),
-                  simulate(parted, problem.durations(pattern.order)).makespan, 1e-9)
+                  simulate(split, problem.durations(pattern.order)).makespan, 1e-9)
           << name << " " << stages << " " << batches;
     }
 }

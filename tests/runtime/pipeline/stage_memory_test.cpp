@@ -90,7 +90,7 @@ struct Asked {
 Asked asked_to_keep(const Cut& cut, const ChunkRange& chunk, const MicroBatchWork& work) {
   using Kind = SavedDecl::Kind;
   const auto plans = plan_chain(cut.chain, work.lengths, {});
-  const bool parted = cut.schedule.starts_with("zb");
+  const bool split = cut.schedule.starts_with("zb");
   const auto chosen = [&](int i) {
     return chunk.first <= i && i < chunk.last && !cut.recomputes.empty() && cut.recomputes[i];
   };
@@ -118,12 +118,12 @@ Asked asked_to_keep(const Cut& cut, const ChunkRange& chunk, const MicroBatchWor
     }
     (chosen(i) ? made : kept) += own;
     if (output != nullptr) *output += plans[i].output.bytes();
-    most_made = parted && chosen(i) ? 0 : std::max(most_made, made);
-    if (parted && chosen(i)) carried += made, made = 0;
+    most_made = split && chosen(i) ? 0 : std::max(most_made, made);
+    if (split && chosen(i)) carried += made, made = 0;
   }
-  if (!parted) carried = 0;
+  if (!split) carried = 0;
   std::set<int> gradients;  // of the output of these layers, for later weight gradients
-  for (int i = chunk.first; parted && i < chunk.last; ++i) {
+  for (int i = chunk.first; split && i < chunk.last; ++i) {
     if (keeps(i, Kind::input_gradient) && i > 0) gradients.insert(i - 1);
     if (keeps(i, Kind::output_gradient) && i + 1 < chunk.last) gradients.insert(i);
   }
