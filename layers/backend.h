@@ -42,21 +42,21 @@ struct LambDirection;
 struct SgdStep;
 
 /// An ordered queue of work on a device. On the CPU work is done when it is asked for. Whoever asks
-/// for much calls poll(), as long operations of the CPU do, so that messages move meanwhile.
+/// for much calls progress(), as long operations of the CPU do, so that messages move meanwhile.
 class Stream {
  public:
   virtual ~Stream() = default;
-  virtual void poll() {}
+  virtual void progress() {}
   /// The device's own queue, for libraries that take one; null on the CPU.
   virtual void* native() { return nullptr; }
 };
 
 /// A point in a stream's work.
-class Mark {
+class Event {
  public:
-  virtual ~Mark() = default;
+  virtual ~Event() = default;
   /// Whether the work before it is done.
-  virtual bool reached() = 0;
+  virtual bool query() = 0;
 };
 
 /// A device: its memory and the operations that layers, losses and optimizers are made of, each
@@ -76,11 +76,11 @@ class Backend {
   virtual std::size_t free_memory() const { return std::numeric_limits<std::size_t>::max(); }
   /// Uninitialised memory of the device, aligned to kAlignment.
   virtual Buffer allocate(std::size_t bytes) = 0;
-  /// `progress` is what poll() calls.
+  /// `progress` is what progress() calls.
   virtual std::unique_ptr<Stream> make_stream(std::function<void()> progress = {}) = 0;
   /// `host` may change once this returns.
   virtual void copy_in(Stream&, void* device, const void* host, std::size_t bytes) = 0;
-  /// `host` holds the bytes once finish() has returned; so do host spans that operations fill.
+  /// `host` holds the bytes once synchronize() has returned; so do host spans that operations fill.
   virtual void copy_out(Stream&, void* host, const void* device, std::size_t bytes) = 0;
   virtual void zero(Stream&, void* device, std::size_t bytes) = 0;
 
@@ -94,11 +94,11 @@ class Backend {
   virtual void copy_in_async(Stream&, void* device, const void* host, std::size_t bytes) = 0;
   virtual void copy_out_async(Stream&, void* host, const void* device, std::size_t bytes) = 0;
   /// Where the stream's work ends now.
-  virtual std::unique_ptr<Mark> mark(Stream&) = 0;
-  /// What is asked of `stream` from now on is done after the mark, which is another stream's.
-  virtual void wait(Stream& stream, const Mark& mark) = 0;
+  virtual std::unique_ptr<Event> record(Stream&) = 0;
+  /// What is asked of `stream` from now on is done after the event, which is another stream's.
+  virtual void wait(Stream& stream, const Event& event) = 0;
   /// Returns when the stream's work is done; raises what failed in it.
-  virtual void finish(Stream&) = 0;
+  virtual void synchronize(Stream&) = 0;
 
   virtual void run(Stream&, const LinearForward&);
   virtual void run(Stream&, const LinearBackwardInput&);

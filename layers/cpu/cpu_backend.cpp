@@ -11,7 +11,7 @@ namespace {
 class CpuStream final : public Stream {
  public:
   explicit CpuStream(std::function<void()> progress) : progress_(std::move(progress)) {}
-  void poll() override {
+  void progress() override {
     if (progress_) progress_();
   }
 
@@ -20,9 +20,9 @@ class CpuStream final : public Stream {
 };
 
 /// What was asked for is done.
-class CpuMark final : public Mark {
+class CpuEvent final : public Event {
  public:
-  bool reached() override { return true; }
+  bool query() override { return true; }
 };
 
 }  // namespace
@@ -63,6 +63,6 @@ void CpuBackend::copy_out_async(Stream&, void* host, const void* device, std::si
   std::memcpy(host, device, bytes);
 }
 
-std::unique_ptr<Mark> CpuBackend::mark(Stream&) { return std::make_unique<CpuMark>(); }
+std::unique_ptr<Event> CpuBackend::record(Stream&) { return std::make_unique<CpuEvent>(); }
 
 }  // namespace penstock

@@ -83,7 +83,7 @@ void run_all(Stream& stream, const CtcLoss& op) {
     first_label += count;
     logits += op.lengths[u] * classes;
     if (gradient != nullptr) gradient += op.lengths[u] * classes;
-    stream.poll();
+    stream.progress();
   }
 }
 

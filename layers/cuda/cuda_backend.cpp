@@ -34,12 +34,12 @@ cudaDeviceProp properties_of(int device) {
 
 CudaStream& own(Stream& stream) { return static_cast<CudaStream&>(stream); }
 
-class CudaMark final : public Mark {
+class CudaEvent final : public Event {
  public:
-  explicit CudaMark(cudaStream_t stream) : event_(cuda::make_event_handle()) {
+  explicit CudaEvent(cudaStream_t stream) : event_(cuda::make_event_handle()) {
     cuda::check(cudaEventRecord(event_.get(), stream), "marking a stream");
   }
-  bool reached() override {
+  bool query() override {
     const cudaError_t status = cudaEventQuery(event_.get());
     if (status != cudaErrorNotReady) cuda::check(status, "waiting for a stream");
     return status == cudaSuccess;
@@ -108,17 +108,17 @@ void CudaBackend::copy_out_async(Stream& stream, void* host, const void* device,
               "copying from the device");
 }
 
-std::unique_ptr<Mark> CudaBackend::mark(Stream& stream) {
-  return std::make_unique<CudaMark>(own(stream).handle());
+std::unique_ptr<Event> CudaBackend::record(Stream& stream) {
+  return std::make_unique<CudaEvent>(own(stream).handle());
 }
 
-void CudaBackend::wait(Stream& stream, const Mark& mark) {
+void CudaBackend::wait(Stream& stream, const Event& event) {
   cuda::check(
-      cudaStreamWaitEvent(own(stream).handle(), static_cast<const CudaMark&>(mark).event(), 0),
+      cudaStreamWaitEvent(own(stream).handle(), static_cast<const CudaEvent&>(event).event(), 0),
       "letting a stream wait");
 }
 
-void CudaBackend::finish(Stream& stream) { own(stream).finish(); }
+void CudaBackend::synchronize(Stream& stream) { own(stream).synchronize(); }
 
 std::unique_ptr<Backend> make_cuda_backend(int device) {
   return std::make_unique<CudaBackend>(device);

@@ -26,9 +26,9 @@ class CudaBackend final : public Backend {
   Buffer allocate_host(std::size_t bytes) override;
   void copy_in_async(Stream&, void* device, const void* host, std::size_t bytes) override;
   void copy_out_async(Stream&, void* host, const void* device, std::size_t bytes) override;
-  std::unique_ptr<Mark> mark(Stream&) override;
-  void wait(Stream&, const Mark&) override;
-  void finish(Stream&) override;
+  std::unique_ptr<Event> record(Stream&) override;
+  void wait(Stream&, const Event&) override;
+  void synchronize(Stream&) override;
 
   using Backend::run;
   void run(Stream&, const LinearForward&) override;

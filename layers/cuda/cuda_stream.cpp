@@ -18,7 +18,7 @@ constexpr std::size_t kArrivalBytes = std::size_t{4} << 20;
 CudaStream::CudaStream(std::function<void()> progress)
     : progress_(std::move(progress)), stream_(cuda::make_stream_handle()) {}
 
-void CudaStream::poll() {
+void CudaStream::progress() {
   if (progress_) progress_();
 }
 
@@ -46,7 +46,7 @@ void CudaStream::copy_in(void* device, const void* host, std::size_t bytes) {
 
 std::span<std::byte> CudaStream::landing_place(std::size_t bytes) {
   if (arrivals_.data() == nullptr) arrivals_ = cuda::pinned_buffer(kArrivalBytes);
-  if (arrivals_in_use_ >= kArrivalBytes) finish();
+  if (arrivals_in_use_ >= kArrivalBytes) synchronize();
   const std::span<std::byte> place = {arrivals_.data() + arrivals_in_use_,
                                       std::min(bytes, kArrivalBytes - arrivals_in_use_)};
   arrivals_in_use_ += aligned(place.size());
@@ -67,11 +67,11 @@ void CudaStream::copy_out(void* host, const void* device, std::size_t bytes) {
 }
 
 /// Whoever waits looks after the messages: the stream may wait for one, whose sender has died.
-void CudaStream::finish() {
+void CudaStream::synchronize() {
   if (progress_) {
     const cuda::EventHandle end = cuda::make_event_handle();
     cuda::check(cudaEventRecord(end.get(), stream_.get()), "marking a stream");
-    for (cudaError_t status; (status = cudaEventQuery(end.get())) != cudaSuccess; poll()) {
+    for (cudaError_t status; (status = cudaEventQuery(end.get())) != cudaSuccess; progress()) {
       if (status != cudaErrorNotReady) cuda::check(status, "waiting for a stream");
       std::this_thread::yield();
     }

@@ -19,7 +19,7 @@ namespace penstock {
 class CudaStream final : public Stream {
  public:
   explicit CudaStream(std::function<void()> progress);
-  void poll() override;
+  void progress() override;
   void* native() override { return handle(); }
 
   cudaStream_t handle() const { return stream_.get(); }
@@ -33,9 +33,9 @@ class CudaStream final : public Stream {
 
   /// `host` may change as soon as this returns.
   void copy_in(void* device, const void* host, std::size_t bytes);
-  /// `host` is written by finish(), at the latest.
+  /// `host` is written by synchronize(), at the latest.
   void copy_out(void* host, const void* device, std::size_t bytes);
-  void finish();
+  void synchronize();
 
  private:
   struct Landing {

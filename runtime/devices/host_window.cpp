@@ -15,26 +15,26 @@ std::span<std::byte> HostWindow::part(const Tensor& tensor, std::size_t begin) {
 std::span<const std::byte> HostWindow::read(const Tensor& tensor, std::size_t begin) {
   const auto* data = static_cast<const std::byte*>(tensor.data) + begin;
   if (shared()) {
-    backend_.finish(stream_);
+    backend_.synchronize(stream_);
     return {data, tensor.bytes() - begin};
   }
   const std::span<std::byte> host = part(tensor, begin);
   backend_.copy_out(stream_, host.data(), data, host.size());
-  backend_.finish(stream_);
+  backend_.synchronize(stream_);
   return host;
 }
 
 void HostWindow::write(const Tensor& tensor, const Fill& fill) {
   auto* data = static_cast<std::byte*>(tensor.data);
   if (shared()) {
-    backend_.finish(stream_);
+    backend_.synchronize(stream_);
     return fill(0, {data, tensor.bytes()});
   }
   for (std::size_t begin = 0; begin < tensor.bytes(); begin += kBytes) {
     const std::span<std::byte> host = part(tensor, begin);
     fill(begin, host);
     backend_.copy_in(stream_, data + begin, host.data(), host.size());
-    backend_.finish(stream_);
+    backend_.synchronize(stream_);
   }
 }
 

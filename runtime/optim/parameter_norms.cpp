@@ -32,7 +32,7 @@ std::vector<double> norms(Backend& backend, Stream& stream, const ParameterStore
   backend.zero(stream, sums, bytes);
   backend.run(stream, SquaredSums{store.table().all(), arena, with.room, of});
   backend.copy_out(stream, blocks.data(), sums, bytes);
-  backend.finish(stream);
+  backend.synchronize(stream);
   if (with.sum_over_owners) with.sum_over_owners(blocks);
   std::vector<double> norms;
   for (const ParameterEntry& p : store.parameters())

@@ -15,10 +15,10 @@ namespace {
 template <class Work>
 void timed(Backend& backend, Stream& stream, double* sum, Work work) {
   if (sum == nullptr) return work();
-  backend.finish(stream);
+  backend.synchronize(stream);
   const auto start = std::chrono::steady_clock::now();
   work();
-  backend.finish(stream);
+  backend.synchronize(stream);
   *sum += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
@@ -123,7 +123,7 @@ Frames Chunk::logits(const MicroBatchRun& run) {
   if (backend_.kind() == DeviceKind::cpu) return logits;
   if (logits_.bytes() < wide.bytes()) logits_ = host_buffer(wide.bytes());
   backend_.copy_out(stream_, logits_.data(), wide.data, wide.bytes());
-  backend_.finish(stream_);
+  backend_.synchronize(stream_);
   logits.x_FC.data = logits_.data();
   return logits;
 }
@@ -195,7 +195,7 @@ void Chunk::run_forward(MicroBatchRun& run, const StepWork& step, Mode mode, con
     timed(backend_, stream_, time_of(&LayerTimes::forward, i), [&] {
       options_.layers[i]->forward(c, parameters_.params(options_.first_layer + i), x, y, kept);
     });
-    stream_.poll();
+    stream_.progress();
   }
 }
 
@@ -230,7 +230,7 @@ void Chunk::backward(MicroBatchRun& run, const StepWork& step, StepSums& sums,
     pass_gradient(run, step, i);
     add_gradient(run, step, i);
     layer_done(options_.first_layer + i);
-    stream_.poll();
+    stream_.progress();
   }
   fill_gaps(gradient(run, 0));
 }
@@ -248,7 +248,7 @@ void Chunk::backward_weight(const MicroBatchRun& run, const StepWork& step,
   for (std::size_t i = options_.layers.size(); i-- > 0;) {
     add_gradient(run, step, i);
     layer_done(options_.first_layer + i);
-    stream_.poll();
+    stream_.progress();
   }
 }
 
@@ -261,7 +261,7 @@ void Chunk::pass_gradient(const MicroBatchRun& run, const StepWork& step, std::s
     options_.layers[layer]->backward_input(c, parameters_.params(options_.first_layer + layer), dy,
                                            kept, dx);
   });
-  stream_.poll();
+  stream_.progress();
 }
 
 void Chunk::add_gradient(const MicroBatchRun& run, const StepWork& step, std::size_t layer) {

@@ -7,8 +7,8 @@ namespace penstock {
 void FeatureStaging::carry(Backend& backend, Stream& stream, const Fill& fill,
                            std::span<float> x_FC, std::span<float> weights) {
   Part& part = parts_[turn_++ % parts_.size()];
-  while (part.left != nullptr && !part.left->reached()) {
-    stream.poll();
+  while (part.left != nullptr && !part.left->query()) {
+    stream.progress();
     std::this_thread::yield();
   }
   const std::size_t bytes = x_FC.size_bytes() + weights.size_bytes();
@@ -19,7 +19,7 @@ void FeatureStaging::carry(Backend& backend, Stream& stream, const Fill& fill,
   fill(features, own_weights);
   backend.copy_in_async(stream, x_FC.data(), features.data(), features.size_bytes());
   backend.copy_in_async(stream, weights.data(), own_weights.data(), own_weights.size_bytes());
-  part.left = backend.mark(stream);
+  part.left = backend.record(stream);
 }
 
 }  // namespace penstock

@@ -23,7 +23,7 @@ class FeatureStaging {
  private:
   struct Part {
     Buffer memory;
-    std::unique_ptr<Mark> left;  // null before the first turn
+    std::unique_ptr<Event> left;  // null before the first turn
   };
   std::array<Part, 2> parts_;
   std::size_t turn_ = 0;

@@ -64,20 +64,20 @@ std::vector<double> GradientNormSync::numbers_behind(std::span<const double> tol
   std::vector<double> all(told.begin(), told.end());
   all.resize(told.size() + count());
   backend_.copy_out(computing_, all.data() + told.size(), sums(), count() * sizeof(double));
-  backend_.finish(computing_);
+  backend_.synchronize(computing_);
   return all;
 }
 
 /// Behind what the computing stream has been asked for.
 std::unique_ptr<Transfer> GradientNormSync::sum_over_nccl() {
-  backend_.wait(*stream_, *backend_.mark(computing_));
+  backend_.wait(*stream_, *backend_.record(computing_));
   return nccl_->all_reduce(std::span<double>(sums(), count()));
 }
 
 void GradientNormSync::exchange(std::span<double> told) {
   if (nccl_) {
     sum_over_nccl();
-    backend_.wait(computing_, *backend_.mark(*stream_));
+    backend_.wait(computing_, *backend_.record(*stream_));
   }
   if (on_device_) return;
   std::vector<double> all = numbers_behind(told);
@@ -91,7 +91,7 @@ GradientNormResult GradientNormSync::result() { return result_on(computing_); }
 GradientNormResult GradientNormSync::result_on(Stream& stream) {
   GradientNormResult result;
   backend_.copy_out(stream, &result, result_at(0), sizeof result);
-  backend_.finish(stream);
+  backend_.synchronize(stream);
   return result;
 }
 
@@ -126,7 +126,7 @@ GradientNormResult GradientNormSync::await(std::span<double> told) {
 std::vector<double> GradientNormSync::squared_sums() {
   std::vector<double> host(static_cast<std::size_t>(options_.model_blocks));
   backend_.copy_out(computing_, host.data(), sums(), host.size() * sizeof(double));
-  backend_.finish(computing_);
+  backend_.synchronize(computing_);
   return host;
 }
 

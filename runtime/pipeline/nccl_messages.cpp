@@ -12,7 +12,7 @@ namespace {
 /// There for whatever the computing stream is asked for once it is done.
 class Arriving final : public Transfer {
  public:
-  Arriving(Backend& backend, Stream& computing, std::unique_ptr<Mark> arrived)
+  Arriving(Backend& backend, Stream& computing, std::unique_ptr<Event> arrived)
       : backend_(backend), computing_(computing), arrived_(std::move(arrived)) {}
   bool done() override {
     backend_.wait(computing_, *arrived_);
@@ -22,7 +22,7 @@ class Arriving final : public Transfer {
  private:
   Backend& backend_;
   Stream& computing_;
-  std::unique_ptr<Mark> arrived_;
+  std::unique_ptr<Event> arrived_;
 };
 
 }  // namespace
@@ -63,7 +63,7 @@ NcclMessages::Edge& NcclMessages::edge_of(const Message& message) {
   if (found == edges_.end())
     throw CommError("NCCL connects no edge of rank " + std::to_string(rank()) + " for " +
                     message.what);
-  backend_.wait(*found->second.stream, *backend_.mark(computing_));
+  backend_.wait(*found->second.stream, *backend_.record(computing_));
   return found->second;
 }
 
@@ -75,7 +75,7 @@ std::unique_ptr<Transfer> NcclMessages::send(const Message& message,
 std::unique_ptr<Transfer> NcclMessages::receive(const Message& message, std::span<std::byte> data) {
   Edge& edge = edge_of(message);
   edge.nccl->receive(message, data);
-  return std::make_unique<Arriving>(backend_, computing_, backend_.mark(*edge.stream));
+  return std::make_unique<Arriving>(backend_, computing_, backend_.record(*edge.stream));
 }
 
 void NcclMessages::progress() {

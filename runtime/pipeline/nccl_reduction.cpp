@@ -72,7 +72,7 @@ Tensor NcclReduction::piece(std::byte* arena, int bucket, int replica) const {
 }
 
 void NcclReduction::start(int bucket) {
-  backend_.wait(*stream_, *backend_.mark(computing_));
+  backend_.wait(*stream_, *backend_.record(computing_));
   if (order_ == ReductionOrder::library) return add_by_library(bucket);
   const std::vector<Tensor> lanes = scatter(bucket);
   add(bucket, lanes);
@@ -86,10 +86,10 @@ void NcclReduction::add_by_library(int bucket) {
   nccl_->all_reduce({sum.as<float>(), static_cast<std::size_t>(sum.size())});
 }
 
-void NcclReduction::finish() { backend_.wait(computing_, *backend_.mark(*stream_)); }
+void NcclReduction::finish() { backend_.wait(computing_, *backend_.record(*stream_)); }
 
 void NcclReduction::gather(const SharedArena& arena) {
-  backend_.wait(*stream_, *backend_.mark(computing_));
+  backend_.wait(*stream_, *backend_.record(computing_));
   for (std::size_t i = 0; i < arena.of_replicas.front().size(); ++i) {
     const auto range = [&](int replica) {
       const auto [begin, end] = arena.of_replicas[static_cast<std::size_t>(replica)][i];

@@ -70,7 +70,7 @@ void ParameterStore::initialise(Stream& stream, std::uint64_t seed) {
     const Buffer host = host_buffer(tensor.bytes());
     penstock::initialise(decl, seed, {host.data(), tensor.dtype, tensor.shape});
     backend_.copy_in(stream, tensor.data, host.data(), tensor.bytes());
-    backend_.finish(stream);
+    backend_.synchronize(stream);
   };
   for (const ParameterEntry& p : parameters()) fill(loading(p), p.decl);
   for (std::size_t i = 0; i < states_.size(); ++i)
@@ -163,14 +163,14 @@ std::vector<double> ParameterStore::read_numbers(Stream& stream, int slot) const
   std::vector<double> numbers(parameters().size());
   backend_.copy_out(stream, numbers.data(), slots_[options_.slots.of_elements + slot].data(),
                     numbers.size() * sizeof(double));
-  backend_.finish(stream);
+  backend_.synchronize(stream);
   return numbers;
 }
 
 void ParameterStore::write_numbers(Stream& stream, int slot, std::span<const double> numbers) {
   backend_.copy_in(stream, slots_[options_.slots.of_elements + slot].data(), numbers.data(),
                    numbers.size_bytes());
-  backend_.finish(stream);
+  backend_.synchronize(stream);
 }
 
 Params ParameterStore::params(std::size_t layer) const {

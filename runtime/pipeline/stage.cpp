@@ -132,7 +132,7 @@ StepSums Stage::train(const StepWork& step, const ExecutorCallbacks& callbacks) 
 void Stage::complete(StepSums& sums) {
   for (const auto& transfer : sums.leaving) wait(pipeline_, *transfer);
   sums.leaving.clear();
-  backend_.finish(stream_);
+  backend_.synchronize(stream_);
   for (std::size_t place = 0; place < sums.utterance_losses.size(); ++place) {
     const std::vector<double>& losses = sums.utterance_losses[place];
     sums.losses[place] = std::accumulate(losses.begin(), losses.end(), 0.0);
@@ -167,7 +167,7 @@ void Stage::commit_state(std::span<const double> sums, int micro_batches) {
     host.push_back({memory.back().data(), device.dtype, device.shape});
     backend_.copy_out(stream_, host.back().data, device.data, device.bytes());
   }
-  backend_.finish(stream_);
+  backend_.synchronize(stream_);
 
   std::size_t column = 0, state = 0;
   for (std::size_t i = 0; i < held_.layers.size(); ++i) {

@@ -12,9 +12,9 @@ class StagedMessages::Sending final : public Transfer {
       : owner_(owner), message_(std::move(message)), bytes_(data.size()) {
     pinned_ = owner_.take(bytes_);
     Backend& backend = owner_.backend_;
-    backend.wait(*owner_.out_, *backend.mark(owner_.computing_));
+    backend.wait(*owner_.out_, *backend.record(owner_.computing_));
     backend.copy_out_async(*owner_.out_, pinned_.data(), data.data(), bytes_);
-    copied_ = backend.mark(*owner_.out_);
+    copied_ = backend.record(*owner_.out_);
     owner_.departing_.push_back(this);
   }
   Sending(const Sending&) = delete;
@@ -23,7 +23,7 @@ class StagedMessages::Sending final : public Transfer {
 
   /// Sends what has been copied; false where that has not ended.
   bool depart() {
-    if (!copied_->reached()) return false;
+    if (!copied_->query()) return false;
     sent_ = owner_.carrier().send(message_, {pinned_.data(), bytes_});
     return true;
   }
@@ -40,7 +40,7 @@ class StagedMessages::Sending final : public Transfer {
   Message message_;
   std::size_t bytes_;
   Buffer pinned_;
-  std::unique_ptr<Mark> copied_;
+  std::unique_ptr<Event> copied_;
   std::unique_ptr<Transfer> sent_;
 };
 
@@ -51,7 +51,7 @@ class StagedMessages::Receiving final : public Transfer {
       : owner_(owner),
         data_(data),
         pinned_(owner_.take(data.size())),
-        unused_(owner_.backend_.mark(owner_.computing_)),
+        unused_(owner_.backend_.record(owner_.computing_)),
         received_(owner_.carrier().receive(message, {pinned_.data(), data.size()})) {
     owner_.arriving_.push_back(this);
   }
@@ -65,8 +65,8 @@ class StagedMessages::Receiving final : public Transfer {
     Backend& backend = owner_.backend_;
     backend.wait(*owner_.in_, *unused_);
     backend.copy_in_async(*owner_.in_, data_.data(), pinned_.data(), data_.size());
-    copied_ = backend.mark(*owner_.in_);
-    owner_.leaving_.push_back({backend.mark(*owner_.in_), std::move(pinned_)});
+    copied_ = backend.record(*owner_.in_);
+    owner_.leaving_.push_back({backend.record(*owner_.in_), std::move(pinned_)});
     return true;
   }
 
@@ -81,9 +81,9 @@ class StagedMessages::Receiving final : public Transfer {
   StagedMessages& owner_;
   std::span<std::byte> data_;
   Buffer pinned_;
-  std::unique_ptr<Mark> unused_;
+  std::unique_ptr<Event> unused_;
   std::unique_ptr<Transfer> received_;
-  std::unique_ptr<Mark> copied_;
+  std::unique_ptr<Event> copied_;
 };
 
 StagedMessages::StagedMessages(Communicator& host, Backend& backend, Stream& computing)
@@ -109,7 +109,7 @@ void StagedMessages::progress() {
   carrier().progress();
   while (!departing_.empty() && departing_.front()->depart()) departing_.pop_front();
   std::erase_if(arriving_, [](Receiving* receiving) { return receiving->arrive(); });
-  while (!leaving_.empty() && leaving_.front().passed->reached()) {
+  while (!leaving_.empty() && leaving_.front().passed->query()) {
     give_back(std::move(leaving_.front().pinned));
     leaving_.pop_front();
   }

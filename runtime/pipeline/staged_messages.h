@@ -28,7 +28,7 @@ class StagedMessages final : public CarriedCommunicator {
   class Receiving;
   /// Pinned memory that a copy still reads.
   struct Leaving {
-    std::unique_ptr<Mark> passed;
+    std::unique_ptr<Event> passed;
     Buffer pinned;
   };
 

@@ -37,17 +37,17 @@ StagedReduction::StagedReduction(Backend& backend, Stream& computing, Communicat
       lanes_(replicas, plan, addresses(copies_)) {}
 
 void StagedReduction::start(int bucket) {
-  backend_.wait(*out_, *backend_.mark(computing_));
+  backend_.wait(*out_, *backend_.record(computing_));
   for (std::size_t lane = 0; lane < arenas_.size(); ++lane) {
     const Tensor from = bucket_of(arenas_[lane], plan_, bucket);
     backend_.copy_out_async(*out_, bucket_of(copies_[lane].data(), plan_, bucket).data, from.data,
                             from.bytes());
   }
-  leaving_.push_back({bucket, backend_.mark(*out_)});
+  leaving_.push_back({bucket, backend_.record(*out_)});
 }
 
 void StagedReduction::progress() {
-  for (; !leaving_.empty() && leaving_.front().second->reached(); leaving_.pop_front())
+  for (; !leaving_.empty() && leaving_.front().second->query(); leaving_.pop_front())
     lanes_.start(leaving_.front().first);
   lanes_.progress();
 }
@@ -72,7 +72,7 @@ void StagedReduction::gather(const SharedArena& arena) {
   const auto own = static_cast<std::size_t>(replicas_.rank());
   for (const auto& [begin, end] : arena.of_replicas[own])
     backend_.copy_out_async(computing_, host + begin, arena.data + begin, end - begin);
-  backend_.finish(computing_);
+  backend_.synchronize(computing_);
   all_gather(replicas_, parts_of(arena, host));
   for (std::size_t replica = 0; replica < arena.of_replicas.size(); ++replica)
     for (const auto& [begin, end] : arena.of_replicas[replica])

@@ -32,7 +32,7 @@ class StagedReduction final : public GradientReduction {
   std::vector<std::byte*> arenas_;
   std::vector<Buffer> copies_;
   LaneReduction lanes_;
-  std::deque<std::pair<int, std::unique_ptr<Mark>>> leaving_;  // buckets, in the order of start()
+  std::deque<std::pair<int, std::unique_ptr<Event>>> leaving_;  // buckets, in the order of start()
 };
 
 }  // namespace penstock

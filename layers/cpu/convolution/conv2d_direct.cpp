@@ -73,12 +73,12 @@ void for_each_weight(const Conv2dGeometry& g, const Use& use) {
 // Calls use(first number of the utterance's input, its length, t, output row) in order.
 template <class Use>
 void for_each_frame(const Conv2dGeometry& g, Stream& stream, const Use& use) {
-  constexpr std::int64_t kPollEvery = 16;
+  constexpr std::int64_t kProgressEvery = 16;
   std::int64_t input = 0, row = 0;
   for (std::int64_t length : g.lengths) {
     for (std::int64_t t = 0; t < g.time.outputs(length); ++t, ++row) {
       use(input, length, t, row);
-      if (row % kPollEvery == 0) stream.poll();
+      if (row % kProgressEvery == 0) stream.progress();
     }
     input += length * g.in_columns();
   }

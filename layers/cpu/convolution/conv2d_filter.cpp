@@ -40,7 +40,7 @@ void Conv2dFilter::run(Stream& stream, const float* weight, const FoldedRows& fr
     tap_tile_.transform(over_time_, 0, tap_spectrum_.at(bin, 0), tap_spectrum_.row_stride,
                         fold_.time.taps);
     (this->*filter)(bin);
-    stream.poll();
+    stream.progress();
   }
   synthesise(stream, over_frequency_, frames_, to);
 }

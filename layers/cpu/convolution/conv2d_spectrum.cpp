@@ -6,7 +6,7 @@
 namespace penstock {
 namespace {
 
-constexpr std::int64_t kPollEvery = 64;  // rows
+constexpr std::int64_t kProgressEvery = 64;  // rows
 
 // Rows are transformed in pairs: one is the real part, the next the imaginary part.
 enum Part { kReal, kImaginary };
@@ -122,7 +122,7 @@ void analyse(Stream& stream, const OctetFft& fft, const FoldedRows& from, const 
       fft.forward(slots, 1, points, 1);
       split(points, length, to, row, octet);
     }
-    if (row % kPollEvery == 0) stream.poll();
+    if (row % kProgressEvery == 0) stream.progress();
   }
 }
 
@@ -138,7 +138,7 @@ void synthesise(Stream& stream, const OctetFft& fft, const Spectrum& from, const
       write(to, row, octet, kReal, length, slots);
       write(to, row + 1, octet, kImaginary, length, slots);
     }
-    if (row % kPollEvery == 0) stream.poll();
+    if (row % kProgressEvery == 0) stream.progress();
   }
 }
 

@@ -26,7 +26,7 @@ void Conv2dTapGradient::add(Stream& stream, const FoldedRows& x, const FoldedRow
   analyse(stream, over_frequency_, dy, dy_);
   for (std::int64_t bin = 0; bin < fold_.bins; ++bin) {
     sum_bin(bin);
-    stream.poll();
+    stream.progress();
   }
   synthesise(stream, over_frequency_, tap_spectrum_, taps_.rows());
   taps_.add_to(dweight, 1.0f / static_cast<float>(fold_.length * kTile));

@@ -36,7 +36,7 @@ class BackwardDirection {
     std::fill_n(scratch_.ds, order_.active(0) * scratch_.stride, T{});
     std::vector<const T*> dp, dn;
     for (std::int64_t step = order_.steps() - 1; step >= 0; --step) {
-      if (step % kStepsBetweenPolls == 0) stream.poll();
+      if (step % kStepsBetweenProgress == 0) stream.progress();
       dp.clear();
       dn.clear();
       for (std::int64_t rank = 0; rank < order_.active(step); ++rank) {

@@ -11,7 +11,7 @@
 namespace penstock {
 
 /// Messages are moved once in so many steps of a recurrence.
-inline constexpr std::int64_t kStepsBetweenPolls = 16;
+inline constexpr std::int64_t kStepsBetweenProgress = 16;
 
 /// One direction of a RecurrenceForward. A step is one product over the states of the utterances
 /// that are still active, then the gates row by row.
@@ -36,7 +36,7 @@ class ForwardDirection {
     start();
     std::vector<const T*> states;
     for (std::int64_t step = 0; step < order_.steps(); ++step) {
-      if (step % kStepsBetweenPolls == 0) stream.poll();
+      if (step % kStepsBetweenProgress == 0) stream.progress();
       const std::int64_t active = order_.active(step);
       states.clear();
       for (std::int64_t rank = 0; rank < active; ++rank) states.push_back(state(step, rank));

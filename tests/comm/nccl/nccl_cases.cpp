@@ -29,13 +29,13 @@ class Rank {
   Buffer on_device(std::span<const std::byte> host) {
     Buffer buffer = cuda_->allocate(host.size());
     cuda_->copy_in(*stream_, buffer.data(), host.data(), host.size());
-    cuda_->finish(*stream_);
+    cuda_->synchronize(*stream_);
     return buffer;
   }
   std::vector<std::byte> on_host(const Buffer& buffer) {
     std::vector<std::byte> host(buffer.bytes());
     cuda_->copy_out(*stream_, host.data(), buffer.data(), host.size());
-    cuda_->finish(*stream_);
+    cuda_->synchronize(*stream_);
     return host;
   }
 

@@ -11,18 +11,18 @@ TEST_P(CudaMemory, CarriesMoreThanItsPinnedStagingHolds) {
   expect_close(values, 0, "there and back");
 }
 
-TEST_P(CudaMemory, CopiesBetweenStreamsInTheOrderOfMarks) {
+TEST_P(CudaMemory, CopiesBetweenStreamsInTheOrderOfEvents) {
   const test::Twin from = random(DType::f32, {1037}), to = unwritten(DType::f32, {1037});
   const Buffer staging = cuda_->allocate_host(from.cuda.bytes());
   const auto out = cuda_->make_stream(), in = cuda_->make_stream();
-  cuda_->wait(*out, *cuda_->mark(*cuda_stream_));  // `from` is copied in there
+  cuda_->wait(*out, *cuda_->record(*cuda_stream_));  // `from` is copied in there
   cuda_->copy_out_async(*out, staging.data(), from.cuda.data, from.cuda.bytes());
-  const auto whole = cuda_->mark(*out);
+  const auto whole = cuda_->record(*out);
   cuda_->wait(*in, *whole);
   cuda_->copy_in_async(*in, to.cuda.data, staging.data(), to.cuda.bytes());
-  cuda_->wait(*cuda_stream_, *cuda_->mark(*in));
+  cuda_->wait(*cuda_stream_, *cuda_->record(*in));
   EXPECT_EQ(on_device(to.cuda), test::numbers(from.cpu));
-  EXPECT_TRUE(whole->reached());
+  EXPECT_TRUE(whole->query());
 }
 
 TEST_P(CudaMemory, CopiesOnTheDevice) {

@@ -46,7 +46,7 @@ Twin Parity::twin(DType dtype, const Shape& shape, std::span<const double> value
 std::vector<double> Parity::on_device(const Tensor& tensor) {
   GuardedMemory memory(tensor.bytes());
   cuda_->copy_out(*cuda_stream_, memory.data(), tensor.data, tensor.bytes());
-  cuda_->finish(*cuda_stream_);
+  cuda_->synchronize(*cuda_stream_);
   return numbers({memory.data(), tensor.dtype, tensor.shape});
 }
 

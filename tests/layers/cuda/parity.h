@@ -37,7 +37,7 @@ class Parity : public ::testing::TestWithParam<DType> {
   void run(const Operation& on_cpu, const Operation& on_cuda) {
     cpu_->run(*cpu_stream_, on_cpu);
     cuda_->run(*cuda_stream_, on_cuda);
-    cuda_->finish(*cuda_stream_);
+    cuda_->synchronize(*cuda_stream_);
   }
 
   /// max|cuda - cpu| / max|cpu| ≤ tolerance, with `what` in the message.

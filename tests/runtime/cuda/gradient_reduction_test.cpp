@@ -54,7 +54,7 @@ struct Device {
     Numbers numbers(kElements);
     backend->copy_out(*stream, numbers.data(), arenas[static_cast<std::size_t>(buffer)],
                       kElements * sizeof(float));
-    backend->finish(*stream);
+    backend->synchronize(*stream);
     return numbers;
   }
 

@@ -96,7 +96,7 @@ void run(Communicator& pipeline, const Schedule& schedule) {
       if (*sent != nullptr) wait(*stage.messages, **sent);
     std::vector<std::byte> back(kBytes);
     stage.backend->copy_out(*stage.stream, back.data(), flights[m].gradient.data(), kBytes);
-    stage.backend->finish(*stage.stream);
+    stage.backend->synchronize(*stage.stream);
     EXPECT_EQ(back, test::noise(kBytes, m))
         << schedule.name << ", stage " << pipeline.rank() << ", micro-batch " << m;
   }
@@ -124,7 +124,7 @@ void receive_in_vain(Communicator& pipeline) {
   stage.memory = stage.backend->allocate(kBytes);
   wait(*stage.messages, *stage.messages->receive({1, edge_channel(1, true), "gradient"},
                                                  {stage.memory.data(), kBytes}));
-  stage.backend->finish(*stage.stream);
+  stage.backend->synchronize(*stage.stream);
 }
 
 TEST_F(CudaNcclMessages, NameTheEdgeWhosePeerHasDied) {

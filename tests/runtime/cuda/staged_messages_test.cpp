@@ -23,7 +23,7 @@ struct DeviceRank {
   std::vector<double> download(const Buffer& buffer) {
     std::vector<double> values(buffer.bytes() / sizeof(double));
     backend->copy_out(*stream, values.data(), buffer.data(), buffer.bytes());
-    backend->finish(*stream);
+    backend->synchronize(*stream);
     return values;
   }
   static std::span<std::byte> bytes(const Buffer& buffer) {

@@ -41,7 +41,7 @@ std::vector<float> numbers(Backend& backend, Stream& stream, const Tensor& tenso
   const bool is_wide = tensor.dtype == DType::f64;
   backend.copy_out(stream, is_wide ? static_cast<void*>(wide.data()) : narrow.data(), tensor.data,
                    tensor.bytes());
-  backend.finish(stream);
+  backend.synchronize(stream);
   return is_wide ? std::vector<float>(wide.begin(), wide.end()) : narrow;
 }
 
