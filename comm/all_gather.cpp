@@ -4,7 +4,7 @@
 #include <string>
 
 #include "base/error.h"
-#include "comm/channels.h"
+#include "comm/tags.h"
 
 namespace penstock {
 
@@ -15,7 +15,7 @@ void all_gather(Communicator& group, const RankParts& parts) {
   std::vector<std::unique_ptr<Transfer>> transfers;
   for (int peer = 0; peer < group.size(); ++peer) {
     if (peer == group.rank()) continue;
-    const Message message{peer, channels::all_gather, "an owner's part of what all ranks hold"};
+    const Message message{peer, tags::all_gather, "an owner's part of what all ranks hold"};
     for (const auto& part : parts[static_cast<std::size_t>(peer)])
       if (!part.empty()) transfers.push_back(group.receive(message, part));
     for (const auto& part : parts[static_cast<std::size_t>(group.rank())])

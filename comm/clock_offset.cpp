@@ -4,7 +4,7 @@
 #include <limits>
 #include <span>
 
-#include "comm/channels.h"
+#include "comm/tags.h"
 
 namespace penstock {
 namespace {
@@ -26,7 +26,7 @@ double receive(Communicator& ranks, const Message& message) {
 }
 
 double ahead_of_rank_0(Communicator& ranks) {
-  const Message zero{0, channels::clock, "comparison of clocks"};
+  const Message zero{0, tags::clock, "comparison of clocks"};
   double fastest = std::numeric_limits<double>::infinity(), offset = 0;
   for (int ping = 0; ping < kPings; ++ping) {
     const double sent = now();
@@ -44,7 +44,7 @@ double ahead_of_rank_0(Communicator& ranks) {
 double clock_offset(Communicator& ranks) {
   if (ranks.rank() > 0) return ahead_of_rank_0(ranks);
   for (int rank = 1; rank < ranks.size(); ++rank) {
-    const Message peer{rank, channels::clock, "comparison of clocks"};
+    const Message peer{rank, tags::clock, "comparison of clocks"};
     for (int ping = 0; ping < kPings; ++ping) {
       receive(ranks, peer);
       send(ranks, peer, now());

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "comm/channels.h"
+#include "comm/tags.h"
 
 namespace penstock {
 namespace {
@@ -34,13 +34,12 @@ void receive_now(Communicator& communicator, const Message& message, std::span<s
   wait(communicator, *communicator.receive(message, data));
 }
 
-void broadcast_on(Communicator& communicator, std::span<std::byte> data, int root, int channel,
+void broadcast_on(Communicator& communicator, std::span<std::byte> data, int root, int tag,
                   const char* what) {
   const Tree tree(communicator, root);
-  if (tree.place != 0) receive_now(communicator, {tree.parent(), channel, what}, data);
+  if (tree.place != 0) receive_now(communicator, {tree.parent(), tag, what}, data);
   std::vector<std::unique_ptr<Transfer>> sends;
-  for (int child : tree.children())
-    sends.push_back(communicator.send({child, channel, what}, data));
+  for (int child : tree.children()) sends.push_back(communicator.send({child, tag, what}, data));
   for (const auto& send : sends) wait(communicator, *send);
 }
 
@@ -50,14 +49,14 @@ void barrier(Communicator& communicator) {
   const Tree tree(communicator, 0);
   std::byte token{};
   for (int child : tree.children())
-    receive_now(communicator, {child, channels::barrier, "barrier"}, {&token, 1});
+    receive_now(communicator, {child, tags::barrier, "barrier"}, {&token, 1});
   if (tree.place != 0)
-    send_now(communicator, {tree.parent(), channels::barrier, "barrier"}, {&token, 1});
-  broadcast_on(communicator, {&token, 1}, 0, channels::barrier, "barrier");
+    send_now(communicator, {tree.parent(), tags::barrier, "barrier"}, {&token, 1});
+  broadcast_on(communicator, {&token, 1}, 0, tags::barrier, "barrier");
 }
 
 void broadcast(Communicator& communicator, std::span<std::byte> data, int root) {
-  broadcast_on(communicator, data, root, channels::broadcast, "broadcast");
+  broadcast_on(communicator, data, root, tags::broadcast, "broadcast");
 }
 
 std::string broadcast(Communicator& communicator, const std::string& text, int root) {
@@ -72,14 +71,14 @@ std::vector<std::string> gather(Communicator& communicator, std::string_view tex
   std::uint64_t length = text.size();
   const auto length_bytes = std::as_writable_bytes(std::span(&length, 1));
   if (communicator.rank() != 0) {
-    const Message message{0, channels::gather, "gather"};
+    const Message message{0, tags::gather, "gather"};
     send_now(communicator, message, length_bytes);
     send_now(communicator, message, std::as_bytes(std::span(text)));
     return {};
   }
   std::vector<std::string> texts = {std::string(text)};
   for (int rank = 1; rank < communicator.size(); ++rank) {
-    const Message message{rank, channels::gather, "gather"};
+    const Message message{rank, tags::gather, "gather"};
     receive_now(communicator, message, length_bytes);
     std::string& received = texts.emplace_back(length, '\0');
     receive_now(communicator, message, std::as_writable_bytes(std::span(received)));
@@ -92,13 +91,12 @@ void sum_disjoint(Communicator& communicator, std::span<double> values) {
   std::vector<double> other(tree.children().empty() ? 0 : values.size());
   for (double& value : values) value += 0.0;  // -0 would stay on one rank alone
   for (int child : tree.children()) {
-    receive_now(communicator, {child, channels::sum, "sum"},
-                std::as_writable_bytes(std::span(other)));
+    receive_now(communicator, {child, tags::sum, "sum"}, std::as_writable_bytes(std::span(other)));
     for (std::size_t i = 0; i < values.size(); ++i) values[i] += other[i];
   }
   if (tree.place != 0)
-    send_now(communicator, {tree.parent(), channels::sum, "sum"}, std::as_bytes(values));
-  broadcast_on(communicator, std::as_writable_bytes(values), 0, channels::sum, "sum");
+    send_now(communicator, {tree.parent(), tags::sum, "sum"}, std::as_bytes(values));
+  broadcast_on(communicator, std::as_writable_bytes(values), 0, tags::sum, "sum");
 }
 
 }  // namespace penstock

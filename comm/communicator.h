@@ -7,11 +7,11 @@
 
 namespace penstock {
 
-/// One message. Messages with the same (sender, receiver, channel) arrive in the order in which
-/// they were sent, whatever other channels do; sizes are known to both sides beforehand.
+/// One message. Messages with the same (sender, receiver, tag) arrive in the order in which
+/// they were sent, whatever other tags do; sizes are known to both sides beforehand.
 struct Message {
   int peer = 0;
-  int channel = 0;        // one for each edge (producing chunk, consuming chunk, kind)
+  int tag = 0;            // one for each edge (producing chunk, consuming chunk, kind)
   std::string what = {};  // "activation of micro-batch 3 from stage 0": for errors
 };
 

@@ -3,7 +3,7 @@
 #include <span>
 #include <utility>
 
-#include "comm/channels.h"
+#include "comm/tags.h"
 
 namespace penstock {
 
@@ -14,10 +14,10 @@ DisjointSum::DisjointSum(Communicator& ranks, std::vector<double> own)
     const int to = (ranks.rank() + step) % ranks.size();
     const int from = (ranks.rank() + ranks.size() - step) % ranks.size();
     others_[from].resize(own_.size());
-    transfers_.push_back(ranks.receive({from, channels::late_sum, "late sum"},
+    transfers_.push_back(ranks.receive({from, tags::late_sum, "late sum"},
                                        std::as_writable_bytes(std::span<double>(others_[from]))));
-    transfers_.push_back(ranks.send({to, channels::late_sum, "late sum"},
-                                    std::as_bytes(std::span<const double>(own_))));
+    transfers_.push_back(
+        ranks.send({to, tags::late_sum, "late sum"}, std::as_bytes(std::span<const double>(own_))));
   }
 }
 

@@ -68,16 +68,16 @@ class FilesCommunicator final : public Communicator {
   }
 
  private:
-  using Counts = std::map<std::pair<int, int>, std::uint64_t>;  // of each (peer, channel)
+  using Counts = std::map<std::pair<int, int>, std::uint64_t>;  // of each (peer, tag)
 
-  /// Of the next message from one rank to the other on this channel.
+  /// Of the next message from one rank to the other on this tag.
   fs::path next_file(int from, int to, const Message& message, Counts& counts) {
     if (message.peer < 0 || message.peer >= options_.ranks)
       throw CommError("peer rank " + std::to_string(message.peer) + " (" + message.what +
                       "): there are " + std::to_string(options_.ranks) + " ranks");
-    const std::uint64_t number = counts[{message.peer, message.channel}]++;
-    return options_.folder / (std::to_string(from) + "-to-" + std::to_string(to) + "-channel-" +
-                              std::to_string(message.channel) + "-" + std::to_string(number));
+    const std::uint64_t number = counts[{message.peer, message.tag}]++;
+    return options_.folder / (std::to_string(from) + "-to-" + std::to_string(to) + "-tag-" +
+                              std::to_string(message.tag) + "-" + std::to_string(number));
   }
 
   FilesOptions options_;
@@ -101,9 +101,8 @@ class Received final : public Transfer {
     if (const auto bytes = fs::file_size(file_); bytes != data_.size())
       throw CommError("rank " + std::to_string(world_.rank()) + ", receiving " +
                       std::to_string(data_.size()) + " bytes (" + message_.what + "), peer rank " +
-                      std::to_string(message_.peer) + ", channel " +
-                      std::to_string(message_.channel) + ": " + std::to_string(bytes) +
-                      " bytes came");
+                      std::to_string(message_.peer) + ", tag " + std::to_string(message_.tag) +
+                      ": " + std::to_string(bytes) + " bytes came");
     std::ifstream stream(file_, std::ios::binary);
     if (!stream.read(reinterpret_cast<char*>(data_.data()), data_.size()))
       throw CommError("reading " + file_.string() + ", a message between ranks: failed");

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/error.h"
-#include "comm/channels.h"
+#include "comm/tags.h"
 
 namespace penstock {
 namespace {
@@ -15,7 +15,7 @@ class Group final : public Communicator {
   Group(Communicator& parent, const GroupOptions& options)
       : parent_(parent),
         ranks_(options.ranks),
-        offset_(options.number * channels::group_stride),
+        offset_(options.number * tags::group_stride),
         rank_(static_cast<int>(std::ranges::find(ranks_, parent.rank()) - ranks_.begin())) {}
 
   int rank() const override { return rank_; }
@@ -32,13 +32,12 @@ class Group final : public Communicator {
 
  private:
   Message translated(const Message& message) const {
-    if (message.peer < 0 || message.peer >= size() || message.channel < 0 ||
-        message.channel >= channels::group_stride)
-      throw CommError("peer " + std::to_string(message.peer) + " on channel " +
-                      std::to_string(message.channel) + " (" + message.what +
+    if (message.peer < 0 || message.peer >= size() || message.tag < 0 ||
+        message.tag >= tags::group_stride)
+      throw CommError("peer " + std::to_string(message.peer) + " on tag " +
+                      std::to_string(message.tag) + " (" + message.what +
                       ") does not exist in a group of " + std::to_string(size()) + " ranks");
-    return {ranks_[static_cast<std::size_t>(message.peer)], message.channel + offset_,
-            message.what};
+    return {ranks_[static_cast<std::size_t>(message.peer)], message.tag + offset_, message.what};
   }
 
   Communicator& parent_;

@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "comm/backoff.h"
-#include "comm/channels.h"
+#include "comm/tags.h"
 #include "layers/tensor/tensor.h"
 
 namespace penstock {
@@ -67,9 +67,9 @@ void check(const LaneReductionPlan& plan, const Communicator& group, std::size_t
     fail("the ends of the buckets do not ascend");
   if (!plan.owned_ends.empty() && !owners_fit(plan))
     fail("the owners' elements do not make up the buckets");
-  if (plan.bucket_ends.size() > channels::reduction_buckets)
+  if (plan.bucket_ends.size() > tags::reduction_buckets)
     fail(std::to_string(plan.bucket_ends.size()) + " buckets, of at most " +
-         std::to_string(channels::reduction_buckets));
+         std::to_string(tags::reduction_buckets));
 }
 
 }  // namespace
@@ -143,7 +143,7 @@ void LaneReduction::start(int bucket) {
 /// Every lane's piece goes to the replica that adds it up.
 void LaneReduction::scatter(int bucket) {
   Bucket& state = buckets_[static_cast<std::size_t>(bucket)];
-  const int channel = channels::reduction + 2 * bucket;
+  const int tag = tags::reduction + 2 * bucket;
   const std::string of = "gradients of bucket " + std::to_string(bucket);
   std::byte* staged = staging_.data() + state.staging;
   const Piece own = piece_of(bucket, group_.rank());
@@ -151,13 +151,13 @@ void LaneReduction::scatter(int bucket) {
     if (replica == group_.rank()) continue;
     const auto r = static_cast<std::size_t>(replica);
     for (int lane = first_lane_[r]; own.bytes > 0 && lane < first_lane_[r + 1]; ++lane) {
-      const Message message{replica, channel, of + " from lane " + std::to_string(lane)};
+      const Message message{replica, tag, of + " from lane " + std::to_string(lane)};
       state.transfers.push_back(group_.receive(message, {staged, own.bytes}));
       staged += own.bytes;
     }
     const Piece piece = piece_of(bucket, replica);
     for (std::size_t i = 0; piece.bytes > 0 && i < arenas_.size(); ++i)
-      state.transfers.push_back(group_.send({replica, channel, of + " to where they are added"},
+      state.transfers.push_back(group_.send({replica, tag, of + " to where they are added"},
                                             {arenas_[i] + piece.offset, piece.bytes}));
   }
   state.phase = Bucket::Phase::scattering;
@@ -188,12 +188,12 @@ void LaneReduction::add_own_piece(int bucket) const {
 /// Sums go to every replica. A receive overwrites what scatter() sent, so it is posted behind it.
 void LaneReduction::gather(int bucket) {
   Bucket& state = buckets_[static_cast<std::size_t>(bucket)];
-  const int channel = channels::reduction + 2 * bucket + 1;
+  const int tag = tags::reduction + 2 * bucket + 1;
   const std::string what = "summed gradients of bucket " + std::to_string(bucket);
   const Piece own = piece_of(bucket, group_.rank());
   for (int replica = 0; replica < group_.size(); ++replica) {
     if (replica == group_.rank()) continue;
-    const Message message{replica, channel, what};
+    const Message message{replica, tag, what};
     const Piece piece = piece_of(bucket, replica);
     if (piece.bytes > 0)
       state.transfers.push_back(group_.receive(message, {arenas_[0] + piece.offset, piece.bytes}));

@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "base/median.h"
-#include "comm/channels.h"
 #include "comm/collectives.h"
 #include "comm/link_speeds.h"
 #include "comm/stopwatch.h"
+#include "comm/tags.h"
 
 namespace penstock {
 namespace {
@@ -54,7 +54,7 @@ class Computation {
 
 /// On the sender, who tells the receiver how many rounds follow a first message.
 double measure(Communicator& ranks, int to) {
-  const Message message{to, channels::overlap, "measurement of overlap"};
+  const Message message{to, tags::overlap, "measurement of overlap"};
   std::vector<std::byte> memory(kLinkMessage);
   Computation computation;
   const auto send = [&] { return ranks.send(message, memory); };
@@ -80,7 +80,7 @@ double measure(Communicator& ranks, int to) {
 }
 
 void play_along(Communicator& ranks, int from) {
-  const Message message{from, channels::overlap, "measurement of overlap"};
+  const Message message{from, tags::overlap, "measurement of overlap"};
   std::vector<std::byte> memory(kLinkMessage);
   const auto receive = [&](std::span<std::byte> what) {
     wait(ranks, *ranks.receive(message, what));

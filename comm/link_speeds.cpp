@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "base/median.h"
-#include "comm/channels.h"
 #include "comm/collectives.h"
 #include "comm/stopwatch.h"
+#include "comm/tags.h"
 
 namespace penstock {
 namespace {
@@ -28,7 +28,7 @@ double median_seconds(int rounds, const std::function<void()>& work) {
 class End {
  public:
   End(Communicator& ranks, int peer)
-      : ranks_(ranks), message_{peer, channels::link, "measurement of a link"} {}
+      : ranks_(ranks), message_{peer, tags::link, "measurement of a link"} {}
 
   void send(std::size_t bytes, int times = 1) {
     move(times, [&](std::byte* at) { return ranks_.send(message_, {at, bytes}); });

@@ -43,7 +43,7 @@ struct NcclExchange {
 /// Ranks, numbered as where they met, that send device memory to each other in the order of a
 /// stream: what is sent is what the stream has left there, and what it is asked for behind a call
 /// finds the message. Messages of two ranks in one direction are matched in the order in which they
-/// are posted, whatever their channels: every edge has a communicator of its own. Its first message
+/// are posted, whatever their tags: every edge has a communicator of its own. Its first message
 /// waits for the peer's call; later ones don't. A peer that died shows as CommError in done() and
 /// progress(), not as a hang.
 class NcclCommunicator : public Communicator {

@@ -28,7 +28,7 @@ struct Post {
 };
 
 struct Edge {
-  int sender, receiver, channel;
+  int sender, receiver, tag;
   auto operator<=>(const Edge&) const = default;
 };
 
@@ -98,7 +98,7 @@ class Hub {
     } else {
       const std::string error = "rank " + std::to_string(edge.receiver) + " expected " +
                                 std::to_string(receive.bytes) + " bytes (" + receive.what +
-                                ") on channel " + std::to_string(edge.channel) + ", but rank " +
+                                ") on tag " + std::to_string(edge.tag) + ", but rank " +
                                 std::to_string(edge.sender) + " sent " +
                                 std::to_string(send.bytes) + " (" + send.what + ")";
       send.error = receive.error = error;
@@ -149,7 +149,7 @@ class ThreadCommunicator final : public Communicator {
 
   std::unique_ptr<Transfer> send(const Message& message, std::span<const std::byte> data) override {
     check(message);
-    const Edge edge{rank_, message.peer, message.channel};
+    const Edge edge{rank_, message.peer, message.tag};
     auto post = std::make_shared<Post>();
     post->data = const_cast<std::byte*>(data.data());
     post->bytes = data.size();
@@ -165,7 +165,7 @@ class ThreadCommunicator final : public Communicator {
 
   std::unique_ptr<Transfer> receive(const Message& message, std::span<std::byte> data) override {
     check(message);
-    const Edge edge{message.peer, rank_, message.channel};
+    const Edge edge{message.peer, rank_, message.tag};
     auto post = std::make_shared<Post>();
     post->data = data.data();
     post->bytes = data.size();

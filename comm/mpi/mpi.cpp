@@ -5,9 +5,9 @@
 #include <string>
 
 #include "base/error.h"
-#include "comm/channels.h"
 #include "comm/mpi/mpi_transfer.h"
 #include "comm/mpi/open_mpi.h"
+#include "comm/tags.h"
 
 namespace penstock {
 namespace {
@@ -28,7 +28,7 @@ class MpiCommunicator final : public Communicator {
     void* bound = nullptr;
     int found = 0;
     MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, static_cast<void*>(&bound), &found);
-    if (found) last_channel_ = *static_cast<int*>(bound);
+    if (found) last_tag_ = *static_cast<int*>(bound);
   }
   MpiCommunicator(const MpiCommunicator&) = delete;
   MpiCommunicator& operator=(const MpiCommunicator&) = delete;
@@ -43,7 +43,7 @@ class MpiCommunicator final : public Communicator {
     check(message);
     auto transfer = std::make_unique<MpiSend>(MpiSide{
         rank_, message, const_cast<std::byte*>(data.data()), data.size(), options_.piece_bytes});
-    if (message.channel % channels::group_stride < channels::barrier) linger(*transfer);
+    if (message.tag % tags::group_stride < tags::barrier) linger(*transfer);
     return transfer;
   }
 
@@ -82,18 +82,16 @@ class MpiCommunicator final : public Communicator {
   }
 
   void check(const Message& message) const {
-    if (message.peer < 0 || message.peer >= size_ || message.channel < 0 ||
-        message.channel > last_channel_)
-      throw CommError("peer rank " + std::to_string(message.peer) + " on channel " +
-                      std::to_string(message.channel) + " (" + message.what + "): there are " +
-                      std::to_string(size_) + " ranks and channels up to " +
-                      std::to_string(last_channel_));
+    if (message.peer < 0 || message.peer >= size_ || message.tag < 0 || message.tag > last_tag_)
+      throw CommError("peer rank " + std::to_string(message.peer) + " on tag " +
+                      std::to_string(message.tag) + " (" + message.what + "): there are " +
+                      std::to_string(size_) + " ranks and tags up to " + std::to_string(last_tag_));
   }
 
   MpiOptions options_;
   int exceptions_ = std::uncaught_exceptions();
   int rank_ = 0, size_ = 1;
-  int last_channel_ = 32767;  // what the standard guarantees
+  int last_tag_ = 32767;  // what the standard guarantees
   MpiWaiting waiting_;
 };
 

@@ -10,8 +10,8 @@ namespace {
 [[noreturn]] void fail(const MpiSide& side, const char* verb, const std::string& why) {
   throw CommError("rank " + std::to_string(side.rank) + ", " + verb + " " +
                   std::to_string(side.bytes) + " bytes (" + side.message.what + "), peer rank " +
-                  std::to_string(side.message.peer) + ", channel " +
-                  std::to_string(side.message.channel) + ": " + why);
+                  std::to_string(side.message.peer) + ", tag " + std::to_string(side.message.tag) +
+                  ": " + why);
 }
 
 std::string text_of(int error) {
@@ -46,7 +46,7 @@ int MpiSide::size_of_piece(std::size_t piece) const {
 MpiSend::MpiSend(MpiSide side) : side_(std::move(side)) {
   for (std::size_t piece = 0; piece < side_.pieces(); ++piece) {
     const int error = MPI_Isend(side_.start_of_piece(piece), side_.size_of_piece(piece), MPI_BYTE,
-                                side_.message.peer, side_.message.channel, MPI_COMM_WORLD,
+                                side_.message.peer, side_.message.tag, MPI_COMM_WORLD,
                                 &requests_.emplace_back(MPI_REQUEST_NULL));
     if (error != MPI_SUCCESS) fail(side_, "sending", text_of(error));
   }
@@ -58,18 +58,17 @@ bool MpiSend::done() { return all_complete(side_, "sending", requests_); }
 
 MpiReceive::MpiReceive(MpiSide side, MpiWaiting& waiting)
     : side_(std::move(side)), waiting_(waiting) {
-  waiting_[{side_.message.peer, side_.message.channel}].push_back(this);
+  waiting_[{side_.message.peer, side_.message.tag}].push_back(this);
 }
 
 MpiReceive::~MpiReceive() {
   if (requests_.size() < side_.pieces())
-    std::erase(waiting_[{side_.message.peer, side_.message.channel}], this);
+    std::erase(waiting_[{side_.message.peer, side_.message.tag}], this);
   give_up(requests_);
 }
 
 bool MpiReceive::done() {
-  if (requests_.size() < side_.pieces())
-    match(waiting_[{side_.message.peer, side_.message.channel}]);
+  if (requests_.size() < side_.pieces()) match(waiting_[{side_.message.peer, side_.message.tag}]);
   return requests_.size() == side_.pieces() && all_complete(side_, "receiving", requests_);
 }
 
@@ -86,8 +85,8 @@ bool MpiReceive::take_piece() {
   int found = 0;
   MPI_Message message = MPI_MESSAGE_NULL;
   MPI_Status status;
-  int error = MPI_Improbe(side_.message.peer, side_.message.channel, MPI_COMM_WORLD, &found,
-                          &message, &status);
+  int error =
+      MPI_Improbe(side_.message.peer, side_.message.tag, MPI_COMM_WORLD, &found, &message, &status);
   if (error != MPI_SUCCESS) fail(side_, "receiving", text_of(error));
   if (!found) return false;
   const std::size_t piece = requests_.size();

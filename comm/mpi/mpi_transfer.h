@@ -43,7 +43,7 @@ class MpiSend final : public Transfer {
 
 class MpiReceive;
 
-/// Receives that wait for their message, in the order of posting for each (peer, channel).
+/// Receives that wait for their message, in the order of posting for each (peer, tag).
 using MpiWaiting = std::map<std::pair<int, int>, std::deque<MpiReceive*>>;
 
 /// A receive asks MPI for the size of what has come before it gives MPI its memory: Open MPI 4.1

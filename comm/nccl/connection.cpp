@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "comm/backoff.h"
-#include "comm/channels.h"
+#include "comm/tags.h"
 
 namespace penstock {
 
@@ -64,13 +64,13 @@ ncclUniqueId NcclConnection::exchange_id() {
   const std::span<std::byte> bytes = std::as_writable_bytes(std::span(&id, 1));
   const std::string what = "NCCL's id for " + name_;
   if (meeting_.rank() != ranks_.front()) {
-    wait(meeting_, *meeting_.receive({ranks_.front(), channels::nccl, what}, bytes));
+    wait(meeting_, *meeting_.receive({ranks_.front(), tags::nccl, what}, bytes));
     return id;
   }
   if (const ncclResult_t status = ncclGetUniqueId(&id); status != ncclSuccess)
     fail("making an id", status);
   for (const int rank : std::span(ranks_).subspan(1))
-    wait(meeting_, *meeting_.send({rank, channels::nccl, what}, bytes));
+    wait(meeting_, *meeting_.send({rank, tags::nccl, what}, bytes));
   return id;
 }
 

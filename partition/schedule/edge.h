@@ -7,7 +7,7 @@
 
 namespace penstock {
 
-/// A way for messages between two neighbouring chunks. Each has a first-in-first-out channel of its
+/// A way for messages between two neighbouring chunks. Each has a first-in-first-out queue of its
 /// own: two chunks a rank may put several edges between the same two ranks.
 struct Edge {
   enum class Kind { activation, gradient };
@@ -15,8 +15,8 @@ struct Edge {
   int consumer = 0;
   Kind kind = Kind::activation;
 
-  /// Different for all edges of a chain: the `channel` of a Message.
-  int channel() const { return 2 * producer + (kind == Kind::gradient ? 1 : 0); }
+  /// Different for all edges of a chain: the `tag` of a Message.
+  int tag() const { return 2 * producer + (kind == Kind::gradient ? 1 : 0); }
   auto operator<=>(const Edge&) const = default;
 };
 

@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "partition/schedule/in_flight.h"
-#include "runtime/pipeline/edge_channel.h"
+#include "runtime/pipeline/edge_tag.h"
 
 namespace penstock {
 
@@ -201,7 +201,7 @@ void ChunkRun::leave() {
 
 Message ChunkRun::message(int producer, bool gradient, int peer_chunk, int micro_batch) const {
   const Schedule& schedule = context_.schedule;
-  return {schedule.chunk_rank.at(peer_chunk), edge_channel(producer, gradient),
+  return {schedule.chunk_rank.at(peer_chunk), edge_tag(producer, gradient),
           (gradient ? "gradient of micro-batch " : "activation of micro-batch ") +
               std::to_string(micro_batch) + " from chunk " + std::to_string(producer)};
 }

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "base/error.h"
-#include "runtime/pipeline/edge_channel.h"
+#include "runtime/pipeline/edge_tag.h"
 
 namespace penstock {
 namespace {
@@ -46,7 +46,7 @@ void NcclMessages::connect(int producer, bool gradient, const Ends& ranks) {
   const std::string name = std::string(gradient ? "gradients" : "activations") + " of chunk " +
                            std::to_string(producer) + " from stage " + std::to_string(ranks.from) +
                            " to stage " + std::to_string(ranks.to);
-  Edge& edge = edges_[edge_channel(producer, gradient)];
+  Edge& edge = edges_[edge_tag(producer, gradient)];
   edge.stream = backend_.make_stream();
   edge.nccl = make_nccl(
       carrier(), {.ranks = {ranks.from, ranks.to}, .stream = edge.stream->native(), .name = name});
@@ -59,7 +59,7 @@ void NcclMessages::connect(int producer, bool gradient, const Ends& ranks) {
 }
 
 NcclMessages::Edge& NcclMessages::edge_of(const Message& message) {
-  const auto found = edges_.find(message.channel);
+  const auto found = edges_.find(message.tag);
   if (found == edges_.end())
     throw CommError("NCCL connects no edge of rank " + std::to_string(rank()) + " for " +
                     message.what);
@@ -80,7 +80,7 @@ std::unique_ptr<Transfer> NcclMessages::receive(const Message& message, std::spa
 
 void NcclMessages::progress() {
   carrier().progress();
-  for (auto& [channel, edge] : edges_) edge.nccl->progress();
+  for (auto& [tag, edge] : edges_) edge.nccl->progress();
 }
 
 }  // namespace penstock

@@ -42,7 +42,7 @@ class NcclMessages final : public CarriedCommunicator {
 
   Backend& backend_;
   Stream& computing_;
-  std::map<int, Edge> edges_;  // by channel
+  std::map<int, Edge> edges_;  // by tag
 };
 
 }  // namespace penstock

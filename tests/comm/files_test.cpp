@@ -38,7 +38,7 @@ TEST(FilesFailure, OtherSizeIsRefused) {
   sender->send({1, 4, "x"}, std::vector<std::byte>(8));
   const auto receive = receiver->receive({0, 4, "activation of micro-batch 3"}, in);
   EXPECT_EQ(test::message_of<CommError>([&] { receive->done(); }),
-            "rank 1, receiving 12 bytes (activation of micro-batch 3), peer rank 0, channel 4: 8 "
+            "rank 1, receiving 12 bytes (activation of micro-batch 3), peer rank 0, tag 4: 8 "
             "bytes came");
 }
 

@@ -61,7 +61,7 @@ TEST(ThreadsFailure, OtherSizeIsRefusedOnBothSides) {
       FAIL() << "taken as one message";
     } catch (const CommError& error) {
       const std::string text = error.what();
-      for (const char* part : {"rank 1", "12 bytes", "channel 4", "rank 0", "8", "micro-batch 3"})
+      for (const char* part : {"rank 1", "12 bytes", "tag 4", "rank 0", "8", "micro-batch 3"})
         EXPECT_NE(text.find(part), std::string::npos) << text;
     }
 }

@@ -11,12 +11,12 @@ namespace {
 
 class Run {
  public:
-  Run(const Schedule& schedule, const std::map<Edge, Channel>& channels)
+  Run(const Schedule& schedule, const std::map<Edge, MessageQueue>& queues)
       : schedule_(schedule), awaited_(schedule.ranks.size()), next_(schedule.ranks.size(), 0) {
-    for (const auto& [edge, channel] : channels) {
-      for (std::size_t i = 0; i < channel.sends.size(); ++i) {
-        await(channel.sends[i], channel.receives[i]);
-        await(consumer_of(channel.receives[i]), channel.sends[i]);
+    for (const auto& [edge, queue] : queues) {
+      for (std::size_t i = 0; i < queue.sends.size(); ++i) {
+        await(queue.sends[i], queue.receives[i]);
+        await(consumer_of(queue.receives[i]), queue.sends[i]);
       }
     }
   }
@@ -116,8 +116,8 @@ class Run {
 
 }  // namespace
 
-void check_progress(const Schedule& schedule, const std::map<Edge, Channel>& channels) {
-  Run(schedule, channels).run();
+void check_progress(const Schedule& schedule, const std::map<Edge, MessageQueue>& queues) {
+  Run(schedule, queues).run();
 }
 
 }  // namespace penstock

@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "comm/threads.h"
 #include "partition/schedule/make_schedule.h"
-#include "runtime/pipeline/edge_channel.h"
+#include "runtime/pipeline/edge_tag.h"
 #include "tests/support/comm/communicator_cases.h"
 
 namespace penstock {
@@ -45,11 +45,11 @@ void perform(DeviceStage& stage, const Action& action, Flight& flight, int chunk
   const std::span<std::byte> activation(flight.activation.data(), kBytes),
       gradient(flight.gradient.data(), kBytes);
   const auto upwards = [&](int producer) {
-    return Message{chunk == producer ? producer + 1 : producer, edge_channel(producer, false),
+    return Message{chunk == producer ? producer + 1 : producer, edge_tag(producer, false),
                    "activation"};
   };
   const auto downwards = [&](int producer) {
-    return Message{chunk == producer ? producer - 1 : producer, edge_channel(producer, true),
+    return Message{chunk == producer ? producer - 1 : producer, edge_tag(producer, true),
                    "gradient"};
   };
   switch (action.kind) {
@@ -122,8 +122,8 @@ TEST_F(CudaNcclMessages, OfAnyLengthEndInEverySchedule) {
 void receive_in_vain(Communicator& pipeline) {
   DeviceStage stage(pipeline);
   stage.memory = stage.backend->allocate(kBytes);
-  wait(*stage.messages, *stage.messages->receive({1, edge_channel(1, true), "gradient"},
-                                                 {stage.memory.data(), kBytes}));
+  wait(*stage.messages,
+       *stage.messages->receive({1, edge_tag(1, true), "gradient"}, {stage.memory.data(), kBytes}));
   stage.backend->synchronize(*stage.stream);
 }
 

@@ -10,13 +10,13 @@
 namespace penstock {
 
 /// The two ends of an edge: its i-th send is taken by its i-th receive.
-struct Channel {
+struct MessageQueue {
   std::vector<Position> sends;
   std::vector<Position> receives;
 };
 
 /// First in, first out: ConfigError where a receive would take another micro-batch than its own.
 /// Every send must have its receive; see check_complete.
-std::map<Edge, Channel> match_channels(const Schedule& schedule);
+std::map<Edge, MessageQueue> match_messages(const Schedule& schedule);
 
 }  // namespace penstock

@@ -1,12 +1,12 @@
 #pragma once
 
-#include "comm/channels.h"
+#include "comm/tags.h"
 
 namespace penstock {
 
 /// Of the messages that the chunk `producer` sends: activations on, or gradients back.
-constexpr int edge_channel(int producer, bool gradient) {
-  return channels::edges + 2 * producer + (gradient ? 1 : 0);
+constexpr int edge_tag(int producer, bool gradient) {
+  return tags::edges + 2 * producer + (gradient ? 1 : 0);
 }
 
 }  // namespace penstock

@@ -1,9 +1,9 @@
 #pragma once
 
-namespace penstock::channels {
+namespace penstock::tags {
 
-// Channels of one communicator. Whoever sends takes its channel from here, so that no two uses of
-// a pair of ranks can mix their messages. MPI carries a channel as the message's tag.
+// Channels of one communicator. Whoever sends takes its tag from here, so that no two uses of
+// a pair of ranks can mix their messages. MPI carries a tag as the message's tag.
 
 /// 0 … 999: edges of the pipeline (producing chunk, consuming chunk, kind).
 inline constexpr int edges = 0;
@@ -30,12 +30,12 @@ inline constexpr int overlap = 1008;
 /// Of disjoint_sum.h.
 inline constexpr int late_sum = 1009;
 
-/// Of lane_reduction.h: two channels for each bucket.
+/// Of lane_reduction.h: two tags for each bucket.
 inline constexpr int reduction = 1 << 16;
 inline constexpr int reduction_buckets = 1 << 18;
 
-/// Distance between the channels of groups (group.h): groups that share two ranks take different
+/// Distance between the tags of groups (group.h): groups that share two ranks take different
 /// multiples of it.
 inline constexpr int group_stride = 1 << 20;
 
-}  // namespace penstock::channels
+}  // namespace penstock::tags
