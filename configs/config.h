@@ -51,7 +51,7 @@ struct DataConfig {
   double micro_batch_seconds = 32;          // of audio, at most, in a micro-batch
   int micro_batch_utterances = 0;           // at most; 0: no bound
   int micro_batches = 4;                    // in a step, over all lanes
-  std::vector<double> speeds = {1};         // one is drawn for each utterance and epoch
+  std::vector<double> speeds = {1};         // one is sampled for each utterance and epoch
   double failing_utterances = 0.01;         // of an epoch that may fail after the start
   int loaders = 1;                          // threads that read audio and make features
   bool operator==(const DataConfig&) const = default;
@@ -111,7 +111,7 @@ struct TrainerConfig {
   std::uint64_t seed = 1;
   int lanes = 0;  // 0: the checkpoint's, or as many as replicas
   /// For each place of a step, which of its micro-batches it has: 0 is the longest. Empty: the
-  /// checkpoint's, or of a new run as drawn, or as found.
+  /// checkpoint's, or of a new run as sampled, or as found.
   std::vector<int> order;
   std::string output = "outputs/run";
   bool resume = false;

@@ -83,7 +83,7 @@ std::vector<Key> data_keys(DataConfig& d) {
       Key("data.micro_batches", &d.micro_batches, between(1, 65536),
           "micro-batches in a step, over all lanes"),
       Key("data.speeds", &d.speeds, between(kSlowestSpeed, kFastestSpeed),
-          "speed factors, one drawn for each utterance and epoch"),
+          "speed factors, one sampled for each utterance and epoch"),
       Key("data.failing_utterances", &d.failing_utterances, between(0, 1),
           "share of an epoch that may fail to be read after the start"),
       Key("data.loaders", &d.loaders, between(1, kMostThreads),
@@ -185,7 +185,8 @@ std::vector<Key> trainer_keys(TrainerConfig& t) {
           "sums into which gradients are gathered; 0: the checkpoint's, or as many as replicas"),
       Key("trainer.order", &t.order, between(0, 65535),
           "for each place of a step, which of its micro-batches it has, 0 being the longest; []: "
-          "the checkpoint's, or of a new run as drawn, or as found with pipeline.schedule = found"),
+          "the checkpoint's, or of a new run as sampled, or as found with pipeline.schedule = "
+          "found"),
       Key("trainer.output", &t.output, something, "folder for metrics.jsonl and checkpoints"),
       Key("trainer.resume", &t.resume, anything,
           "go on from the newest checkpoint in the output folder"),

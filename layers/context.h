@@ -21,7 +21,7 @@ struct Targets {
   std::span<double> losses;        // out: weighted, unscaled loss of each utterance
 };
 
-/// Keys of random draws: equal for any cut of the model and any packing of utterances.
+/// Keys of random numbers: equal for any cut of the model and any packing of utterances.
 struct RandomKey {
   std::uint64_t seed = 0;
   std::uint32_t epoch = 0;

@@ -8,7 +8,7 @@
 #include <ostream>
 
 #include "base/gib.h"
-#include "partition/report/drawing.h"
+#include "partition/report/render.h"
 #include "tools/table.h"
 
 namespace penstock {
@@ -18,7 +18,7 @@ using Rows = std::vector<std::vector<std::string>>;
 
 constexpr std::size_t kDrawnStages = 32;
 constexpr std::size_t kShownAlternatives = 12;
-constexpr int kWidth = 96;  // columns of the drawing
+constexpr int kWidth = 96;  // columns of the picture
 
 std::string gib(double bytes) { return fmt::format("{:.2f}", bytes / kGib); }
 
@@ -98,7 +98,7 @@ void print_plan(const PlanView& view, std::ostream& out) {
   if (view.stages.size() <= kDrawnStages)
     out << "ranks are stages of the first replica; F forward, B input gradient, W weight gradient, "
            "G both\n"
-        << draw(view.schedule, view.replicas.front().step, kWidth) << '\n';
+        << render(view.schedule, view.replicas.front().step, kWidth) << '\n';
   if (!view.alternatives.empty()) out << alternatives_table(view) << '\n';
   out << facts_table(view);
 }

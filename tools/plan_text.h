@@ -6,7 +6,8 @@
 
 namespace penstock {
 
-/// The plan for a terminal: stages, their memory by kind, the pipeline drawn, alternatives, facts.
+/// The plan for a terminal: stages, their memory by kind, the pipeline sampled, alternatives,
+/// facts.
 void print_plan(const PlanView& view, std::ostream& out);
 
 }  // namespace penstock

@@ -7,7 +7,7 @@
 
 namespace penstock {
 
-/// How far a long run is: a bar that is drawn anew on a terminal, elsewhere a plain line at most
+/// How far a long run is: a bar that is rendered anew on a terminal, elsewhere a plain line at most
 /// every ten seconds, and one for the last step.
 class Progress {
  public:

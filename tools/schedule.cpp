@@ -10,7 +10,7 @@
 
 #include "base/error.h"
 #include "configs/config.h"
-#include "partition/report/drawing.h"
+#include "partition/report/render.h"
 #include "partition/schedule/csv/check.h"
 #include "partition/schedule/csv/schedule_csv.h"
 #include "partition/schedule/make_schedule.h"
@@ -97,7 +97,7 @@ void print_text(const Made& made, const Simulation& run, int width) {
     rows.push_back(
         {std::to_string(rank), fmt::format("{:g}", bubbles[rank]), std::to_string(peaks[rank])});
   }
-  std::cout << draw(schedule, run, width) << '\n'
+  std::cout << render(schedule, run, width) << '\n'
             << table_text(rows) << '\n'
             << fmt::format("{}: {} ranks, {} micro-batches, makespan {:g}\n", schedule.name,
                            schedule.ranks.size(), schedule.micro_batches, run.makespan);
@@ -171,7 +171,7 @@ void add_schedule(CLI::App& app, Run& run) {
                {1, 65536});
   takes_seed(command->add_option("--seed", arguments->seed, "Of found"));
   command->add_option("--csv", arguments->csv, "Write the lists, a row for each rank");
-  takes_whole(command->add_option("--width", arguments->width, "Columns of the drawing"),
+  takes_whole(command->add_option("--width", arguments->width, "Columns of the picture"),
               {10, 10000});
   command->add_flag("--json", arguments->json, "Print one JSON object");
   command->add_option("--check", arguments->check, "Say whether the lists in a CSV file are sound")

@@ -35,7 +35,7 @@ __global__ void drop(const T* from, T* to, std::int64_t rows, std::int64_t chann
   }
 }
 
-/// The key and the upper counter of each utterance's draws: hashed here, since they are few.
+/// The key and the upper counter of each utterance's numbers: hashed here, since they are few.
 std::vector<PhiloxStream> streams_of(const DropoutMask& mask) {
   std::vector<PhiloxStream> streams;
   for (const std::uint64_t utterance : mask.random.utterances)

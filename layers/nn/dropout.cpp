@@ -14,7 +14,7 @@ namespace {
 DropoutMask mask_of(const Context& context, const Frames& frames, const std::string& layer,
                     double probability) {
   if (context.random.utterances.size() != frames.lengths.size())
-    throw ShapeError(layer + " draws for " + std::to_string(context.random.utterances.size()) +
+    throw ShapeError(layer + " samples for " + std::to_string(context.random.utterances.size()) +
                      " utterances and was given the frames of " +
                      std::to_string(frames.lengths.size()));
   return {context.random, hash_of_name(layer), frames.lengths, probability};

@@ -7,7 +7,7 @@
 namespace penstock {
 
 /// Sets a share `probability` of the numbers to 0 and scales the others so that means stay. Nothing
-/// is saved: backward draws the mask again. Copies its input in evaluation.
+/// is saved: backward samples the mask again. Copies its input in evaluation.
 class Dropout final : public Layer {
  public:
   /// ShapeError unless 0 <= probability < 1.

@@ -152,7 +152,7 @@ class Decider {
       found.back().estimate = estimate_choice(problem_, workload_of(*choice), *choice);
     }
     if (found.empty() && problem_.finds_only) refuse_found();
-    alternatives_.insert(alternatives_.end(), found.begin(), found.end());  // they win no draw
+    alternatives_.insert(alternatives_.end(), found.begin(), found.end());  // they win no tie
     std::ranges::stable_sort(alternatives_, {}, [&](const Alternative& alternative) {
       const bool wished = !problem_.finds_only || !alternative.choice.actions.empty();
       return std::pair(!wished, pace_of(alternative));

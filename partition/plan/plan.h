@@ -49,7 +49,7 @@ struct Plan {
   std::string schedule = "1f1b";
   int micro_batches = 1;  // of a step, over all lanes
   int lanes = 1;          // sums of gradients, dealt to the replicas
-  /// Of a step's micro-batches, as trainer.order; empty: as drawn.
+  /// Of a step's micro-batches, as trainer.order; empty: as sampled.
   std::vector<int> order = {};
   /// Where the schedule is "found": what each stage computes in a step of the busiest replica, as a
   /// row of schedule_csv(). Empty otherwise.

@@ -9,7 +9,7 @@
 #include "partition/choose/chain_binds.h"
 #include "partition/choose/choice_estimate.h"
 #include "partition/placement/bound/bound.h"
-#include "partition/report/drawn.h"
+#include "partition/report/abridge.h"
 #include "partition/schedule/make_schedule.h"
 
 namespace penstock {

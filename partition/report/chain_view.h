@@ -6,8 +6,8 @@
 namespace penstock {
 
 /// A measured chain on a cluster as people see it, with the first of `steps`, as chain_steps()
-/// orders them, simulated. Of a step that is too long to draw, the first replicas are kept, one at
-/// least. `others` are grids that were not chosen.
+/// orders them, simulated. Of a step that is too long to render, the first replicas are kept, one
+/// at least. `others` are grids that were not chosen.
 PlanView view_of(const ChainPlan& plan, const std::vector<ChainStep>& steps,
                  const std::vector<AlternativeView>& others = {});
 

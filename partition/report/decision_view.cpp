@@ -8,7 +8,7 @@
 #include <set>
 
 #include "partition/choose/find_choice.h"
-#include "partition/report/drawn.h"
+#include "partition/report/abridge.h"
 #include "partition/schedule/in_flight.h"
 
 namespace penstock {

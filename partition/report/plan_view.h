@@ -53,7 +53,7 @@ struct PlanView {
   Cluster cluster;
   Schedule schedule;  // of the first replica
   std::vector<StageView> stages;
-  std::vector<ReplicaView> replicas;  // as many as are worth drawing
+  std::vector<ReplicaView> replicas;  // as many as are worth rendering
   std::vector<TrafficView> traffic;   // the busiest first
   std::vector<AlternativeView> alternatives;
   int left_out = 0;  // alternatives besides, of which none can be better

@@ -8,7 +8,7 @@
 namespace penstock {
 
 /// The plan as one HTML page that needs nothing else: timeline, memory over time, placement,
-/// traffic and tables, drawn by the page's own script from the data in it.
+/// traffic and tables, rendered by the page's own script from the data in it.
 std::string report(const PlanView& view);
 
 /// Whole or not at all. ConfigError if it can't be written.

@@ -27,17 +27,17 @@ void shift(std::vector<Item>& items, std::size_t from, std::size_t to) {
 /// One change, which can be taken back.
 class Change {
  public:
-  Change(Pattern& pattern, bool keep_order, Draws& draws) : pattern_(pattern) {
+  Change(Pattern& pattern, bool keep_order, RandomNumbers& random) : pattern_(pattern) {
     const std::size_t places = pattern.order.size();
-    const std::size_t lot = places > 1 && !keep_order ? draws.below(10) : 9;
+    const std::size_t lot = places > 1 && !keep_order ? random.below(10) : 9;
     kind_ = lot < 2 ? Kind::swap : lot < 3 ? Kind::move : Kind::turn;
-    rank_ = draws.below(pattern.ranks.size());
+    rank_ = random.below(pattern.ranks.size());
     const std::size_t size = kind_ == Kind::turn ? pattern.ranks[rank_].size() : places;
-    from_ = draws.below(size);
-    to_ = draws.below(size);
+    from_ = random.below(size);
+    to_ = random.below(size);
     if (kind_ == Kind::turn) {  // mostly near
-      const std::size_t far = 1 + draws.below(draws.below(4) == 0 ? size : 4);
-      to_ = draws.below(2) == 0 ? from_ - std::min(from_, far) : std::min(from_ + far, size - 1);
+      const std::size_t far = 1 + random.below(random.below(4) == 0 ? size : 4);
+      to_ = random.below(2) == 0 ? from_ - std::min(from_, far) : std::min(from_ + far, size - 1);
     }
     apply(from_, to_);
   }
@@ -60,7 +60,7 @@ class Change {
 }  // namespace
 
 Pattern anneal(PatternEstimator& estimator, Pattern pattern, const Annealing& annealing,
-               Draws& draws) {
+               RandomNumbers& random) {
   Pattern best = pattern;
   double now = cost(estimator, pattern), least = now;
   const double unit = now;
@@ -68,9 +68,9 @@ Pattern anneal(PatternEstimator& estimator, Pattern pattern, const Annealing& an
   for (std::int64_t round = 0; round < annealing.rounds; ++round) {
     const double done = static_cast<double>(round) / static_cast<double>(annealing.rounds);
     const double heat = unit * kHot * std::pow(kCold / kHot, done);
-    Change change(pattern, annealing.keep_order, draws);
+    Change change(pattern, annealing.keep_order, random);
     const double changed = cost(estimator, pattern);
-    if (changed > now && draws.unit() >= std::exp((now - changed) / heat)) {
+    if (changed > now && random.unit() >= std::exp((now - changed) / heat)) {
       change.undo();
       continue;
     }

@@ -7,10 +7,10 @@
 
 namespace penstock {
 
-/// Draws that are the same everywhere.
-class Draws {
+/// RandomNumbers that are the same everywhere.
+class RandomNumbers {
  public:
-  explicit Draws(std::uint64_t seed) : engine_(seed) {}
+  explicit RandomNumbers(std::uint64_t seed) : engine_(seed) {}
   /// 0 to below - 1
   std::size_t below(std::size_t below) { return engine_() % below; }
   double unit() { return static_cast<double>(engine_() >> 11) * 0x1p-53; }
@@ -31,6 +31,6 @@ struct Annealing {
 /// the best that was met, `pattern` itself where nothing is better; at once where a makespan is no
 /// longer than enough.
 Pattern anneal(PatternEstimator& estimator, Pattern pattern, const Annealing& annealing,
-               Draws& draws);
+               RandomNumbers& random);
 
 }  // namespace penstock

@@ -66,7 +66,7 @@ void check_memory(const ScheduleProblem& problem) {
 
 /// The cheapest pattern from every start and first order, after a short annealing of each start.
 Pattern promising(const ScheduleProblem& problem, PatternEstimator& estimator, Annealing annealing,
-                  Draws& draws) {
+                  RandomNumbers& random) {
   std::vector<Pattern> starts{one_by_one(problem)};
   for (const Schedule& schedule : named(problem)) starts.push_back(pattern_of(schedule));
   const auto cheaper = [&](const Pattern& a, const Pattern& b) {
@@ -80,7 +80,7 @@ Pattern promising(const ScheduleProblem& problem, PatternEstimator& estimator, A
       ordered.push_back({start.ranks, std::move(order)});
     const Pattern first = *std::ranges::min_element(ordered, cheaper);
     if (!std::isfinite(estimator.makespan(first))) continue;
-    tried.push_back(anneal(estimator, first, annealing, draws));
+    tried.push_back(anneal(estimator, first, annealing, random));
   }
   return *std::ranges::min_element(tried, cheaper);
 }
@@ -105,12 +105,12 @@ void keep_named(const ScheduleProblem& problem, FoundSchedule& found) {
 FoundSchedule find_schedule(const ScheduleProblem& problem, const SearchOptions& options) {
   check_memory(problem);
   PatternEstimator estimator(problem);
-  Draws draws(options.seed);
+  RandomNumbers random(options.seed);
   const std::int64_t rounds = options.effort / estimator.turns();
   const double bound = lower_bound(problem), enough = bound * (1 + 1e-12);
   const bool keep = options.keep_order;
-  const Pattern start = promising(problem, estimator, {rounds / 3, enough, keep}, draws);
-  const Pattern best = anneal(estimator, start, {rounds - rounds / 3, enough, keep}, draws);
+  const Pattern start = promising(problem, estimator, {rounds / 3, enough, keep}, random);
+  const Pattern best = anneal(estimator, start, {rounds - rounds / 3, enough, keep}, random);
 
   FoundSchedule found{.schedule = unfold(best, problem.chunk_rank, "found"),
                       .order = best.order,

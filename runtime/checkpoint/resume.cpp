@@ -83,7 +83,7 @@ std::vector<int> choose_order(const Config& config, const TrainingState* saved) 
   throw ConfigError("trainer.order is " + value_text(&asked) +
                     (plan.empty() ? "" : " (of the recipe or of " + plan + ")") +
                     ", but up to the checkpoint the micro-batches of a step were " +
-                    (kept.empty() ? "as drawn" : "in the order " + value_text(&kept)) +
+                    (kept.empty() ? "as sampled" : "in the order " + value_text(&kept)) +
                     ", and a run keeps that: leave trainer.order out" +
                     (plan.empty() ? "" : ", plan anew") +
                     ", or start anew in another trainer.output");

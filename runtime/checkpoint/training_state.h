@@ -6,7 +6,7 @@
 
 namespace penstock {
 
-/// All of a run's state that is not a tensor. Random draws need no more than seed and epoch.
+/// All of a run's state that is not a tensor. Random numbers need no more than seed and epoch.
 struct TrainingState {
   std::int64_t step = 0;           // steps done
   std::int64_t taken = 0;          // of them, steps that changed the model

@@ -7,9 +7,9 @@
 #include <tuple>
 #include <utility>
 
-#include "runtime/data/draw.h"
 #include "runtime/data/features.h"
 #include "runtime/data/resample.h"
+#include "runtime/data/sample_hash.h"
 
 namespace penstock {
 namespace {
@@ -94,9 +94,9 @@ std::vector<MicroBatch> training_batches(const std::vector<AudioLength>& lengths
   sorted.reserve(lengths.size());
   for (std::uint64_t id = 0; id < lengths.size(); ++id) {
     const double speed =
-        data.speeds[draw(DrawKind::speed, key.seed, {epoch, id}) % data.speeds.size()];
+        data.speeds[sample_hash(SampleKind::speed, key.seed, {epoch, id}) % data.speeds.size()];
     const BatchUtterance utterance = shape_utterance(id, lengths[id], speed, features);
-    const std::uint64_t bits = draw(DrawKind::length_jitter, key.seed, {epoch, id});
+    const std::uint64_t bits = sample_hash(SampleKind::length_jitter, key.seed, {epoch, id});
     sorted.push_back({static_cast<std::uint64_t>(utterance.frames) * (kUnits + bits % kJitter),
                       bits, utterance});
   }
@@ -110,7 +110,7 @@ std::vector<MicroBatch> training_batches(const std::vector<AudioLength>& lengths
   std::vector<MicroBatch> batches = cut_evenly(utterances, micro_batch_bounds(data, features));
   std::ranges::sort(batches, {}, [&](const MicroBatch& batch) {
     const std::uint64_t first = batch.utterances.front().id;
-    return std::pair(draw(DrawKind::order, key.seed, {epoch, first}), first);
+    return std::pair(sample_hash(SampleKind::order, key.seed, {epoch, first}), first);
   });
   return batches;
 }

@@ -49,7 +49,7 @@ struct EpochKey {
   std::int64_t epoch = 0;
 };
 
-/// Micro-batches of an epoch in training order, each utterance once. A speed is drawn for each;
+/// Micro-batches of an epoch in training order, each utterance once. A speed is sampled for each;
 /// utterances of similar length (give or take an eighth) share a micro-batch; micro-batches are
 /// shuffled. Depends on its arguments alone.
 std::vector<MicroBatch> training_batches(const std::vector<AudioLength>&, const DataConfig&,

@@ -10,7 +10,7 @@
 
 #include "base/error.h"
 #include "configs/rules.h"
-#include "runtime/data/draw.h"
+#include "runtime/data/sample_hash.h"
 
 namespace penstock {
 namespace {
@@ -53,7 +53,7 @@ void check_lengths(const StepSequenceOptions& options) {
         " s: raise it, or leave such utterances out by data.max_seconds");
 }
 
-/// Places of a step's micro-batches as drawn, the longest first.
+/// Places of a step's micro-batches as sampled, the longest first.
 std::vector<std::size_t> longest_first(const std::vector<MicroBatch>& batches) {
   std::vector<std::size_t> places(batches.size());
   std::iota(places.begin(), places.end(), 0);
@@ -75,7 +75,7 @@ std::vector<int> deal(const std::vector<MicroBatch>& batches,
   };
   std::vector<Lane> dealt(static_cast<std::size_t>(lanes));
   for (std::size_t lane = 0; lane < dealt.size(); ++lane)
-    dealt[lane].tie = draw(DrawKind::lane, seed, {static_cast<std::uint64_t>(step), lane});
+    dealt[lane].tie = sample_hash(SampleKind::lane, seed, {static_cast<std::uint64_t>(step), lane});
   std::vector<int> lane_of(batches.size());
   for (const std::size_t i : costliest) {
     const auto least = std::min_element(dealt.begin(), dealt.end());
@@ -89,13 +89,13 @@ std::vector<int> deal(const std::vector<MicroBatch>& batches,
 /// Moves micro-batches and their lanes to the places that `order` gives them.
 void put_in_order(StepBatches& step, const std::vector<std::size_t>& longest_first,
                   const std::vector<int>& order) {
-  const StepBatches drawn = step;
+  const StepBatches sampled = step;
   std::size_t next = 0;
   for (const int wanted : order) {
     const auto rank = static_cast<std::size_t>(wanted);
     if (rank >= longest_first.size()) continue;
-    step.micro_batches[next] = drawn.micro_batches[longest_first[rank]];
-    step.lanes[next++] = drawn.lanes[longest_first[rank]];
+    step.micro_batches[next] = sampled.micro_batches[longest_first[rank]];
+    step.lanes[next++] = sampled.lanes[longest_first[rank]];
   }
 }
 

@@ -12,7 +12,7 @@ namespace penstock {
 struct StepBatches {
   std::int64_t epoch = 0;
   std::int64_t step_in_epoch = 0;
-  std::vector<MicroBatch> micro_batches;  // canonical order: as drawn, or by options.order
+  std::vector<MicroBatch> micro_batches;  // canonical order: as sampled, or by options.order
   std::vector<int> lanes;                 // of each micro-batch
   std::int64_t utterances = 0;            // in all; what the loss is divided by
 };
@@ -48,7 +48,7 @@ class StepSequence {
 
   const StepSequenceOptions& options() const;
 
-  /// Epochs may differ in steps where speeds are drawn.
+  /// Epochs may differ in steps where speeds are sampled.
   std::int64_t steps_in_epoch(std::int64_t epoch) const;
 
  private:

@@ -13,7 +13,7 @@ struct MicroBatchWork {
   int lane = 0;                           // of this replica, from 0
   int place = 0;                          // in the step's canonical order, over all replicas
   std::vector<std::int64_t> lengths;      // feature frames of each utterance
-  std::vector<std::uint64_t> utterances;  // ids: keys of random draws
+  std::vector<std::uint64_t> utterances;  // ids: keys of random numbers
   std::vector<std::int32_t> labels;       // utterances one after the other
   std::vector<std::int32_t> label_lengths;
 };

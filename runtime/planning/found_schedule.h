@@ -16,7 +16,7 @@ bool wants_order(const Config& config);
 /// An order of a step's micro-batches (trainer.order) for pipeline.stages × pipeline.replicas: that
 /// of the shortest simulated step that find_schedule() finds, for the mean micro-batch of every
 /// size and within a rank's memory. It follows from recipe and lengths alone: costs are computed.
-/// Empty, as drawn, for one stage. ConfigError as make_plan.
+/// Empty, as sampled, for one stage. ConfigError as make_plan.
 std::vector<int> find_order(const Chain& chain, const Config& config, const RunShape& shape);
 
 /// The same where config wants one, else trainer.order, as rank 0 says.

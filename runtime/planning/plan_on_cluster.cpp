@@ -129,7 +129,7 @@ class RecipeData {
   std::map<BatchChoice, RunShape> bounds_;
 };
 
-/// What the executor runs, the one that wins a draw first; but for found, which is sought for the
+/// What the executor runs, the one that wins a tie first; but for found, which is sought for the
 /// best of the others, and in place of which, if it is wished, they have those that it comes from.
 std::vector<std::string> trained_schedules(const Config& config, const std::string& wished) {
   Config any = config;

@@ -44,10 +44,10 @@ TEST_F(ScheduleCommand, PrintsJson) {
 }
 
 TEST_F(ScheduleCommand, DrawsIt) {
-  const auto drawn = schedule(of("zb-h2"));
-  ASSERT_EQ(drawn.code, 0) << drawn.err;
+  const auto rendered = schedule(of("zb-h2"));
+  ASSERT_EQ(rendered.code, 0) << rendered.err;
   for (const char* said : {"rank 3 |", "F7", "most activations", "makespan 27"})
-    EXPECT_NE(drawn.out.find(said), std::string::npos) << said << " is not in " << drawn.out;
+    EXPECT_NE(rendered.out.find(said), std::string::npos) << said << " is not in " << rendered.out;
 }
 
 TEST_F(ScheduleCommand, ItsFilesAreSound) {

@@ -115,7 +115,7 @@ double RunCount::least(double low, double high) {
   return low;
 }
 
-std::vector<StageRun> RunCount::draw(std::mt19937_64& numbers) const {
+std::vector<StageRun> RunCount::sample(std::mt19937_64& numbers) const {
   int scarce = request_.scarce;
   while (scarce >= 0 && fewest_[at(0, kFresh) + scarce] + scarce > most_) --scarce;
   int others = most_ - scarce;

@@ -35,7 +35,7 @@ class RunCount {
 
   /// One of the pipelines without replicas for the limit that possible() has just said yes to, from
   /// the chain's beginning on. Long runs are likelier. std::logic_error after it said no.
-  std::vector<StageRun> draw(std::mt19937_64& numbers) const;
+  std::vector<StageRun> sample(std::mt19937_64& numbers) const;
 
  private:
   /// A stage's last layer, and what is behind it.

@@ -32,10 +32,10 @@ class Exchange {
     value_ = value();
   }
 
-  /// Tries one exchange drawn from `numbers`; undoes it unless the value falls.
+  /// Tries one exchange sampled from `numbers`; undoes it unless the value falls.
   bool try_one(std::mt19937_64& numbers) {
     const int a = first_slot(numbers);
-    const int b = draw(numbers, grid_.slots() + static_cast<int>(free_.size()));
+    const int b = sample(numbers, grid_.slots() + static_cast<int>(free_.size()));
     const int first = a / grid_.replicas;
     if (b >= grid_.slots())
       return keep_if_better({first}, [&] { std::swap(device(a), free_[b - grid_.slots()]); });
@@ -48,14 +48,14 @@ class Exchange {
   }
 
  private:
-  static int draw(std::mt19937_64& numbers, int below) {
+  static int sample(std::mt19937_64& numbers, int below) {
     return static_cast<int>(numbers() % below);
   }
   /// Mostly of the slowest stage, where nothing else counts.
   int first_slot(std::mt19937_64& numbers) const {
-    if (goal_.sum > 0 || numbers() % 4 == 0) return draw(numbers, grid_.slots());
+    if (goal_.sum > 0 || numbers() % 4 == 0) return sample(numbers, grid_.slots());
     const auto slowest = std::ranges::max_element(loads_) - loads_.begin();
-    return static_cast<int>(slowest) * grid_.replicas + draw(numbers, grid_.replicas);
+    return static_cast<int>(slowest) * grid_.replicas + sample(numbers, grid_.replicas);
   }
   int& device(int slot) { return placed_.devices[slot / grid_.replicas][slot % grid_.replicas]; }
 

@@ -65,15 +65,15 @@ std::optional<PlacedCut> pack_runs(const PlacementProblem& problem, double below
                   .micro_batches = problem.micro_batches},
                  problem.cluster.size());
   const FreeNodes nodes = nodes_of(problem.cluster, sorts.devices());
-  const int draws =
+  const int samples =
       1 + kDrawn / (problem.chain.size() + static_cast<int>(problem.cluster.nodes.size()));
   std::mt19937_64 numbers(seed);
   std::optional<PlacedCut> best;
   const auto finds = [&](double limit) -> std::optional<double> {
     if (count.effort(limit) > kMostEffort || !count.possible(limit)) return std::nullopt;
     int cuts = 0;
-    for (int i = 0; i < draws && cuts < kCuts; ++i) {
-      Placement placement = pack(count.draw(numbers), nodes);
+    for (int i = 0; i < samples && cuts < kCuts; ++i) {
+      Placement placement = pack(count.sample(numbers), nodes);
       if (placement.empty()) continue;
       ++cuts;
       auto placed = cut_within(problem, std::move(placement), limit);

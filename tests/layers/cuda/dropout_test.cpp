@@ -29,7 +29,7 @@ class CudaDropout : public test::Parity {
 TEST_P(CudaDropout, Forward) {
   const Twin x = random(dtype(), shape_, 1, 2), y = unwritten(dtype(), shape_);
   run(DropoutForward{x.cpu, y.cpu, mask()}, DropoutForward{x.cuda, y.cuda, mask()});
-  EXPECT_EQ(zeros(on_device(y.cuda)), zeros(test::numbers(y.cpu)));  // the same bits are drawn
+  EXPECT_EQ(zeros(on_device(y.cuda)), zeros(test::numbers(y.cpu)));  // the same bits are sampled
   expect_close(y, tolerance(), "y");
 }
 

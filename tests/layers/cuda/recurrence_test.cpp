@@ -20,7 +20,7 @@ class CudaRecurrence : public test::Parity {
  protected:
   static constexpr std::int64_t kHidden = 35;  // no multiple of anything
 
-  /// Calls body for each kind and number of directions, with weights drawn.
+  /// Calls body for each kind and number of directions, with weights sampled.
   template <class Body>
   void for_each_shape(Body body) {
     for (const auto kind : {RecurrenceKind::tanh, RecurrenceKind::gru, RecurrenceKind::lstm})

@@ -57,8 +57,8 @@ int most_held(const Schedule& schedule, int stage) {
 
 class ChainStepsOf : public testing::Test {
  protected:
-  /// A chain of drawn layers on devices of two speeds, with links that take no time.
-  void draw(std::mt19937& random, int layers, int devices) {
+  /// A chain of random layers on devices of two speeds, with links that take no time.
+  void sample(std::mt19937& random, int layers, int devices) {
     const auto number = [&] { return 1.0 + static_cast<double>(random() % 1000); };
     profile_ = {};
     for (int i = 0; i < layers; ++i)
@@ -96,7 +96,7 @@ TEST_F(ChainStepsOf, AreWhatTheListsTakeAndTheFastestThatFitsIsFirst) {
   std::map<std::string, int> chosen;
   int lacking = 0;
   for (int round = 0; round < 80; ++round) {
-    draw(random, 6, 4);
+    sample(random, 6, 4);
     const int replicas = 1 + round % 2;
     if (problem_.micro_batches < replicas) continue;
     const PlacedChain placed =
@@ -139,7 +139,7 @@ TEST_F(ChainStepsOf, AreWhatTheListsTakeAndTheFastestThatFitsIsFirst) {
 
 TEST_F(ChainStepsOf, WholeStagesRunForwardAgain) {
   std::mt19937 random(12);
-  draw(random, 6, 3);
+  sample(random, 6, 3);
   problem_.micro_batches = 7;
   problem_.chain = ChainLoad(profile_, ChainLoad::Crossing::bytes, ChainLoad::Recompute::stage);
   const PlacedChain placed = place_chain(problem_, {.stages = 3});
@@ -152,7 +152,7 @@ TEST_F(ChainStepsOf, WholeStagesRunForwardAgain) {
 
 TEST_F(ChainStepsOf, MessagesTakeTheirTimeAsFarAsTheyAreNotHidden) {
   std::mt19937 random(13);
-  draw(random, 6, 2);
+  sample(random, 6, 2);
   problem_.micro_batches = 9;
   const PlacedChain placed = place_chain(problem_, {.stages = 2, .replicas = 1});
   const auto seconds = [&] {
@@ -168,7 +168,7 @@ TEST_F(ChainStepsOf, MessagesTakeTheirTimeAsFarAsTheyAreNotHidden) {
 
 TEST_F(ChainStepsOf, LongStepsAreNotSimulated) {
   std::mt19937 random(14);
-  draw(random, 6, 2);
+  sample(random, 6, 2);
   problem_.micro_batches = 1025;
   const PlacedChain placed = place_chain(problem_, {.stages = 2, .replicas = 1});
   const auto steps = chain_steps({problem_, placed, profile_});

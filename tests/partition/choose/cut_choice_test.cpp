@@ -62,12 +62,13 @@ class CutChoice : public testing::Test {
 };
 
 TEST_F(CutChoice, IsTheFasterOfTheCutsWithMessagesCountedEitherWay) {
-  std::mt19937 draw(5);
+  std::mt19937 random(5);
   int first = 0, second = 0;
   const PlanChoice choice = stages(3);
   for (int round = 0; round < 60; ++round) {
-    problem_.cluster.overlap = std::uniform_real_distribution(0.0, 1.0)(draw);
-    problem_.cluster.node_links.front().bandwidth = std::uniform_real_distribution(0.5, 30.0)(draw);
+    problem_.cluster.overlap = std::uniform_real_distribution(0.0, 1.0)(random);
+    problem_.cluster.node_links.front().bandwidth =
+        std::uniform_real_distribution(0.5, 30.0)(random);
     const auto ways = chunk_loads(problem_, workload(), choice);
     const double whole = simulated(choice, *cut_chunks(ways[0]));
     const double hidden = simulated(choice, *cut_chunks(ways[1]));

@@ -64,9 +64,9 @@ class Trial {
   double best_ = 1e300;
 };
 
-PlanningProblem drawn(const Chain& chain, std::mt19937& draw) {
+PlanningProblem sampled(const Chain& chain, std::mt19937& random) {
   const auto number = [&](double low, double high) {
-    return std::uniform_real_distribution<double>(low, high)(draw);
+    return std::uniform_real_distribution<double>(low, high)(random);
   };
   PlanningProblem problem = test::planned_chain(chain, 3, number(3000, 12000));
   for (Device& device : problem.cluster.devices) device.speed = number(0, 1) < 0.5 ? 1 : 2;
@@ -76,11 +76,11 @@ PlanningProblem drawn(const Chain& chain, std::mt19937& draw) {
 
 TEST(Decide, ComesCloseToTryingEverything) {
   const Chain chain = test::small_chain();
-  std::mt19937 draw(3);
+  std::mt19937 random(3);
   int equal = 0, refused = 0, rounds = 60;
   double worst = 1;
   for (int round = 0; round < rounds; ++round) {
-    const PlanningProblem problem = drawn(chain, draw);
+    const PlanningProblem problem = sampled(chain, random);
     const double best = Trial(problem).best();
     if (best == 1e300) {
       EXPECT_THROW(decide(problem), ConfigError);

@@ -46,9 +46,9 @@ TEST_F(FindChoice, IsShorterThanWhatItStartsFrom) {
 
 TEST_F(FindChoice, KeepsTheOrderOfARun) {
   problem_.keeps_order = true;
-  const auto drawn = find_choice(problem_, workload(choice_), choice_);
-  ASSERT_TRUE(drawn);
-  EXPECT_TRUE(drawn->batch.order.empty());
+  const auto sampled = find_choice(problem_, workload(choice_), choice_);
+  ASSERT_TRUE(sampled);
+  EXPECT_TRUE(sampled->batch.order.empty());
   choice_.batch.order = {7, 0, 1, 2, 3, 4, 5, 6};
   const auto kept = find_choice(problem_, workload(choice_), choice_);
   ASSERT_TRUE(kept);

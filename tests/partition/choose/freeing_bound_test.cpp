@@ -26,15 +26,15 @@ TEST(FreeingBound, TakesWhatFreesMostASecondFirst) {
 }
 
 TEST(FreeingBound, IsNeverAboveAChoiceOfWholeLayers) {
-  std::mt19937 draw(7);
+  std::mt19937 random(7);
   for (int round = 0; round < 200; ++round) {
     std::vector<double> bytes, seconds;
     for (int i = 0; i < 7; ++i) {
-      bytes.push_back(static_cast<double>(draw() % 5) * 11);
-      seconds.push_back(static_cast<double>(draw() % 7));
+      bytes.push_back(static_cast<double>(random() % 5) * 11);
+      seconds.push_back(static_cast<double>(random() % 7));
     }
     const FreeingBound bound(bytes, seconds);
-    const int first = static_cast<int>(draw() % 7);
+    const int first = static_cast<int>(random() % 7);
     for (unsigned mask = 1; mask < 1U << 7; ++mask) {
       double freed = 0, taken = 0;
       for (int i = first; i < 7; ++i)

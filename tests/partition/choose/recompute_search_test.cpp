@@ -38,15 +38,17 @@ double seconds_of(const std::vector<double>& forward, unsigned mask, int first) 
 
 TEST(RecomputeSearch, EqualsTryingAllChoices) {
   const Chain chain = test::chain_to_choose_from();
-  std::mt19937 draw(5);
+  std::mt19937 random(5);
   int partial = 0, infeasible = 0, below_all = 0, tried = 0;
   for (const test::ChunkAt& at : test::chunks_to_choose_from()) {
     const std::vector<double> bytes = bytes_of_choices(chain, at);
     const double least = std::ranges::min(bytes), kept = bytes.front();
     for (int round = 0; round < 60; ++round) {
       std::vector<double> forward;
-      for (int i = 0; i < chain.size(); ++i) forward.push_back(1 + static_cast<double>(draw() % 9));
-      const double limit = least + (kept - least) * (static_cast<double>(draw() % 120) - 10) / 100;
+      for (int i = 0; i < chain.size(); ++i)
+        forward.push_back(1 + static_cast<double>(random() % 9));
+      const double limit =
+          least + (kept - least) * (static_cast<double>(random() % 120) - 10) / 100;
       double best = kNever;
       for (unsigned mask = 0; mask < bytes.size(); ++mask)
         if (bytes[mask] <= limit) best = std::min(best, seconds_of(forward, mask, at.first));
@@ -75,13 +77,13 @@ TEST(RecomputeSearch, EqualsTryingAllChoices) {
 }
 
 /// `layers` of odd and unlike sizes.
-Chain unlike_layers(int layers, std::mt19937& draw) {
+Chain unlike_layers(int layers, std::mt19937& random) {
   Chain chain{.layers = {}, .features = 161};
   std::int64_t width = 161;
   for (int i = 0; i < layers; ++i) {
     const std::string name = std::to_string(i);
-    const std::int64_t out = 101 + static_cast<std::int64_t>(draw() % 900);
-    switch (draw() % 4) {
+    const std::int64_t out = 101 + static_cast<std::int64_t>(random() % 900);
+    switch (random() % 4) {
       case 0:
         chain.layers.push_back(std::make_unique<Linear>(LinearOptions{name, width, out}));
         width = out;
@@ -100,10 +102,10 @@ Chain unlike_layers(int layers, std::mt19937& draw) {
   return chain;
 }
 
-std::vector<double> unlike_seconds(int layers, std::mt19937& draw) {
+std::vector<double> unlike_seconds(int layers, std::mt19937& random) {
   std::vector<double> seconds;
   for (int i = 0; i < layers; ++i)
-    seconds.push_back(std::uniform_real_distribution<double>(0.5, 1.5)(draw));
+    seconds.push_back(std::uniform_real_distribution<double>(0.5, 1.5)(random));
   return seconds;
 }
 
@@ -125,14 +127,14 @@ TEST(RecomputeSearch, StaysExactWhereAllSecondsDiffer) {
   model.dropout = 0.1;
   const Chain chain = build_chain(model, 29);
   ASSERT_GT(chain.size(), 50);
-  std::mt19937 draw(5);
+  std::mt19937 random(5);
   for (const char* schedule : {"1f1b", "zb-h2"}) {
     const std::vector<ChunkLoad> loads{{{{861, 523, 740, 1201}}, make_schedule(schedule, 4, 8)},
                                        {{{1500, 1400, 1300}}, forward_only({0, 1, 2, 3}, 4)}};
     const ChunkBytes none(chain, loads, {}, {});
     for (const double share : {0.1, 0.4}) {
       const double limit = limit_at(share, chain, loads);
-      const std::vector<double> forward = unlike_seconds(chain.size(), draw);
+      const std::vector<double> forward = unlike_seconds(chain.size(), random);
       RecomputeSearch search(none, forward);
       const auto& found = search.within(0, chain.size(), 0, limit);
       ASSERT_TRUE(found) << schedule;
@@ -158,13 +160,13 @@ TEST(RecomputeSearch, StaysExactWhereAllSecondsDiffer) {
 
 // Evaluations with longer utterances than training hold what is freed: labels do not compare.
 TEST(RecomputeSearch, SaysWhereLabelsWereDropped) {
-  std::mt19937 draw(5);
-  const Chain chain = unlike_layers(45, draw);
+  std::mt19937 random(5);
+  const Chain chain = unlike_layers(45, random);
   const std::vector<ChunkLoad> loads{
       {{{861, 523, 740, 1201}}, make_schedule("zb-h1", 4, 8)},
       {{std::vector<std::int64_t>(40, 1500)}, forward_only({0, 1, 2, 3}, 4)}};
   const ChunkBytes none(chain, loads, {}, {});
-  RecomputeSearch search(none, unlike_seconds(chain.size(), draw));
+  RecomputeSearch search(none, unlike_seconds(chain.size(), random));
   const double limit = limit_at(0.1, chain, loads);
   const auto& found = search.within(0, chain.size(), 0, limit);
   ASSERT_TRUE(found);

@@ -35,14 +35,14 @@ TEST(ChunkSizes, AreThoseOfTheLayout) {
 }
 
 /// The bytes of a random choice of layers [first, last), the first and the one before not chosen.
-RunSizes drawn(const ChunkSizes& sizes, int first, int last, std::mt19937& draw) {
+RunSizes sampled(const ChunkSizes& sizes, int first, int last, std::mt19937& random) {
   RunSizes all;
   for (int i = first; i < last; ++i) {
-    if (draw() % 2 == 0) {
+    if (random() % 2 == 0) {
       all = sizes.joined(all, sizes.without({i, i + 1}));
       continue;
     }
-    const int end = std::min<int>(last, i + 1 + static_cast<int>(draw() % 3));
+    const int end = std::min<int>(last, i + 1 + static_cast<int>(random() % 3));
     all = sizes.joined(all, sizes.of({i, end}));
     i = end;  // not chosen
   }
@@ -51,19 +51,20 @@ RunSizes drawn(const ChunkSizes& sizes, int first, int last, std::mt19937& draw)
 
 TEST(ChunkSizes, NeverMoreMeansSoWhateverFollows) {
   const Chain chain = test::chain_to_choose_from();
-  std::mt19937 draw(11);
+  std::mt19937 random(11);
   int never = 0, made_up_for = 0;
   for (const auto& [schedule, first, last, chunk] : test::chunks_to_choose_from()) {
     const ChunkSizes sizes(test::bytes_with(chain, schedule, {}).training(first, last, chunk));
     const int layers = last - first, middle = layers / 2;
     for (int round = 0; round < 400; ++round) {
-      const RunSizes one = drawn(sizes, 0, middle, draw), other = drawn(sizes, 0, middle, draw);
+      const RunSizes one = sampled(sizes, 0, middle, random),
+                     other = sampled(sizes, 0, middle, random);
       if (!sizes.never_more(one, other)) continue;
       ++never;
       made_up_for += one.slot > other.slot || one.recomputed > other.recomputed ||
                      one.again > other.again || one.once > other.once;
       for (int behind = 0; behind < 40; ++behind) {
-        const RunSizes rest = drawn(sizes, middle + 1, layers, draw);
+        const RunSizes rest = sampled(sizes, middle + 1, layers, random);
         EXPECT_LE(sizes.change(sizes.joined(one, rest), true),
                   sizes.change(sizes.joined(other, rest), true))
             << schedule;

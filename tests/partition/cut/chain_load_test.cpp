@@ -7,7 +7,7 @@
 namespace penstock {
 namespace {
 
-ChainProfile drawn(std::mt19937& random, int layers) {
+ChainProfile sampled(std::mt19937& random, int layers) {
   ChainProfile profile;
   for (int i = 0; i < layers; ++i) {
     const auto number = [&] { return static_cast<double>(random() % 100); };
@@ -19,7 +19,7 @@ ChainProfile drawn(std::mt19937& random, int layers) {
 TEST(ChainLoad, CountsWhatStagesKeepAndMakeAgain) {
   std::mt19937 random(3);
   for (int round = 0; round < 20; ++round) {
-    const ChainProfile profile = drawn(random, 7);
+    const ChainProfile profile = sampled(random, 7);
     const ChainLoad kept(profile, ChainLoad::Crossing::bytes);
     const ChainLoad again(profile, ChainLoad::Crossing::bytes, ChainLoad::Recompute::stage);
     for (int first = 0; first < 7; ++first)

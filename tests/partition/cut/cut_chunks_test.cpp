@@ -25,9 +25,9 @@ double tried(const ChunkCutProblem& problem, std::vector<int> begin = {0}) {
 }
 
 TEST(CutChunks, EqualsTryingAllCuts) {
-  std::mt19937 draw(7);
+  std::mt19937 random(7);
   const auto number = [&](int low, int high) {
-    return std::uniform_int_distribution<int>(low, high)(draw);
+    return std::uniform_int_distribution<int>(low, high)(random);
   };
   int infeasible = 0, bound = 0, falling = 0;
   for (int round = 0; round < 600; ++round) {

@@ -48,20 +48,20 @@ std::optional<Loads> try_all(const PartitionProblem& problem) {
 
 /// Whole numbers, so that sums in any order are exact and ties are frequent.
 PartitionProblem random_problem(std::mt19937& random) {
-  const auto draw = [&](int low, int high) {
+  const auto sample = [&](int low, int high) {
     return std::uniform_int_distribution<int>(low, high)(random);
   };
   PartitionProblem problem;
-  const int layers = draw(1, 9);
-  problem.stages = draw(1, std::min(layers, 5));
+  const int layers = sample(1, 9);
+  problem.stages = sample(1, std::min(layers, 5));
   std::vector<double> weights;
   for (int i = 0; i < layers; ++i) {
-    problem.compute.push_back(draw(0, 12));
-    problem.transfer.push_back(draw(0, 3));
-    weights.push_back(draw(0, 9));
+    problem.compute.push_back(sample(0, 12));
+    problem.transfer.push_back(sample(0, 3));
+    weights.push_back(sample(0, 9));
   }
-  if (draw(0, 2) == 0) return problem;
-  for (int i = 0; i < problem.stages; ++i) problem.memory.push_back(draw(8, 30));
+  if (sample(0, 2) == 0) return problem;
+  for (int i = 0; i < problem.stages; ++i) problem.memory.push_back(sample(8, 30));
   // Activations in flight as under 1F1B, and messages that a longer range may save.
   problem.bytes = [weights, stages = problem.stages](int first, int last, int stage) {
     double bytes = first > 0 ? weights[first - 1] : 0;

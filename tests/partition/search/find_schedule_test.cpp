@@ -61,7 +61,7 @@ TEST(FindSchedule, ClosesAThirdOfTheGapOnRaggedMicroBatches) {
   ASSERT_EQ(seconds.size(), 485u);
   std::mt19937 random(3);
   std::vector<double> closed;
-  for (int draw = 0; draw < 20; ++draw) {
+  for (int trial = 0; trial < 20; ++trial) {
     const ScheduleProblem problem = ragged_draw(seconds, random);
     const FoundSchedule found = find_schedule(problem, {.effort = 1'500'000});
     EXPECT_NO_THROW(validate(found.schedule));

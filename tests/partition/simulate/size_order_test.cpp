@@ -33,9 +33,9 @@ TEST(SizeOrder, PutsTimesInTheirPlaces) {
     return seconds;
   };
   EXPECT_EQ(forwards(in_order(by_size, {1, 2, 0})), (std::vector<double>{4, 2, 9}));
-  const auto drawn = in_order(by_size, {});
-  ASSERT_EQ(drawn.size(), 3u);
-  for (const ChunkTimes& one : drawn) {
+  const auto sampled = in_order(by_size, {});
+  ASSERT_EQ(sampled.size(), 3u);
+  for (const ChunkTimes& one : sampled) {
     EXPECT_DOUBLE_EQ(one.forward, 5);
     EXPECT_DOUBLE_EQ(one.backward_input, 3);
     EXPECT_DOUBLE_EQ(one.backward_weight, 3);

@@ -68,10 +68,10 @@ TEST(ChooseOrder, RefusesAnother) {
     config.pipeline.plan = plan;
     return test::message_of<ConfigError>([&] { choose_order(config, &state); });
   };
-  const std::string other = refusal({1, 0}, {0, 1}), drawn = refusal({1, 0}, {});
+  const std::string other = refusal({1, 0}, {0, 1}), sampled = refusal({1, 0}, {});
   EXPECT_NE(other.find("trainer.order is [1, 0], but"), std::string::npos) << other;
   EXPECT_NE(other.find("in the order [0, 1]"), std::string::npos) << other;
-  EXPECT_NE(drawn.find("as drawn"), std::string::npos) << drawn;
+  EXPECT_NE(sampled.find("as sampled"), std::string::npos) << sampled;
   // Where a plan is named, the order may be the recipe's as well.
   const std::string planned = refusal({1, 0}, {}, "plan.toml");
   EXPECT_NE(planned.find("[1, 0] (of the recipe or of plan.toml), but"), std::string::npos)

@@ -8,7 +8,7 @@
 #include <map>
 #include <set>
 
-#include "runtime/data/draw.h"
+#include "runtime/data/sample_hash.h"
 
 namespace penstock {
 namespace {
@@ -17,7 +17,7 @@ namespace {
 std::vector<AudioLength> ragged_lengths(std::uint64_t count) {
   std::vector<AudioLength> lengths;
   for (std::uint64_t i = 0; i < count; ++i) {
-    const std::uint64_t bits = draw(DrawKind::order, 99, {i});
+    const std::uint64_t bits = sample_hash(SampleKind::order, 99, {i});
     const int rate = std::array{8000, 16000, 44100}[bits % 3];
     lengths.push_back({rate * 3 / 10 + static_cast<std::int64_t>(bits % (12 * rate)), rate});
   }
@@ -119,7 +119,7 @@ TEST(TrainingBatches, DependOnSeedAndEpochAlone) {
 
 TEST(TrainingBatches, AreTheSameOnEveryMachine) {
   // Recorded once; another value means that runs cannot be continued across versions.
-  EXPECT_EQ(draw(DrawKind::speed, 1, {2, 3}), 0x6b360221edd5a20au);
+  EXPECT_EQ(sample_hash(SampleKind::speed, 1, {2, 3}), 0x6b360221edd5a20au);
 }
 
 TEST(TrainingBatches, DrawEverySpeedAboutAsOften) {

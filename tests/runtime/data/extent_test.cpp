@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "runtime/data/draw.h"
+#include "runtime/data/sample_hash.h"
 
 namespace penstock {
 namespace {
@@ -13,7 +13,7 @@ StepSequenceOptions options(std::uint64_t utterances, int most = 0) {
   StepSequenceOptions options;
   for (std::uint64_t i = 0; i < utterances; ++i)
     options.lengths.push_back(
-        {8000 + static_cast<std::int64_t>(draw(DrawKind::order, 3, {i}) % 120000), 16000});
+        {8000 + static_cast<std::int64_t>(sample_hash(SampleKind::order, 3, {i}) % 120000), 16000});
   options.data.speeds = {0.9, 1, 1.1};
   options.data.micro_batch_seconds = 20;
   options.data.micro_batch_utterances = most;

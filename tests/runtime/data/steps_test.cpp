@@ -8,7 +8,7 @@
 #include <string>
 
 #include "base/error.h"
-#include "runtime/data/draw.h"
+#include "runtime/data/sample_hash.h"
 #include "tests/support/system/temporary_folder.h"
 
 namespace penstock {
@@ -19,7 +19,7 @@ StepSequenceOptions options(int lanes) {
   StepSequenceOptions options;
   for (std::uint64_t i = 0; i < 157; ++i)
     options.lengths.push_back(
-        {8000 + static_cast<std::int64_t>(draw(DrawKind::order, 3, {i}) % 120000), 16000});
+        {8000 + static_cast<std::int64_t>(sample_hash(SampleKind::order, 3, {i}) % 120000), 16000});
   options.data.speeds = {0.9, 1, 1.1};
   options.data.micro_batch_seconds = 20;
   options.data.micro_batches = 5;
@@ -63,10 +63,10 @@ TEST(StepSequence, PutsMicroBatchesInOrderBySize) {
   const std::vector<int> order = {3, 0, 4, 1, 2};
   StepSequenceOptions in_order = options(2);
   in_order.order = order;
-  const StepSequence drawn(options(2)), ordered(in_order);
+  const StepSequence sampled(options(2)), ordered(in_order);
   std::set<std::size_t> sizes;
-  for (std::int64_t step = 0; step < 2 * drawn.steps_in_epoch(0); ++step) {
-    const StepBatches a = drawn.at(step), b = ordered.at(step);
+  for (std::int64_t step = 0; step < 2 * sampled.steps_in_epoch(0); ++step) {
+    const StepBatches a = sampled.at(step), b = ordered.at(step);
     std::multiset<std::int64_t> frames_of_a, frames_of_b;
     for (std::size_t i = 0; i < a.micro_batches.size(); ++i) {
       frames_of_a.insert(a.micro_batches[i].frames());

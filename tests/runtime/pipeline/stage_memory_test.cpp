@@ -207,10 +207,10 @@ TEST_P(PlannedStage, IsThatWhereForwardRunsAgain) {
 
 // The first and the last layer, single ones, neighbours, and what a cut parts.
 TEST_P(PlannedStage, IsThatWhereSomeLayersRunForwardAgain) {
-  std::mt19937 draw(3);
+  std::mt19937 random(3);
   for (int round = 0; round < 12; ++round) {
     ChosenLayers chosen(chain_.size());
-    for (std::size_t i = 0; i < chosen.size(); ++i) chosen[i] = draw() % 5 < 2;
+    for (std::size_t i = 0; i < chosen.size(); ++i) chosen[i] = random() % 5 < 2;
     if (round < 2) chosen.front() = chosen.back() = true;
     for (int stages : {1, 2, 3})
       for (int at = 0; at < stages; ++at)

@@ -11,7 +11,7 @@
 #include "partition/schedule/forward_only.h"
 #include "partition/schedule/make_schedule.h"
 #include "runtime/data/batching.h"
-#include "runtime/data/draw.h"
+#include "runtime/data/sample_hash.h"
 
 namespace penstock {
 namespace {
@@ -36,7 +36,8 @@ std::vector<AudioLength> lengths(std::uint64_t count, std::uint64_t seed) {
   std::vector<AudioLength> lengths;
   for (std::uint64_t i = 0; i < count; ++i)
     lengths.push_back(
-        {2000 + static_cast<std::int64_t>(draw(DrawKind::order, seed, {i}) % 120000), 16000});
+        {2000 + static_cast<std::int64_t>(sample_hash(SampleKind::order, seed, {i}) % 120000),
+         16000});
   return lengths;
 }
 

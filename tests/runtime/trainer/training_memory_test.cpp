@@ -11,7 +11,7 @@
 #include "partition/simulate/size_order.h"
 #include "runtime/checkpoint/newest.h"
 #include "runtime/corpus/corpus_work.h"
-#include "runtime/data/draw.h"
+#include "runtime/data/sample_hash.h"
 #include "runtime/pipeline/session.h"
 #include "runtime/planning/run_shape.h"
 #include "runtime/trainer/saving.h"
@@ -49,7 +49,7 @@ Corpus small_corpus(std::uint64_t utterances, std::uint64_t seed) {
   Corpus corpus;
   for (std::uint64_t u = 0; u < utterances; ++u) {
     corpus.lengths.push_back(
-        {800 + static_cast<std::int64_t>(draw(DrawKind::order, seed, {u}) % 6400), 16000});
+        {800 + static_cast<std::int64_t>(sample_hash(SampleKind::order, seed, {u}) % 6400), 16000});
     corpus.labels.push_back({1});
   }
   return corpus;

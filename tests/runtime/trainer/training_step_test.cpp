@@ -138,9 +138,9 @@ INSTANTIATE_TEST_SUITE_P(Of, ScheduledTrainingStep, testing::ValuesIn(all_schedu
 
 TEST(TrainingStep, AnotherOrderShows) {
   TrainingJob job = small_job();
-  const TrainingOutcome drawn = train_on_noise(job);
+  const TrainingOutcome sampled = train_on_noise(job);
   job.order = {3, 0, 4, 1, 2};
-  EXPECT_NE(train_on_noise(job).norms, drawn.norms);
+  EXPECT_NE(train_on_noise(job).norms, sampled.norms);
 }
 
 // No order is known: lists alone, and of a shorter step the last go.

@@ -7,7 +7,7 @@ namespace penstock::test {
 struct GradientCheck {
   double step = 1e-5;           // of the central differences
   double tolerance = 1e-6;      // of max|a-b| / max|b| for each input and parameter
-  std::int64_t elements = 300;  // of each tensor at most, drawn by `seed`
+  std::int64_t elements = 300;  // of each tensor at most, sampled by `seed`
   std::uint64_t seed = 1;
 };
 

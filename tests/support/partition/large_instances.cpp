@@ -11,7 +11,7 @@
 namespace penstock::test {
 
 Instance large_instance(std::mt19937& random, int layers, const std::string& cluster) {
-  const auto draw = [&](double low, double high) {
+  const auto sample = [&](double low, double high) {
     return std::uniform_real_distribution<double>(low, high)(random);
   };
   Instance instance{.chain = {.name = "large", .layers = {}},
@@ -19,10 +19,10 @@ Instance large_instance(std::mt19937& random, int layers, const std::string& clu
                     .wish = {}};
   for (int i = 0; i < layers; ++i)
     instance.chain.layers.push_back({.name = "layer",
-                                     .forward_ms = draw(0.5, 2),
-                                     .backward_ms = draw(1, 4),
-                                     .activation_bytes = draw(1e6, 1e7),
-                                     .parameter_bytes = draw(1e6, 5e7)});
+                                     .forward_ms = sample(0.5, 2),
+                                     .backward_ms = sample(1, 4),
+                                     .activation_bytes = sample(1e6, 1e7),
+                                     .parameter_bytes = sample(1e6, 5e7)});
   instance.micro_batches = 4 * instance.cluster.size();
   return instance;
 }

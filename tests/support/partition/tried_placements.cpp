@@ -112,9 +112,9 @@ void for_placements(int devices, Grid grid, const std::function<void(const Place
   extend();
 }
 
-class Draw {
+class Sampler {
  public:
-  explicit Draw(std::mt19937& random) : random_(random) {}
+  explicit Sampler(std::mt19937& random) : random_(random) {}
   int whole(int low, int high) { return std::uniform_int_distribution<int>(low, high)(random_); }
   bool one_in(int n) { return whole(1, n) == 1; }
 
@@ -122,25 +122,25 @@ class Draw {
   std::mt19937& random_;
 };
 
-Cluster random_cluster(Draw& draw, const InstanceSize& size) {
+Cluster random_cluster(Sampler& sample, const InstanceSize& size) {
   Cluster cluster;
-  const int nodes = draw.whole(1, 3);
-  const int devices = draw.whole(size.least_devices, size.most_devices);
-  const bool mixed = !draw.one_in(3), tight = draw.one_in(2);
+  const int nodes = sample.whole(1, 3);
+  const int devices = sample.whole(size.least_devices, size.most_devices);
+  const bool mixed = !sample.one_in(3), tight = sample.one_in(2);
   for (int i = 0; i < nodes; ++i) cluster.nodes.push_back("n" + std::to_string(i));
   for (int i = 0; i < devices; ++i)
     cluster.devices.push_back({.kind = "k",
-                               .memory = tight ? draw.whole(20, 120) : 1e9,
-                               .speed = mixed ? 0.5 * draw.whole(1, 4) : 1,
+                               .memory = tight ? sample.whole(20, 120) : 1e9,
+                               .speed = mixed ? 0.5 * sample.whole(1, 4) : 1,
                                .node = i * nodes / devices});
-  if (draw.one_in(4)) cluster.margin = 0.1;
+  if (sample.one_in(4)) cluster.margin = 0.1;
   const auto link = [&] {
-    return LinkRates{.latency = 1e-4 * draw.whole(0, 9), .bandwidth = 1e3 * draw.whole(1, 20)};
+    return LinkRates{.latency = 1e-4 * sample.whole(0, 9), .bandwidth = 1e3 * sample.whole(1, 20)};
   };
   const LinkRates same = link();
   for (int i = 0; i < nodes * nodes; ++i)
-    cluster.node_links.push_back(draw.one_in(2) ? same : link());
-  if (!draw.one_in(3)) return cluster;
+    cluster.node_links.push_back(sample.one_in(2) ? same : link());
+  if (!sample.one_in(3)) return cluster;
   for (int i = 0; i < devices * devices; ++i) cluster.exact_links.push_back(link());
   return cluster;
 }
@@ -155,21 +155,21 @@ PlacementProblem Instance::problem() const {
 }
 
 Instance random_instance(std::mt19937& random, const InstanceSize& size) {
-  Draw draw(random);
+  Sampler sample(random);
   Instance instance{.chain = {.name = "random", .layers = {}},
-                    .cluster = random_cluster(draw, size),
-                    .objective = draw.one_in(3) ? Objective::bottleneck : Objective::step,
-                    .micro_batches = draw.whole(1, 12),
+                    .cluster = random_cluster(sample, size),
+                    .objective = sample.one_in(3) ? Objective::bottleneck : Objective::step,
+                    .micro_batches = sample.whole(1, 12),
                     .wish = {}};
-  const int layers = draw.whole(1, size.most_layers);
+  const int layers = sample.whole(1, size.most_layers);
   for (int i = 0; i < layers; ++i)
     instance.chain.layers.push_back({.name = "layer",
-                                     .forward_ms = 1.0 * draw.whole(0, 9),
-                                     .backward_ms = 1.0 * draw.whole(0, 9),
-                                     .activation_bytes = 1.0 * draw.whole(0, 9),
-                                     .parameter_bytes = 1.0 * draw.whole(0, 9)});
-  if (draw.one_in(2))
-    instance.wish.stages = draw.whole(1, std::min(layers, instance.cluster.size()));
+                                     .forward_ms = 1.0 * sample.whole(0, 9),
+                                     .backward_ms = 1.0 * sample.whole(0, 9),
+                                     .activation_bytes = 1.0 * sample.whole(0, 9),
+                                     .parameter_bytes = 1.0 * sample.whole(0, 9)});
+  if (sample.one_in(2))
+    instance.wish.stages = sample.whole(1, std::min(layers, instance.cluster.size()));
   return instance;
 }
 

@@ -15,12 +15,12 @@ using Points = std::vector<Octet>;
 
 Points random_points(std::int64_t count) {
   std::mt19937 random(3);
-  std::uniform_real_distribution<float> draw(-1, 1);
+  std::uniform_real_distribution<float> uniform(-1, 1);
   Points points(static_cast<std::size_t>(count));
   for (Octet& point : points)
     for (int lane = 0; lane < 8; ++lane) {
-      point.re[lane] = draw(random);
-      point.im[lane] = draw(random);
+      point.re[lane] = uniform(random);
+      point.im[lane] = uniform(random);
     }
   return points;
 }

@@ -15,12 +15,12 @@ using Complex = std::complex<double>;
 using Octets = std::vector<Octet>;
 
 Octets random_octets(std::int64_t count, std::mt19937& random) {
-  std::uniform_real_distribution<float> draw(-1, 1);
+  std::uniform_real_distribution<float> uniform(-1, 1);
   Octets octets(static_cast<std::size_t>(count));
   for (Octet& octet : octets)
     for (int lane = 0; lane < 8; ++lane) {
-      octet.re[lane] = draw(random);
-      octet.im[lane] = draw(random);
+      octet.re[lane] = uniform(random);
+      octet.im[lane] = uniform(random);
     }
   return octets;
 }

@@ -21,10 +21,10 @@ template <class T>
 double error(const Sizes& sizes, bool transposed, bool add) {
   const auto& [m, n, k] = sizes;
   std::mt19937 random(11);
-  std::uniform_real_distribution<T> draw(-1, 1);
+  std::uniform_real_distribution<T> uniform(-1, 1);
   const auto numbers = [&](std::int64_t count) {
     std::vector<T> v(count);
-    for (T& number : v) number = draw(random);
+    for (T& number : v) number = uniform(random);
     return v;
   };
   const std::int64_t a_stride = k + 3, c_stride = whole_vectors<T>(n) + kLanes<T>;

@@ -19,9 +19,9 @@ struct Case {
 
 template <class T>
 std::vector<T> random_numbers(std::int64_t count, std::mt19937& random) {
-  std::uniform_real_distribution<T> draw(-1, 1);
+  std::uniform_real_distribution<T> uniform(-1, 1);
   std::vector<T> numbers(count);
-  for (T& number : numbers) number = draw(random);
+  for (T& number : numbers) number = uniform(random);
   return numbers;
 }
 

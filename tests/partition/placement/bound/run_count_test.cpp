@@ -87,7 +87,7 @@ TEST(RunCount, DrawsPipelinesWithinTheLimitAndTheDevices) {
   for (int i = 0; i < 50; ++i) {
     std::vector<StageCost> stages;
     int scarce = 0;
-    for (const StageRun& run : count.draw(numbers)) {
+    for (const StageRun& run : count.sample(numbers)) {
       const RunKind& kind = request.runs[run.kind];
       const StageSort& sort = request.sorts[run.kind];  // there is one for each
       ASSERT_EQ(sort.run, run.kind);

@@ -101,13 +101,13 @@ TEST(Validator, AcceptsSoundSchedules) {
 
 /// One random change to the lists.
 Schedule corrupt(Schedule schedule, std::mt19937& random) {
-  const auto draw = [&](std::size_t below) {
+  const auto sample = [&](std::size_t below) {
     return std::uniform_int_distribution<std::size_t>(0, below - 1)(random);
   };
-  auto& list = schedule.ranks[draw(schedule.ranks.size())];
-  const std::size_t at = draw(list.size()), other = draw(list.size());
+  auto& list = schedule.ranks[sample(schedule.ranks.size())];
+  const std::size_t at = sample(list.size()), other = sample(list.size());
   const auto begin = list.begin();
-  switch (draw(8)) {
+  switch (sample(8)) {
     case 0:
       std::swap(list[at], list[other]);
       break;
@@ -121,13 +121,13 @@ Schedule corrupt(Schedule schedule, std::mt19937& random) {
       list.insert(begin + other, Action(list[at]));
       break;
     case 4:
-      list[at].micro_batch = static_cast<int>(draw(schedule.micro_batches + 2)) - 1;
+      list[at].micro_batch = static_cast<int>(sample(schedule.micro_batches + 2)) - 1;
       break;
     case 5:
-      list[at].chunk = static_cast<int>(draw(schedule.chunks() + 2)) - 1;
+      list[at].chunk = static_cast<int>(sample(schedule.chunks() + 2)) - 1;
       break;
     case 6:
-      list[at].kind = static_cast<Kind>(draw(10));
+      list[at].kind = static_cast<Kind>(sample(10));
       break;
     default:  // move it
       if (at < other) std::rotate(begin + at, begin + at + 1, begin + other + 1);

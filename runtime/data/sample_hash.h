@@ -5,13 +5,13 @@
 
 namespace penstock {
 
-/// What a draw is for, so that draws of different kinds with the same numbers differ.
-enum class DrawKind : std::uint64_t { speed = 1, length_jitter, order, lane };
+/// What a number is sampled for, so that those of different kinds with the same numbers differ.
+enum class SampleKind : std::uint64_t { speed = 1, length_jitter, order, lane };
 
 /// 64 random bits from (kind, seed, numbers) alone, the same on every machine: SplitMix64's
 /// finaliser (Steele, Lea and Flood, 2014) over the numbers one after the other.
-constexpr std::uint64_t draw(DrawKind kind, std::uint64_t seed,
-                             std::initializer_list<std::uint64_t> numbers) {
+constexpr std::uint64_t sample_hash(SampleKind kind, std::uint64_t seed,
+                                    std::initializer_list<std::uint64_t> numbers) {
   const auto mixed = [](std::uint64_t x) {
     x += 0x9e3779b97f4a7c15;
     x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;

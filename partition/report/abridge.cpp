@@ -1,4 +1,4 @@
-#include "partition/report/drawn.h"
+#include "partition/report/abridge.h"
 
 #include <fmt/format.h>
 

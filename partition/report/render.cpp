@@ -1,4 +1,4 @@
-#include "partition/report/drawing.h"
+#include "partition/report/render.h"
 
 #include <algorithm>
 #include <cctype>
@@ -39,7 +39,7 @@ std::string bar(const Schedule& schedule, const Action& action, std::size_t colu
 
 }  // namespace
 
-std::string draw(const Schedule& schedule, const Simulation& simulation, int width) {
+std::string render(const Schedule& schedule, const Simulation& simulation, int width) {
   const std::size_t digits = std::to_string(schedule.ranks.size() - 1).size();
   const double scale = simulation.makespan > 0 ? width / simulation.makespan : 0;
   const auto column = [&](double time) {

@@ -1,4 +1,4 @@
-#include "partition/report/drawing.h"
+#include "partition/report/render.h"
 
 #include <gtest/gtest.h>
 
@@ -7,29 +7,29 @@
 namespace penstock {
 namespace {
 
-std::string drawn(const char* name, int width) {
+std::string sampled(const char* name, int width) {
   const Schedule schedule = make_schedule(name, 2, 2);
   const std::vector<ChunkTimes> times(schedule.chunks(), {1, 1, 1});
-  return draw(schedule, simulate(schedule, equal_micro_batches(times)), width);
+  return render(schedule, simulate(schedule, equal_micro_batches(times)), width);
 }
 
-TEST(Drawing, EachActionIsABarAsLongAsItTakes) {
-  EXPECT_EQ(drawn("zb-h1", 21),
+TEST(Render, EachActionIsABarAsLongAsItTakes) {
+  EXPECT_EQ(sampled("zb-h1", 21),
             "rank 0 |F0-F1-   B0=W0~B1=W1~|\n"
             "rank 1 |   F0-B0=F1-B1=W0~W1~|\n");
-  EXPECT_EQ(drawn("1f1b", 27),
+  EXPECT_EQ(sampled("1f1b", 27),
             "rank 0 |F0-F1-      G0====   G1====|\n"
             "rank 1 |   F0-G0====F1-G1====      |\n");
 }
 
-TEST(Drawing, KeepsLettersWhereItIsTight) {
-  EXPECT_EQ(drawn("zb-h1", 7),
+TEST(Render, KeepsLettersWhereItIsTight) {
+  EXPECT_EQ(sampled("zb-h1", 7),
             "rank 0 |FF BWBW|\n"
             "rank 1 | FBFBWW|\n");
 }
 
-TEST(Drawing, ARanksSecondChunkIsInSmallLetters) {
-  const std::string text = drawn("zb-v", 60);
+TEST(Render, ARanksSecondChunkIsInSmallLetters) {
+  const std::string text = sampled("zb-v", 60);
   EXPECT_NE(text.find("F0"), std::string::npos);
   EXPECT_NE(text.find("f0"), std::string::npos);
   EXPECT_NE(text.find("w1"), std::string::npos);
