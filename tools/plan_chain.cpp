@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "configs/config.h"
-#include "partition/choose/chain_binds.h"
+#include "partition/choose/chain_bottleneck.h"
 #include "partition/cluster/cluster_file.h"
 #include "partition/cost/profile.h"
 #include "partition/placement/refusal.h"
@@ -78,7 +78,7 @@ nlohmann::ordered_json json_of(const ChainPlan& plan, const std::vector<ChainSte
           {"stages", stages},
           {"schedule", steps.front().schedule},
           {"recompute", problem.chain.recomputes() ? "stage" : "none"},
-          {"binds", what_binds(plan)},
+          {"binds", bottleneck_of(plan)},
           {"schedules", schedules}};
 }
 
@@ -116,20 +116,20 @@ int run_plan_chain(const ChainArguments& arguments, bool json) {
   check_outputs({{"--report", arguments.report}},
                 {{"--profile", arguments.profile}, {"--cluster", arguments.cluster}});
   const ChainProfile profile = read_profile(arguments.profile);
-  const GridWish wish{.stages = arguments.stages, .replicas = arguments.replicas};
+  const GridConstraints constraints{.stages = arguments.stages, .replicas = arguments.replicas};
   const SearchEffort effort{.seed = arguments.seed};
   PlacementProblem problem = problem_of(arguments, profile);
-  check_wish(problem, wish);
-  auto placed = find_placement(problem, wish, effort);
+  check_constraints(problem, constraints);
+  auto placed = find_placement(problem, constraints, effort);
   if (!placed) {
     problem = problem_of(arguments, profile, ChainLoad::Recompute::stage);
-    placed = place_chain(problem, wish, effort);
+    placed = place_chain(problem, constraints, effort);
   }
   const ChainPlan plan{problem, *placed, profile};
   const std::vector<ChainStep> steps = chain_steps(plan);
   if (!json || !arguments.report.empty()) {
     const PlanView view =
-        view_of(plan, steps, other_grids(problem, *placed, wish, kMostAlternatives));
+        view_of(plan, steps, other_grids(problem, *placed, constraints, kMostAlternatives));
     if (!arguments.report.empty()) write_report(arguments.report, view);
     if (!json) print_plan(view, std::cout);
   }

@@ -104,7 +104,7 @@ nlohmann::ordered_json json_of(const ClusterPlan& planned) {
       {"order", choice.batch.order},
       {"recompute", planned.recipe.pipeline.recompute},
       {"recompute_exact", choice.recompute_exact},
-      {"binds", decision.binds},
+      {"binds", decision.bottleneck},
       {"post_validation", planned.problem.barrier == Barrier::none},
       {"alternatives", alternatives}};
   add_barriers(planned, decision.alternatives.front(), json);
@@ -134,23 +134,23 @@ int run_plan_cluster(const ClusterArguments& arguments, bool json) {
                 recipe.files(config, {{"--cluster", layout.cluster},
                                       {"--data", arguments.data},
                                       {"--costs", arguments.costs}}));
-  ClusterWish wish{.stages = layout.stages,
-                   .replicas = layout.replicas,
-                   .micro_batches = layout.micro_batches,
-                   .schedule = arguments.schedule,
-                   .free_batch = leaves_batch_free(recipe.words),
-                   .seed = layout.seed};
-  if (!arguments.costs.empty()) wish.costs = read_device_profile(arguments.costs);
-  if (wish.micro_batches > 0 && !wish.free_batch)
+  ClusterConstraints constraints{.stages = layout.stages,
+                                 .replicas = layout.replicas,
+                                 .micro_batches = layout.micro_batches,
+                                 .schedule = arguments.schedule,
+                                 .free_batch = leaves_batch_free(recipe.words),
+                                 .seed = layout.seed};
+  if (!arguments.costs.empty()) constraints.costs = read_device_profile(arguments.costs);
+  if (constraints.micro_batches > 0 && !constraints.free_batch)
     throw ConfigError(
         "--micro-batches shares out a step that the recipe leaves free, but it sets "
         "data.micro_batch_seconds or data.micro_batches: change those, or leave one of them out");
-  const ClusterPlan planned = plan_on_cluster(config, read_cluster(layout.cluster), wish);
+  const ClusterPlan planned = plan_on_cluster(config, read_cluster(layout.cluster), constraints);
   if (!arguments.output.empty()) write_plan(arguments.output, planned.plan);
   PlanView view = view_of(planned.problem, planned.decision, planned.plan);
   if (!arguments.output.empty())
     view.facts.emplace_back("train it",
-                            how_to_train(arguments, planned, recipe.words, wish.free_batch));
+                            how_to_train(arguments, planned, recipe.words, constraints.free_batch));
   if (!layout.report.empty()) write_report(layout.report, view);
   if (json)
     std::cout << json_line(json_of(planned));

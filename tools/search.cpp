@@ -37,12 +37,13 @@ ClusterPlan plan(const SearchArguments& arguments, const Config& recipe, int ran
         "--measure runs a rank on every device: {} has {} devices, the recipe {} stages × {} "
         "replicas, and the job {} ranks. Make them equal",
         arguments.cluster, cluster.size(), p.stages, p.replicas, ranks));
-  ClusterWish wish{.stages = p.stages, .replicas = p.replicas, .schedule = p.schedule};
-  wish.seed = arguments.seed;
-  if (!arguments.costs.empty()) wish.costs = read_device_profile(arguments.costs);
-  wish.placements = arguments.measure > 0 ? arguments.measure : arguments.show;
-  if (arguments.measure > 0) wish.first_steps = arguments.steps;
-  return plan_on_cluster(recipe, cluster, wish);
+  ClusterConstraints constraints{
+      .stages = p.stages, .replicas = p.replicas, .schedule = p.schedule};
+  constraints.seed = arguments.seed;
+  if (!arguments.costs.empty()) constraints.costs = read_device_profile(arguments.costs);
+  constraints.placements = arguments.measure > 0 ? arguments.measure : arguments.show;
+  if (arguments.measure > 0) constraints.first_steps = arguments.steps;
+  return plan_on_cluster(recipe, cluster, constraints);
 }
 
 void report(const SearchArguments& arguments, const ClusterPlan& planned,

@@ -194,7 +194,7 @@ class Decider {
     decision.workload = workload_of(best.choice);
     decision.slots = StageMemory(problem_, best.choice).slots(best.choice.begin);
     decision.lower_bound = bound_of_pace() * best.estimate->audio_seconds;
-    decision.binds = what_binds(best, alternatives_);
+    decision.bottleneck = bottleneck_of(best, alternatives_);
     for (Alternative& alternative : alternatives_) {
       if (&alternative == &best || !alternative.estimate) continue;
       alternative.why = why_slower(best, alternative);

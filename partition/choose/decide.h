@@ -43,7 +43,7 @@ struct Decision {
   Workload workload = {};          // of the choice
   std::vector<double> slots = {};  // bytes that micro-batches in flight hold on each chunk at most
   double lower_bound = 0;          // seconds that no choice takes less, for as much audio
-  std::string binds = {};          // what keeps it from being faster
+  std::string bottleneck = {};     // what keeps it from being faster
   std::vector<Alternative> alternatives =
       {};  // the choice first, then by what they are predicted to take
 

@@ -106,8 +106,8 @@ std::optional<PlanChoice> find_choice(const PlanningProblem& problem, const Work
     for (auto& chunk : search.times) chunk = in_order(chunk, sizes);
   const StageMemory memory(problem, split);
   for (int stage = 0; stage < choice.stages; ++stage) {
-    const int room = memory.room(choice.begin, stage, std::min(own, 2 * choice.stages));
-    search.held.emplace_back(static_cast<std::size_t>(own), 1.0 / room);
+    const int capacity = memory.capacity(choice.begin, stage, std::min(own, 2 * choice.stages));
+    search.held.emplace_back(static_cast<std::size_t>(own), 1.0 / capacity);
     search.transfers.push_back(
         stage + 1 < choice.stages ? transfer_behind(problem, workload, choice, stage) : 0);
   }

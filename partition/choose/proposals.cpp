@@ -80,7 +80,7 @@ std::vector<Proposal> proposals(const PlanningProblem& problem, Workloads& workl
     const Workload& workload = workloads.of(batch, 1);
     const PlacementProblem closed = closed_form_problem(problem, workload, batch);
     if (batch.micro_batches == most_micro_batches)
-      check_wish(closed, {.stages = problem.stages, .replicas = problem.replicas});
+      check_constraints(closed, {.stages = problem.stages, .replicas = problem.replicas});
     const Bounds bounds(closed);
     for (int stages = 1; stages <= std::min(closed.chain.size(), devices); ++stages) {
       if (problem.stages > 0 && stages != problem.stages) continue;
@@ -104,14 +104,14 @@ std::vector<Proposal> proposals(const PlanningProblem& problem, Workloads& workl
 
 std::vector<Placement> placements(const PlanningProblem& problem, const Workload& workload,
                                   const Proposal& proposal) {
-  const GridWish wish{proposal.grid.stages, proposal.grid.replicas};
+  const GridConstraints constraints{proposal.grid.stages, proposal.grid.replicas};
   const PlacementProblem closed = closed_form_problem(problem, workload, proposal.batch);
   const SearchEffort effort{.seed = problem.seed};
-  const auto fastest = find_placement(without_memory(closed), wish, effort);
+  const auto fastest = find_placement(without_memory(closed), constraints, effort);
   if (!fastest) return {};
   std::vector<Placement> result{fastest->devices};
   const auto add = [&](const PlacementProblem& variant) {
-    const auto found = find_placement(variant, wish, effort);
+    const auto found = find_placement(variant, constraints, effort);
     if (found && std::ranges::count(result, found->devices) == 0) result.push_back(found->devices);
   };
   if (speeds_differ(problem.cluster)) add(without_links(without_memory(closed)));

@@ -38,7 +38,7 @@ std::string why_slower(const Alternative& best, const Alternative& other) {
                      other.memory_bound ? ", memory shapes its cut" : "");
 }
 
-std::string what_binds(const Alternative& best, const std::vector<Alternative>& alternatives) {
+std::string bottleneck_of(const Alternative& best, const std::vector<Alternative>& alternatives) {
   const Alternative* wanted = nullptr;
   for (const Alternative& other : alternatives) {
     if (!other.lacks) continue;

@@ -19,6 +19,6 @@ std::string why_slower(const Alternative& best, const Alternative& other);
 
 /// What would have to give for a faster plan: the memory that the closed form's favourite lacks, or
 /// else the stage that computes most of a step.
-std::string what_binds(const Alternative& best, const std::vector<Alternative>& alternatives);
+std::string bottleneck_of(const Alternative& best, const std::vector<Alternative>& alternatives);
 
 }  // namespace penstock

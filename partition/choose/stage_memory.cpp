@@ -30,14 +30,14 @@ std::vector<double> StageMemory::of_stages(const std::vector<int>& begin) const 
   return bytes;
 }
 
-int StageMemory::room(const std::vector<int>& begin, int stage, int most) const {
-  int room = most;
-  for (; room > 1; --room) {
-    const ChunkBytes held = bytes_.holding(in_flight_of(room));
+int StageMemory::capacity(const std::vector<int>& begin, int stage, int most) const {
+  int capacity = most;
+  for (; capacity > 1; --capacity) {
+    const ChunkBytes held = bytes_.holding(in_flight_of(capacity));
     const auto needed = static_cast<double>(held(begin[stage], begin[stage + 1], stage).total());
     if (needed <= limits_[stage]) break;
   }
-  return room;
+  return capacity;
 }
 
 std::vector<double> StageMemory::slots(const std::vector<int>& begin) const {

@@ -22,7 +22,7 @@ class StageMemory {
   std::vector<double> of_stages(const std::vector<int>& begin) const;
   /// How many micro-batches a stage of one chunk has room for between forward and weight gradient,
   /// at most `most`; at least 1.
-  int room(const std::vector<int>& begin, int stage, int most) const;
+  int capacity(const std::vector<int>& begin, int stage, int most) const;
   /// What micro-batches in flight hold on every chunk at most.
   std::vector<double> slots(const std::vector<int>& begin) const;
   /// The stage that has the least room for what it needs, if any has too little.

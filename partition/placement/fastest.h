@@ -7,7 +7,7 @@
 namespace penstock {
 
 /// For each device whether it is faster than the largest step between the cluster's speeds, so that
-/// those above it and below it make two sorts; all of them where none is faster than another.
+/// those above it and below it make two classes; all of them where none is faster than another.
 std::vector<bool> fastest(const Cluster& cluster);
 
 }  // namespace penstock

@@ -17,8 +17,8 @@ namespace {
 /// A search that only asks whether anything fits.
 constexpr SearchEffort kGlance{.random_starts = 0, .moves = 0};
 
-bool fits(const PlacementProblem& problem, const GridWish& wish) {
-  return find_placement(problem, wish, kGlance).has_value();
+bool fits(const PlacementProblem& problem, const GridConstraints& constraints) {
+  return find_placement(problem, constraints, kGlance).has_value();
 }
 
 /// Numbers of stages that might fit, nearest to `wished` first.
@@ -31,11 +31,11 @@ std::vector<int> other_stages(const PlacementProblem& problem, int wished) {
 }
 
 /// How many times its devices' memory the problem needs, to a thousandth.
-double memory_needed(PlacementProblem problem, const GridWish& wish) {
+double memory_needed(PlacementProblem problem, const GridConstraints& constraints) {
   const auto suffices = [&](double times) {
     PlacementProblem larger = problem;
     for (Device& device : larger.cluster.devices) device.memory *= times;
-    return fits(larger, wish);
+    return fits(larger, constraints);
   };
   double low = 1, high = 2;
   while (!suffices(high)) {
@@ -51,36 +51,36 @@ double memory_needed(PlacementProblem problem, const GridWish& wish) {
 
 }  // namespace
 
-void check_wish(const PlacementProblem& problem, const GridWish& wish) {
+void check_constraints(const PlacementProblem& problem, const GridConstraints& constraints) {
   const int layers = problem.chain.size(), devices = problem.cluster.size();
-  if (wish.stages > layers)
+  if (constraints.stages > layers)
     throw ConfigError(fmt::format(
         "{} stages, but the chain has {} layers and a stage needs one: ask for at most {}",
-        wish.stages, layers, std::min(layers, devices)));
-  if (wish.stages > devices)
+        constraints.stages, layers, std::min(layers, devices)));
+  if (constraints.stages > devices)
     throw ConfigError(fmt::format(
         "{} stages, but the cluster has {} devices and a stage needs one: ask for at most {}",
-        wish.stages, devices, std::min(layers, devices)));
-  const int stages = std::max(1, wish.stages);
-  if (static_cast<long>(stages) * wish.replicas > devices)
+        constraints.stages, devices, std::min(layers, devices)));
+  const int stages = std::max(1, constraints.stages);
+  if (static_cast<long>(stages) * constraints.replicas > devices)
     throw ConfigError(fmt::format(
         "{} replicas of {} stages need {} devices, and the cluster has {}: ask for at most {}",
-        wish.replicas, stages, static_cast<long>(stages) * wish.replicas, devices,
+        constraints.replicas, stages, static_cast<long>(stages) * constraints.replicas, devices,
         devices / stages));
-  if (wish.replicas > problem.micro_batches)
+  if (constraints.replicas > problem.micro_batches)
     throw ConfigError(fmt::format(
         "{} replicas, but a step has {} micro-batches and a replica needs one: ask for at most {}",
-        wish.replicas, problem.micro_batches, problem.micro_batches));
+        constraints.replicas, problem.micro_batches, problem.micro_batches));
 }
 
-void refuse_placement(const PlacementProblem& problem, const GridWish& wish) {
+void refuse_placement(const PlacementProblem& problem, const GridConstraints& constraints) {
   std::string what = "memory binds: ";
-  what += wish.stages > 0 ? fmt::format("no cut into {} stages fits", wish.stages)
-                          : std::string("no cut into any number of stages fits");
-  if (wish.replicas > 0) what += fmt::format(" with {} replicas", wish.replicas);
+  what += constraints.stages > 0 ? fmt::format("no cut into {} stages fits", constraints.stages)
+                                 : std::string("no cut into any number of stages fits");
+  if (constraints.replicas > 0) what += fmt::format(" with {} replicas", constraints.replicas);
   if (problem.chain.recomputes()) what += ", whether or not whole stages are recomputed";
-  if (wish.stages > 0 || wish.replicas > 0) {
-    for (const int stages : other_stages(problem, std::max(1, wish.stages))) {
+  if (constraints.stages > 0 || constraints.replicas > 0) {
+    for (const int stages : other_stages(problem, std::max(1, constraints.stages))) {
       const auto other = find_placement(problem, {.stages = stages}, kGlance);
       if (!other) continue;
       throw ConfigError(
@@ -89,7 +89,7 @@ void refuse_placement(const PlacementProblem& problem, const GridWish& wish) {
                       what, other->grid.stages, other->grid.replicas));
     }
   }
-  const double times = memory_needed(problem, wish);
+  const double times = memory_needed(problem, constraints);
   double largest = 0;
   for (const Device& device : problem.cluster.devices) largest = std::max(largest, device.memory);
   throw ConfigError(

@@ -6,10 +6,11 @@ namespace penstock {
 
 /// ConfigError unless there are layers for so many stages and devices for so many replicas of
 /// them.
-void check_wish(const PlacementProblem& problem, const GridWish& wish);
+void check_constraints(const PlacementProblem& problem, const GridConstraints& constraints);
 
 /// Raises ConfigError for a problem that nothing solves within its memory: the numbers of stages
 /// and replicas nearest to those asked for that fit, or the memory that would suffice.
-[[noreturn]] void refuse_placement(const PlacementProblem& problem, const GridWish& wish);
+[[noreturn]] void refuse_placement(const PlacementProblem& problem,
+                                   const GridConstraints& constraints);
 
 }  // namespace penstock

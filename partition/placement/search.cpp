@@ -37,15 +37,15 @@ struct Higher {
 
 /// Every grid that the cluster has devices for.
 std::vector<Candidate> candidates(const PlacementProblem& problem, const Bounds& bounds,
-                                  const GridWish& wish) {
+                                  const GridConstraints& constraints) {
   const int devices = problem.cluster.size();
   const int most = std::min({problem.chain.size(), devices});
   std::vector<Candidate> result;
   for (int stages = 1; stages <= most; ++stages) {
-    if (wish.stages > 0 && stages != wish.stages) continue;
+    if (constraints.stages > 0 && stages != constraints.stages) continue;
     for (int replicas = 1; replicas <= std::min(devices / stages, problem.micro_batches);
          ++replicas) {
-      if (wish.replicas > 0 && replicas != wish.replicas) continue;
+      if (constraints.replicas > 0 && replicas != constraints.replicas) continue;
       const Grid grid{stages, replicas};
       result.push_back({grid, bounds.quick(grid)});
     }
@@ -55,12 +55,12 @@ std::vector<Candidate> candidates(const PlacementProblem& problem, const Bounds&
 
 class Search {
  public:
-  Search(const PlacementProblem& problem, const Bounds& bounds, const GridWish& wish,
+  Search(const PlacementProblem& problem, const Bounds& bounds, const GridConstraints& constraints,
          const SearchEffort& effort)
       : problem_(problem),
         bounds_(bounds),
         effort_(effort),
-        merges_(wish.stages == 0 && effort.moves > 0) {}
+        merges_(constraints.stages == 0 && effort.moves > 0) {}
 
   /// Looks for good placements of the grids whose bounds are lowest, first. A grid's bound is made
   /// exact when its turn comes, and it is searched when it is lowest even so.
@@ -169,20 +169,21 @@ class Search {
 
 }  // namespace
 
-std::optional<PlacedChain> find_placement(const PlacementProblem& problem, const GridWish& wish,
+std::optional<PlacedChain> find_placement(const PlacementProblem& problem,
+                                          const GridConstraints& constraints,
                                           const SearchEffort& effort) {
   const Bounds bounds(problem);
-  Search search(problem, bounds, wish, effort);
-  search.look(candidates(problem, bounds, wish));
+  Search search(problem, bounds, constraints, effort);
+  search.look(candidates(problem, bounds, constraints));
   search.prove();
   return search.finish();
 }
 
-PlacedChain place_chain(const PlacementProblem& problem, const GridWish& wish,
+PlacedChain place_chain(const PlacementProblem& problem, const GridConstraints& constraints,
                         const SearchEffort& effort) {
-  check_wish(problem, wish);
-  auto found = find_placement(problem, wish, effort);
-  if (!found) refuse_placement(problem, wish);
+  check_constraints(problem, constraints);
+  auto found = find_placement(problem, constraints, effort);
+  if (!found) refuse_placement(problem, constraints);
   return std::move(*found);
 }
 

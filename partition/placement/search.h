@@ -7,7 +7,7 @@
 namespace penstock {
 
 /// What a caller fixes of the grid; 0: the search's choice.
-struct GridWish {
+struct GridConstraints {
   int stages = 0, replicas = 0;
 };
 
@@ -25,11 +25,12 @@ struct PlacedChain {
 /// Tries grids from the one with the lowest bound, until no other's bound is below the best found.
 /// A grid of few slots is placed exactly (place_exactly), others by local search. Nothing where
 /// nothing fits.
-std::optional<PlacedChain> find_placement(const PlacementProblem& problem, const GridWish& wish,
+std::optional<PlacedChain> find_placement(const PlacementProblem& problem,
+                                          const GridConstraints& constraints,
                                           const SearchEffort& effort = {});
 
 /// The same. ConfigError where nothing fits, with the nearest that would.
-PlacedChain place_chain(const PlacementProblem& problem, const GridWish& wish,
+PlacedChain place_chain(const PlacementProblem& problem, const GridConstraints& constraints,
                         const SearchEffort& effort = {});
 
 }  // namespace penstock

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "partition/choose/chain_binds.h"
+#include "partition/choose/chain_bottleneck.h"
 #include "partition/choose/choice_estimate.h"
 #include "partition/placement/bound/bound.h"
 #include "partition/report/abridge.h"
@@ -127,7 +127,7 @@ class ChainView {
         {"step, simulated", ms(view_.step_seconds)},
         {"lower bound", ms(placed_.bound)},
         {"gap", fmt::format("{:.2f} %{}", 100 * placed_.gap(), placed_.exact() ? ", exact" : "")},
-        {"what binds", what_binds(plan_)},
+        {"what binds", bottleneck_of(plan_)},
         {"margin",
          fmt::format("{:.3g} % of each device's memory left free", 100 * problem_.cluster.margin)},
         {"costs", "the profile's"}};
@@ -172,7 +172,7 @@ double closed_form_step(const PlacementProblem& problem, const PlacedChain& plac
 }
 
 std::vector<AlternativeView> other_grids(const PlacementProblem& problem, const PlacedChain& placed,
-                                         const GridWish& wish, std::size_t most) {
+                                         const GridConstraints& constraints, std::size_t most) {
   const Bounds bounds(problem);
   std::vector<std::pair<double, Grid>> grids;
   const int devices = problem.cluster.size();
@@ -180,8 +180,8 @@ std::vector<AlternativeView> other_grids(const PlacementProblem& problem, const 
     for (int replicas = 1; replicas <= std::min(devices / stages, problem.micro_batches);
          ++replicas) {
       const Grid grid{stages, replicas};
-      if ((wish.stages > 0 && stages != wish.stages) ||
-          (wish.replicas > 0 && replicas != wish.replicas) || grid == placed.grid)
+      if ((constraints.stages > 0 && stages != constraints.stages) ||
+          (constraints.replicas > 0 && replicas != constraints.replicas) || grid == placed.grid)
         continue;
       grids.emplace_back(bounds.quick(grid), grid);
     }

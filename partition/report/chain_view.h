@@ -14,7 +14,7 @@ PlanView view_of(const ChainPlan& plan, const std::vector<ChainStep>& steps,
 /// What other grids come to, the best first: the placement that a short search finds, or the bound
 /// where it is above the step found already or the grid is large. At most `most`.
 std::vector<AlternativeView> other_grids(const PlacementProblem& problem, const PlacedChain& placed,
-                                         const GridWish& wish, std::size_t most);
+                                         const GridConstraints& constraints, std::size_t most);
 
 /// Seconds of a step by the closed form.
 double closed_form_step(const PlacementProblem& problem, const PlacedChain& placed);

@@ -163,21 +163,22 @@ Config kept(Config recipe, const TrainingState& saved) {
 }
 
 std::vector<BatchChoice> choices_of(const Config& recipe, const RecipeData& data,
-                                    const ClusterWish& wish, int devices) {
+                                    const ClusterConstraints& constraints, int devices) {
   const BatchChoice given{recipe.data.micro_batch_seconds, recipe.data.micro_batches,
                           recipe.trainer.order};
-  const bool kept = !wish.free_batch || !recipe.trainer.order.empty();
-  if (kept && wish.micro_batches > 0)
-    throw ConfigError("--micro-batches " + std::to_string(wish.micro_batches) +
+  const bool kept = !constraints.free_batch || !recipe.trainer.order.empty();
+  if (kept && constraints.micro_batches > 0)
+    throw ConfigError("--micro-batches " + std::to_string(constraints.micro_batches) +
                       ": a step keeps its " + std::to_string(given.micro_batches) +
                       " micro-batches, of the checkpoint that trainer.resume goes on from or of "
                       "trainer.order: leave --micro-batches out, or start anew without them");
   if (kept) return {given};
-  if (wish.micro_batches > 0)
-    return {{given.seconds * given.micro_batches / wish.micro_batches, wish.micro_batches}};
+  if (constraints.micro_batches > 0)
+    return {{given.seconds * given.micro_batches / constraints.micro_batches,
+             constraints.micro_batches}};
   auto choices = batch_choices(recipe.data, data.longest(), kMostPerDevice * devices);
   std::erase_if(choices, [&](const BatchChoice& choice) {
-    return choice.micro_batches < std::max(recipe.trainer.lanes, wish.replicas);
+    return choice.micro_batches < std::max(recipe.trainer.lanes, constraints.replicas);
   });
   return choices.empty() ? std::vector<BatchChoice>{given} : choices;
 }
@@ -261,13 +262,14 @@ std::vector<BatchChoice> batch_choices(const DataConfig& data, double longest, i
   return choices;
 }
 
-ClusterPlan plan_on_cluster(const Config& asked, const Cluster& cluster, const ClusterWish& any) {
+ClusterPlan plan_on_cluster(const Config& asked, const Cluster& cluster,
+                            const ClusterConstraints& any) {
   check_features(asked);
   check_training_manifest(asked);
   const auto saved = state_to_resume(asked);
   const Config recipe = saved ? kept(asked, *saved) : asked;
-  ClusterWish wish = any;
-  if (saved) wish.free_batch = false;
+  ClusterConstraints constraints = any;
+  if (saved) constraints.free_batch = false;
   ClusterPlan planned;
   const int labels = Alphabet(recipe.text).classes();
   planned.chain = std::make_unique<Chain>(build_chain(recipe.model, labels));
@@ -278,22 +280,22 @@ ClusterPlan plan_on_cluster(const Config& asked, const Cluster& cluster, const C
       .chain = &chain,
       .sizes = sizes,
       .cluster = limited(cluster, recipe.pipeline.memory_gib),
-      .batches = choices_of(recipe, data, wish, cluster.size()),
-      .schedules = trained_schedules(recipe, wish.schedule),
+      .batches = choices_of(recipe, data, constraints, cluster.size()),
+      .schedules = trained_schedules(recipe, constraints.schedule),
       .recomputed = fixed_recomputation(recipe, chain),
-      .stages = wish.stages,
-      .replicas = wish.replicas,
+      .stages = constraints.stages,
+      .replicas = constraints.replicas,
       .most_replicas = recipe.trainer.lanes,
-      .finds = wish.schedule.empty() || wish.schedule == kFound,
-      .finds_only = wish.schedule == kFound,
+      .finds = constraints.schedule.empty() || constraints.schedule == kFound,
+      .finds_only = constraints.schedule == kFound,
       .keeps_order = saved || !recipe.trainer.order.empty(),
       .barrier = recipe.pipeline.post_validation ? Barrier::none : Barrier::before_step,
-      .seed = wish.seed};
-  wish.costs ? set_costs(planned.problem, *wish.costs, recipe, labels)
-             : set_costs(planned.problem, default_rates(sizes));
+      .seed = constraints.seed};
+  constraints.costs ? set_costs(planned.problem, *constraints.costs, recipe, labels)
+                    : set_costs(planned.problem, default_rates(sizes));
   PlanningProblem problem = planned.problem;
   problem.sample = [&](const BatchChoice& batch, int replicas) {
-    return data.sample(batch, replicas, wish.first_steps);
+    return data.sample(batch, replicas, constraints.first_steps);
   };
   problem.bytes = [&](const PlanChoice& choice) {
     const Config config = with_choice(recipe, chain, choice);
@@ -303,9 +305,9 @@ ClusterPlan plan_on_cluster(const Config& asked, const Cluster& cluster, const C
   planned.recipe = with_choice(recipe, chain, planned.decision.choice);
   planned.recipe.pipeline.memory_gib = recipe.pipeline.memory_gib;
   planned.plan = plan_of(planned, planned.decision.choice, data);
-  if (wish.placements > 0)
+  if (constraints.placements > 0)
     for (const auto& [choice, estimate] :
-         rank_choices(problem, planned.decision.choice, wish.placements))
+         rank_choices(problem, planned.decision.choice, constraints.placements))
       planned.ranked.push_back({choice, estimate, plan_of(planned, choice, data)});
   return planned;
 }

@@ -15,7 +15,7 @@
 namespace penstock {
 
 /// What is asked of a plan on a described cluster; 0 and empty: chosen.
-struct ClusterWish {
+struct ClusterConstraints {
   int stages = 0, replicas = 0, micro_batches = 0;
   std::string schedule = {};
   /// Whether size and number of micro-batches may be others of the same product, as of a recipe
@@ -45,12 +45,13 @@ struct ClusterPlan {
 };
 
 /// The plan for training `recipe` on the cluster: decide() for the utterances of data.train, with
-/// wish.costs or costs computed for the kind of device that trainer.device names, and the runtime's
-/// own account of memory. Schedules are those of pipeline.schedule; pipeline.memory_gib limits
-/// every device besides its memory. Where trainer.resume goes on with a run, that run's batches,
-/// lanes and order stay. ConfigError and DataError as train(), as decide(), and for
+/// constraints.costs or costs computed for the kind of device that trainer.device names, and the
+/// runtime's own account of memory. Schedules are those of pipeline.schedule; pipeline.memory_gib
+/// limits every device besides its memory. Where trainer.resume goes on with a run, that run's
+/// batches, lanes and order stay. ConfigError and DataError as train(), as decide(), and for
 /// measured costs of another model.
-ClusterPlan plan_on_cluster(const Config& recipe, const Cluster& cluster, const ClusterWish& wish);
+ClusterPlan plan_on_cluster(const Config& recipe, const Cluster& cluster,
+                            const ClusterConstraints& constraints);
 
 /// Ways to share out as much audio a step as `data` does, fewest micro-batches first: so few as
 /// hold the longest utterance, and at most `most`.

@@ -6,7 +6,7 @@
 #include <set>
 
 #include "partition/cut/limits.h"
-#include "partition/placement/bound/pour.h"
+#include "partition/placement/bound/water_fill.h"
 
 namespace penstock {
 namespace {
@@ -93,9 +93,9 @@ double Bounds::spread(const Grid& grid) const {
   const Goal goal = goal_of(problem_, grid);
   std::vector<double> speeds;
   for (int k = 0; k < grid.stages; ++k) speeds.push_back(speed(grid, k));
-  const Poured poured = pour(problem_.chain.work(0, problem_.chain.size()), speeds,
-                             problem_.chain.longest_layer() / speeds.front(), goal);
-  return goal.value(poured.sum, poured.largest);
+  const WaterFill filled = water_fill(problem_.chain.work(0, problem_.chain.size()), speeds,
+                                      problem_.chain.longest_layer() / speeds.front(), goal);
+  return goal.value(filled.sum, filled.largest);
 }
 
 double Bounds::quick(const Grid& grid) const {
@@ -121,11 +121,11 @@ double Bounds::least_slowest(const Grid& grid, double highest) const {
     if (limit == 0 || limit > highest) limit = highest;
     auto table = tables_.find(grid.replicas);
     if (table == tables_.end() || table->second.limit() < limit) {
-      const StageSort sort{.per_work = stage.paces.front().per_work,
-                           .reduction = stage.reduction,
-                           .memory = stage.memory};
+      const StageClass stage_class{.per_work = stage.paces.front().per_work,
+                                   .reduction = stage.reduction,
+                                   .memory = stage.memory};
       const RunTableRequest request{.runs = {{.within = link, .between = link}},
-                                    .sorts = {sort},
+                                    .classes = {stage_class},
                                     .micro_batches = micro_batches_of(problem_, grid),
                                     .limit = limit};
       if (table != tables_.end()) tables_.erase(table);

@@ -14,14 +14,15 @@ constexpr double kMost = 2e8;  // ways to put a stage in front of others, about
 
 }  // namespace
 
-/// Whether scarce stages can be counted for every number of stages.
+/// Whether limited stages can be counted for every number of stages.
 bool RunBound::can_count(const RunTableRequest& request, int replicas) const {
   const double layers = problem_.chain.size();
   const double most_stages = std::min(layers, 1.0 * problem_.cluster.size() / replicas);
   double runs = 0;
-  for (const StageSort& sort : request.sorts) runs += request.runs[sort.run].room;
+  for (const StageClass& stage_class : request.classes)
+    runs += request.runs[stage_class.run].capacity;
   const double ends = 2 * layers / most_stages + 2;  // of a stage that starts somewhere
-  return most_stages * layers * ends * runs * (request.scarce + 1) <= kMost;
+  return most_stages * layers * ends * runs * (request.limited + 1) <= kMost;
 }
 
 /// The least slowest load of as many stages as there are devices for; at most the limit, and 0
@@ -38,13 +39,14 @@ double RunBound::slowest_of_any(const RunTableRequest& request, int replicas) {
 
 double RunBound::of(const Grid& grid) {
   const Goal goal = goal_of(problem_, grid);
-  BestSorts::Stages stages = sorts_.of(grid.replicas);
+  DeviceClasses::Stages stages = classes_.of(grid.replicas);
   RunTableRequest request{.runs = std::move(stages.runs),
-                          .sorts = std::move(stages.sorts),
-                          .scarce = stages.scarce,
+                          .classes = std::move(stages.classes),
+                          .limited = stages.limited,
                           .micro_batches = micro_batches_of(problem_, grid)};
   double per_work = kNever;
-  for (const StageSort& sort : request.sorts) per_work = std::min(per_work, sort.per_work);
+  for (const StageClass& stage_class : request.classes)
+    per_work = std::min(per_work, stage_class.per_work);
   double sum = problem_.chain.work(0, problem_.chain.size()) * per_work;
   const auto limit = [&] {
     return goal.slowest > 0 ? (value_ - goal.sum * sum) / goal.slowest : kNever;
@@ -53,8 +55,8 @@ double RunBound::of(const Grid& grid) {
   double slowest = 0;
   if (!can_count(request, grid.replicas)) {
     if (request.limit < kNever) slowest = slowest_of_any(request, grid.replicas);
-    request.scarce = 0;
-    for (StageSort& sort : request.sorts) sort.scarce = false;
+    request.limited = 0;
+    for (StageClass& stage_class : request.classes) stage_class.limited = false;
   }
   const auto table = tables_.try_emplace(grid.replicas, problem_.chain, request).first;
   slowest = std::max(slowest, table->second.least(grid.stages));

@@ -2,7 +2,7 @@
 
 #include <map>
 
-#include "partition/placement/bound/best_sorts.h"
+#include "partition/placement/bound/device_classes.h"
 
 namespace penstock {
 
@@ -13,7 +13,7 @@ class RunBound {
  public:
   /// Only solutions below `value` are of interest.
   RunBound(const PlacementProblem& problem, double value)
-      : problem_(problem), value_(value), sorts_(problem) {}
+      : problem_(problem), value_(value), classes_(problem) {}
 
   /// At most `value`, which says that no solution of the grid is below that.
   double of(const Grid& grid);
@@ -24,7 +24,7 @@ class RunBound {
 
   const PlacementProblem& problem_;
   double value_;
-  BestSorts sorts_;
+  DeviceClasses classes_;
   std::map<int, RunTable> tables_;        // of slowest loads, by replicas
   std::map<int, double> slowest_of_any_;  // of any number of stages, by replicas
 };

@@ -24,73 +24,76 @@ RunCount::RunCount(const ChainLoad& chain, RunTableRequest request, int most)
       request_(std::move(request)),
       most_(most),
       least_per_work_(std::numeric_limits<double>::infinity()) {
-  for (const StageSort& sort : request_.sorts)
-    least_per_work_ = std::min(least_per_work_, sort.per_work);
+  for (const StageClass& stage_class : request_.classes)
+    least_per_work_ = std::min(least_per_work_, stage_class.per_work);
   for (const RunKind& run : request_.runs) {
     within_.push_back(states_);
-    states_ += run.room - 1;
+    states_ += run.capacity - 1;
   }
 }
 
 double RunCount::effort(double limit) const {
   double ends = 0;
-  for (const StageSort& sort : request_.sorts)
-    ends += chain_.ranges_within(limit / sort.per_work) * request_.runs[sort.run].room;
-  return ends * (request_.scarce + 1);
+  for (const StageClass& stage_class : request_.classes)
+    ends += chain_.ranges_within(limit / stage_class.per_work) *
+            request_.runs[stage_class.run].capacity;
+  return ends * (request_.limited + 1);
 }
 
 /// Calls visit(last, seconds) where a stage can end, with what it takes but for messages. In flight
 /// are at least the micro-batches of the stages that the work behind it needs.
 template <class Visit>
-void RunCount::for_ends(const StageSort& sort, int first, Visit visit) const {
+void RunCount::for_ends(const StageClass& stage_class, int first, Visit visit) const {
   for (int last = first + 1; last <= layers(); ++last) {
-    const double work = sort.per_work * chain_.work(first, last);
+    const double work = stage_class.per_work * chain_.work(first, last);
     if (work > limit_) return;
     const double least = chain_.work(last, layers()) * least_per_work_;
     const double behind = limit_ > 0 ? std::ceil(least / limit_ * kBelow) : 0;
     const int flying = static_cast<int>(std::min(1.0 * request_.micro_batches, 1 + behind));
-    if (chain_.bytes_at_least(first, last, 1) > sort.memory * kRounding) return;
-    if (chain_.bytes(first, last, flying) > sort.memory * kRounding) continue;
-    visit(last, work + sort.reduction.seconds(chain_.parameters(first, last)));
+    if (chain_.bytes_at_least(first, last, 1) > stage_class.memory * kRounding) return;
+    if (chain_.bytes(first, last, flying) > stage_class.memory * kRounding) continue;
+    visit(last, work + stage_class.reduction.seconds(chain_.parameters(first, last)));
   }
 }
 
-/// Calls visit(state, way) for each way to begin what is behind `first` by a stage of the sort.
+/// Calls visit(state, way) for each way to begin what is behind `first` by a stage of the class.
 template <class Visit>
-void RunCount::for_ways(const StageSort& sort, int first, Visit visit) const {
-  const RunKind& run = request_.runs[sort.run];
-  const int inner = run.room - 1;
+void RunCount::for_ways(const StageClass& stage_class, int first, Visit visit) const {
+  const RunKind& run = request_.runs[stage_class.run];
+  const int inner = run.capacity - 1;
   const double enter = run.within.seconds(chain_.crossing(first));
   const double enter_run = first == 0 ? 0 : run.between.seconds(chain_.crossing(first));
-  for_ends(sort, first, [&](int last, double seconds) {
+  for_ends(stage_class, first, [&](int last, double seconds) {
     const bool final = last == layers();
     const double ends_run = seconds + (final ? 0 : run.between.seconds(chain_.crossing(last)));
-    if (ends_run + enter_run <= limit_) visit(kFresh, Way{&sort, last, kFresh});
-    if (sort.takes > inner) return;
+    if (ends_run + enter_run <= limit_) visit(kFresh, Way{&stage_class, last, kFresh});
+    if (stage_class.devices_needed > inner) return;
     if (first > 0 && ends_run + enter <= limit_)
-      visit(within(sort, sort.takes - 1), Way{&sort, last, kFresh});
+      visit(within(stage_class, stage_class.devices_needed - 1), Way{&stage_class, last, kFresh});
     if (final) return;
     const double goes_on = seconds + run.within.seconds(chain_.crossing(last));
     if (goes_on + enter_run <= limit_)
-      visit(kFresh, Way{&sort, last, within(sort, inner - sort.takes)});
+      visit(kFresh,
+            Way{&stage_class, last, within(stage_class, inner - stage_class.devices_needed)});
     if (first == 0 || goes_on + enter > limit_) return;
-    for (int more = sort.takes; more < inner; ++more)
-      visit(within(sort, more), Way{&sort, last, within(sort, more - sort.takes)});
+    for (int more = stage_class.devices_needed; more < inner; ++more)
+      visit(within(stage_class, more),
+            Way{&stage_class, last, within(stage_class, more - stage_class.devices_needed)});
   });
 }
 
-void RunCount::put_first(const StageSort& sort, int first) {
-  const int scarce = sort.scarce ? 1 : 0, other = 1 - scarce;
-  for_ways(sort, first, [&](std::size_t state, const Way& way) {
+void RunCount::put_first(const StageClass& stage_class, int first) {
+  const int limited = stage_class.limited ? 1 : 0, other = 1 - limited;
+  for_ways(stage_class, first, [&](std::size_t state, const Way& way) {
     const int* behind = fewest_.data() + at(way.last, way.behind);
     int* fewest = fewest_.data() + at(first, state);
-    for (int left = scarce; left <= request_.scarce; ++left)
-      fewest[left] = std::min(fewest[left], behind[left - scarce] + other);
+    for (int left = limited; left <= request_.limited; ++left)
+      fewest[left] = std::min(fewest[left], behind[left - limited] + other);
   });
-  for (int more = 1; more + 1 < request_.runs[sort.run].room; ++more)
-    for (int left = 0; left <= request_.scarce; ++left) {
-      int& fewest = fewest_[at(first, within(sort, more)) + left];
-      fewest = std::min(fewest, fewest_[at(first, within(sort, more - 1)) + left]);
+  for (int more = 1; more + 1 < request_.runs[stage_class.run].capacity; ++more)
+    for (int left = 0; left <= request_.limited; ++left) {
+      int& fewest = fewest_[at(first, within(stage_class, more)) + left];
+      fewest = std::min(fewest, fewest_[at(first, within(stage_class, more - 1)) + left]);
     }
 }
 
@@ -98,11 +101,11 @@ bool RunCount::possible(double limit) {
   limit_ = limit * kRounding;
   fewest_.assign(at(layers() + 1, 0), kTooMany);
   std::fill_n(fewest_.begin() + static_cast<std::ptrdiff_t>(at(layers(), kFresh)),
-              request_.scarce + 1, 0);
+              request_.limited + 1, 0);
   for (int first = layers() - 1; first >= 0; --first)
-    for (const StageSort& sort : request_.sorts) put_first(sort, first);
-  for (int scarce = 0; scarce <= request_.scarce; ++scarce)
-    if (fewest_[at(0, kFresh) + scarce] + scarce <= most_) return true;
+    for (const StageClass& stage_class : request_.classes) put_first(stage_class, first);
+  for (int limited = 0; limited <= request_.limited; ++limited)
+    if (fewest_[at(0, kFresh) + limited] + limited <= most_) return true;
   return false;
 }
 
@@ -116,19 +119,21 @@ double RunCount::least(double low, double high) {
 }
 
 std::vector<StageRun> RunCount::sample(std::mt19937_64& numbers) const {
-  int scarce = request_.scarce;
-  while (scarce >= 0 && fewest_[at(0, kFresh) + scarce] + scarce > most_) --scarce;
-  int others = most_ - scarce;
+  int limited = request_.limited;
+  while (limited >= 0 && fewest_[at(0, kFresh) + limited] + limited > most_) --limited;
+  int others = most_ - limited;
   std::vector<StageRun> runs;
   std::size_t state = kFresh;
   for (int first = 0; first < layers();) {
     std::vector<Way> ways;
-    for (const StageSort& sort : request_.sorts) {
-      const int left = scarce - (sort.scarce ? 1 : 0), others_left = others - (sort.scarce ? 0 : 1);
-      if (left < 0 || others_left < 0 || (state != kFresh && !in_run(sort, state))) continue;
+    for (const StageClass& stage_class : request_.classes) {
+      const int left = limited - (stage_class.limited ? 1 : 0),
+                others_left = others - (stage_class.limited ? 0 : 1);
+      if (left < 0 || others_left < 0 || (state != kFresh && !in_run(stage_class, state))) continue;
       // A run that may go on may end as well.
-      const std::size_t ending = state == kFresh ? kFresh : within(sort, sort.takes - 1);
-      for_ways(sort, first, [&](std::size_t from, const Way& way) {
+      const std::size_t ending =
+          state == kFresh ? kFresh : within(stage_class, stage_class.devices_needed - 1);
+      for_ways(stage_class, first, [&](std::size_t from, const Way& way) {
         if (from != (way.behind == kFresh ? ending : state)) return;
         if (fewest_[at(way.last, way.behind) + left] > others_left) return;
         ways.insert(ways.end(), way.behind == kFresh ? 1 : kGoesOn, way);
@@ -136,9 +141,9 @@ std::vector<StageRun> RunCount::sample(std::mt19937_64& numbers) const {
     }
     if (ways.empty()) throw std::logic_error("no pipeline keeps within the limit");
     const Way& way = ways[numbers() % ways.size()];
-    if (state == kFresh) runs.push_back({way.sort->run, 0});
+    if (state == kFresh) runs.push_back({way.stage_class->run, 0});
     ++runs.back().stages;
-    --(way.sort->scarce ? scarce : others);
+    --(way.stage_class->limited ? limited : others);
     first = way.last;
     state = way.behind;
   }

@@ -14,13 +14,13 @@ struct StageRun {
 };
 
 /// How many stages pipelines of runs need, as RunTable has them, whatever their number: for a limit
-/// on loads a dynamic programme over (first layer, devices left in the node, scarce stages left)
+/// on loads a dynamic programme over (first layer, devices left in the node, limited stages left)
 /// from the chain's end keeps the fewest other stages, O(layers · layers in a stage · devices of
-/// nodes · scarce). That is less than a RunTable takes, by the number of stages. `chain` must
+/// nodes · limited). That is less than a RunTable takes, by the number of stages. `chain` must
 /// outlive it.
 class RunCount {
  public:
-  /// The request's limit and sums do not count. `most`: stages of all sorts together.
+  /// The request's limit and sums do not count. `most`: stages of all classes together.
   RunCount(const ChainLoad& chain, RunTableRequest request, int most);
 
   /// Steps that this limit takes, about.
@@ -40,7 +40,7 @@ class RunCount {
  private:
   /// A stage's last layer, and what is behind it.
   struct Way {
-    const StageSort* sort;
+    const StageClass* stage_class;
     int last;
     std::size_t behind;  // a state
   };
@@ -48,17 +48,20 @@ class RunCount {
   int layers() const { return chain_.size(); }
   std::size_t at(int first, std::size_t state) const {
     return (static_cast<std::size_t>(first) * states_ + state) *
-           (static_cast<std::size_t>(request_.scarce) + 1);
+           (static_cast<std::size_t>(request_.limited) + 1);
   }
-  std::size_t within(const StageSort& sort, int more) const { return within_[sort.run] + more; }
-  bool in_run(const StageSort& sort, std::size_t state) const {
-    return state >= within_[sort.run] && state < within(sort, request_.runs[sort.run].room - 1);
+  std::size_t within(const StageClass& stage_class, int more) const {
+    return within_[stage_class.run] + more;
   }
-  void put_first(const StageSort& sort, int first);
+  bool in_run(const StageClass& stage_class, std::size_t state) const {
+    return state >= within_[stage_class.run] &&
+           state < within(stage_class, request_.runs[stage_class.run].capacity - 1);
+  }
+  void put_first(const StageClass& stage_class, int first);
   template <class Visit>
-  void for_ends(const StageSort& sort, int first, Visit visit) const;
+  void for_ends(const StageClass& stage_class, int first, Visit visit) const;
   template <class Visit>
-  void for_ways(const StageSort& sort, int first, Visit visit) const;
+  void for_ways(const StageClass& stage_class, int first, Visit visit) const;
 
   const ChainLoad& chain_;
   RunTableRequest request_;
@@ -68,7 +71,7 @@ class RunCount {
   // devices left, and one more.
   std::size_t states_ = 1;
   std::vector<std::size_t> within_;  // [run]: its first state
-  std::vector<int> fewest_;          // [first layer][state][scarce left]: others
+  std::vector<int> fewest_;          // [first layer][state][limited left]: others
 };
 
 }  // namespace penstock

@@ -11,18 +11,19 @@ namespace {}  // namespace
 RunTable::RunTable(const ChainLoad& chain, RunTableRequest request)
     : chain_(chain), request_(std::move(request)), least_{kNever}, least_per_work_(kNever) {
   request_.limit *= kRounding;
-  for (const StageSort& sort : request_.sorts)
-    least_per_work_ = std::min(least_per_work_, sort.per_work);
+  for (const StageClass& stage_class : request_.classes)
+    least_per_work_ = std::min(least_per_work_, stage_class.per_work);
   // No stages do nothing, whatever stands in front of them.
   row_ = no_row();
-  for (int left = 0; left <= request_.scarce; ++left) row_.fresh[at(left, layers())] = 0;
+  for (int left = 0; left <= request_.limited; ++left) row_.fresh[at(left, layers())] = 0;
 }
 
 RunTable::Row RunTable::no_row() const {
   Row row;
-  const std::size_t size = at(request_.scarce, layers()) + 1;
+  const std::size_t size = at(request_.limited, layers()) + 1;
   row.fresh.assign(size, kNever);
-  for (const RunKind& run : request_.runs) row.within.emplace_back(size * (run.room - 1), kNever);
+  for (const RunKind& run : request_.runs)
+    row.within.emplace_back(size * (run.capacity - 1), kNever);
   return row;
 }
 
@@ -45,54 +46,57 @@ double RunTable::join(double load, double rest) const {
 /// Calls visit(last, seconds) where a stage in front of row_ can end, with what it takes but for
 /// messages.
 template <class Visit>
-void RunTable::for_ends(const StageSort& sort, int first, Visit visit) const {
+void RunTable::for_ends(const StageClass& stage_class, int first, Visit visit) const {
   const int behind = stages_behind_;
   const int flying = std::min(request_.micro_batches, behind + 1);
   for (int last = behind == 0 ? layers() : first + 1; last <= layers() - behind; ++last) {
-    const double work = sort.per_work * chain_.work(first, last);
+    const double work = stage_class.per_work * chain_.work(first, last);
     if (work > request_.limit) return;
-    if (chain_.bytes_at_least(first, last, flying) > sort.memory * kRounding) return;
-    if (chain_.bytes(first, last, flying) > sort.memory) continue;
-    visit(last, work + sort.reduction.seconds(chain_.parameters(first, last)));
+    if (chain_.bytes_at_least(first, last, flying) > stage_class.memory * kRounding) return;
+    if (chain_.bytes(first, last, flying) > stage_class.memory) continue;
+    visit(last, work + stage_class.reduction.seconds(chain_.parameters(first, last)));
   }
 }
 
-/// Puts a stage of the sort that begins at `first` in front of row_.
-void RunTable::put_first(const StageSort& sort, int scarce_left, int first, Row& next) const {
-  const RunKind& run = request_.runs[sort.run];
-  const int left = scarce_left - (sort.scarce ? 1 : 0), inner = run.room - 1;
+/// Puts a stage of the class that begins at `first` in front of row_.
+void RunTable::put_first(const StageClass& stage_class, int limited_left, int first,
+                         Row& next) const {
+  const RunKind& run = request_.runs[stage_class.run];
+  const int left = limited_left - (stage_class.limited ? 1 : 0), inner = run.capacity - 1;
   if (left < 0) return;
   const bool final = stages_behind_ == 0;
   const double enter = run.within.seconds(chain_.crossing(first));
   const double enter_run = run.between.seconds(chain_.crossing(first));
-  double& fresh = next.fresh[at(scarce_left, first)];
-  double* within = next.within[sort.run].data() + at(scarce_left, first) * inner;
-  for_ends(sort, first, [&](int last, double seconds) {
+  double& fresh = next.fresh[at(limited_left, first)];
+  double* within = next.within[stage_class.run].data() + at(limited_left, first) * inner;
+  for_ends(stage_class, first, [&](int last, double seconds) {
     const double ends_run = seconds + (final ? 0 : run.between.seconds(chain_.crossing(last)));
     const double behind = row_.fresh[at(left, last)];
     if (inner == 0 && behind == kNever) return;
     fresh = std::min(fresh, join(ends_run + enter_run, behind));
-    if (sort.takes <= inner) {
-      double& alone = within[sort.takes - 1];
+    if (stage_class.devices_needed <= inner) {
+      double& alone = within[stage_class.devices_needed - 1];
       alone = std::min(alone, join(ends_run + enter, behind));
     }
-    if (final || sort.takes > inner) return;
+    if (final || stage_class.devices_needed > inner) return;
     const double goes_on = seconds + run.within.seconds(chain_.crossing(last));
-    const double* rest = row_.within[sort.run].data() + at(left, last) * inner;
-    fresh = std::min(fresh, join(goes_on + enter_run, rest[inner - sort.takes]));
-    for (int more = sort.takes; more < inner; ++more)
-      within[more] = std::min(within[more], join(goes_on + enter, rest[more - sort.takes]));
+    const double* rest = row_.within[stage_class.run].data() + at(left, last) * inner;
+    fresh = std::min(fresh, join(goes_on + enter_run, rest[inner - stage_class.devices_needed]));
+    for (int more = stage_class.devices_needed; more < inner; ++more)
+      within[more] =
+          std::min(within[more], join(goes_on + enter, rest[more - stage_class.devices_needed]));
   });
   for (int more = 1; more < inner; ++more) within[more] = std::min(within[more], within[more - 1]);
 }
 
 RunTable::Row RunTable::extended() const {
   Row next = no_row();
-  for (int left = 0; left <= request_.scarce; ++left)
+  for (int left = 0; left <= request_.limited; ++left)
     for (int first = 0; first < layers() - stages_behind_; ++first) {
       if (chain_.work(first, layers()) * least_per_work_ > request_.limit * (stages_behind_ + 1))
         continue;
-      for (const StageSort& sort : request_.sorts) put_first(sort, left, first, next);
+      for (const StageClass& stage_class : request_.classes)
+        put_first(stage_class, left, first, next);
     }
   return next;
 }
@@ -100,18 +104,18 @@ RunTable::Row RunTable::extended() const {
 /// The least with one more stage that nothing enters, in front of row_.
 double RunTable::pipeline() const {
   double least = kNever;
-  for (const StageSort& sort : request_.sorts) {
-    const RunKind& run = request_.runs[sort.run];
-    const int left = request_.scarce - (sort.scarce ? 1 : 0), inner = run.room - 1;
+  for (const StageClass& stage_class : request_.classes) {
+    const RunKind& run = request_.runs[stage_class.run];
+    const int left = request_.limited - (stage_class.limited ? 1 : 0), inner = run.capacity - 1;
     if (left < 0) continue;
     const bool final = stages_behind_ == 0;
-    for_ends(sort, 0, [&](int last, double seconds) {
+    for_ends(stage_class, 0, [&](int last, double seconds) {
       const double ends_run = seconds + (final ? 0 : run.between.seconds(chain_.crossing(last)));
       least = std::min(least, join(ends_run, row_.fresh[at(left, last)]));
-      if (final || sort.takes > inner) return;
+      if (final || stage_class.devices_needed > inner) return;
       const double goes_on = seconds + run.within.seconds(chain_.crossing(last));
-      const double* rest = row_.within[sort.run].data() + at(left, last) * inner;
-      least = std::min(least, join(goes_on, rest[inner - sort.takes]));
+      const double* rest = row_.within[stage_class.run].data() + at(left, last) * inner;
+      least = std::min(least, join(goes_on, rest[inner - stage_class.devices_needed]));
     });
   }
   return least;

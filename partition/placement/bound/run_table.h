@@ -11,24 +11,24 @@ namespace penstock {
 /// other side of a stage, which takes as long as the longest of them, not as all their messages.
 struct RunKind {
   LinkCost within = {}, between = {};  // crossing a boundary inside the run, and at its ends
-  int room = 1;                        // devices of the largest node
+  int capacity = 1;                    // devices of the largest node
 };
 
-/// Stages of one sort at their best: none of that sort is faster or has less memory.
-struct StageSort {
+/// Stages of one class at their best: none of that class is faster or has less memory.
+struct StageClass {
   std::size_t run = 0;      // the kind of run that it is part of
   double per_work = 1;      // seconds for a second's work on a device of speed 1
   LinkCost reduction = {};  // of gradients, for each micro-batch
   double memory = 0;        // bytes
-  int takes = 1;            // devices of the run's node
-  bool scarce = false;      // of which there are only so many
+  int devices_needed = 1;   // devices of the run's node
+  bool limited = false;     // of which there are only so many
 };
 
 /// What is asked of a RunTable.
 struct RunTableRequest {
   std::vector<RunKind> runs;
-  std::vector<StageSort> sorts;
-  int scarce = 0;         // stages of scarce sorts, at most
+  std::vector<StageClass> classes;
+  int limited = 0;        // stages of limited classes, at most
   int micro_batches = 1;  // that a replica runs in a step
   double limit = 0;       // seconds that no stage may take
   bool sums = false;      // least sum of loads, else the least slowest
@@ -49,21 +49,21 @@ class RunTable {
  private:
   /// Of layers from each one on, cut into a number of stages.
   struct Row {
-    std::vector<double> fresh;  // [scarce left][layer]: where a run begins there
-    // [run][scarce left][layer][devices left in its node, less one]: where it goes on there
+    std::vector<double> fresh;  // [limited left][layer]: where a run begins there
+    // [run][limited left][layer][devices left in its node, less one]: where it goes on there
     std::vector<std::vector<double>> within;
   };
 
   int layers() const { return chain_.size(); }
-  std::size_t at(int scarce_left, int layer) const {
-    return static_cast<std::size_t>(scarce_left) * (layers() + 1) + layer;
+  std::size_t at(int limited_left, int layer) const {
+    return static_cast<std::size_t>(limited_left) * (layers() + 1) + layer;
   }
   Row no_row() const;
   Row extended() const;
   double pipeline() const;
-  void put_first(const StageSort& sort, int scarce_left, int first, Row& next) const;
+  void put_first(const StageClass& stage_class, int limited_left, int first, Row& next) const;
   template <class Visit>
-  void for_ends(const StageSort& sort, int first, Visit visit) const;
+  void for_ends(const StageClass& stage_class, int first, Visit visit) const;
   double join(double load, double rest) const;
 
   const ChainLoad& chain_;

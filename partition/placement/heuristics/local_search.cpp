@@ -4,7 +4,7 @@
 #include <numeric>
 #include <random>
 
-#include "partition/placement/heuristics/starts.h"
+#include "partition/placement/heuristics/initial_solutions.h"
 
 namespace penstock {
 namespace {
@@ -153,7 +153,8 @@ std::optional<PlacedCut> search(const PlacementProblem& problem, const Grid& gri
 std::optional<PlacedCut> search_placement(const PlacementProblem& problem, const Grid& grid,
                                           const SearchEffort& effort, double bound) {
   const int random = grid.slots() <= kManySlots ? effort.random_starts : 0;
-  return search(problem, grid, starts(problem, grid, random, effort.seed), effort, bound);
+  return search(problem, grid, initial_solutions(problem, grid, random, effort.seed), effort,
+                bound);
 }
 
 std::optional<PlacedCut> search_from(const PlacementProblem& problem, Placement start,

@@ -6,7 +6,7 @@
 #include <numeric>
 #include <random>
 
-#include "partition/placement/bound/best_sorts.h"
+#include "partition/placement/bound/device_classes.h"
 #include "partition/placement/bound/run_count.h"
 #include "partition/placement/heuristics/least_limit.h"
 
@@ -17,16 +17,17 @@ constexpr double kMostEffort = 1e8;  // of a limit
 constexpr int kDrawn = 300'000;      // layers of pipelines, for a limit
 constexpr int kCuts = 4;             // for a limit: links may be slower than those counted on
 
-/// Free devices of nodes, the nodes of each sort.
+/// Free devices of nodes, the nodes of each class.
 using FreeNodes = std::vector<std::vector<std::deque<int>>>;
 
-FreeNodes nodes_of(const Cluster& cluster, const std::vector<std::vector<int>>& sorts) {
-  FreeNodes free(sorts.size());
-  for (std::size_t sort = 0; sort < sorts.size(); ++sort) {
+FreeNodes nodes_of(const Cluster& cluster, const std::vector<std::vector<int>>& classes) {
+  FreeNodes free(classes.size());
+  for (std::size_t device_class = 0; device_class < classes.size(); ++device_class) {
     std::vector<std::deque<int>> nodes(cluster.nodes.size());
-    for (const int device : sorts[sort]) nodes[cluster.devices[device].node].push_back(device);
+    for (const int device : classes[device_class])
+      nodes[cluster.devices[device].node].push_back(device);
     std::erase_if(nodes, [](const auto& node) { return node.empty(); });
-    free[sort] = std::move(nodes);
+    free[device_class] = std::move(nodes);
   }
   return free;
 }
@@ -56,15 +57,15 @@ Placement pack(const std::vector<StageRun>& runs, FreeNodes free) {
 
 std::optional<PlacedCut> pack_runs(const PlacementProblem& problem, double below,
                                    std::uint64_t seed) {
-  const BestSorts sorts(problem);
-  BestSorts::Stages stages = sorts.of(1);
+  const DeviceClasses classes(problem);
+  DeviceClasses::Stages stages = classes.of(1);
   RunCount count(problem.chain,
                  {.runs = std::move(stages.runs),
-                  .sorts = std::move(stages.sorts),
-                  .scarce = stages.scarce,
+                  .classes = std::move(stages.classes),
+                  .limited = stages.limited,
                   .micro_batches = problem.micro_batches},
                  problem.cluster.size());
-  const FreeNodes nodes = nodes_of(problem.cluster, sorts.devices());
+  const FreeNodes nodes = nodes_of(problem.cluster, classes.devices());
   const int samples =
       1 + kDrawn / (problem.chain.size() + static_cast<int>(problem.cluster.nodes.size()));
   std::mt19937_64 numbers(seed);

@@ -111,7 +111,8 @@ TEST(Decide, KeepsToWhatIsAskedAndSaysWhyOthersLost) {
   ASSERT_GT(decision.alternatives.size(), 2u);
   for (std::size_t i = 1; i < decision.alternatives.size(); ++i)
     EXPECT_FALSE(decision.alternatives[i].why.empty()) << i;
-  EXPECT_NE(decision.binds.find("computing of stage"), std::string::npos) << decision.binds;
+  EXPECT_NE(decision.bottleneck.find("computing of stage"), std::string::npos)
+      << decision.bottleneck;
   problem.most_replicas = 1;
   EXPECT_EQ(decide(problem).choice.replicas, 1);
   problem.replicas = 2;
@@ -179,8 +180,8 @@ TEST(Decide, MemoryBinds) {
   const PlanningProblem tight = test::planned_chain(chain, 2, needed - 1);
   const Decision decision = decide(tight);
   EXPECT_EQ(decision.choice.stages, 2);
-  EXPECT_NE(decision.binds.find("memory: 1 stage × 2 replicas"), std::string::npos)
-      << decision.binds;
+  EXPECT_NE(decision.bottleneck.find("memory: 1 stage × 2 replicas"), std::string::npos)
+      << decision.bottleneck;
 
   PlanningProblem fixed = tight;
   fixed.stages = 1;
@@ -232,7 +233,7 @@ TEST(Decide, RunsSomeLayersForwardAgainWhereMemoryIsShort) {
     EXPECT_GT(chosen.estimate.step_seconds, kept.estimate.step_seconds) << schedule;
     EXPECT_LE(chosen.lower_bound, chosen.estimate.step_seconds);
     EXPECT_NE(describe(chosen.choice).find("recomputing"), std::string::npos);
-    EXPECT_NE(chosen.binds.find("memory"), std::string::npos) << chosen.binds;
+    EXPECT_NE(chosen.bottleneck.find("memory"), std::string::npos) << chosen.bottleneck;
     EXPECT_TRUE(std::ranges::any_of(chosen.alternatives, [](const Alternative& other) {
       return other.choice.recomputed.empty() && other.lacks && other.lacks->bytes > 0;
     }));

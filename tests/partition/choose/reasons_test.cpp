@@ -27,16 +27,17 @@ TEST(Reasons, CompareSecondsOfAudio) {
 
 TEST(Reasons, MemoryBindsOnlyWhereItWouldBeFaster) {
   const Alternative best = simulated(10, {9, 6});
-  EXPECT_EQ(what_binds(best, {best}), "the computing of stage 0, which is busy 90 % of a step");
+  EXPECT_EQ(bottleneck_of(best, {best}), "the computing of stage 0, which is busy 90 % of a step");
   Alternative tight{.choice = {.stages = 3}, .closed_form = 8, .audio_seconds = 60};
   tight.why = "memory: stage 1 lacks 2 GiB";
-  EXPECT_EQ(what_binds(best, {best, tight}), what_binds(best, {best})) << "words decide nothing";
+  EXPECT_EQ(bottleneck_of(best, {best, tight}), bottleneck_of(best, {best}))
+      << "words decide nothing";
   tight.lacks = LackingMemory{.stage = 1, .bytes = 2.0 * (1 << 30)};
-  EXPECT_EQ(what_binds(best, {best, tight}),
+  EXPECT_EQ(bottleneck_of(best, {best, tight}),
             "memory: 3 stages × 1 replica, 1f1b, 1 × 0 s would be faster, and its stage 1 lacks 2 "
             "GiB");
   tight.closed_form = 10;
-  EXPECT_EQ(what_binds(best, {best, tight}), what_binds(best, {best}));
+  EXPECT_EQ(bottleneck_of(best, {best, tight}), bottleneck_of(best, {best}));
 }
 
 }  // namespace

@@ -53,7 +53,7 @@ TEST(Ranking, StartsWithTheBestOfTheExactSearch) {
   for (int i = 0, compared = 0; compared < 60; ++i) {
     const test::Instance instance = test::random_instance(random);
     const PlacementProblem problem = instance.problem();
-    const auto best = find_placement(problem, instance.wish);
+    const auto best = find_placement(problem, instance.constraints);
     if (!best) continue;
     const auto ranked = rank_placements(problem, best->grid, {});
     ASSERT_EQ(ranked.size(), 1u) << i;

@@ -22,7 +22,7 @@ Tally compare(std::mt19937& random, int rounds, const test::InstanceSize& size) 
   for (int round = 0; round < rounds; ++round) {
     const test::Instance instance = test::random_instance(random, size);
     const auto expected = test::try_all(instance);
-    const auto found = find_placement(instance.problem(), instance.wish);
+    const auto found = find_placement(instance.problem(), instance.constraints);
     EXPECT_EQ(found.has_value(), expected.has_value()) << round;
     if (!expected || !found) {
       ++tally.refused;

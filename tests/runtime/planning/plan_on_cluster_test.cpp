@@ -98,9 +98,9 @@ TEST_F(PlanOnCluster, LanesAndMemoryLimitIt) {
 }
 
 TEST_F(PlanOnCluster, RecomputesAsMuchAsMemoryNeeds) {
-  const ClusterWish wish{.stages = 1, .replicas = 1, .schedule = "gpipe"};
+  const ClusterConstraints constraints{.stages = 1, .replicas = 1, .schedule = "gpipe"};
   const auto plan = [&](const std::string& recompute, const std::string& gib) {
-    return plan_on_cluster(recipe({"pipeline.recompute=" + recompute}), mixed(gib), wish);
+    return plan_on_cluster(recipe({"pipeline.recompute=" + recompute}), mixed(gib), constraints);
   };
   const auto gib = [](const ClusterPlan& planned) {
     return static_cast<double>(planned.plan.bytes_of(0).total()) / (1 << 30);
@@ -120,7 +120,7 @@ TEST_F(PlanOnCluster, RecomputesAsMuchAsMemoryNeeds) {
   Config named = recipe();  // the recipe's own choice is kept
   named.pipeline.recompute = "layers";
   named.pipeline.recompute_layers = {"norm2"};
-  EXPECT_EQ(plan_on_cluster(named, mixed("4"), wish).recipe.pipeline.recompute_layers,
+  EXPECT_EQ(plan_on_cluster(named, mixed("4"), constraints).recipe.pipeline.recompute_layers,
             named.pipeline.recompute_layers);
 }
 

@@ -16,7 +16,7 @@ Instance large_instance(std::mt19937& random, int layers, const std::string& clu
   };
   Instance instance{.chain = {.name = "large", .layers = {}},
                     .cluster = read_cluster(source("configs/clusters/" + cluster + ".toml")),
-                    .wish = {}};
+                    .constraints = {}};
   for (int i = 0; i < layers; ++i)
     instance.chain.layers.push_back({.name = "layer",
                                      .forward_ms = sample(0.5, 2),

@@ -160,7 +160,7 @@ Instance random_instance(std::mt19937& random, const InstanceSize& size) {
                     .cluster = random_cluster(sample, size),
                     .objective = sample.one_in(3) ? Objective::bottleneck : Objective::step,
                     .micro_batches = sample.whole(1, 12),
-                    .wish = {}};
+                    .constraints = {}};
   const int layers = sample.whole(1, size.most_layers);
   for (int i = 0; i < layers; ++i)
     instance.chain.layers.push_back({.name = "layer",
@@ -169,7 +169,7 @@ Instance random_instance(std::mt19937& random, const InstanceSize& size) {
                                      .activation_bytes = 1.0 * sample.whole(0, 9),
                                      .parameter_bytes = 1.0 * sample.whole(0, 9)});
   if (sample.one_in(2))
-    instance.wish.stages = sample.whole(1, std::min(layers, instance.cluster.size()));
+    instance.constraints.stages = sample.whole(1, std::min(layers, instance.cluster.size()));
   return instance;
 }
 
@@ -203,7 +203,7 @@ std::optional<double> try_all(const Instance& instance) {
   const int devices = instance.cluster.size();
   std::optional<double> best;
   for (int stages = 1; stages <= std::min(layers, devices); ++stages) {
-    if (instance.wish.stages > 0 && stages != instance.wish.stages) continue;
+    if (instance.constraints.stages > 0 && stages != instance.constraints.stages) continue;
     for (int replicas = 1; replicas <= std::min(devices / stages, instance.micro_batches);
          ++replicas)
       for_placements(devices, {stages, replicas}, [&](const Placement& placement) {

@@ -13,7 +13,7 @@ struct Instance {
   Cluster cluster;
   Objective objective = Objective::step;
   int micro_batches = 1;
-  GridWish wish;
+  GridConstraints constraints;
 
   PlacementProblem problem() const;
 };

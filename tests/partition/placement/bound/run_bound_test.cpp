@@ -38,7 +38,7 @@ TEST(RunBound, LetsReplicasCrossBetweenNodesOnOtherSidesOfAStage) {
                           .cluster = equal_devices(6),
                           .objective = Objective::bottleneck,
                           .micro_batches = 2,
-                          .wish = {}};
+                          .constraints = {}};
   for (const double parameters : {5e6, 0.0, 5e6})
     instance.chain.layers.push_back({.name = "layer",
                                      .forward_ms = 4000,
@@ -61,7 +61,7 @@ TEST(RunBound, LetsReplicasOfAFastDeviceBeSlowAndLarge) {
                           .cluster = {},
                           .objective = Objective::bottleneck,
                           .micro_batches = 200,
-                          .wish = {}};
+                          .constraints = {}};
   for (int i = 0; i < 7; ++i)
     instance.chain.layers.push_back({.name = "layer",
                                      .forward_ms = i % 2 == 0 ? 300.0 : 400.0,

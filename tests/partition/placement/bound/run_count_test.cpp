@@ -5,7 +5,7 @@
 #include <limits>
 #include <random>
 
-#include "partition/placement/bound/best_sorts.h"
+#include "partition/placement/bound/device_classes.h"
 #include "partition/placement/search.h"
 #include "tests/support/partition/large_instances.h"
 
@@ -15,23 +15,24 @@ namespace {
 constexpr double kClose = 1 + 2e-4;  // of limits that are halved down to a ten-thousandth
 
 RunTableRequest request_of(const PlacementProblem& problem, int replicas) {
-  const BestSorts::Stages stages = BestSorts(problem).of(replicas);
+  const DeviceClasses::Stages stages = DeviceClasses(problem).of(replicas);
   return {.runs = stages.runs,
-          .sorts = stages.sorts,
-          .scarce = stages.scarce,
+          .classes = stages.classes,
+          .limited = stages.limited,
           .micro_batches = micro_batches_of(problem, {1, replicas})};
 }
 
 TEST(RunCount, EqualsTheLeastOfTablesForEveryNumberOfStages) {
   std::mt19937 random(23);
-  int scarce = 0, several = 0;
+  int limited = 0, several = 0;
   for (int round = 0; round < 1000; ++round) {
     test::Instance instance = test::random_instance(random);
     if (round % 4 > 0) test::level_nodes(instance.cluster);
     const PlacementProblem problem = instance.problem();
     for (int replicas = 1; replicas <= std::min(2, instance.cluster.size()); ++replicas) {
       RunTableRequest request = request_of(problem, replicas);
-      for (StageSort& sort : request.sorts) sort.memory = std::numeric_limits<double>::infinity();
+      for (StageClass& stage_class : request.classes)
+        stage_class.memory = std::numeric_limits<double>::infinity();
       request.limit = 1e6;
       const int most = problem.cluster.size() / replicas;
       RunTable table(problem.chain, request);
@@ -46,11 +47,11 @@ TEST(RunCount, EqualsTheLeastOfTablesForEveryNumberOfStages) {
       RunCount counted(problem.chain, request, most);
       EXPECT_LE(counted.least(0, 2 * expected), expected * (1 + 1e-9)) << round;
       EXPECT_GE(counted.least(0, 2 * expected) * kClose, expected) << round;
-      scarce += request.scarce > 0;
+      limited += request.limited > 0;
       several += stages > 1;
     }
   }
-  EXPECT_GT(scarce, 100);
+  EXPECT_GT(limited, 100);
   EXPECT_GT(several, 300);
 }
 
@@ -86,25 +87,26 @@ TEST(RunCount, DrawsPipelinesWithinTheLimitAndTheDevices) {
   ASSERT_TRUE(count.possible(limit));
   for (int i = 0; i < 50; ++i) {
     std::vector<StageCost> stages;
-    int scarce = 0;
+    int limited = 0;
     for (const StageRun& run : count.sample(numbers)) {
       const RunKind& kind = request.runs[run.kind];
-      const StageSort& sort = request.sorts[run.kind];  // there is one for each
-      ASSERT_EQ(sort.run, run.kind);
+      const StageClass& stage_class = request.classes[run.kind];  // there is one for each
+      ASSERT_EQ(stage_class.run, run.kind);
       EXPECT_GE(run.stages, 1);
-      EXPECT_LE(run.stages, kind.room);
+      EXPECT_LE(run.stages, kind.capacity);
       for (int k = 0; k < run.stages; ++k) {
         const LinkCost enter = k == 0 ? kind.between : kind.within;
         const LinkCost leave = k + 1 == run.stages ? kind.between : kind.within;
-        stages.push_back({.paces = {{.per_work = sort.per_work, .enter = enter, .leave = leave}}});
+        stages.push_back(
+            {.paces = {{.per_work = stage_class.per_work, .enter = enter, .leave = leave}}});
       }
-      scarce += sort.scarce ? run.stages : 0;
+      limited += stage_class.limited ? run.stages : 0;
     }
     stages.front().paces.front().enter = {};
     stages.back().paces.front().leave = {};
     EXPECT_LE(std::ssize(stages), most);
-    EXPECT_LE(scarce, request.scarce);
-    EXPECT_GT(scarce, 0);
+    EXPECT_LE(limited, request.limited);
+    EXPECT_GT(limited, 0);
     const auto cut = best_cut(problem.chain, stages, {.sum = 0, .slowest = 1});
     ASSERT_TRUE(cut);
     EXPECT_LE(cut->slowest, limit * (1 + 1e-9));

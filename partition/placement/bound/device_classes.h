@@ -7,18 +7,18 @@
 
 namespace penstock {
 
-/// The devices of a cluster in one or two sorts, each with the best that any of its devices has.
+/// The devices of a cluster in one or two classes, each with the best that any of its devices has.
 /// There are two, the fastest devices and the others, where no node has both.
-class BestSorts {
+class DeviceClasses {
  public:
-  explicit BestSorts(const PlacementProblem& problem);
+  explicit DeviceClasses(const PlacementProblem& problem);
 
   struct Stages {
-    std::vector<RunKind> runs;  // in nodes of each sort of devices
-    std::vector<StageSort> sorts;
-    int scarce = 0;  // stages that the fastest devices make
+    std::vector<RunKind> runs;  // in nodes of devices of each class
+    std::vector<StageClass> classes;
+    int limited = 0;  // stages that the fastest devices make
   };
-  /// The sorts of stages with so many replicas, for any number of stages, as one replica of a
+  /// The classes of stages with so many replicas, for any number of stages, as one replica of a
   /// pipeline meets them: that with the fewest of the fastest devices, at most its share of them.
   /// A stage takes no less than this replica's own computing and messages. The others are in its
   /// node too, or not, and then gradients are added over links between nodes.
@@ -28,18 +28,18 @@ class BestSorts {
   std::vector<std::vector<int>> devices() const;
 
  private:
-  struct Sort {
+  struct Class {
     std::vector<int> devices;
     double speed = 0;
     LinkRates within, between;  // the least latency and the widest of its devices' links
     int largest_node = 0;       // devices
   };
-  Sort sort_of(const std::vector<bool>& member) const;
+  Class class_of(const std::vector<bool>& member) const;
   double memory(const std::vector<int>& devices, std::size_t k) const;
-  void add_stages(const Sort& sort, int replicas, Stages& stages) const;
+  void add_stages(const Class& device_class, int replicas, Stages& stages) const;
 
   const PlacementProblem& problem_;
-  std::vector<Sort> sorts_;  // the fastest first
+  std::vector<Class> classes_;  // the fastest first
 };
 
 }  // namespace penstock

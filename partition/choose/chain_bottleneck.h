@@ -9,6 +9,6 @@ namespace penstock {
 /// What keeps a placed chain from being faster, by the closed form: memory, where another cut for
 /// the same devices would be faster without limits, or nothing fits without activation
 /// recomputation; and what the slowest stage spends most of its load on.
-std::string what_binds(const ChainPlan& plan);
+std::string bottleneck_of(const ChainPlan& plan);
 
 }  // namespace penstock

@@ -1,13 +1,13 @@
-#include "partition/choose/chain_binds.h"
+#include "partition/choose/chain_bottleneck.h"
 
 #include <gtest/gtest.h>
 
 namespace penstock {
 namespace {
 
-class ChainBinds : public testing::Test {
+class ChainBottleneck : public testing::Test {
  protected:
-  ChainBinds() {
+  ChainBottleneck() {
     profile_.name = "five";
     for (int i = 0; i < 5; ++i)
       profile_.layers.push_back({.name = "layer" + std::to_string(i),
@@ -19,42 +19,44 @@ class ChainBinds : public testing::Test {
     cluster_.node_links = {LinkRates{.latency = 0, .bandwidth = 1e15}};
   }
 
-  std::string binds(ChainLoad::Recompute recompute = ChainLoad::Recompute::none) const {
+  std::string bottleneck(ChainLoad::Recompute recompute = ChainLoad::Recompute::none) const {
     const PlacementProblem problem{
         .chain = ChainLoad(profile_, ChainLoad::Crossing::bytes, recompute),
         .cluster = cluster_,
         .micro_batches = 7};
     const PlacedChain placed = place_chain(problem, wish_, {});
-    return what_binds({problem, placed, profile_});
+    return bottleneck_of({problem, placed, profile_});
   }
 
   ChainProfile profile_;
   Cluster cluster_;
-  GridWish wish_{.stages = 2};
+  GridConstraints wish_{.stages = 2};
 };
 
-TEST_F(ChainBinds, IsComputingWhereLinksAreWide) {
+TEST_F(ChainBottleneck, IsComputingWhereLinksAreWide) {
   profile_.layers[1].forward_ms = 2;  // and so three layers of 9 ms behind two of 7
-  EXPECT_EQ(binds(), "the computing of stage 1, 100 % of its 9 ms for a micro-batch");
+  EXPECT_EQ(bottleneck(), "the computing of stage 1, 100 % of its 9 ms for a micro-batch");
 }
 
-TEST_F(ChainBinds, NamesALayerAlone) {
+TEST_F(ChainBottleneck, NamesALayerAlone) {
   profile_.layers[4].forward_ms = 100;
-  EXPECT_EQ(binds().substr(0, 41), "the computing of stage 1 (layer 4 alone),") << binds();
+  EXPECT_EQ(bottleneck().substr(0, 41), "the computing of stage 1 (layer 4 alone),")
+      << bottleneck();
 }
 
-TEST_F(ChainBinds, IsMessagesWhereLinksAreNarrow) {
+TEST_F(ChainBottleneck, IsMessagesWhereLinksAreNarrow) {
   cluster_.node_links = {LinkRates{.latency = 0, .bandwidth = 1e6}};
-  EXPECT_EQ(binds().substr(0, 16), "the messages of ") << binds();
+  EXPECT_EQ(bottleneck().substr(0, 16), "the messages of ") << bottleneck();
 }
 
-TEST_F(ChainBinds, IsAddingGradientsWhereReplicasAreFar) {
+TEST_F(ChainBottleneck, IsAddingGradientsWhereReplicasAreFar) {
   cluster_.node_links = {LinkRates{.latency = 0, .bandwidth = 1e6}};
   wish_ = {.stages = 1, .replicas = 2};
-  EXPECT_EQ(binds().substr(0, 48), "the adding of gradients over replicas of stage 0") << binds();
+  EXPECT_EQ(bottleneck().substr(0, 48), "the adding of gradients over replicas of stage 0")
+      << bottleneck();
 }
 
-TEST_F(ChainBinds, IsWhatTheSlowestReplicaSpendsMostOn) {
+TEST_F(ChainBottleneck, IsWhatTheSlowestReplicaSpendsMostOn) {
   // The fast replica of stage 0 sends over a narrow link, and takes longest for it.
   cluster_ = equal_devices(4);
   cluster_.devices[0].speed = 2;
@@ -69,25 +71,25 @@ TEST_F(ChainBinds, IsWhatTheSlowestReplicaSpendsMostOn) {
   placed.grid = {2, 2};
   placed.devices = {{0, 1}, {2, 3}};
   placed.cut = *best_cut(problem.chain, stage_costs(problem, placed.devices), {});
-  const std::string said = what_binds({problem, placed, profile_});
+  const std::string said = bottleneck_of({problem, placed, profile_});
   EXPECT_NE(said.find("the messages of stage "), std::string::npos) << said;
 }
 
-TEST_F(ChainBinds, IsMemoryWhereItShapesTheCut) {
+TEST_F(ChainBottleneck, IsMemoryWhereItShapesTheCut) {
   // Two layers on device 0 at most, which is the faster one.
   cluster_.devices[0].speed = 4;
   cluster_.devices[0].memory = 30e6;
-  EXPECT_TRUE(binds().starts_with("memory, which shapes the cut, and the computing of stage "))
-      << binds();
+  EXPECT_TRUE(bottleneck().starts_with("memory, which shapes the cut, and the computing of stage "))
+      << bottleneck();
   cluster_.devices[0].memory = 300e6;
-  EXPECT_TRUE(binds().starts_with("the computing of stage ")) << binds();
+  EXPECT_TRUE(bottleneck().starts_with("the computing of stage ")) << bottleneck();
 }
 
-TEST_F(ChainBinds, IsMemoryWithRecomputation) {
+TEST_F(ChainBottleneck, IsMemoryWithRecomputation) {
   EXPECT_TRUE(
-      binds(ChainLoad::Recompute::stage)
+      bottleneck(ChainLoad::Recompute::stage)
           .starts_with("memory, as nothing fits without activation recomputation, and the "))
-      << binds(ChainLoad::Recompute::stage);
+      << bottleneck(ChainLoad::Recompute::stage);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "partition/placement/bound/pour.h"
+#include "partition/placement/bound/water_fill.h"
 
 #include <algorithm>
 #include <limits>
@@ -7,7 +7,7 @@ namespace penstock {
 namespace {
 
 /// Stages filled to `time` until the work is done.
-Poured filled(double work, const std::vector<double>& speeds, double time) {
+WaterFill filled(double work, const std::vector<double>& speeds, double time) {
   double sum = 0;
   for (const double speed : speeds) {
     if (work <= speed * time) return {sum + work / speed, time};
@@ -19,15 +19,16 @@ Poured filled(double work, const std::vector<double>& speeds, double time) {
 
 }  // namespace
 
-Poured pour(double work, const std::vector<double>& speeds, double largest, const Goal& goal) {
+WaterFill water_fill(double work, const std::vector<double>& speeds, double largest,
+                     const Goal& goal) {
   if (work <= 0) return {0, largest};
-  Poured best;
+  WaterFill best;
   double least = std::numeric_limits<double>::infinity(), together = 0;
-  const auto offer = [&](const Poured& poured) {
-    const double value = goal.value(poured.sum, poured.largest);
+  const auto offer = [&](const WaterFill& filled) {
+    const double value = goal.value(filled.sum, filled.largest);
     if (value >= least) return;
     least = value;
-    best = poured;
+    best = filled;
   };
   for (std::size_t n = 1; n <= speeds.size(); ++n) {
     together += speeds[n - 1];

@@ -7,7 +7,7 @@
 namespace penstock {
 
 /// Work spread over stages as if it could be cut anywhere.
-struct Poured {
+struct WaterFill {
   double sum = 0, largest = 0;  // of the stages' seconds
 };
 
@@ -15,6 +15,7 @@ struct Poured {
 /// where some stage takes `largest` anyway. For a time T the least sum takes the fastest that
 /// suffice: piecewise linear in T, so that the optimum lies where T just fills some number of
 /// stages, or at `largest`.
-Poured pour(double work, const std::vector<double>& speeds, double largest, const Goal& goal);
+WaterFill water_fill(double work, const std::vector<double>& speeds, double largest,
+                     const Goal& goal);
 
 }  // namespace penstock

@@ -1,4 +1,4 @@
-#include "partition/placement/heuristics/starts.h"
+#include "partition/placement/heuristics/initial_solutions.h"
 
 #include <algorithm>
 #include <deque>
@@ -64,8 +64,8 @@ Placement dealt(const Grid& grid, const std::vector<int>& order) {
 
 }  // namespace
 
-std::vector<Placement> starts(const PlacementProblem& problem, const Grid& grid, int random,
-                              std::uint64_t seed) {
+std::vector<Placement> initial_solutions(const PlacementProblem& problem, const Grid& grid,
+                                         int random, std::uint64_t seed) {
   const Cluster& cluster = problem.cluster;
   std::vector<int> order(cluster.size());
   std::iota(order.begin(), order.end(), 0);

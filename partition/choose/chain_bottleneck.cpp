@@ -1,4 +1,4 @@
-#include "partition/choose/chain_binds.h"
+#include "partition/choose/chain_bottleneck.h"
 
 #include <fmt/format.h>
 
@@ -55,7 +55,7 @@ std::string slowest_stage(const ChainPlan& plan) {
 
 }  // namespace
 
-std::string what_binds(const ChainPlan& plan) {
+std::string bottleneck_of(const ChainPlan& plan) {
   const std::string stage = slowest_stage(plan);
   if (plan.problem.chain.recomputes())
     return "memory, as nothing fits without activation recomputation, and " + stage;
