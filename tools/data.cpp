@@ -42,8 +42,8 @@ int verify(const DataOptions& options) {
   index.threads = options.threads;
   index.fresh = true;
   const ManifestSummary found = summarise(options.manifest, index);
-  found.rejected.refuse(options.manifest + ": " + std::to_string(found.rejected.size()) +
-                        " utterances cannot be used");
+  found.rejected.require_none(options.manifest + ": " + std::to_string(found.rejected.size()) +
+                              " utterances cannot be used");
   if (found.utterances == 0) throw DataError(options.manifest + ": holds no utterances");
   report(options, options.manifest, found);
   return exit_done;

@@ -62,8 +62,8 @@ CLI::Option* takes_seed(CLI::Option* option) {
   return option->check(check, "[0 - 2^64)");
 }
 
-void refuse_given(const CLI::App& command, std::initializer_list<const char*> options,
-                  const std::string& meant_for) {
+void require_absent(const CLI::App& command, std::initializer_list<const char*> options,
+                    const std::string& meant_for) {
   for (const char* option : options)
     if (command.count(option) > 0)
       throw ConfigError(

@@ -27,8 +27,8 @@ CLI::Option* takes_seed(CLI::Option* option);
 
 /// ConfigError where one of the options was given, which would be left unheard: "plan: --data is
 /// for a recipe with --cluster: leave it out".
-void refuse_given(const CLI::App& command, std::initializer_list<const char*> options,
-                  const std::string& meant_for);
+void require_absent(const CLI::App& command, std::initializer_list<const char*> options,
+                    const std::string& meant_for);
 
 /// For --threads.
 inline constexpr Limits kThreads = {1, 1024};

@@ -60,13 +60,13 @@ void check_mode(const CLI::App& command, const PlanArguments& arguments) {
   const ChainArguments& layout = arguments.layout;
   const bool profile = !layout.profile.empty(), cluster = !layout.cluster.empty();
   if (profile || !cluster)
-    refuse_given(command, {"--data", "--schedule", "--costs"}, "a recipe with --cluster");
-  if (profile) refuse_given(command, {"--output"}, "a recipe");
-  if (profile || cluster) refuse_given(command, {"--computed"}, "a recipe without --cluster");
+    require_absent(command, {"--data", "--schedule", "--costs"}, "a recipe with --cluster");
+  if (profile) require_absent(command, {"--output"}, "a recipe");
+  if (profile || cluster) require_absent(command, {"--computed"}, "a recipe without --cluster");
   if (!profile && !cluster)
-    refuse_given(command, {"--report", "--stages", "--replicas", "--micro-batches", "--seed"},
-                 "--profile, or a recipe with --cluster");
-  if (!profile) refuse_given(command, {"--objective"}, "--profile");
+    require_absent(command, {"--report", "--stages", "--replicas", "--micro-batches", "--seed"},
+                   "--profile, or a recipe with --cluster");
+  if (!profile) require_absent(command, {"--objective"}, "--profile");
 }
 
 int run_plan(const CLI::App& command, const PlanArguments& arguments) {

@@ -11,7 +11,7 @@
 #include "partition/choose/chain_bottleneck.h"
 #include "partition/cluster/cluster_file.h"
 #include "partition/cost/profile.h"
-#include "partition/placement/refusal.h"
+#include "partition/placement/infeasible_placement.h"
 #include "partition/placement/search.h"
 #include "partition/report/chain_view.h"
 #include "partition/report/report.h"

@@ -62,7 +62,7 @@ int run_profile(const CLI::App& command, const ProfileArguments& arguments) {
   if (arguments.links && !arguments.recipe.words.empty())
     throw ConfigError("profile takes either a recipe or --links");
   if (arguments.links) {
-    refuse_given(command, {"--micro-batches", "--repeats"}, "a recipe, not for --links");
+    require_absent(command, {"--micro-batches", "--repeats"}, "a recipe, not for --links");
     return run_links(arguments);
   }
   const Config recipe = arguments.recipe.load();

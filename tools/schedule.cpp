@@ -113,7 +113,7 @@ void check_name(const CLI::App& command, const std::string& name) {
   if (std::ranges::count(names, name) == 0)
     throw ConfigError(
         fmt::format("there is no schedule {}: known are {}", name, fmt::join(names, ", ")));
-  if (name != kFound) refuse_given(command, {"--memory", "--seed"}, std::string(kFound));
+  if (name != kFound) require_absent(command, {"--memory", "--seed"}, std::string(kFound));
 }
 
 int run_schedule(const CLI::App& command, const ScheduleArguments& arguments) {
@@ -130,7 +130,7 @@ int run_schedule(const CLI::App& command, const ScheduleArguments& arguments) {
 }
 
 int check_schedule(const CLI::App& command, const ScheduleArguments& arguments) {
-  refuse_given(
+  require_absent(
       command,
       {"--stages", "--micro-batches", "--durations", "--memory", "--seed", "--csv", "--width"},
       "a schedule by its name, not for --check");

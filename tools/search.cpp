@@ -60,7 +60,7 @@ void check_files(const SearchArguments& arguments, const Config& recipe) {
 }
 
 int search_alone(const CLI::App& command, const SearchArguments& arguments) {
-  refuse_given(command, {"--steps"}, "--measure");
+  require_absent(command, {"--steps"}, "--measure");
   const Config recipe = arguments.recipe.load();
   check_files(arguments, recipe);
   report(arguments, plan(arguments, recipe, 0), {});
@@ -69,7 +69,7 @@ int search_alone(const CLI::App& command, const SearchArguments& arguments) {
 
 int search_and_measure(const CLI::App& command, const SearchArguments& arguments,
                        Communicator& world) {
-  refuse_given(command, {"--show"}, "a search without --measure");
+  require_absent(command, {"--show"}, "a search without --measure");
   const Config recipe = arguments.recipe.load();
   if (world.rank() == 0) check_files(arguments, recipe);
   ClusterPlan planned;

@@ -15,7 +15,7 @@ std::int64_t element_count(const Shape& shape) {
   return count;
 }
 
-void Tensor::refuse(DType wanted) const {
+void Tensor::throw_other_dtype(DType wanted) const {
   throw ShapeError("a tensor of " + std::string(name_of(dtype)) + " was used as " +
                    std::string(name_of(wanted)));
 }

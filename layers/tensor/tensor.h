@@ -35,12 +35,12 @@ struct Tensor {
   /// The numbers as T. ShapeError if `dtype` is another.
   template <class T>
   T* as() const {
-    if (DTypeOf<T>::value != dtype) refuse(DTypeOf<T>::value);
+    if (DTypeOf<T>::value != dtype) throw_other_dtype(DTypeOf<T>::value);
     return static_cast<T*>(data);
   }
 
  private:
-  [[noreturn]] void refuse(DType wanted) const;
+  [[noreturn]] void throw_other_dtype(DType wanted) const;
 };
 
 }  // namespace penstock

@@ -10,10 +10,10 @@
 #include "configs/config.h"
 #include "partition/choose/cut_choice.h"
 #include "partition/choose/find_choice.h"
+#include "partition/choose/infeasible_plan.h"
 #include "partition/choose/proposals.h"
 #include "partition/choose/reasons.h"
 #include "partition/choose/refine_choice.h"
-#include "partition/choose/refuse_plan.h"
 #include "partition/choose/stage_memory.h"
 #include "partition/cut/limits.h"
 
@@ -48,7 +48,7 @@ class Decider {
           if (proposal.grid.stages == 1) break;  // they are all alike
         }
     }
-    if (best_closed_ == kNever) refuse_plan(problem_, alternatives_);
+    if (best_closed_ == kNever) throw_infeasible_plan(problem_, alternatives_);
     weigh();
     if (problem_.finds) find();
     compare_barriers();

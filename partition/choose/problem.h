@@ -64,7 +64,7 @@ struct PlanningProblem {
   /// micro-batches stay in the order of the batches' choices meanwhile.
   bool finds = false, finds_only = false, keeps_order = false;
   Barrier barrier = Barrier::before_step;  // none: pipeline.post_validation
-  bool refuses = false;                    // where nothing fits, without looking for what would
+  bool throws_early = false;               // where nothing fits, without looking for what would
   std::uint64_t seed = 1;
   /// Some real steps; ConfigError where no step can be made so.
   std::function<std::vector<SampledStep>(const BatchChoice&, int replicas)> sample = {};

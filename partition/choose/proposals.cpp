@@ -9,7 +9,7 @@
 #include "configs/config.h"
 #include "partition/choose/stage_memory.h"
 #include "partition/placement/bound/bound.h"
-#include "partition/placement/refusal.h"
+#include "partition/placement/infeasible_placement.h"
 #include "partition/placement/search.h"
 
 namespace penstock {

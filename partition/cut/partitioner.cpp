@@ -5,7 +5,7 @@
 #include <numeric>
 #include <optional>
 
-#include "partition/cut/infeasible.h"
+#include "partition/cut/infeasible_cut.h"
 #include "partition/cut/limits.h"
 
 namespace penstock {
@@ -102,7 +102,7 @@ Partition partition(const PartitionProblem& problem) {
   check_counts(problem);
   const Loads loads(problem);
   const double bottleneck = least_bottleneck(problem, loads);
-  if (bottleneck == kNever) refuse_memory(problem);
+  if (bottleneck == kNever) throw_infeasible_cut(problem);
   Prefix cut = most_even(problem, loads, bottleneck);
   cut.begin.push_back(problem.size());
   return {std::move(cut.begin), bottleneck};

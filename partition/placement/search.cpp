@@ -10,7 +10,7 @@
 #include "partition/placement/exact/exact.h"
 #include "partition/placement/heuristics/merge_rows.h"
 #include "partition/placement/heuristics/pack_runs.h"
-#include "partition/placement/refusal.h"
+#include "partition/placement/infeasible_placement.h"
 
 namespace penstock {
 namespace {
@@ -183,7 +183,7 @@ PlacedChain place_chain(const PlacementProblem& problem, const GridConstraints& 
                         const SearchEffort& effort) {
   check_constraints(problem, constraints);
   auto found = find_placement(problem, constraints, effort);
-  if (!found) refuse_placement(problem, constraints);
+  if (!found) throw_infeasible_placement(problem, constraints);
   return std::move(*found);
 }
 

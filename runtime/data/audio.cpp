@@ -24,19 +24,19 @@ struct CloseFile {
 };
 using File = std::unique_ptr<SNDFILE, CloseFile>;
 
-[[noreturn]] void refuse(const std::filesystem::path& file, const std::string& reason) {
+[[noreturn]] void throw_unusable(const std::filesystem::path& file, const std::string& reason) {
   throw DataError(file.string() + ": " + reason);
 }
 
 void check_whole(const std::filesystem::path& file) {
   std::error_code error;
   const auto status = std::filesystem::status(file, error);
-  if (!std::filesystem::exists(status)) refuse(file, "no such file");
-  if (std::filesystem::is_directory(status)) refuse(file, "a folder, not an audio file");
-  if (std::filesystem::file_size(file, error) == 0) refuse(file, "empty file");
-  if (error) refuse(file, error.message());
+  if (!std::filesystem::exists(status)) throw_unusable(file, "no such file");
+  if (std::filesystem::is_directory(status)) throw_unusable(file, "a folder, not an audio file");
+  if (std::filesystem::file_size(file, error) == 0) throw_unusable(file, "empty file");
+  if (error) throw_unusable(file, error.message());
   const std::string missing = missing_end(file);
-  if (!missing.empty()) refuse(file, "truncated: " + missing);
+  if (!missing.empty()) throw_unusable(file, "truncated: " + missing);
 }
 
 float mean(const float* frame, int channels) {
@@ -52,8 +52,10 @@ AudioLength decode(const std::filesystem::path& file, Sink&& sink) {
   SF_INFO info = {};
   const File sound(sf_open(file.c_str(), SFM_READ, &info));
   if (!sound)
-    refuse(file, std::string("not audio that libsndfile can read: ") + sf_strerror(nullptr));
-  if (info.samplerate <= 0) refuse(file, "its sample rate is " + std::to_string(info.samplerate));
+    throw_unusable(file,
+                   std::string("not audio that libsndfile can read: ") + sf_strerror(nullptr));
+  if (info.samplerate <= 0)
+    throw_unusable(file, "its sample rate is " + std::to_string(info.samplerate));
 
   std::vector<float> block(static_cast<std::size_t>(kBlock * info.channels));
   AudioLength length{0, info.samplerate};
@@ -61,22 +63,23 @@ AudioLength decode(const std::filesystem::path& file, Sink&& sink) {
     for (sf_count_t i = 0; i < frames; ++i) {
       const float sample = mean(block.data() + i * info.channels, info.channels);
       if (!std::isfinite(sample))
-        refuse(file, "sample " + std::to_string(length.samples + i) + " is not a finite number");
+        throw_unusable(file,
+                       "sample " + std::to_string(length.samples + i) + " is not a finite number");
       if (std::abs(sample) > kLoudest)
-        refuse(file, fmt::format("sample {} is {:g}, but sound lies between -1 and 1",
-                                 length.samples + i, sample));
+        throw_unusable(file, fmt::format("sample {} is {:g}, but sound lies between -1 and 1",
+                                         length.samples + i, sample));
       sink(sample);
     }
     length.samples += frames;
   }
   if (sf_error(sound.get()) != SF_ERR_NO_ERROR)
-    refuse(file, "cannot be decoded after sample " + std::to_string(length.samples) + ": " +
-                     sf_strerror(sound.get()));
+    throw_unusable(file, "cannot be decoded after sample " + std::to_string(length.samples) + ": " +
+                             sf_strerror(sound.get()));
   // A stream of unknown length says SF_COUNT_MAX.
   if (info.frames != SF_COUNT_MAX && length.samples < info.frames)
-    refuse(file, "truncated: its header promises " + std::to_string(info.frames) + " samples and " +
-                     std::to_string(length.samples) + " can be decoded");
-  if (length.samples == 0) refuse(file, "has no samples");
+    throw_unusable(file, "truncated: its header promises " + std::to_string(info.frames) +
+                             " samples and " + std::to_string(length.samples) + " can be decoded");
+  if (length.samples == 0) throw_unusable(file, "has no samples");
   return length;
 }
 

@@ -21,7 +21,7 @@ std::string Faults::listed() const {
   return lines;
 }
 
-void Faults::refuse(const std::string& headline, const std::string& advice) const {
+void Faults::require_none(const std::string& headline, const std::string& advice) const {
   if (empty()) return;
   throw DataError(headline + ":" + listed() + (advice.empty() ? "" : "\n" + advice));
 }

@@ -24,7 +24,7 @@ class Faults {
   std::string listed() const;
 
   /// DataError with `headline`, the faults and `advice`, if there are any.
-  void refuse(const std::string& headline, const std::string& advice = {}) const;
+  void require_none(const std::string& headline, const std::string& advice = {}) const;
 
   static constexpr std::size_t kListed = 20;
 

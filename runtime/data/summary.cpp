@@ -92,8 +92,9 @@ ManifestSummary make_manifest(const MakeOptions& options) {
   for (const auto& input : options.inputs)
     read({input, options.output.parent_path(), options.threads, false}, usable, summary);
   if (!options.skip_bad)
-    summary.rejected.refuse(std::to_string(summary.rejected.size()) + " utterances cannot be used",
-                            "Correct them, or leave them out by --skip-bad.");
+    summary.rejected.require_none(
+        std::to_string(summary.rejected.size()) + " utterances cannot be used",
+        "Correct them, or leave them out by --skip-bad.");
   if (usable.entries.empty()) throw DataError("there are no utterances to write");
   std::string text;
   for (std::size_t i = 0; i < usable.entries.size(); ++i)

@@ -72,7 +72,7 @@ void require_same_recipe(Communicator& world, const Config& config) {
   }
 }
 
-void refuse_together(Communicator& world, const std::string& fault) {
+void throw_together(Communicator& world, const std::string& fault) {
   const std::vector<std::string> all = gather(world, fault);
   const auto first = std::ranges::find_if(all, [](const std::string& f) { return !f.empty(); });
   const std::string said = broadcast(world, first == all.end() ? std::string() : *first);
@@ -84,7 +84,7 @@ std::string read_alike(Communicator& world, const Reading& reading,
   const int first = reading.readers.front(), here = world.rank();
   std::string found, fault;
   if (here == first) found = read_or_fault(world, read, fault);
-  refuse_together(world, fault);
+  throw_together(world, fault);
   const std::string told = broadcast(world, found, first);
   if (reading.readers.size() == 1) return told;
 
@@ -92,7 +92,7 @@ std::string read_alike(Communicator& world, const Reading& reading,
       read_or_fault(world, read, fault) != told && fault.empty())
     fault = reading.what + " that " + in_words(world) + " finds differ from those of rank " +
             std::to_string(first) + ": give every rank the same files";
-  refuse_together(world, fault);
+  throw_together(world, fault);
   return told;
 }
 

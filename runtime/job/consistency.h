@@ -26,7 +26,7 @@ template <class Fault>
 }
 
 /// DataError by rank 0 if any rank has a fault ("": it has none): the lowest such rank's.
-void refuse_together(Communicator& world, const std::string& fault);
+void throw_together(Communicator& world, const std::string& fault);
 
 /// What some ranks read of files, and all must know.
 struct Reading {

@@ -96,8 +96,8 @@ std::string measure(const std::vector<std::filesystem::path>& recordings,
     } catch (const DataError& error) {
       faults.add("recording " + std::to_string(i + 1), error.what());
     }
-  faults.refuse(std::to_string(faults.size()) + " recordings cannot be used",
-                "Correct them, or leave them out.");
+  faults.require_none(std::to_string(faults.size()) + " recordings cannot be used",
+                      "Correct them, or leave them out.");
   return lengths.bytes();
 }
 

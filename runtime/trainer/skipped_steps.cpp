@@ -12,14 +12,14 @@ void SkippedSteps::count(const StepReport& step) {
   last_ = step;
   total_ += step.skipped;
   in_a_row_ = step.skipped ? in_a_row_ + 1 : 0;
-  if (in_a_row_ > most_) refuse();
+  if (in_a_row_ > most_) throw_divergence();
 }
 
 void SkippedSteps::check_end() const {
-  if (in_a_row_ > 0 && !std::isfinite(last_.loss)) refuse();
+  if (in_a_row_ > 0 && !std::isfinite(last_.loss)) throw_divergence();
 }
 
-void SkippedSteps::refuse() const {
+void SkippedSteps::throw_divergence() const {
   throw DivergenceError(fmt::format(
       "training diverged: no gradient of the {} steps {} to {} is finite, so none of them changed "
       "the model (last loss {}, learning rate {:g}; trainer.max_skipped = {}). Begin anew with a "

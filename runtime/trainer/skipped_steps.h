@@ -24,7 +24,7 @@ class SkippedSteps {
   std::int64_t total() const { return total_; }
 
  private:
-  [[noreturn]] void refuse() const;
+  [[noreturn]] void throw_divergence() const;
 
   std::int64_t most_, total_ = 0, in_a_row_ = 0;
   StepReport last_;

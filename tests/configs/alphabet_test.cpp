@@ -8,7 +8,7 @@
 namespace penstock {
 namespace {
 
-std::string refusal(const std::string& alphabet, const std::string& fold = "lower") {
+std::string error_message(const std::string& alphabet, const std::string& fold = "lower") {
   TextConfig config;
   config.alphabet = alphabet;
   config.fold = fold;
@@ -23,16 +23,17 @@ TEST(AlphabetCharacters, AreCodePointsInOrder) {
 }
 
 TEST(AlphabetCharacters, RefuseWhatCannotWork) {
-  EXPECT_EQ(refusal(""), "text.alphabet is empty");
-  EXPECT_EQ(refusal("aäbä"), "text.alphabet holds 'ä' twice");
-  EXPECT_EQ(refusal("ab\xc3"), "text.alphabet is not UTF-8 at byte 2");
-  EXPECT_EQ(refusal("abÄ"),
+  EXPECT_EQ(error_message(""), "text.alphabet is empty");
+  EXPECT_EQ(error_message("aäbä"), "text.alphabet holds 'ä' twice");
+  EXPECT_EQ(error_message("ab\xc3"), "text.alphabet is not UTF-8 at byte 2");
+  EXPECT_EQ(error_message("abÄ"),
             "text.alphabet holds 'Ä', which text.fold = lower turns into 'ä' in every transcript");
-  EXPECT_NE(refusal("ab", "upper"), "");
-  EXPECT_EQ(refusal("AÄaä", "none"), "");
+  EXPECT_NE(error_message("ab", "upper"), "");
+  EXPECT_EQ(error_message("AÄaä", "none"), "");
   for (const char* blank : {"\t", "\n", "\u00a0", "\x7f", "\u0085", "\x01"})
-    EXPECT_NE(refusal(std::string("ab") + blank).find("printable"), std::string::npos) << blank;
-  EXPECT_NE(refusal("ab", "title").find("text.fold"), std::string::npos);
+    EXPECT_NE(error_message(std::string("ab") + blank).find("printable"), std::string::npos)
+        << blank;
+  EXPECT_NE(error_message("ab", "title").find("text.fold"), std::string::npos);
 }
 
 }  // namespace

@@ -169,14 +169,15 @@ TEST(Load, ReadsAnOrderOfMicroBatches) {
   EXPECT_TRUE(order("[]").empty());
   EXPECT_EQ(parse_config("", "recipe.toml", Overrides{"trainer.order=[1,3,0,2]"}).trainer.order,
             (std::vector{1, 3, 0, 2}));
-  const auto refusal = [](const std::string& list) {
+  const auto error_message = [](const std::string& list) {
     return fault("[data]\nmicro_batches = 3\n[trainer]\norder = " + list);
   };
-  EXPECT_NE(refusal("[2, 0]").find("recipe.toml:4: trainer.order has 2 places, but a step has 3"),
-            std::string::npos);
-  EXPECT_NE(refusal("[2, 0, 0]").find("trainer.order names 0 twice"), std::string::npos);
-  EXPECT_NE(refusal("[2, 0, 3]").find("trainer.order names 3, but"), std::string::npos);
-  EXPECT_NE(refusal("[2, 0, 1.5]").find("takes a list of whole numbers"), std::string::npos);
+  EXPECT_NE(
+      error_message("[2, 0]").find("recipe.toml:4: trainer.order has 2 places, but a step has 3"),
+      std::string::npos);
+  EXPECT_NE(error_message("[2, 0, 0]").find("trainer.order names 0 twice"), std::string::npos);
+  EXPECT_NE(error_message("[2, 0, 3]").find("trainer.order names 3, but"), std::string::npos);
+  EXPECT_NE(error_message("[2, 0, 1.5]").find("takes a list of whole numbers"), std::string::npos);
 }
 
 TEST(Load, NamesKnownModels) {

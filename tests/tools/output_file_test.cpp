@@ -16,31 +16,33 @@ using Words = std::vector<std::string>;
 TEST(OutputFile, IsRefusedBeforehandWithItsOption) {
   const test::TemporaryFolder folder;
   const std::string file = folder.path() / "a", gone = folder.path() / "gone";
-  const auto refusal = [](std::initializer_list<NamedFile> written,
-                          const std::vector<NamedFile>& read = {}) {
+  const auto error_message = [](std::initializer_list<NamedFile> written,
+                                const std::vector<NamedFile>& read = {}) {
     return test::message_of<ConfigError>([&] { check_outputs(written, read); });
   };
-  EXPECT_EQ(refusal({{"--output", file}, {"--report", ""}, {"--csv", ""}}), "");
-  EXPECT_EQ(refusal({{"--output", file}, {"--report", gone + "/b"}}),
+  EXPECT_EQ(error_message({{"--output", file}, {"--report", ""}, {"--csv", ""}}), "");
+  EXPECT_EQ(error_message({{"--output", file}, {"--report", gone + "/b"}}),
             "--report: can't write " + gone + "/b: there is no folder " + gone +
                 ": make it, or name another file");
-  EXPECT_EQ(refusal({{"--output", "/dev/null"}, {"--report", "/dev/null"}}), "");
+  EXPECT_EQ(error_message({{"--output", "/dev/null"}, {"--report", "/dev/null"}}), "");
   const std::string same = folder.path() / "." / "a";
   const std::string both = "--output and --report both name " + same;
-  EXPECT_EQ(refusal({{"--output", file}, {"--report", same}}),
+  EXPECT_EQ(error_message({{"--output", file}, {"--report", same}}),
             both + ": give each a file of its own");
   test::write_file(file, "old");
   fs::create_symlink(file, folder.path() / "link");
-  EXPECT_NE(refusal({{"--output", file}, {"--report", folder.path() / "link"}}), "");
+  EXPECT_NE(error_message({{"--output", file}, {"--report", folder.path() / "link"}}), "");
 
-  EXPECT_EQ(refusal({{"--output", file}}, {{"--cluster", same}}),
+  EXPECT_EQ(error_message({{"--output", file}}, {{"--cluster", same}}),
             "--cluster and --output both name " + file + ": give each a file of its own");
-  EXPECT_NE(refusal({{"--output", folder.path() / "link"}}, {{"--cluster", file}}), "");
-  EXPECT_EQ(refusal({{"--output", file}}, {{"--cluster", gone}, {"--costs", gone}, {"--data"}}),
-            "");
-  EXPECT_EQ(refusal({{"--output", folder.path() / "b"}}, {{"--cluster", folder.path() / "b"}}), "")
+  EXPECT_NE(error_message({{"--output", folder.path() / "link"}}, {{"--cluster", file}}), "");
+  EXPECT_EQ(
+      error_message({{"--output", file}}, {{"--cluster", gone}, {"--costs", gone}, {"--data"}}),
+      "");
+  EXPECT_EQ(
+      error_message({{"--output", folder.path() / "b"}}, {{"--cluster", folder.path() / "b"}}), "")
       << "a name of what comes with penstock";
-  EXPECT_EQ(refusal({{"--output", "/dev/null"}}, {{"--data", "/dev/null"}}), "");
+  EXPECT_EQ(error_message({{"--output", "/dev/null"}}, {{"--data", "/dev/null"}}), "");
 }
 
 /// The recipe's recordings are not there, which is what work would meet first.

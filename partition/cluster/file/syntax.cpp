@@ -96,7 +96,7 @@ class Keys {
     for (const toml::node& item : *node->as_array()) result.push_back(item.as_table());
     return result;
   }
-  void refuse_the_rest() {
+  void require_nothing_more() {
     for (const auto& [key, node] : table_) {
       if (std::ranges::count(taken_, key.str()) != 0) continue;
       const std::string near = nearest(key.str(), taken_);
@@ -123,7 +123,7 @@ LinkRates take_rates(Keys& keys) {
 LinkRates rates_table(const toml::table& table, ClusterSource& source, const std::string& where) {
   Keys keys(table, source, where + ".");
   const LinkRates rates = take_rates(keys);
-  keys.refuse_the_rest();
+  keys.require_nothing_more();
   return rates;
 }
 
@@ -132,7 +132,7 @@ DeviceModel kind_of(const std::string& name, const toml::table& table, ClusterSo
   DeviceModel kind{.name = name};
   kind.memory_gib = keys.number("memory_gib", {.value = 0, .above = true});
   kind.speed = keys.number("speed", {.value = 0, .above = true});
-  keys.refuse_the_rest();
+  keys.require_nothing_more();
   return kind;
 }
 
@@ -148,7 +148,7 @@ NodeGroup group_of(const toml::table& table, ClusterSource& source) {
   }
   if (const auto* within = keys.table("within", keys.find("within")))
     group.within = rates_table(*within, source, "node.within");
-  keys.refuse_the_rest();
+  keys.require_nothing_more();
   return group;
 }
 
@@ -160,7 +160,7 @@ NodeLink link_of(const toml::table& table, ClusterSource& source) {
     for (const toml::node& name : *nodes->as_array())
       link.nodes.push_back(name.value_or(std::string()));
   if (nodes != nullptr && link.nodes.size() != 2) keys.expect(*nodes, "nodes", "two nodes' names");
-  keys.refuse_the_rest();
+  keys.require_nothing_more();
   return link;
 }
 
@@ -195,7 +195,7 @@ LinkMatrix matrix_of(const toml::table& table, ClusterSource& source) {
   LinkMatrix matrix{.latency_us = rows_of(keys, "latency_us", kLatency),
                     .gb_per_s = rows_of(keys, "gb_per_s", kBandwidth),
                     .line = line_of(table)};
-  keys.refuse_the_rest();
+  keys.require_nothing_more();
   return matrix;
 }
 
@@ -215,7 +215,7 @@ void read(const toml::table& file, ClusterSource& source) {
     source.links.push_back(link_of(*link, source));
   if (const auto* matrix = keys.table("matrix", keys.find("matrix")))
     source.matrix = matrix_of(*matrix, source);
-  keys.refuse_the_rest();
+  keys.require_nothing_more();
   if (source.groups.empty() && source.faults.empty())
     source.fault(1, "a cluster needs at least one [[node]]");
 }

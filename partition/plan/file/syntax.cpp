@@ -62,7 +62,7 @@ class Table {
     return node == nullptr ? nullptr : node->as_table();
   }
 
-  void refuse_the_rest() {
+  void require_nothing_more() {
     for (const auto& [key, node] : table_) {
       if (std::ranges::count(taken_, key.str()) != 0) continue;
       const std::string near = nearest(key.str(), taken_);
@@ -151,7 +151,7 @@ ChunkEstimate prediction_of(const toml::table& table, PlanSource& source) {
   bytes.scratch = take("scratch_bytes");
   bytes.reduction = take("reduction_bytes");
   if (table.contains("spared_bytes")) bytes.spared = take("spared_bytes");
-  keys.refuse_the_rest();
+  keys.require_nothing_more();
   return predicted;
 }
 
@@ -174,7 +174,7 @@ void read_chunk(const toml::node& node, PlanSource& source) {
   if (const auto* predicted = keys.take_table("predicted")) {
     chunk.predicted = prediction_of(*predicted, source);
   }
-  keys.refuse_the_rest();
+  keys.require_nothing_more();
   source.plan.chunks.push_back(std::move(chunk));
   source.chunk_lines.push_back(lines);
 }
@@ -208,7 +208,7 @@ PlanSource plan_of_toml(const std::string& text, const std::string& name) {
   if (const auto* chunks = keys.take_array("chunk", &line)) {
     for (const toml::node& chunk : *chunks) read_chunk(chunk, source);
   }
-  keys.refuse_the_rest();
+  keys.require_nothing_more();
   return source;
 }
 

@@ -9,7 +9,7 @@
 #include "partition/schedule/csv/rows.h"
 #include "partition/schedule/csv/schedule_csv.h"
 #include "partition/schedule/edge.h"
-#include "partition/schedule/validator/refusal.h"
+#include "partition/schedule/validator/unsound.h"
 #include "partition/schedule/validator/validator.h"
 
 namespace penstock {

@@ -5,7 +5,7 @@
 #include <tuple>
 
 #include "partition/schedule/edge.h"
-#include "partition/schedule/validator/refusal.h"
+#include "partition/schedule/validator/unsound.h"
 
 namespace penstock {
 namespace {
@@ -45,13 +45,13 @@ class Completeness {
   void check_holders() const {
     const int ranks = static_cast<int>(schedule_.ranks.size());
     if (schedule_.micro_batches < 1 || schedule_.chunks() < 1 || ranks < 1) {
-      refuse(schedule_, {"it needs at least one rank, chunk and micro-batch"});
+      throw_unsound(schedule_, {"it needs at least one rank, chunk and micro-batch"});
     }
     for (int chunk = 0; chunk < schedule_.chunks(); ++chunk) {
       const int rank = schedule_.chunk_rank[chunk];
       if (rank >= 0 && rank < ranks) continue;
-      refuse(schedule_, {"chunk " + std::to_string(chunk) + " is held by rank " +
-                         std::to_string(rank) + " of " + std::to_string(ranks)});
+      throw_unsound(schedule_, {"chunk " + std::to_string(chunk) + " is held by rank " +
+                                std::to_string(rank) + " of " + std::to_string(ranks)});
     }
   }
 
@@ -66,10 +66,11 @@ class Completeness {
     const Action& action = schedule_.ranks[position.rank][position.index];
     if (action.kind != Kind::step && (action.chunk < 0 || action.chunk >= schedule_.chunks() ||
                                       schedule_.chunk_rank[action.chunk] != position.rank)) {
-      refuse(schedule_, {position, ": this rank does not hold the chunk"});
+      throw_unsound(schedule_, {position, ": this rank does not hold the chunk"});
     }
     const auto [first, fresh] = positions_.try_emplace(key(action, position.rank), position);
-    if (!fresh) refuse(schedule_, {position, " stands already at ", SameRank{first->second}});
+    if (!fresh)
+      throw_unsound(schedule_, {position, " stands already at ", SameRank{first->second}});
   }
 
   std::optional<Position> find(const Action& action, int rank) const {
@@ -81,7 +82,7 @@ class Completeness {
   Position require(const Action& action, int rank) const {
     const auto position = find(action, rank);
     if (!position)
-      refuse(schedule_, {"rank " + std::to_string(rank) + " lacks " + describe(action)});
+      throw_unsound(schedule_, {"rank " + std::to_string(rank) + " lacks " + describe(action)});
     return *position;
   }
   /// The same, and counts it as one that has a purpose.
@@ -92,7 +93,7 @@ class Completeness {
 
   void check_order(const Position& before, const Position& after) const {
     if (before.index < after.index) return;
-    refuse(schedule_, {after, " must come after ", SameRank{before}});
+    throw_unsound(schedule_, {after, " must come after ", SameRank{before}});
   }
 
   /// What brings a computation its input, on the same rank: a receive, or a neighbouring chunk.
@@ -122,8 +123,8 @@ class Completeness {
     else
       for (const Kind part : {Kind::backward_input, Kind::backward_weight})
         if (const auto position = find({part, chunk, batch}, rank))
-          refuse(schedule_, {*position, " has no purpose: both gradients come from ",
-                             SameRank{*find({Kind::backward, chunk, batch}, rank)}});
+          throw_unsound(schedule_, {*position, " has no purpose: both gradients come from ",
+                                    SameRank{*find({Kind::backward, chunk, batch}, rank)}});
   }
 
   void check_passage(int chunk, int batch) {
@@ -168,7 +169,7 @@ class Completeness {
     for (int rank = 0; rank < static_cast<int>(schedule_.ranks.size()); ++rank) {
       const Position step = need({Kind::step}, rank);
       if (step.index + 1 == schedule_.ranks[rank].size()) continue;
-      refuse(schedule_, {step, " must be the rank's last"});
+      throw_unsound(schedule_, {step, " must be the rank's last"});
     }
   }
 
@@ -176,9 +177,9 @@ class Completeness {
   [[noreturn]] void refuse_surplus() const {
     for (const auto& [key, position] : positions_) {
       const Action& action = schedule_.ranks[position.rank][position.index];
-      if (!needed(action)) refuse(schedule_, {position, " has no purpose"});
+      if (!needed(action)) throw_unsound(schedule_, {position, " has no purpose"});
     }
-    refuse(schedule_, {"it holds actions without purpose"});
+    throw_unsound(schedule_, {"it holds actions without purpose"});
   }
 
   bool needed(const Action& action) const {

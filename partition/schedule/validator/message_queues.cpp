@@ -19,8 +19,8 @@ std::map<Edge, MessageQueue> match_messages(const Schedule& schedule) {
     for (std::size_t i = 0; i < queue.sends.size(); ++i) {
       const Position send = queue.sends[i], receive = queue.receives[i];
       if (batch(send) == batch(receive)) continue;
-      refuse(schedule, {receive, " would take what ", send,
-                        " sends: " + describe(edge) + " is first in, first out"});
+      throw_unsound(schedule, {receive, " would take what ", send,
+                               " sends: " + describe(edge) + " is first in, first out"});
     }
   }
   return queues;

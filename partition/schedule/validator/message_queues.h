@@ -5,7 +5,7 @@
 
 #include "partition/schedule/edge.h"
 #include "partition/schedule/schedule.h"
-#include "partition/schedule/validator/refusal.h"
+#include "partition/schedule/validator/unsound.h"
 
 namespace penstock {
 

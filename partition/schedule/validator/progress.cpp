@@ -34,7 +34,7 @@ class Run {
       moved = pass_barrier() || moved;
     }
     for (int rank = 0; rank < ranks(); ++rank) {
-      if (!finished(rank)) refuse(schedule_, waiting_ring(rank));
+      if (!finished(rank)) throw_unsound(schedule_, waiting_ring(rank));
     }
   }
 

@@ -18,7 +18,7 @@ struct ScheduleProof {
 /// its receive, in the same order on each edge; and no rank waits for ever where a send ends only
 /// when its receive is posted, posting a receive does not wait, forward and backward wait
 /// for their message and a step for all ranks. UnsoundSchedule
-/// (partition/schedule/validator/refusal.h), a ConfigError, says where a list breaks.
+/// (partition/schedule/validator/unsound.h), a ConfigError, says where a list breaks.
 ScheduleProof validate(const Schedule& schedule);
 
 }  // namespace penstock

@@ -185,11 +185,11 @@ TEST(Decide, MemoryBinds) {
 
   PlanningProblem fixed = tight;
   fixed.stages = 1;
-  const auto refusal = test::message_of<ConfigError>([&] { decide(fixed); });
+  const auto error_message = test::message_of<ConfigError>([&] { decide(fixed); });
   for (const char* said : {"memory binds", "stage 0 (layers conv to output)",
                            "With all layers recomputed it would fit on devices",
                            "with some perhaps of less", "on these fits 2 stages"})
-    EXPECT_NE(refusal.find(said), std::string::npos) << refusal;
+    EXPECT_NE(error_message.find(said), std::string::npos) << error_message;
 }
 
 double most_bytes(const PlanningProblem& problem, const Decision& decision) {

@@ -89,9 +89,9 @@ TEST_F(FindChoice, SaysWhatIsInItsWay) {
   const PlanChoice whole{.batch = choice_.batch, .devices = {{0}}};
   const double bytes = least_full_cut(StageMemory(problem_, whole), chain_.size()).bytes;
   for (Device& device : problem_.cluster.devices) device.memory = bytes;
-  const auto refusal = test::message_of<ConfigError>([&] { decide(problem_); });
-  EXPECT_NE(refusal.find("nothing is found: of 1 stage"), std::string::npos) << refusal;
-  EXPECT_NE(refusal.find("stage 0 lacks "), std::string::npos) << refusal;
+  const auto error_message = test::message_of<ConfigError>([&] { decide(problem_); });
+  EXPECT_NE(error_message.find("nothing is found: of 1 stage"), std::string::npos) << error_message;
+  EXPECT_NE(error_message.find("stage 0 lacks "), std::string::npos) << error_message;
 }
 
 TEST_F(FindChoice, IsACandidateAndMayBeTheOnlyOne) {

@@ -12,7 +12,7 @@ namespace {
 
 const std::string kinds = "[kinds.big]\nmemory_gib = 2\nspeed = 1.5\n";  // 3 lines
 
-std::string refusal(const std::string& text) {
+std::string error_message(const std::string& text) {
   return test::message_of<ConfigError>([&] { parse_cluster(text, "c.toml"); });
 }
 
@@ -81,39 +81,41 @@ TEST(ClusterFile, ReadsEveryOneOfTheTree) {
 
 TEST(ClusterFile, NamesMissingLinks) {
   EXPECT_EQ(
-      refusal(kinds + "[[node]]\nname = \"a\"\ncount = 3\ndevices = { big = 1 }\n"
-                      "[[link]]\nnodes = [\"a0\", \"a2\"]\nlatency_us = 1\ngb_per_s = 1\n"),
+      error_message(kinds + "[[node]]\nname = \"a\"\ncount = 3\ndevices = { big = 1 }\n"
+                            "[[link]]\nnodes = [\"a0\", \"a2\"]\nlatency_us = 1\ngb_per_s = 1\n"),
       "the cluster can't be used:\n"
       "  c.toml:4: missing link: none between nodes a0 and a1, nor between 1 other pairs; add "
       "[[link]] nodes = [\"…\", \"…\"], or [between] for all");
-  EXPECT_EQ(refusal(kinds + "[[node]]\nname = \"a\"\ndevices = { big = 2 }\n"),
+  EXPECT_EQ(error_message(kinds + "[[node]]\nname = \"a\"\ndevices = { big = 2 }\n"),
             "the cluster can't be used:\n"
             "  c.toml:4: missing link: node a has 2 devices, say within = { latency_us = …, "
             "gb_per_s = … }");
-  EXPECT_NE(refusal(kinds + "[[node]]\nname = \"a\"\ndevices = { big = 2 }\n"
+  EXPECT_NE(
+      error_message(kinds + "[[node]]\nname = \"a\"\ndevices = { big = 2 }\n"
                             "[matrix]\nlatency_us = [[0, 5], [7, 0]]\ngb_per_s = [[0, 2.5]]\n")
-                .find("c.toml:7: matrix.gb_per_s must have a row for each of the 2 devices"),
-            std::string::npos);
+          .find("c.toml:7: matrix.gb_per_s must have a row for each of the 2 devices"),
+      std::string::npos);
 }
 
 TEST(ClusterFile, RefusesLinksThatAreGivenTwice) {
-  EXPECT_EQ(refusal(kinds + "[[node]]\nname = \"a\"\ncount = 2\ndevices = { big = 1 }\n"
+  EXPECT_EQ(
+      error_message(kinds + "[[node]]\nname = \"a\"\ncount = 2\ndevices = { big = 1 }\n"
                             "[[link]]\nnodes = [\"a0\", \"a1\"]\nlatency_us = 1\ngb_per_s = 1\n"
                             "[[link]]\nnodes = [\"a1\", \"a0\"]\nlatency_us = 2\ngb_per_s = 1\n"),
-            "the cluster can't be used:\n"
-            "  c.toml:12: two links join nodes a1 and a0: leave one out");
-  EXPECT_EQ(
-      refusal(kinds + "[[node]]\nname = \"a\"\ndevices = { big = 2 }\n"
-                      "within = { latency_us = 1, gb_per_s = 1 }\n"
-                      "[matrix]\nlatency_us = [[0, 5], [7, 0]]\ngb_per_s = [[0, 2], [2, 0]]\n"),
       "the cluster can't be used:\n"
-      "  c.toml:4: [matrix] gives every link: leave out node a's within");
+      "  c.toml:12: two links join nodes a1 and a0: leave one out");
+  EXPECT_EQ(error_message(kinds +
+                          "[[node]]\nname = \"a\"\ndevices = { big = 2 }\n"
+                          "within = { latency_us = 1, gb_per_s = 1 }\n"
+                          "[matrix]\nlatency_us = [[0, 5], [7, 0]]\ngb_per_s = [[0, 2], [2, 0]]\n"),
+            "the cluster can't be used:\n"
+            "  c.toml:4: [matrix] gives every link: leave out node a's within");
 }
 
 TEST(ClusterFile, NamesPlacesInMatrices) {
-  EXPECT_EQ(refusal(kinds + "[[node]]\nname = \"a\"\ndevices = { big = 3 }\n"
-                            "[matrix]\nlatency_us = [[0, 5, 1], [7, 0, -2], 3]\n"
-                            "gb_per_s = [[0, 2, 1], [2, 0, 1], [1, 0, 0]]\n"),
+  EXPECT_EQ(error_message(kinds + "[[node]]\nname = \"a\"\ndevices = { big = 3 }\n"
+                                  "[matrix]\nlatency_us = [[0, 5, 1], [7, 0, -2], 3]\n"
+                                  "gb_per_s = [[0, 2, 1], [2, 0, 1], [1, 0, 0]]\n"),
             "the cluster can't be used:\n"
             "  c.toml:8: matrix.latency_us[1][2] = -2, but it takes a number of at least 0\n"
             "  c.toml:8: matrix.latency_us[2] = 3, but it takes a list of numbers\n"
@@ -121,15 +123,15 @@ TEST(ClusterFile, NamesPlacesInMatrices) {
 }
 
 TEST(ClusterFile, SaysOnceWhatManyNodesLack) {
-  EXPECT_EQ(refusal(kinds + "[[node]]\nname = \"a\"\ncount = 5\ndevices = { other = 1 }\n"),
+  EXPECT_EQ(error_message(kinds + "[[node]]\nname = \"a\"\ncount = 5\ndevices = { other = 1 }\n"),
             "the cluster can't be used:\n"
             "  c.toml:4: no kind of device other: describe it as [kinds.other]");
 }
 
 TEST(ClusterFile, NamesWrongValuesAndUnknownKeys) {
-  EXPECT_EQ(refusal("margin = 1\n[kinds.big]\nmemory_gib = -2\nsped = 1\n"
-                    "[[node]]\nname = \"a\"\ncount = 0\ndevices = { big = 1.5 }\n"
-                    "[betwen]\nlatency_us = 1\n"),
+  EXPECT_EQ(error_message("margin = 1\n[kinds.big]\nmemory_gib = -2\nsped = 1\n"
+                          "[[node]]\nname = \"a\"\ncount = 0\ndevices = { big = 1.5 }\n"
+                          "[betwen]\nlatency_us = 1\n"),
             "the cluster can't be used:\n"
             "  c.toml:1: margin = 1, but it takes a number of at least 0 and at most 0.9\n"
             "  c.toml:3: kinds.big.memory_gib = -2, but it takes a number above 0\n"
@@ -138,22 +140,24 @@ TEST(ClusterFile, NamesWrongValuesAndUnknownKeys) {
             "  c.toml:7: node.count = 0, but it takes a whole number from 1 to 65536\n"
             "  c.toml:8: node.devices = 1.5, but it takes a whole number from 1 to 1024\n"
             "  c.toml:9: unknown key betwen; did you mean between?");
-  EXPECT_NE(refusal(kinds + "[[node]]\nname = \"a\"\ndevices = { bug = 1 }\n")
+  EXPECT_NE(error_message(kinds + "[[node]]\nname = \"a\"\ndevices = { bug = 1 }\n")
                 .find("c.toml:4: no kind of device bug: describe it as [kinds.bug], or was big "
                       "meant?"),
             std::string::npos);
-  EXPECT_NE(refusal(kinds + "[[node]]\nname = \"a\"\ndevices = { big = 1 }\n"
+  EXPECT_NE(
+      error_message(kinds + "[[node]]\nname = \"a\"\ndevices = { big = 1 }\n"
                             "[[link]]\nnodes = [\"a\", \"q\"]\nlatency_us = -1\ngb_per_s = 0\n")
-                .find("c.toml:9: link.latency_us = -1, but it takes a number of at least 0\n"
-                      "  c.toml:10: link.gb_per_s = 0, but it takes a number above 0"),
-            std::string::npos);
-  EXPECT_NE(refusal(kinds + "[[node]]\nname = \"a\"\ndevices = { big = 1 }\n"
+          .find("c.toml:9: link.latency_us = -1, but it takes a number of at least 0\n"
+                "  c.toml:10: link.gb_per_s = 0, but it takes a number above 0"),
+      std::string::npos);
+  EXPECT_NE(
+      error_message(kinds + "[[node]]\nname = \"a\"\ndevices = { big = 1 }\n"
                             "[[link]]\nnodes = [\"a\", \"q\"]\nlatency_us = 1\ngb_per_s = 1\n")
-                .find("c.toml:7: link.nodes names q, which no [[node]] is"),
+          .find("c.toml:7: link.nodes names q, which no [[node]] is"),
+      std::string::npos);
+  EXPECT_NE(error_message(kinds).find("c.toml:1: a cluster needs at least one [[node]]"),
             std::string::npos);
-  EXPECT_NE(refusal(kinds).find("c.toml:1: a cluster needs at least one [[node]]"),
-            std::string::npos);
-  EXPECT_NE(refusal("[kinds\n").find("c.toml:1: not TOML"), std::string::npos);
+  EXPECT_NE(error_message("[kinds\n").find("c.toml:1: not TOML"), std::string::npos);
   EXPECT_NE(test::message_of<ConfigError>([] { read_cluster("/gone.toml"); }).find("/gone.toml"),
             std::string::npos);
 }

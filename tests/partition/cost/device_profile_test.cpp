@@ -54,18 +54,19 @@ TEST(DeviceProfile, IsOfOneModelWithItsLayersInOrder) {
   const DeviceProfile profile = example();
   const ProfiledModel own{"two layers", "fp32", {"rnn", "ctc"}};
   EXPECT_NO_THROW(check_profile(profile, own));
-  const auto refusal = [&](const ProfiledModel& asked) {
+  const auto error_message = [&](const ProfiledModel& asked) {
     return test::message_of<ConfigError>([&] { check_profile(profile, asked); });
   };
-  EXPECT_EQ(refusal({"two layers", "fp16", own.layers}),
+  EXPECT_EQ(error_message({"two layers", "fp16", own.layers}),
             "the costs are of another model\n    measured: two layers, fp32\n    asked:    two "
             "layers, fp16\n    measure anew with penstock profile");
-  EXPECT_TRUE(refusal({"three", "fp32", own.layers}).starts_with("the costs are of another model"));
-  EXPECT_TRUE(refusal({own.model, "fp32", {"ctc", "rnn"}})
+  EXPECT_TRUE(
+      error_message({"three", "fp32", own.layers}).starts_with("the costs are of another model"));
+  EXPECT_TRUE(error_message({own.model, "fp32", {"ctc", "rnn"}})
                   .starts_with("layers[0] of the costs is rnn, of the model ctc: "));
-  EXPECT_TRUE(refusal({own.model, "fp32", {"rnn"}})
+  EXPECT_TRUE(error_message({own.model, "fp32", {"rnn"}})
                   .starts_with("layers[1] of the costs is ctc, of the model none: "));
-  EXPECT_TRUE(refusal({own.model, "fp32", {"rnn", "ctc", "softmax"}})
+  EXPECT_TRUE(error_message({own.model, "fp32", {"rnn", "ctc", "softmax"}})
                   .starts_with("layers[2] of the costs is none, of the model softmax: "));
 }
 
@@ -81,7 +82,7 @@ TEST(DeviceProfile, IsANeutralProfileOfAMiddlingMicroBatch) {
   EXPECT_EQ(chain.layers[0].transfer_ms, 0.5);
 }
 
-std::string refusal(std::string from, const std::string& to) {
+std::string error_message(std::string from, const std::string& to) {
   std::string changed = text();
   const auto at = changed.find(from);
   EXPECT_NE(at, std::string::npos) << from;
@@ -90,22 +91,22 @@ std::string refusal(std::string from, const std::string& to) {
 }
 
 TEST(DeviceProfile, NamesFileLayerAndField) {
-  const std::string unknown = refusal("\"frames_labels\"", "\"frames_letters\"");
+  const std::string unknown = error_message("\"frames_labels\"", "\"frames_letters\"");
   EXPECT_NE(unknown.find("p.json: layers[1] (ctc): forward: terms: there is no term "
                          "\"frames_letters\""),
             std::string::npos)
       << unknown;
-  const std::string missing = refusal("\"backward_weight\"", "\"weight\"");
+  const std::string missing = error_message("\"backward_weight\"", "\"weight\"");
   EXPECT_NE(missing.find("p.json: layers[0] (rnn): backward_weight: is missing"), std::string::npos)
       << missing;
-  const std::string negative = refusal("\"step_s\": 0.25", "\"step_s\": -1");
+  const std::string negative = error_message("\"step_s\": 0.25", "\"step_s\": -1");
   EXPECT_NE(negative.find("p.json: step_s: expected a number of at least 0"), std::string::npos)
       << negative;
-  const std::string uneven = refusal("0.5\n", "0.5, 1\n");
+  const std::string uneven = error_message("0.5\n", "0.5, 1\n");
   EXPECT_NE(uneven.find("p.json: layers[1] (ctc): backward_input: 1 terms, but 2 seconds"),
             std::string::npos)
       << uneven;
-  EXPECT_NE(refusal("\"forward_ms\"", "\"forwards\"").find("forward_ms is missing"),
+  EXPECT_NE(error_message("\"forward_ms\"", "\"forwards\"").find("forward_ms is missing"),
             std::string::npos);
 }
 

@@ -10,7 +10,7 @@
 namespace penstock {
 namespace {
 
-std::string refusal(const std::string& text) {
+std::string error_message(const std::string& text) {
   return test::message_of<ConfigError>([&] { parse_profile(text, "chain.json"); });
 }
 
@@ -40,7 +40,7 @@ TEST(Profile, ReadsPublishedChains) {
 
 TEST(Profile, NamesFileLayerAndFieldOfEveryFault) {
   EXPECT_EQ(
-      refusal(R"({"name": "one", "layers": [
+      error_message(R"({"name": "one", "layers": [
               {"name": "conv", "forwrd_ms": 1, "backward_ms": -2, "activation_bytes": "64",
                "parameter_bytes": 16}]})"),
       "the profile can't be used:\n"
@@ -50,22 +50,22 @@ TEST(Profile, NamesFileLayerAndFieldOfEveryFault) {
       "  chain.json: layers[0] (conv): activation_bytes = \"64\", but it takes a number from 0 "
       "to 1e+18\n"
       "  chain.json: layers[0] (conv): transfer_ms is missing");
-  EXPECT_EQ(refusal(R"({"source": "x", "layers": []})"),
+  EXPECT_EQ(error_message(R"({"source": "x", "layers": []})"),
             "the profile can't be used:\n"
             "  chain.json: name is missing\n"
             "  chain.json: layers: expected a list of at least one layer, found []");
-  EXPECT_EQ(refusal(R"({"name": 3, "layers": [4]})"),
+  EXPECT_EQ(error_message(R"({"name": 3, "layers": [4]})"),
             "the profile can't be used:\n"
             "  chain.json: name = 3, but it takes text\n"
             "  chain.json: layers[0]: expected an object, found 4");
-  EXPECT_NE(refusal(R"({"name": "x", "layers": [{"name": "a", "forward_ms": 1e300,
+  EXPECT_NE(error_message(R"({"name": "x", "layers": [{"name": "a", "forward_ms": 1e300,
                 "backward_ms": 1, "activation_bytes": 1, "parameter_bytes": 1, "transfer_ms": 0}]})")
                 .find("forward_ms = 1e+300, but it takes a number from 0 to 1e+18"),
             std::string::npos);
-  EXPECT_NE(refusal("[]").find("expected an object with name and layers, found []"),
+  EXPECT_NE(error_message("[]").find("expected an object with name and layers, found []"),
             std::string::npos);
-  EXPECT_NE(refusal("{\"name\": ").find("chain.json: not JSON: "), std::string::npos);
-  EXPECT_NE(refusal(R"({"name": "x", "layers": 1e999})").find("not JSON"), std::string::npos);
+  EXPECT_NE(error_message("{\"name\": ").find("chain.json: not JSON: "), std::string::npos);
+  EXPECT_NE(error_message(R"({"name": "x", "layers": 1e999})").find("not JSON"), std::string::npos);
 }
 
 TEST(Profile, NamesAFileThatIsNotThere) {

@@ -124,28 +124,28 @@ TEST(Partitioner, ReachesTheOptimumOfKnownChains) {
   }
 }
 
-std::string refusal(const PartitionProblem& problem) {
+std::string error_message(const PartitionProblem& problem) {
   return test::message_of<ConfigError>([&] { partition(problem); });
 }
 
 TEST(Partitioner, SaysWhichConstraintBinds) {
   PartitionProblem problem{.compute = {1, 1, 1}, .transfer = {0, 0, 0}, .stages = 4};
-  EXPECT_EQ(refusal(problem),
+  EXPECT_EQ(error_message(problem),
             "pipeline.stages = 4, but the model has 3 layers and a stage needs one: ask for at "
             "most 3");
   problem.stages = 0;
-  EXPECT_EQ(refusal(problem), "pipeline.stages = 0: at least 1 is needed");
+  EXPECT_EQ(error_message(problem), "pipeline.stages = 0: at least 1 is needed");
   problem.stages = 2;
   problem.layers = {"conv1", "rnn1", "ctc"};
   problem.memory = {2147483648.0, 2147483648.0};
   problem.bytes = [](int first, int last, int) { return (last - first) * 1.5 * 1073741824; };
-  EXPECT_EQ(refusal(problem),
+  EXPECT_EQ(error_message(problem),
             "memory binds: of all cuts into 2 stages, the one that needs least still needs 3 GiB "
             "on stage 0 (layers conv1 to rnn1), and pipeline.memory_gib allows 2. Allow that much, "
             "ask for more stages, or lower data.micro_batch_seconds");
   problem.stages = 3;
   problem.memory = {1073741824.0, 1073741824.0, 1073741824.0};
-  EXPECT_NE(refusal(problem).find("layer conv1 alone"), std::string::npos);
+  EXPECT_NE(error_message(problem).find("layer conv1 alone"), std::string::npos);
 }
 
 }  // namespace

@@ -44,7 +44,7 @@ std::string edited(const std::string& from, const std::string& to, const Plan& p
   return text.replace(at, from.size(), to);
 }
 
-std::string refusal(const std::string& text) {
+std::string error_message(const std::string& text) {
   return test::message_of<ConfigError>([&] { parse_plan(text, "plan.toml", kModel); });
 }
 
@@ -118,7 +118,7 @@ TEST(PlanFile, SaysWhatIsWrongAndWhere) {
       {"lanes = 3", "lanes = ", "plan.toml:6: not TOML"},
   };
   for (const auto& [from, to, message] : cases) {
-    const std::string found = refusal(edited(from, to));
+    const std::string found = error_message(edited(from, to));
     EXPECT_NE(found.find(message), std::string::npos) << "expected: " << message << "\n" << found;
   }
 }
@@ -156,23 +156,23 @@ TEST(PlanFile, SaysWhereOrderAndListsBreak) {
       {"lanes = 3", "lanes = 2", "actions are of 4 micro-batches, but the busiest replica has 3"},
   };
   for (const auto& [from, to, message] : cases) {
-    const std::string found = refusal(edited(from, to, found_sample()));
+    const std::string found = error_message(edited(from, to, found_sample()));
     EXPECT_NE(found.find(message), std::string::npos) << "expected: " << message << "\n" << found;
   }
   Plan forward = found_sample();
   forward.actions = {"0F0,0F1,0F2,0F3", "1F0,1F1,1F2,1F3"};
-  EXPECT_NE(refusal(plan_toml(forward)).find("rank 0 lacks backward of micro-batch 0"),
+  EXPECT_NE(error_message(plan_toml(forward)).find("rank 0 lacks backward of micro-batch 0"),
             std::string::npos);
   Plan bare = found_sample();
   bare.actions.clear();
-  EXPECT_NE(refusal(plan_toml(bare)).find("plan.toml:4: schedule = \"found\" needs actions"),
+  EXPECT_NE(error_message(plan_toml(bare)).find("plan.toml:4: schedule = \"found\" needs actions"),
             std::string::npos);
 }
 
 TEST(PlanFile, ReportsEveryFaultAtOnce) {
   std::string text = edited("schedule", "shedule");
   text.replace(text.find("lanes = 3"), 9, "lanes = 0");
-  const std::string found = refusal(text);
+  const std::string found = error_message(text);
   for (const char* part : {"shedule", "schedule is missing", "lanes = 0"}) {
     EXPECT_NE(found.find(part), std::string::npos) << found;
   }

@@ -58,8 +58,8 @@ TEST(ChooseOrder, KeepsTheCheckpoints) {
 }
 
 TEST(ChooseOrder, RefusesAnother) {
-  const auto refusal = [](std::vector<int> asked, std::vector<int> kept,
-                          const std::string& plan = "") {
+  const auto error_message = [](std::vector<int> asked, std::vector<int> kept,
+                                const std::string& plan = "") {
     Config config;
     config.trainer.order = std::move(kept);
     TrainingState state;
@@ -68,12 +68,12 @@ TEST(ChooseOrder, RefusesAnother) {
     config.pipeline.plan = plan;
     return test::message_of<ConfigError>([&] { choose_order(config, &state); });
   };
-  const std::string other = refusal({1, 0}, {0, 1}), sampled = refusal({1, 0}, {});
+  const std::string other = error_message({1, 0}, {0, 1}), sampled = error_message({1, 0}, {});
   EXPECT_NE(other.find("trainer.order is [1, 0], but"), std::string::npos) << other;
   EXPECT_NE(other.find("in the order [0, 1]"), std::string::npos) << other;
   EXPECT_NE(sampled.find("as sampled"), std::string::npos) << sampled;
   // Where a plan is named, the order may be the recipe's as well.
-  const std::string planned = refusal({1, 0}, {}, "plan.toml");
+  const std::string planned = error_message({1, 0}, {}, "plan.toml");
   EXPECT_NE(planned.find("[1, 0] (of the recipe or of plan.toml), but"), std::string::npos)
       << planned;
   EXPECT_NE(planned.find("plan anew"), std::string::npos) << planned;

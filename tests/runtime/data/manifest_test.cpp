@@ -17,7 +17,7 @@ using test::message_of, test::write_file;
 std::vector<ManifestEntry> read(const std::filesystem::path& manifest) {
   Faults faults;
   std::vector<ManifestEntry> entries = read_manifest(manifest, faults);
-  faults.refuse(std::to_string(faults.size()) + " faults");
+  faults.require_none(std::to_string(faults.size()) + " faults");
   return entries;
 }
 
@@ -32,7 +32,7 @@ class ManifestTest : public testing::Test {
   std::filesystem::path in(const std::string& name) const { return folder_.path() / name; }
 
   /// The message by which the manifest is refused.
-  std::string refusal(const std::string& name, const std::string& text) const {
+  std::string error_message(const std::string& name, const std::string& text) const {
     return message_of<DataError>([&] { read(put(name, text)); });
   }
 
@@ -64,29 +64,29 @@ TEST_F(ManifestTest, JsonLinesWithRelativeAndAbsolutePaths) {
 
 TEST_F(ManifestTest, EveryBadJsonLineIsNamed) {
   const std::string good = R"({"audio_filepath": "1.wav", "text": "a", "duration": 0.5})";
-  const std::string message =
-      refusal("train.jsonl", good + "\n" +
-                                 R"({"audio_filepath": "1.wav", "text": "a")"
-                                 "\n"
-                                 R"({"audio_filepath": "1.wav", "text": "a", "duration": 0})"
-                                 "\n"
-                                 R"({"audio_filepath": "1.wav", "text": "a", "duration": -2.5})"
-                                 "\n"
-                                 R"({"audio_filepath": "1.wav", "text": "a", "duration": "long"})"
-                                 "\n"
-                                 R"({"audio_filepath": "1.wav", "text": "a", "duration": null})"
-                                 "\n"
-                                 R"({"audio_filepath": "1.wav", "text": "a", "duration": NaN})"
-                                 "\n"
-                                 R"({"text": "a"})"
-                                 "\n"
-                                 R"({"audio_filepath": "1.wav"})"
-                                 "\n"
-                                 R"({"audio_filepath": "1.wav", "text": 7})"
-                                 "\n"
-                                 R"(["1.wav"])"
-                                 "\n"
-                                 "{\"audio_filepath\": \"1.wav\", \"text\": \"\xff\"}\n");
+  const std::string message = error_message(
+      "train.jsonl", good + "\n" +
+                         R"({"audio_filepath": "1.wav", "text": "a")"
+                         "\n"
+                         R"({"audio_filepath": "1.wav", "text": "a", "duration": 0})"
+                         "\n"
+                         R"({"audio_filepath": "1.wav", "text": "a", "duration": -2.5})"
+                         "\n"
+                         R"({"audio_filepath": "1.wav", "text": "a", "duration": "long"})"
+                         "\n"
+                         R"({"audio_filepath": "1.wav", "text": "a", "duration": null})"
+                         "\n"
+                         R"({"audio_filepath": "1.wav", "text": "a", "duration": NaN})"
+                         "\n"
+                         R"({"text": "a"})"
+                         "\n"
+                         R"({"audio_filepath": "1.wav"})"
+                         "\n"
+                         R"({"audio_filepath": "1.wav", "text": 7})"
+                         "\n"
+                         R"(["1.wav"])"
+                         "\n"
+                         "{\"audio_filepath\": \"1.wav\", \"text\": \"\xff\"}\n");
   expect_parts(
       message,
       {"11 faults", "train.jsonl:2: bad JSON", "train.jsonl:3: its duration 0 is not positive",
@@ -104,7 +104,7 @@ TEST_F(ManifestTest, SegmentsOfRecordingsAreRefused) {
     return R"({"audio_filepath": "1.wav", "text": "a", "duration": 2, "offset": )" + offset + "}\n";
   };
   EXPECT_EQ(read(put("whole.jsonl", line("0") + line("0.0") + line("null"))).size(), 3u);
-  const std::string message = refusal("cut.jsonl", line("0") + line("2.5") + line("\"2\""));
+  const std::string message = error_message("cut.jsonl", line("0") + line("2.5") + line("\"2\""));
   expect_parts(message, {"2 faults", "cut.jsonl:2: its offset 2.5 names a segment",
                          "cut.jsonl:3: its offset \"2\" is not a number"});
   EXPECT_EQ(message.find("cut.jsonl:1:"), std::string::npos);
@@ -113,7 +113,7 @@ TEST_F(ManifestTest, SegmentsOfRecordingsAreRefused) {
 TEST_F(ManifestTest, AThousandBadLinesAreToldInShort) {
   std::string text;
   for (int i = 0; i < 1000; ++i) text += "{}\n";
-  expect_parts(refusal("train.jsonl", text), {"train.jsonl:20:", "and 980 more"});
+  expect_parts(error_message("train.jsonl", text), {"train.jsonl:20:", "and 980 more"});
 }
 
 TEST_F(ManifestTest, NothingThereIsRefused) {
@@ -133,10 +133,10 @@ TEST_F(ManifestTest, DeepspeechJson) {
   EXPECT_EQ(entries[0].audio, in("data/a.wav"));
   EXPECT_EQ(entries[0].text, "HELLO THERE");
   EXPECT_EQ(entries[0].where, "train.json:samples[0]");
-  expect_parts(refusal("bad.json", R"({"samples": [{"wav_path": "a.wav"}, 3,
+  expect_parts(error_message("bad.json", R"({"samples": [{"wav_path": "a.wav"}, 3,
                                        {"wav_path": "a.wav", "transcript_path": "b.txt"}]})"),
                {"samples[0]: needs", "samples[1]: needs", "samples[2]: its transcript", "b.txt"});
-  expect_parts(refusal("odd.json", R"({"samples": 3})"), {"is not an array"});
+  expect_parts(error_message("odd.json", R"({"samples": 3})"), {"is not an array"});
 }
 
 TEST_F(ManifestTest, DeepspeechCsv) {
@@ -145,7 +145,7 @@ TEST_F(ManifestTest, DeepspeechCsv) {
   ASSERT_EQ(entries.size(), 1u);
   EXPECT_EQ(entries[0].audio, in("wav/a.wav"));
   EXPECT_EQ(entries[0].text, "hello");
-  expect_parts(refusal("bad.csv", "a.wav,txt/a.txt\na.wav\na,b,c\nb.wav,gone.txt\n"),
+  expect_parts(error_message("bad.csv", "a.wav,txt/a.txt\na.wav\na,b,c\nb.wav,gone.txt\n"),
                {"bad.csv:2: is not", "bad.csv:3: is not", "bad.csv:4: its transcript"});
 }
 
@@ -191,8 +191,9 @@ TEST_F(ManifestTest, CommonVoice) {
   EXPECT_EQ(entries[0].audio, in("cv/clips/a.mp3"));
   EXPECT_EQ(entries[0].text, "Hi, you.");
   EXPECT_EQ(entries[0].where, "train.tsv:2");
-  expect_parts(refusal("a.tsv", "path\ttext\na\tb\n"), {"a.tsv:1: does not name the columns"});
-  expect_parts(refusal("b.tsv", "path\tsentence\na.mp3\n"), {"b.tsv:2: has no path"});
+  expect_parts(error_message("a.tsv", "path\ttext\na\tb\n"),
+               {"a.tsv:1: does not name the columns"});
+  expect_parts(error_message("b.tsv", "path\tsentence\na.mp3\n"), {"b.tsv:2: has no path"});
 }
 
 }  // namespace

@@ -138,7 +138,7 @@ TEST(StepSequence, GivesTheOddMicroBatchToAllLanesInTurn) {
 }
 
 TEST(StepSequence, RefusesWhatItCannotDo) {
-  const auto refusal = [](auto&& change) {
+  const auto error_message = [](auto&& change) {
     StepSequenceOptions bad = options(2);
     change(bad);
     return test::message_of<ConfigError>([&] { StepSequence steps(bad); });
@@ -146,13 +146,15 @@ TEST(StepSequence, RefusesWhatItCannotDo) {
   const auto expect = [](const std::string& message, const char* part) {
     EXPECT_NE(message.find(part), std::string::npos) << message;
   };
-  expect(refusal([](auto& o) { o.lanes = 6; }), "too few for 6 lanes (trainer.lanes)");
-  expect(refusal([](auto& o) { o.data.speeds = {}; }), "data.speeds");
-  expect(refusal([](auto& o) { o.data.speeds = {1, 0}; }), "data.speeds holds 0");
-  expect(refusal([](auto& o) { o.data.micro_batch_seconds = 0; }), "data.micro_batch_seconds");
-  expect(refusal([](auto& o) { o.data.micro_batch_utterances = -1; }), "micro_batch_utterances");
-  expect(refusal([](auto& o) { o.lengths.clear(); }), "no utterances");
-  expect(refusal([](auto& o) { o.lengths[3] = {16000 * 19, 16000}; }), "21.1");
+  expect(error_message([](auto& o) { o.lanes = 6; }), "too few for 6 lanes (trainer.lanes)");
+  expect(error_message([](auto& o) { o.data.speeds = {}; }), "data.speeds");
+  expect(error_message([](auto& o) { o.data.speeds = {1, 0}; }), "data.speeds holds 0");
+  expect(error_message([](auto& o) { o.data.micro_batch_seconds = 0; }),
+         "data.micro_batch_seconds");
+  expect(error_message([](auto& o) { o.data.micro_batch_utterances = -1; }),
+         "micro_batch_utterances");
+  expect(error_message([](auto& o) { o.lengths.clear(); }), "no utterances");
+  expect(error_message([](auto& o) { o.lengths[3] = {16000 * 19, 16000}; }), "21.1");
 }
 
 }  // namespace

@@ -15,7 +15,7 @@ namespace {
 
 using Kind = ActionKind;
 
-std::string refusal(const std::string& text) {
+std::string error_message(const std::string& text) {
   return test::message_of<ConfigError>([&] { validate(parse_schedule_csv(text, "some.csv")); });
 }
 
@@ -68,7 +68,7 @@ TEST(ScheduleCsv, TransfersThatItHoldsStay) {
   const std::string text =
       "0F0,0SEND_F0,0RECV_B0,0BW0\n"
       "1RECV_F0,1F0,1BW0,1SEND_B0\n";
-  EXPECT_EQ(refusal(text), "");
+  EXPECT_EQ(error_message(text), "");
   EXPECT_EQ(parse_schedule_csv(text, "x").ranks[0],
             (std::vector<Action>{{Kind::forward, 0, 0},
                                  {Kind::send_activation, 0, 0},
@@ -76,37 +76,38 @@ TEST(ScheduleCsv, TransfersThatItHoldsStay) {
                                  {Kind::backward, 0, 0},
                                  {Kind::reduce, 0},
                                  {Kind::step}}));
-  EXPECT_NE(refusal("0F0,0SEND_F0,0RECV_B0,0BW0\n1F0,1BW0,1SEND_B0\n"), "");
+  EXPECT_NE(error_message("0F0,0SEND_F0,0RECV_B0,0BW0\n1F0,1BW0,1SEND_B0\n"), "");
 }
 
 TEST(ScheduleCsv, SaysWhatCannotBeRead) {
-  EXPECT_EQ(refusal("0F0,0B0\n1F0,1X0").substr(0, 45),
+  EXPECT_EQ(error_message("0F0,0B0\n1F0,1X0").substr(0, 45),
             "some.csv: row 2, column 2: \"1X0\" is no action");
   for (const char* cell : {"F0", "0F", "0", "0F0;0F1", "(0F0;0F1)", "0F99999999999", "0f0", "-1F0",
                            "0 F0", "(0F0)OVER"})
-    EXPECT_NE(refusal(std::string("0F0,") + cell).find("column 2"), std::string::npos) << cell;
-  EXPECT_EQ(refusal(""), "some.csv: holds no actions");
-  EXPECT_EQ(refusal("0F0,0B0\n2F0,2B0\n"),
+    EXPECT_NE(error_message(std::string("0F0,") + cell).find("column 2"), std::string::npos)
+        << cell;
+  EXPECT_EQ(error_message(""), "some.csv: holds no actions");
+  EXPECT_EQ(error_message("0F0,0B0\n2F0,2B0\n"),
             "some.csv: no row has an action of stage 1, but row 2 has one of stage 2");
 }
 
 TEST(ScheduleCsv, BadListsAreReadAndThenRefused) {
-  EXPECT_EQ(refusal("0F0,0F1,0B0,0B1\n1F0,1B0,1B1\n"),
+  EXPECT_EQ(error_message("0F0,0F1,0B0,0B1\n1F0,1B0,1B1\n"),
             "schedule \"some.csv\" is not sound: rank 1 lacks forward of micro-batch 1 on chunk 1");
-  EXPECT_NE(refusal("0F0,0B0,1F0,1B0\n1F0,1B0\n").find("does not hold the chunk"),
+  EXPECT_NE(error_message("0F0,0B0,1F0,1B0\n1F0,1B0\n").find("does not hold the chunk"),
             std::string::npos);
-  EXPECT_NE(refusal("0F0,0F0,0B0").find("stands already"), std::string::npos);
-  EXPECT_NE(refusal("0F0,0F2000000000").find("lacks"), std::string::npos);
-  EXPECT_NE(refusal("0F0,0F1,0B1,0B0\n1F0,1B0,1F1,1B1\n").find("must come after"),
+  EXPECT_NE(error_message("0F0,0F0,0B0").find("stands already"), std::string::npos);
+  EXPECT_NE(error_message("0F0,0F2000000000").find("lacks"), std::string::npos);
+  EXPECT_NE(error_message("0F0,0F1,0B1,0B0\n1F0,1B0,1F1,1B1\n").find("must come after"),
             std::string::npos);
   // Each waits for the other's first.
-  EXPECT_NE(refusal("0F0,0B0,0W0,0F1,0B1,0W1\n1F1,1B1,1F0,1B0,1W0,1W1\n").find("it hangs"),
+  EXPECT_NE(error_message("0F0,0B0,0W0,0F1,0B1,0W1\n1F1,1B1,1F0,1B0,1W0,1W1\n").find("it hangs"),
             std::string::npos);
 }
 
 TEST(ScheduleCsv, IsOfATraining) {
   EXPECT_EQ(
-      refusal("0F0\n1F0\n"),
+      error_message("0F0\n1F0\n"),
       "schedule \"some.csv\" is not sound: rank 0 lacks backward of micro-batch 0 on chunk 0");
 }
 

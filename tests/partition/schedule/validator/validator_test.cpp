@@ -21,7 +21,7 @@ namespace {
 
 using Kind = ActionKind;
 
-std::string refusal(const Schedule& schedule) {
+std::string error_message(const Schedule& schedule) {
   return test::message_of<ConfigError>([&] { validate(schedule); });
 }
 
@@ -84,7 +84,7 @@ TEST(Validator, AcceptsEveryNamedScheduleAsTheInterpreterDoes) {
     for (int stages = 1; stages <= 5; ++stages) {
       for (int batches = 1; batches <= 11; batches += 2) {
         const Schedule schedule = make_schedule(name, stages, batches);
-        EXPECT_EQ(refusal(schedule), "");
+        EXPECT_EQ(error_message(schedule), "");
         EXPECT_EQ(test::run_schedule(schedule, random), "") << name << stages << " " << batches;
       }
     }
@@ -94,7 +94,7 @@ TEST(Validator, AcceptsEveryNamedScheduleAsTheInterpreterDoes) {
 TEST(Validator, AcceptsSoundSchedules) {
   std::mt19937 random(1);
   for (const Schedule& schedule : sound_schedules()) {
-    EXPECT_EQ(refusal(schedule), "");
+    EXPECT_EQ(error_message(schedule), "");
     EXPECT_EQ(test::run_schedule(schedule, random), "") << schedule.name;
   }
 }
@@ -143,7 +143,8 @@ TEST(Validator, AgreesWithRunningOnRandomCorruptions) {
     for (const Schedule& sound : sound_schedules()) {
       Schedule schedule = corrupt(sound, random);
       if (round % 3 == 0) schedule = corrupt(schedule, random);
-      const std::string verdict = refusal(schedule), run = test::run_schedule(schedule, random);
+      const std::string verdict = error_message(schedule),
+                        run = test::run_schedule(schedule, random);
       ASSERT_EQ(verdict.empty(), run.empty())
           << schedule.name << "\nvalidator: " << verdict << "\nrun: " << run;
       ++(verdict.empty() ? accepted : refused);
@@ -198,7 +199,7 @@ TEST(Validator, SaysWhichRanksWaitForEachOther) {
                        {Kind::send_gradient, 1, 1},
                        {Kind::reduce, 1},
                        {Kind::step}};
-  EXPECT_EQ(refusal(schedule),
+  EXPECT_EQ(error_message(schedule),
             "schedule \"1f1b\" is not sound: it hangs: rank 0, action 3 (send activation of "
             "micro-batch 1 on chunk 0) waits for rank 1, action 4 (receive activation of "
             "micro-batch 1 on chunk 1); rank 1, action 3 (send gradient of micro-batch 0 on chunk "
@@ -208,22 +209,22 @@ TEST(Validator, SaysWhichRanksWaitForEachOther) {
 TEST(Validator, SaysWhatIsMissingOrOutOfOrder) {
   Schedule schedule = make_schedule("gpipe", 1, 2);
   std::swap(schedule.ranks[0][2], schedule.ranks[0][3]);
-  EXPECT_EQ(refusal(schedule),
+  EXPECT_EQ(error_message(schedule),
             "schedule \"gpipe\" is not sound: rank 0, action 2 (backward of micro-batch 1 on chunk "
             "0) must come after action 3 (backward of micro-batch 0 on chunk 0)");
   schedule.ranks[0].pop_back();
-  EXPECT_NE(refusal(schedule), "");
+  EXPECT_NE(error_message(schedule), "");
   schedule = make_schedule("1f1b", 2, 3);
   std::erase(schedule.ranks[0], Action{Kind::receive_gradient, 0, 2});
-  EXPECT_EQ(refusal(schedule),
+  EXPECT_EQ(error_message(schedule),
             "schedule \"1f1b\" is not sound: rank 0 lacks receive gradient of micro-batch 2 on "
             "chunk 0");
   std::erase(schedule.ranks[1], Action{Kind::backward, 1, 2});
-  EXPECT_EQ(refusal(schedule),
+  EXPECT_EQ(error_message(schedule),
             "schedule \"1f1b\" is not sound: rank 1 lacks backward of micro-batch 2 on chunk 1");
   schedule = make_schedule("zb-h1", 2, 3);
   std::erase(schedule.ranks[1], Action{Kind::backward_weight, 1, 1});
-  EXPECT_EQ(refusal(schedule),
+  EXPECT_EQ(error_message(schedule),
             "schedule \"zb-h1\" is not sound: rank 1 lacks backward weight of micro-batch 1 on "
             "chunk 1");
 }

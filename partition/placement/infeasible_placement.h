@@ -10,7 +10,7 @@ void check_constraints(const PlacementProblem& problem, const GridConstraints& c
 
 /// Raises ConfigError for a problem that nothing solves within its memory: the numbers of stages
 /// and replicas nearest to those asked for that fit, or the memory that would suffice.
-[[noreturn]] void refuse_placement(const PlacementProblem& problem,
-                                   const GridConstraints& constraints);
+[[noreturn]] void throw_infeasible_placement(const PlacementProblem& problem,
+                                             const GridConstraints& constraints);
 
 }  // namespace penstock

@@ -1,4 +1,4 @@
-#include "partition/schedule/validator/refusal.h"
+#include "partition/schedule/validator/unsound.h"
 
 #include <utility>
 
@@ -35,7 +35,7 @@ std::string describe(const Schedule& schedule, const Position& position) {
   return "rank " + std::to_string(position.rank) + ", " + place(schedule, position);
 }
 
-void refuse(const Schedule& schedule, Fault fault) {
+void throw_unsound(const Schedule& schedule, Fault fault) {
   throw UnsoundSchedule(schedule, std::move(fault));
 }
 

@@ -9,6 +9,6 @@ void check_counts(const PartitionProblem& problem);
 
 /// Raises ConfigError for a problem that no cut solves within its memory: how much the cut that
 /// comes closest needs, on which stage, and what would help.
-[[noreturn]] void refuse_memory(const PartitionProblem& problem);
+[[noreturn]] void throw_infeasible_cut(const PartitionProblem& problem);
 
 }  // namespace penstock

@@ -40,6 +40,6 @@ class UnsoundSchedule : public ConfigError {
 std::string describe(const Schedule& schedule, const Position& position);
 
 /// Raises UnsoundSchedule.
-[[noreturn]] void refuse(const Schedule& schedule, Fault fault);
+[[noreturn]] void throw_unsound(const Schedule& schedule, Fault fault);
 
 }  // namespace penstock

@@ -1,4 +1,4 @@
-#include "partition/placement/refusal.h"
+#include "partition/placement/infeasible_placement.h"
 
 #include <fmt/format.h>
 
@@ -73,7 +73,8 @@ void check_constraints(const PlacementProblem& problem, const GridConstraints& c
         constraints.replicas, problem.micro_batches, problem.micro_batches));
 }
 
-void refuse_placement(const PlacementProblem& problem, const GridConstraints& constraints) {
+void throw_infeasible_placement(const PlacementProblem& problem,
+                                const GridConstraints& constraints) {
   std::string what = "memory binds: ";
   what += constraints.stages > 0 ? fmt::format("no cut into {} stages fits", constraints.stages)
                                  : std::string("no cut into any number of stages fits");

@@ -1,4 +1,4 @@
-#include "partition/choose/refuse_plan.h"
+#include "partition/choose/infeasible_plan.h"
 
 #include <fmt/format.h>
 
@@ -36,7 +36,7 @@ std::optional<Closest> closest(const PlanningProblem& problem,
 /// The decision for a changed problem; nothing where nothing fits either.
 std::optional<PlanChoice> what_fits(const PlanningProblem& problem) try {
   PlanningProblem glance = problem;
-  glance.refuses = true;
+  glance.throws_early = true;
   return decide(glance).choice;
 } catch (const ConfigError&) {
   return std::nullopt;
@@ -68,7 +68,8 @@ std::string layers_of(const PlanningProblem& problem, const LeastFullCut& cut, i
 
 }  // namespace
 
-void refuse_plan(const PlanningProblem& problem, const std::vector<Alternative>& alternatives) {
+void throw_infeasible_plan(const PlanningProblem& problem,
+                           const std::vector<Alternative>& alternatives) {
   const auto best = closest(problem, alternatives);
   if (!best)
     throw ConfigError(
@@ -81,7 +82,7 @@ void refuse_plan(const PlanningProblem& problem, const std::vector<Alternative>&
       "{:.4g} GiB of the {:.4g} GiB that its device may use ({:.3g} % of its memory is left free)",
       describe(best->choice), cut.stage, layers_of(problem, cut, cut.stage), cut.bytes / kGib,
       cut.bytes / cut.fullness / kGib, 100 * problem.cluster.margin);
-  if (problem.refuses) throw ConfigError(message);
+  if (problem.throws_early) throw ConfigError(message);
   message += fmt::format(". {} would fit on devices of {:.4g} GiB{}",
                          problem.recomputed ? "It" : "With all layers recomputed it",
                          cut.bytes / (1 - problem.cluster.margin) / kGib,

@@ -1,4 +1,4 @@
-#include "partition/cut/infeasible.h"
+#include "partition/cut/infeasible_cut.h"
 
 #include <fmt/format.h>
 
@@ -62,7 +62,7 @@ void check_counts(const PartitionProblem& problem) {
   }
 }
 
-void refuse_memory(const PartitionProblem& problem) {
+void throw_infeasible_cut(const PartitionProblem& problem) {
   const Demand demand = least_demand(problem);
   const bool alone = demand.last - demand.first == 1;
   const std::string what =
