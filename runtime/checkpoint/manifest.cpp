@@ -30,9 +30,32 @@ void from_json(const Json& json, DType& dtype) {
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ShardPiece, name, dtype, full_shape, begin, end, file_begin,
                                    file_end, hash)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ShardIndex, file, bytes, header_hash, pieces)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TrainingState, step, taken, epoch, step_in_epoch, seed, lanes,
-                                   loss_scale, corpus_hash, config, plan_toml, best_metric,
-                                   best_value, best_step, best_corpus_hash)
+
+/// Calls visit(key, field) for each field of a state, under the key that manifests have had for it
+/// since version 2.
+template <class State, class Visit>
+void for_fields(State& state, Visit visit) {
+  visit("step", state.step);
+  visit("taken", state.optimizer_steps);
+  visit("epoch", state.epoch);
+  visit("step_in_epoch", state.step_in_epoch);
+  visit("seed", state.seed);
+  visit("lanes", state.lanes);
+  visit("loss_scale", state.loss_scale);
+  visit("corpus_hash", state.corpus_hash);
+  visit("config", state.config);
+  visit("plan_toml", state.plan_toml);
+  visit("best_metric", state.best_metric);
+  visit("best_value", state.best_value);
+  visit("best_step", state.best_step);
+  visit("best_corpus_hash", state.best_corpus_hash);
+}
+void to_json(Json& json, const TrainingState& state) {
+  for_fields(state, [&](const char* key, const auto& field) { json[key] = field; });
+}
+void from_json(const Json& json, TrainingState& state) {
+  for_fields(state, [&](const char* key, auto& field) { json.at(key).get_to(field); });
+}
 
 std::string to_text(const ShardIndex& index) try {
   return Json(index).dump();

@@ -3,31 +3,31 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "runtime/devices/rank_seats.h"
+#include "runtime/devices/rank_info.h"
 
 namespace penstock {
 namespace {
 
-bool lacks(const RankSeat& seat) { return seat.devices == 0; }
-bool on_cuda(const RankSeat& seat) { return seat.kind == DeviceKind::cuda; }
-bool on_cpu(const RankSeat& seat) { return seat.kind == DeviceKind::cpu; }
+bool lacks(const RankInfo& info) { return info.devices == 0; }
+bool on_cuda(const RankInfo& info) { return info.kind == DeviceKind::cuda; }
+bool on_cpu(const RankInfo& info) { return info.kind == DeviceKind::cpu; }
 
-const std::string& absence_in(const std::vector<RankSeat>& seats) {
-  return std::ranges::find_if(seats, lacks)->absence;
+const std::string& absence_in(const std::vector<RankInfo>& ranks) {
+  return std::ranges::find_if(ranks, lacks)->absence;
 }
 
 /// All ranks on one kind of device, which is there.
-void check(const std::vector<RankSeat>& seats) {
-  const auto lacking = [](const RankSeat& seat) { return on_cuda(seat) && lacks(seat); };
-  if (std::ranges::any_of(seats, lacking))
+void check(const std::vector<RankInfo>& ranks) {
+  const auto lacking = [](const RankInfo& info) { return on_cuda(info) && lacks(info); };
+  if (std::ranges::any_of(ranks, lacking))
     throw DeviceError("trainer.device is \"cuda\", and there is no device for " +
-                      ranks_where(seats, lacking) + " (" + absence_in(seats) +
+                      ranks_where(ranks, lacking) + " (" + absence_in(ranks) +
                       "): take machines with a GPU and its driver, or trainer.device = \"cpu\"");
-  if (std::ranges::any_of(seats, on_cuda) && std::ranges::any_of(seats, on_cpu))
+  if (std::ranges::any_of(ranks, on_cuda) && std::ranges::any_of(ranks, on_cpu))
     throw ConfigError(
         "ranks of one job compute on one kind of device, but trainer.device gives a "
         "CUDA device to " +
-        ranks_where(seats, on_cuda) + " and the CPU to " + ranks_where(seats, on_cpu) +
+        ranks_where(ranks, on_cuda) + " and the CPU to " + ranks_where(ranks, on_cpu) +
         ": set it to \"cpu\", or start all ranks where there is a GPU");
 }
 
@@ -39,13 +39,13 @@ std::string how_chosen(const TrainerConfig& config) {
 }
 
 /// Why ranks on CUDA devices can't send over NCCL; empty where they can.
-std::string why_not_nccl(const std::vector<RankSeat>& seats) {
-  if (!std::ranges::all_of(seats, &RankSeat::nccl)) return "this penstock was built without NCCL";
-  for (std::size_t rank = 0; rank < seats.size(); ++rank)
-    if (place_on_machine(seats, static_cast<int>(rank)) >= seats[rank].devices &&
-        !seats[rank].shares_devices)
-      return seats[rank].machine + " has more ranks than its " +
-             std::to_string(seats[rank].devices) + " CUDA devices, and NCCL wants one for each";
+std::string why_not_nccl(const std::vector<RankInfo>& ranks) {
+  if (!std::ranges::all_of(ranks, &RankInfo::nccl)) return "this penstock was built without NCCL";
+  for (std::size_t rank = 0; rank < ranks.size(); ++rank)
+    if (local_rank(ranks, static_cast<int>(rank)) >= ranks[rank].devices &&
+        !ranks[rank].shares_devices)
+      return ranks[rank].machine + " has more ranks than its " +
+             std::to_string(ranks[rank].devices) + " CUDA devices, and NCCL wants one for each";
   return "";
 }
 
@@ -68,24 +68,24 @@ std::unique_ptr<Backend> make_backend(const TrainerConfig& config) {
 }
 
 void require_devices(const TrainerConfig& config, Communicator& world) {
-  check(seats_of_ranks(config, world));
+  check(info_of_ranks(config, world));
 }
 
 RankDevice choose_device(const TrainerConfig& config, Communicator& world) {
-  const std::vector<RankSeat> seats = seats_of_ranks(config, world);
-  check(seats);
+  const std::vector<RankInfo> ranks = info_of_ranks(config, world);
+  check(ranks);
   RankDevice device;
   device.how = how_chosen(config);
-  const RankSeat& own = seats[static_cast<std::size_t>(world.rank())];
+  const RankInfo& own = ranks[static_cast<std::size_t>(world.rank())];
   if (on_cpu(own)) {
     device.backend = make_cpu_backend(config.threads);
     return device;
   }
-  const int number = place_on_machine(seats, world.rank()) % own.devices;
+  const int number = local_rank(ranks, world.rank()) % own.devices;
   device.backend = make_cuda_backend(number);
   device.place = "CUDA device " + std::to_string(number) + " of " + own.machine;
-  if (seats.size() == 1) return device;
-  const std::string why_not = why_not_nccl(seats);
+  if (ranks.size() == 1) return device;
+  const std::string why_not = why_not_nccl(ranks);
   if (why_not.empty()) device.links = DeviceLinks::nccl;
   device.how = joined(device.how, why_not.empty()
                                       ? "NCCL carries activations and gradients"

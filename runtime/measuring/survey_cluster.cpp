@@ -42,24 +42,24 @@ std::vector<double> numbers_of_all(Communicator& world, double own) {
 }
 
 /// Ranks, those of a host behind each other, and the hosts' names.
-struct Seats {
+struct RanksByNode {
   std::vector<int> ranks;
   std::vector<int> nodes;  // of each of them
   std::vector<std::string> names;
 };
 
-Seats seats_of(const std::vector<std::string>& hosts) {
-  Seats seats;
+RanksByNode by_node(const std::vector<std::string>& hosts) {
+  RanksByNode by_node_;
   for (const std::string& host : hosts) {
-    if (std::ranges::count(seats.names, host) != 0) continue;
+    if (std::ranges::count(by_node_.names, host) != 0) continue;
     for (std::size_t rank = 0; rank < hosts.size(); ++rank) {
       if (hosts[rank] != host) continue;
-      seats.ranks.push_back(static_cast<int>(rank));
-      seats.nodes.push_back(static_cast<int>(seats.names.size()));
+      by_node_.ranks.push_back(static_cast<int>(rank));
+      by_node_.nodes.push_back(static_cast<int>(by_node_.names.size()));
     }
-    seats.names.push_back(host);
+    by_node_.names.push_back(host);
   }
-  return seats;
+  return by_node_;
 }
 
 double median_overlap(Communicator& world) {
@@ -82,17 +82,19 @@ Cluster survey_cluster(Communicator& world) {
   const auto memory = numbers_of_all(
       world, on_cpu ? host_memory() / sharing : static_cast<double>(own.backend->free_memory()));
 
-  const Seats seats = seats_of(hosts);
+  const RanksByNode by_node_ = by_node(hosts);
   Cluster cluster;
-  cluster.nodes = seats.names;
-  for (std::size_t i = 0; i < seats.ranks.size(); ++i)
-    cluster.devices.push_back(
-        {.kind = kinds[seats.ranks[i]], .memory = memory[seats.ranks[i]], .node = seats.nodes[i]});
+  cluster.nodes = by_node_.names;
+  for (std::size_t i = 0; i < by_node_.ranks.size(); ++i)
+    cluster.devices.push_back({.kind = kinds[by_node_.ranks[i]],
+                               .memory = memory[by_node_.ranks[i]],
+                               .node = by_node_.nodes[i]});
   std::vector<LinkRates> rates(world.size() * world.size(), {0, 1});
   for (const LinkSpeed& speed : link_speeds(world, every_pair(world.size())))
     rates[speed.from * world.size() + speed.to] = {speed.latency_s, speed.bytes_per_s};
-  for (const int from : seats.ranks)
-    for (const int to : seats.ranks) cluster.exact_links.push_back(rates[from * world.size() + to]);
+  for (const int from : by_node_.ranks)
+    for (const int to : by_node_.ranks)
+      cluster.exact_links.push_back(rates[from * world.size() + to]);
   cluster.overlap = median_overlap(world);
   return cluster;
 }

@@ -202,7 +202,7 @@ void TrainingRun::resume() {
     const TrainingState& saved = start_->state();
     check_corpus(std::to_string(corpus_.hash), saved);
     saving_->restore(*start_, true);
-    clock_ = {saved.step, saved.taken};
+    clock_ = {saved.step, saved.optimizer_steps};
     training_step_->loss_scale().restore(saved.loss_scale);
     saved_ = saved.step;
     summary_.last_step.step = saved.step;
@@ -327,7 +327,7 @@ bool TrainingRun::checkpoint_time() {
 TrainingState TrainingRun::state() const {
   TrainingState state;
   state.step = clock_.step;
-  state.taken = clock_.taken;
+  state.optimizer_steps = clock_.optimizer_steps;
   const StepBatches next = steps_->at(clock_.step);
   state.epoch = next.epoch;
   state.step_in_epoch = next.step_in_epoch;

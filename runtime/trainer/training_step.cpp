@@ -104,9 +104,9 @@ TrainingStep::Ended TrainingStep::end(StepSums sums, const StepWork& work, Train
   step.scale = work.scale;
   step.loss_scale = work.loss_scale;
   step.learning_rate =
-      learning_rate(options_.schedule, options_.optimizer.learning_rate, clock.taken);
+      learning_rate(options_.schedule, options_.optimizer.learning_rate, clock.optimizer_steps);
   step.step = ++clock.step;
-  step.taken = ++clock.taken;
+  step.optimizer_steps = ++clock.optimizer_steps;
   return step;
 }
 
@@ -162,7 +162,7 @@ StepReport TrainingStep::close(Ended step, TrainingClock& clock) {
   loss_scale_.update(report.skipped, step.result->largest);
   cautious_for_ = step.plain() ? std::max(cautious_for_ - 1, 0) : options_.trusted_after;
   if (report.skipped) {
-    --clock.taken;
+    --clock.optimizer_steps;
     return report;
   }
   sum_disjoint(grid_.replicas(), step.sums.state);
@@ -186,7 +186,7 @@ std::vector<double> TrainingStep::tell(StepSums& sums) {
 void TrainingStep::update(const GradientNormResult* result, const Ended& step) {
   ParameterStore& store = stage_.parameters();
   UpdateArguments with{
-      .learning_rate = step.learning_rate, .factor = {1, result}, .step = step.taken};
+      .learning_rate = step.learning_rate, .factor = {1, result}, .step = step.optimizer_steps};
   std::vector<double> squared_sums;
   if (optimizer_->takes_norms()) {
     const GradientNormResult agreed = norm_sync_.result();

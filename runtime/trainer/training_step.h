@@ -21,8 +21,9 @@ namespace penstock {
 
 /// Where training stands between two steps.
 struct TrainingClock {
-  std::int64_t step = 0;   // steps run, skipped ones included
-  std::int64_t taken = 0;  // steps that changed the model: the clock of optimizer and schedule
+  std::int64_t step = 0;  // steps run, skipped ones included
+  std::int64_t optimizer_steps =
+      0;  // steps that changed the model: the clock of optimizer and schedule
 };
 
 /// One step on this rank: forward and backward through the pipeline, gradients added over lanes and
@@ -92,7 +93,7 @@ class TrainingStep {
     std::vector<double> told;  // losses, and failed utterances behind them
     int micro_batches = 0;     // of all replicas
     double scale = 1, loss_scale = 1, learning_rate = 0;
-    std::int64_t step = 0, taken = 0;  // this one included
+    std::int64_t step = 0, optimizer_steps = 0;  // this one included
     std::optional<GradientNormResult> result = {};
     bool plain() const { return result->skip == 0 && result->clip_coefficient == 1 / loss_scale; }
   };

@@ -12,7 +12,7 @@ namespace {
 Manifest example() {
   Manifest manifest;
   manifest.state = {.step = 1234567890123,
-                    .taken = 1234567890120,
+                    .optimizer_steps = 1234567890120,
                     .epoch = 3,
                     .step_in_epoch = 17,
                     .seed = std::numeric_limits<std::uint64_t>::max(),

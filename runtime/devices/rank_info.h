@@ -10,7 +10,7 @@
 namespace penstock {
 
 /// Where a rank runs, what it finds there and what it was asked to compute on.
-struct RankSeat {
+struct RankInfo {
   std::string machine;
   DeviceKind kind = DeviceKind::cpu;  // "auto" decided
   int devices = 0;                    // CUDA's, of the machine
@@ -20,20 +20,20 @@ struct RankSeat {
 };
 
 /// Every rank's, by rank; all ranks call this.
-std::vector<RankSeat> seats_of_ranks(const TrainerConfig& config, Communicator& world);
+std::vector<RankInfo> info_of_ranks(const TrainerConfig& config, Communicator& world);
 
 /// "rank 1 on lion, rank 3 on tiger" of those that fit.
 template <class Fits>
-std::string ranks_where(const std::vector<RankSeat>& seats, Fits fits) {
+std::string ranks_where(const std::vector<RankInfo>& ranks, Fits fits) {
   std::string text;
-  for (std::size_t rank = 0; rank < seats.size(); ++rank)
-    if (fits(seats[rank]))
+  for (std::size_t rank = 0; rank < ranks.size(); ++rank)
+    if (fits(ranks[rank]))
       text += (text.empty() ? "rank " : ", rank ") + std::to_string(rank) + " on " +
-              seats[rank].machine;
+              ranks[rank].machine;
   return text;
 }
 
 /// How many ranks before this one run on the same machine.
-int place_on_machine(const std::vector<RankSeat>& seats, int rank);
+int local_rank(const std::vector<RankInfo>& ranks, int rank);
 
 }  // namespace penstock

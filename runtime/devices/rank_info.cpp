@@ -1,0 +1,58 @@
+#include "runtime/devices/rank_info.h"
+
+#include <unistd.h>
+
+#include <array>
+#include <cstdlib>
+
+#include "comm/collectives.h"
+#include "comm/nccl.h"
+#include "layers/backend.h"
+#include "runtime/devices/device.h"
+#include "runtime/job/packing.h"
+
+namespace penstock {
+namespace {
+
+std::string machine_name() {
+  std::array<char, 256> name{};
+  gethostname(name.data(), name.size() - 1);
+  return name.data();
+}
+
+Packer own_info(const TrainerConfig& config) {
+  Packer info;
+  info.add(machine_name());
+  info.add(device_kind(config) == DeviceKind::cuda);
+  info.add(cuda_device_count());
+  info.add(nccl_is_built());
+  info.add(std::getenv("NCCL_HOSTID") != nullptr);
+  info.add(cuda_absence());
+  return info;
+}
+
+}  // namespace
+
+std::vector<RankInfo> info_of_ranks(const TrainerConfig& config, Communicator& world) {
+  std::vector<RankInfo> ranks;
+  for (Unpacker all(gather_to_all(world, own_info(config))); !all.empty();) {
+    RankInfo& info = ranks.emplace_back();
+    info.machine = all.text();
+    info.kind = all.number() != 0 ? DeviceKind::cuda : DeviceKind::cpu;
+    info.devices = static_cast<int>(all.number());
+    info.nccl = all.number() != 0;
+    info.shares_devices = all.number() != 0;
+    info.absence = all.text();
+  }
+  return ranks;
+}
+
+int local_rank(const std::vector<RankInfo>& ranks, int rank) {
+  int place = 0;
+  for (int before = 0; before < rank; ++before)
+    place += ranks[static_cast<std::size_t>(before)].machine ==
+             ranks[static_cast<std::size_t>(rank)].machine;
+  return place;
+}
+
+}  // namespace penstock
