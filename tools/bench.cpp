@@ -1,4 +1,4 @@
-#include "runtime/measuring/bench.h"
+#include "runtime/profiling/bench.h"
 
 #include <CLI/CLI.hpp>
 #include <cstdio>

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "runtime/job/job.h"
-#include "runtime/measuring/link_speeds.h"
+#include "runtime/profiling/link_speeds.h"
 #include "tools/exit_code.h"
 #include "tools/json_line.h"
 #include "tools/launch.h"

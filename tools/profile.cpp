@@ -6,9 +6,9 @@
 #include "base/error.h"
 #include "partition/cluster/file/write.h"
 #include "runtime/job/job.h"
-#include "runtime/measuring/measure_profile.h"
-#include "runtime/measuring/survey_cluster.h"
 #include "runtime/pipeline/session.h"
+#include "runtime/profiling/measure_profile.h"
+#include "runtime/profiling/probe_topology.h"
 #include "tools/commands.h"
 #include "tools/exit_code.h"
 #include "tools/launch.h"
@@ -51,7 +51,7 @@ int run_links(const ProfileArguments& arguments) {
   return run_job(
       [&](Communicator& world) {
         if (world.rank() == 0) check_outputs({{"--output", arguments.output}});
-        const Cluster cluster = survey_cluster(world);
+        const Cluster cluster = probe_topology(world);
         if (world.rank() == 0) put(arguments.output, cluster_toml(cluster));
         return exit_done;
       },
@@ -70,7 +70,7 @@ int run_profile(const CLI::App& command, const ProfileArguments& arguments) {
       [&](Communicator& world) {
         if (world.rank() == 0)
           check_outputs({{"--output", arguments.output}}, arguments.recipe.files(recipe));
-        const RehearsalData data = load_rehearsal(recipe, world);
+        const ProfilingData data = load_profiling_data(recipe, world);
         const DeviceProfile profile = measure_profile(data, world, arguments.how);
         if (world.rank() != 0) return exit_done;
         if (!arguments.output.empty())

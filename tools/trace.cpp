@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "runtime/job/job.h"
-#include "runtime/measuring/trace_steps.h"
+#include "runtime/profiling/trace_steps.h"
 #include "tools/commands.h"
 #include "tools/exit_code.h"
 #include "tools/json_line.h"

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "runtime/measuring/trace_steps.h"
+#include "runtime/profiling/trace_steps.h"
 
 namespace penstock {
 

@@ -46,7 +46,7 @@ const std::vector<Storeys> storeys = {
       "plan", "choose", "report"}},
     {"runtime",
      {"text", "data", "checkpoint", "job", "devices", "pipeline", "corpus", "optim", "planning",
-      "trainer", "measuring"}},
+      "trainer", "profiling"}},
 };
 
 bool below(const std::string& path, const std::string& place) {

@@ -1,4 +1,4 @@
-#include "runtime/measuring/survey_cluster.h"
+#include "runtime/profiling/probe_topology.h"
 
 #include <gtest/gtest.h>
 
@@ -7,9 +7,9 @@
 namespace penstock {
 namespace {
 
-TEST(SurveyCluster, IsOneNodeWithALinkForEachPair) {
+TEST(ProbeTopology, IsOneNodeWithALinkForEachPair) {
   run_as_threads({.ranks = 3}, [](Communicator& world) {
-    const Cluster cluster = survey_cluster(world);
+    const Cluster cluster = probe_topology(world);
     EXPECT_EQ(cluster.nodes.size(), 1u);
     ASSERT_EQ(cluster.size(), 3);
     EXPECT_GT(cluster.devices[2].memory, 1e8);
@@ -25,10 +25,10 @@ TEST(SurveyCluster, IsOneNodeWithALinkForEachPair) {
   });
 }
 
-TEST(SurveyCluster, OneRankHasNoLink) {
+TEST(ProbeTopology, OneRankHasNoLink) {
   run_as_threads({.ranks = 1}, [](Communicator& world) {
-    EXPECT_EQ(survey_cluster(world).size(), 1);
-    EXPECT_EQ(survey_cluster(world).overlap, 1);
+    EXPECT_EQ(probe_topology(world).size(), 1);
+    EXPECT_EQ(probe_topology(world).overlap, 1);
   });
 }
 

@@ -1,4 +1,4 @@
-#include "runtime/measuring/measure_profile.h"
+#include "runtime/profiling/measure_profile.h"
 
 #include <algorithm>
 #include <array>
@@ -11,9 +11,9 @@
 #include "comm/collectives.h"
 #include "comm/threads.h"
 #include "partition/model/build_chain.h"
-#include "runtime/measuring/middle_mean.h"
-#include "runtime/measuring/rehearsal.h"
 #include "runtime/planning/planning.h"
+#include "runtime/profiling/middle_mean.h"
+#include "runtime/profiling/profiling_run.h"
 
 namespace penstock {
 namespace {
@@ -56,7 +56,7 @@ struct RowShape {
   std::size_t numbers() const { return once() + 1; }
 };
 
-std::vector<double> row_of(const RehearsedStep& step, const RowShape& shape) {
+std::vector<double> row_of(const ProfiledStep& step, const RowShape& shape) {
   std::vector<double> numbers(shape.numbers());
   double& once = numbers[shape.once()];
   once = step.end - step.start;
@@ -85,20 +85,20 @@ Config on_one_device(const Config& recipe) {
 }
 
 /// `meet` is called before the first step, so that all ranks' begin together.
-std::vector<std::vector<double>> rehearse(const RehearsalData& data,
-                                          const std::vector<MicroBatch>& batches, int repeats,
-                                          const std::function<void()>& meet) {
+std::vector<std::vector<double>> run_profile(const ProfilingData& data,
+                                             const std::vector<MicroBatch>& batches, int repeats,
+                                             const std::function<void()>& meet) {
   const auto self = make_thread_communicators({.ranks = 1});
   const Config config = on_one_device(data.config);
   const Plan plan =
       plan_run(data.chain, config, data.shape, computed_costs(data.chain, config, data.shape));
-  Rehearsal rehearsal(data, config, plan, *self.front());
+  ProfilingRun profiling(data, config, plan, *self.front());
   meet();
-  const std::vector<RehearsedStep> steps =
-      rehearsal.run(std::vector<StepBatches>(1 + repeats, step_of(batches)),
-                    std::vector<StepBatches>(Rehearsal::kStepsAhead, step_of(batches)));
+  const std::vector<ProfiledStep> steps =
+      profiling.run(std::vector<StepBatches>(1 + repeats, step_of(batches)),
+                    std::vector<StepBatches>(ProfilingRun::kStepsAhead, step_of(batches)));
   std::vector<std::vector<double>> rows;
-  for (const RehearsedStep& step : steps | std::views::drop(1))
+  for (const ProfiledStep& step : steps | std::views::drop(1))
     rows.push_back(row_of(step, {data.chain.layers.size(), batches.size()}));
   return rows;
 }
@@ -114,7 +114,7 @@ MicroBatchLengths lengths_of(const MicroBatch& batch, const Corpus& corpus) {
   return lengths;
 }
 
-ProfileMeasurement::ProfileMeasurement(const RehearsalData& data, Communicator& world,
+ProfileMeasurement::ProfileMeasurement(const ProfilingData& data, Communicator& world,
                                        const ProfileOptions& options)
     : data_(data), world_(world), options_(options) {
   const bool on_cpu = backend_sizes(data.config).device == DeviceKind::cpu;
@@ -129,7 +129,7 @@ void ProfileMeasurement::take() {
   const auto meet = [&] {
     if (ranks > 1) barrier(world_);
   };
-  for (auto& row : rehearse(data_, batches_[world_.rank()], options_.repeats, meet))
+  for (auto& row : run_profile(data_, batches_[world_.rank()], options_.repeats, meet))
     steps_.push_back(std::move(row));
 }
 
@@ -179,7 +179,7 @@ DeviceProfile ProfileMeasurement::profile() const {
   return profile;
 }
 
-DeviceProfile measure_profile(const RehearsalData& data, Communicator& world,
+DeviceProfile measure_profile(const ProfilingData& data, Communicator& world,
                               const ProfileOptions& options) {
   ProfileMeasurement measurement(data, world, options);
   measurement.take();

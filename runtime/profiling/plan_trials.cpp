@@ -1,4 +1,4 @@
-#include "runtime/measuring/plan_trials.h"
+#include "runtime/profiling/plan_trials.h"
 
 #include <algorithm>
 #include <span>
@@ -9,14 +9,14 @@
 #include "comm/collectives.h"
 #include "partition/model/recomputed_layers.h"
 #include "partition/plan/plan_file.h"
-#include "runtime/measuring/rehearsal.h"
 #include "runtime/planning/planning.h"
+#include "runtime/profiling/profiling_run.h"
 
 namespace penstock {
 namespace {
 
 /// The data as the plan deals them out, which may be a resumed run's.
-StepSequence in_order(const RehearsalData& data, const Plan& plan) {
+StepSequence in_order(const ProfilingData& data, const Plan& plan) {
   if (plan.micro_batches != data.config.data.micro_batches)
     throw ConfigError("the plan is for " + std::to_string(plan.micro_batches) +
                       " micro-batches a step, but data.micro_batches = " +
@@ -36,16 +36,16 @@ struct TriedPlan {
 
 /// Seconds of steps [first, end) on rank 0, from one step's end to the next, behind the step
 /// before.
-std::vector<double> try_steps(const RehearsalData& data, const TriedPlan& tried, int first, int end,
+std::vector<double> try_steps(const ProfilingData& data, const TriedPlan& tried, int first, int end,
                               Communicator& world) {
   std::vector<StepBatches> batches{tried.steps.at(std::max(0, first - 1))};
   for (int step = first; step < end; ++step) batches.push_back(tried.steps.at(step));
-  const std::vector<StepBatches> ahead(Rehearsal::kStepsAhead, tried.steps.at(end));
+  const std::vector<StepBatches> ahead(ProfilingRun::kStepsAhead, tried.steps.at(end));
   Config config = data.config;
   if (const auto recomputed = tried.plan.recomputed())
     set_recomputed_layers(config.pipeline, *recomputed, names_of(data.chain));
-  Rehearsal rehearsal(data, config, tried.plan, world);
-  const std::vector<RehearsedStep> ran = rehearsal.run(batches, ahead);
+  ProfilingRun profiling(data, config, tried.plan, world);
+  const std::vector<ProfiledStep> ran = profiling.run(batches, ahead);
   std::vector<double> seconds;
   for (std::size_t i = 1; i < ran.size(); ++i) seconds.push_back(ran[i].end - ran[i - 1].end);
   broadcast(world, std::as_writable_bytes(std::span(seconds)));
@@ -57,7 +57,7 @@ std::vector<double> try_steps(const RehearsalData& data, const TriedPlan& tried,
 std::vector<double> try_plans(Communicator& world, const Config& recipe,
                               const std::vector<std::string>& plans, int steps) {
   check_ranks(recipe, world.size());
-  const RehearsalData data = load_rehearsal(recipe, world);
+  const ProfilingData data = load_profiling_data(recipe, world);
   const PlannedModel model = planned_model(data.chain, data.config.model, data.labels);
   const int count = std::stoi(broadcast(world, std::to_string(plans.size())));
   std::vector<TriedPlan> tried;
@@ -67,10 +67,10 @@ std::vector<double> try_plans(Communicator& world, const Config& recipe,
     StepSequence in_turn = in_order(data, plan);
     tried.push_back({std::move(plan), std::move(in_turn)});
   }
-  for (int first = 0; first < steps; first += Rehearsal::kTurn)
+  for (int first = 0; first < steps; first += ProfilingRun::kTurn)
     for (TriedPlan& one : tried)
       for (const double seconds :
-           try_steps(data, one, first, std::min(first + Rehearsal::kTurn, steps), world))
+           try_steps(data, one, first, std::min(first + ProfilingRun::kTurn, steps), world))
         one.seconds.push_back(seconds);
   std::vector<double> medians;
   for (TriedPlan& one : tried) medians.push_back(median(std::move(one.seconds)));

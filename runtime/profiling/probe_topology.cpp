@@ -1,4 +1,4 @@
-#include "runtime/measuring/survey_cluster.h"
+#include "runtime/profiling/probe_topology.h"
 
 #include <unistd.h>
 
@@ -73,7 +73,7 @@ double median_overlap(Communicator& world) {
 
 }  // namespace
 
-Cluster survey_cluster(Communicator& world) {
+Cluster probe_topology(Communicator& world) {
   const RankDevice own = choose_device(TrainerConfig{}, world);
   const bool on_cpu = own.backend->kind() == DeviceKind::cpu;
   const auto hosts = of_all(world, host_name());

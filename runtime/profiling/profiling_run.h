@@ -5,9 +5,9 @@
 
 #include "runtime/corpus/corpus_work.h"
 #include "runtime/corpus/feature_feed.h"
-#include "runtime/measuring/counted_backend.h"
-#include "runtime/measuring/rehearsal_data.h"
 #include "runtime/pipeline/session.h"
+#include "runtime/profiling/counted_backend.h"
+#include "runtime/profiling/profiling_data.h"
 #include "runtime/trainer/training_step.h"
 
 namespace penstock {
@@ -15,23 +15,24 @@ namespace penstock {
 /// An action as a rank ran it.
 struct WatchedAction {
   Action action;
-  double start = 0, end = 0;  // seconds since the rehearsal's common zero, waiting included
+  double start = 0, end = 0;  // seconds since the profiling run's common zero, waiting included
   double computing = 0;       // seconds of that in layers
   LayerTimes layers = {};     // of this rank's layers, where it computed
 };
 
-struct RehearsedStep {
+struct ProfiledStep {
   double start = 0, end = 0;           // on this rank, seconds since the common zero
   std::vector<WatchedAction> actions;  // in the order of the list; the rank's step is the last
 };
 
 /// Real training steps of a recipe on the ranks of a job, to be timed: its utterances, features,
 /// messages, losses and updates, from random weights. Nothing is written.
-class Rehearsal {
+class ProfilingRun {
  public:
   /// Every rank makes its own, with the same `config` (the data's, but for [pipeline]) and plan.
   /// `data` and `world` must outlive it. Errors as Session.
-  Rehearsal(const RehearsalData& data, const Config& config, const Plan& plan, Communicator& world);
+  ProfilingRun(const ProfilingData& data, const Config& config, const Plan& plan,
+               Communicator& world);
 
   /// Steps whose features are made beforehand, as in training.
   static constexpr std::size_t kStepsAhead = 2;
@@ -44,8 +45,8 @@ class Rehearsal {
   /// finishes every layer before the next, so that it can be timed. Meanwhile features are made of
   /// those `ahead` too, as if they were to follow, so that the last steps take as long as the
   /// others; with any, this is the last call.
-  std::vector<RehearsedStep> run(const std::vector<StepBatches>& steps,
-                                 const std::vector<StepBatches>& ahead = {});
+  std::vector<ProfiledStep> run(const std::vector<StepBatches>& steps,
+                                const std::vector<StepBatches>& ahead = {});
 
   /// What this rank has allocated so far of what plans count, in bytes; 0 on CUDA, where nobody
   /// counts.
@@ -55,12 +56,12 @@ class Rehearsal {
   RankDevice device_of(const Config& config);
   void reserve_buffers(const Config& config);
   void announce(const StepBatches& step);
-  RehearsedStep run(const StepBatches& step);
+  ProfiledStep run(const StepBatches& step);
   void note(const Action& action, Moment moment);
   double common_zero();
   double now() const;
 
-  const RehearsalData& data_;
+  const ProfilingData& data_;
   const Plan plan_;
   Communicator& world_;
   CountedBackend* counted_ = nullptr;  // the session's, on a CPU
@@ -71,7 +72,7 @@ class Rehearsal {
   TrainingClock clock_;
   double zero_ = 0;  // the common zero, by this rank's clock
   LayerTimes times_, before_;
-  RehearsedStep step_;
+  ProfiledStep step_;
 };
 
 }  // namespace penstock

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "partition/cost/device_profile.h"
-#include "runtime/measuring/rehearsal_data.h"
+#include "runtime/profiling/profiling_data.h"
 
 namespace penstock {
 
@@ -10,15 +10,15 @@ struct ProfileOptions {
   int repeats = 6;         // of all of them, after one that warms up
 };
 
-/// Rehearses steps of the whole model on every rank's device, each on its own but all at the same
+/// Profiles steps of the whole model on every rank's device, each on its own but all at the same
 /// time, so that what they contend for is in the times. On CUDA rank 0 measures alone. Every rank
 /// makes one and calls the same. `data` and `world` must outlive it.
 class ProfileMeasurement {
  public:
-  ProfileMeasurement(const RehearsalData& data, Communicator& world, const ProfileOptions& options);
+  ProfileMeasurement(const ProfilingData& data, Communicator& world, const ProfileOptions& options);
 
   /// Measures; more than once to spread what is measured over other work. DeviceError where a
-  /// device has no room for the whole model; else as Rehearsal.
+  /// device has no room for the whole model; else as ProfilingRun.
   void take();
 
   /// Costs fitted to the means of each rank's steps, since times add up, but for the fastest and
@@ -29,7 +29,7 @@ class ProfileMeasurement {
  private:
   std::vector<double> means_of_ranks() const;
 
-  const RehearsalData& data_;
+  const ProfilingData& data_;
   Communicator& world_;
   ProfileOptions options_;
   std::vector<std::vector<MicroBatch>> batches_;  // of each rank that measures
@@ -37,7 +37,7 @@ class ProfileMeasurement {
 };
 
 /// Takes a measurement once.
-DeviceProfile measure_profile(const RehearsalData& data, Communicator& world,
+DeviceProfile measure_profile(const ProfilingData& data, Communicator& world,
                               const ProfileOptions& options);
 
 /// Bytes and transfers of the layers for the profile's middling micro-batch: the neutral form.

@@ -7,7 +7,7 @@
 #include "partition/cost/device_profile.h"
 #include "partition/plan/plan.h"
 #include "partition/simulate/simulate.h"
-#include "runtime/measuring/rehearsal.h"
+#include "runtime/profiling/profiling_run.h"
 
 namespace penstock {
 

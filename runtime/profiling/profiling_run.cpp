@@ -1,4 +1,4 @@
-#include "runtime/measuring/rehearsal.h"
+#include "runtime/profiling/profiling_run.h"
 
 #include <algorithm>
 #include <array>
@@ -33,7 +33,7 @@ double total(const LayerTimes& times) {
   return sum;
 }
 
-TrainingStep::Options options_of(const RehearsalData& data, const Config& config, const Plan& plan,
+TrainingStep::Options options_of(const ProfilingData& data, const Config& config, const Plan& plan,
                                  const Session& session) {
   TrainingStep::Options how;
   how.optimizer = config.optimizer;
@@ -55,8 +55,8 @@ TrainingStep::Options options_of(const RehearsalData& data, const Config& config
 
 }  // namespace
 
-Rehearsal::Rehearsal(const RehearsalData& data, const Config& config, const Plan& plan,
-                     Communicator& world)
+ProfilingRun::ProfilingRun(const ProfilingData& data, const Config& config, const Plan& plan,
+                           Communicator& world)
     : data_(data),
       plan_(plan),
       world_(world),
@@ -77,7 +77,7 @@ Rehearsal::Rehearsal(const RehearsalData& data, const Config& config, const Plan
   training_step_->watch([this](const Action& action, Moment moment) { note(action, moment); });
 }
 
-RankDevice Rehearsal::device_of(const Config& config) {
+RankDevice ProfilingRun::device_of(const Config& config) {
   RankDevice device = choose_device(config.trainer, world_);
   if (device.backend->kind() != DeviceKind::cpu) return device;
   auto counted = std::make_unique<CountedBackend>(config.trainer.threads);
@@ -86,12 +86,12 @@ RankDevice Rehearsal::device_of(const Config& config) {
   return device;
 }
 
-std::size_t Rehearsal::allocated() const {
+std::size_t ProfilingRun::allocated() const {
   return counted_ == nullptr ? 0 : counted_->allocated() + training_step_->reduction_bytes();
 }
 
 /// As in training, so that no step allocates.
-void Rehearsal::reserve_buffers(const Config& config) {
+void ProfilingRun::reserve_buffers(const Config& config) {
   const ChunkBytes bytes = bytes_of_run(data_.chain, config, data_.shape, schedule_of(plan_));
   std::vector<ChunkBuffers> own;
   for (int i = 0; i < static_cast<int>(plan_.chunks.size()); ++i) {
@@ -102,15 +102,15 @@ void Rehearsal::reserve_buffers(const Config& config) {
   session_.stage().reserve(own);
 }
 
-double Rehearsal::now() const { return clock_seconds() - zero_; }
+double ProfilingRun::now() const { return clock_seconds() - zero_; }
 
-void Rehearsal::announce(const StepBatches& step) {
+void ProfilingRun::announce(const StepBatches& step) {
   if (!feed_) return;
   const StepWork work = training_work(step, data_.corpus, 0, lanes_, false);
   feed_->announce(step.epoch, batches_of(work, step.micro_batches));
 }
 
-void Rehearsal::note(const Action& action, Moment moment) {
+void ProfilingRun::note(const Action& action, Moment moment) {
   if (moment == Moment::begins) {
     if (!step_.actions.empty() && step_.actions.front().action == action)
       step_.actions.clear();  // the step begins again, behind an update that is rolled back
@@ -125,7 +125,7 @@ void Rehearsal::note(const Action& action, Moment moment) {
   done.computing = total(done.layers);
 }
 
-RehearsedStep Rehearsal::run(const StepBatches& step) {
+ProfiledStep ProfilingRun::run(const StepBatches& step) {
   StepWork work = training_work(step, data_.corpus, data_.config.trainer.seed, lanes_,
                                 session_.stage().needs_targets());
   step_ = {};
@@ -136,7 +136,7 @@ RehearsedStep Rehearsal::run(const StepBatches& step) {
 }
 
 /// A moment that all ranks know, on this rank's clock: now on rank 0's.
-double Rehearsal::common_zero() {
+double ProfilingRun::common_zero() {
   const double ahead = clock_offset(world_);
   barrier(world_);
   std::array<double, 1> zero{world_.rank() == 0 ? clock_seconds() : 0.0};
@@ -144,8 +144,8 @@ double Rehearsal::common_zero() {
   return zero[0] + ahead;
 }
 
-std::vector<RehearsedStep> Rehearsal::run(const std::vector<StepBatches>& steps,
-                                          const std::vector<StepBatches>& ahead) {
+std::vector<ProfiledStep> ProfilingRun::run(const std::vector<StepBatches>& steps,
+                                            const std::vector<StepBatches>& ahead) {
   std::size_t announced = 0;
   const auto announce_until = [&](std::size_t end) {
     for (; announced < std::min(end, steps.size() + ahead.size()); ++announced)
@@ -153,7 +153,7 @@ std::vector<RehearsedStep> Rehearsal::run(const std::vector<StepBatches>& steps,
   };
   announce_until(1 + kStepsAhead);
   zero_ = common_zero();
-  std::vector<RehearsedStep> done;
+  std::vector<ProfiledStep> done;
   for (std::size_t i = 0; i < steps.size(); ++i) {
     announce_until(i + 1 + kStepsAhead);
     done.push_back(run(steps[i]));

@@ -1,4 +1,4 @@
-#include "runtime/measuring/plan_trials.h"
+#include "runtime/profiling/plan_trials.h"
 
 #include <gtest/gtest.h>
 

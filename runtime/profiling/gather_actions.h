@@ -3,13 +3,13 @@
 #include <vector>
 
 #include "comm/communicator.h"
-#include "runtime/measuring/rehearsal.h"
+#include "runtime/profiling/profiling_run.h"
 
 namespace penstock {
 
 /// Every rank's steps, [rank][step], on rank 0; elsewhere nothing. Layers' times stay behind.
 /// Every rank calls it.
-std::vector<std::vector<RehearsedStep>> gather_actions(Communicator& world,
-                                                       const std::vector<RehearsedStep>& own);
+std::vector<std::vector<ProfiledStep>> gather_actions(Communicator& world,
+                                                      const std::vector<ProfiledStep>& own);
 
 }  // namespace penstock

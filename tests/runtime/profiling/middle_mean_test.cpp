@@ -1,4 +1,4 @@
-#include "runtime/measuring/middle_mean.h"
+#include "runtime/profiling/middle_mean.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "runtime/measuring/rehearsal_data.h"
+#include "runtime/profiling/profiling_data.h"
 
 #include <optional>
 #include <utility>
@@ -25,7 +25,7 @@ Corpus load_in_turn(const Config& config, const Chain& chain, const Alphabet& al
 
 }  // namespace
 
-RehearsalData load_rehearsal(const Config& recipe, Communicator& world) {
+ProfilingData load_profiling_data(const Config& recipe, Communicator& world) {
   check_features(recipe);
   check_training_manifest(recipe);
   Config config = with_plan_file(recipe);

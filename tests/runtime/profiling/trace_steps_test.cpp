@@ -1,4 +1,4 @@
-#include "runtime/measuring/trace_steps.h"
+#include "runtime/profiling/trace_steps.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "comm/threads.h"
 #include "configs/load.h"
-#include "runtime/measuring/measure_profile.h"
+#include "runtime/profiling/measure_profile.h"
 #include "tests/support/runtime/tone_corpus.h"
 #include "tests/support/system/temporary_folder.h"
 
@@ -27,7 +27,7 @@ class TraceSteps : public testing::Test {
   Trace traced(const Config& config, int ranks) const {
     Trace trace;
     run_as_threads({.ranks = ranks}, [&](Communicator& world) {
-      const RehearsalData data = load_rehearsal(config, world);
+      const ProfilingData data = load_profiling_data(config, world);
       const DeviceProfile profile =
           measure_profile(data, world, {.micro_batches = 3, .repeats = 1});
       Trace own = trace_steps(config, world, {.steps = 3, .profile = profile});
@@ -86,10 +86,10 @@ TEST_F(TraceSteps, GoesOnFromTurnToTurn) {
     EXPECT_EQ(own.steps.size(), world.rank() == 0 ? 5 : 0);
     if (world.rank() == 0) trace = std::move(own);
   });
-  const RehearsalData data = [&] {
-    std::optional<RehearsalData> loaded;
+  const ProfilingData data = [&] {
+    std::optional<ProfilingData> loaded;
     run_as_threads({.ranks = 1},
-                   [&](Communicator& self) { loaded = load_rehearsal(config, self); });
+                   [&](Communicator& self) { loaded = load_profiling_data(config, self); });
     return std::move(*loaded);
   }();
   double end = 0;

@@ -10,6 +10,6 @@ namespace penstock {
 /// speeds are 1. Latency and bandwidth of each pair of ranks are measured, one pair after the
 /// other, by the job's own messages; so is the overlap, of which the median over neighbours is
 /// taken. Every rank calls it, and gets the same.
-Cluster survey_cluster(Communicator& world);
+Cluster probe_topology(Communicator& world);
 
 }  // namespace penstock

@@ -9,8 +9,8 @@
 
 namespace penstock {
 
-/// A recipe's model and utterances, whole on every rank: what steps are rehearsed with.
-struct RehearsalData {
+/// A recipe's model and utterances, whole on every rank: what steps are profiled with.
+struct ProfilingData {
   Config config;   // with plan file and lanes resolved
   int labels = 0;  // blank included
   Chain chain;
@@ -21,6 +21,6 @@ struct RehearsalData {
 
 /// All ranks of `world` call it; rank 0 reads first, so that what it indexes is there for the
 /// others. No folder is made. ConfigError and DataError as train().
-RehearsalData load_rehearsal(const Config& recipe, Communicator& world);
+ProfilingData load_profiling_data(const Config& recipe, Communicator& world);
 
 }  // namespace penstock

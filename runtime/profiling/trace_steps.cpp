@@ -1,4 +1,4 @@
-#include "runtime/measuring/trace_steps.h"
+#include "runtime/profiling/trace_steps.h"
 
 #include <algorithm>
 #include <map>
@@ -15,9 +15,9 @@
 #include "partition/model/recomputed_layers.h"
 #include "partition/plan/plan_file.h"
 #include "partition/plan/profiled_step.h"
-#include "runtime/measuring/gather_actions.h"
-#include "runtime/measuring/measure_profile.h"
 #include "runtime/planning/planning.h"
+#include "runtime/profiling/gather_actions.h"
+#include "runtime/profiling/measure_profile.h"
 
 namespace penstock {
 namespace {
@@ -68,7 +68,7 @@ std::vector<MicroBatchLengths> lengths_of_replica(const StepBatches& step, const
 }
 
 /// Fills the predicted half of a step.
-void predict(const RehearsalData& data, const DeviceProfile& profile, const Links& links,
+void predict(const ProfilingData& data, const DeviceProfile& profile, const Links& links,
              const Plan& plan, const StepBatches& batches, TracedStep& step) {
   const std::vector<int> lanes = first_lanes(plan);
   step.predicted.resize(plan.world_size());
@@ -95,7 +95,7 @@ void predict(const RehearsalData& data, const DeviceProfile& profile, const Link
 }
 
 /// Batches of so many steps of the recipe.
-std::vector<StepBatches> batches_of(const RehearsalData& data, std::int64_t first, int count) {
+std::vector<StepBatches> batches_of(const ProfilingData& data, std::int64_t first, int count) {
   std::vector<StepBatches> batches;
   for (int s = 0; s < count; ++s) batches.push_back(data.steps.at(first + s));
   return batches;
@@ -103,8 +103,8 @@ std::vector<StepBatches> batches_of(const RehearsalData& data, std::int64_t firs
 
 /// What every rank did of step `s` of a turn, on a clock on which the turn's first step behind
 /// those that warm up begins at `begin`.
-void take_measured(const std::vector<std::vector<RehearsedStep>>& ranks, std::size_t s,
-                   double begin, TracedStep& step) {
+void take_measured(const std::vector<std::vector<ProfiledStep>>& ranks, std::size_t s, double begin,
+                   TracedStep& step) {
   const auto end = [&](std::size_t of) {
     double latest = 0;
     for (const auto& rank : ranks) latest = std::max(latest, rank[of].end);
@@ -123,7 +123,7 @@ void take_measured(const std::vector<std::vector<RehearsedStep>>& ranks, std::si
 }
 
 /// The turn's steps, behind those before.
-void take_turn(const std::vector<std::vector<RehearsedStep>>& ranks, Trace& trace) {
+void take_turn(const std::vector<std::vector<ProfiledStep>>& ranks, Trace& trace) {
   const double begin =
       trace.steps.empty() ? 0 : trace.steps.back().begin + trace.steps.back().measured_s;
   for (std::size_t s = kWarmUp; s < ranks.front().size(); ++s)
@@ -131,7 +131,7 @@ void take_turn(const std::vector<std::vector<RehearsedStep>>& ranks, Trace& trac
 }
 
 /// Rank 0's, since other processors may round otherwise.
-Plan plan_by(const RehearsalData& data, const DeviceProfile& profile, Communicator& world) {
+Plan plan_by(const ProfilingData& data, const DeviceProfile& profile, Communicator& world) {
   std::string text;
   if (world.rank() == 0) {
     const CostModel costs = fitted_cost_model(profile.layers);
@@ -162,7 +162,7 @@ double Trace::error() const {
 }
 
 Trace trace_steps(const Config& recipe, Communicator& world, const TraceOptions& options) {
-  const RehearsalData data = load_rehearsal(recipe, world);
+  const ProfilingData data = load_profiling_data(recipe, world);
   check_ranks(data.config, world.size());
   ProfileMeasurement measurement(data, world, kBetween);
   if (!options.profile) measurement.take();
@@ -178,17 +178,17 @@ Trace trace_steps(const Config& recipe, Communicator& world, const TraceOptions&
     trace.planned_bytes.push_back(
         static_cast<double>(trace.plan.bytes_of(trace.plan.place_of(rank).stage).total()));
 
-  const int turn = options.profile ? options.steps : Rehearsal::kTurn;
+  const int turn = options.profile ? options.steps : ProfilingRun::kTurn;
   for (int first = 0; first < options.steps; first += turn) {
     const int count = kWarmUp + std::min(turn, options.steps - first);
-    auto rehearsal = std::make_unique<Rehearsal>(data, data.config, trace.plan, world);
+    auto profiling = std::make_unique<ProfilingRun>(data, data.config, trace.plan, world);
     const auto ranks = gather_actions(
-        world, rehearsal->run(batches_of(data, first, count),
-                              batches_of(data, first + count, Rehearsal::kStepsAhead)));
+        world, profiling->run(batches_of(data, first, count),
+                              batches_of(data, first + count, ProfilingRun::kStepsAhead)));
     trace.allocated_bytes.assign(world.size(), 0);
-    trace.allocated_bytes[world.rank()] = static_cast<double>(rehearsal->allocated());
+    trace.allocated_bytes[world.rank()] = static_cast<double>(profiling->allocated());
     sum_disjoint(world, trace.allocated_bytes);
-    rehearsal.reset();  // the whole model of a profile needs its room
+    profiling.reset();  // the whole model of a profile needs its room
     if (world.rank() == 0) take_turn(ranks, trace);
     if (!options.profile) measurement.take();
   }

@@ -1,4 +1,4 @@
-#include "runtime/measuring/gather_actions.h"
+#include "runtime/profiling/gather_actions.h"
 
 #include <gtest/gtest.h>
 
@@ -8,10 +8,10 @@ namespace penstock {
 namespace {
 
 /// Steps of odd numbers of actions, of which some have none.
-std::vector<RehearsedStep> steps_of(int rank) {
-  std::vector<RehearsedStep> steps;
+std::vector<ProfiledStep> steps_of(int rank) {
+  std::vector<ProfiledStep> steps;
   for (int s = 0; s < 3; ++s) {
-    RehearsedStep& step = steps.emplace_back();
+    ProfiledStep& step = steps.emplace_back();
     step.start = rank + 10.0 * s;
     step.end = step.start + 7.25;
     for (int a = 0; a < (rank + s) % 4; ++a)

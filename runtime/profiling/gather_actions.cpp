@@ -1,4 +1,4 @@
-#include "runtime/measuring/gather_actions.h"
+#include "runtime/profiling/gather_actions.h"
 
 #include <cstring>
 #include <span>
@@ -15,9 +15,9 @@ struct Row {
   double start = 0, end = 0, computing = 0;
 };
 
-std::string rows_of(const std::vector<RehearsedStep>& steps) {
+std::string rows_of(const std::vector<ProfiledStep>& steps) {
   std::vector<Row> rows;
-  for (const RehearsedStep& step : steps) {
+  for (const ProfiledStep& step : steps) {
     rows.push_back({.start = step.start, .end = step.end});
     for (const WatchedAction& a : step.actions)
       rows.push_back({static_cast<std::int32_t>(a.action.kind), a.action.chunk,
@@ -26,10 +26,10 @@ std::string rows_of(const std::vector<RehearsedStep>& steps) {
   return {reinterpret_cast<const char*>(rows.data()), rows.size() * sizeof(Row)};
 }
 
-std::vector<RehearsedStep> steps_of(const std::string& bytes) {
+std::vector<ProfiledStep> steps_of(const std::string& bytes) {
   std::vector<Row> rows(bytes.size() / sizeof(Row));
   std::memcpy(rows.data(), bytes.data(), rows.size() * sizeof(Row));
-  std::vector<RehearsedStep> steps;
+  std::vector<ProfiledStep> steps;
   for (const Row& row : rows) {
     if (row.kind < 0) {
       steps.push_back({row.start, row.end, {}});
@@ -45,9 +45,9 @@ std::vector<RehearsedStep> steps_of(const std::string& bytes) {
 
 }  // namespace
 
-std::vector<std::vector<RehearsedStep>> gather_actions(Communicator& world,
-                                                       const std::vector<RehearsedStep>& own) {
-  std::vector<std::vector<RehearsedStep>> all;
+std::vector<std::vector<ProfiledStep>> gather_actions(Communicator& world,
+                                                      const std::vector<ProfiledStep>& own) {
+  std::vector<std::vector<ProfiledStep>> all;
   for (const std::string& bytes : gather(world, rows_of(own))) all.push_back(steps_of(bytes));
   return all;
 }

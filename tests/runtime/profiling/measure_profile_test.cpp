@@ -1,11 +1,11 @@
-#include "runtime/measuring/measure_profile.h"
+#include "runtime/profiling/measure_profile.h"
 
 #include <gtest/gtest.h>
 
 #include "comm/threads.h"
 #include "configs/load.h"
-#include "runtime/measuring/rehearsal.h"
 #include "runtime/planning/planning.h"
+#include "runtime/profiling/profiling_run.h"
 #include "tests/support/runtime/tone_corpus.h"
 #include "tests/support/system/temporary_folder.h"
 
@@ -29,7 +29,7 @@ TEST_F(MeasureProfile, AllRanksGetTheSameFitOfEveryLayer) {
   const Config config = recipe({"pipeline.stages=2"});
   std::vector<std::string> texts(2);
   run_as_threads({.ranks = 2}, [&](Communicator& world) {
-    const RehearsalData data = load_rehearsal(config, world);
+    const ProfilingData data = load_profiling_data(config, world);
     const DeviceProfile profile = measure_profile(data, world, {.micro_batches = 3, .repeats = 2});
     EXPECT_EQ(profile.ranks, 2);
     EXPECT_GT(profile.parameter_s, 0);
@@ -60,15 +60,15 @@ TEST_F(MeasureProfile, AllRanksGetTheSameFitOfEveryLayer) {
   EXPECT_FALSE(std::filesystem::exists(folder_.path() / "output"));
 }
 
-TEST_F(MeasureProfile, RehearsedStepsHaveEveryActionOfTheSchedule) {
+TEST_F(MeasureProfile, ProfiledStepsHaveEveryActionOfTheSchedule) {
   const Config config = recipe({"pipeline.stages=2", "trainer.lanes=1"});
   run_as_threads({.ranks = 2}, [&](Communicator& world) {
-    const RehearsalData data = load_rehearsal(config, world);
+    const ProfilingData data = load_profiling_data(config, world);
     const Plan plan = plan_run(data.chain, data.config, data.shape,
                                computed_costs(data.chain, data.config, data.shape));
-    Rehearsal rehearsal(data, data.config, plan, world);
+    ProfilingRun profiling(data, data.config, plan, world);
     const std::vector<StepBatches> batches{data.steps.at(0), data.steps.at(1)};
-    const auto steps = rehearsal.run(batches);
+    const auto steps = profiling.run(batches);
     ASSERT_EQ(steps.size(), 2u);
     double before = 0;
     for (std::size_t s = 0; s < 2; ++s) {

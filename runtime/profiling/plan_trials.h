@@ -13,7 +13,7 @@ namespace penstock {
 /// need not know them. Plans take turns of three steps, each from fresh weights on the ranks of the
 /// job, behind the step before (or the first) once more to warm up. All ranks call it and are told
 /// the same.
-/// ConfigError where the job has other ranks than the recipe; else as Rehearsal and parse_plan.
+/// ConfigError where the job has other ranks than the recipe; else as ProfilingRun and parse_plan.
 std::vector<double> try_plans(Communicator& world, const Config& recipe,
                               const std::vector<std::string>& plans, int steps);
 
