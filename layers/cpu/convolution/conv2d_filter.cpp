@@ -13,13 +13,13 @@ Conv2dFilter::Conv2dFilter(const Conv2dGeometry& geometry, const Conv2dFold2d& f
       over_frequency_(fold.length),
       over_time_(kTile),
       taps_(geometry, fold, order, scratch),
-      tap_spectrum_(fold.bins, taps_.row_count(), taps_.octets(), scratch),
-      frames_(fold.bins, fold.rows, std::max(fold.in_octets, fold.out_octets), scratch),
-      tap_tile_(1, taps_.octets(), scratch),
+      tap_spectrum_(fold.bins, taps_.row_count(), taps_.groups(), scratch),
+      frames_(fold.bins, fold.rows, std::max(fold.in_groups, fold.out_groups), scratch),
+      tap_tile_(1, taps_.groups(), scratch),
       from_(std::min(kConv2dBlock, fold.tiles),
-            order == Conv2dTaps::Order::in_out ? fold.in_octets : fold.out_octets, scratch),
-      to_(std::min(kConv2dBlock, fold.tiles), taps_.inner_octets(), scratch),
-      overlap_(scratch.take<Octet>((fold.time.taps - 1) * taps_.inner_octets())) {}
+            order == Conv2dTaps::Order::in_out ? fold.in_groups : fold.out_groups, scratch),
+      to_(std::min(kConv2dBlock, fold.tiles), taps_.inner_groups(), scratch),
+      overlap_(scratch.take<Complex8>((fold.time.taps - 1) * taps_.inner_groups())) {}
 
 void Conv2dFilter::correlate(Stream& stream, const float* weight, const FoldedRows& from,
                              const FoldedRows& to) {
@@ -45,16 +45,16 @@ void Conv2dFilter::run(Stream& stream, const float* weight, const FoldedRows& fr
   synthesise(stream, over_frequency_, frames_, to);
 }
 
-OctetProduct Conv2dFilter::product(std::int64_t point, std::int64_t tiles) const {
+Complex8Product Conv2dFilter::product(std::int64_t point, std::int64_t tiles) const {
   return {.m = tiles,
           .k = taps_.outer(),
-          .n_octets = taps_.inner_octets(),
+          .n_groups = taps_.inner_groups(),
           .a = from_.at(point),
-          .a_stride = from_.octets(),
+          .a_stride = from_.groups(),
           .b = tap_tile_.at(point),
-          .b_stride = taps_.inner_octets(),
+          .b_stride = taps_.inner_groups(),
           .c = to_.at(point),
-          .c_stride = to_.octets()};
+          .c_stride = to_.groups()};
 }
 
 // Of each tile the first `valid` points are right: for them the circle of kTile is long enough.
@@ -65,11 +65,11 @@ void Conv2dFilter::correlate_bin(std::int64_t bin) {
       from_.transform(over_time_, i, frames_.at(bin, (first + i) * fold_.valid), stride, kTile);
     for (std::int64_t point = 0; point < kTile; ++point)
       multiply_by_conjugate(product(point, tiles));
-    Octet points[kTile];
+    Complex8 points[kTile];
     for (std::int64_t i = 0; i < tiles; ++i)
-      for (std::int64_t octet = 0; octet < to_.octets(); ++octet) {
-        to_.invert(over_time_, i, octet, points);
-        Octet* rows = frames_.at(bin, (first + i) * fold_.valid) + octet;
+      for (std::int64_t group = 0; group < to_.groups(); ++group) {
+        to_.invert(over_time_, i, group, points);
+        Complex8* rows = frames_.at(bin, (first + i) * fold_.valid) + group;
         for (std::int64_t r = 0; r < fold_.valid; ++r) rows[r * stride] = points[r];
       }
   });
@@ -78,26 +78,26 @@ void Conv2dFilter::correlate_bin(std::int64_t bin) {
 // `valid` rows of dy reach taps - 1 rows of dx into the next tile, where these are added.
 void Conv2dFilter::spread_bin(std::int64_t bin) {
   const std::int64_t stride = frames_.row_stride, reach = kTile - fold_.valid;
-  std::fill_n(overlap_, reach * to_.octets(), Octet{});
+  std::fill_n(overlap_, reach * to_.groups(), Complex8{});
   for_each_block(fold_, [&](std::int64_t first, std::int64_t tiles) {
     for (std::int64_t i = 0; i < tiles; ++i)
       from_.transform(over_time_, i, frames_.at(bin, (first + i) * fold_.valid), stride,
                       fold_.valid);
     for (std::int64_t point = 0; point < kTile; ++point) multiply(product(point, tiles));
-    Octet points[kTile];
+    Complex8 points[kTile];
     for (std::int64_t i = 0; i < tiles; ++i)
-      for (std::int64_t octet = 0; octet < to_.octets(); ++octet) {
-        to_.invert(over_time_, i, octet, points);
-        Octet* tail = overlap_ + octet * reach;
+      for (std::int64_t group = 0; group < to_.groups(); ++group) {
+        to_.invert(over_time_, i, group, points);
+        Complex8* tail = overlap_ + group * reach;
         for (std::int64_t r = 0; r < reach; ++r) points[r] = points[r] + tail[r];
-        Octet* rows = frames_.at(bin, (first + i) * fold_.valid) + octet;
+        Complex8* rows = frames_.at(bin, (first + i) * fold_.valid) + group;
         for (std::int64_t r = 0; r < fold_.valid; ++r) rows[r * stride] = points[r];
         std::copy_n(points + fold_.valid, reach, tail);
       }
   });
-  for (std::int64_t octet = 0; octet < to_.octets(); ++octet)
+  for (std::int64_t group = 0; group < to_.groups(); ++group)
     for (std::int64_t r = 0; r < reach; ++r)
-      frames_.at(bin, fold_.tiles * fold_.valid + r)[octet] = overlap_[octet * reach + r];
+      frames_.at(bin, fold_.tiles * fold_.valid + r)[group] = overlap_[group * reach + r];
 }
 
 }  // namespace penstock

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "layers/cpu/convolution/complex8_product.h"
 #include "layers/cpu/convolution/conv2d_fold.h"
 #include "layers/cpu/convolution/conv2d_spectrum.h"
 #include "layers/cpu/convolution/conv2d_taps.h"
 #include "layers/cpu/convolution/conv2d_tiles.h"
-#include "layers/cpu/convolution/octet_product.h"
 
 namespace penstock {
 
@@ -36,16 +36,16 @@ class Conv2dFilter {
  private:
   void run(Stream&, const float* weight, const FoldedRows& from, const FoldedRows& to,
            void (Conv2dFilter::*filter)(std::int64_t bin));
-  OctetProduct product(std::int64_t point, std::int64_t tiles) const;
+  Complex8Product product(std::int64_t point, std::int64_t tiles) const;
   void correlate_bin(std::int64_t bin);
   void spread_bin(std::int64_t bin);
 
   const Conv2dFold2d& fold_;
-  OctetFft over_frequency_, over_time_;
+  Fft8 over_frequency_, over_time_;
   Conv2dTaps taps_;
   Spectrum tap_spectrum_, frames_;
   Conv2dTiles tap_tile_, from_, to_;
-  Octet* overlap_;
+  Complex8* overlap_;
 };
 
 }  // namespace penstock

@@ -18,12 +18,12 @@ std::int64_t Conv2dFold::read(std::int64_t positions) const {
 Conv2dFold2d::Conv2dFold2d(const Conv2dGeometry& g)
     : frequency(g.frequency),
       time(g.time),
-      length(OctetFft::length_for(std::max(
+      length(Fft8::length_for(std::max(
           frequency.taps, frequency.slots(g.in_frequencies) - frequency.shared(g.in_frequencies)))),
       bins(length / 2 + 1),
       channels(g.time.stride * g.frequency.stride * g.in_channels),
-      in_octets((channels + 7) / 8),
-      out_octets((g.out_channels + 7) / 8),
+      in_groups((channels + 7) / 8),
+      out_groups((g.out_channels + 7) / 8),
       valid(kTile - time.taps + 1),
       tiles(0),
       rows(0) {

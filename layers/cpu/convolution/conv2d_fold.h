@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "layers/cpu/convolution/octet_fft.h"
+#include "layers/cpu/convolution/fft8.h"
 #include "layers/ops/conv2d.h"
 
 namespace penstock {
@@ -40,7 +40,7 @@ struct Conv2dFold2d {
   std::int64_t length;                 // of the transform over frequency; 0: too long
   std::int64_t bins;                   // length / 2 + 1
   std::int64_t channels;               // in, of all phases: [time][frequency][channel]
-  std::int64_t in_octets, out_octets;  // channels / 8, rounded up
+  std::int64_t in_groups, out_groups;  // channels / 8, rounded up
   std::int64_t valid;                  // outputs of a tile; not positive: kernel too long
   std::vector<std::int64_t> starts;    // slot of each utterance on the line
   std::int64_t tiles, rows;            // of the line; rows are even, and cover all tiles

@@ -30,15 +30,15 @@ Lanes lanes(const FoldedRows& rows, std::int64_t row, std::int64_t c, std::int64
           std::min(length, ceil_divide(rows.limit - offset, rows.width))};
 }
 
-float* place(Octet* points, std::int64_t m, Part part, std::int64_t lane) {
+float* place(Complex8* points, std::int64_t m, Part part, std::int64_t lane) {
   return reinterpret_cast<float*>(points + m) + part * 8 + lane;
 }
 
 template <std::int64_t kWide>
-void load(const FoldedRows& rows, std::int64_t row, std::int64_t octet, Part part,
-          std::int64_t length, Octet* points) {
+void load(const FoldedRows& rows, std::int64_t row, std::int64_t group, Part part,
+          std::int64_t length, Complex8* points) {
   for (std::int64_t lane = 0; lane < 8; lane += kWide) {
-    const auto [numbers, first, last] = lanes(rows, row, octet * 8 + lane, length);
+    const auto [numbers, first, last] = lanes(rows, row, group * 8 + lane, length);
     constexpr std::size_t kBytes = kWide * sizeof(float);
     for (std::int64_t m = 0; m < first; ++m) std::memset(place(points, m, part, lane), 0, kBytes);
     for (std::int64_t m = first; m < last; ++m)
@@ -49,17 +49,17 @@ void load(const FoldedRows& rows, std::int64_t row, std::int64_t octet, Part par
 }
 
 template <std::int64_t kWide>
-void store(const FoldedRows& rows, std::int64_t row, std::int64_t octet, Part part,
-           std::int64_t length, Octet* points) {
+void store(const FoldedRows& rows, std::int64_t row, std::int64_t group, Part part,
+           std::int64_t length, Complex8* points) {
   for (std::int64_t lane = 0; lane < 8; lane += kWide) {
-    const auto [numbers, first, last] = lanes(rows, row, octet * 8 + lane, length);
+    const auto [numbers, first, last] = lanes(rows, row, group * 8 + lane, length);
     for (std::int64_t m = first; m < last; ++m)
       std::memcpy(numbers + m * rows.width, place(points, m, part, lane), kWide * sizeof(float));
   }
 }
 
-// Whether the channels of an octet are always neighbours in memory.
-bool in_octets(const FoldedRows& rows) {
+// Whether the channels of a group of 8 are always neighbours in memory.
+bool in_groups(const FoldedRows& rows) {
   return rows.width % 8 == 0 && rows.shift % 8 == 0 && rows.limit % 8 == 0;
 }
 
@@ -69,36 +69,36 @@ bool empty(const FoldedRows& rows, std::int64_t row) {
 }
 
 // Spectra of both real rows from that of row + i · next row, by their symmetry.
-void split(const Octet* points, std::int64_t length, const Spectrum& to, std::int64_t row,
-           std::int64_t octet) {
+void split(const Complex8* points, std::int64_t length, const Spectrum& to, std::int64_t row,
+           std::int64_t group) {
   for (std::int64_t k = 0; k <= length / 2; ++k) {
-    const Octet &a = points[k], &b = points[k == 0 ? 0 : length - k];
-    Octet* out = to.at(k, row) + octet;
+    const Complex8 &a = points[k], &b = points[k == 0 ? 0 : length - k];
+    Complex8* out = to.at(k, row) + group;
     out[0] = {0.5f * (a.re + b.re), 0.5f * (a.im - b.im)};
     out[to.row_stride] = {0.5f * (a.im + b.im), 0.5f * (b.re - a.re)};
   }
 }
 
-// One octet of a row, bin by bin; a row without frames, whatever it holds, counts as zeros.
+// One group of a row, bin by bin; a row without frames, whatever it holds, counts as zeros.
 struct Bins {
-  const Octet* data;
+  const Complex8* data;
   std::int64_t stride;
 
-  const Octet& operator[](std::int64_t k) const { return data[k * stride]; }
+  const Complex8& operator[](std::int64_t k) const { return data[k * stride]; }
 };
 
-Bins bins(const Spectrum& from, const FoldedRows& to, std::int64_t row, std::int64_t octet) {
-  static constexpr Octet kZero = {};
+Bins bins(const Spectrum& from, const FoldedRows& to, std::int64_t row, std::int64_t group) {
+  static constexpr Complex8 kZero = {};
   if (empty(to, row)) return {&kZero, 0};
-  return {from.at(0, row) + octet, from.bin_stride};
+  return {from.at(0, row) + group, from.bin_stride};
 }
 
 // The inverse of split().
-void join(const Bins& first, const Bins& second, std::int64_t length, Octet* points) {
+void join(const Bins& first, const Bins& second, std::int64_t length, Complex8* points) {
   points[0] = {first[0].re, second[0].re};
   points[length / 2] = {first[length / 2].re, second[length / 2].re};
   for (std::int64_t k = 1; k < length / 2; ++k) {
-    const Octet &a = first[k], &b = second[k];
+    const Complex8 &a = first[k], &b = second[k];
     points[k] = {a.re - b.im, a.im + b.re};
     points[length - k] = {a.re + b.im, b.re - a.im};
   }
@@ -106,37 +106,37 @@ void join(const Bins& first, const Bins& second, std::int64_t length, Octet* poi
 
 }  // namespace
 
-void analyse(Stream& stream, const OctetFft& fft, const FoldedRows& from, const Spectrum& to) {
-  const std::int64_t length = fft.length(), octets = from.octets();
-  const auto read = in_octets(from) ? load<8> : load<1>;
-  Octet slots[OctetFft::kLongest], points[OctetFft::kLongest];
+void analyse(Stream& stream, const Fft8& fft, const FoldedRows& from, const Spectrum& to) {
+  const std::int64_t length = fft.length(), groups = from.groups();
+  const auto read = in_groups(from) ? load<8> : load<1>;
+  Complex8 slots[Fft8::kLongest], points[Fft8::kLongest];
   for (std::int64_t row = 0; row < to.rows; row += 2) {
     if (empty(from, row) && empty(from, row + 1)) {
       for (std::int64_t k = 0; k <= length / 2; ++k)
-        for (std::int64_t r : {row, row + 1}) std::fill_n(to.at(k, r), octets, Octet{});
+        for (std::int64_t r : {row, row + 1}) std::fill_n(to.at(k, r), groups, Complex8{});
       continue;
     }
-    for (std::int64_t octet = 0; octet < octets; ++octet) {
-      read(from, row, octet, kReal, length, slots);
-      read(from, row + 1, octet, kImaginary, length, slots);
+    for (std::int64_t group = 0; group < groups; ++group) {
+      read(from, row, group, kReal, length, slots);
+      read(from, row + 1, group, kImaginary, length, slots);
       fft.forward(slots, 1, points, 1);
-      split(points, length, to, row, octet);
+      split(points, length, to, row, group);
     }
     if (row % kProgressEvery == 0) stream.progress();
   }
 }
 
-void synthesise(Stream& stream, const OctetFft& fft, const Spectrum& from, const FoldedRows& to) {
-  const std::int64_t length = fft.length(), octets = to.octets();
-  const auto write = in_octets(to) ? store<8> : store<1>;
-  Octet slots[OctetFft::kLongest], points[OctetFft::kLongest];
+void synthesise(Stream& stream, const Fft8& fft, const Spectrum& from, const FoldedRows& to) {
+  const std::int64_t length = fft.length(), groups = to.groups();
+  const auto write = in_groups(to) ? store<8> : store<1>;
+  Complex8 slots[Fft8::kLongest], points[Fft8::kLongest];
   for (std::int64_t row = 0; row < from.rows; row += 2) {
     if (empty(to, row) && empty(to, row + 1)) continue;
-    for (std::int64_t octet = 0; octet < octets; ++octet) {
-      join(bins(from, to, row, octet), bins(from, to, row + 1, octet), length, points);
+    for (std::int64_t group = 0; group < groups; ++group) {
+      join(bins(from, to, row, group), bins(from, to, row + 1, group), length, points);
       fft.inverse(points, 1, slots, 1);
-      write(to, row, octet, kReal, length, slots);
-      write(to, row + 1, octet, kImaginary, length, slots);
+      write(to, row, group, kReal, length, slots);
+      write(to, row + 1, group, kImaginary, length, slots);
     }
     if (row % kProgressEvery == 0) stream.progress();
   }

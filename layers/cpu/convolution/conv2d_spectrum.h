@@ -3,8 +3,8 @@
 #include <cstdint>
 
 #include "layers/backend.h"
-#include "layers/cpu/convolution/octet.h"
-#include "layers/cpu/convolution/octet_fft.h"
+#include "layers/cpu/convolution/complex8.h"
+#include "layers/cpu/convolution/fft8.h"
 #include "layers/scratch.h"
 
 namespace penstock {
@@ -19,30 +19,30 @@ struct FoldedRows {
   std::int64_t phases = 1;
   std::int64_t width = 0, shift = 0, limit = 0;
 
-  std::int64_t octets() const { return (phases * width + 7) / 8; }
+  std::int64_t groups() const { return (phases * width + 7) / 8; }
 };
 
 /// Spectra over frequency: row r of bin k starts at data + k·bin_stride + r·row_stride.
 struct Spectrum {
-  Spectrum(std::int64_t bins, std::int64_t rows, std::int64_t octets, Scratch& scratch)
+  Spectrum(std::int64_t bins, std::int64_t rows, std::int64_t groups, Scratch& scratch)
       : rows(rows),
-        row_stride(octets),
-        bin_stride(odd(rows * octets)),
-        data(scratch.take<Octet>(bins * bin_stride)) {}
+        row_stride(groups),
+        bin_stride(odd(rows * groups)),
+        data(scratch.take<Complex8>(bins * bin_stride)) {}
 
-  Octet* at(std::int64_t bin, std::int64_t row) const {
+  Complex8* at(std::int64_t bin, std::int64_t row) const {
     return data + bin * bin_stride + row * row_stride;
   }
 
   std::int64_t rows, row_stride, bin_stride;
-  Octet* data;
+  Complex8* data;
 };
 
 /// Fourier transforms over the slots of an even number of rows, bins 0 to length / 2.
-void analyse(Stream&, const OctetFft&, const FoldedRows& from, const Spectrum& to);
+void analyse(Stream&, const Fft8&, const FoldedRows& from, const Spectrum& to);
 
 /// The inverse, times the length; writes only the numbers that `to` has, and reads no row that has
 /// no frame.
-void synthesise(Stream&, const OctetFft&, const Spectrum& from, const FoldedRows& to);
+void synthesise(Stream&, const Fft8&, const Spectrum& from, const FoldedRows& to);
 
 }  // namespace penstock

@@ -13,12 +13,12 @@ Conv2dTapGradient::Conv2dTapGradient(const Conv2dGeometry& geometry, const Conv2
       over_frequency_(fold.length),
       over_time_(kTile),
       taps_(geometry, fold, Conv2dTaps::Order::in_out, scratch),
-      tap_spectrum_(fold.bins, taps_.row_count(), taps_.octets(), scratch),
-      x_(fold.bins, fold.rows, fold.in_octets, scratch),
-      dy_(fold.bins, fold.rows, fold.out_octets, scratch),
-      tap_tile_(1, taps_.octets(), scratch),
-      x_tiles_(std::min(kConv2dBlock, fold.tiles), fold.in_octets, scratch),
-      dy_tiles_(std::min(kConv2dBlock, fold.tiles), fold.out_octets, scratch) {}
+      tap_spectrum_(fold.bins, taps_.row_count(), taps_.groups(), scratch),
+      x_(fold.bins, fold.rows, fold.in_groups, scratch),
+      dy_(fold.bins, fold.rows, fold.out_groups, scratch),
+      tap_tile_(1, taps_.groups(), scratch),
+      x_tiles_(std::min(kConv2dBlock, fold.tiles), fold.in_groups, scratch),
+      dy_tiles_(std::min(kConv2dBlock, fold.tiles), fold.out_groups, scratch) {}
 
 void Conv2dTapGradient::add(Stream& stream, const FoldedRows& x, const FoldedRows& dy,
                             float* dweight) {
@@ -43,20 +43,20 @@ void Conv2dTapGradient::sum_bin(std::int64_t bin) {
     for (std::int64_t point = 0; point < kTile; ++point)
       multiply_transposed_by_conjugate({.m = taps_.outer(),
                                         .k = tiles,
-                                        .n_octets = taps_.inner_octets(),
+                                        .n_groups = taps_.inner_groups(),
                                         .a = x_tiles_.at(point),
-                                        .a_stride = x_tiles_.octets(),
+                                        .a_stride = x_tiles_.groups(),
                                         .b = dy_tiles_.at(point),
-                                        .b_stride = dy_tiles_.octets(),
+                                        .b_stride = dy_tiles_.groups(),
                                         .c = tap_tile_.at(point),
-                                        .c_stride = taps_.inner_octets()},
+                                        .c_stride = taps_.inner_groups()},
                                        first > 0);
   });
-  Octet points[kTile];
-  for (std::int64_t octet = 0; octet < taps_.octets(); ++octet) {
-    tap_tile_.invert(over_time_, 0, octet, points);
+  Complex8 points[kTile];
+  for (std::int64_t group = 0; group < taps_.groups(); ++group) {
+    tap_tile_.invert(over_time_, 0, group, points);
     for (std::int64_t row = 0; row < taps_.row_count(); ++row)
-      tap_spectrum_.at(bin, row)[octet] = points[row];
+      tap_spectrum_.at(bin, row)[group] = points[row];
   }
 }
 

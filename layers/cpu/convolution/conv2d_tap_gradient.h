@@ -17,7 +17,7 @@ class Conv2dTapGradient {
   void sum_bin(std::int64_t bin);
 
   const Conv2dFold2d& fold_;
-  OctetFft over_frequency_, over_time_;
+  Fft8 over_frequency_, over_time_;
   Conv2dTaps taps_;
   Spectrum tap_spectrum_, x_, dy_;
   Conv2dTiles tap_tile_, x_tiles_, dy_tiles_;

@@ -8,7 +8,7 @@ Conv2dTaps::Conv2dTaps(const Conv2dGeometry& geometry, const Conv2dFold2d& fold,
                        Scratch& scratch)
     : geometry_(geometry), fold_(fold), order_(order) {
   outer_ = order == Order::in_out ? fold.channels : geometry.out_channels;
-  inner_ = 8 * (order == Order::in_out ? fold.out_octets : fold.in_octets);
+  inner_ = 8 * (order == Order::in_out ? fold.out_groups : fold.in_groups);
   frames_.assign(static_cast<std::size_t>((fold.time.taps + 1) / 2 * 2), -1);
   for (std::int64_t row = 0; row < fold.time.taps; ++row)
     frames_[static_cast<std::size_t>(row)] = row;

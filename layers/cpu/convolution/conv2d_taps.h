@@ -11,7 +11,7 @@ namespace penstock {
 
 /// The weight of a convolution as rows of slots, as the frames are: one row for each tap of the
 /// folded kernel over time, in it one slot for each over frequency, and in that a matrix of
-/// channels whose inner side is filled up to octets.
+/// channels whose inner side is filled up to groups of 8.
 class Conv2dTaps {
  public:
   enum class Order { in_out, out_in };  // the inner channels last
@@ -27,8 +27,8 @@ class Conv2dTaps {
   FoldedRows rows() const;
   std::int64_t row_count() const { return static_cast<std::int64_t>(frames_.size()); }
   std::int64_t outer() const { return outer_; }
-  std::int64_t inner_octets() const { return inner_ / 8; }
-  std::int64_t octets() const { return outer_ * inner_ / 8; }
+  std::int64_t inner_groups() const { return inner_ / 8; }
+  std::int64_t groups() const { return outer_ * inner_ / 8; }
 
  private:
   template <class Use>

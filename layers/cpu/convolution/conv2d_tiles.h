@@ -3,34 +3,34 @@
 #include <cstdint>
 
 #include "layers/cpu/convolution/conv2d_fold.h"
-#include "layers/cpu/convolution/octet_fft.h"
+#include "layers/cpu/convolution/fft8.h"
 #include "layers/scratch.h"
 
 namespace penstock {
 
 /// Spectra over time of up to `count` tiles of one frequency bin: point k of tile i starts at
-/// data + k·point_stride + i·octets.
+/// data + k·point_stride + i·groups.
 class Conv2dTiles {
  public:
-  Conv2dTiles(std::int64_t count, std::int64_t octets, Scratch& scratch)
-      : octets_(octets),
-        point_stride_(odd(count * octets)),
-        data_(scratch.take<Octet>(Conv2dFold2d::kTile * point_stride_)) {}
+  Conv2dTiles(std::int64_t count, std::int64_t groups, Scratch& scratch)
+      : groups_(groups),
+        point_stride_(odd(count * groups)),
+        data_(scratch.take<Complex8>(Conv2dFold2d::kTile * point_stride_)) {}
 
-  std::int64_t octets() const { return octets_; }
-  Octet* at(std::int64_t point, std::int64_t tile = 0) const {
-    return data_ + point * point_stride_ + tile * octets_;
+  std::int64_t groups() const { return groups_; }
+  Complex8* at(std::int64_t point, std::int64_t tile = 0) const {
+    return data_ + point * point_stride_ + tile * groups_;
   }
 
   /// Tile `tile` from `count` rows, and zeros behind them.
-  void transform(const OctetFft& fft, std::int64_t tile, const Octet* rows, std::int64_t row_stride,
+  void transform(const Fft8& fft, std::int64_t tile, const Complex8* rows, std::int64_t row_stride,
                  std::int64_t count) const;
-  /// Octet `octet` of tile `tile` back in time: all points, times their number.
-  void invert(const OctetFft& fft, std::int64_t tile, std::int64_t octet, Octet* rows) const;
+  /// Group `group` of tile `tile` back in time: all points, times their number.
+  void invert(const Fft8& fft, std::int64_t tile, std::int64_t group, Complex8* rows) const;
 
  private:
-  std::int64_t octets_, point_stride_;
-  Octet* data_;
+  std::int64_t groups_, point_stride_;
+  Complex8* data_;
 };
 
 }  // namespace penstock

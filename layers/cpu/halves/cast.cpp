@@ -55,16 +55,16 @@ void convert(const From* __restrict from, To* __restrict to, std::int64_t count)
 
 // Eight at a time where rows of activations are rounded and widened at every operation.
 void convert(const Half* __restrict from, float* __restrict to, std::int64_t count) {
-  convert_octets(from, to, count);
+  convert8(from, to, count);
 }
 void convert(const float* __restrict from, Half* __restrict to, std::int64_t count) {
-  convert_octets(from, to, count);
+  convert8(from, to, count);
 }
 void convert(const BFloat16* __restrict from, float* __restrict to, std::int64_t count) {
-  convert_octets(from, to, count);
+  convert8(from, to, count);
 }
 void convert(const float* __restrict from, BFloat16* __restrict to, std::int64_t count) {
-  convert_octets(from, to, count);
+  convert8(from, to, count);
 }
 
 }  // namespace

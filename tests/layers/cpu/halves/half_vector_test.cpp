@@ -19,7 +19,7 @@ TYPED_TEST(HalfVector, WidensEveryNumberAsOneByOne) {
   std::vector<TypeParam> halves(65536);
   for (std::size_t i = 0; i < halves.size(); ++i) halves[i].bits = static_cast<std::uint16_t>(i);
   std::vector<float> wide(halves.size());
-  convert_octets(halves.data(), wide.data(), 65536);
+  convert8(halves.data(), wide.data(), 65536);
   for (std::size_t i = 0; i < halves.size(); ++i) {
     const float expected = to_float(halves[i]);
     if (std::isnan(expected))
@@ -36,7 +36,7 @@ TYPED_TEST(HalfVector, RoundsAsOneByOne) {
   std::vector<TypeParam> halves(wide.size());
   for (int round = 0; round < 20000; ++round) {
     for (float& x : wide) x = std::bit_cast<float>(static_cast<std::uint32_t>(random()));
-    convert_octets(wide.data(), halves.data(), 13);
+    convert8(wide.data(), halves.data(), 13);
     for (std::size_t i = 0; i < wide.size(); ++i) {
       TypeParam expected;
       round_to(expected, wide[i]);

@@ -5,13 +5,17 @@
 namespace penstock {
 
 /// Eight complex numbers, of eight neighbouring channels: one cache line.
-struct alignas(64) Octet {
+struct alignas(64) Complex8 {
   Vector<float> re, im;
 };
 
-inline Octet operator+(const Octet& a, const Octet& b) { return {a.re + b.re, a.im + b.im}; }
-inline Octet operator-(const Octet& a, const Octet& b) { return {a.re - b.re, a.im - b.im}; }
-inline Octet times(const Octet& a, float re, float im) {
+inline Complex8 operator+(const Complex8& a, const Complex8& b) {
+  return {a.re + b.re, a.im + b.im};
+}
+inline Complex8 operator-(const Complex8& a, const Complex8& b) {
+  return {a.re - b.re, a.im - b.im};
+}
+inline Complex8 times(const Complex8& a, float re, float im) {
   return {a.re * re - a.im * im, a.re * im + a.im * re};
 }
 

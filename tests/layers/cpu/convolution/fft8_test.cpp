@@ -1,4 +1,4 @@
-#include "layers/cpu/convolution/octet_fft.h"
+#include "layers/cpu/convolution/fft8.h"
 
 #include <gtest/gtest.h>
 
@@ -11,13 +11,13 @@
 namespace penstock {
 namespace {
 
-using Points = std::vector<Octet>;
+using Points = std::vector<Complex8>;
 
 Points random_points(std::int64_t count) {
   std::mt19937 random(3);
   std::uniform_real_distribution<float> uniform(-1, 1);
   Points points(static_cast<std::size_t>(count));
-  for (Octet& point : points)
+  for (Complex8& point : points)
     for (int lane = 0; lane < 8; ++lane) {
       point.re[lane] = uniform(random);
       point.im[lane] = uniform(random);
@@ -34,22 +34,22 @@ double error(std::int64_t length, double sign, const Points& in, std::int64_t in
     for (int lane = 0; lane < 8; ++lane) {
       std::complex<double> sum = 0;
       for (std::int64_t n = 0; n < length; ++n) {
-        const Octet& x = in[n * in_stride];
+        const Complex8& x = in[n * in_stride];
         sum += std::complex<double>(x.re[lane], x.im[lane]) *
                std::polar(1.0, sign * 2 * std::numbers::pi * (k * n % length) / length);
       }
-      const Octet& y = out[k * out_stride];
+      const Complex8& y = out[k * out_stride];
       worst = std::max(worst, std::abs(sum - std::complex<double>(y.re[lane], y.im[lane])));
       largest = std::max(largest, std::abs(sum));
     }
   return worst / largest;
 }
 
-TEST(OctetFft, IsTheDiscreteFourierTransformOfEveryLengthBothWays) {
+TEST(Fft8, IsTheDiscreteFourierTransformOfEveryLengthBothWays) {
   const double tolerance = 8 * std::numeric_limits<float>::epsilon();  // log2(256) stages
   for (std::int64_t length : {4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256}) {
-    ASSERT_EQ(OctetFft::length_for(length), length);
-    const OctetFft fft(length);
+    ASSERT_EQ(Fft8::length_for(length), length);
+    const Fft8 fft(length);
     const Points in = random_points(length * 3);
     Points out(static_cast<std::size_t>(length * 2));
     fft.forward(in.data(), 3, out.data(), 2);
@@ -59,12 +59,12 @@ TEST(OctetFft, IsTheDiscreteFourierTransformOfEveryLengthBothWays) {
   }
 }
 
-TEST(OctetFft, TakesTheShortestLengthThatFits) {
-  EXPECT_EQ(OctetFft::length_for(1), 4);
-  EXPECT_EQ(OctetFft::length_for(25), 32);
-  EXPECT_EQ(OctetFft::length_for(46), 48);
-  EXPECT_EQ(OctetFft::length_for(91), 96);
-  EXPECT_EQ(OctetFft::length_for(257), 0);
+TEST(Fft8, TakesTheShortestLengthThatFits) {
+  EXPECT_EQ(Fft8::length_for(1), 4);
+  EXPECT_EQ(Fft8::length_for(25), 32);
+  EXPECT_EQ(Fft8::length_for(46), 48);
+  EXPECT_EQ(Fft8::length_for(91), 96);
+  EXPECT_EQ(Fft8::length_for(257), 0);
 }
 
 }  // namespace

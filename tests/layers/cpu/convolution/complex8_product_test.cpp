@@ -1,4 +1,4 @@
-#include "layers/cpu/convolution/octet_product.h"
+#include "layers/cpu/convolution/complex8_product.h"
 
 #include <gtest/gtest.h>
 
@@ -12,35 +12,35 @@ namespace penstock {
 namespace {
 
 using Complex = std::complex<double>;
-using Octets = std::vector<Octet>;
+using Row8 = std::vector<Complex8>;
 
-Octets random_octets(std::int64_t count, std::mt19937& random) {
+Row8 random_row8(std::int64_t count, std::mt19937& random) {
   std::uniform_real_distribution<float> uniform(-1, 1);
-  Octets octets(static_cast<std::size_t>(count));
-  for (Octet& octet : octets)
+  Row8 groups(static_cast<std::size_t>(count));
+  for (Complex8& group : groups)
     for (int lane = 0; lane < 8; ++lane) {
-      octet.re[lane] = uniform(random);
-      octet.im[lane] = uniform(random);
+      group.re[lane] = uniform(random);
+      group.im[lane] = uniform(random);
     }
-  return octets;
+  return groups;
 }
 
-Complex number(const Octets& rows, std::int64_t stride, std::int64_t row, std::int64_t i) {
-  const Octet& octet = rows[row * stride + i / 8];
-  return {octet.re[i % 8], octet.im[i % 8]};
+Complex number(const Row8& rows, std::int64_t stride, std::int64_t row, std::int64_t i) {
+  const Complex8& group = rows[row * stride + i / 8];
+  return {group.re[i % 8], group.im[i % 8]};
 }
 
-constexpr std::int64_t kM = 11, kK = 21, kOctets = 3;  // all kernels and what they leave over
+constexpr std::int64_t kM = 11, kK = 21, kGroups = 3;  // all kernels and what they leave over
 constexpr std::int64_t kAStride = 4, kBStride = 5, kCStride = 6;
 
 struct Factors {
   std::mt19937 random{5};
-  Octets a = random_octets(kK * kAStride, random), b = random_octets(kK * kBStride, random),
-         c = random_octets(kM * kCStride, random);
-  const Octets before = c;
+  Row8 a = random_row8(kK * kAStride, random), b = random_row8(kK * kBStride, random),
+       c = random_row8(kM * kCStride, random);
+  const Row8 before = c;
 
-  OctetProduct product() {
-    return {kM, kK, kOctets, a.data(), kAStride, b.data(), kBStride, c.data(), kCStride};
+  Complex8Product product() {
+    return {kM, kK, kGroups, a.data(), kAStride, b.data(), kBStride, c.data(), kCStride};
   }
   // Largest error against the sum over k of a(m, k)·b(k, n) + before(m, n); all numbers are
   // below 1.
@@ -50,8 +50,8 @@ struct Factors {
     for (std::int64_t m = 0; m < kM; ++m)
       for (std::int64_t n = 0; n < kCStride * 8; ++n) {
         const Complex held = number(before, kCStride, m, n);
-        Complex sum = add || n >= kOctets * 8 ? held : Complex{};
-        for (std::int64_t k = 0; n < kOctets * 8 && k < kK; ++k) sum += a_mk(m, k) * b_kn(k, n);
+        Complex sum = add || n >= kGroups * 8 ? held : Complex{};
+        for (std::int64_t k = 0; n < kGroups * 8 && k < kK; ++k) sum += a_mk(m, k) * b_kn(k, n);
         worst = std::max(worst, std::abs(number(c, kCStride, m, n) - sum));
       }
     return worst;
@@ -60,7 +60,7 @@ struct Factors {
 
 constexpr double kTolerance = 4 * kK * std::numeric_limits<float>::epsilon();
 
-TEST(OctetProduct, MultipliesPlainAndConjugate) {
+TEST(Complex8Product, MultipliesPlainAndConjugate) {
   Factors f;
   const auto a = [&](std::int64_t m, std::int64_t k) { return number(f.a, kAStride, m, k); };
   const auto b = [&](std::int64_t k, std::int64_t n) { return number(f.b, kBStride, k, n); };
@@ -71,7 +71,7 @@ TEST(OctetProduct, MultipliesPlainAndConjugate) {
   EXPECT_LE(f.error(a, conjugate, false), kTolerance);
 }
 
-TEST(OctetProduct, MultipliesTransposedAndAdds) {
+TEST(Complex8Product, MultipliesTransposedAndAdds) {
   Factors f;
   const auto a = [&](std::int64_t m, std::int64_t k) { return number(f.a, kAStride, k, m); };
   const auto conjugate = [&](std::int64_t k, std::int64_t n) {

@@ -4,13 +4,13 @@
 #include <cstdint>
 #include <vector>
 
-#include "layers/cpu/convolution/octet.h"
+#include "layers/cpu/convolution/complex8.h"
 
 namespace penstock {
 
 /// Discrete Fourier transforms of eight channels at once, of length 2^a or 3·2^a. Inverses are not
 /// divided by the length.
-class OctetFft {
+class Fft8 {
  public:
   static constexpr std::int64_t kLongest = 256;
 
@@ -18,15 +18,17 @@ class OctetFft {
   static std::int64_t length_for(std::int64_t count);
 
   /// `length` from length_for().
-  explicit OctetFft(std::int64_t length);
+  explicit Fft8(std::int64_t length);
 
   std::int64_t length() const { return length_; }
 
-  /// out[k·out_stride] = sum over n of in[n·in_stride] · exp(-2πi·kn/length). Strides in octets;
+  /// out[k·out_stride] = sum over n of in[n·in_stride] · exp(-2πi·kn/length). Strides in groups;
   /// `in` and `out` must not overlap.
-  void forward(const Octet* in, std::int64_t in_stride, Octet* out, std::int64_t out_stride) const;
+  void forward(const Complex8* in, std::int64_t in_stride, Complex8* out,
+               std::int64_t out_stride) const;
   /// The same with exp(+2πi·kn/length).
-  void inverse(const Octet* in, std::int64_t in_stride, Octet* out, std::int64_t out_stride) const;
+  void inverse(const Complex8* in, std::int64_t in_stride, Complex8* out,
+               std::int64_t out_stride) const;
 
  private:
   std::int64_t length_;

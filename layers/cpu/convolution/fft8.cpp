@@ -1,4 +1,4 @@
-#include "layers/cpu/convolution/octet_fft.h"
+#include "layers/cpu/convolution/fft8.h"
 
 #include <cmath>
 #include <numbers>
@@ -10,35 +10,35 @@ namespace {
 // interleaved, by butterflies of a fixed radix. `roots` are of the whole length n·s.
 struct Pass {
   std::int64_t n, s;
-  const Octet* in;
+  const Complex8* in;
   std::int64_t in_stride;
-  Octet* out;
+  Complex8* out;
   std::int64_t out_stride;
   const std::complex<float>* roots;
 };
 
 template <bool kInverse>
-Octet turned(const Octet& a) {  // by a quarter: times -i, or i for the inverse
-  return kInverse ? Octet{-a.im, a.re} : Octet{a.im, -a.re};
+Complex8 turned(const Complex8& a) {  // by a quarter: times -i, or i for the inverse
+  return kInverse ? Complex8{-a.im, a.re} : Complex8{a.im, -a.re};
 }
 
 template <bool kInverse, int kRadix>
-inline void butterfly(Octet (&v)[kRadix]) {
+inline void butterfly(Complex8 (&v)[kRadix]) {
   if constexpr (kRadix == 2) {
-    const Octet a = v[0];
+    const Complex8 a = v[0];
     v[0] = a + v[1];
     v[1] = a - v[1];
   } else if constexpr (kRadix == 3) {
     constexpr float kHalfRootOf3 = 0.866025403784438647f;
-    const Octet sum = v[1] + v[2], difference = v[1] - v[2];
-    const Octet side = turned<kInverse>(times(difference, kHalfRootOf3, 0));
-    const Octet middle = v[0] - times(sum, 0.5f, 0);
+    const Complex8 sum = v[1] + v[2], difference = v[1] - v[2];
+    const Complex8 side = turned<kInverse>(times(difference, kHalfRootOf3, 0));
+    const Complex8 middle = v[0] - times(sum, 0.5f, 0);
     v[0] = v[0] + sum;
     v[1] = middle + side;
     v[2] = middle - side;
   } else {
-    const Octet even = v[0] + v[2], odd = v[1] + v[3];
-    const Octet even_less = v[0] - v[2], odd_less = turned<kInverse>(v[1] - v[3]);
+    const Complex8 even = v[0] + v[2], odd = v[1] + v[3];
+    const Complex8 even_less = v[0] - v[2], odd_less = turned<kInverse>(v[1] - v[3]);
     v[0] = even + odd;
     v[1] = even_less + odd_less;
     v[2] = even - odd;
@@ -52,10 +52,10 @@ inline void butterflies(const Pass& pass, std::int64_t p) {
   std::complex<float> w[kRadix];
   if constexpr (kTwiddle)
     for (int k = 1; k < kRadix; ++k) w[k] = pass.roots[p * k * pass.s];
-  const Octet* in = pass.in + pass.s * p * pass.in_stride;
-  Octet* out = pass.out + pass.s * kRadix * p * pass.out_stride;
+  const Complex8* in = pass.in + pass.s * p * pass.in_stride;
+  Complex8* out = pass.out + pass.s * kRadix * p * pass.out_stride;
   for (std::int64_t q = 0; q < pass.s; ++q) {
-    Octet v[kRadix];
+    Complex8 v[kRadix];
     for (int k = 0; k < kRadix; ++k) v[k] = in[(q + pass.s * m * k) * pass.in_stride];
     butterfly<kInverse>(v);
     out[q * pass.out_stride] = v[0];
@@ -75,8 +75,8 @@ void run_pass(const Pass& pass) {
 
 template <bool kInverse>
 void transform(const std::vector<int>& radices, Pass pass) {
-  Octet between[2][OctetFft::kLongest];
-  Octet* const out = pass.out;
+  Complex8 between[2][Fft8::kLongest];
+  Complex8* const out = pass.out;
   const std::int64_t out_stride = pass.out_stride;
   for (std::size_t i = 0; i < radices.size(); ++i) {
     const bool last = i + 1 == radices.size();
@@ -97,7 +97,7 @@ void transform(const std::vector<int>& radices, Pass pass) {
 
 }  // namespace
 
-std::int64_t OctetFft::length_for(std::int64_t count) {
+std::int64_t Fft8::length_for(std::int64_t count) {
   for (std::int64_t length = 4; length <= kLongest; length *= 2) {
     if (length >= count) return length;
     if (length / 2 * 3 >= count && length / 2 * 3 <= kLongest) return length / 2 * 3;
@@ -105,7 +105,7 @@ std::int64_t OctetFft::length_for(std::int64_t count) {
   return 0;
 }
 
-OctetFft::OctetFft(std::int64_t length) : length_(length) {
+Fft8::Fft8(std::int64_t length) : length_(length) {
   std::int64_t rest = length;
   for (; rest % 4 == 0; rest /= 4) radices_.push_back(4);
   if (rest % 2 == 0) radices_.push_back(2);
@@ -117,13 +117,13 @@ OctetFft::OctetFft(std::int64_t length) : length_(length) {
   }
 }
 
-void OctetFft::forward(const Octet* in, std::int64_t in_stride, Octet* out,
-                       std::int64_t out_stride) const {
+void Fft8::forward(const Complex8* in, std::int64_t in_stride, Complex8* out,
+                   std::int64_t out_stride) const {
   transform<false>(radices_, {length_, 1, in, in_stride, out, out_stride, roots_.data()});
 }
 
-void OctetFft::inverse(const Octet* in, std::int64_t in_stride, Octet* out,
-                       std::int64_t out_stride) const {
+void Fft8::inverse(const Complex8* in, std::int64_t in_stride, Complex8* out,
+                   std::int64_t out_stride) const {
   transform<true>(radices_, {length_, 1, in, in_stride, out, out_stride, roots_.data()});
 }
 

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <cstdint>
+
+#include "layers/cpu/convolution/complex8.h"
+
+namespace penstock {
+
+/// C_MN = A_MK · B_KN of complex numbers, N in whole groups of 8. Strides in groups from row to
+/// row.
+struct Complex8Product {
+  std::int64_t m = 0, k = 0, n_groups = 0;
+  const Complex8* a = nullptr;  // rows of M with groups of K, or rows of K with groups of M
+  std::int64_t a_stride = 0;
+  const Complex8* b = nullptr;
+  std::int64_t b_stride = 0;
+  Complex8* c = nullptr;
+  std::int64_t c_stride = 0;
+};
+
+/// A's rows are M.
+void multiply(const Complex8Product&);
+/// The same with the conjugate of B.
+void multiply_by_conjugate(const Complex8Product&);
+/// A's rows are K, and B is conjugated: C_mn = sum over k of A_km · conj(B_kn). With `add` to C.
+void multiply_transposed_by_conjugate(const Complex8Product&, bool add);
+
+}  // namespace penstock
