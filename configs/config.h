@@ -70,16 +70,16 @@ struct OptimizerConfig {
   bool operator==(const OptimizerConfig&) const = default;
 };
 
-/// [schedule] of the learning rate, in steps.
-struct ScheduleConfig {
+/// [lr_schedule] of the learning rate, in steps.
+struct LrScheduleConfig {
   std::string kind = "constant";  // constant | exponential | cosine | polynomial
   std::int64_t warmup = 0;        // linear from 0
-  std::int64_t horizon = 0;       // where cosine and polynomial end; their required key
-  double floor = 0;               // learning rate at the horizon and after
+  std::int64_t total_steps = 0;   // where cosine and polynomial end; their required key
+  double min_lr = 0;              // learning rate at total_steps and after
   double power = 1;               // of polynomial
   double decay = 0.99;            // of exponential: share left after `decay_steps`
   std::int64_t decay_steps = 1000;
-  bool operator==(const ScheduleConfig&) const = default;
+  bool operator==(const LrScheduleConfig&) const = default;
 };
 
 /// [precision]: what layers compute in, over FP32 masters, gradient sums and optimizer state.
@@ -131,7 +131,7 @@ struct Config {
   FeatureConfig features;
   DataConfig data;
   OptimizerConfig optimizer;
-  ScheduleConfig schedule;
+  LrScheduleConfig lr_schedule;
   PrecisionConfig precision;
   PipelineConfig pipeline;
   TrainerConfig trainer;

@@ -1,6 +1,7 @@
 #include "configs/flatten.h"
 
 #include "base/error.h"
+#include "configs/renamed_keys.h"
 #include "configs/value.h"
 
 namespace penstock {
@@ -15,7 +16,8 @@ FlatConfig flatten(const Config& config) {
 Config unflatten(const FlatConfig& flat, const std::string& name) {
   Config config;
   std::string faults;
-  for (const auto& [key_name, text] : flat) {
+  for (const auto& [written, text] : flat) {
+    const std::string key_name = current_name(written);
     const auto key = find_key(config, key_name);
     const auto wrong = key ? set_value(*key, text) : "unknown key " + key_name;
     if (wrong) faults += "\n  " + *wrong;

@@ -25,22 +25,22 @@ std::vector<std::string> contradictions(const Config& c,
   const auto fault = [&](std::string_view key, const std::string& what) {
     faults.push_back(where(key) + ": " + what);
   };
-  const auto& s = c.schedule;
-  if ((s.kind == "cosine" || s.kind == "polynomial") && s.horizon <= s.warmup) {
-    fault(s.horizon > 0 ? "schedule.horizon" : "schedule.kind",
-          "schedule.kind = " + s.kind + " ends at schedule.horizon, which is " +
-              std::to_string(s.horizon) + " and must be above schedule.warmup (" +
+  const auto& s = c.lr_schedule;
+  if ((s.kind == "cosine" || s.kind == "polynomial") && s.total_steps <= s.warmup) {
+    fault(s.total_steps > 0 ? "lr_schedule.total_steps" : "lr_schedule.kind",
+          "lr_schedule.kind = " + s.kind + " ends at lr_schedule.total_steps, which is " +
+              std::to_string(s.total_steps) + " and must be above lr_schedule.warmup (" +
               std::to_string(s.warmup) + ")");
   }
   if (c.optimizer.larc > 0 && c.optimizer.kind != "sgd") {
     fault("optimizer.larc", "optimizer.larc goes with optimizer.kind = sgd, not with " +
                                 c.optimizer.kind + ", which has no use for it");
   }
-  double floor = s.floor, peak = c.optimizer.learning_rate;
-  if ((s.kind == "cosine" || s.kind == "polynomial") && floor > peak) {
-    fault("schedule.floor", "schedule.floor = " + value_text(&floor) +
-                                " is above optimizer.learning_rate = " + value_text(&peak) +
-                                ", from which schedule.kind = " + s.kind + " falls to it");
+  double min_lr = s.min_lr, peak = c.optimizer.learning_rate;
+  if ((s.kind == "cosine" || s.kind == "polynomial") && min_lr > peak) {
+    fault("lr_schedule.min_lr", "lr_schedule.min_lr = " + value_text(&min_lr) +
+                                    " is above optimizer.learning_rate = " + value_text(&peak) +
+                                    ", from which lr_schedule.kind = " + s.kind + " falls to it");
   }
   const auto& d = c.data;
   if (d.max_seconds > 0 && d.min_seconds >= d.max_seconds) {

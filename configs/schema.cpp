@@ -112,18 +112,19 @@ std::vector<Key> optimizer_keys(OptimizerConfig& o) {
   };
 }
 
-std::vector<Key> schedule_keys(ScheduleConfig& s) {
+std::vector<Key> lr_schedule_keys(LrScheduleConfig& s) {
   return {
-      Key("schedule.kind", &s.kind, one_of({"constant", "exponential", "cosine", "polynomial"}),
+      Key("lr_schedule.kind", &s.kind, one_of({"constant", "exponential", "cosine", "polynomial"}),
           "learning rate after warm-up"),
-      Key("schedule.warmup", &s.warmup, at_least(0),
+      Key("lr_schedule.warmup", &s.warmup, at_least(0),
           "steps over which the learning rate rises from 0"),
-      Key("schedule.horizon", &s.horizon, at_least(0), "step at which cosine and polynomial end"),
-      Key("schedule.floor", &s.floor, at_least(0), "learning rate at the horizon and after"),
-      Key("schedule.power", &s.power, above(0), "of polynomial"),
-      Key("schedule.decay", &s.decay, above(0, 1),
-          "of exponential: share of the learning rate that is left after schedule.decay_steps"),
-      Key("schedule.decay_steps", &s.decay_steps, at_least(1),
+      Key("lr_schedule.total_steps", &s.total_steps, at_least(0),
+          "step at which cosine and polynomial end"),
+      Key("lr_schedule.min_lr", &s.min_lr, at_least(0), "learning rate at total_steps and after"),
+      Key("lr_schedule.power", &s.power, above(0), "of polynomial"),
+      Key("lr_schedule.decay", &s.decay, above(0, 1),
+          "of exponential: share of the learning rate that is left after lr_schedule.decay_steps"),
+      Key("lr_schedule.decay_steps", &s.decay_steps, at_least(1),
           "steps over which it falls to that share, evenly from step to step"),
   };
 }
@@ -218,10 +219,11 @@ bool Key::kept() const {
 
 std::vector<Key> keys(Config& config) {
   std::vector<Key> all = model_keys(config.model);
-  for (const auto& section : {text_keys(config.text), feature_keys(config.features),
-                              data_keys(config.data), optimizer_keys(config.optimizer),
-                              schedule_keys(config.schedule), precision_keys(config.precision),
-                              pipeline_keys(config.pipeline), trainer_keys(config.trainer)}) {
+  for (const auto& section :
+       {text_keys(config.text), feature_keys(config.features), data_keys(config.data),
+        optimizer_keys(config.optimizer), lr_schedule_keys(config.lr_schedule),
+        precision_keys(config.precision), pipeline_keys(config.pipeline),
+        trainer_keys(config.trainer)}) {
     all.insert(all.end(), section.begin(), section.end());
   }
   return all;

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "configs/renamed_keys.h"
 #include "configs/value.h"
 
 namespace penstock {
@@ -37,7 +38,8 @@ std::optional<std::string> list_text(const toml::array& list) {
 
 Setting setting_of(std::string key, const toml::node& node, const std::string& name) {
   Setting setting;
-  setting.key = std::move(key);
+  setting.key = current_name(key);
+  setting.written = std::move(key);
   setting.line = static_cast<int>(node.source().begin.line);
   setting.where = name + ":" + std::to_string(setting.line);
   if (const auto* text = node.as_string()) {
@@ -101,8 +103,24 @@ std::vector<Setting> settings_of_overrides(std::span<const std::string> override
       continue;
     }
     const std::string value = override_text.substr(equals + 1);
-    settings.push_back({override_text.substr(0, equals), value, value, "command line"});
+    const std::string key = override_text.substr(0, equals);
+    settings.push_back({.key = current_name(key),
+                        .written = key,
+                        .text = value,
+                        .shown = value,
+                        .where = "command line"});
   }
+  return settings;
+}
+
+std::vector<Setting> settings_of(const std::filesystem::path& file,
+                                 std::span<const std::string> overrides,
+                                 std::vector<std::string>& faults) {
+  std::vector<Setting> settings;
+  if (!file.empty())
+    settings = settings_of_toml(file_text(file).value_or(""), file.string(), faults);
+  const std::vector<Setting> over = settings_of_overrides(overrides, faults);
+  settings.insert(settings.end(), over.begin(), over.end());
   return settings;
 }
 

@@ -1,9 +1,12 @@
 #include "tools/recipe.h"
 
 #include <CLI/CLI.hpp>
+#include <iostream>
 
 #include "base/error.h"
 #include "configs/load.h"
+#include "configs/renamed_keys.h"
+#include "tools/launch.h"
 
 namespace penstock {
 
@@ -25,6 +28,9 @@ Config RecipeArguments::load() const {
       throw ConfigError("two recipes were given, " + file + " and " + word +
                         ": give one, and overrides as key=value");
   }
+  if (launched_rank() == 0)
+    for (const std::string& note : renaming_notes(file, overrides))
+      std::cerr << "penstock: " << note << '\n';
   return load_config(file, overrides);
 }
 

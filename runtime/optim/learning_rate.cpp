@@ -6,18 +6,18 @@
 
 namespace penstock {
 
-double learning_rate(const ScheduleConfig& schedule, double peak, std::int64_t step) {
+double learning_rate(const LrScheduleConfig& schedule, double peak, std::int64_t step) {
   if (step < schedule.warmup) return peak * (step + 1.0) / schedule.warmup;
   const double since = static_cast<double>(step - schedule.warmup);
   if (schedule.kind == "exponential")
     return peak * std::pow(schedule.decay, since / schedule.decay_steps);
   if (schedule.kind == "constant") return peak;
   const double span =
-      static_cast<double>(std::max<std::int64_t>(1, schedule.horizon - schedule.warmup));
+      static_cast<double>(std::max<std::int64_t>(1, schedule.total_steps - schedule.warmup));
   const double t = std::min(1.0, since / span);
   const double left = schedule.kind == "cosine" ? (1 + std::cos(std::numbers::pi * t)) / 2
                                                 : std::pow(1 - t, schedule.power);
-  return schedule.floor + (peak - schedule.floor) * left;
+  return schedule.min_lr + (peak - schedule.min_lr) * left;
 }
 
 }  // namespace penstock

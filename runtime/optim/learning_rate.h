@@ -13,6 +13,6 @@ namespace penstock {
 ///   cosine        floor + (peak − floor) · (1 + cos(π·t)) / 2
 ///   polynomial    floor + (peak − floor) · (1 − t)^power
 /// with t = (step − warmup) / (horizon − warmup), which stays at 1 behind the horizon.
-double learning_rate(const ScheduleConfig& schedule, double peak, std::int64_t step);
+double learning_rate(const LrScheduleConfig& schedule, double peak, std::int64_t step);
 
 }  // namespace penstock

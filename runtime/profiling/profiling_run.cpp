@@ -37,7 +37,7 @@ TrainingStep::Options options_of(const ProfilingData& data, const Config& config
                                  const Session& session) {
   TrainingStep::Options how;
   how.optimizer = config.optimizer;
-  how.schedule = config.schedule;
+  how.schedule = config.lr_schedule;
   how.precision = config.precision;
   how.bucket_bytes = config.pipeline.bucket_bytes;
   how.model_blocks = model_blocks(data.chain);

@@ -24,7 +24,7 @@ void SkippedSteps::throw_divergence() const {
       "training diverged: no gradient of the {} steps {} to {} is finite, so none of them changed "
       "the model (last loss {}, learning rate {:g}; trainer.max_skipped = {}). Begin anew with a "
       "lower "
-      "optimizer.learning_rate, a lower optimizer.clip_norm or a longer schedule.warmup",
+      "optimizer.learning_rate, a lower optimizer.clip_norm or a longer lr_schedule.warmup",
       in_a_row_, last_.step - in_a_row_ + 1, last_.step, last_.loss, last_.learning_rate, most_));
 }
 

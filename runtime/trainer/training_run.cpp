@@ -66,6 +66,7 @@ TrainingRun::TrainingRun(const TrainingTask& task, Communicator& world,
   const auto tell = [this](const std::string& text) { note(text); };
   start_ = find_start(config_, world, tell);
   if (start_) check_unchanged(config_, start_->state());
+  if (start_) note_renamed_keys(start_->state(), tell);
   if (start_) note_threads(config_, start_->state(), tell);
   if (start_) note_reduction(config_, start_->state(), tell);
   config_.trainer.lanes = choose_lanes(config_, start_ ? &start_->state() : nullptr, tell);
@@ -94,7 +95,7 @@ TrainingRun::TrainingRun(const TrainingTask& task, Communicator& world,
 
   TrainingStep::Options how;
   how.optimizer = config_.optimizer;
-  how.schedule = config_.schedule;
+  how.schedule = config.lr_schedule;
   how.precision = config_.precision;
   how.bucket_bytes = config_.pipeline.bucket_bytes;
   how.model_blocks = model_blocks(chain_);

@@ -39,7 +39,7 @@ class TrainingStep {
  public:
   struct Options {
     OptimizerConfig optimizer;
-    ScheduleConfig schedule;
+    LrScheduleConfig schedule;
     PrecisionConfig precision;
     std::int64_t bucket_bytes = 4 << 20;
     std::int64_t model_blocks = 0;    // norm blocks of the whole model

@@ -197,8 +197,9 @@ TEST(Load, RefusesMissingFiles) {
 }
 
 TEST(Load, RefusesContradictions) {
-  EXPECT_NE(fault("[schedule]\nkind = 'cosine'").find("recipe.toml:2: schedule.kind = cosine"),
-            std::string::npos);
+  EXPECT_NE(
+      fault("[lr_schedule]\nkind = 'cosine'").find("recipe.toml:2: lr_schedule.kind = cosine"),
+      std::string::npos);
   EXPECT_NE(fault("[data]\nmin_seconds = 3\nmax_seconds = 2").find("recipe.toml:2"),
             std::string::npos);
   EXPECT_NE(fault("[text]\nalphabet = 'aba'").find("recipe.toml:2: text.alphabet holds 'a' twice"),
@@ -206,10 +207,10 @@ TEST(Load, RefusesContradictions) {
   EXPECT_NE(fault("[text]\nalphabet = 'aÖ'").find("text.fold = lower turns into 'ö'"),
             std::string::npos);
   EXPECT_NE(fault("[features]\nfft = 319").find("below the window's 320"), std::string::npos);
-  EXPECT_NE(fault("[schedule]\nkind = 'cosine'\nhorizon = 9\nfloor = 0.1")
-                .find("recipe.toml:4: schedule.floor = 0.1 is above optimizer.learning_rate"),
+  EXPECT_NE(fault("[lr_schedule]\nkind = 'cosine'\ntotal_steps = 9\nmin_lr = 0.1")
+                .find("recipe.toml:4: lr_schedule.min_lr = 0.1 is above optimizer.learning_rate"),
             std::string::npos);
-  EXPECT_EQ(fault("[schedule]\nkind = 'constant'\nfloor = 0.1"), "accepted");
+  EXPECT_EQ(fault("[lr_schedule]\nkind = 'constant'\nmin_lr = 0.1"), "accepted");
   EXPECT_NE(fault("[features]\nkind = 'log-mel'\nmels = 162")
                 .find("recipe.toml:3: features.mels = 162 is above the 161 bins"),
             std::string::npos);

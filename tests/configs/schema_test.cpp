@@ -37,7 +37,7 @@ TEST(Schema, NamesEveryMemberOfConfigOnce) {
   EXPECT_EQ(members<Config>(), 9u);
   EXPECT_EQ(names.size(),
             members<ModelConfig>() + members<TextConfig>() + members<FeatureConfig>() +
-                members<DataConfig>() + members<OptimizerConfig>() + members<ScheduleConfig>() +
+                members<DataConfig>() + members<OptimizerConfig>() + members<LrScheduleConfig>() +
                 members<PrecisionConfig>() + members<PipelineConfig>() + members<TrainerConfig>());
 }
 

@@ -110,9 +110,9 @@ TEST_F(Resume, AppendsMetricsBehindItsStep) {
 }
 
 TEST_F(Resume, RefusesOtherModelsDataSeedsAndOptimizers) {
-  for (const char* change :
-       {"model.hidden=13", "text.alphabet=abcde", "features.window=hann", "data.micro_batches=3",
-        "data.speeds=[1]", "trainer.seed=2", "optimizer.learning_rate=0.02", "schedule.warmup=3"}) {
+  for (const char* change : {"model.hidden=13", "text.alphabet=abcde", "features.window=hann",
+                             "data.micro_batches=3", "data.speeds=[1]", "trainer.seed=2",
+                             "optimizer.learning_rate=0.02", "lr_schedule.warmup=3"}) {
     const auto outcome = resume({change});
     EXPECT_EQ(outcome.code, 2) << change;
     const std::string key = std::string(change).substr(0, std::string(change).find('='));

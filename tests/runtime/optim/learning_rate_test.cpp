@@ -7,12 +7,12 @@
 namespace penstock {
 namespace {
 
-ScheduleConfig schedule(const char* kind) {
-  ScheduleConfig s;
+LrScheduleConfig schedule(const char* kind) {
+  LrScheduleConfig s;
   s.kind = kind;
   s.warmup = 4;
-  s.horizon = 24;
-  s.floor = 0.1;
+  s.total_steps = 24;
+  s.min_lr = 0.1;
   s.power = 2;
   s.decay = 0.5;
   s.decay_steps = 10;

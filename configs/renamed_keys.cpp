@@ -1,0 +1,51 @@
+#include "configs/renamed_keys.h"
+
+#include <algorithm>
+
+#include "configs/source.h"
+
+namespace penstock {
+namespace {
+
+struct Renamed {
+  std::string_view before, now;
+};
+
+constexpr Renamed kRenamed[] = {
+    {"schedule.kind", "lr_schedule.kind"},
+    {"schedule.warmup", "lr_schedule.warmup"},
+    {"schedule.horizon", "lr_schedule.total_steps"},
+    {"schedule.floor", "lr_schedule.min_lr"},
+    {"schedule.power", "lr_schedule.power"},
+    {"schedule.decay", "lr_schedule.decay"},
+    {"schedule.decay_steps", "lr_schedule.decay_steps"},
+};
+
+void add_note(const std::string& where, const std::string& key, std::vector<std::string>& notes) {
+  const std::string now = current_name(key);
+  if (now != key) notes.push_back(where + ": " + key + " is " + now + " now");
+}
+
+}  // namespace
+
+std::string current_name(std::string_view key) {
+  const auto found = std::ranges::find(kRenamed, key, &Renamed::before);
+  return std::string(found == std::end(kRenamed) ? key : found->now);
+}
+
+std::vector<std::string> renaming_notes(const std::filesystem::path& file,
+                                        std::span<const std::string> overrides) {
+  std::vector<std::string> faults, notes;
+  for (const Setting& setting : settings_of(file, overrides, faults))
+    add_note(setting.where, setting.written, notes);
+  return notes;
+}
+
+std::vector<std::string> renaming_notes(std::span<const std::string> keys,
+                                        const std::string& where) {
+  std::vector<std::string> notes;
+  for (const std::string& key : keys) add_note(where, key, notes);
+  return notes;
+}
+
+}  // namespace penstock

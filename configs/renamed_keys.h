@@ -1,0 +1,23 @@
+#pragma once
+
+#include <filesystem>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace penstock {
+
+/// The name that a key has now. Recipes, overrides and checkpoints of earlier versions are read
+/// under the names that their keys had then.
+std::string current_name(std::string_view key);
+
+/// A line for each key that a configuration file (none if empty) or overrides give under an earlier
+/// name: "recipe.toml:12: schedule.floor is lr_schedule.min_lr now".
+std::vector<std::string> renaming_notes(const std::filesystem::path& file,
+                                        std::span<const std::string> overrides = {});
+
+/// The same line for keys without a place, such as a checkpoint's.
+std::vector<std::string> renaming_notes(std::span<const std::string> keys, const std::string& where);
+
+}  // namespace penstock

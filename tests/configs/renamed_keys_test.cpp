@@ -1,0 +1,59 @@
+#include "configs/renamed_keys.h"
+
+#include <gtest/gtest.h>
+
+#include "configs/flatten.h"
+#include "configs/load.h"
+#include "configs/named_keys.h"
+#include "tests/support/system/temporary_folder.h"
+
+namespace penstock {
+namespace {
+
+TEST(RenamedKeys, EarlierNamesAreReadInRecipesAndOverrides) {
+  const std::vector<std::string> overrides = {"schedule.floor=1e-5"};
+  const Config config = parse_config(
+      "[schedule]\nkind = 'cosine'\nwarmup = 5\nhorizon = 90\n", "recipe.toml", overrides);
+  EXPECT_EQ(config.lr_schedule.kind, "cosine");
+  EXPECT_EQ(config.lr_schedule.warmup, 5);
+  EXPECT_EQ(config.lr_schedule.total_steps, 90);
+  EXPECT_EQ(config.lr_schedule.min_lr, 1e-5);
+}
+
+TEST(RenamedKeys, EveryEarlierNameHasAKeyOfToday) {
+  Config config;
+  for (const char* leaf : {"kind", "warmup", "horizon", "floor", "power", "decay", "decay_steps"}) {
+    const std::string now = current_name(std::string("schedule.") + leaf);
+    EXPECT_TRUE(find_key(config, now)) << leaf << ": " << now;
+  }
+  for (const Key& key : keys(config)) EXPECT_EQ(current_name(key.name), key.name);
+}
+
+TEST(RenamedKeys, OneLineSaysWhereAndWhatIsNewOfEach) {
+  const test::TemporaryFolder folder;
+  const auto file = folder.path() / "recipe.toml";
+  test::write_file(file, "[trainer]\nsteps = 3\n[schedule]\nfloor = 0.001\n");
+  const std::vector<std::string> overrides = {"schedule.horizon=7", "lr_schedule.power=2"};
+  const std::vector<std::string> notes = {
+      file.string() + ":4: schedule.floor is lr_schedule.min_lr now",
+      "command line: schedule.horizon is lr_schedule.total_steps now"};
+  EXPECT_EQ(renaming_notes(file, overrides), notes);
+  EXPECT_TRUE(named_keys(file, overrides).contains("lr_schedule.min_lr"));
+  EXPECT_FALSE(named_keys(file, overrides).contains("schedule.floor"));
+}
+
+TEST(RenamedKeys, ACheckpointsEarlierKeysAreRead) {
+  FlatConfig flat = flatten(Config());
+  for (const char* key : {"min_lr", "total_steps"}) flat.erase(std::string("lr_schedule.") + key);
+  flat["schedule.floor"] = "0.25";
+  flat["schedule.horizon"] = "77";
+  const Config config = unflatten(flat, "the checkpoint");
+  EXPECT_EQ(config.lr_schedule.min_lr, 0.25);
+  EXPECT_EQ(config.lr_schedule.total_steps, 77);
+  const std::vector<std::string> keys = {"schedule.floor", "trainer.steps"};
+  EXPECT_EQ(renaming_notes(keys, "the checkpoint"),
+            std::vector<std::string>{"the checkpoint: schedule.floor is lr_schedule.min_lr now"});
+}
+
+}  // namespace
+}  // namespace penstock
