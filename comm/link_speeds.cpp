@@ -36,8 +36,8 @@ class End {
   void receive(std::size_t bytes, int times = 1) {
     move(times, [&](std::byte* at) { return ranks_.receive(message_, {at, bytes}); });
   }
-  void tell(std::span<const std::byte> what) { wait(ranks_, *ranks_.send(message_, what)); }
-  void receive(std::span<std::byte> what) { wait(ranks_, *ranks_.receive(message_, what)); }
+  void put(std::span<const std::byte> what) { wait(ranks_, *ranks_.send(message_, what)); }
+  void get(std::span<std::byte> what) { wait(ranks_, *ranks_.receive(message_, what)); }
 
  private:
   void move(int times, const std::function<std::unique_ptr<Transfer>(std::byte*)>& start) {
@@ -78,7 +78,8 @@ LinkSpeed measure(Communicator& ranks, int from, int to) {
   way(kLinkMessage, 1);
   Effort effort = Effort::of(seconds_of([&] { way(kLinkMessage, 1); }));
   const auto told = std::as_writable_bytes(std::span(&effort, 1));
-  sends ? end.tell(told) : end.hear(told);
+  if (sends) end.put(told);
+  if (!sends) end.get(told);
   const double stream = median_seconds(effort.rounds, [&] { way(kLinkMessage, effort.messages); });
   const double latency = trips / kRoundTrips / 2;
   const double bytes = static_cast<double>(effort.messages * kLinkMessage);

@@ -106,7 +106,7 @@ class Keeping {
 /// Activations that only pass by. A recomputed forward beside gradients in scratch has room of
 /// its own.
 struct PassingBy {
-  Turns first, again;
+  Turns first, recomputed;
 };
 
 /// The chunk's output goes to the slot. So does what a backward method reads or a recomputed
@@ -125,8 +125,8 @@ PassingBy place_activations(MicroBatchLayout& layout, bool training, Keeping& ke
     } else if (as_output || as_input) {
       layout.activation_places.push_back(keeping.of_forward(i - 1, bytes));
     } else {
-      const bool again = keeping.recomputes_beside_gradients(i - 1);
-      (again ? passing.recomputed : passing.first).add(i, bytes);
+      const bool recomputes = keeping.recomputes_beside_gradients(i - 1);
+      (recomputes ? passing.recomputed : passing.first).add(i, bytes);
       layout.activation_places.push_back({Region::scratch, i});
     }
   }
@@ -216,7 +216,7 @@ MicroBatchLayout lay_out_training(LayerRange layers, const ActivationDecl& input
 
   // The workspace stands at one place, behind whatever forward or backward keep in scratch.
   const std::size_t carried = place_saved(layout, backward.bytes(), role.splits_backward, keeping);
-  layout.workspace = {Region::scratch, std::max(layout.passing_bytes + forward.again.bytes(),
+  layout.workspace = {Region::scratch, std::max(layout.passing_bytes + forward.recomputed.bytes(),
                                                 backward.bytes() + carried)};
   std::size_t workspace = wide_bytes(input);
   for (const LayerPlan& plan : layout.layers)

@@ -198,7 +198,7 @@ class DecisionView {
                    {"post-validation", other_barrier()},
                    {"lower bound", fmt::format("{:.4g} s, gap {:.1f} %", decision_.lower_bound,
                                                100 * decision_.gap())},
-                   {"what binds", decision_.binds},
+                   {"what binds", decision_.bottleneck},
                    {"margin", fmt::format("{:.3g} % of each device's memory left free",
                                           100 * problem_.cluster.margin)},
                    {"costs", problem_.costs_from}};
