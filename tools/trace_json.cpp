@@ -31,14 +31,14 @@ std::string short_name(const Action& action) {
   }
 }
 
-struct Event {
+struct TraceEvent {
   int process = 0;
   std::size_t rank = 0, step = 0;
   Action action;
   double start = 0, end = 0;  // seconds
 };
 
-Json json_of(const Event& event, const std::string& name, std::string_view category) {
+Json json_of(const TraceEvent& event, const std::string& name, std::string_view category) {
   Json arguments{{"action", describe(event.action)}, {"step", event.step}};
   if (event.action.kind != ActionKind::step) arguments["chunk"] = event.action.chunk;
   if (event.action.kind != ActionKind::step && event.action.kind != ActionKind::reduce)
@@ -61,7 +61,7 @@ void add_name(Json& events, const char* kind, int process, std::size_t thread,
 
 /// The wait before it computed, if any, and the action.
 void add_measured(Json& events, const WatchedAction& action, std::size_t rank, std::size_t step) {
-  Event event{kMeasured, rank, step, action.action, action.start, action.end};
+  TraceEvent event{kMeasured, rank, step, action.action, action.start, action.end};
   const double waited = action.end - action.start - action.computing;
   if (computes(action.action.kind) && waited > kShown) {
     event.end = action.start + waited;
@@ -92,7 +92,7 @@ std::string trace_json(const Trace& trace) {
       for (const WatchedAction& action : step.measured[rank]) add_measured(events, action, rank, s);
     for (std::size_t rank = 0; rank < step.predicted.size(); ++rank)
       for (const TimedAction& timed : step.predicted[rank]) {
-        const Event event{
+        const TraceEvent event{
             kPredicted, rank, s, timed.action, step.begin + timed.start, step.begin + timed.end};
         events.push_back(json_of(event, short_name(timed.action), name_of(timed.action.kind)));
       }

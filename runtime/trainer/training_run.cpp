@@ -95,7 +95,7 @@ TrainingRun::TrainingRun(const TrainingTask& task, Communicator& world,
 
   TrainingStep::Options how;
   how.optimizer = config_.optimizer;
-  how.schedule = config.lr_schedule;
+  how.schedule = config_.lr_schedule;
   how.precision = config_.precision;
   how.bucket_bytes = config_.pipeline.bucket_bytes;
   how.model_blocks = model_blocks(chain_);
