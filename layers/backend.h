@@ -7,39 +7,10 @@
 #include <string>
 
 #include "layers/layer_plan.h"
+#include "layers/ops/dispatch.h"
 #include "layers/tensor/buffer.h"
 
 namespace penstock {
-
-struct LinearForward;  // one header in layers/ops/ for each family
-struct LinearBackwardInput;
-struct LinearBackwardWeight;
-struct Conv2dForward;
-struct Conv2dBackwardInput;
-struct Conv2dBackwardWeight;
-struct BatchNormForward;
-struct BatchNormInference;
-struct BatchNormBackwardInput;
-struct BatchNormBackwardWeight;
-struct ClippedReluForward;
-struct ClippedReluBackward;
-struct RecurrenceForward;
-struct RecurrenceBackwardInput;
-struct RecurrenceBackwardWeight;
-struct LookaheadForward;
-struct LookaheadBackwardInput;
-struct LookaheadBackwardWeight;
-struct DropoutForward;
-struct DropoutBackward;
-struct CtcLoss;
-struct Cast;
-struct SquaredSums;
-struct LargestMagnitude;
-struct GradientNorm;
-struct AddInto;
-struct AdamWStep;
-struct LambDirection;
-struct SgdStep;
 
 /// An ordered queue of work on a device. On the CPU work is done when it is asked for. Whoever asks
 /// for much calls progress(), as long operations of the CPU do, so that messages move meanwhile.
@@ -59,13 +30,11 @@ class Event {
   virtual bool query() = 0;
 };
 
-/// A device: its memory and the operations that layers, losses and optimizers are made of, each
-/// with its arguments as a struct (shapes, units and formulas are documented there). An operation
-/// that a backend lacks raises DeviceError. All pointers are to the device's memory.
-class Backend {
+/// A device: its memory and run(stream, operation) for each operation of layers/ops/list.h. An
+/// operation is a struct of its arguments, which documents shapes, units and formulas. All pointers
+/// are to the device's memory. A dtype that the backend does not compute in raises DeviceError.
+class Backend : public OperationInterface<Operations> {
  public:
-  virtual ~Backend() = default;
-
   virtual DeviceKind kind() const = 0;
   /// Device, library versions, threads: for the log.
   virtual std::string description() const = 0;
@@ -99,39 +68,6 @@ class Backend {
   virtual void wait(Stream& stream, const Event& event) = 0;
   /// Returns when the stream's work is done; raises what failed in it.
   virtual void synchronize(Stream&) = 0;
-
-  virtual void run(Stream&, const LinearForward&);
-  virtual void run(Stream&, const LinearBackwardInput&);
-  virtual void run(Stream&, const LinearBackwardWeight&);
-  virtual void run(Stream&, const Conv2dForward&);
-  virtual void run(Stream&, const Conv2dBackwardInput&);
-  virtual void run(Stream&, const Conv2dBackwardWeight&);
-  virtual void run(Stream&, const BatchNormForward&);
-  virtual void run(Stream&, const BatchNormInference&);
-  virtual void run(Stream&, const BatchNormBackwardInput&);
-  virtual void run(Stream&, const BatchNormBackwardWeight&);
-  virtual void run(Stream&, const ClippedReluForward&);
-  virtual void run(Stream&, const ClippedReluBackward&);
-  virtual void run(Stream&, const RecurrenceForward&);
-  virtual void run(Stream&, const RecurrenceBackwardInput&);
-  virtual void run(Stream&, const RecurrenceBackwardWeight&);
-  virtual void run(Stream&, const LookaheadForward&);
-  virtual void run(Stream&, const LookaheadBackwardInput&);
-  virtual void run(Stream&, const LookaheadBackwardWeight&);
-  virtual void run(Stream&, const DropoutForward&);
-  virtual void run(Stream&, const DropoutBackward&);
-  virtual void run(Stream&, const CtcLoss&);
-  virtual void run(Stream&, const Cast&);
-  virtual void run(Stream&, const SquaredSums&);
-  virtual void run(Stream&, const LargestMagnitude&);
-  virtual void run(Stream&, const GradientNorm&);
-  virtual void run(Stream&, const AddInto&);
-  virtual void run(Stream&, const AdamWStep&);
-  virtual void run(Stream&, const LambDirection&);
-  virtual void run(Stream&, const SgdStep&);
-
- protected:
-  [[noreturn]] void unsupported(const char* operation) const;
 };
 
 /// `threads` is the number that every product and kernel of this process may use.

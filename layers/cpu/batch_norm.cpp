@@ -152,21 +152,25 @@ void backward_weight(const BatchNormBackwardWeight& op) {
 
 }  // namespace
 
-void CpuBackend::run(Stream&, const BatchNormForward& op) {
+template <>
+void CpuBackend::compute(Stream&, const BatchNormForward& op) {
   for_real(op.x.dtype, "BatchNormForward", [&]<class T>(T) { forward<T>(op); });
 }
 
-void CpuBackend::run(Stream&, const BatchNormInference& op) {
+template <>
+void CpuBackend::compute(Stream&, const BatchNormInference& op) {
   for_real(op.x.dtype, "BatchNormInference", [&]<class T>(T) {
     for_real(op.mean_C.dtype, "BatchNormInference", [&]<class S>(S) { infer<T, S>(op); });
   });
 }
 
-void CpuBackend::run(Stream&, const BatchNormBackwardInput& op) {
+template <>
+void CpuBackend::compute(Stream&, const BatchNormBackwardInput& op) {
   for_real(op.x.dtype, "BatchNormBackwardInput", [&]<class T>(T) { backward_input<T>(op); });
 }
 
-void CpuBackend::run(Stream&, const BatchNormBackwardWeight& op) {
+template <>
+void CpuBackend::compute(Stream&, const BatchNormBackwardWeight& op) {
   for_real(op.d_weight_C.dtype, "BatchNormBackwardWeight",
            [&]<class T>(T) { backward_weight<T>(op); });
 }

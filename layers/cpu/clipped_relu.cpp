@@ -21,13 +21,15 @@ void backward(const T* __restrict y, const T* __restrict dy, T* __restrict dx, s
 
 }  // namespace
 
-void CpuBackend::run(Stream&, const ClippedReluForward& op) {
+template <>
+void CpuBackend::compute(Stream&, const ClippedReluForward& op) {
   for_real(op.x.dtype, "ClippedReluForward", [&]<class T>(T) {
     forward(op.x.as<T>(), op.y.as<T>(), op.y.size(), static_cast<T>(op.bound));
   });
 }
 
-void CpuBackend::run(Stream&, const ClippedReluBackward& op) {
+template <>
+void CpuBackend::compute(Stream&, const ClippedReluBackward& op) {
   for_real(op.y.dtype, "ClippedReluBackward", [&]<class T>(T) {
     backward(op.y.as<T>(), op.dy.as<T>(), op.dx.as<T>(), op.dx.size(), static_cast<T>(op.bound));
   });

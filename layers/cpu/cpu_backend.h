@@ -5,7 +5,7 @@
 namespace penstock {
 
 /// Eigen, OpenBLAS, oneDNN and own kernels; one family of operations per file of this folder.
-class CpuBackend : public Backend {
+class CpuBackend : public OperationDispatch<CpuBackend, Backend> {
  public:
   explicit CpuBackend(int threads);
 
@@ -24,38 +24,13 @@ class CpuBackend : public Backend {
   void wait(Stream&, const Event&) override {}
   void synchronize(Stream&) override {}
 
-  using Backend::run;
-  void run(Stream&, const LinearForward&) override;
-  void run(Stream&, const LinearBackwardInput&) override;
-  void run(Stream&, const LinearBackwardWeight&) override;
-  void run(Stream&, const Conv2dForward&) override;
-  void run(Stream&, const Conv2dBackwardInput&) override;
-  void run(Stream&, const Conv2dBackwardWeight&) override;
-  void run(Stream&, const BatchNormForward&) override;
-  void run(Stream&, const BatchNormInference&) override;
-  void run(Stream&, const BatchNormBackwardInput&) override;
-  void run(Stream&, const BatchNormBackwardWeight&) override;
-  void run(Stream&, const RecurrenceForward&) override;
-  void run(Stream&, const RecurrenceBackwardInput&) override;
-  void run(Stream&, const RecurrenceBackwardWeight&) override;
-  void run(Stream&, const ClippedReluForward&) override;
-  void run(Stream&, const ClippedReluBackward&) override;
-  void run(Stream&, const LookaheadForward&) override;
-  void run(Stream&, const LookaheadBackwardInput&) override;
-  void run(Stream&, const LookaheadBackwardWeight&) override;
-  void run(Stream&, const DropoutForward&) override;
-  void run(Stream&, const DropoutBackward&) override;
-  void run(Stream&, const CtcLoss&) override;
-  void run(Stream&, const Cast&) override;
-  void run(Stream&, const SquaredSums&) override;
-  void run(Stream&, const LargestMagnitude&) override;
-  void run(Stream&, const GradientNorm&) override;
-  void run(Stream&, const AddInto&) override;
-  void run(Stream&, const AdamWStep&) override;
-  void run(Stream&, const LambDirection&) override;
-  void run(Stream&, const SgdStep&) override;
-
  private:
+  template <class, class, class>
+  friend class OperationDispatch;
+  /// Specialised for each operation in the operation's own file.
+  template <class Operation>
+  void compute(Stream& stream, const Operation& op);
+
   int threads_;
 };
 

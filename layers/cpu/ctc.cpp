@@ -99,7 +99,8 @@ std::size_t cpu::ctc_workspace(std::span<const std::int64_t> lengths, std::int64
   return counted.used();
 }
 
-void CpuBackend::run(Stream& stream, const CtcLoss& op) {
+template <>
+void CpuBackend::compute(Stream& stream, const CtcLoss& op) {
   expect_targets_that_fit(op);
   for_real(op.logits_FC.dtype, "CtcLoss", [&]<class T>(T) { run_all<T>(stream, op); });
 }

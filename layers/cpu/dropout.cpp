@@ -31,12 +31,14 @@ void drop(const DropoutMask& mask, std::int64_t channels, const T* from, T* to) 
 
 }  // namespace
 
-void CpuBackend::run(Stream&, const DropoutForward& op) {
+template <>
+void CpuBackend::compute(Stream&, const DropoutForward& op) {
   for_real(op.x_FC.dtype, "DropoutForward",
            [&]<class T>(T) { drop(op.mask, op.x_FC.shape[1], op.x_FC.as<T>(), op.y_FC.as<T>()); });
 }
 
-void CpuBackend::run(Stream&, const DropoutBackward& op) {
+template <>
+void CpuBackend::compute(Stream&, const DropoutBackward& op) {
   for_real(op.dy_FC.dtype, "DropoutBackward", [&]<class T>(T) {
     drop(op.mask, op.dy_FC.shape[1], op.dy_FC.as<T>(), op.dx_FC.as<T>());
   });

@@ -58,7 +58,8 @@ void backward_weight(Size size, std::int64_t frames, const T* x, const T* dy, T*
 
 }  // namespace
 
-void CpuBackend::run(Stream&, const LookaheadForward& op) {
+template <>
+void CpuBackend::compute(Stream&, const LookaheadForward& op) {
   for_real(op.x_FC.dtype, "LookaheadForward", [&]<class T>(T) {
     const Size size{op.weight_CK.shape[0], op.weight_CK.shape[1]};
     const T* weight = transposed<T>(op.weight_CK, op.workspace);
@@ -72,7 +73,8 @@ void CpuBackend::run(Stream&, const LookaheadForward& op) {
   });
 }
 
-void CpuBackend::run(Stream&, const LookaheadBackwardInput& op) {
+template <>
+void CpuBackend::compute(Stream&, const LookaheadBackwardInput& op) {
   for_real(op.dy_FC.dtype, "LookaheadBackwardInput", [&]<class T>(T) {
     const Size size{op.weight_CK.shape[0], op.weight_CK.shape[1]};
     const T* weight = transposed<T>(op.weight_CK, op.workspace);
@@ -86,7 +88,8 @@ void CpuBackend::run(Stream&, const LookaheadBackwardInput& op) {
   });
 }
 
-void CpuBackend::run(Stream&, const LookaheadBackwardWeight& op) {
+template <>
+void CpuBackend::compute(Stream&, const LookaheadBackwardWeight& op) {
   for_real(op.x_FC.dtype, "LookaheadBackwardWeight", [&]<class T>(T) {
     const std::int64_t C = op.d_weight_CK.shape[0], K = op.d_weight_CK.shape[1];
     T* sums = reinterpret_cast<T*>(op.workspace.data());

@@ -52,17 +52,20 @@ void for_blocks(const Op& op, double* out, double (*reduce)(const T*, std::int64
 
 }  // namespace
 
-void CpuBackend::run(Stream&, const SquaredSums& op) {
+template <>
+void CpuBackend::compute(Stream&, const SquaredSums& op) {
   for_real(op.arena.dtype, "SquaredSums",
            [&]<class T>(T) { for_blocks<T>(op, op.sums, squared_sum<T>); });
 }
 
-void CpuBackend::run(Stream&, const LargestMagnitude& op) {
+template <>
+void CpuBackend::compute(Stream&, const LargestMagnitude& op) {
   for_real(op.arena.dtype, "LargestMagnitude",
            [&]<class T>(T) { for_blocks<T>(op, op.largest, largest_magnitude<T>); });
 }
 
-void CpuBackend::run(Stream&, const GradientNorm& op) {
+template <>
+void CpuBackend::compute(Stream&, const GradientNorm& op) {
   double sum = 0, largest = 0;
   for (std::int64_t b = 0; b < op.blocks; ++b) {
     sum += op.sums[b];

@@ -116,7 +116,8 @@ void round(CpuBackend& backend, Stream& stream, const Op& op) {
 
 }  // namespace
 
-void CpuBackend::run(Stream&, const AddInto& op) {
+template <>
+void CpuBackend::compute(Stream&, const AddInto& op) {
   if (op.from.size() != op.to.size())
     throw ShapeError("AddInto was given spans of " + std::to_string(op.from.size()) + " and " +
                      std::to_string(op.to.size()) + " numbers");
@@ -129,19 +130,22 @@ void CpuBackend::run(Stream&, const AddInto& op) {
   });
 }
 
-void CpuBackend::run(Stream& stream, const AdamWStep& op) {
+template <>
+void CpuBackend::compute(Stream& stream, const AdamWStep& op) {
   if (skips(op.factor)) return;
   for_real(op.weight.dtype, "AdamWStep", [&]<class T>(T) { for_blocks<T>(op, adamw<T>); });
   round(*this, stream, op);
 }
 
-void CpuBackend::run(Stream&, const LambDirection& op) {
+template <>
+void CpuBackend::compute(Stream&, const LambDirection& op) {
   if (skips(op.factor)) return;
   for_real(op.weight.dtype, "LambDirection",
            [&]<class T>(T) { for_blocks<T>(op, lamb_direction<T>); });
 }
 
-void CpuBackend::run(Stream& stream, const SgdStep& op) {
+template <>
+void CpuBackend::compute(Stream& stream, const SgdStep& op) {
   if (skips(op.factor)) return;
   for_real(op.weight.dtype, "SgdStep", [&]<class T>(T) { for_blocks<T>(op, sgd<T>); });
   round(*this, stream, op);

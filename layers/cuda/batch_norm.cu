@@ -107,7 +107,8 @@ __global__ void add_reductions(const double* reductions, int channels, float* d_
 }  // namespace
 }  // namespace cuda
 
-void CudaBackend::run(Stream& stream, const BatchNormForward& op) {
+template <>
+void CudaBackend::compute(Stream& stream, const BatchNormForward& op) {
   const cuda::Size size(op.x, op.weight_C);
   auto& own = static_cast<CudaStream&>(stream);
   op.sums[0] = static_cast<double>(size.rows);
@@ -135,7 +136,8 @@ void CudaBackend::run(Stream& stream, const BatchNormForward& op) {
   });
 }
 
-void CudaBackend::run(Stream& stream, const BatchNormInference& op) {
+template <>
+void CudaBackend::compute(Stream& stream, const BatchNormInference& op) {
   const cuda::Size size(op.x, op.weight_C);
   const auto normalise = [&]<class T, class State>(T, State) {
     cuda::launch(static_cast<CudaStream&>(stream).handle(), cuda::grid_over(size.count),
@@ -152,7 +154,8 @@ void CudaBackend::run(Stream& stream, const BatchNormInference& op) {
   });
 }
 
-void CudaBackend::run(Stream& stream, const BatchNormBackwardInput& op) {
+template <>
+void CudaBackend::compute(Stream& stream, const BatchNormBackwardInput& op) {
   const cuda::Size size(op.x, op.weight_C);
   auto& own = static_cast<CudaStream&>(stream);
   const double* statistics = cuda::data_of<double>(op.statistics);
@@ -172,7 +175,8 @@ void CudaBackend::run(Stream& stream, const BatchNormBackwardInput& op) {
   });
 }
 
-void CudaBackend::run(Stream& stream, const BatchNormBackwardWeight& op) {
+template <>
+void CudaBackend::compute(Stream& stream, const BatchNormBackwardWeight& op) {
   const int channels = static_cast<int>(op.d_weight_C.size());
   cuda::launch(static_cast<CudaStream&>(stream).handle(), cuda::grid_over(channels),
                cuda::add_reductions, cuda::data_of<double>(op.reductions), channels,

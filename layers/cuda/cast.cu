@@ -17,7 +17,8 @@ __global__ void cast(const From* from, To* to, std::int64_t count) {
 }  // namespace
 }  // namespace cuda
 
-void CudaBackend::run(Stream& stream, const Cast& op) {
+template <>
+void CudaBackend::compute(Stream& stream, const Cast& op) {
   cuda::with_type_of(op.from, "Cast", [&]<class From>(From) {
     cuda::with_type_of(op.to, "Cast", [&]<class To>(To) {
       cuda::launch(static_cast<CudaStream&>(stream).handle(), cuda::grid_over(op.from.size()),

@@ -29,7 +29,8 @@ __global__ void pass_between_kinks(const T* y, const T* dy, T* dx, std::int64_t 
 }  // namespace
 }  // namespace cuda
 
-void CudaBackend::run(Stream& stream, const ClippedReluForward& op) {
+template <>
+void CudaBackend::compute(Stream& stream, const ClippedReluForward& op) {
   cuda::with_type_of(op.x, "ClippedReluForward", [&]<class T>(T) {
     cuda::launch(static_cast<CudaStream&>(stream).handle(), cuda::grid_over(op.x.size()),
                  cuda::clip<T>, cuda::data_of<T>(op.x), cuda::data_of<T>(op.y), op.x.size(),
@@ -37,7 +38,8 @@ void CudaBackend::run(Stream& stream, const ClippedReluForward& op) {
   });
 }
 
-void CudaBackend::run(Stream& stream, const ClippedReluBackward& op) {
+template <>
+void CudaBackend::compute(Stream& stream, const ClippedReluBackward& op) {
   cuda::with_type_of(op.y, "ClippedReluBackward", [&]<class T>(T) {
     cuda::launch(static_cast<CudaStream&>(stream).handle(), cuda::grid_over(op.y.size()),
                  cuda::pass_between_kinks<T>, cuda::data_of<T>(op.y), cuda::data_of<T>(op.dy),

@@ -148,7 +148,8 @@ class Pass {
 }  // namespace
 }  // namespace cuda
 
-void CudaBackend::run(Stream& stream, const Conv2dForward& op) {
+template <>
+void CudaBackend::compute(Stream& stream, const Conv2dForward& op) {
   if (op.y_FC.size() == 0) return;
   auto& own = static_cast<CudaStream&>(stream);
   cuda::with_type_of(op.y_FC, "Conv2dForward", [&]<class T>(T) {
@@ -160,7 +161,8 @@ void CudaBackend::run(Stream& stream, const Conv2dForward& op) {
   });
 }
 
-void CudaBackend::run(Stream& stream, const Conv2dBackwardInput& op) {
+template <>
+void CudaBackend::compute(Stream& stream, const Conv2dBackwardInput& op) {
   if (op.dx_FC.size() == 0) return;
   auto& own = static_cast<CudaStream&>(stream);
   cuda::with_type_of(op.dy_FC, "Conv2dBackwardInput", [&]<class T>(T) {
@@ -172,7 +174,8 @@ void CudaBackend::run(Stream& stream, const Conv2dBackwardInput& op) {
   });
 }
 
-void CudaBackend::run(Stream& stream, const Conv2dBackwardWeight& op) {
+template <>
+void CudaBackend::compute(Stream& stream, const Conv2dBackwardWeight& op) {
   if (op.dy_FC.size() == 0) return;
   auto& own = static_cast<CudaStream&>(stream);
   cuda::with_type_of(op.dy_FC, "Conv2dBackwardWeight", [&]<class T>(T) {

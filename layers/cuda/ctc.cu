@@ -153,7 +153,8 @@ void upload(CudaStream& stream, const CtcLoss& op, const CtcRoom& room) {
 }  // namespace
 }  // namespace cuda
 
-void CudaBackend::run(Stream& stream, const CtcLoss& op) {
+template <>
+void CudaBackend::compute(Stream& stream, const CtcLoss& op) {
   expect_targets_that_fit(op);
   auto& own = static_cast<CudaStream&>(stream);
   const std::int64_t rows = op.logits_FC.shape.at(0), classes = op.logits_FC.shape.at(1);

@@ -65,11 +65,13 @@ void run(CudaStream& stream, const char* operation, const Tensor& from, const Te
 }  // namespace
 }  // namespace cuda
 
-void CudaBackend::run(Stream& stream, const DropoutForward& op) {
+template <>
+void CudaBackend::compute(Stream& stream, const DropoutForward& op) {
   cuda::run(static_cast<CudaStream&>(stream), "DropoutForward", op.x_FC, op.y_FC, op.mask);
 }
 
-void CudaBackend::run(Stream& stream, const DropoutBackward& op) {
+template <>
+void CudaBackend::compute(Stream& stream, const DropoutBackward& op) {
   cuda::run(static_cast<CudaStream&>(stream), "DropoutBackward", op.dy_FC, op.dx_FC, op.mask);
 }
 

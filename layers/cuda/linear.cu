@@ -19,7 +19,8 @@ struct GradientOfBias {
 }  // namespace
 }  // namespace cuda
 
-void CudaBackend::run(Stream& stream, const LinearForward& op) {
+template <>
+void CudaBackend::compute(Stream& stream, const LinearForward& op) {
   products_.run(static_cast<CudaStream&>(stream),
                 {.a = op.x_FI,
                  .b = op.w_OI,
@@ -28,11 +29,13 @@ void CudaBackend::run(Stream& stream, const LinearForward& op) {
                  .bias = op.b_O.data == nullptr ? nullptr : &op.b_O});
 }
 
-void CudaBackend::run(Stream& stream, const LinearBackwardInput& op) {
+template <>
+void CudaBackend::compute(Stream& stream, const LinearBackwardInput& op) {
   products_.run(static_cast<CudaStream&>(stream), {.a = op.dy_FO, .b = op.w_OI, .d = op.dx_FI});
 }
 
-void CudaBackend::run(Stream& stream, const LinearBackwardWeight& op) {
+template <>
+void CudaBackend::compute(Stream& stream, const LinearBackwardWeight& op) {
   auto& own = static_cast<CudaStream&>(stream);
   const std::int64_t rows = op.dy_FO.shape.at(0);
   if (rows == 0) return;

@@ -85,17 +85,20 @@ void convolve(CudaStream& stream, const char* operation, const Tensor& from, con
 }  // namespace
 }  // namespace cuda
 
-void CudaBackend::run(Stream& stream, const LookaheadForward& op) {
+template <>
+void CudaBackend::compute(Stream& stream, const LookaheadForward& op) {
   cuda::convolve(static_cast<CudaStream&>(stream), "LookaheadForward", op.x_FC, op.y_FC,
                  op.weight_CK, op.lengths, []<class T>(T) { return cuda::look_ahead<T>; });
 }
 
-void CudaBackend::run(Stream& stream, const LookaheadBackwardInput& op) {
+template <>
+void CudaBackend::compute(Stream& stream, const LookaheadBackwardInput& op) {
   cuda::convolve(static_cast<CudaStream&>(stream), "LookaheadBackwardInput", op.dy_FC, op.dx_FC,
                  op.weight_CK, op.lengths, []<class T>(T) { return cuda::look_back<T>; });
 }
 
-void CudaBackend::run(Stream& stream, const LookaheadBackwardWeight& op) {
+template <>
+void CudaBackend::compute(Stream& stream, const LookaheadBackwardWeight& op) {
   auto& own = static_cast<CudaStream&>(stream);
   const cuda::Size size(op.x_FC, op.d_weight_CK);
   const int columns = size.channels * size.context;

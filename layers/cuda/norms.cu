@@ -75,15 +75,18 @@ __global__ void __launch_bounds__(kThreads) gradient_norm_kernel(GradientNorm op
 }  // namespace
 }  // namespace cuda
 
-void CudaBackend::run(Stream& stream, const SquaredSums& op) {
+template <>
+void CudaBackend::compute(Stream& stream, const SquaredSums& op) {
   cuda::combine_blocks<cuda::Square, cuda::Sum>(stream, op, op.sums);
 }
 
-void CudaBackend::run(Stream& stream, const LargestMagnitude& op) {
+template <>
+void CudaBackend::compute(Stream& stream, const LargestMagnitude& op) {
   cuda::combine_blocks<cuda::Magnitude, cuda::LargestOrNan>(stream, op, op.largest);
 }
 
-void CudaBackend::run(Stream& stream, const GradientNorm& op) {
+template <>
+void CudaBackend::compute(Stream& stream, const GradientNorm& op) {
   cuda::launch(static_cast<CudaStream&>(stream).handle(), {dim3(1), dim3(cuda::kThreads)},
                cuda::gradient_norm_kernel, op);
 }

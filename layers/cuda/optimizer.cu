@@ -152,13 +152,15 @@ void with_weights(const Tensor& masters, const Tensor& rounded, const char* oper
 }  // namespace
 }  // namespace cuda
 
-void CudaBackend::run(Stream& stream, const AddInto& op) {
+template <>
+void CudaBackend::compute(Stream& stream, const AddInto& op) {
   cuda::launch(static_cast<CudaStream&>(stream).handle(), cuda::grid_over(op.to.size()),
                cuda::add_into, cuda::data_of<float>(op.from), cuda::data_of<float>(op.to),
                static_cast<float>(op.factor), op.to.size());
 }
 
-void CudaBackend::run(Stream& stream, const AdamWStep& op) {
+template <>
+void CudaBackend::compute(Stream& stream, const AdamWStep& op) {
   const double keep = 1 - op.learning_rate * op.weight_decay;
   cuda::with_weights(op.weight, op.rounded, "AdamWStep", [&]<class Half>(cuda::Weights<Half> w) {
     cuda::launch(static_cast<CudaStream&>(stream).handle(), cuda::grid_of(op), cuda::adamw<Half>,
@@ -167,14 +169,16 @@ void CudaBackend::run(Stream& stream, const AdamWStep& op) {
   });
 }
 
-void CudaBackend::run(Stream& stream, const LambDirection& op) {
+template <>
+void CudaBackend::compute(Stream& stream, const LambDirection& op) {
   cuda::launch(static_cast<CudaStream&>(stream).handle(), cuda::grid_of(op), cuda::lamb_direction,
                op.blocks.first, cuda::moments_of(op, 1, op.weight_decay),
                cuda::data_of<float>(op.weight), cuda::data_of<float>(op.gradient),
                cuda::factor_of(op));
 }
 
-void CudaBackend::run(Stream& stream, const SgdStep& op) {
+template <>
+void CudaBackend::compute(Stream& stream, const SgdStep& op) {
   const cuda::Sgd arguments{.velocity = cuda::data_of<float>(op.velocity),
                             .gradient = cuda::data_of<float>(op.gradient),
                             .momentum = static_cast<float>(op.momentum),

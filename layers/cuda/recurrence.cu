@@ -114,7 +114,8 @@ Matrix of_weights(const Tensor& w_DGH, const RecurrenceStep& at) {
 }  // namespace
 }  // namespace cuda
 
-void CudaBackend::run(Stream& stream, const RecurrenceForward& op) {
+template <>
+void CudaBackend::compute(Stream& stream, const RecurrenceForward& op) {
   if (op.y_FH.size() == 0) return;
   auto& own = static_cast<CudaStream&>(stream);
   const DType dtype = op.p_FP.dtype;
@@ -153,7 +154,8 @@ void CudaBackend::run(Stream& stream, const RecurrenceForward& op) {
   });
 }
 
-void CudaBackend::run(Stream& stream, const RecurrenceBackwardInput& op) {
+template <>
+void CudaBackend::compute(Stream& stream, const RecurrenceBackwardInput& op) {
   if (op.dy_FH.size() == 0) return;
   auto& own = static_cast<CudaStream&>(stream);
   const DType dtype = op.dy_FH.dtype;

@@ -27,7 +27,8 @@ struct GradientOfBias {
 }  // namespace
 }  // namespace cuda
 
-void CudaBackend::run(Stream& stream, const RecurrenceBackwardWeight& op) {
+template <>
+void CudaBackend::compute(Stream& stream, const RecurrenceBackwardWeight& op) {
   auto& own = static_cast<CudaStream&>(stream);
   const std::int64_t frames = op.dp_FP.shape.at(0), hidden = op.shape.hidden,
                      gated = op.shape.gates() * hidden;

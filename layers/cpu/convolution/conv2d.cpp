@@ -24,15 +24,18 @@ Workspace cpu::conv2d_workspace(const Conv2dGeometry& geometry, DType dtype) {
                                  : conv2d_direct::workspace(geometry, dtype);
 }
 
-void CpuBackend::run(Stream& stream, const Conv2dForward& op) {
+template <>
+void CpuBackend::compute(Stream& stream, const Conv2dForward& op) {
   run_either(stream, op.y_FC.dtype, op);
 }
 
-void CpuBackend::run(Stream& stream, const Conv2dBackwardInput& op) {
+template <>
+void CpuBackend::compute(Stream& stream, const Conv2dBackwardInput& op) {
   run_either(stream, op.dy_FC.dtype, op);
 }
 
-void CpuBackend::run(Stream& stream, const Conv2dBackwardWeight& op) {
+template <>
+void CpuBackend::compute(Stream& stream, const Conv2dBackwardWeight& op) {
   run_either(stream, op.dy_FC.dtype, op);
 }
 

@@ -69,7 +69,8 @@ void convert(const float* __restrict from, BFloat16* __restrict to, std::int64_t
 
 }  // namespace
 
-void CpuBackend::run(Stream&, const Cast& op) {
+template <>
+void CpuBackend::compute(Stream&, const Cast& op) {
   const std::int64_t count = op.from.size();
   if (op.to.size() != count)
     throw ShapeError("Cast of " + std::to_string(count) + " numbers into " +

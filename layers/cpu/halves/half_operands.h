@@ -90,4 +90,10 @@ inline void operands(Widening& w, DropoutBackward& op) {
 
 inline void operands(Widening& w, CtcLoss& op) { w.reads(op.logits_FC); }
 
+/// An operation with operands() above.
+template <class Operation>
+concept TakesHalves = requires(Widening& w, Operation& op) {
+  operands(w, op);
+};
+
 }  // namespace penstock

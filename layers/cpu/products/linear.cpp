@@ -55,15 +55,18 @@ void backward_weight(const LinearBackwardWeight& op) {
 
 }  // namespace
 
-void CpuBackend::run(Stream&, const LinearForward& op) {
+template <>
+void CpuBackend::compute(Stream&, const LinearForward& op) {
   for_real(op.x_FI.dtype, "linear", [&]<class T>(T) { forward<T>(op); });
 }
 
-void CpuBackend::run(Stream&, const LinearBackwardInput& op) {
+template <>
+void CpuBackend::compute(Stream&, const LinearBackwardInput& op) {
   for_real(op.dy_FO.dtype, "linear", [&]<class T>(T) { backward_input<T>(op); });
 }
 
-void CpuBackend::run(Stream&, const LinearBackwardWeight& op) {
+template <>
+void CpuBackend::compute(Stream&, const LinearBackwardWeight& op) {
   for_real(op.x_FI.dtype, "linear", [&]<class T>(T) { backward_weight<T>(op); });
 }
 

@@ -86,17 +86,20 @@ Workspace cpu::recurrence_workspace(const RecurrenceShape& shape, DType dtype) {
   return dtype == DType::f64 ? workspace<double>(shape) : workspace<float>(shape);
 }
 
-void CpuBackend::run(Stream& stream, const RecurrenceForward& op) {
+template <>
+void CpuBackend::compute(Stream& stream, const RecurrenceForward& op) {
   for_gates(op.shape.kind, op.p_FP.dtype,
             [&]<class T, template <class> class Gates>() { forward<T, Gates>(stream, op); });
 }
 
-void CpuBackend::run(Stream& stream, const RecurrenceBackwardInput& op) {
+template <>
+void CpuBackend::compute(Stream& stream, const RecurrenceBackwardInput& op) {
   for_gates(op.shape.kind, op.dy_FH.dtype,
             [&]<class T, template <class> class Gates>() { backward<T, Gates>(stream, op); });
 }
 
-void CpuBackend::run(Stream&, const RecurrenceBackwardWeight& op) {
+template <>
+void CpuBackend::compute(Stream&, const RecurrenceBackwardWeight& op) {
   for_real(op.dp_FP.dtype, "recurrence", [&]<class T>(T) { backward_weight<T>(op); });
 }
 

@@ -1,0 +1,56 @@
+#pragma once
+
+#include "layers/ops/list.h"
+
+namespace penstock {
+
+class Stream;
+
+// Both classes below add one operation of the list at each step of a line of descent, and not as
+// so many base classes: an object keeps one pointer to virtual functions, a call costs one jump.
+
+/// An interface: a pure virtual run(stream, operation) for every operation of a list.
+template <class List>
+class OperationInterface;
+
+template <>
+class OperationInterface<OperationList<>> {
+ public:
+  virtual ~OperationInterface() = default;
+  void run() = delete;  // so that there is a name to be used below
+};
+
+template <class First, class... Rest>
+class OperationInterface<OperationList<First, Rest...>>
+    : public OperationInterface<OperationList<Rest...>> {
+ public:
+  using OperationInterface<OperationList<Rest...>>::run;
+  virtual void run(Stream& stream, const First& op) = 0;
+};
+
+/// What stands between `Base`, an interface or a class that implements it, and `Self`: overrides
+/// run(stream, operation) of every operation of the list by Self::compute(stream, operation), which
+/// is a template. Derive as `class Self : public OperationDispatch<Self, Base>`.
+template <class Self, class Base, class List = Operations>
+class OperationDispatch;
+
+template <class Self, class Base>
+class OperationDispatch<Self, Base, OperationList<>> : public Base {
+ public:
+  using Base::Base;
+};
+
+template <class Self, class Base, class First, class... Rest>
+class OperationDispatch<Self, Base, OperationList<First, Rest...>>
+    : public OperationDispatch<Self, Base, OperationList<Rest...>> {
+  using Next = OperationDispatch<Self, Base, OperationList<Rest...>>;
+
+ public:
+  using Next::Next;
+  using Next::run;
+  void run(Stream& stream, const First& op) override {
+    static_cast<Self&>(*this).compute(stream, op);
+  }
+};
+
+}  // namespace penstock
