@@ -5,6 +5,7 @@
 #include "configs/flatten.h"
 #include "configs/load.h"
 #include "configs/named_keys.h"
+#include "configs/schema.h"
 #include "tests/support/system/temporary_folder.h"
 
 namespace penstock {

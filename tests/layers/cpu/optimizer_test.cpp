@@ -161,7 +161,7 @@ TEST(GradientNorm, ClipsAndSkips) {
     EXPECT_EQ(result.largest, 32);
     EXPECT_EQ(result.skip, 0);
   }
-  EXPECT_DOUBLE_EQ(norm_of({2560000}, 400).factor, 400 / (800 + 1e-6) / 2);
+  EXPECT_DOUBLE_EQ(norm_of({2560000}, 400).clip_coefficient, 400 / (800 + 1e-6) / 2);
   for (const double odd : {std::nan(""), HUGE_VAL}) EXPECT_EQ(norm_of({1, odd, 1}, 400).skip, 1);
 }
 
