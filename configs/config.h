@@ -4,21 +4,16 @@
 #include <string>
 #include <vector>
 
+#include "configs/model_family.h"
+
 namespace penstock {
 
 /// [model]: what is trained. `base` names a file of configs/models/, whose keys the others
 /// override.
 struct ModelConfig {
-  std::string base;
-  std::string kind = "deepspeech2";
-  int features = 161;       // input channels; must equal what [features] makes
-  int channels = 32;        // of both convolutions
-  std::string rnn = "gru";  // tanh | gru | lstm
-  int hidden = 256;
-  int layers = 3;
-  bool bidirectional = true;  // directions are summed
-  int lookahead = 20;  // frames, the present one included, of a one-directional model; 0: none
-  double dropout = 0;  // behind every recurrent layer but the last
+  std::string base = {};
+  int features = 161;  // input channels; must equal what [features] makes
+  ModelFamily family;  // what model.kind chooses, with the values of the family's own keys
   bool operator==(const ModelConfig&) const = default;
 };
 

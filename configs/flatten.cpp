@@ -1,7 +1,10 @@
 #include "configs/flatten.h"
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "configs/renamed_keys.h"
+#include "configs/schema.h"
 #include "configs/value.h"
 
 namespace penstock {
@@ -13,13 +16,18 @@ FlatConfig flatten(const Config& config) {
   return flat;
 }
 
-Config unflatten(const FlatConfig& flat, const std::string& name) {
-  Config config;
+Config unflatten(const FlatConfig& flat, const std::string& name,
+                 std::span<const ModelFamily> families) {
+  Config config = default_config(families);
+  const auto kind = flat.find("model.kind");
+  const auto* family = kind == flat.end() ? nullptr : find_family(families, kind->second);
+  if (family != nullptr) config.model.family = *family;
+  const std::vector<Key> known = keys(config, families);
   std::string faults;
   for (const auto& [written, text] : flat) {
     const std::string key_name = current_name(written);
-    const auto key = find_key(config, key_name);
-    const auto wrong = key ? set_value(*key, text) : "unknown key " + key_name;
+    const auto key = std::ranges::find(known, key_name, &Key::name);
+    const auto wrong = key == known.end() ? "unknown key " + key_name : set_value(*key, text);
     if (wrong) faults += "\n  " + *wrong;
   }
   if (!faults.empty()) throw ConfigError(name + ": the configuration can't be used:" + faults);
@@ -30,12 +38,12 @@ std::vector<Difference> differences(const Config& before, const Config& after) {
   Config a = before, b = after;
   const std::vector<Key> keys_a = keys(a), keys_b = keys(b);
   std::vector<Difference> found;
-  for (std::size_t i = 0; i < keys_a.size(); ++i) {
-    std::string text_a = value_text(keys_a[i].value), text_b = value_text(keys_b[i].value);
-    if (text_a != text_b) {
-      found.push_back(
-          {std::string(keys_a[i].name), std::move(text_a), std::move(text_b), keys_a[i].kept()});
-    }
+  for (const Key& key : keys_a) {
+    const auto other = std::ranges::find(keys_b, key.name, &Key::name);
+    if (other == keys_b.end()) continue;
+    std::string text_a = value_text(key.value), text_b = value_text(other->value);
+    if (text_a != text_b)
+      found.push_back({std::string(key.name), std::move(text_a), std::move(text_b), key.kept()});
   }
   return found;
 }

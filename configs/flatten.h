@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -13,9 +14,11 @@ using FlatConfig = std::map<std::string, std::string>;
 
 FlatConfig flatten(const Config& config);
 
-/// The Config that flatten() took apart, to the bit. Keys that are missing keep their defaults.
-/// ConfigError lists every unknown key and wrong value; `name` says whose they are.
-Config unflatten(const FlatConfig& flat, const std::string& name);
+/// The Config that flatten() took apart, to the bit, its model of one of `families`. Keys that are
+/// missing keep their defaults. ConfigError lists every unknown key and wrong value; `name` says
+/// whose they are.
+Config unflatten(const FlatConfig& flat, const std::string& name,
+                 std::span<const ModelFamily> families);
 
 /// A key that two configurations set differently.
 struct Difference {
@@ -24,7 +27,8 @@ struct Difference {
   bool operator==(const Difference&) const = default;
 };
 
-/// In the order of the schema.
+/// In the order of the schema. Of models of different families, model.kind differs, and no key that
+/// only one of them has.
 std::vector<Difference> differences(const Config& before, const Config& after);
 
 }  // namespace penstock

@@ -7,6 +7,7 @@
 #include "base/nearest_name.h"
 #include "configs/config_folder.h"
 #include "configs/rules.h"
+#include "configs/schema.h"
 #include "configs/source.h"
 #include "configs/value.h"
 
@@ -50,15 +51,14 @@ bool kind_fits(Setting::Kind kind, const Value& value) {
 /// Lays settings over a Config and gathers what is wrong with them.
 class Loader {
  public:
-  void apply(const std::vector<Setting>& settings) {
-    for (const Setting& setting : settings) apply(setting);
-  }
+  explicit Loader(std::span<const ModelFamily> families)
+      : families_(families), config_(default_config(families)) {}
 
-  /// The settings of a model file, which lie below `settings`.
-  void apply_base(const std::vector<Setting>& settings) {
+  /// The settings of the model file that `settings` name, below which they lie.
+  std::vector<Setting> base_of(const std::vector<Setting>& settings) {
     const auto base = std::find_if(settings.rbegin(), settings.rend(),
                                    [](const Setting& s) { return s.key == "model.base"; });
-    if (base == settings.rend() || base->text.empty()) return;
+    if (base == settings.rend() || base->text.empty()) return {};
     const bool is_file = base->text.ends_with(".toml");
     const auto file = is_file ? std::filesystem::path(base->text)
                               : config_folder() / "models" / (base->text + ".toml");
@@ -68,9 +68,23 @@ class Loader {
                              ? "model.base = " + base->text + ", but there is no such file"
                              : "model.base = " + base->text + " is not a known model; known are " +
                                    joined(model_names()) + ", or give a TOML file");
-      return;
+      return {};
     }
-    for (const Setting& setting : settings_of_toml(*text, file.string(), faults)) {
+    return settings_of_toml(*text, file.string(), faults);
+  }
+
+  /// The family that the last of the settings names, whose keys apply() then takes.
+  void choose_family(const std::vector<Setting>& settings) {
+    for (const Setting& setting : settings) {
+      const auto* named =
+          setting.key == "model.kind" ? find_family(families_, setting.text) : nullptr;
+      if (named != nullptr) config_.model.family = *named;
+    }
+  }
+
+  /// The settings of a model file.
+  void apply_base(const std::vector<Setting>& settings) {
+    for (const Setting& setting : settings) {
       if (setting.key.starts_with("model.") && setting.key != "model.base") {
         apply(setting);
       } else {
@@ -78,6 +92,10 @@ class Loader {
               setting.key + " has no place in a model's file, which holds [model] alone");
       }
     }
+  }
+
+  void apply(const std::vector<Setting>& settings) {
+    for (const Setting& setting : settings) apply(setting);
   }
 
   Config finish(const std::string& name) {
@@ -101,10 +119,11 @@ class Loader {
   }
 
   void apply(const Setting& setting) {
-    const auto key = find_key(config_, setting.key);
-    if (!key) {
+    const std::vector<Key> all = keys(config_, families_);
+    const auto key = std::ranges::find(all, setting.key, &Key::name);
+    if (key == all.end()) {
       std::vector<std::string_view> names;
-      for (const Key& known : keys(config_)) names.push_back(known.name);
+      for (const Key& known : all) names.push_back(known.name);
       const std::string near = nearest(setting.key, names);
       return fault(setting.where, "unknown key " + setting.key +
                                       (near.empty() ? "" : "; did you mean " + near + "?"));
@@ -117,6 +136,7 @@ class Loader {
     where_[setting.key] = setting.where;
   }
 
+  std::span<const ModelFamily> families_;
   Config config_;
   std::map<std::string, std::string> where_;
 };
@@ -124,21 +144,25 @@ class Loader {
 }  // namespace
 
 Config parse_config(const std::string& text, const std::string& name,
-                    std::span<const std::string> overrides) {
-  Loader loader;
+                    std::span<const ModelFamily> families, std::span<const std::string> overrides) {
+  Loader loader(families);
   std::vector<Setting> settings = settings_of_toml(text, name, loader.faults);
   const std::vector<Setting> over = settings_of_overrides(overrides, loader.faults);
   settings.insert(settings.end(), over.begin(), over.end());
-  loader.apply_base(settings);
+  const std::vector<Setting> base = loader.base_of(settings);
+  loader.choose_family(base);
+  loader.choose_family(settings);
+  loader.apply_base(base);
   loader.apply(settings);
   return loader.finish(name);
 }
 
-Config load_config(const std::filesystem::path& file, std::span<const std::string> overrides) {
-  if (file.empty()) return parse_config("", "defaults", overrides);
+Config load_config(const std::filesystem::path& file, std::span<const ModelFamily> families,
+                   std::span<const std::string> overrides) {
+  if (file.empty()) return parse_config("", "defaults", families, overrides);
   const auto text = file_text(file);
   if (!text) throw ConfigError(file.string() + ": no such configuration file, or it can't be read");
-  return parse_config(*text, file.string(), overrides);
+  return parse_config(*text, file.string(), families, overrides);
 }
 
 std::vector<std::string> model_names() {

@@ -25,6 +25,7 @@ std::vector<std::string> contradictions(const Config& c,
   const auto fault = [&](std::string_view key, const std::string& what) {
     faults.push_back(where(key) + ": " + what);
   };
+  for (const auto& [key, what] : c.model.family.contradictions(c.model.features)) fault(key, what);
   const auto& s = c.lr_schedule;
   if ((s.kind == "cosine" || s.kind == "polynomial") && s.total_steps <= s.warmup) {
     fault(s.total_steps > 0 ? "lr_schedule.total_steps" : "lr_schedule.kind",

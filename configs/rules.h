@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "configs/config.h"
+#include "configs/key.h"
 
 namespace penstock {
 
@@ -13,12 +14,6 @@ namespace penstock {
 /// by where the values were set, which `where` says of a key.
 std::vector<std::string> contradictions(const Config& config,
                                         const std::function<std::string(std::string_view)>& where);
-
-/// What a key holds that does not go with others.
-struct Contradiction {
-  std::string_view key;
-  std::string what;
-};
 
 /// How a step's micro-batches are shared out.
 struct Shares {

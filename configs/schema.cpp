@@ -5,45 +5,25 @@
 namespace penstock {
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
+// Beyond what anyone means, as kMostChannels.
+constexpr double kMostRanks = 10000, kMostThreads = 1024, kMostCheckpoints = 10000;
 
-// Beyond what anyone means: a slip of the keyboard is refused by its key, not by what breaks first.
-constexpr double kMostChannels = 65536, kMostRanks = 10000, kMostThreads = 1024,
-                 kMostCheckpoints = 10000;
-
-const Allowed anything;
-const Allowed something{.filled = true};
-
-Allowed one_of(std::vector<std::string_view> choices) { return {std::move(choices), {}}; }
-Allowed at_least(double low) { return {{}, {low, infinity, false}}; }
-Allowed between(double low, double high) { return {{}, {low, high, false}}; }
-Allowed above(double low, double high = infinity) { return {{}, {low, high, true}}; }
-
-std::vector<Key> model_keys(ModelConfig& m) {
-  return {
-      Key("model.base", &m.base, anything,
+std::vector<Key> model_keys(ModelConfig& m, std::vector<std::string_view> kinds) {
+  std::vector<Key> all = {
+      Key("model.base", &m.base, anything(),
           "a model of configs/models/, or a TOML file, that the other keys override"),
-      Key("model.kind", &m.kind, one_of({"deepspeech2"}), "family of the model"),
+      m.family.kind_key(std::move(kinds)),
       Key("model.features", &m.features, between(1, kMostChannels),
           "input channels; must equal what [features] makes"),
-      Key("model.channels", &m.channels, between(1, 4096), "channels of both convolutions"),
-      Key("model.rnn", &m.rnn, one_of({"tanh", "gru", "lstm"}), "kind of recurrence"),
-      Key("model.hidden", &m.hidden, between(1, kMostChannels),
-          "channels of every recurrent layer"),
-      Key("model.layers", &m.layers, between(1, 1000), "recurrent layers"),
-      Key("model.bidirectional", &m.bidirectional, anything,
-          "run every recurrence in both directions and add them"),
-      Key("model.lookahead", &m.lookahead, between(0, 10000),
-          "frames, the present one included, that each output of a one-directional model sees; 0: "
-          "no lookahead"),
-      Key("model.dropout", &m.dropout, between(0, 0.95),
-          "share of channels dropped behind every recurrent layer but the last"),
   };
+  const std::vector<Key> own = m.family.keys();
+  all.insert(all.end(), own.begin(), own.end());
+  return all;
 }
 
 std::vector<Key> text_keys(TextConfig& t) {
   return {
-      Key("text.alphabet", &t.alphabet, anything,
+      Key("text.alphabet", &t.alphabet, anything(),
           "characters (Unicode, in UTF-8) of the labels 1, 2, …; 0 is CTC's blank"),
       Key("text.fold", &t.fold, one_of({"lower", "upper", "none"}),
           "case to which ASCII's and Latin-1's letters of transcripts are folded"),
@@ -67,8 +47,8 @@ std::vector<Key> feature_keys(FeatureConfig& f) {
 
 std::vector<Key> data_keys(DataConfig& d) {
   return {
-      Key("data.train", &d.train, anything, "manifest to train on"),
-      Key("data.validation", &d.validation, anything,
+      Key("data.train", &d.train, anything(), "manifest to train on"),
+      Key("data.validation", &d.validation, anything(),
           "manifest to validate on; empty: no validation"),
       Key("data.bad_utterances", &d.bad_utterances, one_of({"refuse", "skip"}),
           "what to do with utterances that can't be used"),
@@ -102,7 +82,7 @@ std::vector<Key> optimizer_keys(OptimizerConfig& o) {
       Key("optimizer.epsilon", &o.epsilon, above(0),
           "added to denominators of adamw, lamb, novograd and LARC"),
       Key("optimizer.momentum", &o.momentum, between(0, 0.999999), "of sgd"),
-      Key("optimizer.nesterov", &o.nesterov, anything, "sgd looks ahead along its momentum"),
+      Key("optimizer.nesterov", &o.nesterov, anything(), "sgd looks ahead along its momentum"),
       Key("optimizer.larc", &o.larc, at_least(0),
           "of sgd: a parameter's step is at most so much of its norm (LARC); 0: no such bound"),
       Key("optimizer.weight_decay", &o.weight_decay, at_least(0),
@@ -141,7 +121,7 @@ std::vector<Key> precision_keys(PrecisionConfig& p) {
 
 std::vector<Key> pipeline_keys(PipelineConfig& p) {
   return {
-      Key("pipeline.plan", &p.plan, anything,
+      Key("pipeline.plan", &p.plan, anything(),
           "plan file, whose stages, replicas, schedule, lanes, order and recomputed layers hold; "
           "empty: a plan is made at the start"),
       Key("pipeline.stages", &p.stages, between(1, kMostRanks),
@@ -155,16 +135,16 @@ std::vector<Key> pipeline_keys(PipelineConfig& p) {
           "what backward needs: kept since forward, or recomputed just before, of whole "
           "stages from their inputs or of pipeline.recompute_layers alone, which spares memory, "
           "costs time and changes no bit"),
-      Key("pipeline.recompute_layers", &p.recompute_layers, anything,
+      Key("pipeline.recompute_layers", &p.recompute_layers, anything(),
           "layers whose activations are recomputed, with pipeline.recompute = layers; neighbours "
           "in a stage "
           "together keep no more than their first one's input"),
       Key("pipeline.bucket_bytes", &p.bucket_bytes, between(4096, 1 << 30),
           "bytes of gradient that replicas add at once"),
-      Key("pipeline.shard_optimizer", &p.shard_optimizer, anything,
+      Key("pipeline.shard_optimizer", &p.shard_optimizer, anything(),
           "replicas share the optimizer's state (ZeRO-1), and in fp16 and bf16 the FP32 masters: "
           "each keeps and updates its own part; with pipeline.reduction = lanes it changes no bit"),
-      Key("pipeline.post_validation", &p.post_validation, anything,
+      Key("pipeline.post_validation", &p.post_validation, anything(),
           "a rank updates before all ranks have agreed on norm and overflow, and goes on; what "
           "would have been clipped or skipped is rolled back, so that no bit changes; spares the "
           "pause between steps, takes a copy of weights and optimizer state"),
@@ -180,7 +160,7 @@ std::vector<Key> trainer_keys(TrainerConfig& t) {
   return {
       Key("trainer.steps", &t.steps, at_least(1),
           "step at which the run stops; schedules do not depend on it"),
-      Key("trainer.seed", &t.seed, anything,
+      Key("trainer.seed", &t.seed, anything(),
           "of initial weights, order of the data, dropout, speeds"),
       Key("trainer.lanes", &t.lanes, between(0, kMostRanks),
           "sums into which gradients are gathered; 0: the checkpoint's, or as many as replicas"),
@@ -188,8 +168,8 @@ std::vector<Key> trainer_keys(TrainerConfig& t) {
           "for each place of a step, which of its micro-batches it has, 0 being the longest; []: "
           "the checkpoint's, or of a new run as sampled, or as found with pipeline.schedule = "
           "found"),
-      Key("trainer.output", &t.output, something, "folder for metrics.jsonl and checkpoints"),
-      Key("trainer.resume", &t.resume, anything,
+      Key("trainer.output", &t.output, filled_text(), "folder for metrics.jsonl and checkpoints"),
+      Key("trainer.resume", &t.resume, anything(),
           "go on from the newest checkpoint in the output folder"),
       Key("trainer.threads", &t.threads, between(1, kMostThreads), "threads of a rank"),
       Key("trainer.device", &t.device, one_of({"auto", "cpu", "cuda"}),
@@ -217,8 +197,16 @@ bool Key::kept() const {
   return std::ranges::find(free, name) == std::end(free);
 }
 
-std::vector<Key> keys(Config& config) {
-  std::vector<Key> all = model_keys(config.model);
+Config default_config(std::span<const ModelFamily> families) {
+  Config config;
+  if (!families.empty()) config.model.family = families.front();
+  return config;
+}
+
+std::vector<Key> keys(Config& config, std::span<const ModelFamily> families) {
+  std::vector<std::string_view> kinds;
+  for (const ModelFamily& family : families) kinds.push_back(family.name());
+  std::vector<Key> all = model_keys(config.model, std::move(kinds));
   for (const auto& section :
        {text_keys(config.text), feature_keys(config.features), data_keys(config.data),
         optimizer_keys(config.optimizer), lr_schedule_keys(config.lr_schedule),
@@ -228,6 +216,8 @@ std::vector<Key> keys(Config& config) {
   }
   return all;
 }
+
+std::vector<Key> keys(Config& config) { return keys(config, {&config.model.family, 1}); }
 
 std::optional<Key> find_key(Config& config, std::string_view name) {
   const std::vector<Key> all = keys(config);

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "configs/schema.h"
+#include "configs/key.h"
 
 namespace penstock {
 

@@ -1,5 +1,8 @@
 #include "configs/write.h"
 
+#include <algorithm>
+
+#include "configs/schema.h"
 #include "configs/value.h"
 
 namespace penstock {
@@ -28,24 +31,45 @@ std::string toml_value(const Value& value) {
   return real && text.find_first_of(".e") == std::string::npos ? text + ".0" : text;
 }
 
+std::string heading(std::string_view level, std::string_view title) {
+  std::string out = "\n";
+  out.append(level).append(" ").append(title);
+  return out + "\n\n| key | takes | default | meaning |\n|---|---|---|---|\n";
+}
+
+std::string row(const Key& key) {
+  std::string out = "| `";
+  out.append(key.name).append("` | ").append(expectation(key)).append(" | `");
+  out.append(toml_value(key.value)).append("` | ").append(key.help);
+  return out.append(key.kept() ? " †" : "").append(" |\n");
+}
+
+/// A table of each family's own keys.
+std::string family_tables(std::span<const ModelFamily> families) {
+  std::string out;
+  for (ModelFamily family : families) {
+    out += heading("###", "model.kind = " + quoted(std::string(family.name())));
+    for (const Key& key : family.keys()) out += row(key);
+  }
+  return out;
+}
+
 }  // namespace
 
-std::string config_reference() {
-  Config defaults;
+std::string config_reference(std::span<const ModelFamily> families) {
+  Config defaults = default_config(families);
+  const bool apart = families.size() > 1;
+  const std::vector<Key> own = apart ? defaults.model.family.keys() : std::vector<Key>();
   std::string out;
   std::string_view section;
-  for (const Key& key : keys(defaults)) {
+  for (const Key& key : keys(defaults, families)) {
+    if (std::ranges::find(own, key.name, &Key::name) != own.end()) continue;
     if (key.section() != section) {
+      if (apart && section == "model") out += family_tables(families);
       section = key.section();
-      out.append("\n## [").append(section).append("]\n\n");
-      out += "| key | takes | default | meaning |\n|---|---|---|---|\n";
+      out += heading("##", "[" + std::string(section) + "]");
     }
-    out.append("| `").append(key.name).append("` | ").append(expectation(key)).append(" | `");
-    out.append(toml_value(key.value))
-        .append("` | ")
-        .append(key.help)
-        .append(key.kept() ? " †" : "")
-        .append(" |\n");
+    out += row(key);
   }
   return out;
 }

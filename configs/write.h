@@ -1,12 +1,14 @@
 #pragma once
 
+#include <span>
 #include <string>
 
 #include "configs/config.h"
 
 namespace penstock {
 
-/// Every key with its type, default and meaning, in Markdown: docs/configuration.md.
-std::string config_reference();
+/// Every key with its type, default and meaning, in Markdown: docs/configuration.md. Of several
+/// families each has a table of its own keys.
+std::string config_reference(std::span<const ModelFamily> families);
 
 }  // namespace penstock

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "configs/load.h"
+#include "layers/models/families.h"
 #include "runtime/job/job.h"
 #include "tools/commands.h"
 #include "tools/exit_code.h"
@@ -56,7 +57,7 @@ void print(const BenchArguments& arguments, const BenchReport& r) {
 
 int run_bench(BenchArguments arguments) {
   const std::vector<std::string> base{"model.base=" + arguments.model};
-  arguments.bench.model = load_config("", base).model;
+  arguments.bench.model = load_config("", model_families(), base).model;
   return run_job(
       [&](Communicator& world) {
         const BenchReport report = bench(arguments.bench, world);

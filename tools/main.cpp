@@ -5,6 +5,7 @@
 #include "base/nearest_name.h"
 #include "configs/config.h"
 #include "configs/write.h"
+#include "layers/models/families.h"
 #include "tools/commands.h"
 #include "tools/exit_code.h"
 #include "tools/launch.h"
@@ -52,7 +53,7 @@ int penstock_main(int argc, char** argv) {
   app.add_flag_callback(
       "--keys",
       [] {
-        std::cout << config_reference();
+        std::cout << config_reference(model_families());
         throw CLI::Success();
       },
       "List every configuration key, in Markdown");

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "configs/load.h"
 #include "configs/renamed_keys.h"
+#include "layers/models/families.h"
 #include "tools/launch.h"
 
 namespace penstock {
@@ -31,7 +32,7 @@ Config RecipeArguments::load() const {
   if (launched_rank() == 0)
     for (const std::string& note : renaming_notes(file, overrides))
       std::cerr << "penstock: " << note << '\n';
-  return load_config(file, overrides);
+  return load_config(file, model_families(), overrides);
 }
 
 std::vector<NamedFile> RecipeArguments::files(const Config& config,

@@ -20,12 +20,20 @@ namespace {
 constexpr Conv2dAxis kFrequency1{41, 2, 20}, kTime1{11, 2, 5};
 constexpr Conv2dAxis kFrequency2{21, 2, 10}, kTime2{11, 1, 5};
 
+RecurrenceKind recurrence_kind(const std::string& rnn) {
+  if (rnn == "tanh") return RecurrenceKind::tanh;
+  if (rnn == "gru") return RecurrenceKind::gru;
+  if (rnn == "lstm") return RecurrenceKind::lstm;
+  throw ShapeError("DeepSpeech2 has no recurrence " + rnn + ": rnn is tanh, gru or lstm");
+}
+
 class Builder {
  public:
-  explicit Builder(const DeepSpeech2Options& options) : options_(options) {}
+  Builder(const DeepSpeech2Options& options, const ModelEnds& ends)
+      : options_(options), ends_(ends), recurrence_(recurrence_kind(options.rnn)) {}
 
   std::vector<std::unique_ptr<Layer>> build() {
-    std::int64_t frequencies = options_.features;
+    std::int64_t frequencies = ends_.features;
     convolution("1", 1, frequencies, kFrequency1, kTime1);
     convolution("2", options_.channels, frequencies, kFrequency2, kTime2);
     for (std::int64_t i = 1; i <= options_.layers; ++i)
@@ -35,8 +43,8 @@ class Builder {
       add<ClippedReLU>("lookahead.relu");
     }
     add<BatchNorm>(BatchNormOptions{.name = "output.norm", .channels = options_.hidden});
-    add<Linear>(LinearOptions{
-        .name = "output", .in = options_.hidden, .out = options_.labels, .bias = false});
+    add<Linear>(
+        LinearOptions{.name = "output", .in = options_.hidden, .out = ends_.labels, .bias = false});
     add<Ctc>("ctc");
     return std::move(chain_);
   }
@@ -67,9 +75,8 @@ class Builder {
 
   void recurrence(std::int64_t i, std::int64_t in) {
     const std::string name = "rnn" + std::to_string(i);
-    const RecurrenceOptions rnn{name, options_.rnn, options_.bidirectional ? 2 : 1,
-                                options_.hidden};
-    const std::int64_t gates = RecurrenceShape{.kind = options_.rnn, .lengths = {}}.gates();
+    const RecurrenceOptions rnn{name, recurrence_, options_.bidirectional ? 2 : 1, options_.hidden};
+    const std::int64_t gates = RecurrenceShape{.kind = recurrence_, .lengths = {}}.gates();
     if (i > 1) add<BatchNorm>(BatchNormOptions{.name = name + ".norm", .channels = in});
     add<Linear>(LinearOptions{.name = name + ".input",
                               .in = in,
@@ -81,22 +88,40 @@ class Builder {
   }
 
   const DeepSpeech2Options& options_;
+  const ModelEnds& ends_;
+  RecurrenceKind recurrence_;
   std::vector<std::unique_ptr<Layer>> chain_;
 };
 
 }  // namespace
 
-std::vector<std::unique_ptr<Layer>> deepspeech2(const DeepSpeech2Options& options) {
-  const std::pair<const char*, std::int64_t> sizes[] = {{"features", options.features},
-                                                        {"channels", options.channels},
-                                                        {"hidden", options.hidden},
-                                                        {"layers", options.layers},
-                                                        {"labels", options.labels - 1}};
+std::vector<Key> DeepSpeech2Options::keys() {
+  return {
+      Key("model.channels", &channels, between(1, 4096), "channels of both convolutions"),
+      Key("model.rnn", &rnn, one_of({"tanh", "gru", "lstm"}), "kind of recurrence"),
+      Key("model.hidden", &hidden, between(1, kMostChannels), "channels of every recurrent layer"),
+      Key("model.layers", &layers, between(1, 1000), "recurrent layers"),
+      Key("model.bidirectional", &bidirectional, anything(),
+          "run every recurrence in both directions and add them"),
+      Key("model.lookahead", &lookahead, between(0, 10000),
+          "frames, the present one included, that each output of a one-directional model sees; 0: "
+          "no lookahead"),
+      Key("model.dropout", &dropout, between(0, 0.95),
+          "share of channels dropped behind every recurrent layer but the last"),
+  };
+}
+
+std::vector<std::unique_ptr<Layer>> DeepSpeech2Options::build(const ModelEnds& ends) const {
+  const std::pair<const char*, int> sizes[] = {{"features", ends.features},
+                                               {"channels", channels},
+                                               {"hidden", hidden},
+                                               {"layers", layers},
+                                               {"labels", ends.labels - 1}};
   for (const auto& [name, size] : sizes)
     if (size < 1)
       throw ShapeError(std::string("DeepSpeech2 needs at least 1 of ") + name +
                        (name == std::string("labels") ? " besides blank" : ""));
-  return Builder(options).build();
+  return Builder(*this, ends).build();
 }
 
 }  // namespace penstock

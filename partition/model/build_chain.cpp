@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "configs/schema.h"
 #include "configs/value.h"
-#include "layers/models/deepspeech2.h"
+#include "layers/models/families.h"
 
 namespace penstock {
 namespace {
@@ -23,25 +23,11 @@ void check(const ModelConfig& model, int labels) {
   if (!faults.empty()) throw ConfigError("no such model can be built:" + faults);
 }
 
-RecurrenceKind recurrence_kind(const std::string& rnn) {
-  if (rnn == "tanh") return RecurrenceKind::tanh;
-  return rnn == "lstm" ? RecurrenceKind::lstm : RecurrenceKind::gru;
-}
-
 }  // namespace
 
 Chain build_chain(const ModelConfig& model, int labels) {
   check(model, labels);
-  return {deepspeech2({.features = model.features,
-                       .channels = model.channels,
-                       .rnn = recurrence_kind(model.rnn),
-                       .hidden = model.hidden,
-                       .layers = model.layers,
-                       .bidirectional = model.bidirectional,
-                       .lookahead = model.lookahead,
-                       .dropout = model.dropout,
-                       .labels = labels}),
-          model.features};
+  return {build_layers(model.family, {model.features, labels}), model.features};
 }
 
 std::string model_summary(const ModelConfig& model, int labels) {

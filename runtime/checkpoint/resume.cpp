@@ -23,7 +23,26 @@ std::string newest_folder(const std::string& output,
   return found->folder().string();
 }
 
+[[noreturn]] void refuse_changes(const std::string& faults) {
+  throw ConfigError(
+      "a resumed run must keep its model, data, seed and optimizer, but these keys differ from "
+      "the checkpoint's:" +
+      faults + "\nSet them back, or start anew in another trainer.output.");
+}
+
+std::string fault_of(const std::string& key, const std::string& before, const std::string& now) {
+  return "\n  " + key + ": was " + before + ", is now " + now;
+}
+
 }  // namespace
+
+Config saved_recipe(const Config& config, const TrainingState& saved) {
+  const ModelFamily family = config.model.family.defaults();
+  const auto kind = saved.config.find("model.kind");
+  if (kind != saved.config.end() && kind->second != family.name())
+    refuse_changes(fault_of("model.kind", kind->second, std::string(family.name())));
+  return unflatten(saved.config, "the checkpoint", {&family, 1});
+}
 
 std::optional<Checkpoint> find_start(const Config& config, Communicator& world,
                                      const std::function<void(const std::string&)>& note) {
@@ -50,15 +69,11 @@ std::optional<TrainingState> state_to_resume(const Config& config) {
 }
 
 void check_unchanged(const Config& config, const TrainingState& saved) {
-  const Config before = unflatten(saved.config, "the checkpoint");
+  const Config before = saved_recipe(config, saved);
   std::string faults;
   for (const Difference& d : differences(before, config))
-    if (d.kept) faults += "\n  " + d.key + ": was " + d.before + ", is now " + d.after;
-  if (!faults.empty())
-    throw ConfigError(
-        "a resumed run must keep its model, data, seed and optimizer, but these keys differ from "
-        "the checkpoint's:" +
-        faults + "\nSet them back, or start anew in another trainer.output.");
+    if (d.kept) faults += fault_of(d.key, d.before, d.after);
+  if (!faults.empty()) refuse_changes(faults);
 }
 
 int choose_lanes(const Config& config, const TrainingState* saved,
@@ -78,7 +93,7 @@ int choose_lanes(const Config& config, const TrainingState* saved,
 std::vector<int> choose_order(const Config& config, const TrainingState* saved) {
   std::vector<int> asked = config.trainer.order;
   if (saved == nullptr) return asked;
-  std::vector<int> kept = unflatten(saved->config, "the checkpoint").trainer.order;
+  std::vector<int> kept = saved_recipe(config, *saved).trainer.order;
   if (asked.empty() || asked == kept) return kept;
   const std::string& plan = config.pipeline.plan;
   throw ConfigError("trainer.order is " + value_text(&asked) +
@@ -92,7 +107,7 @@ std::vector<int> choose_order(const Config& config, const TrainingState* saved) 
 
 void note_reduction(const Config& config, const TrainingState& saved,
                     const std::function<void(const std::string&)>& note) {
-  const std::string before = unflatten(saved.config, "the checkpoint").pipeline.reduction;
+  const std::string before = saved_recipe(config, saved).pipeline.reduction;
   if (config.pipeline.reduction == before) return;
   note("up to the checkpoint pipeline.reduction was " + before + ", from here on it is " +
        config.pipeline.reduction + ": the last bits differ from those of a run that kept it");
@@ -100,7 +115,7 @@ void note_reduction(const Config& config, const TrainingState& saved,
 
 void note_threads(const Config& config, const TrainingState& saved,
                   const std::function<void(const std::string&)>& note) {
-  const int before = unflatten(saved.config, "the checkpoint").trainer.threads;
+  const int before = saved_recipe(config, saved).trainer.threads;
   if (config.trainer.threads == before) return;
   note("the checkpoint was made by " + std::to_string(before) +
        " threads a rank, trainer.threads = " + std::to_string(config.trainer.threads) +

@@ -23,6 +23,10 @@ std::optional<Checkpoint> find_start(const Config& config, Communicator& world,
 /// a plan made outside of that run must keep; broken checkpoints are passed over.
 std::optional<TrainingState> state_to_resume(const Config& config);
 
+/// The recipe with which the run that `config` goes on with made the checkpoint. ConfigError if
+/// its model is of another family.
+Config saved_recipe(const Config& config, const TrainingState& saved);
+
 /// ConfigError naming each key that a resumed run must not change: another model, data, seed or
 /// optimizer.
 void check_unchanged(const Config& config, const TrainingState& saved);

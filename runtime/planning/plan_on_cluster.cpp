@@ -154,7 +154,7 @@ Cluster limited(Cluster cluster, double memory_gib) {
 
 /// The recipe with what a run that goes on must keep.
 Config kept(Config recipe, const TrainingState& saved) {
-  const Config before = unflatten(saved.config, "the checkpoint");
+  const Config before = saved_recipe(recipe, saved);
   recipe.data.micro_batch_seconds = before.data.micro_batch_seconds;
   recipe.data.micro_batches = before.data.micro_batches;
   recipe.trainer.lanes = saved.lanes;

@@ -22,7 +22,8 @@ namespace {
 /// Stages by computed costs: recognition is short, measuring would not pay. The output folder of
 /// the training may be anywhere by now; what is indexed is kept with the checkpoint.
 Config config_for(const Checkpoint& checkpoint, const Trained& trained, int ranks) {
-  Config config = unflatten(checkpoint.state().config, checkpoint.folder().string());
+  Config config =
+      unflatten(checkpoint.state().config, checkpoint.folder().string(), trained.families);
   config.pipeline = {};
   config.pipeline.stages = ranks;
   config.trainer.lanes = 1;

@@ -6,6 +6,7 @@
 
 #include "comm/communicator.h"
 #include "configs/config.h"
+#include "layers/models/families.h"
 #include "runtime/trainer/report.h"
 
 namespace penstock {
@@ -14,6 +15,7 @@ namespace penstock {
 struct Trained {
   std::filesystem::path checkpoint;  // a checkpoint's folder, or an output folder: its newest
   int threads = 1;                   // of a rank
+  std::vector<ModelFamily> families = model_families();  // that its model may be of
 };
 
 /// What to judge it by.

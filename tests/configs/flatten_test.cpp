@@ -7,19 +7,22 @@
 
 #include "base/error.h"
 #include "configs/load.h"
+#include "configs/schema.h"
 #include "configs/write.h"
+#include "layers/models/deepspeech2.h"
+#include "layers/models/families.h"
 #include "tests/support/tree/sources.h"
 
 namespace penstock {
 namespace {
 
 Config unusual() {
-  Config config;
+  Config config = default_config(model_families());
   config.text.alphabet = "'\"\\ab";
   config.data.train = "a \"b\"\\c\n\td.jsonl";
   config.data.speeds = {0.9, 4.0 / 3};
   config.optimizer.epsilon = 1e-17;
-  config.model.dropout = 0.1;
+  config.model.family.as<DeepSpeech2Options>().dropout = 0.1;
   config.trainer.seed = 0x8000000000000001;
   config.trainer.validate_every = -1;
   config.trainer.resume = true;
@@ -30,17 +33,18 @@ TEST(Flatten, ComesBackToTheBit) {
   const FlatConfig flat = flatten(unusual());
   EXPECT_EQ(flat.at("trainer.seed"), "9223372036854775809");
   EXPECT_EQ(flat.at("trainer.validate_every"), "-1");
-  EXPECT_EQ(unflatten(flat, "checkpoint"), unusual());
+  EXPECT_EQ(unflatten(flat, "checkpoint", model_families()), unusual());
 }
 
 TEST(Flatten, MissingKeysKeepTheirDefaults) {
-  EXPECT_EQ(unflatten({{"model.hidden", "7"}}, "checkpoint").model.hidden, 7);
-  EXPECT_EQ(unflatten({}, "checkpoint"), Config());
+  const Config narrow = unflatten({{"model.hidden", "7"}}, "checkpoint", model_families());
+  EXPECT_EQ(narrow.model.family.as<DeepSpeech2Options>().hidden, 7);
+  EXPECT_EQ(unflatten({}, "checkpoint", model_families()), default_config(model_families()));
 }
 
 TEST(Flatten, NamesEveryFault) {
   try {
-    unflatten({{"model.hiden", "7"}, {"trainer.steps", "x"}}, "manifest.json");
+    unflatten({{"model.hiden", "7"}, {"trainer.steps", "x"}}, "manifest.json", model_families());
     FAIL() << "accepted";
   } catch (const ConfigError& e) {
     EXPECT_STREQ(e.what(),
@@ -50,9 +54,10 @@ TEST(Flatten, NamesEveryFault) {
 }
 
 TEST(Flatten, DifferencesNameKeysInOrder) {
-  Config before, after;
+  const Config before = default_config(model_families());
+  Config after = before;
   after.trainer.steps = 5;
-  after.model.hidden = 9;
+  after.model.family.as<DeepSpeech2Options>().hidden = 9;
   EXPECT_TRUE(differences(before, before).empty());
   EXPECT_EQ(differences(before, after),
             (std::vector<Difference>{{"model.hidden", "256", "9", true},
@@ -63,9 +68,9 @@ TEST(Write, DocumentsWhatTheSchemaHolds) {
   std::ifstream in(test::source("docs/configuration.md"));
   std::stringstream page;
   page << in.rdbuf();
-  EXPECT_TRUE(page.str().ends_with(config_reference()))
+  EXPECT_TRUE(page.str().ends_with(config_reference(model_families())))
       << "docs/configuration.md no longer ends with what `penstock keys` prints:\n"
-      << config_reference();
+      << config_reference(model_families());
 }
 
 }  // namespace

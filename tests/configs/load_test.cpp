@@ -5,6 +5,9 @@
 #include <fstream>
 
 #include "base/error.h"
+#include "configs/schema.h"
+#include "layers/models/deepspeech2.h"
+#include "layers/models/families.h"
 #include "tests/support/tree/sources.h"
 
 namespace penstock {
@@ -12,19 +15,29 @@ namespace {
 
 using Overrides = std::vector<std::string>;
 
+Config parsed(const std::string& text, const Overrides& overrides = {}) {
+  return parse_config(text, "recipe.toml", model_families(), overrides);
+}
+
+const DeepSpeech2Options& deepspeech2(const Config& config) {
+  return config.model.family.as<DeepSpeech2Options>();
+}
+
 std::string fault(const std::string& text, const Overrides& overrides = {}) {
   try {
-    parse_config(text, "recipe.toml", overrides);
+    parsed(text, overrides);
   } catch (const ConfigError& e) {
     return e.what();
   }
   return "accepted";
 }
 
-TEST(Load, NothingGivesTheDefaults) { EXPECT_EQ(load_config(""), Config()); }
+TEST(Load, NothingGivesTheDefaults) {
+  EXPECT_EQ(load_config("", model_families()), default_config(model_families()));
+}
 
 TEST(Load, TakesEveryType) {
-  const Config config = parse_config(R"(
+  const Config config = parsed(R"(
 [model]
 bidirectional = false
 [data]
@@ -35,9 +48,8 @@ learning_rate = 1
 [trainer]
 steps = 1_000_000
 seed = 18
-)",
-                                     "recipe.toml");
-  EXPECT_FALSE(config.model.bidirectional);
+)");
+  EXPECT_FALSE(deepspeech2(config).bidirectional);
   EXPECT_EQ(config.data.train, "a b.jsonl");
   EXPECT_EQ(config.data.speeds, (std::vector<double>{0.9, 1, 1.1}));
   EXPECT_EQ(config.optimizer.learning_rate, 1);
@@ -46,8 +58,8 @@ seed = 18
 }
 
 TEST(Load, TheLaterOverrideHolds) {
-  const Config config = parse_config(
-      "[trainer]\nsteps = 1", "recipe.toml",
+  const Config config = parsed(
+      "[trainer]\nsteps = 1",
       Overrides{"trainer.steps=2", "data.train=x=y.jsonl", "trainer.steps=3", "text.alphabet='ab"});
   EXPECT_EQ(config.trainer.steps, 3);
   EXPECT_EQ(config.data.train, "x=y.jsonl");
@@ -55,14 +67,14 @@ TEST(Load, TheLaterOverrideHolds) {
 }
 
 TEST(Load, BaseLiesBelowTheRecipe) {
-  const Config config = parse_config("[model]\nbase = \"ds2-large\"\nhidden = 320", "recipe.toml");
-  EXPECT_EQ(config.model.rnn, "lstm");
-  EXPECT_EQ(config.model.layers, 5);
-  EXPECT_EQ(config.model.hidden, 320);
-  const Config over = parse_config("[model]\nbase = \"ds2-large\"\nhidden = 320", "recipe.toml",
-                                   Overrides{"model.base=ds2-tiny"});
-  EXPECT_EQ(over.model.layers, 3);
-  EXPECT_EQ(over.model.hidden, 320);
+  const Config config = parsed("[model]\nbase = \"ds2-large\"\nhidden = 320");
+  EXPECT_EQ(deepspeech2(config).rnn, "lstm");
+  EXPECT_EQ(deepspeech2(config).layers, 5);
+  EXPECT_EQ(deepspeech2(config).hidden, 320);
+  const Config over =
+      parsed("[model]\nbase = \"ds2-large\"\nhidden = 320", Overrides{"model.base=ds2-tiny"});
+  EXPECT_EQ(deepspeech2(over).layers, 3);
+  EXPECT_EQ(deepspeech2(over).hidden, 320);
 }
 
 TEST(Load, BaseMayBeAFile) {
@@ -72,8 +84,7 @@ TEST(Load, BaseMayBeAFile) {
             "the configuration can't be used:\n  " + file.string() +
                 ":4: trainer.steps has no place in a model's file, which holds [model] alone");
   std::ofstream(file) << "[model]\nhidden = 7\n";
-  EXPECT_EQ(parse_config("", "recipe.toml", Overrides{"model.base=" + file.string()}).model.hidden,
-            7);
+  EXPECT_EQ(deepspeech2(parsed("", Overrides{"model.base=" + file.string()})).hidden, 7);
 }
 
 TEST(Load, ReportsEveryFaultAtOnceWithLineAndNearestKey) {
@@ -113,12 +124,12 @@ TEST(Load, RefusesWrongTypes) {
 }
 
 TEST(Load, TakesNamesOfLayersWhereTheyAreAskedFor) {
-  const Config config = parse_config(
-      "[pipeline]\nrecompute = \"layers\"\nrecompute_layers = [\"norm1\", 'rnn2.norm']", "r.toml");
+  const Config config =
+      parsed("[pipeline]\nrecompute = \"layers\"\nrecompute_layers = [\"norm1\", 'rnn2.norm']");
   EXPECT_EQ(config.pipeline.recompute_layers, (std::vector<std::string>{"norm1", "rnn2.norm"}));
   const std::vector<std::string> overrides{"pipeline.recompute=layers",
                                            "pipeline.recompute_layers=[norm1, \"rnn2.norm\"]"};
-  const Config overridden = parse_config("[pipeline]\nrecompute_layers = []", "r.toml", overrides);
+  const Config overridden = parsed("[pipeline]\nrecompute_layers = []", overrides);
   EXPECT_EQ(overridden.pipeline, config.pipeline);
   EXPECT_NE(fault("[pipeline]\nrecompute_layers = ['a, b']").find("it takes a list of names"),
             std::string::npos);
@@ -162,12 +173,11 @@ TEST(Load, RefusesSpeedsAtWhichSpeechIsNoSpeech) {
 
 TEST(Load, ReadsAnOrderOfMicroBatches) {
   const auto order = [](const std::string& list) {
-    return parse_config("[data]\nmicro_batches = 3\n[trainer]\norder = " + list, "recipe.toml")
-        .trainer.order;
+    return parsed("[data]\nmicro_batches = 3\n[trainer]\norder = " + list).trainer.order;
   };
   EXPECT_EQ(order("[2, 0, 1]"), (std::vector{2, 0, 1}));
   EXPECT_TRUE(order("[]").empty());
-  EXPECT_EQ(parse_config("", "recipe.toml", Overrides{"trainer.order=[1,3,0,2]"}).trainer.order,
+  EXPECT_EQ(parsed("", Overrides{"trainer.order=[1,3,0,2]"}).trainer.order,
             (std::vector{1, 3, 0, 2}));
   const auto error_message = [](const std::string& list) {
     return fault("[data]\nmicro_batches = 3\n[trainer]\norder = " + list);
@@ -192,8 +202,8 @@ TEST(Load, RefusesWhatIsNotToml) {
 }
 
 TEST(Load, RefusesMissingFiles) {
-  EXPECT_THROW(load_config("/nowhere/recipe.toml"), ConfigError);
-  EXPECT_THROW(load_config(testing::TempDir()), ConfigError);
+  EXPECT_THROW(load_config("/nowhere/recipe.toml", model_families()), ConfigError);
+  EXPECT_THROW(load_config(testing::TempDir(), model_families()), ConfigError);
 }
 
 TEST(Load, RefusesContradictions) {
@@ -225,10 +235,11 @@ TEST(Load, RefusesContradictions) {
 
 TEST(Load, EveryRecipeAndModelLoads) {
   for (const auto& entry : std::filesystem::directory_iterator(test::source("configs/recipes"))) {
-    EXPECT_NO_THROW(load_config(entry.path())) << entry.path();
+    EXPECT_NO_THROW(load_config(entry.path(), model_families())) << entry.path();
   }
   for (const std::string& model : model_names()) {
-    EXPECT_EQ(load_config("", Overrides{"model.base=" + model}).model.base, model);
+    EXPECT_EQ(load_config("", model_families(), Overrides{"model.base=" + model}).model.base,
+              model);
   }
 }
 

@@ -13,8 +13,8 @@ namespace {
 
 TEST(RenamedKeys, EarlierNamesAreReadInRecipesAndOverrides) {
   const std::vector<std::string> overrides = {"schedule.floor=1e-5"};
-  const Config config = parse_config("[schedule]\nkind = 'cosine'\nwarmup = 5\nhorizon = 90\n",
-                                     "recipe.toml", overrides);
+  const Config config = parse_config(
+      "[schedule]\nkind = 'cosine'\nwarmup = 5\nhorizon = 90\n", "recipe.toml", {}, overrides);
   EXPECT_EQ(config.lr_schedule.kind, "cosine");
   EXPECT_EQ(config.lr_schedule.warmup, 5);
   EXPECT_EQ(config.lr_schedule.total_steps, 90);
@@ -48,7 +48,7 @@ TEST(RenamedKeys, ACheckpointsEarlierKeysAreRead) {
   for (const char* key : {"min_lr", "total_steps"}) flat.erase(std::string("lr_schedule.") + key);
   flat["schedule.floor"] = "0.25";
   flat["schedule.horizon"] = "77";
-  const Config config = unflatten(flat, "the checkpoint");
+  const Config config = unflatten(flat, "the checkpoint", {});
   EXPECT_EQ(config.lr_schedule.min_lr, 0.25);
   EXPECT_EQ(config.lr_schedule.total_steps, 77);
   const std::vector<std::string> keys = {"schedule.floor", "trainer.steps"};

@@ -5,6 +5,8 @@
 #include <set>
 
 #include "configs/value.h"
+#include "layers/models/deepspeech2.h"
+#include "layers/models/families.h"
 
 namespace penstock {
 namespace {
@@ -25,7 +27,7 @@ consteval std::size_t members() {
 }
 
 TEST(Schema, NamesEveryMemberOfConfigOnce) {
-  Config config;
+  Config config;  // of no family
   std::set<std::string_view> names;
   std::set<const void*> places;
   for (const Key& key : keys(config)) {
@@ -41,9 +43,14 @@ TEST(Schema, NamesEveryMemberOfConfigOnce) {
                 members<PrecisionConfig>() + members<PipelineConfig>() + members<TrainerConfig>());
 }
 
+TEST(Schema, NamesEveryOptionOfAFamily) {
+  ModelFamily family = DeepSpeech2Options();
+  EXPECT_EQ(family.keys().size(), members<DeepSpeech2Options>());
+}
+
 TEST(Schema, DefaultsAreAllowed) {
-  Config config;
-  const Config defaults;
+  const Config defaults = default_config(model_families());
+  Config config = defaults;
   for (const Key& key : keys(config)) {
     EXPECT_EQ(set_value(key, value_text(key.value)), std::nullopt);
   }
@@ -52,7 +59,7 @@ TEST(Schema, DefaultsAreAllowed) {
 
 // A size beyond reason would end as an error of memory that names no key.
 TEST(Schema, BoundsEverySize) {
-  Config config;
+  Config config = default_config(model_families());
   for (const Key& key : keys(config)) {
     if (std::holds_alternative<int*>(key.value)) {
       EXPECT_LE(key.allowed.range.high, 1 << 20) << key.name;
@@ -61,7 +68,7 @@ TEST(Schema, BoundsEverySize) {
 }
 
 TEST(Schema, KnowsWhatAResumedRunKeeps) {
-  Config config;
+  Config config = default_config(model_families());
   for (const char* kept : {"model.hidden", "data.speeds", "optimizer.kind", "trainer.seed"}) {
     EXPECT_TRUE(find_key(config, kept)->kept()) << kept;
   }
@@ -71,7 +78,7 @@ TEST(Schema, KnowsWhatAResumedRunKeeps) {
 }
 
 TEST(Value, RefusesWhatTheKeyDoesNotTake) {
-  Config config;
+  Config config = default_config(model_families());
   const auto fault = [&](const char* key, const char* text) {
     return set_value(*find_key(config, key), text).value_or("accepted");
   };
@@ -103,7 +110,7 @@ TEST(Value, RefusesWhatTheKeyDoesNotTake) {
                   ", but it takes a list of names, such as [\"norm1\", \"relu1\"]");
   EXPECT_NE(fault("trainer.resume", "yes"), "accepted");
   EXPECT_NE(fault("trainer.seed", "-1"), "accepted");
-  EXPECT_EQ(config, Config());
+  EXPECT_EQ(config, default_config(model_families()));
 }
 
 TEST(Value, TextKeepsEveryBit) {

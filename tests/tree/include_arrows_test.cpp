@@ -20,6 +20,8 @@ const std::vector<Arrow> arrows = {
     {"base", {"base"}},
     {"configs", {"configs", "base"}},
     {"layers", {"layers", "base"}},
+    // A family of models declares its keys.
+    {"layers/models", {"layers", "configs/key.h", "configs/model_family.h", "base"}},
     {"comm", {"comm", "layers/tensor", "base"}},
     {"comm/nccl", {"comm", "layers/tensor", "layers/cuda", "base"}},
     // Declarations: what can be planned on any machine, for any device.
@@ -29,7 +31,7 @@ const std::vector<Arrow> arrows = {
     {"runtime", {"runtime", "partition", "layers", "comm", "configs", "base"}},
     {"runtime/data", {"runtime/data", "layers/tensor", "configs", "base"}},
     {"runtime/text", {"runtime/text", "layers/tensor", "configs", "base"}},
-    {"tools", {"tools", "runtime", "partition", "configs", "base"}},
+    {"tools", {"tools", "runtime", "partition", "layers/models/families.h", "configs", "base"}},
     {"tests", {"tests", "tools", "runtime", "partition", "layers", "comm", "configs", "base"}},
 };
 
@@ -129,6 +131,8 @@ TEST(IncludeArrows, AreNoticedWhereBroken) {
            {"base/a.h", "configs/config.h"},
            {"configs/a.h", "layers/tensor/tensor.h"},
            {"layers/cpu/a.cpp", "configs/config.h"},
+           {"layers/nn/a.h", "configs/key.h"},
+           {"layers/models/a.cpp", "configs/config.h"},
            {"partition/a.h", "layers/cpu/cpu_backend.h"},
            {"runtime/data/a.cpp", "runtime/text/alphabet.h"},
            {"runtime/data/a.cpp", "layers/layer.h"},

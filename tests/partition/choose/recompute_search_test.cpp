@@ -6,6 +6,7 @@
 #include <limits>
 #include <random>
 
+#include "layers/models/deepspeech2.h"
 #include "layers/nn/batch_norm.h"
 #include "layers/nn/clipped_relu.h"
 #include "layers/nn/dropout.h"
@@ -121,10 +122,8 @@ double limit_at(double share, const Chain& chain, const std::vector<ChunkLoad>& 
 
 // Measured seconds never repeat, so that hardly a label is like another.
 TEST(RecomputeSearch, StaysExactWhereAllSecondsDiffer) {
-  ModelConfig model;
-  model.hidden = 801;
-  model.layers = 12;
-  model.dropout = 0.1;
+  const ModelConfig model{.family =
+                              DeepSpeech2Options{.hidden = 801, .layers = 12, .dropout = 0.1}};
   const Chain chain = build_chain(model, 29);
   ASSERT_GT(chain.size(), 50);
   std::mt19937 random(5);

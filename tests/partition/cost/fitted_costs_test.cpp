@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "configs/config.h"
+#include "layers/models/deepspeech2.h"
 #include "partition/model/build_chain.h"
 
 namespace penstock {
@@ -20,11 +21,8 @@ TEST(FittedCosts, TermsAreSumsOverUtterancesAndTheLongest) {
 }
 
 TEST(FittedCosts, LayersGetTheTermsOfTheirWork) {
-  ModelConfig model;
-  model.features = 17;
-  model.channels = 2;
-  model.hidden = 7;
-  model.layers = 1;
+  const ModelConfig model{.features = 17,
+                          .family = DeepSpeech2Options{.channels = 2, .hidden = 7, .layers = 1}};
   const Chain chain = build_chain(model, 5);
   const auto terms = cost_terms(chain, {});
   using T = CostTerm;

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "layers/models/deepspeech2.h"
 #include "partition/memory/chunk_bytes.h"
 #include "partition/plan/plan_estimate.h"
 #include "partition/plan/planner.h"
@@ -17,11 +18,7 @@ namespace {
 using Lengths = std::vector<std::int64_t>;
 
 ModelConfig tiny() {
-  ModelConfig model;
-  model.features = 80;
-  model.channels = 8;
-  model.hidden = 192;
-  return model;
+  return {.features = 80, .family = DeepSpeech2Options{.channels = 8, .hidden = 192}};
 }
 
 std::int64_t parameters(const Chain& chain) {
@@ -34,10 +31,7 @@ std::int64_t parameters(const Chain& chain) {
 
 TEST(BuildChain, HasTheParametersOfTheSameModelInPyTorch) {
   EXPECT_EQ(parameters(build_chain(tiny(), 29)), 1322296);
-  ModelConfig large;
-  large.rnn = "lstm";
-  large.hidden = 1024;
-  large.layers = 5;
+  const ModelConfig large{.family = DeepSpeech2Options{.rnn = "lstm", .hidden = 1024, .layers = 5}};
   EXPECT_EQ(parameters(build_chain(large, 29)), 86618336);
 }
 
@@ -47,9 +41,7 @@ TEST(BuildChain, TellsTheFramesThatTheLossSees) {
 }
 
 TEST(BuildChain, ListsEveryImpossibleValueAndWhatItTakes) {
-  ModelConfig model = tiny();
-  model.hidden = 0;
-  model.rnn = "rnn";
+  const ModelConfig model{.family = DeepSpeech2Options{.rnn = "rnn", .hidden = 0}};
   EXPECT_EQ(test::message_of<ConfigError>([&] { build_chain(model, 1); }),
             "no such model can be built:\n"
             "  model.rnn = rnn, but it takes one of tanh, gru, lstm\n"

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "comm/threads.h"
 #include "configs/load.h"
+#include "layers/models/families.h"
 #include "runtime/trainer/trainer.h"
 #include "tests/support/runtime/tone_corpus.h"
 #include "tests/support/system/temporary_folder.h"
@@ -52,8 +53,9 @@ class FailingRun : public testing::Test {
   std::string in(const std::string& name) const { return (folder_.path() / name).string(); }
 
   void train(const std::vector<std::string>& overrides, const std::vector<std::string>& gone) {
-    const Config config = parse_config(
-        test::tone_recipe(in("train.jsonl"), in("test.jsonl"), in("output")), "recipe", overrides);
+    const Config config =
+        parse_config(test::tone_recipe(in("train.jsonl"), in("test.jsonl"), in("output")), "recipe",
+                     model_families(), overrides);
     TrainingObserver observer;
     observer.begin = [&](std::int64_t, std::int64_t) {
       for (const std::string& name : gone) std::filesystem::remove(in(name));

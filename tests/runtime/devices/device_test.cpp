@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "comm/threads.h"
 #include "configs/load.h"
+#include "layers/models/families.h"
 #include "runtime/trainer/trainer.h"
 #include "tests/support/runtime/tone_corpus.h"
 #include "tests/support/system/temporary_folder.h"
@@ -70,8 +71,9 @@ TEST_F(DeviceWithoutGpu, IsMissedBeforeARunReadsOrWritesAnything) {
   const test::TemporaryFolder folder;
   const auto in = [&](const char* name) { return (folder.path() / name).string(); };
   const std::vector<std::string> overrides = {"pipeline.stages=2", "trainer.device=cuda"};
-  const Config config = parse_config(
-      test::tone_recipe(in("none.jsonl"), in("none.jsonl"), in("output")), "recipe", overrides);
+  const Config config =
+      parse_config(test::tone_recipe(in("none.jsonl"), in("none.jsonl"), in("output")), "recipe",
+                   model_families(), overrides);
   const std::string message = message_of<DeviceError>([&] {
     run_as_threads({.ranks = 2},
                    [&](Communicator& world) { penstock::train({config}, world, {}); });

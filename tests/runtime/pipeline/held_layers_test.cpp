@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "layers/models/deepspeech2.h"
 #include "partition/memory/stage_bytes.h"
 #include "partition/model/build_chain.h"
 
@@ -10,11 +11,8 @@ namespace penstock {
 namespace {
 
 Chain chain() {
-  ModelConfig model;
-  model.features = 17;
-  model.channels = 2;
-  model.hidden = 9;
-  model.layers = 2;
+  const ModelConfig model{.features = 17,
+                          .family = DeepSpeech2Options{.channels = 2, .hidden = 9, .layers = 2}};
   return build_chain(model, 5);
 }
 

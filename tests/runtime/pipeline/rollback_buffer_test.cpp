@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include "layers/models/deepspeech2.h"
 #include "partition/model/build_chain.h"
 
 namespace penstock {
@@ -18,10 +19,7 @@ std::vector<char> bytes_of(const ParameterStore& store) {
 }
 
 TEST(RollbackBuffer, RestoresAllThatUpdatesChange) {
-  ModelConfig model;
-  model.features = 11;
-  model.channels = 2;
-  model.hidden = 5;
+  const ModelConfig model{.features = 11, .family = DeepSpeech2Options{.channels = 2, .hidden = 5}};
   const Chain chain = build_chain(model, 7);
   for (const DType compute : {DType::f32, DType::f16}) {
     const auto backend = make_cpu_backend();

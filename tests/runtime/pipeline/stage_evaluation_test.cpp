@@ -4,6 +4,7 @@
 
 #include "comm/threads.h"
 #include "layers/cpu/cpu_backend.h"
+#include "layers/models/deepspeech2.h"
 #include "partition/model/build_chain.h"
 #include "runtime/corpus/synthetic_work.h"
 #include "runtime/pipeline/stage.h"
@@ -67,12 +68,7 @@ TEST(StageEvaluation, LaysOutABoundedNumberOfMicroBatchesAtOnce) {
 }
 
 ModelConfig tiny_model() {
-  ModelConfig model;
-  model.features = 17;
-  model.channels = 2;
-  model.hidden = 8;
-  model.layers = 1;
-  return model;
+  return {.features = 17, .family = DeepSpeech2Options{.channels = 2, .hidden = 8, .layers = 1}};
 }
 
 /// The logits of ragged micro-batches that a cut of the model into stages hands out, in order.

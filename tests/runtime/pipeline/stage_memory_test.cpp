@@ -5,6 +5,7 @@
 #include <set>
 
 #include "comm/threads.h"
+#include "layers/models/deepspeech2.h"
 #include "partition/memory/chunk_bytes.h"
 #include "partition/model/build_chain.h"
 #include "partition/schedule/make_schedule.h"
@@ -17,13 +18,9 @@ namespace penstock {
 namespace {
 
 ModelConfig model(int hidden, int layers, int channels) {
-  ModelConfig model;
-  model.features = 41;
-  model.channels = channels;
-  model.hidden = hidden;
-  model.layers = layers;
-  model.dropout = 0.1;
-  return model;
+  return {.features = 41,
+          .family = DeepSpeech2Options{
+              .channels = channels, .hidden = hidden, .layers = layers, .dropout = 0.1}};
 }
 
 /// A stage of a chain that is cut evenly.

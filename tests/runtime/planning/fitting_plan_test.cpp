@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "layers/models/deepspeech2.h"
 #include "partition/model/build_chain.h"
 #include "runtime/planning/planning.h"
 
@@ -13,10 +14,8 @@ namespace {
 class FittingPlan : public testing::Test {
  protected:
   FittingPlan() {
-    config_.model.features = 17;
-    config_.model.channels = 2;
-    config_.model.hidden = 96;
-    config_.model.layers = 3;
+    config_.model = {.features = 17,
+                     .family = DeepSpeech2Options{.channels = 2, .hidden = 96, .layers = 3}};
     config_.text.alphabet = "abc";
     config_.trainer.device = "cpu";
     config_.trainer.lanes = 1;
@@ -44,15 +43,7 @@ class FittingPlan : public testing::Test {
   Config config_;
   std::vector<AudioLength> lengths_ = std::vector<AudioLength>(40, {4000, 16000});
   Chain chain_ = build_chain(
-      [] {
-        ModelConfig model;
-        model.features = 17;
-        model.channels = 2;
-        model.hidden = 96;
-        model.layers = 3;
-        return model;
-      }(),
-      4);
+      {.features = 17, .family = DeepSpeech2Options{.channels = 2, .hidden = 96, .layers = 3}}, 4);
 };
 
 TEST_F(FittingPlan, NamesTheFewestStagesThatDo) {

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "configs/load.h"
 #include "configs/rules.h"
+#include "layers/models/families.h"
 #include "partition/plan/plan_file.h"
 #include "partition/plan/plan_schedule.h"
 #include "partition/schedule/in_flight.h"
@@ -26,7 +27,7 @@ class FoundSchedules : public testing::Test {
     overrides.insert(overrides.begin(),
                      {"pipeline.schedule=found", "data.micro_batches=8", "trainer.lanes=0"});
     const Config config = parse_config(test::tone_recipe(in("train.jsonl"), "", in("output")),
-                                       "recipe.toml", overrides);
+                                       "recipe.toml", model_families(), overrides);
     return plan_recipe(config, false).plan;
   }
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "layers/models/deepspeech2.h"
 #include "partition/cost/cost_model.h"
 #include "partition/model/build_chain.h"
 #include "partition/simulate/chunk_times.h"
@@ -14,10 +15,8 @@ namespace {
 class MeanTimes : public testing::Test {
  protected:
   MeanTimes() {
-    config_.model.features = 17;
-    config_.model.channels = 2;
-    config_.model.hidden = 7;
-    config_.model.layers = 2;
+    config_.model = {.features = 17,
+                     .family = DeepSpeech2Options{.channels = 2, .hidden = 7, .layers = 2}};
     chain_ = build_chain(config_.model, 9);
     shape_.micro_batches = {{180, 70}};
     shape_.labels = 9;

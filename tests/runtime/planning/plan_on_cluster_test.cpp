@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "configs/load.h"
+#include "layers/models/families.h"
 #include "partition/cluster/cluster_file.h"
 #include "tests/support/runtime/tone_corpus.h"
 #include "tests/support/system/temporary_folder.h"
@@ -20,7 +21,7 @@ class PlanOnCluster : public testing::Test {
 
   Config recipe(std::vector<std::string> overrides = {}) const {
     return parse_config(test::tone_recipe(in("train.jsonl"), "", in("output")), "recipe.toml",
-                        overrides);
+                        model_families(), overrides);
   }
   /// Two devices and two faster ones, of so much memory each.
   static Cluster mixed(const std::string& gib) {

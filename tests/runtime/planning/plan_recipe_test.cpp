@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "configs/load.h"
+#include "layers/models/families.h"
 #include "tests/support/runtime/tone_corpus.h"
 #include "tests/support/system/temporary_folder.h"
 
@@ -17,7 +18,7 @@ class PlanRecipe : public testing::Test {
 
   Config recipe(std::vector<std::string> overrides) const {
     return parse_config(test::tone_recipe(in("train.jsonl"), "", in("output")), "recipe.toml",
-                        overrides);
+                        model_families(), overrides);
   }
 
   test::TemporaryFolder folder_;

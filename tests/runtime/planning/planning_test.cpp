@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "layers/models/deepspeech2.h"
 #include "partition/model/build_chain.h"
 #include "tests/support/system/temporary_folder.h"
 
@@ -10,12 +11,7 @@ namespace penstock {
 namespace {
 
 ModelConfig small_model() {
-  ModelConfig model;
-  model.features = 17;
-  model.channels = 2;
-  model.hidden = 7;
-  model.layers = 1;
-  return model;
+  return {.features = 17, .family = DeepSpeech2Options{.channels = 2, .hidden = 7, .layers = 1}};
 }
 
 Config small_recipe() {
@@ -94,10 +90,8 @@ TEST(Planning, AloneKeepsTheLanesAndHasTheMemoryOfAllRanks) {
 class PlanFileOfARecipe : public testing::Test {
  protected:
   PlanFileOfARecipe() {
-    config_.model.features = 17;
-    config_.model.channels = 2;
-    config_.model.hidden = 12;
-    config_.model.layers = 2;
+    config_.model = {.features = 17,
+                     .family = DeepSpeech2Options{.channels = 2, .hidden = 12, .layers = 2}};
     config_.text.alphabet = "abcd";
     config_.pipeline.stages = 2;
     chain_ = build_chain(config_.model, shape_.labels);

@@ -6,6 +6,7 @@
 #include <functional>
 #include <numeric>
 
+#include "layers/models/deepspeech2.h"
 #include "partition/model/build_chain.h"
 #include "partition/plan/planner.h"
 #include "partition/schedule/forward_only.h"
@@ -18,10 +19,8 @@ namespace {
 
 Config recipe() {
   Config config;
-  config.model.features = 41;
-  config.model.channels = 2;
-  config.model.hidden = 12;
-  config.model.layers = 2;
+  config.model = {.features = 41,
+                  .family = DeepSpeech2Options{.channels = 2, .hidden = 12, .layers = 2}};
   config.data.speeds = {0.9, 1, 1.1};
   config.data.micro_batch_seconds = 20;
   config.data.micro_batches = 5;

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "comm/threads.h"
+#include "layers/models/deepspeech2.h"
 #include "tests/support/system/temporary_folder.h"
 
 namespace penstock {
@@ -13,10 +14,8 @@ namespace {
 
 BenchOptions tiny() {
   BenchOptions options;
-  options.model.features = 17;
-  options.model.channels = 2;
-  options.model.hidden = 7;
-  options.model.layers = 1;
+  options.model = {.features = 17,
+                   .family = DeepSpeech2Options{.channels = 2, .hidden = 7, .layers = 1}};
   options.utterances = 2;
   options.seconds = 0.3;
   options.micro_batches = 3;

@@ -4,6 +4,7 @@
 
 #include "comm/threads.h"
 #include "configs/load.h"
+#include "layers/models/families.h"
 #include "runtime/planning/planning.h"
 #include "runtime/profiling/profiling_run.h"
 #include "tests/support/runtime/tone_corpus.h"
@@ -19,7 +20,7 @@ class MeasureProfile : public testing::Test {
   Config recipe(std::vector<std::string> overrides = {}) const {
     return parse_config(
         test::tone_recipe(folder_.path() / "train.jsonl", "", folder_.path() / "output"),
-        "recipe.toml", overrides);
+        "recipe.toml", model_families(), overrides);
   }
 
   test::TemporaryFolder folder_;

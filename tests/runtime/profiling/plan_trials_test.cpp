@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "comm/threads.h"
 #include "configs/load.h"
+#include "layers/models/families.h"
 #include "partition/plan/plan_file.h"
 #include "runtime/planning/plan_recipe.h"
 #include "tests/support/runtime/tone_corpus.h"
@@ -20,6 +21,7 @@ class PlanTrials : public testing::Test {
 
   Config recipe(int stages, int replicas) const {
     return parse_config(test::tone_recipe(in("train.jsonl"), "", in("output")), "recipe.toml",
+                        model_families(),
                         std::vector<std::string>{"pipeline.stages=" + std::to_string(stages),
                                                  "pipeline.replicas=" + std::to_string(replicas)});
   }

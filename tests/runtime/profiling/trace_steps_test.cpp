@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "comm/threads.h"
 #include "configs/load.h"
+#include "layers/models/families.h"
 #include "runtime/profiling/measure_profile.h"
 #include "tests/support/runtime/tone_corpus.h"
 #include "tests/support/system/temporary_folder.h"
@@ -21,7 +22,7 @@ class TraceSteps : public testing::Test {
   Config recipe(std::vector<std::string> overrides) const {
     return parse_config(
         test::tone_recipe(folder_.path() / "train.jsonl", "", folder_.path() / "output"),
-        "recipe.toml", overrides);
+        "recipe.toml", model_families(), overrides);
   }
   /// Rank 0's trace.
   Trace traced(const Config& config, int ranks) const {

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "comm/threads.h"
 #include "configs/load.h"
+#include "layers/models/families.h"
 #include "partition/model/build_chain.h"
 #include "runtime/trainer/trainer.h"
 #include "tests/support/runtime/sounds.h"
@@ -22,7 +23,7 @@ class Recognise : public testing::Test {
     test::write_tone_corpus(in("test.jsonl"), 7, 2);
     const std::vector<std::string> overrides = {"trainer.steps=1", "data.validation="};
     const Config config = parse_config(test::tone_recipe(in("train.jsonl"), "", in("output")),
-                                       "recipe.toml", overrides);
+                                       "recipe.toml", model_families(), overrides);
     run_as_threads({.ranks = 1}, [&](Communicator& world) { train({config}, world, {}); });
   }
   std::string in(const std::string& name) const { return (folder_.path() / name).string(); }
@@ -107,7 +108,8 @@ TEST_F(Recognise, NamesEveryRecordingThatCannotBeResampled) {
 
 TEST_F(Recognise, AStageForEachLayerFindsTheSameTexts) {
   const std::vector<std::filesystem::path> recordings = {in("test-0.wav"), in("test-1.wav")};
-  const Config config = parse_config(test::tone_recipe(in("train.jsonl"), "", in("output")), "");
+  const Config config =
+      parse_config(test::tone_recipe(in("train.jsonl"), "", in("output")), "", model_families());
   const auto layers = build_chain(config.model, 29).layers.size();
   EXPECT_EQ(transcripts(recordings, static_cast<int>(layers)), transcripts(recordings, 1));
   const std::string message =

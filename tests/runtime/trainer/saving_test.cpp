@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "comm/threads.h"
+#include "layers/models/deepspeech2.h"
 #include "partition/model/build_chain.h"
 #include "runtime/checkpoint/newest.h"
 #include "runtime/devices/host_window.h"
@@ -19,12 +20,7 @@ namespace {
 using test::WatchedBackend;
 
 ModelConfig model() {
-  ModelConfig model;
-  model.features = 41;
-  model.channels = 2;
-  model.hidden = 420;
-  model.layers = 1;
-  return model;
+  return {.features = 41, .family = DeepSpeech2Options{.channels = 2, .hidden = 420, .layers = 1}};
 }
 
 Plan one_rank() {

@@ -4,6 +4,8 @@
 
 #include "comm/threads.h"
 #include "configs/load.h"
+#include "layers/models/deepspeech2.h"
+#include "layers/models/families.h"
 #include "partition/model/build_chain.h"
 #include "partition/model/recomputed_layers.h"
 #include "partition/plan/plan_file.h"
@@ -30,10 +32,8 @@ constexpr int kStages = 2, kReplicas = 2;
 
 Config small_recipe() {
   Config config;
-  config.model.features = 41;
-  config.model.channels = 2;
-  config.model.hidden = 13;
-  config.model.layers = 2;
+  config.model = {.features = 41,
+                  .family = DeepSpeech2Options{.channels = 2, .hidden = 13, .layers = 2}};
   config.data.speeds = {0.9, 1, 1.1};
   config.data.micro_batch_seconds = 1.2;
   config.data.micro_batches = 5;
@@ -224,8 +224,8 @@ std::size_t train_as_threads(const std::filesystem::path& folder, const std::str
                              int hidden) {
   Config config = parse_config(
       test::tone_recipe(folder / "train.jsonl", folder / "validation.jsonl", folder / output),
-      "recipe.toml");
-  config.model.hidden = hidden;
+      "recipe.toml", model_families());
+  config.model.family.as<DeepSpeech2Options>().hidden = hidden;
   config.trainer.steps = config.trainer.validate_every = config.trainer.checkpoint_every = 2;
   config.pipeline.stages = kStages;
   config.pipeline.replicas = kReplicas;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "layers/models/deepspeech2.h"
 #include "partition/schedule/make_schedule.h"
 #include "tests/support/runtime/training_job.h"
 
@@ -239,7 +240,7 @@ TEST(TrainingStep, ShardsOfBlocksAndOfNothingDoNotShowInASingleBit) {
   TrainingJob job = small_job();
   job.optimizer.kind = "lamb";
   job.optimizer.weight_decay = 1e-3;
-  job.model.hidden = 110;
+  job.model.family.as<DeepSpeech2Options>().hidden = 110;
   job.lanes = 3;
   job.steps = 2;
   const TrainingOutcome alone = train_on_noise(job);

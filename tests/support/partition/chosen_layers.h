@@ -1,5 +1,6 @@
 #pragma once
 
+#include "layers/models/deepspeech2.h"
 #include "partition/memory/chunk_bytes.h"
 #include "partition/model/build_chain.h"
 #include "partition/schedule/forward_only.h"
@@ -9,12 +10,9 @@ namespace penstock::test {
 
 /// A DeepSpeech2 of 14 layers of odd sizes.
 inline Chain chain_to_choose_from() {
-  ModelConfig model;
-  model.features = 17;
-  model.channels = 2;
-  model.hidden = 7;
-  model.layers = 2;
-  model.dropout = 0.1;
+  const ModelConfig model{
+      .features = 17,
+      .family = DeepSpeech2Options{.channels = 2, .hidden = 7, .layers = 2, .dropout = 0.1}};
   return build_chain(model, 9);
 }
 

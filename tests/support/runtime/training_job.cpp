@@ -8,6 +8,7 @@
 #include <random>
 
 #include "comm/threads.h"
+#include "layers/models/deepspeech2.h"
 #include "partition/plan/planner.h"
 #include "partition/schedule/make_schedule.h"
 #include "partition/simulate/size_order.h"
@@ -169,11 +170,9 @@ TrainingOutcome train(const TrainingJob& job, const Chain& chain, Communicator& 
 
 TrainingJob small_job() {
   TrainingJob job;
-  job.model.features = 17;
-  job.model.channels = 3;
-  job.model.hidden = 9;
-  job.model.layers = 2;
-  job.model.dropout = 0.2;
+  job.model = {
+      .features = 17,
+      .family = DeepSpeech2Options{.channels = 3, .hidden = 9, .layers = 2, .dropout = 0.2}};
   job.optimizer.learning_rate = 0.01;
   return job;
 }

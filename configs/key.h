@@ -1,0 +1,66 @@
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace penstock {
+
+/// Where a key's value lies; the alternative is the key's type.
+using Value = std::variant<bool*, int*, std::int64_t*, std::uint64_t*, double*, std::string*,
+                           std::vector<double>*, std::vector<int>*, std::vector<std::string>*>;
+
+/// What a number may be; of a list, every number in it.
+struct Range {
+  double low = -std::numeric_limits<double>::infinity();
+  double high = std::numeric_limits<double>::infinity();
+  bool above_low = false;  // `low` itself is not allowed
+};
+
+struct Allowed {
+  std::vector<std::string_view> choices = {};  // of text; empty: any
+  Range range = {};                            // of numbers
+  bool filled = false;                         // text must not be empty
+};
+
+/// What a key takes, for declarations of keys.
+inline Allowed anything() { return {}; }
+inline Allowed filled_text() { return {.filled = true}; }
+inline Allowed one_of(std::vector<std::string_view> choices) {
+  return {.choices = std::move(choices)};
+}
+inline Allowed at_least(double low) { return {.range = {.low = low}}; }
+inline Allowed between(double low, double high) { return {.range = {low, high, false}}; }
+inline Allowed above(double low, double high = Range().high) {
+  return {.range = {low, high, true}};
+}
+
+/// Channels beyond what anyone means: a slip of the keyboard is refused by its key, not by what
+/// breaks first.
+inline constexpr double kMostChannels = 65536;
+
+/// All that is known of one key. Loading, command-line overrides, checkpoints, the dump and
+/// docs/configuration.md all follow from these.
+struct Key {
+  std::string_view name;  // "<section>.<key>"
+  Value value;
+  Allowed allowed;
+  std::string_view help;  // one line
+
+  /// Whether a run that resumes must have the value it began with.
+  bool kept() const;
+  std::string_view section() const { return name.substr(0, name.find('.')); }
+  std::string_view leaf() const { return name.substr(name.find('.') + 1); }
+};
+
+/// What a key holds that does not go with others.
+struct Contradiction {
+  std::string_view key;
+  std::string what;
+};
+
+}  // namespace penstock

@@ -1,0 +1,45 @@
+#include "configs/model_family.h"
+
+#include <algorithm>
+
+#include "configs/value.h"
+
+namespace penstock {
+
+ModelFamily::ModelFamily(const ModelFamily& other)
+    : options_(other.options_ ? other.options_->copy() : nullptr), kind_(other.kind_) {}
+
+ModelFamily& ModelFamily::operator=(ModelFamily other) noexcept {
+  options_ = std::move(other.options_);
+  kind_ = std::move(other.kind_);
+  return *this;
+}
+
+std::string_view ModelFamily::name() const { return options_ ? options_->name() : ""; }
+
+Key ModelFamily::kind_key(std::vector<std::string_view> names) {
+  return {"model.kind", &kind_, one_of(std::move(names)), "family of the model"};
+}
+
+std::vector<Key> ModelFamily::keys() { return options_ ? options_->keys() : std::vector<Key>(); }
+
+std::vector<Contradiction> ModelFamily::contradictions(int features) const {
+  return options_ ? options_->contradictions(features) : std::vector<Contradiction>();
+}
+
+ModelFamily ModelFamily::defaults() const { return options_ ? options_->defaults() : *this; }
+
+bool ModelFamily::operator==(const ModelFamily& other) const {
+  ModelFamily a = *this, b = other;
+  return name() == other.name() &&
+         std::ranges::equal(
+             a.keys(), b.keys(), {}, [](const Key& key) { return value_text(key.value); },
+             [](const Key& key) { return value_text(key.value); });
+}
+
+const ModelFamily* find_family(std::span<const ModelFamily> families, std::string_view name) {
+  const auto found = std::ranges::find(families, name, &ModelFamily::name);
+  return found == families.end() ? nullptr : &*found;
+}
+
+}  // namespace penstock

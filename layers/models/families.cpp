@@ -1,0 +1,15 @@
+#include "layers/models/families.h"
+
+#include "base/error.h"
+#include "layers/models/deepspeech2.h"
+
+namespace penstock {
+
+std::vector<ModelFamily> model_families() { return {DeepSpeech2Options()}; }
+
+std::vector<std::unique_ptr<Layer>> build_layers(const ModelFamily& family, const ModelEnds& ends) {
+  if (!family.options_) throw ConfigError("no such model can be built: model.kind names no family");
+  return family.options_->build(ends);
+}
+
+}  // namespace penstock
