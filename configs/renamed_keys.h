@@ -18,6 +18,7 @@ std::vector<std::string> renaming_notes(const std::filesystem::path& file,
                                         std::span<const std::string> overrides = {});
 
 /// The same line for keys without a place, such as a checkpoint's.
-std::vector<std::string> renaming_notes(std::span<const std::string> keys, const std::string& where);
+std::vector<std::string> renaming_notes(std::span<const std::string> keys,
+                                        const std::string& where);
 
 }  // namespace penstock

@@ -13,8 +13,8 @@ namespace {
 
 TEST(RenamedKeys, EarlierNamesAreReadInRecipesAndOverrides) {
   const std::vector<std::string> overrides = {"schedule.floor=1e-5"};
-  const Config config = parse_config(
-      "[schedule]\nkind = 'cosine'\nwarmup = 5\nhorizon = 90\n", "recipe.toml", {}, overrides);
+  const Config config = parse_config("[schedule]\nkind = 'cosine'\nwarmup = 5\nhorizon = 90\n",
+                                     "recipe.toml", {}, overrides);
   EXPECT_EQ(config.lr_schedule.kind, "cosine");
   EXPECT_EQ(config.lr_schedule.warmup, 5);
   EXPECT_EQ(config.lr_schedule.total_steps, 90);

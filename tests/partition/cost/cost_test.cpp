@@ -48,5 +48,14 @@ TEST(Cost, TransfersGoThereAndBack) {
   EXPECT_DOUBLE_EQ(seconds[3], 2 * (2 + aligned(15 * 5 * 4) / 100.0));
 }
 
+TEST(Cost, OfARecomputedLayerHasItsForwardTwice) {
+  const std::vector<LayerCost> costs{{"conv1", 3, 5, 7}, {"output", 1, 2, 4}};
+  EXPECT_EQ(with_recomputation(costs, {})[0].total(), 15);
+  const auto more = with_recomputation(costs, {true, false});
+  EXPECT_EQ(more[0].forward, 3);
+  EXPECT_EQ(more[0].backward_input, 8);
+  EXPECT_EQ(more[1].total(), 7);
+}
+
 }  // namespace
 }  // namespace penstock

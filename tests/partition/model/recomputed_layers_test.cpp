@@ -53,14 +53,5 @@ TEST(RecomputedLayers, EveryFaultOfAListIsNamed) {
             std::string::npos);
 }
 
-TEST(RecomputedLayers, TakeTheirForwardTwice) {
-  const std::vector<LayerCost> costs{{"conv1", 3, 5, 7}, {"output", 1, 2, 4}};
-  EXPECT_EQ(with_recomputation(costs, {})[0].total(), 15);
-  const auto more = with_recomputation(costs, {true, false});
-  EXPECT_EQ(more[0].forward, 3);
-  EXPECT_EQ(more[0].backward_input, 8);
-  EXPECT_EQ(more[1].total(), 7);
-}
-
 }  // namespace
 }  // namespace penstock
