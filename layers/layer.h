@@ -23,10 +23,10 @@ using Grads = std::span<const Tensor>;
 /// What forward keeps for backward, in the order of LayerPlan::saved.
 using Saved = std::span<const Tensor>;
 
-/// One link of a model's chain, declared once: planner and runtime read the same plan(). A layer
-/// holds its sizes and names, no numbers; its methods may run for several micro-batches at once.
-/// Backward is two methods, so that schedules may part them; backward_input of a micro-batch always
-/// precedes its backward_weight.
+/// One link of a model's layer sequence, declared once: planner and runtime read the same plan(). A
+/// layer holds its sizes and names, no numbers; its methods may run for several micro-batches at
+/// once. Backward is two methods, so that schedules may part them; backward_input of a micro-batch
+/// always precedes its backward_weight.
 class Layer {
  public:
   virtual ~Layer() = default;

@@ -57,7 +57,7 @@ nlohmann::ordered_json json_of(const Plan& plan, const PlanEstimate& estimate) {
 
 /// ConfigError for an option that would be left unheard.
 void check_mode(const CLI::App& command, const PlanArguments& arguments) {
-  const ChainArguments& layout = arguments.layout;
+  const SequenceArguments& layout = arguments.layout;
   const bool profile = !layout.profile.empty(), cluster = !layout.cluster.empty();
   if (profile || !cluster)
     require_absent(command, {"--data", "--schedule", "--costs"}, "a recipe with --cluster");
@@ -74,7 +74,7 @@ int run_plan(const CLI::App& command, const PlanArguments& arguments) {
   if (profile != arguments.recipe.words.empty())
     throw ConfigError("plan takes either a recipe or --profile FILE");
   check_mode(command, arguments);
-  if (profile) return run_plan_chain(arguments.layout, arguments.json);
+  if (profile) return run_plan_sequence(arguments.layout, arguments.json);
   if (!arguments.layout.cluster.empty()) return run_plan_cluster(arguments, arguments.json);
   const Config recipe = arguments.recipe.load();
   check_outputs({{"--output", arguments.output}}, arguments.recipe.files(recipe));
@@ -94,10 +94,10 @@ void add_plan(CLI::App& app, Run& run) {
   CLI::App* command = app.add_subcommand(
       "plan",
       "Cut a recipe's model into stages, for the utterances of its manifest, or place it or a "
-      "measured chain on a cluster");
+      "measured layer sequence on a cluster");
   add_recipe(command, arguments->recipe);
   command->get_option("recipe")->required(false);
-  add_chain(command, arguments->layout);
+  add_sequence(command, arguments->layout);
   command->add_option("--data", arguments->data,
                       "With a recipe or model on a cluster: the manifest, in place of data.train");
   command->add_option("--schedule", arguments->schedule,

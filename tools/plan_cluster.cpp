@@ -128,7 +128,7 @@ std::string how_to_train(const ClusterArguments& arguments, const ClusterPlan& p
 int run_plan_cluster(const ClusterArguments& arguments, bool json) {
   RecipeArguments recipe{as_recipe(arguments.recipe.words)};
   if (!arguments.data.empty()) recipe.words.push_back("data.train=" + arguments.data);
-  const ChainArguments& layout = arguments.layout;
+  const SequenceArguments& layout = arguments.layout;
   const Config config = recipe.load();
   check_outputs({{"--output", arguments.output}, {"--report", layout.report}},
                 recipe.files(config, {{"--cluster", layout.cluster},

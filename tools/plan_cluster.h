@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "tools/plan_chain.h"
+#include "tools/plan_sequence.h"
 #include "tools/recipe.h"
 
 namespace penstock {
@@ -10,7 +10,7 @@ namespace penstock {
 /// `penstock plan MODEL --cluster`: a recipe's training on a described cluster.
 struct ClusterArguments {
   RecipeArguments recipe;  // or the name of a model of configs/models/
-  ChainArguments layout;
+  SequenceArguments layout;
   std::string data, schedule, costs, output;  // files and a schedule to keep to; or empty
 };
 

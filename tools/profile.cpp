@@ -75,7 +75,7 @@ int run_profile(const CLI::App& command, const ProfileArguments& arguments) {
         if (world.rank() != 0) return exit_done;
         if (!arguments.output.empty())
           write_output(arguments.output,
-                       device_profile_json(profile, neutral_profile(profile, data.chain,
+                       device_profile_json(profile, neutral_profile(profile, data.sequence,
                                                                     backend_sizes(data.config))));
         print(profile);
         return exit_done;

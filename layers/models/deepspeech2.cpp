@@ -46,7 +46,7 @@ class Builder {
     add<Linear>(
         LinearOptions{.name = "output", .in = options_.hidden, .out = ends_.labels, .bias = false});
     add<Ctc>("ctc");
-    return std::move(chain_);
+    return std::move(sequence_);
   }
 
  private:
@@ -54,7 +54,7 @@ class Builder {
   const Kind& add(Arguments&&... arguments) {
     auto layer = std::make_unique<Kind>(std::forward<Arguments>(arguments)...);
     const Kind& added = *layer;
-    chain_.push_back(std::move(layer));
+    sequence_.push_back(std::move(layer));
     return added;
   }
 
@@ -90,7 +90,7 @@ class Builder {
   const DeepSpeech2Options& options_;
   const ModelEnds& ends_;
   RecurrenceKind recurrence_;
-  std::vector<std::unique_ptr<Layer>> chain_;
+  std::vector<std::unique_ptr<Layer>> sequence_;
 };
 
 }  // namespace

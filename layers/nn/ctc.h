@@ -7,9 +7,9 @@
 
 namespace penstock {
 
-/// The loss at the end of a chain: CTC over the log-softmax of its input, blank 0 (CtcLoss has the
-/// definition). Its output is empty; losses go to Context::targets. Forward makes the gradient of
-/// the logits too, in training, and keeps it.
+/// The loss at the end of a layer sequence: CTC over the log-softmax of its input, blank 0 (CtcLoss
+/// has the definition). Its output is empty; losses go to Context::targets. Forward makes the
+/// gradient of the logits too, in training, and keeps it.
 class Ctc final : public Layer {
  public:
   explicit Ctc(std::string name) : name_(std::move(name)) {}

@@ -13,7 +13,7 @@ namespace {
 /// Once a step, of each stage on a device of speed 1.
 std::vector<double> once_seconds(const PlanningProblem& problem, const PlanChoice& choice) {
   std::vector<double> seconds(choice.stages, problem.step_s);
-  const auto bytes = parameter_bytes(*problem.chain);
+  const auto bytes = parameter_bytes(*problem.sequence);
   const auto ranks = ranks_of_chunks(choice);
   for (std::size_t chunk = 0; chunk < ranks.size(); ++chunk)
     for (int layer = choice.begin[chunk]; layer < choice.begin[chunk + 1]; ++layer)
@@ -41,7 +41,7 @@ std::vector<double> reduction_seconds(const PlanningProblem& problem, const Plan
   const auto ranks = ranks_of_chunks(choice);
   std::vector<double> seconds(ranks.size(), 0);
   if (choice.replicas == 1) return seconds;
-  const auto parameters = parameter_bytes(*problem.chain);
+  const auto parameters = parameter_bytes(*problem.sequence);
   const bool splits = schedule_of(choice).splits_backward();
   for (std::size_t chunk = 0; chunk < ranks.size(); ++chunk) {
     const int device = choice.devices[ranks[chunk]][replica];

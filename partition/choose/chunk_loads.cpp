@@ -10,14 +10,14 @@ namespace penstock {
 namespace {
 
 struct Costs {
-  ChainLoad chain;
+  SequenceLoad sequence;
   std::vector<StageCost> stages;
   std::vector<int> ranks;  // of each chunk
   double overlap = 1;
 
   const StageCost& of(int chunk) const { return stages[ranks[chunk]]; }
   double computing(int first, int last, int chunk) const {
-    return chain.work(first, last) / of(chunk).speed();
+    return sequence.work(first, last) / of(chunk).speed();
   }
 };
 
@@ -25,14 +25,14 @@ struct Costs {
 double hidden_load(const Costs& costs, int first, int last, int chunk) {
   double most = 0;
   for (const Pace& pace : costs.of(chunk).paces) {
-    const double share = 1.0 / costs.chain.passes();  // of what crosses a boundary: one message
-    const double enters = share * pace.enter.seconds(costs.chain.crossing(first));
-    const double leaves = share * pace.leave.seconds(costs.chain.crossing(last));
+    const double share = 1.0 / costs.sequence.passes();  // of what crosses a boundary: one message
+    const double enters = share * pace.enter.seconds(costs.sequence.crossing(first));
+    const double leaves = share * pace.leave.seconds(costs.sequence.crossing(last));
     const double sending = (1 - costs.overlap) * (enters + leaves);
-    most =
-        std::max({most, pace.per_work * costs.chain.work(first, last) + sending, enters, leaves});
+    most = std::max(
+        {most, pace.per_work * costs.sequence.work(first, last) + sending, enters, leaves});
   }
-  return most + costs.of(chunk).reduction.seconds(costs.chain.parameters(first, last));
+  return most + costs.of(chunk).reduction.seconds(costs.sequence.parameters(first, last));
 }
 
 }  // namespace
@@ -41,10 +41,10 @@ std::vector<ChunkCutProblem> chunk_loads(const PlanningProblem& problem, const W
                                          const PlanChoice& choice) {
   const PlacementProblem closed = closed_form_problem(problem, workload, choice.batch);
   const auto costs =
-      std::make_shared<const Costs>(closed.chain, stage_costs(closed, choice.devices),
+      std::make_shared<const Costs>(closed.sequence, stage_costs(closed, choice.devices),
                                     ranks_of_chunks(choice), problem.cluster.overlap);
   ChunkCutProblem cut{
-      .layers = problem.chain->size(),
+      .layers = problem.sequence->size(),
       .chunks = static_cast<int>(costs->ranks.size()),
       .runs = static_cast<double>(micro_batches_of(closed, {choice.stages, choice.replicas})),
       .rank = costs->ranks};
@@ -55,7 +55,7 @@ std::vector<ChunkCutProblem> chunk_loads(const PlanningProblem& problem, const W
   ChunkCutProblem other = cut;
   if (cut.chunks == choice.stages) {
     cut.load = [costs](int first, int last, int chunk) {
-      return costs->of(chunk).load(costs->chain, first, last);
+      return costs->of(chunk).load(costs->sequence, first, last);
     };
     other.load = [costs](int first, int last, int chunk) {
       return hidden_load(*costs, first, last, chunk);

@@ -23,7 +23,7 @@ class Fitting {
   Fitting(const PlanningProblem& problem, const Workload& workload, const PlanChoice& choice,
           Recomputing recomputing)
       : memory(problem, without_recomputation(choice, recomputing)),
-        layers_(problem.chain->size()),
+        layers_(problem.sequence->size()),
         free_(recomputing == Recomputing::free),
         search_(memory.bytes(), forward_seconds(workload)) {}
 
@@ -36,7 +36,7 @@ class Fitting {
     return found ? std::optional(found->seconds) : std::nullopt;
   }
 
-  /// Of the chain's layers, where all chunks fit.
+  /// Of the layer sequence's layers, where all chunks fit.
   std::optional<ChosenLayers> recomputed(const std::vector<int>& begin) {
     ChosenLayers all(layers_, false);
     bool any = false;

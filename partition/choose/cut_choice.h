@@ -8,13 +8,14 @@ namespace penstock {
 
 /// The best cut of a choice whose devices are known.
 struct ChosenCut {
-  bool fits = true;              // into memory; else it is the fastest of those that do not
-  std::vector<int> begin = {};   // first layer of each chunk, then their number
-  ChosenLayers recomputed = {};  // of the chain's layers; PlanChoice's own unless it was free
-  bool recompute_exact = true;   // as PlanChoice's
-  double closed_form = 0;        // seconds of a step, for the cut that makes it least
-  bool memory_bound = false;     // a faster cut did not fit
-  int lacking_stage = 0;         // of the fastest cut, where that does not fit: what it lacks
+  bool fits = true;             // into memory; else it is the fastest of those that do not
+  std::vector<int> begin = {};  // first layer of each chunk, then their number
+  ChosenLayers recomputed =
+      {};  // of the layer sequence's layers; PlanChoice's own unless it was free
+  bool recompute_exact = true;  // as PlanChoice's
+  double closed_form = 0;       // seconds of a step, for the cut that makes it least
+  bool memory_bound = false;    // a faster cut did not fit
+  int lacking_stage = 0;        // of the fastest cut, where that does not fit: what it lacks
   double lacking_bytes = 0;
 };
 

@@ -77,7 +77,7 @@ class Decider {
                             .schedule = schedule,
                             .recomputed = problem_.recomputed.value_or(ChosenLayers()),
                             .devices = devices};
-    if (std::ssize(ranks_of_chunks(choice)) > problem_.chain->size()) {
+    if (std::ssize(ranks_of_chunks(choice)) > problem_.sequence->size()) {
       alternatives_.push_back({.choice = choice, .why = "more chunks than layers"});
       return;
     }

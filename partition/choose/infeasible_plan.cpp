@@ -26,8 +26,8 @@ std::optional<Closest> closest(const PlanningProblem& problem,
   for (const Alternative& alternative : alternatives) {
     if (alternative.choice.devices.empty() || alternative.choice.begin.empty()) continue;
     PlanChoice choice = alternative.choice;
-    if (!problem.recomputed) choice.recomputed.assign(problem.chain->size(), true);
-    LeastFullCut cut = least_full_cut(StageMemory(problem, choice), problem.chain->size());
+    if (!problem.recomputed) choice.recomputed.assign(problem.sequence->size(), true);
+    LeastFullCut cut = least_full_cut(StageMemory(problem, choice), problem.sequence->size());
     if (!best || cut.fullness < best->cut.fullness) best = Closest{choice, std::move(cut)};
   }
   return best;
@@ -60,7 +60,7 @@ std::optional<PlanChoice> with_smaller_micro_batches(PlanningProblem problem) {
 }
 
 std::string layers_of(const PlanningProblem& problem, const LeastFullCut& cut, int chunk) {
-  const auto& layers = problem.chain->layers;
+  const auto& layers = problem.sequence->layers;
   const int first = cut.begin[chunk], last = cut.begin[chunk + 1] - 1;
   if (first == last) return fmt::format("layer {} alone", layers[first]->name());
   return fmt::format("layers {} to {}", layers[first]->name(), layers[last]->name());
@@ -75,7 +75,7 @@ void throw_infeasible_plan(const PlanningProblem& problem,
     throw ConfigError(
         fmt::format("no plan fits: every schedule that training knows needs more "
                     "chunks than the model's {} layers",
-                    problem.chain->size()));
+                    problem.sequence->size()));
   const LeastFullCut& cut = best->cut;
   std::string message = fmt::format(
       "memory binds: of all that was tried, what comes closest is {}, whose stage {} ({}) needs "

@@ -27,9 +27,9 @@ struct PlanChoice {
   int stages = 1, replicas = 1;
   BatchChoice batch = {};
   std::string schedule = "1f1b";
-  ChosenLayers recomputed = {};           // of the chain's layers: whose activations are recomputed
-  bool recompute_exact = true;            // no cheaper ones fit this cut, by the mean micro-batch
-  std::vector<std::string> actions = {};  // of the schedule "found": as Plan::actions
+  ChosenLayers recomputed = {};  // of the layer sequence's layers: whose activations are recomputed
+  bool recompute_exact = true;   // no cheaper ones fit this cut, by the mean micro-batch
+  std::vector<std::string> actions = {};       // of the schedule "found": as Plan::actions
   std::vector<std::vector<int>> devices = {};  // [stage][replica]: places in Cluster::devices
   std::vector<int> begin = {};                 // first layer of each chunk, then their number
 
@@ -45,7 +45,7 @@ struct SampledStep {
 
 /// A model to be trained on a cluster.
 struct PlanningProblem {
-  const Chain* chain = nullptr;
+  const LayerSequence* sequence = nullptr;
   BackendSizes sizes = {};
   CostModel costs = {};         // seconds on a device of speed 1
   std::string costs_from = {};  // where they come from, for people

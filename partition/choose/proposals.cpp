@@ -44,7 +44,7 @@ PlacementProblem without_links(PlacementProblem problem) {
 /// With the devices' memory in the closed form's terms, whose account of bytes is simpler than the
 /// runtime's: both are compared for a cut.
 PlacementProblem with_memory(const PlanningProblem& problem, PlacementProblem closed,
-                             const Proposal& proposal, const PlacedChain& placed) {
+                             const Proposal& proposal, const PlacedSequence& placed) {
   const PlanChoice choice{.stages = proposal.grid.stages,
                           .replicas = proposal.grid.replicas,
                           .batch = proposal.batch,
@@ -55,7 +55,7 @@ PlacementProblem with_memory(const PlanningProblem& problem, PlacementProblem cl
   const auto& begin = placed.cut.begin;
   for (int k = 0; k < choice.stages; ++k) {
     real += memory.of_chunk(begin[k], begin[k + 1], k);
-    simple += closed.chain.bytes(begin[k], begin[k + 1], in_flight(closed, proposal.grid, k));
+    simple += closed.sequence.bytes(begin[k], begin[k + 1], in_flight(closed, proposal.grid, k));
   }
   for (Device& device : closed.cluster.devices) device.memory *= simple / real;
   return closed;
@@ -65,7 +65,7 @@ PlacementProblem with_memory(const PlanningProblem& problem, PlacementProblem cl
 
 PlacementProblem closed_form_problem(const PlanningProblem& problem, const Workload& workload,
                                      const BatchChoice& batch) {
-  return {.chain = ChainLoad(workload.mean, ChainLoad::Crossing::bytes),
+  return {.sequence = SequenceLoad(workload.mean, SequenceLoad::Crossing::bytes),
           .cluster = problem.cluster,
           .micro_batches = batch.micro_batches};
 }
@@ -82,7 +82,7 @@ std::vector<Proposal> proposals(const PlanningProblem& problem, Workloads& workl
     if (batch.micro_batches == most_micro_batches)
       check_constraints(closed, {.stages = problem.stages, .replicas = problem.replicas});
     const Bounds bounds(closed);
-    for (int stages = 1; stages <= std::min(closed.chain.size(), devices); ++stages) {
+    for (int stages = 1; stages <= std::min(closed.sequence.size(), devices); ++stages) {
       if (problem.stages > 0 && stages != problem.stages) continue;
       const int most = std::min(devices / stages, batch.micro_batches);
       for (int replicas = 1; replicas <= most; ++replicas) {

@@ -24,8 +24,8 @@ struct RecomputeChoice {
 /// or 3,000,000 / layers², some are dropped besides, and the choice is not called exact.
 class RecomputeSearch {
  public:
-  /// `forward` has the seconds of each of the chain's layers on a device of speed 1. `bytes` are of
-  /// a training that recomputes nothing, and must outlive this.
+  /// `forward` has the seconds of each of the layer sequence's layers on a device of speed 1.
+  /// `bytes` are of a training that recomputes nothing, and must outlive this.
   RecomputeSearch(const ChunkBytes& bytes, std::vector<double> forward)
       : bytes_(bytes), forward_(std::move(forward)) {}
 

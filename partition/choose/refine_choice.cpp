@@ -16,10 +16,10 @@ constexpr double kShorter = 1 - 1e-9;  // of a step: else it is the same
 
 /// Where the boundary in front of chunk `b` may go: a layer on, and the next place on either side
 /// where no more crosses than now.
-std::vector<int> other_places(const ChainProfile& chain, const std::vector<int>& begin,
+std::vector<int> other_places(const SequenceProfile& sequence, const std::vector<int>& begin,
                               std::size_t b) {
   const auto crossing = [&](int layer) {
-    return chain.layers[static_cast<std::size_t>(layer - 1)].activation_bytes;
+    return sequence.layers[static_cast<std::size_t>(layer - 1)].activation_bytes;
   };
   std::vector<int> places;
   for (const int way : {-1, 1}) {

@@ -21,8 +21,8 @@ double there_and_back(const std::vector<LayerCost>& layers) {
 }
 
 /// Adds a share of a micro-batch to the mean one.
-void add(ChainProfile& mean, const std::vector<LayerCost>& layers, const std::vector<double>& bytes,
-         double share) {
+void add(SequenceProfile& mean, const std::vector<LayerCost>& layers,
+         const std::vector<double>& bytes, double share) {
   for (std::size_t i = 0; i < mean.layers.size(); ++i) {
     const LayerCost& cost = layers[i];
     LayerProfile& layer = mean.layers[i];
@@ -41,7 +41,7 @@ Workload::Step with_costs(const PlanningProblem& problem, const SampledStep& sam
   Workload::Step step{.audio_seconds = sampled.audio_seconds};
   for (const auto& micro_batches : of_replica) {
     StepCosts& costs = step.replicas.emplace_back(
-        step_costs(*problem.chain, problem.sizes, problem.costs, micro_batches));
+        step_costs(*problem.sequence, problem.sizes, problem.costs, micro_batches));
     for (const MicroBatchLengths& one : micro_batches)
       costs.reading.push_back(problem.reading.of(one));
   }
@@ -69,9 +69,9 @@ void sum_up(Workload& workload, const ChosenLayers& recomputed) {
 
 }  // namespace
 
-std::vector<double> parameter_bytes(const Chain& chain) {
+std::vector<double> parameter_bytes(const LayerSequence& sequence) {
   std::vector<double> bytes;
-  for (const LayerPlan& plan : plan_chain(chain, std::vector<std::int64_t>{100}, {})) {
+  for (const LayerPlan& plan : plan_layers(sequence, std::vector<std::int64_t>{100}, {})) {
     double of_layer = 0;
     for (const ParamDecl& param : plan.params)
       of_layer += static_cast<double>(element_count(param.shape)) * size_of(DType::f32);
@@ -86,7 +86,7 @@ const Workload& Workloads::of(const BatchChoice& batch, int replicas) {
   if (!fresh) return workload;
   for (const SampledStep& sampled : problem_.sample(batch, replicas))
     workload.steps.push_back(with_costs(problem_, sampled, replicas));
-  const std::vector<double> parameters = parameter_bytes(*problem_.chain);
+  const std::vector<double> parameters = parameter_bytes(*problem_.sequence);
   for (const double bytes : parameters)
     workload.mean.layers.push_back({.name = "", .parameter_bytes = bytes});
   sum_up(workload, problem_.recomputed.value_or(ChosenLayers()));

@@ -18,7 +18,7 @@ struct Workload {
   };
   std::vector<Step> steps;
   /// The mean micro-batch, for the closed form; bytes of activations are those of a message.
-  ChainProfile mean;
+  SequenceProfile mean;
   double audio_seconds = 0;  // of a step, on average
   double work = 0;           // seconds of a step on one device of speed 1, on average
   double longest = 0;        // of a step's longest way to the loss and back, on average
@@ -38,6 +38,6 @@ class Workloads {
 };
 
 /// FP32 bytes of each layer's parameters.
-std::vector<double> parameter_bytes(const Chain& chain);
+std::vector<double> parameter_bytes(const LayerSequence& sequence);
 
 }  // namespace penstock

@@ -79,32 +79,34 @@ LinkRates default_link(const BackendSizes& sizes) {
   return {.latency = 10e-6, .bandwidth = 200e9};
 }
 
-std::vector<LayerCost> analytic_costs(const Chain& chain, std::span<const std::int64_t> lengths,
+std::vector<LayerCost> analytic_costs(const LayerSequence& sequence,
+                                      std::span<const std::int64_t> lengths,
                                       const BackendSizes& sizes, const DeviceRates& rates) {
-  const std::vector<LayerPlan> plans = plan_chain(chain, lengths, sizes);
-  const ActivationDecl first = chain_input(chain, lengths, sizes);
+  const std::vector<LayerPlan> plans = plan_layers(sequence, lengths, sizes);
+  const ActivationDecl first = sequence_input(sequence, lengths, sizes);
   std::vector<LayerCost> costs;
   for (std::size_t i = 0; i < plans.size(); ++i) {
     const ActivationDecl& input = i == 0 ? first : plans[i - 1].output;
-    costs.push_back(cost_of(*chain.layers[i], input, plans[i], rates));
+    costs.push_back(cost_of(*sequence.layers[i], input, plans[i], rates));
   }
   if (!costs.empty()) costs.front().backward_input = 0;
   return costs;
 }
 
-double training_flops(const Chain& chain, std::span<const std::int64_t> lengths) {
+double training_flops(const LayerSequence& sequence, std::span<const std::int64_t> lengths) {
   double flops = 0, of_features = 0;
-  for (const LayerPlan& plan : plan_chain(chain, lengths, {})) {
+  for (const LayerPlan& plan : plan_layers(sequence, lengths, {})) {
     if (flops == 0) of_features = plan.flops.backward_input;
     flops += plan.flops.forward + plan.flops.backward_input + plan.flops.backward_weight;
   }
   return flops - of_features;
 }
 
-std::vector<double> transfer_costs(const Chain& chain, std::span<const std::int64_t> lengths,
-                                   const BackendSizes& sizes, const LinkRates& link) {
+std::vector<double> transfer_costs(const LayerSequence& sequence,
+                                   std::span<const std::int64_t> lengths, const BackendSizes& sizes,
+                                   const LinkRates& link) {
   std::vector<double> seconds;
-  for (const LayerPlan& plan : plan_chain(chain, lengths, sizes)) {
+  for (const LayerPlan& plan : plan_layers(sequence, lengths, sizes)) {
     const auto bytes = static_cast<double>(plan.output.bytes());
     seconds.push_back(2 * (link.latency + bytes / link.bandwidth));
   }

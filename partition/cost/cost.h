@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "partition/model/chain.h"
 #include "partition/model/layer_runs.h"
+#include "partition/model/layer_sequence.h"
 
 namespace penstock {
 
@@ -43,16 +43,18 @@ LinkRates default_link(const BackendSizes& sizes);
 /// A method takes launch + max(operations / rate, bytes / bandwidth) (Williams et al. 2009), where
 /// bytes count inputs, outputs, what is saved and parameters once. Nobody asks for the gradient of
 /// the features.
-std::vector<LayerCost> analytic_costs(const Chain& chain, std::span<const std::int64_t> lengths,
+std::vector<LayerCost> analytic_costs(const LayerSequence& sequence,
+                                      std::span<const std::int64_t> lengths,
                                       const BackendSizes& sizes, const DeviceRates& rates);
 
 /// Operations of such a micro-batch in training, forward and both backwards; nobody asks for the
 /// gradient of the features.
-double training_flops(const Chain& chain, std::span<const std::int64_t> lengths);
+double training_flops(const LayerSequence& sequence, std::span<const std::int64_t> lengths);
 
 /// For each layer, seconds to send its output to another rank and to get its gradient back.
-std::vector<double> transfer_costs(const Chain& chain, std::span<const std::int64_t> lengths,
-                                   const BackendSizes& sizes, const LinkRates& link);
+std::vector<double> transfer_costs(const LayerSequence& sequence,
+                                   std::span<const std::int64_t> lengths, const BackendSizes& sizes,
+                                   const LinkRates& link);
 
 /// Costs with activation recomputation, which goes before the gradient of the layer's input.
 std::vector<LayerCost> with_recomputation(std::vector<LayerCost> costs, const ChosenLayers& chosen);

@@ -2,10 +2,10 @@
 
 namespace penstock {
 
-CostModel analytic_cost_model(const Chain& chain, const BackendSizes& sizes,
+CostModel analytic_cost_model(const LayerSequence& sequence, const BackendSizes& sizes,
                               const DeviceRates& rates) {
-  return [&chain, sizes, rates](const MicroBatchLengths& lengths) {
-    return analytic_costs(chain, lengths.frames, sizes, rates);
+  return [&sequence, sizes, rates](const MicroBatchLengths& lengths) {
+    return analytic_costs(sequence, lengths.frames, sizes, rates);
   };
 }
 

@@ -14,12 +14,12 @@ struct MicroBatchLengths {
   std::vector<std::int64_t> labels = {};  // of each utterance; empty: not known
 };
 
-/// Seconds of every layer of a chain for a micro-batch of any lengths, on a device of speed 1:
-/// computed from rates, or fitted to what was measured.
+/// Seconds of every layer of a layer sequence for a micro-batch of any lengths, on a device of
+/// speed 1: computed from rates, or fitted to what was measured.
 using CostModel = std::function<std::vector<LayerCost>(const MicroBatchLengths&)>;
 
-/// analytic_costs() of any lengths. `chain` must outlive the result.
-CostModel analytic_cost_model(const Chain& chain, const BackendSizes& sizes,
+/// analytic_costs() of any lengths. `sequence` must outlive the result.
+CostModel analytic_cost_model(const LayerSequence& sequence, const BackendSizes& sizes,
                               const DeviceRates& rates);
 
 }  // namespace penstock

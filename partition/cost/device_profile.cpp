@@ -170,7 +170,7 @@ void check_profile(const DeviceProfile& profile, const ProfiledModel& asked) {
   }
 }
 
-std::string device_profile_json(const DeviceProfile& profile, const ChainProfile& neutral) {
+std::string device_profile_json(const DeviceProfile& profile, const SequenceProfile& neutral) {
   Json layers = Json::array();
   for (std::size_t i = 0; i < profile.layers.size(); ++i) {
     const FittedLayer& layer = profile.layers[i];

@@ -29,16 +29,16 @@ struct DeviceProfile {
 /// What a profile must be of to with_estimates steps of a model.
 struct ProfiledModel {
   std::string model, compute;       // as DeviceProfile
-  std::vector<std::string> layers;  // names, in the chain's order
+  std::vector<std::string> layers;  // names, in the layer sequence's order
 };
 
 /// ConfigError, which says what differs, unless the profile is of that.
 void check_profile(const DeviceProfile& profile, const ProfiledModel& asked);
 
-/// JSON: the neutral form of a measured chain (see parse_profile), whose times are those of the
-/// middling micro-batch, and beside it everything of `profile`. `neutral` gives bytes and transfers
-/// of each layer.
-std::string device_profile_json(const DeviceProfile& profile, const ChainProfile& neutral);
+/// JSON: the neutral form of a measured layer sequence (see parse_profile), whose times are those
+/// of the middling micro-batch, and beside it everything of `profile`. `neutral` gives bytes and
+/// transfers of each layer.
+std::string device_profile_json(const DeviceProfile& profile, const SequenceProfile& neutral);
 
 /// Reads it again. ConfigError names the file and each fault's layer and field, and where the
 /// profile is a neutral one without fitted costs.

@@ -48,9 +48,10 @@ double value_of(CostTerm term, const MicroBatchLengths& lengths) {
   return 0;
 }
 
-std::vector<std::vector<CostTerm>> cost_terms(const Chain& chain, const BackendSizes& sizes) {
-  const auto once = plan_chain(chain, std::vector<std::int64_t>{kFrames}, sizes);
-  const auto twice = plan_chain(chain, std::vector<std::int64_t>{2 * kFrames}, sizes);
+std::vector<std::vector<CostTerm>> cost_terms(const LayerSequence& sequence,
+                                              const BackendSizes& sizes) {
+  const auto once = plan_layers(sequence, std::vector<std::int64_t>{kFrames}, sizes);
+  const auto twice = plan_layers(sequence, std::vector<std::int64_t>{2 * kFrames}, sizes);
   std::vector<std::vector<CostTerm>> all;
   for (std::size_t i = 0; i < once.size(); ++i) {
     auto& terms = all.emplace_back(std::vector{CostTerm::constant, CostTerm::frames});

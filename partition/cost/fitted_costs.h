@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "partition/cost/cost_model.h"
-#include "partition/model/chain.h"
+#include "partition/model/layer_sequence.h"
 
 namespace penstock {
 
@@ -24,7 +24,8 @@ double value_of(CostTerm term, const MicroBatchLengths& lengths);
 /// Terms that a layer's kind of work asks for: all have constant and frames, recurrences longest,
 /// what reads labels frames_labels, and layers whose counted operations grow faster than the frames
 /// of an utterance frames_squared.
-std::vector<std::vector<CostTerm>> cost_terms(const Chain& chain, const BackendSizes& sizes);
+std::vector<std::vector<CostTerm>> cost_terms(const LayerSequence& sequence,
+                                              const BackendSizes& sizes);
 
 /// Seconds as Σ coefficient · term.
 struct FittedCost {

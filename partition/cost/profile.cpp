@@ -28,26 +28,26 @@ std::string shown(const nlohmann::json& value) {
   return text.size() <= 40 ? text : fmt::format("{} of {} bytes", value.type_name(), text.size());
 }
 
-class ChainReader {
+class SequenceReader {
  public:
-  explicit ChainReader(std::string file) : file_(std::move(file)) {}
+  explicit SequenceReader(std::string file) : file_(std::move(file)) {}
 
-  ChainProfile chain_of(const nlohmann::json& json) {
-    ChainProfile chain;
+  SequenceProfile sequence_of(const nlohmann::json& json) {
+    SequenceProfile sequence;
     if (!json.is_object()) {
       fault("", "expected an object with name and layers, found " + shown(json));
-      return chain;
+      return sequence;
     }
-    chain.name = text(json, "name", "");
+    sequence.name = text(json, "name", "");
     const nlohmann::json* layers = member(json, "layers", "");
-    if (layers == nullptr) return chain;
+    if (layers == nullptr) return sequence;
     if (!layers->is_array() || layers->empty()) {
       fault("layers", "expected a list of at least one layer, found " + shown(*layers));
-      return chain;
+      return sequence;
     }
     for (const nlohmann::json& layer : *layers)
-      chain.layers.push_back(layer_of(layer, chain.layers.size()));
-    return chain;
+      sequence.layers.push_back(layer_of(layer, sequence.layers.size()));
+    return sequence;
   }
 
   void fault(const std::string& where, const std::string& what) {
@@ -109,11 +109,11 @@ class ChainReader {
 
 }  // namespace
 
-ChainProfile parse_profile(const std::string& text, const std::string& name) {
-  ChainReader reader(name);
-  ChainProfile chain;
+SequenceProfile parse_profile(const std::string& text, const std::string& name) {
+  SequenceReader reader(name);
+  SequenceProfile sequence;
   try {
-    chain = reader.chain_of(nlohmann::json::parse(text));
+    sequence = reader.sequence_of(nlohmann::json::parse(text));
   } catch (const nlohmann::json::exception& error) {
     reader.fault("", fmt::format("not JSON: {}", error.what()));
   }
@@ -121,10 +121,10 @@ ChainProfile parse_profile(const std::string& text, const std::string& name) {
     throw ConfigError(
         fmt::format("the profile can't be used:\n  {}", fmt::join(reader.faults, "\n  ")));
   }
-  return chain;
+  return sequence;
 }
 
-ChainProfile read_profile(const std::filesystem::path& file) {
+SequenceProfile read_profile(const std::filesystem::path& file) {
   const auto text = file_text(file);
   if (!text) throw ConfigError(file.string() + ": no such profile, or it can't be read");
   return parse_profile(*text, file.string());

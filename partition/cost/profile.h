@@ -6,7 +6,7 @@
 
 namespace penstock {
 
-/// What one layer of a measured chain takes, for one micro-batch on a device of speed 1.
+/// What one layer of a measured layer sequence takes, for one micro-batch on a device of speed 1.
 struct LayerProfile {
   std::string name;
   double forward_ms = 0;
@@ -16,8 +16,8 @@ struct LayerProfile {
   double transfer_ms = 0;  // of what leaves it to another stage, where no cluster gives links
 };
 
-/// A chain of layers measured here or elsewhere.
-struct ChainProfile {
+/// A layer sequence measured here or elsewhere.
+struct SequenceProfile {
   std::string name;
   std::vector<LayerProfile> layers;
 };
@@ -25,9 +25,9 @@ struct ChainProfile {
 /// Reads the neutral form: a JSON object with `name` and `layers`, each with all of the fields
 /// above; other members, as `source` or `optimal_bottleneck_ms`, are let be. `name` stands for the
 /// text in messages. ConfigError lists every fault with file, layer and field.
-ChainProfile parse_profile(const std::string& text, const std::string& name);
+SequenceProfile parse_profile(const std::string& text, const std::string& name);
 
 /// The same from a file. ConfigError if it can't be read.
-ChainProfile read_profile(const std::filesystem::path& file);
+SequenceProfile read_profile(const std::filesystem::path& file);
 
 }  // namespace penstock

@@ -3,23 +3,23 @@
 namespace penstock {
 namespace {
 
-std::vector<double> message_bytes(const Chain& chain, const BackendSizes& sizes,
+std::vector<double> message_bytes(const LayerSequence& sequence, const BackendSizes& sizes,
                                   const MicroBatchLengths& lengths) {
   const auto weights = static_cast<double>(aligned(lengths.frames.size() * sizeof(float)));
   std::vector<double> bytes;
-  for (const LayerPlan& plan : plan_chain(chain, lengths.frames, sizes))
+  for (const LayerPlan& plan : plan_layers(sequence, lengths.frames, sizes))
     bytes.push_back(static_cast<double>(plan.output.bytes()) + weights);
   return bytes;
 }
 
 }  // namespace
 
-StepCosts step_costs(const Chain& chain, const BackendSizes& sizes, const CostModel& costs,
-                     std::span<const MicroBatchLengths> micro_batches) {
+StepCosts step_costs(const LayerSequence& sequence, const BackendSizes& sizes,
+                     const CostModel& costs, std::span<const MicroBatchLengths> micro_batches) {
   StepCosts step;
   for (const MicroBatchLengths& lengths : micro_batches) {
     step.layers.push_back(costs(lengths));
-    step.bytes.push_back(message_bytes(chain, sizes, lengths));
+    step.bytes.push_back(message_bytes(sequence, sizes, lengths));
   }
   return step;
 }

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "partition/cost/cost_model.h"
-#include "partition/model/chain.h"
+#include "partition/model/layer_sequence.h"
 
 namespace penstock {
 
@@ -23,7 +23,7 @@ struct StepCosts {
 
 /// Of micro-batches of these lengths: costs by the model, bytes by the layers' plans (an
 /// activation, and a loss weight for each utterance). `reading` is left empty.
-StepCosts step_costs(const Chain& chain, const BackendSizes& sizes, const CostModel& costs,
-                     std::span<const MicroBatchLengths> micro_batches);
+StepCosts step_costs(const LayerSequence& sequence, const BackendSizes& sizes,
+                     const CostModel& costs, std::span<const MicroBatchLengths> micro_batches);
 
 }  // namespace penstock

@@ -21,11 +21,11 @@ std::optional<double> least_slowest(const Sweep& sweep, double highest) {
   }
 }
 
-Cut cut_at(const ChainLoad& chain, const std::vector<StageCost>& stages, const Goal& goal,
+Cut cut_at(const SequenceLoad& sequence, const std::vector<StageCost>& stages, const Goal& goal,
            std::vector<int> begin) {
   Cut cut{.begin = std::move(begin)};
   for (std::size_t k = 0; k < stages.size(); ++k) {
-    const double load = stages[k].load(chain, cut.begin[k], cut.begin[k + 1]);
+    const double load = stages[k].load(sequence, cut.begin[k], cut.begin[k + 1]);
     cut.sum += load;
     cut.slowest = std::max(cut.slowest, load);
   }
@@ -35,9 +35,9 @@ Cut cut_at(const ChainLoad& chain, const std::vector<StageCost>& stages, const G
 
 }  // namespace
 
-std::optional<Cut> best_cut(const ChainLoad& chain, const std::vector<StageCost>& stages,
+std::optional<Cut> best_cut(const SequenceLoad& sequence, const std::vector<StageCost>& stages,
                             const Goal& goal, const CutLimits& limits) {
-  const Sweep sweep(chain, stages);
+  const Sweep sweep(sequence, stages);
   const double floor = sweep.floor_of_sum(), most = sweep.most();
   // A load above this makes the goal worse than what is known, where loads add up to `sum`.
   const auto highest = [&](double value, double sum) {
@@ -51,7 +51,7 @@ std::optional<Cut> best_cut(const ChainLoad& chain, const std::vector<StageCost>
   std::optional<Cut> best;
   double known = limits.value, bound = kNever;
   const auto try_limit = [&](double limit) {
-    const Cut cut = cut_at(chain, stages, goal, *sweep.least_sum(limit));
+    const Cut cut = cut_at(sequence, stages, goal, *sweep.least_sum(limit));
     if (cut.value < known * kWorthwhile) {
       best = cut;
       known = cut.value;

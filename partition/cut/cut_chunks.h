@@ -6,7 +6,7 @@
 
 namespace penstock {
 
-/// A chain to be cut into chunks of known loads.
+/// A layer sequence to be cut into chunks of known loads.
 struct ChunkCutProblem {
   int layers = 0, chunks = 1;
   double runs = 1;  // micro-batches of the busiest replica

@@ -6,7 +6,7 @@
 
 namespace penstock {
 
-/// A chain of layers to be cut into contiguous stages. Layer i has `compute[i]` seconds of work
+/// A layer sequence to be cut into contiguous stages. Layer i has `compute[i]` seconds of work
 /// for a micro-batch, and what leaves it takes `transfer[i]` seconds to another stage.
 struct PartitionProblem {
   std::vector<double> compute;

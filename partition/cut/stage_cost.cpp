@@ -23,13 +23,13 @@ double StageCost::speed() const {
   return 1 / slowest;
 }
 
-double StageCost::load(const ChainLoad& chain, int first, int last) const {
-  const double work = chain.work(first, last);
+double StageCost::load(const SequenceLoad& sequence, int first, int last) const {
+  const double work = sequence.work(first, last);
   double most = 0;
   for (const Pace& pace : paces)
-    most = std::max(most, pace.per_work * work + pace.enter.seconds(chain.crossing(first)) +
-                              pace.leave.seconds(chain.crossing(last)));
-  return most + reduction.seconds(chain.parameters(first, last));
+    most = std::max(most, pace.per_work * work + pace.enter.seconds(sequence.crossing(first)) +
+                              pace.leave.seconds(sequence.crossing(last)));
+  return most + reduction.seconds(sequence.parameters(first, last));
 }
 
 }  // namespace penstock

@@ -3,7 +3,7 @@
 #include <limits>
 #include <vector>
 
-#include "partition/cut/chain_load.h"
+#include "partition/cut/sequence_load.h"
 
 namespace penstock {
 
@@ -34,9 +34,9 @@ struct StageCost {
   /// The most work that every replica can do in a second.
   double speed() const;
   /// Seconds that the slowest replica takes for layers [first, last) of one micro-batch.
-  double load(const ChainLoad& chain, int first, int last) const;
-  bool fits(const ChainLoad& chain, int first, int last) const {
-    return chain.bytes(first, last, in_flight) <= memory;
+  double load(const SequenceLoad& sequence, int first, int last) const;
+  bool fits(const SequenceLoad& sequence, int first, int last) const {
+    return sequence.bytes(first, last, in_flight) <= memory;
   }
 };
 

@@ -7,8 +7,8 @@
 namespace penstock {
 namespace {}  // namespace
 
-Sweep::Sweep(const ChainLoad& chain, const std::vector<StageCost>& stages)
-    : chain_(chain), stages_(stages), speed_left_(stages.size() + 1, 0) {
+Sweep::Sweep(const SequenceLoad& sequence, const std::vector<StageCost>& stages)
+    : sequence_(sequence), stages_(stages), speed_left_(stages.size() + 1, 0) {
   for (std::size_t k = stages.size(); k > 0; --k)
     speed_left_[k - 1] = speed_left_[k] + stages[k - 1].speed();
 }
@@ -19,19 +19,19 @@ template <class Add>
 void Sweep::extend(int stage, double limit, const std::vector<double>& best,
                    std::vector<double>& next, Add add, std::vector<int>* first_of) const {
   const StageCost& cost = stages_[stage];
-  const int layers = chain_.size(), behind = static_cast<int>(stages_.size()) - stage - 1;
+  const int layers = sequence_.size(), behind = static_cast<int>(stages_.size()) - stage - 1;
   const double reach = limit * cost.speed() * kRounding;
   const double most = cost.memory * kRounding;
   const double rest = limit * speed_left_[stage + 1] * kRounding;
   for (int first = stage; first < layers - behind; ++first) {
     if (best[first] == kNever) continue;
     int last = behind == 0 ? layers : first + 1;
-    for (; last <= layers - behind && chain_.work(first, last) <= reach; ++last) {
-      if (chain_.bytes_at_least(first, last, cost.in_flight) > most) break;
-      if (best[first] >= next[last] || chain_.work(last, layers) > rest) continue;
-      const double load = cost.load(chain_, first, last);
+    for (; last <= layers - behind && sequence_.work(first, last) <= reach; ++last) {
+      if (sequence_.bytes_at_least(first, last, cost.in_flight) > most) break;
+      if (best[first] >= next[last] || sequence_.work(last, layers) > rest) continue;
+      const double load = cost.load(sequence_, first, last);
       const double value = add(best[first], load);
-      if (load > limit || value >= next[last] || !cost.fits(chain_, first, last)) continue;
+      if (load > limit || value >= next[last] || !cost.fits(sequence_, first, last)) continue;
       next[last] = value;
       if (first_of != nullptr) (*first_of)[last] = first;
     }
@@ -41,12 +41,12 @@ void Sweep::extend(int stage, double limit, const std::vector<double>& best,
 template <class Add>
 std::optional<double> Sweep::run(double limit, Add add,
                                  std::vector<std::vector<int>>* first_of) const {
-  std::vector<double> best(chain_.size() + 1, kNever);
+  std::vector<double> best(sequence_.size() + 1, kNever);
   best[0] = 0;
   for (int stage = 0; stage < static_cast<int>(stages_.size()); ++stage) {
-    std::vector<double> next(chain_.size() + 1, kNever);
+    std::vector<double> next(sequence_.size() + 1, kNever);
     std::vector<int>* firsts = nullptr;
-    if (first_of != nullptr) firsts = &first_of->emplace_back(chain_.size() + 1, -1);
+    if (first_of != nullptr) firsts = &first_of->emplace_back(sequence_.size() + 1, -1);
     extend(stage, limit, best, next, add, firsts);
     best = std::move(next);
   }
@@ -57,7 +57,7 @@ std::optional<double> Sweep::run(double limit, Add add,
 std::optional<std::vector<int>> Sweep::least_sum(double limit) const {
   std::vector<std::vector<int>> first_of;
   if (!run(limit, std::plus<>(), &first_of)) return std::nullopt;
-  std::vector<int> begin{chain_.size()};
+  std::vector<int> begin{sequence_.size()};
   for (std::size_t stage = stages_.size(); stage > 0; --stage)
     begin.push_back(first_of[stage - 1][begin.back()]);
   std::ranges::reverse(begin);
@@ -73,25 +73,25 @@ double Sweep::most() const {
   double most = 0;
   for (const StageCost& cost : stages_)
     for (const Pace& pace : cost.paces)
-      most = std::max(most, pace.per_work * chain_.work(0, chain_.size()) +
-                                pace.enter.seconds(chain_.most_crossing()) +
-                                pace.leave.seconds(chain_.most_crossing()) +
-                                cost.reduction.seconds(chain_.parameters(0, chain_.size())));
+      most = std::max(most, pace.per_work * sequence_.work(0, sequence_.size()) +
+                                pace.enter.seconds(sequence_.most_crossing()) +
+                                pace.leave.seconds(sequence_.most_crossing()) +
+                                cost.reduction.seconds(sequence_.parameters(0, sequence_.size())));
   return most * kRounding;
 }
 
 double Sweep::floor_of_slowest() const {
   double fastest = 0;
   for (const StageCost& cost : stages_) fastest = std::max(fastest, cost.speed());
-  return std::max(chain_.work(0, chain_.size()) / speed_left_[0],
-                  chain_.longest_layer() / fastest) /
+  return std::max(sequence_.work(0, sequence_.size()) / speed_left_[0],
+                  sequence_.longest_layer() / fastest) /
          kRounding;
 }
 
 double Sweep::floor_of_sum() const {
   double fastest = 0;
   for (const StageCost& cost : stages_) fastest = std::max(fastest, cost.speed());
-  return chain_.work(0, chain_.size()) / fastest / kRounding;
+  return sequence_.work(0, sequence_.size()) / fastest / kRounding;
 }
 
 }  // namespace penstock

@@ -8,10 +8,10 @@
 namespace penstock {
 
 /// Dynamic programmes over (stage, last layer) among cuts whose loads are at most a limit.
-/// `chain` and `stages` must outlive this.
+/// `sequence` and `stages` must outlive this.
 class Sweep {
  public:
-  Sweep(const ChainLoad& chain, const std::vector<StageCost>& stages);
+  Sweep(const SequenceLoad& sequence, const std::vector<StageCost>& stages);
 
   /// First layers of the stages, then the number of layers, with loads of the least sum.
   std::optional<std::vector<int>> least_sum(double limit) const;
@@ -31,7 +31,7 @@ class Sweep {
   void extend(int stage, double limit, const std::vector<double>& best, std::vector<double>& next,
               Add add, std::vector<int>* first_of) const;
 
-  const ChainLoad& chain_;
+  const SequenceLoad& sequence_;
   const std::vector<StageCost>& stages_;
   std::vector<double> speed_left_;  // of stages k and later, added up
 };

@@ -5,15 +5,15 @@
 
 namespace penstock {
 
-ChunkBytes::ChunkBytes(const Chain& chain, const std::vector<ChunkLoad>& loads,
+ChunkBytes::ChunkBytes(const LayerSequence& sequence, const std::vector<ChunkLoad>& loads,
                        const BackendSizes& sizes, const ParameterBytes& parameters,
                        std::size_t edge, std::size_t all)
-    : chain_(chain),
+    : sequence_(sequence),
       sizes_(sizes),
       parameters_(parameters),
       edge_(edge),
       all_(all),
-      plans_(plan_chain(chain, std::vector<std::int64_t>{100}, sizes)) {
+      plans_(plan_layers(sequence, std::vector<std::int64_t>{100}, sizes)) {
   for (const auto& [micro_batches, schedule, recomputes] : loads) {
     Load& load = loads_.emplace_back();
     load.training = !schedule.forward_only;
@@ -23,15 +23,16 @@ ChunkBytes::ChunkBytes(const Chain& chain, const std::vector<ChunkLoad>& loads,
       load.in_flight.push_back(count_in_flight(schedule, chunk));
     for (const auto& lengths : micro_batches) {
       auto& inputs = load.inputs.emplace_back();
-      inputs.push_back(chain_input(chain, lengths, sizes));
-      for (const LayerPlan& plan : plan_chain(chain, lengths, sizes)) inputs.push_back(plan.output);
+      inputs.push_back(sequence_input(sequence, lengths, sizes));
+      for (const LayerPlan& plan : plan_layers(sequence, lengths, sizes))
+        inputs.push_back(plan.output);
     }
   }
 }
 
 ChunkRole ChunkBytes::role(const Load& load, int first, int last) const {
   return {.sends_input_gradient = first > 0,
-          .sends_output = last < chain_.size(),
+          .sends_output = last < sequence_.size(),
           .splits_backward = load.splits_backward,
           .recomputes = chosen_among(load.recomputes, first, last)};
 }
@@ -40,7 +41,7 @@ const BufferBytes& ChunkBytes::largest(std::size_t load, int first, int last) co
   const auto [at, fresh] = known_.try_emplace({load, first, last});
   if (!fresh) return at->second;
   const ChunkRole role = this->role(loads_[load], first, last);
-  const auto layers = LayerRange(chain_.layers).subspan(first, last - first);
+  const auto layers = LayerRange(sequence_.layers).subspan(first, last - first);
   for (const auto& inputs : loads_[load].inputs) {
     if (loads_[load].training) {
       at->second.cover(lay_out_training(layers, inputs[first], sizes_, role), role);
@@ -67,7 +68,7 @@ ChunkBytes ChunkBytes::holding(const InFlight& in_flight) const {
 
 ChunkBytes::Training ChunkBytes::training(int first, int last, int chunk) const {
   Training training;
-  const auto layers = LayerRange(chain_.layers).subspan(first, last - first);
+  const auto layers = LayerRange(sequence_.layers).subspan(first, last - first);
   for (std::size_t load = 0; load < loads_.size(); ++load) {
     const Load& one = loads_[load];
     if (!one.training) {
@@ -93,7 +94,7 @@ StageBytes ChunkBytes::of_replica(std::span<const ChunkRange> held, int replica)
     plans.insert(plans.end(), plans_.begin() + first, plans_.begin() + last);
     all_buffers.join(buffers(first, last, chunk));
     if (first > 0) edges += first == behind ? -1 : 1;
-    if (last < chain_.size()) ++edges;
+    if (last < sequence_.size()) ++edges;
     behind = last;
   }
   StageBytes bytes = stage_bytes(plans, all_buffers, parameters_, replica);

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "partition/memory/stage_bytes.h"
-#include "partition/model/chain.h"
+#include "partition/model/layer_sequence.h"
 #include "partition/schedule/schedule.h"
 
 namespace penstock {
@@ -17,26 +17,29 @@ namespace penstock {
 struct ChunkLoad {
   std::vector<std::vector<std::int64_t>> micro_batches;  // feature frames of their utterances
   Schedule schedule;
-  ChosenLayers recomputes = {};  // in training, of the chain's layers
+  ChosenLayers recomputes = {};  // in training, of the layer sequence's layers
 };
 
-/// A chunk of a cut: layers [first, last) of the chain as number `chunk` of a schedule.
+/// A chunk of a cut: layers [first, last) of the layer sequence as number `chunk` of a schedule.
 struct ChunkRange {
   int first = 0, last = 0;
   int chunk = 0;
 };
 
-/// What any ranges of a chain's layers need of memory as chunks of a schedule that one rank holds.
-/// Chain and micro-batches are read when asked for bytes; `chain` must outlive this.
+/// What any ranges of a layer sequence's layers need of memory as chunks of a schedule that one
+/// rank holds. LayerSequence and micro-batches are read when asked for bytes; `sequence` must
+/// outlive this.
 class ChunkBytes {
  public:
   /// Every micro-batch of `loads` must fit; the loads take turns.
   /// Whoever carries the messages keeps besides `edge` bytes for each neighbour of a chunk that
   /// another rank holds, and `all` for all ranks.
-  ChunkBytes(const Chain& chain, const std::vector<ChunkLoad>& loads, const BackendSizes& sizes,
-             const ParameterBytes& parameters, std::size_t edge = 0, std::size_t all = 0);
+  ChunkBytes(const LayerSequence& sequence, const std::vector<ChunkLoad>& loads,
+             const BackendSizes& sizes, const ParameterBytes& parameters, std::size_t edge = 0,
+             std::size_t all = 0);
 
-  /// Of a rank that holds these chunks, in the order of the chain, of the replica that needs most.
+  /// Of a rank that holds these chunks, in the order of the layer sequence, of the replica that
+  /// needs most.
   StageBytes operator()(std::span<const ChunkRange> held) const;
   StageBytes of_replica(std::span<const ChunkRange> held, int replica) const;
   /// Of layers [first, last) as that chunk, alone on its rank.
@@ -67,7 +70,7 @@ class ChunkBytes {
   ChunkRole role(const Load& load, int first, int last) const;
   const BufferBytes& largest(std::size_t load, int first, int last) const;
 
-  const Chain& chain_;
+  const LayerSequence& sequence_;
   BackendSizes sizes_;
   ParameterBytes parameters_;
   std::size_t edge_, all_;

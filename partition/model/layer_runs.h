@@ -4,7 +4,7 @@
 
 namespace penstock {
 
-/// Of each layer of a chain whether it is chosen; empty: none is.
+/// Of each layer of a layer sequence whether it is chosen; empty: none is.
 using ChosenLayers = std::vector<bool>;
 
 /// Layers [first, last), which follow each other.

@@ -40,13 +40,13 @@ ChosenLayers recomputed_layers(const PipelineConfig& pipeline, std::span<const s
   return chosen;
 }
 
-ChosenLayers recomputed_layers(const PipelineConfig& pipeline, const Chain& chain) {
-  return recomputed_layers(pipeline, names_of(chain));
+ChosenLayers recomputed_layers(const PipelineConfig& pipeline, const LayerSequence& sequence) {
+  return recomputed_layers(pipeline, names_of(sequence));
 }
 
-std::vector<std::string> names_of(const Chain& chain) {
+std::vector<std::string> names_of(const LayerSequence& sequence) {
   std::vector<std::string> names;
-  for (const auto& layer : chain.layers) names.push_back(layer->name());
+  for (const auto& layer : sequence.layers) names.push_back(layer->name());
   return names;
 }
 

@@ -5,17 +5,17 @@
 #include <vector>
 
 #include "configs/config.h"
-#include "partition/model/chain.h"
 #include "partition/model/layer_runs.h"
+#include "partition/model/layer_sequence.h"
 
 namespace penstock {
 
-/// The layers of a chain, known by their names, whose forward runs a second time before their
-/// backward: what pipeline.recompute and .recompute_layers choose. ConfigError lists names that the
-/// chain has not, or that stand twice.
+/// The layers of a layer sequence, known by their names, whose forward runs a second time before
+/// their backward: what pipeline.recompute and .recompute_layers choose. ConfigError lists names
+/// that the layer sequence has not, or that stand twice.
 ChosenLayers recomputed_layers(const PipelineConfig& pipeline, std::span<const std::string> names);
-ChosenLayers recomputed_layers(const PipelineConfig& pipeline, const Chain& chain);
-std::vector<std::string> names_of(const Chain& chain);
+ChosenLayers recomputed_layers(const PipelineConfig& pipeline, const LayerSequence& sequence);
+std::vector<std::string> names_of(const LayerSequence& sequence);
 
 /// The same choice as pipeline.recompute and .recompute_layers.
 void set_recomputed_layers(PipelineConfig& pipeline, const ChosenLayers& chosen,

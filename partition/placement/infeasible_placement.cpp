@@ -24,7 +24,8 @@ bool fits(const PlacementProblem& problem, const GridConstraints& constraints) {
 /// Numbers of stages that might fit, nearest to `wished` first.
 std::vector<int> other_stages(const PlacementProblem& problem, int wished) {
   std::vector<int> result;
-  for (int stages = 1; stages <= std::min(problem.chain.size(), problem.cluster.size()); ++stages)
+  for (int stages = 1; stages <= std::min(problem.sequence.size(), problem.cluster.size());
+       ++stages)
     if (stages != wished) result.push_back(stages);
   std::ranges::stable_sort(result, {}, [&](int stages) { return std::abs(stages - wished); });
   return result;
@@ -52,10 +53,10 @@ double memory_needed(PlacementProblem problem, const GridConstraints& constraint
 }  // namespace
 
 void check_constraints(const PlacementProblem& problem, const GridConstraints& constraints) {
-  const int layers = problem.chain.size(), devices = problem.cluster.size();
+  const int layers = problem.sequence.size(), devices = problem.cluster.size();
   if (constraints.stages > layers)
     throw ConfigError(fmt::format(
-        "{} stages, but the chain has {} layers and a stage needs one: ask for at most {}",
+        "{} stages, but the model has {} layers and a stage needs one: ask for at most {}",
         constraints.stages, layers, std::min(layers, devices)));
   if (constraints.stages > devices)
     throw ConfigError(fmt::format(
@@ -79,7 +80,7 @@ void throw_infeasible_placement(const PlacementProblem& problem,
   what += constraints.stages > 0 ? fmt::format("no cut into {} stages fits", constraints.stages)
                                  : std::string("no cut into any number of stages fits");
   if (constraints.replicas > 0) what += fmt::format(" with {} replicas", constraints.replicas);
-  if (problem.chain.recomputes()) what += ", whether or not whole stages are recomputed";
+  if (problem.sequence.recomputes()) what += ", whether or not whole stages are recomputed";
   if (constraints.stages > 0 || constraints.replicas > 0) {
     for (const int stages : other_stages(problem, std::max(1, constraints.stages))) {
       const auto other = find_placement(problem, {.stages = stages}, kGlance);

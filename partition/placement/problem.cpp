@@ -19,8 +19,9 @@ double least_bottleneck(const PlacementProblem& problem, int replicas) {
     fastest = std::max(fastest, device.speed);
     all += device.speed;
   }
-  const ChainLoad& chain = problem.chain;
-  return std::max(chain.longest_layer() / fastest, chain.work(0, chain.size()) * replicas / all);
+  const SequenceLoad& sequence = problem.sequence;
+  return std::max(sequence.longest_layer() / fastest,
+                  sequence.work(0, sequence.size()) * replicas / all);
 }
 
 int in_flight(const PlacementProblem& problem, const Grid& grid, int stage) {
@@ -28,7 +29,7 @@ int in_flight(const PlacementProblem& problem, const Grid& grid, int stage) {
 }
 
 LinkCost crossing(const PlacementProblem& problem, const LinkRates& link) {
-  const int passes = problem.chain.passes();
+  const int passes = problem.sequence.passes();
   return {passes * link.latency, passes / link.bandwidth};
 }
 

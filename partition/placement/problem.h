@@ -9,9 +9,9 @@ namespace penstock {
 
 enum class Objective { bottleneck, step };
 
-/// A chain to be cut into stages, each held by the same number of devices.
+/// A layer sequence to be cut into stages, each held by the same number of devices.
 struct PlacementProblem {
-  ChainLoad chain;
+  SequenceLoad sequence;
   Cluster cluster;
   Objective objective = Objective::step;
   int micro_batches = 1;  // of a step, over all replicas
@@ -39,9 +39,9 @@ double least_bottleneck(const PlacementProblem& problem, int replicas);
 int in_flight(const PlacementProblem& problem, const Grid& grid, int stage);
 
 /// What one stage costs on `devices`, a place for each replica; `before` and `behind` are the
-/// neighbouring stages' (empty at the chain's ends). Gradients are added in a ring of the devices
-/// in the cluster's order, 2(R − 1) messages of 1/R of them (Patarasuk and Yuan 2009), which the
-/// step's micro-batches share evenly.
+/// neighbouring stages' (empty at the layer sequence's ends). Gradients are added in a ring of the
+/// devices in the cluster's order, 2(R − 1) messages of 1/R of them (Patarasuk and Yuan 2009),
+/// which the step's micro-batches share evenly.
 StageCost stage_cost(const PlacementProblem& problem, const Grid& grid, int stage,
                      const std::vector<int>& before, const std::vector<int>& devices,
                      const std::vector<int>& behind);

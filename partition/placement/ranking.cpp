@@ -102,7 +102,7 @@ std::vector<PlacedCut> rank_placements(const PlacementProblem& problem, const Gr
   for (Placement& placement :
        all.complete() ? all.take() : around_the_best(problem, grid, options.effort)) {
     const auto cut =
-        best_cut(problem.chain, stage_costs(problem, placement), goal_of(problem, grid));
+        best_cut(problem.sequence, stage_costs(problem, placement), goal_of(problem, grid));
     if (cut) ranked.push_back({std::move(placement), *cut});
   }
   std::ranges::stable_sort(ranked, {}, [](const PlacedCut& p) { return p.cut.value; });

@@ -39,7 +39,7 @@ struct Higher {
 std::vector<Candidate> candidates(const PlacementProblem& problem, const Bounds& bounds,
                                   const GridConstraints& constraints) {
   const int devices = problem.cluster.size();
-  const int most = std::min({problem.chain.size(), devices});
+  const int most = std::min({problem.sequence.size(), devices});
   std::vector<Candidate> result;
   for (int stages = 1; stages <= most; ++stages) {
     if (constraints.stages > 0 && stages != constraints.stages) continue;
@@ -110,15 +110,15 @@ class Search {
   }
 
   double value() const { return best_ ? best_->value : kNever; }
-  std::optional<PlacedChain> finish() {
+  std::optional<PlacedSequence> finish() {
     if (best_) best_->bound = bound();
     return std::move(best_);
   }
 
  private:
-  /// Pipelines with so many replicas, and as many stages as suit the chain: where one layer alone
-  /// bounds the bottleneck, the bounds of many grids are the same, and say nothing of which to
-  /// search.
+  /// Pipelines with so many replicas, and as many stages as suit the layer sequence: where one
+  /// layer alone bounds the bottleneck, the bounds of many grids are the same, and say nothing of
+  /// which to search.
   void merge(int replicas) {
     const bool of_bottleneck = problem_.objective == Objective::bottleneck;
     double below = of_bottleneck ? value() : kNever;
@@ -153,15 +153,15 @@ class Search {
   void keep(const Grid& grid, PlacedCut found) {
     const double value = found.cut.value;
     if (value >= this->value() * kWorthwhile) return;
-    best_ = PlacedChain{grid, std::move(found.devices), std::move(found.cut), value};
+    best_ = PlacedSequence{grid, std::move(found.devices), std::move(found.cut), value};
   }
 
   const PlacementProblem& problem_;
   const Bounds& bounds_;
   const SearchEffort& effort_;
-  std::optional<PlacedChain> best_;
+  std::optional<PlacedSequence> best_;
   std::vector<Candidate> considered_;
-  bool merges_;           // where stages may be as many as suit the chain
+  bool merges_;           // where stages may be as many as suit the layer sequence
   std::set<int> merged_;  // replicas
   double merging_left_ = kMergingEffort;
   int fruitless_ = 0;  // searches since one found something better
@@ -169,9 +169,9 @@ class Search {
 
 }  // namespace
 
-std::optional<PlacedChain> find_placement(const PlacementProblem& problem,
-                                          const GridConstraints& constraints,
-                                          const SearchEffort& effort) {
+std::optional<PlacedSequence> find_placement(const PlacementProblem& problem,
+                                             const GridConstraints& constraints,
+                                             const SearchEffort& effort) {
   const Bounds bounds(problem);
   Search search(problem, bounds, constraints, effort);
   search.look(candidates(problem, bounds, constraints));
@@ -179,8 +179,8 @@ std::optional<PlacedChain> find_placement(const PlacementProblem& problem,
   return search.finish();
 }
 
-PlacedChain place_chain(const PlacementProblem& problem, const GridConstraints& constraints,
-                        const SearchEffort& effort) {
+PlacedSequence place_sequence(const PlacementProblem& problem, const GridConstraints& constraints,
+                              const SearchEffort& effort) {
   check_constraints(problem, constraints);
   auto found = find_placement(problem, constraints, effort);
   if (!found) throw_infeasible_placement(problem, constraints);

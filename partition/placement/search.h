@@ -12,7 +12,7 @@ struct GridConstraints {
 };
 
 /// The best that was found of all grids, cuts and placements.
-struct PlacedChain {
+struct PlacedSequence {
   Grid grid;
   Placement devices;
   Cut cut;
@@ -25,12 +25,12 @@ struct PlacedChain {
 /// Tries grids from the one with the lowest bound, until no other's bound is below the best found.
 /// A grid of few slots is placed exactly (place_exactly), others by local search. Nothing where
 /// nothing fits.
-std::optional<PlacedChain> find_placement(const PlacementProblem& problem,
-                                          const GridConstraints& constraints,
-                                          const SearchEffort& effort = {});
+std::optional<PlacedSequence> find_placement(const PlacementProblem& problem,
+                                             const GridConstraints& constraints,
+                                             const SearchEffort& effort = {});
 
 /// The same. ConfigError where nothing fits, with the nearest that would.
-PlacedChain place_chain(const PlacementProblem& problem, const GridConstraints& constraints,
-                        const SearchEffort& effort = {});
+PlacedSequence place_sequence(const PlacementProblem& problem, const GridConstraints& constraints,
+                              const SearchEffort& effort = {});
 
 }  // namespace penstock

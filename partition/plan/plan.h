@@ -26,7 +26,7 @@ struct ChunkEstimate {
 /// Contiguous layers that one stage runs. A stage has one chunk, or several that lie apart.
 struct ChunkPlan {
   int stage = 0;
-  int first = 0;                         // place of its first layer in the chain
+  int first = 0;                         // place of its first layer in the layer sequence
   std::vector<std::string> layers = {};  // names
   /// Those whose activations are recomputed before their backward; nothing, and then in all chunks:
   /// the recipe says.
@@ -55,7 +55,7 @@ struct Plan {
   /// row of schedule_csv(). Empty otherwise.
   std::vector<std::string> actions = {};
   std::vector<std::vector<int>> ranks = {};  // [stage][replica]: every rank once
-  std::vector<ChunkPlan> chunks = {};        // in the order of the chain
+  std::vector<ChunkPlan> chunks = {};        // in the order of the layer sequence
 
   int stages() const { return static_cast<int>(ranks.size()); }
   int replicas() const { return ranks.empty() ? 0 : static_cast<int>(ranks.front().size()); }
@@ -66,8 +66,8 @@ struct Plan {
   const StageBytes& bytes_of(int stage) const;
   /// std::out_of_range if the plan has no such rank.
   StageReplica place_of(int rank) const;
-  /// Of each layer of the chain whether it is among ChunkPlan::recomputed; nothing where no chunk
-  /// says so.
+  /// Of each layer of the layer sequence whether it is among ChunkPlan::recomputed; nothing where
+  /// no chunk says so.
   std::optional<ChosenLayers> recomputed() const;
   std::vector<int> lanes_of_replicas() const { return deal_lanes(lanes, replicas()); }
   bool operator==(const Plan&) const = default;

@@ -11,7 +11,7 @@ namespace penstock {
 /// What a plan file must agree with.
 struct PlannedModel {
   std::string summary;              // model_summary()
-  std::vector<std::string> layers;  // names, in the order of the chain
+  std::vector<std::string> layers;  // names, in the order of the layer sequence
 };
 
 /// The plan as TOML that a person can read and edit.
@@ -19,9 +19,9 @@ std::string plan_toml(const Plan& plan);
 
 /// Reads such text; `name` stands for it in messages. ConfigError lists every fault with its line:
 /// bad syntax, unknown and missing keys, wrong types, another model, layers that do not cover the
-/// chain exactly once in order, chunks that the schedule holds elsewhere, a rank map that does
-/// not name every rank once, an order that does not name every micro-batch once, action lists that
-/// are not sound.
+/// layer sequence exactly once in order, chunks that the schedule holds elsewhere, a rank map that
+/// does not name every rank once, an order that does not name every micro-batch once, action lists
+/// that are not sound.
 Plan parse_plan(const std::string& text, const std::string& name, const PlannedModel& model);
 
 /// The same from a file. ConfigError if it can't be read.

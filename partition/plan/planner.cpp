@@ -116,7 +116,7 @@ int micro_batches_per_replica(int micro_batches, int lanes, int replicas) {
   return owned * (micro_batches / lanes) + std::min(owned, micro_batches % lanes);
 }
 
-Plan make_plan(const Chain& chain, const PlanRequest& request) {
+Plan make_plan(const LayerSequence& sequence, const PlanRequest& request) {
   const PipelineConfig& pipeline = request.pipeline;
   const int lanes = request.lanes > 0 ? request.lanes : pipeline.replicas;
   check_counts(request.micro_batches, lanes, pipeline.replicas);
@@ -133,13 +133,13 @@ Plan make_plan(const Chain& chain, const PlanRequest& request) {
     for (int layer = cut.begin[i]; layer < cut.begin[i + 1]; ++layer)
       chunk.layers.push_back(request.costs[layer].layer);
   }
-  return with_estimates(chain, request, std::move(plan));
+  return with_estimates(sequence, request, std::move(plan));
 }
 
-Plan with_estimates(const Chain& chain, const PlanRequest& request, Plan plan) {
+Plan with_estimates(const LayerSequence& sequence, const PlanRequest& request, Plan plan) {
   const double whole = seconds_of(request.costs, 0, static_cast<int>(request.costs.size()));
-  const auto plans = plan_chain(chain, std::vector<std::int64_t>{1}, {});
-  const ChosenLayers recomputed = recomputed_layers(request.pipeline, chain);
+  const auto plans = plan_layers(sequence, std::vector<std::int64_t>{1}, {});
+  const ChosenLayers recomputed = recomputed_layers(request.pipeline, sequence);
   std::vector<int> stages;
   for (const ChunkPlan& chunk : plan.chunks) stages.push_back(chunk.stage);
   for (ChunkPlan& chunk : plan.chunks) {

@@ -31,11 +31,11 @@ struct PlanRequest {
 /// gets an equal share of pipeline.memory_gib, which may refuse what an uneven sharing would fit.
 /// ConfigError for an unknown schedule, for more chunks than layers or replicas than lanes or lanes
 /// than micro-batches, and where memory does not suffice.
-Plan make_plan(const Chain& chain, const PlanRequest& request);
+Plan make_plan(const LayerSequence& sequence, const PlanRequest& request);
 
 /// A plan that somebody made, with what the request predicts of its chunks in place of what the
 /// plan says. ConfigError for a chunk that needs more than pipeline.memory_gib.
-Plan with_estimates(const Chain& chain, const PlanRequest& request, Plan plan);
+Plan with_estimates(const LayerSequence& sequence, const PlanRequest& request, Plan plan);
 
 /// Micro-batches of a step that the busiest replica runs: the size of its schedule.
 int micro_batches_per_replica(int micro_batches, int lanes, int replicas);

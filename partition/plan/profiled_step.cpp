@@ -4,9 +4,9 @@
 
 namespace penstock {
 
-StepCosts profiled_costs(const DeviceProfile& profile, const Chain& chain,
+StepCosts profiled_costs(const DeviceProfile& profile, const LayerSequence& sequence,
                          const BackendSizes& sizes, std::span<const MicroBatchLengths> lengths) {
-  StepCosts costs = step_costs(chain, sizes, fitted_cost_model(profile.layers), lengths);
+  StepCosts costs = step_costs(sequence, sizes, fitted_cost_model(profile.layers), lengths);
   for (const MicroBatchLengths& one : lengths) costs.reading.push_back(profile.reading.of(one));
   return costs;
 }

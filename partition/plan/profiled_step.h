@@ -8,8 +8,8 @@
 
 namespace penstock {
 
-/// What micro-batches of these lengths take by a profile of `chain`.
-StepCosts profiled_costs(const DeviceProfile& profile, const Chain& chain,
+/// What micro-batches of these lengths take by a profile of `sequence`.
+StepCosts profiled_costs(const DeviceProfile& profile, const LayerSequence& sequence,
                          const BackendSizes& sizes, std::span<const MicroBatchLengths> lengths);
 
 /// The step of one replica of a plan, of so many micro-batches, on ranks like the profile's, but

@@ -77,7 +77,7 @@ class DecisionView {
   void add_recomputed(const LayerRun& run, int first, int last, StageView& stage) const {
     const int begin = std::max(run.first, first), end = std::min(run.last, last + 1);
     if (begin >= end) return;
-    const auto& layers = problem_.chain->layers;
+    const auto& layers = problem_.sequence->layers;
     stage.recomputed.push_back(
         layer_names(layers[begin]->name(), layers[end - 1]->name(), end - begin));
   }
@@ -125,7 +125,7 @@ class DecisionView {
           of_replica[chunk] += of_layers[choice_.begin[chunk + 1] - 1];
       what.messages = std::max<double>(what.messages, costs.micro_batches());
     }
-    const auto parameters = parameter_bytes(*problem_.chain);
+    const auto parameters = parameter_bytes(*problem_.sequence);
     for (const ChunkPlan& chunk : plan_.chunks)
       what.gradients.push_back(std::accumulate(parameters.begin() + chunk.first,
                                                parameters.begin() + chunk.last(), 0.0));

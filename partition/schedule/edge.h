@@ -15,7 +15,7 @@ struct Edge {
   int consumer = 0;
   Kind kind = Kind::activation;
 
-  /// Different for all edges of a chain: the `tag` of a Message.
+  /// Different for all edges of a layer sequence: the `tag` of a Message.
   int tag() const { return 2 * producer + (kind == Kind::gradient ? 1 : 0); }
   auto operator<=>(const Edge&) const = default;
 };
@@ -26,8 +26,8 @@ bool is_receive(ActionKind kind);
 /// The edge that a send or a receive uses.
 Edge edge_of(const Action& transfer);
 
-/// Whether the edge joins two chunks of the chain that different ranks hold. Within a rank what
-/// passes is moved, not sent.
+/// Whether the edge joins two chunks of the layer sequence that different ranks hold. Within a rank
+/// what passes is moved, not sent.
 bool is_message(const Schedule& schedule, const Edge& edge);
 
 /// "activation from chunk 0 to chunk 1"

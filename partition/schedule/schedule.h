@@ -24,7 +24,7 @@ enum class ActionKind {
 /// that sends or the one that receives.
 struct Action {
   ActionKind kind = ActionKind::forward;
-  int chunk = 0;        // place in the chain of chunks; unused by step
+  int chunk = 0;        // place in the layer sequence of chunks; unused by step
   int micro_batch = 0;  // place in the replica's order; unused by reduce and step
   bool operator==(const Action&) const = default;
 };

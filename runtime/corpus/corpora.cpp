@@ -6,8 +6,8 @@
 
 namespace penstock {
 
-CorpusOptions corpus_options(const Config& config, const Chain& chain, const std::string& manifest,
-                             CorpusUse use) {
+CorpusOptions corpus_options(const Config& config, const LayerSequence& sequence,
+                             const std::string& manifest, CorpusUse use) {
   CorpusOptions options;
   options.manifest = manifest;
   options.output = config.trainer.output;
@@ -15,8 +15,8 @@ CorpusOptions corpus_options(const Config& config, const Chain& chain, const std
   options.data = config.data;
   options.features = config.features;
   options.threads = config.data.loaders;
-  options.output_frames = [&chain](std::int64_t frames) {
-    return output_frames(chain, std::vector<std::int64_t>{frames}).front();
+  options.output_frames = [&sequence](std::int64_t frames) {
+    return output_frames(sequence, std::vector<std::int64_t>{frames}).front();
   };
   return options;
 }

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "configs/config.h"
-#include "partition/model/chain.h"
+#include "partition/model/layer_sequence.h"
 #include "runtime/corpus/corpus.h"
 #include "runtime/text/alphabet.h"
 
@@ -9,7 +9,7 @@ namespace penstock {
 
 /// data.train or data.validation, by use, for planning alone, which makes no folder: what is
 /// indexed is kept beside the manifest, or where a run is already. Errors as load_corpus.
-Corpus planned_corpus(const Config& config, const Chain& chain, const Alphabet& alphabet,
+Corpus planned_corpus(const Config& config, const LayerSequence& sequence, const Alphabet& alphabet,
                       CorpusUse use);
 
 }  // namespace penstock

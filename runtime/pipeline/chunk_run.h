@@ -23,8 +23,8 @@ struct RunContext {
 /// One chunk during one action list: its micro-batches' buffers and transfers.
 class ChunkRun {
  public:
-  /// `before` is the chunk before this one in the chain where this rank holds that too: what passes
-  /// between the two is copied, not sent.
+  /// `before` is the chunk before this one in the layer sequence where this rank holds that too:
+  /// what passes between the two is copied, not sent.
   ChunkRun(const RunContext& context, Chunk& chunk, int place, ChunkRun* before);
 
   void perform(const Action& action);

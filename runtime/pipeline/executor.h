@@ -31,7 +31,7 @@ struct ExecutorCallbacks {
 /// ranks of its pipeline. A wait makes the communicator progress; an error names the message.
 class Executor {
  public:
-  /// `chunks[i]` is this rank's, number `places[i]` of the chain; places rise.
+  /// `chunks[i]` is this rank's, number `places[i]` of the layer sequence; places rise.
   Executor(Communicator& pipeline, std::vector<Chunk*> chunks, std::vector<int> places)
       : pipeline_(pipeline), chunks_(std::move(chunks)), places_(std::move(places)) {}
 

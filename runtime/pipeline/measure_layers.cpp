@@ -7,15 +7,16 @@
 #include "runtime/pipeline/stage.h"
 
 namespace penstock {
-std::vector<LayerCost> measure_layers(Backend& backend, const Chain& chain, const StepWork& work,
-                                      const ReadFeatures& features, const MeasureOptions& options) {
+std::vector<LayerCost> measure_layers(Backend& backend, const LayerSequence& sequence,
+                                      const StepWork& work, const ReadFeatures& features,
+                                      const MeasureOptions& options) {
   const auto alone = make_thread_communicators({.ranks = 1});
   const auto stream = backend.make_stream();
   StageOptions whole;
-  whole.cut = {0, chain.size()};
+  whole.cut = {0, sequence.size()};
   whole.store.slots = {.of_elements = 0};
   whole.sizes = options.sizes;
-  Stage stage(backend, *stream, *alone.front(), chain, whole);
+  Stage stage(backend, *stream, *alone.front(), sequence, whole);
 
   StepWork one = work;
   one.micro_batches.resize(1);
@@ -33,13 +34,13 @@ std::vector<LayerCost> measure_layers(Backend& backend, const Chain& chain, cons
     train();
   }
   std::vector<LayerCost> costs;
-  for (std::size_t i = 0; i < chain.layers.size(); ++i) {
+  for (std::size_t i = 0; i < sequence.layers.size(); ++i) {
     const auto fastest = [&](std::vector<double> LayerTimes::*method) {
       double seconds = std::numeric_limits<double>::infinity();
       for (const LayerTimes& pass : passes) seconds = std::min(seconds, (pass.*method)[i]);
       return seconds;
     };
-    costs.push_back({chain.layers[i]->name(), fastest(&LayerTimes::forward),
+    costs.push_back({sequence.layers[i]->name(), fastest(&LayerTimes::forward),
                      fastest(&LayerTimes::backward_input), fastest(&LayerTimes::backward_weight)});
   }
   return costs;

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "partition/cost/cost.h"
-#include "partition/model/chain.h"
+#include "partition/model/layer_sequence.h"
 #include "runtime/pipeline/step_work.h"
 
 namespace penstock {
@@ -13,10 +13,11 @@ struct MeasureOptions {
   BackendSizes sizes;
 };
 
-/// Seconds that each layer of `chain` takes for the first micro-batch of `work`, on this device,
-/// whole chain in one stage: of several passes the fastest, since what else runs on a machine only
-/// ever adds to a layer's time.
-std::vector<LayerCost> measure_layers(Backend& backend, const Chain& chain, const StepWork& work,
-                                      const ReadFeatures& features, const MeasureOptions& options);
+/// Seconds that each layer of `sequence` takes for the first micro-batch of `work`, on this device,
+/// whole layer sequence in one stage: of several passes the fastest, since what else runs on a
+/// machine only ever adds to a layer's time.
+std::vector<LayerCost> measure_layers(Backend& backend, const LayerSequence& sequence,
+                                      const StepWork& work, const ReadFeatures& features,
+                                      const MeasureOptions& options);
 
 }  // namespace penstock

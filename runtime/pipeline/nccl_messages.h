@@ -18,8 +18,8 @@ namespace penstock {
 /// a peer is dead.
 class NcclMessages final : public CarriedCommunicator {
  public:
-  /// Connects every edge: all ranks of `pipeline` call this; chunk c of the chain is on rank
-  /// chunk_ranks[c]. Communicator, backend and stream must outlive it, and it every transfer.
+  /// Connects every edge: all ranks of `pipeline` call this; chunk c of the layer sequence is on
+  /// rank chunk_ranks[c]. Communicator, backend and stream must outlive it, and it every transfer.
   /// CommError as from make_nccl.
   NcclMessages(Communicator& pipeline, const std::vector<int>& chunk_ranks, Backend& backend,
                Stream& computing);

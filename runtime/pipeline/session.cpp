@@ -21,12 +21,12 @@ void require_ranks(int stages, int replicas, int ranks, const std::string& plan_
                                        : ", or change " + plan_file + " (pipeline.plan)"));
 }
 
-StageOptions part_of(const Plan& plan, const Chain& chain, const StageReplica& here,
+StageOptions part_of(const Plan& plan, const LayerSequence& sequence, const StageReplica& here,
                      const SlotCounts& slots, const Config& config) {
   StageOptions part;
   part.stage = here.stage;
   part.cut = plan.cut();
-  part.recompute = recomputed_layers(config.pipeline, chain);
+  part.recompute = recomputed_layers(config.pipeline, sequence);
   part.schedule = schedule_of(plan);
   part.store.lanes = plan.lanes_of_replicas().at(here.replica);
   part.store.slots = slots;
@@ -64,12 +64,13 @@ BackendSizes backend_sizes(const Config& config) {
   return {device_kind(config.trainer), compute_type(config.precision)};
 }
 
-Session::Session(Communicator& world, const Config& config, const Chain& chain, const Plan& plan,
-                 const SlotCounts& slots, const MemoryAdvice& advice)
-    : Session(choose_for(plan, world, config), world, config, chain, plan, slots, advice) {}
-
-Session::Session(RankDevice device, Communicator& world, const Config& config, const Chain& chain,
+Session::Session(Communicator& world, const Config& config, const LayerSequence& sequence,
                  const Plan& plan, const SlotCounts& slots, const MemoryAdvice& advice)
+    : Session(choose_for(plan, world, config), world, config, sequence, plan, slots, advice) {}
+
+Session::Session(RankDevice device, Communicator& world, const Config& config,
+                 const LayerSequence& sequence, const Plan& plan, const SlotCounts& slots,
+                 const MemoryAdvice& advice)
     : device_(std::move(device)) {
   require_ranks(plan.stages(), plan.replicas(), world.size(), config.pipeline.plan);
   grid_ = std::make_unique<RankGrid>(world, plan);
@@ -80,18 +81,18 @@ Session::Session(RankDevice device, Communicator& world, const Config& config, c
     if (stage_ != nullptr) stage_->progress();
   };
   stream_ = backend().make_stream([this] { progress_(); });
-  StageOptions part = part_of(plan, chain, here, slots, config);
+  StageOptions part = part_of(plan, sequence, here, slots, config);
   part.links = device_.links;
-  stage_ = std::make_unique<Stage>(backend(), *stream_, grid_->pipeline(), chain, part);
+  stage_ = std::make_unique<Stage>(backend(), *stream_, grid_->pipeline(), sequence, part);
 }
 
-std::int64_t model_blocks(const Chain& chain) {
-  return norm_blocks(plan_chain(chain, kAnyLengths, {}));
+std::int64_t model_blocks(const LayerSequence& sequence) {
+  return norm_blocks(plan_layers(sequence, kAnyLengths, {}));
 }
 
-std::int64_t parameter_count(const Chain& chain) {
+std::int64_t parameter_count(const LayerSequence& sequence) {
   std::int64_t count = 0;
-  for (const LayerPlan& layer : plan_chain(chain, kAnyLengths, {}))
+  for (const LayerPlan& layer : plan_layers(sequence, kAnyLengths, {}))
     for (const ParamDecl& p : layer.params) count += element_count(p.shape);
   return count;
 }

@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "configs/config.h"
-#include "partition/model/chain.h"
+#include "partition/model/layer_sequence.h"
 #include "partition/plan/plan.h"
 #include "runtime/devices/device.h"
 #include "runtime/pipeline/rank_grid.h"
@@ -28,14 +28,15 @@ void check_ranks(const Config& config, int ranks);
 /// have in common.
 class Session {
  public:
-  /// All ranks make theirs. `chain` and `world` must outlive it. ConfigError if the plan is for
+  /// All ranks make theirs. `sequence` and `world` must outlive it. ConfigError if the plan is for
   /// another number of ranks; DeviceError where a device lacks the memory that it plans, with
   /// `advice`, and as from choose_device and require_equal_replicas.
-  Session(Communicator& world, const Config& config, const Chain& chain, const Plan& plan,
-          const SlotCounts& slots, const MemoryAdvice& advice = {});
-  /// The same on a device that has been chosen.
-  Session(RankDevice device, Communicator& world, const Config& config, const Chain& chain,
+  Session(Communicator& world, const Config& config, const LayerSequence& sequence,
           const Plan& plan, const SlotCounts& slots, const MemoryAdvice& advice = {});
+  /// The same on a device that has been chosen.
+  Session(RankDevice device, Communicator& world, const Config& config,
+          const LayerSequence& sequence, const Plan& plan, const SlotCounts& slots,
+          const MemoryAdvice& advice = {});
 
   Backend& backend() { return *device_.backend; }
   const RankDevice& device() const { return device_; }
@@ -56,9 +57,9 @@ class Session {
 };
 
 /// Norm blocks of the whole model.
-std::int64_t model_blocks(const Chain& chain);
+std::int64_t model_blocks(const LayerSequence& sequence);
 
 /// Numbers that the whole model learns.
-std::int64_t parameter_count(const Chain& chain);
+std::int64_t parameter_count(const LayerSequence& sequence);
 
 }  // namespace penstock

@@ -39,49 +39,50 @@ std::vector<Chunk*> pointers(std::deque<Chunk>& chunks) {
 
 }  // namespace
 
-Stage::Stage(Backend& backend, Stream& stream, Communicator& pipeline, const Chain& chain,
-             const StageOptions& options)
+Stage::Stage(Backend& backend, Stream& stream, Communicator& pipeline,
+             const LayerSequence& sequence, const StageOptions& options)
     : backend_(backend),
       stream_(stream),
       options_(options),
       chunk_ranks_(options.schedule.chunk_ranks()),
-      held_(hold_layers(chain, options.sizes, options.cut, chunk_ranks_, options.stage)),
-      parameters_(backend, stream, held_.plans, held_.norm_blocks, store_of(options), options.seed),
-      chunks_(make_chunks(chain)),
+      local_(local_layers(sequence, options.sizes, options.cut, chunk_ranks_, options.stage)),
+      parameters_(backend, stream, local_.plans, local_.norm_blocks, store_of(options),
+                  options.seed),
+      chunks_(make_chunks(sequence)),
       own_links_(make_links(pipeline, backend, stream, options.links, chunk_ranks_)),
       pipeline_(own_links_ ? *own_links_ : pipeline),
-      executor_(pipeline_, pointers(chunks_), held_.chunks) {}
+      executor_(pipeline_, pointers(chunks_), local_.chunks) {}
 
-std::deque<Chunk> Stage::make_chunks(const Chain& chain) {
-  const LayerRange all(chain.layers);
+std::deque<Chunk> Stage::make_chunks(const LayerSequence& sequence) {
+  const LayerRange all(sequence.layers);
   const bool split = options_.schedule.splits_backward();
   std::deque<Chunk> chunks;
-  for (std::size_t i = 0; i < held_.chunks.size(); ++i) {
-    const int chunk = held_.chunks[i], first = options_.cut[chunk], last = options_.cut[chunk + 1];
+  for (std::size_t i = 0; i < local_.chunks.size(); ++i) {
+    const int chunk = local_.chunks[i], first = options_.cut[chunk], last = options_.cut[chunk + 1];
     Chunk::Options part;
     part.before = all.first(first);
     part.layers = all.subspan(first, last - first);
-    part.features = chain.features;
+    part.features = sequence.features;
     part.role = {.sends_input_gradient = first > 0,
-                 .sends_output = last < chain.size(),
+                 .sends_output = last < sequence.size(),
                  .splits_backward = split,
                  .recomputes = chosen_among(options_.recompute, first, last)};
     part.sizes = options_.sizes;
-    part.first_layer = held_.first_layers[i];
-    part.first_sum = held_.first_sums[i];
-    part.row_of_sums = held_.sums;
+    part.first_layer = local_.first_layers[i];
+    part.first_sum = local_.first_sums[i];
+    part.row_of_sums = local_.sums;
     chunks.emplace_back(backend_, stream_, parameters_, scratch_, part);
   }
   return chunks;
 }
 
 bool Stage::needs_targets() const {
-  return std::any_of(held_.plans.begin(), held_.plans.end(),
+  return std::any_of(local_.plans.begin(), local_.plans.end(),
                      [](const LayerPlan& p) { return p.needs_targets; });
 }
 
 void Stage::measure(LayerTimes* times) {
-  const std::vector<double> zeros(held_.layers.size());
+  const std::vector<double> zeros(local_.layers.size());
   if (times != nullptr) *times = {zeros, zeros, zeros};
   for (Chunk& chunk : chunks_) chunk.measure(times);
 }
@@ -107,7 +108,7 @@ StepSums Stage::no_sums(const StepWork& step, Mode mode) const {
   const auto rows = static_cast<std::size_t>(step.global_micro_batches);
   StepSums sums{std::vector<double>(rows), {}};
   sums.utterance_losses.resize(rows);
-  if (mode == Mode::train) sums.state.assign(rows * held_.sums, 0.0);
+  if (mode == Mode::train) sums.state.assign(rows * local_.sums, 0.0);
   return sums;
 }
 
@@ -170,15 +171,15 @@ void Stage::commit_state(std::span<const double> sums, int micro_batches) {
   backend_.synchronize(stream_);
 
   std::size_t column = 0, state = 0;
-  for (std::size_t i = 0; i < held_.layers.size(); ++i) {
+  for (std::size_t i = 0; i < local_.layers.size(); ++i) {
     std::vector<double> rows;
     for (int m = 0; m < micro_batches; ++m) {
-      const auto row = sums.subspan(m * held_.sums + column, held_.plans[i].sums);
+      const auto row = sums.subspan(m * local_.sums + column, local_.plans[i].sums);
       rows.insert(rows.end(), row.begin(), row.end());
     }
-    column += held_.plans[i].sums;
-    const auto own = std::span(host).subspan(state, held_.plans[i].state.size());
-    if (!own.empty()) held_.layers[i]->commit_state(rows, own);
+    column += local_.plans[i].sums;
+    const auto own = std::span(host).subspan(state, local_.plans[i].state.size());
+    if (!own.empty()) local_.layers[i]->commit_state(rows, own);
     state += own.size();
   }
   for (std::size_t i = 0; i < host.size(); ++i)

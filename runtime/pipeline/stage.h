@@ -3,11 +3,11 @@
 #include <deque>
 #include <map>
 
-#include "partition/model/chain.h"
+#include "partition/model/layer_sequence.h"
 #include "partition/schedule/run_schedule.h"
 #include "runtime/devices/device_links.h"
 #include "runtime/pipeline/executor.h"
-#include "runtime/pipeline/held_layers.h"
+#include "runtime/pipeline/local_layers.h"
 
 namespace penstock {
 
@@ -15,9 +15,9 @@ namespace penstock {
 struct StageOptions {
   int stage = 0;
   RunSchedule schedule;
-  /// First layer of each of the schedule's chunks, then the chain's number of layers.
+  /// First layer of each of the schedule's chunks, then the layer sequence's number of layers.
   std::vector<int> cut;
-  ChosenLayers recompute = {};  // of the chain's layers: ChunkRole::recomputes
+  ChosenLayers recompute = {};  // of the layer sequence's layers: ChunkRole::recomputes
   StoreOptions store;
   std::uint64_t seed = 0;
   BackendSizes sizes;
@@ -25,22 +25,23 @@ struct StageOptions {
 };
 
 /// A rank's share of the model, ready to compute: parameters, buffers, and the executor that runs
-/// them within the pipeline. Its layers are those of its chunks, in the order of the chain.
+/// them within the pipeline. Its layers are those of its chunks, in the order of the layer
+/// sequence.
 class Stage {
  public:
-  /// `pipeline` has one rank for each stage, in order. `chain` must outlive the stage. Error if the
-  /// cut has other chunks than the schedule.
-  Stage(Backend& backend, Stream& stream, Communicator& pipeline, const Chain& chain,
+  /// `pipeline` has one rank for each stage, in order. `sequence` must outlive the stage. Error if
+  /// the cut has other chunks than the schedule.
+  Stage(Backend& backend, Stream& stream, Communicator& pipeline, const LayerSequence& sequence,
         const StageOptions& options);
 
   ParameterStore& parameters() { return parameters_; }
   const ParameterStore& parameters() const { return parameters_; }
-  /// Whether it holds the chain's first layers, which read features.
+  /// Whether it holds the layer sequence's first layers, which read features.
   bool first() const { return chunk_ranks_.front() == options_.stage; }
-  /// Whether it holds the chain's last layers, which have the loss.
+  /// Whether it holds the layer sequence's last layers, which have the loss.
   bool last() const { return chunk_ranks_.back() == options_.stage; }
   /// How many layers it holds.
-  std::size_t layers() const { return held_.layers.size(); }
+  std::size_t layers() const { return local_.layers.size(); }
   /// True where a layer of this stage reads labels.
   bool needs_targets() const;
 
@@ -63,11 +64,11 @@ class Stage {
   /// Adds up the time of each of its layers from now on, in `times`; nullptr ends that.
   void measure(LayerTimes* times);
 
-  /// Chunk::reserve of each chunk that it holds, in the order of the chain.
+  /// Chunk::reserve of each chunk that it holds, in the order of the layer sequence.
   void reserve(std::span<const ChunkBuffers> buffers);
 
  private:
-  std::deque<Chunk> make_chunks(const Chain& chain);
+  std::deque<Chunk> make_chunks(const LayerSequence& sequence);
   StepSums no_sums(const StepWork& step, Mode mode) const;
   StepSums run(const StepWork& step, Mode mode, const ExecutorCallbacks& callbacks);
   const Schedule& schedule(Mode mode, int micro_batches);
@@ -76,7 +77,7 @@ class Stage {
   Stream& stream_;
   StageOptions options_;
   std::vector<int> chunk_ranks_;  // of the schedule
-  HeldLayers held_;
+  LocalLayers local_;
   ParameterStore parameters_;
   BufferRing scratch_;
   std::deque<Chunk> chunks_;

@@ -16,9 +16,9 @@ constexpr double kShortest = 1;  // second of a micro-batch that is worth a try
 
 /// What the fullest rank takes of the best plan within pipeline.memory_gib; nothing where none
 /// fits.
-std::optional<std::size_t> fullest_rank(const Chain& chain, const Config& config,
+std::optional<std::size_t> fullest_rank(const LayerSequence& sequence, const Config& config,
                                         const RunShape& shape) try {
-  const Plan plan = plan_run(chain, config, shape, computed_costs(chain, config, shape));
+  const Plan plan = plan_run(sequence, config, shape, computed_costs(sequence, config, shape));
   std::size_t fullest = 0;
   for (const ChunkPlan& chunk : plan.chunks)
     fullest = std::max(fullest, chunk.predicted.bytes.total());
@@ -31,10 +31,10 @@ std::string at_most(std::size_t bytes) {
   return fmt::format("(at most {} MiB a rank)", (bytes >> 20) + 1);
 }
 
-std::string with_more_stages(const Chain& chain, Config config, const RunShape& shape) {
-  for (int stages = config.pipeline.stages + 1; stages <= chain.size(); ++stages) {
+std::string with_more_stages(const LayerSequence& sequence, Config config, const RunShape& shape) {
+  for (int stages = config.pipeline.stages + 1; stages <= sequence.size(); ++stages) {
     config.pipeline.stages = stages;
-    if (const auto bytes = fullest_rank(chain, config, shape))
+    if (const auto bytes = fullest_rank(sequence, config, shape))
       return fmt::format("pipeline.stages = {} under mpirun -np {} with a device for each rank {}",
                          stages, stages * config.pipeline.replicas, at_most(*bytes));
   }
@@ -42,11 +42,11 @@ std::string with_more_stages(const Chain& chain, Config config, const RunShape& 
 }
 
 /// An utterance longer than a micro-batch ends the search.
-std::string with_smaller_micro_batches(const Chain& chain, Config config,
+std::string with_smaller_micro_batches(const LayerSequence& sequence, Config config,
                                        const ShapeOfRecipe& shape_of) try {
   double& seconds = config.data.micro_batch_seconds;
   for (seconds /= 2; seconds >= kShortest; seconds /= 2)
-    if (const auto bytes = fullest_rank(chain, config, shape_of(config)))
+    if (const auto bytes = fullest_rank(sequence, config, shape_of(config)))
       return fmt::format("data.micro_batch_seconds = {:g} {}", seconds, at_most(*bytes));
   return "";
 } catch (const ConfigError&) {
@@ -55,13 +55,13 @@ std::string with_smaller_micro_batches(const Chain& chain, Config config,
 
 }  // namespace
 
-std::string fitting_plan(const Chain& chain, const Config& config, const ShapeOfRecipe& shape_of,
-                         std::size_t bytes) {
+std::string fitting_plan(const LayerSequence& sequence, const Config& config,
+                         const ShapeOfRecipe& shape_of, std::size_t bytes) {
   Config limited = config;
   limited.pipeline.plan.clear();
   limited.pipeline.memory_gib = bytes / kGib;
-  const std::string stages = with_more_stages(chain, limited, shape_of(limited)),
-                    seconds = with_smaller_micro_batches(chain, limited, shape_of);
+  const std::string stages = with_more_stages(sequence, limited, shape_of(limited)),
+                    seconds = with_smaller_micro_batches(sequence, limited, shape_of);
   if (stages.empty() && seconds.empty()) return "neither more stages nor smaller micro-batches fit";
   return stages + (stages.empty() || seconds.empty() ? "" : " or ") + seconds;
 }

@@ -14,7 +14,7 @@ using ShapeOfRecipe = std::function<RunShape(const Config&)>;
 /// What would have a recipe fit where each rank may take so many bytes, found by planning: more
 /// stages, or as many with smaller micro-batches. "pipeline.stages = 3 (at most 812 MiB a rank)",
 /// "data.micro_batch_seconds = 12.5 (…)", both joined by "or", or that neither fits.
-std::string fitting_plan(const Chain& chain, const Config& config, const ShapeOfRecipe& shape_of,
-                         std::size_t bytes);
+std::string fitting_plan(const LayerSequence& sequence, const Config& config,
+                         const ShapeOfRecipe& shape_of, std::size_t bytes);
 
 }  // namespace penstock

@@ -42,28 +42,28 @@ struct CutRun {
   Plan plan;
 };
 
-CutRun cut_run(const Chain& chain, const Config& config, const RunShape& shape,
+CutRun cut_run(const LayerSequence& sequence, const Config& config, const RunShape& shape,
                const std::vector<LayerCost>& costs) {
   const RunSchedule stand_in(kStandIn, config.pipeline.stages);
-  const ChunkBytes bytes = bytes_of_run(chain, config, shape, stand_in);
-  PlanRequest request = plan_request(chain, config, shape, costs);
+  const ChunkBytes bytes = bytes_of_run(sequence, config, shape, stand_in);
+  PlanRequest request = plan_request(sequence, config, shape, costs);
   request.bytes = bytes;
   try {
-    return {request, bytes, make_plan(chain, request)};
+    return {request, bytes, make_plan(sequence, request)};
   } catch (const ConfigError&) {  // lists may hold as little as one micro-batch
     request.bytes = bytes.holding(in_flight_of(1));
-    return {request, bytes, make_plan(chain, request)};
+    return {request, bytes, make_plan(sequence, request)};
   }
 }
 
-FoundSchedule search(const Chain& chain, const Config& config, const RunShape& shape,
+FoundSchedule search(const LayerSequence& sequence, const Config& config, const RunShape& shape,
                      const std::vector<LayerCost>& costs, const CutRun& run,
                      const std::vector<int>* sizes) {
   const Plan& plan = run.plan;
   const int own = micro_batches_per_replica(plan);
   const std::vector<int> begin = plan.cut();
   ScheduleProblem problem{.chunk_rank = chunk_ranks(kFound, plan.stages()),
-                          .times = mean_times_by_size(chain, config, shape, costs, begin, own),
+                          .times = mean_times_by_size(sequence, config, shape, costs, begin, own),
                           .memory = 1};
   if (sizes != nullptr)
     for (auto& chunk : problem.times) chunk = in_order(chunk, *sizes);
@@ -84,35 +84,36 @@ bool wants_order(const Config& config) {
          config.trainer.order.empty();
 }
 
-std::vector<int> find_order(const Chain& chain, const Config& config, const RunShape& shape) {
+std::vector<int> find_order(const LayerSequence& sequence, const Config& config,
+                            const RunShape& shape) {
   if (config.pipeline.stages == 1) return {};
-  const auto costs = computed_costs(chain, config, shape);
-  const CutRun run = cut_run(chain, config, shape, costs);
-  const FoundSchedule found = search(chain, config, shape, costs, run, nullptr);
+  const auto costs = computed_costs(sequence, config, shape);
+  const CutRun run = cut_run(sequence, config, shape, costs);
+  const FoundSchedule found = search(sequence, config, shape, costs, run, nullptr);
   return order_of_step(found.order, config.pipeline.replicas, config.data.micro_batches);
 }
 
-std::vector<int> shared_order(Communicator& world, const Chain& chain, const Config& config,
-                              const RunShape& shape) {
+std::vector<int> shared_order(Communicator& world, const LayerSequence& sequence,
+                              const Config& config, const RunShape& shape) {
   if (!wants_order(config)) return config.trainer.order;
   std::ostringstream told;
   if (world.rank() == 0)
-    for (const int size : find_order(chain, config, shape)) told << size << ' ';
+    for (const int size : find_order(sequence, config, shape)) told << size << ' ';
   std::istringstream text(broadcast(world, told.str()));
   std::vector<int> order;
   for (int size = 0; text >> size;) order.push_back(size);
   return order;
 }
 
-Plan plan_found(const Chain& chain, const Config& config, const RunShape& shape,
+Plan plan_found(const LayerSequence& sequence, const Config& config, const RunShape& shape,
                 const std::vector<LayerCost>& costs) {
-  CutRun run = cut_run(chain, config, shape, costs);
+  CutRun run = cut_run(sequence, config, shape, costs);
   Plan plan = run.plan;
   plan.order = config.trainer.order;
   const auto sizes = order_of_replica(plan.order, plan.replicas(), micro_batches_per_replica(plan));
-  plan.actions = rows_of(search(chain, config, shape, costs, run, &sizes).schedule);
-  run.request.bytes = bytes_of_run(chain, config, shape, schedule_of(plan));
-  return with_estimates(chain, run.request, std::move(plan));
+  plan.actions = rows_of(search(sequence, config, shape, costs, run, &sizes).schedule);
+  run.request.bytes = bytes_of_run(sequence, config, shape, schedule_of(plan));
+  return with_estimates(sequence, run.request, std::move(plan));
 }
 
 }  // namespace penstock

@@ -17,16 +17,17 @@ bool wants_order(const Config& config);
 /// of the shortest simulated step that find_schedule() finds, for the mean micro-batch of every
 /// size and within a rank's memory. It follows from recipe and lengths alone: costs are computed.
 /// Empty, as sampled, for one stage. ConfigError as make_plan.
-std::vector<int> find_order(const Chain& chain, const Config& config, const RunShape& shape);
+std::vector<int> find_order(const LayerSequence& sequence, const Config& config,
+                            const RunShape& shape);
 
 /// The same where config wants one, else trainer.order, as rank 0 says.
-std::vector<int> shared_order(Communicator& world, const Chain& chain, const Config& config,
-                              const RunShape& shape);
+std::vector<int> shared_order(Communicator& world, const LayerSequence& sequence,
+                              const Config& config, const RunShape& shape);
 
 /// The fastest cut, as make_plan(), with lists that find_schedule() finds for it, for micro-batches
 /// in trainer.order. A rank holds as many micro-batches as pipeline.memory_gib has room for, twice
 /// the stages at most; without that limit as many as stages. ConfigError as make_plan.
-Plan plan_found(const Chain& chain, const Config& config, const RunShape& shape,
+Plan plan_found(const LayerSequence& sequence, const Config& config, const RunShape& shape,
                 const std::vector<LayerCost>& costs);
 
 }  // namespace penstock

@@ -13,11 +13,11 @@ namespace {
 
 /// Seconds of every layer for micro-batches of any lengths: as computed, times what `costs`, of a
 /// middling one, are to that.
-CostModel scaled_costs(const Chain& chain, const Config& config, const RunShape& shape,
+CostModel scaled_costs(const LayerSequence& sequence, const Config& config, const RunShape& shape,
                        const std::vector<LayerCost>& costs) {
   const BackendSizes sizes = backend_sizes(config);
-  const CostModel computed = analytic_cost_model(chain, sizes, default_rates(sizes));
-  return [=, middling = computed_costs(chain, config, shape)](const MicroBatchLengths& lengths) {
+  const CostModel computed = analytic_cost_model(sequence, sizes, default_rates(sizes));
+  return [=, middling = computed_costs(sequence, config, shape)](const MicroBatchLengths& lengths) {
     std::vector<LayerCost> scaled = computed(lengths);
     for (std::size_t i = 0; i < scaled.size(); ++i)
       for (auto method :
@@ -37,12 +37,12 @@ void add(const ChunkTimes& one, ChunkTimes& sum) {
 
 }  // namespace
 
-std::vector<std::vector<ChunkTimes>> mean_times_by_size(const Chain& chain, const Config& config,
-                                                        const RunShape& shape,
+std::vector<std::vector<ChunkTimes>> mean_times_by_size(const LayerSequence& sequence,
+                                                        const Config& config, const RunShape& shape,
                                                         const std::vector<LayerCost>& costs,
                                                         const std::vector<int>& begin, int own) {
-  const CostModel model = scaled_costs(chain, config, shape, costs);
-  const ChosenLayers recomputed = recomputed_layers(config.pipeline, chain);
+  const CostModel model = scaled_costs(sequence, config, shape, costs);
+  const ChosenLayers recomputed = recomputed_layers(config.pipeline, sequence);
   const auto known = static_cast<int>(shape.by_size.size());
   const int replicas = config.pipeline.replicas;
   std::vector<std::vector<ChunkTimes>> times(begin.size() - 1);

@@ -13,8 +13,8 @@ namespace penstock {
 /// sizes sR to sR + R − 1; of more sizes than the steps have, the last. `costs` are of a middling
 /// micro-batch; those of other lengths are in the proportion that computed costs have. `begin` has
 /// the first layer of each chunk, then the number of layers.
-std::vector<std::vector<ChunkTimes>> mean_times_by_size(const Chain& chain, const Config& config,
-                                                        const RunShape& shape,
+std::vector<std::vector<ChunkTimes>> mean_times_by_size(const LayerSequence& sequence,
+                                                        const Config& config, const RunShape& shape,
                                                         const std::vector<LayerCost>& costs,
                                                         const std::vector<int>& begin, int own);
 

@@ -13,7 +13,7 @@
 #include "configs/value.h"
 #include "partition/choose/find_choice.h"
 #include "partition/choose/rank_choices.h"
-#include "partition/model/build_chain.h"
+#include "partition/model/build_model.h"
 #include "partition/model/recomputed_layers.h"
 #include "partition/plan/planner.h"
 #include "partition/schedule/make_schedule.h"
@@ -33,7 +33,7 @@ constexpr int kMostPerDevice = 8;     // micro-batches, where their number is fr
 /// AdamW reads weight, gradient and two numbers, and writes all but the gradient.
 constexpr double kOptimizerPasses = 7;
 
-Config with_choice(Config config, const Chain& chain, const PlanChoice& choice) {
+Config with_choice(Config config, const LayerSequence& sequence, const PlanChoice& choice) {
   config.data.micro_batch_seconds = choice.batch.seconds;
   config.data.micro_batches = choice.batch.micro_batches;
   config.trainer.order = choice.batch.order;
@@ -41,19 +41,20 @@ Config with_choice(Config config, const Chain& chain, const PlanChoice& choice) 
   config.pipeline.stages = choice.stages;
   config.pipeline.replicas = choice.replicas;
   config.pipeline.schedule = choice.schedule;
-  set_recomputed_layers(config.pipeline, choice.recomputed, names_of(chain));
+  set_recomputed_layers(config.pipeline, choice.recomputed, names_of(sequence));
   return config;
 }
 
 /// The recipe's utterances as steps of any batch choice.
 class RecipeData {
  public:
-  RecipeData(Config config, const Chain& chain) : config_(std::move(config)), chain_(chain) {
+  RecipeData(Config config, const LayerSequence& sequence)
+      : config_(std::move(config)), sequence_(sequence) {
     const Alphabet alphabet(config_.text);
     labels_ = alphabet.classes();
-    training_ = planned_corpus(config_, chain, alphabet, CorpusUse::training);
+    training_ = planned_corpus(config_, sequence, alphabet, CorpusUse::training);
     if (!config_.data.validation.empty() && config_.trainer.validate_every >= 0)
-      validation_ = planned_corpus(config_, chain, alphabet, CorpusUse::evaluation).lengths;
+      validation_ = planned_corpus(config_, sequence, alphabet, CorpusUse::evaluation).lengths;
   }
 
   int labels() const { return labels_; }
@@ -75,7 +76,7 @@ class RecipeData {
   /// The first steps, or some of the first epoch's, evenly apart; of those that are whole, if any
   /// is.
   std::vector<SampledStep> sample(const BatchChoice& batch, int replicas, int first_steps) const {
-    const Config config = with_choice(config_, chain_, {.replicas = replicas, .batch = batch});
+    const Config config = with_choice(config_, sequence_, {.replicas = replicas, .batch = batch});
     const StepSequence sequence = steps(config);
     const int lanes = sequence.options().lanes;
     std::vector<int> replica_of;
@@ -122,7 +123,7 @@ class RecipeData {
   }
 
   Config config_;
-  const Chain& chain_;
+  const LayerSequence& sequence_;
   int labels_ = 0;
   Corpus training_;
   std::vector<AudioLength> validation_;
@@ -185,7 +186,7 @@ std::vector<BatchChoice> choices_of(const Config& recipe, const RecipeData& data
 
 /// What layers, reading and the optimizer take by default rates.
 void set_costs(PlanningProblem& problem, const DeviceRates& rates) {
-  problem.costs = analytic_cost_model(*problem.chain, problem.sizes, rates);
+  problem.costs = analytic_cost_model(*problem.sequence, problem.sizes, rates);
   problem.costs_from = "computed from default rates of the device, not measured";
   problem.parameter_s = kOptimizerPasses * sizeof(float) / rates.bandwidth;
 }
@@ -195,7 +196,7 @@ void set_costs(PlanningProblem& problem, const DeviceProfile& measured, const Co
                int labels) {
   check_profile(measured, {.model = model_summary(recipe.model, labels),
                            .compute = recipe.precision.compute,
-                           .layers = names_of(*problem.chain)});
+                           .layers = names_of(*problem.sequence)});
   problem.costs = fitted_cost_model(measured.layers);
   problem.costs_from = "measured on " + measured.device;
   problem.reading = measured.reading;
@@ -204,9 +205,10 @@ void set_costs(PlanningProblem& problem, const DeviceProfile& measured, const Co
 }
 
 /// What the recipe says, unless that is the default.
-std::optional<ChosenLayers> fixed_recomputation(const Config& recipe, const Chain& chain) {
+std::optional<ChosenLayers> fixed_recomputation(const Config& recipe,
+                                                const LayerSequence& sequence) {
   if (recipe.pipeline.recompute == PipelineConfig().recompute) return std::nullopt;
-  return recomputed_layers(recipe.pipeline, chain);
+  return recomputed_layers(recipe.pipeline, sequence);
 }
 
 /// [stage][replica]: ranks in the order of the cluster's devices.
@@ -223,14 +225,14 @@ std::vector<std::vector<int>> ranks_of(const std::vector<std::vector<int>>& devi
 
 /// A choice as a plan, with the memory that the run itself will count.
 Plan plan_of(const ClusterPlan& planned, const PlanChoice& choice, const RecipeData& data) {
-  const Config config = with_choice(planned.recipe, *planned.chain, choice);
+  const Config config = with_choice(planned.recipe, *planned.sequence, choice);
   const StepSequence steps = data.steps(config);
   const RunShape shape = shape_of_run(config, steps, data.validation(), data.labels());
   PlanRequest request;
-  request.model = planned_model(*planned.chain, config.model, data.labels()).summary;
+  request.model = planned_model(*planned.sequence, config.model, data.labels()).summary;
   request.costs =
       planned.problem.costs({.frames = shape.micro_batches.at(shape.micro_batches.size() / 2)});
-  request.bytes = bytes_of_run(*planned.chain, config, shape, schedule_of(choice));
+  request.bytes = bytes_of_run(*planned.sequence, config, shape, schedule_of(choice));
   request.pipeline = config.pipeline;
   Plan plan{.model = request.model,
             .schedule = choice.schedule,
@@ -243,9 +245,9 @@ Plan plan_of(const ClusterPlan& planned, const PlanChoice& choice, const RecipeD
   for (std::size_t chunk = 0; chunk < stages.size(); ++chunk) {
     ChunkPlan& part = plan.chunks.emplace_back(ChunkPlan{stages[chunk], choice.begin[chunk]});
     for (int layer = choice.begin[chunk]; layer < choice.begin[chunk + 1]; ++layer)
-      part.layers.push_back(planned.chain->layers[layer]->name());
+      part.layers.push_back(planned.sequence->layers[layer]->name());
   }
-  return with_estimates(*planned.chain, request, std::move(plan));
+  return with_estimates(*planned.sequence, request, std::move(plan));
 }
 
 }  // namespace
@@ -272,17 +274,17 @@ ClusterPlan plan_on_cluster(const Config& asked, const Cluster& cluster,
   if (saved) constraints.free_batch = false;
   ClusterPlan planned;
   const int labels = Alphabet(recipe.text).classes();
-  planned.chain = std::make_unique<Chain>(build_chain(recipe.model, labels));
-  const Chain& chain = *planned.chain;
-  RecipeData data(recipe, chain);
+  planned.sequence = std::make_unique<LayerSequence>(build_model(recipe.model, labels));
+  const LayerSequence& sequence = *planned.sequence;
+  RecipeData data(recipe, sequence);
   const BackendSizes sizes = backend_sizes(recipe);
   planned.problem = {
-      .chain = &chain,
+      .sequence = &sequence,
       .sizes = sizes,
       .cluster = limited(cluster, recipe.pipeline.memory_gib),
       .batches = choices_of(recipe, data, constraints, cluster.size()),
       .schedules = trained_schedules(recipe, constraints.schedule),
-      .recomputed = fixed_recomputation(recipe, chain),
+      .recomputed = fixed_recomputation(recipe, sequence),
       .stages = constraints.stages,
       .replicas = constraints.replicas,
       .most_replicas = recipe.trainer.lanes,
@@ -298,11 +300,11 @@ ClusterPlan plan_on_cluster(const Config& asked, const Cluster& cluster,
     return data.sample(batch, replicas, constraints.first_steps);
   };
   problem.bytes = [&](const PlanChoice& choice) {
-    const Config config = with_choice(recipe, chain, choice);
-    return bytes_of_run(chain, config, data.bounds(config), schedule_of(choice));
+    const Config config = with_choice(recipe, sequence, choice);
+    return bytes_of_run(sequence, config, data.bounds(config), schedule_of(choice));
   };
   planned.decision = decide(problem);
-  planned.recipe = with_choice(recipe, chain, planned.decision.choice);
+  planned.recipe = with_choice(recipe, sequence, planned.decision.choice);
   planned.recipe.pipeline.memory_gib = recipe.pipeline.memory_gib;
   planned.plan = plan_of(planned, planned.decision.choice, data);
   if (constraints.placements > 0)

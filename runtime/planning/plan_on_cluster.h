@@ -9,7 +9,7 @@
 #include "configs/config.h"
 #include "partition/choose/decide.h"
 #include "partition/cost/device_profile.h"
-#include "partition/model/chain.h"
+#include "partition/model/layer_sequence.h"
 #include "partition/plan/plan.h"
 
 namespace penstock {
@@ -37,8 +37,8 @@ struct RankedPlan {
 
 struct ClusterPlan {
   Config recipe;  // with what was chosen of [data]: what the plan is trained with
-  std::unique_ptr<Chain> chain;
-  PlanningProblem problem;  // of that chain
+  std::unique_ptr<LayerSequence> sequence;
+  PlanningProblem problem;  // of that layer sequence
   Decision decision;
   Plan plan;  // rank i runs on the i-th of the devices that it uses, in the cluster's order
   std::vector<RankedPlan> ranked = {};  // the fastest first, as rank_choices()

@@ -1,6 +1,6 @@
 #include "runtime/planning/plan_recipe.h"
 
-#include "partition/model/build_chain.h"
+#include "partition/model/build_model.h"
 #include "runtime/checkpoint/resume.h"
 #include "runtime/corpus/corpora.h"
 #include "runtime/corpus/planned_corpus.h"
@@ -19,19 +19,19 @@ PlannedRun plan_recipe(const Config& recipe, bool measure) {
   config.trainer.lanes = choose_lanes(config, run, [](const std::string&) {});
   config.trainer.order = choose_order(config, run);
   const Alphabet alphabet(config.text);
-  const Chain chain = build_chain(config.model, alphabet.classes());
-  const Corpus corpus = planned_corpus(config, chain, alphabet, CorpusUse::training);
+  const LayerSequence sequence = build_model(config.model, alphabet.classes());
+  const Corpus corpus = planned_corpus(config, sequence, alphabet, CorpusUse::training);
   const StepSequence steps({corpus.lengths, config.data, config.features, config.trainer.seed,
                             config.trainer.lanes, config.trainer.order});
   std::vector<AudioLength> validation;
   if (!config.data.validation.empty())
-    validation = planned_corpus(config, chain, alphabet, CorpusUse::evaluation).lengths;
+    validation = planned_corpus(config, sequence, alphabet, CorpusUse::evaluation).lengths;
   const RunShape shape = shape_of_run(config, steps, validation, alphabet.classes());
   if (run == nullptr && wants_order(config))
-    config.trainer.order = find_order(chain, config, shape);
+    config.trainer.order = find_order(sequence, config, shape);
   const auto costs =
-      measure ? measured_costs(chain, config, shape) : computed_costs(chain, config, shape);
-  PlannedRun planned{plan_run(chain, config, shape, costs), {}};
+      measure ? measured_costs(sequence, config, shape) : computed_costs(sequence, config, shape);
+  PlannedRun planned{plan_run(sequence, config, shape, costs), {}};
   planned.estimate = estimate_plan(planned.plan, costs);
   return planned;
 }

@@ -2,7 +2,7 @@
 
 #include "base/error.h"
 #include "configs/value.h"
-#include "partition/model/build_chain.h"
+#include "partition/model/build_model.h"
 #include "partition/model/recomputed_layers.h"
 #include "partition/plan/plan_schedule.h"
 #include "partition/schedule/make_schedule.h"
@@ -36,78 +36,78 @@ StepWork noise_of(const std::vector<std::int64_t>& lengths) {
 
 }  // namespace
 
-std::vector<LayerCost> measured_costs(const Chain& chain, const Config& config,
+std::vector<LayerCost> measured_costs(const LayerSequence& sequence, const Config& config,
                                       const RunShape& shape) {
   const auto backend = make_backend(config.trainer);
-  return measure_layers(*backend, chain, noise_of(middling(shape)), synthetic_features(0),
+  return measure_layers(*backend, sequence, noise_of(middling(shape)), synthetic_features(0),
                         {.sizes = backend_sizes(config)});
 }
 
 std::vector<LayerCost> measured_or_computed_costs(
-    const Chain& chain, const Config& config, const RunShape& shape,
+    const LayerSequence& sequence, const Config& config, const RunShape& shape,
     const std::function<void(const std::string&)>& note) try {
-  return measured_costs(chain, config, shape);
+  return measured_costs(sequence, config, shape);
 } catch (const DeviceError& error) {
   if (note)
     note(std::string("the layers' times can't be measured on one device (") + error.what() +
          "): stages are cut by counted operations");
-  return computed_costs(chain, config, shape);
+  return computed_costs(sequence, config, shape);
 }
 
-std::vector<LayerCost> computed_costs(const Chain& chain, const Config& config,
+std::vector<LayerCost> computed_costs(const LayerSequence& sequence, const Config& config,
                                       const RunShape& shape) {
   const BackendSizes sizes = backend_sizes(config);
-  return analytic_costs(chain, middling(shape), sizes, default_rates(sizes));
+  return analytic_costs(sequence, middling(shape), sizes, default_rates(sizes));
 }
 
-std::vector<LayerCost> recognition_costs(const Chain& chain, const Config& config,
+std::vector<LayerCost> recognition_costs(const LayerSequence& sequence, const Config& config,
                                          const RunShape& shape, bool texts) {
-  std::vector<LayerCost> costs = computed_costs(chain, config, shape);
+  std::vector<LayerCost> costs = computed_costs(sequence, config, shape);
   for (LayerCost& cost : costs) cost.backward_input = cost.backward_weight = 0;
   if (!texts) costs.back().forward = 0;
   return costs;
 }
 
-PlanRequest plan_request(const Chain& chain, const Config& config, const RunShape& shape,
+PlanRequest plan_request(const LayerSequence& sequence, const Config& config, const RunShape& shape,
                          const std::vector<LayerCost>& costs) {
   const BackendSizes sizes = backend_sizes(config);
   PlanRequest request;
-  request.model = planned_model(chain, config.model, shape.labels).summary;
-  request.costs = with_recomputation(costs, recomputed_layers(config.pipeline, chain));
-  request.transfers = transfer_costs(chain, middling(shape), sizes, default_link(sizes));
+  request.model = planned_model(sequence, config.model, shape.labels).summary;
+  request.costs = with_recomputation(costs, recomputed_layers(config.pipeline, sequence));
+  request.transfers = transfer_costs(sequence, middling(shape), sizes, default_link(sizes));
   request.pipeline = config.pipeline;
   request.micro_batches = config.data.micro_batches;
   request.lanes = config.trainer.lanes == 0 ? config.pipeline.replicas : config.trainer.lanes;
   return request;
 }
 
-Plan plan_run(const Chain& chain, const Config& config, const RunShape& shape,
+Plan plan_run(const LayerSequence& sequence, const Config& config, const RunShape& shape,
               const std::vector<LayerCost>& costs) {
   const bool made = config.pipeline.plan.empty();
-  if (made && config.pipeline.schedule == kFound) return plan_found(chain, config, shape, costs);
-  PlanRequest request = plan_request(chain, config, shape, costs);
+  if (made && config.pipeline.schedule == kFound) return plan_found(sequence, config, shape, costs);
+  PlanRequest request = plan_request(sequence, config, shape, costs);
   if (made) {
-    request.bytes = bytes_of_run(chain, config, shape);
-    Plan plan = make_plan(chain, request);
+    request.bytes = bytes_of_run(sequence, config, shape);
+    Plan plan = make_plan(sequence, request);
     plan.order = config.trainer.order;
     return plan;
   }
-  Plan plan = read_plan(config.pipeline.plan, planned_model(chain, config.model, shape.labels));
+  Plan plan = read_plan(config.pipeline.plan, planned_model(sequence, config.model, shape.labels));
   plan.order = config.trainer.order;
-  request.bytes = bytes_of_run(chain, config, shape, schedule_of(plan));
-  return with_estimates(chain, request, std::move(plan));
+  request.bytes = bytes_of_run(sequence, config, shape, schedule_of(plan));
+  return with_estimates(sequence, request, std::move(plan));
 }
 
-PlannedModel planned_model(const Chain& chain, const ModelConfig& model, int labels) {
-  return {model_summary(model, labels), names_of(chain)};
+PlannedModel planned_model(const LayerSequence& sequence, const ModelConfig& model, int labels) {
+  return {model_summary(model, labels), names_of(sequence)};
 }
 
 Config with_plan_file(const Config& config) {
   Config planned = config;
   if (config.pipeline.plan.empty()) return planned;
   const int labels = Alphabet(config.text).classes();
-  const Chain chain = build_chain(config.model, labels);
-  const PlannedModel model = planned_model(chain, config.model, labels);
+  const LayerSequence sequence = build_model(config.model, labels);
+  const PlannedModel model = planned_model(sequence, config.model, labels);
   const Plan plan = read_plan(config.pipeline.plan, model);
   if (config.data.micro_batches != plan.micro_batches)
     throw ConfigError(config.pipeline.plan + " is for " + std::to_string(plan.micro_batches) +

@@ -6,7 +6,7 @@
 
 #include "configs/config.h"
 #include "partition/cost/cost.h"
-#include "partition/model/chain.h"
+#include "partition/model/layer_sequence.h"
 #include "partition/plan/plan_file.h"
 #include "partition/plan/planner.h"
 #include "runtime/planning/run_shape.h"
@@ -14,34 +14,34 @@
 namespace penstock {
 
 /// Of a micro-batch of middling size: measured on this machine, or from rates.
-std::vector<LayerCost> measured_costs(const Chain& chain, const Config& config,
+std::vector<LayerCost> measured_costs(const LayerSequence& sequence, const Config& config,
                                       const RunShape& shape);
 /// The same, or computed where no single device has room for the whole model, which `note` is told.
 std::vector<LayerCost> measured_or_computed_costs(
-    const Chain& chain, const Config& config, const RunShape& shape,
+    const LayerSequence& sequence, const Config& config, const RunShape& shape,
     const std::function<void(const std::string&)>& note);
 /// From the rates of the kind of device that the recipe names.
-std::vector<LayerCost> computed_costs(const Chain& chain, const Config& config,
+std::vector<LayerCost> computed_costs(const LayerSequence& sequence, const Config& config,
                                       const RunShape& shape);
 
 /// Computed costs of forward passes alone, and without the loss where there are no `texts` to
 /// compare with.
-std::vector<LayerCost> recognition_costs(const Chain& chain, const Config& config,
+std::vector<LayerCost> recognition_costs(const LayerSequence& sequence, const Config& config,
                                          const RunShape& shape, bool texts);
 
 /// What a plan for `config` follows from, but for the bytes.
-PlanRequest plan_request(const Chain& chain, const Config& config, const RunShape& shape,
+PlanRequest plan_request(const LayerSequence& sequence, const Config& config, const RunShape& shape,
                          const std::vector<LayerCost>& costs);
 
 /// The plan of pipeline.plan, with predictions of its own, else the fastest cut for
 /// pipeline.stages × pipeline.replicas, which are those of with_plan_file; of pipeline.schedule =
 /// "found" with its lists. Steps are in trainer.order. ConfigError as from read_plan,
 /// with_estimates, make_plan and plan_found.
-Plan plan_run(const Chain& chain, const Config& config, const RunShape& shape,
+Plan plan_run(const LayerSequence& sequence, const Config& config, const RunShape& shape,
               const std::vector<LayerCost>& costs);
 
 /// The layers that a plan file must name.
-PlannedModel planned_model(const Chain& chain, const ModelConfig& model, int labels);
+PlannedModel planned_model(const LayerSequence& sequence, const ModelConfig& model, int labels);
 
 /// With the stages, replicas, schedule, lanes, order and, if it says so, recomputed layers of the
 /// plan file that the recipe names, if any. ConfigError as read_plan, and if trainer.lanes or

@@ -59,8 +59,8 @@ std::vector<std::vector<std::vector<std::int64_t>>> micro_batches_by_size(
 /// lose frames.
 class FullLengths {
  public:
-  explicit FullLengths(const Chain& chain)
-      : chain_(chain), apart_(at_least(at_least(kAny) + 1) - at_least(kAny)) {}
+  explicit FullLengths(const LayerSequence& sequence)
+      : sequence_(sequence), apart_(at_least(at_least(kAny) + 1) - at_least(kAny)) {}
 
   std::int64_t at_least(std::int64_t frames) const {
     while (frames > 1 && out(frames) == out(frames - 1)) ++frames;
@@ -72,10 +72,10 @@ class FullLengths {
   static constexpr std::int64_t kAny = 1000;
 
   std::int64_t out(std::int64_t frames) const {
-    return output_frames(chain_, std::vector<std::int64_t>{frames}).front();
+    return output_frames(sequence_, std::vector<std::int64_t>{frames}).front();
   }
 
-  const Chain& chain_;
+  const LayerSequence& sequence_;
   std::int64_t apart_;
 };
 
@@ -137,31 +137,33 @@ RunShape shape_of_recognition(const Config& config, const std::vector<AudioLengt
   return {lengths_of(evaluation_batches(lengths, config.data, config.features)), labels};
 }
 
-std::vector<std::int64_t> covering_lengths(const MicroBatchExtent& extent, const Chain& chain) {
-  const FullLengths full(chain);
+std::vector<std::int64_t> covering_lengths(const MicroBatchExtent& extent,
+                                           const LayerSequence& sequence) {
+  const FullLengths full(sequence);
   const std::int64_t longest = full.at_least(extent.longest), others = extent.utterances - 1;
   auto lengths = even_lengths(full, std::max(extent.frames - longest, others), others);
   lengths.push_back(others > 0 ? longest : full.at_least(extent.frames));
   return lengths;
 }
 
-ChunkBytes bytes_of_run(const Chain& chain, const Config& config, const RunShape& shape) {
-  return bytes_of_run(chain, config, shape,
+ChunkBytes bytes_of_run(const LayerSequence& sequence, const Config& config,
+                        const RunShape& shape) {
+  return bytes_of_run(sequence, config, shape,
                       RunSchedule(config.pipeline.schedule, config.pipeline.stages));
 }
 
-ChunkBytes bytes_of_run(const Chain& chain, const Config& config, const RunShape& shape,
+ChunkBytes bytes_of_run(const LayerSequence& sequence, const Config& config, const RunShape& shape,
                         const RunSchedule& schedule) {
   const int replicas = config.pipeline.replicas;
   const int lanes = config.trainer.lanes == 0 ? replicas : config.trainer.lanes;
   std::vector<ChunkLoad> loads;
   if (shape.training.micro_batches > 0)
     loads.push_back(
-        {{covering_lengths(shape.training.micro_batch, chain)},
+        {{covering_lengths(shape.training.micro_batch, sequence)},
          schedule.of(micro_batches_per_replica(shape.training.micro_batches, lanes, replicas)),
-         recomputed_layers(config.pipeline, chain)});
+         recomputed_layers(config.pipeline, sequence)});
   if (shape.validation.micro_batches > 0) {
-    loads.push_back({{covering_lengths(shape.validation.micro_batch, chain)},
+    loads.push_back({{covering_lengths(shape.validation.micro_batch, sequence)},
                      forward_only(schedule.chunk_ranks(),
                                   (shape.validation.micro_batches + replicas - 1) / replicas)});
   }
@@ -170,7 +172,7 @@ ChunkBytes bytes_of_run(const Chain& chain, const Config& config, const RunShape
   if (!trains) parameters.slots = {.of_elements = 0};
   parameters.rollback =
       trains && config.pipeline.post_validation && config.pipeline.stages * replicas > 1;
-  return ChunkBytes(chain, loads, backend_sizes(config), parameters,
+  return ChunkBytes(sequence, loads, backend_sizes(config), parameters,
                     over_nccl(config) ? 2 * nccl_memory(1) : 0,  // activations, gradients
                     over_nccl(config) && trains ? nccl_memory(kNcclSumWays, kNormChannels) : 0);
 }

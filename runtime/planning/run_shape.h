@@ -5,7 +5,7 @@
 
 #include "configs/config.h"
 #include "partition/memory/chunk_bytes.h"
-#include "partition/model/chain.h"
+#include "partition/model/layer_sequence.h"
 #include "partition/schedule/run_schedule.h"
 #include "runtime/data/extent.h"
 
@@ -35,13 +35,14 @@ RunShape shape_of_recognition(const Config& config, const std::vector<AudioLengt
 /// many utterances, one as long as the longest, and as many frames in all, rounded up to lengths
 /// at which strides lose none. That is so because what layers ask for grows with frames, utterances
 /// and the longest of them.
-std::vector<std::int64_t> covering_lengths(const MicroBatchExtent& extent, const Chain& chain);
+std::vector<std::int64_t> covering_lengths(const MicroBatchExtent& extent,
+                                           const LayerSequence& sequence);
 
 /// What chunks need so that every step of the run fits under `schedule` and, in turn with it, every
 /// validation: on the replica that needs most.
-ChunkBytes bytes_of_run(const Chain& chain, const Config& config, const RunShape& shape,
+ChunkBytes bytes_of_run(const LayerSequence& sequence, const Config& config, const RunShape& shape,
                         const RunSchedule& schedule);
 /// The same under pipeline.schedule, which must be one that make_schedule makes.
-ChunkBytes bytes_of_run(const Chain& chain, const Config& config, const RunShape& shape);
+ChunkBytes bytes_of_run(const LayerSequence& sequence, const Config& config, const RunShape& shape);
 
 }  // namespace penstock

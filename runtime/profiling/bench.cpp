@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "comm/collectives.h"
 #include "partition/cut/partitioner.h"
-#include "partition/model/build_chain.h"
+#include "partition/model/build_model.h"
 #include "partition/schedule/make_schedule.h"
 #include "partition/simulate/chunk_times.h"
 #include "partition/simulate/simulate.h"
@@ -28,12 +28,12 @@ double seconds_of(const auto& work) {
 }
 
 /// Rank 0's measurement of each layer's passes, three numbers a layer, on every rank.
-std::vector<LayerCost> measure(Communicator& world, Backend& backend, const Chain& chain,
+std::vector<LayerCost> measure(Communicator& world, Backend& backend, const LayerSequence& sequence,
                                const StepWork& work, const ReadFeatures& features,
                                const BackendSizes& sizes) {
-  std::vector<double> numbers(3 * chain.layers.size());
+  std::vector<double> numbers(3 * sequence.layers.size());
   if (world.rank() == 0) {
-    const auto costs = measure_layers(backend, chain, work, features, {.sizes = sizes});
+    const auto costs = measure_layers(backend, sequence, work, features, {.sizes = sizes});
     for (std::size_t i = 0; i < costs.size(); ++i) {
       numbers[3 * i] = costs[i].forward;
       numbers[3 * i + 1] = costs[i].backward_input;
@@ -42,9 +42,9 @@ std::vector<LayerCost> measure(Communicator& world, Backend& backend, const Chai
   }
   broadcast(world, std::as_writable_bytes(std::span(numbers)));
   std::vector<LayerCost> costs;
-  for (std::size_t i = 0; i < chain.layers.size(); ++i)
+  for (std::size_t i = 0; i < sequence.layers.size(); ++i)
     costs.push_back(
-        {chain.layers[i]->name(), numbers[3 * i], numbers[3 * i + 1], numbers[3 * i + 2]});
+        {sequence.layers[i]->name(), numbers[3 * i], numbers[3 * i + 1], numbers[3 * i + 2]});
   return costs;
 }
 
@@ -79,7 +79,7 @@ BenchReport bench(const BenchOptions& options, Communicator& world) {
   where.threads = options.threads;
   const RankDevice device = choose_device(where, world);
   Backend* const backend = device.backend.get();
-  const Chain chain = build_chain(options.model, options.labels);
+  const LayerSequence sequence = build_model(options.model, options.labels);
   const StepWork work = synthetic_work(
       {options.micro_batches, options.utterances, options.seconds, options.labels, 0});
   const ReadFeatures features = synthetic_features(0);
@@ -89,8 +89,8 @@ BenchReport bench(const BenchOptions& options, Communicator& world) {
   const std::vector<int>& ranks = schedule.chunk_ranks();
   const auto chunks = static_cast<int>(ranks.size());
   std::vector<int> begin;
-  if (!options.cut.empty()) begin = given_cut(options.cut, chain.size(), chunks);
-  const auto layers = measure(world, *backend, chain, work, features, sizes);
+  if (!options.cut.empty()) begin = given_cut(options.cut, sequence.size(), chunks);
+  const auto layers = measure(world, *backend, sequence, work, features, sizes);
   if (begin.empty()) begin = fastest_cut(layers, chunks, stages);
 
   Plan plan;
@@ -106,13 +106,13 @@ BenchReport bench(const BenchOptions& options, Communicator& world) {
   part.schedule = schedule;
   part.sizes = sizes;
   part.links = device.links;
-  Stage stage(*backend, *stream, grid.pipeline(), chain, part);
+  Stage stage(*backend, *stream, grid.pipeline(), sequence, part);
   TrainingStep::Options how;
   how.optimizer.learning_rate = 1e-4;
   how.precision = options.precision;
   how.links = device.links;
   how.model_blocks =
-      norm_blocks(plan_chain(chain, work.micro_batches.front().lengths, BackendSizes{}));
+      norm_blocks(plan_layers(sequence, work.micro_batches.front().lengths, BackendSizes{}));
   TrainingStep step(*backend, *stream, grid, stage, how);
   training = &step;
 
@@ -132,7 +132,7 @@ BenchReport bench(const BenchOptions& options, Communicator& world) {
   report.slowest_step_s = times.back();
   report.audio_s_per_s = audio_seconds(work) / report.step_s;
   for (const MicroBatchWork& micro_batch : work.micro_batches)
-    report.flops_per_s += training_flops(chain, micro_batch.lengths) / report.step_s;
+    report.flops_per_s += training_flops(sequence, micro_batch.lengths) / report.step_s;
   std::vector<double> parameters(stages);
   parameters[part.stage] = static_cast<double>(stage.parameters().element_count());
   sum_disjoint(world, parameters);

@@ -10,7 +10,7 @@
 #include "base/median.h"
 #include "comm/collectives.h"
 #include "comm/threads.h"
-#include "partition/model/build_chain.h"
+#include "partition/model/build_model.h"
 #include "runtime/planning/planning.h"
 #include "runtime/profiling/middle_mean.h"
 #include "runtime/profiling/profiling_run.h"
@@ -90,8 +90,8 @@ std::vector<std::vector<double>> run_profile(const ProfilingData& data,
                                              const std::function<void()>& meet) {
   const auto self = make_thread_communicators({.ranks = 1});
   const Config config = on_one_device(data.config);
-  const Plan plan =
-      plan_run(data.chain, config, data.shape, computed_costs(data.chain, config, data.shape));
+  const Plan plan = plan_run(data.sequence, config, data.shape,
+                             computed_costs(data.sequence, config, data.shape));
   ProfilingRun profiling(data, config, plan, *self.front());
   meet();
   const std::vector<ProfiledStep> steps =
@@ -99,7 +99,7 @@ std::vector<std::vector<double>> run_profile(const ProfilingData& data,
                     std::vector<StepBatches>(ProfilingRun::kStepsAhead, step_of(batches)));
   std::vector<std::vector<double>> rows;
   for (const ProfiledStep& step : steps | std::views::drop(1))
-    rows.push_back(row_of(step, {data.chain.layers.size(), batches.size()}));
+    rows.push_back(row_of(step, {data.sequence.layers.size(), batches.size()}));
   return rows;
 }
 
@@ -135,7 +135,7 @@ void ProfileMeasurement::take() {
 
 /// One behind the other.
 std::vector<double> ProfileMeasurement::means_of_ranks() const {
-  const RowShape shape{data_.chain.layers.size(), batches_.front().size()};
+  const RowShape shape{data_.sequence.layers.size(), batches_.front().size()};
   std::vector<double> numbers(shape.numbers() * batches_.size());
   if (!steps_.empty())
     std::ranges::copy(middle_mean(steps_), numbers.begin() + static_cast<std::ptrdiff_t>(
@@ -146,7 +146,7 @@ std::vector<double> ProfileMeasurement::means_of_ranks() const {
 
 DeviceProfile ProfileMeasurement::profile() const {
   const std::vector<double> numbers = means_of_ranks();
-  const std::size_t ranks = batches_.size(), layers = data_.chain.layers.size();
+  const std::size_t ranks = batches_.size(), layers = data_.sequence.layers.size();
   const RowShape shape{layers, batches_.front().size()};
   DeviceProfile profile;
   profile.model = model_summary(data_.config.model, data_.labels);
@@ -165,16 +165,16 @@ DeviceProfile ProfileMeasurement::profile() const {
       reading.push_back(row[shape.width() - 1]);
       auto& one = measured.emplace_back(MeasuredMicroBatch{lengths.back(), {}});
       for (std::size_t i = 0; i < layers; ++i) {
-        LayerCost& cost = one.layers.emplace_back(LayerCost{data_.chain.layers[i]->name()});
+        LayerCost& cost = one.layers.emplace_back(LayerCost{data_.sequence.layers[i]->name()});
         for (int method = 0; method < kMethods; ++method)
           cost.*kCosts[method] = row[method * layers + i];
       }
     }
     once.push_back(of_rank[shape.once()]);
   }
-  profile.layers = fit_costs(cost_terms(data_.chain, backend_sizes(data_.config)), measured);
+  profile.layers = fit_costs(cost_terms(data_.sequence, backend_sizes(data_.config)), measured);
   profile.reading = fit_cost({CostTerm::constant, CostTerm::frames}, lengths, reading);
-  profile.parameter_s = median(once) / static_cast<double>(parameter_count(data_.chain));
+  profile.parameter_s = median(once) / static_cast<double>(parameter_count(data_.sequence));
   profile.middling = lengths_of(batches_[ranks / 2][shape.micro_batches / 2], data_.corpus);
   return profile;
 }
@@ -186,11 +186,12 @@ DeviceProfile measure_profile(const ProfilingData& data, Communicator& world,
   return measurement.profile();
 }
 
-ChainProfile neutral_profile(const DeviceProfile& profile, const Chain& chain,
-                             const BackendSizes& sizes) {
-  const std::vector<LayerPlan> plans = plan_chain(chain, profile.middling.frames, sizes);
-  const auto transfers = transfer_costs(chain, profile.middling.frames, sizes, default_link(sizes));
-  ChainProfile neutral{profile.model, {}};
+SequenceProfile neutral_profile(const DeviceProfile& profile, const LayerSequence& sequence,
+                                const BackendSizes& sizes) {
+  const std::vector<LayerPlan> plans = plan_layers(sequence, profile.middling.frames, sizes);
+  const auto transfers =
+      transfer_costs(sequence, profile.middling.frames, sizes, default_link(sizes));
+  SequenceProfile neutral{profile.model, {}};
   for (std::size_t i = 0; i < plans.size(); ++i) {
     LayerProfile& layer = neutral.layers.emplace_back();
     layer.name = profile.layers[i].layer;

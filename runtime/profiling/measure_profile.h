@@ -41,8 +41,8 @@ DeviceProfile measure_profile(const ProfilingData& data, Communicator& world,
                               const ProfileOptions& options);
 
 /// Bytes and transfers of the layers for the profile's middling micro-batch: the neutral form.
-ChainProfile neutral_profile(const DeviceProfile& profile, const Chain& chain,
-                             const BackendSizes& sizes);
+SequenceProfile neutral_profile(const DeviceProfile& profile, const LayerSequence& sequence,
+                                const BackendSizes& sizes);
 
 /// Lengths of a micro-batch of the data.
 MicroBatchLengths lengths_of(const MicroBatch& batch, const Corpus& corpus);

@@ -43,7 +43,7 @@ std::vector<double> try_steps(const ProfilingData& data, const TriedPlan& tried,
   const std::vector<StepBatches> ahead(ProfilingRun::kStepsAhead, tried.steps.at(end));
   Config config = data.config;
   if (const auto recomputed = tried.plan.recomputed())
-    set_recomputed_layers(config.pipeline, *recomputed, names_of(data.chain));
+    set_recomputed_layers(config.pipeline, *recomputed, names_of(data.sequence));
   ProfilingRun profiling(data, config, tried.plan, world);
   const std::vector<ProfiledStep> ran = profiling.run(batches, ahead);
   std::vector<double> seconds;
@@ -58,7 +58,7 @@ std::vector<double> try_plans(Communicator& world, const Config& recipe,
                               const std::vector<std::string>& plans, int steps) {
   check_ranks(recipe, world.size());
   const ProfilingData data = load_profiling_data(recipe, world);
-  const PlannedModel model = planned_model(data.chain, data.config.model, data.labels);
+  const PlannedModel model = planned_model(data.sequence, data.config.model, data.labels);
   const int count = std::stoi(broadcast(world, std::to_string(plans.size())));
   std::vector<TriedPlan> tried;
   for (int i = 0; i < count; ++i) {

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "comm/collectives.h"
-#include "partition/model/build_chain.h"
+#include "partition/model/build_model.h"
 #include "runtime/corpus/corpora.h"
 #include "runtime/corpus/planned_corpus.h"
 #include "runtime/planning/found_schedule.h"
@@ -14,9 +14,9 @@
 namespace penstock {
 namespace {
 
-Corpus load_in_turn(const Config& config, const Chain& chain, const Alphabet& alphabet,
+Corpus load_in_turn(const Config& config, const LayerSequence& sequence, const Alphabet& alphabet,
                     Communicator& world) {
-  const auto load = [&] { return planned_corpus(config, chain, alphabet, CorpusUse::training); };
+  const auto load = [&] { return planned_corpus(config, sequence, alphabet, CorpusUse::training); };
   std::optional<Corpus> corpus;
   if (world.rank() == 0) corpus = load();
   barrier(world);
@@ -32,16 +32,16 @@ ProfilingData load_profiling_data(const Config& recipe, Communicator& world) {
   if (config.trainer.lanes == 0) config.trainer.lanes = config.pipeline.replicas;
   config.data.validation.clear();
   const Alphabet alphabet(config.text);
-  Chain chain = build_chain(config.model, alphabet.classes());
-  Corpus corpus = load_in_turn(config, chain, alphabet, world);
+  LayerSequence sequence = build_model(config.model, alphabet.classes());
+  Corpus corpus = load_in_turn(config, sequence, alphabet, world);
   const auto steps_of = [&] {
     return StepSequence({corpus.lengths, config.data, config.features, config.trainer.seed,
                          config.trainer.lanes, config.trainer.order});
   };
   RunShape shape = shape_of_run(config, steps_of(), {}, alphabet.classes());
-  config.trainer.order = shared_order(world, chain, config, shape);
+  config.trainer.order = shared_order(world, sequence, config, shape);
   StepSequence steps = steps_of();
-  return {std::move(config), alphabet.classes(), std::move(chain),
+  return {std::move(config), alphabet.classes(), std::move(sequence),
           std::move(corpus), std::move(steps),   std::move(shape)};
 }
 

@@ -2,7 +2,7 @@
 
 #include "comm/communicator.h"
 #include "configs/config.h"
-#include "partition/model/chain.h"
+#include "partition/model/layer_sequence.h"
 #include "runtime/corpus/corpus.h"
 #include "runtime/data/steps.h"
 #include "runtime/planning/run_shape.h"
@@ -13,7 +13,7 @@ namespace penstock {
 struct ProfilingData {
   Config config;   // with plan file and lanes resolved
   int labels = 0;  // blank included
-  Chain chain;
+  LayerSequence sequence;
   Corpus corpus;
   StepSequence steps;
   RunShape shape;

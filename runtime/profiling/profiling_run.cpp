@@ -40,7 +40,7 @@ TrainingStep::Options options_of(const ProfilingData& data, const Config& config
   how.schedule = config.lr_schedule;
   how.precision = config.precision;
   how.bucket_bytes = config.pipeline.bucket_bytes;
-  how.model_blocks = model_blocks(data.chain);
+  how.model_blocks = model_blocks(data.sequence);
   how.lanes_of = plan.lanes_of_replicas();
   how.links = session.device().links;
   how.post_validation = config.pipeline.post_validation;
@@ -60,7 +60,7 @@ ProfilingRun::ProfilingRun(const ProfilingData& data, const Config& config, cons
     : data_(data),
       plan_(plan),
       world_(world),
-      session_(device_of(config), world, config, data.chain, plan_,
+      session_(device_of(config), world, config, data.sequence, plan_,
                make_optimizer(config.optimizer)->slots().counts()) {
   const std::vector<int> lanes_of = plan_.lanes_of_replicas();
   const int replica = session_.grid().here().replica;
@@ -92,7 +92,7 @@ std::size_t ProfilingRun::allocated() const {
 
 /// As in training, so that no step allocates.
 void ProfilingRun::reserve_buffers(const Config& config) {
-  const ChunkBytes bytes = bytes_of_run(data_.chain, config, data_.shape, schedule_of(plan_));
+  const ChunkBytes bytes = bytes_of_run(data_.sequence, config, data_.shape, schedule_of(plan_));
   std::vector<ChunkBuffers> own;
   for (int i = 0; i < static_cast<int>(plan_.chunks.size()); ++i) {
     const ChunkPlan& chunk = plan_.chunks[i];

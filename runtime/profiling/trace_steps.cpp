@@ -11,7 +11,7 @@
 #include "comm/collectives.h"
 #include "comm/link_overlap.h"
 #include "comm/link_speeds.h"
-#include "partition/model/build_chain.h"
+#include "partition/model/build_model.h"
 #include "partition/model/recomputed_layers.h"
 #include "partition/plan/plan_file.h"
 #include "partition/plan/profiled_step.h"
@@ -83,7 +83,7 @@ void predict(const ProfilingData& data, const DeviceProfile& profile, const Link
     };
     if (plan.stages() == 1) layout.link = {};
     const StepCosts costs =
-        profiled_costs(profile, data.chain, backend_sizes(data.config), lengths);
+        profiled_costs(profile, data.sequence, backend_sizes(data.config), lengths);
     const StepEstimate prediction(costs, layout);
     const bool late = data.config.pipeline.post_validation && plan.world_size() > 1;
     const Barrier barrier = late ? Barrier::none : Barrier::before_step;
@@ -135,10 +135,10 @@ Plan plan_by(const ProfilingData& data, const DeviceProfile& profile, Communicat
   std::string text;
   if (world.rank() == 0) {
     const CostModel costs = fitted_cost_model(profile.layers);
-    text = plan_toml(plan_run(data.chain, data.config, data.shape, costs(profile.middling)));
+    text = plan_toml(plan_run(data.sequence, data.config, data.shape, costs(profile.middling)));
   }
   return parse_plan(broadcast(world, text), "the plan of rank 0",
-                    planned_model(data.chain, data.config.model, data.labels));
+                    planned_model(data.sequence, data.config.model, data.labels));
 }
 
 }  // namespace
@@ -169,7 +169,7 @@ Trace trace_steps(const Config& recipe, Communicator& world, const TraceOptions&
   DeviceProfile profile = options.profile ? *options.profile : measurement.profile();
   check_profile(profile, {.model = model_summary(data.config.model, data.labels),
                           .compute = data.config.precision.compute,
-                          .layers = names_of(data.chain)});
+                          .layers = names_of(data.sequence)});
   Trace trace;
   trace.plan = plan_by(data, profile, world);
   const Links links = measure_links(trace.plan, world);

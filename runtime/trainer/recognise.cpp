@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "comm/collectives.h"
 #include "configs/flatten.h"
-#include "partition/model/build_chain.h"
+#include "partition/model/build_model.h"
 #include "runtime/checkpoint/newest.h"
 #include "runtime/corpus/corpora.h"
 #include "runtime/data/batching.h"
@@ -41,9 +41,9 @@ Checkpoint open_in_turn(Communicator& world, const std::filesystem::path& path) 
 }
 
 /// Every rank is a stage, of a layer at least.
-void check_ranks(const Communicator& world, const Chain& chain) {
-  if (world.size() <= chain.size()) return;
-  const std::string layers = std::to_string(chain.size());
+void check_ranks(const Communicator& world, const LayerSequence& sequence) {
+  if (world.size() <= sequence.size()) return;
+  const std::string layers = std::to_string(sequence.size());
   throw ConfigError("the job has " + std::to_string(world.size()) +
                     " ranks, each a stage, but the checkpoint's model has only " + layers +
                     " layers: start it with mpirun -np " + layers + " or fewer");
@@ -52,21 +52,21 @@ void check_ranks(const Communicator& world, const Chain& chain) {
 /// What is recognised.
 struct Heard {
   bool texts = false;  // to compare with
-  std::function<Corpus(const Config&, const Chain&, const Alphabet&)> load;
+  std::function<Corpus(const Config&, const LayerSequence&, const Alphabet&)> load;
 };
 
 Evaluation recognise(const Trained& trained, Communicator& world, const Heard& heard) {
   const Checkpoint checkpoint = open_in_turn(world, trained.checkpoint);
   const Config config = config_for(checkpoint, trained, world.size());
   const Alphabet alphabet(config.text);
-  const Chain chain = build_chain(config.model, alphabet.classes());
-  check_ranks(world, chain);
-  const Corpus corpus = heard.load(config, chain, alphabet);
+  const LayerSequence sequence = build_model(config.model, alphabet.classes());
+  check_ranks(world, sequence);
+  const Corpus corpus = heard.load(config, sequence, alphabet);
 
   const RunShape shape = shape_of_recognition(config, corpus.lengths, alphabet.classes());
   const Plan plan =
-      plan_run(chain, config, shape, recognition_costs(chain, config, shape, heard.texts));
-  Session session(world, config, chain, plan, {.of_elements = 0});
+      plan_run(sequence, config, shape, recognition_costs(sequence, config, shape, heard.texts));
+  Session session(world, config, sequence, plan, {.of_elements = 0});
   Saving(session.backend(), session.stream(), session.grid(), session.stage(), {})
       .restore(checkpoint, false);
   Evaluation evaluation = evaluate(session, corpus, alphabet, {config.features, config.data});
@@ -123,11 +123,12 @@ EvaluationReport evaluate_checkpoint(const Trained& trained, const TestSet& test
                                      Communicator& world) {
   if (test.manifest.empty())
     throw ConfigError("the manifest's name is empty: name the utterances to evaluate");
-  const auto load = [&](const Config& config, const Chain& chain, const Alphabet& alphabet) {
-    CorpusOptions options = corpus_options(config, chain, test.manifest, CorpusUse::evaluation);
+  const auto load = [&](const Config& config, const LayerSequence& sequence,
+                        const Alphabet& alphabet) {
+    CorpusOptions options = corpus_options(config, sequence, test.manifest, CorpusUse::evaluation);
     options.data.bad_utterances = test.skip_bad ? "skip" : "refuse";
     options.advice = "Correct them, or leave them out by --skip-bad.";
-    const PlannedModel model = planned_model(chain, config.model, alphabet.classes());
+    const PlannedModel model = planned_model(sequence, config.model, alphabet.classes());
     return load_corpus(options, alphabet, world, corpus_readers(config, model));
   };
   return recognise(trained, world, {true, load}).report;
@@ -136,7 +137,7 @@ EvaluationReport evaluate_checkpoint(const Trained& trained, const TestSet& test
 std::vector<std::string> transcribe(const Trained& trained,
                                     const std::vector<std::filesystem::path>& recordings,
                                     Communicator& world) {
-  const auto load = [&](const Config& config, const Chain&, const Alphabet&) {
+  const auto load = [&](const Config& config, const LayerSequence&, const Alphabet&) {
     return corpus_of(recordings, config.features, world);
   };
   return recognise(trained, world, {false, load}).transcripts;

@@ -8,7 +8,7 @@
 #include "comm/collectives.h"
 #include "configs/flatten.h"
 #include "configs/value.h"
-#include "partition/model/build_chain.h"
+#include "partition/model/build_model.h"
 #include "partition/plan/plan_file.h"
 #include "partition/plan/plan_schedule.h"
 #include "runtime/checkpoint/best.h"
@@ -54,10 +54,10 @@ TrainingRun::TrainingRun(const TrainingTask& task, Communicator& world,
       observer_(observer),
       skipped_(config_.trainer.max_skipped),
       alphabet_(config_.text),
-      chain_(build_chain(config_.model, alphabet_.classes())) {
+      sequence_(build_model(config_.model, alphabet_.classes())) {
   require_devices(config_.trainer, world);  // before anything is read, planned or written
   const OptimizerSlots slots = make_optimizer(config_.optimizer)->slots();
-  summary_.parameters = parameter_count(chain_);
+  summary_.parameters = parameter_count(sequence_);
   if (leads()) {
     probe_output(config_.trainer.output,
                  checkpoint_bytes(summary_.parameters, slots.of_elements.size()));
@@ -81,10 +81,10 @@ TrainingRun::TrainingRun(const TrainingTask& task, Communicator& world,
 
   steps_ = std::make_unique<StepSequence>(steps_of(config_));
   const RunShape shape = shape_of(config_, *steps_);
-  if (!start_ && wants_order(asked)) take_order(shared_order(world, chain_, asked, shape));
+  if (!start_ && wants_order(asked)) take_order(shared_order(world, sequence_, asked, shape));
   plan_ = shared_plan(shape);
 
-  session_ = std::make_unique<Session>(world, config_, chain_, plan_, slots.counts(),
+  session_ = std::make_unique<Session>(world, config_, sequence_, plan_, slots.counts(),
                                        [this](std::size_t bytes) { return fitting(bytes); });
   const std::vector<int> lanes_of = plan_.lanes_of_replicas();
   const int replica = session_->grid().here().replica;
@@ -98,7 +98,7 @@ TrainingRun::TrainingRun(const TrainingTask& task, Communicator& world,
   how.schedule = config_.lr_schedule;
   how.precision = config_.precision;
   how.bucket_bytes = config_.pipeline.bucket_bytes;
-  how.model_blocks = model_blocks(chain_);
+  how.model_blocks = model_blocks(sequence_);
   how.lanes_of = lanes_of;
   how.links = session_->device().links;
   how.reduction = reduction();
@@ -118,8 +118,8 @@ TrainingRun::TrainingRun(const TrainingTask& task, Communicator& world,
 }
 
 Corpus TrainingRun::load(const std::string& manifest, CorpusUse use) {
-  const PlannedModel model = planned_model(chain_, config_.model, alphabet_.classes());
-  return load_corpus(corpus_options(config_, chain_, manifest, use), alphabet_, world_,
+  const PlannedModel model = planned_model(sequence_, config_.model, alphabet_.classes());
+  return load_corpus(corpus_options(config_, sequence_, manifest, use), alphabet_, world_,
                      corpus_readers(config_, model));
 }
 
@@ -145,7 +145,7 @@ std::string TrainingRun::fitting(std::size_t bytes) const {
   const auto shape = [this](const Config& changed) {
     return shape_of(changed, StepSequence(steps_of(changed)));
   };
-  return fitting_plan(chain_, config_, shape, bytes);
+  return fitting_plan(sequence_, config_, shape, bytes);
 }
 
 ReductionOrder TrainingRun::reduction() const {
@@ -175,18 +175,18 @@ Plan TrainingRun::shared_plan(const RunShape& shape) {
   if (leads()) {
     const bool measure = config_.pipeline.stages > 1 && config_.pipeline.plan.empty();
     const auto costs =
-        measure ? measured_or_computed_costs(chain_, config_, shape,
+        measure ? measured_or_computed_costs(sequence_, config_, shape,
                                              [this](const std::string& text) { note(text); })
-                : computed_costs(chain_, config_, shape);
-    text = plan_toml(plan_run(chain_, config_, shape, costs));
+                : computed_costs(sequence_, config_, shape);
+    text = plan_toml(plan_run(sequence_, config_, shape, costs));
   }
   return parse_plan(broadcast(world_, text), "the plan of rank 0",
-                    planned_model(chain_, config_.model, alphabet_.classes()));
+                    planned_model(sequence_, config_.model, alphabet_.classes()));
 }
 
 /// What was planned, so that no step and no validation allocates.
 void TrainingRun::reserve_buffers(const RunShape& shape) {
-  const ChunkBytes bytes = bytes_of_run(chain_, config_, shape, schedule_of(plan_));
+  const ChunkBytes bytes = bytes_of_run(sequence_, config_, shape, schedule_of(plan_));
   std::vector<ChunkBuffers> own;
   for (int i = 0; i < static_cast<int>(plan_.chunks.size()); ++i) {
     const ChunkPlan& chunk = plan_.chunks[i];

@@ -76,7 +76,7 @@ class TrainingRun {
 
   std::unique_ptr<OutputLock> lock_;  // rank 0 only
   Alphabet alphabet_;
-  Chain chain_;
+  LayerSequence sequence_;
   std::optional<Checkpoint> start_;
   Corpus corpus_, validation_corpus_;
   std::unique_ptr<StepSequence> steps_;

@@ -152,7 +152,7 @@ TEST_F(PlanCluster, TakesAModelByName) {
 
 TEST_F(PlanCluster, NamesWhatItRefuses) {
   for (const auto& [words, said] : std::vector<std::pair<std::vector<std::string>, std::string>>{
-           {{"--stages", "99"}, "99 stages, but the chain has "},
+           {{"--stages", "99"}, "99 stages, but the model has "},
            {{"--stages", "5"}, "5 stages, but the cluster has 4 devices"},
            {{"--stages", "2", "--replicas", "3"}, "need 6 devices, and the cluster has 4"},
            {{"pipeline.memory_gib=0.00001"}, "memory binds: "},

@@ -93,19 +93,20 @@ double Bounds::spread(const Grid& grid) const {
   const Goal goal = goal_of(problem_, grid);
   std::vector<double> speeds;
   for (int k = 0; k < grid.stages; ++k) speeds.push_back(speed(grid, k));
-  const WaterFill filled = water_fill(problem_.chain.work(0, problem_.chain.size()), speeds,
-                                      problem_.chain.longest_layer() / speeds.front(), goal);
+  const WaterFill filled = water_fill(problem_.sequence.work(0, problem_.sequence.size()), speeds,
+                                      problem_.sequence.longest_layer() / speeds.front(), goal);
   return goal.value(filled.sum, filled.largest);
 }
 
 double Bounds::quick(const Grid& grid) const {
-  const ChainLoad& chain = problem_.chain;
+  const SequenceLoad& sequence = problem_.sequence;
   const auto best = best_stages(grid);
-  double sum = chain.work(0, chain.size()) / speed(grid, 0) +
-               best.front().reduction.seconds(chain.parameters(0, chain.size()));
+  double sum = sequence.work(0, sequence.size()) / speed(grid, 0) +
+               best.front().reduction.seconds(sequence.parameters(0, sequence.size()));
   if (grid.stages > 1)  // what crosses counts for both stages
-    sum += 2 * (grid.stages - 1) * best.front().paces.front().leave.seconds(chain.least_crossing());
-  const double slowest = std::max(sum / grid.stages, chain.longest_layer() / speed(grid, 0));
+    sum +=
+        2 * (grid.stages - 1) * best.front().paces.front().leave.seconds(sequence.least_crossing());
+  const double slowest = std::max(sum / grid.stages, sequence.longest_layer() / speed(grid, 0));
   return std::max(goal_of(problem_, grid).value(sum, slowest), spread(grid));
 }
 
@@ -114,9 +115,10 @@ double Bounds::quick(const Grid& grid) const {
 double Bounds::least_slowest(const Grid& grid, double highest) const {
   const StageCost stage = best_stages(grid).front();
   const LinkCost link = problem_.cluster.size() > 1 ? crossing(problem_, link_) : LinkCost{};
-  const ChainLoad& chain = problem_.chain;
-  double limit = kFirstLimit * std::max(chain.work(0, chain.size()) / speed(grid, 0) / grid.stages,
-                                        chain.longest_layer() / speed(grid, 0));
+  const SequenceLoad& sequence = problem_.sequence;
+  double limit =
+      kFirstLimit * std::max(sequence.work(0, sequence.size()) / speed(grid, 0) / grid.stages,
+                             sequence.longest_layer() / speed(grid, 0));
   for (;; limit *= kFirstLimit) {
     if (limit == 0 || limit > highest) limit = highest;
     auto table = tables_.find(grid.replicas);
@@ -129,7 +131,7 @@ double Bounds::least_slowest(const Grid& grid, double highest) const {
                                     .micro_batches = micro_batches_of(problem_, grid),
                                     .limit = limit};
       if (table != tables_.end()) tables_.erase(table);
-      table = tables_.try_emplace(grid.replicas, chain, request).first;
+      table = tables_.try_emplace(grid.replicas, sequence, request).first;
     }
     const double slowest = table->second.least(grid.stages);
     if (slowest < kNever || limit >= highest) return slowest;
@@ -139,20 +141,20 @@ double Bounds::least_slowest(const Grid& grid, double highest) const {
 /// No load is larger where nobody is slower than the best.
 double Bounds::largest_load(const Grid& grid) const {
   const StageCost stage = best_stages(grid).front();
-  const ChainLoad& chain = problem_.chain;
-  return stage.load(chain, 0, chain.size()) +
-         2 * stage.paces.front().leave.seconds(chain.most_crossing());
+  const SequenceLoad& sequence = problem_.sequence;
+  return stage.load(sequence, 0, sequence.size()) +
+         2 * stage.paces.front().leave.seconds(sequence.most_crossing());
 }
 
 std::optional<double> Bounds::of(const Grid& grid, double below) const {
   const Goal goal = goal_of(problem_, grid);
-  const double sum = problem_.chain.work(0, problem_.chain.size()) / speed(grid, 0);
+  const double sum = problem_.sequence.work(0, problem_.sequence.size()) / speed(grid, 0);
   double highest = largest_load(grid);
   if (goal.slowest > 0) highest = std::min(highest, (below - goal.sum * sum) / goal.slowest);
   const double slowest = least_slowest(grid, highest);
   if (slowest == kNever) return std::nullopt;
   if (goal.sum == 0) return std::max(slowest, spread(grid));
-  const auto cut = best_cut(problem_.chain, best_stages(grid), goal,
+  const auto cut = best_cut(problem_.sequence, best_stages(grid), goal,
                             {.value = below, .slowest = slowest, .sweeps = 8});
   if (!cut) return std::nullopt;
   return std::max(cut->bound, spread(grid));

@@ -14,7 +14,7 @@ class Bounds {
   /// `problem` must outlive this.
   explicit Bounds(const PlacementProblem& problem);
 
-  /// From the chain's work and the fastest devices alone.
+  /// From the layer sequence's work and the fastest devices alone.
   double quick(const Grid& grid) const;
 
   /// The best cut where every stage has the devices, links and memory of the best one; on mixed

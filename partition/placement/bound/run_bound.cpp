@@ -16,7 +16,7 @@ constexpr double kMost = 2e8;  // ways to put a stage in front of others, about
 
 /// Whether limited stages can be counted for every number of stages.
 bool RunBound::can_count(const RunTableRequest& request, int replicas) const {
-  const double layers = problem_.chain.size();
+  const double layers = problem_.sequence.size();
   const double most_stages = std::min(layers, 1.0 * problem_.cluster.size() / replicas);
   double runs = 0;
   for (const StageClass& stage_class : request.classes)
@@ -30,7 +30,7 @@ bool RunBound::can_count(const RunTableRequest& request, int replicas) const {
 double RunBound::slowest_of_any(const RunTableRequest& request, int replicas) {
   const auto known = slowest_of_any_.find(replicas);
   if (known != slowest_of_any_.end()) return known->second;
-  RunCount count(problem_.chain, request, problem_.cluster.size() / replicas);
+  RunCount count(problem_.sequence, request, problem_.cluster.size() / replicas);
   double& least = slowest_of_any_[replicas] = 0;
   if (count.effort(request.limit) <= kMost)
     least = count.least(least_bottleneck(problem_, replicas), request.limit);
@@ -47,7 +47,7 @@ double RunBound::of(const Grid& grid) {
   double per_work = kNever;
   for (const StageClass& stage_class : request.classes)
     per_work = std::min(per_work, stage_class.per_work);
-  double sum = problem_.chain.work(0, problem_.chain.size()) * per_work;
+  double sum = problem_.sequence.work(0, problem_.sequence.size()) * per_work;
   const auto limit = [&] {
     return goal.slowest > 0 ? (value_ - goal.sum * sum) / goal.slowest : kNever;
   };
@@ -58,13 +58,13 @@ double RunBound::of(const Grid& grid) {
     request.limited = 0;
     for (StageClass& stage_class : request.classes) stage_class.limited = false;
   }
-  const auto table = tables_.try_emplace(grid.replicas, problem_.chain, request).first;
+  const auto table = tables_.try_emplace(grid.replicas, problem_.sequence, request).first;
   slowest = std::max(slowest, table->second.least(grid.stages));
   if (slowest == kNever) return value_;
   request.sums = true;
   for (int round = 0; goal.sum > 0 && round < kSums; ++round) {
     request.limit = limit();
-    const double least = RunTable(problem_.chain, request).least(grid.stages);
+    const double least = RunTable(problem_.sequence, request).least(grid.stages);
     if (least == kNever) return value_;
     if (least <= sum) break;
     sum = least;

@@ -19,8 +19,8 @@ constexpr int kGoesOn = 4;                                     // times as likel
 
 }  // namespace
 
-RunCount::RunCount(const ChainLoad& chain, RunTableRequest request, int most)
-    : chain_(chain),
+RunCount::RunCount(const SequenceLoad& sequence, RunTableRequest request, int most)
+    : sequence_(sequence),
       request_(std::move(request)),
       most_(most),
       least_per_work_(std::numeric_limits<double>::infinity()) {
@@ -35,7 +35,7 @@ RunCount::RunCount(const ChainLoad& chain, RunTableRequest request, int most)
 double RunCount::effort(double limit) const {
   double ends = 0;
   for (const StageClass& stage_class : request_.classes)
-    ends += chain_.ranges_within(limit / stage_class.per_work) *
+    ends += sequence_.ranges_within(limit / stage_class.per_work) *
             request_.runs[stage_class.run].capacity;
   return ends * (request_.limited + 1);
 }
@@ -45,14 +45,14 @@ double RunCount::effort(double limit) const {
 template <class Visit>
 void RunCount::for_ends(const StageClass& stage_class, int first, Visit visit) const {
   for (int last = first + 1; last <= layers(); ++last) {
-    const double work = stage_class.per_work * chain_.work(first, last);
+    const double work = stage_class.per_work * sequence_.work(first, last);
     if (work > limit_) return;
-    const double least = chain_.work(last, layers()) * least_per_work_;
+    const double least = sequence_.work(last, layers()) * least_per_work_;
     const double behind = limit_ > 0 ? std::ceil(least / limit_ * kBelow) : 0;
     const int flying = static_cast<int>(std::min(1.0 * request_.micro_batches, 1 + behind));
-    if (chain_.bytes_at_least(first, last, 1) > stage_class.memory * kRounding) return;
-    if (chain_.bytes(first, last, flying) > stage_class.memory * kRounding) continue;
-    visit(last, work + stage_class.reduction.seconds(chain_.parameters(first, last)));
+    if (sequence_.bytes_at_least(first, last, 1) > stage_class.memory * kRounding) return;
+    if (sequence_.bytes(first, last, flying) > stage_class.memory * kRounding) continue;
+    visit(last, work + stage_class.reduction.seconds(sequence_.parameters(first, last)));
   }
 }
 
@@ -61,17 +61,17 @@ template <class Visit>
 void RunCount::for_ways(const StageClass& stage_class, int first, Visit visit) const {
   const RunKind& run = request_.runs[stage_class.run];
   const int inner = run.capacity - 1;
-  const double enter = run.within.seconds(chain_.crossing(first));
-  const double enter_run = first == 0 ? 0 : run.between.seconds(chain_.crossing(first));
+  const double enter = run.within.seconds(sequence_.crossing(first));
+  const double enter_run = first == 0 ? 0 : run.between.seconds(sequence_.crossing(first));
   for_ends(stage_class, first, [&](int last, double seconds) {
     const bool final = last == layers();
-    const double ends_run = seconds + (final ? 0 : run.between.seconds(chain_.crossing(last)));
+    const double ends_run = seconds + (final ? 0 : run.between.seconds(sequence_.crossing(last)));
     if (ends_run + enter_run <= limit_) visit(kFresh, Way{&stage_class, last, kFresh});
     if (stage_class.devices_needed > inner) return;
     if (first > 0 && ends_run + enter <= limit_)
       visit(within(stage_class, stage_class.devices_needed - 1), Way{&stage_class, last, kFresh});
     if (final) return;
-    const double goes_on = seconds + run.within.seconds(chain_.crossing(last));
+    const double goes_on = seconds + run.within.seconds(sequence_.crossing(last));
     if (goes_on + enter_run <= limit_)
       visit(kFresh,
             Way{&stage_class, last, within(stage_class, inner - stage_class.devices_needed)});

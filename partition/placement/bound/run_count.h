@@ -15,13 +15,13 @@ struct StageRun {
 
 /// How many stages pipelines of runs need, as RunTable has them, whatever their number: for a limit
 /// on loads a dynamic programme over (first layer, devices left in the node, limited stages left)
-/// from the chain's end keeps the fewest other stages, O(layers · layers in a stage · devices of
-/// nodes · limited). That is less than a RunTable takes, by the number of stages. `chain` must
-/// outlive it.
+/// from the layer sequence's end keeps the fewest other stages, O(layers · layers in a stage ·
+/// devices of nodes · limited). That is less than a RunTable takes, by the number of stages.
+/// `sequence` must outlive it.
 class RunCount {
  public:
   /// The request's limit and sums do not count. `most`: stages of all classes together.
-  RunCount(const ChainLoad& chain, RunTableRequest request, int most);
+  RunCount(const SequenceLoad& sequence, RunTableRequest request, int most);
 
   /// Steps that this limit takes, about.
   double effort(double limit) const;
@@ -34,7 +34,7 @@ class RunCount {
   double least(double low, double high);
 
   /// One of the pipelines without replicas for the limit that possible() has just said yes to, from
-  /// the chain's beginning on. Long runs are likelier. std::logic_error after it said no.
+  /// the layer sequence's beginning on. Long runs are likelier. std::logic_error after it said no.
   std::vector<StageRun> sample(std::mt19937_64& numbers) const;
 
  private:
@@ -45,7 +45,7 @@ class RunCount {
     std::size_t behind;  // a state
   };
 
-  int layers() const { return chain_.size(); }
+  int layers() const { return sequence_.size(); }
   std::size_t at(int first, std::size_t state) const {
     return (static_cast<std::size_t>(first) * states_ + state) *
            (static_cast<std::size_t>(request_.limited) + 1);
@@ -63,7 +63,7 @@ class RunCount {
   template <class Visit>
   void for_ways(const StageClass& stage_class, int first, Visit visit) const;
 
-  const ChainLoad& chain_;
+  const SequenceLoad& sequence_;
   RunTableRequest request_;
   int most_;
   double limit_ = 0, least_per_work_;

@@ -8,8 +8,8 @@
 namespace penstock {
 namespace {}  // namespace
 
-RunTable::RunTable(const ChainLoad& chain, RunTableRequest request)
-    : chain_(chain), request_(std::move(request)), least_{kNever}, least_per_work_(kNever) {
+RunTable::RunTable(const SequenceLoad& sequence, RunTableRequest request)
+    : sequence_(sequence), request_(std::move(request)), least_{kNever}, least_per_work_(kNever) {
   request_.limit *= kRounding;
   for (const StageClass& stage_class : request_.classes)
     least_per_work_ = std::min(least_per_work_, stage_class.per_work);
@@ -50,11 +50,11 @@ void RunTable::for_ends(const StageClass& stage_class, int first, Visit visit) c
   const int behind = stages_behind_;
   const int flying = std::min(request_.micro_batches, behind + 1);
   for (int last = behind == 0 ? layers() : first + 1; last <= layers() - behind; ++last) {
-    const double work = stage_class.per_work * chain_.work(first, last);
+    const double work = stage_class.per_work * sequence_.work(first, last);
     if (work > request_.limit) return;
-    if (chain_.bytes_at_least(first, last, flying) > stage_class.memory * kRounding) return;
-    if (chain_.bytes(first, last, flying) > stage_class.memory) continue;
-    visit(last, work + stage_class.reduction.seconds(chain_.parameters(first, last)));
+    if (sequence_.bytes_at_least(first, last, flying) > stage_class.memory * kRounding) return;
+    if (sequence_.bytes(first, last, flying) > stage_class.memory) continue;
+    visit(last, work + stage_class.reduction.seconds(sequence_.parameters(first, last)));
   }
 }
 
@@ -65,12 +65,12 @@ void RunTable::put_first(const StageClass& stage_class, int limited_left, int fi
   const int left = limited_left - (stage_class.limited ? 1 : 0), inner = run.capacity - 1;
   if (left < 0) return;
   const bool final = stages_behind_ == 0;
-  const double enter = run.within.seconds(chain_.crossing(first));
-  const double enter_run = run.between.seconds(chain_.crossing(first));
+  const double enter = run.within.seconds(sequence_.crossing(first));
+  const double enter_run = run.between.seconds(sequence_.crossing(first));
   double& fresh = next.fresh[at(limited_left, first)];
   double* within = next.within[stage_class.run].data() + at(limited_left, first) * inner;
   for_ends(stage_class, first, [&](int last, double seconds) {
-    const double ends_run = seconds + (final ? 0 : run.between.seconds(chain_.crossing(last)));
+    const double ends_run = seconds + (final ? 0 : run.between.seconds(sequence_.crossing(last)));
     const double behind = row_.fresh[at(left, last)];
     if (inner == 0 && behind == kNever) return;
     fresh = std::min(fresh, join(ends_run + enter_run, behind));
@@ -79,7 +79,7 @@ void RunTable::put_first(const StageClass& stage_class, int limited_left, int fi
       alone = std::min(alone, join(ends_run + enter, behind));
     }
     if (final || stage_class.devices_needed > inner) return;
-    const double goes_on = seconds + run.within.seconds(chain_.crossing(last));
+    const double goes_on = seconds + run.within.seconds(sequence_.crossing(last));
     const double* rest = row_.within[stage_class.run].data() + at(left, last) * inner;
     fresh = std::min(fresh, join(goes_on + enter_run, rest[inner - stage_class.devices_needed]));
     for (int more = stage_class.devices_needed; more < inner; ++more)
@@ -93,7 +93,7 @@ RunTable::Row RunTable::extended() const {
   Row next = no_row();
   for (int left = 0; left <= request_.limited; ++left)
     for (int first = 0; first < layers() - stages_behind_; ++first) {
-      if (chain_.work(first, layers()) * least_per_work_ > request_.limit * (stages_behind_ + 1))
+      if (sequence_.work(first, layers()) * least_per_work_ > request_.limit * (stages_behind_ + 1))
         continue;
       for (const StageClass& stage_class : request_.classes)
         put_first(stage_class, left, first, next);
@@ -110,10 +110,10 @@ double RunTable::pipeline() const {
     if (left < 0) continue;
     const bool final = stages_behind_ == 0;
     for_ends(stage_class, 0, [&](int last, double seconds) {
-      const double ends_run = seconds + (final ? 0 : run.between.seconds(chain_.crossing(last)));
+      const double ends_run = seconds + (final ? 0 : run.between.seconds(sequence_.crossing(last)));
       least = std::min(least, join(ends_run, row_.fresh[at(left, last)]));
       if (final || stage_class.devices_needed > inner) return;
-      const double goes_on = seconds + run.within.seconds(chain_.crossing(last));
+      const double goes_on = seconds + run.within.seconds(sequence_.crossing(last));
       const double* rest = row_.within[stage_class.run].data() + at(left, last) * inner;
       least = std::min(least, join(goes_on, rest[inner - stage_class.devices_needed]));
     });

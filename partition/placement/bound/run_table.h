@@ -34,13 +34,13 @@ struct RunTableRequest {
   bool sums = false;      // least sum of loads, else the least slowest
 };
 
-/// A dynamic programme over (stages, first layer) from the chain's end, which holds for every
-/// number of stages at once: the least sum or slowest load of a pipeline that is made of runs, in
-/// which no boundary is between nodes and whose stages take no more devices than a node has;
-/// between two runs all links are those between nodes. `chain` must outlive it.
+/// A dynamic programme over (stages, first layer) from the layer sequence's end, which holds for
+/// every number of stages at once: the least sum or slowest load of a pipeline that is made of
+/// runs, in which no boundary is between nodes and whose stages take no more devices than a node
+/// has; between two runs all links are those between nodes. `sequence` must outlive it.
 class RunTable {
  public:
-  RunTable(const ChainLoad& chain, RunTableRequest request);
+  RunTable(const SequenceLoad& sequence, RunTableRequest request);
 
   /// For so many stages; infinite where none fits in memory and the limit.
   double least(int stages);
@@ -54,7 +54,7 @@ class RunTable {
     std::vector<std::vector<double>> within;
   };
 
-  int layers() const { return chain_.size(); }
+  int layers() const { return sequence_.size(); }
   std::size_t at(int limited_left, int layer) const {
     return static_cast<std::size_t>(limited_left) * (layers() + 1) + layer;
   }
@@ -66,7 +66,7 @@ class RunTable {
   void for_ends(const StageClass& stage_class, int first, Visit visit) const;
   double join(double load, double rest) const;
 
-  const ChainLoad& chain_;
+  const SequenceLoad& sequence_;
   RunTableRequest request_;
   Row row_;
   int stages_behind_ = 0;      // those of row_

@@ -23,7 +23,7 @@ struct Floor {
       together += device.speed;
       fastest = std::max(fastest, device.speed);
     }
-    const double work = problem.chain.work(0, problem.chain.size()) * kWorthwhile;
+    const double work = problem.sequence.work(0, problem.sequence.size()) * kWorthwhile;
     sum = work / fastest;
     slowest = work / together;
   }
@@ -47,7 +47,7 @@ ExactResult place_exactly(const PlacementProblem& problem, const Grid& grid,
     if (!found) return result;
     Placement placement = graph->placement(found->path);
     const auto cut =
-        best_cut(problem.chain, stage_costs(problem, placement), goal, {.value = known});
+        best_cut(problem.sequence, stage_costs(problem, placement), goal, {.value = known});
     if (cut && cut->value < known) {
       known = cut->value;
       result.best = PlacedCut{std::move(placement), *cut};

@@ -18,11 +18,11 @@ struct ExactEffort {
   std::size_t edges = 4'000'000;                           // of the graph, at most
 };
 
-/// The best cut and placement of a grid: dynamic programmes over a StageGraph and the chain. For
-/// the bottleneck a solution below the best known is asked for until there is none. For a step the
-/// least sum is asked for within a limit on loads, which starts where no better solution can have
-/// a slower stage, and each time falls below the slowest stage just found, and to where sums no
-/// less could still win, until no cut keeps within it (the ε-constraint method).
+/// The best cut and placement of a grid: dynamic programmes over a StageGraph and the layer
+/// sequence. For the bottleneck a solution below the best known is asked for until there is none.
+/// For a step the least sum is asked for within a limit on loads, which starts where no better
+/// solution can have a slower stage, and each time falls below the slowest stage just found, and to
+/// where sums no less could still win, until no cut keeps within it (the ε-constraint method).
 ExactResult place_exactly(const PlacementProblem& problem, const Grid& grid,
                           const ExactEffort& effort);
 

@@ -11,19 +11,19 @@ namespace {}  // namespace
 GraphSweep::GraphSweep(const PlacementProblem& problem, const StageGraph& graph)
     : problem_(problem),
       graph_(graph),
-      fits_(graph.memories.size() * graph.grid.stages, problem.chain.size()),
-      ends_(graph.rates.size(), problem.chain.size()),
+      fits_(graph.memories.size() * graph.grid.stages, problem.sequence.size()),
+      ends_(graph.rates.size(), problem.sequence.size()),
       words_(fits_.words()),
       live_(graph.memory.size() * words_),
       windows_(graph.memory.size()) {
-  const ChainLoad& chain = problem.chain;
+  const SequenceLoad& sequence = problem.sequence;
   for (std::size_t row = 0; row < graph.memories.size() * graph.grid.stages; ++row) {
     const double most = graph.memories[row / graph.grid.stages];
     const int flying = in_flight(problem, graph.grid, static_cast<int>(row % graph.grid.stages));
     for (int first = 0; first < layers(); ++first)
       for (int last = first + 1; last <= layers(); ++last) {
-        if (chain.bytes_at_least(first, last, flying) > most * kRounding) break;
-        if (chain.bytes(first, last, flying) <= most) fits_.add(row, first, last);
+        if (sequence.bytes_at_least(first, last, flying) > most * kRounding) break;
+        if (sequence.bytes(first, last, flying) <= most) fits_.add(row, first, last);
       }
   }
 }
@@ -43,7 +43,8 @@ bool GraphSweep::is_live(int state, int boundary) {
 double GraphSweep::load(int edge, int first, int last) const {
   double most = 0;
   for (int r = 0; r < graph_.grid.replicas; ++r)
-    most = std::max(most, graph_.rates[graph_.rates_of(edge)[r]].load(problem_.chain, first, last));
+    most =
+        std::max(most, graph_.rates[graph_.rates_of(edge)[r]].load(problem_.sequence, first, last));
   return most;
 }
 
@@ -53,14 +54,14 @@ double& GraphSweep::rest(int state, int boundary) {
 
 /// Where a replica may end within the limit, for each rate.
 void GraphSweep::find_ends(double limit) {
-  const ChainLoad& chain = problem_.chain;
+  const SequenceLoad& sequence = problem_.sequence;
   ends_.clear();
   for (std::size_t row = 0; row < graph_.rates.size(); ++row) {
     const Rate& rate = graph_.rates[row];
     const double reach = limit / rate.pace.per_work * kRounding;
     for (int first = 0; first < layers(); ++first)
-      for (int last = first + 1; last <= layers() && chain.work(first, last) <= reach; ++last)
-        if (rate.load(chain, first, last) <= limit) ends_.add(row, first, last);
+      for (int last = first + 1; last <= layers() && sequence.work(first, last) <= reach; ++last)
+        if (rate.load(sequence, first, last) <= limit) ends_.add(row, first, last);
   }
 }
 
@@ -82,8 +83,8 @@ void GraphSweep::for_ends(int settled, int state, int edge, int first, Visit vis
 /// Whether neither side of the boundary has more work than it can do within the limits.
 bool GraphSweep::promising(int state, int boundary, const GraphCutLimits& limits) const {
   const auto &before = graph_.before[state], &from = graph_.from[state];
-  const double done = problem_.chain.work(0, boundary),
-               left = problem_.chain.work(boundary, layers());
+  const double done = problem_.sequence.work(0, boundary),
+               left = problem_.sequence.work(boundary, layers());
   return left <= limits.slowest * from.together * kRounding &&
          (boundary == 0 || done <= limits.slowest * before.together * kRounding) &&
          left / from.fastest + (boundary == 0 ? 0 : done / before.fastest) <=
@@ -162,7 +163,7 @@ GraphSweep::Step GraphSweep::best_step(int settled, int state, int first) {
 /// Sums of what is behind each live boundary, if with the best of what may be in front of it they
 /// are at most `most`.
 void GraphSweep::add_up(double most) {
-  const ChainLoad& chain = problem_.chain;
+  const SequenceLoad& sequence = problem_.sequence;
   const int stages = graph_.grid.stages;
   for (int state = graph_.states_begin(stages); state < graph_.states_end(stages); ++state)
     rest(state, layers()) = 0;
@@ -171,7 +172,8 @@ void GraphSweep::add_up(double most) {
       for (int first = windows_[state].begin; first < windows_[state].end; ++first) {
         if (!is_live(state, first)) continue;
         const double value = best_step(settled, state, first).value;
-        const double before = first == 0 ? 0 : chain.work(0, first) / graph_.before[state].fastest;
+        const double before =
+            first == 0 ? 0 : sequence.work(0, first) / graph_.before[state].fastest;
         if (value + before <= most * kRounding)
           rest(state, first) = value;
         else

@@ -9,7 +9,7 @@
 
 namespace penstock {
 
-/// A path through a StageGraph, and what the best cut along it makes of the chain.
+/// A path through a StageGraph, and what the best cut along it makes of the layer sequence.
 struct GraphCut {
   std::vector<int> path;  // a state for each stage
   double sum = 0, slowest = 0;
@@ -20,8 +20,8 @@ struct GraphCutLimits {
   double slowest = 0, sum = 0;  // of loads, at most
 };
 
-/// Dynamic programmes over the states of a graph and the boundaries of the chain, among cuts that
-/// fit in memory. `problem` and `graph` must outlive it.
+/// Dynamic programmes over the states of a graph and the boundaries of the layer sequence, among
+/// cuts that fit in memory. `problem` and `graph` must outlive it.
 class GraphSweep {
  public:
   GraphSweep(const PlacementProblem& problem, const StageGraph& graph);
@@ -41,7 +41,7 @@ class GraphSweep {
     int edge = -1, end = -1;
   };
 
-  int layers() const { return problem_.chain.size(); }
+  int layers() const { return problem_.sequence.size(); }
   Word* live(int state) { return &live_[static_cast<std::size_t>(state) * words_]; }
   bool is_live(int state, int boundary);
   double load(int edge, int first, int last) const;

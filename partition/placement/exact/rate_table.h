@@ -15,10 +15,11 @@ struct Rate {
   Pace pace;
   LinkCost reduction = {};
 
-  double load(const ChainLoad& chain, int first, int last) const {
-    return pace.per_work * chain.work(first, last) + pace.enter.seconds(chain.crossing(first)) +
-           pace.leave.seconds(chain.crossing(last)) +
-           reduction.seconds(chain.parameters(first, last));
+  double load(const SequenceLoad& sequence, int first, int last) const {
+    return pace.per_work * sequence.work(first, last) +
+           pace.enter.seconds(sequence.crossing(first)) +
+           pace.leave.seconds(sequence.crossing(last)) +
+           reduction.seconds(sequence.parameters(first, last));
   }
 };
 

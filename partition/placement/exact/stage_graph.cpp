@@ -115,7 +115,7 @@ class Builder {
     key.append(next.begin(), next.end());
     if (const auto found = places_.find(key); found != places_.end()) return found->second;
     const auto [before, from] = speeds(static_cast<int>(key.size()) / replicas_, next);
-    if (problem_.chain.work(0, problem_.chain.size()) >
+    if (problem_.sequence.work(0, problem_.sequence.size()) >
         limits_.slowest * (before.together + from.together) * kRounding)
       return places_[std::move(key)] = -1;
     double memory = problem_.cluster.usable(next.front());

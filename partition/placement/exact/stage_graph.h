@@ -50,8 +50,8 @@ struct GraphLimits {
   std::size_t edges = 0;  // at most
 };
 
-/// The graph, without what can't do the chain's work in stages of limits.slowest. Nothing where it
-/// would have more than limits.edges.
+/// The graph, without what can't do the layer sequence's work in stages of limits.slowest. Nothing
+/// where it would have more than limits.edges.
 std::optional<StageGraph> stage_graph(const PlacementProblem& problem, const Grid& grid,
                                       const GraphLimits& limits);
 

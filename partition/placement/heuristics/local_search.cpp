@@ -66,8 +66,8 @@ class Exchange {
     const StageCost cost = stage_cost(problem_, grid_, k, k > 0 ? devices[k - 1] : nobody,
                                       devices[k], k + 1 < grid_.stages ? devices[k + 1] : nobody);
     const int first = placed_.cut.begin[k], last = placed_.cut.begin[k + 1];
-    return cost.fits(problem_.chain, first, last) ? cost.load(problem_.chain, first, last)
-                                                  : std::numeric_limits<double>::infinity();
+    return cost.fits(problem_.sequence, first, last) ? cost.load(problem_.sequence, first, last)
+                                                     : std::numeric_limits<double>::infinity();
   }
   double value() const {
     return goal_.value(std::accumulate(loads_.begin(), loads_.end(), 0.0),
@@ -119,7 +119,7 @@ void improve(const PlacementProblem& problem, const Grid& grid, const SearchEffo
     bool exchanged = false;
     for (int i = 0; i < moves; ++i) exchanged = exchange.try_one(numbers) || exchanged;
     if (!exchanged) return;
-    const auto cut = best_cut(problem.chain, stage_costs(problem, moved.devices),
+    const auto cut = best_cut(problem.sequence, stage_costs(problem, moved.devices),
                               goal_of(problem, grid), {.sweeps = kSweeps});
     better = cut && cut->value < placed.cut.value * kWorthAMove;
     if (better) placed = {std::move(moved.devices), *cut};
@@ -134,7 +134,7 @@ std::optional<PlacedCut> search(const PlacementProblem& problem, const Grid& gri
   std::mt19937_64 numbers(effort.seed);
   for (Placement& start : starts) {
     if (best && !promising(best->cut.value, bound)) break;
-    const auto cut = best_cut(problem.chain, stage_costs(problem, start), goal_of(problem, grid),
+    const auto cut = best_cut(problem.sequence, stage_costs(problem, start), goal_of(problem, grid),
                               {.sweeps = kSweeps});
     if (!cut) continue;
     PlacedCut placed{std::move(start), *cut};
@@ -142,7 +142,7 @@ std::optional<PlacedCut> search(const PlacementProblem& problem, const Grid& gri
     if (!best || placed.cut.value < best->cut.value) best = std::move(placed);
   }
   if (!best) return best;
-  const auto cut = best_cut(problem.chain, stage_costs(problem, best->devices),
+  const auto cut = best_cut(problem.sequence, stage_costs(problem, best->devices),
                             goal_of(problem, grid), {.value = best->cut.value, .sweeps = 20});
   if (cut) best->cut = *cut;
   return best;

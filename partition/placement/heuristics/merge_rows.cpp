@@ -35,7 +35,7 @@ class Merge {
  public:
   Merge(const PlacementProblem& problem, int replicas)
       : problem_(problem),
-        chain_(problem.chain),
+        sequence_(problem.sequence),
         replicas_(replicas),
         runs_(micro_batches_of(problem, {1, replicas})) {
     std::array<std::vector<int>, 2> devices;
@@ -76,7 +76,7 @@ class Merge {
   }
 
   const PlacementProblem& problem_;
-  const ChainLoad& chain_;
+  const SequenceLoad& sequence_;
   int replicas_, runs_;
   std::array<Row, 2> rows_;  // the shorter first
   double limit_ = 0;
@@ -126,31 +126,31 @@ LinkCost Merge::link(const Team& from, const Team& to) const {
 void Merge::put(const Place& at, Used used, int last, const Team* behind, int state_behind) {
   const Team& own = team(at);
   used[at.row] = at.index + 1;
-  const double leave = behind ? link(own, *behind).seconds(chain_.crossing(last)) : 0;
+  const double leave = behind ? link(own, *behind).seconds(sequence_.crossing(last)) : 0;
   std::array<std::optional<LinkCost>, kSteps> enter;
   for (int step = 0; step < kSteps; ++step)
     if (const auto front = in_front(at.row, used, step)) enter[step] = link(team(*front), own);
   const int flying = std::min(runs_, used[0] + used[1]);  // those left out counted as well
   for (int first = last - 1; first >= 0; --first) {
-    const double load = own.per_work * chain_.work(first, last) + leave +
-                        own.reduction.seconds(chain_.parameters(first, last));
+    const double load = own.per_work * sequence_.work(first, last) + leave +
+                        own.reduction.seconds(sequence_.parameters(first, last));
     if (load > limit_) return;
-    if (chain_.parameters(first, last) * ChainLoad::kStates > own.memory) return;
-    if (chain_.bytes(first, last, flying) > own.memory) continue;
+    if (sequence_.parameters(first, last) * SequenceLoad::kStates > own.memory) return;
+    if (sequence_.bytes(first, last, flying) > own.memory) continue;
     if (first == 0) offer(state(0, used, at, same_row), used, state_behind);
     for (int step = 0; first > 0 && step < kSteps; ++step)
-      if (enter[step] && load + enter[step]->seconds(chain_.crossing(first)) <= limit_)
+      if (enter[step] && load + enter[step]->seconds(sequence_.crossing(first)) <= limit_)
         offer(state(first, used, at, step), used, state_behind);
   }
 }
 
 bool Merge::finds(double limit) {
   limit_ = limit;
-  ways_.assign(state(chain_.size(), {}, {}, 0), {});
+  ways_.assign(state(sequence_.size(), {}, {}, 0), {});
   for (int row = 0; row < 2; ++row)
-    if (!rows_[row].teams.empty()) put({row, 0}, {}, chain_.size(), nullptr, kNone);
+    if (!rows_[row].teams.empty()) put({row, 0}, {}, sequence_.size(), nullptr, kNone);
   const int most = static_cast<int>(rows_[0].teams.size());
-  for (int last = chain_.size() - 1; last > 0; --last)
+  for (int last = sequence_.size() - 1; last > 0; --last)
     for (Used used{}; used[0] <= most; ++used[0])
       for (int row = 0; row < 2; ++row)
         for (int step = 0; step < kSteps; ++step) {
@@ -186,7 +186,7 @@ double merging_effort(const PlacementProblem& problem, int replicas) {
   double most = 0;
   for (const Device& device : problem.cluster.devices) most = std::max(most, device.speed);
   const double work = 2 * least_bottleneck(problem, replicas) * most;
-  return problem.chain.ranges_within(work) * (1 + std::min(fast, devices - fast) / replicas);
+  return problem.sequence.ranges_within(work) * (1 + std::min(fast, devices - fast) / replicas);
 }
 
 std::optional<PlacedCut> merge_rows(const PlacementProblem& problem, int replicas, double below) {

@@ -11,11 +11,11 @@ namespace penstock {
 ///
 /// Stages take their devices from two rows, the fastest and the others, node by node: each stage
 /// the next ones of either row, which may leave out the rest of a node first. For a limit on loads
-/// a dynamic programme goes from the chain's end over (first layer, devices used of the shorter
-/// row, the place of the stage in front) and keeps the way that has used least of the longer row,
-/// O(layers · devices of the shorter row · layers in a stage); the least limit with which there is
-/// one is looked for (least_limit). No bound: another way may stand better in its node, or take
-/// nodes in another order.
+/// a dynamic programme goes from the layer sequence's end over (first layer, devices used of the
+/// shorter row, the place of the stage in front) and keeps the way that has used least of the
+/// longer row, O(layers · devices of the shorter row · layers in a stage); the least limit with
+/// which there is one is looked for (least_limit). No bound: another way may stand better in its
+/// node, or take nodes in another order.
 std::optional<PlacedCut> merge_rows(const PlacementProblem& problem, int replicas, double below);
 
 /// What a limit takes, about: ranges of layers that a stage may hold · stages of the shorter row.

@@ -59,7 +59,7 @@ std::optional<PlacedCut> pack_runs(const PlacementProblem& problem, double below
                                    std::uint64_t seed) {
   const DeviceClasses classes(problem);
   DeviceClasses::Stages stages = classes.of(1);
-  RunCount count(problem.chain,
+  RunCount count(problem.sequence,
                  {.runs = std::move(stages.runs),
                   .classes = std::move(stages.classes),
                   .limited = stages.limited,
@@ -67,7 +67,7 @@ std::optional<PlacedCut> pack_runs(const PlacementProblem& problem, double below
                  problem.cluster.size());
   const FreeNodes nodes = nodes_of(problem.cluster, classes.devices());
   const int samples =
-      1 + kDrawn / (problem.chain.size() + static_cast<int>(problem.cluster.nodes.size()));
+      1 + kDrawn / (problem.sequence.size() + static_cast<int>(problem.cluster.nodes.size()));
   std::mt19937_64 numbers(seed);
   std::optional<PlacedCut> best;
   const auto finds = [&](double limit) -> std::optional<double> {

@@ -147,7 +147,7 @@ std::string unknown_layer(const std::string& layer, const PlannedModel& model) {
                      near.empty() ? "" : fmt::format("; did you mean {}?", near));
 }
 
-/// Every layer once, in the order of the chain.
+/// Every layer once, in the order of the layer sequence.
 void check_cover(PlanSource& source, const PlannedModel& model) {
   std::size_t next = 0;
   for (std::size_t i = 0; i < source.plan.chunks.size(); ++i) {

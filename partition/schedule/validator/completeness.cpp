@@ -99,7 +99,8 @@ class Completeness {
   /// What brings a computation its input, on the same rank: a receive, or a neighbouring chunk.
   void check_source(const Action& receive, const Action& local, const Position& computation) {
     const Edge edge = edge_of(receive);
-    if (edge.producer < 0 || edge.producer >= schedule_.chunks()) return;  // an end of the chain
+    if (edge.producer < 0 || edge.producer >= schedule_.chunks())
+      return;  // an end of the layer sequence
     const bool message = is_message(schedule_, edge);
     check_order(message ? need(receive, computation.rank) : require(local, computation.rank),
                 computation);

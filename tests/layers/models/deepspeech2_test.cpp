@@ -15,15 +15,15 @@ using test::Golden;
 using test::LayerRunner;
 using test::numbers;
 
-using Chain = std::vector<std::unique_ptr<Layer>>;
+using LayerSequence = std::vector<std::unique_ptr<Layer>>;
 
-Chain deepspeech2(const DeepSpeech2Options& options, const ModelEnds& ends = {}) {
+LayerSequence deepspeech2(const DeepSpeech2Options& options, const ModelEnds& ends = {}) {
   return options.build(ends);
 }
 
-std::vector<std::string> names(const Chain& chain) {
+std::vector<std::string> names(const LayerSequence& sequence) {
   std::vector<std::string> names;
-  for (const auto& layer : chain) names.push_back(layer->name());
+  for (const auto& layer : sequence) names.push_back(layer->name());
   return names;
 }
 
@@ -32,11 +32,11 @@ void copy(const Activation& from, const Activation& to) {
   std::memcpy(to.only().x_FC.data, x.data, x.bytes());
 }
 
-// Runs all layers of a chain, each from its own plan.
-class ChainRunner {
+// Runs all layers of a layer sequence, each from its own plan.
+class SequenceRunner {
  public:
-  ChainRunner(const Chain& chain, ActivationDecl input, Targets& targets) {
-    for (const auto& layer : chain) {
+  SequenceRunner(const LayerSequence& sequence, ActivationDecl input, Targets& targets) {
+    for (const auto& layer : sequence) {
       runners_.push_back(std::make_unique<LayerRunner>(*layer, input));
       runners_.back()->targets = &targets;
       input = runners_.back()->plan().output;
@@ -87,7 +87,7 @@ struct Tolerance {
 // The loss and the gradient of every parameter of a whole model for one ragged batch.
 void expect_golden(const Case& with, DType dtype, Tolerance tolerance) {
   const Golden golden(with.golden);
-  const Chain chain = with.options.build({.features = with.features, .labels = 7});
+  const LayerSequence sequence = with.options.build({.features = with.features, .labels = 7});
   const auto as_int32 = [&](const char* name) {
     const auto values = golden.integers(name);
     return std::vector<std::int32_t>(values.begin(), values.end());
@@ -97,7 +97,7 @@ void expect_golden(const Case& with, DType dtype, Tolerance tolerance) {
   std::vector<double> losses(counts.size());
   Targets targets{labels, counts, weights, 1.0 / static_cast<double>(counts.size()), losses};
 
-  ChainRunner runner(chain, {dtype, {{golden.integers("lengths"), with.features}}}, targets);
+  SequenceRunner runner(sequence, {dtype, {{golden.integers("lengths"), with.features}}}, targets);
   golden.copy("x", runner.layers().front()->input().only().x_FC);
   for (const auto& layer : runner.layers())
     for (const ParamDecl& param : layer->plan().params) {
@@ -107,7 +107,7 @@ void expect_golden(const Case& with, DType dtype, Tolerance tolerance) {
   runner.forward();
   runner.backward();
 
-  const LayerRunner& last = *runner.layers()[chain.size() - 2];
+  const LayerRunner& last = *runner.layers()[sequence.size() - 2];
   EXPECT_EQ(last.plan().output.only().lengths, golden.integers("output_lengths"));
   EXPECT_LE(test::relative_error(losses, golden["losses"]), tolerance.loss);
   for (const auto& layer : runner.layers())
@@ -124,7 +124,7 @@ TEST(DeepSpeech2, AgreesWithPyTorchInFP64) {
   for (const Case& with : {kGru, kLstm}) expect_golden(with, DType::f64, {1e-12, 1e-9});
 }
 
-TEST(DeepSpeech2, IsTheChainOfLayersThatItSays) {
+TEST(DeepSpeech2, IsTheSequenceOfLayersThatItSays) {
   EXPECT_EQ(names(deepspeech2({.layers = 2, .dropout = 0.1})),
             (std::vector<std::string>{"conv1", "norm1", "relu1", "conv2", "norm2", "relu2",
                                       "rnn1.input", "rnn1", "dropout1", "rnn2.norm", "rnn2.input",
@@ -137,10 +137,10 @@ TEST(DeepSpeech2, IsTheChainOfLayersThatItSays) {
 
 // deepspeech.pytorch's own model, whose size PyTorch reports as 86.6 million.
 TEST(DeepSpeech2, HasAsManyParametersAsPyTorchs) {
-  const Chain chain = deepspeech2({.rnn = "lstm", .hidden = 1024, .layers = 5});
+  const LayerSequence sequence = deepspeech2({.rnn = "lstm", .hidden = 1024, .layers = 5});
   ActivationDecl input{DType::f32, {{{7, 1, 13, 400}, 161}}};
   std::int64_t parameters = 0;
-  for (const auto& layer : chain) {
+  for (const auto& layer : sequence) {
     const LayerPlan plan = layer->plan(input, {});
     for (const ParamDecl& param : plan.params) parameters += element_count(param.shape);
     input = plan.output;

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/support/partition/planned_chain.h"
+#include "tests/support/partition/planned_sequence.h"
 
 namespace penstock {
 namespace {
@@ -15,8 +15,8 @@ class ChoiceEstimateOf : public testing::Test {
     return estimate_choice(problem_, workloads.of(choice.batch, choice.replicas), choice);
   }
 
-  Chain chain_ = test::small_chain();
-  PlanningProblem problem_ = test::planned_chain(chain_, 4, 1e9);
+  LayerSequence sequence_ = test::small_sequence();
+  PlanningProblem problem_ = test::planned_sequence(sequence_, 4, 1e9);
 };
 
 TEST_F(ChoiceEstimateOf, OneDeviceIsBusyAllTheTime) {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/support/partition/planned_chain.h"
+#include "tests/support/partition/planned_sequence.h"
 
 namespace penstock {
 namespace {
@@ -23,8 +23,8 @@ class ChunkLoads : public testing::Test {
     return link.latency + workload(any).mean.layers[layer].activation_bytes / link.bandwidth;
   }
 
-  Chain chain_ = test::small_chain();
-  PlanningProblem problem_ = test::planned_chain(chain_, 4, 1e9);
+  LayerSequence sequence_ = test::small_sequence();
+  PlanningProblem problem_ = test::planned_sequence(sequence_, 4, 1e9);
   Workloads workloads_{problem_};
 };
 

@@ -8,7 +8,7 @@
 #include "partition/choose/chunk_loads.h"
 #include "partition/choose/stage_memory.h"
 #include "tests/support/partition/chosen_layers.h"
-#include "tests/support/partition/planned_chain.h"
+#include "tests/support/partition/planned_sequence.h"
 
 namespace penstock {
 namespace {
@@ -45,12 +45,12 @@ class CutChoice : public testing::Test {
     for (Device& device : problem_.cluster.devices) device.memory = memory;
   }
 
-  Chain chain_ = test::chain_to_choose_from();
+  LayerSequence sequence_ = test::sequence_to_choose_from();
   PlanningProblem problem_ = [&] {
-    PlanningProblem problem = test::planned_chain(chain_, 3, 1e12);
+    PlanningProblem problem = test::planned_sequence(sequence_, 3, 1e12);
     problem.costs = [&](const MicroBatchLengths& lengths) {
       std::vector<LayerCost> costs;
-      for (int i = 0; i < chain_.size(); ++i) {
+      for (int i = 0; i < sequence_.size(); ++i) {
         const double seconds = static_cast<double>(lengths.frames[0] * (1 + 5 * i % 7));
         costs.push_back({"", seconds, seconds, seconds});
       }
@@ -79,7 +79,7 @@ TEST_F(CutChoice, IsTheFasterOfTheCutsWithMessagesCountedEitherWay) {
     EXPECT_FALSE(cut.memory_bound);
     EXPECT_EQ(simulated(choice, cut.begin), std::min(whole, hidden));
     double least = 1e300;
-    for (const auto& begin : all_cuts(chain_.size(), 3))
+    for (const auto& begin : all_cuts(sequence_.size(), 3))
       least = std::min(least, closed_form(ways[0], begin));
     EXPECT_NEAR(cut.closed_form, least, 1e-9 * least);
   }
@@ -91,7 +91,7 @@ TEST_F(CutChoice, FitsWhereverACutDoes) {
   const PlanChoice choice = stages(3);
   const auto free = cut_choice(problem_, workload(), choice);
   std::vector<double> needed;  // by every cut, on its fullest stage
-  for (const auto& begin : all_cuts(chain_.size(), 3))
+  for (const auto& begin : all_cuts(sequence_.size(), 3))
     needed.push_back(std::ranges::max(StageMemory(problem_, choice).of_stages(begin)));
   const double wanted = std::ranges::max(StageMemory(problem_, choice).of_stages(free.begin));
   const double least = std::ranges::min(needed);
@@ -117,7 +117,7 @@ TEST_F(CutChoice, FitsWhereverACutDoes) {
 TEST_F(CutChoice, RunsLayersForwardAgainOnlyWhereTheyAreFree) {
   const PlanChoice choice = stages(2);
   double least = 1e300;
-  for (const auto& begin : all_cuts(chain_.size(), 2))
+  for (const auto& begin : all_cuts(sequence_.size(), 2))
     least = std::min(least, std::ranges::max(StageMemory(problem_, choice).of_stages(begin)));
   limit(least - 1);
   EXPECT_FALSE(cut_choice(problem_, workload(), choice).fits);

@@ -9,7 +9,7 @@
 #include "configs/config.h"
 #include "partition/choose/stage_memory.h"
 #include "tests/support/partition/chosen_layers.h"
-#include "tests/support/partition/planned_chain.h"
+#include "tests/support/partition/planned_sequence.h"
 #include "tests/support/system/temporary_folder.h"
 
 namespace penstock {
@@ -64,23 +64,23 @@ class Trial {
   double best_ = 1e300;
 };
 
-PlanningProblem sampled(const Chain& chain, std::mt19937& random) {
+PlanningProblem sampled(const LayerSequence& sequence, std::mt19937& random) {
   const auto number = [&](double low, double high) {
     return std::uniform_real_distribution<double>(low, high)(random);
   };
-  PlanningProblem problem = test::planned_chain(chain, 3, number(3000, 12000));
+  PlanningProblem problem = test::planned_sequence(sequence, 3, number(3000, 12000));
   for (Device& device : problem.cluster.devices) device.speed = number(0, 1) < 0.5 ? 1 : 2;
   problem.cluster.node_links = {{.latency = number(0, 50), .bandwidth = number(5, 500)}};
   return problem;
 }
 
 TEST(Decide, ComesCloseToTryingEverything) {
-  const Chain chain = test::small_chain();
+  const LayerSequence sequence = test::small_sequence();
   std::mt19937 random(3);
   int equal = 0, refused = 0, rounds = 60;
   double worst = 1;
   for (int round = 0; round < rounds; ++round) {
-    const PlanningProblem problem = sampled(chain, random);
+    const PlanningProblem problem = sampled(sequence, random);
     const double best = Trial(problem).best();
     if (best == 1e300) {
       EXPECT_THROW(decide(problem), ConfigError);
@@ -101,8 +101,8 @@ TEST(Decide, ComesCloseToTryingEverything) {
 }
 
 TEST(Decide, KeepsToWhatIsAskedAndSaysWhyOthersLost) {
-  const Chain chain = test::small_chain();
-  PlanningProblem problem = test::planned_chain(chain, 4, 1e9);
+  const LayerSequence sequence = test::small_sequence();
+  PlanningProblem problem = test::planned_sequence(sequence, 4, 1e9);
   problem.stages = 2;
   const Decision decision = decide(problem);
   EXPECT_EQ(decision.choice.stages, 2);
@@ -121,8 +121,8 @@ TEST(Decide, KeepsToWhatIsAskedAndSaysWhyOthersLost) {
 }
 
 TEST(Decide, BoundsSchedulesWhoseWeightGradientsWait) {
-  const Chain chain = test::small_chain();
-  PlanningProblem problem = test::planned_chain(chain, 4, 1e9);
+  const LayerSequence sequence = test::small_sequence();
+  PlanningProblem problem = test::planned_sequence(sequence, 4, 1e9);
   problem.cluster.node_links = {{.latency = 0, .bandwidth = 1e9}};
   problem.batches = {{.seconds = 16, .micro_batches = 1}};
   problem.replicas = 1;
@@ -139,8 +139,8 @@ TEST(Decide, BoundsSchedulesWhoseWeightGradientsWait) {
 // For equal costs on links that take no time, as docs/planning.md counts: the barrier costs ZB-H2
 // what its ranks start later than the first.
 TEST(Decide, SimulatesTheOtherBarrierForTheBestFew) {
-  const Chain chain = test::small_chain();
-  PlanningProblem problem = test::planned_chain(chain, 4, 1e9);
+  const LayerSequence sequence = test::small_sequence();
+  PlanningProblem problem = test::planned_sequence(sequence, 4, 1e9);
   problem.cluster.node_links = {{.latency = 0, .bandwidth = 1e15}};
   problem.batches = {{.seconds = 2, .micro_batches = 8}};
   problem.stages = 4;
@@ -162,8 +162,8 @@ TEST(Decide, SimulatesTheOtherBarrierForTheBestFew) {
 }
 
 TEST(Decide, SharesOutTheBatchAsItLikes) {
-  const Chain chain = test::small_chain();
-  PlanningProblem problem = test::planned_chain(chain, 4, 1e9);
+  const LayerSequence sequence = test::small_sequence();
+  PlanningProblem problem = test::planned_sequence(sequence, 4, 1e9);
   problem.batches = {{.seconds = 16, .micro_batches = 1}, {.seconds = 2, .micro_batches = 8}};
   EXPECT_EQ(decide(problem).choice.batch.micro_batches, 8);  // one leaves three devices idle
   problem.batches.pop_back();
@@ -171,13 +171,13 @@ TEST(Decide, SharesOutTheBatchAsItLikes) {
 }
 
 TEST(Decide, MemoryBinds) {
-  const Chain chain = test::small_chain();
-  const PlanningProblem free = test::planned_chain(chain, 2, 1e9);
+  const LayerSequence sequence = test::small_sequence();
+  const PlanningProblem free = test::planned_sequence(sequence, 2, 1e9);
   ASSERT_EQ(decide(free).choice.replicas, 2);
   PlanChoice whole = decide(free).choice;
   const double needed = StageMemory(free, whole).of_stages(whole.begin)[0];
 
-  const PlanningProblem tight = test::planned_chain(chain, 2, needed - 1);
+  const PlanningProblem tight = test::planned_sequence(sequence, 2, needed - 1);
   const Decision decision = decide(tight);
   EXPECT_EQ(decision.choice.stages, 2);
   EXPECT_NE(decision.bottleneck.find("memory: 1 stage × 2 replicas"), std::string::npos)
@@ -203,21 +203,21 @@ double least_memory(const PlanningProblem& problem, const ChosenLayers& recomput
                     .schedule = problem.schedules.front(),
                     .recomputed = recomputed};
   for (int k = 0; k < choice.stages; ++k) choice.devices.push_back({k});
-  return least_full_cut(StageMemory(problem, choice), problem.chain->size()).bytes;
+  return least_full_cut(StageMemory(problem, choice), problem.sequence->size()).bytes;
 }
 
 TEST(Decide, RunsSomeLayersForwardAgainWhereMemoryIsShort) {
-  const Chain chain = test::chain_to_choose_from();
+  const LayerSequence sequence = test::sequence_to_choose_from();
   for (const auto& [schedule, stages] : {std::pair{"gpipe", 1}, {"gpipe", 2}, {"zb-h1", 2}}) {
-    PlanningProblem problem = test::planned_chain(chain, stages, 1e12);
-    problem.costs = analytic_cost_model(chain, {}, default_rates({}));
+    PlanningProblem problem = test::planned_sequence(sequence, stages, 1e12);
+    problem.costs = analytic_cost_model(sequence, {}, default_rates({}));
     problem.cluster.node_links = {{.latency = 0, .bandwidth = 1e12}};
     problem.stages = stages;
     problem.schedules = {schedule};
     const Decision kept = decide(problem);
     EXPECT_TRUE(kept.choice.recomputed.empty());
     PlanningProblem all = problem;
-    all.recomputed = ChosenLayers(chain.size(), true);
+    all.recomputed = ChosenLayers(sequence.size(), true);
     const double memory =
         0.6 * least_memory(problem, {}) + 0.4 * least_memory(all, *all.recomputed);
     for (Device& device : problem.cluster.devices) device.memory = memory;
@@ -227,7 +227,7 @@ TEST(Decide, RunsSomeLayersForwardAgainWhereMemoryIsShort) {
     const Decision chosen = decide(problem);
     const auto again = std::ranges::count(chosen.choice.recomputed, true);
     EXPECT_GT(again, 0) << schedule;
-    EXPECT_LT(again, chain.size()) << schedule;
+    EXPECT_LT(again, sequence.size()) << schedule;
     EXPECT_LE(most_bytes(problem, chosen), memory);
     EXPECT_LT(chosen.estimate.step_seconds, stage.estimate.step_seconds) << schedule;
     EXPECT_GT(chosen.estimate.step_seconds, kept.estimate.step_seconds) << schedule;
@@ -241,12 +241,12 @@ TEST(Decide, RunsSomeLayersForwardAgainWhereMemoryIsShort) {
 }
 
 TEST(Decide, RefusesWhatThereAreNoLayersOrDevicesFor) {
-  const Chain chain = test::small_chain();
-  PlanningProblem problem = test::planned_chain(chain, 6, 1e9);
+  const LayerSequence sequence = test::small_sequence();
+  PlanningProblem problem = test::planned_sequence(sequence, 6, 1e9);
   problem.stages = 5;
   EXPECT_NE(test::message_of<ConfigError>([&] {
               decide(problem);
-            }).find("5 stages, but the chain has 4 layers"),
+            }).find("5 stages, but the model has 4 layers"),
             std::string::npos);
   problem.stages = 3;
   problem.replicas = 3;

@@ -7,7 +7,7 @@
 #include "configs/rules.h"
 #include "partition/choose/decide.h"
 #include "partition/choose/stage_memory.h"
-#include "tests/support/partition/planned_chain.h"
+#include "tests/support/partition/planned_sequence.h"
 #include "tests/support/system/temporary_folder.h"
 
 namespace penstock {
@@ -27,8 +27,8 @@ class FindChoice : public testing::Test {
     return estimate_choice(problem_, workload(choice), choice).step_seconds;
   }
 
-  const Chain chain_ = test::small_chain();
-  PlanningProblem problem_ = test::planned_chain(chain_, 3, 60'000);
+  const LayerSequence sequence_ = test::small_sequence();
+  PlanningProblem problem_ = test::planned_sequence(sequence_, 3, 60'000);
   Workloads workloads_{problem_};
   PlanChoice choice_ = {.stages = 3, .devices = {{0}, {1}, {2}}, .begin = {0, 2, 3, 4}};
 };
@@ -69,7 +69,7 @@ TEST_F(FindChoice, HoldsLessThanZbH1WhereThatDoesNotFit) {
   const auto least = [&](const char* schedule) {
     const PlanChoice choice{
         .stages = 2, .batch = choice_.batch, .schedule = schedule, .devices = {{0}, {1}}};
-    return least_full_cut(StageMemory(problem_, choice), chain_.size()).bytes;
+    return least_full_cut(StageMemory(problem_, choice), sequence_.size()).bytes;
   };
   ASSERT_LT(least("1f1b"), least("zb-h1"));
   for (Device& device : problem_.cluster.devices) device.memory = least("zb-h1") - 1;
@@ -87,7 +87,7 @@ TEST_F(FindChoice, SaysWhatIsInItsWay) {
   problem_.finds = problem_.finds_only = true;
   problem_.schedules = {"1f1b"};
   const PlanChoice whole{.batch = choice_.batch, .devices = {{0}}};
-  const double bytes = least_full_cut(StageMemory(problem_, whole), chain_.size()).bytes;
+  const double bytes = least_full_cut(StageMemory(problem_, whole), sequence_.size()).bytes;
   for (Device& device : problem_.cluster.devices) device.memory = bytes;
   const auto error_message = test::message_of<ConfigError>([&] { decide(problem_); });
   EXPECT_NE(error_message.find("nothing is found: of 1 stage"), std::string::npos) << error_message;

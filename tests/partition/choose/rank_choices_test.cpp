@@ -6,7 +6,7 @@
 #include <set>
 
 #include "partition/choose/decide.h"
-#include "tests/support/partition/planned_chain.h"
+#include "tests/support/partition/planned_sequence.h"
 
 namespace penstock {
 namespace {
@@ -15,7 +15,7 @@ class RankChoices : public testing::Test {
  protected:
   /// Three devices, each pair with a link of its own, one way as the other.
   PlanningProblem problem(double memory) const {
-    PlanningProblem problem = test::planned_chain(chain_, 3, memory);
+    PlanningProblem problem = test::planned_sequence(sequence_, 3, memory);
     for (const double rate : {1.0, 500.0, 90.0, 500.0, 1.0, 200.0, 90.0, 200.0, 1.0})
       problem.cluster.exact_links.push_back({.latency = 1, .bandwidth = rate});
     return problem;
@@ -24,7 +24,7 @@ class RankChoices : public testing::Test {
     return {.stages = 3, .batch = problem.batches.front()};
   }
 
-  Chain chain_ = test::small_chain();
+  LayerSequence sequence_ = test::small_sequence();
 };
 
 TEST_F(RankChoices, OrdersEveryPlacementByItsSimulatedStep) {

@@ -19,13 +19,13 @@ namespace {
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
 /// Bytes of every choice of a chunk's layers.
-std::vector<double> bytes_of_choices(const Chain& chain, const test::ChunkAt& at) {
+std::vector<double> bytes_of_choices(const LayerSequence& sequence, const test::ChunkAt& at) {
   std::vector<double> bytes;
   for (int mask = 0; mask < 1 << (at.last - at.first); ++mask)
     bytes.push_back(static_cast<double>(
-        test::bytes_with(chain, at.schedule,
-                         test::chosen_by(mask, at.first, at.last, chain.size()))(at.first, at.last,
-                                                                                 at.chunk)
+        test::bytes_with(sequence, at.schedule,
+                         test::chosen_by(mask, at.first, at.last, sequence.size()))(
+            at.first, at.last, at.chunk)
             .total()));
   return bytes;
 }
@@ -38,15 +38,15 @@ double seconds_of(const std::vector<double>& forward, unsigned mask, int first) 
 }
 
 TEST(RecomputeSearch, EqualsTryingAllChoices) {
-  const Chain chain = test::chain_to_choose_from();
+  const LayerSequence sequence = test::sequence_to_choose_from();
   std::mt19937 random(5);
   int partial = 0, infeasible = 0, below_all = 0, tried = 0;
   for (const test::ChunkAt& at : test::chunks_to_choose_from()) {
-    const std::vector<double> bytes = bytes_of_choices(chain, at);
+    const std::vector<double> bytes = bytes_of_choices(sequence, at);
     const double least = std::ranges::min(bytes), kept = bytes.front();
     for (int round = 0; round < 60; ++round) {
       std::vector<double> forward;
-      for (int i = 0; i < chain.size(); ++i)
+      for (int i = 0; i < sequence.size(); ++i)
         forward.push_back(1 + static_cast<double>(random() % 9));
       const double limit =
           least + (kept - least) * (static_cast<double>(random() % 120) - 10) / 100;
@@ -54,7 +54,7 @@ TEST(RecomputeSearch, EqualsTryingAllChoices) {
       for (unsigned mask = 0; mask < bytes.size(); ++mask)
         if (bytes[mask] <= limit) best = std::min(best, seconds_of(forward, mask, at.first));
 
-      const ChunkBytes none = test::bytes_with(chain, at.schedule, {});
+      const ChunkBytes none = test::bytes_with(sequence, at.schedule, {});
       RecomputeSearch search(none, forward);
       const auto& found = search.within(at.first, at.last, at.chunk, limit);
       ++tried;
@@ -78,29 +78,29 @@ TEST(RecomputeSearch, EqualsTryingAllChoices) {
 }
 
 /// `layers` of odd and unlike sizes.
-Chain unlike_layers(int layers, std::mt19937& random) {
-  Chain chain{.layers = {}, .features = 161};
+LayerSequence unlike_layers(int layers, std::mt19937& random) {
+  LayerSequence sequence{.layers = {}, .features = 161};
   std::int64_t width = 161;
   for (int i = 0; i < layers; ++i) {
     const std::string name = std::to_string(i);
     const std::int64_t out = 101 + static_cast<std::int64_t>(random() % 900);
     switch (random() % 4) {
       case 0:
-        chain.layers.push_back(std::make_unique<Linear>(LinearOptions{name, width, out}));
+        sequence.layers.push_back(std::make_unique<Linear>(LinearOptions{name, width, out}));
         width = out;
         break;
       case 1:
-        chain.layers.push_back(
+        sequence.layers.push_back(
             std::make_unique<BatchNorm>(BatchNormOptions{.name = name, .channels = width}));
         break;
       case 2:
-        chain.layers.push_back(std::make_unique<ClippedReLU>(name));
+        sequence.layers.push_back(std::make_unique<ClippedReLU>(name));
         break;
       default:
-        chain.layers.push_back(std::make_unique<Dropout>(name, 0.1));
+        sequence.layers.push_back(std::make_unique<Dropout>(name, 0.1));
     }
   }
-  return chain;
+  return sequence;
 }
 
 std::vector<double> unlike_seconds(int layers, std::mt19937& random) {
@@ -111,11 +111,11 @@ std::vector<double> unlike_seconds(int layers, std::mt19937& random) {
 }
 
 /// Bytes between those of a chunk with all layers chosen and with none.
-double limit_at(double share, const Chain& chain, const std::vector<ChunkLoad>& loads) {
+double limit_at(double share, const LayerSequence& sequence, const std::vector<ChunkLoad>& loads) {
   std::vector<ChunkLoad> again = loads;
-  again.front().recomputes = ChosenLayers(chain.size(), true);
+  again.front().recomputes = ChosenLayers(sequence.size(), true);
   const auto total = [&](const std::vector<ChunkLoad>& of) {
-    return static_cast<double>(ChunkBytes(chain, of, {}, {})(0, chain.size(), 0).total());
+    return static_cast<double>(ChunkBytes(sequence, of, {}, {})(0, sequence.size(), 0).total());
   };
   return (1 - share) * total(again) + share * total(loads);
 }
@@ -124,30 +124,30 @@ double limit_at(double share, const Chain& chain, const std::vector<ChunkLoad>& 
 TEST(RecomputeSearch, StaysExactWhereAllSecondsDiffer) {
   const ModelConfig model{.family =
                               DeepSpeech2Options{.hidden = 801, .layers = 12, .dropout = 0.1}};
-  const Chain chain = build_chain(model, 29);
-  ASSERT_GT(chain.size(), 50);
+  const LayerSequence sequence = build_model(model, 29);
+  ASSERT_GT(sequence.size(), 50);
   std::mt19937 random(5);
   for (const char* schedule : {"1f1b", "zb-h2"}) {
     const std::vector<ChunkLoad> loads{{{{861, 523, 740, 1201}}, make_schedule(schedule, 4, 8)},
                                        {{{1500, 1400, 1300}}, forward_only({0, 1, 2, 3}, 4)}};
-    const ChunkBytes none(chain, loads, {}, {});
+    const ChunkBytes none(sequence, loads, {}, {});
     for (const double share : {0.1, 0.4}) {
-      const double limit = limit_at(share, chain, loads);
-      const std::vector<double> forward = unlike_seconds(chain.size(), random);
+      const double limit = limit_at(share, sequence, loads);
+      const std::vector<double> forward = unlike_seconds(sequence.size(), random);
       RecomputeSearch search(none, forward);
-      const auto& found = search.within(0, chain.size(), 0, limit);
+      const auto& found = search.within(0, sequence.size(), 0, limit);
       ASSERT_TRUE(found) << schedule;
       EXPECT_TRUE(found->exact) << schedule;
       std::vector<ChunkLoad> chosen = loads;
       chosen.front().recomputes = found->layers;
-      EXPECT_LE(ChunkBytes(chain, chosen, {}, {})(0, chain.size(), 0).total(), limit);
+      EXPECT_LE(ChunkBytes(sequence, chosen, {}, {})(0, sequence.size(), 0).total(), limit);
       // Of choices that come close at once, taking layer after layer by bytes a second.
       double greedy = 0;
-      chosen.front().recomputes.assign(chain.size(), true);
-      for (int i = 0; i < chain.size(); ++i) {
+      chosen.front().recomputes.assign(sequence.size(), true);
+      for (int i = 0; i < sequence.size(); ++i) {
         chosen.front().recomputes[i] = false;
-        if (static_cast<double>(ChunkBytes(chain, chosen, {}, {})(0, chain.size(), 0).total()) >
-            limit) {
+        if (static_cast<double>(
+                ChunkBytes(sequence, chosen, {}, {})(0, sequence.size(), 0).total()) > limit) {
           chosen.front().recomputes[i] = true;
           greedy += forward[i];
         }
@@ -160,19 +160,19 @@ TEST(RecomputeSearch, StaysExactWhereAllSecondsDiffer) {
 // Evaluations with longer utterances than training hold what is freed: labels do not compare.
 TEST(RecomputeSearch, SaysWhereLabelsWereDropped) {
   std::mt19937 random(5);
-  const Chain chain = unlike_layers(45, random);
+  const LayerSequence sequence = unlike_layers(45, random);
   const std::vector<ChunkLoad> loads{
       {{{861, 523, 740, 1201}}, make_schedule("zb-h1", 4, 8)},
       {{std::vector<std::int64_t>(40, 1500)}, forward_only({0, 1, 2, 3}, 4)}};
-  const ChunkBytes none(chain, loads, {}, {});
-  RecomputeSearch search(none, unlike_seconds(chain.size(), random));
-  const double limit = limit_at(0.1, chain, loads);
-  const auto& found = search.within(0, chain.size(), 0, limit);
+  const ChunkBytes none(sequence, loads, {}, {});
+  RecomputeSearch search(none, unlike_seconds(sequence.size(), random));
+  const double limit = limit_at(0.1, sequence, loads);
+  const auto& found = search.within(0, sequence.size(), 0, limit);
   ASSERT_TRUE(found);
   EXPECT_FALSE(found->exact);
   std::vector<ChunkLoad> chosen = loads;
   chosen.front().recomputes = found->layers;
-  EXPECT_LE(ChunkBytes(chain, chosen, {}, {})(0, chain.size(), 0).total(), limit);
+  EXPECT_LE(ChunkBytes(sequence, chosen, {}, {})(0, sequence.size(), 0).total(), limit);
 }
 
 }  // namespace

@@ -7,7 +7,7 @@
 #include "partition/choose/chunk_loads.h"
 #include "partition/choose/stage_memory.h"
 #include "tests/support/partition/chosen_layers.h"
-#include "tests/support/partition/planned_chain.h"
+#include "tests/support/partition/planned_sequence.h"
 
 namespace penstock {
 namespace {
@@ -28,12 +28,12 @@ class RefineChoice : public testing::Test {
     return ranked(devices, begin).estimate.step_seconds;
   }
 
-  Chain chain_ = test::chain_to_choose_from();
+  LayerSequence sequence_ = test::sequence_to_choose_from();
   PlanningProblem problem_ = [&] {
-    PlanningProblem problem = test::planned_chain(chain_, 3, 1e12);
+    PlanningProblem problem = test::planned_sequence(sequence_, 3, 1e12);
     problem.costs = [&](const MicroBatchLengths& lengths) {
       const auto seconds = static_cast<double>(lengths.frames[0]);
-      return std::vector<LayerCost>(chain_.size(), {"", seconds, seconds, seconds});
+      return std::vector<LayerCost>(sequence_.size(), {"", seconds, seconds, seconds});
     };
     problem.cluster.node_links.front().bandwidth = 5;
     return problem;
@@ -45,14 +45,14 @@ TEST_F(RefineChoice, CrossesPlacesWhereMuchWouldBeSent) {
   const ChoiceRefiner refiner(problem_, workload());
   const std::vector<std::vector<int>> devices{{0}, {1}};
   double best = 1e300;
-  std::vector<double> of_cut(chain_.size() + 1, 1e300);
-  for (int cut = 1; cut < chain_.size(); ++cut) {
-    of_cut[cut] = seconds(devices, {0, cut, chain_.size()});
+  std::vector<double> of_cut(sequence_.size() + 1, 1e300);
+  for (int cut = 1; cut < sequence_.size(); ++cut) {
+    of_cut[cut] = seconds(devices, {0, cut, sequence_.size()});
     best = std::min(best, of_cut[cut]);
   }
   int stuck = 0;
-  for (int cut = 1; cut < chain_.size(); ++cut) {
-    RankedChoice one = ranked(devices, {0, cut, chain_.size()});
+  for (int cut = 1; cut < sequence_.size(); ++cut) {
+    RankedChoice one = ranked(devices, {0, cut, sequence_.size()});
     while (refiner.move_boundaries(one)) {
     }
     EXPECT_EQ(one.estimate.step_seconds, seconds(devices, one.choice.begin));
@@ -64,7 +64,7 @@ TEST_F(RefineChoice, CrossesPlacesWhereMuchWouldBeSent) {
 
 TEST_F(RefineChoice, BeginsFromTheClosedFormsCutsToo) {
   const ChoiceRefiner refiner(problem_, workload());
-  RankedChoice moved = ranked({{0}, {1}, {2}}, {0, 1, 2, chain_.size()}), refined = moved;
+  RankedChoice moved = ranked({{0}, {1}, {2}}, {0, 1, 2, sequence_.size()}), refined = moved;
   while (refiner.move_boundaries(moved)) {
   }
   refiner.refine_cut(refined);
@@ -75,7 +75,7 @@ TEST_F(RefineChoice, BeginsFromTheClosedFormsCutsToo) {
 
 TEST_F(RefineChoice, ExchangesDevicesOfASmallCluster) {
   problem_.cluster.devices[2].speed = 3;
-  RankedChoice one = ranked({{0}, {1}}, {0, 7, chain_.size()});
+  RankedChoice one = ranked({{0}, {1}}, {0, 7, sequence_.size()});
   const double before = one.estimate.step_seconds;
   ChoiceRefiner(problem_, workload()).refine(one);
   EXPECT_LT(one.estimate.step_seconds, before);
@@ -86,7 +86,7 @@ TEST_F(RefineChoice, ExchangesDevicesOfASmallCluster) {
 TEST_F(RefineChoice, StaysWithinMemory) {
   const std::vector<std::vector<int>> devices{{0}, {1}, {2}};
   const PlanChoice any{.stages = 3, .batch = problem_.batches.front(), .devices = devices};
-  const LeastFullCut least = least_full_cut(StageMemory(problem_, any), chain_.size());
+  const LeastFullCut least = least_full_cut(StageMemory(problem_, any), sequence_.size());
   const ChoiceRefiner refiner(problem_, workload());
   const RankedChoice start = ranked(devices, least.begin);
   RankedChoice free = start, tight = start;
@@ -104,7 +104,7 @@ TEST_F(RefineChoice, AlikePlacementsShareACut) {
   problem_.cluster.exact_links[2].bandwidth = 5.0005;
   problem_.cluster.exact_links[6].bandwidth = 5.0005;
   const std::vector<std::vector<int>> to_1{{0}, {1}}, to_2{{0}, {2}};
-  const std::vector<int> good{0, 8, chain_.size()}, worse{0, 9, chain_.size()};
+  const std::vector<int> good{0, 8, sequence_.size()}, worse{0, 9, sequence_.size()};
   std::vector<RankedChoice> all{ranked(to_2, good), ranked(to_1, worse)};
   ASSERT_LT(all[0].estimate.step_seconds, all[1].estimate.step_seconds);
   const ChoiceRefiner refiner(problem_, workload());
@@ -116,7 +116,7 @@ TEST_F(RefineChoice, AlikePlacementsShareACut) {
 
   // Where a cut makes a difference each has its own.
   problem_.cluster.devices[2].speed = 3;
-  const std::vector<int> uneven{0, 4, chain_.size()};
+  const std::vector<int> uneven{0, 4, sequence_.size()};
   ASSERT_LT(seconds(to_2, uneven), seconds(to_2, good));
   ASSERT_LT(seconds(to_1, good), seconds(to_1, uneven));
   std::vector<RankedChoice> unlike{ranked(to_2, uneven), ranked(to_1, good)};

@@ -12,16 +12,16 @@ namespace {
 
 /// For every choice of a chunk's layers what ChunkSizes says and what laying it out says.
 TEST(ChunkSizes, AreThoseOfTheLayout) {
-  const Chain chain = test::chain_to_choose_from();
+  const LayerSequence sequence = test::sequence_to_choose_from();
   for (const auto& [schedule, first, last, chunk] : test::chunks_to_choose_from()) {
-    const ChunkBytes none = test::bytes_with(chain, schedule, {});
+    const ChunkBytes none = test::bytes_with(sequence, schedule, {});
     const ChunkSizes sizes(none.training(first, last, chunk));
     const auto kept = static_cast<double>(none(first, last, chunk).total());
     for (int mask = 0; mask < 1 << (last - first); ++mask) {
-      const ChosenLayers chosen = test::chosen_by(mask, first, last, chain.size());
+      const ChosenLayers chosen = test::chosen_by(mask, first, last, sequence.size());
       const double laid_out =
           static_cast<double>(
-              test::bytes_with(chain, schedule, chosen)(first, last, chunk).total()) -
+              test::bytes_with(sequence, schedule, chosen)(first, last, chunk).total()) -
           kept;
       RunSizes all;
       for (const LayerRun& run : runs_of(chosen_among(chosen, first, last)))
@@ -50,11 +50,11 @@ RunSizes sampled(const ChunkSizes& sizes, int first, int last, std::mt19937& ran
 }
 
 TEST(ChunkSizes, NeverMoreMeansSoWhateverFollows) {
-  const Chain chain = test::chain_to_choose_from();
+  const LayerSequence sequence = test::sequence_to_choose_from();
   std::mt19937 random(11);
   int never = 0, made_up_for = 0;
   for (const auto& [schedule, first, last, chunk] : test::chunks_to_choose_from()) {
-    const ChunkSizes sizes(test::bytes_with(chain, schedule, {}).training(first, last, chunk));
+    const ChunkSizes sizes(test::bytes_with(sequence, schedule, {}).training(first, last, chunk));
     const int layers = last - first, middle = layers / 2;
     for (int round = 0; round < 400; ++round) {
       const RunSizes one = sampled(sizes, 0, middle, random),
@@ -76,9 +76,9 @@ TEST(ChunkSizes, NeverMoreMeansSoWhateverFollows) {
 }
 
 TEST(ChunkSizes, MostFreedIsNoLessThanALayerFrees) {
-  const Chain chain = test::chain_to_choose_from();
+  const LayerSequence sequence = test::sequence_to_choose_from();
   for (const auto& [schedule, first, last, chunk] : test::chunks_to_choose_from()) {
-    const ChunkSizes sizes(test::bytes_with(chain, schedule, {}).training(first, last, chunk));
+    const ChunkSizes sizes(test::bytes_with(sequence, schedule, {}).training(first, last, chunk));
     const double nothing = std::min(sizes.change({}, true), sizes.change({}, false));
     for (int begin = 0; begin < sizes.layers(); ++begin)
       for (int end = begin + 1; end <= sizes.layers(); ++end) {

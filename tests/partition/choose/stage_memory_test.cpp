@@ -4,14 +4,14 @@
 
 #include <algorithm>
 
-#include "tests/support/partition/planned_chain.h"
+#include "tests/support/partition/planned_sequence.h"
 
 namespace penstock {
 namespace {
 
 TEST(StageMemory, AddsUpChunksAndKeepsToTheSmallestDevice) {
-  const Chain chain = test::small_chain();
-  PlanningProblem problem = test::planned_chain(chain, 4, 1000);
+  const LayerSequence sequence = test::small_sequence();
+  PlanningProblem problem = test::planned_sequence(sequence, 4, 1000);
   problem.cluster.margin = 0.25;
   problem.cluster.devices[3].memory = 800;
   PlanChoice choice{.stages = 2, .replicas = 2, .batch = {4, 4}, .devices = {{0, 3}, {1, 2}}};
@@ -26,8 +26,8 @@ TEST(StageMemory, AddsUpChunksAndKeepsToTheSmallestDevice) {
 }
 
 TEST(StageMemory, FindsTheLeastFullCut) {
-  const Chain chain = test::small_chain();
-  const PlanningProblem problem = test::planned_chain(chain, 2, 1e6);
+  const LayerSequence sequence = test::small_sequence();
+  const PlanningProblem problem = test::planned_sequence(sequence, 2, 1e6);
   const PlanChoice choice{.stages = 2, .batch = {4, 4}, .devices = {{0}, {1}}};
   const StageMemory memory(problem, choice);
   EXPECT_FALSE(memory.too_full({0, 2, 4}));

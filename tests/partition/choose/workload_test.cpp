@@ -2,14 +2,14 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/support/partition/planned_chain.h"
+#include "tests/support/partition/planned_sequence.h"
 
 namespace penstock {
 namespace {
 
 TEST(Workload, EstimatesTheMicroBatchesOfEveryReplica) {
-  const Chain chain = test::small_chain();
-  const PlanningProblem problem = test::planned_chain(chain, 2, 1e9);
+  const LayerSequence sequence = test::small_sequence();
+  const PlanningProblem problem = test::planned_sequence(sequence, 2, 1e9);
   Workloads workloads(problem);
   const Workload& work = workloads.of(problem.batches.front(), 2);
   ASSERT_EQ(work.steps.size(), 2u);

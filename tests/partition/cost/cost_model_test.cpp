@@ -2,17 +2,17 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/support/partition/small_chain.h"
+#include "tests/support/partition/small_sequence.h"
 
 namespace penstock {
 namespace {
 
 TEST(CostModel, OfRatesFollowsTheLengths) {
-  const Chain chain = test::small_chain();
+  const LayerSequence sequence = test::small_sequence();
   const DeviceRates rates = default_rates({});
-  const CostModel model = analytic_cost_model(chain, {}, rates);
+  const CostModel model = analytic_cost_model(sequence, {}, rates);
   for (const std::vector<std::int64_t>& frames : {std::vector<std::int64_t>{7, 1, 13, 5}, {200}}) {
-    const auto found = model({frames}), expected = analytic_costs(chain, frames, {}, rates);
+    const auto found = model({frames}), expected = analytic_costs(sequence, frames, {}, rates);
     ASSERT_EQ(found.size(), expected.size());
     for (std::size_t i = 0; i < found.size(); ++i) {
       EXPECT_EQ(found[i].layer, expected[i].layer);

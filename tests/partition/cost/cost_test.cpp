@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/support/partition/small_chain.h"
+#include "tests/support/partition/small_sequence.h"
 
 namespace penstock {
 namespace {
@@ -10,7 +10,7 @@ namespace {
 using Lengths = std::vector<std::int64_t>;
 
 TEST(Cost, IsTheSlowerOfWorkAndMemoryAndALaunch) {
-  const Chain chain = test::small_chain();
+  const LayerSequence sequence = test::small_sequence();
   const Lengths lengths{7, 1, 13, 5};  // 26 frames, 15 behind the convolution
   const DeviceRates rates{.product = 1e3,
                           .convolution = 1e4,
@@ -18,7 +18,7 @@ TEST(Cost, IsTheSlowerOfWorkAndMemoryAndALaunch) {
                           .elementwise = 1e9,
                           .bandwidth = 1e6,
                           .launch = 1};
-  const auto costs = analytic_costs(chain, lengths, {}, rates);
+  const auto costs = analytic_costs(sequence, lengths, {}, rates);
   ASSERT_EQ(costs.size(), 4u);
   EXPECT_EQ(costs[0].layer, "conv");
   // 15 frames × 12 outputs × 9 products by convolution's rate.
@@ -36,12 +36,12 @@ TEST(Cost, CountsTheOperationsOfTraining) {
   // the clipped ReLU forward and backward.
   const double convolution = 2.0 * 15 * 12 * 9, relu = 2.0 * 15 * 12;
   const double linear = 2.0 * 15 * 12 * 10 + 2.0 * 15 * 10 * 5;
-  EXPECT_DOUBLE_EQ(training_flops(test::small_chain(), Lengths{7, 1, 13, 5}),
+  EXPECT_DOUBLE_EQ(training_flops(test::small_sequence(), Lengths{7, 1, 13, 5}),
                    2 * convolution + 2 * relu + 3 * linear);
 }
 
 TEST(Cost, TransfersGoThereAndBack) {
-  const auto seconds = transfer_costs(test::small_chain(), Lengths{7, 1, 13, 5}, {},
+  const auto seconds = transfer_costs(test::small_sequence(), Lengths{7, 1, 13, 5}, {},
                                       {.latency = 2, .bandwidth = 100});
   ASSERT_EQ(seconds.size(), 4u);
   EXPECT_DOUBLE_EQ(seconds[0], 2 * (2 + aligned(15 * 12 * 4) / 100.0));

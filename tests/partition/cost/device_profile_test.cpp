@@ -26,7 +26,7 @@ DeviceProfile example() {
   return profile;
 }
 
-const ChainProfile kNeutral{"two layers", {{"", 0, 0, 128, 64, 0.5}, {"", 0, 0, 0, 0, 0}}};
+const SequenceProfile kNeutral{"two layers", {{"", 0, 0, 128, 64, 0.5}, {"", 0, 0, 0, 0, 0}}};
 
 std::string text() { return device_profile_json(example(), kNeutral); }
 
@@ -71,15 +71,15 @@ TEST(DeviceProfile, IsOfOneModelWithItsLayersInOrder) {
 }
 
 TEST(DeviceProfile, IsANeutralProfileOfAMiddlingMicroBatch) {
-  const ChainProfile chain = parse_profile(text(), "p.json");
-  EXPECT_EQ(chain.name, "two layers");
-  ASSERT_EQ(chain.layers.size(), 2u);
-  EXPECT_NEAR(chain.layers[0].forward_ms, 1 + 0.02 * 13, 1e-12);
-  EXPECT_NEAR(chain.layers[0].backward_ms, 0.01 * 21, 1e-12);
-  EXPECT_NEAR(chain.layers[1].forward_ms, 0.001 * (14 + 39), 1e-12);
-  EXPECT_EQ(chain.layers[0].activation_bytes, 128);
-  EXPECT_EQ(chain.layers[0].parameter_bytes, 64);
-  EXPECT_EQ(chain.layers[0].transfer_ms, 0.5);
+  const SequenceProfile sequence = parse_profile(text(), "p.json");
+  EXPECT_EQ(sequence.name, "two layers");
+  ASSERT_EQ(sequence.layers.size(), 2u);
+  EXPECT_NEAR(sequence.layers[0].forward_ms, 1 + 0.02 * 13, 1e-12);
+  EXPECT_NEAR(sequence.layers[0].backward_ms, 0.01 * 21, 1e-12);
+  EXPECT_NEAR(sequence.layers[1].forward_ms, 0.001 * (14 + 39), 1e-12);
+  EXPECT_EQ(sequence.layers[0].activation_bytes, 128);
+  EXPECT_EQ(sequence.layers[0].parameter_bytes, 64);
+  EXPECT_EQ(sequence.layers[0].transfer_ms, 0.5);
 }
 
 std::string error_message(std::string from, const std::string& to) {

@@ -4,7 +4,7 @@
 
 #include "configs/config.h"
 #include "layers/models/deepspeech2.h"
-#include "partition/model/build_chain.h"
+#include "partition/model/build_model.h"
 
 namespace penstock {
 namespace {
@@ -23,11 +23,11 @@ TEST(FittedCosts, TermsAreSumsOverUtterancesAndTheLongest) {
 TEST(FittedCosts, LayersGetTheTermsOfTheirWork) {
   const ModelConfig model{.features = 17,
                           .family = DeepSpeech2Options{.channels = 2, .hidden = 7, .layers = 1}};
-  const Chain chain = build_chain(model, 5);
-  const auto terms = cost_terms(chain, {});
+  const LayerSequence sequence = build_model(model, 5);
+  const auto terms = cost_terms(sequence, {});
   using T = CostTerm;
-  for (int i = 0; i < chain.size(); ++i) {
-    const std::string& name = chain.layers[i]->name();
+  for (int i = 0; i < sequence.size(); ++i) {
+    const std::string& name = sequence.layers[i]->name();
     const std::vector<T> expected = name == "rnn1" ? std::vector{T::constant, T::frames, T::longest}
                                     : name == "ctc"
                                         ? std::vector{T::constant, T::frames, T::frames_labels}

@@ -15,26 +15,26 @@ std::string error_message(const std::string& text) {
 }
 
 TEST(Profile, ReadsAChainAndLetsOtherMembersBe) {
-  const ChainProfile chain = parse_profile(R"({
+  const SequenceProfile sequence = parse_profile(R"({
     "name": "two", "source": "by hand", "optimal_bottleneck_ms": {"2": 3.5},
     "layers": [
       {"name": "conv", "forward_ms": 1.5, "backward_ms": 2, "activation_bytes": 64,
        "parameter_bytes": 16, "transfer_ms": 0.25, "colour": "red"},
       {"name": "ctc", "forward_ms": 0, "backward_ms": 0, "activation_bytes": 0,
        "parameter_bytes": 0, "transfer_ms": 0}]})",
-                                           "chain.json");
-  EXPECT_EQ(chain.name, "two");
-  ASSERT_EQ(chain.layers.size(), 2u);
-  EXPECT_EQ(chain.layers[0].name, "conv");
-  EXPECT_EQ(chain.layers[0].forward_ms, 1.5);
-  EXPECT_EQ(chain.layers[0].backward_ms, 2);
-  EXPECT_EQ(chain.layers[0].activation_bytes, 64);
-  EXPECT_EQ(chain.layers[0].parameter_bytes, 16);
-  EXPECT_EQ(chain.layers[0].transfer_ms, 0.25);
-  EXPECT_EQ(chain.layers[1].name, "ctc");
+                                                 "chain.json");
+  EXPECT_EQ(sequence.name, "two");
+  ASSERT_EQ(sequence.layers.size(), 2u);
+  EXPECT_EQ(sequence.layers[0].name, "conv");
+  EXPECT_EQ(sequence.layers[0].forward_ms, 1.5);
+  EXPECT_EQ(sequence.layers[0].backward_ms, 2);
+  EXPECT_EQ(sequence.layers[0].activation_bytes, 64);
+  EXPECT_EQ(sequence.layers[0].parameter_bytes, 16);
+  EXPECT_EQ(sequence.layers[0].transfer_ms, 0.25);
+  EXPECT_EQ(sequence.layers[1].name, "ctc");
 }
 
-TEST(Profile, ReadsPublishedChains) {
+TEST(Profile, ReadsPublishedSequences) {
   EXPECT_EQ(read_profile(test::source("tests/partition/data/gnmt.json")).layers.size(), 45u);
 }
 

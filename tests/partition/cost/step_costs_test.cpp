@@ -2,16 +2,16 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/support/partition/small_chain.h"
+#include "tests/support/partition/small_sequence.h"
 
 namespace penstock {
 namespace {
 
 TEST(StepCosts, AsksTheModelForEachMicroBatchAndCountsWhatLeaves) {
-  const Chain chain = test::small_chain();
-  const CostModel model = analytic_cost_model(chain, {}, default_rates({}));
+  const LayerSequence sequence = test::small_sequence();
+  const CostModel model = analytic_cost_model(sequence, {}, default_rates({}));
   const std::vector<MicroBatchLengths> ragged{{{7, 1, 13, 5}}, {{9, 3, 3}}};
-  const StepCosts step = step_costs(chain, {}, model, ragged);
+  const StepCosts step = step_costs(sequence, {}, model, ragged);
   ASSERT_EQ(step.micro_batches(), 2);
   for (std::size_t m = 0; m < 2; ++m) {
     const auto own = model(ragged[m]);

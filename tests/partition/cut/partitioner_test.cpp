@@ -101,23 +101,24 @@ TEST(Partitioner, EqualsTryingEveryCut) {
   EXPECT_GT(refused, 300);
 }
 
-/// Checks a chain in the neutral form against the optimum that it states for numbers of stages.
+/// Checks a layer sequence in the neutral form against the optimum that it states for numbers of
+/// stages.
 void check_instance(const std::filesystem::path& path) {
-  const auto chain = nlohmann::json::parse(std::ifstream(path));
+  const auto sequence = nlohmann::json::parse(std::ifstream(path));
   PartitionProblem problem;
-  for (const auto& layer : chain.at("layers")) {
+  for (const auto& layer : sequence.at("layers")) {
     problem.compute.push_back(layer.at("forward_ms").get<double>() +
                               layer.at("backward_ms").get<double>());
     problem.transfer.push_back(layer.at("transfer_ms"));
   }
-  for (const auto& [stages, optimum] : chain.at("optimal_bottleneck_ms").items()) {
+  for (const auto& [stages, optimum] : sequence.at("optimal_bottleneck_ms").items()) {
     problem.stages = std::stoi(stages);
     // The files round to a millionth of a millisecond.
     EXPECT_NEAR(partition(problem).bottleneck, optimum.get<double>(), 1e-6) << path << stages;
   }
 }
 
-TEST(Partitioner, ReachesTheOptimumOfKnownChains) {
+TEST(Partitioner, ReachesTheOptimumOfKnownSequences) {
   for (const char* name : {"eight_layers", "alexnet", "vgg16", "gnmt", "layer_bert24_inference",
                            "layer_gnmt_inference"}) {
     check_instance(test::source("tests/partition/data/" + std::string(name) + ".json"));

@@ -37,10 +37,10 @@ class Declared final : public Layer {
   std::size_t workspace_;
 };
 
-std::vector<std::unique_ptr<Layer>> chain_of(std::vector<Declared> layers) {
-  std::vector<std::unique_ptr<Layer>> chain;
-  for (Declared& layer : layers) chain.push_back(std::make_unique<Declared>(std::move(layer)));
-  return chain;
+std::vector<std::unique_ptr<Layer>> sequence_of(std::vector<Declared> layers) {
+  std::vector<std::unique_ptr<Layer>> sequence;
+  for (Declared& layer : layers) sequence.push_back(std::make_unique<Declared>(std::move(layer)));
+  return sequence;
 }
 
 const ActivationDecl kInput{DType::f32, {{{7, 1, 13}, 16}}};  // 21 frames
@@ -48,11 +48,12 @@ const ActivationDecl kInput{DType::f32, {{{7, 1, 13}, 16}}};  // 21 frames
 std::size_t activation_bytes(std::int64_t channels) { return aligned(21 * channels * 4); }
 
 TEST(MicroBatchLayout, OnlyWhatBackwardReadsStaysInTheSlot) {
-  const auto chain = chain_of({{32, {{Kind::input, Life::to_backward_weight}}},
-                               {8, {{Kind::output, Life::to_backward_input}}},
-                               {24, {}},
-                               {5, {{Kind::own, Life::to_backward_weight, DType::f64, {3, 3}}}}});
-  const MicroBatchLayout layout = lay_out_training(chain, kInput, {}, {true, true});
+  const auto sequence =
+      sequence_of({{32, {{Kind::input, Life::to_backward_weight}}},
+                   {8, {{Kind::output, Life::to_backward_input}}},
+                   {24, {}},
+                   {5, {{Kind::own, Life::to_backward_weight, DType::f64, {3, 3}}}}});
+  const MicroBatchLayout layout = lay_out_training(sequence, kInput, {}, {true, true});
   EXPECT_EQ(layout.activation_places[0].region, Region::input);
   EXPECT_EQ(layout.activation_places[1].region, Region::scratch);
   EXPECT_EQ(layout.activation_places[2].region, Region::slot);
@@ -63,11 +64,12 @@ TEST(MicroBatchLayout, OnlyWhatBackwardReadsStaysInTheSlot) {
 }
 
 TEST(MicroBatchLayout, WhatIsAliveTogetherDoesNotOverlap) {
-  const auto chain = chain_of({{32, {{Kind::own, Life::carried, DType::f32, {21, 3}}}, 1000},
-                               {64, {}, 500},
-                               {16, {{Kind::own, Life::carried, DType::f32, {21, 9}}}, 3000}});
-  const MicroBatchLayout layout = lay_out_training(chain, kInput, {}, {true, false});
-  for (std::size_t i = 0; i < chain.size(); ++i) {
+  const auto sequence =
+      sequence_of({{32, {{Kind::own, Life::carried, DType::f32, {21, 3}}}, 1000},
+                   {64, {}, 500},
+                   {16, {{Kind::own, Life::carried, DType::f32, {21, 9}}}, 3000}});
+  const MicroBatchLayout layout = lay_out_training(sequence, kInput, {}, {true, false});
+  for (std::size_t i = 0; i < sequence.size(); ++i) {
     const auto ends_before = [&](const Place& a, std::size_t bytes, const Place& b) {
       return a.region != b.region || a.offset + bytes <= b.offset;
     };
@@ -91,13 +93,13 @@ TEST(MicroBatchLayout, WhatIsAliveTogetherDoesNotOverlap) {
 
 TEST(MicroBatchLayout, WhatALaterWeightGradientReadsStaysInTheSlot) {
   const SavedDecl carried{Kind::own, Life::carried, DType::f32, {21, 3}};
-  const auto chain = chain_of({{32, {{Kind::input_gradient, Life::carried}}},
-                               {64, {}},
-                               {16, {{Kind::output_gradient, Life::carried}, carried}},
-                               {8, {{Kind::output_gradient, Life::carried}}}});
+  const auto sequence = sequence_of({{32, {{Kind::input_gradient, Life::carried}}},
+                                     {64, {}},
+                                     {16, {{Kind::output_gradient, Life::carried}, carried}},
+                                     {8, {{Kind::output_gradient, Life::carried}}}});
   const ChunkRole whole{true, true, false}, split{true, true, true};
-  const MicroBatchLayout with = lay_out_training(chain, kInput, {}, whole),
-                         without = lay_out_training(chain, kInput, {}, split);
+  const MicroBatchLayout with = lay_out_training(sequence, kInput, {}, whole),
+                         without = lay_out_training(sequence, kInput, {}, split);
   EXPECT_EQ(without.gradient_places[0].region, Region::slot);  // sent from there
   EXPECT_TRUE(without.sends_what_it_keeps());
   EXPECT_EQ(without.gradient_places[1].region, Region::scratch);
@@ -120,18 +122,18 @@ TEST(MicroBatchLayout, WhatALaterWeightGradientReadsStaysInTheSlot) {
   }
   EXPECT_LE(end, without.slot_bytes);
 
-  EXPECT_FALSE(lay_out_training(chain, kInput, {}, {false, true, true}).sends_what_it_keeps());
+  EXPECT_FALSE(lay_out_training(sequence, kInput, {}, {false, true, true}).sends_what_it_keeps());
 }
 
 TEST(MicroBatchLayout, RecomputedActivationsDoNotStay) {
   const SavedDecl own{Kind::own, Life::to_backward_weight, DType::f32, {21, 3}};
-  const auto chain = chain_of({{32, {{Kind::output, Life::to_backward_input}, own}},
-                               {8, {{Kind::output_gradient, Life::carried}}},
-                               {24, {}}});
+  const auto sequence = sequence_of({{32, {{Kind::output, Life::to_backward_input}, own}},
+                                     {8, {{Kind::output_gradient, Life::carried}}},
+                                     {24, {}}});
   for (const bool split : {false, true}) {
     const ChunkRole keeps{true, true, split}, recomputes{true, true, split, {true, true, true}};
-    const MicroBatchLayout kept = lay_out_training(chain, kInput, {}, keeps),
-                           again = lay_out_training(chain, kInput, {}, recomputes);
+    const MicroBatchLayout kept = lay_out_training(sequence, kInput, {}, keeps),
+                           again = lay_out_training(sequence, kInput, {}, recomputes);
     EXPECT_EQ(kept.recomputed_bytes, 0u);
     EXPECT_EQ(again.slot_bytes, aligned(21 * 24 * 4 + again.weights_bytes));
     EXPECT_EQ(again.slot_bytes + again.recomputed_bytes, kept.slot_bytes);
@@ -144,21 +146,21 @@ TEST(MicroBatchLayout, RecomputedActivationsDoNotStay) {
 }
 
 /// Layers that each keep their input, and `own` bytes.
-std::vector<std::unique_ptr<Layer>> keeping_chain(const std::vector<std::int64_t>& channels) {
+std::vector<std::unique_ptr<Layer>> keeping_sequence(const std::vector<std::int64_t>& channels) {
   std::vector<Declared> layers;
   for (const std::int64_t c : channels)
     layers.push_back({c,
                       {{Kind::input, Life::to_backward_weight},
                        {Kind::own, Life::to_backward_input, DType::f32, {21, c}}}});
-  return chain_of(std::move(layers));
+  return sequence_of(std::move(layers));
 }
 
 TEST(MicroBatchLayout, RunsOfChosenLayersShareOneBuffer) {
-  const auto chain = keeping_chain({32, 8, 24, 40, 4, 5});
+  const auto sequence = keeping_sequence({32, 8, 24, 40, 4, 5});
   const ChosenLayers chosen{true, true, false, true, true, false};
   for (const bool split : {false, true}) {
     const MicroBatchLayout layout =
-        lay_out_training(chain, kInput, {}, {true, true, split, chosen});
+        lay_out_training(sequence, kInput, {}, {true, true, split, chosen});
     EXPECT_EQ(layout.recomputed_runs, (std::vector<LayerRun>{{0, 2}, {3, 5}}));
     EXPECT_FALSE(layout.recomputes_output());
     for (const int kept : {2, 3, 5, 6})
@@ -178,9 +180,9 @@ TEST(MicroBatchLayout, RunsOfChosenLayersShareOneBuffer) {
 // Its gradient is in scratch when what a run of layers only passes on is recomputed.
 TEST(MicroBatchLayout, RecomputationKeepsOffTheGradientThatWaits) {
   const SavedDecl own{Kind::own, Life::to_backward_weight, DType::f32, {21, 3}};
-  const auto chain = chain_of({{64, {own}}, {48, {own}}, {32, {own}}, {8, {own}}});
+  const auto sequence = sequence_of({{64, {own}}, {48, {own}}, {32, {own}}, {8, {own}}});
   const MicroBatchLayout layout =
-      lay_out_training(chain, kInput, {}, {true, true, false, {true, true, true, false}});
+      lay_out_training(sequence, kInput, {}, {true, true, false, {true, true, true, false}});
   ASSERT_EQ(layout.gradient_places[3].region, Region::scratch);
   for (const int again : {1, 2, 3}) {
     const Place& place = layout.activation_places[again];
@@ -192,28 +194,29 @@ TEST(MicroBatchLayout, RecomputationKeepsOffTheGradientThatWaits) {
 }
 
 TEST(MicroBatchLayout, TheFirstStageMakesNoGradientOfItsInput) {
-  const auto chain = chain_of({{4, {}}, {4, {}}});
-  const std::size_t with = lay_out_training(chain, kInput, {}, {true, false}).scratch_bytes;
-  const std::size_t without = lay_out_training(chain, kInput, {}, {false, false}).scratch_bytes;
+  const auto sequence = sequence_of({{4, {}}, {4, {}}});
+  const std::size_t with = lay_out_training(sequence, kInput, {}, {true, false}).scratch_bytes;
+  const std::size_t without = lay_out_training(sequence, kInput, {}, {false, false}).scratch_bytes;
   EXPECT_EQ(with, without);  // it would have its own message buffer
-  EXPECT_EQ(lay_out_training(chain, kInput, {}, {true, false}).gradient_places[0].region,
+  EXPECT_EQ(lay_out_training(sequence, kInput, {}, {true, false}).gradient_places[0].region,
             Region::input_gradient);
 }
 
 TEST(MicroBatchLayout, ALossThatIsNotComputedGetsNoWorkspace) {
   std::vector<Declared> layers = {{8, {}, 1000}, {4, {}, 500000}};
   layers.back().needs_targets = true;
-  const auto chain = chain_of(std::move(layers));
-  EXPECT_EQ(lay_out_evaluation(chain, kInput, {}, true).scratch_bytes,
+  const auto sequence = sequence_of(std::move(layers));
+  EXPECT_EQ(lay_out_evaluation(sequence, kInput, {}, true).scratch_bytes,
             activation_bytes(8) + aligned(500000));
-  EXPECT_EQ(lay_out_evaluation(chain, kInput, {}, false).scratch_bytes,
+  EXPECT_EQ(lay_out_evaluation(sequence, kInput, {}, false).scratch_bytes,
             activation_bytes(8) + aligned(1000));
 }
 
 TEST(MicroBatchLayout, EvaluationSavesNothing) {
-  const auto chain = chain_of({{32, {{Kind::input, Life::to_backward_weight}}},
-                               {8, {{Kind::own, Life::to_backward_input, DType::f32, {100}}}}});
-  const MicroBatchLayout layout = lay_out_evaluation(chain, kInput, {}, true);
+  const auto sequence =
+      sequence_of({{32, {{Kind::input, Life::to_backward_weight}}},
+                   {8, {{Kind::own, Life::to_backward_input, DType::f32, {100}}}}});
+  const MicroBatchLayout layout = lay_out_evaluation(sequence, kInput, {}, true);
   EXPECT_EQ(layout.activation_places[1].region, Region::scratch);
   EXPECT_EQ(layout.slot_bytes, aligned(21 * 8 * 4 + layout.weights_bytes));
 }

@@ -12,7 +12,8 @@ namespace {
 
 /// The least bottleneck over all cuts into so many stages of one device each, which are in order.
 std::optional<double> best_by_trying(const test::Instance& instance, const Placement& placement) {
-  const int layers = instance.problem().chain.size(), stages = static_cast<int>(placement.size());
+  const int layers = instance.problem().sequence.size(),
+            stages = static_cast<int>(placement.size());
   std::optional<double> best;
   for (int cuts = 0; cuts < 1 << (layers - 1); ++cuts) {
     std::vector<int> begin{0};
@@ -33,7 +34,7 @@ TEST(CutWithin, IsTheLeastBottleneckUnlessTheLimitIsBelowIt) {
     test::Instance instance = test::random_instance(random);
     instance.objective = Objective::bottleneck;
     const PlacementProblem problem = instance.problem();
-    const int stages = std::min({1 + round % 4, problem.chain.size(), problem.cluster.size()});
+    const int stages = std::min({1 + round % 4, problem.sequence.size(), problem.cluster.size()});
     Placement placement;
     for (int stage = 0; stage < stages; ++stage) placement.push_back({stage});
     const auto best = best_by_trying(instance, placement);

@@ -11,15 +11,15 @@
 namespace penstock {
 namespace {
 
-PlacementProblem chain_on(Cluster cluster, int micro_batches) {
-  ChainProfile chain{.name = "chain", .layers = {}};
+PlacementProblem sequence_on(Cluster cluster, int micro_batches) {
+  SequenceProfile sequence{.name = "chain", .layers = {}};
   for (const double ms : {3.0, 1.0, 4.0, 1.0, 5.0, 9.0, 2.0})
-    chain.layers.push_back({.name = "layer",
-                            .forward_ms = ms,
-                            .backward_ms = 2 * ms,
-                            .activation_bytes = 1e3 * ms,
-                            .parameter_bytes = 1e3});
-  return {.chain = ChainLoad(chain, ChainLoad::Crossing::bytes),
+    sequence.layers.push_back({.name = "layer",
+                               .forward_ms = ms,
+                               .backward_ms = 2 * ms,
+                               .activation_bytes = 1e3 * ms,
+                               .parameter_bytes = 1e3});
+  return {.sequence = SequenceLoad(sequence, SequenceLoad::Crossing::bytes),
           .cluster = std::move(cluster),
           .micro_batches = micro_batches};
 }
@@ -34,7 +34,7 @@ Cluster all_different(int devices) {
 }
 
 TEST(Ranking, HasEveryPermutationOfDevicesThatDiffer) {
-  const auto ranked = rank_placements(chain_on(all_different(4), 5), {4, 1}, {.count = 100});
+  const auto ranked = rank_placements(sequence_on(all_different(4), 5), {4, 1}, {.count = 100});
   std::set<Placement> distinct;
   for (const PlacedCut& placed : ranked) distinct.insert(placed.devices);
   EXPECT_EQ(distinct.size(), 24u);
@@ -43,9 +43,9 @@ TEST(Ranking, HasEveryPermutationOfDevicesThatDiffer) {
 
 TEST(Ranking, CountsReplicasAndDevicesThatMayBeExchangedOnce) {
   // The 3 pairings of 4 devices, each with either pair first.
-  EXPECT_EQ(rank_placements(chain_on(all_different(4), 6), {1, 4}, {.count = 100}).size(), 1u);
-  EXPECT_EQ(rank_placements(chain_on(equal_devices(4), 6), {2, 2}, {.count = 100}).size(), 1u);
-  EXPECT_EQ(rank_placements(chain_on(all_different(4), 6), {2, 2}, {.count = 100}).size(), 12u);
+  EXPECT_EQ(rank_placements(sequence_on(all_different(4), 6), {1, 4}, {.count = 100}).size(), 1u);
+  EXPECT_EQ(rank_placements(sequence_on(equal_devices(4), 6), {2, 2}, {.count = 100}).size(), 1u);
+  EXPECT_EQ(rank_placements(sequence_on(all_different(4), 6), {2, 2}, {.count = 100}).size(), 12u);
 }
 
 TEST(Ranking, StartsWithTheBestOfTheExactSearch) {
@@ -63,7 +63,7 @@ TEST(Ranking, StartsWithTheBestOfTheExactSearch) {
 }
 
 TEST(Ranking, LooksAroundTheBestWhereThereAreTooManyToTry) {
-  const PlacementProblem problem = chain_on(all_different(5), 8);
+  const PlacementProblem problem = sequence_on(all_different(5), 8);
   const auto all = rank_placements(problem, {3, 1}, {.count = 1});
   const auto some = rank_placements(problem, {3, 1}, {.count = 4, .all = 10});
   ASSERT_EQ(some.size(), 4u);
@@ -76,7 +76,7 @@ TEST(Ranking, LooksAroundTheBestWhereThereAreTooManyToTry) {
 TEST(Ranking, LeavesOutWhatDoesNotFit) {
   Cluster cluster = all_different(3);
   for (Device& device : cluster.devices) device.memory = 10;
-  EXPECT_TRUE(rank_placements(chain_on(cluster, 3), {3, 1}, {.count = 9}).empty());
+  EXPECT_TRUE(rank_placements(sequence_on(cluster, 3), {3, 1}, {.count = 9}).empty());
 }
 
 }  // namespace

@@ -7,7 +7,7 @@
 #include "partition/memory/chunk_bytes.h"
 #include "partition/plan/plan_file.h"
 #include "partition/schedule/make_schedule.h"
-#include "tests/support/partition/small_chain.h"
+#include "tests/support/partition/small_sequence.h"
 #include "tests/support/system/temporary_folder.h"
 
 namespace penstock {
@@ -22,18 +22,18 @@ class PlannerTest : public testing::Test {
         {"conv", 1, 1, 1}, {"relu", 1, 0, 0}, {"hidden", 1, 1, 1}, {"output", 1, 1, 1}};
     request.transfers = {0.5, 0.5, 0.25, 0};
     request.bytes =
-        ChunkBytes(chain_, {{{{7, 1, 13, 5}, {8}}, make_schedule("1f1b", stages, 3)}}, {}, {});
+        ChunkBytes(sequence_, {{{{7, 1, 13, 5}, {8}}, make_schedule("1f1b", stages, 3)}}, {}, {});
     request.pipeline.stages = stages;
     request.pipeline.replicas = replicas;
     request.micro_batches = 6;
     return request;
   }
 
-  Chain chain_ = test::small_chain();
+  LayerSequence sequence_ = test::small_sequence();
 };
 
 TEST_F(PlannerTest, CutsPlacesAndPredicts) {
-  const Plan plan = make_plan(chain_, request(2, 2));
+  const Plan plan = make_plan(sequence_, request(2, 2));
   EXPECT_EQ(plan.ranks, (std::vector<std::vector<int>>{{0, 2}, {1, 3}}));
   EXPECT_EQ(plan.lanes, 2);
   ASSERT_EQ(plan.chunks.size(), 2u);
@@ -57,10 +57,11 @@ TEST_F(PlannerTest, MovesTheCutToFitMemory) {
     return bytes;
   };
   tight.pipeline.memory_gib = 1.5;
-  EXPECT_EQ(make_plan(chain_, tight).chunks[1].first, 1);
+  EXPECT_EQ(make_plan(sequence_, tight).chunks[1].first, 1);
   tight.pipeline.memory_gib = 1;
-  EXPECT_NE(test::message_of<ConfigError>([&] { make_plan(chain_, tight); }).find("memory binds"),
-            std::string::npos);
+  EXPECT_NE(
+      test::message_of<ConfigError>([&] { make_plan(sequence_, tight); }).find("memory binds"),
+      std::string::npos);
 }
 
 // Chunks 0 and 3 on the first stage, 1 and 2 on the second.
@@ -68,9 +69,9 @@ TEST_F(PlannerTest, CutsAsManyChunksAsTheScheduleHas) {
   PlanRequest down_and_up = request(2, 1);
   down_and_up.pipeline.schedule = "zb-v";
   const Schedule schedule = make_schedule("zb-v", 2, 6);
-  const ChunkBytes bytes(chain_, {{{{7, 1, 13, 5}, {8}}, schedule}}, {}, {});
+  const ChunkBytes bytes(sequence_, {{{{7, 1, 13, 5}, {8}}, schedule}}, {}, {});
   down_and_up.bytes = bytes;
-  const Plan plan = make_plan(chain_, down_and_up);
+  const Plan plan = make_plan(sequence_, down_and_up);
   ASSERT_EQ(plan.chunks.size(), 4u);
   EXPECT_EQ(plan.cut(), (std::vector<int>{0, 1, 2, 3, 4}));
   const std::vector<ChunkRange> outer{{0, 1, 0}, {3, 4, 3}}, inner{{1, 2, 1}, {2, 3, 2}};
@@ -80,14 +81,14 @@ TEST_F(PlannerTest, CutsAsManyChunksAsTheScheduleHas) {
   EXPECT_EQ(parse_plan(plan_toml(plan), "plan.toml", model), plan);
 
   down_and_up.pipeline.stages = 3;
-  EXPECT_EQ(test::message_of<ConfigError>([&] { make_plan(chain_, down_and_up); }),
+  EXPECT_EQ(test::message_of<ConfigError>([&] { make_plan(sequence_, down_and_up); }),
             "pipeline.stages = 3, but the model has 4 layers and each of its 2 chunks a stage "
             "needs one: ask for at most 2");
 }
 
 // A layer takes 1 GiB in the chunks of the first stage, nothing in those of the second.
 TEST_F(PlannerTest, SharesAStagesMemoryAmongItsChunks) {
-  Chain even{.layers = {}, .features = 6};
+  LayerSequence even{.layers = {}, .features = 6};
   PlanRequest tight = request(2, 1);
   tight.costs.clear();
   tight.transfers.assign(8, 0);
@@ -113,14 +114,14 @@ TEST_F(PlannerTest, SharesAStagesMemoryAmongItsChunks) {
 }
 
 TEST_F(PlannerTest, EstimatesWhatAnothersPlanNeeds) {
-  const Plan made = make_plan(chain_, request(2, 2));
+  const Plan made = make_plan(sequence_, request(2, 2));
   Plan edited = made;
   for (ChunkPlan& chunk : edited.chunks) chunk.predicted = {};
-  EXPECT_EQ(with_estimates(chain_, request(2, 2), edited), made);
+  EXPECT_EQ(with_estimates(sequence_, request(2, 2), edited), made);
   PlanRequest tight = request(2, 2);
   tight.pipeline.memory_gib = 1e-6;
   const std::string message =
-      test::message_of<ConfigError>([&] { with_estimates(chain_, tight, edited); });
+      test::message_of<ConfigError>([&] { with_estimates(sequence_, tight, edited); });
   EXPECT_NE(message.find("stage 0 of the plan (layers conv to relu) needs"), std::string::npos)
       << message;
 }
@@ -128,15 +129,15 @@ TEST_F(PlannerTest, EstimatesWhatAnothersPlanNeeds) {
 TEST_F(PlannerTest, RefusesCountsThatDoNotGoTogether) {
   PlanRequest wrong = request(2, 2);
   wrong.lanes = 1;
-  EXPECT_THROW(make_plan(chain_, wrong), ConfigError);
+  EXPECT_THROW(make_plan(sequence_, wrong), ConfigError);
   wrong.lanes = 7;
-  EXPECT_THROW(make_plan(chain_, wrong), ConfigError);
+  EXPECT_THROW(make_plan(sequence_, wrong), ConfigError);
   wrong = request(2, 1);
   wrong.pipeline.schedule = "zigzag";
-  EXPECT_THROW(make_plan(chain_, wrong), ConfigError);
+  EXPECT_THROW(make_plan(sequence_, wrong), ConfigError);
   wrong.pipeline.schedule = "1f1b";
   wrong.pipeline.stages = 5;
-  EXPECT_THROW(make_plan(chain_, wrong), ConfigError);
+  EXPECT_THROW(make_plan(sequence_, wrong), ConfigError);
 }
 
 TEST(MicroBatchesPerReplica, IsOfTheBusiest) {

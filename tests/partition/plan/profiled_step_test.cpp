@@ -2,13 +2,13 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/support/partition/small_chain.h"
+#include "tests/support/partition/small_sequence.h"
 
 namespace penstock {
 namespace {
 
 TEST(ProfiledStep, FollowsTheProfileThePlanAndTheLengths) {
-  const Chain chain = test::small_chain();
+  const LayerSequence sequence = test::small_sequence();
   DeviceProfile profile;
   using T = CostTerm;
   for (int i = 0; i < 4; ++i)
@@ -23,7 +23,7 @@ TEST(ProfiledStep, FollowsTheProfileThePlanAndTheLengths) {
   plan.chunks[1].predicted.parameters = 100;
 
   const std::vector<MicroBatchLengths> lengths{{{7, 2}}, {{4}}};
-  const StepEstimate step(profiled_costs(profile, chain, {}, lengths),
+  const StepEstimate step(profiled_costs(profile, sequence, {}, lengths),
                           profiled_layout(profile, plan, 2));
   EXPECT_EQ(step.times()[0][0].forward, 9 * (1 + 2 + 3) + 5);
   EXPECT_EQ(step.times()[0][1].forward, 4 * (1 + 2 + 3) + 5);

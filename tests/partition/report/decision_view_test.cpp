@@ -4,14 +4,14 @@
 
 #include <algorithm>
 
-#include "tests/support/partition/planned_chain.h"
+#include "tests/support/partition/planned_sequence.h"
 
 namespace penstock {
 namespace {
 
 TEST(DecisionView, ShowsWhatTheDecisionForetells) {
-  const Chain chain = test::small_chain();
-  PlanningProblem problem = test::planned_chain(chain, 4, 1e5);
+  const LayerSequence sequence = test::small_sequence();
+  PlanningProblem problem = test::planned_sequence(sequence, 4, 1e5);
   problem.stages = 2;
   problem.replicas = 2;
   const Decision decision = decide(problem);
@@ -21,7 +21,7 @@ TEST(DecisionView, ShowsWhatTheDecisionForetells) {
   for (int k = 0; k < 2; ++k) {
     ChunkPlan& chunk = plan.chunks.emplace_back(ChunkPlan{k, choice.begin[k]});
     for (int i = choice.begin[k]; i < choice.begin[k + 1]; ++i)
-      chunk.layers.push_back(chain.layers[i]->name());
+      chunk.layers.push_back(sequence.layers[i]->name());
     chunk.predicted.bytes = bytes(choice.begin[k], choice.begin[k + 1], k);
   }
   const PlanView view = view_of(problem, decision, plan);
@@ -48,7 +48,7 @@ TEST(DecisionView, ShowsWhatTheDecisionForetells) {
     return std::string();
   };
   EXPECT_EQ(recomputation(), "none");
-  again.choice.recomputed.assign(chain.size(), false);
+  again.choice.recomputed.assign(sequence.size(), false);
   again.choice.recomputed[1] = true;
   EXPECT_EQ(recomputation(), "stage 0: relu, recomputed in backward");
   again.choice.recompute_exact = false;

@@ -8,19 +8,19 @@
 
 #include "base/error.h"
 #include "configs/config.h"
-#include "partition/report/chain_view.h"
+#include "partition/report/sequence_view.h"
 #include "tests/support/system/temporary_folder.h"
 
 namespace penstock {
 namespace {
 
-PlanView view_of_chain(const std::string& name) {
-  const ChainProfile profile{.name = name,
-                             .layers = {{"a", 1, 2, 3, 4, 0}, {"</script>", 1, 2, 3, 4, 0}}};
-  PlacementProblem problem{.chain = ChainLoad(profile, ChainLoad::Crossing::bytes),
+PlanView view_of_sequence(const std::string& name) {
+  const SequenceProfile profile{.name = name,
+                                .layers = {{"a", 1, 2, 3, 4, 0}, {"</script>", 1, 2, 3, 4, 0}}};
+  PlacementProblem problem{.sequence = SequenceLoad(profile, SequenceLoad::Crossing::bytes),
                            .cluster = equal_devices(2),
                            .micro_batches = 3};
-  const PlacedChain placed = place_chain(problem, {.stages = 2});
+  const PlacedSequence placed = place_sequence(problem, {.stages = 2});
   return view_of({problem, placed, profile}, {{.schedule = "1f1b", .in_flight = {2, 1}}});
 }
 
@@ -31,7 +31,7 @@ nlohmann::json data_of(const std::string& page) {
 }
 
 TEST(Report, HoldsItsDataAndNeedsNothingElse) {
-  const std::string page = report(view_of_chain("tiny"));
+  const std::string page = report(view_of_sequence("tiny"));
   EXPECT_EQ(page.find("{{"), std::string::npos);
   // No address that a browser would load from.
   EXPECT_FALSE(std::regex_search(page, std::regex(R"((src|href)\s*=|url\(|@import|https?://)")));
@@ -44,7 +44,7 @@ TEST(Report, HoldsItsDataAndNeedsNothingElse) {
 }
 
 TEST(Report, TextCantEndTheScript) {
-  const PlanView view = view_of_chain("</script><b>");
+  const PlanView view = view_of_sequence("</script><b>");
   const auto data = data_of(report(view));
   EXPECT_EQ(data["title"], view.title);
   EXPECT_EQ(data["stages"][1]["layers"][0], "</script>");
@@ -52,7 +52,7 @@ TEST(Report, TextCantEndTheScript) {
 
 TEST(Report, SaysWhereItCantBeWritten) {
   const test::TemporaryFolder folder;
-  const PlanView view = view_of_chain("tiny");
+  const PlanView view = view_of_sequence("tiny");
   write_report(folder.path() / "plan.html", view);
   std::ifstream in(folder.path() / "plan.html");
   EXPECT_EQ(std::string(std::istreambuf_iterator<char>(in), {}), report(view));

@@ -4,7 +4,7 @@
 
 #include "partition/plan/plan_estimate.h"
 #include "partition/schedule/make_schedule.h"
-#include "tests/support/partition/small_chain.h"
+#include "tests/support/partition/small_sequence.h"
 
 namespace penstock {
 namespace {
@@ -24,7 +24,7 @@ std::vector<LayerCost> per_frame(const MicroBatchLengths& lengths) {
 
 StepCosts ragged_costs() {
   const std::vector<MicroBatchLengths> lengths{{{7, 1}}, {{3}}, {{5, 2, 4}}};
-  return step_costs(test::small_chain(), {}, per_frame, lengths);
+  return step_costs(test::small_sequence(), {}, per_frame, lengths);
 }
 
 constexpr double kFrames[] = {8, 3, 11};
@@ -35,7 +35,7 @@ TEST(StepEstimate, EqualsTheOutlookWhereMicroBatchesAreEqual) {
                  {.stage = 1, .first = 1, .layers = {"b", "c"}},
                  {.stage = 2, .first = 3, .layers = {"d"}}};
   const std::vector<MicroBatchLengths> equal(5, {{7, 6}});
-  const StepCosts costs = step_costs(test::small_chain(), {}, per_frame, equal);
+  const StepCosts costs = step_costs(test::small_sequence(), {}, per_frame, equal);
   const StepEstimate step(costs, {{0, 1, 3, 4}, make_schedule("1f1b", 3, 5)});
   const PlanEstimate estimate = estimate_plan(plan, costs.layers.front());
   EXPECT_DOUBLE_EQ(step.simulation().makespan, estimate.step_seconds);
@@ -72,7 +72,7 @@ TEST(StepEstimate, AddsRecomputationToTheGradientsOfInputs) {
 
 TEST(StepEstimate, CarriesMessagesOfTheirOwnBytesOverTheLinksOfTheirRanks) {
   const std::vector<MicroBatchLengths> one{{{7, 1}}};  // 4 + 1 frames behind the convolution
-  const StepCosts costs = step_costs(test::small_chain(), {}, per_frame, one);
+  const StepCosts costs = step_costs(test::small_sequence(), {}, per_frame, one);
   const double bytes = aligned(5 * 12 * 4) + aligned(2 * 4);
   ASSERT_EQ(costs.bytes[0][1], bytes);
   StepLayout layout{{0, 2, 4}, make_schedule("1f1b", 2, 1)};
@@ -90,7 +90,7 @@ TEST(StepEstimate, CarriesMessagesOfTheirOwnBytesOverTheLinksOfTheirRanks) {
                      : LinkRates{.latency = 0, .bandwidth = from == 1 ? 4.0 : 1e9};
   };
   const std::vector<MicroBatchLengths> longer{{{71, 13}}};
-  const StepCosts unlike = step_costs(test::small_chain(), {}, per_frame, longer);
+  const StepCosts unlike = step_costs(test::small_sequence(), {}, per_frame, longer);
   ASSERT_NE(unlike.bytes[0][0], unlike.bytes[0][2]);
   EXPECT_NEAR(StepEstimate(unlike, three).period(),
               84 * (1 + 2 + 3 + 4) * 6 + unlike.bytes[0][0] / 4, 1e-3);

@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "layers/models/deepspeech2.h"
-#include "partition/model/build_chain.h"
+#include "partition/model/build_model.h"
 
 namespace penstock {
 namespace {
@@ -20,11 +20,12 @@ std::vector<char> bytes_of(const ParameterStore& store) {
 
 TEST(RollbackBuffer, RestoresAllThatUpdatesChange) {
   const ModelConfig model{.features = 11, .family = DeepSpeech2Options{.channels = 2, .hidden = 5}};
-  const Chain chain = build_chain(model, 7);
+  const LayerSequence sequence = build_model(model, 7);
   for (const DType compute : {DType::f32, DType::f16}) {
     const auto backend = make_cpu_backend();
     const auto stream = backend->make_stream();
-    const auto plans = plan_chain(chain, std::vector<std::int64_t>{31}, {DeviceKind::cpu, compute});
+    const auto plans =
+        plan_layers(sequence, std::vector<std::int64_t>{31}, {DeviceKind::cpu, compute});
     StoreOptions options{.slots = {.of_elements = 2, .of_parameters = 1}};
     options.kinds.compute = compute;
     const ParameterStore store(*backend, *stream, plans, {}, options, 3);

@@ -5,7 +5,7 @@
 #include "comm/threads.h"
 #include "layers/cpu/cpu_backend.h"
 #include "layers/models/deepspeech2.h"
-#include "partition/model/build_chain.h"
+#include "partition/model/build_model.h"
 #include "runtime/corpus/synthetic_work.h"
 #include "runtime/pipeline/stage.h"
 
@@ -32,21 +32,21 @@ class Counted final : public Layer {
   int& plans_;
 };
 
-StageOptions whole(const Chain& chain) {
+StageOptions whole(const LayerSequence& sequence) {
   StageOptions options;
-  options.cut = {0, chain.size()};
+  options.cut = {0, sequence.size()};
   return options;
 }
 
 TEST(StageEvaluation, LaysOutABoundedNumberOfMicroBatchesAtOnce) {
   int plans = 0;
-  Chain chain;
-  chain.features = 5;
-  chain.layers.push_back(std::make_unique<Counted>(plans));
+  LayerSequence sequence;
+  sequence.features = 5;
+  sequence.layers.push_back(std::make_unique<Counted>(plans));
   CpuBackend backend(1);
   const auto stream = backend.make_stream({});
   const auto alone = make_thread_communicators({.ranks = 1});
-  Stage stage(backend, *stream, *alone.front(), chain, whole(chain));
+  Stage stage(backend, *stream, *alone.front(), sequence, whole(sequence));
   const StepWork work = synthetic_work({.micro_batches = 201, .utterances = 1, .seconds = 0.2});
 
   plans = 0;
@@ -74,19 +74,19 @@ ModelConfig tiny_model() {
 /// The logits of ragged micro-batches that a cut of the model into stages hands out, in order.
 std::vector<std::vector<float>> logits_of_cut(const std::vector<int>& first_layers,
                                               const std::string& schedule = "1f1b") {
-  const Chain chain = build_chain(tiny_model(), 29);
+  const LayerSequence sequence = build_model(tiny_model(), 29);
   const StepWork work = synthetic_work({.micro_batches = 5, .utterances = 3, .seconds = 0.7});
   const int stages = static_cast<int>(first_layers.size()) / (schedule == "1f1b" ? 1 : 2);
   std::vector<std::vector<float>> found;
   run_as_threads({.ranks = stages}, [&](Communicator& pipeline) {
     CpuBackend backend(1);
     const auto stream = backend.make_stream({});
-    StageOptions options = whole(chain);
+    StageOptions options = whole(sequence);
     options.stage = pipeline.rank();
     options.schedule = RunSchedule(schedule, stages);
     options.cut = first_layers;
-    options.cut.push_back(chain.size());
-    Stage stage(backend, *stream, pipeline, chain, options);
+    options.cut.push_back(sequence.size());
+    Stage stage(backend, *stream, pipeline, sequence, options);
     ExecutorCallbacks callbacks;
     callbacks.read_features = synthetic_features(3);
     callbacks.logits = [&](const MicroBatchWork&, const Frames& logits) {
@@ -99,7 +99,7 @@ std::vector<std::vector<float>> logits_of_cut(const std::vector<int>& first_laye
 }
 
 TEST(StageEvaluation, HandsOutTheSameLogitsWhereverTheLastStageBegins) {
-  const int layers = build_chain(tiny_model(), 29).size();
+  const int layers = build_model(tiny_model(), 29).size();
   const auto expected = logits_of_cut({0});
   ASSERT_EQ(expected.size(), 5u);
   EXPECT_EQ(logits_of_cut({0, layers - 2}), expected);
@@ -128,7 +128,7 @@ class CountingBackend final : public CpuBackend {
 
 // The lattice of an utterance grows with the square of its frames.
 TEST(StageEvaluation, TranscribingAllocatesNothingForTheLoss) {
-  const Chain chain = build_chain(tiny_model(), 29);
+  const LayerSequence sequence = build_model(tiny_model(), 29);
   const auto allocated = [&](bool labels) {
     StepWork work = synthetic_work({.utterances = 1, .seconds = 60});
     if (!labels) work.micro_batches.front().labels.clear();
@@ -136,13 +136,13 @@ TEST(StageEvaluation, TranscribingAllocatesNothingForTheLoss) {
     CountingBackend backend(1);
     const auto stream = backend.make_stream({});
     const auto alone = make_thread_communicators({.ranks = 1});
-    Stage stage(backend, *stream, *alone.front(), chain, whole(chain));
+    Stage stage(backend, *stream, *alone.front(), sequence, whole(sequence));
     ExecutorCallbacks callbacks;
     callbacks.read_features = synthetic_features(0);
     stage.evaluate(work, callbacks);
     return backend.allocated;
   };
-  const auto lattice = chain.layers.back()
+  const auto lattice = sequence.layers.back()
                            ->plan({DType::f32, {{{1500}, 29}}}, {})  // 30 s, halved by conv1
                            .workspace.forward;
   ASSERT_GT(lattice, std::size_t{2} << 20);

@@ -7,7 +7,7 @@
 #include "comm/threads.h"
 #include "layers/models/deepspeech2.h"
 #include "partition/memory/chunk_bytes.h"
-#include "partition/model/build_chain.h"
+#include "partition/model/build_model.h"
 #include "partition/schedule/make_schedule.h"
 #include "runtime/corpus/synthetic_work.h"
 #include "runtime/pipeline/stage.h"
@@ -23,9 +23,9 @@ ModelConfig model(int hidden, int layers, int channels) {
               .channels = channels, .hidden = hidden, .layers = layers, .dropout = 0.1}};
 }
 
-/// A stage of a chain that is cut evenly.
+/// A stage of a layer sequence that is cut evenly.
 struct Cut {
-  const Chain& chain;
+  const LayerSequence& sequence;
   std::string schedule;
   int stages = 1, stage = 0;
   ChosenLayers recomputes = {};
@@ -44,7 +44,7 @@ struct Cut {
   ChunkBytes bytes(const StepWork& work) const {
     ChunkLoad load{{}, lists(std::ssize(work.micro_batches)), recomputes};
     for (const MicroBatchWork& m : work.micro_batches) load.micro_batches.push_back(m.lengths);
-    return ChunkBytes(chain, {load}, {}, {});
+    return ChunkBytes(sequence, {load}, {}, {});
   }
   StageBytes planned(const StepWork& work) const { return bytes(work)(held()); }
   std::vector<ChunkBuffers> buffers(const StepWork& work) const {
@@ -67,7 +67,7 @@ struct Cut {
 
  private:
   int begin_of(std::size_t chunk, std::size_t chunks) const {
-    return static_cast<int>(chain.layers.size() * chunk / chunks);
+    return static_cast<int>(sequence.layers.size() * chunk / chunks);
   }
 };
 
@@ -86,7 +86,7 @@ struct Asked {
 /// for is made in backward, for which they take turns unless weight gradients come later.
 Asked asked_to_keep(const Cut& cut, const ChunkRange& chunk, const MicroBatchWork& work) {
   using Kind = SavedDecl::Kind;
-  const auto plans = plan_chain(cut.chain, work.lengths, {});
+  const auto plans = plan_layers(cut.sequence, work.lengths, {});
   const bool split = cut.schedule.starts_with("zb");
   const auto chosen = [&](int i) {
     return chunk.first <= i && i < chunk.last && !cut.recomputes.empty() && cut.recomputes[i];
@@ -158,7 +158,7 @@ class PlannedStage : public testing::TestWithParam<std::string_view> {
         "stage " + std::to_string(cut.stage) + " of " + std::to_string(cut.stages);
     const StageBytes planned = cut.planned(work_);
 
-    const auto plans = plan_chain(chain_, work_.micro_batches[0].lengths, {});
+    const auto plans = plan_layers(sequence_, work_.micro_batches[0].lengths, {});
     std::size_t weights = 0, saved = 0;
     std::vector<LayerPlan> own;
     for (const ChunkRange& chunk : cut.held()) {
@@ -180,38 +180,38 @@ class PlannedStage : public testing::TestWithParam<std::string_view> {
     test::WatchedBackend backend;
     const auto stream = backend.make_stream({});
     const auto ranks = make_thread_communicators({.ranks = cut.stages});
-    Stage stage(backend, *stream, *ranks[cut.stage], chain_, cut.options());
+    Stage stage(backend, *stream, *ranks[cut.stage], sequence_, cut.options());
     stage.reserve(cut.buffers(work_));
     EXPECT_EQ(backend.allocated + agreement, planned.total()) << what;  // a TrainingStep has that
   }
 
   static constexpr int kMicroBatches = 5;
-  const Chain chain_ = build_chain(model(13, 2, 3), 29);
+  const LayerSequence sequence_ = build_model(model(13, 2, 3), 29);
   const StepWork work_ =
       synthetic_work({.micro_batches = kMicroBatches, .utterances = 3, .seconds = 1.3});
 };
 
 TEST_P(PlannedStage, IsWhatLayersAskForAndWhatIsAllocated) {
   for (int stages : {1, 2, 3})
-    for (int at = 0; at < stages; ++at) check({chain_, std::string(GetParam()), stages, at});
+    for (int at = 0; at < stages; ++at) check({sequence_, std::string(GetParam()), stages, at});
 }
 
 TEST_P(PlannedStage, IsThatWhereForwardRunsAgain) {
   for (int stages : {1, 2, 3})
     for (int at = 0; at < stages; ++at)
-      check({chain_, std::string(GetParam()), stages, at, ChosenLayers(chain_.size(), true)});
+      check({sequence_, std::string(GetParam()), stages, at, ChosenLayers(sequence_.size(), true)});
 }
 
 // The first and the last layer, single ones, neighbours, and what a cut parts.
 TEST_P(PlannedStage, IsThatWhereSomeLayersRunForwardAgain) {
   std::mt19937 random(3);
   for (int round = 0; round < 12; ++round) {
-    ChosenLayers chosen(chain_.size());
+    ChosenLayers chosen(sequence_.size());
     for (std::size_t i = 0; i < chosen.size(); ++i) chosen[i] = random() % 5 < 2;
     if (round < 2) chosen.front() = chosen.back() = true;
     for (int stages : {1, 2, 3})
       for (int at = 0; at < stages; ++at)
-        check({chain_, std::string(GetParam()), stages, at, chosen});
+        check({sequence_, std::string(GetParam()), stages, at, chosen});
   }
 }
 
@@ -226,13 +226,13 @@ INSTANTIATE_TEST_SUITE_P(Of, PlannedStage, testing::ValuesIn(schedule_names()),
 TEST(StageMemory, ThePeakOfTheProcessIsWithinFivePercentOfThePlan) {
   if (test::address_sanitised()) GTEST_SKIP() << "AddressSanitizer keeps memory of its own";
   const auto train = [](const ModelConfig& config, const StepWork& work, auto before) {
-    const Chain chain = build_chain(config, 29);
-    const Cut whole{chain, "1f1b"};
+    const LayerSequence sequence = build_model(config, 29);
+    const Cut whole{sequence, "1f1b"};
     test::WatchedBackend backend;
     const auto stream = backend.make_stream({});
     const auto alone = make_thread_communicators({.ranks = 1});
     before();
-    Stage stage(backend, *stream, *alone.front(), chain, whole.options());
+    Stage stage(backend, *stream, *alone.front(), sequence, whole.options());
     stage.reserve(whole.buffers(work));
     ExecutorCallbacks callbacks;
     callbacks.read_features = [](int, std::span<float> x_FC, std::span<float> weights) {

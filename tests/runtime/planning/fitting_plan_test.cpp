@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "layers/models/deepspeech2.h"
-#include "partition/model/build_chain.h"
+#include "partition/model/build_model.h"
 #include "runtime/planning/planning.h"
 
 namespace penstock {
@@ -29,7 +29,7 @@ class FittingPlan : public testing::Test {
   }
   std::size_t fullest(const Config& config) const {
     const RunShape shape = shape_of(config);
-    const Plan plan = plan_run(chain_, config, shape, computed_costs(chain_, config, shape));
+    const Plan plan = plan_run(sequence_, config, shape, computed_costs(sequence_, config, shape));
     std::size_t bytes = 0;
     for (const ChunkPlan& chunk : plan.chunks)
       bytes = std::max(bytes, chunk.predicted.bytes.total());
@@ -37,12 +37,12 @@ class FittingPlan : public testing::Test {
   }
   std::string advice(std::size_t bytes) const {
     return fitting_plan(
-        chain_, config_, [this](const Config& c) { return shape_of(c); }, bytes);
+        sequence_, config_, [this](const Config& c) { return shape_of(c); }, bytes);
   }
 
   Config config_;
   std::vector<AudioLength> lengths_ = std::vector<AudioLength>(40, {4000, 16000});
-  Chain chain_ = build_chain(
+  LayerSequence sequence_ = build_model(
       {.features = 17, .family = DeepSpeech2Options{.channels = 2, .hidden = 96, .layers = 3}}, 4);
 };
 

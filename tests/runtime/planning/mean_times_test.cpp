@@ -4,7 +4,7 @@
 
 #include "layers/models/deepspeech2.h"
 #include "partition/cost/cost_model.h"
-#include "partition/model/build_chain.h"
+#include "partition/model/build_model.h"
 #include "partition/simulate/chunk_times.h"
 #include "runtime/pipeline/session.h"
 #include "runtime/planning/planning.h"
@@ -17,20 +17,20 @@ class MeanTimes : public testing::Test {
   MeanTimes() {
     config_.model = {.features = 17,
                      .family = DeepSpeech2Options{.channels = 2, .hidden = 7, .layers = 2}};
-    chain_ = build_chain(config_.model, 9);
+    sequence_ = build_model(config_.model, 9);
     shape_.micro_batches = {{180, 70}};
     shape_.labels = 9;
     // Six sizes of the first of two steps, five of the second.
     shape_.by_size = {{{303, 121}, {280}}, {{200}, {141, 140}}, {{151, 90}, {150}},
                       {{101}, {77, 13}},   {{61}, {60}},        {{41}}};
-    begin_ = {0, 3, 7, chain_.size()};
+    begin_ = {0, 3, 7, sequence_.size()};
   }
 
   std::vector<std::vector<ChunkTimes>> times(int own) const {
-    return mean_times_by_size(chain_, config_, shape_, costs_of_middling(), begin_, own);
+    return mean_times_by_size(sequence_, config_, shape_, costs_of_middling(), begin_, own);
   }
   std::vector<LayerCost> costs_of_middling() const {
-    auto costs = computed_costs(chain_, config_, shape_);
+    auto costs = computed_costs(sequence_, config_, shape_);
     for (LayerCost& cost : costs) cost.backward_weight *= factor_;
     return costs;
   }
@@ -39,7 +39,7 @@ class MeanTimes : public testing::Test {
   double mean(double ChunkTimes::*pass, std::size_t chunk,
               const std::vector<std::vector<std::int64_t>>& micro_batches) const {
     const BackendSizes sizes = backend_sizes(config_);
-    const CostModel computed = analytic_cost_model(chain_, sizes, default_rates(sizes));
+    const CostModel computed = analytic_cost_model(sequence_, sizes, default_rates(sizes));
     double sum = 0;
     for (const auto& frames : micro_batches)
       sum += chunk_times(begin_, computed({.frames = frames}), {})[chunk].*pass;
@@ -47,7 +47,7 @@ class MeanTimes : public testing::Test {
   }
 
   Config config_;
-  Chain chain_;
+  LayerSequence sequence_;
   RunShape shape_;
   std::vector<int> begin_;
   double factor_ = 1;

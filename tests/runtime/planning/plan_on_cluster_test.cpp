@@ -46,7 +46,7 @@ TEST_F(PlanOnCluster, RanksAreDevicesInTheClustersOrder) {
   for (int k = 0; k < 2; ++k) EXPECT_EQ(planned.plan.ranks[k][0], used[k] - 2);
   EXPECT_EQ(planned.recipe.pipeline.stages, 2);
   EXPECT_EQ(planned.plan.micro_batches, recipe().data.micro_batches);
-  EXPECT_EQ(planned.plan.chunks.back().last(), planned.chain->size());
+  EXPECT_EQ(planned.plan.chunks.back().last(), planned.sequence->size());
 }
 
 TEST_F(PlanOnCluster, IsTheSameForTheSameSeed) {

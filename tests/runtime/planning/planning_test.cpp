@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "layers/models/deepspeech2.h"
-#include "partition/model/build_chain.h"
+#include "partition/model/build_model.h"
 #include "tests/support/system/temporary_folder.h"
 
 namespace penstock {
@@ -28,12 +28,12 @@ const RunShape kShape = {{{61, 40}, {75}, {31, 29, 7}}, 4};
 
 TEST(Planning, CutsForTheRecipesStagesReplicasAndLanes) {
   const Config config = small_recipe();
-  const Chain chain = build_chain(config.model, kShape.labels);
-  const Plan plan = plan_run(chain, config, kShape, computed_costs(chain, config, kShape));
+  const LayerSequence sequence = build_model(config.model, kShape.labels);
+  const Plan plan = plan_run(sequence, config, kShape, computed_costs(sequence, config, kShape));
   EXPECT_EQ(plan.stages(), 2);
   EXPECT_EQ(plan.replicas(), 2);
   EXPECT_EQ(plan.lanes, 3);
-  EXPECT_EQ(plan.chunks.back().last(), chain.size());
+  EXPECT_EQ(plan.chunks.back().last(), sequence.size());
   EXPECT_EQ(plan.chunks.front().predicted.bytes.gradients,
             2 * plan.chunks.front().predicted.bytes.weights);  // the busiest replica has two lanes
   EXPECT_EQ(plan.model, model_summary(config.model, kShape.labels));
@@ -41,39 +41,39 @@ TEST(Planning, CutsForTheRecipesStagesReplicasAndLanes) {
 
 TEST(Planning, MeasuresEveryLayer) {
   const Config config = small_recipe();
-  const Chain chain = build_chain(config.model, kShape.labels);
-  const auto costs = measured_costs(chain, config, kShape);
-  ASSERT_EQ(costs.size(), chain.layers.size());
+  const LayerSequence sequence = build_model(config.model, kShape.labels);
+  const auto costs = measured_costs(sequence, config, kShape);
+  ASSERT_EQ(costs.size(), sequence.layers.size());
   for (std::size_t i = 0; i < costs.size(); ++i) {
-    EXPECT_EQ(costs[i].layer, chain.layers[i]->name());
+    EXPECT_EQ(costs[i].layer, sequence.layers[i]->name());
     EXPECT_GT(costs[i].total(), 0) << costs[i].layer;
   }
 }
 
 TEST(Planning, ComputesCostsByTheRatesOfTheRecipesDevice) {
-  const Chain chain = build_chain(small_model(), kShape.labels);
+  const LayerSequence sequence = build_model(small_model(), kShape.labels);
   Config config = small_recipe();
   for (const auto& [name, kind] : {std::pair{"cpu", DeviceKind::cpu}, {"cuda", DeviceKind::cuda}}) {
     config.trainer.device = name;
     const BackendSizes sizes{kind, DType::f32};
-    const auto found = computed_costs(chain, config, kShape);
+    const auto found = computed_costs(sequence, config, kShape);
     const auto expected =
-        analytic_costs(chain, kShape.micro_batches[1], sizes, default_rates(sizes));
+        analytic_costs(sequence, kShape.micro_batches[1], sizes, default_rates(sizes));
     for (std::size_t i = 0; i < found.size(); ++i)
       EXPECT_EQ(found[i].total(), expected[i].total()) << name << ", " << found[i].layer;
   }
 }
 
 TEST(Planning, RecognisesForwardAndWithoutTextsWithoutTheLoss) {
-  const Chain chain = build_chain(small_model(), kShape.labels);
+  const LayerSequence sequence = build_model(small_model(), kShape.labels);
   const Config config = small_recipe();
-  const auto whole = computed_costs(chain, config, kShape);
-  const auto scored = recognition_costs(chain, config, kShape, true);
+  const auto whole = computed_costs(sequence, config, kShape);
+  const auto scored = recognition_costs(sequence, config, kShape, true);
   for (std::size_t i = 0; i < whole.size(); ++i) {
     EXPECT_EQ(scored[i].forward, whole[i].forward);
     EXPECT_EQ(scored[i].total(), whole[i].forward);
   }
-  EXPECT_EQ(recognition_costs(chain, config, kShape, false).back().total(), 0);
+  EXPECT_EQ(recognition_costs(sequence, config, kShape, false).back().total(), 0);
 }
 
 TEST(Planning, AloneKeepsTheLanesAndHasTheMemoryOfAllRanks) {
@@ -94,20 +94,20 @@ class PlanFileOfARecipe : public testing::Test {
                      .family = DeepSpeech2Options{.channels = 2, .hidden = 12, .layers = 2}};
     config_.text.alphabet = "abcd";
     config_.pipeline.stages = 2;
-    chain_ = build_chain(config_.model, shape_.labels);
-    plan_ = plan_run(chain_, config_, shape_, computed_costs(chain_, config_, shape_));
+    sequence_ = build_model(config_.model, shape_.labels);
+    plan_ = plan_run(sequence_, config_, shape_, computed_costs(sequence_, config_, shape_));
     config_.pipeline.plan = (folder_.path() / "plan.toml").string();
     write_plan(config_.pipeline.plan, plan_);
   }
   Plan planned() const {
-    return plan_run(chain_, with_plan_file(config_), shape_,
-                    computed_costs(chain_, config_, shape_));
+    return plan_run(sequence_, with_plan_file(config_), shape_,
+                    computed_costs(sequence_, config_, shape_));
   }
 
   const test::TemporaryFolder folder_;
   const RunShape shape_{{{61, 23}, {40}}, 5, {4, {2, 84, 61}}};
   Config config_;
-  Chain chain_;
+  LayerSequence sequence_;
   Plan plan_;
 };
 

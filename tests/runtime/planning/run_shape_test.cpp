@@ -7,7 +7,7 @@
 #include <numeric>
 
 #include "layers/models/deepspeech2.h"
-#include "partition/model/build_chain.h"
+#include "partition/model/build_model.h"
 #include "partition/plan/planner.h"
 #include "partition/schedule/forward_only.h"
 #include "partition/schedule/make_schedule.h"
@@ -70,24 +70,24 @@ TEST(ShapeOfRecognition, HasTheMicroBatchesThatAreRun) {
 }
 
 TEST(CoveringLengths, HoldWhatTheExtentHoldsAndLittleMore) {
-  const Chain chain = build_chain(recipe().model, 29);
+  const LayerSequence sequence = build_model(recipe().model, 29);
   const MicroBatchExtent cases[] = {
       {1, 7, 7}, {1, 8, 8}, {2, 16, 15}, {5, 100, 40}, {64, 1999, 90}};
   for (const MicroBatchExtent& extent : cases) {
-    const auto covering = covering_lengths(extent, chain);
+    const auto covering = covering_lengths(extent, sequence);
     EXPECT_EQ(std::ssize(covering), extent.utterances);
     EXPECT_GE(frames(covering), extent.frames);
     EXPECT_LE(frames(covering), extent.frames + 3);
     const std::int64_t longest = std::ranges::max(covering);
     EXPECT_TRUE(longest == extent.longest || longest == extent.longest + 1) << longest;
     // The most frames that any such utterances leave behind a stride of 2.
-    EXPECT_GE(2 * frames(output_frames(chain, covering)), extent.frames + extent.utterances);
+    EXPECT_GE(2 * frames(output_frames(sequence, covering)), extent.frames + extent.utterances);
   }
 }
 
 /// Calls `check` with first and last layer and chunk of stages that cuts can make.
-void for_stages(const Chain& chain, const std::function<void(int, int, int)>& check) {
-  for (const int last : {1, 4, 7, 8, 10, chain.size()})
+void for_stages(const LayerSequence& sequence, const std::function<void(int, int, int)>& check) {
+  for (const int last : {1, 4, 7, 8, 10, sequence.size()})
     for (const int first : {0, 1, 3, 6, 7, 9})
       for (const int chunk : {0, 1})
         if (first < last) check(first, last, chunk);
@@ -102,11 +102,11 @@ class BytesOfRun : public testing::Test {
       auto& real = load.micro_batches.emplace_back();
       for (const BatchUtterance& u : batch.utterances) real.push_back(u.frames);
     }
-    return ChunkBytes(chain_, {load}, {}, {});
+    return ChunkBytes(sequence_, {load}, {}, {});
   }
 
   Config config_ = recipe();
-  Chain chain_ = build_chain(config_.model, 29);
+  LayerSequence sequence_ = build_model(config_.model, 29);
 };
 
 TEST_F(BytesOfRun, HaveRoomForEveryStepOfEveryEpoch) {
@@ -116,12 +116,12 @@ TEST_F(BytesOfRun, HaveRoomForEveryStepOfEveryEpoch) {
       config_.pipeline.schedule = name;
       const StepSequence steps = sequence(config_, utterances);
       const RunShape shape = shape_of_run(config_, steps, {}, 29);
-      const ChunkBytes planned = bytes_of_run(chain_, config_, shape);
+      const ChunkBytes planned = bytes_of_run(sequence_, config_, shape);
       const Schedule schedule =
           make_schedule(name, 2, micro_batches_per_replica(shape.training.micro_batches, 3, 2));
       for (int step = 0; step < config_.trainer.steps; ++step) {
         const ChunkBytes one = needed(steps.at(step).micro_batches, schedule);
-        for_stages(chain_, [&](int first, int last, int chunk) {
+        for_stages(sequence_, [&](int first, int last, int chunk) {
           expect_room(one.buffers(first, last, chunk), planned.buffers(first, last, chunk));
         });
       }
@@ -136,14 +136,14 @@ TEST_F(BytesOfRun, HaveRoomForTheValidation) {
   const auto replicas_share = static_cast<int>(batches.size() + 1) / 2;
   const ChunkBytes one = needed(batches, forward_only({0, 1}, replicas_share));
   const auto planned = [&] {
-    return bytes_of_run(chain_, config_, shape_of_run(config_, steps, validation, 29));
+    return bytes_of_run(sequence_, config_, shape_of_run(config_, steps, validation, 29));
   };
   const ChunkBytes with = planned();
-  for_stages(chain_, [&](int first, int last, int chunk) {
+  for_stages(sequence_, [&](int first, int last, int chunk) {
     expect_room(one.buffers(first, last, chunk), with.buffers(first, last, chunk));
   });
   const auto scratch = [&](const ChunkBytes& bytes) {
-    return bytes.buffers(0, chain_.size(), 0).scratch;
+    return bytes.buffers(0, sequence_.size(), 0).scratch;
   };
   config_.trainer.validate_every = -1;
   EXPECT_LT(scratch(planned()), scratch(one));
@@ -153,7 +153,7 @@ TEST_F(BytesOfRun, HaveNoOptimizerWhereNothingIsTrained) {
   const RunShape shape = shape_of_recognition(config_, lengths(9, 3), 29);
   const auto optimizer = [&](const std::string& kind) {
     config_.optimizer.kind = kind;
-    return bytes_of_run(chain_, config_, shape)(0, chain_.size(), 0).optimizer;
+    return bytes_of_run(sequence_, config_, shape)(0, sequence_.size(), 0).optimizer;
   };
   EXPECT_EQ(optimizer("adamw"), optimizer("sgd"));  // which keep two numbers and one
 }
@@ -161,7 +161,9 @@ TEST_F(BytesOfRun, HaveNoOptimizerWhereNothingIsTrained) {
 TEST_F(BytesOfRun, CountWhatReplicasAdd) {
   const StepSequence steps = sequence(config_, 9);
   const RunShape shape = shape_of_run(config_, steps, {}, 29);
-  const auto whole = [&] { return bytes_of_run(chain_, config_, shape)(0, chain_.size(), 0); };
+  const auto whole = [&] {
+    return bytes_of_run(sequence_, config_, shape)(0, sequence_.size(), 0);
+  };
   // Of 3 lanes the first replica has 2 and gets the third's share of what it adds: half.
   const StageBytes two = whole();
   EXPECT_EQ(two.gradients, 2 * two.weights);

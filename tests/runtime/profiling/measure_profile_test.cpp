@@ -35,12 +35,12 @@ TEST_F(MeasureProfile, AllRanksGetTheSameFitOfEveryLayer) {
     EXPECT_EQ(profile.ranks, 2);
     EXPECT_GT(profile.parameter_s, 0);
     EXPECT_GT(profile.reading.of(profile.middling), 0);
-    ASSERT_EQ(profile.layers.size(), data.chain.layers.size());
+    ASSERT_EQ(profile.layers.size(), data.sequence.layers.size());
     double seconds = 0, back = 0;
     const std::vector<LayerPlan> plans =
-        plan_chain(data.chain, profile.middling.frames, backend_sizes(config));
+        plan_layers(data.sequence, profile.middling.frames, backend_sizes(config));
     for (std::size_t i = 0; i < profile.layers.size(); ++i) {
-      EXPECT_EQ(profile.layers[i].layer, data.chain.layers[i]->name());
+      EXPECT_EQ(profile.layers[i].layer, data.sequence.layers[i]->name());
       EXPECT_GT(profile.layers[i].forward.of(profile.middling), 0);
       seconds += profile.layers[i].forward.of(profile.middling);
       // Gradients of inputs are made by all layers, of weights by those that have some.
@@ -52,7 +52,7 @@ TEST_F(MeasureProfile, AllRanksGetTheSameFitOfEveryLayer) {
     EXPECT_LT(seconds, 10);
     EXPECT_GT(back, seconds / 4);  // about twice as long, but machines are shared
     EXPECT_LT(back, 40 * seconds);
-    const ChainProfile neutral = neutral_profile(profile, data.chain, backend_sizes(config));
+    const SequenceProfile neutral = neutral_profile(profile, data.sequence, backend_sizes(config));
     texts[world.rank()] = device_profile_json(profile, neutral);
   });
   EXPECT_EQ(texts[0], texts[1]);
@@ -65,8 +65,8 @@ TEST_F(MeasureProfile, ProfiledStepsHaveEveryActionOfTheSchedule) {
   const Config config = recipe({"pipeline.stages=2", "trainer.lanes=1"});
   run_as_threads({.ranks = 2}, [&](Communicator& world) {
     const ProfilingData data = load_profiling_data(config, world);
-    const Plan plan = plan_run(data.chain, data.config, data.shape,
-                               computed_costs(data.chain, data.config, data.shape));
+    const Plan plan = plan_run(data.sequence, data.config, data.shape,
+                               computed_costs(data.sequence, data.config, data.shape));
     ProfilingRun profiling(data, data.config, plan, world);
     const std::vector<StepBatches> batches{data.steps.at(0), data.steps.at(1)};
     const auto steps = profiling.run(batches);

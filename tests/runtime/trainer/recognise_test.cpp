@@ -6,7 +6,7 @@
 #include "comm/threads.h"
 #include "configs/load.h"
 #include "layers/models/families.h"
-#include "partition/model/build_chain.h"
+#include "partition/model/build_model.h"
 #include "runtime/trainer/trainer.h"
 #include "tests/support/runtime/sounds.h"
 #include "tests/support/runtime/tone_corpus.h"
@@ -110,7 +110,7 @@ TEST_F(Recognise, AStageForEachLayerFindsTheSameTexts) {
   const std::vector<std::filesystem::path> recordings = {in("test-0.wav"), in("test-1.wav")};
   const Config config =
       parse_config(test::tone_recipe(in("train.jsonl"), "", in("output")), "", model_families());
-  const auto layers = build_chain(config.model, 29).layers.size();
+  const auto layers = build_model(config.model, 29).layers.size();
   EXPECT_EQ(transcripts(recordings, static_cast<int>(layers)), transcripts(recordings, 1));
   const std::string message =
       test::message_of<ConfigError>([&] { transcripts(recordings, static_cast<int>(layers) + 1); });

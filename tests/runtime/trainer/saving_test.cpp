@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "comm/threads.h"
 #include "layers/models/deepspeech2.h"
-#include "partition/model/build_chain.h"
+#include "partition/model/build_model.h"
 #include "runtime/checkpoint/newest.h"
 #include "runtime/devices/host_window.h"
 #include "tests/support/layers/watched_backend.h"
@@ -29,9 +29,9 @@ Plan one_rank() {
   return plan;
 }
 
-StageOptions whole(const Chain& chain, std::uint64_t seed) {
+StageOptions whole(const LayerSequence& sequence, std::uint64_t seed) {
   StageOptions options;
-  options.cut = {0, chain.size()};
+  options.cut = {0, sequence.size()};
   options.seed = seed;
   return options;
 }
@@ -40,11 +40,11 @@ StageOptions whole(const Chain& chain, std::uint64_t seed) {
 struct Rank {
   Rank(DeviceKind kind, const std::filesystem::path& output, std::uint64_t seed)
       : backend(kind),
-        stage(backend, *stream, grid.pipeline(), chain, whole(chain, seed)),
+        stage(backend, *stream, grid.pipeline(), sequence, whole(sequence, seed)),
         saving(backend, *stream, grid, stage, Saving::Options{output, {{"m", "v"}, {}}}) {}
 
   WatchedBackend backend;
-  Chain chain = build_chain(model(), 7);
+  LayerSequence sequence = build_model(model(), 7);
   std::unique_ptr<Stream> stream = backend.make_stream({});
   std::vector<std::unique_ptr<Communicator>> world = make_thread_communicators({.ranks = 1});
   RankGrid grid{*world.front(), one_rank()};
@@ -110,12 +110,12 @@ void on_shares(int replicas, const std::filesystem::path& output,
     Plan plan;
     plan.ranks = neighbouring_stages(1, replicas);
     const RankGrid grid(world, plan);
-    const Chain chain = build_chain(model(), 7);
-    StageOptions options = whole(chain, 3);
+    const LayerSequence sequence = build_model(model(), 7);
+    StageOptions options = whole(sequence, 3);
     options.sizes.compute = DType::f16;
     options.store.kinds.sharing = {replicas};
     options.store.replica = grid.here().replica;
-    Stage stage(backend, *stream, grid.pipeline(), chain, options);
+    Stage stage(backend, *stream, grid.pipeline(), sequence, options);
     Saving saving(backend, *stream, grid, stage, Saving::Options{output, {{"m", "v"}, {}}});
     body(stage.parameters(), saving);
   });

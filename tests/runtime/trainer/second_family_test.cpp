@@ -11,7 +11,7 @@
 #include "layers/nn/clipped_relu.h"
 #include "layers/nn/ctc.h"
 #include "layers/nn/linear.h"
-#include "partition/model/build_chain.h"
+#include "partition/model/build_model.h"
 #include "runtime/trainer/recognise.h"
 #include "runtime/trainer/trainer.h"
 #include "tests/support/runtime/tone_corpus.h"
@@ -131,11 +131,11 @@ TEST(SecondFamily, IsPlannedFromItsDeclaration) {
   const ModelConfig model{.features = 17, .family = Perceptron{.width = 9}};
   EXPECT_EQ(model_summary(model, 5),
             "kind=perceptron features=17 width=9 depth=1 last=bias labels=5");
-  const auto plans = plan_chain(build_chain(model, 5), std::vector<std::int64_t>{7, 3}, {});
+  const auto plans = plan_layers(build_model(model, 5), std::vector<std::int64_t>{7, 3}, {});
   ASSERT_EQ(plans.size(), 4u);
   EXPECT_EQ(plans.front().params.front().shape, (Shape{9, 17}));
   const ModelConfig none{.family = Perceptron{.width = 0}};
-  EXPECT_EQ(test::message_of<ConfigError>([&] { build_chain(none, 5); }),
+  EXPECT_EQ(test::message_of<ConfigError>([&] { build_model(none, 5); }),
             "no such model can be built:\n"
             "  model.width = 0, but it takes a whole number from 1 to 512");
 }

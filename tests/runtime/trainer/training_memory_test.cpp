@@ -6,7 +6,7 @@
 #include "configs/load.h"
 #include "layers/models/deepspeech2.h"
 #include "layers/models/families.h"
-#include "partition/model/build_chain.h"
+#include "partition/model/build_model.h"
 #include "partition/model/recomputed_layers.h"
 #include "partition/plan/plan_file.h"
 #include "partition/schedule/make_schedule.h"
@@ -79,7 +79,7 @@ RunSchedule schedule_of(const Config& config) {
 }
 
 /// One rank of a training, by hand, so that its backend counts.
-void train_counted(Communicator& world, const Chain& chain, const Config& config,
+void train_counted(Communicator& world, const LayerSequence& sequence, const Config& config,
                    const Corpus& corpus, const Corpus& validation,
                    const std::filesystem::path& output) {
   const StepSequence steps(
@@ -93,12 +93,12 @@ void train_counted(Communicator& world, const Chain& chain, const Config& config
   StageOptions part;
   part.stage = at;
   part.schedule = schedule;
-  part.recompute = recomputed_layers(config.pipeline, chain);
+  part.recompute = recomputed_layers(config.pipeline, sequence);
   const std::vector<int> ranks = part.schedule.chunk_ranks();
-  part.cut =
-      ranks.size() == 2 ? std::vector{0, 7, chain.size()} : std::vector{0, 3, 6, 7, chain.size()};
+  part.cut = ranks.size() == 2 ? std::vector{0, 7, sequence.size()}
+                               : std::vector{0, 3, 6, 7, sequence.size()};
   const ChunkBytes planned =
-      bytes_of_run(chain, config, shape_of_run(config, steps, validation.lengths, 29), schedule);
+      bytes_of_run(sequence, config, shape_of_run(config, steps, validation.lengths, 29), schedule);
   part.sizes = backend_sizes(config);
   part.store.kinds.sharing = sharing_of(config.pipeline);
   part.store.replica = replica;
@@ -117,12 +117,12 @@ void train_counted(Communicator& world, const Chain& chain, const Config& config
   const auto stream = backend.make_stream([&] {
     if (training != nullptr) training->progress();
   });
-  Stage stage(backend, *stream, grid.pipeline(), chain, part);
+  Stage stage(backend, *stream, grid.pipeline(), sequence, part);
   stage.reserve(buffers);
   TrainingStep::Options how;
   how.precision = config.precision;
   how.bucket_bytes = config.pipeline.bucket_bytes;
-  how.model_blocks = norm_blocks(plan_chain(chain, std::vector<std::int64_t>{50}, {}));
+  how.model_blocks = norm_blocks(plan_layers(sequence, std::vector<std::int64_t>{50}, {}));
   how.lanes_of = {1, 1};
   how.post_validation = config.pipeline.post_validation;
   how.trusted_after = 0;
@@ -175,11 +175,11 @@ TEST_P(PlannedTrainingMemory, IsAllocatedAndNoStepOfAnyEpochTakesMore) {
   config.pipeline.recompute = GetParam().recompute;
   config.pipeline.recompute_layers = GetParam().recomputed;
   config.pipeline.post_validation = GetParam().post_validation;
-  const Chain chain = build_chain(config.model, 29);
+  const LayerSequence sequence = build_model(config.model, 29);
   const test::TemporaryFolder folder;
   const Corpus corpus = small_corpus(23, 5), validation = small_corpus(31, 6);
   run_as_threads({.ranks = kStages * kReplicas}, [&](Communicator& world) {
-    train_counted(world, chain, config, corpus, validation, folder.path());
+    train_counted(world, sequence, config, corpus, validation, folder.path());
   });
 }
 
@@ -232,9 +232,9 @@ std::size_t train_as_threads(const std::filesystem::path& folder, const std::str
   run_as_threads({.ranks = kStages * kReplicas},
                  [&](Communicator& world) { train({config}, world, {}); });
 
-  const Chain chain = build_chain(config.model, 5);
+  const LayerSequence sequence = build_model(config.model, 5);
   PlannedModel model{model_summary(config.model, 5), {}};
-  for (const auto& layer : chain.layers) model.layers.push_back(layer->name());
+  for (const auto& layer : sequence.layers) model.layers.push_back(layer->name());
   const Checkpoint saved = open_checkpoint(folder / output);
   const Plan plan = parse_plan(saved.state().plan_toml, "plan", model);
   std::size_t bytes = 0;

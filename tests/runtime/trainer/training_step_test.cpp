@@ -97,7 +97,7 @@ TEST_P(ScheduledTrainingStep, RecomputationOfSomeLayersDoesNotShowInABit) {
     job.lanes = 2;
     const TrainingOutcome alone = train_on_noise(job);
     job.schedule = GetParam();
-    const int layers = build_chain(job.model, job.labels).size();
+    const int layers = build_model(job.model, job.labels).size();
     const std::vector<std::vector<int>> choices = {
         {0, 3, 4, layers - 1}, {1, 2, 3, 5, 7, layers - 3}, {2, layers - 2}};
     for (const auto& chosen : choices) {

@@ -2,29 +2,29 @@
 
 #include "layers/models/deepspeech2.h"
 #include "partition/memory/chunk_bytes.h"
-#include "partition/model/build_chain.h"
+#include "partition/model/build_model.h"
 #include "partition/schedule/forward_only.h"
 #include "partition/schedule/make_schedule.h"
 
 namespace penstock::test {
 
 /// A DeepSpeech2 of 14 layers of odd sizes.
-inline Chain chain_to_choose_from() {
+inline LayerSequence sequence_to_choose_from() {
   const ModelConfig model{
       .features = 17,
       .family = DeepSpeech2Options{.channels = 2, .hidden = 7, .layers = 2, .dropout = 0.1}};
-  return build_chain(model, 9);
+  return build_model(model, 9);
 }
 
 /// Of ragged micro-batches through 3 stages, and of a longer validation in the same memory.
-inline ChunkBytes bytes_with(const Chain& chain, const std::string& schedule,
+inline ChunkBytes bytes_with(const LayerSequence& sequence, const std::string& schedule,
                              const ChosenLayers& chosen) {
   const ChunkLoad training{{{61, 23, 40}}, make_schedule(schedule, 3, 5), chosen};
   const ChunkLoad validation{{{75, 52}}, forward_only(training.schedule.chunk_rank, 4)};
-  return ChunkBytes(chain, {training, validation}, {}, {});
+  return ChunkBytes(sequence, {training, validation}, {}, {});
 }
 
-/// The choice of layers [first, last) whose bits `mask` has, of the chain's.
+/// The choice of layers [first, last) whose bits `mask` has, of the layer sequence's.
 inline ChosenLayers chosen_by(unsigned mask, int first, int last, int layers) {
   ChosenLayers chosen(layers, false);
   for (int i = first; i < last; ++i) chosen[i] = (mask >> (i - first) & 1) != 0;

@@ -14,15 +14,15 @@ Instance large_instance(std::mt19937& random, int layers, const std::string& clu
   const auto sample = [&](double low, double high) {
     return std::uniform_real_distribution<double>(low, high)(random);
   };
-  Instance instance{.chain = {.name = "large", .layers = {}},
+  Instance instance{.sequence = {.name = "large", .layers = {}},
                     .cluster = read_cluster(source("configs/clusters/" + cluster + ".toml")),
                     .constraints = {}};
   for (int i = 0; i < layers; ++i)
-    instance.chain.layers.push_back({.name = "layer",
-                                     .forward_ms = sample(0.5, 2),
-                                     .backward_ms = sample(1, 4),
-                                     .activation_bytes = sample(1e6, 1e7),
-                                     .parameter_bytes = sample(1e6, 5e7)});
+    instance.sequence.layers.push_back({.name = "layer",
+                                        .forward_ms = sample(0.5, 2),
+                                        .backward_ms = sample(1, 4),
+                                        .activation_bytes = sample(1e6, 1e7),
+                                        .parameter_bytes = sample(1e6, 5e7)});
   instance.micro_batches = 4 * instance.cluster.size();
   return instance;
 }
@@ -62,7 +62,7 @@ double plain_bound(const Instance& instance) {
   std::vector<double> seconds;
   double parameters = 0, least_bytes = std::numeric_limits<double>::infinity();
   double speed = 0, width = 0, latency = std::numeric_limits<double>::infinity();
-  for (const LayerProfile& layer : instance.chain.layers) {
+  for (const LayerProfile& layer : instance.sequence.layers) {
     seconds.push_back((layer.forward_ms + layer.backward_ms) / 1000);
     parameters += layer.parameter_bytes;
     least_bytes = std::min(least_bytes, layer.activation_bytes);

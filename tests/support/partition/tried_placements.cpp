@@ -16,14 +16,15 @@ struct StageTime {
 
   double message(int boundary, int from, int to) const {
     const LinkRates& link = instance.cluster.link(from, to);
-    return 2 *
-           (link.latency + instance.chain.layers[boundary - 1].activation_bytes / link.bandwidth);
+    return 2 * (link.latency +
+                instance.sequence.layers[boundary - 1].activation_bytes / link.bandwidth);
   }
   double compute_and_messages(std::size_t k, std::size_t r) const {
     double seconds = 0;
     for (int i = begin[k]; i < begin[k + 1]; ++i)
-      seconds += (instance.chain.layers[i].forward_ms + instance.chain.layers[i].backward_ms) /
-                 1000 / instance.cluster.devices[devices[k][r]].speed;
+      seconds +=
+          (instance.sequence.layers[i].forward_ms + instance.sequence.layers[i].backward_ms) /
+          1000 / instance.cluster.devices[devices[k][r]].speed;
     if (k > 0) seconds += message(begin[k], devices[k - 1][r], devices[k][r]);
     if (k + 1 < devices.size()) seconds += message(begin[k + 1], devices[k][r], devices[k + 1][r]);
     return seconds;
@@ -40,7 +41,8 @@ struct StageTime {
       latency = std::max(latency, link.latency);
       per_byte = std::max(per_byte, 1 / link.bandwidth);
     }
-    for (int i = begin[k]; i < begin[k + 1]; ++i) bytes += instance.chain.layers[i].parameter_bytes;
+    for (int i = begin[k]; i < begin[k + 1]; ++i)
+      bytes += instance.sequence.layers[i].parameter_bytes;
     const double runs = (instance.micro_batches + devices[k].size() - 1) / devices[k].size();
     return 2 * (replicas - 1) * (latency + bytes / replicas * per_byte) / runs;
   }
@@ -48,7 +50,7 @@ struct StageTime {
 
 double bytes_of(const Instance& instance, const std::vector<int>& begin, std::size_t k,
                 int in_flight) {
-  const auto& layers = instance.chain.layers;
+  const auto& layers = instance.sequence.layers;
   const double entering = begin[k] > 0 ? layers[begin[k] - 1].activation_bytes : 0;
   const bool last = k + 2 == begin.size();
   double bytes = entering + (last ? 0 : layers[begin[k + 1] - 1].activation_bytes);
@@ -148,7 +150,7 @@ Cluster random_cluster(Sampler& sample, const InstanceSize& size) {
 }  // namespace
 
 PlacementProblem Instance::problem() const {
-  return {.chain = ChainLoad(chain, ChainLoad::Crossing::bytes),
+  return {.sequence = SequenceLoad(sequence, SequenceLoad::Crossing::bytes),
           .cluster = cluster,
           .objective = objective,
           .micro_batches = micro_batches};
@@ -156,18 +158,18 @@ PlacementProblem Instance::problem() const {
 
 Instance random_instance(std::mt19937& random, const InstanceSize& size) {
   Sampler sample(random);
-  Instance instance{.chain = {.name = "random", .layers = {}},
+  Instance instance{.sequence = {.name = "random", .layers = {}},
                     .cluster = random_cluster(sample, size),
                     .objective = sample.one_in(3) ? Objective::bottleneck : Objective::step,
                     .micro_batches = sample.whole(1, 12),
                     .constraints = {}};
   const int layers = sample.whole(1, size.most_layers);
   for (int i = 0; i < layers; ++i)
-    instance.chain.layers.push_back({.name = "layer",
-                                     .forward_ms = 1.0 * sample.whole(0, 9),
-                                     .backward_ms = 1.0 * sample.whole(0, 9),
-                                     .activation_bytes = 1.0 * sample.whole(0, 9),
-                                     .parameter_bytes = 1.0 * sample.whole(0, 9)});
+    instance.sequence.layers.push_back({.name = "layer",
+                                        .forward_ms = 1.0 * sample.whole(0, 9),
+                                        .backward_ms = 1.0 * sample.whole(0, 9),
+                                        .activation_bytes = 1.0 * sample.whole(0, 9),
+                                        .parameter_bytes = 1.0 * sample.whole(0, 9)});
   if (sample.one_in(2))
     instance.constraints.stages = sample.whole(1, std::min(layers, instance.cluster.size()));
   return instance;
@@ -199,7 +201,7 @@ std::optional<double> value_of(const Instance& instance, const std::vector<int>&
 }
 
 std::optional<double> try_all(const Instance& instance) {
-  const int layers = static_cast<int>(instance.chain.layers.size());
+  const int layers = static_cast<int>(instance.sequence.layers.size());
   const int devices = instance.cluster.size();
   std::optional<double> best;
   for (int stages = 1; stages <= std::min(layers, devices); ++stages) {

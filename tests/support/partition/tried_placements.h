@@ -9,7 +9,7 @@ namespace penstock::test {
 
 /// What is to be placed, before anything of the planner's has touched it.
 struct Instance {
-  ChainProfile chain;
+  SequenceProfile sequence;
   Cluster cluster;
   Objective objective = Objective::step;
   int micro_batches = 1;

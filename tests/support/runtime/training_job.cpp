@@ -76,13 +76,13 @@ void put_together(const TrainingOutcome& part, TrainingOutcome& whole) {
   }
 }
 
-Chain chain_of(const TrainingJob& job) {
-  Chain chain = build_chain(job.model, job.labels);
+LayerSequence sequence_of(const TrainingJob& job) {
+  LayerSequence sequence = build_model(job.model, job.labels);
   if (job.poisoned_layer >= 0) {
-    auto& layer = chain.layers.at(job.poisoned_layer);
+    auto& layer = sequence.layers.at(job.poisoned_layer);
     layer = std::make_unique<PoisonedLayer>(std::move(layer), job.poisoned_call);
   }
-  return chain;
+  return sequence;
 }
 
 /// Ranks that send over NCCL take the devices in turn.
@@ -108,8 +108,8 @@ void add(const StepReport& report, TrainingOutcome& outcome) {
   outcome.scales.push_back(report.loss_scale);
 }
 
-TrainingOutcome train(const TrainingJob& job, const Chain& chain, Communicator& world) {
-  const std::size_t layers = chain.layers.size();
+TrainingOutcome train(const TrainingJob& job, const LayerSequence& sequence, Communicator& world) {
+  const std::size_t layers = sequence.layers.size();
   const int lanes_each = job.lanes / job.replicas;
   const auto backend = backend_of(job, world);
   Plan plan;
@@ -134,12 +134,12 @@ TrainingOutcome train(const TrainingJob& job, const Chain& chain, Communicator& 
   options.seed = 5;
   options.sizes = {job.device, compute_type(job.precision)};
   options.links = job.links;
-  Stage stage(*backend, *stream, grid.pipeline(), chain, options);
+  Stage stage(*backend, *stream, grid.pipeline(), sequence, options);
   TrainingStep::Options how;
   how.optimizer = job.optimizer;
   how.precision = job.precision;
   how.bucket_bytes = job.bucket_bytes;
-  how.model_blocks = norm_blocks(plan_chain(chain, std::vector<std::int64_t>{50}, {}));
+  how.model_blocks = norm_blocks(plan_layers(sequence, std::vector<std::int64_t>{50}, {}));
   how.lanes_of.assign(job.replicas, lanes_each);
   how.links = job.links;
   how.reduction = job.reduction;
@@ -155,7 +155,7 @@ TrainingOutcome train(const TrainingJob& job, const Chain& chain, Communicator& 
         share_of(in_order(ragged_work(s, job.lanes, job.labels, job.shrink), job.order),
                  grid.here().replica * lanes_each, lanes_each);
     for (const StepReport& report :
-         step.run(work, noise(work, chain.features, s == job.poisoned_step), clock))
+         step.run(work, noise(work, sequence.features, s == job.poisoned_step), clock))
       add(report, outcome);
   }
   if (const auto report = step.flush(clock)) add(*report, outcome);
@@ -236,15 +236,15 @@ double clip_behind_plain_steps(TrainingJob job) {
 }
 
 TrainingOutcome train_rank(const TrainingJob& job, Communicator& world) {
-  return train(job, chain_of(job), world);
+  return train(job, sequence_of(job), world);
 }
 
 TrainingOutcome train_on_noise(const TrainingJob& job) {
-  const Chain chain = chain_of(job);
+  const LayerSequence sequence = sequence_of(job);
   TrainingOutcome outcome;
   std::mutex guard;
   run_as_threads({.ranks = job.stages * job.replicas}, [&](Communicator& world) {
-    TrainingOutcome own = train(job, chain, world);
+    TrainingOutcome own = train(job, sequence, world);
     const std::lock_guard lock(guard);
     put_together(own, outcome);
     if (world.rank() > 0) return;

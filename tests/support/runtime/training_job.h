@@ -8,7 +8,7 @@
 
 #include "comm/communicator.h"
 #include "configs/config.h"
-#include "partition/model/build_chain.h"
+#include "partition/model/build_model.h"
 #include "runtime/devices/device_links.h"
 #include "runtime/pipeline/step_work.h"
 

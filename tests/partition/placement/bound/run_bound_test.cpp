@@ -18,7 +18,7 @@ TEST(RunBound, IsNeverAboveTheBestOfAllCutsAndPermutations) {
     if (round % 2 == 0) test::level_nodes(instance.cluster);
     const PlacementProblem problem = instance.problem();
     const int devices = instance.cluster.size();
-    for (int stages = 1; stages <= std::min(devices, problem.chain.size()); ++stages) {
+    for (int stages = 1; stages <= std::min(devices, problem.sequence.size()); ++stages) {
       const int replicas = std::min(devices / stages, problem.micro_batches);
       const auto best = find_placement(problem, {.stages = stages, .replicas = replicas});
       if (!best || best->value == 0) continue;
@@ -34,17 +34,17 @@ TEST(RunBound, IsNeverAboveTheBestOfAllCutsAndPermutations) {
 }
 
 TEST(RunBound, LetsReplicasCrossBetweenNodesOnOtherSidesOfAStage) {
-  test::Instance instance{.chain = {.name = "three", .layers = {}},
+  test::Instance instance{.sequence = {.name = "three", .layers = {}},
                           .cluster = equal_devices(6),
                           .objective = Objective::bottleneck,
                           .micro_batches = 2,
                           .constraints = {}};
   for (const double parameters : {5e6, 0.0, 5e6})
-    instance.chain.layers.push_back({.name = "layer",
-                                     .forward_ms = 4000,
-                                     .backward_ms = 6000,
-                                     .activation_bytes = 5e5,
-                                     .parameter_bytes = parameters});
+    instance.sequence.layers.push_back({.name = "layer",
+                                        .forward_ms = 4000,
+                                        .backward_ms = 6000,
+                                        .activation_bytes = 5e5,
+                                        .parameter_bytes = parameters});
   for (int device = 0; device < 6; ++device) instance.cluster.devices[device].node = device / 3;
   const LinkRates within{.latency = 0, .bandwidth = 1e12}, between{.latency = 0, .bandwidth = 1e6};
   instance.cluster.nodes = {"a", "b"};
@@ -57,17 +57,17 @@ TEST(RunBound, LetsReplicasCrossBetweenNodesOnOtherSidesOfAStage) {
 
 TEST(RunBound, LetsReplicasOfAFastDeviceBeSlowAndLarge) {
   constexpr double kSize = 1e9;
-  test::Instance instance{.chain = {.name = "seven", .layers = {}},
+  test::Instance instance{.sequence = {.name = "seven", .layers = {}},
                           .cluster = {},
                           .objective = Objective::bottleneck,
                           .micro_batches = 200,
                           .constraints = {}};
   for (int i = 0; i < 7; ++i)
-    instance.chain.layers.push_back({.name = "layer",
-                                     .forward_ms = i % 2 == 0 ? 300.0 : 400.0,
-                                     .backward_ms = i % 2 == 0 ? 500.0 : 600.0,
-                                     .activation_bytes = kSize,
-                                     .parameter_bytes = i == 3 ? 5 * kSize : 0});
+    instance.sequence.layers.push_back({.name = "layer",
+                                        .forward_ms = i % 2 == 0 ? 300.0 : 400.0,
+                                        .backward_ms = i % 2 == 0 ? 500.0 : 600.0,
+                                        .activation_bytes = kSize,
+                                        .parameter_bytes = i == 3 ? 5 * kSize : 0});
   // Three fast devices in nodes of their own, of which one is large, and five nodes of slow ones.
   const std::vector<int> sizes = {1, 1, 1, 3, 3, 1, 3, 1};
   for (int node = 0; node < std::ssize(sizes); ++node) {
@@ -95,10 +95,10 @@ TEST(RunBound, IsNeverAboveTheBestOfReplicasOnSixToEightDevices) {
     test::Instance instance =
         test::random_instance(random, {.most_layers = 5, .least_devices = 6, .most_devices = 8});
     if (round % 4 > 0) test::level_nodes(instance.cluster);
-    for (LayerProfile& layer : instance.chain.layers) layer.parameter_bytes *= round % 3 * 10;
+    for (LayerProfile& layer : instance.sequence.layers) layer.parameter_bytes *= round % 3 * 10;
     for (Device& device : instance.cluster.devices) device.memory *= 30;
     const PlacementProblem problem = instance.problem();
-    for (int stages = 2; stages <= std::min(4, problem.chain.size()); ++stages) {
+    for (int stages = 2; stages <= std::min(4, problem.sequence.size()); ++stages) {
       const int replicas = std::min(instance.cluster.size() / stages, problem.micro_batches);
       if (replicas < 2) continue;
       const auto best = find_placement(problem, {.stages = stages, .replicas = replicas});

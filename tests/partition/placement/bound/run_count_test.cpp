@@ -35,16 +35,16 @@ TEST(RunCount, EqualsTheLeastOfTablesForEveryNumberOfStages) {
         stage_class.memory = std::numeric_limits<double>::infinity();
       request.limit = 1e6;
       const int most = problem.cluster.size() / replicas;
-      RunTable table(problem.chain, request);
+      RunTable table(problem.sequence, request);
       double expected = std::numeric_limits<double>::infinity();
       int stages = 0;
-      for (int count = 1; count <= std::min(most, problem.chain.size()); ++count)
+      for (int count = 1; count <= std::min(most, problem.sequence.size()); ++count)
         if (table.least(count) < expected) {
           expected = table.least(count);
           stages = count;
         }
       if (expected == 0 || stages == 0) continue;
-      RunCount counted(problem.chain, request, most);
+      RunCount counted(problem.sequence, request, most);
       EXPECT_LE(counted.least(0, 2 * expected), expected * (1 + 1e-9)) << round;
       EXPECT_GE(counted.least(0, 2 * expected) * kClose, expected) << round;
       limited += request.limited > 0;
@@ -67,7 +67,8 @@ TEST(RunCount, IsNeverAboveTheBestOfAllCutsAndPermutations) {
     if (replicas > std::min(problem.cluster.size(), problem.micro_batches)) continue;
     const auto best = find_placement(problem, {.replicas = replicas});
     if (!best || best->value == 0) continue;
-    RunCount count(problem.chain, request_of(problem, replicas), problem.cluster.size() / replicas);
+    RunCount count(problem.sequence, request_of(problem, replicas),
+                   problem.cluster.size() / replicas);
     EXPECT_TRUE(count.possible(best->value * (1 + 1e-9))) << round;
     ++bounded;
   }
@@ -82,7 +83,7 @@ TEST(RunCount, DrawsPipelinesWithinTheLimitAndTheDevices) {
   const PlacementProblem problem = instance.problem();
   const RunTableRequest request = request_of(problem, 1);
   const int most = problem.cluster.size();
-  RunCount count(problem.chain, request, most);
+  RunCount count(problem.sequence, request, most);
   const double limit = 1.1 * count.least(0, 1);
   ASSERT_TRUE(count.possible(limit));
   for (int i = 0; i < 50; ++i) {
@@ -107,7 +108,7 @@ TEST(RunCount, DrawsPipelinesWithinTheLimitAndTheDevices) {
     EXPECT_LE(std::ssize(stages), most);
     EXPECT_LE(limited, request.limited);
     EXPECT_GT(limited, 0);
-    const auto cut = best_cut(problem.chain, stages, {.sum = 0, .slowest = 1});
+    const auto cut = best_cut(problem.sequence, stages, {.sum = 0, .slowest = 1});
     ASSERT_TRUE(cut);
     EXPECT_LE(cut->slowest, limit * (1 + 1e-9));
   }

@@ -17,12 +17,12 @@ constexpr double kNever = std::numeric_limits<double>::infinity();
 /// The least sum of loads, none above `slowest`, of any cut for given stages.
 double least_of_cuts(const PlacementProblem& problem, const std::vector<StageCost>& stages,
                      std::size_t stage, int first, double slowest) {
-  const int layers = problem.chain.size();
+  const int layers = problem.sequence.size();
   if (stage == stages.size()) return first == layers ? 0 : kNever;
   double least = kNever;
   for (int last = first + 1; last <= layers; ++last) {
-    const double load = stages[stage].load(problem.chain, first, last);
-    if (load > slowest || !stages[stage].fits(problem.chain, first, last)) continue;
+    const double load = stages[stage].load(problem.sequence, first, last);
+    if (load > slowest || !stages[stage].fits(problem.sequence, first, last)) continue;
     least = std::min(least, load + least_of_cuts(problem, stages, stage + 1, last, slowest));
   }
   return least;
@@ -49,7 +49,7 @@ TEST(GraphSweep, FindsTheLeastSumWithinALimitOnLoads) {
     const test::Instance instance =
         test::random_instance(random, {.most_layers = 6, .most_devices = 4});
     const PlacementProblem problem = instance.problem();
-    for (int stages = 1; stages <= std::min(problem.cluster.size(), problem.chain.size());
+    for (int stages = 1; stages <= std::min(problem.cluster.size(), problem.sequence.size());
          ++stages) {
       const Grid grid{stages, std::min(problem.cluster.size() / stages, problem.micro_batches)};
       const double free = least_sum(problem, grid, kNever);

@@ -20,7 +20,7 @@ TEST(RateTable, GivesTheLoadsOfAStage) {
     const Placement placement{{3, 1}, {0, 2}};
     const auto costs = stage_costs(problem, placement);
     RateTable table(problem, grid);
-    const int layers = problem.chain.size(), cut = (layers + 1) / 2;
+    const int layers = problem.sequence.size(), cut = (layers + 1) / 2;
     for (int k = 0; k < 2; ++k) {
       const int reduction = table.reduction(placement[k]);
       const int first = k == 0 ? 0 : cut, last = k == 0 ? cut : layers;
@@ -29,9 +29,9 @@ TEST(RateTable, GivesTheLoadsOfAStage) {
         const int before = k == 0 ? -1 : placement[0][r], behind = k == 0 ? placement[1][r] : -1;
         const int rate = table.rate(reduction, before, placement[k][r], behind);
         EXPECT_EQ(table.rate(reduction, before, placement[k][r], behind), rate);
-        slowest = std::max(slowest, table.rates()[rate].load(problem.chain, first, last));
+        slowest = std::max(slowest, table.rates()[rate].load(problem.sequence, first, last));
       }
-      const double load = costs[k].load(problem.chain, first, last);
+      const double load = costs[k].load(problem.sequence, first, last);
       EXPECT_NEAR(slowest, load, 1e-12 * load);
       ++compared;
     }
@@ -41,7 +41,7 @@ TEST(RateTable, GivesTheLoadsOfAStage) {
 
 TEST(RateTable, HoldsEachRateOnce) {
   PlacementProblem problem{
-      .chain = {{"one", {{.name = "layer", .forward_ms = 1}}}, ChainLoad::Crossing::bytes},
+      .sequence = {{"one", {{.name = "layer", .forward_ms = 1}}}, SequenceLoad::Crossing::bytes},
       .cluster = {},
       .micro_batches = 3};
   problem.cluster.nodes = {"node"};

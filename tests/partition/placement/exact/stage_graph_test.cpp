@@ -12,19 +12,19 @@ namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
-ChainLoad five_layers() {
-  ChainProfile chain{"five", {}};
+SequenceLoad five_layers() {
+  SequenceProfile sequence{"five", {}};
   for (const double forward : {3.0, 1.0, 4.0, 1.0, 5.0})
-    chain.layers.push_back({.name = "layer",
-                            .forward_ms = forward,
-                            .backward_ms = 2 * forward,
-                            .activation_bytes = 7,
-                            .parameter_bytes = 11});
-  return {chain, ChainLoad::Crossing::bytes};
+    sequence.layers.push_back({.name = "layer",
+                               .forward_ms = forward,
+                               .backward_ms = 2 * forward,
+                               .activation_bytes = 7,
+                               .parameter_bytes = 11});
+  return {sequence, SequenceLoad::Crossing::bytes};
 }
 
 PlacementProblem on(Cluster cluster, int micro_batches = 6) {
-  return {.chain = five_layers(), .cluster = std::move(cluster), .micro_batches = micro_batches};
+  return {.sequence = five_layers(), .cluster = std::move(cluster), .micro_batches = micro_batches};
 }
 
 Cluster unlike(int devices) {
@@ -107,7 +107,8 @@ TEST(StageGraph, HasTheRatesAndMemoryOfItsPlacements) {
   const auto costs = stage_costs(problem, graph->placement(path));
   for (int k = 0; k < 3; ++k) {
     const Rate& rate = graph->rates[*graph->rates_of(edges[k])];
-    EXPECT_DOUBLE_EQ(rate.load(problem.chain, k, k + 2), costs[k].load(problem.chain, k, k + 2));
+    EXPECT_DOUBLE_EQ(rate.load(problem.sequence, k, k + 2),
+                     costs[k].load(problem.sequence, k, k + 2));
     EXPECT_EQ(graph->memories[graph->memory[path[k]]], costs[k].memory);
   }
 }

@@ -1,4 +1,4 @@
-#include "runtime/pipeline/held_layers.h"
+#include "runtime/pipeline/local_layers.h"
 
 #include <string>
 
@@ -13,26 +13,27 @@ const std::vector<std::int64_t> kAnyLengths = {100};
 
 void check_cut(const std::vector<int>& cut, std::size_t chunks, int layers) {
   if (cut.size() != chunks + 1 || cut.front() != 0 || cut.back() != layers)
-    throw Error("the schedule has " + std::to_string(chunks) + " chunks and the chain " +
+    throw Error("the schedule has " + std::to_string(chunks) + " chunks and the model " +
                 std::to_string(layers) + " layers, which the cut into " +
                 std::to_string(cut.empty() ? 0 : cut.size() - 1) + " does not cover");
 }
 
 }  // namespace
 
-HeldLayers hold_layers(const Chain& chain, const BackendSizes& sizes, const std::vector<int>& cut,
-                       const std::vector<int>& chunk_ranks, int rank) {
-  check_cut(cut, chunk_ranks.size(), chain.size());
-  const std::vector<LayerPlan> plans = plan_chain(chain, kAnyLengths, sizes);
+LocalLayers local_layers(const LayerSequence& sequence, const BackendSizes& sizes,
+                         const std::vector<int>& cut, const std::vector<int>& chunk_ranks,
+                         int rank) {
+  check_cut(cut, chunk_ranks.size(), sequence.size());
+  const std::vector<LayerPlan> plans = plan_layers(sequence, kAnyLengths, sizes);
   const std::vector<std::int64_t> blocks = norm_blocks_before(plans);
-  HeldLayers held;
+  LocalLayers held;
   for (int chunk = 0; chunk < static_cast<int>(chunk_ranks.size()); ++chunk) {
     if (chunk_ranks[chunk] != rank) continue;
     held.chunks.push_back(chunk);
     held.first_layers.push_back(held.layers.size());
     held.first_sums.push_back(held.sums);
     for (int layer = cut[chunk]; layer < cut[chunk + 1]; ++layer) {
-      held.layers.push_back(chain.layers[layer].get());
+      held.layers.push_back(sequence.layers[layer].get());
       held.plans.push_back(plans[layer]);
       held.norm_blocks.push_back(blocks[layer]);
       held.sums += plans[layer].sums;

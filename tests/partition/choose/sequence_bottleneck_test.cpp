@@ -1,13 +1,13 @@
-#include "partition/choose/chain_bottleneck.h"
+#include "partition/choose/sequence_bottleneck.h"
 
 #include <gtest/gtest.h>
 
 namespace penstock {
 namespace {
 
-class ChainBottleneck : public testing::Test {
+class SequenceBottleneck : public testing::Test {
  protected:
-  ChainBottleneck() {
+  SequenceBottleneck() {
     profile_.name = "five";
     for (int i = 0; i < 5; ++i)
       profile_.layers.push_back({.name = "layer" + std::to_string(i),
@@ -19,44 +19,44 @@ class ChainBottleneck : public testing::Test {
     cluster_.node_links = {LinkRates{.latency = 0, .bandwidth = 1e15}};
   }
 
-  std::string bottleneck(ChainLoad::Recompute recompute = ChainLoad::Recompute::none) const {
+  std::string bottleneck(SequenceLoad::Recompute recompute = SequenceLoad::Recompute::none) const {
     const PlacementProblem problem{
-        .chain = ChainLoad(profile_, ChainLoad::Crossing::bytes, recompute),
+        .sequence = SequenceLoad(profile_, SequenceLoad::Crossing::bytes, recompute),
         .cluster = cluster_,
         .micro_batches = 7};
-    const PlacedChain placed = place_chain(problem, wish_, {});
+    const PlacedSequence placed = place_sequence(problem, wish_, {});
     return bottleneck_of({problem, placed, profile_});
   }
 
-  ChainProfile profile_;
+  SequenceProfile profile_;
   Cluster cluster_;
   GridConstraints wish_{.stages = 2};
 };
 
-TEST_F(ChainBottleneck, IsComputingWhereLinksAreWide) {
+TEST_F(SequenceBottleneck, IsComputingWhereLinksAreWide) {
   profile_.layers[1].forward_ms = 2;  // and so three layers of 9 ms behind two of 7
   EXPECT_EQ(bottleneck(), "the computing of stage 1, 100 % of its 9 ms for a micro-batch");
 }
 
-TEST_F(ChainBottleneck, NamesALayerAlone) {
+TEST_F(SequenceBottleneck, NamesALayerAlone) {
   profile_.layers[4].forward_ms = 100;
   EXPECT_EQ(bottleneck().substr(0, 41), "the computing of stage 1 (layer 4 alone),")
       << bottleneck();
 }
 
-TEST_F(ChainBottleneck, IsMessagesWhereLinksAreNarrow) {
+TEST_F(SequenceBottleneck, IsMessagesWhereLinksAreNarrow) {
   cluster_.node_links = {LinkRates{.latency = 0, .bandwidth = 1e6}};
   EXPECT_EQ(bottleneck().substr(0, 16), "the messages of ") << bottleneck();
 }
 
-TEST_F(ChainBottleneck, IsAddingGradientsWhereReplicasAreFar) {
+TEST_F(SequenceBottleneck, IsAddingGradientsWhereReplicasAreFar) {
   cluster_.node_links = {LinkRates{.latency = 0, .bandwidth = 1e6}};
   wish_ = {.stages = 1, .replicas = 2};
   EXPECT_EQ(bottleneck().substr(0, 48), "the adding of gradients over replicas of stage 0")
       << bottleneck();
 }
 
-TEST_F(ChainBottleneck, IsWhatTheSlowestReplicaSpendsMostOn) {
+TEST_F(SequenceBottleneck, IsWhatTheSlowestReplicaSpendsMostOn) {
   // The fast replica of stage 0 sends over a narrow link, and takes longest for it.
   cluster_ = equal_devices(4);
   cluster_.devices[0].speed = 2;
@@ -64,18 +64,18 @@ TEST_F(ChainBottleneck, IsWhatTheSlowestReplicaSpendsMostOn) {
   const LinkRates wide{.latency = 0, .bandwidth = 1e15}, narrow{.latency = 0, .bandwidth = 2e8};
   cluster_.exact_links.assign(16, wide);
   cluster_.exact_links[0 * 4 + 2] = cluster_.exact_links[2 * 4 + 0] = narrow;
-  const PlacementProblem problem{.chain = ChainLoad(profile_, ChainLoad::Crossing::bytes),
+  const PlacementProblem problem{.sequence = SequenceLoad(profile_, SequenceLoad::Crossing::bytes),
                                  .cluster = cluster_,
                                  .micro_batches = 8};
-  PlacedChain placed;
+  PlacedSequence placed;
   placed.grid = {2, 2};
   placed.devices = {{0, 1}, {2, 3}};
-  placed.cut = *best_cut(problem.chain, stage_costs(problem, placed.devices), {});
+  placed.cut = *best_cut(problem.sequence, stage_costs(problem, placed.devices), {});
   const std::string said = bottleneck_of({problem, placed, profile_});
   EXPECT_NE(said.find("the messages of stage "), std::string::npos) << said;
 }
 
-TEST_F(ChainBottleneck, IsMemoryWhereItShapesTheCut) {
+TEST_F(SequenceBottleneck, IsMemoryWhereItShapesTheCut) {
   // Two layers on device 0 at most, which is the faster one.
   cluster_.devices[0].speed = 4;
   cluster_.devices[0].memory = 30e6;
@@ -85,11 +85,11 @@ TEST_F(ChainBottleneck, IsMemoryWhereItShapesTheCut) {
   EXPECT_TRUE(bottleneck().starts_with("the computing of stage ")) << bottleneck();
 }
 
-TEST_F(ChainBottleneck, IsMemoryWithRecomputation) {
+TEST_F(SequenceBottleneck, IsMemoryWithRecomputation) {
   EXPECT_TRUE(
-      bottleneck(ChainLoad::Recompute::stage)
+      bottleneck(SequenceLoad::Recompute::stage)
           .starts_with("memory, as nothing fits without activation recomputation, and the "))
-      << bottleneck(ChainLoad::Recompute::stage);
+      << bottleneck(SequenceLoad::Recompute::stage);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "partition/model/build_chain.h"
+#include "partition/model/build_model.h"
 
 #include <gtest/gtest.h>
 
@@ -21,28 +21,28 @@ ModelConfig tiny() {
   return {.features = 80, .family = DeepSpeech2Options{.channels = 8, .hidden = 192}};
 }
 
-std::int64_t parameters(const Chain& chain) {
+std::int64_t parameters(const LayerSequence& sequence) {
   std::int64_t count = 0;
-  for (const LayerPlan& plan : plan_chain(chain, Lengths{9}, {})) {
+  for (const LayerPlan& plan : plan_layers(sequence, Lengths{9}, {})) {
     for (const ParamDecl& param : plan.params) count += element_count(param.shape);
   }
   return count;
 }
 
-TEST(BuildChain, HasTheParametersOfTheSameModelInPyTorch) {
-  EXPECT_EQ(parameters(build_chain(tiny(), 29)), 1322296);
+TEST(BuildModel, HasTheParametersOfTheSameModelInPyTorch) {
+  EXPECT_EQ(parameters(build_model(tiny(), 29)), 1322296);
   const ModelConfig large{.family = DeepSpeech2Options{.rnn = "lstm", .hidden = 1024, .layers = 5}};
-  EXPECT_EQ(parameters(build_chain(large, 29)), 86618336);
+  EXPECT_EQ(parameters(build_model(large, 29)), 86618336);
 }
 
-TEST(BuildChain, TellsTheFramesThatTheLossSees) {
-  const Chain chain = build_chain(tiny(), 29);
-  EXPECT_EQ(output_frames(chain, Lengths{7, 1, 13, 6}), (Lengths{4, 1, 7, 3}));
+TEST(BuildModel, TellsTheFramesThatTheLossSees) {
+  const LayerSequence sequence = build_model(tiny(), 29);
+  EXPECT_EQ(output_frames(sequence, Lengths{7, 1, 13, 6}), (Lengths{4, 1, 7, 3}));
 }
 
-TEST(BuildChain, ListsEveryImpossibleValueAndWhatItTakes) {
+TEST(BuildModel, ListsEveryImpossibleValueAndWhatItTakes) {
   const ModelConfig model{.family = DeepSpeech2Options{.rnn = "rnn", .hidden = 0}};
-  EXPECT_EQ(test::message_of<ConfigError>([&] { build_chain(model, 1); }),
+  EXPECT_EQ(test::message_of<ConfigError>([&] { build_model(model, 1); }),
             "no such model can be built:\n"
             "  model.rnn = rnn, but it takes one of tanh, gru, lstm\n"
             "  model.hidden = 0, but it takes a whole number from 1 to 65536\n"
@@ -59,19 +59,19 @@ TEST(ModelSummary, DiffersWhereModelsDo) {
   EXPECT_NE(model_summary(tiny(), 28), model_summary(tiny(), 29));
 }
 
-TEST(BuildChain, ItsModelsCanBePlannedWithoutMeasuring) {
-  const Chain chain = build_chain(tiny(), 29);
+TEST(BuildModel, ItsModelsCanBePlannedWithoutMeasuring) {
+  const LayerSequence sequence = build_model(tiny(), 29);
   const Lengths lengths{400, 371, 343, 314, 286, 257, 229, 200};
   PlanRequest request;
   request.model = model_summary(tiny(), 29);
-  request.costs = analytic_costs(chain, lengths, {}, default_rates({}));
-  request.transfers = transfer_costs(chain, lengths, {}, default_link({}));
+  request.costs = analytic_costs(sequence, lengths, {}, default_rates({}));
+  request.transfers = transfer_costs(sequence, lengths, {}, default_link({}));
   request.pipeline.stages = 2;
   request.micro_batches = 8;
-  request.bytes = ChunkBytes(chain, {{{lengths}, make_schedule("1f1b", 2, 8)}}, {}, {});
-  const Plan plan = make_plan(chain, request);
+  request.bytes = ChunkBytes(sequence, {{{lengths}, make_schedule("1f1b", 2, 8)}}, {}, {});
+  const Plan plan = make_plan(sequence, request);
   EXPECT_EQ(plan.chunks[0].predicted.parameters + plan.chunks[1].predicted.parameters,
-            parameters(chain));
+            parameters(sequence));
   EXPECT_GT(estimate_plan(plan, request.costs).bound, 1.4);
 }
 

@@ -10,11 +10,11 @@
 
 namespace penstock {
 
-/// A placed chain whose steps are simulated. All must outlive what is made of them.
-struct ChainPlan {
+/// A placed layer sequence whose steps are simulated. All must outlive what is made of them.
+struct SequencePlan {
   const PlacementProblem& problem;
-  const PlacedChain& placed;
-  const ChainProfile& profile;
+  const PlacedSequence& placed;
+  const SequenceProfile& profile;
 
   /// Micro-batches of a step that a replica runs.
   int runs_of(int replica) const;
@@ -24,8 +24,8 @@ struct ChainPlan {
   double limit(int stage) const;
 };
 
-/// What a step of a placed chain takes under a schedule.
-struct ChainStep {
+/// What a step of a placed layer sequence takes under a schedule.
+struct SequenceStep {
   std::string schedule;
   std::vector<int> in_flight = {};  // on each stage: micro-batches whose activations it holds
   bool fits = true;                 // into the devices' memory
@@ -34,14 +34,14 @@ struct ChainStep {
 
 /// The step of one replica: every message has its link to itself, and is hidden behind computing as
 /// far as the cluster's overlap says; gradients are added in a ring behind a stage's last backward.
-std::unique_ptr<StepEstimate> predict_chain_step(const ChainPlan& plan, const std::string& schedule,
-                                                 int replica);
+std::unique_ptr<StepEstimate> predict_sequence_step(const SequencePlan& plan,
+                                                    const std::string& schedule, int replica);
 
 /// The named schedules of one chunk a stage, which the cut was made for, the chosen first: the
 /// fastest that fits, of equals the one that holds less; then the others, as they are listed. With
 /// recomputation only those that do not split backward, as else what is recomputed would stay.
 /// Steps of more than 2,048 pairs of stage and micro-batch, over replicas that differ, are not
 /// simulated: then 1F1B, whose memory the placement was searched with, stands alone.
-std::vector<ChainStep> chain_steps(const ChainPlan& plan);
+std::vector<SequenceStep> sequence_steps(const SequencePlan& plan);
 
 }  // namespace penstock

@@ -1,4 +1,4 @@
-#include "partition/report/chain_view.h"
+#include "partition/report/sequence_view.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <limits>
 
-#include "partition/choose/chain_bottleneck.h"
 #include "partition/choose/choice_estimate.h"
+#include "partition/choose/sequence_bottleneck.h"
 #include "partition/placement/bound/bound.h"
 #include "partition/report/abridge.h"
 #include "partition/schedule/make_schedule.h"
@@ -28,7 +28,7 @@ std::string slower(double seconds, double than) {
 }
 
 /// "zb-h2; 1f1b 3.1 % slower, gpipe lacks memory"
-std::string words(const std::vector<ChainStep>& steps) {
+std::string words(const std::vector<SequenceStep>& steps) {
   std::vector<std::string> others;
   for (std::size_t i = 1; i < steps.size(); ++i)
     others.push_back(steps[i].fits
@@ -38,9 +38,9 @@ std::string words(const std::vector<ChainStep>& steps) {
                      fmt::join(others, ", "));
 }
 
-class ChainView {
+class SequenceView {
  public:
-  ChainView(const ChainPlan& plan, const std::vector<ChainStep>& steps)
+  SequenceView(const SequencePlan& plan, const std::vector<SequenceStep>& steps)
       : plan_(plan),
         steps_(steps),
         problem_(plan.problem),
@@ -69,7 +69,7 @@ class ChainView {
  private:
   void add_replica(int replica) {
     ReplicaView& view = view_.replicas.emplace_back();
-    view.step = predict_chain_step(plan_, steps_.front().schedule, replica)->simulation();
+    view.step = predict_sequence_step(plan_, steps_.front().schedule, replica)->simulation();
     view.memory = memory_over_time(view.step, [&](int chunk, int) {
       return HeldBytes{.to_weight_gradient = plan_.bytes(chunk, 1) - plan_.bytes(chunk, 0)};
     });
@@ -81,36 +81,36 @@ class ChainView {
     StageView stage{.first = {first}, .last = {last - 1}, .devices = placed_.devices[k]};
     const auto& layers = plan_.profile.layers;
     stage.layers = {layer_names(layers[first].name, layers[last - 1].name, last - first)};
-    if (problem_.chain.recomputes()) stage.recomputed = stage.layers;
-    const double parameters = problem_.chain.parameters(first, last);
-    const double again = problem_.chain.recomputed_bytes(first, last);
+    if (problem_.sequence.recomputes()) stage.recomputed = stage.layers;
+    const double parameters = problem_.sequence.parameters(first, last);
+    const double again = problem_.sequence.recomputed_bytes(first, last);
     stage.memory = {
         {"weights", parameters},
         {"gradients", parameters},
         {"optimizer", 2 * parameters},
         {"activations", plan_.bytes(k, steps_.front().in_flight[k]) - plan_.bytes(k, 0) + again},
-        {"messages", plan_.bytes(k, 0) - again - ChainLoad::kStates * parameters}};
+        {"messages", plan_.bytes(k, 0) - again - SequenceLoad::kStates * parameters}};
     stage.limit = plan_.limit(k);
     double slowest = std::numeric_limits<double>::infinity();
     for (const int device : stage.devices)
       slowest = std::min(slowest, problem_.cluster.devices[device].speed);
     stage.seconds =
-        micro_batches_of(problem_, placed_.grid) * problem_.chain.work(first, last) / slowest;
+        micro_batches_of(problem_, placed_.grid) * problem_.sequence.work(first, last) / slowest;
     if (view_.step_seconds > 0) stage.idle = std::max(0.0, 1 - stage.seconds / view_.step_seconds);
     view_.stages.push_back(std::move(stage));
   }
 
   void add_traffic() {
-    if (problem_.chain.passes() == 1) return;  // seconds, not bytes
+    if (problem_.sequence.passes() == 1) return;  // seconds, not bytes
     TrafficOf what{.devices = placed_.devices, .chunk_rank = view_.schedule.chunk_rank};
     for (int r = 0; r < placed_.grid.replicas; ++r) {
       auto& bytes = what.bytes.emplace_back();
       for (int k = 0; k < placed_.grid.stages; ++k)
-        bytes.push_back(plan_.runs_of(r) * problem_.chain.crossing(begin_[k + 1]));
+        bytes.push_back(plan_.runs_of(r) * problem_.sequence.crossing(begin_[k + 1]));
     }
     what.messages = micro_batches_of(problem_, placed_.grid);
     for (int k = 0; k < placed_.grid.stages; ++k)
-      what.gradients.push_back(problem_.chain.parameters(begin_[k], begin_[k + 1]));
+      what.gradients.push_back(problem_.sequence.parameters(begin_[k], begin_[k + 1]));
     view_.traffic = traffic_of(problem_.cluster, what);
   }
 
@@ -121,7 +121,7 @@ class ChainView {
         {"devices", fmt::format("{} of {}", grid.slots(), problem_.cluster.size())},
         {"micro-batches a step", std::to_string(problem_.micro_batches)},
         {"schedule", words(steps_)},
-        {"recomputation", problem_.chain.recomputes() ? "of whole stages" : "none"},
+        {"recomputation", problem_.sequence.recomputes() ? "of whole stages" : "none"},
         {"bottleneck", ms(placed_.cut.slowest)},
         {"step, closed form", ms(closed_form_step(problem_, placed_))},
         {"step, simulated", ms(view_.step_seconds)},
@@ -133,15 +133,15 @@ class ChainView {
         {"costs", "the profile's"}};
   }
 
-  const ChainPlan& plan_;
-  const std::vector<ChainStep>& steps_;
+  const SequencePlan& plan_;
+  const std::vector<SequenceStep>& steps_;
   const PlacementProblem& problem_;
-  const PlacedChain& placed_;
+  const PlacedSequence& placed_;
   const std::vector<int>& begin_;
   PlanView view_;
 };
 
-AlternativeView weighed(const PlacementProblem& problem, const PlacedChain& placed,
+AlternativeView weighed(const PlacementProblem& problem, const PlacedSequence& placed,
                         const Grid& grid, double bound) {
   AlternativeView other{.what = words(grid)};
   const double value = placed.value;
@@ -167,16 +167,17 @@ AlternativeView weighed(const PlacementProblem& problem, const PlacedChain& plac
 
 }  // namespace
 
-double closed_form_step(const PlacementProblem& problem, const PlacedChain& placed) {
+double closed_form_step(const PlacementProblem& problem, const PlacedSequence& placed) {
   return placed.cut.sum + (micro_batches_of(problem, placed.grid) - 1) * placed.cut.slowest;
 }
 
-std::vector<AlternativeView> other_grids(const PlacementProblem& problem, const PlacedChain& placed,
+std::vector<AlternativeView> other_grids(const PlacementProblem& problem,
+                                         const PlacedSequence& placed,
                                          const GridConstraints& constraints, std::size_t most) {
   const Bounds bounds(problem);
   std::vector<std::pair<double, Grid>> grids;
   const int devices = problem.cluster.size();
-  for (int stages = 1; stages <= std::min(problem.chain.size(), devices); ++stages)
+  for (int stages = 1; stages <= std::min(problem.sequence.size(), devices); ++stages)
     for (int replicas = 1; replicas <= std::min(devices / stages, problem.micro_batches);
          ++replicas) {
       const Grid grid{stages, replicas};
@@ -195,9 +196,9 @@ std::vector<AlternativeView> other_grids(const PlacementProblem& problem, const 
   return others;
 }
 
-PlanView view_of(const ChainPlan& plan, const std::vector<ChainStep>& steps,
+PlanView view_of(const SequencePlan& plan, const std::vector<SequenceStep>& steps,
                  const std::vector<AlternativeView>& others) {
-  PlanView view = ChainView(plan, steps).make();
+  PlanView view = SequenceView(plan, steps).make();
   view.alternatives = {{.what = words(plan.placed.grid), .step_seconds = plan.placed.value}};
   view.alternatives.insert(view.alternatives.end(), others.begin(), others.end());
   return view;

@@ -1,4 +1,4 @@
-#include "partition/choose/chain_bottleneck.h"
+#include "partition/choose/sequence_bottleneck.h"
 
 #include <fmt/format.h>
 
@@ -17,31 +17,32 @@ struct Part {
   const char* what = "";
 };
 
-bool memory_shapes(const ChainPlan& plan) {
+bool memory_shapes(const SequencePlan& plan) {
   auto costs = stage_costs(plan.problem, plan.placed.devices);
   for (StageCost& cost : costs) cost.memory = std::numeric_limits<double>::infinity();
   const double below = kClearly * plan.placed.cut.value;
-  return best_cut(plan.problem.chain, costs, goal_of(plan.problem, plan.placed.grid),
+  return best_cut(plan.problem.sequence, costs, goal_of(plan.problem, plan.placed.grid),
                   {.value = below, .sweeps = 8})
       .has_value();
 }
 
-std::string slowest_stage(const ChainPlan& plan) {
-  const ChainLoad& chain = plan.problem.chain;
+std::string slowest_stage(const SequencePlan& plan) {
+  const SequenceLoad& sequence = plan.problem.sequence;
   const auto& begin = plan.placed.cut.begin;
   const auto costs = stage_costs(plan.problem, plan.placed.devices);
-  const auto load = [&](int k) { return costs[k].load(chain, begin[k], begin[k + 1]); };
+  const auto load = [&](int k) { return costs[k].load(sequence, begin[k], begin[k + 1]); };
   int slowest = 0;
   for (int k = 1; k < plan.placed.grid.stages; ++k)
     if (load(k) > load(slowest)) slowest = k;
   const int first = begin[slowest], last = begin[slowest + 1];
   const StageCost& cost = costs[slowest];
   const Pace& slowest_pace = *std::ranges::max_element(cost.paces, {}, [&](const Pace& pace) {
-    return pace.per_work * chain.work(first, last) + pace.enter.seconds(chain.crossing(first)) +
-           pace.leave.seconds(chain.crossing(last));
+    return pace.per_work * sequence.work(first, last) +
+           pace.enter.seconds(sequence.crossing(first)) +
+           pace.leave.seconds(sequence.crossing(last));
   });
-  const double computing = slowest_pace.per_work * chain.work(first, last);
-  const double adding = cost.reduction.seconds(chain.parameters(first, last));
+  const double computing = slowest_pace.per_work * sequence.work(first, last);
+  const double adding = cost.reduction.seconds(sequence.parameters(first, last));
   const std::array<Part, 3> parts = {{{computing, "computing"},
                                       {load(slowest) - computing - adding, "messages"},
                                       {adding, "adding of gradients over replicas"}}};
@@ -55,9 +56,9 @@ std::string slowest_stage(const ChainPlan& plan) {
 
 }  // namespace
 
-std::string bottleneck_of(const ChainPlan& plan) {
+std::string bottleneck_of(const SequencePlan& plan) {
   const std::string stage = slowest_stage(plan);
-  if (plan.problem.chain.recomputes())
+  if (plan.problem.sequence.recomputes())
     return "memory, as nothing fits without activation recomputation, and " + stage;
   return (memory_shapes(plan) ? "memory, which shapes the cut, and " : "") + stage;
 }

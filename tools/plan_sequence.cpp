@@ -1,4 +1,4 @@
-#include "tools/plan_chain.h"
+#include "tools/plan_sequence.h"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -8,13 +8,13 @@
 
 #include "base/error.h"
 #include "configs/config.h"
-#include "partition/choose/chain_bottleneck.h"
+#include "partition/choose/sequence_bottleneck.h"
 #include "partition/cluster/cluster_file.h"
 #include "partition/cost/profile.h"
 #include "partition/placement/infeasible_placement.h"
 #include "partition/placement/search.h"
-#include "partition/report/chain_view.h"
 #include "partition/report/report.h"
+#include "partition/report/sequence_view.h"
 #include "tools/exit_code.h"
 #include "tools/json_line.h"
 #include "tools/options.h"
@@ -27,16 +27,16 @@ namespace {
 constexpr int kMost = 1 << 20;  // stages, replicas and micro-batches
 constexpr std::size_t kMostAlternatives = 10;
 
-PlacementProblem problem_of(const ChainArguments& arguments, const ChainProfile& profile,
-                            ChainLoad::Recompute recompute = ChainLoad::Recompute::none) {
+PlacementProblem problem_of(const SequenceArguments& arguments, const SequenceProfile& profile,
+                            SequenceLoad::Recompute recompute = SequenceLoad::Recompute::none) {
   const bool described = !arguments.cluster.empty();
   if (!described && arguments.stages == 0)
     throw ConfigError(
         "a profile alone does not say on what to plan it: give --cluster FILE, or --stages K for K "
         "equal devices");
-  const auto crossing = described ? ChainLoad::Crossing::bytes : ChainLoad::Crossing::seconds;
+  const auto crossing = described ? SequenceLoad::Crossing::bytes : SequenceLoad::Crossing::seconds;
   PlacementProblem problem{
-      .chain = ChainLoad(profile, crossing, recompute),
+      .sequence = SequenceLoad(profile, crossing, recompute),
       .cluster = described ? read_cluster(arguments.cluster) : equal_devices(arguments.stages),
       .objective = arguments.objective == "step" ? Objective::step : Objective::bottleneck};
   const int slots = arguments.stages > 0 ? arguments.stages : problem.cluster.size();
@@ -44,9 +44,9 @@ PlacementProblem problem_of(const ChainArguments& arguments, const ChainProfile&
   return problem;
 }
 
-nlohmann::ordered_json json_of(const ChainPlan& plan, const std::vector<ChainStep>& steps) {
+nlohmann::ordered_json json_of(const SequencePlan& plan, const std::vector<SequenceStep>& steps) {
   const PlacementProblem& problem = plan.problem;
-  const PlacedChain& placed = plan.placed;
+  const PlacedSequence& placed = plan.placed;
   auto stages = nlohmann::ordered_json::array();
   const auto costs = stage_costs(problem, placed.devices);
   for (int k = 0; k < placed.grid.stages; ++k) {
@@ -55,16 +55,16 @@ nlohmann::ordered_json json_of(const ChainPlan& plan, const std::vector<ChainSte
                       {"last_layer", last - 1},
                       {"devices", placed.devices[k]},
                       {"bytes", std::llround(plan.bytes(k, steps.front().in_flight[k]))},
-                      {"load_ms", 1e3 * costs[k].load(problem.chain, first, last)}});
+                      {"load_ms", 1e3 * costs[k].load(problem.sequence, first, last)}});
   }
   const bool of_steps = problem.objective == Objective::step;
   const double step = closed_form_step(problem, placed);
   const double value = of_steps ? step : placed.cut.slowest;  // as placed.value, but for rounding
   auto schedules = nlohmann::ordered_json::array();
-  const auto simulated = [](const ChainStep& step) {
+  const auto simulated = [](const SequenceStep& step) {
     return step.seconds > 0 ? nlohmann::ordered_json(1e3 * step.seconds) : nullptr;
   };
-  for (const ChainStep& step : steps)
+  for (const SequenceStep& step : steps)
     schedules.push_back(
         {{"schedule", step.schedule}, {"simulated_ms", simulated(step)}, {"fits", step.fits}});
   return {{"micro_batches", problem.micro_batches},
@@ -77,16 +77,16 @@ nlohmann::ordered_json json_of(const ChainPlan& plan, const std::vector<ChainSte
           {"simulated_ms", simulated(steps.front())},
           {"stages", stages},
           {"schedule", steps.front().schedule},
-          {"recompute", problem.chain.recomputes() ? "stage" : "none"},
+          {"recompute", problem.sequence.recomputes() ? "stage" : "none"},
           {"binds", bottleneck_of(plan)},
           {"schedules", schedules}};
 }
 
 }  // namespace
 
-void add_chain(CLI::App* command, ChainArguments& arguments) {
+void add_sequence(CLI::App* command, SequenceArguments& arguments) {
   command->add_option("--profile", arguments.profile,
-                      "Instead of a recipe, a chain of measured layers (docs/planning.md)");
+                      "Instead of a recipe, a sequence of measured layers (docs/planning.md)");
   command->add_option("--cluster", arguments.cluster,
                       "The devices, a TOML file or a name in configs/clusters/; default with "
                       "--profile: as many equal ones as stages");
@@ -112,21 +112,21 @@ void add_chain(CLI::App* command, ChainArguments& arguments) {
                       "On a cluster: write an HTML page with timeline, memory, placement, traffic");
 }
 
-int run_plan_chain(const ChainArguments& arguments, bool json) {
+int run_plan_sequence(const SequenceArguments& arguments, bool json) {
   check_outputs({{"--report", arguments.report}},
                 {{"--profile", arguments.profile}, {"--cluster", arguments.cluster}});
-  const ChainProfile profile = read_profile(arguments.profile);
+  const SequenceProfile profile = read_profile(arguments.profile);
   const GridConstraints constraints{.stages = arguments.stages, .replicas = arguments.replicas};
   const SearchEffort effort{.seed = arguments.seed};
   PlacementProblem problem = problem_of(arguments, profile);
   check_constraints(problem, constraints);
   auto placed = find_placement(problem, constraints, effort);
   if (!placed) {
-    problem = problem_of(arguments, profile, ChainLoad::Recompute::stage);
-    placed = place_chain(problem, constraints, effort);
+    problem = problem_of(arguments, profile, SequenceLoad::Recompute::stage);
+    placed = place_sequence(problem, constraints, effort);
   }
-  const ChainPlan plan{problem, *placed, profile};
-  const std::vector<ChainStep> steps = chain_steps(plan);
+  const SequencePlan plan{problem, *placed, profile};
+  const std::vector<SequenceStep> steps = sequence_steps(plan);
   if (!json || !arguments.report.empty()) {
     const PlanView view =
         view_of(plan, steps, other_grids(problem, *placed, constraints, kMostAlternatives));

@@ -1,4 +1,4 @@
-#include "partition/choose/chain_steps.h"
+#include "partition/choose/sequence_steps.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -16,7 +16,7 @@ constexpr int kMostPasses = 2048;     // stages × micro-batches of all replicas
 constexpr double kFaster = 1 - 1e-9;  // of a step: else it is the same
 
 /// The layers of a stage as one.
-LayerCost work_of(const ChainProfile& profile, int first, int last) {
+LayerCost work_of(const SequenceProfile& profile, int first, int last) {
   LayerCost cost;
   for (int i = first; i < last; ++i) {
     cost.forward += profile.layers[i].forward_ms / 1e3;
@@ -27,15 +27,16 @@ LayerCost work_of(const ChainProfile& profile, int first, int last) {
 }
 
 /// Of a whole step.
-double reduction_seconds(const ChainPlan& plan, int stage) {
+double reduction_seconds(const SequencePlan& plan, int stage) {
   const auto& placed = plan.placed;
   if (placed.grid.replicas == 1) return 0;
   return ring(slowest_of_ring(plan.problem.cluster, placed.devices[stage]), placed.grid.replicas, 1)
-      .seconds(plan.problem.chain.parameters(placed.cut.begin[stage], placed.cut.begin[stage + 1]));
+      .seconds(
+          plan.problem.sequence.parameters(placed.cut.begin[stage], placed.cut.begin[stage + 1]));
 }
 
 /// One replica of each sort: those of a sort take equally long.
-std::vector<int> replicas_that_differ(const ChainPlan& plan) {
+std::vector<int> replicas_that_differ(const SequencePlan& plan) {
   std::map<std::vector<double>, int> sorts;
   const Cluster& cluster = plan.problem.cluster;
   const Placement& devices = plan.placed.devices;
@@ -59,24 +60,24 @@ std::vector<int> replicas_that_differ(const ChainPlan& plan) {
 
 }  // namespace
 
-int ChainPlan::runs_of(int replica) const {
+int SequencePlan::runs_of(int replica) const {
   const int replicas = placed.grid.replicas;
   return problem.micro_batches / replicas + (replica < problem.micro_batches % replicas ? 1 : 0);
 }
 
-double ChainPlan::bytes(int stage, int in_flight) const {
-  return problem.chain.bytes(placed.cut.begin[stage], placed.cut.begin[stage + 1], in_flight);
+double SequencePlan::bytes(int stage, int in_flight) const {
+  return problem.sequence.bytes(placed.cut.begin[stage], placed.cut.begin[stage + 1], in_flight);
 }
 
-double ChainPlan::limit(int stage) const {
+double SequencePlan::limit(int stage) const {
   double least = std::numeric_limits<double>::infinity();
   for (const int device : placed.devices[stage])
     least = std::min(least, problem.cluster.usable(device));
   return least;
 }
 
-std::unique_ptr<StepEstimate> predict_chain_step(const ChainPlan& plan, const std::string& schedule,
-                                                 int replica) {
+std::unique_ptr<StepEstimate> predict_sequence_step(const SequencePlan& plan,
+                                                    const std::string& schedule, int replica) {
   const PlacementProblem& problem = plan.problem;
   const std::vector<int>& begin = plan.placed.cut.begin;
   const int stages = plan.placed.grid.stages, runs = plan.runs_of(replica);
@@ -86,12 +87,12 @@ std::unique_ptr<StepEstimate> predict_chain_step(const ChainPlan& plan, const st
   for (int k = 0; k < stages; ++k) {
     of_stages.push_back(work_of(plan.profile, begin[k], begin[k + 1]));
     // One message each way; a profile's transfer is of both.
-    bytes.push_back(problem.chain.crossing(begin[k + 1]) * problem.chain.passes() / 2);
+    bytes.push_back(problem.sequence.crossing(begin[k + 1]) * problem.sequence.passes() / 2);
     layout.begin.push_back(k + 1);
     layout.speeds.push_back(problem.cluster.devices[plan.placed.devices[k][replica]].speed);
     layout.reduce_seconds.push_back(reduction_seconds(plan, k));
   }
-  if (problem.chain.recomputes()) layout.recomputed.assign(stages, true);
+  if (problem.sequence.recomputes()) layout.recomputed.assign(stages, true);
   layout.overlap = problem.cluster.overlap;
   layout.link = [&problem, &placed = plan.placed, replica](int from, int to) {
     return problem.cluster.link(placed.devices[from][replica], placed.devices[to][replica]);
@@ -102,15 +103,15 @@ std::unique_ptr<StepEstimate> predict_chain_step(const ChainPlan& plan, const st
   return std::make_unique<StepEstimate>(costs, std::move(layout));
 }
 
-std::vector<ChainStep> chain_steps(const ChainPlan& plan) {
+std::vector<SequenceStep> sequence_steps(const SequencePlan& plan) {
   const int stages = plan.placed.grid.stages;
   const std::vector<int> replicas = replicas_that_differ(plan);
   std::int64_t passes = 0;
   for (const int replica : replicas) passes += std::int64_t{stages} * plan.runs_of(replica);
 
-  std::vector<ChainStep> steps;
+  std::vector<SequenceStep> steps;
   if (passes > kMostPasses) {
-    ChainStep& step = steps.emplace_back(ChainStep{"1f1b"});
+    SequenceStep& step = steps.emplace_back(SequenceStep{"1f1b"});
     for (int k = 0; k < stages; ++k)
       step.in_flight.push_back(in_flight(plan.problem, plan.placed.grid, k));
     return steps;
@@ -118,14 +119,14 @@ std::vector<ChainStep> chain_steps(const ChainPlan& plan) {
   std::size_t best = 0;
   for (const char* name : {"1f1b", "zb-h1", "zb-h2", "gpipe"}) {
     const Schedule lists = make_schedule(name, stages, plan.runs_of(0));
-    if (plan.problem.chain.recomputes() && splits_backward(lists)) continue;
-    ChainStep& step = steps.emplace_back(ChainStep{name});
+    if (plan.problem.sequence.recomputes() && splits_backward(lists)) continue;
+    SequenceStep& step = steps.emplace_back(SequenceStep{name});
     for (int k = 0; k < stages; ++k) {
       step.in_flight.push_back(count_in_flight(lists, k).slots);
       step.fits = step.fits && plan.bytes(k, step.in_flight.back()) <= plan.limit(k);
     }
     for (const int replica : replicas)
-      step.seconds = std::max(step.seconds, predict_chain_step(plan, name, replica)->period());
+      step.seconds = std::max(step.seconds, predict_sequence_step(plan, name, replica)->period());
     if (step.fits && step.seconds < steps[best].seconds * kFaster) best = steps.size() - 1;
   }
   std::rotate(steps.begin(), steps.begin() + static_cast<std::ptrdiff_t>(best),

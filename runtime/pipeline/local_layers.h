@@ -3,12 +3,12 @@
 #include <cstdint>
 #include <vector>
 
-#include "partition/model/chain.h"
+#include "partition/model/layer_sequence.h"
 
 namespace penstock {
 
-/// The layers of one rank's chunks, in the order of the chain; others may lie between.
-struct HeldLayers {
+/// The layers of one rank's chunks, in the order of the layer sequence; others may lie between.
+struct LocalLayers {
   std::vector<int> chunks;                // their numbers
   std::vector<const Layer*> layers;       // of all of them
   std::vector<LayerPlan> plans;           // of each layer, for any input
@@ -19,8 +19,9 @@ struct HeldLayers {
 };
 
 /// Of the chunks that `rank` has of `chunk_ranks`. `cut` has the first layer of each chunk of the
-/// chain, then the number of layers; Error unless there are as many chunks.
-HeldLayers hold_layers(const Chain& chain, const BackendSizes& sizes, const std::vector<int>& cut,
-                       const std::vector<int>& chunk_ranks, int rank);
+/// layer sequence, then the number of layers; Error unless there are as many chunks.
+LocalLayers local_layers(const LayerSequence& sequence, const BackendSizes& sizes,
+                         const std::vector<int>& cut, const std::vector<int>& chunk_ranks,
+                         int rank);
 
 }  // namespace penstock

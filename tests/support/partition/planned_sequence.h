@@ -3,15 +3,16 @@
 #include "base/error.h"
 #include "configs/config.h"
 #include "partition/choose/find_choice.h"
-#include "tests/support/partition/small_chain.h"
+#include "tests/support/partition/small_sequence.h"
 
 namespace penstock::test {
 
-/// small_chain() to be planned on so many equal devices of one node, `memory` bytes each: two steps
-/// of four unequal micro-batches. `chain` must outlive it. The hidden layer takes most time.
-inline PlanningProblem planned_chain(const Chain& chain, int devices, double memory) {
+/// small_sequence() to be planned on so many equal devices of one node, `memory` bytes each: two
+/// steps of four unequal micro-batches. `sequence` must outlive it. The hidden layer takes most
+/// time.
+inline PlanningProblem planned_sequence(const LayerSequence& sequence, int devices, double memory) {
   PlanningProblem problem;
-  problem.chain = &chain;
+  problem.sequence = &sequence;
   problem.costs = [](const MicroBatchLengths& lengths) {
     double frames = 0;
     for (const std::int64_t length : lengths.frames) frames += static_cast<double>(length);
@@ -37,10 +38,10 @@ inline PlanningProblem planned_chain(const Chain& chain, int devices, double mem
       }
     return steps;
   };
-  problem.bytes = [&chain](const PlanChoice& choice) {
+  problem.bytes = [&sequence](const PlanChoice& choice) {
     const int runs = (choice.batch.micro_batches + choice.replicas - 1) / choice.replicas;
     const ChunkLoad load{{{12, 5}}, schedule_of(choice).of(runs), choice.recomputed};
-    return ChunkBytes(chain, {load}, {}, {});
+    return ChunkBytes(sequence, {load}, {}, {});
   };
   return problem;
 }

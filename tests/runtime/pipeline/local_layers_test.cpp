@@ -1,29 +1,29 @@
-#include "runtime/pipeline/held_layers.h"
+#include "runtime/pipeline/local_layers.h"
 
 #include <gtest/gtest.h>
 
 #include "base/error.h"
 #include "layers/models/deepspeech2.h"
 #include "partition/memory/stage_bytes.h"
-#include "partition/model/build_chain.h"
+#include "partition/model/build_model.h"
 
 namespace penstock {
 namespace {
 
-Chain chain() {
+LayerSequence sequence() {
   const ModelConfig model{.features = 17,
                           .family = DeepSpeech2Options{.channels = 2, .hidden = 9, .layers = 2}};
-  return build_chain(model, 5);
+  return build_model(model, 5);
 }
 
-TEST(HeldLayers, AreThoseOfTheRanksChunksInTheOrderOfTheChain) {
-  const Chain whole = chain();
+TEST(LocalLayers, AreThoseOfTheRanksChunksInTheOrderOfTheSequence) {
+  const LayerSequence whole = sequence();
   const int size = whole.size();
   const std::vector<int> cut = {0, 2, 5, 7, size}, down_and_up = {0, 1, 1, 0};
-  const HeldLayers all = hold_layers(whole, {}, {0, size}, {0}, 0);
+  const LocalLayers all = local_layers(whole, {}, {0, size}, {0}, 0);
   EXPECT_EQ(all.layers.size(), whole.layers.size());
 
-  const HeldLayers outer = hold_layers(whole, {}, cut, down_and_up, 0);
+  const LocalLayers outer = local_layers(whole, {}, cut, down_and_up, 0);
   EXPECT_EQ(outer.chunks, (std::vector<int>{0, 3}));
   EXPECT_EQ(outer.first_layers, (std::vector<std::size_t>{0, 2}));
   ASSERT_EQ(outer.layers.size(), 2u + size - 7);
@@ -32,7 +32,7 @@ TEST(HeldLayers, AreThoseOfTheRanksChunksInTheOrderOfTheChain) {
   EXPECT_EQ(outer.norm_blocks[2], all.norm_blocks[7]);
   EXPECT_EQ(outer.norm_blocks[2], norm_blocks(std::span(all.plans).first(7)));
 
-  const HeldLayers inner = hold_layers(whole, {}, cut, down_and_up, 1);
+  const LocalLayers inner = local_layers(whole, {}, cut, down_and_up, 1);
   EXPECT_EQ(inner.chunks, (std::vector<int>{1, 2}));
   EXPECT_EQ(inner.layers.size(), 5u);
   EXPECT_EQ(inner.sums + outer.sums, all.sums);
@@ -42,11 +42,11 @@ TEST(HeldLayers, AreThoseOfTheRanksChunksInTheOrderOfTheChain) {
   EXPECT_EQ(inner.first_sums, (std::vector<std::size_t>{0, before}));
 }
 
-TEST(HeldLayers, NeedACutOfTheWholeChain) {
-  const Chain whole = chain();
+TEST(LocalLayers, NeedACutOfTheWholeSequence) {
+  const LayerSequence whole = sequence();
   for (const std::vector<int>& cut :
        {std::vector<int>{}, {0, whole.size()}, {0, 3, 5}, {1, 3, whole.size()}})
-    EXPECT_THROW(hold_layers(whole, {}, cut, {0, 1}, 0), Error);
+    EXPECT_THROW(local_layers(whole, {}, cut, {0, 1}, 0), Error);
 }
 
 }  // namespace

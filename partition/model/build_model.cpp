@@ -1,4 +1,4 @@
-#include "partition/model/build_chain.h"
+#include "partition/model/build_model.h"
 
 #include <fmt/format.h>
 
@@ -25,7 +25,7 @@ void check(const ModelConfig& model, int labels) {
 
 }  // namespace
 
-Chain build_chain(const ModelConfig& model, int labels) {
+LayerSequence build_model(const ModelConfig& model, int labels) {
   check(model, labels);
   return {build_layers(model.family, {model.features, labels}), model.features};
 }

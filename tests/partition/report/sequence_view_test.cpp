@@ -1,4 +1,4 @@
-#include "partition/report/chain_view.h"
+#include "partition/report/sequence_view.h"
 
 #include <gtest/gtest.h>
 
@@ -8,25 +8,26 @@
 namespace penstock {
 namespace {
 
-class ChainViewOf : public testing::Test {
+class SequenceViewOf : public testing::Test {
  protected:
-  ChainViewOf() {
+  SequenceViewOf() {
     for (const double forward : {1e3, 2e3, 3e3})
       profile_.layers.push_back({"layer", forward, 2 * forward, 40, 10, 0});
     problem_.cluster = equal_devices(4);
     problem_.cluster.node_links = {{.latency = 0, .bandwidth = 1e9}};
   }
 
-  ChainProfile profile_{.name = "chain", .layers = {}};
-  PlacementProblem problem_{
-      .chain = ChainLoad({}, ChainLoad::Crossing::bytes), .cluster = {}, .micro_batches = 5};
+  SequenceProfile profile_{.name = "chain", .layers = {}};
+  PlacementProblem problem_{.sequence = SequenceLoad({}, SequenceLoad::Crossing::bytes),
+                            .cluster = {},
+                            .micro_batches = 5};
 };
 
-TEST_F(ChainViewOf, ShowsTheStepAsSimulated) {
-  problem_.chain = ChainLoad(profile_, ChainLoad::Crossing::bytes);
-  const PlacedChain placed = place_chain(problem_, {.stages = 2, .replicas = 2});
-  const ChainPlan plan{problem_, placed, profile_};
-  const std::vector<ChainStep> steps{
+TEST_F(SequenceViewOf, ShowsTheStepAsSimulated) {
+  problem_.sequence = SequenceLoad(profile_, SequenceLoad::Crossing::bytes);
+  const PlacedSequence placed = place_sequence(problem_, {.stages = 2, .replicas = 2});
+  const SequencePlan plan{problem_, placed, profile_};
+  const std::vector<SequenceStep> steps{
       {.schedule = "1f1b", .in_flight = {2, 1}, .seconds = 36},
       {.schedule = "zb-h1", .in_flight = {2, 2}, .seconds = 37.8},
       {.schedule = "gpipe", .in_flight = {3, 3}, .fits = false, .seconds = 36}};
@@ -40,7 +41,7 @@ TEST_F(ChainViewOf, ShowsTheStepAsSimulated) {
   EXPECT_TRUE(std::isinf(view.stages[0].limit));
   for (int k = 0; k < 2; ++k) {
     EXPECT_DOUBLE_EQ(view.stages[k].bytes(),
-                     problem_.chain.bytes(2 * k, 2 + k, in_flight(problem_, placed.grid, k)));
+                     problem_.sequence.bytes(2 * k, 2 + k, in_flight(problem_, placed.grid, k)));
     double most = 0;
     for (const MemoryPoint& point : view.replicas[0].memory[k]) most = std::max(most, point.bytes);
     EXPECT_DOUBLE_EQ(most, view.stages[k].bytes());
@@ -54,11 +55,12 @@ TEST_F(ChainViewOf, ShowsTheStepAsSimulated) {
   for (std::size_t i = 1; i < 4; ++i) EXPECT_NE(view.alternatives[i].why, "");
 }
 
-TEST_F(ChainViewOf, ShowsWhatIsMadeAgain) {
-  problem_.chain = ChainLoad(profile_, ChainLoad::Crossing::bytes, ChainLoad::Recompute::stage);
-  const PlacedChain placed = place_chain(problem_, {.stages = 2, .replicas = 1});
-  const ChainPlan plan{problem_, placed, profile_};
-  const PlanView view = view_of(plan, chain_steps(plan));
+TEST_F(SequenceViewOf, ShowsWhatIsMadeAgain) {
+  problem_.sequence =
+      SequenceLoad(profile_, SequenceLoad::Crossing::bytes, SequenceLoad::Recompute::stage);
+  const PlacedSequence placed = place_sequence(problem_, {.stages = 2, .replicas = 1});
+  const SequencePlan plan{problem_, placed, profile_};
+  const PlanView view = view_of(plan, sequence_steps(plan));
   for (int k = 0; k < 2; ++k) {
     EXPECT_EQ(view.stages[k].recomputed, view.stages[k].layers);
     double most = 0;
@@ -68,9 +70,9 @@ TEST_F(ChainViewOf, ShowsWhatIsMadeAgain) {
   EXPECT_NEAR(view.stages[0].seconds, 5 * (4.0 + 8), 1e-6);  // forward twice, backward
 }
 
-TEST_F(ChainViewOf, OtherGridsAreNeverBetter) {
-  problem_.chain = ChainLoad(profile_, ChainLoad::Crossing::bytes);
-  const PlacedChain placed = place_chain(problem_, {});
+TEST_F(SequenceViewOf, OtherGridsAreNeverBetter) {
+  problem_.sequence = SequenceLoad(profile_, SequenceLoad::Crossing::bytes);
+  const PlacedSequence placed = place_sequence(problem_, {});
   for (const AlternativeView& other : other_grids(problem_, placed, {}, 100))
     EXPECT_GE(other.step_seconds, placed.value * (1 - 1e-9)) << other.what;
   EXPECT_EQ(other_grids(problem_, placed, {}, 100).size(), 6u);  // 4 + 2 + 1, less the plan's

@@ -1,11 +1,11 @@
 #pragma once
 
-#include "partition/model/chain.h"
+#include "partition/model/layer_sequence.h"
 
 namespace penstock::test {
 
 /// conv (halves the frames), relu, hidden, output over 6 feature channels: enough kinds of layers
 /// for planning, small enough to check by hand.
-Chain small_chain();
+LayerSequence small_sequence();
 
 }  // namespace penstock::test

@@ -6,9 +6,9 @@
 
 namespace penstock {
 
-/// What a chain's ranges of layers ask of a stage for one micro-batch, each in constant time from
-/// sums over the first layers.
-class ChainLoad {
+/// What a layer sequence's ranges of layers ask of a stage for one micro-batch, each in constant
+/// time from sums over the first layers.
+class SequenceLoad {
  public:
   /// What crosses a boundary of stages: activation bytes there and their gradient back, or,
   /// where no cluster says how fast links are, the profile's transfer in seconds.
@@ -18,7 +18,8 @@ class ChainLoad {
   /// of a micro-batch in flight only what enters the stage and leaves it stays (Chen et al. 2016).
   enum class Recompute { none, stage };
 
-  ChainLoad(const ChainProfile& chain, Crossing crossing, Recompute recompute = Recompute::none);
+  SequenceLoad(const SequenceProfile& sequence, Crossing crossing,
+               Recompute recompute = Recompute::none);
 
   int size() const { return static_cast<int>(work_.size()) - 1; }
   bool recomputes() const { return recompute_ == Recompute::stage; }
@@ -27,7 +28,7 @@ class ChainLoad {
   /// How many ranges of layers do no more than so much work.
   double ranges_within(double work) const;
   double longest_layer() const { return longest_layer_; }
-  /// What crosses in front of `layer`; 0 at both ends of the chain.
+  /// What crosses in front of `layer`; 0 at both ends of the layer sequence.
   double crossing(int layer) const { return crossing_[layer]; }
   double least_crossing() const { return least_crossing_; }
   double most_crossing() const { return most_crossing_; }

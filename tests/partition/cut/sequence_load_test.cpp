@@ -1,4 +1,4 @@
-#include "partition/cut/chain_load.h"
+#include "partition/cut/sequence_load.h"
 
 #include <gtest/gtest.h>
 
@@ -7,8 +7,8 @@
 namespace penstock {
 namespace {
 
-ChainProfile sampled(std::mt19937& random, int layers) {
-  ChainProfile profile;
+SequenceProfile sampled(std::mt19937& random, int layers) {
+  SequenceProfile profile;
   for (int i = 0; i < layers; ++i) {
     const auto number = [&] { return static_cast<double>(random() % 100); };
     profile.layers.push_back({"", number(), number(), number(), number(), number()});
@@ -16,12 +16,13 @@ ChainProfile sampled(std::mt19937& random, int layers) {
   return profile;
 }
 
-TEST(ChainLoad, CountsWhatStagesKeepAndMakeAgain) {
+TEST(SequenceLoad, CountsWhatStagesKeepAndMakeAgain) {
   std::mt19937 random(3);
   for (int round = 0; round < 20; ++round) {
-    const ChainProfile profile = sampled(random, 7);
-    const ChainLoad kept(profile, ChainLoad::Crossing::bytes);
-    const ChainLoad again(profile, ChainLoad::Crossing::bytes, ChainLoad::Recompute::stage);
+    const SequenceProfile profile = sampled(random, 7);
+    const SequenceLoad kept(profile, SequenceLoad::Crossing::bytes);
+    const SequenceLoad again(profile, SequenceLoad::Crossing::bytes,
+                             SequenceLoad::Recompute::stage);
     for (int first = 0; first < 7; ++first)
       for (int last = first + 1; last <= 7; ++last) {
         double work = 0, forward = 0, parameters = 0, inside = 0;
@@ -42,9 +43,9 @@ TEST(ChainLoad, CountsWhatStagesKeepAndMakeAgain) {
           EXPECT_EQ(again.bytes(first, last, flying), always + flying * (enters + leaves) + inside);
           EXPECT_EQ(again.recomputed_bytes(first, last), inside);
           for (int on = last; on <= 7; ++on)
-            for (const ChainLoad* chain : {&kept, &again})
-              EXPECT_LE(chain->bytes_at_least(first, last, flying),
-                        chain->bytes(first, on, flying));
+            for (const SequenceLoad* sequence : {&kept, &again})
+              EXPECT_LE(sequence->bytes_at_least(first, last, flying),
+                        sequence->bytes(first, on, flying));
         }
       }
   }

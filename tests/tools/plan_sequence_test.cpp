@@ -15,13 +15,13 @@ test::Outcome plan(std::vector<std::string> words) {
   return test::run_program(words);
 }
 
-std::string chain(const std::string& name) {
+std::string sequence(const std::string& name) {
   return test::source("tests/partition/data/" + name + ".json");
 }
 
-TEST(PlanChain, PrintsTheBestCutOntoEqualDevices) {
+TEST(PlanSequence, PrintsTheBestCutOntoEqualDevices) {
   const auto outcome =
-      plan({"--profile", chain("gnmt"), "--stages", "4", "--objective", "bottleneck", "--json"});
+      plan({"--profile", sequence("gnmt"), "--stages", "4", "--objective", "bottleneck", "--json"});
   ASSERT_EQ(outcome.code, 0) << outcome.err;
   const auto json = nlohmann::json::parse(outcome.out);
   EXPECT_NEAR(json["bottleneck_ms"], 25.868, 1e-6);
@@ -53,9 +53,9 @@ TEST(PlanChain, PrintsTheBestCutOntoEqualDevices) {
   EXPECT_NEAR(json["step_ms"], sum + 15 * 25.868, 1e-6);
 }
 
-TEST(PlanChain, PlacesOnACluster) {
+TEST(PlanSequence, PlacesOnACluster) {
   const auto outcome =
-      plan({"--profile", chain("gnmt"), "--cluster", test::source("configs/clusters/mixed.toml"),
+      plan({"--profile", sequence("gnmt"), "--cluster", test::source("configs/clusters/mixed.toml"),
             "--micro-batches", "32", "--json"});
   ASSERT_EQ(outcome.code, 0) << outcome.err;
   const auto json = nlohmann::json::parse(outcome.out);
@@ -71,13 +71,13 @@ TEST(PlanChain, PlacesOnACluster) {
     }
   }
   const auto table =
-      plan({"--profile", chain("gnmt"), "--cluster", "mixed", "--micro-batches", "32"});
+      plan({"--profile", sequence("gnmt"), "--cluster", "mixed", "--micro-batches", "32"});
   ASSERT_EQ(table.code, 0) << table.err;
   EXPECT_NE(table.out.find("gnmt: 45 layers in "), std::string::npos) << table.out;
   EXPECT_NE(table.out.find("5 % of each device's memory left free"), std::string::npos);
 }
 
-TEST(PlanChain, RunsWholeStagesForwardAgainWhereNothingElseFits) {
+TEST(PlanSequence, RunsWholeStagesForwardAgainWhereNothingElseFits) {
   const test::TemporaryFolder folder;
   const std::string profile = folder.path() / "chain.json", cluster = folder.path() / "small.toml";
   std::string layers;
@@ -85,7 +85,7 @@ TEST(PlanChain, RunsWholeStagesForwardAgainWhereNothingElseFits) {
     layers += std::string(i > 0 ? "," : "") +
               R"({"name": "l", "forward_ms": 1, "backward_ms": 2, "activation_bytes": 67108864,
                   "parameter_bytes": 1048576, "transfer_ms": 0})";
-  test::write_file(profile, R"({"name": "chain", "layers": [)" + layers + "]}");
+  test::write_file(profile, R"({"name": "sequence", "layers": [)" + layers + "]}");
   const auto with = [&](const std::string& gib) {
     test::write_file(cluster, "[kinds.small]\nmemory_gib = " + gib +
                                   "\nspeed = 1\n[[node]]\nname = \"n\"\ndevices = { small = 2 }\n"
@@ -106,22 +106,22 @@ TEST(PlanChain, RunsWholeStagesForwardAgainWhereNothingElseFits) {
       << refused.err;
 }
 
-TEST(PlanChain, NamesWhatItRefuses) {
+TEST(PlanSequence, NamesWhatItRefuses) {
   const test::TemporaryFolder folder;
   const std::string file = folder.path() / "tiny.toml";
   test::write_file(file,
                    "[kinds.tiny]\nmemory_gib = 0.25\nspeed = 1\n[[node]]\nname = \"n\"\n"
                    "devices = { tiny = 4 }\nwithin = { latency_us = 1, gb_per_s = 1 }\n");
   for (const auto& [words, said] : std::vector<std::pair<std::vector<std::string>, std::string>>{
-           {{"--profile", chain("gnmt")}, "give --cluster FILE, or --stages K"},
-           {{"--profile", chain("gnmt"), "--stages", "46"}, "ask for at most 45"},
-           {{"--profile", chain("gnmt"), "--stages", "17", "--cluster", "mixed"},
+           {{"--profile", sequence("gnmt")}, "give --cluster FILE, or --stages K"},
+           {{"--profile", sequence("gnmt"), "--stages", "46"}, "ask for at most 45"},
+           {{"--profile", sequence("gnmt"), "--stages", "17", "--cluster", "mixed"},
             "the cluster has 16 devices and a stage needs one: ask for at most 16"},
-           {{"--profile", chain("gnmt"), "--cluster", "mixd"}, "mixd: no such cluster file"},
-           {{"--profile", chain("gnmt"), "--cluster", file},
+           {{"--profile", sequence("gnmt"), "--cluster", "mixd"}, "mixd: no such cluster file"},
+           {{"--profile", sequence("gnmt"), "--cluster", file},
             "memory binds: no cut into any number"},
            {{"--profile", file, "--stages", "2"}, "tiny.toml: not JSON"},
-           {{"--profile", chain("gnmt"), "recipe.toml"}, "either a recipe or --profile"},
+           {{"--profile", sequence("gnmt"), "recipe.toml"}, "either a recipe or --profile"},
            {{}, "either a recipe or --profile"}}) {
     const auto outcome = plan(words);
     EXPECT_EQ(outcome.code, 2) << said;

@@ -1,10 +1,10 @@
-#include "partition/cut/chain_load.h"
+#include "partition/cut/sequence_load.h"
 
 #include <algorithm>
 
 namespace penstock {
 
-ChainLoad::ChainLoad(const ChainProfile& chain, Crossing crossing, Recompute recompute)
+SequenceLoad::SequenceLoad(const SequenceProfile& sequence, Crossing crossing, Recompute recompute)
     : work_{0},
       parameters_{0},
       activations_{0},
@@ -13,7 +13,7 @@ ChainLoad::ChainLoad(const ChainProfile& chain, Crossing crossing, Recompute rec
       passes_(crossing == Crossing::bytes ? 2 : 1),
       recompute_(recompute) {
   const int forwards = recomputes() ? 2 : 1;
-  for (const LayerProfile& layer : chain.layers) {
+  for (const LayerProfile& layer : sequence.layers) {
     const double seconds = (forwards * layer.forward_ms + layer.backward_ms) / 1e3;
     longest_layer_ = std::max(longest_layer_, seconds);
     work_.push_back(work_.back() + seconds);
@@ -30,7 +30,7 @@ ChainLoad::ChainLoad(const ChainProfile& chain, Crossing crossing, Recompute rec
   most_crossing_ = *most;
 }
 
-double ChainLoad::ranges_within(double work) const {
+double SequenceLoad::ranges_within(double work) const {
   double count = 0;
   for (int first = 0, last = 0; first < size(); ++first) {
     last = std::max(last, first);

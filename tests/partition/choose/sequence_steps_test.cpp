@@ -1,4 +1,4 @@
-#include "partition/choose/chain_steps.h"
+#include "partition/choose/sequence_steps.h"
 
 #include <gtest/gtest.h>
 
@@ -55,9 +55,9 @@ int most_held(const Schedule& schedule, int stage) {
   return most;
 }
 
-class ChainStepsOf : public testing::Test {
+class SequenceStepsOf : public testing::Test {
  protected:
-  /// A chain of random layers on devices of two speeds, with links that take no time.
+  /// A sequence of random layers on devices of two speeds, with links that take no time.
   void sample(std::mt19937& random, int layers, int devices) {
     const auto number = [&] { return 1.0 + static_cast<double>(random() % 1000); };
     profile_ = {};
@@ -69,9 +69,9 @@ class ChainStepsOf : public testing::Test {
     problem_.cluster.node_links = {
         {.latency = 0, .bandwidth = std::numeric_limits<double>::infinity()}};
     problem_.micro_batches = 1 + static_cast<int>(random() % 13);
-    problem_.chain = ChainLoad(profile_, ChainLoad::Crossing::bytes);
+    problem_.sequence = SequenceLoad(profile_, SequenceLoad::Crossing::bytes);
   }
-  std::vector<ChunkTimes> times(const PlacedChain& placed, int replica, bool again) const {
+  std::vector<ChunkTimes> times(const PlacedSequence& placed, int replica, bool again) const {
     std::vector<ChunkTimes> stages;
     for (int k = 0; k < placed.grid.stages; ++k) {
       const double speed = problem_.cluster.devices[placed.devices[k][replica]].speed;
@@ -87,11 +87,12 @@ class ChainStepsOf : public testing::Test {
     return stages;
   }
 
-  ChainProfile profile_;
-  PlacementProblem problem_{.chain = ChainLoad({}, ChainLoad::Crossing::bytes), .cluster = {}};
+  SequenceProfile profile_;
+  PlacementProblem problem_{.sequence = SequenceLoad({}, SequenceLoad::Crossing::bytes),
+                            .cluster = {}};
 };
 
-TEST_F(ChainStepsOf, AreWhatTheListsTakeAndTheFastestThatFitsIsFirst) {
+TEST_F(SequenceStepsOf, AreWhatTheListsTakeAndTheFastestThatFitsIsFirst) {
   std::mt19937 random(11);
   std::map<std::string, int> chosen;
   int lacking = 0;
@@ -99,18 +100,19 @@ TEST_F(ChainStepsOf, AreWhatTheListsTakeAndTheFastestThatFitsIsFirst) {
     sample(random, 6, 4);
     const int replicas = 1 + round % 2;
     if (problem_.micro_batches < replicas) continue;
-    const PlacedChain placed =
-        place_chain(problem_, {.stages = 1 + round % (4 / replicas), .replicas = replicas});
+    const PlacedSequence placed =
+        place_sequence(problem_, {.stages = 1 + round % (4 / replicas), .replicas = replicas});
     double needed = 0;  // by 1F1B, so that others may lack memory
     for (int k = 0; k < placed.grid.stages; ++k)
-      needed = std::max(needed, problem_.chain.bytes(placed.cut.begin[k], placed.cut.begin[k + 1],
-                                                     in_flight(problem_, placed.grid, k)));
+      needed =
+          std::max(needed, problem_.sequence.bytes(placed.cut.begin[k], placed.cut.begin[k + 1],
+                                                   in_flight(problem_, placed.grid, k)));
     for (Device& device : problem_.cluster.devices)
       device.memory = needed * (round % 3 == 0 ? 1 : 1.4);
-    const ChainPlan plan{problem_, placed, profile_};
-    const auto steps = chain_steps(plan);
+    const SequencePlan plan{problem_, placed, profile_};
+    const auto steps = sequence_steps(plan);
     ASSERT_EQ(steps.size(), 4u);
-    for (const ChainStep& step : steps) {
+    for (const SequenceStep& step : steps) {
       double slowest = 0;
       bool fits = true;
       for (int r = 0; r < replicas; ++r) {
@@ -137,26 +139,27 @@ TEST_F(ChainStepsOf, AreWhatTheListsTakeAndTheFastestThatFitsIsFirst) {
   EXPECT_GT(lacking, 10);
 }
 
-TEST_F(ChainStepsOf, WholeStagesRunForwardAgain) {
+TEST_F(SequenceStepsOf, WholeStagesRunForwardAgain) {
   std::mt19937 random(12);
   sample(random, 6, 3);
   problem_.micro_batches = 7;
-  problem_.chain = ChainLoad(profile_, ChainLoad::Crossing::bytes, ChainLoad::Recompute::stage);
-  const PlacedChain placed = place_chain(problem_, {.stages = 3});
-  const auto steps = chain_steps({problem_, placed, profile_});
+  problem_.sequence =
+      SequenceLoad(profile_, SequenceLoad::Crossing::bytes, SequenceLoad::Recompute::stage);
+  const PlacedSequence placed = place_sequence(problem_, {.stages = 3});
+  const auto steps = sequence_steps({problem_, placed, profile_});
   ASSERT_EQ(steps.size(), 2u);
-  for (const ChainStep& step : steps)
+  for (const SequenceStep& step : steps)
     EXPECT_NEAR(step.seconds, relaxed(make_schedule(step.schedule, 3, 7), times(placed, 0, true)),
                 1e-9);
 }
 
-TEST_F(ChainStepsOf, MessagesTakeTheirTimeAsFarAsTheyAreNotHidden) {
+TEST_F(SequenceStepsOf, MessagesTakeTheirTimeAsFarAsTheyAreNotHidden) {
   std::mt19937 random(13);
   sample(random, 6, 2);
   problem_.micro_batches = 9;
-  const PlacedChain placed = place_chain(problem_, {.stages = 2, .replicas = 1});
+  const PlacedSequence placed = place_sequence(problem_, {.stages = 2, .replicas = 1});
   const auto seconds = [&] {
-    return predict_chain_step({problem_, placed, profile_}, "1f1b", 0)->period();
+    return predict_sequence_step({problem_, placed, profile_}, "1f1b", 0)->period();
   };
   const double free = seconds();
   problem_.cluster.node_links.front().latency = 0.01;
@@ -166,12 +169,12 @@ TEST_F(ChainStepsOf, MessagesTakeTheirTimeAsFarAsTheyAreNotHidden) {
   EXPECT_GT(seconds(), hidden);
 }
 
-TEST_F(ChainStepsOf, LongStepsAreNotSimulated) {
+TEST_F(SequenceStepsOf, LongStepsAreNotSimulated) {
   std::mt19937 random(14);
   sample(random, 6, 2);
   problem_.micro_batches = 1025;
-  const PlacedChain placed = place_chain(problem_, {.stages = 2, .replicas = 1});
-  const auto steps = chain_steps({problem_, placed, profile_});
+  const PlacedSequence placed = place_sequence(problem_, {.stages = 2, .replicas = 1});
+  const auto steps = sequence_steps({problem_, placed, profile_});
   ASSERT_EQ(steps.size(), 1u);
   EXPECT_EQ(steps[0].schedule, "1f1b");
   EXPECT_EQ(steps[0].seconds, 0);

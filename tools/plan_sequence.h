@@ -10,8 +10,8 @@ class App;
 
 namespace penstock {
 
-/// `penstock plan --profile`: a chain of measured layers on a described cluster.
-struct ChainArguments {
+/// `penstock plan --profile`: a sequence of measured layers on a described cluster.
+struct SequenceArguments {
   std::string profile, cluster;
   int stages = 0, replicas = 0, micro_batches = 0;  // 0: chosen
   std::string objective = "step";
@@ -19,10 +19,10 @@ struct ChainArguments {
   std::string report;  // HTML file
 };
 
-void add_chain(CLI::App* command, ChainArguments& arguments);
+void add_sequence(CLI::App* command, SequenceArguments& arguments);
 
 /// Prints the plan, as one JSON object or as a table. ConfigError as read_profile, read_cluster and
-/// place_chain.
-int run_plan_chain(const ChainArguments& arguments, bool json);
+/// place_sequence.
+int run_plan_sequence(const SequenceArguments& arguments, bool json);
 
 }  // namespace penstock

@@ -1,0 +1,23 @@
+#pragma once
+
+#include "partition/choose/sequence_steps.h"
+#include "partition/report/plan_view.h"
+
+namespace penstock {
+
+/// A measured layer sequence on a cluster as people see it, with the first of `steps`, as
+/// sequence_steps() orders them, simulated. Of a step that is too long to render, the first
+/// replicas are kept, one at least. `others` are grids that were not chosen.
+PlanView view_of(const SequencePlan& plan, const std::vector<SequenceStep>& steps,
+                 const std::vector<AlternativeView>& others = {});
+
+/// What other grids come to, the best first: the placement that a short search finds, or the bound
+/// where it is above the step found already or the grid is large. At most `most`.
+std::vector<AlternativeView> other_grids(const PlacementProblem& problem,
+                                         const PlacedSequence& placed,
+                                         const GridConstraints& constraints, std::size_t most);
+
+/// Seconds of a step by the closed form.
+double closed_form_step(const PlacementProblem& problem, const PlacedSequence& placed);
+
+}  // namespace penstock

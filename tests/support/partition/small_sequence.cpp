@@ -1,0 +1,24 @@
+#include "tests/support/partition/small_sequence.h"
+
+#include "layers/nn/clipped_relu.h"
+#include "layers/nn/conv2d.h"
+#include "layers/nn/linear.h"
+
+namespace penstock::test {
+
+LayerSequence small_sequence() {
+  LayerSequence sequence{.layers = {}, .features = 6};
+  const Conv2dAxis axis{.kernel = 3, .stride = 2, .padding = 1};
+  sequence.layers.push_back(std::make_unique<Conv2d>(Conv2dOptions{.name = "conv",
+                                                                   .in_channels = 1,
+                                                                   .out_channels = 4,
+                                                                   .in_frequencies = 6,
+                                                                   .frequency = axis,
+                                                                   .time = axis}));
+  sequence.layers.push_back(std::make_unique<ClippedReLU>("relu"));
+  sequence.layers.push_back(std::make_unique<Linear>(LinearOptions{"hidden", 12, 10}));
+  sequence.layers.push_back(std::make_unique<Linear>(LinearOptions{"output", 10, 5}));
+  return sequence;
+}
+
+}  // namespace penstock::test
