@@ -64,7 +64,7 @@ struct GruGates {
   static constexpr RecurrenceKind kind = RecurrenceKind::gru;
 
   static void forward(const ForwardRow<T>& row, std::int64_t hidden) {
-    // The gates r and z first: layer sequences of dependent operations stay short enough to
+    // The gates r and z first: chains of dependent operations stay short enough to
     // overlap.
     for_each_vector<T>(2 * hidden, [&](std::int64_t j, auto lanes) {
       const auto at = [&](const T* x) { return load<T>(x + j, lanes); };
