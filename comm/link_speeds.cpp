@@ -68,8 +68,13 @@ LinkSpeed measure(Communicator& ranks, int from, int to) {
   const bool sends = ranks.rank() == from;
   End end(ranks, sends ? to : from);
   const auto way = [&](std::size_t bytes, int times) {
-    sends ? end.send(bytes, times) : end.receive(bytes, times);
-    sends ? end.receive(sizeof(double)) : end.send(sizeof(double));
+    if (sends) {
+      end.send(bytes, times);
+      end.receive(sizeof(double));
+    } else {
+      end.receive(bytes, times);
+      end.send(sizeof(double));
+    }
   };
   way(sizeof(double), 1);  // what libraries set up at the first message
   const double trips = median_seconds(kRounds, [&] {
@@ -78,8 +83,10 @@ LinkSpeed measure(Communicator& ranks, int from, int to) {
   way(kLinkMessage, 1);
   Effort effort = Effort::of(seconds_of([&] { way(kLinkMessage, 1); }));
   const auto told = std::as_writable_bytes(std::span(&effort, 1));
-  if (sends) end.put(told);
-  if (!sends) end.get(told);
+  if (sends)
+    end.put(told);
+  else
+    end.get(told);
   const double stream = median_seconds(effort.rounds, [&] { way(kLinkMessage, effort.messages); });
   const double latency = trips / kRoundTrips / 2;
   const double bytes = static_cast<double>(effort.messages * kLinkMessage);

@@ -42,7 +42,8 @@ int run_links(bool json) {
   return run_job(
       [&](Communicator& world) {
         const std::vector<LinkSpeed> links = link_speeds(world);
-        if (world.rank() == 0) json ? print_json(links, world.size()) : print(links);
+        if (world.rank() == 0 && json) print_json(links, world.size());
+        if (world.rank() == 0 && !json) print(links);
         return exit_done;
       },
       complain_of);

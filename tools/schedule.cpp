@@ -125,7 +125,10 @@ int run_schedule(const CLI::App& command, const ScheduleArguments& arguments) {
   if (!arguments.csv.empty()) write_output(arguments.csv, schedule_csv(made.schedule));
   const std::vector<ChunkTimes> times(made.schedule.chunks(), of_chunk(work, made.schedule));
   const Simulation run = simulate(made.schedule, equal_micro_batches(times));
-  arguments.json ? print_json(made, run) : print_text(made, run, arguments.width);
+  if (arguments.json)
+    print_json(made, run);
+  else
+    print_text(made, run, arguments.width);
   return exit_done;
 }
 

@@ -50,7 +50,10 @@ void report(const SearchArguments& arguments, const ClusterPlan& planned,
             const Measured& measured) {
   if (!arguments.output.empty())
     write_plan(arguments.output, planned.ranked.at(fastest(planned, measured)).plan);
-  arguments.json ? print_search_json(planned, measured) : print_search(planned, measured);
+  if (arguments.json)
+    print_search_json(planned, measured);
+  else
+    print_search(planned, measured);
 }
 
 void check_files(const SearchArguments& arguments, const Config& recipe) {

@@ -73,7 +73,10 @@ int run_trace(const TraceArguments& arguments) {
         const Trace trace = trace_steps(recipe, world, how);
         if (world.rank() != 0) return exit_done;
         if (!arguments.output.empty()) write_output(arguments.output, trace_json(trace));
-        arguments.json ? print_json(trace) : print(trace);
+        if (arguments.json)
+          print_json(trace);
+        else
+          print(trace);
         return exit_done;
       },
       complain_of);

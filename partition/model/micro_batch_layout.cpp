@@ -126,7 +126,8 @@ PassingBy place_activations(MicroBatchLayout& layout, bool training, Keeping& ke
       layout.activation_places.push_back(keeping.of_forward(i - 1, bytes));
     } else {
       const bool recomputes = keeping.recomputes_beside_gradients(i - 1);
-      (recomputes ? passing.recomputed : passing.first).add(i, bytes);
+      Turns& turns = recomputes ? passing.recomputed : passing.first;
+      turns.add(i, bytes);
       layout.activation_places.push_back({Region::scratch, i});
     }
   }

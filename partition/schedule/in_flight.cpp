@@ -81,8 +81,10 @@ InFlight count_in_flight(const Schedule& schedule, int chunk) {
   for (const Action& a : schedule.ranks.at(schedule.chunk_rank.at(chunk))) {
     take(a, chunk, with, now);
     most.cover(now);
-    schedule.forward_only ? give_back_evaluated(a, chunk, with, now)
-                          : give_back(a, chunk, with, now);
+    if (schedule.forward_only)
+      give_back_evaluated(a, chunk, with, now);
+    else
+      give_back(a, chunk, with, now);
   }
   return most;
 }

@@ -21,7 +21,10 @@ Simulation Clockwork::run() {
       const Event event = events_.top();
       events_.pop();
       now_ = event.time;
-      event.message >= 0 ? arrive(event.message) : go_on(event.rank);
+      if (event.message >= 0)
+        arrive(event.message);
+      else
+        go_on(event.rank);
     } else {
       break;
     }

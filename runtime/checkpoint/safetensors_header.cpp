@@ -51,7 +51,8 @@ class HeaderReader final : public nlohmann::json_sax<Json> {
   }
   bool end_array() override {
     if (ignored_ > 0) return --ignored_, true;
-    (key_ == "shape" ? shape_ : offsets_) = std::exchange(numbers_, std::nullopt);
+    auto& list = key_ == "shape" ? shape_ : offsets_;
+    list = std::exchange(numbers_, std::nullopt);
     return true;
   }
   bool key(std::string& text) override {

@@ -293,8 +293,10 @@ ClusterPlan plan_on_cluster(const Config& asked, const Cluster& cluster,
       .keeps_order = saved || !recipe.trainer.order.empty(),
       .barrier = recipe.pipeline.post_validation ? Barrier::none : Barrier::before_step,
       .seed = constraints.seed};
-  constraints.costs ? set_costs(planned.problem, *constraints.costs, recipe, labels)
-                    : set_costs(planned.problem, default_rates(sizes));
+  if (constraints.costs)
+    set_costs(planned.problem, *constraints.costs, recipe, labels);
+  else
+    set_costs(planned.problem, default_rates(sizes));
   PlanningProblem problem = planned.problem;
   problem.sample = [&](const BatchChoice& batch, int replicas) {
     return data.sample(batch, replicas, constraints.first_steps);

@@ -14,7 +14,10 @@ bool by_fft(DType dtype, const Conv2dGeometry& geometry) {
 
 template <class Operation>
 void run_either(Stream& stream, DType dtype, const Operation& op) {
-  by_fft(dtype, op.geometry) ? conv2d_fft::run(stream, op) : conv2d_direct::run(stream, op);
+  if (by_fft(dtype, op.geometry))
+    conv2d_fft::run(stream, op);
+  else
+    conv2d_direct::run(stream, op);
 }
 
 }  // namespace

@@ -143,7 +143,8 @@ std::vector<StageRun> RunCount::sample(std::mt19937_64& numbers) const {
     const Way& way = ways[numbers() % ways.size()];
     if (state == kFresh) runs.push_back({way.stage_class->run, 0});
     ++runs.back().stages;
-    --(way.stage_class->limited ? limited : others);
+    limited -= way.stage_class->limited ? 1 : 0;
+    others -= way.stage_class->limited ? 0 : 1;
     first = way.last;
     state = way.behind;
   }

@@ -76,7 +76,10 @@ TEST(CudaStagedMessages, ArriveWholeAndInOrder) {
   for (const bool rendezvous : {true, false})
     run_as_threads({.ranks = 2, .rendezvous = rendezvous}, [](Communicator& world) {
       DeviceRank rank(world);
-      world.rank() == 0 ? send_all(rank) : receive_all(rank);
+      if (world.rank() == 0)
+        send_all(rank);
+      else
+        receive_all(rank);
     });
 }
 

@@ -102,7 +102,8 @@ Asked asked_to_keep(const Cut& cut, const ChunkRange& chunk, const MicroBatchWor
     std::size_t own = 0;
     for (const SavedDecl& s : plans[i].saved) {
       if (s.kind != Kind::own) continue;
-      (s.life != Life::carried ? own : carried) += padded(s.shape, s.dtype);
+      std::size_t& sum = s.life != Life::carried ? own : carried;
+      sum += padded(s.shape, s.dtype);
     }
     std::size_t* output = nullptr;
     if (i + 1 < chunk.last) {

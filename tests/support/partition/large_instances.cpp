@@ -51,7 +51,8 @@ double least_bottleneck(const std::vector<double>& seconds, int parts) {
       needed += filled + own > limit;
       filled = filled + own > limit ? own : filled + own;
     }
-    (needed > parts ? low : high) = limit;
+    double& end = needed > parts ? low : high;
+    end = limit;
   }
   return low;
 }

@@ -55,7 +55,8 @@ SourceFile parse_source(std::string path, const std::string& text) {
   for (const std::string& line : file.lines) {
     std::smatch match;
     if (std::regex_search(line, match, include)) {
-      (match[1] == "\"" ? file.quoted : file.bracketed).push_back(match[2]);
+      auto& includes = match[1] == "\"" ? file.quoted : file.bracketed;
+      includes.push_back(match[2]);
     }
   }
   return file;

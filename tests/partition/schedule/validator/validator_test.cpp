@@ -147,7 +147,8 @@ TEST(Validator, AgreesWithRunningOnRandomCorruptions) {
                         run = test::run_schedule(schedule, random);
       ASSERT_EQ(verdict.empty(), run.empty())
           << schedule.name << "\nvalidator: " << verdict << "\nrun: " << run;
-      ++(verdict.empty() ? accepted : refused);
+      accepted += verdict.empty() ? 1 : 0;
+      refused += verdict.empty() ? 0 : 1;
     }
   }
   EXPECT_GT(accepted, 500);
