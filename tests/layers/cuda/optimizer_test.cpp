@@ -141,7 +141,8 @@ TEST_P(CudaOptimizer, ASkippedStepChangesNothing) {
   const Twin weight = random(DType::f32, arena_), slot = random(DType::f32, arena_),
              gradient = random(DType::f32, arena_);
   const std::vector<double> before = on_device(weight.cuda), kept = on_device(slot.cuda);
-  const GradientFactor skip = factor(&Twin::cuda, {.norm = NAN, .factor = NAN, .skip = 1});
+  const GradientFactor skip =
+      factor(&Twin::cuda, {.norm = NAN, .clip_coefficient = NAN, .skip = 1});
   cuda_->run(*cuda_stream_, AdamWStep{.blocks = cuda_blocks_,
                                       .weight = weight.cuda,
                                       .mean = slot.cuda,
