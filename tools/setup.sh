@@ -43,11 +43,15 @@ jobs_at_once() {
   echo $((cores < gib ? cores : gib))
 }
 
-# build_release CUDA [TARGET...]: CUDA is ON, OFF or AUTO (where the toolkit is found).
-build_release() {
-  local cuda=$1
+# configure_preset PRESET [OPTION...]: what cmake says stays in build/PRESET/configure.log.
+configure_preset() {
+  mkdir -p "build/$1"
+  cmake --preset "$@" | tee "build/$1/configure.log"
+}
+
+# build_preset PRESET [TARGET...]: all targets if none is named.
+build_preset() {
+  local preset=$1
   shift
-  say "building (CUDA: $cuda)"
-  cmake --preset release -DPENSTOCK_CUDA="$cuda"
-  cmake --build --preset release -j "$(jobs_at_once)" ${1:+--target "$@"}
+  cmake --build --preset "$preset" -j "$(jobs_at_once)" ${1:+--target "$@"}
 }
