@@ -51,6 +51,9 @@ struct Key {
   Allowed allowed;
   std::string_view help;  // one line
 
+  Key(std::string_view key_name, Value place, Allowed what, std::string_view line)
+      : name(key_name), value(place), allowed(std::move(what)), help(line) {}
+
   /// Whether a run that resumes must have the value it began with.
   bool kept() const;
   std::string_view section() const { return name.substr(0, name.find('.')); }

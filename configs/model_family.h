@@ -36,13 +36,17 @@ concept ChecksItsKeys = requires(const T& options, int features) {
   { options.contradictions(features) } -> std::same_as<std::vector<Contradiction>>;
 };
 
+/// The same, but of `Family` itself, which holds options, it is not asked: it is not complete yet.
+template <class T, class Family>
+concept OptionsOfAnother = !std::same_as<T, Family> && ModelOptions<T>;
+
 /// A family of models with the values of its keys, whatever its options are: what model.kind
 /// chooses. A list of families with their defaults is what it chooses from.
 class ModelFamily {
  public:
   /// No family: no keys but model.kind, and nothing to build.
   ModelFamily() = default;
-  template <ModelOptions T>
+  template <OptionsOfAnother<ModelFamily> T>
   ModelFamily(T options)  // NOLINT: options are all that a family is
       : options_(std::make_unique<Held<T>>(std::move(options))), kind_(T::kind) {}
   ModelFamily(const ModelFamily& other);

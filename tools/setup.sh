@@ -8,6 +8,10 @@ export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_hwloc_base_binding_policy=none
 export OMPI_MCA_btl_vader_single_copy_mechanism=none
 
+# A clone finds what another one compiled. The sources that cmake makes of a folder hold absolute paths, of which
+# ccache takes no notice below this folder.
+export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1
+
 say() { printf '\n== %s\n' "$*"; }
 
 # Runs a command as root.
@@ -21,12 +25,12 @@ as_root() {
 
 installed() { dpkg-query -W -f '${Status}' "$1" 2>/dev/null | grep -q 'install ok installed'; }
 
-# Installs what is missing of the packages in tools/packages; calls apt only then.
+# install_packages [PACKAGE...]: installs what is missing of these and of tools/packages; calls apt only then.
 install_packages() {
   local package missing=()
   while read -r package; do
     installed "$package" || missing+=("$package")
-  done < <(grep -v '^#' tools/packages)
+  done < <(grep -v '^#' tools/packages && if [ $# -gt 0 ]; then printf '%s\n' "$@"; fi)
   if [ ${#missing[@]} -gt 0 ]; then
     say "installing ${missing[*]}"
     as_root env DEBIAN_FRONTEND=noninteractive apt-get update -q
@@ -43,11 +47,15 @@ jobs_at_once() {
   echo $((cores < gib ? cores : gib))
 }
 
-# build_release CUDA [TARGET...]: CUDA is ON, OFF or AUTO (where the toolkit is found).
-build_release() {
-  local cuda=$1
+# configure_preset PRESET [OPTION...]: what cmake says stays in build/PRESET/configure.log.
+configure_preset() {
+  mkdir -p "build/$1"
+  cmake --preset "$@" | tee "build/$1/configure.log"
+}
+
+# build_preset PRESET [TARGET...]: all targets if none is named.
+build_preset() {
+  local preset=$1
   shift
-  say "building (CUDA: $cuda)"
-  cmake --preset release -DPENSTOCK_CUDA="$cuda"
-  cmake --build --preset release -j "$(jobs_at_once)" ${1:+--target "$@"}
+  cmake --build --preset "$preset" -j "$(jobs_at_once)" ${1:+--target "$@"}
 }

@@ -30,7 +30,8 @@ template <class T>
 void log_sum(std::int64_t count, T* near, T* next, T* far, T* skip, T* to) {
   const auto a = row(near, count), b = row(next, count), c = row(far, count), d = row(skip, count);
   const auto far_or_none = c + d;
-  const auto smaller = a.min(b), larger = a.max(b);
+  const auto smaller = a.min(b);  // their types differ: not one declaration
+  const auto larger = a.max(b);
   const auto most = larger.max(far_or_none);
   const auto middle = smaller.max(larger.min(far_or_none));
   const auto least = smaller.min(far_or_none);

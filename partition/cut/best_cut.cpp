@@ -51,7 +51,7 @@ std::optional<Cut> best_cut(const SequenceLoad& sequence, const std::vector<Stag
   std::optional<Cut> best;
   double known = limits.value, bound = kNever;
   const auto try_limit = [&](double limit) {
-    const Cut cut = cut_at(sequence, stages, goal, *sweep.least_sum(limit));
+    Cut cut = cut_at(sequence, stages, goal, *sweep.least_sum(limit));
     if (cut.value < known * kWorthwhile) {
       best = cut;
       known = cut.value;

@@ -1,10 +1,13 @@
 #include <gtest/gtest.h>
 
+#include <regex>
 #include <sstream>
 
 #include "configs/write.h"
 #include "layers/models/families.h"
 #include "tests/support/system/process.h"
+#include "tests/support/system/temporary_folder.h"
+#include "tests/support/tree/sources.h"
 
 namespace penstock {
 namespace {
@@ -14,8 +17,20 @@ test::Outcome penstock(std::vector<std::string> words) {
   return test::run_program(words);
 }
 
-TEST(Command, AnswersVersionHelpAndKeys) {
-  EXPECT_EQ(penstock({"--version"}).out.substr(0, 9), "penstock ");
+/// The version that the top CMakeLists.txt says.
+std::string declared_version() {
+  const std::string text = test::read_file(test::source("CMakeLists.txt"));
+  std::smatch found;
+  return std::regex_search(text, found, std::regex("VERSION (0[.][0-9]+[.][0-9]+)"))
+             ? found[1].str()
+             : "none";
+}
+
+TEST(Command, SaysTheVersionOfTheBuild) {
+  EXPECT_EQ(penstock({"--version"}).out, "penstock " + declared_version() + "\n");
+}
+
+TEST(Command, AnswersHelpAndKeys) {
   EXPECT_EQ(penstock({"--help"}).code, 0);
   const auto keys = penstock({"--keys"});
   EXPECT_EQ(keys.code, 0);

@@ -13,12 +13,12 @@ namespace {
 using test::Golden;
 using test::LayerRunner;
 
-ActivationDecl ragged(DType dtype) { return {dtype, {{{7, 1, 13, 5}, 7}}}; }
+ActivationDecl ragged_activations(DType dtype) { return {dtype, {{{7, 1, 13, 5}, 7}}}; }
 
 TEST(ClippedReLU, AgreesWithPyTorchExactly) {
   const Golden golden("clipped_relu");
   const ClippedReLU layer("relu1");
-  LayerRunner runner(layer, ragged(DType::f32));
+  LayerRunner runner(layer, ragged_activations(DType::f32));
   golden.copy("x", runner.input().only().x_FC);
   golden.copy("dy", runner.output_gradient().only().x_FC);
   runner.forward();
@@ -29,7 +29,7 @@ TEST(ClippedReLU, AgreesWithPyTorchExactly) {
 
 TEST(ClippedReLU, HasTheGradientOfFiniteDifferences) {
   const ClippedReLU layer("relu1");
-  LayerRunner runner(layer, ragged(DType::f64));
+  LayerRunner runner(layer, ragged_activations(DType::f64));
   runner.randomise(3);
   double* x = runner.input().only().x_FC.as<double>();
   for (std::int64_t i = 0; i < 26 * 7; ++i) {

@@ -2,13 +2,12 @@
 
 #include <gtest/gtest.h>
 
-#include <limits>
 #include <random>
+
+#include "partition/cut/limits.h"
 
 namespace penstock {
 namespace {
-
-constexpr double kNever = std::numeric_limits<double>::infinity();
 
 TEST(FreeingBound, TakesWhatFreesMostASecondFirst) {
   const std::vector<double> bytes{6, 0, 10, 3}, seconds{3, 0, 2, 2};

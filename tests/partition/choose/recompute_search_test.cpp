@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <limits>
 #include <random>
 
 #include "layers/models/deepspeech2.h"
@@ -11,12 +10,11 @@
 #include "layers/nn/clipped_relu.h"
 #include "layers/nn/dropout.h"
 #include "layers/nn/linear.h"
+#include "partition/cut/limits.h"
 #include "tests/support/partition/chosen_layers.h"
 
 namespace penstock {
 namespace {
-
-constexpr double kNever = std::numeric_limits<double>::infinity();
 
 /// Bytes of every choice of a chunk's layers.
 std::vector<double> bytes_of_choices(const LayerSequence& sequence, const test::ChunkAt& at) {

@@ -4,11 +4,10 @@
 
 #include "partition/placement/search.h"
 #include "tests/support/partition/large_instances.h"
+#include "tests/support/partition/rounding.h"
 
 namespace penstock {
 namespace {
-
-constexpr double kRounding = 1e-9;  // relative, of sums of a thousand numbers in another order
 
 struct Case {
   std::string cluster;
@@ -30,18 +29,18 @@ void check(const Case& at) {
   ASSERT_TRUE(found);
   const auto value = test::value_of(instance, found->cut.begin, found->devices);
   ASSERT_TRUE(value) << "more memory than there is";
-  EXPECT_NEAR(*value, found->value, kRounding * *value);
+  EXPECT_NEAR(*value, found->value, test::rounding * *value);
   EXPECT_LE(found->gap(), at.gap);
 
   const double plain = test::plain_bound(instance);
-  EXPECT_GE(found->bound, plain * (1 - kRounding));
+  EXPECT_GE(found->bound, plain * (1 - test::rounding));
   EXPECT_LE(*value, plain * (1 + at.plain_gap));
   for (int i = 0; i < 300; ++i) {
     const test::Moved other =
         test::moved(random, instance, {found->cut.begin, found->devices}, 1 + i % 9);
     const auto moved = test::value_of(instance, other.begin, other.devices);
     if (!moved) continue;
-    EXPECT_GE(*moved, found->bound * (1 - kRounding)) << i;
+    EXPECT_GE(*moved, found->bound * (1 - test::rounding)) << i;
   }
 }
 

@@ -5,12 +5,11 @@
 #include <random>
 
 #include "configs/config.h"
+#include "tests/support/partition/rounding.h"
 #include "tests/support/partition/tried_placements.h"
 
 namespace penstock {
 namespace {
-
-constexpr double kRounding = 1e-9;  // relative, of sums of a few numbers in another order
 
 struct Tally {
   int solved = 0, refused = 0, replicated = 0;
@@ -28,12 +27,12 @@ Tally compare(std::mt19937& random, int rounds, const test::InstanceSize& size) 
       ++tally.refused;
       continue;
     }
-    EXPECT_NEAR(found->value, *expected, kRounding * *expected) << round;
+    EXPECT_NEAR(found->value, *expected, test::rounding * *expected) << round;
     EXPECT_TRUE(found->exact()) << round;
     EXPECT_EQ(found->bound, found->value) << round;
     const auto value = test::value_of(instance, found->cut.begin, found->devices);
     EXPECT_TRUE(value) << round << ": more memory than there is";
-    EXPECT_NEAR(value.value_or(0), *expected, kRounding * *expected) << round;
+    EXPECT_NEAR(value.value_or(0), *expected, test::rounding * *expected) << round;
     ++tally.solved;
     tally.replicated += found->grid.replicas > 1 && found->grid.stages > 1;
   }

@@ -18,7 +18,7 @@ struct Block {
 };
 
 // The complaint about a tensor "w" that is held in these blocks.
-std::string complaint(const std::vector<Block>& blocks) {
+std::string gap(const std::vector<Block>& blocks) {
   std::vector<ShardIndex> shards(3);
   for (std::size_t i = 0; i < shards.size(); ++i)
     shards[i].file = "stage-" + std::to_string(i) + ".safetensors";
@@ -29,37 +29,36 @@ std::string complaint(const std::vector<Block>& blocks) {
 }
 
 TEST(Coverage, TakesAnyExactCover) {
-  EXPECT_EQ(complaint({}), "");
-  EXPECT_EQ(complaint({{0, 0, 15}}), "");
-  EXPECT_EQ(complaint({{2, 0, 4}, {0, 4, 5}, {1, 5, 15}}), "");
-  EXPECT_EQ(complaint({{1, 0, 0, {0, 2}}}), "");
-  EXPECT_EQ(complaint({{1, 0, 1, {}}}), "");
+  EXPECT_EQ(gap({}), "");
+  EXPECT_EQ(gap({{0, 0, 15}}), "");
+  EXPECT_EQ(gap({{2, 0, 4}, {0, 4, 5}, {1, 5, 15}}), "");
+  EXPECT_EQ(gap({{1, 0, 0, {0, 2}}}), "");
+  EXPECT_EQ(gap({{1, 0, 1, {}}}), "");
 }
 
 TEST(Coverage, NamesHoles) {
-  EXPECT_NE(complaint({{0, 1, 15}}).find("'w' lacks elements [0, 1)"), std::string::npos);
-  EXPECT_NE(complaint({{0, 0, 4}, {1, 6, 15}}).find("[4, 6)"), std::string::npos);
-  EXPECT_NE(complaint({{0, 0, 14}}).find("[14, 15)"), std::string::npos);
+  EXPECT_NE(gap({{0, 1, 15}}).find("'w' lacks elements [0, 1)"), std::string::npos);
+  EXPECT_NE(gap({{0, 0, 4}, {1, 6, 15}}).find("[4, 6)"), std::string::npos);
+  EXPECT_NE(gap({{0, 0, 14}}).find("[14, 15)"), std::string::npos);
 }
 
 TEST(Coverage, NamesBothHoldersOfAnOverlap) {
-  const std::string message = complaint({{0, 0, 9}, {2, 8, 15}});
+  const std::string message = gap({{0, 0, 9}, {2, 8, 15}});
   EXPECT_NE(message.find("stage-0"), std::string::npos) << message;
   EXPECT_NE(message.find("stage-2"), std::string::npos) << message;
-  EXPECT_NE(complaint({{0, 0, 15}, {1, 0, 15}}), "");
-  EXPECT_NE(complaint({{0, 0, 0, {0}}, {1, 0, 0, {0}}}), "");
+  EXPECT_NE(gap({{0, 0, 15}, {1, 0, 15}}), "");
+  EXPECT_NE(gap({{0, 0, 0, {0}}, {1, 0, 0, {0}}}), "");
 }
 
 TEST(Coverage, RefusesImpossibleBlocks) {
-  EXPECT_NE(complaint({{0, 0, 16}}), "");
-  EXPECT_NE(complaint({{0, 0, 5}, {1, 5, 5}, {2, 5, 15}}), "");
-  EXPECT_NE(complaint({{0, 0, 20}, {1, 20, 15}}), "");
+  EXPECT_NE(gap({{0, 0, 16}}), "");
+  EXPECT_NE(gap({{0, 0, 5}, {1, 5, 5}, {2, 5, 15}}), "");
+  EXPECT_NE(gap({{0, 0, 20}, {1, 20, 15}}), "");
 }
 
 TEST(Coverage, RefusesShardsThatDisagree) {
-  EXPECT_NE(complaint({{0, 0, 9}, {1, 9, 15, {15}}}).find("shape"), std::string::npos);
-  EXPECT_NE(complaint({{0, 0, 9}, {1, 9, 15, {3, 5}, DType::f64}}).find("dtype"),
-            std::string::npos);
+  EXPECT_NE(gap({{0, 0, 9}, {1, 9, 15, {15}}}).find("shape"), std::string::npos);
+  EXPECT_NE(gap({{0, 0, 9}, {1, 9, 15, {3, 5}, DType::f64}}).find("dtype"), std::string::npos);
 }
 
 TEST(Coverage, RefusesTwoShardsOfOneName) {

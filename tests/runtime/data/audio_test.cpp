@@ -15,13 +15,13 @@ namespace {
 
 using test::make_sound, test::message_of, test::SoundFormat, test::write_file, test::write_sound;
 
-struct Case {
+struct FormatCase {
   const char* name;
   int format;
   double tolerance;  // of a sample; lossy formats have none
 };
 
-class AudioFormats : public testing::TestWithParam<Case> {
+class AudioFormats : public testing::TestWithParam<FormatCase> {
  protected:
   std::filesystem::path file() const {
     return folder_.path() / (std::string("sound.") + GetParam().name);
@@ -54,20 +54,20 @@ TEST_P(AudioFormats, CutOffAreRefused) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Libsndfile, AudioFormats,
-                         testing::Values(Case{"wav", SF_FORMAT_WAV | SF_FORMAT_PCM_16, 1e-4},
-                                         Case{"float.wav", SF_FORMAT_WAV | SF_FORMAT_FLOAT, 0},
-                                         Case{"flac", SF_FORMAT_FLAC | SF_FORMAT_PCM_16, 1e-4},
-                                         Case{"ogg", SF_FORMAT_OGG | SF_FORMAT_VORBIS, 0.2},
-                                         Case{"opus", SF_FORMAT_OGG | SF_FORMAT_OPUS, 0.3},
-                                         Case{"sph", SF_FORMAT_NIST | SF_FORMAT_PCM_16, 1e-4},
-                                         Case{"mp3", SF_FORMAT_MPEG | SF_FORMAT_MPEG_LAYER_III,
-                                              0.3}),
-                         [](const auto& info) {
-                           std::string name = info.param.name;
-                           std::erase(name, '.');
-                           return name;
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    Libsndfile, AudioFormats,
+    testing::Values(FormatCase{"wav", SF_FORMAT_WAV | SF_FORMAT_PCM_16, 1e-4},
+                    FormatCase{"float.wav", SF_FORMAT_WAV | SF_FORMAT_FLOAT, 0},
+                    FormatCase{"flac", SF_FORMAT_FLAC | SF_FORMAT_PCM_16, 1e-4},
+                    FormatCase{"ogg", SF_FORMAT_OGG | SF_FORMAT_VORBIS, 0.2},
+                    FormatCase{"opus", SF_FORMAT_OGG | SF_FORMAT_OPUS, 0.3},
+                    FormatCase{"sph", SF_FORMAT_NIST | SF_FORMAT_PCM_16, 1e-4},
+                    FormatCase{"mp3", SF_FORMAT_MPEG | SF_FORMAT_MPEG_LAYER_III, 0.3}),
+    [](const auto& info) {
+      std::string name = info.param.name;
+      std::erase(name, '.');
+      return name;
+    });
 
 TEST(Audio, ChannelsAreMixed) {
   const test::TemporaryFolder folder;

@@ -13,7 +13,7 @@
 namespace penstock {
 namespace {
 
-struct Case {
+struct FeatureCase {
   const char* name;
   FeatureConfig config;
 };
@@ -37,7 +37,7 @@ std::vector<float> extract(const FeatureConfig& config, const std::vector<float>
   return x_FC;
 }
 
-class FeaturesLikeLibrosa : public testing::TestWithParam<Case> {};
+class FeaturesLikeLibrosa : public testing::TestWithParam<FeatureCase> {};
 
 TEST_P(FeaturesLikeLibrosa, AgreeInShapeAndValues) {
   const test::Golden golden(std::string("features_") + GetParam().name);
@@ -52,11 +52,12 @@ TEST_P(FeaturesLikeLibrosa, AgreeInShapeAndValues) {
 
 INSTANTIATE_TEST_SUITE_P(
     Kinds, FeaturesLikeLibrosa,
-    testing::Values(Case{"spectrogram_16k", features("spectrogram", 16000, 20, "hamming", 0)},
-                    Case{"spectrogram_8k_hann", features("spectrogram", 8000, 20, "hann", 256)},
-                    Case{"spectrogram_odd", features("spectrogram", 11025, 20, "hamming", 0)},
-                    Case{"log_mel_16k", features("log-mel", 16000, 25, "hann", 512, 80)},
-                    Case{"log_mel_8k", features("log-mel", 8000, 20, "hamming", 0, 23)}),
+    testing::Values(
+        FeatureCase{"spectrogram_16k", features("spectrogram", 16000, 20, "hamming", 0)},
+        FeatureCase{"spectrogram_8k_hann", features("spectrogram", 8000, 20, "hann", 256)},
+        FeatureCase{"spectrogram_odd", features("spectrogram", 11025, 20, "hamming", 0)},
+        FeatureCase{"log_mel_16k", features("log-mel", 16000, 25, "hann", 512, 80)},
+        FeatureCase{"log_mel_8k", features("log-mel", 8000, 20, "hamming", 0, 23)}),
     [](const auto& info) { return std::string(info.param.name); });
 
 TEST(Features, HaveOneMeanAndOneDeviationAnUtterance) {

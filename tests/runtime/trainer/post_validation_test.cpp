@@ -12,7 +12,7 @@ namespace {
 using test::TrainingJob;
 using test::TrainingOutcome;
 
-TrainingJob small_job() {
+TrainingJob decaying_job() {
   TrainingJob job = test::small_job();
   job.optimizer.weight_decay = 1e-3;
   job.lanes = 2;
@@ -20,8 +20,8 @@ TrainingJob small_job() {
 }
 
 /// Every number of both runs, of which the second updated optimistically and rolled some back.
-void expect_equal(const TrainingOutcome& waiting, const TrainingOutcome& optimistic,
-                  const std::string& what) {
+void expect_same_numbers(const TrainingOutcome& waiting, const TrainingOutcome& optimistic,
+                         const std::string& what) {
   EXPECT_EQ(waiting.optimistic, 0) << what;
   EXPECT_EQ(waiting.losses, optimistic.losses) << what;
   EXPECT_EQ(waiting.norms, optimistic.norms) << what;
@@ -32,7 +32,7 @@ void expect_equal(const TrainingOutcome& waiting, const TrainingOutcome& optimis
 class ScheduledPostValidation : public testing::TestWithParam<std::string_view> {};
 
 TEST_P(ScheduledPostValidation, DoesNotShowInASingleBit) {
-  TrainingJob job = small_job();
+  TrainingJob job = decaying_job();
   if (GetParam() == kFound) job.order = {3, 0, 4, 1, 2};
   job.optimizer.clip_norm = test::clip_behind_plain_steps(job);
   const TrainingOutcome waiting = train_on_noise(job);
@@ -43,7 +43,7 @@ TEST_P(ScheduledPostValidation, DoesNotShowInASingleBit) {
     job.replicas = replicas;
     const TrainingOutcome optimistic = train_on_noise(job);
     const std::string what = std::to_string(stages) + " × " + std::to_string(replicas);
-    expect_equal(waiting, optimistic, what);
+    expect_same_numbers(waiting, optimistic, what);
     EXPECT_GT(optimistic.rolled_back, 0) << what;
   }
 }
@@ -58,7 +58,7 @@ INSTANTIATE_TEST_SUITE_P(Of, ScheduledPostValidation, testing::ValuesIn(all_sche
 TEST(PostValidation, DoesNotShowInHalvesNorWhereReplicasShareTheUpdate) {
   for (const char* compute : {"fp32", "fp16", "bf16"})
     for (const char* kind : {"adamw", "sgd"}) {
-      TrainingJob job = small_job();
+      TrainingJob job = decaying_job();
       job.precision.compute = compute;
       job.optimizer.kind = kind;
       job.optimizer.clip_norm = test::clip_behind_plain_steps(job);
@@ -69,7 +69,7 @@ TEST(PostValidation, DoesNotShowInHalvesNorWhereReplicasShareTheUpdate) {
       for (const bool shard : {false, true}) {
         job.shard = shard;
         const TrainingOutcome optimistic = train_on_noise(job);
-        expect_equal(waiting, optimistic, std::string(compute) + ", " + kind);
+        expect_same_numbers(waiting, optimistic, std::string(compute) + ", " + kind);
         EXPECT_GT(optimistic.rolled_back, 0) << compute << ", " << kind;
       }
     }
@@ -77,7 +77,7 @@ TEST(PostValidation, DoesNotShowInHalvesNorWhereReplicasShareTheUpdate) {
 
 // One of six replicas has none of five micro-batches.
 TEST(PostValidation, DoesNotShowWhereAReplicaHasNothingToDo) {
-  TrainingJob job = small_job();
+  TrainingJob job = decaying_job();
   job.lanes = 6;
   job.optimizer.clip_norm = test::clip_behind_plain_steps(job);
   const TrainingOutcome waiting = train_on_noise(job);
@@ -86,7 +86,7 @@ TEST(PostValidation, DoesNotShowWhereAReplicaHasNothingToDo) {
   for (const int stages : {1, 2}) {
     job.stages = stages;
     const TrainingOutcome optimistic = train_on_noise(job);
-    expect_equal(waiting, optimistic, std::to_string(stages) + " stages");
+    expect_same_numbers(waiting, optimistic, std::to_string(stages) + " stages");
     EXPECT_GT(optimistic.rolled_back, 0) << stages;
   }
 }
@@ -95,7 +95,7 @@ TEST(PostValidation, DoesNotShowWhereAReplicaHasNothingToDo) {
 TEST(PostValidation, TakesBackWhatRanksWithoutTheOverflowHaveUpdated) {
   for (const int step : {7, 19})
     for (const char* compute : {"fp32", "fp16"}) {
-      TrainingJob job = small_job();
+      TrainingJob job = decaying_job();
       job.precision.compute = compute;
       job.precision.loss_scaling = "backoff";
       job.poisoned_layer = 3;
@@ -118,7 +118,7 @@ TEST(PostValidation, TakesBackWhatRanksWithoutTheOverflowHaveUpdated) {
 // follows, and one in the middle, from which training goes on.
 TEST(PostValidation, TakesBackAnUpdateThatIsToBeSkipped) {
   for (const int poisoned : {7, 19}) {
-    TrainingJob job = small_job();
+    TrainingJob job = decaying_job();
     job.poisoned_step = poisoned;
     job.precision.compute = "fp16";
     job.precision.loss_scaling = "backoff";
@@ -140,7 +140,7 @@ TEST(PostValidation, TakesBackAnUpdateThatIsToBeSkipped) {
 }
 
 TEST(PostValidation, TrustsOnlyAfterPlainSteps) {
-  TrainingJob job = small_job();
+  TrainingJob job = decaying_job();
   job.stages = 2;
   job.post_validation = true;
   job.optimizer.clip_norm = 1e-3;  // every step is clipped
@@ -148,14 +148,14 @@ TEST(PostValidation, TrustsOnlyAfterPlainSteps) {
   job.optimizer.clip_norm = 0;  // none is
   const TrainingOutcome trusting = train_on_noise(job);
   job.post_validation = false;
-  expect_equal(train_on_noise(job), trusting, "all stand");
+  expect_same_numbers(train_on_noise(job), trusting, "all stand");
   EXPECT_EQ(trusting.optimistic, job.steps - 2);
   EXPECT_EQ(trusting.rolled_back, 0);
 }
 
 // Nobody's result is missing.
 TEST(PostValidation, IsForSeveralRanks) {
-  TrainingJob job = small_job();
+  TrainingJob job = decaying_job();
   job.post_validation = true;
   EXPECT_EQ(train_on_noise(job).optimistic, 0);
 }

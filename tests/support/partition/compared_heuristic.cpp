@@ -3,19 +3,19 @@
 #include <gtest/gtest.h>
 
 #include "partition/placement/search.h"
+#include "tests/support/partition/rounding.h"
 
 namespace penstock::test {
 
 void ComparedHeuristic::add(const Instance& instance, int replicas, const PlacedCut& placed) {
-  constexpr double kRounding = 1e-9;  // relative, of sums of numbers in another order
   const auto exact = find_placement(instance.problem(), {.replicas = replicas});
   ASSERT_TRUE(exact) << "nothing fits";
   const auto value = value_of(instance, placed.cut.begin, placed.devices);
   ASSERT_TRUE(value) << "more memory than there is";
-  EXPECT_NEAR(placed.cut.value, *value, kRounding * *value);
-  EXPECT_GE(*value, exact->value * (1 - kRounding));
+  EXPECT_NEAR(placed.cut.value, *value, rounding * *value);
+  EXPECT_GE(*value, exact->value * (1 - rounding));
   ++compared;
-  best += *value <= exact->value * (1 + kRounding);
+  best += *value <= exact->value * (1 + rounding);
 }
 
 }  // namespace penstock::test

@@ -4,15 +4,13 @@
 
 #include <algorithm>
 #include <functional>
-#include <limits>
 #include <random>
 
+#include "partition/cut/limits.h"
 #include "tests/support/partition/tried_placements.h"
 
 namespace penstock {
 namespace {
-
-constexpr double kNever = std::numeric_limits<double>::infinity();
 
 /// The least sum of loads, none above `slowest`, of any cut for given stages.
 double least_of_cuts(const PlacementProblem& problem, const std::vector<StageCost>& stages,

@@ -4,13 +4,12 @@
 
 #include <algorithm>
 #include <functional>
-#include <limits>
 #include <set>
+
+#include "partition/cut/limits.h"
 
 namespace penstock {
 namespace {
-
-constexpr double kNever = std::numeric_limits<double>::infinity();
 
 SequenceLoad five_layers() {
   SequenceProfile sequence{"five", {}};

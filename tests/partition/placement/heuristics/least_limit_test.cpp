@@ -3,12 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <limits>
+
+#include "partition/cut/limits.h"
 
 namespace penstock {
 namespace {
-
-constexpr double kNever = std::numeric_limits<double>::infinity();
 
 TEST(LeastLimit, IsFoundToAThousandth) {
   for (const double least : {1.001, 1.7, 2.0, 3.3, 15.9}) {

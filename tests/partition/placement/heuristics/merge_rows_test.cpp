@@ -2,16 +2,14 @@
 
 #include <gtest/gtest.h>
 
-#include <limits>
 #include <random>
 
+#include "partition/cut/limits.h"
 #include "tests/support/partition/compared_heuristic.h"
 #include "tests/support/partition/large_instances.h"
 
 namespace penstock {
 namespace {
-
-constexpr double kNever = std::numeric_limits<double>::infinity();
 
 TEST(MergeRows, IsWhatItSaysAndNeverBelowTheBest) {
   std::mt19937 random(31);

@@ -2,18 +2,16 @@
 
 #include <gtest/gtest.h>
 
-#include <limits>
 #include <random>
 #include <set>
 
+#include "partition/cut/limits.h"
 #include "tests/support/partition/compared_heuristic.h"
 #include "tests/support/partition/large_instances.h"
+#include "tests/support/partition/rounding.h"
 
 namespace penstock {
 namespace {
-
-constexpr double kNever = std::numeric_limits<double>::infinity();
-constexpr double kRounding = 1e-9;  // relative, of sums of numbers in another order
 
 TEST(PackRuns, IsWhatItSaysAndNeverBelowTheBest) {
   std::mt19937 random(41);
@@ -44,7 +42,7 @@ TEST(PackRuns, PutsRunsIntoNodesOfSeveralSizes) {
   ASSERT_TRUE(packed);
   const auto value = test::value_of(instance, packed->cut.begin, packed->devices);
   ASSERT_TRUE(value);
-  EXPECT_NEAR(packed->cut.value, *value, kRounding * *value);
+  EXPECT_NEAR(packed->cut.value, *value, test::rounding * *value);
   std::set<int> used;
   for (const auto& stage : packed->devices) used.insert(stage.begin(), stage.end());
   EXPECT_EQ(used.size(), packed->devices.size()) << "a device twice";

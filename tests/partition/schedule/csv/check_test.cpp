@@ -17,7 +17,7 @@
 namespace penstock {
 namespace {
 
-std::string error_message(const std::string& text) {
+std::string check_message(const std::string& text) {
   return test::message_of<ConfigError>([&] { check_schedule_csv(text, "x"); });
 }
 
@@ -29,57 +29,57 @@ TEST(ScheduleCsvCheck, AcceptsWhatIsWritten) {
 }
 
 TEST(ScheduleCsvCheck, NamesTheCellThatBreaks) {
-  EXPECT_EQ(error_message("0F0,0F1,0W0,0B0,0B1,0W1\n1F0,1B0,1W0,1F1,1B1,1W1\n"),
+  EXPECT_EQ(check_message("0F0,0F1,0W0,0B0,0B1,0W1\n1F0,1B0,1W0,1F1,1B1,1W1\n"),
             "x is not sound: row 1, column 3 (rank 0, backward weight of micro-batch 0 on chunk 0) "
             "must come after column 4 (backward input of micro-batch 0 on chunk 0)");
   // Transfers are put in between; idle cells and the parts of an overlap are counted as cells.
-  EXPECT_EQ(error_message("0F0,0F1,0B0,0B1\n,1F0,,(1F1;1B1)OVERLAP_F_B,1B0\n"),
+  EXPECT_EQ(check_message("0F0,0F1,0B0,0B1\n,1F0,,(1F1;1B1)OVERLAP_F_B,1B0\n"),
             "x is not sound: row 2, column 4 (rank 1, backward of micro-batch 1 on chunk 1) must "
             "come after column 5 (backward of micro-batch 0 on chunk 1)");
-  EXPECT_EQ(error_message("0F0,0B0\n1F0,,1F0,1B0\n"),
+  EXPECT_EQ(check_message("0F0,0B0\n1F0,,1F0,1B0\n"),
             "x is not sound: row 2, column 3 (rank 1, forward of micro-batch 0 on chunk 1) stands "
             "already at column 1 (forward of micro-batch 0 on chunk 1)");
-  EXPECT_EQ(error_message("0F0,0B0\n1F0,1B0,1B0\n"),
+  EXPECT_EQ(check_message("0F0,0B0\n1F0,1B0,1B0\n"),
             "x is not sound: row 2, column 3 (rank 1, backward of micro-batch 0 on chunk 1) stands "
             "already at column 2 (backward of micro-batch 0 on chunk 1)");
-  EXPECT_EQ(error_message("0F0,0BW0\n1F0,1BW0,1W0\n"),
+  EXPECT_EQ(check_message("0F0,0BW0\n1F0,1BW0,1W0\n"),
             "x is not sound: row 2, column 3 (rank 1, backward weight of micro-batch 0 on chunk 1) "
             "has no purpose: both gradients come from column 2 (backward of micro-batch 0 on chunk "
             "1)");
   // With the transfers that it brings, of which one stands there already.
-  EXPECT_EQ(error_message("0F0,0BW0\n1F0,1BW0,1B0,1W0\n"),
+  EXPECT_EQ(check_message("0F0,0BW0\n1F0,1BW0,1B0,1W0\n"),
             "x is not sound: row 2, column 3 (rank 1, backward input of micro-batch 0 on chunk 1) "
             "has no purpose: both gradients come from column 2 (backward of micro-batch 0 on chunk "
             "1)");
-  EXPECT_EQ(error_message("0F0,0B0\n1F0,0B0,1B0\n"),
+  EXPECT_EQ(check_message("0F0,0B0\n1F0,0B0,1B0\n"),
             "x is not sound: row 2, column 2 (rank 1, backward of micro-batch 0 on chunk 0): this "
             "rank does not hold the chunk");
 }
 
 TEST(ScheduleCsvCheck, NamesTransfersByTheCellsThatTheyComeWith) {
   // Rank 1 wants the gradient of what rank 0 has yet to do.
-  EXPECT_EQ(error_message("0F0,0B0,0F1,0B1\n1F0,1F1,1B0,1B1\n"),
+  EXPECT_EQ(check_message("0F0,0B0,0F1,0B1\n1F0,1F1,1B0,1B1\n"),
             "x is not sound: it hangs: row 1, column 2 (rank 0, backward of micro-batch 0 on chunk "
             "0) waits for row 2, behind column 3 (rank 1, send gradient of micro-batch 0 on chunk "
             "1); row 2, column 2 (rank 1, forward of micro-batch 1 on chunk 1) waits for row 1, "
             "behind column 3 (rank 0, send activation of micro-batch 1 on chunk 0)");
   // Those of the file have cells.
-  EXPECT_EQ(error_message("0F0,0SEND_F0,0RECV_B0,0BW0\n1F0,1RECV_F0,1BW0,1SEND_B0\n"),
+  EXPECT_EQ(check_message("0F0,0SEND_F0,0RECV_B0,0BW0\n1F0,1RECV_F0,1BW0,1SEND_B0\n"),
             "x is not sound: row 2, column 1 (rank 1, forward of micro-batch 0 on chunk 1) must "
             "come after column 2 (receive activation of micro-batch 0 on chunk 1)");
 }
 
 TEST(ScheduleCsvCheck, NamesWhatLacksNotWhatFollowsFromIt) {
   const std::string lacks = "x is not sound: rank ";
-  EXPECT_EQ(error_message("0F0,0F1\n1F0,1F1\n"),
+  EXPECT_EQ(check_message("0F0,0F1\n1F0,1F1\n"),
             lacks + "0 lacks backward of micro-batch 0 on chunk 0");
-  EXPECT_EQ(error_message("0F0,0B0\n1F0\n"),
+  EXPECT_EQ(check_message("0F0,0B0\n1F0\n"),
             lacks + "1 lacks backward of micro-batch 0 on chunk 1");
-  EXPECT_EQ(error_message("0F0,0B0\n1F0,1B0\n2F0\n"),
+  EXPECT_EQ(check_message("0F0,0B0\n1F0,1B0\n2F0\n"),
             lacks + "2 lacks backward of micro-batch 0 on chunk 2");
-  EXPECT_EQ(error_message("0F0,0B0,0W0\n1F0,1B0\n"),
+  EXPECT_EQ(check_message("0F0,0B0,0W0\n1F0,1B0\n"),
             lacks + "1 lacks backward weight of micro-batch 0 on chunk 1");
-  EXPECT_EQ(error_message("0F0,0B0,0W0\n1F0,1W0\n"),
+  EXPECT_EQ(check_message("0F0,0B0,0W0\n1F0,1W0\n"),
             lacks + "1 lacks backward input of micro-batch 0 on chunk 1");
 }
 
@@ -103,7 +103,7 @@ TEST(ScheduleCsvCheck, NamesCellsThatHoldWhatItSays) {
     const std::size_t at = commas[random() % commas.size()],
                       from = commas[random() % commas.size()];
     text.replace(at + 1, cell(at).size(), "," + cell(from));
-    std::string message = error_message(text);
+    std::string message = check_message(text);
     refused += message.empty() ? 0 : 1;
     const auto rows = message.empty() ? std::vector<std::vector<Cell>>{} : parse_rows(text, "x");
     int row = 0;

@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# What tests/seeded_faults and tests/seeded_cpu_faults have in common; to be sourced from the repository's root.
+# What run_cuda and run_cpu have in common; to be sourced from the repository's root.
 
 # A fault is a description, its file, the tests that find it (of CPU code), and text of the file (-) with
 # what takes its place (+).
@@ -36,7 +36,7 @@ with_fault() {
   content=${content%.}
   local without=${content/"$old"/}
   if [ "$without" = "$content" ] || [ "${without/"$old"/}" != "$without" ]; then
-    printf 'seeded faults: "%s" replaces what is not once in %s:\n%s\n' "${names[$1]}" "${files[$1]}" "$old" >&2
+    printf 'mutation tests: "%s" replaces what is not once in %s:\n%s\n' "${names[$1]}" "${files[$1]}" "$old" >&2
     return 1
   fi
   printf '%s' "${content/"$old"/"${news[$1]}"}"
@@ -48,7 +48,7 @@ check_all() {
   for i in "${!names[@]}"; do
     with_fault "$i" >/dev/null || bad=1
     grep -qF "| ${names[$i]} |" "$1" ||
-      { echo "seeded faults: $1 does not tell of \"${names[$i]}\"" >&2; bad=1; }
+      { echo "mutation tests: $1 does not tell of \"${names[$i]}\"" >&2; bad=1; }
   done
   return $bad
 }
@@ -69,7 +69,7 @@ build() {
 # seed I TARGET PROGRAM: builds the target, which is that program, with fault I, as $copy/with_I.
 seed() {
   with_fault "$1" >"$copy/${files[$1]}"
-  build "$2" || { echo "seeded faults: \"${names[$1]}\" does not compile" >&2; return 1; }
+  build "$2" || { echo "mutation tests: \"${names[$1]}\" does not compile" >&2; return 1; }
   cp "$copy/build/$3" "$copy/with_$1"
   cp "${files[$1]}" "$copy/${files[$1]}"  # newer than what was built of it
 }
@@ -81,4 +81,10 @@ choose() {
   for i in "${!names[@]}"; do
     if wanted "${names[$i]}" "$@"; then pending+=("$i"); fi
   done
+}
+
+# announce BUILD EACH: how long the wanted ones take on 2 cores: seconds of the first build, and of each fault.
+announce() {
+  local minutes=$((($1 + $2 * ${#pending[@]} + 59) / 60))
+  say "${#pending[@]} faults: about $minutes minutes on 2 cores, of which the first build takes $(($1 / 60))"
 }

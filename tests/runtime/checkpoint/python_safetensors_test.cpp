@@ -1,0 +1,65 @@
+#include <gtest/gtest.h>
+
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "tests/support/runtime/example_checkpoint.h"
+#include "tests/support/system/process.h"
+#include "tests/support/system/temporary_folder.h"
+#include "tests/support/tree/sources.h"
+
+namespace penstock {
+namespace {
+
+constexpr int ranks = 3;
+
+std::string in_hexadecimal(const std::byte* bytes, std::size_t count) {
+  constexpr char digits[] = "0123456789abcdef";
+  std::string text;
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto byte = std::to_integer<unsigned>(bytes[i]);
+    text += {digits[byte / 16], digits[byte % 16]};
+  }
+  return text;
+}
+
+/// The tensor that a rank's shard holds of a piece, as open_shards.py reads it.
+nlohmann::json expected_tensor(int rank, const CheckpointPiece& piece) {
+  static const std::map<DType, std::string> dtypes = {{DType::f32, "F32"},
+                                                      {DType::f64, "F64"},
+                                                      {DType::f16, "F16"},
+                                                      {DType::bf16, "BF16"},
+                                                      {DType::i64, "I64"}};
+  const std::int64_t count = piece.end - piece.begin;
+  std::string name = piece.name;
+  Shape shape = piece.full_shape;
+  if (count != element_count(shape)) {
+    name += "[" + std::to_string(piece.begin) + ":" + std::to_string(piece.end) + "]";
+    shape = {count};
+  }
+  return {"stage-" + std::to_string(rank) + ".safetensors", name, dtypes.at(piece.dtype), shape,
+          in_hexadecimal(static_cast<const std::byte*>(piece.data),
+                         static_cast<std::size_t>(count) * size_of(piece.dtype))};
+}
+
+TEST(PythonSafetensors, OpensShardsAndFindsEveryByte) {
+  if (test::run_program({"python3", "-c", "import safetensors"}).code != 0)
+    GTEST_SKIP() << "python3 has no module safetensors (pip install safetensors)";
+  const test::TemporaryFolder output;
+  const auto checkpoint = test::save_example(output.path(), 10, ranks);
+  const auto tensors = test::example_tensors(10);
+  std::string lines;
+  for (int rank = 0; rank < ranks; ++rank)
+    for (const CheckpointPiece& piece : test::example_pieces(tensors, rank, ranks))
+      lines += expected_tensor(rank, piece).dump() + "\n";
+  const auto expected = output.path() / "expected.jsonl";
+  test::write_file(expected, lines);
+  const auto script = test::source("tests/runtime/checkpoint/open_shards.py");
+  const test::Outcome opened =
+      test::run_program({"python3", script.string(), checkpoint.string(), expected.string()});
+  EXPECT_EQ(opened.code, 0) << opened.out << opened.err;
+}
+
+}  // namespace
+}  // namespace penstock
