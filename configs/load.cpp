@@ -118,16 +118,23 @@ class Loader {
     faults.push_back(where + ": " + what);
   }
 
+  /// The family that takes an unknown key, or else the nearest of the known ones.
+  std::string hint(const std::string& unknown, const std::vector<Key>& known) const {
+    for (ModelFamily family : families_)
+      for (const Key& key : family.keys())
+        if (key.name == unknown)
+          return ", which goes with model.kind = " + std::string(family.name());
+    std::vector<std::string_view> names;
+    for (const Key& key : known) names.push_back(key.name);
+    const std::string near = nearest(unknown, names);
+    return near.empty() ? "" : "; did you mean " + near + "?";
+  }
+
   void apply(const Setting& setting) {
     const std::vector<Key> all = keys(config_, families_);
     const auto key = std::ranges::find(all, setting.key, &Key::name);
-    if (key == all.end()) {
-      std::vector<std::string_view> names;
-      for (const Key& known : all) names.push_back(known.name);
-      const std::string near = nearest(setting.key, names);
-      return fault(setting.where, "unknown key " + setting.key +
-                                      (near.empty() ? "" : "; did you mean " + near + "?"));
-    }
+    if (key == all.end())
+      return fault(setting.where, "unknown key " + setting.key + hint(setting.key, all));
     if (!kind_fits(setting.kind, key->value)) {
       return fault(setting.where,
                    setting.key + " = " + setting.shown + ", but it takes " + expectation(*key));
