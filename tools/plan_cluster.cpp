@@ -53,24 +53,27 @@ void add_barriers(const ClusterPlan& planned, const Alternative& of, nlohmann::o
   json["post_validated_step_ms"] = 1e3 * (late ? own : *of.other_barrier_s);
 }
 
-nlohmann::ordered_json json_of(const ClusterPlan& planned) {
-  const Decision& decision = planned.decision;
-  const PlanChoice& choice = decision.choice;
+nlohmann::ordered_json stages_of(const ClusterPlan& planned) {
+  const PlanChoice& choice = planned.decision.choice;
   auto stages = nlohmann::ordered_json::array();
   for (const ChunkPlan& chunk : planned.plan.chunks) {
-    auto again = nlohmann::ordered_json::array();  // recomputed layers
+    auto recomputed = nlohmann::ordered_json::array();
     for (int layer = chunk.first; layer < chunk.last(); ++layer)
-      if (!choice.recomputed.empty() && choice.recomputed[layer]) again.push_back(layer);
+      if (!choice.recomputed.empty() && choice.recomputed[layer]) recomputed.push_back(layer);
     stages.push_back({{"stage", chunk.stage},
                       {"first_layer", chunk.first},
                       {"last_layer", chunk.last() - 1},
                       {"devices", choice.devices[chunk.stage]},
                       {"bytes", chunk.predicted.bytes.total()},  // of all the stage's chunks
-                      {"recompute", again},
-                      {"idle", decision.estimate.idle(chunk.stage)}});
+                      {"recompute", recomputed},
+                      {"idle", planned.decision.estimate.idle(chunk.stage)}});
   }
+  return stages;
+}
+
+nlohmann::ordered_json alternatives_of(const ClusterPlan& planned) {
   auto alternatives = nlohmann::ordered_json::array();
-  for (const Alternative& other : decision.alternatives) {
+  for (const Alternative& other : planned.decision.alternatives) {
     alternatives.push_back(
         {{"stages", other.choice.stages},
          {"replicas", other.choice.replicas},
@@ -86,6 +89,12 @@ nlohmann::ordered_json json_of(const ClusterPlan& planned) {
           1e3 * other.closed_form;
     add_barriers(planned, other, alternatives.back());
   }
+  return alternatives;
+}
+
+nlohmann::ordered_json json_of(const ClusterPlan& planned) {
+  const Decision& decision = planned.decision;
+  const PlanChoice& choice = decision.choice;
   const int runs = (choice.batch.micro_batches + choice.replicas - 1) / choice.replicas;
   nlohmann::ordered_json json{
       {"model", planned.plan.model},
@@ -99,14 +108,14 @@ nlohmann::ordered_json json_of(const ClusterPlan& planned) {
       {"speed", decision.estimate.speed()},
       {"lower_bound_ms", 1e3 * decision.lower_bound},
       {"gap", decision.gap()},
-      {"stages", stages},
+      {"stages", stages_of(planned)},
       {"schedule", choice.schedule},
       {"order", choice.batch.order},
       {"recompute", planned.recipe.pipeline.recompute},
       {"recompute_exact", choice.recompute_exact},
       {"binds", decision.bottleneck},
       {"post_validation", planned.problem.barrier == Barrier::none},
-      {"alternatives", alternatives}};
+      {"alternatives", alternatives_of(planned)}};
   add_barriers(planned, decision.alternatives.front(), json);
   return json;
 }

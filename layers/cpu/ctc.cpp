@@ -39,10 +39,19 @@ void log_softmax(T* logits, T* result, std::int64_t classes) {
   row(result, classes) = x - (top + std::log((x - top).exp().sum()));
 }
 
-// The loss of one utterance. `gradient` (or null) first holds log-probabilities, then its result.
 template <class T>
-double run_utterance(Room<T>& room, std::span<const std::int32_t> labels, std::int64_t frames,
-                     std::int64_t classes, T* logits, T* gradient, T factor) {
+struct Utterance {
+  std::span<const std::int32_t> labels;
+  std::int64_t frames, classes;
+  T* logits;
+  T* gradient;  // or null; first holds log-probabilities, then its result
+  T factor;     // of the gradient
+};
+
+/// The loss of one utterance.
+template <class T>
+double run_utterance(Room<T>& room, const Utterance<T>& utterance) {
+  const auto& [labels, frames, classes, logits, gradient, factor] = utterance;
   if (ctc_frames_needed(labels) > frames) {
     if (gradient != nullptr) std::fill_n(gradient, frames * classes, T{0});
     return 0;
@@ -77,9 +86,13 @@ void run_all(Stream& stream, const CtcLoss& op) {
   for (std::size_t u = 0; u < op.lengths.size(); ++u) {
     const auto count = static_cast<std::size_t>(targets.lengths[u]);
     const double weight = targets.weights[u];
-    targets.losses[u] =
-        weight * run_utterance(room, targets.labels.subspan(first_label, count), op.lengths[u],
-                               classes, logits, gradient, static_cast<T>(weight * targets.scale));
+    const Utterance<T> utterance{.labels = targets.labels.subspan(first_label, count),
+                                 .frames = op.lengths[u],
+                                 .classes = classes,
+                                 .logits = logits,
+                                 .gradient = gradient,
+                                 .factor = static_cast<T>(weight * targets.scale)};
+    targets.losses[u] = weight * run_utterance(room, utterance);
     first_label += count;
     logits += op.lengths[u] * classes;
     if (gradient != nullptr) gradient += op.lengths[u] * classes;

@@ -57,9 +57,36 @@ __global__ void invert_deviations(const double* squares, int channels, double n,
   if (c < channels) inverse_deviation[c] = 1 / sqrt(squares[c] / n + epsilon);
 }
 
+/// What is normalised, and where to; each row has all channels.
 template <class T>
-__global__ void normalise(const T* x, T* y, std::int64_t count, int channels, const double* mean,
-                          const double* inverse_deviation, const float* weight, const float* bias) {
+struct Matrices {
+  const T* x;
+  T* y;
+  std::int64_t count;
+  int channels;
+};
+
+/// The same of their gradients.
+template <class T>
+struct Gradients {
+  const T* x;
+  const T* dy;
+  T* dx;
+  std::int64_t count;
+  int channels;
+};
+
+/// y = weight · x_hat + bias, of each channel.
+struct Affine {
+  const float* weight;
+  const float* bias;
+};
+
+template <class T>
+__global__ void normalise(Matrices<T> matrices, const double* mean, const double* inverse_deviation,
+                          Affine affine) {
+  const auto& [x, y, count, channels] = matrices;
+  const auto& [weight, bias] = affine;
   const std::int64_t i = grid_thread();
   if (i >= count) return;
   const int c = static_cast<int>(i % channels);
@@ -69,9 +96,10 @@ __global__ void normalise(const T* x, T* y, std::int64_t count, int channels, co
 }
 
 template <class T, class State>
-__global__ void normalise_by_state(const T* x, T* y, std::int64_t count, int channels,
-                                   const State* mean, const State* variance, double epsilon,
-                                   const float* weight, const float* bias) {
+__global__ void normalise_by_state(Matrices<T> matrices, const State* mean, const State* variance,
+                                   double epsilon, Affine affine) {
+  const auto& [x, y, count, channels] = matrices;
+  const auto& [weight, bias] = affine;
   const std::int64_t i = grid_thread();
   if (i >= count) return;
   const int c = static_cast<int>(i % channels);
@@ -82,9 +110,9 @@ __global__ void normalise_by_state(const T* x, T* y, std::int64_t count, int cha
 }
 
 template <class T>
-__global__ void normalise_backward(const T* x, const T* dy, T* dx, std::int64_t count, int channels,
-                                   const double* statistics, const double* reductions, double n,
-                                   const float* weight) {
+__global__ void normalise_backward(Gradients<T> gradients, const double* statistics,
+                                   const double* reductions, double n, const float* weight) {
+  const auto& [x, dy, dx, count, channels] = gradients;
   const std::int64_t i = grid_thread();
   if (i >= count) return;
   const int c = static_cast<int>(i % channels);
@@ -122,15 +150,21 @@ void CudaBackend::compute(Stream& stream, const BatchNormForward& op) {
     auto* const squares = scratch.take<double>(size.channels);
     auto* const partial =
         scratch.take<double>(cuda::partial_count<cuda::Values<T>>(size.rows, size.channels));
-    cuda::sum_columns(own.handle(), cuda::Values<T>{x}, size.rows, size.channels, 1 / n, partial,
-                      mean);
-    cuda::sum_columns(own.handle(), cuda::SquaredDistances<T>{x, mean}, size.rows, size.channels,
-                      1.0, partial, squares);
+    cuda::sum_columns(own.handle(), cuda::Values<T>{x},
+                      {.rows = size.rows,
+                       .columns = size.channels,
+                       .factor = 1 / n,
+                       .partial = partial,
+                       .sums = mean});
+    cuda::sum_columns(
+        own.handle(), cuda::SquaredDistances<T>{x, mean},
+        {.rows = size.rows, .columns = size.channels, .partial = partial, .sums = squares});
     cuda::launch(own.handle(), cuda::grid_over(size.channels), cuda::invert_deviations, squares,
                  size.channels, n, op.epsilon, inverse_deviation);
-    cuda::launch(own.handle(), cuda::grid_over(size.count), cuda::normalise<T>, x,
-                 cuda::data_of<T>(op.y), size.count, size.channels, mean, inverse_deviation,
-                 cuda::data_of<float>(op.weight_C), cuda::data_of<float>(op.bias_C));
+    cuda::launch(own.handle(), cuda::grid_over(size.count), cuda::normalise<T>,
+                 cuda::Matrices<T>{x, cuda::data_of<T>(op.y), size.count, size.channels}, mean,
+                 inverse_deviation,
+                 cuda::Affine{cuda::data_of<float>(op.weight_C), cuda::data_of<float>(op.bias_C)});
     own.copy_out(op.sums.data() + 1, mean, channels * sizeof(double));
     own.copy_out(op.sums.data() + 1 + channels, squares, channels * sizeof(double));
   });
@@ -141,10 +175,11 @@ void CudaBackend::compute(Stream& stream, const BatchNormInference& op) {
   const cuda::Size size(op.x, op.weight_C);
   const auto normalise = [&]<class T, class State>(T, State) {
     cuda::launch(static_cast<CudaStream&>(stream).handle(), cuda::grid_over(size.count),
-                 cuda::normalise_by_state<T, State>, cuda::data_of<T>(op.x), cuda::data_of<T>(op.y),
-                 size.count, size.channels, cuda::data_of<State>(op.mean_C),
-                 cuda::data_of<State>(op.variance_C), op.epsilon, cuda::data_of<float>(op.weight_C),
-                 cuda::data_of<float>(op.bias_C));
+                 cuda::normalise_by_state<T, State>,
+                 cuda::Matrices<T>{cuda::data_of<T>(op.x), cuda::data_of<T>(op.y), size.count,
+                                   size.channels},
+                 cuda::data_of<State>(op.mean_C), cuda::data_of<State>(op.variance_C), op.epsilon,
+                 cuda::Affine{cuda::data_of<float>(op.weight_C), cuda::data_of<float>(op.bias_C)});
   };
   cuda::with_type_of(op.x, "BatchNormInference", [&]<class T>(T type) {
     if (op.mean_C.dtype == DType::f64)
@@ -166,12 +201,14 @@ void CudaBackend::compute(Stream& stream, const BatchNormBackwardInput& op) {
     const T* dy = cuda::data_of<T>(op.dy);
     auto* const partial =
         own.scratch().take<double>(cuda::partial_count<Term>(size.rows, size.channels));
-    cuda::sum_columns(own.handle(), Term{x, dy, statistics, statistics + size.channels}, size.rows,
-                      size.channels, 1.0, partial, reductions);
+    cuda::sum_columns(
+        own.handle(), Term{x, dy, statistics, statistics + size.channels},
+        {.rows = size.rows, .columns = size.channels, .partial = partial, .sums = reductions});
     if (op.dx.data == nullptr) return;
-    cuda::launch(own.handle(), cuda::grid_over(size.count), cuda::normalise_backward<T>, x, dy,
-                 cuda::data_of<T>(op.dx), size.count, size.channels, statistics, reductions,
-                 static_cast<double>(size.rows), cuda::data_of<float>(op.weight_C));
+    cuda::launch(own.handle(), cuda::grid_over(size.count), cuda::normalise_backward<T>,
+                 cuda::Gradients<T>{x, dy, cuda::data_of<T>(op.dx), size.count, size.channels},
+                 statistics, reductions, static_cast<double>(size.rows),
+                 cuda::data_of<float>(op.weight_C));
   });
 }
 

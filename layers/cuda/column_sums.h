@@ -56,17 +56,23 @@ void add_chunks(cudaStream_t stream, const double* partial, std::int64_t chunks,
 /// total[i] += sums[i], for i < count.
 void add_to(cudaStream_t stream, const double* sums, int count, float* total);
 
-/// sums[s][column] = factor · the term's sums. `partial` is device memory for them; see
-/// partial_count().
+/// Of a matrix of rows × columns: sums[s][column] = factor · a term's sums.
+struct ColumnSums {
+  std::int64_t rows = 0;
+  int columns = 0;
+  double factor = 1;
+  double* partial = nullptr;  // device memory for partial_count() numbers
+  double* sums = nullptr;     // device memory
+};
+
 template <class Term>
-void sum_columns(cudaStream_t stream, const Term& term, std::int64_t rows, int columns,
-                 double factor, double* partial, double* sums) {
-  const RowChunks chunks(rows, columns);
+void sum_columns(cudaStream_t stream, const Term& term, const ColumnSums& of) {
+  const RowChunks chunks(of.rows, of.columns);
   launch(stream,
          {dim3(static_cast<unsigned>(chunks.count), static_cast<unsigned>(chunks.tiles)),
           dim3(kTileColumns, kTileRows)},
-         sum_chunks<Term>, term, rows, columns, chunks.rows_each, partial);
-  add_chunks(stream, partial, chunks.count, Term::kSums * columns, factor, sums);
+         sum_chunks<Term>, term, of.rows, of.columns, chunks.rows_each, of.partial);
+  add_chunks(stream, of.partial, chunks.count, Term::kSums * of.columns, of.factor, of.sums);
 }
 
 template <class Term>

@@ -48,8 +48,8 @@ void CudaBackend::compute(Stream& stream, const LinearBackwardWeight& op) {
     Scratch scratch = own.scratch();
     auto* const sums = scratch.take<double>(columns);
     auto* const partial = scratch.take<double>(cuda::partial_count<Term>(rows, columns));
-    cuda::sum_columns(own.handle(), Term{cuda::data_of<T>(op.dy_FO)}, rows, columns, 1.0, partial,
-                      sums);
+    cuda::sum_columns(own.handle(), Term{cuda::data_of<T>(op.dy_FO)},
+                      {.rows = rows, .columns = columns, .partial = partial, .sums = sums});
     cuda::add_to(own.handle(), sums, columns, cuda::data_of<float>(op.db_O));
   });
 }

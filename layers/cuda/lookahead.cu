@@ -68,17 +68,24 @@ __global__ void add_transposed(const double* sums_KC, int channels, int context,
   d_weight[i] += static_cast<float>(sums_KC[k * channels + channel]);
 }
 
+struct Operands {
+  const Tensor& from;
+  const Tensor& to;
+  const Tensor& weight_CK;
+  std::span<const std::int64_t> lengths;
+};
+
 /// Forward or its mirror image.
 template <class Kernel>
-void convolve(CudaStream& stream, const char* operation, const Tensor& from, const Tensor& to,
-              const Tensor& weight_CK, std::span<const std::int64_t> lengths, Kernel kernel) {
-  const Size size(from, weight_CK);
+void convolve(CudaStream& stream, const char* operation, const Operands& operands, Kernel kernel) {
+  const Size size(operands.from, operands.weight_CK);
   Scratch scratch = stream.scratch();
   const Utterances utterances =
-      upload_utterances(stream, lengths, UtterancesRoom(scratch, lengths));
-  with_type_of(from, operation, [&]<class T>(T type) {
-    launch(stream.handle(), grid_over(size.rows * size.channels), kernel(type), data_of<T>(from),
-           data_of<T>(to), data_of<T>(weight_CK), size, utterances);
+      upload_utterances(stream, operands.lengths, UtterancesRoom(scratch, operands.lengths));
+  with_type_of(operands.from, operation, [&]<class T>(T type) {
+    launch(stream.handle(), grid_over(size.rows * size.channels), kernel(type),
+           data_of<T>(operands.from), data_of<T>(operands.to), data_of<T>(operands.weight_CK), size,
+           utterances);
   });
 }
 
@@ -87,14 +94,16 @@ void convolve(CudaStream& stream, const char* operation, const Tensor& from, con
 
 template <>
 void CudaBackend::compute(Stream& stream, const LookaheadForward& op) {
-  cuda::convolve(static_cast<CudaStream&>(stream), "LookaheadForward", op.x_FC, op.y_FC,
-                 op.weight_CK, op.lengths, []<class T>(T) { return cuda::look_ahead<T>; });
+  cuda::convolve(static_cast<CudaStream&>(stream), "LookaheadForward",
+                 {op.x_FC, op.y_FC, op.weight_CK, op.lengths},
+                 []<class T>(T) { return cuda::look_ahead<T>; });
 }
 
 template <>
 void CudaBackend::compute(Stream& stream, const LookaheadBackwardInput& op) {
-  cuda::convolve(static_cast<CudaStream&>(stream), "LookaheadBackwardInput", op.dy_FC, op.dx_FC,
-                 op.weight_CK, op.lengths, []<class T>(T) { return cuda::look_back<T>; });
+  cuda::convolve(static_cast<CudaStream&>(stream), "LookaheadBackwardInput",
+                 {op.dy_FC, op.dx_FC, op.weight_CK, op.lengths},
+                 []<class T>(T) { return cuda::look_back<T>; });
 }
 
 template <>
@@ -110,7 +119,8 @@ void CudaBackend::compute(Stream& stream, const LookaheadBackwardWeight& op) {
     auto* const partial = scratch.take<double>(cuda::partial_count<Term>(size.rows, columns));
     const Term term{cuda::data_of<T>(op.x_FC), cuda::data_of<T>(op.dy_FC),
                     cuda::upload_utterances(own, op.lengths, room), size.channels, size.context};
-    cuda::sum_columns(own.handle(), term, size.rows, columns, 1.0, partial, sums);
+    cuda::sum_columns(own.handle(), term,
+                      {.rows = size.rows, .columns = columns, .partial = partial, .sums = sums});
     cuda::launch(own.handle(), cuda::grid_over(columns), cuda::add_transposed, sums, size.channels,
                  size.context, cuda::data_of<float>(op.d_weight_CK));
   });

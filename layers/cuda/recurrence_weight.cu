@@ -63,7 +63,8 @@ void CudaBackend::compute(Stream& stream, const RecurrenceBackwardWeight& op) {
     auto* const partial = scratch.take<double>(cuda::partial_count<Term>(frames, columns));
     const Term term{cuda::data_of<T>(op.dp_FP), is_gru ? cuda::data_of<T>(op.dn_DFH) : nullptr,
                     frames, static_cast<int>(hidden), columns};
-    cuda::sum_columns(own.handle(), term, frames, columns, 1.0, partial, sums);
+    cuda::sum_columns(own.handle(), term,
+                      {.rows = frames, .columns = columns, .partial = partial, .sums = sums});
     cuda::add_to(own.handle(), sums, columns, cuda::data_of<float>(op.db_DG));
   });
 }

@@ -53,8 +53,8 @@ class OnDevice final : public GradientReduction {
 }  // namespace
 
 std::unique_ptr<GradientReduction> make_gradient_reduction(
-    Backend& backend, Stream& stream, Communicator& replicas, const LaneReductionPlan& plan,
-    const std::vector<std::byte*>& arenas, DeviceLinks links, ReductionOrder order) {
+    const GradientReductionOptions& options) {
+  const auto& [backend, stream, replicas, plan, arenas, links, order] = options;
   if (backend.kind() == DeviceKind::cpu) return std::make_unique<OnHost>(replicas, plan, arenas);
   if (replicas.size() == 1) return std::make_unique<OnDevice>(backend, stream, plan, arenas);
   if (links == DeviceLinks::nccl)

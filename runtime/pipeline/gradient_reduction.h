@@ -31,12 +31,20 @@ class GradientReduction {
   virtual std::size_t staging() const = 0;
 };
 
+/// What is added, between whom. What it refers to must outlive the reduction.
+struct GradientReductionOptions {
+  Backend& backend;
+  Stream& stream;
+  Communicator& replicas;
+  const LaneReductionPlan& plan;
+  std::vector<std::byte*> arenas;  // of this replica's lanes
+  DeviceLinks links = DeviceLinks::host;
+  ReductionOrder order = ReductionOrder::lanes;
+};
+
 /// In the host's memory a LaneReduction. On a device the lanes of a single replica are added there;
 /// those of several over NCCL, or through the host, where the replicas' ranks exchange them. All
-/// replicas call this, with zeros in the arenas. All arguments must outlive the result.
-std::unique_ptr<GradientReduction> make_gradient_reduction(
-    Backend& backend, Stream& stream, Communicator& replicas, const LaneReductionPlan& plan,
-    const std::vector<std::byte*>& arenas, DeviceLinks links,
-    ReductionOrder order = ReductionOrder::lanes);
+/// replicas call this, with zeros in the arenas.
+std::unique_ptr<GradientReduction> make_gradient_reduction(const GradientReductionOptions& options);
 
 }  // namespace penstock

@@ -21,15 +21,15 @@ void require_ranks(int stages, int replicas, int ranks, const std::string& plan_
                                        : ", or change " + plan_file + " (pipeline.plan)"));
 }
 
-StageOptions part_of(const Plan& plan, const LayerSequence& sequence, const StageReplica& here,
-                     const SlotCounts& slots, const Config& config) {
+StageOptions part_of(const SessionOptions& options, const StageReplica& here) {
+  const Config& config = options.config;
   StageOptions part;
   part.stage = here.stage;
-  part.cut = plan.cut();
-  part.recompute = recomputed_layers(config.pipeline, sequence);
-  part.schedule = schedule_of(plan);
-  part.store.lanes = plan.lanes_of_replicas().at(here.replica);
-  part.store.slots = slots;
+  part.cut = options.plan.cut();
+  part.recompute = recomputed_layers(config.pipeline, options.sequence);
+  part.schedule = schedule_of(options.plan);
+  part.store.lanes = options.plan.lanes_of_replicas().at(here.replica);
+  part.store.slots = options.slots;
   part.store.kinds.sharing = sharing_of(config.pipeline);
   part.store.replica = here.replica;
   part.seed = config.trainer.seed;
@@ -64,26 +64,24 @@ BackendSizes backend_sizes(const Config& config) {
   return {device_kind(config.trainer), compute_type(config.precision)};
 }
 
-Session::Session(Communicator& world, const Config& config, const LayerSequence& sequence,
-                 const Plan& plan, const SlotCounts& slots, const MemoryAdvice& advice)
-    : Session(choose_for(plan, world, config), world, config, sequence, plan, slots, advice) {}
+Session::Session(Communicator& world, const SessionOptions& options)
+    : Session(world, choose_for(options.plan, world, options.config), options) {}
 
-Session::Session(RankDevice device, Communicator& world, const Config& config,
-                 const LayerSequence& sequence, const Plan& plan, const SlotCounts& slots,
-                 const MemoryAdvice& advice)
+Session::Session(Communicator& world, RankDevice device, const SessionOptions& options)
     : device_(std::move(device)) {
-  require_ranks(plan.stages(), plan.replicas(), world.size(), config.pipeline.plan);
+  const Plan& plan = options.plan;
+  require_ranks(plan.stages(), plan.replicas(), world.size(), options.config.pipeline.plan);
   grid_ = std::make_unique<RankGrid>(world, plan);
   const StageReplica& here = grid_->here();
   require_equal_replicas(device_, here.stage, world);
-  require_memory(device_, plan.bytes_of(here.stage).total(), world, advice);
+  require_memory(device_, plan.bytes_of(here.stage).total(), world, options.advice);
   progress_ = [this] {
     if (stage_ != nullptr) stage_->progress();
   };
   stream_ = backend().make_stream([this] { progress_(); });
-  StageOptions part = part_of(plan, sequence, here, slots, config);
+  StageOptions part = part_of(options, here);
   part.links = device_.links;
-  stage_ = std::make_unique<Stage>(backend(), *stream_, grid_->pipeline(), sequence, part);
+  stage_ = std::make_unique<Stage>(backend(), *stream_, grid_->pipeline(), options.sequence, part);
 }
 
 std::int64_t model_blocks(const LayerSequence& sequence) {

@@ -24,19 +24,27 @@ BackendSizes backend_sizes(const Config& config);
 /// ConfigError, naming both numbers, if the recipe's stages × replicas are not the job's ranks.
 void check_ranks(const Config& config, int ranks);
 
-/// A rank's share of a planned job, ready to compute: what training, evaluation and transcription
-/// have in common.
+/// What a session is made from.
+struct SessionOptions {
+  const Config& config;
+  const LayerSequence& sequence;  // must outlive the session; the others need not
+  const Plan& plan;
+  SlotCounts slots = {.of_elements = 0};  // of the optimizer; nothing is trained without
+  MemoryAdvice advice = {};               // where the plan does not fit
+};
+
+/// A rank's share of a planned job, ready to compute: what training, evaluation, transcription,
+/// profiling runs and bench have in common.
 class Session {
  public:
-  /// All ranks make theirs. `sequence` and `world` must outlive it. ConfigError if the plan is for
-  /// another number of ranks; DeviceError where a device lacks the memory that it plans, with
-  /// `advice`, and as from choose_device and require_equal_replicas.
-  Session(Communicator& world, const Config& config, const LayerSequence& sequence,
-          const Plan& plan, const SlotCounts& slots, const MemoryAdvice& advice = {});
+  /// All ranks make theirs. `world` must outlive it. ConfigError if the plan is for another number
+  /// of ranks; DeviceError where a device lacks the memory that it plans, with `advice`, and as
+  /// from choose_device and require_equal_replicas.
+  Session(Communicator& world, const SessionOptions& options);
   /// The same on a device that has been chosen.
-  Session(RankDevice device, Communicator& world, const Config& config,
-          const LayerSequence& sequence, const Plan& plan, const SlotCounts& slots,
-          const MemoryAdvice& advice = {});
+  Session(Communicator& world, RankDevice device, const SessionOptions& options);
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
 
   Backend& backend() { return *device_.backend; }
   const RankDevice& device() const { return device_; }

@@ -18,8 +18,8 @@ StageReduction::StageReduction(Backend& backend, Stream& stream, const RankGrid&
                                const Stage& stage, const Options& options)
     : store_(stage.parameters()),
       plan_(gradient_buckets(store_.layout(), options.lanes_of, options.bucket_bytes)),
-      reduction_(make_gradient_reduction(backend, stream, grid.replicas(), plan_,
-                                         lane_arenas(store_), options.links, options.order)),
+      reduction_(make_gradient_reduction({backend, stream, grid.replicas(), plan_,
+                                          lane_arenas(store_), options.links, options.order})),
       whole_(stage.layers()) {}
 
 void StageReduction::begin() {

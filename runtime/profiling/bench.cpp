@@ -4,11 +4,13 @@
 #include <chrono>
 #include <functional>
 #include <numeric>
+#include <utility>
 
 #include "base/error.h"
 #include "comm/collectives.h"
 #include "partition/cut/partitioner.h"
 #include "partition/model/build_model.h"
+#include "partition/model/recomputed_layers.h"
 #include "partition/schedule/make_schedule.h"
 #include "partition/simulate/chunk_times.h"
 #include "partition/simulate/simulate.h"
@@ -16,7 +18,7 @@
 #include "runtime/devices/device.h"
 #include "runtime/pipeline/measure_layers.h"
 #include "runtime/pipeline/session.h"
-#include "runtime/trainer/training_step.h"
+#include "runtime/trainer/make_training_step.h"
 
 namespace penstock {
 namespace {
@@ -70,59 +72,61 @@ std::vector<int> fastest_cut(const std::vector<LayerCost>& layers, int chunks, i
   return partition(problem).begin;
 }
 
-}  // namespace
+/// The recipe of a training with such steps.
+Config recipe_of(const BenchOptions& options, int stages) {
+  Config config;
+  config.model = options.model;
+  config.data.micro_batches = options.micro_batches;
+  config.optimizer.learning_rate = 1e-4;
+  config.precision = options.precision;
+  config.pipeline.stages = stages;
+  config.pipeline.schedule = options.schedule;
+  config.trainer.seed = 0;
+  config.trainer.lanes = 1;
+  config.trainer.device = options.device;
+  config.trainer.threads = options.threads;
+  return config;
+}
 
-BenchReport bench(const BenchOptions& options, Communicator& world) {
-  const int stages = world.size();
-  TrainerConfig where;
-  where.device = options.device;
-  where.threads = options.threads;
-  const RankDevice device = choose_device(where, world);
-  Backend* const backend = device.backend.get();
-  const LayerSequence sequence = build_model(options.model, options.labels);
-  const StepWork work = synthetic_work(
-      {options.micro_batches, options.utterances, options.seconds, options.labels, 0});
-  const ReadFeatures features = synthetic_features(0);
-
-  const BackendSizes sizes{backend->kind(), compute_type(options.precision)};
-  const RunSchedule schedule(options.schedule, stages);
-  const std::vector<int>& ranks = schedule.chunk_ranks();
-  const auto chunks = static_cast<int>(ranks.size());
-  std::vector<int> begin;
-  if (!options.cut.empty()) begin = given_cut(options.cut, sequence.size(), chunks);
-  const auto layers = measure(world, *backend, sequence, work, features, sizes);
-  if (begin.empty()) begin = fastest_cut(layers, chunks, stages);
-
+/// Rank i is stage i. No bytes are predicted, so that no device is found to lack them beforehand.
+Plan plan_of(const Config& config, const LayerSequence& sequence, const std::vector<int>& cut) {
+  const RunSchedule schedule(config.pipeline.schedule, config.pipeline.stages);
+  const std::vector<std::string> names = names_of(sequence);
   Plan plan;
-  plan.ranks = neighbouring_stages(stages, 1);
-  const RankGrid grid(world, plan);
-  TrainingStep* training = nullptr;
-  const auto stream = backend->make_stream([&] {
-    if (training != nullptr) training->progress();
-  });
-  StageOptions part;
-  part.stage = grid.here().stage;
-  part.cut = begin;
-  part.schedule = schedule;
-  part.sizes = sizes;
-  part.links = device.links;
-  Stage stage(*backend, *stream, grid.pipeline(), sequence, part);
-  TrainingStep::Options how;
-  how.optimizer.learning_rate = 1e-4;
-  how.precision = options.precision;
-  how.links = device.links;
-  how.model_blocks =
-      norm_blocks(plan_layers(sequence, work.micro_batches.front().lengths, BackendSizes{}));
-  TrainingStep step(*backend, *stream, grid, stage, how);
-  training = &step;
+  plan.schedule = config.pipeline.schedule;
+  plan.micro_batches = config.data.micro_batches;
+  plan.ranks = neighbouring_stages(config.pipeline.stages, 1);
+  for (std::size_t chunk = 0; chunk + 1 < cut.size(); ++chunk)
+    plan.chunks.push_back({.stage = schedule.chunk_ranks()[chunk],
+                           .first = cut[chunk],
+                           .layers = {names.begin() + cut[chunk], names.begin() + cut[chunk + 1]}});
+  return plan;
+}
 
-  BenchReport report;
-  TrainingClock clock;
+/// The shape of steps that are all alike.
+RunShape shape_of(const StepWork& work, int labels) {
+  RunShape shape{{}, labels};
+  shape.training.micro_batches = work.global_micro_batches;
+  for (const MicroBatchWork& micro_batch : work.micro_batches) {
+    const std::vector<std::int64_t>& lengths = micro_batch.lengths;
+    MicroBatchExtent& most = shape.training.micro_batch;
+    most.utterances = std::max(most.utterances, std::ssize(lengths));
+    most.frames =
+        std::max(most.frames, std::accumulate(lengths.begin(), lengths.end(), std::int64_t{0}));
+    most.longest = std::max(most.longest, std::ranges::max(lengths));
+    shape.micro_batches.push_back(lengths);
+  }
+  return shape;
+}
+
+/// Of the steps behind those that warm up; and the loss of the very first.
+void add_times(const BenchOptions& options, Communicator& world,
+               const std::function<double()>& run_step, BenchReport& report) {
   std::vector<double> times;
   for (int s = 0; s < options.warm_up + options.steps; ++s) {
     barrier(world);
     double loss = 0;
-    const double seconds = seconds_of([&] { loss = step.run(work, features, clock).front().loss; });
+    const double seconds = seconds_of([&] { loss = run_step(); });
     if (s == 0) report.loss = loss;
     if (s >= options.warm_up) times.push_back(seconds);
   }
@@ -130,27 +134,73 @@ BenchReport bench(const BenchOptions& options, Communicator& world) {
   report.step_s = times[times.size() / 2];
   report.fastest_step_s = times.front();
   report.slowest_step_s = times.back();
+}
+
+/// What the median step comes to.
+void add_speeds(const LayerSequence& sequence, const StepWork& work, BenchReport& report) {
   report.audio_s_per_s = audio_seconds(work) / report.step_s;
   for (const MicroBatchWork& micro_batch : work.micro_batches)
     report.flops_per_s += training_flops(sequence, micro_batch.lengths) / report.step_s;
-  std::vector<double> parameters(stages);
-  parameters[part.stage] = static_cast<double>(stage.parameters().element_count());
+}
+
+/// What each stage holds and, by its layers' times, computes.
+void add_stages(const Plan& plan, const std::vector<LayerCost>& layers, BenchReport& report) {
+  report.stages = plan.stages();
+  report.stage_seconds.assign(static_cast<std::size_t>(plan.stages()), 0.0);
+  const auto of_chunks = chunk_times(plan.cut(), layers);
+  for (std::size_t chunk = 0; chunk < plan.chunks.size(); ++chunk) {
+    report.first_layers.push_back(plan.chunks[chunk].first);
+    report.stage_seconds[plan.chunks[chunk].stage] += of_chunks[chunk].total();
+  }
+  report.bound =
+      speedup_bound(make_schedule(plan.schedule, plan.stages(), plan.micro_batches), of_chunks);
+}
+
+/// Of all stages, added up by all ranks.
+std::int64_t parameters_of_all(Communicator& world, Session& session) {
+  std::vector<double> parameters(world.size());
+  parameters[session.grid().here().stage] =
+      static_cast<double>(session.stage().parameters().element_count());
   sum_disjoint(world, parameters);
-  report.parameters =
-      static_cast<std::int64_t>(std::accumulate(parameters.begin(), parameters.end(), 0.0));
-  report.device = backend->description();
-  report.how = device.how;
-  report.stages = stages;
+  return static_cast<std::int64_t>(std::accumulate(parameters.begin(), parameters.end(), 0.0));
+}
+
+}  // namespace
+
+BenchReport bench(const BenchOptions& options, Communicator& world) {
+  const int stages = world.size();
+  const Config config = recipe_of(options, stages);
+  RankDevice device = choose_device(config.trainer, world);
+  const LayerSequence sequence = build_model(options.model, options.labels);
+  const StepWork work = synthetic_work(
+      {options.micro_batches, options.utterances, options.seconds, options.labels, 0});
+  const ReadFeatures features = synthetic_features(0);
+
+  const BackendSizes sizes{device.backend->kind(), compute_type(options.precision)};
+  const auto chunks = static_cast<int>(RunSchedule(options.schedule, stages).chunk_ranks().size());
+  std::vector<int> cut;
+  if (!options.cut.empty()) cut = given_cut(options.cut, sequence.size(), chunks);
+  const auto layers = measure(world, *device.backend, sequence, work, features, sizes);
+  if (cut.empty()) cut = fastest_cut(layers, chunks, stages);
+
+  const Plan plan = plan_of(config, sequence, cut);
+  const RunShape shape = shape_of(work, options.labels);
+  Session session(world, std::move(device), training_session_options(config, sequence, plan));
+  const auto step = make_training_step(
+      session, {.config = config, .sequence = sequence, .plan = plan, .shape = shape});
+
+  BenchReport report;
+  TrainingClock clock;
+  const auto run_step = [&] { return step->run(work, features, clock).front().loss; };
+  add_times(options, world, run_step, report);
+  add_speeds(sequence, work, report);
+  add_stages(plan, layers, report);
+  report.parameters = parameters_of_all(world, session);
+  report.device = session.backend().description();
+  report.how = session.device().how;
   report.micro_batches = options.micro_batches;
   report.utterances = options.utterances;
   report.threads = options.threads;
-  report.first_layers.assign(begin.begin(), begin.end() - 1);
-  const auto of_chunks = chunk_times(begin, layers);
-  report.stage_seconds.assign(static_cast<std::size_t>(stages), 0.0);
-  for (int chunk = 0; chunk < chunks; ++chunk)
-    report.stage_seconds[ranks[chunk]] += of_chunks[chunk].total();
-  report.bound =
-      speedup_bound(make_schedule(options.schedule, stages, options.micro_batches), of_chunks);
   return report;
 }
 

@@ -7,7 +7,7 @@
 
 #include "comm/clock_offset.h"
 #include "comm/collectives.h"
-#include "partition/plan/plan_schedule.h"
+#include "runtime/trainer/make_training_step.h"
 
 namespace penstock {
 namespace {
@@ -33,46 +33,24 @@ double total(const LayerTimes& times) {
   return sum;
 }
 
-TrainingStep::Options options_of(const ProfilingData& data, const Config& config, const Plan& plan,
-                                 const Session& session) {
-  TrainingStep::Options how;
-  how.optimizer = config.optimizer;
-  how.schedule = config.lr_schedule;
-  how.precision = config.precision;
-  how.bucket_bytes = config.pipeline.bucket_bytes;
-  how.model_blocks = model_blocks(data.sequence);
-  how.lanes_of = plan.lanes_of_replicas();
-  how.links = session.device().links;
-  how.post_validation = config.pipeline.post_validation;
-  if (how.post_validation) {  // what steps take once they are trusted, as those of a trained model
-    how.trusted_after = 0;
-    how.optimizer.clip_norm = 0;
-  }
-  if (config.pipeline.reduction == "nccl" && how.links == DeviceLinks::nccl)
-    how.reduction = ReductionOrder::library;
-  return how;
+/// The recipe with what steps take once they are trusted, as those of a trained model.
+Config trusted(Config config) {
+  if (config.pipeline.post_validation) config.optimizer.clip_norm = 0;
+  return config;
 }
 
 }  // namespace
 
 ProfilingRun::ProfilingRun(const ProfilingData& data, const Config& config, const Plan& plan,
                            Communicator& world)
-    : data_(data),
-      plan_(plan),
-      world_(world),
-      session_(device_of(config), world, config, data.sequence, plan_,
-               make_optimizer(config.optimizer)->slots().counts()) {
-  const std::vector<int> lanes_of = plan_.lanes_of_replicas();
-  const int replica = session_.grid().here().replica;
-  lanes_.first = std::accumulate(lanes_of.begin(), lanes_of.begin() + replica, 0);
-  lanes_.count = lanes_of[replica];
-  if (session_.stage().first())
-    feed_ = std::make_unique<FeatureFeed>(data.corpus, config.features, config.data);
-  training_step_ =
-      std::make_unique<TrainingStep>(session_.backend(), session_.stream(), session_.grid(),
-                                     session_.stage(), options_of(data, config, plan_, session_));
-  reserve_buffers(config);
-  session_.on_progress([this] { training_step_->progress(); });
+    : world_(world),
+      session_(world, device_of(config), training_session_options(config, data.sequence, plan)),
+      loader_(data.corpus, config, plan, session_),
+      training_step_(make_training_step(session_, {.config = trusted(config),
+                                                   .sequence = data.sequence,
+                                                   .plan = plan,
+                                                   .shape = data.shape,
+                                                   .trusted_after = 0})) {
   session_.stage().measure(&times_);
   training_step_->watch([this](const Action& action, Moment moment) { note(action, moment); });
 }
@@ -90,25 +68,7 @@ std::size_t ProfilingRun::allocated() const {
   return counted_ == nullptr ? 0 : counted_->allocated() + training_step_->reduction_bytes();
 }
 
-/// As in training, so that no step allocates.
-void ProfilingRun::reserve_buffers(const Config& config) {
-  const ChunkBytes bytes = bytes_of_run(data_.sequence, config, data_.shape, schedule_of(plan_));
-  std::vector<ChunkBuffers> own;
-  for (int i = 0; i < static_cast<int>(plan_.chunks.size()); ++i) {
-    const ChunkPlan& chunk = plan_.chunks[i];
-    if (chunk.stage == session_.grid().here().stage)
-      own.push_back(bytes.buffers(chunk.first, chunk.last(), i));
-  }
-  session_.stage().reserve(own);
-}
-
 double ProfilingRun::now() const { return clock_seconds() - zero_; }
-
-void ProfilingRun::announce(const StepBatches& step) {
-  if (!feed_) return;
-  const StepWork work = training_work(step, data_.corpus, 0, lanes_, false);
-  feed_->announce(step.epoch, batches_of(work, step.micro_batches));
-}
 
 void ProfilingRun::note(const Action& action, Moment moment) {
   if (moment == Moment::begins) {
@@ -126,11 +86,10 @@ void ProfilingRun::note(const Action& action, Moment moment) {
 }
 
 ProfiledStep ProfilingRun::run(const StepBatches& step) {
-  StepWork work = training_work(step, data_.corpus, data_.config.trainer.seed, lanes_,
-                                session_.stage().needs_targets());
+  StepWork work = loader_.work(step);
   step_ = {};
   step_.start = now();
-  training_step_->run(std::move(work), feed_ ? feed_->reader() : ReadFeatures{}, clock_);
+  training_step_->run(std::move(work), loader_.reader(), clock_);
   step_.end = now();
   return std::move(step_);
 }
@@ -149,7 +108,8 @@ std::vector<ProfiledStep> ProfilingRun::run(const std::vector<StepBatches>& step
   std::size_t announced = 0;
   const auto announce_until = [&](std::size_t end) {
     for (; announced < std::min(end, steps.size() + ahead.size()); ++announced)
-      announce(announced < steps.size() ? steps[announced] : ahead[announced - steps.size()]);
+      loader_.announce(announced < steps.size() ? steps[announced]
+                                                : ahead[announced - steps.size()]);
   };
   announce_until(1 + kStepsAhead);
   zero_ = common_zero();

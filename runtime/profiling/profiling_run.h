@@ -3,11 +3,10 @@
 #include <memory>
 #include <vector>
 
-#include "runtime/corpus/corpus_work.h"
-#include "runtime/corpus/feature_feed.h"
 #include "runtime/pipeline/session.h"
 #include "runtime/profiling/counted_backend.h"
 #include "runtime/profiling/profiling_data.h"
+#include "runtime/trainer/step_loader.h"
 #include "runtime/trainer/training_step.h"
 
 namespace penstock {
@@ -54,20 +53,15 @@ class ProfilingRun {
 
  private:
   RankDevice device_of(const Config& config);
-  void reserve_buffers(const Config& config);
-  void announce(const StepBatches& step);
   ProfiledStep run(const StepBatches& step);
   void note(const Action& action, Moment moment);
   double common_zero();
   double now() const;
 
-  const ProfilingData& data_;
-  const Plan plan_;
   Communicator& world_;
   CountedBackend* counted_ = nullptr;  // the session's, on a CPU
   Session session_;
-  LaneShare lanes_;
-  std::unique_ptr<FeatureFeed> feed_;  // first stage only
+  StepLoader loader_;
   std::unique_ptr<TrainingStep> training_step_;
   TrainingClock clock_;
   double zero_ = 0;  // the common zero, by this rank's clock

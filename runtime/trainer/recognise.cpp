@@ -66,7 +66,7 @@ Evaluation recognise(const Trained& trained, Communicator& world, const Heard& h
   const RunShape shape = shape_of_recognition(config, corpus.lengths, alphabet.classes());
   const Plan plan =
       plan_run(sequence, config, shape, recognition_costs(sequence, config, shape, heard.texts));
-  Session session(world, config, sequence, plan, {.of_elements = 0});
+  Session session(world, {.config = config, .sequence = sequence, .plan = plan});
   Saving(session.backend(), session.stream(), session.grid(), session.stage(), {})
       .restore(checkpoint, false);
   Evaluation evaluation = evaluate(session, corpus, alphabet, {config.features, config.data});

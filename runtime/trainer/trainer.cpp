@@ -6,8 +6,7 @@ namespace penstock {
 
 TrainingSummary train(const TrainingTask& task, Communicator& world,
                       const TrainingObserver& observer) {
-  TrainingRun run(task, world, observer);
-  run.resume();
+  TrainingRun run(plan_training(prepare_training(task, world, observer)));
   while (!run.finished()) {
     run.step();
     if (run.validation_due()) run.validate();

@@ -3,35 +3,30 @@
 #include <chrono>
 #include <deque>
 #include <memory>
-#include <optional>
 
-#include "runtime/checkpoint/output_lock.h"
-#include "runtime/corpus/corpus.h"
-#include "runtime/corpus/corpus_work.h"
 #include "runtime/corpus/failed_audio.h"
-#include "runtime/corpus/feature_feed.h"
-#include "runtime/data/steps.h"
 #include "runtime/pipeline/session.h"
-#include "runtime/planning/run_shape.h"
-#include "runtime/text/alphabet.h"
 #include "runtime/trainer/best_validation.h"
 #include "runtime/trainer/metrics.h"
+#include "runtime/trainer/planned_training.h"
 #include "runtime/trainer/saving.h"
 #include "runtime/trainer/skipped_steps.h"
-#include "runtime/trainer/trainer.h"
+#include "runtime/trainer/step_loader.h"
 #include "runtime/trainer/training_step.h"
 
 namespace penstock {
 
-/// One rank of a training, from its recipe to its last checkpoint; trainer.cpp says in which order.
-/// Every method is called by all ranks together.
+/// One rank of a planned training, from the step after its checkpoint to its last checkpoint;
+/// trainer.cpp says in which order. Every method is called by all ranks together.
 class TrainingRun {
  public:
-  /// Reads the data, plans, and takes this rank's place. Nothing is written yet but caches.
-  TrainingRun(const TrainingTask& task, Communicator& world, const TrainingObserver& observer);
-
-  /// Goes on from the newest checkpoint if the recipe says so; makes the output folder ready.
-  void resume();
+  /// Takes this rank's place, goes on from the checkpoint if there is one, makes the output folder
+  /// ready and tells the observer that the run begins. Errors as from Session, CheckpointError as
+  /// from check_shared_output and Saving::restore, ConfigError for other data than the
+  /// checkpoint's.
+  explicit TrainingRun(PlannedTraining training);
+  TrainingRun(const TrainingRun&) = delete;
+  TrainingRun& operator=(const TrainingRun&) = delete;
 
   bool finished() const { return clock_.step >= config_.trainer.steps; }
   /// DivergenceError as from SkippedSteps.
@@ -49,44 +44,26 @@ class TrainingRun {
  private:
   using Clock = std::chrono::steady_clock;
 
-  void flush();
-  void record(StepReport report);
-  Corpus load(const std::string& manifest, CorpusUse use);
-  StepSequenceOptions steps_of(const Config& config) const;
-  void take_order(const std::vector<int>& order);
-  RunShape shape_of(const Config& config, const StepSequence& steps) const;
-  /// What would fit where each rank may take so many bytes.
-  std::string fitting(std::size_t bytes) const;
-  ReductionOrder reduction() const;
-  void work_alone();
-  Plan shared_plan(const RunShape& shape);
-  void reserve_buffers(const RunShape& shape);
+  void require_shared_output();
+  std::unique_ptr<TrainingStep> make_step();
+  void restore(const Checkpoint& checkpoint);
   void recall_best(const TrainingState& saved);
+  void begin();
+
   void announce_ahead();
+  void record(StepReport report);
+  void flush();
   bool epoch_ends() const;
   bool checkpoint_time();
   TrainingState state() const;
-  bool leads() const { return world_.rank() == 0; }
-  void note(const std::string& text) const;
 
-  Config config_;
-  Communicator& world_;
-  TrainingObserver observer_;
-  SkippedSteps skipped_;
-
-  std::unique_ptr<OutputLock> lock_;  // rank 0 only
-  Alphabet alphabet_;
-  LayerSequence sequence_;
-  std::optional<Checkpoint> start_;
-  Corpus corpus_, validation_corpus_;
-  std::unique_ptr<StepSequence> steps_;
-  Plan plan_;
-  std::unique_ptr<Session> session_;
-  LaneShare lanes_;
+  PlannedTraining training_;
+  const RunContext& context_;
+  const Config& config_;
+  Session session_;
+  std::unique_ptr<StepLoader> loader_;
   std::unique_ptr<TrainingStep> training_step_;
-  std::unique_ptr<FeatureFeed> feed_;  // first stage only
-  FailedAudio failed_audio_{0, 0};
-  std::unique_ptr<Saving> saving_;
+  Saving saving_;
   std::unique_ptr<MetricsFile> metrics_;  // rank 0 only
 
   TrainingClock clock_;
@@ -94,7 +71,9 @@ class TrainingRun {
   std::int64_t announced_ = 0;        // steps whose micro-batches the loader knows
   std::int64_t saved_ = -1;
   Clock::time_point saved_at_ = Clock::now();
-  BestValidation best_{""};
+  SkippedSteps skipped_;
+  FailedAudio failed_audio_;
+  BestValidation best_;
   TrainingSummary summary_;
 };
 

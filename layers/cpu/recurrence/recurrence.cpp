@@ -25,19 +25,11 @@ void backward(Stream& stream, const RecurrenceBackwardInput& op) {
     BackwardDirection<T, Gates>(op, scratch, d).run(stream);
 }
 
-/// dW_GH += dg_FG^T · h_FH and db_G += column sums, for `rows` rows of U.
+/// dW_GH += dg_FG^T · h_FH for `m` rows of U, and db_G += column sums.
 template <class T>
-void add_weight_gradient(const Factor<T>& dg, const T* previous_FH, std::int64_t frames,
-                         std::int64_t rows, std::int64_t hidden, T* dw, T* db) {
-  run_product(Product<T>{.m = rows,
-                         .n = hidden,
-                         .k = frames,
-                         .a = dg,
-                         .b = {previous_FH, hidden},
-                         .c = dw,
-                         .c_stride = hidden,
-                         .beta = 1});
-  add_column_sums(dg.data, frames, rows, dg.stride, db);
+void add_weight_gradient(const Product<T>& dw, T* db) {
+  run_product(dw);
+  add_column_sums(dw.a.data, dw.k, dw.m, dw.a.stride, db);
 }
 
 template <class T>
@@ -51,10 +43,20 @@ void backward_weight(const RecurrenceBackwardWeight& op) {
     const T* const previous = op.previous_DFH.as<T>() + d * frames * hidden;
     T* const dw = op.dw_DGH.as<T>() + d * gated * hidden;
     T* const db = op.db_DG.as<T>() + d * gated;
-    add_weight_gradient(dp, previous, frames, rows, hidden, dw, db);
+    Product<T> product{.m = rows,
+                       .n = hidden,
+                       .k = frames,
+                       .a = dp,
+                       .b = {previous, hidden},
+                       .c = dw,
+                       .c_stride = hidden,
+                       .beta = 1};
+    add_weight_gradient(product, db);
     if (is_gru) {
-      const Factor<T> dn{op.dn_DFH.as<T>() + d * frames * hidden, hidden, true};
-      add_weight_gradient(dn, previous, frames, hidden, hidden, dw + rows * hidden, db + rows);
+      product.m = hidden;
+      product.a = {op.dn_DFH.as<T>() + d * frames * hidden, hidden, true};
+      product.c = dw + rows * hidden;
+      add_weight_gradient(product, db + rows);
     }
   }
 }

@@ -24,47 +24,67 @@ double tried(const ChunkCutProblem& problem, std::vector<int> begin = {0}) {
   return least;
 }
 
+/// A problem of small whole numbers, in which chunks fit for nothing.
+class SampledProblem {
+ public:
+  SampledProblem(std::mt19937& random, bool bounded) : random_(random) {
+    problem = {.layers = number(1, 9), .chunks = number(1, 4)};
+    problem.runs = number(1, 12);
+    for (int i = 0; i < problem.layers; ++i) {
+      work_.push_back(number(0, 9));
+      bytes_.push_back(number(1, 9));
+      crossing_.push_back(number(0, 7));
+    }
+    crossing_.back() = 0;
+    for (int c = 0; c < problem.chunks; ++c) speed_.push_back(number(1, 3));
+    memory_ = number(6, 40);
+    problem.load = [this](int first, int last, int chunk) {
+      return sum(work_, first, last) / speed_[chunk] + crossing_[first] + crossing_[last];
+    };
+    if (bounded)
+      problem.at_least = [this](int first, int last, int chunk) {
+        return sum(work_, first, last) / speed_[chunk] + crossing_[first];
+      };
+    problem.extra = [](int, int, int) { return 0.0; };
+  }
+  SampledProblem(const SampledProblem&) = delete;
+  SampledProblem& operator=(const SampledProblem&) = delete;
+
+  /// What does not fit may be made to, at a price.
+  void limit_memory() {
+    const double price = number(0, 2);
+    problem.extra = [this, price](int first, int last, int chunk) -> std::optional<double> {
+      const double over = sum(bytes_, first, last) * (problem.chunks - chunk) - memory_;
+      if (over <= 0) return 0;
+      return price > 0 && over <= memory_ ? std::optional(price * over) : std::nullopt;
+    };
+  }
+
+  ChunkCutProblem problem;
+
+ private:
+  int number(int low, int high) { return std::uniform_int_distribution<int>(low, high)(random_); }
+  static double sum(const std::vector<double>& of, int first, int last) {
+    double all = 0;
+    for (int i = first; i < last; ++i) all += of[i];
+    return all;
+  }
+
+  std::mt19937& random_;
+  std::vector<double> work_, bytes_, speed_, crossing_{0};
+  double memory_ = 0;
+};
+
 TEST(CutChunks, EqualsTryingAllCuts) {
   std::mt19937 random(7);
-  const auto number = [&](int low, int high) {
-    return std::uniform_int_distribution<int>(low, high)(random);
-  };
   int infeasible = 0, bound = 0, falling = 0;
   for (int round = 0; round < 600; ++round) {
-    ChunkCutProblem problem{.layers = number(1, 9), .chunks = number(1, 4)};
-    problem.runs = number(1, 12);
-    std::vector<double> work, bytes, speed, crossing{0};
-    for (int i = 0; i < problem.layers; ++i) {
-      work.push_back(number(0, 9));
-      bytes.push_back(number(1, 9));
-      crossing.push_back(number(0, 7));
-    }
-    crossing.back() = 0;
-    for (int c = 0; c < problem.chunks; ++c) speed.push_back(number(1, 3));
-    const double memory = number(6, 40);
-    const auto sum = [](const std::vector<double>& of, int first, int last) {
-      double all = 0;
-      for (int i = first; i < last; ++i) all += of[i];
-      return all;
-    };
-    problem.load = [&](int first, int last, int chunk) {
-      return sum(work, first, last) / speed[chunk] + crossing[first] + crossing[last];
-    };
-    if (round % 2 == 0)
-      problem.at_least = [&](int first, int last, int chunk) {
-        return sum(work, first, last) / speed[chunk] + crossing[first];
-      };
+    SampledProblem sampled(random, round % 2 == 0);
+    const ChunkCutProblem& problem = sampled.problem;
     for (int last = 2; last <= problem.layers; ++last)
       falling += problem.load(0, last, 0) < problem.load(0, last - 1, 0);
-    problem.extra = [](int, int, int) { return 0.0; };
     const double free = tried(problem);
-    // What does not fit may be made to, at a price.
-    const double price = number(0, 2);
-    problem.extra = [&](int first, int last, int chunk) -> std::optional<double> {
-      const double over = sum(bytes, first, last) * (problem.chunks - chunk) - memory;
-      if (over <= 0) return 0;
-      return price > 0 && over <= memory ? std::optional(price * over) : std::nullopt;
-    };
+    sampled.limit_memory();
     const double least = tried(problem);
     const auto cut = cut_chunks(problem);
     ASSERT_EQ(cut.has_value(), least < std::numeric_limits<double>::infinity());

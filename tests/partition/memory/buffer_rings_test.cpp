@@ -49,6 +49,8 @@ class Rings {
 
   Edge activation_from(int chunk) const { return {chunk, chunk + 1, Edge::Kind::activation}; }
   Edge gradient_from(int chunk) const { return {chunk, chunk - 1, Edge::Kind::gradient}; }
+  Edge activation_to(int chunk) const { return {chunk - 1, chunk, Edge::Kind::activation}; }
+  Edge gradient_to(int chunk) const { return {chunk + 1, chunk, Edge::Kind::gradient}; }
   bool message(const Edge& edge) const { return is_message(schedule_, edge); }
   bool arrived(const Edge& edge, int m) const {
     return sent_.contains({edge, m}) && posted_.contains({edge, m});
@@ -84,17 +86,14 @@ class Rings {
     if (a.kind == ActionKind::reduce || a.kind == ActionKind::step) return true;
     Flight& flight = flights_[{a.chunk, a.micro_batch}];
     InFlight& free = free_[a.chunk];
-    const bool first = a.chunk == 0, last = a.chunk + 1 == schedule_.chunks();
-    const Edge in{a.chunk - 1, a.chunk, Edge::Kind::activation};
-    const Edge gradient_in{a.chunk + 1, a.chunk, Edge::Kind::gradient};
     switch (a.kind) {
       case ActionKind::receive_activation:
         if (!take(free.inputs, a.chunk)) return false;
-        posted_.insert({{in, a.micro_batch}, true});
+        posted_.insert({{activation_to(a.chunk), a.micro_batch}, true});
         return true;
       case ActionKind::receive_gradient:
         if (!take(free.output_gradients, a.chunk)) return false;
-        posted_.insert({{gradient_in, a.micro_batch}, true});
+        posted_.insert({{gradient_to(a.chunk), a.micro_batch}, true});
         return true;
       case ActionKind::send_activation:
         sent_.insert({{activation_from(a.chunk), a.micro_batch}, true});
@@ -103,44 +102,56 @@ class Rings {
         sent_.insert({{gradient_from(a.chunk), a.micro_batch}, true});
         flight.gradient_sent = true;
         return true;
-      case ActionKind::forward: {
-        const bool receives = !first && message(in);
-        if (receives && !arrived(in, a.micro_batch)) return false;
-        reclaim(a.chunk);
-        if (free.slots == 0 || (!receives && free.inputs == 0)) return false;
-        --free.slots;
-        if (!receives) --free.inputs;
-        flight.slot = true;
-        return true;
-      }
+      case ActionKind::forward:
+        return forward(a, flight);
       case ActionKind::backward:
-      case ActionKind::backward_input: {
-        if (!last && message(gradient_in) && !arrived(gradient_in, a.micro_batch)) return false;
-        const bool passes_on = !first && !message(gradient_from(a.chunk));
-        if (passes_on && free_[a.chunk - 1].output_gradients == 0) return false;
-        if (!first && !sends_from_slot_) {
-          if (!take(free.input_gradients, a.chunk)) return false;
-          flight.input_gradient = true;
-        }
-        if (passes_on) {
-          --free_[a.chunk - 1].output_gradients;
-          flight.gradient_sent = true;
-        }
-        if (a.kind == ActionKind::backward) end(a, flight, last);
-        return true;
-      }
+      case ActionKind::backward_input:
+        return backward_input(a, flight);
       case ActionKind::backward_weight:
-        end(a, flight, last);
+        end(a, flight);
         return true;
       default:
         return true;
     }
   }
 
-  void end(const Action& a, Flight& flight, bool last) {
+  bool forward(const Action& a, Flight& flight) {
+    InFlight& free = free_[a.chunk];
+    const Edge in = activation_to(a.chunk);
+    const bool receives = a.chunk > 0 && message(in);
+    if (receives && !arrived(in, a.micro_batch)) return false;
+    reclaim(a.chunk);
+    if (free.slots == 0 || (!receives && free.inputs == 0)) return false;
+    --free.slots;
+    if (!receives) --free.inputs;
+    flight.slot = true;
+    return true;
+  }
+
+  bool backward_input(const Action& a, Flight& flight) {
+    const bool first = a.chunk == 0;
+    const Edge in = gradient_to(a.chunk);
+    if (!last(a.chunk) && message(in) && !arrived(in, a.micro_batch)) return false;
+    const bool passes_on = !first && !message(gradient_from(a.chunk));
+    if (passes_on && free_[a.chunk - 1].output_gradients == 0) return false;
+    if (!first && !sends_from_slot_) {
+      if (!take(free_[a.chunk].input_gradients, a.chunk)) return false;
+      flight.input_gradient = true;
+    }
+    if (passes_on) {
+      --free_[a.chunk - 1].output_gradients;
+      flight.gradient_sent = true;
+    }
+    if (a.kind == ActionKind::backward) end(a, flight);
+    return true;
+  }
+
+  bool last(int chunk) const { return chunk + 1 == schedule_.chunks(); }
+
+  void end(const Action& a, Flight& flight) {
     flight.ended = true;
     ++free_[a.chunk].inputs;
-    if (!last) ++free_[a.chunk].output_gradients;
+    if (!last(a.chunk)) ++free_[a.chunk].output_gradients;
   }
 
   const Schedule& schedule_;

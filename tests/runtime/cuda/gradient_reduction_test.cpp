@@ -90,7 +90,7 @@ void exchange(Communicator& replicas, DeviceLinks links) {
   Device device(links == DeviceLinks::nccl ? replica : 0, lanes);
   const std::vector<std::byte*> arenas(device.arenas.begin(), device.arenas.begin() + lanes);
   const auto reduction =
-      make_gradient_reduction(*device.backend, *device.stream, replicas, kPlan, arenas, links);
+      make_gradient_reduction({*device.backend, *device.stream, replicas, kPlan, arenas, links});
   for (const int step : {0, 10}) {
     for (int lane = 0; lane < lanes; ++lane) device.put(lane, numbers(step + first_lane + lane));
     for (int bucket : {2, 1, 0}) {

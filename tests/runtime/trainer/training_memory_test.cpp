@@ -78,39 +78,72 @@ RunSchedule schedule_of(const Config& config) {
   return test::found_lists(kStages, 3, order_of_replica(config.trainer.order, kReplicas, 3));
 }
 
+StageOptions part_of(const LayerSequence& sequence, const Config& config,
+                     const StageReplica& here) {
+  StageOptions part;
+  part.stage = here.stage;
+  part.schedule = schedule_of(config);
+  part.recompute = recomputed_layers(config.pipeline, sequence);
+  part.cut = part.schedule.chunk_ranks().size() == 2 ? std::vector{0, 7, sequence.size()}
+                                                     : std::vector{0, 3, 6, 7, sequence.size()};
+  part.sizes = backend_sizes(config);
+  part.store.kinds.sharing = sharing_of(config.pipeline);
+  part.store.replica = here.replica;
+  return part;
+}
+
+/// A stage's chunks and what is planned for them.
+struct Held {
+  Held(const ChunkBytes& planned, const StageOptions& part) {
+    const std::vector<int> ranks = part.schedule.chunk_ranks();
+    for (int chunk = 0; chunk < std::ssize(ranks); ++chunk)
+      if (ranks[chunk] == part.stage) {
+        chunks.push_back({part.cut[chunk], part.cut[chunk + 1], chunk});
+        buffers.push_back(planned.buffers(part.cut[chunk], part.cut[chunk + 1], chunk));
+      }
+    bytes = planned.of_replica(chunks, part.store.replica);
+    EXPECT_LE(bytes.total(), planned(chunks).total());
+  }
+  std::vector<ChunkRange> chunks;
+  std::vector<ChunkBuffers> buffers;
+  StageBytes bytes;
+};
+
+TrainingStep::Options step_options(const LayerSequence& sequence, const Config& config) {
+  TrainingStep::Options options;
+  options.precision = config.precision;
+  options.bucket_bytes = config.pipeline.bucket_bytes;
+  options.model_blocks = norm_blocks(plan_layers(sequence, std::vector<std::int64_t>{50}, {}));
+  options.lanes_of = {1, 1};
+  options.post_validation = config.pipeline.post_validation;
+  options.trusted_after = 0;
+  return options;
+}
+
+void expect_shares(const StageBytes& bytes, const PipelineConfig& pipeline, int replica) {
+  if (pipeline.shard_optimizer) {
+    EXPECT_GT(bytes.spared, 0u);
+    return;
+  }
+  EXPECT_EQ(bytes.reduction, asked_of_reduction(bytes.gradients, pipeline.bucket_bytes, replica));
+  EXPECT_EQ(bytes.spared, 0u);
+}
+
 /// One rank of a training, by hand, so that its backend counts.
 void train_counted(Communicator& world, const LayerSequence& sequence, const Config& config,
                    const Corpus& corpus, const Corpus& validation,
                    const std::filesystem::path& output) {
   const StepSequence steps(
       {corpus.lengths, config.data, config.features, 1, kReplicas, config.trainer.order});
-  const RunSchedule schedule = schedule_of(config);
   Plan plan;
   plan.ranks = neighbouring_stages(kStages, kReplicas);
   const RankGrid grid(world, plan);
-  const auto [at, replica] = grid.here();
-
-  StageOptions part;
-  part.stage = at;
-  part.schedule = schedule;
-  part.recompute = recomputed_layers(config.pipeline, sequence);
-  const std::vector<int> ranks = part.schedule.chunk_ranks();
-  part.cut = ranks.size() == 2 ? std::vector{0, 7, sequence.size()}
-                               : std::vector{0, 3, 6, 7, sequence.size()};
-  const ChunkBytes planned =
-      bytes_of_run(sequence, config, shape_of_run(config, steps, validation.lengths, 29), schedule);
-  part.sizes = backend_sizes(config);
-  part.store.kinds.sharing = sharing_of(config.pipeline);
-  part.store.replica = replica;
-  std::vector<ChunkRange> held;
-  std::vector<ChunkBuffers> buffers;
-  for (int chunk = 0; chunk < std::ssize(ranks); ++chunk)
-    if (ranks[chunk] == at) {
-      held.push_back({part.cut[chunk], part.cut[chunk + 1], chunk});
-      buffers.push_back(planned.buffers(part.cut[chunk], part.cut[chunk + 1], chunk));
-    }
-  const StageBytes bytes = planned.of_replica(held, replica);
-  EXPECT_LE(bytes.total(), planned(held).total());
+  const int replica = grid.here().replica;
+  const StageOptions part = part_of(sequence, config, grid.here());
+  const Held held(bytes_of_run(sequence, config,
+                               shape_of_run(config, steps, validation.lengths, 29), part.schedule),
+                  part);
+  const StageBytes& bytes = held.bytes;
 
   test::WatchedBackend backend;
   TrainingStep* training = nullptr;
@@ -118,25 +151,12 @@ void train_counted(Communicator& world, const LayerSequence& sequence, const Con
     if (training != nullptr) training->progress();
   });
   Stage stage(backend, *stream, grid.pipeline(), sequence, part);
-  stage.reserve(buffers);
-  TrainingStep::Options how;
-  how.precision = config.precision;
-  how.bucket_bytes = config.pipeline.bucket_bytes;
-  how.model_blocks = norm_blocks(plan_layers(sequence, std::vector<std::int64_t>{50}, {}));
-  how.lanes_of = {1, 1};
-  how.post_validation = config.pipeline.post_validation;
-  how.trusted_after = 0;
-  TrainingStep step(backend, *stream, grid, stage, how);
+  stage.reserve(held.buffers);
+  TrainingStep step(backend, *stream, grid, stage, step_options(sequence, config));
   training = &step;
 
   EXPECT_EQ(step.reduction_bytes(), bytes.reduction);
-  if (!config.pipeline.shard_optimizer) {
-    EXPECT_EQ(bytes.reduction,
-              asked_of_reduction(bytes.gradients, config.pipeline.bucket_bytes, replica));
-    EXPECT_EQ(bytes.spared, 0u);
-  } else {
-    EXPECT_GT(bytes.spared, 0u);
-  }
+  expect_shares(bytes, config.pipeline, replica);
   EXPECT_EQ(backend.allocated + bytes.reduction, bytes.total());
 
   ExecutorCallbacks callbacks;

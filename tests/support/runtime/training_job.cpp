@@ -108,8 +108,43 @@ void add(const StepReport& report, TrainingOutcome& outcome) {
   outcome.scales.push_back(report.loss_scale);
 }
 
-TrainingOutcome train(const TrainingJob& job, const LayerSequence& sequence, Communicator& world) {
+/// Every chunk has as many layers as the others, or one more.
+StageOptions stage_options(const TrainingJob& job, const LayerSequence& sequence,
+                           const StageReplica& here) {
   const std::size_t layers = sequence.layers.size();
+  StageOptions options;
+  options.stage = here.stage;
+  options.schedule = run_schedule(job);
+  options.recompute.assign(layers, job.recompute);
+  for (const int layer : job.recomputed_layers) options.recompute.at(layer) = true;
+  const std::size_t chunks = chunk_ranks(job.schedule, job.stages).size();
+  for (std::size_t chunk = 0; chunk <= chunks; ++chunk)
+    options.cut.push_back(static_cast<int>(layers * chunk / chunks));
+  options.store.lanes = job.lanes / job.replicas;
+  options.store.slots = make_optimizer(job.optimizer)->slots().counts();
+  if (job.shard) options.store.kinds.sharing = {job.replicas, job.bucket_bytes};
+  options.store.replica = here.replica;
+  options.seed = 5;
+  options.sizes = {job.device, compute_type(job.precision)};
+  options.links = job.links;
+  return options;
+}
+
+TrainingStep::Options step_options(const TrainingJob& job, const LayerSequence& sequence) {
+  TrainingStep::Options options;
+  options.optimizer = job.optimizer;
+  options.precision = job.precision;
+  options.bucket_bytes = job.bucket_bytes;
+  options.model_blocks = norm_blocks(plan_layers(sequence, std::vector<std::int64_t>{50}, {}));
+  options.lanes_of.assign(job.replicas, job.lanes / job.replicas);
+  options.links = job.links;
+  options.reduction = job.reduction;
+  options.post_validation = job.post_validation;
+  options.trusted_after = 2;
+  return options;
+}
+
+TrainingOutcome train(const TrainingJob& job, const LayerSequence& sequence, Communicator& world) {
   const int lanes_each = job.lanes / job.replicas;
   const auto backend = backend_of(job, world);
   Plan plan;
@@ -119,33 +154,9 @@ TrainingOutcome train(const TrainingJob& job, const LayerSequence& sequence, Com
   const auto stream = backend->make_stream([&] {
     if (training != nullptr) training->progress();
   });
-  StageOptions options;
-  options.stage = grid.here().stage;
-  options.schedule = run_schedule(job);
-  options.recompute.assign(layers, job.recompute);
-  for (const int layer : job.recomputed_layers) options.recompute.at(layer) = true;
-  const std::size_t chunks = chunk_ranks(job.schedule, job.stages).size();
-  for (std::size_t chunk = 0; chunk <= chunks; ++chunk)
-    options.cut.push_back(static_cast<int>(layers * chunk / chunks));
-  options.store.lanes = lanes_each;
-  options.store.slots = make_optimizer(job.optimizer)->slots().counts();
-  if (job.shard) options.store.kinds.sharing = {job.replicas, job.bucket_bytes};
-  options.store.replica = grid.here().replica;
-  options.seed = 5;
-  options.sizes = {job.device, compute_type(job.precision)};
-  options.links = job.links;
+  const StageOptions options = stage_options(job, sequence, grid.here());
   Stage stage(*backend, *stream, grid.pipeline(), sequence, options);
-  TrainingStep::Options how;
-  how.optimizer = job.optimizer;
-  how.precision = job.precision;
-  how.bucket_bytes = job.bucket_bytes;
-  how.model_blocks = norm_blocks(plan_layers(sequence, std::vector<std::int64_t>{50}, {}));
-  how.lanes_of.assign(job.replicas, lanes_each);
-  how.links = job.links;
-  how.reduction = job.reduction;
-  how.post_validation = job.post_validation;
-  how.trusted_after = 2;
-  TrainingStep step(*backend, *stream, grid, stage, how);
+  TrainingStep step(*backend, *stream, grid, stage, step_options(job, sequence));
   training = &step;
 
   TrainingOutcome outcome;

@@ -51,6 +51,31 @@ bool aligned(const void* data, std::uint32_t bytes) {
   return reinterpret_cast<std::uintptr_t>(data) % bytes == 0;
 }
 
+/// The choice that stands in the algorithm. It must be for this product, and for where it lies.
+Choice expect_choice(const cublasLtMatmulAlgo_t& algorithm, const Product& product) {
+  Choice choice;
+  std::memcpy(&choice, &algorithm, sizeof choice);
+  if (!same_product(choice, choice_for(product)))
+    fail("the algorithm was chosen for another product than this");
+  const void* const places[] = {product.a_data, product.b_data, product.c_data, product.d_data};
+  for (int i = 0; i < 4; ++i)
+    if (!aligned(places[i], choice.alignment[i]))
+      fail("matrix ", "ABCD"[i], " at ", places[i], " is not on a boundary of ",
+           choice.alignment[i], " bytes, for which the algorithm was chosen");
+  return choice;
+}
+
+void expect_on_device(int device, const Product& product) {
+  Memory& memory = machine().memory;
+  memory.expect_device(device, product.a_data, extent_of(product.a), "matrix A");
+  memory.expect_device(device, product.b_data, extent_of(product.b), "matrix B");
+  memory.expect_device(device, product.c_data, extent_of(product.c), "matrix C");
+  memory.expect_device(device, product.d_data, extent_of(product.d), "matrix D");
+  if (product.description.epilogue == CUBLASLT_EPILOGUE_BIAS)
+    memory.expect_device(device, product.description.bias, product.d.rows * size_of(product.d.type),
+                         "the bias");
+}
+
 }  // namespace
 
 cublasStatus_t cublasLtCreate(cublasLtHandle_t* handle) {
@@ -130,27 +155,11 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t desc
   if (handle->device != stream.device)
     fail("the library's handle is of device ", handle->device, ", the stream of device ",
          stream.device);
-  Choice choice;
-  std::memcpy(&choice, algorithm, sizeof choice);
-  if (!same_product(choice, choice_for(product)))
-    fail("the algorithm was chosen for another product than this");
-  const void* const places[] = {a_data, b_data, c_data, d_data};
-  for (int i = 0; i < 4; ++i)
-    if (!aligned(places[i], choice.alignment[i]))
-      fail("matrix ", "ABCD"[i], " at ", places[i], " is not on a boundary of ",
-           choice.alignment[i], " bytes, for which the algorithm was chosen");
+  const Choice choice = expect_choice(*algorithm, product);
   if (workspace_bytes < choice.workspace_bytes) return CUBLAS_STATUS_INVALID_VALUE;
   if (!aligned(workspace, 16)) return CUBLAS_STATUS_INVALID_VALUE;
-
-  Memory& memory = machine().memory;
-  memory.expect_device(stream.device, a_data, extent_of(product.a), "matrix A");
-  memory.expect_device(stream.device, b_data, extent_of(product.b), "matrix B");
-  memory.expect_device(stream.device, c_data, extent_of(product.c), "matrix C");
-  memory.expect_device(stream.device, d_data, extent_of(product.d), "matrix D");
-  memory.expect_device(stream.device, workspace, workspace_bytes, "the workspace");
-  if (product.description.epilogue == CUBLASLT_EPILOGUE_BIAS)
-    memory.expect_device(stream.device, product.description.bias,
-                         product.d.rows * size_of(product.d.type), "the bias");
+  expect_on_device(stream.device, product);
+  machine().memory.expect_device(stream.device, workspace, workspace_bytes, "the workspace");
   call.queue(stream, [product, workspace, bytes = choice.workspace_bytes] {
     watch().operation_writes(workspace, bytes);
     std::memset(workspace, 0xff, bytes);

@@ -1,0 +1,60 @@
+#include "runtime/trainer/make_training_step.h"
+
+#include "partition/plan/plan_schedule.h"
+#include "runtime/optim/optimizer.h"
+
+namespace penstock {
+namespace {
+
+TrainingStep::Options step_options(const TrainingStepSpec& spec, DeviceLinks links) {
+  const Config& config = spec.config;
+  TrainingStep::Options options;
+  options.optimizer = config.optimizer;
+  options.schedule = config.lr_schedule;
+  options.precision = config.precision;
+  options.bucket_bytes = config.pipeline.bucket_bytes;
+  options.model_blocks = model_blocks(spec.sequence);
+  options.lanes_of = spec.plan.lanes_of_replicas();
+  options.failed = spec.failed;
+  options.links = links;
+  options.reduction = reduction_order(config, spec.plan, links);
+  options.post_validation = config.pipeline.post_validation;
+  options.trusted_after = spec.trusted_after;
+  return options;
+}
+
+void reserve_buffers(Session& session, const TrainingStepSpec& spec) {
+  const ChunkBytes bytes =
+      bytes_of_run(spec.sequence, spec.config, spec.shape, schedule_of(spec.plan));
+  std::vector<ChunkBuffers> own;
+  for (int i = 0; i < static_cast<int>(spec.plan.chunks.size()); ++i) {
+    const ChunkPlan& chunk = spec.plan.chunks[i];
+    if (chunk.stage == session.grid().here().stage)
+      own.push_back(bytes.buffers(chunk.first, chunk.last(), i));
+  }
+  session.stage().reserve(own);
+}
+
+}  // namespace
+
+ReductionOrder reduction_order(const Config& config, const Plan& plan, DeviceLinks links) {
+  const bool library = links == DeviceLinks::nccl || plan.replicas() == 1;
+  return config.pipeline.reduction == "nccl" && library ? ReductionOrder::library
+                                                        : ReductionOrder::lanes;
+}
+
+SessionOptions training_session_options(const Config& config, const LayerSequence& sequence,
+                                        const Plan& plan, const MemoryAdvice& advice) {
+  return {config, sequence, plan, make_optimizer(config.optimizer)->slots().counts(), advice};
+}
+
+std::unique_ptr<TrainingStep> make_training_step(Session& session, const TrainingStepSpec& spec) {
+  auto step =
+      std::make_unique<TrainingStep>(session.backend(), session.stream(), session.grid(),
+                                     session.stage(), step_options(spec, session.device().links));
+  session.on_progress([step = step.get()] { step->progress(); });
+  reserve_buffers(session, spec);
+  return step;
+}
+
+}  // namespace penstock

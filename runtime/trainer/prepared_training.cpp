@@ -1,0 +1,97 @@
+#include "runtime/trainer/prepared_training.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "partition/model/build_model.h"
+#include "runtime/checkpoint/output_folder.h"
+#include "runtime/checkpoint/resume.h"
+#include "runtime/corpus/corpora.h"
+#include "runtime/devices/device.h"
+#include "runtime/job/consistency.h"
+#include "runtime/pipeline/session.h"
+#include "runtime/planning/planning.h"
+#include "runtime/trainer/saving.h"
+
+namespace penstock {
+namespace {
+
+Config checked(const TrainingTask& task, Communicator& world) {
+  check_features(task.recipe);
+  check_training_manifest(task.recipe);
+  const Config planned = with_plan_file(task.recipe);
+  if (!task.alone) check_ranks(planned, world.size());
+  require_same_recipe(world, planned);
+  return planned;
+}
+
+PreparedTraining of_recipe(const Config& recipe, const RunContext& context) {
+  Alphabet alphabet(recipe.text);
+  LayerSequence sequence = build_model(recipe.model, alphabet.classes());
+  return {context, recipe, recipe, std::move(alphabet), std::move(sequence)};
+}
+
+void lock_output(PreparedTraining& training) {
+  if (!training.context.leads()) return;
+  const std::string& output = training.config.trainer.output;
+  probe_output(output, checkpoint_bytes(parameter_count(training.sequence),
+                                        training.slots.of_elements.size()));
+  training.lock = std::make_unique<OutputLock>(output);
+}
+
+/// The checkpoint to go on from, if there is one, and what the run keeps of it.
+void find_checkpoint(PreparedTraining& training) {
+  Config& config = training.config;
+  const auto note = [&](const std::string& text) { training.context.note(text); };
+  training.start = find_start(config, training.context.world, note);
+  const TrainingState* const saved = training.start ? &training.start->state() : nullptr;
+  if (saved != nullptr) {
+    check_unchanged(config, *saved);
+    note_renamed_keys(*saved, note);
+    note_threads(config, *saved, note);
+    note_reduction(config, *saved, note);
+  }
+  config.trainer.lanes = choose_lanes(config, saved, note);
+  config.trainer.order = choose_order(config, saved);
+}
+
+void work_alone(PreparedTraining& training) {
+  Config& config = training.config;
+  const int ranks = config.pipeline.stages * config.pipeline.replicas;
+  const double limit = config.pipeline.memory_gib;
+  config = alone(config);
+  if (ranks > 1 && limit > 0)
+    training.context.note(
+        fmt::format("alone, this process stands for {} ranks: it may use {} × pipeline.memory_gib, "
+                    "{:g} GiB",
+                    ranks, ranks, config.pipeline.memory_gib));
+}
+
+Corpus load(const PreparedTraining& training, const std::string& manifest, CorpusUse use) {
+  const Config& config = training.config;
+  const PlannedModel model =
+      planned_model(training.sequence, config.model, training.alphabet.classes());
+  return load_corpus(corpus_options(config, training.sequence, manifest, use), training.alphabet,
+                     training.context.world, corpus_readers(config, model));
+}
+
+}  // namespace
+
+PreparedTraining prepare_training(const TrainingTask& task, Communicator& world,
+                                  const TrainingObserver& observer) {
+  PreparedTraining training = of_recipe(checked(task, world), {world, observer});
+  require_devices(training.config.trainer, world);  // before anything is read, planned or written
+  training.slots = make_optimizer(training.config.optimizer)->slots();
+  lock_output(training);
+  find_checkpoint(training);
+  training.recipe = training.config;
+  if (task.alone) work_alone(training);
+  const DataConfig& data = training.config.data;
+  training.corpus = load(training, data.train, CorpusUse::training);
+  if (!data.validation.empty())
+    training.validation = load(training, data.validation, CorpusUse::evaluation);
+  return training;
+}
+
+}  // namespace penstock

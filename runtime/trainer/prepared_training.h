@@ -1,0 +1,35 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "partition/model/layer_sequence.h"
+#include "runtime/checkpoint/checkpoint.h"
+#include "runtime/checkpoint/output_lock.h"
+#include "runtime/corpus/corpus.h"
+#include "runtime/optim/optimizer.h"
+#include "runtime/text/alphabet.h"
+#include "runtime/trainer/run_context.h"
+
+namespace penstock {
+
+/// A training of which all ranks know that it may begin: same recipe, devices for it, an output
+/// folder of its own, what it goes on from, and its data. Nothing is written yet but caches.
+struct PreparedTraining {
+  RunContext context;
+  Config config;  // with plan file, lanes and a resumed run's order; of one rank where it is alone
+  Config recipe;  // the same for the recipe's ranks
+  Alphabet alphabet;
+  LayerSequence sequence;
+  OptimizerSlots slots = {};
+  std::unique_ptr<OutputLock> lock = {};  // rank 0 only
+  std::optional<Checkpoint> start = {};   // nothing: from random weights
+  Corpus corpus = {}, validation = {};    // validation is empty where the recipe names none
+};
+
+/// Prepares a training. All ranks call it together. ConfigError, DeviceError, DataError and
+/// CheckpointError for what can be known before a plan.
+PreparedTraining prepare_training(const TrainingTask& task, Communicator& world,
+                                  const TrainingObserver& observer);
+
+}  // namespace penstock

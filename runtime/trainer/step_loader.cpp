@@ -1,0 +1,46 @@
+#include "runtime/trainer/step_loader.h"
+
+#include <numeric>
+
+namespace penstock {
+namespace {
+
+LaneShare lanes_of_replica(const Plan& plan, int replica) {
+  const std::vector<int> lanes_of = plan.lanes_of_replicas();
+  return {std::accumulate(lanes_of.begin(), lanes_of.begin() + replica, 0), lanes_of[replica]};
+}
+
+}  // namespace
+
+StepLoader::StepLoader(const Corpus& corpus, const Config& config, const Plan& plan,
+                       Session& session)
+    : corpus_(corpus),
+      session_(session),
+      seed_(config.trainer.seed),
+      lanes_(lanes_of_replica(plan, session.grid().here().replica)) {
+  if (session.stage().first())
+    feed_ = std::make_unique<FeatureFeed>(corpus, config.features, config.data);
+}
+
+StepWork StepLoader::work(const StepBatches& batches) const {
+  return training_work(batches, corpus_, seed_, lanes_, session_.stage().needs_targets());
+}
+
+void StepLoader::announce(const StepBatches& batches) {
+  if (!reads()) return;
+  const StepWork work = training_work(batches, corpus_, 0, lanes_, false);
+  feed_->announce(batches.epoch, batches_of(work, batches.micro_batches));
+}
+
+ReadFeatures StepLoader::reader() { return reads() ? feed_->reader() : ReadFeatures{}; }
+
+std::function<std::int64_t()> StepLoader::failed() const {
+  if (!reads()) return {};
+  return [this] { return feed_->failed(); };
+}
+
+std::vector<FailedUtterance> StepLoader::failures() const {
+  return reads() ? feed_->failures() : std::vector<FailedUtterance>();
+}
+
+}  // namespace penstock
