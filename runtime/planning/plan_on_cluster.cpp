@@ -204,6 +204,15 @@ void set_costs(PlanningProblem& problem, const DeviceProfile& measured, const Co
   problem.parameter_s = measured.parameter_s;
 }
 
+/// Measured ones where there are some, else computed.
+void set_costs(PlanningProblem& problem, const ClusterConstraints& constraints,
+               const Config& recipe, int labels) {
+  if (constraints.costs)
+    set_costs(problem, *constraints.costs, recipe, labels);
+  else
+    set_costs(problem, default_rates(problem.sizes));
+}
+
 /// What the recipe says, unless that is the default.
 std::optional<ChosenLayers> fixed_recomputation(const Config& recipe,
                                                 const LayerSequence& sequence) {
@@ -293,10 +302,7 @@ ClusterPlan plan_on_cluster(const Config& asked, const Cluster& cluster,
       .keeps_order = saved || !recipe.trainer.order.empty(),
       .barrier = recipe.pipeline.post_validation ? Barrier::none : Barrier::before_step,
       .seed = constraints.seed};
-  if (constraints.costs)
-    set_costs(planned.problem, *constraints.costs, recipe, labels);
-  else
-    set_costs(planned.problem, default_rates(sizes));
+  set_costs(planned.problem, constraints, recipe, labels);
   PlanningProblem problem = planned.problem;
   problem.sample = [&](const BatchChoice& batch, int replicas) {
     return data.sample(batch, replicas, constraints.first_steps);
