@@ -26,7 +26,7 @@ class AtomicFile {
   void write(std::span<const std::byte> bytes);
   void write(std::string_view text) { write(std::as_bytes(std::span(text))); }
 
-  /// Renames it, and flushes it and its folder's entry before and after.
+  /// Renames it. With Flush::to_disk its bytes are flushed before, its folder's entry after.
   void commit(Flush flush = Flush::to_disk);
 
  private:

@@ -63,8 +63,8 @@ std::string why_unwritable(const fs::path& file) {
   try {
     AtomicFile probe(target, suffix_of_process());
     return {};
-  } catch (const FileError& error) {
-    return "no file can be made in " + folder.string() + " (" + error.code().message() +
+  } catch (const FileError& failed) {
+    return "no file can be made in " + folder.string() + " (" + failed.code().message() +
            "): allow it, or name another file";
   }
 }

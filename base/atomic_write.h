@@ -7,7 +7,8 @@
 namespace penstock {
 
 /// Replaces a file, behind links too, in one moment or not at all; a device or a pipe is written as
-/// it is. Several processes may write the same one. Whether that was done.
+/// it is. Several processes may write the same one. Whether that was done. A process that is killed
+/// may leave "<name>.<pid>.partial".
 bool atomic_write(const std::filesystem::path& file, std::string_view text);
 
 /// Why atomic_write can't write the file, and what to do, or nothing: "there is no folder plans:

@@ -10,6 +10,7 @@
 namespace penstock {
 
 /// The operating system refused a file: that says nothing of the bytes in it, unless it is missing.
+/// A CheckpointError, since checkpoints let it pass; other writers catch it.
 class FileError : public CheckpointError {
  public:
   FileError(const std::string& message, std::errc code) : CheckpointError(message), code_(code) {}

@@ -2,8 +2,8 @@
 
 namespace penstock::tags {
 
-// Channels of one communicator. Whoever sends takes its tag from here, so that no two uses of
-// a pair of ranks can mix their messages. MPI carries a tag as the message's tag.
+// Tags of one communicator. Whoever sends takes its tag from here, so that no two uses of a pair of
+// ranks can mix their messages. MPI carries it as its own tag.
 
 /// 0 … 999: edges of the pipeline (producing chunk, consuming chunk, kind).
 inline constexpr int edges = 0;

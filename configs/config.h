@@ -94,7 +94,7 @@ struct PipelineConfig {
   std::vector<std::string> recompute_layers;
   std::int64_t bucket_bytes = 4 << 20;  // of the reduction over replicas
   bool shard_optimizer = false;         // over replicas, and halves' masters with it
-  bool post_validation = false;         // updates before all ranks have judged the gradient
+  bool post_validation = false;         // updates before all ranks know the gradient's norm
   std::string reduction = "lanes";      // lanes | nccl
   double memory_gib = 0;                // limit for a rank; 0: none
   bool operator==(const PipelineConfig&) const = default;

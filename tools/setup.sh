@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# What tools/quickstart and tools/test have in common; to be sourced from the repository's root.
+# What the scripts of tools/ and .ci/run have in common; to be sourced from the repository's root.
 
 # Open MPI starts as root, and with more ranks than cores, only when told so (mpirun's
 # --allow-run-as-root and --oversubscribe). Ranks are not bound to cores, and do not read each other's

@@ -26,7 +26,7 @@ struct DeviceProfile {
   MicroBatchLengths middling;
 };
 
-/// What a profile must be of to with_estimates steps of a model.
+/// What a profile must be of to estimate steps of a model.
 struct ProfiledModel {
   std::string model, compute;       // as DeviceProfile
   std::vector<std::string> layers;  // names, in the layer sequence's order

@@ -7,7 +7,7 @@
 
 namespace penstock {
 
-/// RandomNumbers that are the same everywhere.
+/// Random numbers that are the same everywhere.
 class RandomNumbers {
  public:
   explicit RandomNumbers(std::uint64_t seed) : engine_(seed) {}

@@ -19,9 +19,9 @@ namespace penstock {
 inline constexpr int kNormChannels = 1;
 
 /// How all ranks come to one result on a step's gradient: each gives the squared sums of the norm
-/// blocks that it has, every rank gets all, and judges alike. Each number comes from one rank, so
-/// that no order of the additions shows. Where the ranks meet over NCCL, or this one is alone, the
-/// numbers stay on the device and nothing waits; else they pass through the host.
+/// blocks that it has, every rank gets all, and computes the same. Each number comes from one rank,
+/// so that no order of the additions shows. Where the ranks meet over NCCL, or this one is alone,
+/// the numbers stay on the device and nothing waits; else they pass through the host.
 class GradientNormSync {
  public:
   struct Options {

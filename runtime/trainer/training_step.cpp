@@ -121,7 +121,7 @@ void TrainingStep::sync_gradient_norm(Ended& step) {
   step.result = norm_sync_.result();
 }
 
-/// Updates before all ranks have judged, and asks them to.
+/// Updates before all ranks know the norm, and starts the exchange.
 void TrainingStep::update_optimistically(Ended& step) {
   const GradientNormResult* result = norm_sync_.local_result(stage_.parameters(), step.loss_scale);
   const auto ask = [&] {

@@ -22,8 +22,8 @@ namespace penstock {
 /// Where training stands between two steps.
 struct TrainingClock {
   std::int64_t step = 0;  // steps run, skipped ones included
-  std::int64_t optimizer_steps =
-      0;  // steps that changed the model: the clock of optimizer and schedule
+  /// Steps that changed the model: the clock of optimizer and learning-rate schedule.
+  std::int64_t optimizer_steps = 0;
 };
 
 /// One step on this rank: forward and backward through the pipeline, gradients added over lanes and
@@ -32,9 +32,9 @@ struct TrainingClock {
 /// that take norms.
 ///
 /// With post-validation (Qi et al. 2023, arXiv:2401.10241, §4) a rank updates by what it knows
-/// alone and goes on. All ranks' result is there by its next step's first backward; if it asks for
-/// clipping or skipping, the update is rolled back and made as it says, the step under way runs to
-/// its end, since messages are under way, and begins again. So no bit differs.
+/// alone and goes on. The norm over all ranks is there by its next step's first backward; if that
+/// asks for clipping or skipping, the update is rolled back and made as it says, the step under way
+/// runs to its end, since messages are under way, and begins again. So no bit differs.
 class TrainingStep {
  public:
   struct Options {
@@ -48,8 +48,8 @@ class TrainingStep {
     std::function<std::int64_t()> failed = {};
     DeviceLinks links = DeviceLinks::host;
     ReductionOrder reduction = ReductionOrder::lanes;
-    /// Not with optimizers or loss scales that take more than a result; see rules.cpp. Nothing is
-    /// updated optimistically before so many steps in a row have been neither clipped nor skipped.
+    /// Not with optimizers or loss scales that take more than a norm; see rules.cpp. No update is
+    /// optimistic before so many steps in a row have been neither clipped nor skipped.
     bool post_validation = false;
     int trusted_after = 8;
   };
