@@ -9,6 +9,7 @@
 #include <utility>
 
 namespace penstock {
+
 AtomicFile::AtomicFile(std::filesystem::path path, const std::string& suffix)
     : path_(std::move(path)),
       partial_(path_.string() + suffix),

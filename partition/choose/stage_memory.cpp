@@ -6,7 +6,6 @@
 #include "partition/cut/limits.h"
 
 namespace penstock {
-namespace {}  // namespace
 
 StageMemory::StageMemory(const PlanningProblem& problem, const PlanChoice& choice)
     : bytes_(problem.bytes(choice)), ranks_(ranks_of_chunks(choice)) {

@@ -5,7 +5,6 @@
 #include "partition/cut/limits.h"
 
 namespace penstock {
-namespace {}  // namespace
 
 Sweep::Sweep(const SequenceLoad& sequence, const std::vector<StageCost>& stages)
     : sequence_(sequence), stages_(stages), speed_left_(stages.size() + 1, 0) {

@@ -1,13 +1,13 @@
 #include "runtime/profiling/bench.h"
 
 #include <algorithm>
-#include <chrono>
 #include <functional>
 #include <numeric>
 #include <utility>
 
 #include "base/error.h"
 #include "comm/collectives.h"
+#include "comm/stopwatch.h"
 #include "partition/cut/partitioner.h"
 #include "partition/model/build_model.h"
 #include "partition/model/recomputed_layers.h"
@@ -22,12 +22,6 @@
 
 namespace penstock {
 namespace {
-
-double seconds_of(const auto& work) {
-  const auto start = std::chrono::steady_clock::now();
-  work();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
 
 /// Rank 0's measurement of each layer's passes, three numbers a layer, on every rank.
 std::vector<LayerCost> measure(Communicator& world, Backend& backend, const LayerSequence& sequence,

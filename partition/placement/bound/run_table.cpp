@@ -6,7 +6,6 @@
 #include "partition/cut/limits.h"
 
 namespace penstock {
-namespace {}  // namespace
 
 RunTable::RunTable(const SequenceLoad& sequence, RunTableRequest request)
     : sequence_(sequence), request_(std::move(request)), least_{kNever}, least_per_work_(kNever) {

@@ -6,7 +6,6 @@
 #include "partition/cut/limits.h"
 
 namespace penstock {
-namespace {}  // namespace
 
 GraphSweep::GraphSweep(const PlacementProblem& problem, const StageGraph& graph)
     : problem_(problem),
