@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "comm/tags.h"
 
-namespace penstock {
+namespace penstock::comm {
 
 void all_gather(Communicator& group, const RankParts& parts) {
   if (std::ssize(parts) != group.size())
@@ -24,4 +24,4 @@ void all_gather(Communicator& group, const RankParts& parts) {
   for (const auto& transfer : transfers) wait(group, *transfer);
 }
 
-}  // namespace penstock
+}  // namespace penstock::comm

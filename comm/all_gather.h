@@ -6,7 +6,7 @@
 
 #include "comm/communicator.h"
 
-namespace penstock {
+namespace penstock::comm {
 
 /// Parts of memory that lies alike on all ranks of a group: `parts[r]` are those of rank r, as many
 /// of any size, 0 too, as rank r has on every rank.
@@ -17,4 +17,4 @@ using RankParts = std::vector<std::vector<std::span<std::byte>>>;
 /// meanwhile. ShapeError if there are not parts for each rank; CommError as from the communicator.
 void all_gather(Communicator& group, const RankParts& parts);
 
-}  // namespace penstock
+}  // namespace penstock::comm

@@ -3,7 +3,7 @@
 #include <chrono>
 #include <thread>
 
-namespace penstock {
+namespace penstock::comm {
 namespace {
 
 // Some 200 µs with MPI in shared memory, in which 1 MB arrives: a sleep costs about 70 µs.
@@ -20,4 +20,4 @@ void Backoff::pause() {
   }
 }
 
-}  // namespace penstock
+}  // namespace penstock::comm

@@ -1,6 +1,6 @@
 #pragma once
 
-namespace penstock {
+namespace penstock::comm {
 
 /// How a thread waits for messages: it polls eagerly for a while, since most come soon, then sleeps
 /// shortly between polls, so that other ranks get the core where there are more ranks than cores.
@@ -16,4 +16,4 @@ class Backoff {
   int polls_ = 0;
 };
 
-}  // namespace penstock
+}  // namespace penstock::comm

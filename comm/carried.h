@@ -2,7 +2,7 @@
 
 #include "comm/communicator.h"
 
-namespace penstock {
+namespace penstock::comm {
 
 /// A communicator between the ranks of another, which it needs to send, or to have met: numbers and
 /// end are the other's, which must outlive it.
@@ -21,4 +21,4 @@ class CarriedCommunicator : public Communicator {
   Communicator& carrier_;
 };
 
-}  // namespace penstock
+}  // namespace penstock::comm

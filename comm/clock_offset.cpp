@@ -6,7 +6,7 @@
 
 #include "comm/tags.h"
 
-namespace penstock {
+namespace penstock::comm {
 namespace {
 
 constexpr int kPings = 50;
@@ -53,4 +53,4 @@ double clock_offset(Communicator& ranks) {
   return 0;
 }
 
-}  // namespace penstock
+}  // namespace penstock::comm

@@ -4,7 +4,7 @@
 
 #include "comm/tags.h"
 
-namespace penstock {
+namespace penstock::comm {
 namespace {
 
 /// A binomial tree with rank `root` at its top: the parent of place p lacks p's lowest bit.
@@ -99,4 +99,4 @@ void sum_disjoint(Communicator& communicator, std::span<double> values) {
   broadcast_on(communicator, std::as_writable_bytes(values), 0, tags::sum, "sum");
 }
 
-}  // namespace penstock
+}  // namespace penstock::comm

@@ -8,7 +8,7 @@
 
 #include "comm/communicator.h"
 
-namespace penstock {
+namespace penstock::comm {
 
 // Every rank of the communicator calls these, in the same order. They return when this rank's part
 // is done, and move other messages meanwhile. CommError as from the communicator.
@@ -29,4 +29,4 @@ std::vector<std::string> gather(Communicator&, std::string_view text);
 /// most one rank: then nothing is rounded and no order of the additions shows. Zeros become +0.
 void sum_disjoint(Communicator&, std::span<double> values);
 
-}  // namespace penstock
+}  // namespace penstock::comm

@@ -2,7 +2,7 @@
 
 #include "comm/backoff.h"
 
-namespace penstock {
+namespace penstock::comm {
 
 void wait(Communicator& communicator, Transfer& transfer) {
   Backoff backoff;
@@ -12,4 +12,4 @@ void wait(Communicator& communicator, Transfer& transfer) {
   }
 }
 
-}  // namespace penstock
+}  // namespace penstock::comm

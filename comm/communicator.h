@@ -5,7 +5,7 @@
 #include <span>
 #include <string>
 
-namespace penstock {
+namespace penstock::comm {
 
 /// One message. Messages with the same (sender, receiver, tag) arrive in the order in which
 /// they were sent, whatever other tags do; sizes are known to both sides beforehand.
@@ -44,4 +44,4 @@ class Communicator {
 /// Waits, with progress, until `transfer` is done.
 void wait(Communicator&, Transfer& transfer);
 
-}  // namespace penstock
+}  // namespace penstock::comm

@@ -5,7 +5,7 @@
 
 #include "comm/tags.h"
 
-namespace penstock {
+namespace penstock::comm {
 
 DisjointSum::DisjointSum(Communicator& ranks, std::vector<double> own)
     : ranks_(ranks), own_(std::move(own)), others_(ranks.size()) {
@@ -29,4 +29,4 @@ std::vector<double> DisjointSum::finish() {
   return std::move(own_);
 }
 
-}  // namespace penstock
+}  // namespace penstock::comm

@@ -5,7 +5,7 @@
 
 #include "comm/communicator.h"
 
-namespace penstock {
+namespace penstock::comm {
 
 /// A sum_disjoint() under way, beside other work. Every rank sends its numbers to every other one,
 /// so that none waits for another to pass something on: between the two calls messages alone have
@@ -27,4 +27,4 @@ class DisjointSum {
   std::vector<std::unique_ptr<Transfer>> transfers_;
 };
 
-}  // namespace penstock
+}  // namespace penstock::comm

@@ -10,7 +10,7 @@
 #include "base/atomic_file.h"
 #include "base/error.h"
 
-namespace penstock {
+namespace penstock::comm {
 namespace {
 
 namespace fs = std::filesystem;
@@ -129,4 +129,4 @@ std::unique_ptr<Communicator> join_files(const FilesOptions& options) {
   return std::make_unique<FilesCommunicator>(options);
 }
 
-}  // namespace penstock
+}  // namespace penstock::comm

@@ -5,7 +5,7 @@
 
 #include "comm/communicator.h"
 
-namespace penstock {
+namespace penstock::comm {
 
 struct FilesOptions {
   std::filesystem::path folder;  // empty at the start of a job, and the same for all its ranks
@@ -19,4 +19,4 @@ struct FilesOptions {
 /// before, which messages of an earlier job would confuse.
 std::unique_ptr<Communicator> join_files(const FilesOptions& options);
 
-}  // namespace penstock
+}  // namespace penstock::comm

@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "comm/tags.h"
 
-namespace penstock {
+namespace penstock::comm {
 namespace {
 
 class Group final : public Communicator {
@@ -58,4 +58,4 @@ std::unique_ptr<Communicator> make_group(Communicator& parent, const GroupOption
   return std::make_unique<Group>(parent, options);
 }
 
-}  // namespace penstock
+}  // namespace penstock::comm

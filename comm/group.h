@@ -5,7 +5,7 @@
 
 #include "comm/communicator.h"
 
-namespace penstock {
+namespace penstock::comm {
 
 struct GroupOptions {
   std::vector<int> ranks;  // of the parent; entry i is the group's rank i
@@ -18,4 +18,4 @@ struct GroupOptions {
 /// this rank is not among `ranks`, or they are not distinct ranks of the parent.
 std::unique_ptr<Communicator> make_group(Communicator& parent, const GroupOptions& options);
 
-}  // namespace penstock
+}  // namespace penstock::comm

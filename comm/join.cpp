@@ -9,7 +9,7 @@
 #include "comm/mpi.h"
 #include "comm/threads.h"
 
-namespace penstock {
+namespace penstock::comm {
 namespace {
 
 std::optional<int> number_in(const char* variable) {
@@ -42,4 +42,4 @@ std::unique_ptr<Communicator> join_job() {
   return std::move(make_thread_communicators({.ranks = 1}).front());
 }
 
-}  // namespace penstock
+}  // namespace penstock::comm

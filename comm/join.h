@@ -5,7 +5,7 @@
 
 #include "comm/communicator.h"
 
-namespace penstock {
+namespace penstock::comm {
 
 /// The rank that mpirun, another launcher that speaks PMIx or PMI, or PENSTOCK_RANK gave this
 /// process: known before it meets the others. Nothing in a process that none of them started.
@@ -16,4 +16,4 @@ std::optional<int> rank_in_job();
 /// if the variables do not fit each other.
 std::unique_ptr<Communicator> join_job();
 
-}  // namespace penstock
+}  // namespace penstock::comm

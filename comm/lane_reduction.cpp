@@ -11,7 +11,7 @@
 #include "comm/tags.h"
 #include "layers/tensor/tensor.h"
 
-namespace penstock {
+namespace penstock::comm {
 namespace {
 
 constexpr std::int64_t kPieceStep = 16;  // pieces start on cache lines of their bucket
@@ -53,8 +53,8 @@ bool owners_fit(const LaneReductionPlan& plan) {
 
 void check(const LaneReductionPlan& plan, const Communicator& group, std::size_t arenas) {
   const auto fail = [](const std::string& why) { throw ShapeError("lane reduction: " + why); };
-  if (plan.dtype != DType::f32 && plan.dtype != DType::f64)
-    fail("gradients are f32 or f64, not " + std::string(name_of(plan.dtype)));
+  if (plan.dtype != layers::DType::f32 && plan.dtype != layers::DType::f64)
+    fail("gradients are f32 or f64, not " + std::string(layers::name_of(plan.dtype)));
   if (static_cast<int>(plan.lanes_of.size()) != group.size())
     fail(std::to_string(plan.lanes_of.size()) + " replicas planned in a group of " +
          std::to_string(group.size()));
@@ -104,7 +104,7 @@ std::size_t staging_bytes(const LaneReductionPlan& plan, int replica) {
   for (int bucket = 0; bucket < static_cast<int>(plan.bucket_ends.size()); ++bucket) {
     const auto [begin, end] = lane_piece(plan, bucket, replica);
     bytes += static_cast<std::size_t>(others) * static_cast<std::size_t>(end - begin) *
-             size_of(plan.dtype);
+             layers::size_of(plan.dtype);
   }
   return bytes;
 }
@@ -115,7 +115,7 @@ LaneReduction::LaneReduction(Communicator& group, LaneReductionPlan plan,
   check(plan_, group_, arenas_.size());
   first_lane_.push_back(0);
   for (int lanes : plan_.lanes_of) first_lane_.push_back(first_lane_.back() + lanes);
-  staging_ = host_buffer(staging_bytes(plan_, group_.rank()));
+  staging_ = layers::host_buffer(staging_bytes(plan_, group_.rank()));
   std::size_t staging = 0;
   for (std::size_t i = 0; i < plan_.bucket_ends.size(); ++i) {
     buckets_.emplace_back().staging = staging;
@@ -128,7 +128,7 @@ LaneReduction::~LaneReduction() = default;
 
 LaneReduction::Piece LaneReduction::piece_of(int bucket, int replica) const {
   const auto [begin, end] = lane_piece(plan_, bucket, replica);
-  const std::size_t size = size_of(plan_.dtype);
+  const std::size_t size = layers::size_of(plan_.dtype);
   return {static_cast<std::size_t>(begin) * size, static_cast<std::size_t>(end - begin) * size};
 }
 
@@ -177,9 +177,9 @@ void LaneReduction::add_own_piece(int bucket) const {
       staged += piece.bytes;
     }
   }
-  const auto elements = static_cast<std::int64_t>(piece.bytes / size_of(plan_.dtype));
+  const auto elements = static_cast<std::int64_t>(piece.bytes / layers::size_of(plan_.dtype));
   std::byte* sum = arenas_[0] + piece.offset;
-  if (plan_.dtype == DType::f32)
+  if (plan_.dtype == layers::DType::f32)
     add_lanes<float>(lanes, sum, elements);
   else
     add_lanes<double>(lanes, sum, elements);
@@ -237,4 +237,4 @@ void LaneReduction::finish() {
   for (Bucket& bucket : buckets_) bucket.phase = Bucket::Phase::idle;
 }
 
-}  // namespace penstock
+}  // namespace penstock::comm

@@ -10,13 +10,13 @@
 #include "layers/tensor/buffer.h"
 #include "layers/tensor/dtype.h"
 
-namespace penstock {
+namespace penstock::comm {
 
 /// Gradients of a stage, the same on all its replicas. An arena is one flat array of them; every
 /// lane has its own. Lanes are numbered over the replicas: replica 0 holds the first lanes_of[0] of
 /// them, replica 1 the next.
 struct LaneReductionPlan {
-  DType dtype = DType::f32;               // or f64
+  layers::DType dtype = layers::DType::f32;  // or f64
   std::vector<std::int64_t> bucket_ends;  // bucket b is elements [bucket_ends[b-1], bucket_ends[b])
   std::vector<int> lanes_of;              // each replica, by rank in the group
   /// Where the elements of a bucket end that each replica owns, [bucket][replica]: the sums of
@@ -75,8 +75,8 @@ class LaneReduction {
   LaneReductionPlan plan_;
   std::vector<std::byte*> arenas_;
   std::vector<int> first_lane_;  // of each replica, and the number of lanes
-  Buffer staging_;
+  layers::Buffer staging_;
   std::vector<Bucket> buckets_;
 };
 
-}  // namespace penstock
+}  // namespace penstock::comm

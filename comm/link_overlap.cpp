@@ -13,7 +13,7 @@
 #include "comm/stopwatch.h"
 #include "comm/tags.h"
 
-namespace penstock {
+namespace penstock::comm {
 namespace {
 
 constexpr int kOverlapRounds = 9, kFewestOverlapRounds = 3;
@@ -102,4 +102,4 @@ double link_overlap(Communicator& ranks, int from, int to) {
   return share[0];
 }
 
-}  // namespace penstock
+}  // namespace penstock::comm

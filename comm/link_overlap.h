@@ -2,7 +2,7 @@
 
 #include "comm/communicator.h"
 
-namespace penstock {
+namespace penstock::comm {
 
 /// The share, 0 to 1, of a message's time that rank `from` computes meanwhile, while rank `to`
 /// waits for it: (computing alone + message alone − both at once) / message alone, medians of
@@ -11,4 +11,4 @@ namespace penstock {
 /// the same.
 double link_overlap(Communicator& ranks, int from, int to);
 
-}  // namespace penstock
+}  // namespace penstock::comm

@@ -11,7 +11,7 @@
 #include "comm/stopwatch.h"
 #include "comm/tags.h"
 
-namespace penstock {
+namespace penstock::comm {
 namespace {
 
 constexpr int kRounds = 7, kRoundTrips = 20, kMessages = 8;
@@ -126,4 +126,4 @@ RankPairs every_pair(int ranks) {
   return pairs;
 }
 
-}  // namespace penstock
+}  // namespace penstock::comm

@@ -5,7 +5,7 @@
 
 #include "comm/communicator.h"
 
-namespace penstock {
+namespace penstock::comm {
 
 /// One way from a rank to its neighbour in the pipeline.
 struct LinkSpeed {
@@ -29,4 +29,4 @@ std::vector<LinkSpeed> link_speeds(Communicator& ranks, const RankPairs& pairs);
 /// Every rank to every other: (0, 1), (0, 2), …, (1, 0), …
 RankPairs every_pair(int ranks);
 
-}  // namespace penstock
+}  // namespace penstock::comm

@@ -5,7 +5,7 @@
 
 #include "comm/communicator.h"
 
-namespace penstock {
+namespace penstock::comm {
 
 struct MpiOptions {
   /// Longer messages travel in pieces: MPI counts in int.
@@ -18,4 +18,4 @@ struct MpiOptions {
 /// with it. abort() is MPI_Abort. CommError if MPI does not start, or if this build is without it.
 std::unique_ptr<Communicator> join_mpi(const MpiOptions& options = {});
 
-}  // namespace penstock
+}  // namespace penstock::comm

@@ -9,7 +9,7 @@
 
 #include "comm/communicator.h"
 
-namespace penstock {
+namespace penstock::comm {
 
 /// Channels are blocks of threads with buffers of their own. Some saturate the link of a GPU.
 inline constexpr int kNcclChannels = 8;
@@ -65,4 +65,4 @@ bool nccl_is_built();
 /// DeviceError where this build has no NCCL.
 std::unique_ptr<NcclCommunicator> make_nccl(Communicator& meeting, const NcclOptions& options);
 
-}  // namespace penstock
+}  // namespace penstock::comm

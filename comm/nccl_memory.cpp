@@ -1,6 +1,6 @@
 #include "comm/nccl.h"
 
-namespace penstock {
+namespace penstock::comm {
 namespace {
 
 constexpr std::size_t kPage = std::size_t{2} << 20, kMargin = std::size_t{16} << 20;
@@ -15,4 +15,4 @@ std::size_t nccl_memory(int ways, int channels) {
   return static_cast<std::size_t>(ways) * static_cast<std::size_t>(channels) * buffers + kMargin;
 }
 
-}  // namespace penstock
+}  // namespace penstock::comm

@@ -3,7 +3,7 @@
 #include <chrono>
 #include <functional>
 
-namespace penstock {
+namespace penstock::comm {
 
 /// How long the work takes by the steady clock.
 inline double seconds_of(const std::function<void()>& work) {
@@ -12,4 +12,4 @@ inline double seconds_of(const std::function<void()>& work) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-}  // namespace penstock
+}  // namespace penstock::comm

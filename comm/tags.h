@@ -1,6 +1,6 @@
 #pragma once
 
-namespace penstock::tags {
+namespace penstock::comm::tags {
 
 // Tags of one communicator. Whoever sends takes its tag from here, so that no two uses of a pair of
 // ranks can mix their messages. MPI carries it as its own tag.
@@ -38,4 +38,4 @@ inline constexpr int reduction_buckets = 1 << 18;
 /// multiples of it.
 inline constexpr int group_stride = 1 << 20;
 
-}  // namespace penstock::tags
+}  // namespace penstock::comm::tags

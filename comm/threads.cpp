@@ -14,7 +14,7 @@
 
 #include "base/error.h"
 
-namespace penstock {
+namespace penstock::comm {
 namespace {
 
 /// One side of a message that has been posted.
@@ -230,4 +230,4 @@ void run_as_threads(const ThreadsOptions& options, const std::function<void(Comm
   if (first) std::rethrow_exception(first);
 }
 
-}  // namespace penstock
+}  // namespace penstock::comm

@@ -6,7 +6,7 @@
 
 #include "comm/communicator.h"
 
-namespace penstock {
+namespace penstock::comm {
 
 struct ThreadsOptions {
   int ranks = 1;
@@ -24,4 +24,4 @@ std::vector<std::unique_ptr<Communicator>> make_thread_communicators(const Threa
 /// rank raised is raised again here; the others are woken with CommError.
 void run_as_threads(const ThreadsOptions&, const std::function<void(Communicator&)>& body);
 
-}  // namespace penstock
+}  // namespace penstock::comm

@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "base/utf8.h"
 
-namespace penstock {
+namespace penstock::configs {
 namespace {
 
 // Capitals of ASCII and Latin-1 lie 32 below their small letters.
@@ -56,4 +56,4 @@ std::u32string alphabet_characters(const TextConfig& config) {
   return alphabet.characters;
 }
 
-}  // namespace penstock
+}  // namespace penstock::configs

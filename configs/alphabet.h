@@ -6,7 +6,7 @@
 
 #include "configs/config.h"
 
-namespace penstock {
+namespace penstock::configs {
 
 enum class Fold { none, lower, upper };
 
@@ -20,4 +20,4 @@ char32_t folded(char32_t character, Fold fold);
 /// points of UTF-8, no white space but ' ', each once, and none that text.fold makes another of.
 std::u32string alphabet_characters(const TextConfig& config);
 
-}  // namespace penstock
+}  // namespace penstock::configs

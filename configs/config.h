@@ -6,7 +6,7 @@
 
 #include "configs/model_family.h"
 
-namespace penstock {
+namespace penstock::configs {
 
 /// [model]: what is trained. `base` names a file of configs/models/, whose keys the others
 /// override.
@@ -133,4 +133,4 @@ struct Config {
   bool operator==(const Config&) const = default;
 };
 
-}  // namespace penstock
+}  // namespace penstock::configs

@@ -2,11 +2,11 @@
 
 #include <cstdlib>
 
-namespace penstock {
+namespace penstock::configs {
 
 std::filesystem::path config_folder() {
   const char* chosen = std::getenv("PENSTOCK_CONFIGS");
   return chosen != nullptr ? chosen : PENSTOCK_CONFIG_FOLDER;
 }
 
-}  // namespace penstock
+}  // namespace penstock::configs

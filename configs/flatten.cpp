@@ -7,7 +7,7 @@
 #include "configs/schema.h"
 #include "configs/value.h"
 
-namespace penstock {
+namespace penstock::configs {
 
 FlatConfig flatten(const Config& config) {
   Config copy = config;
@@ -48,4 +48,4 @@ std::vector<Difference> differences(const Config& before, const Config& after) {
   return found;
 }
 
-}  // namespace penstock
+}  // namespace penstock::configs

@@ -7,7 +7,7 @@
 
 #include "configs/config.h"
 
-namespace penstock {
+namespace penstock::configs {
 
 /// Every key with its value as plain text, as checkpoints keep it.
 using FlatConfig = std::map<std::string, std::string>;
@@ -31,4 +31,4 @@ struct Difference {
 /// only one of them has.
 std::vector<Difference> differences(const Config& before, const Config& after);
 
-}  // namespace penstock
+}  // namespace penstock::configs

@@ -8,7 +8,7 @@
 #include <variant>
 #include <vector>
 
-namespace penstock {
+namespace penstock::configs {
 
 /// Where a key's value lies; the alternative is the key's type.
 using Value = std::variant<bool*, int*, std::int64_t*, std::uint64_t*, double*, std::string*,
@@ -66,4 +66,4 @@ struct Contradiction {
   std::string what;
 };
 
-}  // namespace penstock
+}  // namespace penstock::configs

@@ -11,7 +11,7 @@
 #include "configs/source.h"
 #include "configs/value.h"
 
-namespace penstock {
+namespace penstock::configs {
 namespace {
 
 std::string joined(const std::vector<std::string>& names) {
@@ -182,4 +182,4 @@ std::vector<std::string> model_names() {
   return names;
 }
 
-}  // namespace penstock
+}  // namespace penstock::configs

@@ -7,7 +7,7 @@
 
 #include "configs/config.h"
 
-namespace penstock {
+namespace penstock::configs {
 
 /// The configuration of `file` (none if empty) with `overrides` ("key=value") laid over it; its
 /// model is of one of `families`, the first where model.kind is not named. What neither names comes
@@ -27,4 +27,4 @@ Config parse_config(const std::string& text, const std::string& name,
 /// Names that model.base takes: the files of configs/models/, sorted.
 std::vector<std::string> model_names();
 
-}  // namespace penstock
+}  // namespace penstock::configs

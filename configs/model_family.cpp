@@ -4,7 +4,7 @@
 
 #include "configs/value.h"
 
-namespace penstock {
+namespace penstock::configs {
 
 ModelFamily::ModelFamily(const ModelFamily& other)
     : options_(other.options_ ? other.options_->copy() : nullptr), kind_(other.kind_) {}
@@ -42,4 +42,4 @@ const ModelFamily* find_family(std::span<const ModelFamily> families, std::strin
   return found == families.end() ? nullptr : &*found;
 }
 
-}  // namespace penstock
+}  // namespace penstock::configs

@@ -10,9 +10,11 @@
 
 #include "configs/key.h"
 
-namespace penstock {
-
+namespace penstock::layers {
 class Layer;  // layers/layer.h
+}
+
+namespace penstock::configs {
 
 /// What a model has at its two ends, whatever its family.
 struct ModelEnds {
@@ -27,7 +29,7 @@ concept ModelOptions = std::copyable<T> && std::default_initializable<T> &&
     requires(T options, const T& fixed, const ModelEnds& ends) {
   { T::kind } -> std::convertible_to<std::string_view>;
   { options.keys() } -> std::same_as<std::vector<Key>>;
-  { fixed.build(ends) } -> std::same_as<std::vector<std::unique_ptr<Layer>>>;
+  { fixed.build(ends) } -> std::same_as<std::vector<std::unique_ptr<layers::Layer>>>;
 };
 
 /// And, where values that are each allowed may not go together, what is wrong with them.
@@ -44,6 +46,17 @@ concept OptionsOfAnother = !std::same_as<T, Family> && ModelOptions<T>;
 /// chooses. A list of families with their defaults is what it chooses from.
 class ModelFamily {
  public:
+  /// Options whose type is not known here.
+  struct Options {
+    virtual ~Options() = default;
+    virtual std::string_view name() const = 0;
+    virtual std::unique_ptr<Options> copy() const = 0;
+    virtual ModelFamily defaults() const = 0;
+    virtual std::vector<Key> keys() = 0;
+    virtual std::vector<Contradiction> contradictions(int features) const = 0;
+    virtual std::vector<std::unique_ptr<layers::Layer>> build(const ModelEnds& ends) const = 0;
+  };
+
   /// No family: no keys but model.kind, and nothing to build.
   ModelFamily() = default;
   template <OptionsOfAnother<ModelFamily> T>
@@ -74,20 +87,11 @@ class ModelFamily {
   }
   bool operator==(const ModelFamily& other) const;
 
-  /// layers/models/families.h
-  friend std::vector<std::unique_ptr<Layer>> build_layers(const ModelFamily&, const ModelEnds&);
+  /// What the family is asked through, and layers/models/families.h builds it by; null of no
+  /// family.
+  const Options* options() const { return options_.get(); }
 
  private:
-  struct Options {
-    virtual ~Options() = default;
-    virtual std::string_view name() const = 0;
-    virtual std::unique_ptr<Options> copy() const = 0;
-    virtual ModelFamily defaults() const = 0;
-    virtual std::vector<Key> keys() = 0;
-    virtual std::vector<Contradiction> contradictions(int features) const = 0;
-    virtual std::vector<std::unique_ptr<Layer>> build(const ModelEnds& ends) const = 0;
-  };
-
   template <class T>
   struct Held final : Options {
     explicit Held(T held) : options(std::move(held)) {}
@@ -99,7 +103,7 @@ class ModelFamily {
       if constexpr (ChecksItsKeys<T>) return options.contradictions(features);
       return {};
     }
-    std::vector<std::unique_ptr<Layer>> build(const ModelEnds& ends) const override {
+    std::vector<std::unique_ptr<layers::Layer>> build(const ModelEnds& ends) const override {
       return options.build(ends);
     }
     T options;
@@ -112,4 +116,4 @@ class ModelFamily {
 /// The family of that name, or null.
 const ModelFamily* find_family(std::span<const ModelFamily> families, std::string_view name);
 
-}  // namespace penstock
+}  // namespace penstock::configs

@@ -4,7 +4,7 @@
 
 #include "configs/source.h"
 
-namespace penstock {
+namespace penstock::configs {
 
 std::set<std::string> named_keys(const std::filesystem::path& file,
                                  std::span<const std::string> overrides) {
@@ -14,4 +14,4 @@ std::set<std::string> named_keys(const std::filesystem::path& file,
   return names;
 }
 
-}  // namespace penstock
+}  // namespace penstock::configs

@@ -4,7 +4,7 @@
 
 #include "configs/source.h"
 
-namespace penstock {
+namespace penstock::configs {
 namespace {
 
 struct Renamed {
@@ -48,4 +48,4 @@ std::vector<std::string> renaming_notes(std::span<const std::string> keys,
   return notes;
 }
 
-}  // namespace penstock
+}  // namespace penstock::configs

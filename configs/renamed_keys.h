@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace penstock {
+namespace penstock::configs {
 
 /// The name that a key has now. Recipes, overrides and checkpoints of earlier versions are read
 /// under the names that their keys had then.
@@ -21,4 +21,4 @@ std::vector<std::string> renaming_notes(const std::filesystem::path& file,
 std::vector<std::string> renaming_notes(std::span<const std::string> keys,
                                         const std::string& where);
 
-}  // namespace penstock
+}  // namespace penstock::configs

@@ -6,7 +6,7 @@
 #include "configs/alphabet.h"
 #include "configs/value.h"
 
-namespace penstock {
+namespace penstock::configs {
 namespace {
 
 /// What is wrong with [text], or nothing.
@@ -141,4 +141,4 @@ std::vector<Contradiction> contradictions(const Shares& s) {
   return found;
 }
 
-}  // namespace penstock
+}  // namespace penstock::configs

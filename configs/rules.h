@@ -8,7 +8,7 @@
 #include "configs/config.h"
 #include "configs/key.h"
 
-namespace penstock {
+namespace penstock::configs {
 
 /// What is wrong with values that are each allowed but do not go together; one message each, ended
 /// by where the values were set, which `where` says of a key.
@@ -27,4 +27,4 @@ std::vector<Contradiction> contradictions(const Shares& shares);
 /// is empty.
 std::string fault_of_order(const std::vector<int>& order, int micro_batches);
 
-}  // namespace penstock
+}  // namespace penstock::configs

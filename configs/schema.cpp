@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace penstock {
+namespace penstock::configs {
 namespace {
 
 // Beyond what anyone means, as kMostChannels.
@@ -226,4 +226,4 @@ std::optional<Key> find_key(Config& config, std::string_view name) {
   return found == all.end() ? std::nullopt : std::optional<Key>(*found);
 }
 
-}  // namespace penstock
+}  // namespace penstock::configs

@@ -8,7 +8,7 @@
 #include "configs/config.h"
 #include "configs/key.h"
 
-namespace penstock {
+namespace penstock::configs {
 
 /// The first of `families`, and the defaults of config.h of all else.
 Config default_config(std::span<const ModelFamily> families);
@@ -23,4 +23,4 @@ std::vector<Key> keys(Config& config);
 /// The key of that name, or nothing.
 std::optional<Key> find_key(Config& config, std::string_view name);
 
-}  // namespace penstock
+}  // namespace penstock::configs

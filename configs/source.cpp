@@ -9,7 +9,7 @@
 #include "configs/renamed_keys.h"
 #include "configs/value.h"
 
-namespace penstock {
+namespace penstock::configs {
 namespace {
 
 template <class Node>
@@ -131,4 +131,4 @@ std::optional<std::string> file_text(const std::filesystem::path& file) {
   return std::string(std::istreambuf_iterator<char>(in), {});
 }
 
-}  // namespace penstock
+}  // namespace penstock::configs

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace penstock {
+namespace penstock::configs {
 
 /// A key and its value as written somewhere, before anything is known of either.
 struct Setting {
@@ -37,4 +37,4 @@ std::vector<Setting> settings_of(const std::filesystem::path& file,
 /// A whole file, or nothing if it can't be read.
 std::optional<std::string> file_text(const std::filesystem::path& file);
 
-}  // namespace penstock
+}  // namespace penstock::configs

@@ -7,7 +7,7 @@
 
 #include "base/utf8.h"
 
-namespace penstock {
+namespace penstock::configs {
 namespace {
 
 template <class T>
@@ -174,4 +174,4 @@ std::optional<std::string> set_value(const Key& key, std::string_view text) {
       key.value);
 }
 
-}  // namespace penstock
+}  // namespace penstock::configs

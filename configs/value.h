@@ -6,7 +6,7 @@
 
 #include "configs/key.h"
 
-namespace penstock {
+namespace penstock::configs {
 
 /// The value as plain text, from which set_value() makes the same bits again: shortest decimal
 /// form of a number, text without quotes, lists as "[0.9, 1]" or "[norm1, relu1]".
@@ -19,4 +19,4 @@ std::string expectation(const Key& key);
 /// wrong leaves the key as it was.
 std::optional<std::string> set_value(const Key& key, std::string_view text);
 
-}  // namespace penstock
+}  // namespace penstock::configs

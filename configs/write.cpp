@@ -5,7 +5,7 @@
 #include "configs/schema.h"
 #include "configs/value.h"
 
-namespace penstock {
+namespace penstock::configs {
 namespace {
 
 /// A basic TOML string.
@@ -74,4 +74,4 @@ std::string config_reference(std::span<const ModelFamily> families) {
   return out;
 }
 
-}  // namespace penstock
+}  // namespace penstock::configs

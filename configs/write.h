@@ -5,10 +5,10 @@
 
 #include "configs/config.h"
 
-namespace penstock {
+namespace penstock::configs {
 
 /// Every key with its type, default and meaning, in Markdown: docs/configuration.md. Of several
 /// families each has a table of its own keys.
 std::string config_reference(std::span<const ModelFamily> families);
 
-}  // namespace penstock
+}  // namespace penstock::configs

@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 
-namespace penstock {
+namespace penstock::layers {
 namespace {
 
 template <class List>
@@ -38,4 +38,4 @@ Activation place(const ActivationDecl& decl, std::byte* data) {
   return placed;
 }
 
-}  // namespace penstock
+}  // namespace penstock::layers

@@ -7,7 +7,7 @@
 
 #include "layers/tensor/tensor.h"
 
-namespace penstock {
+namespace penstock::layers {
 
 /// What a matrix of frames will be: one row for each frame of each utterance, utterances one after
 /// the other, no padding. Known before any number is computed.
@@ -55,4 +55,4 @@ struct Activation {
 /// `decl` must outlive the result, which refers to its lengths.
 Activation place(const ActivationDecl& decl, std::byte* data);
 
-}  // namespace penstock
+}  // namespace penstock::layers

@@ -10,7 +10,7 @@
 #include "layers/ops/dispatch.h"
 #include "layers/tensor/buffer.h"
 
-namespace penstock {
+namespace penstock::layers {
 
 /// An ordered queue of work on a device. On the CPU work is done when it is asked for. Whoever asks
 /// for much calls progress(), as long operations of the CPU do, so that messages move meanwhile.
@@ -80,4 +80,4 @@ int cuda_device_count();
 /// Why there is none, in CUDA's words; empty where there is one.
 std::string cuda_absence();
 
-}  // namespace penstock
+}  // namespace penstock::layers

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <span>
 
-namespace penstock {
+namespace penstock::layers {
 
 class Backend;
 class Stream;
@@ -40,4 +40,4 @@ struct Context {
   Targets* targets = nullptr;  // where LayerPlan::needs_targets
 };
 
-}  // namespace penstock
+}  // namespace penstock::layers

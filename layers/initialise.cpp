@@ -4,7 +4,7 @@
 
 #include "layers/philox.h"
 
-namespace penstock {
+namespace penstock::layers {
 namespace {
 
 // Parts the streams of parameters from those of layers of the same name.
@@ -38,4 +38,4 @@ void initialise(const ParamDecl& param, std::uint64_t seed, const Tensor& values
     fill(param.initialiser, random, values.as<float>(), first, values.size());
 }
 
-}  // namespace penstock
+}  // namespace penstock::layers

@@ -4,7 +4,7 @@
 
 #include "layers/layer_plan.h"
 
-namespace penstock {
+namespace penstock::layers {
 
 /// Fills `values` (host memory, f32 or f64) with elements [first, first + values.size()) of a
 /// parameter's start, which depends on (seed, name, initialiser) alone: any owner of any part of it
@@ -12,4 +12,4 @@ namespace penstock {
 void initialise(const ParamDecl& param, std::uint64_t seed, const Tensor& values,
                 std::int64_t first = 0);
 
-}  // namespace penstock
+}  // namespace penstock::layers

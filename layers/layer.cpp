@@ -1,9 +1,9 @@
 #include "layers/layer.h"
 
-namespace penstock {
+namespace penstock::layers {
 
 void Layer::backward_weight(Context&, Saved, Grads) const {}
 
 void Layer::commit_state(std::span<const double>, std::span<const Tensor>) const {}
 
-}  // namespace penstock
+}  // namespace penstock::layers

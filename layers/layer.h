@@ -9,7 +9,7 @@
 #include "layers/context.h"
 #include "layers/layer_plan.h"
 
-namespace penstock {
+namespace penstock::layers {
 
 /// A layer's numbers, in the order of its plan. `state` is read, never written, by a layer.
 struct Params {
@@ -53,4 +53,4 @@ class Layer {
   virtual void commit_state(std::span<const double> sums, std::span<const Tensor> state) const;
 };
 
-}  // namespace penstock
+}  // namespace penstock::layers

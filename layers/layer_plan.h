@@ -6,7 +6,7 @@
 
 #include "layers/activation.h"
 
-namespace penstock {
+namespace penstock::layers {
 
 enum class DeviceKind { cpu, cuda };
 
@@ -83,4 +83,4 @@ struct LayerPlan {
   bool needs_targets = false;  // reads labels; adds a loss where `output` is empty
 };
 
-}  // namespace penstock
+}  // namespace penstock::layers

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace penstock {
+namespace penstock::layers {
 
 /// 128 bits as four words, the least significant first.
 using PhiloxBlock = std::array<std::uint32_t, 4>;
@@ -52,4 +52,4 @@ constexpr PhiloxStream philox_stream(std::uint64_t seed, PhiloxBlock whose) {
   return {philox(whose, {low_word(seed), high_word(seed)})};
 }
 
-}  // namespace penstock
+}  // namespace penstock::layers

@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "layers/tensor/tensor.h"
 
-namespace penstock {
+namespace penstock::layers {
 
 /// Deals out a method's workspace. The same sequence of takes, done on a Scratch without memory,
 /// counts the bytes to declare: so the declared and the used can't differ.
@@ -38,4 +38,4 @@ class Scratch {
   bool counting_ = true;
 };
 
-}  // namespace penstock
+}  // namespace penstock::layers

@@ -16,17 +16,17 @@
 #include "tools/links.h"
 #include "tools/options.h"
 
-namespace penstock {
+namespace penstock::tools {
 namespace {
 
 struct BenchArguments {
-  BenchOptions bench;
+  runtime::BenchOptions bench;
   std::string model;
   bool links = false;
   bool json = false;
 };
 
-void print(const BenchArguments& arguments, const BenchReport& r) {
+void print(const BenchArguments& arguments, const runtime::BenchReport& r) {
   if (arguments.json) {
     std::cout << json_line(nlohmann::ordered_json{{"model", arguments.model},
                                                   {"audio_s_per_s", r.audio_s_per_s},
@@ -57,10 +57,10 @@ void print(const BenchArguments& arguments, const BenchReport& r) {
 
 int run_bench(BenchArguments arguments) {
   const std::vector<std::string> base{"model.base=" + arguments.model};
-  arguments.bench.model = load_config("", model_families(), base).model;
-  return run_job(
-      [&](Communicator& world) {
-        const BenchReport report = bench(arguments.bench, world);
+  arguments.bench.model = configs::load_config("", layers::model_families(), base).model;
+  return runtime::run_job(
+      [&](comm::Communicator& world) {
+        const runtime::BenchReport report = runtime::bench(arguments.bench, world);
         if (world.rank() == 0) print(arguments, report);
         return exit_done;
       },
@@ -71,7 +71,7 @@ int run_bench(BenchArguments arguments) {
 
 void add_bench(CLI::App& app, Run& run) {
   auto arguments = std::make_shared<BenchArguments>();
-  BenchOptions& o = arguments->bench;
+  runtime::BenchOptions& o = arguments->bench;
   CLI::App* command = app.add_subcommand("bench", "Time whole training steps on noise");
   CLI::Option* model =
       command->add_option("model", arguments->model, "A name in configs/models/, or a TOML file");
@@ -116,4 +116,4 @@ void add_bench(CLI::App& app, Run& run) {
   });
 }
 
-}  // namespace penstock
+}  // namespace penstock::tools

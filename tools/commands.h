@@ -6,7 +6,7 @@ namespace CLI {
 class App;
 }
 
-namespace penstock {
+namespace penstock::tools {
 
 /// What the parsed command line asks for. Returns the exit code; errors are thrown.
 using Run = std::function<int()>;
@@ -24,4 +24,4 @@ void add_profile(CLI::App& app, Run& run);
 void add_trace(CLI::App& app, Run& run);
 void add_search(CLI::App& app, Run& run);
 
-}  // namespace penstock
+}  // namespace penstock::tools

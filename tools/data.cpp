@@ -9,39 +9,39 @@
 #include "tools/options.h"
 #include "tools/summary_report.h"
 
-namespace penstock {
+namespace penstock::tools {
 namespace {
 
 struct DataOptions {
-  MakeOptions make;
+  runtime::MakeOptions make;
   std::string manifest;  // of summary and verify
   int threads = 1;
   bool json = false;
 };
 
 void report(const DataOptions& options, const std::string& manifest,
-            const ManifestSummary& summary) {
+            const runtime::ManifestSummary& summary) {
   std::cout << (options.json ? summary_json(manifest, summary) : summary_text(summary));
 }
 
 int make(DataOptions options) {
   options.make.threads = options.threads;
-  report(options, options.make.output.string(), make_manifest(options.make));
+  report(options, options.make.output.string(), runtime::make_manifest(options.make));
   return exit_done;
 }
 
 int summary(const DataOptions& options) {
-  IndexOptions index;
+  runtime::IndexOptions index;
   index.threads = options.threads;
-  report(options, options.manifest, summarise(options.manifest, index));
+  report(options, options.manifest, runtime::summarise(options.manifest, index));
   return exit_done;
 }
 
 int verify(const DataOptions& options) {
-  IndexOptions index;
+  runtime::IndexOptions index;
   index.threads = options.threads;
   index.fresh = true;
-  const ManifestSummary found = summarise(options.manifest, index);
+  const runtime::ManifestSummary found = runtime::summarise(options.manifest, index);
   found.rejected.require_none(options.manifest + ": " + std::to_string(found.rejected.size()) +
                               " utterances cannot be used");
   if (found.utterances == 0) throw DataError(options.manifest + ": holds no utterances");
@@ -103,4 +103,4 @@ void add_data(CLI::App& app, Run& run) {
   add("summary", "Hours, durations, characters, rejected utterances", add_manifest, summary);
 }
 
-}  // namespace penstock
+}  // namespace penstock::tools

@@ -11,16 +11,16 @@
 #include "tools/launch.h"
 #include "tools/options.h"
 
-namespace penstock {
+namespace penstock::tools {
 namespace {
 
 struct EvaluateOptions {
-  Trained trained;
-  TestSet test;
+  runtime::Trained trained;
+  runtime::TestSet test;
   bool json = false;
 };
 
-void print(const EvaluationReport& r, bool json) {
+void print(const runtime::EvaluationReport& r, bool json) {
   if (json) {
     std::cout << nlohmann::ordered_json{{"wer", r.wer},
                                         {"cer", r.cer},
@@ -48,9 +48,10 @@ void print(const EvaluationReport& r, bool json) {
 }
 
 int run_evaluate(const EvaluateOptions& options) {
-  return run_job(
-      [&](Communicator& world) {
-        const EvaluationReport report = evaluate_checkpoint(options.trained, options.test, world);
+  return runtime::run_job(
+      [&](comm::Communicator& world) {
+        const runtime::EvaluationReport report =
+            runtime::evaluate_checkpoint(options.trained, options.test, world);
         if (world.rank() == 0) print(report, options.json);
         return exit_done;
       },
@@ -82,4 +83,4 @@ void add_evaluate(CLI::App& app, Run& run) {
   command->callback([options, &run] { run = [options] { return run_evaluate(*options); }; });
 }
 
-}  // namespace penstock
+}  // namespace penstock::tools

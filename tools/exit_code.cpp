@@ -2,7 +2,7 @@
 
 #include "base/error.h"
 
-namespace penstock {
+namespace penstock::tools {
 
 ExitCode exit_code(const std::exception& error) {
   if (dynamic_cast<const ConfigError*>(&error) != nullptr) return exit_usage;
@@ -11,4 +11,4 @@ ExitCode exit_code(const std::exception& error) {
   return exit_other;
 }
 
-}  // namespace penstock
+}  // namespace penstock::tools

@@ -2,7 +2,7 @@
 
 #include <exception>
 
-namespace penstock {
+namespace penstock::tools {
 
 /// What the process tells its caller. docs/errors.md explains each.
 enum ExitCode { exit_done = 0, exit_other = 1, exit_usage = 2, exit_data = 3, exit_checkpoint = 4 };
@@ -11,4 +11,4 @@ enum ExitCode { exit_done = 0, exit_other = 1, exit_usage = 2, exit_data = 3, ex
 /// anything else 1.
 ExitCode exit_code(const std::exception& error);
 
-}  // namespace penstock
+}  // namespace penstock::tools

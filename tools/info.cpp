@@ -9,7 +9,7 @@
 #include "tools/launch.h"
 #include "tools/table.h"
 
-namespace penstock {
+namespace penstock::tools {
 namespace {
 
 struct InfoOptions {
@@ -23,12 +23,13 @@ std::string shape_text(const std::vector<std::uint64_t>& shape) {
   return text.empty() ? "scalar" : text;
 }
 
-std::string block_text(const TensorPlace& tensor) {
+std::string block_text(const runtime::TensorPlace& tensor) {
   if (!tensor.first) return "whole";
   return std::to_string(*tensor.first) + "–" + std::to_string(*tensor.last);
 }
 
-nlohmann::ordered_json to_json(const InfoOptions& options, const Description& description) {
+nlohmann::ordered_json to_json(const InfoOptions& options,
+                               const runtime::Description& description) {
   nlohmann::ordered_json report = {{"path", options.path}};
   if (description.state) {
     report["step"] = description.state->step;
@@ -36,7 +37,7 @@ nlohmann::ordered_json to_json(const InfoOptions& options, const Description& de
     report["config"] = description.state->config;
   }
   report["tensors"] = nlohmann::ordered_json::array();
-  for (const TensorPlace& tensor : description.tensors) {
+  for (const runtime::TensorPlace& tensor : description.tensors) {
     nlohmann::ordered_json entry = {
         {"name", tensor.name}, {"dtype", tensor.dtype}, {"shape", tensor.shape}};
     if (tensor.first) entry["elements"] = {*tensor.first, *tensor.last};
@@ -47,14 +48,14 @@ nlohmann::ordered_json to_json(const InfoOptions& options, const Description& de
   return report;
 }
 
-void print(const Description& description) {
+void print(const runtime::Description& description) {
   if (description.state) {
     std::cout << "checkpoint of step " << description.state->step << ", epoch "
               << description.state->epoch << "\n\n";
   }
   std::vector<std::vector<std::string>> rows = {
       {"tensor", "dtype", "shape", "elements", "bytes", "file", "from byte"}};
-  for (const TensorPlace& tensor : description.tensors) {
+  for (const runtime::TensorPlace& tensor : description.tensors) {
     rows.push_back({tensor.name, tensor.dtype, shape_text(tensor.shape), block_text(tensor),
                     std::to_string(tensor.end - tensor.begin), tensor.file.filename().string(),
                     std::to_string(tensor.begin)});
@@ -63,7 +64,7 @@ void print(const Description& description) {
 }
 
 int info(const InfoOptions& options) {
-  const Description description = describe(options.path);
+  const runtime::Description description = runtime::describe(options.path);
   if (options.json) {
     std::cout << json_line(to_json(options, description));
   } else {
@@ -93,4 +94,4 @@ void add_info(CLI::App& app, Run& run) {
   command->callback([options, &run] { run = on_rank_0([options] { return info(*options); }); });
 }
 
-}  // namespace penstock
+}  // namespace penstock::tools

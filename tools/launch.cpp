@@ -12,14 +12,14 @@
 #include "runtime/job/job.h"
 #include "tools/exit_code.h"
 
-namespace penstock {
+namespace penstock::tools {
 namespace {
 
 constexpr std::chrono::seconds kPatience{2};  // Open MPI 4.1 takes half a second to end a job
 
 }  // namespace
 
-int launched_rank() { return rank_in_job().value_or(0); }
+int launched_rank() { return comm::rank_in_job().value_or(0); }
 
 std::function<int()> on_rank_0(std::function<int()> work) {
   return launched_rank() == 0 ? std::move(work) : [] { return exit_done; };
@@ -30,7 +30,7 @@ void complain(const std::string& message, bool found_by_every_rank) {
   const bool for_all = found_by_every_rank && rank == 0;
   if (found_by_every_rank && !for_all) std::this_thread::sleep_for(kPatience);
   std::string line = "penstock: ";
-  if (!for_all && !runs_alone()) line += "rank " + std::to_string(rank) + ": ";
+  if (!for_all && !runtime::runs_alone()) line += "rank " + std::to_string(rank) + ": ";
   std::cerr << line + message + "\n" << std::flush;
 }
 
@@ -47,4 +47,4 @@ int complain_of(const std::exception& error) {
   return code;
 }
 
-}  // namespace penstock
+}  // namespace penstock::tools

@@ -4,7 +4,7 @@
 #include <functional>
 #include <string>
 
-namespace penstock {
+namespace penstock::tools {
 
 /// The rank that mpirun gave this process; 0 if none did. Known before MPI starts, so that faults
 /// of the command line are said once.
@@ -25,4 +25,4 @@ void set_up_logging();
 /// complain() with what the error deserves; returns its exit code.
 int complain_of(const std::exception& error);
 
-}  // namespace penstock
+}  // namespace penstock::tools

@@ -12,12 +12,12 @@
 #include "tools/launch.h"
 #include "tools/table.h"
 
-namespace penstock {
+namespace penstock::tools {
 namespace {
 
-void print(const std::vector<LinkSpeed>& links) {
+void print(const std::vector<comm::LinkSpeed>& links) {
   std::vector<std::vector<std::string>> rows{{"from", "to", "latency µs", "GB/s"}};
-  for (const LinkSpeed& link : links)
+  for (const comm::LinkSpeed& link : links)
     rows.push_back({fmt::format("rank {}", link.from), fmt::format("rank {}", link.to),
                     fmt::format("{:.1f}", 1e6 * link.latency_s),
                     fmt::format("{:.2f}", 1e-9 * link.bytes_per_s)});
@@ -25,23 +25,23 @@ void print(const std::vector<LinkSpeed>& links) {
   if (links.empty()) std::cout << "one rank has no link: start several, by mpirun -np N\n";
 }
 
-void print_json(const std::vector<LinkSpeed>& links, int ranks) {
+void print_json(const std::vector<comm::LinkSpeed>& links, int ranks) {
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
-  for (const LinkSpeed& link : links)
+  for (const comm::LinkSpeed& link : links)
     list.push_back({{"from", link.from},
                     {"to", link.to},
                     {"latency_s", link.latency_s},
                     {"bytes_per_s", link.bytes_per_s}});
-  std::cout << json_line(
-      nlohmann::ordered_json{{"ranks", ranks}, {"message_bytes", kLinkMessage}, {"links", list}});
+  std::cout << json_line(nlohmann::ordered_json{
+      {"ranks", ranks}, {"message_bytes", comm::kLinkMessage}, {"links", list}});
 }
 
 }  // namespace
 
 int run_links(bool json) {
-  return run_job(
-      [&](Communicator& world) {
-        const std::vector<LinkSpeed> links = link_speeds(world);
+  return runtime::run_job(
+      [&](comm::Communicator& world) {
+        const std::vector<comm::LinkSpeed> links = comm::link_speeds(world);
         if (world.rank() == 0 && json) print_json(links, world.size());
         if (world.rank() == 0 && !json) print(links);
         return exit_done;
@@ -49,4 +49,4 @@ int run_links(bool json) {
       complain_of);
 }
 
-}  // namespace penstock
+}  // namespace penstock::tools

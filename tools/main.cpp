@@ -10,7 +10,7 @@
 #include "tools/exit_code.h"
 #include "tools/launch.h"
 
-namespace penstock {
+namespace penstock::tools {
 namespace {
 
 /// What to say of a first word that is no subcommand, or nothing. CLI11 would only miss one.
@@ -53,7 +53,7 @@ int penstock_main(int argc, char** argv) {
   app.add_flag_callback(
       "--keys",
       [] {
-        std::cout << config_reference(model_families());
+        std::cout << configs::config_reference(layers::model_families());
         throw CLI::Success();
       },
       "List every configuration key, in Markdown");
@@ -72,6 +72,6 @@ int penstock_main(int argc, char** argv) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::tools
 
-int main(int argc, char** argv) { return penstock::penstock_main(argc, argv); }
+int main(int argc, char** argv) { return penstock::tools::penstock_main(argc, argv); }

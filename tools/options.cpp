@@ -13,7 +13,7 @@
 #include "base/error.h"
 #include "configs/config.h"
 
-namespace penstock {
+namespace penstock::tools {
 namespace {
 
 /// Whether a whole number has zeros in front, which would be read as an octal one.
@@ -74,4 +74,4 @@ CLI::Option* takes_number(CLI::Option* option, Limits limits) {
   return takes<double>(option, "a number", limits);
 }
 
-}  // namespace penstock
+}  // namespace penstock::tools

@@ -8,7 +8,7 @@ class App;
 class Option;
 }  // namespace CLI
 
-namespace penstock {
+namespace penstock::tools {
 
 /// Limits of a number on the command line.
 struct Limits {
@@ -33,4 +33,4 @@ void require_absent(const CLI::App& command, std::initializer_list<const char*> 
 /// For --threads.
 inline constexpr Limits kThreads = {1, 1024};
 
-}  // namespace penstock
+}  // namespace penstock::tools

@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "configs/config.h"
 
-namespace penstock {
+namespace penstock::tools {
 namespace {
 
 namespace fs = std::filesystem;
@@ -50,4 +50,4 @@ void write_output(const std::string& path, const std::string& text) {
   if (!atomic_write(path, text)) throw ConfigError("can't write " + path);
 }
 
-}  // namespace penstock
+}  // namespace penstock::tools

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-namespace penstock {
+namespace penstock::tools {
 
 /// A file that the user named by an option or a key; an empty path is none.
 struct NamedFile {
@@ -20,4 +20,4 @@ void check_outputs(std::initializer_list<NamedFile> written,
 /// Writes `text` to a file that the user named, whole or not at all. ConfigError if it can't.
 void write_output(const std::string& path, const std::string& text);
 
-}  // namespace penstock
+}  // namespace penstock::tools

@@ -15,18 +15,19 @@
 #include "tools/output_file.h"
 #include "tools/plan_cluster.h"
 
-namespace penstock {
+namespace penstock::tools {
 namespace {
 
 struct PlanArguments : ClusterArguments {
   bool computed = false, json = false;
 };
 
-nlohmann::ordered_json json_of(const Plan& plan, const PlanEstimate& estimate) {
+nlohmann::ordered_json json_of(const partition::Plan& plan,
+                               const partition::PlanEstimate& estimate) {
   auto stages = nlohmann::ordered_json::array();
   for (std::size_t i = 0; i < plan.chunks.size(); ++i) {
-    const ChunkPlan& chunk = plan.chunks[i];
-    const StageBytes& bytes = chunk.predicted.bytes;
+    const partition::ChunkPlan& chunk = plan.chunks[i];
+    const partition::StageBytes& bytes = chunk.predicted.bytes;
     stages.push_back({{"stage", chunk.stage},
                       {"layers", chunk.layers},
                       {"parameters", chunk.predicted.parameters},
@@ -76,14 +77,14 @@ int run_plan(const CLI::App& command, const PlanArguments& arguments) {
   check_mode(command, arguments);
   if (profile) return run_plan_sequence(arguments.layout, arguments.json);
   if (!arguments.layout.cluster.empty()) return run_plan_cluster(arguments, arguments.json);
-  const Config recipe = arguments.recipe.load();
+  const configs::Config recipe = arguments.recipe.load();
   check_outputs({{"--output", arguments.output}}, arguments.recipe.files(recipe));
-  const PlannedRun planned = plan_recipe(recipe, !arguments.computed);
-  if (!arguments.output.empty()) write_plan(arguments.output, planned.plan);
+  const runtime::PlannedRun planned = runtime::plan_recipe(recipe, !arguments.computed);
+  if (!arguments.output.empty()) partition::write_plan(arguments.output, planned.plan);
   if (arguments.json)
     std::cout << json_of(planned.plan, planned.estimate).dump() << '\n';
   else
-    std::cout << plan_table(planned.plan, planned.estimate);
+    std::cout << partition::plan_table(planned.plan, planned.estimate);
   return exit_done;
 }
 
@@ -124,4 +125,4 @@ void add_plan(CLI::App& app, Run& run) {
   });
 }
 
-}  // namespace penstock
+}  // namespace penstock::tools

@@ -20,12 +20,12 @@
 #include "tools/json_line.h"
 #include "tools/plan_text.h"
 
-namespace penstock {
+namespace penstock::tools {
 namespace {
 
 /// The words that stand for the model: its name is a recipe that sets model.base.
 std::vector<std::string> as_recipe(std::vector<std::string> words) {
-  const auto models = model_names();
+  const auto models = configs::model_names();
   for (std::string& word : words)
     if (std::ranges::count(models, word) > 0 && !std::filesystem::exists(word))
       word = "model.base=" + word;
@@ -40,23 +40,24 @@ bool leaves_batch_free(const std::vector<std::string>& words) {
       file = word;
     else
       overrides.push_back(word);
-  const auto named = named_keys(file, overrides);
+  const auto named = configs::named_keys(file, overrides);
   return !named.contains("data.micro_batch_seconds") && !named.contains("data.micro_batches");
 }
 
 /// What a step takes where all ranks agree before they update, and with pipeline.post_validation.
-void add_barriers(const ClusterPlan& planned, const Alternative& of, nlohmann::ordered_json& json) {
+void add_barriers(const runtime::ClusterPlan& planned, const partition::Alternative& of,
+                  nlohmann::ordered_json& json) {
   if (!of.other_barrier_s) return;
   const double own = of.estimate->step_seconds;
-  const bool late = planned.problem.barrier == Barrier::none;
+  const bool late = planned.problem.barrier == partition::Barrier::none;
   json["agreed_step_ms"] = 1e3 * (late ? *of.other_barrier_s : own);
   json["post_validated_step_ms"] = 1e3 * (late ? own : *of.other_barrier_s);
 }
 
-nlohmann::ordered_json stages_of(const ClusterPlan& planned) {
-  const PlanChoice& choice = planned.decision.choice;
+nlohmann::ordered_json stages_of(const runtime::ClusterPlan& planned) {
+  const partition::PlanChoice& choice = planned.decision.choice;
   auto stages = nlohmann::ordered_json::array();
-  for (const ChunkPlan& chunk : planned.plan.chunks) {
+  for (const partition::ChunkPlan& chunk : planned.plan.chunks) {
     auto recomputed = nlohmann::ordered_json::array();
     for (int layer = chunk.first; layer < chunk.last(); ++layer)
       if (!choice.recomputed.empty() && choice.recomputed[layer]) recomputed.push_back(layer);
@@ -71,9 +72,9 @@ nlohmann::ordered_json stages_of(const ClusterPlan& planned) {
   return stages;
 }
 
-nlohmann::ordered_json alternatives_of(const ClusterPlan& planned) {
+nlohmann::ordered_json alternatives_of(const runtime::ClusterPlan& planned) {
   auto alternatives = nlohmann::ordered_json::array();
-  for (const Alternative& other : planned.decision.alternatives) {
+  for (const partition::Alternative& other : planned.decision.alternatives) {
     alternatives.push_back(
         {{"stages", other.choice.stages},
          {"replicas", other.choice.replicas},
@@ -92,9 +93,9 @@ nlohmann::ordered_json alternatives_of(const ClusterPlan& planned) {
   return alternatives;
 }
 
-nlohmann::ordered_json json_of(const ClusterPlan& planned) {
-  const Decision& decision = planned.decision;
-  const PlanChoice& choice = decision.choice;
+nlohmann::ordered_json json_of(const runtime::ClusterPlan& planned) {
+  const partition::Decision& decision = planned.decision;
+  const partition::PlanChoice& choice = decision.choice;
   const int runs = (choice.batch.micro_batches + choice.replicas - 1) / choice.replicas;
   nlohmann::ordered_json json{
       {"model", planned.plan.model},
@@ -114,16 +115,16 @@ nlohmann::ordered_json json_of(const ClusterPlan& planned) {
       {"recompute", planned.recipe.pipeline.recompute},
       {"recompute_exact", choice.recompute_exact},
       {"binds", decision.bottleneck},
-      {"post_validation", planned.problem.barrier == Barrier::none},
+      {"post_validation", planned.problem.barrier == partition::Barrier::none},
       {"alternatives", alternatives_of(planned)}};
   add_barriers(planned, decision.alternatives.front(), json);
   return json;
 }
 
 /// How to train the plan, with what it chose of [data].
-std::string how_to_train(const ClusterArguments& arguments, const ClusterPlan& planned,
+std::string how_to_train(const ClusterArguments& arguments, const runtime::ClusterPlan& planned,
                          const std::vector<std::string>& words, bool free_batch) {
-  const PlanChoice& choice = planned.decision.choice;
+  const partition::PlanChoice& choice = planned.decision.choice;
   std::string text = fmt::format("mpirun -np {} penstock train {} pipeline.plan={}", choice.slots(),
                                  fmt::join(words, " "), arguments.output);
   if (free_batch)
@@ -138,29 +139,30 @@ int run_plan_cluster(const ClusterArguments& arguments, bool json) {
   RecipeArguments recipe{as_recipe(arguments.recipe.words)};
   if (!arguments.data.empty()) recipe.words.push_back("data.train=" + arguments.data);
   const SequenceArguments& layout = arguments.layout;
-  const Config config = recipe.load();
+  const configs::Config config = recipe.load();
   check_outputs({{"--output", arguments.output}, {"--report", layout.report}},
                 recipe.files(config, {{"--cluster", layout.cluster},
                                       {"--data", arguments.data},
                                       {"--costs", arguments.costs}}));
-  ClusterConstraints constraints{.stages = layout.stages,
-                                 .replicas = layout.replicas,
-                                 .micro_batches = layout.micro_batches,
-                                 .schedule = arguments.schedule,
-                                 .free_batch = leaves_batch_free(recipe.words),
-                                 .seed = layout.seed};
-  if (!arguments.costs.empty()) constraints.costs = read_device_profile(arguments.costs);
+  runtime::ClusterConstraints constraints{.stages = layout.stages,
+                                          .replicas = layout.replicas,
+                                          .micro_batches = layout.micro_batches,
+                                          .schedule = arguments.schedule,
+                                          .free_batch = leaves_batch_free(recipe.words),
+                                          .seed = layout.seed};
+  if (!arguments.costs.empty()) constraints.costs = partition::read_device_profile(arguments.costs);
   if (constraints.micro_batches > 0 && !constraints.free_batch)
     throw ConfigError(
         "--micro-batches shares out a step that the recipe leaves free, but it sets "
         "data.micro_batch_seconds or data.micro_batches: change those, or leave one of them out");
-  const ClusterPlan planned = plan_on_cluster(config, read_cluster(layout.cluster), constraints);
-  if (!arguments.output.empty()) write_plan(arguments.output, planned.plan);
-  PlanView view = view_of(planned.problem, planned.decision, planned.plan);
+  const runtime::ClusterPlan planned =
+      runtime::plan_on_cluster(config, partition::read_cluster(layout.cluster), constraints);
+  if (!arguments.output.empty()) partition::write_plan(arguments.output, planned.plan);
+  partition::PlanView view = partition::view_of(planned.problem, planned.decision, planned.plan);
   if (!arguments.output.empty())
     view.facts.emplace_back("train it",
                             how_to_train(arguments, planned, recipe.words, constraints.free_batch));
-  if (!layout.report.empty()) write_report(layout.report, view);
+  if (!layout.report.empty()) partition::write_report(layout.report, view);
   if (json)
     std::cout << json_line(json_of(planned));
   else
@@ -168,4 +170,4 @@ int run_plan_cluster(const ClusterArguments& arguments, bool json) {
   return exit_done;
 }
 
-}  // namespace penstock
+}  // namespace penstock::tools

@@ -5,7 +5,7 @@
 #include "tools/plan_sequence.h"
 #include "tools/recipe.h"
 
-namespace penstock {
+namespace penstock::tools {
 
 /// `penstock plan MODEL --cluster`: a recipe's training on a described cluster.
 struct ClusterArguments {
@@ -18,4 +18,4 @@ struct ClusterArguments {
 /// or for people. ConfigError and DataError as plan_on_cluster and read_cluster.
 int run_plan_cluster(const ClusterArguments& arguments, bool json);
 
-}  // namespace penstock
+}  // namespace penstock::tools

@@ -21,34 +21,39 @@
 #include "tools/output_file.h"
 #include "tools/plan_text.h"
 
-namespace penstock {
+namespace penstock::tools {
 namespace {
 
 constexpr int kMost = 1 << 20;  // stages, replicas and micro-batches
 constexpr std::size_t kMostAlternatives = 10;
 
-PlacementProblem problem_of(const SequenceArguments& arguments, const SequenceProfile& profile,
-                            SequenceLoad::Recompute recompute = SequenceLoad::Recompute::none) {
+partition::PlacementProblem problem_of(
+    const SequenceArguments& arguments, const partition::SequenceProfile& profile,
+    partition::SequenceLoad::Recompute recompute = partition::SequenceLoad::Recompute::none) {
   const bool described = !arguments.cluster.empty();
   if (!described && arguments.stages == 0)
     throw ConfigError(
         "a profile alone does not say on what to plan it: give --cluster FILE, or --stages K for K "
         "equal devices");
-  const auto crossing = described ? SequenceLoad::Crossing::bytes : SequenceLoad::Crossing::seconds;
-  PlacementProblem problem{
-      .sequence = SequenceLoad(profile, crossing, recompute),
-      .cluster = described ? read_cluster(arguments.cluster) : equal_devices(arguments.stages),
-      .objective = arguments.objective == "step" ? Objective::step : Objective::bottleneck};
+  const auto crossing = described ? partition::SequenceLoad::Crossing::bytes
+                                  : partition::SequenceLoad::Crossing::seconds;
+  partition::PlacementProblem problem{
+      .sequence = partition::SequenceLoad(profile, crossing, recompute),
+      .cluster = described ? partition::read_cluster(arguments.cluster)
+                           : partition::equal_devices(arguments.stages),
+      .objective = arguments.objective == "step" ? partition::Objective::step
+                                                 : partition::Objective::bottleneck};
   const int slots = arguments.stages > 0 ? arguments.stages : problem.cluster.size();
   problem.micro_batches = arguments.micro_batches > 0 ? arguments.micro_batches : 4 * slots;
   return problem;
 }
 
-nlohmann::ordered_json json_of(const SequencePlan& plan, const std::vector<SequenceStep>& steps) {
-  const PlacementProblem& problem = plan.problem;
-  const PlacedSequence& placed = plan.placed;
+nlohmann::ordered_json json_of(const partition::SequencePlan& plan,
+                               const std::vector<partition::SequenceStep>& steps) {
+  const partition::PlacementProblem& problem = plan.problem;
+  const partition::PlacedSequence& placed = plan.placed;
   auto stages = nlohmann::ordered_json::array();
-  const auto costs = stage_costs(problem, placed.devices);
+  const auto costs = partition::stage_costs(problem, placed.devices);
   for (int k = 0; k < placed.grid.stages; ++k) {
     const int first = placed.cut.begin[k], last = placed.cut.begin[k + 1];
     stages.push_back({{"first_layer", first},
@@ -57,14 +62,14 @@ nlohmann::ordered_json json_of(const SequencePlan& plan, const std::vector<Seque
                       {"bytes", std::llround(plan.bytes(k, steps.front().in_flight[k]))},
                       {"load_ms", 1e3 * costs[k].load(problem.sequence, first, last)}});
   }
-  const bool of_steps = problem.objective == Objective::step;
-  const double step = closed_form_step(problem, placed);
+  const bool of_steps = problem.objective == partition::Objective::step;
+  const double step = partition::closed_form_step(problem, placed);
   const double value = of_steps ? step : placed.cut.slowest;  // as placed.value, but for rounding
   auto schedules = nlohmann::ordered_json::array();
-  const auto simulated = [](const SequenceStep& step) {
+  const auto simulated = [](const partition::SequenceStep& step) {
     return step.seconds > 0 ? nlohmann::ordered_json(1e3 * step.seconds) : nullptr;
   };
-  for (const SequenceStep& step : steps)
+  for (const partition::SequenceStep& step : steps)
     schedules.push_back(
         {{"schedule", step.schedule}, {"simulated_ms", simulated(step)}, {"fits", step.fits}});
   return {{"micro_batches", problem.micro_batches},
@@ -78,7 +83,7 @@ nlohmann::ordered_json json_of(const SequencePlan& plan, const std::vector<Seque
           {"stages", stages},
           {"schedule", steps.front().schedule},
           {"recompute", problem.sequence.recomputes() ? "stage" : "none"},
-          {"binds", bottleneck_of(plan)},
+          {"binds", partition::bottleneck_of(plan)},
           {"schedules", schedules}};
 }
 
@@ -115,26 +120,27 @@ void add_sequence(CLI::App* command, SequenceArguments& arguments) {
 int run_plan_sequence(const SequenceArguments& arguments, bool json) {
   check_outputs({{"--report", arguments.report}},
                 {{"--profile", arguments.profile}, {"--cluster", arguments.cluster}});
-  const SequenceProfile profile = read_profile(arguments.profile);
-  const GridConstraints constraints{.stages = arguments.stages, .replicas = arguments.replicas};
-  const SearchEffort effort{.seed = arguments.seed};
-  PlacementProblem problem = problem_of(arguments, profile);
-  check_constraints(problem, constraints);
-  auto placed = find_placement(problem, constraints, effort);
+  const partition::SequenceProfile profile = partition::read_profile(arguments.profile);
+  const partition::GridConstraints constraints{.stages = arguments.stages,
+                                               .replicas = arguments.replicas};
+  const partition::SearchEffort effort{.seed = arguments.seed};
+  partition::PlacementProblem problem = problem_of(arguments, profile);
+  partition::check_constraints(problem, constraints);
+  auto placed = partition::find_placement(problem, constraints, effort);
   if (!placed) {
-    problem = problem_of(arguments, profile, SequenceLoad::Recompute::stage);
-    placed = place_sequence(problem, constraints, effort);
+    problem = problem_of(arguments, profile, partition::SequenceLoad::Recompute::stage);
+    placed = partition::place_sequence(problem, constraints, effort);
   }
-  const SequencePlan plan{problem, *placed, profile};
-  const std::vector<SequenceStep> steps = sequence_steps(plan);
+  const partition::SequencePlan plan{problem, *placed, profile};
+  const std::vector<partition::SequenceStep> steps = partition::sequence_steps(plan);
   if (!json || !arguments.report.empty()) {
-    const PlanView view =
-        view_of(plan, steps, other_grids(problem, *placed, constraints, kMostAlternatives));
-    if (!arguments.report.empty()) write_report(arguments.report, view);
+    const partition::PlanView view = partition::view_of(
+        plan, steps, partition::other_grids(problem, *placed, constraints, kMostAlternatives));
+    if (!arguments.report.empty()) partition::write_report(arguments.report, view);
     if (!json) print_plan(view, std::cout);
   }
   if (json) std::cout << json_line(json_of(plan, steps));
   return exit_done;
 }
 
-}  // namespace penstock
+}  // namespace penstock::tools

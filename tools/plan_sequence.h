@@ -8,7 +8,7 @@ namespace CLI {
 class App;
 }
 
-namespace penstock {
+namespace penstock::tools {
 
 /// `penstock plan --profile`: a sequence of measured layers on a described cluster.
 struct SequenceArguments {
@@ -25,4 +25,4 @@ void add_sequence(CLI::App* command, SequenceArguments& arguments);
 /// place_sequence.
 int run_plan_sequence(const SequenceArguments& arguments, bool json);
 
-}  // namespace penstock
+}  // namespace penstock::tools

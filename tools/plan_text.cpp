@@ -11,7 +11,7 @@
 #include "partition/report/render.h"
 #include "tools/table.h"
 
-namespace penstock {
+namespace penstock::tools {
 namespace {
 
 using Rows = std::vector<std::vector<std::string>>;
@@ -27,7 +27,7 @@ std::string seconds(double value) {
 }
 
 /// The first devices of a stage by name, and how many more there are.
-std::string names_of(const Cluster& cluster, const std::vector<int>& devices) {
+std::string names_of(const partition::Cluster& cluster, const std::vector<int>& devices) {
   constexpr std::size_t shown = 4;
   std::vector<std::string> names;
   for (std::size_t i = 0; i < std::min(shown, devices.size()); ++i)
@@ -36,20 +36,20 @@ std::string names_of(const Cluster& cluster, const std::vector<int>& devices) {
   return devices.size() <= shown ? text : fmt::format("{} +{}", text, devices.size() - shown);
 }
 
-std::string places_of(const StageView& stage) {
+std::string places_of(const partition::StageView& stage) {
   std::vector<std::string> places;
   for (std::size_t c = 0; c < stage.first.size(); ++c)
     places.push_back(fmt::format("{}–{}", stage.first[c], stage.last[c]));
   return fmt::format("{}", fmt::join(places, " "));
 }
 
-std::string work_table(const PlanView& view) {
+std::string work_table(const partition::PlanView& view) {
   const bool again = std::ranges::any_of(
-      view.stages, [](const StageView& stage) { return !stage.recomputed.empty(); });
+      view.stages, [](const partition::StageView& stage) { return !stage.recomputed.empty(); });
   Rows rows{{"stage", "layers", "", "devices", "time a step", "idle"}};
   if (again) rows.front().push_back("recomputed");
   for (std::size_t k = 0; k < view.stages.size(); ++k) {
-    const StageView& stage = view.stages[k];
+    const partition::StageView& stage = view.stages[k];
     rows.push_back({std::to_string(k), places_of(stage),
                     fmt::format("{}", fmt::join(stage.layers, ", ")),
                     names_of(view.cluster, stage.devices), seconds(stage.seconds),
@@ -59,12 +59,12 @@ std::string work_table(const PlanView& view) {
   return table_text(rows);
 }
 
-std::string memory_table(const PlanView& view) {
+std::string memory_table(const partition::PlanView& view) {
   Rows rows{{"GiB"}};
   for (const auto& [kind, bytes] : view.stages.front().memory) rows.front().push_back(kind);
   rows.front().insert(rows.front().end(), {"total", "of"});
   for (std::size_t k = 0; k < view.stages.size(); ++k) {
-    const StageView& stage = view.stages[k];
+    const partition::StageView& stage = view.stages[k];
     auto& row = rows.emplace_back(std::vector{std::to_string(k)});
     for (const auto& [kind, bytes] : stage.memory) row.push_back(gib(bytes));
     row.push_back(gib(stage.bytes()));
@@ -73,9 +73,9 @@ std::string memory_table(const PlanView& view) {
   return table_text(rows);
 }
 
-std::string alternatives_table(const PlanView& view) {
+std::string alternatives_table(const partition::PlanView& view) {
   Rows rows{{"considered", "step", ""}};
-  for (const AlternativeView& other : view.alternatives) {
+  for (const partition::AlternativeView& other : view.alternatives) {
     if (rows.size() > kShownAlternatives) break;
     rows.push_back({other.what,
                     other.step_seconds > 0 ? other.about + seconds(other.step_seconds) : "",
@@ -85,7 +85,7 @@ std::string alternatives_table(const PlanView& view) {
   return table_text(rows) + (more > 0 ? fmt::format("and {} more, none better\n", more) : "");
 }
 
-std::string facts_table(const PlanView& view) {
+std::string facts_table(const partition::PlanView& view) {
   std::string text;
   for (const auto& [name, value] : view.facts) text += fmt::format("{:<22}{}\n", name, value);
   return text;
@@ -93,14 +93,14 @@ std::string facts_table(const PlanView& view) {
 
 }  // namespace
 
-void print_plan(const PlanView& view, std::ostream& out) {
+void print_plan(const partition::PlanView& view, std::ostream& out) {
   out << view.title << "\n\n" << work_table(view) << '\n' << memory_table(view) << '\n';
   if (view.stages.size() <= kDrawnStages)
     out << "ranks are stages of the first replica; F forward, B input gradient, W weight gradient, "
            "G both\n"
-        << render(view.schedule, view.replicas.front().step, kWidth) << '\n';
+        << partition::render(view.schedule, view.replicas.front().step, kWidth) << '\n';
   if (!view.alternatives.empty()) out << alternatives_table(view) << '\n';
   out << facts_table(view);
 }
 
-}  // namespace penstock
+}  // namespace penstock::tools

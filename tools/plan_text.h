@@ -4,10 +4,10 @@
 
 #include "partition/report/plan_view.h"
 
-namespace penstock {
+namespace penstock::tools {
 
 /// The plan for a terminal: stages, their memory by kind, the pipeline sampled, alternatives,
 /// facts.
-void print_plan(const PlanView& view, std::ostream& out);
+void print_plan(const partition::PlanView& view, std::ostream& out);
 
-}  // namespace penstock
+}  // namespace penstock::tools

@@ -16,23 +16,25 @@
 #include "tools/output_file.h"
 #include "tools/recipe.h"
 
-namespace penstock {
+namespace penstock::tools {
 namespace {
 
 struct ProfileArguments {
   RecipeArguments recipe;
-  ProfileOptions how;
+  runtime::ProfileOptions how;
   std::string output;
   bool links = false;
 };
 
-void print(const DeviceProfile& profile) {
-  const auto ms = [&](const FittedCost& cost) { return 1e3 * cost.of(profile.middling); };
+void print(const partition::DeviceProfile& profile) {
+  const auto ms = [&](const partition::FittedCost& cost) {
+    return 1e3 * cost.of(profile.middling);
+  };
   std::printf("%s\n%d at the same time, %d threads each; a micro-batch of %zu utterances:\n",
               profile.device.c_str(), profile.ranks, profile.threads,
               profile.middling.frames.size());
   std::printf("%-24s %10s %10s %10s\n", "ms", "forward", "input", "weight");
-  for (const FittedLayer& layer : profile.layers)
+  for (const partition::FittedLayer& layer : profile.layers)
     std::printf("%-24s %10.3f %10.3f %10.3f\n", layer.layer.c_str(), ms(layer.forward),
                 ms(layer.backward_input), ms(layer.backward_weight));
   std::printf("%-24s %10.3f\n%-24s %10.3f a million parameters\n", "reading", ms(profile.reading),
@@ -48,11 +50,11 @@ void put(const std::string& output, const std::string& text) {
 }
 
 int run_links(const ProfileArguments& arguments) {
-  return run_job(
-      [&](Communicator& world) {
+  return runtime::run_job(
+      [&](comm::Communicator& world) {
         if (world.rank() == 0) check_outputs({{"--output", arguments.output}});
-        const Cluster cluster = probe_topology(world);
-        if (world.rank() == 0) put(arguments.output, cluster_toml(cluster));
+        const partition::Cluster cluster = runtime::probe_topology(world);
+        if (world.rank() == 0) put(arguments.output, partition::cluster_toml(cluster));
         return exit_done;
       },
       complain_of);
@@ -65,18 +67,20 @@ int run_profile(const CLI::App& command, const ProfileArguments& arguments) {
     require_absent(command, {"--micro-batches", "--repeats"}, "a recipe, not for --links");
     return run_links(arguments);
   }
-  const Config recipe = arguments.recipe.load();
-  return run_job(
-      [&](Communicator& world) {
+  const configs::Config recipe = arguments.recipe.load();
+  return runtime::run_job(
+      [&](comm::Communicator& world) {
         if (world.rank() == 0)
           check_outputs({{"--output", arguments.output}}, arguments.recipe.files(recipe));
-        const ProfilingData data = load_profiling_data(recipe, world);
-        const DeviceProfile profile = measure_profile(data, world, arguments.how);
+        const runtime::ProfilingData data = runtime::load_profiling_data(recipe, world);
+        const partition::DeviceProfile profile =
+            runtime::measure_profile(data, world, arguments.how);
         if (world.rank() != 0) return exit_done;
         if (!arguments.output.empty())
           write_output(arguments.output,
-                       device_profile_json(profile, neutral_profile(profile, data.sequence,
-                                                                    backend_sizes(data.config))));
+                       partition::device_profile_json(
+                           profile, runtime::neutral_profile(profile, data.sequence,
+                                                             runtime::backend_sizes(data.config))));
         print(profile);
         return exit_done;
       },
@@ -113,4 +117,4 @@ void add_profile(CLI::App& app, Run& run) {
   });
 }
 
-}  // namespace penstock
+}  // namespace penstock::tools

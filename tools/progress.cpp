@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <ostream>
 
-namespace penstock {
+namespace penstock::tools {
 namespace {
 
 constexpr int bar_width = 24;
@@ -65,4 +65,4 @@ void Progress::say(const std::string& text) {
 
 bool error_is_terminal() { return isatty(STDERR_FILENO) != 0; }
 
-}  // namespace penstock
+}  // namespace penstock::tools

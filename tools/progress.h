@@ -5,7 +5,7 @@
 #include <iosfwd>
 #include <string>
 
-namespace penstock {
+namespace penstock::tools {
 
 /// How far a long run is: a bar that is rendered anew on a terminal, elsewhere a plain line at most
 /// every ten seconds, and one for the last step.
@@ -38,4 +38,4 @@ class Progress {
 /// Whether standard error is a terminal.
 bool error_is_terminal();
 
-}  // namespace penstock
+}  // namespace penstock::tools

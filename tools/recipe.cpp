@@ -9,7 +9,7 @@
 #include "layers/models/families.h"
 #include "tools/launch.h"
 
-namespace penstock {
+namespace penstock::tools {
 
 namespace {
 
@@ -17,7 +17,7 @@ bool overrides_a_key(const std::string& word) { return word.find('=') != std::st
 
 }  // namespace
 
-Config RecipeArguments::load() const {
+configs::Config RecipeArguments::load() const {
   std::string file;
   std::vector<std::string> overrides;
   for (const std::string& word : words) {
@@ -30,12 +30,12 @@ Config RecipeArguments::load() const {
                         ": give one, and overrides as key=value");
   }
   if (launched_rank() == 0)
-    for (const std::string& note : renaming_notes(file, overrides))
+    for (const std::string& note : configs::renaming_notes(file, overrides))
       std::cerr << "penstock: " << note << '\n';
-  return load_config(file, model_families(), overrides);
+  return configs::load_config(file, layers::model_families(), overrides);
 }
 
-std::vector<NamedFile> RecipeArguments::files(const Config& config,
+std::vector<NamedFile> RecipeArguments::files(const configs::Config& config,
                                               std::vector<NamedFile> others) const {
   others.insert(others.end(), {{"model.base", config.model.base},
                                {"data.train", config.data.train},
@@ -52,4 +52,4 @@ void add_recipe(CLI::App* command, RecipeArguments& arguments) {
       ->required();
 }
 
-}  // namespace penstock
+}  // namespace penstock::tools

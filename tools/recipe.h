@@ -10,7 +10,7 @@ namespace CLI {
 class App;
 }
 
-namespace penstock {
+namespace penstock::tools {
 
 /// A recipe on the command line: a TOML file and key=value overrides.
 struct RecipeArguments {
@@ -18,12 +18,13 @@ struct RecipeArguments {
 
   /// The first word that is no override names the file. ConfigError as load_config, and for a
   /// second file.
-  Config load() const;
+  configs::Config load() const;
   /// What is read, to be kept from being written: `others`, the recipe's file, and those that
   /// `config`, which load() returned, names.
-  std::vector<NamedFile> files(const Config& config, std::vector<NamedFile> others = {}) const;
+  std::vector<NamedFile> files(const configs::Config& config,
+                               std::vector<NamedFile> others = {}) const;
 };
 
 void add_recipe(CLI::App* command, RecipeArguments& arguments);
 
-}  // namespace penstock
+}  // namespace penstock::tools

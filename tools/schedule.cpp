@@ -25,7 +25,7 @@
 #include "tools/output_file.h"
 #include "tools/table.h"
 
-namespace penstock {
+namespace penstock::tools {
 namespace {
 
 constexpr Limits kStages = {1, 1024}, kMicroBatches = {1, 65536}, kSeconds = {0, 1e9};
@@ -43,20 +43,20 @@ struct ScheduleArguments {
 
 /// A schedule, and what the search says of it where it was found.
 struct Made {
-  Schedule schedule;
-  std::optional<FoundSchedule> found = {};
+  partition::Schedule schedule;
+  std::optional<partition::FoundSchedule> found = {};
 };
 
-Made make(const ScheduleArguments& arguments, const EqualWork& work) {
+Made make(const ScheduleArguments& arguments, const partition::EqualWork& work) {
   if (arguments.name != "found") {
-    return {make_schedule(arguments.name, work.stages, work.micro_batches)};
+    return {partition::make_schedule(arguments.name, work.stages, work.micro_batches)};
   }
-  Made made{{}, find_schedule(work, {.seed = arguments.seed})};
+  Made made{{}, partition::find_schedule(work, {.seed = arguments.seed})};
   made.schedule = made.found->schedule;
   return made;
 }
 
-EqualWork work_of(const ScheduleArguments& arguments) {
+partition::EqualWork work_of(const ScheduleArguments& arguments) {
   if (arguments.stages < 1 || arguments.micro_batches < 1) {
     throw ConfigError("penstock schedule " + arguments.name +
                       " needs --stages P and --micro-batches M");
@@ -73,14 +73,14 @@ EqualWork work_of(const ScheduleArguments& arguments) {
   return {arguments.stages, arguments.micro_batches, {t[0], t[1], t[2]}, arguments.memory};
 }
 
-void print_json(const Made& made, const Simulation& run) {
-  const Schedule& schedule = made.schedule;
+void print_json(const Made& made, const partition::Simulation& run) {
+  const partition::Schedule& schedule = made.schedule;
   nlohmann::ordered_json json{{"schedule", schedule.name},
                               {"stages", schedule.ranks.size()},
                               {"micro_batches", schedule.micro_batches},
                               {"makespan", run.makespan},
                               {"bubble", run.bubbles()},
-                              {"peak_activations", peak_activations(schedule)}};
+                              {"peak_activations", partition::peak_activations(schedule)}};
   if (made.found) {
     json["lower_bound"] = made.found->lower_bound;
     json["gap"] = made.found->gap();
@@ -88,16 +88,16 @@ void print_json(const Made& made, const Simulation& run) {
   std::cout << json_line(json);
 }
 
-void print_text(const Made& made, const Simulation& run, int width) {
-  const Schedule& schedule = made.schedule;
+void print_text(const Made& made, const partition::Simulation& run, int width) {
+  const partition::Schedule& schedule = made.schedule;
   std::vector<std::vector<std::string>> rows{{"rank", "bubble", "most activations"}};
   const auto bubbles = run.bubbles();
-  const auto peaks = peak_activations(schedule);
+  const auto peaks = partition::peak_activations(schedule);
   for (std::size_t rank = 0; rank < schedule.ranks.size(); ++rank) {
     rows.push_back(
         {std::to_string(rank), fmt::format("{:g}", bubbles[rank]), std::to_string(peaks[rank])});
   }
-  std::cout << render(schedule, run, width) << '\n'
+  std::cout << partition::render(schedule, run, width) << '\n'
             << table_text(rows) << '\n'
             << fmt::format("{}: {} ranks, {} micro-batches, makespan {:g}\n", schedule.name,
                            schedule.ranks.size(), schedule.micro_batches, run.makespan);
@@ -109,22 +109,25 @@ void print_text(const Made& made, const Simulation& run, int width) {
 
 /// ConfigError for a name that no schedule has, or an option that would be left unheard.
 void check_name(const CLI::App& command, const std::string& name) {
-  const auto names = all_schedule_names();
+  const auto names = partition::all_schedule_names();
   if (std::ranges::count(names, name) == 0)
     throw ConfigError(
         fmt::format("there is no schedule {}: known are {}", name, fmt::join(names, ", ")));
-  if (name != kFound) require_absent(command, {"--memory", "--seed"}, std::string(kFound));
+  if (name != partition::kFound)
+    require_absent(command, {"--memory", "--seed"}, std::string(partition::kFound));
 }
 
 int run_schedule(const CLI::App& command, const ScheduleArguments& arguments) {
   check_name(command, arguments.name);
-  const EqualWork work = work_of(arguments);
+  const partition::EqualWork work = work_of(arguments);
   check_outputs({{"--csv", arguments.csv}});
   const Made made = make(arguments, work);
-  validate(made.schedule);
-  if (!arguments.csv.empty()) write_output(arguments.csv, schedule_csv(made.schedule));
-  const std::vector<ChunkTimes> times(made.schedule.chunks(), of_chunk(work, made.schedule));
-  const Simulation run = simulate(made.schedule, equal_micro_batches(times));
+  partition::validate(made.schedule);
+  if (!arguments.csv.empty()) write_output(arguments.csv, partition::schedule_csv(made.schedule));
+  const std::vector<partition::ChunkTimes> times(made.schedule.chunks(),
+                                                 partition::of_chunk(work, made.schedule));
+  const partition::Simulation run =
+      partition::simulate(made.schedule, partition::equal_micro_batches(times));
   if (arguments.json)
     print_json(made, run);
   else
@@ -137,7 +140,7 @@ int check_schedule(const CLI::App& command, const ScheduleArguments& arguments) 
       command,
       {"--stages", "--micro-batches", "--durations", "--memory", "--seed", "--csv", "--width"},
       "a schedule by its name, not for --check");
-  const Schedule schedule = check_schedule_file(arguments.check);
+  const partition::Schedule schedule = partition::check_schedule_file(arguments.check);
   const std::size_t stages = schedule.ranks.size();
   if (arguments.json)
     std::cout << json_line(nlohmann::ordered_json{{"sound", true},
@@ -196,4 +199,4 @@ void add_schedule(CLI::App& app, Run& run) {
   });
 }
 
-}  // namespace penstock
+}  // namespace penstock::tools

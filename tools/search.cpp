@@ -18,7 +18,7 @@
 #include "tools/recipe.h"
 #include "tools/search_report.h"
 
-namespace penstock {
+namespace penstock::tools {
 namespace {
 
 struct SearchArguments {
@@ -29,34 +29,35 @@ struct SearchArguments {
   bool json = false;
 };
 
-ClusterPlan plan(const SearchArguments& arguments, const Config& recipe, int ranks) {
-  const Cluster cluster = read_cluster(arguments.cluster);
-  const PipelineConfig& p = recipe.pipeline;
+runtime::ClusterPlan plan(const SearchArguments& arguments, const configs::Config& recipe,
+                          int ranks) {
+  const partition::Cluster cluster = partition::read_cluster(arguments.cluster);
+  const configs::PipelineConfig& p = recipe.pipeline;
   if (arguments.measure > 0 && (cluster.size() != ranks || p.stages * p.replicas != ranks))
     throw ConfigError(fmt::format(
         "--measure runs a rank on every device: {} has {} devices, the recipe {} stages × {} "
         "replicas, and the job {} ranks. Make them equal",
         arguments.cluster, cluster.size(), p.stages, p.replicas, ranks));
-  ClusterConstraints constraints{
+  runtime::ClusterConstraints constraints{
       .stages = p.stages, .replicas = p.replicas, .schedule = p.schedule};
   constraints.seed = arguments.seed;
-  if (!arguments.costs.empty()) constraints.costs = read_device_profile(arguments.costs);
+  if (!arguments.costs.empty()) constraints.costs = partition::read_device_profile(arguments.costs);
   constraints.placements = arguments.measure > 0 ? arguments.measure : arguments.show;
   if (arguments.measure > 0) constraints.first_steps = arguments.steps;
-  return plan_on_cluster(recipe, cluster, constraints);
+  return runtime::plan_on_cluster(recipe, cluster, constraints);
 }
 
-void report(const SearchArguments& arguments, const ClusterPlan& planned,
+void report(const SearchArguments& arguments, const runtime::ClusterPlan& planned,
             const Measured& measured) {
   if (!arguments.output.empty())
-    write_plan(arguments.output, planned.ranked.at(fastest(planned, measured)).plan);
+    partition::write_plan(arguments.output, planned.ranked.at(fastest(planned, measured)).plan);
   if (arguments.json)
     print_search_json(planned, measured);
   else
     print_search(planned, measured);
 }
 
-void check_files(const SearchArguments& arguments, const Config& recipe) {
+void check_files(const SearchArguments& arguments, const configs::Config& recipe) {
   check_outputs({{"--output", arguments.output}},
                 arguments.recipe.files(
                     recipe, {{"--cluster", arguments.cluster}, {"--costs", arguments.costs}}));
@@ -64,24 +65,25 @@ void check_files(const SearchArguments& arguments, const Config& recipe) {
 
 int search_alone(const CLI::App& command, const SearchArguments& arguments) {
   require_absent(command, {"--steps"}, "--measure");
-  const Config recipe = arguments.recipe.load();
+  const configs::Config recipe = arguments.recipe.load();
   check_files(arguments, recipe);
   report(arguments, plan(arguments, recipe, 0), {});
   return exit_done;
 }
 
 int search_and_measure(const CLI::App& command, const SearchArguments& arguments,
-                       Communicator& world) {
+                       comm::Communicator& world) {
   require_absent(command, {"--show"}, "a search without --measure");
-  const Config recipe = arguments.recipe.load();
+  const configs::Config recipe = arguments.recipe.load();
   if (world.rank() == 0) check_files(arguments, recipe);
-  ClusterPlan planned;
+  runtime::ClusterPlan planned;
   std::vector<std::string> plans;
   if (world.rank() == 0) {
     planned = plan(arguments, recipe, world.size());
-    for (const RankedPlan& candidate : planned.ranked) plans.push_back(plan_toml(candidate.plan));
+    for (const runtime::RankedPlan& candidate : planned.ranked)
+      plans.push_back(partition::plan_toml(candidate.plan));
   }
-  const Measured measured = try_plans(world, recipe, plans, arguments.steps);
+  const Measured measured = runtime::try_plans(world, recipe, plans, arguments.steps);
   if (world.rank() == 0) report(arguments, planned, measured);
   return exit_done;
 }
@@ -121,11 +123,13 @@ void add_search(CLI::App& app, Run& run) {
       run = on_rank_0([arguments, command] { return search_alone(*command, *arguments); });
     else
       run = [arguments, command] {
-        return run_job(
-            [&](Communicator& world) { return search_and_measure(*command, *arguments, world); },
+        return runtime::run_job(
+            [&](comm::Communicator& world) {
+              return search_and_measure(*command, *arguments, world);
+            },
             complain_of);
       };
   });
 }
 
-}  // namespace penstock
+}  // namespace penstock::tools

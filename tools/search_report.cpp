@@ -10,17 +10,17 @@
 #include "tools/json_line.h"
 #include "tools/table.h"
 
-namespace penstock {
+namespace penstock::tools {
 
-std::size_t fastest(const ClusterPlan& planned, const Measured& measured) {
+std::size_t fastest(const runtime::ClusterPlan& planned, const Measured& measured) {
   if (measured.empty() || planned.ranked.empty()) return 0;
   return std::ranges::min_element(measured) - measured.begin();
 }
 
-void print_search_json(const ClusterPlan& planned, const Measured& measured) {
+void print_search_json(const runtime::ClusterPlan& planned, const Measured& measured) {
   auto candidates = nlohmann::ordered_json::array();
   for (std::size_t i = 0; i < planned.ranked.size(); ++i) {
-    const RankedPlan& candidate = planned.ranked[i];
+    const runtime::RankedPlan& candidate = planned.ranked[i];
     candidates.push_back({{"devices", candidate.choice.devices},
                           {"first_layers", candidate.choice.begin},
                           {"predicted_s", candidate.estimate.step_seconds}});
@@ -40,10 +40,10 @@ void print_search_json(const ClusterPlan& planned, const Measured& measured) {
   std::cout << json_line(json);
 }
 
-void print_search(const ClusterPlan& planned, const Measured& measured) {
+void print_search(const runtime::ClusterPlan& planned, const Measured& measured) {
   std::vector<std::vector<std::string>> rows{{"place", "predicted s", "measured s", "stages on"}};
   for (std::size_t i = 0; i < planned.ranked.size(); ++i) {
-    const RankedPlan& candidate = planned.ranked[i];
+    const runtime::RankedPlan& candidate = planned.ranked[i];
     std::vector<std::string> stages;
     for (const auto& devices : candidate.choice.devices) {
       std::vector<std::string> names;
@@ -64,4 +64,4 @@ void print_search(const ClusterPlan& planned, const Measured& measured) {
                            100 * (measured.front() / measured[best] - 1));
 }
 
-}  // namespace penstock
+}  // namespace penstock::tools

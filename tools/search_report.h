@@ -5,16 +5,16 @@
 
 #include "runtime/planning/plan_on_cluster.h"
 
-namespace penstock {
+namespace penstock::tools {
 
 /// Seconds of a step of each of a plan's ranked placements; empty: none was measured.
 using Measured = std::vector<double>;
 
 /// The place of the fastest, as measured or else as predicted.
-std::size_t fastest(const ClusterPlan& planned, const Measured& measured);
+std::size_t fastest(const runtime::ClusterPlan& planned, const Measured& measured);
 
 /// One JSON object on standard output, or a table of what was predicted and what was measured.
-void print_search_json(const ClusterPlan& planned, const Measured& measured);
-void print_search(const ClusterPlan& planned, const Measured& measured);
+void print_search_json(const runtime::ClusterPlan& planned, const Measured& measured);
+void print_search(const runtime::ClusterPlan& planned, const Measured& measured);
 
-}  // namespace penstock
+}  // namespace penstock::tools

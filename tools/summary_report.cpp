@@ -8,7 +8,7 @@
 #include "tools/json_line.h"
 #include "tools/table.h"
 
-namespace penstock {
+namespace penstock::tools {
 namespace {
 
 constexpr std::int64_t histogram_width = 40;
@@ -34,16 +34,16 @@ std::string characters_text(const std::map<std::string, std::int64_t>& character
   return text;
 }
 
-nlohmann::ordered_json faults_json(const Faults& faults) {
+nlohmann::ordered_json faults_json(const runtime::Faults& faults) {
   auto list = nlohmann::ordered_json::array();
-  for (const Fault& fault : faults.all())
+  for (const runtime::Fault& fault : faults.all())
     list.push_back({{"where", fault.where}, {"what", fault.what}});
   return list;
 }
 
 }  // namespace
 
-std::string summary_text(const ManifestSummary& s) {
+std::string summary_text(const runtime::ManifestSummary& s) {
   std::string text =
       fmt::format("{}: {} utterances, {:.3f} hours", s.format, s.utterances, s.seconds / 3600);
   if (s.utterances > 0) {
@@ -60,7 +60,7 @@ std::string summary_text(const ManifestSummary& s) {
   return text.ends_with('\n') ? text : text + '\n';
 }
 
-std::string summary_json(const std::string& manifest, const ManifestSummary& s) {
+std::string summary_json(const std::string& manifest, const runtime::ManifestSummary& s) {
   nlohmann::ordered_json report = {{"manifest", manifest},       {"format", s.format},
                                    {"utterances", s.utterances}, {"hours", s.seconds / 3600},
                                    {"seconds", s.seconds},       {"shortest", s.shortest},
@@ -73,4 +73,4 @@ std::string summary_json(const std::string& manifest, const ManifestSummary& s) 
   return json_line(report);
 }
 
-}  // namespace penstock
+}  // namespace penstock::tools

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace penstock {
+namespace penstock::tools {
 namespace {
 
 /// Characters of UTF-8 text.
@@ -39,4 +39,4 @@ std::string table_text(const std::vector<std::vector<std::string>>& rows) {
   return text;
 }
 
-}  // namespace penstock
+}  // namespace penstock::tools

@@ -17,20 +17,20 @@
 #include "tools/table.h"
 #include "tools/trace_json.h"
 
-namespace penstock {
+namespace penstock::tools {
 namespace {
 
 struct TraceArguments {
   RecipeArguments recipe;
-  TraceOptions how;
+  runtime::TraceOptions how;
   std::string profile, output;
   bool json = false;
 };
 
-void print(const Trace& trace) {
+void print(const runtime::Trace& trace) {
   std::vector<std::vector<std::string>> rows{{"step", "measured s", "predicted s", "error %"}};
   for (std::size_t s = 0; s < trace.steps.size(); ++s) {
-    const TracedStep& step = trace.steps[s];
+    const runtime::TracedStep& step = trace.steps[s];
     rows.push_back({std::to_string(s), fmt::format("{:.4f}", step.measured_s),
                     fmt::format("{:.4f}", step.predicted_s),
                     fmt::format("{:+.1f}", 100 * (step.predicted_s / step.measured_s - 1))});
@@ -42,9 +42,9 @@ void print(const Trace& trace) {
                    trace.measured_s(), trace.predicted_s(), 100 * trace.error());
 }
 
-void print_json(const Trace& trace) {
+void print_json(const runtime::Trace& trace) {
   std::vector<double> measured, predicted;
-  for (const TracedStep& step : trace.steps) {
+  for (const runtime::TracedStep& step : trace.steps) {
     measured.push_back(step.measured_s);
     predicted.push_back(step.predicted_s);
   }
@@ -62,15 +62,16 @@ void print_json(const Trace& trace) {
 }
 
 int run_trace(const TraceArguments& arguments) {
-  const Config recipe = arguments.recipe.load();
-  return run_job(
-      [&](Communicator& world) {
+  const configs::Config recipe = arguments.recipe.load();
+  return runtime::run_job(
+      [&](comm::Communicator& world) {
         if (world.rank() == 0)
           check_outputs({{"--output", arguments.output}},
                         arguments.recipe.files(recipe, {{"--profile", arguments.profile}}));
-        TraceOptions how = arguments.how;
-        if (!arguments.profile.empty()) how.profile = read_device_profile(arguments.profile);
-        const Trace trace = trace_steps(recipe, world, how);
+        runtime::TraceOptions how = arguments.how;
+        if (!arguments.profile.empty())
+          how.profile = partition::read_device_profile(arguments.profile);
+        const runtime::Trace trace = runtime::trace_steps(recipe, world, how);
         if (world.rank() != 0) return exit_done;
         if (!arguments.output.empty()) write_output(arguments.output, trace_json(trace));
         if (arguments.json)
@@ -109,4 +110,4 @@ void add_trace(CLI::App& app, Run& run) {
   command->callback([arguments, &run] { run = [arguments] { return run_trace(*arguments); }; });
 }
 
-}  // namespace penstock
+}  // namespace penstock::tools

@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
-namespace penstock {
+namespace penstock::tools {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -12,36 +12,37 @@ constexpr int kMeasured = 1, kPredicted = 2;  // processes
 constexpr double kShown = 20e-6;              // seconds of waiting that are worth an event
 
 /// As in schedules' CSV files.
-std::string short_name(const Action& action) {
+std::string short_name(const partition::Action& action) {
   const std::string batch = std::to_string(action.micro_batch);
   switch (action.kind) {
-    case ActionKind::forward:
+    case partition::ActionKind::forward:
       return "F" + batch;
-    case ActionKind::backward:
+    case partition::ActionKind::backward:
       return "BW" + batch;
-    case ActionKind::backward_input:
+    case partition::ActionKind::backward_input:
       return "B" + batch;
-    case ActionKind::backward_weight:
+    case partition::ActionKind::backward_weight:
       return "W" + batch;
-    case ActionKind::reduce:
-    case ActionKind::step:
-      return std::string(name_of(action.kind));
+    case partition::ActionKind::reduce:
+    case partition::ActionKind::step:
+      return std::string(partition::name_of(action.kind));
     default:
-      return std::string(name_of(action.kind)) + " " + batch;
+      return std::string(partition::name_of(action.kind)) + " " + batch;
   }
 }
 
 struct TraceEvent {
   int process = 0;
   std::size_t rank = 0, step = 0;
-  Action action;
+  partition::Action action;
   double start = 0, end = 0;  // seconds
 };
 
 Json json_of(const TraceEvent& event, const std::string& name, std::string_view category) {
-  Json arguments{{"action", describe(event.action)}, {"step", event.step}};
-  if (event.action.kind != ActionKind::step) arguments["chunk"] = event.action.chunk;
-  if (event.action.kind != ActionKind::step && event.action.kind != ActionKind::reduce)
+  Json arguments{{"action", partition::describe(event.action)}, {"step", event.step}};
+  if (event.action.kind != partition::ActionKind::step) arguments["chunk"] = event.action.chunk;
+  if (event.action.kind != partition::ActionKind::step &&
+      event.action.kind != partition::ActionKind::reduce)
     arguments["micro_batch"] = event.action.micro_batch;
   return {{"name", name},
           {"cat", category},
@@ -60,41 +61,46 @@ void add_name(Json& events, const char* kind, int process, std::size_t thread,
 }
 
 /// The wait before it computed, if any, and the action.
-void add_measured(Json& events, const WatchedAction& action, std::size_t rank, std::size_t step) {
+void add_measured(Json& events, const runtime::WatchedAction& action, std::size_t rank,
+                  std::size_t step) {
   TraceEvent event{kMeasured, rank, step, action.action, action.start, action.end};
   const double waited = action.end - action.start - action.computing;
-  if (computes(action.action.kind) && waited > kShown) {
+  if (partition::computes(action.action.kind) && waited > kShown) {
     event.end = action.start + waited;
-    const bool reads = action.action.kind == ActionKind::forward && action.action.chunk == 0;
+    const bool reads =
+        action.action.kind == partition::ActionKind::forward && action.action.chunk == 0;
     events.push_back(json_of(event, reads ? "features" : "waiting", "waiting"));
     event.start = event.end;
     event.end = action.end;
   }
-  events.push_back(json_of(event, short_name(action.action), name_of(action.action.kind)));
+  events.push_back(
+      json_of(event, short_name(action.action), partition::name_of(action.action.kind)));
 }
 
 }  // namespace
 
-std::string trace_json(const Trace& trace) {
+std::string trace_json(const runtime::Trace& trace) {
   Json events = Json::array();
   add_name(events, "process_name", kMeasured, 0, "measured");
   add_name(events, "process_name", kPredicted, 0, "predicted");
   for (int rank = 0; rank < trace.plan.world_size(); ++rank)
     for (const int process : {kMeasured, kPredicted}) {
-      const StageReplica at = trace.plan.place_of(rank);
+      const partition::StageReplica at = trace.plan.place_of(rank);
       add_name(events, "thread_name", process, rank,
                "rank " + std::to_string(rank) + ", stage " + std::to_string(at.stage) +
                    ", replica " + std::to_string(at.replica));
     }
   for (std::size_t s = 0; s < trace.steps.size(); ++s) {
-    const TracedStep& step = trace.steps[s];
+    const runtime::TracedStep& step = trace.steps[s];
     for (std::size_t rank = 0; rank < step.measured.size(); ++rank)
-      for (const WatchedAction& action : step.measured[rank]) add_measured(events, action, rank, s);
+      for (const runtime::WatchedAction& action : step.measured[rank])
+        add_measured(events, action, rank, s);
     for (std::size_t rank = 0; rank < step.predicted.size(); ++rank)
-      for (const TimedAction& timed : step.predicted[rank]) {
+      for (const partition::TimedAction& timed : step.predicted[rank]) {
         const TraceEvent event{
             kPredicted, rank, s, timed.action, step.begin + timed.start, step.begin + timed.end};
-        events.push_back(json_of(event, short_name(timed.action), name_of(timed.action.kind)));
+        events.push_back(
+            json_of(event, short_name(timed.action), partition::name_of(timed.action.kind)));
       }
   }
   return Json{{"displayTimeUnit", "ms"},
@@ -104,4 +110,4 @@ std::string trace_json(const Trace& trace) {
          "\n";
 }
 
-}  // namespace penstock
+}  // namespace penstock::tools

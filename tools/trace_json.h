@@ -4,13 +4,13 @@
 
 #include "runtime/profiling/trace_steps.h"
 
-namespace penstock {
+namespace penstock::tools {
 
 /// A trace in the JSON object format of Chrome's trace events, which Perfetto reads too: processes
 /// "measured" and "predicted", a thread for each rank, a complete event ("ph": "X", microseconds)
 /// for each action with its kind, chunk, micro-batch and step as arguments. What a rank waited, or
 /// read features, before it computed stands as an event of its own. A predicted step begins where
 /// the measured one did.
-std::string trace_json(const Trace& trace);
+std::string trace_json(const runtime::Trace& trace);
 
-}  // namespace penstock
+}  // namespace penstock::tools

@@ -13,7 +13,7 @@
 #include "tools/progress.h"
 #include "tools/recipe.h"
 
-namespace penstock {
+namespace penstock::tools {
 namespace {
 
 struct TrainOptions {
@@ -21,14 +21,14 @@ struct TrainOptions {
   bool json = false;
 };
 
-std::string facts(const StepReport& r) {
+std::string facts(const runtime::StepReport& r) {
   char text[128];
   std::snprintf(text, sizeof text, "loss %.3f  norm %.2f  %.0f audio s/s%s", r.loss,
                 r.gradient_norm, r.audio_seconds_per_second(), r.skipped ? "  skipped" : "");
   return text;
 }
 
-std::string facts(const EvaluationReport& r) {
+std::string facts(const runtime::EvaluationReport& r) {
   char text[128];
   std::snprintf(text, sizeof text, "step %lld: validation loss %.3f, WER %.2f %%, CER %.2f %%",
                 static_cast<long long>(r.step), r.loss, 100 * r.wer, 100 * r.cer);
@@ -36,18 +36,18 @@ std::string facts(const EvaluationReport& r) {
 }
 
 /// Progress on standard error; validations as lines of their own.
-TrainingObserver show(std::unique_ptr<Progress>& progress) {
-  TrainingObserver observer;
+runtime::TrainingObserver show(std::unique_ptr<Progress>& progress) {
+  runtime::TrainingObserver observer;
   observer.begin = [&](std::int64_t done, std::int64_t steps) {
     progress = std::make_unique<Progress>(std::cerr, error_is_terminal(), done, steps);
   };
-  observer.step = [&](const StepReport& r) { progress->show(r.step, facts(r)); };
-  observer.validation = [&](const EvaluationReport& r) { progress->say(facts(r)); };
+  observer.step = [&](const runtime::StepReport& r) { progress->show(r.step, facts(r)); };
+  observer.validation = [&](const runtime::EvaluationReport& r) { progress->say(facts(r)); };
   observer.note = [](const std::string& text) { std::cerr << text << '\n'; };
   return observer;
 }
 
-void report(const TrainingSummary& s, bool as_json) {
+void report(const runtime::TrainingSummary& s, bool as_json) {
   using json = nlohmann::ordered_json;
   const double rate = s.seconds > 0 ? s.audio_seconds / s.seconds : 0;
   if (as_json) {
@@ -80,11 +80,11 @@ void report(const TrainingSummary& s, bool as_json) {
 }
 
 int run_train(const TrainOptions& options) {
-  const TrainingTask task{options.recipe.load(), runs_alone()};
-  return run_job(
-      [&](Communicator& world) {
+  const runtime::TrainingTask task{options.recipe.load(), runtime::runs_alone()};
+  return runtime::run_job(
+      [&](comm::Communicator& world) {
         std::unique_ptr<Progress> progress;
-        const TrainingSummary summary = train(task, world, show(progress));
+        const runtime::TrainingSummary summary = runtime::train(task, world, show(progress));
         progress.reset();
         if (world.rank() == 0) report(summary, options.json);
         return exit_done;
@@ -108,4 +108,4 @@ void add_train(CLI::App& app, Run& run) {
   command->callback([options, &run] { run = [options] { return run_train(*options); }; });
 }
 
-}  // namespace penstock
+}  // namespace penstock::tools

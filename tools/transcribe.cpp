@@ -11,11 +11,11 @@
 #include "tools/launch.h"
 #include "tools/options.h"
 
-namespace penstock {
+namespace penstock::tools {
 namespace {
 
 struct TranscribeOptions {
-  Trained trained;
+  runtime::Trained trained;
   std::vector<std::filesystem::path> recordings;
   bool json = false;
 };
@@ -36,9 +36,9 @@ void print(const TranscribeOptions& options, const std::vector<std::string>& tex
 }
 
 int run_transcribe(const TranscribeOptions& options) {
-  return run_job(
-      [&](Communicator& world) {
-        const auto texts = transcribe(options.trained, options.recordings, world);
+  return runtime::run_job(
+      [&](comm::Communicator& world) {
+        const auto texts = runtime::transcribe(options.trained, options.recordings, world);
         if (world.rank() == 0) print(options, texts);
         return exit_done;
       },
@@ -66,4 +66,4 @@ void add_transcribe(CLI::App& app, Run& run) {
   command->callback([options, &run] { run = [options] { return run_transcribe(*options); }; });
 }
 
-}  // namespace penstock
+}  // namespace penstock::tools

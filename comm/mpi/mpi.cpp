@@ -9,7 +9,7 @@
 #include "comm/mpi/open_mpi.h"
 #include "comm/tags.h"
 
-namespace penstock {
+namespace penstock::comm {
 namespace {
 
 constexpr std::chrono::microseconds kLinger{300};
@@ -101,4 +101,4 @@ std::unique_ptr<Communicator> join_mpi(const MpiOptions& options) {
   return std::make_unique<MpiCommunicator>(options);
 }
 
-}  // namespace penstock
+}  // namespace penstock::comm

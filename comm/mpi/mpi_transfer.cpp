@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 
-namespace penstock {
+namespace penstock::comm {
 namespace {
 
 [[noreturn]] void fail(const MpiSide& side, const char* verb, const std::string& why) {
@@ -102,4 +102,4 @@ bool MpiReceive::take_piece() {
   return true;
 }
 
-}  // namespace penstock
+}  // namespace penstock::comm

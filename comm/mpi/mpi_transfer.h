@@ -11,7 +11,7 @@
 
 #include "comm/communicator.h"
 
-namespace penstock {
+namespace penstock::comm {
 
 /// One side of a message over MPI_COMM_WORLD. A message travels in pieces of at most 2^31 - 1
 /// bytes, of which all but the last are full: a peer that counts other bytes meets a piece of other
@@ -67,4 +67,4 @@ class MpiReceive final : public Transfer {
   std::vector<MPI_Request> requests_;  // of the pieces that have come
 };
 
-}  // namespace penstock
+}  // namespace penstock::comm

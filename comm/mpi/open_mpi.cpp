@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-namespace penstock {
+namespace penstock::comm {
 
 void suit_open_mpi() {
   const auto suggest = [](const char* name, const char* value) { setenv(name, value, 0); };
@@ -10,4 +10,4 @@ void suit_open_mpi() {
   suggest("OMPI_MCA_btl_vader_max_send_size", "262144");  // bytes of a part, by shared memory
 }
 
-}  // namespace penstock
+}  // namespace penstock::comm

@@ -1,6 +1,6 @@
 #pragma once
 
-namespace penstock {
+namespace penstock::comm {
 
 /// Settings of Open MPI for ranks that compute while messages move; to be called before MPI starts.
 /// By its own, a long message leaves in three parts of 32 KiB at every poll of its sender, who
@@ -8,4 +8,4 @@ namespace penstock {
 /// libraries of MPI do not look.
 void suit_open_mpi();
 
-}  // namespace penstock
+}  // namespace penstock::comm

@@ -11,7 +11,7 @@
 #include "comm/backoff.h"
 #include "comm/tags.h"
 
-namespace penstock {
+namespace penstock::comm {
 
 namespace {
 
@@ -119,4 +119,4 @@ void NcclConnection::fail(const char* doing, ncclResult_t status) {
                   detail);
 }
 
-}  // namespace penstock
+}  // namespace penstock::comm

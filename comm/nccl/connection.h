@@ -7,7 +7,7 @@
 
 #include "comm/nccl.h"
 
-namespace penstock {
+namespace penstock::comm {
 
 /// NCCL's communicator, made without blocking: a call that NCCL has not finished is polled, with
 /// progress on the communicator over which the ranks met, so that the failure of a peer is an
@@ -41,4 +41,4 @@ class NcclConnection {
   ncclComm_t communicator_ = nullptr;
 };
 
-}  // namespace penstock
+}  // namespace penstock::comm

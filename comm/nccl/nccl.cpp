@@ -10,15 +10,15 @@
 #include "layers/tensor/cuda/error.h"
 #include "layers/tensor/cuda/handles.h"
 
-namespace penstock {
+namespace penstock::comm {
 namespace {
 
 /// Done when the stream has passed the message; NCCL's own errors are asked for meanwhile.
 class NcclTransfer final : public Transfer {
  public:
   NcclTransfer(NcclConnection& connection, cudaStream_t stream, std::string what)
-      : connection_(connection), event_(cuda::make_event_handle()), what_(std::move(what)) {
-    cuda::check(cudaEventRecord(event_.get(), stream), "recording a message");
+      : connection_(connection), event_(layers::cuda::make_event_handle()), what_(std::move(what)) {
+    layers::cuda::check(cudaEventRecord(event_.get(), stream), "recording a message");
   }
 
   bool done() override {
@@ -26,7 +26,7 @@ class NcclTransfer final : public Transfer {
     if (status == cudaSuccess) return true;
     try {
       connection_.check();
-      if (status != cudaErrorNotReady) cuda::check(status, "waiting for a message");
+      if (status != cudaErrorNotReady) layers::cuda::check(status, "waiting for a message");
     } catch (const Error& error) {
       throw CommError(what_ + ": " + error.what());
     }
@@ -35,7 +35,7 @@ class NcclTransfer final : public Transfer {
 
  private:
   NcclConnection& connection_;
-  cuda::EventHandle event_;
+  layers::cuda::EventHandle event_;
   std::string what_;
 };
 
@@ -125,4 +125,4 @@ std::unique_ptr<NcclCommunicator> make_nccl(Communicator& meeting, const NcclOpt
   return std::make_unique<Nccl>(meeting, options);
 }
 
-}  // namespace penstock
+}  // namespace penstock::comm

@@ -2,7 +2,7 @@
 
 #include "base/error.h"
 
-namespace penstock {
+namespace penstock::comm {
 
 bool nccl_is_built() { return false; }
 
@@ -12,4 +12,4 @@ std::unique_ptr<NcclCommunicator> make_nccl(Communicator&, const NcclOptions&) {
       "device = \"cpu\"");
 }
 
-}  // namespace penstock
+}  // namespace penstock::comm

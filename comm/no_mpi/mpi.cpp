@@ -2,7 +2,7 @@
 
 #include "base/error.h"
 
-namespace penstock {
+namespace penstock::comm {
 
 std::unique_ptr<Communicator> join_mpi(const MpiOptions&) {
   throw CommError(
@@ -10,4 +10,4 @@ std::unique_ptr<Communicator> join_mpi(const MpiOptions&) {
       "yourself with PENSTOCK_RANK, PENSTOCK_RANKS and PENSTOCK_MEET set");
 }
 
-}  // namespace penstock
+}  // namespace penstock::comm

@@ -7,7 +7,7 @@
 #include "layers/cpu/cpu_backend.h"
 #include "layers/cpu/dispatch.h"
 
-namespace penstock {
+namespace penstock::layers {
 namespace {
 
 // A matrix [rows · groups, C] without gaps; each channel is a column.
@@ -175,4 +175,4 @@ void CpuBackend::compute(Stream&, const BatchNormBackwardWeight& op) {
            [&]<class T>(T) { backward_weight<T>(op); });
 }
 
-}  // namespace penstock
+}  // namespace penstock::layers

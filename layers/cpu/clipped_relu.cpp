@@ -5,7 +5,7 @@
 #include "layers/cpu/cpu_backend.h"
 #include "layers/cpu/dispatch.h"
 
-namespace penstock {
+namespace penstock::layers {
 namespace {
 
 template <class T>
@@ -35,4 +35,4 @@ void CpuBackend::compute(Stream&, const ClippedReluBackward& op) {
   });
 }
 
-}  // namespace penstock
+}  // namespace penstock::layers

@@ -4,7 +4,7 @@
 #include <array>
 #include <cstdint>
 
-namespace penstock {
+namespace penstock::layers {
 
 /// sums[c] += Σ over rows of x[row · stride + c], for each of `columns`: the gradient of a bias.
 template <class T>
@@ -20,4 +20,4 @@ void add_column_sums(const T* x, std::int64_t rows, std::int64_t columns, std::i
   }
 }
 
-}  // namespace penstock
+}  // namespace penstock::layers

@@ -5,7 +5,7 @@
 
 #include "layers/cpu/products/product.h"
 
-namespace penstock {
+namespace penstock::layers {
 namespace {
 
 class CpuStream final : public Stream {
@@ -65,4 +65,4 @@ void CpuBackend::copy_out_async(Stream&, void* host, const void* device, std::si
 
 std::unique_ptr<Event> CpuBackend::record(Stream&) { return std::make_unique<CpuEvent>(); }
 
-}  // namespace penstock
+}  // namespace penstock::layers

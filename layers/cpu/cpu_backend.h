@@ -2,7 +2,7 @@
 
 #include "layers/backend.h"
 
-namespace penstock {
+namespace penstock::layers {
 
 /// Eigen, OpenBLAS, oneDNN and own kernels; one family of operations per file of this folder.
 class CpuBackend : public OperationDispatch<CpuBackend, Backend> {
@@ -34,4 +34,4 @@ class CpuBackend : public OperationDispatch<CpuBackend, Backend> {
   int threads_;
 };
 
-}  // namespace penstock
+}  // namespace penstock::layers

@@ -9,7 +9,7 @@
 #include "layers/cpu/dispatch.h"
 #include "layers/cpu/sizes.h"
 
-namespace penstock {
+namespace penstock::layers {
 namespace {
 
 template <class T>
@@ -118,4 +118,4 @@ void CpuBackend::compute(Stream& stream, const CtcLoss& op) {
   for_real(op.logits_FC.dtype, "CtcLoss", [&]<class T>(T) { run_all<T>(stream, op); });
 }
 
-}  // namespace penstock
+}  // namespace penstock::layers

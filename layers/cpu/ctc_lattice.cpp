@@ -5,7 +5,7 @@
 #include <cmath>
 #include <utility>
 
-namespace penstock {
+namespace penstock::layers {
 namespace {
 
 // Stands for log 0: finite, so that differences of two are not NaN.
@@ -152,4 +152,4 @@ void CtcLattice<T>::retreat(std::int64_t t, const T* log_probabilities, T* occup
 template class CtcLattice<float>;
 template class CtcLattice<double>;
 
-}  // namespace penstock
+}  // namespace penstock::layers

@@ -5,7 +5,7 @@
 
 #include "layers/scratch.h"
 
-namespace penstock {
+namespace penstock::layers {
 
 /// The paths of one utterance through time and CTC's states: blank, label, blank, label, …, blank.
 /// State s has been reached by frame t only where s < 2t + 2, and can still reach the end only
@@ -45,4 +45,4 @@ class CtcLattice {
   double offset_ = 0;                        // what was taken off the sums so far
 };
 
-}  // namespace penstock
+}  // namespace penstock::layers

@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "layers/tensor/dtype.h"
 
-namespace penstock {
+namespace penstock::layers {
 
 /// Calls `work` with a float or a double, whichever `dtype` names: the types that CPU kernels are
 /// compiled for. DeviceError naming `operation` for another.
@@ -22,4 +22,4 @@ void for_real(DType dtype, const char* operation, Work work) {
   }
 }
 
-}  // namespace penstock
+}  // namespace penstock::layers

@@ -6,7 +6,7 @@
 #include "layers/cpu/dispatch.h"
 #include "layers/philox.h"
 
-namespace penstock {
+namespace penstock::layers {
 namespace {
 
 template <class T>
@@ -44,4 +44,4 @@ void CpuBackend::compute(Stream&, const DropoutBackward& op) {
   });
 }
 
-}  // namespace penstock
+}  // namespace penstock::layers

@@ -5,7 +5,7 @@
 #include "layers/cpu/cpu_backend.h"
 #include "layers/cpu/dispatch.h"
 
-namespace penstock {
+namespace penstock::layers {
 namespace {
 
 struct Size {
@@ -107,4 +107,4 @@ void CpuBackend::compute(Stream&, const LookaheadBackwardWeight& op) {
   });
 }
 
-}  // namespace penstock
+}  // namespace penstock::layers

@@ -6,7 +6,7 @@
 #include "layers/cpu/cpu_backend.h"
 #include "layers/cpu/dispatch.h"
 
-namespace penstock {
+namespace penstock::layers {
 namespace {
 
 // Lanes of a fixed number, so that the order of the sum is one and the compiler may vectorise.
@@ -79,4 +79,4 @@ void CpuBackend::compute(Stream&, const GradientNorm& op) {
   result.skip = std::isfinite(result.norm) ? 0 : 1;
 }
 
-}  // namespace penstock
+}  // namespace penstock::layers

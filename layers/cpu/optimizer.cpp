@@ -6,7 +6,7 @@
 #include "layers/cpu/dispatch.h"
 #include "layers/ops/cast.h"
 
-namespace penstock {
+namespace penstock::layers {
 namespace {
 
 bool skips(const GradientFactor& factor) {
@@ -151,4 +151,4 @@ void CpuBackend::compute(Stream& stream, const SgdStep& op) {
   round(*this, stream, op);
 }
 
-}  // namespace penstock
+}  // namespace penstock::layers

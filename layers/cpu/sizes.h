@@ -9,10 +9,10 @@
 #include "layers/tensor/dtype.h"
 
 // Bytes of workspace that operations take on the CPU.
-namespace penstock::cpu {
+namespace penstock::layers::cpu {
 
 std::size_t ctc_workspace(std::span<const std::int64_t> lengths, std::int64_t classes, DType dtype);
 Workspace conv2d_workspace(const Conv2dGeometry& geometry, DType dtype);
 Workspace recurrence_workspace(const RecurrenceShape& shape, DType dtype);
 
-}  // namespace penstock::cpu
+}  // namespace penstock::layers::cpu

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <type_traits>
 
-namespace penstock {
+namespace penstock::layers {
 
 /// 32 bytes of numbers as one value (8 floats or 4 doubles): a vector type of GCC and Clang, with
 /// the operators of numbers and lane-wise comparison and choice.
@@ -54,4 +54,4 @@ template <class T, class Use>
   if (first < count) use(first, count - first);
 }
 
-}  // namespace penstock
+}  // namespace penstock::layers

@@ -7,7 +7,7 @@
 
 #include "layers/cpu/vector.h"
 
-namespace penstock {
+namespace penstock::layers {
 
 /// e^x, lane by lane, for x clamped to [-87.3, 88.3]; relative error below 2e-7. NaN stays NaN.
 /// 2^n · e^r with n = round(x / ln 2) and a polynomial for e^r, |r| ≤ ln 2 / 2 (Cephes, expf).
@@ -60,4 +60,4 @@ namespace penstock {
   return 1.0 / (1.0 + exp(-x));
 }
 
-}  // namespace penstock
+}  // namespace penstock::layers

@@ -3,13 +3,13 @@
 #include "layers/cuda/numbers.h"
 #include "layers/ops/batch_norm.h"
 
-namespace penstock {
+namespace penstock::layers {
 namespace cuda {
 namespace {
 
 /// x as a matrix with one column for each channel.
-struct Size {
-  explicit Size(const Tensor& x, const Tensor& weight_C)
+struct BatchNormSize {
+  explicit BatchNormSize(const Tensor& x, const Tensor& weight_C)
       : channels(static_cast<int>(weight_C.size())),
         rows(channels == 0 ? 0 : x.size() / channels),
         count(rows * channels) {}
@@ -137,7 +137,7 @@ __global__ void add_reductions(const double* reductions, int channels, float* d_
 
 template <>
 void CudaBackend::compute(Stream& stream, const BatchNormForward& op) {
-  const cuda::Size size(op.x, op.weight_C);
+  const cuda::BatchNormSize size(op.x, op.weight_C);
   auto& own = static_cast<CudaStream&>(stream);
   op.sums[0] = static_cast<double>(size.rows);
   const double n = std::max<double>(1, op.sums[0]);
@@ -172,7 +172,7 @@ void CudaBackend::compute(Stream& stream, const BatchNormForward& op) {
 
 template <>
 void CudaBackend::compute(Stream& stream, const BatchNormInference& op) {
-  const cuda::Size size(op.x, op.weight_C);
+  const cuda::BatchNormSize size(op.x, op.weight_C);
   const auto normalise = [&]<class T, class State>(T, State) {
     cuda::launch(static_cast<CudaStream&>(stream).handle(), cuda::grid_over(size.count),
                  cuda::normalise_by_state<T, State>,
@@ -191,7 +191,7 @@ void CudaBackend::compute(Stream& stream, const BatchNormInference& op) {
 
 template <>
 void CudaBackend::compute(Stream& stream, const BatchNormBackwardInput& op) {
-  const cuda::Size size(op.x, op.weight_C);
+  const cuda::BatchNormSize size(op.x, op.weight_C);
   auto& own = static_cast<CudaStream&>(stream);
   const double* statistics = cuda::data_of<double>(op.statistics);
   auto* reductions = cuda::data_of<double>(op.reductions);
@@ -220,4 +220,4 @@ void CudaBackend::compute(Stream& stream, const BatchNormBackwardWeight& op) {
                cuda::data_of<float>(op.d_weight_C), cuda::data_of<float>(op.d_bias_C));
 }
 
-}  // namespace penstock
+}  // namespace penstock::layers

@@ -11,7 +11,7 @@
 #define BLOCK_SHARED(T, name, dimensions) __shared__ T name dimensions
 #endif
 
-namespace penstock::cuda {
+namespace penstock::layers::cuda {
 
 inline constexpr int kWarp = 32;
 
@@ -40,4 +40,4 @@ __device__ T shuffle_down(T value, int distance) {
   return __shfl_down_sync(~0u, value, static_cast<unsigned>(distance));
 }
 
-}  // namespace penstock::cuda
+}  // namespace penstock::layers::cuda

@@ -4,7 +4,7 @@
 #include "layers/cuda/numbers.h"
 #include "layers/ops/cast.h"
 
-namespace penstock {
+namespace penstock::layers {
 namespace cuda {
 namespace {
 
@@ -28,4 +28,4 @@ void CudaBackend::compute(Stream& stream, const Cast& op) {
   });
 }
 
-}  // namespace penstock
+}  // namespace penstock::layers

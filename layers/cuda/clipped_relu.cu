@@ -4,7 +4,7 @@
 #include "layers/cuda/numbers.h"
 #include "layers/ops/clipped_relu.h"
 
-namespace penstock {
+namespace penstock::layers {
 namespace cuda {
 namespace {
 
@@ -47,4 +47,4 @@ void CudaBackend::compute(Stream& stream, const ClippedReluBackward& op) {
   });
 }
 
-}  // namespace penstock
+}  // namespace penstock::layers

@@ -1,6 +1,6 @@
 #include "layers/cuda/column_sums.h"
 
-namespace penstock::cuda {
+namespace penstock::layers::cuda {
 namespace {
 
 __global__ void add(const double* partial, std::int64_t chunks, int width, double factor,
@@ -28,4 +28,4 @@ void add_to(cudaStream_t stream, const double* sums, int count, float* total) {
   launch(stream, grid_over(count), add_to_total, sums, count, total);
 }
 
-}  // namespace penstock::cuda
+}  // namespace penstock::layers::cuda

@@ -6,7 +6,7 @@
 #include "layers/cuda/cuda_stream.h"
 #include "layers/cuda/launch.h"
 
-namespace penstock::cuda {
+namespace penstock::layers::cuda {
 
 // Sums over the rows of a matrix for each column, in FP64 and in an order that depends on the
 // matrix's size alone. A Term says what is summed:
@@ -80,4 +80,4 @@ std::int64_t partial_count(std::int64_t rows, int columns) {
   return RowChunks(rows, columns).count * Term::kSums * columns;
 }
 
-}  // namespace penstock::cuda
+}  // namespace penstock::layers::cuda

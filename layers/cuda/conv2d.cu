@@ -6,7 +6,7 @@
 #include "layers/cuda/utterances.h"
 #include "layers/ops/conv2d.h"
 
-namespace penstock {
+namespace penstock::layers {
 namespace cuda {
 namespace {
 
@@ -187,4 +187,4 @@ void CudaBackend::compute(Stream& stream, const Conv2dBackwardWeight& op) {
   });
 }
 
-}  // namespace penstock
+}  // namespace penstock::layers

@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "layers/cuda/convolution_description.h"
 
-namespace penstock::cuda {
+namespace penstock::layers::cuda {
 namespace {
 
 constexpr float kOne = 1, kZero = 0;
@@ -104,4 +104,4 @@ void Convolutions::backward_filter(CudaStream& stream, const Convolution& c) con
         text_of(c));
 }
 
-}  // namespace penstock::cuda
+}  // namespace penstock::layers::cuda

@@ -10,7 +10,7 @@
 #include "layers/ops/conv2d.h"
 #include "layers/tensor/dtype.h"
 
-namespace penstock::cuda {
+namespace penstock::layers::cuda {
 
 /// A convolution of one image, [time][frequency][channel], with a filter [out][time][frequency]
 /// [in]; all of one dtype (f32, f16 or bf16), sums in FP32, without TF32.
@@ -44,4 +44,4 @@ class Convolutions {
   std::unique_ptr<cudnnContext, Destroy> library_;
 };
 
-}  // namespace penstock::cuda
+}  // namespace penstock::layers::cuda

@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 
-namespace penstock::cuda {
+namespace penstock::layers::cuda {
 namespace {
 
 cudnnDataType_t data_type(DType dtype) {
@@ -90,4 +90,4 @@ ConvolutionDescription::ConvolutionHandle ConvolutionDescription::convolution_of
   return owned;
 }
 
-}  // namespace penstock::cuda
+}  // namespace penstock::layers::cuda

@@ -8,7 +8,7 @@
 
 #include "layers/cuda/convolution.h"
 
-namespace penstock::cuda {
+namespace penstock::layers::cuda {
 
 /// DeviceError "<doing>: <cuDNN's text>" unless `status` is success.
 void check(cudnnStatus_t status, const std::string& doing);
@@ -49,4 +49,4 @@ class ConvolutionDescription {
 /// For messages.
 std::string text_of(const Convolution& convolution);
 
-}  // namespace penstock::cuda
+}  // namespace penstock::layers::cuda

@@ -8,7 +8,7 @@
 #include "layers/cuda/utterances.h"
 #include "layers/ops/ctc.h"
 
-namespace penstock {
+namespace penstock::layers {
 namespace cuda {
 namespace {
 
@@ -179,4 +179,4 @@ void CudaBackend::compute(Stream& stream, const CtcLoss& op) {
   });
 }
 
-}  // namespace penstock
+}  // namespace penstock::layers

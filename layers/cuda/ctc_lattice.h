@@ -4,7 +4,7 @@
 
 #include "layers/cuda/sizes/ctc.h"
 
-namespace penstock::cuda {
+namespace penstock::layers::cuda {
 
 /// Stands for log 0: finite, so that differences of two are not NaN.
 inline constexpr float kLogZero = -1e30f;
@@ -62,4 +62,4 @@ struct CtcLattice {
   bool mirrored_;
 };
 
-}  // namespace penstock::cuda
+}  // namespace penstock::layers::cuda

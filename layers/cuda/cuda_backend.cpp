@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "layers/tensor/cuda/error.h"
 
-namespace penstock {
+namespace penstock::layers {
 namespace {
 
 /// "13.0" for 13000, as CUDA counts.
@@ -143,4 +143,4 @@ std::string cuda_absence() {
   return count == 0 ? "no CUDA device is visible" : "";
 }
 
-}  // namespace penstock
+}  // namespace penstock::layers

@@ -5,7 +5,7 @@
 #include "layers/cuda/cuda_stream.h"
 #include "layers/cuda/product.h"
 
-namespace penstock {
+namespace penstock::layers {
 
 /// One CUDA device, used by the thread that made the backend; one family of operations per file of
 /// this folder. Nothing adds floating-point numbers in an order that changes from run to run.
@@ -42,4 +42,4 @@ class CudaBackend final : public OperationDispatch<CudaBackend, Backend> {
   cuda::Convolutions convolutions_;
 };
 
-}  // namespace penstock
+}  // namespace penstock::layers

@@ -8,7 +8,7 @@
 #include "layers/tensor/cuda/error.h"
 #include "layers/tensor/tensor.h"
 
-namespace penstock {
+namespace penstock::layers {
 namespace {
 
 constexpr std::size_t kArrivalBytes = std::size_t{4} << 20;
@@ -82,4 +82,4 @@ void CudaStream::synchronize() {
   arrivals_in_use_ = 0;
 }
 
-}  // namespace penstock
+}  // namespace penstock::layers

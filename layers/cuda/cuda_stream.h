@@ -11,7 +11,7 @@
 #include "layers/scratch.h"
 #include "layers/tensor/cuda/handles.h"
 
-namespace penstock {
+namespace penstock::layers {
 
 /// A CUDA stream with its own workspace (products that share one would not repeat) and pinned
 /// memory through which everything from and to the host passes. Memory is allocated when first
@@ -55,4 +55,4 @@ class CudaStream final : public Stream {
   std::vector<Landing> landings_;
 };
 
-}  // namespace penstock
+}  // namespace penstock::layers

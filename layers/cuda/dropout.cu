@@ -7,7 +7,7 @@
 #include "layers/ops/dropout.h"
 #include "layers/philox.h"
 
-namespace penstock {
+namespace penstock::layers {
 namespace cuda {
 namespace {
 
@@ -75,4 +75,4 @@ void CudaBackend::compute(Stream& stream, const DropoutBackward& op) {
   cuda::run(static_cast<CudaStream&>(stream), "DropoutBackward", op.dy_FC, op.dx_FC, op.mask);
 }
 
-}  // namespace penstock
+}  // namespace penstock::layers

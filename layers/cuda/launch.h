@@ -7,7 +7,7 @@
 
 #include "layers/tensor/cuda/error.h"
 
-namespace penstock::cuda {
+namespace penstock::layers::cuda {
 
 struct Grid {
   dim3 blocks;
@@ -32,4 +32,4 @@ void launch(cudaStream_t stream, const Grid& grid, void (*kernel)(Parameters...)
         "starting a kernel");
 }
 
-}  // namespace penstock::cuda
+}  // namespace penstock::layers::cuda

@@ -3,12 +3,12 @@
 #include "layers/cuda/numbers.h"
 #include "layers/ops/linear.h"
 
-namespace penstock {
+namespace penstock::layers {
 namespace cuda {
 namespace {
 
 template <class T>
-struct GradientOfBias {
+struct LinearBiasGradient {
   static constexpr int kSums = 1;
   const T* dy;
   __device__ void add(std::int64_t element, int, double* sums) const {
@@ -44,7 +44,7 @@ void CudaBackend::compute(Stream& stream, const LinearBackwardWeight& op) {
   if (op.db_O.data == nullptr) return;
   const int columns = static_cast<int>(op.dy_FO.shape.at(1));
   cuda::with_type_of(op.dy_FO, "LinearBackwardWeight", [&]<class T>(T) {
-    using Term = cuda::GradientOfBias<T>;
+    using Term = cuda::LinearBiasGradient<T>;
     Scratch scratch = own.scratch();
     auto* const sums = scratch.take<double>(columns);
     auto* const partial = scratch.take<double>(cuda::partial_count<Term>(rows, columns));
@@ -54,4 +54,4 @@ void CudaBackend::compute(Stream& stream, const LinearBackwardWeight& op) {
   });
 }
 
-}  // namespace penstock
+}  // namespace penstock::layers

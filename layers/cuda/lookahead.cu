@@ -6,12 +6,12 @@
 #include "layers/cuda/utterances.h"
 #include "layers/ops/lookahead.h"
 
-namespace penstock {
+namespace penstock::layers {
 namespace cuda {
 namespace {
 
-struct Size {
-  explicit Size(const Tensor& frames_FC, const Tensor& weight_CK)
+struct LookaheadSize {
+  explicit LookaheadSize(const Tensor& frames_FC, const Tensor& weight_CK)
       : rows(frames_FC.shape.at(0)),
         channels(static_cast<int>(weight_CK.shape.at(0))),
         context(static_cast<int>(weight_CK.shape.at(1))) {}
@@ -20,7 +20,8 @@ struct Size {
 };
 
 template <class T>
-__global__ void look_ahead(const T* x, T* y, const T* weight_CK, Size size, Utterances utterances) {
+__global__ void look_ahead(const T* x, T* y, const T* weight_CK, LookaheadSize size,
+                           Utterances utterances) {
   const std::int64_t i = grid_thread();
   if (i >= size.rows * size.channels) return;
   const std::int64_t row = i / size.channels, left = utterances.end(row) - row;
@@ -32,7 +33,7 @@ __global__ void look_ahead(const T* x, T* y, const T* weight_CK, Size size, Utte
 }
 
 template <class T>
-__global__ void look_back(const T* dy, T* dx, const T* weight_CK, Size size,
+__global__ void look_back(const T* dy, T* dx, const T* weight_CK, LookaheadSize size,
                           Utterances utterances) {
   const std::int64_t i = grid_thread();
   if (i >= size.rows * size.channels) return;
@@ -78,7 +79,7 @@ struct Operands {
 /// Forward or its mirror image.
 template <class Kernel>
 void convolve(CudaStream& stream, const char* operation, const Operands& operands, Kernel kernel) {
-  const Size size(operands.from, operands.weight_CK);
+  const LookaheadSize size(operands.from, operands.weight_CK);
   Scratch scratch = stream.scratch();
   const Utterances utterances =
       upload_utterances(stream, operands.lengths, UtterancesRoom(scratch, operands.lengths));
@@ -109,7 +110,7 @@ void CudaBackend::compute(Stream& stream, const LookaheadBackwardInput& op) {
 template <>
 void CudaBackend::compute(Stream& stream, const LookaheadBackwardWeight& op) {
   auto& own = static_cast<CudaStream&>(stream);
-  const cuda::Size size(op.x_FC, op.d_weight_CK);
+  const cuda::LookaheadSize size(op.x_FC, op.d_weight_CK);
   const int columns = size.channels * size.context;
   cuda::with_type_of(op.x_FC, "LookaheadBackwardWeight", [&]<class T>(T) {
     using Term = cuda::WeightGradient<T>;
@@ -126,4 +127,4 @@ void CudaBackend::compute(Stream& stream, const LookaheadBackwardWeight& op) {
   });
 }
 
-}  // namespace penstock
+}  // namespace penstock::layers

@@ -6,7 +6,7 @@
 #include "layers/cuda/reduce.h"
 #include "layers/ops/norms.h"
 
-namespace penstock {
+namespace penstock::layers {
 namespace cuda {
 namespace {
 
@@ -91,4 +91,4 @@ void CudaBackend::compute(Stream& stream, const GradientNorm& op) {
                cuda::gradient_norm_kernel, op);
 }
 
-}  // namespace penstock
+}  // namespace penstock::layers

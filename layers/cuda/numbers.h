@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "layers/tensor/tensor.h"
 
-namespace penstock::cuda {
+namespace penstock::layers::cuda {
 
 /// Kernels store numbers as T and compute in float, or double where they say so.
 __host__ __device__ inline float to_float(float value) { return value; }
@@ -76,4 +76,4 @@ T* data_of(const Tensor& tensor) {
   return static_cast<T*>(tensor.data);
 }
 
-}  // namespace penstock::cuda
+}  // namespace penstock::layers::cuda

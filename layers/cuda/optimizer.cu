@@ -7,7 +7,7 @@
 #include "layers/cuda/numbers.h"
 #include "layers/ops/optimizer.h"
 
-namespace penstock {
+namespace penstock::layers {
 namespace cuda {
 namespace {
 
@@ -192,4 +192,4 @@ void CudaBackend::compute(Stream& stream, const SgdStep& op) {
   });
 }
 
-}  // namespace penstock
+}  // namespace penstock::layers

@@ -5,7 +5,7 @@
 #include "layers/tensor/cuda/error.h"
 #include "layers/tensor/tensor.h"
 
-namespace penstock::cuda {
+namespace penstock::layers::cuda {
 
 std::span<std::byte> PinnedRing::take(cudaStream_t stream, std::size_t bytes) {
   if (memory_.data() == nullptr) memory_ = pinned_buffer(kParts * kPartBytes);
@@ -25,4 +25,4 @@ void PinnedRing::turn(cudaStream_t stream) {
     check(cudaEventSynchronize(left_[part_].get()), "waiting for pinned memory");
 }
 
-}  // namespace penstock::cuda
+}  // namespace penstock::layers::cuda

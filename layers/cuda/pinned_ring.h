@@ -8,7 +8,7 @@
 
 #include "layers/tensor/cuda/handles.h"
 
-namespace penstock::cuda {
+namespace penstock::layers::cuda {
 
 /// Pinned memory from which a stream copies, in parts that take turns: a part is written again when
 /// the stream has passed what was last copied from it, so that whoever copies waits only where the
@@ -29,4 +29,4 @@ class PinnedRing {
   std::size_t part_ = 0, used_ = 0;
 };
 
-}  // namespace penstock::cuda
+}  // namespace penstock::layers::cuda

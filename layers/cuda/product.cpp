@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "layers/cuda/product_plan.h"
 
-namespace penstock::cuda {
+namespace penstock::layers::cuda {
 namespace {
 
 // Micro-batches of ever new lengths would fill the memory with plans that nobody asks for again.
@@ -67,4 +67,4 @@ void Products::run(CudaStream& stream, const Product& product) {
   plan->run(library_.get(), stream, product);
 }
 
-}  // namespace penstock::cuda
+}  // namespace penstock::layers::cuda

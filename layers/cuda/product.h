@@ -9,7 +9,7 @@
 #include "layers/cuda/cuda_stream.h"
 #include "layers/tensor/tensor.h"
 
-namespace penstock::cuda {
+namespace penstock::layers::cuda {
 
 /// How a matrix lies in memory: row after row, `lead` elements from one to the next; of a batch
 /// each matrix `stride` elements behind the last.
@@ -70,4 +70,4 @@ class Products {
   std::map<Key, std::unique_ptr<ProductPlan>> plans_;  // recurrences ask for the same few again
 };
 
-}  // namespace penstock::cuda
+}  // namespace penstock::layers::cuda

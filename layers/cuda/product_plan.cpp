@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 
-namespace penstock::cuda {
+namespace penstock::layers::cuda {
 namespace {
 
 void check(cublasStatus_t status, const std::string& doing) {
@@ -128,4 +128,4 @@ void ProductPlan::run(cublasLtHandle_t library, CudaStream& stream, const Produc
       text_of(product));
 }
 
-}  // namespace penstock::cuda
+}  // namespace penstock::layers::cuda

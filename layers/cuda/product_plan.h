@@ -7,7 +7,7 @@
 
 #include "layers/cuda/product.h"
 
-namespace penstock::cuda {
+namespace penstock::layers::cuda {
 
 /// cuBLASLt's descriptions of a product's operands, and the algorithm chosen for them.
 class ProductPlan {
@@ -39,4 +39,4 @@ class ProductPlan {
   cublasLtMatmulAlgo_t algorithm_{};
 };
 
-}  // namespace penstock::cuda
+}  // namespace penstock::layers::cuda

@@ -17,7 +17,7 @@
 // padding, no copy into another order of frames, nothing opaque to keep for backward, and weight
 // gradients are one product over all frames, in FP32, whenever they are asked for.
 
-namespace penstock {
+namespace penstock::layers {
 namespace cuda {
 namespace {
 
@@ -194,4 +194,4 @@ void CudaBackend::compute(Stream& stream, const RecurrenceBackwardInput& op) {
   });
 }
 
-}  // namespace penstock
+}  // namespace penstock::layers

@@ -3,7 +3,7 @@
 #include "layers/cuda/recurrence_step.h"
 #include "layers/ops/recurrence.h"
 
-namespace penstock::cuda {
+namespace penstock::layers::cuda {
 
 // One channel of one frame, by the formulas at RecurrenceKind. forward() returns h'. backward()
 // leaves the gradient of h but for what comes through U, and that of s wholly.
@@ -94,4 +94,4 @@ void with_gates_of(RecurrenceKind kind, const Run& run) {
   }
 }
 
-}  // namespace penstock::cuda
+}  // namespace penstock::layers::cuda

@@ -4,7 +4,7 @@
 
 #include "layers/cuda/numbers.h"
 
-namespace penstock::cuda {
+namespace penstock::layers::cuda {
 
 /// Where a step of a recurrence is: it takes one frame, forwards or backwards, of each utterance
 /// that has one left.
@@ -98,4 +98,4 @@ struct BackwardStep {
   }
 };
 
-}  // namespace penstock::cuda
+}  // namespace penstock::layers::cuda

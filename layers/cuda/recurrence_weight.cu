@@ -3,13 +3,13 @@
 #include "layers/cuda/numbers.h"
 #include "layers/ops/recurrence.h"
 
-namespace penstock {
+namespace penstock::layers {
 namespace cuda {
 namespace {
 
 /// Gradients of U h + c, column by column of dp; those of a gru's third gate stand in dn.
 template <class T>
-struct GradientOfBias {
+struct RecurrenceBiasGradient {
   static constexpr int kSums = 1;
   const T *dp_FP, *dn_DFH;
   std::int64_t frames;
@@ -57,7 +57,7 @@ void CudaBackend::compute(Stream& stream, const RecurrenceBackwardWeight& op) {
                    .accumulate = true,
                    .batch = directions});
   cuda::with_type_of(op.dp_FP, "RecurrenceBackwardWeight", [&]<class T>(T) {
-    using Term = cuda::GradientOfBias<T>;
+    using Term = cuda::RecurrenceBiasGradient<T>;
     Scratch scratch = own.scratch();
     auto* const sums = scratch.take<double>(columns);
     auto* const partial = scratch.take<double>(cuda::partial_count<Term>(frames, columns));
@@ -69,4 +69,4 @@ void CudaBackend::compute(Stream& stream, const RecurrenceBackwardWeight& op) {
   });
 }
 
-}  // namespace penstock
+}  // namespace penstock::layers

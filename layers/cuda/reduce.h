@@ -2,7 +2,7 @@
 
 #include "layers/cuda/block.h"
 
-namespace penstock::cuda {
+namespace penstock::layers::cuda {
 
 struct Sum {
   template <class T>
@@ -39,4 +39,4 @@ __device__ T combine_block(T value, T* of_warp, Combine combine) {
   return all;
 }
 
-}  // namespace penstock::cuda
+}  // namespace penstock::layers::cuda

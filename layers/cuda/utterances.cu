@@ -4,7 +4,7 @@
 #include "layers/cuda/launch.h"
 #include "layers/cuda/utterances.h"
 
-namespace penstock::cuda {
+namespace penstock::layers::cuda {
 namespace {
 
 /// An utterance without frames has no rows: the next one starts where it does, and is found.
@@ -31,4 +31,4 @@ Utterances upload_utterances(CudaStream& stream, std::span<const std::int64_t> l
   return {room.starts, room.of_row};
 }
 
-}  // namespace penstock::cuda
+}  // namespace penstock::layers::cuda

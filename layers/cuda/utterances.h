@@ -8,7 +8,7 @@
 #include "layers/cuda/cuda_stream.h"
 #include "layers/cuda/sizes/utterances.h"
 
-namespace penstock::cuda {
+namespace penstock::layers::cuda {
 
 /// Which rows of a matrix of frames belong to which utterance, in device memory.
 struct Utterances {
@@ -39,4 +39,4 @@ __device__ inline int last_not_behind(const std::int64_t* starts, int count, std
   return first;
 }
 
-}  // namespace penstock::cuda
+}  // namespace penstock::layers::cuda

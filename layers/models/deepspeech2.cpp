@@ -14,7 +14,7 @@
 #include "layers/nn/lookahead.h"
 #include "layers/nn/recurrence.h"
 
-namespace penstock {
+namespace penstock::layers {
 namespace {
 
 constexpr Conv2dAxis kFrequency1{41, 2, 20}, kTime1{11, 2, 5};
@@ -29,7 +29,7 @@ RecurrenceKind recurrence_kind(const std::string& rnn) {
 
 class Builder {
  public:
-  Builder(const DeepSpeech2Options& options, const ModelEnds& ends)
+  Builder(const DeepSpeech2Options& options, const configs::ModelEnds& ends)
       : options_(options), ends_(ends), recurrence_(recurrence_kind(options.rnn)) {}
 
   std::vector<std::unique_ptr<Layer>> build() {
@@ -88,30 +88,35 @@ class Builder {
   }
 
   const DeepSpeech2Options& options_;
-  const ModelEnds& ends_;
+  const configs::ModelEnds& ends_;
   RecurrenceKind recurrence_;
   std::vector<std::unique_ptr<Layer>> sequence_;
 };
 
 }  // namespace
 
-std::vector<Key> DeepSpeech2Options::keys() {
+std::vector<configs::Key> DeepSpeech2Options::keys() {
   return {
-      Key("model.channels", &channels, between(1, 4096), "channels of both convolutions"),
-      Key("model.rnn", &rnn, one_of({"tanh", "gru", "lstm"}), "kind of recurrence"),
-      Key("model.hidden", &hidden, between(1, kMostChannels), "channels of every recurrent layer"),
-      Key("model.layers", &layers, between(1, 1000), "recurrent layers"),
-      Key("model.bidirectional", &bidirectional, anything(),
-          "run every recurrence in both directions and add them"),
-      Key("model.lookahead", &lookahead, between(0, 10000),
+      configs::Key("model.channels", &channels, configs::between(1, 4096),
+                   "channels of both convolutions"),
+      configs::Key("model.rnn", &rnn, configs::one_of({"tanh", "gru", "lstm"}),
+                   "kind of recurrence"),
+      configs::Key("model.hidden", &hidden, configs::between(1, configs::kMostChannels),
+                   "channels of every recurrent layer"),
+      configs::Key("model.layers", &layers, configs::between(1, 1000), "recurrent layers"),
+      configs::Key("model.bidirectional", &bidirectional, configs::anything(),
+                   "run every recurrence in both directions and add them"),
+      configs::Key(
+          "model.lookahead", &lookahead, configs::between(0, 10000),
           "frames, the present one included, that each output of a one-directional model sees; 0: "
           "no lookahead"),
-      Key("model.dropout", &dropout, between(0, 0.95),
-          "share of channels dropped behind every recurrent layer but the last"),
+      configs::Key("model.dropout", &dropout, configs::between(0, 0.95),
+                   "share of channels dropped behind every recurrent layer but the last"),
   };
 }
 
-std::vector<std::unique_ptr<Layer>> DeepSpeech2Options::build(const ModelEnds& ends) const {
+std::vector<std::unique_ptr<Layer>> DeepSpeech2Options::build(
+    const configs::ModelEnds& ends) const {
   const std::pair<const char*, int> sizes[] = {{"features", ends.features},
                                                {"channels", channels},
                                                {"hidden", hidden},
@@ -124,4 +129,4 @@ std::vector<std::unique_ptr<Layer>> DeepSpeech2Options::build(const ModelEnds& e
   return Builder(*this, ends).build();
 }
 
-}  // namespace penstock
+}  // namespace penstock::layers

@@ -7,7 +7,7 @@
 #include "layers/backend.h"
 #include "layers/ops/batch_norm.h"
 
-namespace penstock {
+namespace penstock::layers {
 namespace {
 
 // Count, mean and Σ (x - mean)² of each channel, over the micro-batches so far.
@@ -104,4 +104,4 @@ void BatchNorm::commit_state(std::span<const double> sums, std::span<const Tenso
   move_towards(state[1], pooled.squares, options_.momentum, 1 / (pooled.count - 1));
 }
 
-}  // namespace penstock
+}  // namespace penstock::layers

@@ -5,7 +5,7 @@
 
 #include "layers/layer.h"
 
-namespace penstock {
+namespace penstock::layers {
 
 struct BatchNormOptions {
   std::string name;
@@ -35,4 +35,4 @@ class BatchNorm final : public Layer {
   BatchNormOptions options_;
 };
 
-}  // namespace penstock
+}  // namespace penstock::layers

@@ -5,7 +5,7 @@
 #include "layers/backend.h"
 #include "layers/ops/clipped_relu.h"
 
-namespace penstock {
+namespace penstock::layers {
 
 ClippedReLU::ClippedReLU(std::string name, double bound) : name_(std::move(name)), bound_(bound) {}
 
@@ -30,4 +30,4 @@ void ClippedReLU::backward_input(Context& context, const Params&, const Activati
                       ClippedReluBackward{saved[0], dy.only().x_FC, dx.only().x_FC, bound_});
 }
 
-}  // namespace penstock
+}  // namespace penstock::layers

@@ -4,7 +4,7 @@
 
 #include "layers/layer.h"
 
-namespace penstock {
+namespace penstock::layers {
 
 /// y = min(max(x, 0), bound), element by element. Keeps its output for backward, which the next
 /// layer keeps anyway as its input.
@@ -23,4 +23,4 @@ class ClippedReLU final : public Layer {
   double bound_;
 };
 
-}  // namespace penstock
+}  // namespace penstock::layers

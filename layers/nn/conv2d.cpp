@@ -5,10 +5,10 @@
 #include "base/error.h"
 #include "layers/backend.h"
 
-namespace penstock {
+namespace penstock::layers {
 namespace {
 
-enum Kept { kInput, kOutputGradient };
+enum Conv2dSaved { kInput, kOutputGradient };
 
 }  // namespace
 
@@ -85,4 +85,4 @@ void Conv2d::backward_weight(Context& context, Saved saved, Grads grads) const {
                                                            .workspace = context.workspace});
 }
 
-}  // namespace penstock
+}  // namespace penstock::layers

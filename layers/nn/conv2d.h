@@ -7,7 +7,7 @@
 #include "layers/layer.h"
 #include "layers/ops/conv2d.h"
 
-namespace penstock {
+namespace penstock::layers {
 
 struct Conv2dOptions {
   std::string name;
@@ -39,4 +39,4 @@ class Conv2d final : public Layer {
   Conv2dOptions options_;
 };
 
-}  // namespace penstock
+}  // namespace penstock::layers

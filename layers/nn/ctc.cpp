@@ -5,7 +5,7 @@
 #include "layers/ops/cast.h"
 #include "layers/ops/ctc.h"
 
-namespace penstock {
+namespace penstock::layers {
 namespace {
 
 // What a plan takes for granted, since labels come later: about what spelt English has at 50 frames
@@ -51,4 +51,4 @@ void Ctc::backward_input(Context& context, const Params&, const Activation&, Sav
   if (!dx.empty()) context.backend.run(context.stream, Cast{saved[0], dx.only().x_FC});
 }
 
-}  // namespace penstock
+}  // namespace penstock::layers

@@ -5,7 +5,7 @@
 
 #include "layers/layer.h"
 
-namespace penstock {
+namespace penstock::layers {
 
 /// The loss at the end of a layer sequence: CTC over the log-softmax of its input, blank 0 (CtcLoss
 /// has the definition). Its output is empty; losses go to Context::targets. Forward makes the
@@ -24,4 +24,4 @@ class Ctc final : public Layer {
   std::string name_;
 };
 
-}  // namespace penstock
+}  // namespace penstock::layers

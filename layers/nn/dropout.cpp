@@ -8,7 +8,7 @@
 #include "layers/ops/dropout.h"
 #include "layers/philox.h"
 
-namespace penstock {
+namespace penstock::layers {
 namespace {
 
 DropoutMask mask_of(const Context& context, const Frames& frames, const std::string& layer,
@@ -55,4 +55,4 @@ void Dropout::backward_input(Context& context, const Params&, const Activation& 
                                       mask_of(context, dy.only(), name_, probability_)});
 }
 
-}  // namespace penstock
+}  // namespace penstock::layers

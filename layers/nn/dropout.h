@@ -4,7 +4,7 @@
 
 #include "layers/layer.h"
 
-namespace penstock {
+namespace penstock::layers {
 
 /// Sets a share `probability` of the numbers to 0 and scales the others so that means stay. Nothing
 /// is saved: backward samples the mask again. Copies its input in evaluation.
@@ -24,4 +24,4 @@ class Dropout final : public Layer {
   double probability_;
 };
 
-}  // namespace penstock
+}  // namespace penstock::layers

@@ -6,10 +6,10 @@
 #include "layers/backend.h"
 #include "layers/ops/linear.h"
 
-namespace penstock {
+namespace penstock::layers {
 namespace {
 
-enum Kept { kInput, kOutputGradient };
+enum LinearSaved { kInput, kOutputGradient };
 
 }  // namespace
 
@@ -59,4 +59,4 @@ void Linear::backward_weight(Context& context, Saved saved, Grads grads) const {
                                            .db_O = options_.bias ? grads[1] : Tensor{}});
 }
 
-}  // namespace penstock
+}  // namespace penstock::layers

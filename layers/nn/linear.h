@@ -5,7 +5,7 @@
 
 #include "layers/layer.h"
 
-namespace penstock {
+namespace penstock::layers {
 
 struct LinearOptions {
   std::string name;
@@ -31,4 +31,4 @@ class Linear final : public Layer {
   LinearOptions options_;
 };
 
-}  // namespace penstock
+}  // namespace penstock::layers

@@ -7,10 +7,10 @@
 #include "layers/backend.h"
 #include "layers/ops/lookahead.h"
 
-namespace penstock {
+namespace penstock::layers {
 namespace {
 
-enum Place { kInput, kOutputGradient };  // in LayerPlan::saved
+enum LookaheadSaved { kInput, kOutputGradient };  // in LayerPlan::saved
 
 }  // namespace
 
@@ -55,4 +55,4 @@ void Lookahead::backward_weight(Context& context, Saved saved, Grads grads) cons
                                               context.lengths, context.workspace});
 }
 
-}  // namespace penstock
+}  // namespace penstock::layers

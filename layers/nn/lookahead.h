@@ -5,7 +5,7 @@
 
 #include "layers/layer.h"
 
-namespace penstock {
+namespace penstock::layers {
 
 struct LookaheadOptions {
   std::string name;
@@ -31,4 +31,4 @@ class Lookahead final : public Layer {
   LookaheadOptions options_;
 };
 
-}  // namespace penstock
+}  // namespace penstock::layers

@@ -5,12 +5,12 @@
 #include "base/error.h"
 #include "layers/backend.h"
 
-namespace penstock {
+namespace penstock::layers {
 namespace {
 
 // Places in LayerPlan::saved. The last is an LSTM's cell state or, of a GRU, the gradient of
 // U_n h + c_n; a tanh recurrence has none.
-enum Place { kGates, kPrevious, kInputGradient, kExtra };
+enum RecurrenceSaved { kGates, kPrevious, kInputGradient, kExtra };
 
 RecurrenceKept kept_in(RecurrenceKind kind, Saved saved) {
   if (saved.empty()) return {};
@@ -100,4 +100,4 @@ void Recurrence::backward_weight(Context& context, Saved saved, Grads grads) con
                                           .db_DG = grads[1]});
 }
 
-}  // namespace penstock
+}  // namespace penstock::layers

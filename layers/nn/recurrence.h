@@ -7,7 +7,7 @@
 #include "layers/layer.h"
 #include "layers/ops/recurrence.h"
 
-namespace penstock {
+namespace penstock::layers {
 
 struct RecurrenceOptions {
   std::string name;
@@ -39,4 +39,4 @@ class Recurrence final : public Layer {
   RecurrenceOptions options_;
 };
 
-}  // namespace penstock
+}  // namespace penstock::layers

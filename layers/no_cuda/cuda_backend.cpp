@@ -1,7 +1,7 @@
 #include "base/error.h"
 #include "layers/backend.h"
 
-namespace penstock {
+namespace penstock::layers {
 
 std::unique_ptr<Backend> make_cuda_backend(int) {
   throw DeviceError(
@@ -13,4 +13,4 @@ int cuda_device_count() { return 0; }
 
 std::string cuda_absence() { return "this penstock was built without CUDA"; }
 
-}  // namespace penstock
+}  // namespace penstock::layers

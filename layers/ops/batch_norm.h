@@ -4,7 +4,7 @@
 
 #include "layers/tensor/tensor.h"
 
-namespace penstock {
+namespace penstock::layers {
 
 /// Normalisation of channels over real frames (Ioffe & Szegedy 2015). The rows of x hold `groups`
 /// times C columns, channels innermost: behind a convolution a row is [frequency][channel] and
@@ -51,4 +51,4 @@ struct BatchNormBackwardWeight {
   Tensor d_bias_C;
 };
 
-}  // namespace penstock
+}  // namespace penstock::layers

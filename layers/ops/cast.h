@@ -2,7 +2,7 @@
 
 #include "layers/tensor/tensor.h"
 
-namespace penstock {
+namespace penstock::layers {
 
 /// to = from, rounded to nearest (ties to even) where `to` is narrower; a plain copy between equal
 /// dtypes. Equal numbers of elements, not overlapping; f32, f64, f16, bf16.
@@ -11,4 +11,4 @@ struct Cast {
   Tensor to;
 };
 
-}  // namespace penstock
+}  // namespace penstock::layers

@@ -2,7 +2,7 @@
 
 #include "layers/tensor/tensor.h"
 
-namespace penstock {
+namespace penstock::layers {
 
 /// y = min(max(x, 0), bound). Any equal shapes.
 struct ClippedReluForward {
@@ -20,4 +20,4 @@ struct ClippedReluBackward {
   double bound = 20;
 };
 
-}  // namespace penstock
+}  // namespace penstock::layers

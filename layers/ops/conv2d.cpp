@@ -6,7 +6,7 @@
 #include "layers/cpu/sizes.h"
 #include "layers/cuda/sizes/conv2d.h"
 
-namespace penstock {
+namespace penstock::layers {
 
 std::int64_t Conv2dAxis::outputs(std::int64_t n) const {
   const std::int64_t beyond = n + 2 * padding - kernel;
@@ -35,4 +35,4 @@ Workspace conv2d_sizes(const BackendSizes& sizes, const Conv2dGeometry& geometry
              : cpu::conv2d_workspace(geometry, arithmetic_of(sizes.compute));
 }
 
-}  // namespace penstock
+}  // namespace penstock::layers

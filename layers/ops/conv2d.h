@@ -7,7 +7,7 @@
 #include "layers/layer_plan.h"
 #include "layers/tensor/tensor.h"
 
-namespace penstock {
+namespace penstock::layers {
 
 /// Kernel, stride and zero padding (at both ends) along one axis.
 struct Conv2dAxis {
@@ -59,4 +59,4 @@ struct Conv2dBackwardWeight {
   std::span<std::byte> workspace;
 };
 
-}  // namespace penstock
+}  // namespace penstock::layers

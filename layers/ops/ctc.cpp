@@ -6,7 +6,7 @@
 #include "layers/cpu/sizes.h"
 #include "layers/cuda/sizes/ctc.h"
 
-namespace penstock {
+namespace penstock::layers {
 
 void expect_targets_that_fit(const CtcLoss& op) {
   const Targets& targets = op.targets;
@@ -41,4 +41,4 @@ std::size_t ctc_workspace(const BackendSizes& sizes, std::span<const std::int64_
                                           : cpu::ctc_workspace(lengths, classes, sizes.compute);
 }
 
-}  // namespace penstock
+}  // namespace penstock::layers

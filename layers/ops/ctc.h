@@ -8,7 +8,7 @@
 #include "layers/layer_plan.h"
 #include "layers/tensor/tensor.h"
 
-namespace penstock {
+namespace penstock::layers {
 
 /// Connectionist temporal classification (Graves et al. 2006) over the log-softmax of each frame's
 /// logits, blank 0: the loss of an utterance is -log of the probability of all paths that give its
@@ -34,4 +34,4 @@ void expect_targets_that_fit(const CtcLoss& op);
 /// Frames that labels need at least: their number plus adjacent equal pairs.
 std::int64_t ctc_frames_needed(std::span<const std::int32_t> labels);
 
-}  // namespace penstock
+}  // namespace penstock::layers

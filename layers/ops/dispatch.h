@@ -2,7 +2,7 @@
 
 #include "layers/ops/list.h"
 
-namespace penstock {
+namespace penstock::layers {
 
 class Stream;
 
@@ -53,4 +53,4 @@ class OperationDispatch<Self, Base, OperationList<First, Rest...>>
   }
 };
 
-}  // namespace penstock
+}  // namespace penstock::layers

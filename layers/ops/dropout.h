@@ -6,7 +6,7 @@
 #include "layers/context.h"
 #include "layers/tensor/tensor.h"
 
-namespace penstock {
+namespace penstock::layers {
 
 /// Which elements dropout drops: a pure function of (seed, epoch, utterance, layer, frame within
 /// the utterance, channel), so the same for any packing of utterances and in forward and backward.
@@ -33,4 +33,4 @@ struct DropoutBackward {
   DropoutMask mask;
 };
 
-}  // namespace penstock
+}  // namespace penstock::layers

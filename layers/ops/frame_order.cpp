@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-namespace penstock {
+namespace penstock::layers {
 
 FrameOrder::FrameOrder(std::span<const std::int64_t> lengths, bool backwards)
     : backwards_(backwards) {
@@ -25,4 +25,4 @@ std::int64_t FrameOrder::active(std::int64_t step) const {
   return ended - lengths_.begin();
 }
 
-}  // namespace penstock
+}  // namespace penstock::layers

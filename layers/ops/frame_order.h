@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-namespace penstock {
+namespace penstock::layers {
 
 /// The order in which a recurrence visits frames: step t is the t-th frame of every utterance that
 /// has one, longest utterance first, so that the utterances of a step are the first of the step
@@ -28,4 +28,4 @@ class FrameOrder {
   std::vector<std::int64_t> first_rows_;  // by rank, of step 0
 };
 
-}  // namespace penstock
+}  // namespace penstock::layers

@@ -2,7 +2,7 @@
 
 #include "layers/tensor/tensor.h"
 
-namespace penstock {
+namespace penstock::layers {
 
 /// y_FO = x_FI · W_OI^T + b_O. Without bias `b_O.data` is null.
 struct LinearForward {
@@ -19,4 +19,4 @@ struct LinearBackwardWeight {
   Tensor x_FI, dy_FO, dw_OI, db_O;
 };
 
-}  // namespace penstock
+}  // namespace penstock::layers

@@ -1,6 +1,6 @@
 #pragma once
 
-namespace penstock {
+namespace penstock::layers {
 
 template <class... Operation>
 struct OperationList {};
@@ -34,4 +34,4 @@ using Operations = OperationList<
     struct SquaredSums, struct LargestMagnitude, struct GradientNorm,         // norms.h
     struct AddInto, struct AdamWStep, struct LambDirection, struct SgdStep>;  // optimizer.h
 
-}  // namespace penstock
+}  // namespace penstock::layers

@@ -6,7 +6,7 @@
 
 #include "layers/tensor/tensor.h"
 
-namespace penstock {
+namespace penstock::layers {
 
 /// Depthwise convolution over the next frames of an utterance (Wang et al. 2016, "Lookahead
 /// convolution layer for unidirectional recurrent neural networks"); K is the context, the present
@@ -44,4 +44,4 @@ inline std::size_t lookahead_workspace(std::int64_t channels, std::int64_t conte
   return static_cast<std::size_t>(channels * context) * size_of(arithmetic_of(dtype));
 }
 
-}  // namespace penstock
+}  // namespace penstock::layers

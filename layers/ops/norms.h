@@ -5,7 +5,7 @@
 #include "layers/tensor/norm_blocks.h"
 #include "layers/tensor/tensor.h"
 
-namespace penstock {
+namespace penstock::layers {
 
 /// A norm block, which may be shorter at the end of a parameter, and where its elements begin in
 /// the arenas of its stage.
@@ -67,4 +67,4 @@ struct GradientNorm {
   GradientNormResult* result = nullptr;
 };
 
-}  // namespace penstock
+}  // namespace penstock::layers

@@ -5,7 +5,7 @@
 #include "layers/ops/norms.h"
 #include "layers/tensor/tensor.h"
 
-namespace penstock {
+namespace penstock::layers {
 
 /// to += factor · from. Equal sizes and dtypes, f32 or f64.
 struct AddInto {
@@ -80,4 +80,4 @@ struct SgdStep {
   Tensor rounded = {};  // as of AdamWStep
 };
 
-}  // namespace penstock
+}  // namespace penstock::layers

@@ -5,7 +5,7 @@
 #include "layers/cpu/sizes.h"
 #include "layers/cuda/sizes/recurrence.h"
 
-namespace penstock {
+namespace penstock::layers {
 
 std::int64_t RecurrenceShape::frames() const {
   return std::accumulate(lengths.begin(), lengths.end(), std::int64_t{0});
@@ -30,4 +30,4 @@ Workspace recurrence_workspace(const BackendSizes& sizes, const RecurrenceShape&
                                           : cpu::recurrence_workspace(shape, sizes.compute);
 }
 
-}  // namespace penstock
+}  // namespace penstock::layers

@@ -7,7 +7,7 @@
 #include "layers/layer_plan.h"
 #include "layers/tensor/tensor.h"
 
-namespace penstock {
+namespace penstock::layers {
 
 /// With p = the projected input (W x + b of PyTorch's weight_ih, bias_ih), U, c = weight, bias of
 /// the recurrence (weight_hh, bias_hh) and h, s = the states of the frame before, both 0 at first:
@@ -66,4 +66,4 @@ struct RecurrenceBackwardWeight {
   Tensor previous_DFH, dp_FP, dn_DFH, dw_DGH, db_DG;
 };
 
-}  // namespace penstock
+}  // namespace penstock::layers

@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "layers/tensor/tensor.h"
 
-namespace penstock {
+namespace penstock::layers {
 namespace {
 
 // Convolutions by FFT go through tens of megabytes in long strides: with small pages they spend a
@@ -46,4 +46,4 @@ Buffer host_buffer(std::size_t bytes) {
   return Buffer(data, bytes, [](void* p) { ::operator delete(p, kBoundary); });
 }
 
-}  // namespace penstock
+}  // namespace penstock::layers

@@ -4,7 +4,7 @@
 #include <functional>
 #include <utility>
 
-namespace penstock {
+namespace penstock::layers {
 
 /// Bytes of host or device memory, freed with the object. A Backend makes it.
 class Buffer {
@@ -43,4 +43,4 @@ class Buffer {
 /// Host memory on a kAlignment boundary, uninitialised. DeviceError if there is not so much.
 Buffer host_buffer(std::size_t bytes);
 
-}  // namespace penstock
+}  // namespace penstock::layers

@@ -3,7 +3,7 @@
 #include <bit>
 #include <cmath>
 
-namespace penstock {
+namespace penstock::layers {
 
 std::size_t size_of(DType dtype) {
   switch (dtype) {
@@ -83,4 +83,4 @@ float to_float(BFloat16 value) {
   return std::bit_cast<float>(static_cast<std::uint32_t>(value.bits) << 16);
 }
 
-}  // namespace penstock
+}  // namespace penstock::layers

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace penstock {
+namespace penstock::layers {
 
 /// Number formats of tensors. Sums of weight gradients, statistics and losses are never narrower
 /// than f32.
@@ -61,4 +61,4 @@ struct DTypeOf<std::int64_t> {
   static constexpr DType value = DType::i64;
 };
 
-}  // namespace penstock
+}  // namespace penstock::layers

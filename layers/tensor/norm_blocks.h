@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-namespace penstock {
+namespace penstock::layers {
 
 /// Norms are FP64 sums over fixed blocks of so many elements of a parameter, so that they do not
 /// depend on how the model is cut.
@@ -13,4 +13,4 @@ constexpr std::int64_t norm_blocks(std::int64_t elements) {
   return (elements + kNormBlock - 1) / kNormBlock;
 }
 
-}  // namespace penstock
+}  // namespace penstock::layers

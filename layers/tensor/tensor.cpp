@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 
-namespace penstock {
+namespace penstock::layers {
 
 std::int64_t element_count(const Shape& shape) {
   std::int64_t count = 1;
@@ -20,4 +20,4 @@ void Tensor::throw_other_dtype(DType wanted) const {
                    std::string(name_of(wanted)));
 }
 
-}  // namespace penstock
+}  // namespace penstock::layers

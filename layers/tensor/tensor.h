@@ -6,7 +6,7 @@
 
 #include "layers/tensor/dtype.h"
 
-namespace penstock {
+namespace penstock::layers {
 
 /// Sizes of a tensor, outermost first; {} is one number.
 using Shape = std::vector<std::int64_t>;
@@ -43,4 +43,4 @@ struct Tensor {
   [[noreturn]] void throw_other_dtype(DType wanted) const;
 };
 
-}  // namespace penstock
+}  // namespace penstock::layers

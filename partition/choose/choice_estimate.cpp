@@ -7,7 +7,7 @@
 #include "partition/placement/problem.h"
 #include "partition/schedule/make_schedule.h"
 
-namespace penstock {
+namespace penstock::partition {
 namespace {
 
 /// Once a step, of each stage on a device of speed 1.
@@ -106,4 +106,4 @@ ChoiceEstimate estimate_choice(const PlanningProblem& problem, const Workload& w
   return estimate;
 }
 
-}  // namespace penstock
+}  // namespace penstock::partition

@@ -6,7 +6,7 @@
 #include "partition/choose/workload.h"
 #include "partition/simulate/step_estimate.h"
 
-namespace penstock {
+namespace penstock::partition {
 
 /// What simulation says of a choice.
 struct ChoiceEstimate {
@@ -42,4 +42,4 @@ std::vector<double> reduction_seconds(const PlanningProblem& problem, const Plan
 /// The rank, which is a stage, that holds each chunk.
 std::vector<int> ranks_of_chunks(const PlanChoice& choice);
 
-}  // namespace penstock
+}  // namespace penstock::partition

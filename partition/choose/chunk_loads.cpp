@@ -6,7 +6,7 @@
 #include "partition/choose/choice_estimate.h"
 #include "partition/choose/proposals.h"
 
-namespace penstock {
+namespace penstock::partition {
 namespace {
 
 struct Costs {
@@ -67,4 +67,4 @@ std::vector<ChunkCutProblem> chunk_loads(const PlanningProblem& problem, const W
   return {cut, other};
 }
 
-}  // namespace penstock
+}  // namespace penstock::partition

@@ -5,7 +5,7 @@
 #include "partition/choose/workload.h"
 #include "partition/cut/cut_chunks.h"
 
-namespace penstock {
+namespace penstock::partition {
 
 /// How a placed choice may be cut: its mean micro-batch's loads in each of the ways to count them,
 /// the closed form's first. Which cut is the fastest, a simulated step tells.
@@ -18,4 +18,4 @@ namespace penstock {
 std::vector<ChunkCutProblem> chunk_loads(const PlanningProblem& problem, const Workload& workload,
                                          const PlanChoice& choice);
 
-}  // namespace penstock
+}  // namespace penstock::partition

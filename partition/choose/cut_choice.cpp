@@ -8,7 +8,7 @@
 #include "partition/choose/recompute_search.h"
 #include "partition/choose/stage_memory.h"
 
-namespace penstock {
+namespace penstock::partition {
 namespace {
 
 std::vector<double> forward_seconds(const Workload& workload) {
@@ -177,4 +177,4 @@ bool recompute_to_fit(const PlanningProblem& problem, const Workload& workload,
   return true;
 }
 
-}  // namespace penstock
+}  // namespace penstock::partition

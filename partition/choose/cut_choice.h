@@ -4,7 +4,7 @@
 
 #include "partition/choose/workload.h"
 
-namespace penstock {
+namespace penstock::partition {
 
 /// The best cut of a choice whose devices are known.
 struct ChosenCut {
@@ -33,4 +33,4 @@ ChosenCut cut_choice(const PlanningProblem& problem, const Workload& workload,
 /// does; the choice is then as it was.
 bool recompute_to_fit(const PlanningProblem& problem, const Workload& workload, PlanChoice& choice);
 
-}  // namespace penstock
+}  // namespace penstock::partition

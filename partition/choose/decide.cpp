@@ -17,7 +17,7 @@
 #include "partition/choose/stage_memory.h"
 #include "partition/cut/limits.h"
 
-namespace penstock {
+namespace penstock::partition {
 namespace {
 
 // Of the best closed form, by which simulation differs by no more; without a barrier, steps overlap
@@ -232,4 +232,4 @@ class Decider {
 
 Decision decide(const PlanningProblem& problem) { return Decider(problem).decide(); }
 
-}  // namespace penstock
+}  // namespace penstock::partition

@@ -8,7 +8,7 @@
 #include "partition/choose/choice_estimate.h"
 #include "partition/choose/problem.h"
 
-namespace penstock {
+namespace penstock::partition {
 
 /// Memory that a stage of the fastest cut does not have.
 struct LackingMemory {
@@ -63,4 +63,4 @@ struct Decision {
 /// would fit.
 Decision decide(const PlanningProblem& problem);
 
-}  // namespace penstock
+}  // namespace penstock::partition

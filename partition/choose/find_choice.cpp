@@ -12,7 +12,7 @@
 #include "partition/search/find_schedule.h"
 #include "partition/simulate/size_order.h"
 
-namespace penstock {
+namespace penstock::partition {
 namespace {
 
 constexpr std::int64_t kEffort = 4'000'000;  // turns estimated
@@ -124,4 +124,4 @@ std::optional<PlanChoice> find_choice(const PlanningProblem& problem, const Work
   return chosen;
 }
 
-}  // namespace penstock
+}  // namespace penstock::partition

@@ -5,7 +5,7 @@
 #include "partition/choose/choice_estimate.h"
 #include "partition/schedule/run_schedule.h"
 
-namespace penstock {
+namespace penstock::partition {
 
 /// Seconds of a replica's mean micro-batch of each size on each chunk of a choice that is cut and
 /// placed: [chunk][size], 0 being the one that takes longest, over all sampled steps.
@@ -23,4 +23,4 @@ std::optional<PlanChoice> find_choice(const PlanningProblem& problem, const Work
 /// The lists of a choice's steps: of its schedule's name, or its own.
 RunSchedule schedule_of(const PlanChoice& choice);
 
-}  // namespace penstock
+}  // namespace penstock::partition

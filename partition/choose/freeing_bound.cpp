@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-namespace penstock {
+namespace penstock::partition {
 
 FreeingBound::FreeingBound(std::span<const double> bytes, std::span<const double> seconds) {
   std::vector<std::size_t> best;
@@ -33,4 +33,4 @@ double FreeingBound::seconds(int first, double bytes) const {
   return sums.seconds[enough - 1] + share * (sums.seconds[enough] - sums.seconds[enough - 1]);
 }
 
-}  // namespace penstock
+}  // namespace penstock::partition

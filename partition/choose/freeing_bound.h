@@ -3,7 +3,7 @@
 #include <span>
 #include <vector>
 
-namespace penstock {
+namespace penstock::partition {
 
 /// What it takes at least to free memory by recomputation of a chunk's last layers: as if each
 /// freed all that it can, and a part of one a part of that (the knapsack's linear relaxation,
@@ -25,4 +25,4 @@ class FreeingBound {
   std::vector<Sums> from_;
 };
 
-}  // namespace penstock
+}  // namespace penstock::partition

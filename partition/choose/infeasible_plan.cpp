@@ -9,7 +9,7 @@
 #include "configs/config.h"
 #include "partition/choose/stage_memory.h"
 
-namespace penstock {
+namespace penstock::partition {
 namespace {
 
 constexpr int kHalvings = 6;  // of a micro-batch
@@ -97,4 +97,4 @@ void throw_infeasible_plan(const PlanningProblem& problem,
   throw ConfigError(message);
 }
 
-}  // namespace penstock
+}  // namespace penstock::partition

@@ -4,7 +4,7 @@
 
 #include "partition/choose/decide.h"
 
-namespace penstock {
+namespace penstock::partition {
 
 /// Raises ConfigError for a problem of which no alternative fits into memory: which stage of the
 /// one that lacks least lacks how much, and what would fit: with other stages and replicas, with
@@ -12,4 +12,4 @@ namespace penstock {
 [[noreturn]] void throw_infeasible_plan(const PlanningProblem& problem,
                                         const std::vector<Alternative>& alternatives);
 
-}  // namespace penstock
+}  // namespace penstock::partition

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace penstock {
+namespace penstock::partition {
 
 std::string describe(const PlanChoice& choice) {
   std::string schedule = choice.schedule.empty() ? "" : ", " + choice.schedule;
@@ -19,4 +19,4 @@ std::string describe(const PlanChoice& choice) {
                      choice.batch.seconds);
 }
 
-}  // namespace penstock
+}  // namespace penstock::partition

@@ -12,7 +12,7 @@
 #include "partition/memory/chunk_bytes.h"
 #include "partition/simulate/simulate.h"
 
-namespace penstock {
+namespace penstock::partition {
 
 /// How a step's audio is shared out: a global batch is `seconds` × `micro_batches`.
 struct BatchChoice {
@@ -46,7 +46,7 @@ struct SampledStep {
 /// A model to be trained on a cluster.
 struct PlanningProblem {
   const LayerSequence* sequence = nullptr;
-  BackendSizes sizes = {};
+  layers::BackendSizes sizes = {};
   CostModel costs = {};         // seconds on a device of speed 1
   std::string costs_from = {};  // where they come from, for people
   FittedCost reading = {};      // and of a micro-batch, before its first forward
@@ -75,4 +75,4 @@ struct PlanningProblem {
 /// "4 stages × 2 replicas, zb-h1, 16 × 8 s"
 std::string describe(const PlanChoice& choice);
 
-}  // namespace penstock
+}  // namespace penstock::partition

@@ -12,7 +12,7 @@
 #include "partition/placement/infeasible_placement.h"
 #include "partition/placement/search.h"
 
-namespace penstock {
+namespace penstock::partition {
 namespace {
 
 bool memories_differ(const Cluster& cluster) {
@@ -119,4 +119,4 @@ std::vector<Placement> placements(const PlanningProblem& problem, const Workload
   return result;
 }
 
-}  // namespace penstock
+}  // namespace penstock::partition

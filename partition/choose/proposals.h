@@ -5,7 +5,7 @@
 #include "partition/choose/workload.h"
 #include "partition/placement/problem.h"
 
-namespace penstock {
+namespace penstock::partition {
 
 /// Stages and replicas for a batch choice, before they are placed.
 struct Proposal {
@@ -28,4 +28,4 @@ std::vector<Placement> placements(const PlanningProblem& problem, const Workload
 PlacementProblem closed_form_problem(const PlanningProblem& problem, const Workload& workload,
                                      const BatchChoice& batch);
 
-}  // namespace penstock
+}  // namespace penstock::partition

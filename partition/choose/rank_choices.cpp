@@ -7,7 +7,7 @@
 #include "partition/choose/proposals.h"
 #include "partition/placement/ranking.h"
 
-namespace penstock {
+namespace penstock::partition {
 namespace {
 
 constexpr std::size_t kSimulated = 4;       // times as many placements as are wanted
@@ -60,4 +60,4 @@ std::vector<RankedChoice> rank_choices(const PlanningProblem& problem, const Pla
   return ranked;
 }
 
-}  // namespace penstock
+}  // namespace penstock::partition

@@ -5,7 +5,7 @@
 
 #include "partition/choose/refine_choice.h"
 
-namespace penstock {
+namespace penstock::partition {
 
 /// Placements of `like`'s stages and replicas, by the seconds of a simulated step, at most `count`:
 /// rank_placements() proposes them by the closed form, cut_choice() cuts each within memory, with
@@ -15,4 +15,4 @@ namespace penstock {
 std::vector<RankedChoice> rank_choices(const PlanningProblem& problem, const PlanChoice& like,
                                        std::size_t count);
 
-}  // namespace penstock
+}  // namespace penstock::partition

@@ -8,7 +8,7 @@
 #include "base/gib.h"
 #include "partition/cut/limits.h"
 
-namespace penstock {
+namespace penstock::partition {
 namespace {
 
 double closed_pace(const Alternative& alternative) {
@@ -55,4 +55,4 @@ std::string bottleneck_of(const Alternative& best, const std::vector<Alternative
                      100 * (1 - best.estimate->idle(slowest)));
 }
 
-}  // namespace penstock
+}  // namespace penstock::partition

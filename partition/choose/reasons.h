@@ -5,7 +5,7 @@
 
 #include "partition/choose/decide.h"
 
-namespace penstock {
+namespace penstock::partition {
 
 /// Predicted seconds for one of audio, by which choices of other batches compare; infinite where
 /// nothing was simulated.
@@ -21,4 +21,4 @@ std::string why_slower(const Alternative& best, const Alternative& other);
 /// else the stage that computes most of a step.
 std::string bottleneck_of(const Alternative& best, const std::vector<Alternative>& alternatives);
 
-}  // namespace penstock
+}  // namespace penstock::partition

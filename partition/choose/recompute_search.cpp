@@ -7,7 +7,7 @@
 #include "partition/choose/freeing_bound.h"
 #include "partition/cut/limits.h"
 
-namespace penstock {
+namespace penstock::partition {
 namespace {
 
 // Of a boundary: in a first round, which gives a bound, and in the exact one, which for long chunks
@@ -162,4 +162,4 @@ std::optional<RecomputeChoice> RecomputeSearch::search(int first, int last, int 
   return choice;
 }
 
-}  // namespace penstock
+}  // namespace penstock::partition

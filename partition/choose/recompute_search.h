@@ -7,7 +7,7 @@
 
 #include "partition/choose/run_sizes.h"
 
-namespace penstock {
+namespace penstock::partition {
 
 /// Layers of a chunk that are recomputed so that it fits into memory.
 struct RecomputeChoice {
@@ -46,4 +46,4 @@ class RecomputeSearch {
   std::map<std::tuple<int, int, int, double>, std::optional<RecomputeChoice>> known_;
 };
 
-}  // namespace penstock
+}  // namespace penstock::partition

@@ -8,7 +8,7 @@
 #include "partition/choose/cut_choice.h"
 #include "partition/choose/stage_memory.h"
 
-namespace penstock {
+namespace penstock::partition {
 namespace {
 
 constexpr int kExchanged = 12;         // devices of a cluster whose pairs are tried, at most
@@ -142,4 +142,4 @@ std::optional<RankedChoice> ChoiceRefiner::within(PlanChoice other, double secon
   return RankedChoice{std::move(other), std::move(estimate)};
 }
 
-}  // namespace penstock
+}  // namespace penstock::partition

@@ -5,7 +5,7 @@
 
 #include "partition/choose/choice_estimate.h"
 
-namespace penstock {
+namespace penstock::partition {
 
 /// A choice that is cut and placed, and what simulation says of it.
 struct RankedChoice {
@@ -50,4 +50,4 @@ class ChoiceRefiner {
   const Workload& workload_;
 };
 
-}  // namespace penstock
+}  // namespace penstock::partition

@@ -2,20 +2,21 @@
 
 #include <algorithm>
 
-namespace penstock {
+namespace penstock::partition {
 namespace {
 
-using Kind = SavedDecl::Kind;
+using Kind = layers::SavedDecl::Kind;
 
-bool keeps(const LayerPlan& plan, Kind kind) {
-  return std::ranges::count(plan.saved, kind, &SavedDecl::kind) > 0;
+bool keeps(const layers::LayerPlan& plan, Kind kind) {
+  return std::ranges::count(plan.saved, kind, &layers::SavedDecl::kind) > 0;
 }
 
-std::ptrdiff_t saved_by_forward(const LayerPlan& plan) {
+std::ptrdiff_t saved_by_forward(const layers::LayerPlan& plan) {
   std::size_t bytes = 0;
-  for (const SavedDecl& saved : plan.saved)
-    if (saved.kind == Kind::own && saved.life != Life::carried)
-      bytes += aligned(static_cast<std::size_t>(element_count(saved.shape)) * size_of(saved.dtype));
+  for (const layers::SavedDecl& saved : plan.saved)
+    if (saved.kind == Kind::own && saved.life != layers::Life::carried)
+      bytes += layers::aligned(static_cast<std::size_t>(layers::element_count(saved.shape)) *
+                               layers::size_of(saved.dtype));
   return static_cast<std::ptrdiff_t>(bytes);
 }
 
@@ -24,7 +25,7 @@ std::ptrdiff_t gradients_in_scratch(const MicroBatchLayout& layout) {
   std::array<std::size_t, 2> most{};
   for (std::size_t i = 1; i < layout.gradient_places.size(); ++i)
     if (layout.gradient_places[i].region == Place::Region::scratch)
-      most[i % 2] = std::max(most[i % 2], aligned(layout.activations[i].bytes()));
+      most[i % 2] = std::max(most[i % 2], layers::aligned(layout.activations[i].bytes()));
   return static_cast<std::ptrdiff_t>(most[0] + most[1]);
 }
 
@@ -45,7 +46,7 @@ ChunkSizes::ChunkSizes(const ChunkBytes::Training& training)
   behind_gradients_ = split_ ? gradients_ : static_cast<std::ptrdiff_t>(layout.workspace.offset);
   for (std::size_t i = 0; i < layout.layers.size(); ++i) {
     own_.push_back(saved_by_forward(layout.layers[i]));
-    enters_.push_back(static_cast<std::ptrdiff_t>(aligned(layout.activations[i].bytes())));
+    enters_.push_back(static_cast<std::ptrdiff_t>(layers::aligned(layout.activations[i].bytes())));
     as_input_.push_back(keeps(layout.layers[i], Kind::input));
     as_output_.push_back(keeps(layout.layers[i], Kind::output));
   }
@@ -125,4 +126,4 @@ double ChunkSizes::change(const RunSizes& all, bool any) const {
   return bytes(all, any) - bytes(without({0, layers()}), false);
 }
 
-}  // namespace penstock
+}  // namespace penstock::partition

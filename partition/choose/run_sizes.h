@@ -6,7 +6,7 @@
 
 #include "partition/memory/chunk_bytes.h"
 
-namespace penstock {
+namespace penstock::partition {
 
 /// Bytes of a chunk that hang on which of its layers are recomputed, of one micro-batch: added
 /// up over runs of layers that are not neighbours, except for what takes turns.
@@ -60,4 +60,4 @@ class ChunkSizes {
   std::vector<bool> as_input_, as_output_;  // of each layer: kept as it says of its input, output
 };
 
-}  // namespace penstock
+}  // namespace penstock::partition

@@ -8,7 +8,7 @@
 
 #include "partition/cut/limits.h"
 
-namespace penstock {
+namespace penstock::partition {
 namespace {
 
 /// A share of a stage's load, and what it is spent on.
@@ -63,4 +63,4 @@ std::string bottleneck_of(const SequencePlan& plan) {
   return (memory_shapes(plan) ? "memory, which shapes the cut, and " : "") + stage;
 }
 
-}  // namespace penstock
+}  // namespace penstock::partition

@@ -9,7 +9,7 @@
 #include "partition/schedule/in_flight.h"
 #include "partition/schedule/make_schedule.h"
 
-namespace penstock {
+namespace penstock::partition {
 namespace {
 
 constexpr int kMostPasses = 2048;     // stages × micro-batches of all replicas that differ
@@ -134,4 +134,4 @@ std::vector<SequenceStep> sequence_steps(const SequencePlan& plan) {
   return steps;
 }
 
-}  // namespace penstock
+}  // namespace penstock::partition

@@ -8,7 +8,7 @@
 #include "partition/placement/search.h"
 #include "partition/simulate/step_estimate.h"
 
-namespace penstock {
+namespace penstock::partition {
 
 /// A placed layer sequence whose steps are simulated. All must outlive what is made of them.
 struct SequencePlan {
@@ -44,4 +44,4 @@ std::unique_ptr<StepEstimate> predict_sequence_step(const SequencePlan& plan,
 /// simulated: then 1F1B, whose memory the placement was searched with, stands alone.
 std::vector<SequenceStep> sequence_steps(const SequencePlan& plan);
 
-}  // namespace penstock
+}  // namespace penstock::partition

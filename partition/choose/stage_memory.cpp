@@ -5,7 +5,7 @@
 #include "partition/choose/choice_estimate.h"
 #include "partition/cut/limits.h"
 
-namespace penstock {
+namespace penstock::partition {
 
 StageMemory::StageMemory(const PlanningProblem& problem, const PlanChoice& choice)
     : bytes_(problem.bytes(choice)), ranks_(ranks_of_chunks(choice)) {
@@ -86,4 +86,4 @@ LeastFullCut least_full_cut(const StageMemory& memory, int layers) {
   return best[layers];
 }
 
-}  // namespace penstock
+}  // namespace penstock::partition

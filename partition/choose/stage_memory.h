@@ -6,7 +6,7 @@
 
 #include "partition/choose/problem.h"
 
-namespace penstock {
+namespace penstock::partition {
 
 /// What the stages of a choice may take of memory, and would. Bytes are the runtime's own.
 class StageMemory {
@@ -49,4 +49,4 @@ struct LeastFullCut {
 };
 LeastFullCut least_full_cut(const StageMemory& memory, int layers);
 
-}  // namespace penstock
+}  // namespace penstock::partition

@@ -4,7 +4,7 @@
 
 #include "partition/model/recomputed_layers.h"
 
-namespace penstock {
+namespace penstock::partition {
 namespace {
 
 double seconds_of(const std::vector<LayerCost>& layers) {
@@ -71,10 +71,11 @@ void sum_up(Workload& workload, const ChosenLayers& recomputed) {
 
 std::vector<double> parameter_bytes(const LayerSequence& sequence) {
   std::vector<double> bytes;
-  for (const LayerPlan& plan : plan_layers(sequence, std::vector<std::int64_t>{100}, {})) {
+  for (const layers::LayerPlan& plan : plan_layers(sequence, std::vector<std::int64_t>{100}, {})) {
     double of_layer = 0;
-    for (const ParamDecl& param : plan.params)
-      of_layer += static_cast<double>(element_count(param.shape)) * size_of(DType::f32);
+    for (const layers::ParamDecl& param : plan.params)
+      of_layer += static_cast<double>(layers::element_count(param.shape)) *
+                  layers::size_of(layers::DType::f32);
     bytes.push_back(of_layer);
   }
   return bytes;
@@ -93,4 +94,4 @@ const Workload& Workloads::of(const BatchChoice& batch, int replicas) {
   return workload;
 }
 
-}  // namespace penstock
+}  // namespace penstock::partition

@@ -7,7 +7,7 @@
 #include "partition/cost/profile.h"
 #include "partition/cost/step_costs.h"
 
-namespace penstock {
+namespace penstock::partition {
 
 /// What the replicas of a batch choice have to do, with its costs, before anything is cut or
 /// placed. Recomputation that the problem fixes is in the sums and the mean alone.
@@ -40,4 +40,4 @@ class Workloads {
 /// FP32 bytes of each layer's parameters.
 std::vector<double> parameter_bytes(const LayerSequence& sequence);
 
-}  // namespace penstock
+}  // namespace penstock::partition

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-namespace penstock {
+namespace penstock::partition {
 
 const LinkRates& Cluster::link(int from, int to) const {
   if (!exact_links.empty()) return exact_links[from * devices.size() + to];
@@ -23,4 +23,4 @@ Cluster equal_devices(int count) {
   return cluster;
 }
 
-}  // namespace penstock
+}  // namespace penstock::partition

@@ -6,7 +6,7 @@
 
 #include "partition/cost/cost.h"
 
-namespace penstock {
+namespace penstock::partition {
 
 struct Device {
   std::string kind;
@@ -35,4 +35,4 @@ struct Cluster {
 /// Devices of speed 1 without memory limit; what crosses their links is counted in seconds.
 Cluster equal_devices(int count);
 
-}  // namespace penstock
+}  // namespace penstock::partition

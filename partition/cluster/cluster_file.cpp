@@ -15,7 +15,7 @@
 #include "partition/cluster/file/links.h"
 #include "partition/cluster/file/syntax.h"
 
-namespace penstock {
+namespace penstock::partition {
 namespace {
 
 /// The kind of that name, or null after noting that there is none.
@@ -72,11 +72,11 @@ Cluster parse_cluster(const std::string& text, const std::string& name) {
 }
 
 Cluster read_cluster(const std::filesystem::path& file) {
-  if (const auto text = file_text(file)) return parse_cluster(*text, file.string());
-  auto known = config_folder() / "clusters" / file;
+  if (const auto text = configs::file_text(file)) return parse_cluster(*text, file.string());
+  auto known = configs::config_folder() / "clusters" / file;
   known += ".toml";
-  if (const auto text = file_text(known)) return parse_cluster(*text, known.string());
+  if (const auto text = configs::file_text(known)) return parse_cluster(*text, known.string());
   throw ConfigError(file.string() + ": no such cluster file, or it can't be read");
 }
 
-}  // namespace penstock
+}  // namespace penstock::partition

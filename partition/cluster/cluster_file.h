@@ -5,7 +5,7 @@
 
 #include "partition/cluster/cluster.h"
 
-namespace penstock {
+namespace penstock::partition {
 
 /// Reads a cluster's TOML (docs/planning.md): kinds of devices, nodes of them, and links within and
 /// between nodes, or a matrix of links from each device to each other. `name` stands for the text
@@ -17,4 +17,4 @@ Cluster parse_cluster(const std::string& text, const std::string& name);
 /// neither can be read.
 Cluster read_cluster(const std::filesystem::path& file);
 
-}  // namespace penstock
+}  // namespace penstock::partition

@@ -2,43 +2,45 @@
 
 #include <algorithm>
 
-namespace penstock {
+namespace penstock::partition {
 namespace {
 
-double bytes_of(const std::vector<ParamDecl>& params) {
+double bytes_of(const std::vector<layers::ParamDecl>& params) {
   double bytes = 0;
-  for (const ParamDecl& param : params) {
-    bytes += static_cast<double>(element_count(param.shape)) * size_of(DType::f32);
+  for (const layers::ParamDecl& param : params) {
+    bytes += static_cast<double>(layers::element_count(param.shape)) *
+             layers::size_of(layers::DType::f32);
   }
   return bytes;
 }
 
 /// Memory that a layer keeps for backward besides its input and output.
-double bytes_of(const std::vector<SavedDecl>& saved) {
+double bytes_of(const std::vector<layers::SavedDecl>& saved) {
   double bytes = 0;
-  for (const SavedDecl& tensor : saved) {
-    if (tensor.kind != SavedDecl::Kind::own) continue;
-    bytes += static_cast<double>(element_count(tensor.shape)) * size_of(tensor.dtype);
+  for (const layers::SavedDecl& tensor : saved) {
+    if (tensor.kind != layers::SavedDecl::Kind::own) continue;
+    bytes +=
+        static_cast<double>(layers::element_count(tensor.shape)) * layers::size_of(tensor.dtype);
   }
   return bytes;
 }
 
-double rate_of(const DeviceRates& rates, Work work) {
+double rate_of(const DeviceRates& rates, layers::Work work) {
   switch (work) {
-    case Work::product:
+    case layers::Work::product:
       return rates.product;
-    case Work::convolution:
+    case layers::Work::convolution:
       return rates.convolution;
-    case Work::recurrence:
+    case layers::Work::recurrence:
       return rates.recurrence;
-    case Work::elementwise:
+    case layers::Work::elementwise:
       break;
   }
   return rates.elementwise;
 }
 
-LayerCost cost_of(const Layer& layer, const ActivationDecl& input, const LayerPlan& plan,
-                  const DeviceRates& rates) {
+LayerCost cost_of(const layers::Layer& layer, const layers::ActivationDecl& input,
+                  const layers::LayerPlan& plan, const DeviceRates& rates) {
   const auto x = static_cast<double>(input.bytes()), y = static_cast<double>(plan.output.bytes());
   const double saved = bytes_of(plan.saved), weights = bytes_of(plan.params);
   const double rate = rate_of(rates, plan.work);
@@ -56,8 +58,8 @@ LayerCost cost_of(const Layer& layer, const ActivationDecl& input, const LayerPl
 
 }  // namespace
 
-DeviceRates default_rates(const BackendSizes& sizes) {
-  if (sizes.device == DeviceKind::cpu) {
+DeviceRates default_rates(const layers::BackendSizes& sizes) {
+  if (sizes.device == layers::DeviceKind::cpu) {
     return {.product = 70e9,
             .convolution = 500e9,
             .recurrence = 40e9,
@@ -65,7 +67,7 @@ DeviceRates default_rates(const BackendSizes& sizes) {
             .bandwidth = 8e9,
             .launch = 1e-6};
   }
-  const double tensor_cores = size_of(sizes.compute) <= 2 ? 400e12 : 40e12;
+  const double tensor_cores = layers::size_of(sizes.compute) <= 2 ? 400e12 : 40e12;
   return {.product = tensor_cores,
           .convolution = tensor_cores / 2,
           .recurrence = tensor_cores / 10,
@@ -74,19 +76,19 @@ DeviceRates default_rates(const BackendSizes& sizes) {
           .launch = 10e-6};
 }
 
-LinkRates default_link(const BackendSizes& sizes) {
-  if (sizes.device == DeviceKind::cpu) return {.latency = 5e-6, .bandwidth = 3e9};
+LinkRates default_link(const layers::BackendSizes& sizes) {
+  if (sizes.device == layers::DeviceKind::cpu) return {.latency = 5e-6, .bandwidth = 3e9};
   return {.latency = 10e-6, .bandwidth = 200e9};
 }
 
 std::vector<LayerCost> analytic_costs(const LayerSequence& sequence,
                                       std::span<const std::int64_t> lengths,
-                                      const BackendSizes& sizes, const DeviceRates& rates) {
-  const std::vector<LayerPlan> plans = plan_layers(sequence, lengths, sizes);
-  const ActivationDecl first = sequence_input(sequence, lengths, sizes);
+                                      const layers::BackendSizes& sizes, const DeviceRates& rates) {
+  const std::vector<layers::LayerPlan> plans = plan_layers(sequence, lengths, sizes);
+  const layers::ActivationDecl first = sequence_input(sequence, lengths, sizes);
   std::vector<LayerCost> costs;
   for (std::size_t i = 0; i < plans.size(); ++i) {
-    const ActivationDecl& input = i == 0 ? first : plans[i - 1].output;
+    const layers::ActivationDecl& input = i == 0 ? first : plans[i - 1].output;
     costs.push_back(cost_of(*sequence.layers[i], input, plans[i], rates));
   }
   if (!costs.empty()) costs.front().backward_input = 0;
@@ -95,7 +97,7 @@ std::vector<LayerCost> analytic_costs(const LayerSequence& sequence,
 
 double training_flops(const LayerSequence& sequence, std::span<const std::int64_t> lengths) {
   double flops = 0, of_features = 0;
-  for (const LayerPlan& plan : plan_layers(sequence, lengths, {})) {
+  for (const layers::LayerPlan& plan : plan_layers(sequence, lengths, {})) {
     if (flops == 0) of_features = plan.flops.backward_input;
     flops += plan.flops.forward + plan.flops.backward_input + plan.flops.backward_weight;
   }
@@ -103,10 +105,10 @@ double training_flops(const LayerSequence& sequence, std::span<const std::int64_
 }
 
 std::vector<double> transfer_costs(const LayerSequence& sequence,
-                                   std::span<const std::int64_t> lengths, const BackendSizes& sizes,
-                                   const LinkRates& link) {
+                                   std::span<const std::int64_t> lengths,
+                                   const layers::BackendSizes& sizes, const LinkRates& link) {
   std::vector<double> seconds;
-  for (const LayerPlan& plan : plan_layers(sequence, lengths, sizes)) {
+  for (const layers::LayerPlan& plan : plan_layers(sequence, lengths, sizes)) {
     const auto bytes = static_cast<double>(plan.output.bytes());
     seconds.push_back(2 * (link.latency + bytes / link.bandwidth));
   }
@@ -120,4 +122,4 @@ std::vector<LayerCost> with_recomputation(std::vector<LayerCost> costs,
   return costs;
 }
 
-}  // namespace penstock
+}  // namespace penstock::partition

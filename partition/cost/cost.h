@@ -8,7 +8,7 @@
 #include "partition/model/layer_runs.h"
 #include "partition/model/layer_sequence.h"
 
-namespace penstock {
+namespace penstock::partition {
 
 /// Seconds that one micro-batch takes in one layer, computed from rates or measured.
 struct LayerCost {
@@ -29,7 +29,7 @@ struct DeviceRates {
 /// Rates to plan with where nothing was measured; they say how layers compare, not how fast a
 /// certain machine is. CPU: one core with AVX2; its convolutions run by FFT and are counted as
 /// if direct. GPU: one of 2022's data centre kind.
-DeviceRates default_rates(const BackendSizes& sizes);
+DeviceRates default_rates(const layers::BackendSizes& sizes);
 
 /// What a link between two ranks achieves.
 struct LinkRates {
@@ -38,14 +38,14 @@ struct LinkRates {
 };
 
 /// Shared memory on the CPU, links of one node between GPUs.
-LinkRates default_link(const BackendSizes& sizes);
+LinkRates default_link(const layers::BackendSizes& sizes);
 
 /// A method takes launch + max(operations / rate, bytes / bandwidth) (Williams et al. 2009), where
 /// bytes count inputs, outputs, what is saved and parameters once. Nobody asks for the gradient of
 /// the features.
 std::vector<LayerCost> analytic_costs(const LayerSequence& sequence,
                                       std::span<const std::int64_t> lengths,
-                                      const BackendSizes& sizes, const DeviceRates& rates);
+                                      const layers::BackendSizes& sizes, const DeviceRates& rates);
 
 /// Operations of such a micro-batch in training, forward and both backwards; nobody asks for the
 /// gradient of the features.
@@ -53,10 +53,10 @@ double training_flops(const LayerSequence& sequence, std::span<const std::int64_
 
 /// For each layer, seconds to send its output to another rank and to get its gradient back.
 std::vector<double> transfer_costs(const LayerSequence& sequence,
-                                   std::span<const std::int64_t> lengths, const BackendSizes& sizes,
-                                   const LinkRates& link);
+                                   std::span<const std::int64_t> lengths,
+                                   const layers::BackendSizes& sizes, const LinkRates& link);
 
 /// Costs with activation recomputation, which goes before the gradient of the layer's input.
 std::vector<LayerCost> with_recomputation(std::vector<LayerCost> costs, const ChosenLayers& chosen);
 
-}  // namespace penstock
+}  // namespace penstock::partition

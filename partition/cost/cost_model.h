@@ -6,7 +6,7 @@
 
 #include "partition/cost/cost.h"
 
-namespace penstock {
+namespace penstock::partition {
 
 /// What a micro-batch's costs follow from.
 struct MicroBatchLengths {
@@ -19,7 +19,7 @@ struct MicroBatchLengths {
 using CostModel = std::function<std::vector<LayerCost>(const MicroBatchLengths&)>;
 
 /// analytic_costs() of any lengths. `sequence` must outlive the result.
-CostModel analytic_cost_model(const LayerSequence& sequence, const BackendSizes& sizes,
+CostModel analytic_cost_model(const LayerSequence& sequence, const layers::BackendSizes& sizes,
                               const DeviceRates& rates);
 
-}  // namespace penstock
+}  // namespace penstock::partition

@@ -14,7 +14,7 @@
 #include "configs/config.h"
 #include "configs/source.h"
 
-namespace penstock {
+namespace penstock::partition {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -213,9 +213,9 @@ DeviceProfile parse_device_profile(const std::string& text, const std::string& n
 }
 
 DeviceProfile read_device_profile(const std::filesystem::path& file) {
-  const auto text = file_text(file);
+  const auto text = configs::file_text(file);
   if (!text) throw ConfigError(file.string() + ": no such profile, or it can't be read");
   return parse_device_profile(*text, file.string());
 }
 
-}  // namespace penstock
+}  // namespace penstock::partition

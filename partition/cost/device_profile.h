@@ -7,7 +7,7 @@
 #include "partition/cost/fitted_costs.h"
 #include "partition/cost/profile.h"
 
-namespace penstock {
+namespace penstock::partition {
 
 /// What a device was measured to take for a model: what `penstock profile` writes.
 struct DeviceProfile {
@@ -45,4 +45,4 @@ std::string device_profile_json(const DeviceProfile& profile, const SequenceProf
 DeviceProfile parse_device_profile(const std::string& text, const std::string& name);
 DeviceProfile read_device_profile(const std::filesystem::path& file);
 
-}  // namespace penstock
+}  // namespace penstock::partition

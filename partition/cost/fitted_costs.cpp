@@ -7,13 +7,13 @@
 
 #include "partition/cost/non_negative_fit.h"
 
-namespace penstock {
+namespace penstock::partition {
 namespace {
 
 constexpr std::int64_t kFrames = 1000;  // to see how operations grow
 constexpr double kFaster = 2.5;         // than twice, where frames are twice as many
 
-double operations(const LayerPlan& plan) {
+double operations(const layers::LayerPlan& plan) {
   return plan.flops.forward + plan.flops.backward_input + plan.flops.backward_weight;
 }
 
@@ -49,13 +49,13 @@ double value_of(CostTerm term, const MicroBatchLengths& lengths) {
 }
 
 std::vector<std::vector<CostTerm>> cost_terms(const LayerSequence& sequence,
-                                              const BackendSizes& sizes) {
+                                              const layers::BackendSizes& sizes) {
   const auto once = plan_layers(sequence, std::vector<std::int64_t>{kFrames}, sizes);
   const auto twice = plan_layers(sequence, std::vector<std::int64_t>{2 * kFrames}, sizes);
   std::vector<std::vector<CostTerm>> all;
   for (std::size_t i = 0; i < once.size(); ++i) {
     auto& terms = all.emplace_back(std::vector{CostTerm::constant, CostTerm::frames});
-    if (once[i].work == Work::recurrence) terms.push_back(CostTerm::longest);
+    if (once[i].work == layers::Work::recurrence) terms.push_back(CostTerm::longest);
     if (once[i].needs_targets)
       terms.push_back(CostTerm::frames_labels);
     else if (operations(twice[i]) > kFaster * operations(once[i]))
@@ -119,4 +119,4 @@ CostModel fitted_cost_model(std::vector<FittedLayer> layers) {
   };
 }
 
-}  // namespace penstock
+}  // namespace penstock::partition

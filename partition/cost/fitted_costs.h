@@ -6,7 +6,7 @@
 #include "partition/cost/cost_model.h"
 #include "partition/model/layer_sequence.h"
 
-namespace penstock {
+namespace penstock::partition {
 
 /// What seconds may be proportional to. Frames are those of the features, before any stride.
 enum class CostTerm {
@@ -25,7 +25,7 @@ double value_of(CostTerm term, const MicroBatchLengths& lengths);
 /// what reads labels frames_labels, and layers whose counted operations grow faster than the frames
 /// of an utterance frames_squared.
 std::vector<std::vector<CostTerm>> cost_terms(const LayerSequence& sequence,
-                                              const BackendSizes& sizes);
+                                              const layers::BackendSizes& sizes);
 
 /// Seconds as Σ coefficient · term.
 struct FittedCost {
@@ -60,4 +60,4 @@ FittedCost fit_cost(const std::vector<CostTerm>& terms,
 
 CostModel fitted_cost_model(std::vector<FittedLayer> layers);
 
-}  // namespace penstock
+}  // namespace penstock::partition

@@ -4,7 +4,7 @@
 #include <limits>
 #include <stdexcept>
 
-namespace penstock {
+namespace penstock::partition {
 namespace {
 
 constexpr std::size_t kMostTerms = 8;
@@ -63,4 +63,4 @@ std::vector<double> fit_non_negative(const Observations& observed) {
   return best;
 }
 
-}  // namespace penstock
+}  // namespace penstock::partition

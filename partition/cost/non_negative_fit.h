@@ -2,7 +2,7 @@
 
 #include <vector>
 
-namespace penstock {
+namespace penstock::partition {
 
 /// Numbers that were measured at a row of terms each.
 struct Observations {
@@ -18,4 +18,4 @@ struct Observations {
 /// observations: zeros. std::invalid_argument for more than 8 terms.
 std::vector<double> fit_non_negative(const Observations& observations);
 
-}  // namespace penstock
+}  // namespace penstock::partition

@@ -13,7 +13,7 @@
 #include "configs/config.h"
 #include "configs/source.h"
 
-namespace penstock {
+namespace penstock::partition {
 namespace {
 
 constexpr double kMost = 1e18;  // of bytes, or of ms
@@ -125,9 +125,9 @@ SequenceProfile parse_profile(const std::string& text, const std::string& name) 
 }
 
 SequenceProfile read_profile(const std::filesystem::path& file) {
-  const auto text = file_text(file);
+  const auto text = configs::file_text(file);
   if (!text) throw ConfigError(file.string() + ": no such profile, or it can't be read");
   return parse_profile(*text, file.string());
 }
 
-}  // namespace penstock
+}  // namespace penstock::partition

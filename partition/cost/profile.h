@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-namespace penstock {
+namespace penstock::partition {
 
 /// What one layer of a measured layer sequence takes, for one micro-batch on a device of speed 1.
 struct LayerProfile {
@@ -30,4 +30,4 @@ SequenceProfile parse_profile(const std::string& text, const std::string& name);
 /// The same from a file. ConfigError if it can't be read.
 SequenceProfile read_profile(const std::filesystem::path& file);
 
-}  // namespace penstock
+}  // namespace penstock::partition

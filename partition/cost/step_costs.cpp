@@ -1,20 +1,20 @@
 #include "partition/cost/step_costs.h"
 
-namespace penstock {
+namespace penstock::partition {
 namespace {
 
-std::vector<double> message_bytes(const LayerSequence& sequence, const BackendSizes& sizes,
+std::vector<double> message_bytes(const LayerSequence& sequence, const layers::BackendSizes& sizes,
                                   const MicroBatchLengths& lengths) {
-  const auto weights = static_cast<double>(aligned(lengths.frames.size() * sizeof(float)));
+  const auto weights = static_cast<double>(layers::aligned(lengths.frames.size() * sizeof(float)));
   std::vector<double> bytes;
-  for (const LayerPlan& plan : plan_layers(sequence, lengths.frames, sizes))
+  for (const layers::LayerPlan& plan : plan_layers(sequence, lengths.frames, sizes))
     bytes.push_back(static_cast<double>(plan.output.bytes()) + weights);
   return bytes;
 }
 
 }  // namespace
 
-StepCosts step_costs(const LayerSequence& sequence, const BackendSizes& sizes,
+StepCosts step_costs(const LayerSequence& sequence, const layers::BackendSizes& sizes,
                      const CostModel& costs, std::span<const MicroBatchLengths> micro_batches) {
   StepCosts step;
   for (const MicroBatchLengths& lengths : micro_batches) {
@@ -24,4 +24,4 @@ StepCosts step_costs(const LayerSequence& sequence, const BackendSizes& sizes,
   return step;
 }
 
-}  // namespace penstock
+}  // namespace penstock::partition

@@ -6,7 +6,7 @@
 #include "partition/cost/cost_model.h"
 #include "partition/model/layer_sequence.h"
 
-namespace penstock {
+namespace penstock::partition {
 
 /// What the micro-batches of a replica's step take, in its order, before anything is cut or placed:
 /// on a device of speed 1. Cuts, schedules and placements are estimated from it.
@@ -23,7 +23,7 @@ struct StepCosts {
 
 /// Of micro-batches of these lengths: costs by the model, bytes by the layers' plans (an
 /// activation, and a loss weight for each utterance). `reading` is left empty.
-StepCosts step_costs(const LayerSequence& sequence, const BackendSizes& sizes,
+StepCosts step_costs(const LayerSequence& sequence, const layers::BackendSizes& sizes,
                      const CostModel& costs, std::span<const MicroBatchLengths> micro_batches);
 
-}  // namespace penstock
+}  // namespace penstock::partition

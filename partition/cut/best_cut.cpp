@@ -6,7 +6,7 @@
 #include "partition/cut/limits.h"
 #include "partition/cut/sweep.h"
 
-namespace penstock {
+namespace penstock::partition {
 namespace {
 
 double just_below(double limit) { return limit * kWorthwhile; }
@@ -76,4 +76,4 @@ std::optional<Cut> best_cut(const SequenceLoad& sequence, const std::vector<Stag
   return best;
 }
 
-}  // namespace penstock
+}  // namespace penstock::partition

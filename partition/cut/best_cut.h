@@ -6,7 +6,7 @@
 
 #include "partition/cut/stage_cost.h"
 
-namespace penstock {
+namespace penstock::partition {
 
 /// What a cut is worth: `sum` times the sum of its stages' loads and `slowest` times the largest.
 /// The first of m micro-batches passes every stage, the others follow at the pace of the slowest:
@@ -40,4 +40,4 @@ struct CutLimits {
 std::optional<Cut> best_cut(const SequenceLoad& sequence, const std::vector<StageCost>& stages,
                             const Goal& goal, const CutLimits& limits = {});
 
-}  // namespace penstock
+}  // namespace penstock::partition

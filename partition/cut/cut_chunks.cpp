@@ -6,7 +6,7 @@
 
 #include "partition/cut/limits.h"
 
-namespace penstock {
+namespace penstock::partition {
 namespace {
 
 constexpr double kBelow = 1 - 1e-12;
@@ -97,4 +97,4 @@ std::optional<std::vector<int>> cut_chunks(const ChunkCutProblem& problem) {
   return best;
 }
 
-}  // namespace penstock
+}  // namespace penstock::partition

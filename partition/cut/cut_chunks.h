@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-namespace penstock {
+namespace penstock::partition {
 
 /// A layer sequence to be cut into chunks of known loads.
 struct ChunkCutProblem {
@@ -33,4 +33,4 @@ std::optional<std::vector<int>> cut_chunks(const ChunkCutProblem& problem);
 /// sum of loads + (runs − 1) · largest load of a rank, with what they take besides.
 double closed_form(const ChunkCutProblem& problem, const std::vector<int>& begin);
 
-}  // namespace penstock
+}  // namespace penstock::partition

@@ -9,7 +9,7 @@
 #include "configs/config.h"
 #include "partition/cut/limits.h"
 
-namespace penstock {
+namespace penstock::partition {
 namespace {
 
 double gib(double bytes) { return bytes / kGib; }
@@ -83,4 +83,4 @@ void throw_infeasible_cut(const PartitionProblem& problem) {
       alone ? "" : "ask for more stages, "));
 }
 
-}  // namespace penstock
+}  // namespace penstock::partition

@@ -2,7 +2,7 @@
 
 #include "partition/cut/partitioner.h"
 
-namespace penstock {
+namespace penstock::partition {
 
 /// ConfigError unless there is at least one stage, and a layer for each.
 void check_counts(const PartitionProblem& problem);
@@ -11,4 +11,4 @@ void check_counts(const PartitionProblem& problem);
 /// comes closest needs, on which stage, and what would help.
 [[noreturn]] void throw_infeasible_cut(const PartitionProblem& problem);
 
-}  // namespace penstock
+}  // namespace penstock::partition

@@ -2,7 +2,7 @@
 
 #include <limits>
 
-namespace penstock {
+namespace penstock::partition {
 
 /// Seconds, or bytes, of what can't be done.
 inline constexpr double kNever = std::numeric_limits<double>::infinity();
@@ -16,4 +16,4 @@ inline constexpr double kWorthwhile = 1 - 1e-12;
 /// Times a value: what one stays below that is worth telling a person.
 inline constexpr double kClearly = 0.995;
 
-}  // namespace penstock
+}  // namespace penstock::partition

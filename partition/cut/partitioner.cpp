@@ -8,7 +8,7 @@
 #include "partition/cut/infeasible_cut.h"
 #include "partition/cut/limits.h"
 
-namespace penstock {
+namespace penstock::partition {
 namespace {
 
 bool fits(const PartitionProblem& problem, int first, int last, int stage) {
@@ -108,4 +108,4 @@ Partition partition(const PartitionProblem& problem) {
   return {std::move(cut.begin), bottleneck};
 }
 
-}  // namespace penstock
+}  // namespace penstock::partition

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-namespace penstock {
+namespace penstock::partition {
 
 /// A layer sequence to be cut into contiguous stages. Layer i has `compute[i]` seconds of work
 /// for a micro-batch, and what leaves it takes `transfer[i]` seconds to another stage.
@@ -36,4 +36,4 @@ struct Partition {
 /// constraint binds where nothing fits.
 Partition partition(const PartitionProblem& problem);
 
-}  // namespace penstock
+}  // namespace penstock::partition

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace penstock {
+namespace penstock::partition {
 
 SequenceLoad::SequenceLoad(const SequenceProfile& sequence, Crossing crossing, Recompute recompute)
     : work_{0},
@@ -40,4 +40,4 @@ double SequenceLoad::ranges_within(double work) const {
   return count;
 }
 
-}  // namespace penstock
+}  // namespace penstock::partition

@@ -4,7 +4,7 @@
 
 #include "partition/cost/profile.h"
 
-namespace penstock {
+namespace penstock::partition {
 
 /// What a layer sequence's ranges of layers ask of a stage for one micro-batch, each in constant
 /// time from sums over the first layers.
@@ -69,4 +69,4 @@ class SequenceLoad {
   Recompute recompute_ = Recompute::none;
 };
 
-}  // namespace penstock
+}  // namespace penstock::partition

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace penstock {
+namespace penstock::partition {
 
 bool Pace::at_most(const Pace& other) const {
   return per_work <= other.per_work && enter.latency <= other.enter.latency &&
@@ -32,4 +32,4 @@ double StageCost::load(const SequenceLoad& sequence, int first, int last) const 
   return most + reduction.seconds(sequence.parameters(first, last));
 }
 
-}  // namespace penstock
+}  // namespace penstock::partition

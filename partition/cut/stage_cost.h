@@ -5,7 +5,7 @@
 
 #include "partition/cut/sequence_load.h"
 
-namespace penstock {
+namespace penstock::partition {
 
 /// Seconds that a message takes: latency, and for each unit that crosses.
 struct LinkCost {
@@ -40,4 +40,4 @@ struct StageCost {
   }
 };
 
-}  // namespace penstock
+}  // namespace penstock::partition

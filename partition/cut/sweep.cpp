@@ -4,7 +4,7 @@
 
 #include "partition/cut/limits.h"
 
-namespace penstock {
+namespace penstock::partition {
 
 Sweep::Sweep(const SequenceLoad& sequence, const std::vector<StageCost>& stages)
     : sequence_(sequence), stages_(stages), speed_left_(stages.size() + 1, 0) {
@@ -93,4 +93,4 @@ double Sweep::floor_of_sum() const {
   return sequence_.work(0, sequence_.size()) / fastest / kRounding;
 }
 
-}  // namespace penstock
+}  // namespace penstock::partition

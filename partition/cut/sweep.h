@@ -5,7 +5,7 @@
 
 #include "partition/cut/stage_cost.h"
 
-namespace penstock {
+namespace penstock::partition {
 
 /// Dynamic programmes over (stage, last layer) among cuts whose loads are at most a limit.
 /// `sequence` and `stages` must outlive this.
@@ -36,4 +36,4 @@ class Sweep {
   std::vector<double> speed_left_;  // of stages k and later, added up
 };
 
-}  // namespace penstock
+}  // namespace penstock::partition

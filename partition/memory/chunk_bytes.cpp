@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <array>
 
-namespace penstock {
+namespace penstock::partition {
 
 ChunkBytes::ChunkBytes(const LayerSequence& sequence, const std::vector<ChunkLoad>& loads,
-                       const BackendSizes& sizes, const ParameterBytes& parameters,
+                       const layers::BackendSizes& sizes, const ParameterBytes& parameters,
                        std::size_t edge, std::size_t all)
     : sequence_(sequence),
       sizes_(sizes),
@@ -24,7 +24,7 @@ ChunkBytes::ChunkBytes(const LayerSequence& sequence, const std::vector<ChunkLoa
     for (const auto& lengths : micro_batches) {
       auto& inputs = load.inputs.emplace_back();
       inputs.push_back(sequence_input(sequence, lengths, sizes));
-      for (const LayerPlan& plan : plan_layers(sequence, lengths, sizes))
+      for (const layers::LayerPlan& plan : plan_layers(sequence, lengths, sizes))
         inputs.push_back(plan.output);
     }
   }
@@ -86,7 +86,7 @@ ChunkBytes::Training ChunkBytes::training(int first, int last, int chunk) const 
 }
 
 StageBytes ChunkBytes::of_replica(std::span<const ChunkRange> held, int replica) const {
-  std::vector<LayerPlan> plans;
+  std::vector<layers::LayerPlan> plans;
   ChunkBuffers all_buffers;
   int edges = 0;
   int behind = 0;  // the layer behind the chunk before, if that is held too
@@ -99,7 +99,7 @@ StageBytes ChunkBytes::of_replica(std::span<const ChunkRange> held, int replica)
   }
   StageBytes bytes = stage_bytes(plans, all_buffers, parameters_, replica);
   bytes.optimizer += gradient_norm_bytes(norm_blocks(plans_));
-  bytes.scratch += stream_workspace(sizes_);
+  bytes.scratch += layers::stream_workspace(sizes_);
   bytes.messages += all_ + edge_ * static_cast<std::size_t>(edges);
   return bytes;
 }
@@ -124,4 +124,4 @@ StageBytes ChunkBytes::operator()(int first, int last, int chunk) const {
   return (*this)(one);
 }
 
-}  // namespace penstock
+}  // namespace penstock::partition

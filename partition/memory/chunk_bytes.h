@@ -10,7 +10,7 @@
 #include "partition/model/layer_sequence.h"
 #include "partition/schedule/schedule.h"
 
-namespace penstock {
+namespace penstock::partition {
 
 /// What passes through the chunks: a training's micro-batches or, where the schedule is forward
 /// only, those of an evaluation.
@@ -35,8 +35,8 @@ class ChunkBytes {
   /// Whoever carries the messages keeps besides `edge` bytes for each neighbour of a chunk that
   /// another rank holds, and `all` for all ranks.
   ChunkBytes(const LayerSequence& sequence, const std::vector<ChunkLoad>& loads,
-             const BackendSizes& sizes, const ParameterBytes& parameters, std::size_t edge = 0,
-             std::size_t all = 0);
+             const layers::BackendSizes& sizes, const ParameterBytes& parameters,
+             std::size_t edge = 0, std::size_t all = 0);
 
   /// Of a rank that holds these chunks, in the order of the layer sequence, of the replica that
   /// needs most.
@@ -64,19 +64,19 @@ class ChunkBytes {
   struct Load {
     bool training = true, splits_backward = false;
     ChosenLayers recomputes;
-    std::vector<InFlight> in_flight;                  // by chunk
-    std::vector<std::vector<ActivationDecl>> inputs;  // of each layer, by micro-batch
+    std::vector<InFlight> in_flight;                          // by chunk
+    std::vector<std::vector<layers::ActivationDecl>> inputs;  // of each layer, by micro-batch
   };
   ChunkRole role(const Load& load, int first, int last) const;
   const BufferBytes& largest(std::size_t load, int first, int last) const;
 
   const LayerSequence& sequence_;
-  BackendSizes sizes_;
+  layers::BackendSizes sizes_;
   ParameterBytes parameters_;
   std::size_t edge_, all_;
   std::vector<Load> loads_;
-  std::vector<LayerPlan> plans_;  // of each layer, for any input
+  std::vector<layers::LayerPlan> plans_;  // of each layer, for any input
   mutable std::map<std::tuple<std::size_t, int, int>, BufferBytes> known_;
 };
 
-}  // namespace penstock
+}  // namespace penstock::partition

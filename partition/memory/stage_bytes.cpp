@@ -2,11 +2,12 @@
 
 #include <algorithm>
 
-namespace penstock {
+namespace penstock::partition {
 namespace {
 
-std::size_t bytes_of(const Shape& shape, DType dtype) {
-  return aligned(static_cast<std::size_t>(element_count(shape)) * size_of(dtype));
+std::size_t bytes_of(const layers::Shape& shape, layers::DType dtype) {
+  return layers::aligned(static_cast<std::size_t>(layers::element_count(shape)) *
+                         layers::size_of(dtype));
 }
 
 }  // namespace
@@ -40,7 +41,7 @@ void ChunkBuffers::join(const ChunkBuffers& other) {
   input_gradients += other.input_gradients;
 }
 
-std::vector<std::int64_t> norm_blocks_before(std::span<const LayerPlan> layers) {
+std::vector<std::int64_t> norm_blocks_before(std::span<const layers::LayerPlan> layers) {
   std::vector<std::int64_t> before;
   std::int64_t blocks = 0;
   for (std::size_t i = 0; i < layers.size(); ++i) {
@@ -50,26 +51,27 @@ std::vector<std::int64_t> norm_blocks_before(std::span<const LayerPlan> layers) 
   return before;
 }
 
-std::int64_t norm_blocks(std::span<const LayerPlan> layers) {
+std::int64_t norm_blocks(std::span<const layers::LayerPlan> layers) {
   std::int64_t blocks = 0;
-  for (const LayerPlan& layer : layers)
-    for (const ParamDecl& p : layer.params) blocks += norm_blocks(element_count(p.shape));
+  for (const layers::LayerPlan& layer : layers)
+    for (const layers::ParamDecl& p : layer.params)
+      blocks += layers::norm_blocks(layers::element_count(p.shape));
   return blocks;
 }
 
 std::size_t table_bytes(const ParameterLayout& layout) {
   std::int64_t blocks = 0;
   for (const ParameterPiece& piece : layout.owned) blocks += piece.blocks();
-  return static_cast<std::size_t>(blocks) * sizeof(ArenaBlock);
+  return static_cast<std::size_t>(blocks) * sizeof(layers::ArenaBlock);
 }
 
-std::size_t number_bytes(const std::vector<LayerPlan>& layers) {
+std::size_t number_bytes(const std::vector<layers::LayerPlan>& layers) {
   std::size_t count = 0;
-  for (const LayerPlan& layer : layers) count += layer.params.size();
-  return aligned(count * sizeof(double));
+  for (const layers::LayerPlan& layer : layers) count += layer.params.size();
+  return layers::aligned(count * sizeof(double));
 }
 
-StageBytes stage_bytes(const std::vector<LayerPlan>& layers, const ChunkBuffers& buffers,
+StageBytes stage_bytes(const std::vector<layers::LayerPlan>& layers, const ChunkBuffers& buffers,
                        const ParameterBytes& parameters, int replica) {
   const ParameterLayout layout = lay_out_parameters(layers, parameters.kinds, replica);
   StageBytes bytes;
@@ -79,8 +81,9 @@ StageBytes stage_bytes(const std::vector<LayerPlan>& layers, const ChunkBuffers&
                     number_bytes(layers) * parameters.slots.of_parameters;
   if (parameters.rollback) bytes.optimizer += bytes.optimizer + bytes.weights;
   bytes.optimizer += table_bytes(layout);
-  for (const LayerPlan& layer : layers)
-    for (const StateDecl& s : layer.state) bytes.state += bytes_of(s.shape, parameters.kinds.dtype);
+  for (const layers::LayerPlan& layer : layers)
+    for (const layers::StateDecl& s : layer.state)
+      bytes.state += bytes_of(s.shape, parameters.kinds.dtype);
   bytes.saved = buffers.slots + buffers.recomputed;
   bytes.messages = buffers.inputs + buffers.output_gradients + buffers.input_gradients;
   bytes.scratch = buffers.scratch;
@@ -93,4 +96,4 @@ StageBytes stage_bytes(const std::vector<LayerPlan>& layers, const ChunkBuffers&
   return bytes;
 }
 
-}  // namespace penstock
+}  // namespace penstock::partition

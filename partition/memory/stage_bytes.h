@@ -9,7 +9,7 @@
 #include "partition/model/parameter_layout.h"
 #include "partition/schedule/in_flight.h"
 
-namespace penstock {
+namespace penstock::partition {
 
 /// What a stage's memory is spent on, in bytes.
 struct StageBytes {
@@ -65,7 +65,7 @@ struct ParameterBytes {
 };
 
 /// Of one of the replicas.
-StageBytes stage_bytes(const std::vector<LayerPlan>& layers, const ChunkBuffers& buffers,
+StageBytes stage_bytes(const std::vector<layers::LayerPlan>& layers, const ChunkBuffers& buffers,
                        const ParameterBytes& parameters, int replica = 0);
 
 /// Bytes of the table of the norm blocks that a rank owns.
@@ -78,15 +78,16 @@ constexpr std::size_t gradient_norm_numbers(std::int64_t model_blocks) {
 }
 /// Bytes of these, and of the results: this rank's alone, and all ranks' own.
 constexpr std::size_t gradient_norm_bytes(std::int64_t model_blocks) {
-  return gradient_norm_numbers(model_blocks) * sizeof(double) + 2 * sizeof(GradientNormResult);
+  return gradient_norm_numbers(model_blocks) * sizeof(double) +
+         2 * sizeof(layers::GradientNormResult);
 }
 
 /// Norm blocks of the parameters of `layers`.
-std::int64_t norm_blocks(std::span<const LayerPlan> layers);
+std::int64_t norm_blocks(std::span<const layers::LayerPlan> layers);
 /// Of the layers before each of them.
-std::vector<std::int64_t> norm_blocks_before(std::span<const LayerPlan> layers);
+std::vector<std::int64_t> norm_blocks_before(std::span<const layers::LayerPlan> layers);
 
 /// Bytes of one FP64 number for each parameter.
-std::size_t number_bytes(const std::vector<LayerPlan>& layers);
+std::size_t number_bytes(const std::vector<layers::LayerPlan>& layers);
 
-}  // namespace penstock
+}  // namespace penstock::partition

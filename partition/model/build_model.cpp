@@ -7,17 +7,18 @@
 #include "configs/value.h"
 #include "layers/models/families.h"
 
-namespace penstock {
+namespace penstock::partition {
 namespace {
 
 /// What the schema says of each value of [model]; a ModelConfig need not come from a file.
-void check(const ModelConfig& model, int labels) {
-  Config config;
+void check(const configs::ModelConfig& model, int labels) {
+  configs::Config config;
   config.model = model;
   std::string faults;
-  for (const Key& key : keys(config)) {
+  for (const configs::Key& key : configs::keys(config)) {
     if (key.section() != "model") continue;
-    if (const auto fault = set_value(key, value_text(key.value))) faults += "\n  " + *fault;
+    if (const auto fault = configs::set_value(key, configs::value_text(key.value)))
+      faults += "\n  " + *fault;
   }
   if (labels < 2) faults += fmt::format("\n  {} labels, but blank and one more are needed", labels);
   if (!faults.empty()) throw ConfigError("no such model can be built:" + faults);
@@ -25,20 +26,20 @@ void check(const ModelConfig& model, int labels) {
 
 }  // namespace
 
-LayerSequence build_model(const ModelConfig& model, int labels) {
+LayerSequence build_model(const configs::ModelConfig& model, int labels) {
   check(model, labels);
-  return {build_layers(model.family, {model.features, labels}), model.features};
+  return {layers::build_layers(model.family, {model.features, labels}), model.features};
 }
 
-std::string model_summary(const ModelConfig& model, int labels) {
-  Config config;
+std::string model_summary(const configs::ModelConfig& model, int labels) {
+  configs::Config config;
   config.model = model;
   std::string summary;
-  for (const Key& key : keys(config)) {
+  for (const configs::Key& key : configs::keys(config)) {
     if (key.section() != "model" || key.name == "model.base") continue;
-    summary += fmt::format("{}={} ", key.leaf(), value_text(key.value));
+    summary += fmt::format("{}={} ", key.leaf(), configs::value_text(key.value));
   }
   return summary + fmt::format("labels={}", labels);
 }
 
-}  // namespace penstock
+}  // namespace penstock::partition

@@ -1,6 +1,6 @@
 #include "partition/model/layer_runs.h"
 
-namespace penstock {
+namespace penstock::partition {
 
 std::vector<LayerRun> runs_of(const ChosenLayers& chosen) {
   std::vector<LayerRun> runs;
@@ -17,4 +17,4 @@ ChosenLayers chosen_among(const ChosenLayers& chosen, int first, int last) {
   return {chosen.begin() + first, chosen.begin() + last};
 }
 
-}  // namespace penstock
+}  // namespace penstock::partition

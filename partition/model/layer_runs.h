@@ -2,7 +2,7 @@
 
 #include <vector>
 
-namespace penstock {
+namespace penstock::partition {
 
 /// Of each layer of a layer sequence whether it is chosen; empty: none is.
 using ChosenLayers = std::vector<bool>;
@@ -19,4 +19,4 @@ std::vector<LayerRun> runs_of(const ChosenLayers& chosen);
 /// What is chosen of layers [first, last), counted from `first`.
 ChosenLayers chosen_among(const ChosenLayers& chosen, int first, int last);
 
-}  // namespace penstock
+}  // namespace penstock::partition

@@ -2,18 +2,19 @@
 
 #include <utility>
 
-namespace penstock {
+namespace penstock::partition {
 
-ActivationDecl sequence_input(const LayerSequence& sequence, std::span<const std::int64_t> lengths,
-                              const BackendSizes& sizes) {
+layers::ActivationDecl sequence_input(const LayerSequence& sequence,
+                                      std::span<const std::int64_t> lengths,
+                                      const layers::BackendSizes& sizes) {
   return {sizes.compute, {{{lengths.begin(), lengths.end()}, sequence.features}}};
 }
 
-std::vector<LayerPlan> plan_layers(const LayerSequence& sequence,
-                                   std::span<const std::int64_t> lengths,
-                                   const BackendSizes& sizes) {
-  ActivationDecl input = sequence_input(sequence, lengths, sizes);
-  std::vector<LayerPlan> plans;
+std::vector<layers::LayerPlan> plan_layers(const LayerSequence& sequence,
+                                           std::span<const std::int64_t> lengths,
+                                           const layers::BackendSizes& sizes) {
+  layers::ActivationDecl input = sequence_input(sequence, lengths, sizes);
+  std::vector<layers::LayerPlan> plans;
   for (const auto& layer : sequence.layers) {
     plans.push_back(layer->plan(input, sizes));
     input = plans.back().output;
@@ -23,13 +24,13 @@ std::vector<LayerPlan> plan_layers(const LayerSequence& sequence,
 
 std::vector<std::int64_t> output_frames(const LayerSequence& sequence,
                                         std::span<const std::int64_t> lengths) {
-  ActivationDecl input = sequence_input(sequence, lengths, {});
+  layers::ActivationDecl input = sequence_input(sequence, lengths, {});
   for (const auto& layer : sequence.layers) {
-    LayerPlan plan = layer->plan(input, {});
+    layers::LayerPlan plan = layer->plan(input, {});
     if (plan.needs_targets) break;
     input = std::move(plan.output);
   }
   return input.only().lengths;
 }
 
-}  // namespace penstock
+}  // namespace penstock::partition

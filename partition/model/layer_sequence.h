@@ -7,11 +7,11 @@
 
 #include "layers/layer.h"
 
-namespace penstock {
+namespace penstock::partition {
 
 /// A model: its layers in order, and the channels of the frames that enter the first.
 struct LayerSequence {
-  std::vector<std::unique_ptr<Layer>> layers;
+  std::vector<std::unique_ptr<layers::Layer>> layers;
   int features = 0;
 
   int size() const { return static_cast<int>(layers.size()); }
@@ -19,18 +19,19 @@ struct LayerSequence {
 
 /// What enters the layer sequence for utterances of `lengths` feature frames: one matrix of
 /// `features` channels in the compute type.
-ActivationDecl sequence_input(const LayerSequence& sequence, std::span<const std::int64_t> lengths,
-                              const BackendSizes& sizes);
+layers::ActivationDecl sequence_input(const LayerSequence& sequence,
+                                      std::span<const std::int64_t> lengths,
+                                      const layers::BackendSizes& sizes);
 
 /// Every layer's plan for a micro-batch of utterances of `lengths` feature frames. ShapeError
 /// where layers do not fit each other.
-std::vector<LayerPlan> plan_layers(const LayerSequence& sequence,
-                                   std::span<const std::int64_t> lengths,
-                                   const BackendSizes& sizes);
+std::vector<layers::LayerPlan> plan_layers(const LayerSequence& sequence,
+                                           std::span<const std::int64_t> lengths,
+                                           const layers::BackendSizes& sizes);
 
 /// Frames of each utterance that enter the loss (the first layer that needs targets, else leave
 /// the layer sequence), which bound the labels that it can have.
 std::vector<std::int64_t> output_frames(const LayerSequence& sequence,
                                         std::span<const std::int64_t> lengths);
 
-}  // namespace penstock
+}  // namespace penstock::partition

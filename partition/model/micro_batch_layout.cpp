@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-namespace penstock {
+namespace penstock::partition {
 namespace {
 
 using Region = Place::Region;
@@ -12,7 +12,7 @@ using Region = Place::Region;
 class Turns {
  public:
   void add(std::size_t index, std::size_t bytes) {
-    bytes_[index % 2] = std::max(bytes_[index % 2], aligned(bytes));
+    bytes_[index % 2] = std::max(bytes_[index % 2], layers::aligned(bytes));
   }
   std::size_t offset(std::size_t index) const { return index % 2 == 0 ? 0 : bytes_[0]; }
   std::size_t bytes() const { return bytes_[0] + bytes_[1]; }
@@ -21,34 +21,36 @@ class Turns {
   std::array<std::size_t, 2> bytes_{};
 };
 
-MicroBatchLayout plan_layers(LayerRange layers, const ActivationDecl& input,
-                             const BackendSizes& sizes) {
+MicroBatchLayout plan_layers(LayerRange layers, const layers::ActivationDecl& input,
+                             const layers::BackendSizes& sizes) {
   MicroBatchLayout layout;
   layout.activations.push_back(input);
   for (const auto& layer : layers) {
     layout.layers.push_back(layer->plan(layout.activations.back(), sizes));
     layout.activations.push_back(layout.layers.back().output);
   }
-  layout.weights_bytes = aligned(input.frames.front().lengths.size() * sizeof(float));
+  layout.weights_bytes = layers::aligned(input.frames.front().lengths.size() * sizeof(float));
   return layout;
 }
 
 /// FP32 room for what the host writes or reads where layers compute in halves: features, logits.
-std::size_t wide_bytes(const ActivationDecl& activation) {
-  if (!is_half(activation.dtype)) return 0;
+std::size_t wide_bytes(const layers::ActivationDecl& activation) {
+  if (!layers::is_half(activation.dtype)) return 0;
   std::size_t bytes = 0;
-  for (const FramesDecl& f : activation.frames)
-    bytes += aligned(static_cast<std::size_t>(element_count(f.shape())) * sizeof(float));
+  for (const layers::FramesDecl& f : activation.frames)
+    bytes +=
+        layers::aligned(static_cast<std::size_t>(layers::element_count(f.shape())) * sizeof(float));
   return bytes;
 }
 
-bool keeps(const LayerPlan& plan, SavedDecl::Kind kind) {
+bool keeps(const layers::LayerPlan& plan, layers::SavedDecl::Kind kind) {
   return std::any_of(plan.saved.begin(), plan.saved.end(),
-                     [kind](const SavedDecl& s) { return s.kind == kind; });
+                     [kind](const layers::SavedDecl& s) { return s.kind == kind; });
 }
 
-std::size_t bytes_of(const SavedDecl& saved) {
-  return aligned(static_cast<std::size_t>(element_count(saved.shape)) * size_of(saved.dtype));
+std::size_t bytes_of(const layers::SavedDecl& saved) {
+  return layers::aligned(static_cast<std::size_t>(layers::element_count(saved.shape)) *
+                         layers::size_of(saved.dtype));
 }
 
 /// What is kept of a micro-batch, in its slot or recomputed.
@@ -79,7 +81,7 @@ class Keeping {
   }
   /// What lives from one pass of backward to the other, where they part.
   Place of_backward(std::size_t bytes) {
-    layout_.carried_bytes += aligned(bytes);
+    layout_.carried_bytes += layers::aligned(bytes);
     return layout_.recomputed_runs.empty() ? in_slot(bytes) : in_recomputed(0, bytes);
   }
 
@@ -93,7 +95,7 @@ class Keeping {
   }
   static Place claim(Region region, std::size_t& end, std::size_t bytes) {
     const Place place{region, end};
-    end += aligned(bytes);
+    end += layers::aligned(bytes);
     return place;
   }
 
@@ -118,8 +120,8 @@ PassingBy place_activations(MicroBatchLayout& layout, bool training, Keeping& ke
   layout.activation_places.push_back({Region::input, 0});
   for (std::size_t i = 1; i < last; ++i) {
     const std::size_t bytes = layout.activations[i].bytes();
-    const bool as_output = training && keeps(layout.layers[i - 1], SavedDecl::Kind::output);
-    const bool as_input = training && keeps(layout.layers[i], SavedDecl::Kind::input);
+    const bool as_output = training && keeps(layout.layers[i - 1], layers::SavedDecl::Kind::output);
+    const bool as_input = training && keeps(layout.layers[i], layers::SavedDecl::Kind::input);
     if (keeping.begins_run(i) || (as_input && !keeping.recomputes(i))) {
       layout.activation_places.push_back(keeping.in_slot(bytes));
     } else if (as_output || as_input) {
@@ -152,7 +154,7 @@ void settle(MicroBatchLayout& layout, const PassingBy& passing, std::size_t reco
 /// scratch. One that a later backward_weight reads is kept instead, unless it was received in a
 /// buffer that lives as long; the chunk's first is then sent from there.
 Turns place_gradients(MicroBatchLayout& layout, const ChunkRole& role, Keeping& keeping) {
-  using Kind = SavedDecl::Kind;
+  using Kind = layers::SavedDecl::Kind;
   const std::size_t last = layout.layers.size();
   const auto read_later = [&](std::size_t i) {
     return role.splits_backward && ((i > 0 && keeps(layout.layers[i - 1], Kind::output_gradient)) ||
@@ -187,10 +189,10 @@ std::size_t place_saved(MicroBatchLayout& layout, std::size_t offset, bool split
   for (std::size_t i = 0; i < layout.layers.size(); ++i) {
     std::vector<Place>& places = layout.saved_places.emplace_back();
     std::size_t carried = 0;
-    for (const SavedDecl& saved : layout.layers[i].saved) {
-      if (saved.kind != SavedDecl::Kind::own) {
+    for (const layers::SavedDecl& saved : layout.layers[i].saved) {
+      if (saved.kind != layers::SavedDecl::Kind::own) {
         places.emplace_back();
-      } else if (saved.life != Life::carried) {
+      } else if (saved.life != layers::Life::carried) {
         places.push_back(keeping.of_forward(i, bytes_of(saved)));
       } else if (split) {
         places.push_back(keeping.of_backward(bytes_of(saved)));
@@ -206,8 +208,8 @@ std::size_t place_saved(MicroBatchLayout& layout, std::size_t offset, bool split
 
 }  // namespace
 
-MicroBatchLayout lay_out_training(LayerRange layers, const ActivationDecl& input,
-                                  const BackendSizes& sizes, const ChunkRole& role) {
+MicroBatchLayout lay_out_training(LayerRange layers, const layers::ActivationDecl& input,
+                                  const layers::BackendSizes& sizes, const ChunkRole& role) {
   MicroBatchLayout layout = plan_layers(layers, input, sizes);
   Keeping keeping(layout, role);
   const PassingBy forward = place_activations(layout, true, keeping);
@@ -220,25 +222,25 @@ MicroBatchLayout lay_out_training(LayerRange layers, const ActivationDecl& input
   layout.workspace = {Region::scratch, std::max(layout.passing_bytes + forward.recomputed.bytes(),
                                                 backward.bytes() + carried)};
   std::size_t workspace = wide_bytes(input);
-  for (const LayerPlan& plan : layout.layers)
+  for (const layers::LayerPlan& plan : layout.layers)
     workspace = std::max({workspace, plan.workspace.forward, plan.workspace.backward_input,
                           plan.workspace.backward_weight});
-  layout.scratch_bytes = layout.workspace.offset + aligned(workspace);
+  layout.scratch_bytes = layout.workspace.offset + layers::aligned(workspace);
   return layout;
 }
 
-MicroBatchLayout lay_out_evaluation(LayerRange layers, const ActivationDecl& input,
-                                    const BackendSizes& sizes, bool targets) {
+MicroBatchLayout lay_out_evaluation(LayerRange layers, const layers::ActivationDecl& input,
+                                    const layers::BackendSizes& sizes, bool targets) {
   MicroBatchLayout layout = plan_layers(layers, input, sizes);
   Keeping keeping(layout, {});
   const PassingBy passing = place_activations(layout, false, keeping);
   settle(layout, passing, 0, keeping);
   layout.workspace = {Region::scratch, passing.first.bytes()};
   std::size_t workspace = std::max(wide_bytes(input), wide_bytes(layout.logits()));
-  for (const LayerPlan& plan : layout.layers)
+  for (const layers::LayerPlan& plan : layout.layers)
     if (targets || !plan.needs_targets) workspace = std::max(workspace, plan.workspace.forward);
-  layout.scratch_bytes = layout.workspace.offset + aligned(workspace);
+  layout.scratch_bytes = layout.workspace.offset + layers::aligned(workspace);
   return layout;
 }
 
-}  // namespace penstock
+}  // namespace penstock::partition

@@ -8,9 +8,9 @@
 #include "layers/layer.h"
 #include "partition/model/layer_runs.h"
 
-namespace penstock {
+namespace penstock::partition {
 
-using LayerRange = std::span<const std::unique_ptr<Layer>>;
+using LayerRange = std::span<const std::unique_ptr<layers::Layer>>;
 
 /// Where a tensor lies. A slot lives from a micro-batch's forward to the end of its backward (of
 /// backward_weight, where backward is split); the buffer of what is recomputed only while forward
@@ -25,8 +25,8 @@ struct Place {
 /// Where everything of one micro-batch lies in the chunk that runs `layers`. The executor allocates
 /// what this says, and the planner adds up the same numbers.
 struct MicroBatchLayout {
-  std::vector<ActivationDecl> activations;  // [i] enters layer i; the last leaves the chunk
-  std::vector<LayerPlan> layers;
+  std::vector<layers::ActivationDecl> activations;  // [i] enters layer i; the last leaves the chunk
+  std::vector<layers::LayerPlan> layers;
 
   std::vector<Place> activation_places;
   std::vector<Place> gradient_places;            // of their gradients
@@ -62,7 +62,7 @@ struct MicroBatchLayout {
   }
 
   /// What enters the last layer.
-  const ActivationDecl& logits() const { return activations.at(layers.size() - 1); }
+  const layers::ActivationDecl& logits() const { return activations.at(layers.size() - 1); }
 };
 
 /// What a training layout is for.
@@ -78,12 +78,12 @@ struct ChunkRole {
   ChosenLayers recomputes = {};
 };
 
-MicroBatchLayout lay_out_training(LayerRange layers, const ActivationDecl& input,
-                                  const BackendSizes& sizes, const ChunkRole& role);
+MicroBatchLayout lay_out_training(LayerRange layers, const layers::ActivationDecl& input,
+                                  const layers::BackendSizes& sizes, const ChunkRole& role);
 
 /// Forward only: nothing is saved, so `slot_bytes` holds the chunk's output alone. Without targets
 /// the layers that need them are not run and get no workspace.
-MicroBatchLayout lay_out_evaluation(LayerRange layers, const ActivationDecl& input,
-                                    const BackendSizes& sizes, bool targets);
+MicroBatchLayout lay_out_evaluation(LayerRange layers, const layers::ActivationDecl& input,
+                                    const layers::BackendSizes& sizes, bool targets);
 
-}  // namespace penstock
+}  // namespace penstock::partition

@@ -3,37 +3,37 @@
 #include <algorithm>
 #include <iterator>
 
-namespace penstock {
+namespace penstock::partition {
 namespace {
 
-std::size_t bytes_of(std::int64_t elements, DType dtype) {
-  return static_cast<std::size_t>(elements) * size_of(dtype);
+std::size_t bytes_of(std::int64_t elements, layers::DType dtype) {
+  return static_cast<std::size_t>(elements) * layers::size_of(dtype);
 }
 
-void place_parameters(const std::vector<LayerPlan>& layers, const ParameterKinds& kinds,
+void place_parameters(const std::vector<layers::LayerPlan>& layers, const ParameterKinds& kinds,
                       std::span<const std::int64_t> first_blocks, ParameterLayout& layout) {
   std::int64_t first_block = 0;
   for (std::size_t layer = 0; layer < layers.size(); ++layer) {
     if (!first_blocks.empty()) first_block = first_blocks[layer];
-    for (const ParamDecl& decl : layers[layer].params) {
-      const std::int64_t elements = element_count(decl.shape);
+    for (const layers::ParamDecl& decl : layers[layer].params) {
+      const std::int64_t elements = layers::element_count(decl.shape);
       layout.parameters.push_back({decl, layer, layout.arena, elements, first_block, layout.copies,
                                    std::ssize(layout.parameters)});
-      layout.arena += aligned(bytes_of(elements, kinds.dtype));
+      layout.arena += layers::aligned(bytes_of(elements, kinds.dtype));
       if (has_copy(decl, kinds.compute))
-        layout.copies += aligned(bytes_of(elements, kinds.compute));
+        layout.copies += layers::aligned(bytes_of(elements, kinds.compute));
       else if (layout.parts)
-        layout.copies += aligned(bytes_of(elements, kinds.dtype));
-      first_block += norm_blocks(elements);
+        layout.copies += layers::aligned(bytes_of(elements, kinds.dtype));
+      first_block += layers::norm_blocks(elements);
     }
   }
 }
 
 /// What the replica owns of a parameter.
 std::vector<ParameterPiece> pieces_of(const ParameterEntry& p, const Shards& shards, int replica,
-                                      DType dtype) {
+                                      layers::DType dtype) {
   std::vector<ParameterPiece> pieces;
-  const auto begin = static_cast<std::int64_t>(p.offset / size_of(dtype));
+  const auto begin = static_cast<std::int64_t>(p.offset / layers::size_of(dtype));
   const auto at = std::ranges::upper_bound(shards.bucket_ends, begin) - shards.bucket_ends.begin();
   for (auto bucket = static_cast<std::size_t>(at); bucket < shards.bucket_ends.size(); ++bucket) {
     const auto [from, to] = shards.range(bucket, replica);
@@ -47,7 +47,7 @@ std::vector<ParameterPiece> pieces_of(const ParameterEntry& p, const Shards& sha
       pieces.push_back({.parameter = static_cast<std::size_t>(p.index),
                         .first = first,
                         .count = last - first,
-                        .first_block = p.first_block + first / kNormBlock});
+                        .first_block = p.first_block + first / layers::kNormBlock});
   }
   return pieces;
 }
@@ -55,7 +55,7 @@ std::vector<ParameterPiece> pieces_of(const ParameterEntry& p, const Shards& sha
 void place_owned(const ParameterKinds& kinds, int replica, ParameterLayout& layout) {
   for (const ParameterEntry& p : layout.parameters)
     for (ParameterPiece& piece : pieces_of(p, layout.shards, replica, kinds.dtype)) {
-      const std::size_t bytes = aligned(bytes_of(piece.count, kinds.dtype));
+      const std::size_t bytes = layers::aligned(bytes_of(piece.count, kinds.dtype));
       const std::size_t within = bytes_of(piece.first, kinds.dtype);
       piece.slot_offset = layout.slot;
       layout.slot += bytes;
@@ -73,8 +73,8 @@ void place_owned(const ParameterKinds& kinds, int replica, ParameterLayout& layo
 }
 
 /// Everything in one range.
-Shards unshared(std::size_t arena, DType dtype) {
-  const auto end = static_cast<std::int64_t>(arena / size_of(dtype));
+Shards unshared(std::size_t arena, layers::DType dtype) {
+  const auto end = static_cast<std::int64_t>(arena / layers::size_of(dtype));
   return {{end}, {{end}}};
 }
 
@@ -87,8 +87,8 @@ std::size_t ParameterLayout::read_offset(std::int64_t element) const {
   if (offset == arena) return copies;
   const auto behind = std::ranges::upper_bound(parameters, offset, {}, &ParameterEntry::offset);
   const ParameterEntry& p = *std::prev(behind);
-  const DType read = has_copy(p.decl, kinds.compute) ? kinds.compute : kinds.dtype;
-  return p.copy_offset + (offset - p.offset) / size_of(kinds.dtype) * size_of(read);
+  const layers::DType read = has_copy(p.decl, kinds.compute) ? kinds.compute : kinds.dtype;
+  return p.copy_offset + (offset - p.offset) / layers::size_of(kinds.dtype) * layers::size_of(read);
 }
 
 std::vector<std::pair<std::size_t, std::size_t>> ParameterLayout::read_ranges(int replica) const {
@@ -100,13 +100,13 @@ std::vector<std::pair<std::size_t, std::size_t>> ParameterLayout::read_ranges(in
   return ranges;
 }
 
-ParameterLayout lay_out_parameters(const std::vector<LayerPlan>& layers,
+ParameterLayout lay_out_parameters(const std::vector<layers::LayerPlan>& layers,
                                    const ParameterKinds& kinds, int replica,
                                    std::span<const std::int64_t> first_blocks) {
   ParameterLayout layout;
   layout.kinds = kinds;
   const bool shared = kinds.sharing.replicas > 1;
-  layout.parts = shared && is_half(kinds.compute);
+  layout.parts = shared && layers::is_half(kinds.compute);
   place_parameters(layers, kinds, first_blocks, layout);
   layout.shards =
       shared ? share_out(layers, kinds.dtype, kinds.sharing) : unshared(layout.arena, kinds.dtype);
@@ -114,4 +114,4 @@ ParameterLayout lay_out_parameters(const std::vector<LayerPlan>& layers,
   return layout;
 }
 
-}  // namespace penstock
+}  // namespace penstock::partition

@@ -9,11 +9,11 @@
 #include "layers/tensor/norm_blocks.h"
 #include "partition/model/shards.h"
 
-namespace penstock {
+namespace penstock::partition {
 
 /// One parameter's place in the arenas of its stage.
 struct ParameterEntry {
-  ParamDecl decl;
+  layers::ParamDecl decl;
   std::size_t layer = 0;   // within the stage
   std::size_t offset = 0;  // in bytes, the same in every arena that holds the whole stage
   std::int64_t elements = 0;
@@ -30,13 +30,14 @@ struct ParameterPiece {
   std::size_t slot_offset = 0;    // in bytes, in each slot of the optimizer
   std::size_t master_offset = 0;  // in bytes, among the masters, or among the copies if they are it
 
-  std::int64_t blocks() const { return norm_blocks(count); }
+  std::int64_t blocks() const { return layers::norm_blocks(count); }
 };
 
 /// Types of a stage's numbers, and who keeps them.
 struct ParameterKinds {
-  DType dtype = DType::f32;    // of masters, gradient sums and optimizer
-  DType compute = DType::f32;  // of what layers read: halves are rounded copies of the masters
+  layers::DType dtype = layers::DType::f32;  // of masters, gradient sums and optimizer
+  layers::DType compute =
+      layers::DType::f32;  // of what layers read: halves are rounded copies of the masters
   Sharing sharing = {};
 };
 
@@ -65,13 +66,13 @@ struct ParameterLayout {
 /// model's layers before layer i, since a stage's layers need not follow each other; empty: they
 /// are the model's first. In FP32 layers read the masters, which are therefore whole on every
 /// replica even where the optimizer's state is shared.
-ParameterLayout lay_out_parameters(const std::vector<LayerPlan>& layers,
+ParameterLayout lay_out_parameters(const std::vector<layers::LayerPlan>& layers,
                                    const ParameterKinds& kinds, int replica,
                                    std::span<const std::int64_t> first_blocks = {});
 
 /// True where layers that compute in `compute` read a rounded copy of the parameter.
-inline bool has_copy(const ParamDecl& parameter, DType compute) {
-  return is_half(compute) && !parameter.full_precision;
+inline bool has_copy(const layers::ParamDecl& parameter, layers::DType compute) {
+  return layers::is_half(compute) && !parameter.full_precision;
 }
 
-}  // namespace penstock
+}  // namespace penstock::partition

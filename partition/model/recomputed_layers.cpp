@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/nearest_name.h"
 
-namespace penstock {
+namespace penstock::partition {
 namespace {
 
 std::string unknown_layer(const std::string& name, std::span<const std::string> names) {
@@ -21,7 +21,8 @@ std::string unknown_layer(const std::string& name, std::span<const std::string> 
 
 }  // namespace
 
-ChosenLayers recomputed_layers(const PipelineConfig& pipeline, std::span<const std::string> names) {
+ChosenLayers recomputed_layers(const configs::PipelineConfig& pipeline,
+                               std::span<const std::string> names) {
   if (pipeline.recompute == "none") return {};
   ChosenLayers chosen(names.size(), pipeline.recompute == "stage");
   if (pipeline.recompute == "stage") return chosen;
@@ -40,7 +41,8 @@ ChosenLayers recomputed_layers(const PipelineConfig& pipeline, std::span<const s
   return chosen;
 }
 
-ChosenLayers recomputed_layers(const PipelineConfig& pipeline, const LayerSequence& sequence) {
+ChosenLayers recomputed_layers(const configs::PipelineConfig& pipeline,
+                               const LayerSequence& sequence) {
   return recomputed_layers(pipeline, names_of(sequence));
 }
 
@@ -50,7 +52,7 @@ std::vector<std::string> names_of(const LayerSequence& sequence) {
   return names;
 }
 
-void set_recomputed_layers(PipelineConfig& pipeline, const ChosenLayers& chosen,
+void set_recomputed_layers(configs::PipelineConfig& pipeline, const ChosenLayers& chosen,
                            std::span<const std::string> names) {
   const auto count = std::ranges::count(chosen, true);
   pipeline.recompute_layers.clear();
@@ -60,4 +62,4 @@ void set_recomputed_layers(PipelineConfig& pipeline, const ChosenLayers& chosen,
     if (chosen[layer]) pipeline.recompute_layers.push_back(names[layer]);
 }
 
-}  // namespace penstock
+}  // namespace penstock::partition

@@ -8,17 +8,19 @@
 #include "partition/model/layer_runs.h"
 #include "partition/model/layer_sequence.h"
 
-namespace penstock {
+namespace penstock::partition {
 
 /// The layers of a layer sequence, known by their names, whose forward runs a second time before
 /// their backward: what pipeline.recompute and .recompute_layers choose. ConfigError lists names
 /// that the layer sequence has not, or that stand twice.
-ChosenLayers recomputed_layers(const PipelineConfig& pipeline, std::span<const std::string> names);
-ChosenLayers recomputed_layers(const PipelineConfig& pipeline, const LayerSequence& sequence);
+ChosenLayers recomputed_layers(const configs::PipelineConfig& pipeline,
+                               std::span<const std::string> names);
+ChosenLayers recomputed_layers(const configs::PipelineConfig& pipeline,
+                               const LayerSequence& sequence);
 std::vector<std::string> names_of(const LayerSequence& sequence);
 
 /// The same choice as pipeline.recompute and .recompute_layers.
-void set_recomputed_layers(PipelineConfig& pipeline, const ChosenLayers& chosen,
+void set_recomputed_layers(configs::PipelineConfig& pipeline, const ChosenLayers& chosen,
                            std::span<const std::string> names);
 
-}  // namespace penstock
+}  // namespace penstock::partition

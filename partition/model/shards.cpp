@@ -6,20 +6,22 @@
 
 #include "layers/tensor/norm_blocks.h"
 
-namespace penstock {
+namespace penstock::partition {
 namespace {
 
 /// Where norm blocks begin in the arena; then its end.
-std::vector<std::int64_t> block_starts(const std::vector<LayerPlan>& layers, DType dtype) {
+std::vector<std::int64_t> block_starts(const std::vector<layers::LayerPlan>& layers,
+                                       layers::DType dtype) {
   std::vector<std::int64_t> starts;
   std::int64_t end = 0;
-  for (const LayerPlan& layer : layers)
-    for (const ParamDecl& p : layer.params) {
-      const std::int64_t elements = element_count(p.shape);
-      for (std::int64_t block = 0; block < norm_blocks(elements); ++block)
-        starts.push_back(end + block * kNormBlock);
-      const std::size_t width = size_of(dtype);
-      end += static_cast<std::int64_t>(aligned(static_cast<std::size_t>(elements) * width) / width);
+  for (const layers::LayerPlan& layer : layers)
+    for (const layers::ParamDecl& p : layer.params) {
+      const std::int64_t elements = layers::element_count(p.shape);
+      for (std::int64_t block = 0; block < layers::norm_blocks(elements); ++block)
+        starts.push_back(end + block * layers::kNormBlock);
+      const std::size_t width = layers::size_of(dtype);
+      end += static_cast<std::int64_t>(layers::aligned(static_cast<std::size_t>(elements) * width) /
+                                       width);
     }
   starts.push_back(end);
   return starts;
@@ -69,9 +71,11 @@ std::pair<std::int64_t, std::int64_t> Shards::range(std::size_t bucket, int repl
   return {bucket == 0 ? 0 : bucket_ends[bucket - 1], ends[0]};
 }
 
-Shards share_out(const std::vector<LayerPlan>& layers, DType dtype, const Sharing& sharing) {
+Shards share_out(const std::vector<layers::LayerPlan>& layers, layers::DType dtype,
+                 const Sharing& sharing) {
   const std::vector<std::int64_t> starts = block_starts(layers, dtype);
-  const std::int64_t step = sharing.bucket_bytes / static_cast<std::int64_t>(size_of(dtype));
+  const std::int64_t step =
+      sharing.bucket_bytes / static_cast<std::int64_t>(layers::size_of(dtype));
   std::vector<std::int64_t> owned(static_cast<std::size_t>(sharing.replicas));
   Shards shards;
   for (std::size_t first = 0, last = 0; first + 1 < starts.size(); first = last) {
@@ -82,4 +86,4 @@ Shards share_out(const std::vector<LayerPlan>& layers, DType dtype, const Sharin
   return shards;
 }
 
-}  // namespace penstock
+}  // namespace penstock::partition

@@ -6,7 +6,7 @@
 
 #include "layers/layer.h"
 
-namespace penstock {
+namespace penstock::partition {
 
 /// Among how many replicas the update of a stage is shared out: each keeps the optimizer's state,
 /// and where layers compute in halves the masters, of its own elements only (ZeRO's first stage:
@@ -31,6 +31,7 @@ struct Shards {
 /// Buckets as full as whole blocks allow, one block at least; ranges such that all replicas own
 /// nearly as much, to a few blocks. Where there are fewer blocks than replicas, some own nothing.
 /// `dtype` is the arena's.
-Shards share_out(const std::vector<LayerPlan>& layers, DType dtype, const Sharing& sharing);
+Shards share_out(const std::vector<layers::LayerPlan>& layers, layers::DType dtype,
+                 const Sharing& sharing);
 
-}  // namespace penstock
+}  // namespace penstock::partition

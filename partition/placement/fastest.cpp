@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <functional>
 
-namespace penstock {
+namespace penstock::partition {
 
 std::vector<bool> fastest(const Cluster& cluster) {
   std::vector<double> speeds;
@@ -23,4 +23,4 @@ std::vector<bool> fastest(const Cluster& cluster) {
   return result;
 }
 
-}  // namespace penstock
+}  // namespace penstock::partition

@@ -11,7 +11,7 @@
 #include "base/gib.h"
 #include "configs/config.h"
 
-namespace penstock {
+namespace penstock::partition {
 namespace {
 
 /// A search that only asks whether anything fits.
@@ -100,4 +100,4 @@ void throw_infeasible_placement(const PlacementProblem& problem,
                   what, times, times * largest / kGib, 100 * problem.cluster.margin));
 }
 
-}  // namespace penstock
+}  // namespace penstock::partition

@@ -2,7 +2,7 @@
 
 #include "partition/placement/search.h"
 
-namespace penstock {
+namespace penstock::partition {
 
 /// ConfigError unless there are layers for so many stages and devices for so many replicas of
 /// them.
@@ -13,4 +13,4 @@ void check_constraints(const PlacementProblem& problem, const GridConstraints& c
 [[noreturn]] void throw_infeasible_placement(const PlacementProblem& problem,
                                              const GridConstraints& constraints);
 
-}  // namespace penstock
+}  // namespace penstock::partition

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-namespace penstock {
+namespace penstock::partition {
 
 std::optional<PlacedCut> cut_within(const PlacementProblem& problem, Placement placement,
                                     double limit) {
@@ -13,4 +13,4 @@ std::optional<PlacedCut> cut_within(const PlacementProblem& problem, Placement p
   return PlacedCut{std::move(placement), *std::move(cut)};
 }
 
-}  // namespace penstock
+}  // namespace penstock::partition

@@ -4,7 +4,7 @@
 
 #include "partition/placement/problem.h"
 
-namespace penstock {
+namespace penstock::partition {
 
 struct PlacedCut {
   Placement devices;
@@ -16,4 +16,4 @@ struct PlacedCut {
 std::optional<PlacedCut> cut_within(const PlacementProblem& problem, Placement placement,
                                     double limit);
 
-}  // namespace penstock
+}  // namespace penstock::partition

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace penstock {
+namespace penstock::partition {
 
 int micro_batches_of(const PlacementProblem& problem, const Grid& grid) {
   return (problem.micro_batches + grid.replicas - 1) / grid.replicas;
@@ -78,4 +78,4 @@ std::vector<StageCost> stage_costs(const PlacementProblem& problem, const Placem
   return costs;
 }
 
-}  // namespace penstock
+}  // namespace penstock::partition

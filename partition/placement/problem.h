@@ -5,7 +5,7 @@
 #include "partition/cluster/cluster.h"
 #include "partition/cut/best_cut.h"
 
-namespace penstock {
+namespace penstock::partition {
 
 enum class Objective { bottleneck, step };
 
@@ -59,4 +59,4 @@ LinkCost ring(const LinkRates& slowest, int replicas, int micro_batches);
 /// One message over a link, as often as boundaries are crossed.
 LinkCost crossing(const PlacementProblem& problem, const LinkRates& link);
 
-}  // namespace penstock
+}  // namespace penstock::partition

@@ -5,7 +5,7 @@
 
 #include "partition/placement/symmetry.h"
 
-namespace penstock {
+namespace penstock::partition {
 namespace {
 
 constexpr int kSeeds = 4;  // of local searches
@@ -110,4 +110,4 @@ std::vector<PlacedCut> rank_placements(const PlacementProblem& problem, const Gr
   return ranked;
 }
 
-}  // namespace penstock
+}  // namespace penstock::partition

@@ -5,7 +5,7 @@
 
 #include "partition/placement/heuristics/local_search.h"
 
-namespace penstock {
+namespace penstock::partition {
 
 struct RankingOptions {
   std::size_t count = 1;   // of placements wanted, at most
@@ -21,4 +21,4 @@ struct RankingOptions {
 std::vector<PlacedCut> rank_placements(const PlacementProblem& problem, const Grid& grid,
                                        const RankingOptions& options);
 
-}  // namespace penstock
+}  // namespace penstock::partition

@@ -12,7 +12,7 @@
 #include "partition/placement/heuristics/pack_runs.h"
 #include "partition/placement/infeasible_placement.h"
 
-namespace penstock {
+namespace penstock::partition {
 namespace {
 
 constexpr double kCloseEnough = 1 - 1e-3;  // of a bound: no search for the rest
@@ -187,4 +187,4 @@ PlacedSequence place_sequence(const PlacementProblem& problem, const GridConstra
   return std::move(*found);
 }
 
-}  // namespace penstock
+}  // namespace penstock::partition

@@ -4,7 +4,7 @@
 
 #include "partition/placement/heuristics/local_search.h"
 
-namespace penstock {
+namespace penstock::partition {
 
 /// What a caller fixes of the grid; 0: the search's choice.
 struct GridConstraints {
@@ -33,4 +33,4 @@ std::optional<PlacedSequence> find_placement(const PlacementProblem& problem,
 PlacedSequence place_sequence(const PlacementProblem& problem, const GridConstraints& constraints,
                               const SearchEffort& effort = {});
 
-}  // namespace penstock
+}  // namespace penstock::partition

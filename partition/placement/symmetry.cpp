@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace penstock {
+namespace penstock::partition {
 namespace {
 
 bool equal(const LinkRates& a, const LinkRates& b) {
@@ -83,4 +83,4 @@ std::vector<int> Symmetry::distinct(const std::vector<bool>& used) const {
   return result;
 }
 
-}  // namespace penstock
+}  // namespace penstock::partition

@@ -4,7 +4,7 @@
 
 #include "partition/cluster/cluster.h"
 
-namespace penstock {
+namespace penstock::partition {
 
 /// Which devices and which whole nodes may be exchanged without changing anything: same speed,
 /// memory and links to all others.
@@ -25,4 +25,4 @@ class Symmetry {
   std::vector<int> device_class_, node_class_;
 };
 
-}  // namespace penstock
+}  // namespace penstock::partition

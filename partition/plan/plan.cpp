@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <stdexcept>
 
-namespace penstock {
+namespace penstock::partition {
 
 std::vector<int> deal_lanes(int lanes, int replicas) {
   std::vector<int> owned;
@@ -57,4 +57,4 @@ std::vector<std::vector<int>> neighbouring_stages(int stages, int replicas) {
   return ranks;
 }
 
-}  // namespace penstock
+}  // namespace penstock::partition

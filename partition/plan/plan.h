@@ -8,7 +8,7 @@
 #include "partition/memory/stage_bytes.h"
 #include "partition/model/layer_runs.h"
 
-namespace penstock {
+namespace penstock::partition {
 
 /// How many of a step's sums of gradients each replica owns; the first own one more where they do
 /// not divide.
@@ -76,4 +76,4 @@ struct Plan {
 /// Plan::ranks where each replica's stages are neighbours: rank = replica · stages + stage.
 std::vector<std::vector<int>> neighbouring_stages(int stages, int replicas);
 
-}  // namespace penstock
+}  // namespace penstock::partition

@@ -3,7 +3,7 @@
 #include "partition/plan/plan_schedule.h"
 #include "partition/simulate/chunk_times.h"
 
-namespace penstock {
+namespace penstock::partition {
 
 PlanEstimate estimate_plan(const Plan& plan, const std::vector<LayerCost>& costs) {
   std::vector<int> begin;
@@ -25,4 +25,4 @@ PlanEstimate estimate_plan(const Plan& plan, const std::vector<LayerCost>& costs
   return estimate;
 }
 
-}  // namespace penstock
+}  // namespace penstock::partition

@@ -5,7 +5,7 @@
 #include "partition/cost/cost.h"
 #include "partition/plan/plan.h"
 
-namespace penstock {
+namespace penstock::partition {
 
 /// What costs say that a plan's step will take, messages and the optimizer left out.
 struct PlanEstimate {
@@ -18,4 +18,4 @@ struct PlanEstimate {
 /// `costs` are without recomputation, which follows from the plan.
 PlanEstimate estimate_plan(const Plan& plan, const std::vector<LayerCost>& costs);
 
-}  // namespace penstock
+}  // namespace penstock::partition

@@ -12,7 +12,7 @@
 #include "partition/plan/file/rules.h"
 #include "partition/plan/file/syntax.h"
 
-namespace penstock {
+namespace penstock::partition {
 namespace {
 
 /// Names in quotes, wrapped so that a line holds a few.
@@ -97,4 +97,4 @@ void write_plan(const std::filesystem::path& file, const Plan& plan) {
     throw ConfigError("can't write the plan to " + file.string());
 }
 
-}  // namespace penstock
+}  // namespace penstock::partition

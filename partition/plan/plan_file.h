@@ -6,7 +6,7 @@
 
 #include "partition/plan/plan.h"
 
-namespace penstock {
+namespace penstock::partition {
 
 /// What a plan file must agree with.
 struct PlannedModel {
@@ -30,4 +30,4 @@ Plan read_plan(const std::filesystem::path& file, const PlannedModel& model);
 /// Whole or not at all. ConfigError if it can't be written.
 void write_plan(const std::filesystem::path& file, const Plan& plan);
 
-}  // namespace penstock
+}  // namespace penstock::partition

@@ -7,7 +7,7 @@
 #include "partition/schedule/make_schedule.h"
 #include "partition/simulate/size_order.h"
 
-namespace penstock {
+namespace penstock::partition {
 
 RunSchedule schedule_of(const Plan& plan) {
   if (plan.schedule != kFound) return RunSchedule(plan.schedule, plan.stages());
@@ -34,4 +34,4 @@ std::vector<std::string> rows_of(const Schedule& schedule) {
   return rows;
 }
 
-}  // namespace penstock
+}  // namespace penstock::partition

@@ -3,7 +3,7 @@
 #include "partition/plan/plan.h"
 #include "partition/schedule/run_schedule.h"
 
-namespace penstock {
+namespace penstock::partition {
 
 /// The schedule of a plan's steps: of its name, or its own action lists. ConfigError where those
 /// can't be read or are not sound.
@@ -18,4 +18,4 @@ Schedule lists_of(const std::vector<std::string>& actions);
 /// Such rows.
 std::vector<std::string> rows_of(const Schedule& schedule);
 
-}  // namespace penstock
+}  // namespace penstock::partition

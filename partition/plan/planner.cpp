@@ -13,14 +13,14 @@
 #include "partition/model/recomputed_layers.h"
 #include "partition/schedule/make_schedule.h"
 
-namespace penstock {
+namespace penstock::partition {
 namespace {
 
 void check_counts(int micro_batches, int lanes, int replicas) {
   if (replicas < 1) {
     throw ConfigError(fmt::format("pipeline.replicas = {}: at least 1 is needed", replicas));
   }
-  const auto found = contradictions({micro_batches, lanes, replicas});
+  const auto found = configs::contradictions({micro_batches, lanes, replicas});
   if (!found.empty()) throw ConfigError(found.front().what);
 }
 
@@ -75,10 +75,11 @@ Partition fastest_cut(const PlanRequest& request, const std::vector<int>& stages
   return partition(problem);
 }
 
-std::int64_t parameters_of(const std::vector<LayerPlan>& plans, int first, int last) {
+std::int64_t parameters_of(const std::vector<layers::LayerPlan>& plans, int first, int last) {
   std::int64_t count = 0;
   for (int i = first; i < last; ++i) {
-    for (const ParamDecl& param : plans[i].params) count += element_count(param.shape);
+    for (const layers::ParamDecl& param : plans[i].params)
+      count += layers::element_count(param.shape);
   }
   return count;
 }
@@ -117,7 +118,7 @@ int micro_batches_per_replica(int micro_batches, int lanes, int replicas) {
 }
 
 Plan make_plan(const LayerSequence& sequence, const PlanRequest& request) {
-  const PipelineConfig& pipeline = request.pipeline;
+  const configs::PipelineConfig& pipeline = request.pipeline;
   const int lanes = request.lanes > 0 ? request.lanes : pipeline.replicas;
   check_counts(request.micro_batches, lanes, pipeline.replicas);
   const auto stages = chunk_ranks(pipeline.schedule, pipeline.stages);
@@ -156,4 +157,4 @@ Plan with_estimates(const LayerSequence& sequence, const PlanRequest& request, P
   return plan;
 }
 
-}  // namespace penstock
+}  // namespace penstock::partition

@@ -10,7 +10,7 @@
 #include "partition/memory/chunk_bytes.h"
 #include "partition/plan/plan.h"
 
-namespace penstock {
+namespace penstock::partition {
 
 /// What a plan follows from.
 struct PlanRequest {
@@ -19,9 +19,9 @@ struct PlanRequest {
   std::vector<double> transfers;  // transfer_costs()
   /// ChunkBytes, or another account of a rank that holds these chunks.
   std::function<StageBytes(std::span<const ChunkRange> held)> bytes;
-  PipelineConfig pipeline = {};  // stages, replicas, schedule, recomputation, memory_gib
-  int micro_batches = 1;         // of a step, over all lanes
-  int lanes = 0;                 // 0: as many as replicas
+  configs::PipelineConfig pipeline = {};  // stages, replicas, schedule, recomputation, memory_gib
+  int micro_batches = 1;                  // of a step, over all lanes
+  int lanes = 0;                          // 0: as many as replicas
 };
 
 /// The fastest cut within pipeline.memory_gib, with rank = replica · stages + stage, so that a
@@ -40,4 +40,4 @@ Plan with_estimates(const LayerSequence& sequence, const PlanRequest& request, P
 /// Micro-batches of a step that the busiest replica runs: the size of its schedule.
 int micro_batches_per_replica(int micro_batches, int lanes, int replicas);
 
-}  // namespace penstock
+}  // namespace penstock::partition

@@ -2,10 +2,11 @@
 
 #include "partition/plan/plan_schedule.h"
 
-namespace penstock {
+namespace penstock::partition {
 
 StepCosts profiled_costs(const DeviceProfile& profile, const LayerSequence& sequence,
-                         const BackendSizes& sizes, std::span<const MicroBatchLengths> lengths) {
+                         const layers::BackendSizes& sizes,
+                         std::span<const MicroBatchLengths> lengths) {
   StepCosts costs = step_costs(sequence, sizes, fitted_cost_model(profile.layers), lengths);
   for (const MicroBatchLengths& one : lengths) costs.reading.push_back(profile.reading.of(one));
   return costs;
@@ -23,4 +24,4 @@ StepLayout profiled_layout(const DeviceProfile& profile, const Plan& plan, int m
   return layout;
 }
 
-}  // namespace penstock
+}  // namespace penstock::partition

@@ -6,14 +6,15 @@
 #include "partition/plan/plan.h"
 #include "partition/simulate/step_estimate.h"
 
-namespace penstock {
+namespace penstock::partition {
 
 /// What micro-batches of these lengths take by a profile of `sequence`.
 StepCosts profiled_costs(const DeviceProfile& profile, const LayerSequence& sequence,
-                         const BackendSizes& sizes, std::span<const MicroBatchLengths> lengths);
+                         const layers::BackendSizes& sizes,
+                         std::span<const MicroBatchLengths> lengths);
 
 /// The step of one replica of a plan, of so many micro-batches, on ranks like the profile's, but
 /// for links: what a rank does once follows from the parameters that its chunks train.
 StepLayout profiled_layout(const DeviceProfile& profile, const Plan& plan, int micro_batches);
 
-}  // namespace penstock
+}  // namespace penstock::partition

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-namespace penstock {
+namespace penstock::partition {
 namespace {
 
 constexpr int kMostBars = 20'000;
@@ -23,4 +23,4 @@ std::string layer_names(const std::string& first, const std::string& last, int c
                     : fmt::format("{} to {} ({})", shortened(first), shortened(last), count);
 }
 
-}  // namespace penstock
+}  // namespace penstock::partition

@@ -11,7 +11,7 @@
 #include "partition/report/abridge.h"
 #include "partition/schedule/in_flight.h"
 
-namespace penstock {
+namespace penstock::partition {
 namespace {
 
 constexpr std::size_t kMostAlternatives = 24;
@@ -64,7 +64,7 @@ class DecisionView {
       stage.layers.push_back(layer_names(chunk.layers.front(), chunk.layers.back(),
                                          static_cast<int>(chunk.layers.size())));
     }
-    for (const LayerRun& run : penstock::runs_of(choice_.recomputed))
+    for (const LayerRun& run : partition::runs_of(choice_.recomputed))
       for (std::size_t c = 0; c < stage.first.size(); ++c)
         add_recomputed(run, stage.first[c], stage.last[c], stage);
     stage.memory = by_kind(plan_.bytes_of(k));
@@ -218,4 +218,4 @@ PlanView view_of(const PlanningProblem& problem, const Decision& decision, const
   return DecisionView(problem, decision, plan).make();
 }
 
-}  // namespace penstock
+}  // namespace penstock::partition

@@ -4,10 +4,10 @@
 #include "partition/plan/plan.h"
 #include "partition/report/plan_view.h"
 
-namespace penstock {
+namespace penstock::partition {
 
 /// A decision as people see it: the first sampled step of as many replicas as can be sampled, and
 /// the memory that the plan estimates, of which slots are in use between forward and backward.
 PlanView view_of(const PlanningProblem& problem, const Decision& decision, const Plan& plan);
 
-}  // namespace penstock
+}  // namespace penstock::partition

@@ -2,7 +2,7 @@
 
 #include <string_view>
 
-namespace penstock {
+namespace penstock::partition {
 
 /// The report's page with places for {{style}}, {{script}} and {{data}}, and the first two, from
 /// partition/report/page/.
@@ -10,4 +10,4 @@ std::string_view report_page();
 std::string_view report_style();
 std::string_view report_script();
 
-}  // namespace penstock
+}  // namespace penstock::partition

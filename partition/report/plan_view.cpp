@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-namespace penstock {
+namespace penstock::partition {
 
 double StageView::bytes() const {
   double sum = 0;
@@ -53,4 +53,4 @@ std::vector<TrafficView> traffic_of(const Cluster& cluster, const TrafficOf& wha
   return traffic;
 }
 
-}  // namespace penstock
+}  // namespace penstock::partition

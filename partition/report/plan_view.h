@@ -8,7 +8,7 @@
 #include "partition/simulate/memory.h"
 #include "partition/simulate/simulate.h"
 
-namespace penstock {
+namespace penstock::partition {
 
 /// A stage as people see it.
 struct StageView {
@@ -75,4 +75,4 @@ void add_always(std::vector<MemoryPoint>& memory, double bytes);
 
 std::vector<TrafficView> traffic_of(const Cluster& cluster, const TrafficOf& what);
 
-}  // namespace penstock
+}  // namespace penstock::partition

@@ -4,7 +4,7 @@
 #include <cctype>
 #include <cmath>
 
-namespace penstock {
+namespace penstock::partition {
 namespace {
 
 struct Look {
@@ -60,4 +60,4 @@ std::string render(const Schedule& schedule, const Simulation& simulation, int w
   return text;
 }
 
-}  // namespace penstock
+}  // namespace penstock::partition

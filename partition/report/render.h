@@ -4,7 +4,7 @@
 
 #include "partition/simulate/simulate.h"
 
-namespace penstock {
+namespace penstock::partition {
 
 /// A line for each rank, as wide as the makespan in `width` columns (bytes): each action begins
 /// with its letter (F, B input gradient, W weight gradient, G both gradients; small on a rank's
@@ -12,4 +12,4 @@ namespace penstock {
 /// with -, = or ~ for F, B or G, and W. Idle time is blank.
 std::string render(const Schedule& schedule, const Simulation& simulation, int width);
 
-}  // namespace penstock
+}  // namespace penstock::partition

@@ -8,7 +8,7 @@
 #include "configs/config.h"
 #include "partition/report/page.h"
 
-namespace penstock {
+namespace penstock::partition {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -146,4 +146,4 @@ void write_report(const std::filesystem::path& file, const PlanView& view) {
   throw ConfigError("can't write the report to " + file.string());
 }
 
-}  // namespace penstock
+}  // namespace penstock::partition

@@ -5,7 +5,7 @@
 
 #include "partition/report/plan_view.h"
 
-namespace penstock {
+namespace penstock::partition {
 
 /// The plan as one HTML page that needs nothing else: timeline, memory over time, placement,
 /// traffic and tables, rendered by the page's own script from the data in it.
@@ -14,4 +14,4 @@ std::string report(const PlanView& view);
 /// Whole or not at all. ConfigError if it can't be written.
 void write_report(const std::filesystem::path& file, const PlanView& view);
 
-}  // namespace penstock
+}  // namespace penstock::partition

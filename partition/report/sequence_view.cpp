@@ -12,7 +12,7 @@
 #include "partition/report/abridge.h"
 #include "partition/schedule/make_schedule.h"
 
-namespace penstock {
+namespace penstock::partition {
 namespace {
 
 constexpr int kSearchedSlots = 64;  // larger grids are only bounded
@@ -204,4 +204,4 @@ PlanView view_of(const SequencePlan& plan, const std::vector<SequenceStep>& step
   return view;
 }
 
-}  // namespace penstock
+}  // namespace penstock::partition

@@ -3,7 +3,7 @@
 #include "partition/choose/sequence_steps.h"
 #include "partition/report/plan_view.h"
 
-namespace penstock {
+namespace penstock::partition {
 
 /// A measured layer sequence on a cluster as people see it, with the first of `steps`, as
 /// sequence_steps() orders them, simulated. Of a step that is too long to render, the first
@@ -20,4 +20,4 @@ std::vector<AlternativeView> other_grids(const PlacementProblem& problem,
 /// Seconds of a step by the closed form.
 double closed_form_step(const PlacementProblem& problem, const PlacedSequence& placed);
 
-}  // namespace penstock
+}  // namespace penstock::partition

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-namespace penstock {
+namespace penstock::partition {
 namespace {
 
 using Row = std::vector<std::string>;
@@ -81,4 +81,4 @@ std::string plan_table(const Plan& plan, const PlanEstimate& estimate) {
                      estimate.bound);
 }
 
-}  // namespace penstock
+}  // namespace penstock::partition

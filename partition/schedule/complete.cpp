@@ -9,7 +9,7 @@
 #include "partition/schedule/transfers.h"
 #include "partition/schedule/validator/validator.h"
 
-namespace penstock {
+namespace penstock::partition {
 namespace {
 
 bool adds_weight_gradient(const Action& action) {
@@ -66,4 +66,4 @@ Schedule in_line(std::string name, int stages, int micro_batches,
   return complete(std::move(schedule));
 }
 
-}  // namespace penstock
+}  // namespace penstock::partition

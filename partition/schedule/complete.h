@@ -6,7 +6,7 @@
 
 #include "partition/schedule/schedule.h"
 
-namespace penstock {
+namespace penstock::partition {
 
 /// Each chunk is reduced behind its last weight gradient, and every rank ends with the step; of
 /// a schedule that is forward only, nothing changes.
@@ -20,4 +20,4 @@ Schedule complete(Schedule computation);
 Schedule in_line(std::string name, int stages, int micro_batches,
                  const std::function<std::vector<Action>(int stage)>& list);
 
-}  // namespace penstock
+}  // namespace penstock::partition

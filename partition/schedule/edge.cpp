@@ -1,6 +1,6 @@
 #include "partition/schedule/edge.h"
 
-namespace penstock {
+namespace penstock::partition {
 
 bool is_send(ActionKind kind) {
   return kind == ActionKind::send_activation || kind == ActionKind::send_gradient;
@@ -36,4 +36,4 @@ std::string describe(const Edge& edge) {
          std::to_string(edge.consumer);
 }
 
-}  // namespace penstock
+}  // namespace penstock::partition

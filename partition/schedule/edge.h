@@ -5,7 +5,7 @@
 
 #include "partition/schedule/schedule.h"
 
-namespace penstock {
+namespace penstock::partition {
 
 /// A way for messages between two neighbouring chunks. Each has a first-in-first-out queue of its
 /// own: two chunks a rank may put several edges between the same two ranks.
@@ -33,4 +33,4 @@ bool is_message(const Schedule& schedule, const Edge& edge);
 /// "activation from chunk 0 to chunk 1"
 std::string describe(const Edge& edge);
 
-}  // namespace penstock
+}  // namespace penstock::partition

@@ -5,7 +5,7 @@
 
 #include "partition/schedule/complete.h"
 
-namespace penstock {
+namespace penstock::partition {
 
 Schedule forward_only(std::vector<int> chunk_rank, int micro_batches) {
   const int ranks = *std::max_element(chunk_rank.begin(), chunk_rank.end()) + 1;
@@ -31,4 +31,4 @@ Schedule forward_only(std::vector<int> chunk_rank, int micro_batches) {
   return complete(std::move(schedule));
 }
 
-}  // namespace penstock
+}  // namespace penstock::partition

@@ -4,7 +4,7 @@
 
 #include "partition/schedule/schedule.h"
 
-namespace penstock {
+namespace penstock::partition {
 
 /// Forwards alone: validation, evaluation and transcription over the chunks of a training schedule.
 /// Each chunk runs the micro-batches in their order. A rank with several chunks runs them as if all
@@ -12,4 +12,4 @@ namespace penstock {
 /// micro-batches while others are on their way through other ranks, and keeps few.
 Schedule forward_only(std::vector<int> chunk_rank, int micro_batches);
 
-}  // namespace penstock
+}  // namespace penstock::partition

@@ -4,7 +4,7 @@
 
 #include "partition/schedule/edge.h"
 
-namespace penstock {
+namespace penstock::partition {
 namespace {
 
 bool starts_backward(const Action& action) {
@@ -89,4 +89,4 @@ InFlight count_in_flight(const Schedule& schedule, int chunk) {
   return most;
 }
 
-}  // namespace penstock
+}  // namespace penstock::partition

@@ -2,7 +2,7 @@
 
 #include "partition/schedule/schedule.h"
 
-namespace penstock {
+namespace penstock::partition {
 
 /// How many micro-batches of one chunk hold a buffer at once, at most, when its list is run. "The
 /// end" is that of backward, or of backward_weight where backward is split.
@@ -27,4 +27,4 @@ InFlight in_flight_of(int micro_batches);
 
 InFlight count_in_flight(const Schedule& schedule, int chunk);
 
-}  // namespace penstock
+}  // namespace penstock::partition

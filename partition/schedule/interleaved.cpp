@@ -5,7 +5,7 @@
 
 #include "partition/schedule/complete.h"
 
-namespace penstock {
+namespace penstock::partition {
 namespace {
 
 constexpr int kChunks = 2;  // of a rank
@@ -52,4 +52,4 @@ Schedule interleaved(int stages, int micro_batches) {
   return complete(std::move(schedule));
 }
 
-}  // namespace penstock
+}  // namespace penstock::partition

@@ -9,7 +9,7 @@
 #include "partition/schedule/one_chunk.h"
 #include "partition/schedule/zb_v.h"
 
-namespace penstock {
+namespace penstock::partition {
 namespace {
 
 struct Generator {
@@ -63,4 +63,4 @@ std::vector<int> chunk_ranks(std::string_view name, int stages) {
   return make_schedule(name == kFound ? "1f1b" : name, stages, 1).chunk_rank;
 }
 
-}  // namespace penstock
+}  // namespace penstock::partition

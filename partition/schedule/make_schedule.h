@@ -5,7 +5,7 @@
 
 #include "partition/schedule/schedule.h"
 
-namespace penstock {
+namespace penstock::partition {
 
 /// The name of schedules that a search finds (partition/search/): they have lists of their own, and
 /// one chunk a rank.
@@ -25,4 +25,4 @@ Schedule make_schedule(std::string_view name, int stages, int micro_batches);
 /// has; of kFound as well. ConfigError as above.
 std::vector<int> chunk_ranks(std::string_view name, int stages);
 
-}  // namespace penstock
+}  // namespace penstock::partition

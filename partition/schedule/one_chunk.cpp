@@ -4,7 +4,7 @@
 
 #include "partition/schedule/complete.h"
 
-namespace penstock {
+namespace penstock::partition {
 namespace {
 
 /// How far a stage's three passes are apart.
@@ -71,4 +71,4 @@ Schedule zb_h2(int stages, int micro_batches) {
   });
 }
 
-}  // namespace penstock
+}  // namespace penstock::partition

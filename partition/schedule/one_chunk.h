@@ -2,7 +2,7 @@
 
 #include "partition/schedule/schedule.h"
 
-namespace penstock {
+namespace penstock::partition {
 
 // Schedules of one chunk a rank: stage s is chunk s on rank s. p is the number of stages, m that of
 // micro-batches; F, B and W are the seconds of forward, input gradient and weight gradient.
@@ -27,4 +27,4 @@ Schedule zb_h1(int stages, int micro_batches);
 /// and min(m, 2p-1) until their weight gradients (Qi et al. 2024, section 2.2).
 Schedule zb_h2(int stages, int micro_batches);
 
-}  // namespace penstock
+}  // namespace penstock::partition

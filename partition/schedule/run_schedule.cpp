@@ -10,7 +10,7 @@
 #include "partition/schedule/make_schedule.h"
 #include "partition/schedule/validator/validator.h"
 
-namespace penstock {
+namespace penstock::partition {
 namespace {
 
 /// The new place of each micro-batch where only the `left` longest stay; -1: it goes.
@@ -37,8 +37,8 @@ std::vector<Action> without_others(const std::vector<Action>& list,
 }  // namespace
 
 RunSchedule::RunSchedule(std::string name, int stages)
-    : name_(std::move(name)), stages_(stages), chunk_ranks_(penstock::chunk_ranks(name_, stages)) {
-  splits_backward_ = penstock::splits_backward(make_schedule(name_, stages, 1));
+    : name_(std::move(name)), stages_(stages), chunk_ranks_(partition::chunk_ranks(name_, stages)) {
+  splits_backward_ = partition::splits_backward(make_schedule(name_, stages, 1));
 }
 
 RunSchedule::RunSchedule(Schedule lists, std::vector<int> sizes)
@@ -47,9 +47,9 @@ RunSchedule::RunSchedule(Schedule lists, std::vector<int> sizes)
       lists_(std::move(lists)),
       sizes_(std::move(sizes)),
       chunk_ranks_(lists_.chunk_rank),
-      splits_backward_(penstock::splits_backward(lists_)) {
+      splits_backward_(partition::splits_backward(lists_)) {
   validate(lists_);
-  if (const auto wrong = fault_of_order(sizes_, lists_.micro_batches); !wrong.empty())
+  if (const auto wrong = configs::fault_of_order(sizes_, lists_.micro_batches); !wrong.empty())
     throw ConfigError("the order of a replica's micro-batches " + wrong);
   if (!sizes_.empty()) return;
   sizes_.resize(static_cast<std::size_t>(lists_.micro_batches));
@@ -70,4 +70,4 @@ Schedule RunSchedule::of(int micro_batches) const {
   return shorter;
 }
 
-}  // namespace penstock
+}  // namespace penstock::partition

@@ -5,7 +5,7 @@
 
 #include "partition/schedule/schedule.h"
 
-namespace penstock {
+namespace penstock::partition {
 
 /// The schedule of a run's steps, however many micro-batches a replica has in one of them.
 class RunSchedule {
@@ -39,4 +39,4 @@ class RunSchedule {
   bool splits_backward_ = false;
 };
 
-}  // namespace penstock
+}  // namespace penstock::partition

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace penstock {
+namespace penstock::partition {
 
 bool computes(ActionKind kind) {
   switch (kind) {
@@ -57,4 +57,4 @@ std::string describe(const Action& action) {
   return text + " on chunk " + std::to_string(action.chunk);
 }
 
-}  // namespace penstock
+}  // namespace penstock::partition

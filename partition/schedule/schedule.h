@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-namespace penstock {
+namespace penstock::partition {
 
 /// What a rank of a pipeline can be told to do.
 enum class ActionKind {
@@ -52,4 +52,4 @@ std::string_view name_of(ActionKind kind);
 /// "forward of micro-batch 3 on chunk 1", for logs and errors.
 std::string describe(const Action& action);
 
-}  // namespace penstock
+}  // namespace penstock::partition

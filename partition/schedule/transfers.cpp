@@ -8,7 +8,7 @@
 
 #include "partition/schedule/edge.h"
 
-namespace penstock {
+namespace penstock::partition {
 namespace {
 
 std::optional<Action> send_after(const Action& action) {
@@ -50,9 +50,9 @@ Consumers find_consumers(const Schedule& computation) {
 
 /// For every computation, where the other ranks stand in their lists when it ends, if all take
 /// their computations in turn and messages take no time. Empty for what waits for ever.
-class Turns {
+class ListPositions {
  public:
-  explicit Turns(const Schedule& computation) : computation_(computation) {
+  explicit ListPositions(const Schedule& computation) : computation_(computation) {
     std::vector<std::size_t> next(computation.ranks.size(), 0);
     for (bool moved = true; moved;) {
       moved = false;
@@ -101,7 +101,7 @@ struct Post {
 std::map<Edge, std::vector<Post>> place_receives(const Schedule& computation, Posting posting) {
   const Consumers consumers = find_consumers(computation);
   const auto turns =
-      posting == Posting::when_sent ? std::optional<Turns>(computation) : std::nullopt;
+      posting == Posting::when_sent ? std::optional<ListPositions>(computation) : std::nullopt;
   std::map<Edge, std::vector<Post>> posts;
   for (const auto& list : computation.ranks) {
     for (const Action& action : list) {
@@ -150,4 +150,4 @@ Schedule with_transfers(Schedule computation, Posting posting) {
   return whole;
 }
 
-}  // namespace penstock
+}  // namespace penstock::partition

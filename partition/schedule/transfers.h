@@ -2,7 +2,7 @@
 
 #include "partition/schedule/schedule.h"
 
-namespace penstock {
+namespace penstock::partition {
 
 /// Where a receive is put into the list of the rank that consumes the message.
 enum class Posting {
@@ -16,4 +16,4 @@ enum class Posting {
 /// posted in the order of its sends.
 Schedule with_transfers(Schedule computation, Posting posting = Posting::one_ahead);
 
-}  // namespace penstock
+}  // namespace penstock::partition

@@ -5,7 +5,7 @@
 
 #include "partition/schedule/complete.h"
 
-namespace penstock {
+namespace penstock::partition {
 namespace {
 
 /// One rank's list as it grows. `down` is its chunk on the way to the last rank, `up` that on the
@@ -67,4 +67,4 @@ Schedule zb_v(int stages, int micro_batches) {
   return complete(std::move(schedule));
 }
 
-}  // namespace penstock
+}  // namespace penstock::partition

@@ -2,7 +2,7 @@
 
 #include "partition/schedule/schedule.h"
 
-namespace penstock {
+namespace penstock::partition {
 
 /// Two chunks a rank, down the ranks and up again: rank r holds chunks r and 2p-1-r, so that loss
 /// and features are on rank 0. No bubble where F = B = W; at most 2p pairs of chunk and
@@ -11,4 +11,4 @@ namespace penstock {
 /// ScheduleZBVZeroBubble).
 Schedule zb_v(int stages, int micro_batches);
 
-}  // namespace penstock
+}  // namespace penstock::partition

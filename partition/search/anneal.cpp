@@ -4,7 +4,7 @@
 #include <cmath>
 #include <utility>
 
-namespace penstock {
+namespace penstock::partition {
 namespace {
 
 // Shares of the makespan that a change may cost, with a chance of 1/e, at first and at last.
@@ -83,4 +83,4 @@ Pattern anneal(PatternEstimator& estimator, Pattern pattern, const Annealing& an
   return best;
 }
 
-}  // namespace penstock
+}  // namespace penstock::partition

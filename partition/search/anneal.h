@@ -5,7 +5,7 @@
 
 #include "partition/search/pattern_estimator.h"
 
-namespace penstock {
+namespace penstock::partition {
 
 /// Random numbers that are the same everywhere.
 class RandomNumbers {
@@ -33,4 +33,4 @@ struct Annealing {
 Pattern anneal(PatternEstimator& estimator, Pattern pattern, const Annealing& annealing,
                RandomNumbers& random);
 
-}  // namespace penstock
+}  // namespace penstock::partition

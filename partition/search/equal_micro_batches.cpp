@@ -5,7 +5,7 @@
 #include "partition/schedule/make_schedule.h"
 #include "partition/search/lower_bound.h"
 
-namespace penstock {
+namespace penstock::partition {
 
 ChunkTimes of_chunk(const EqualWork& work, const Schedule& schedule) {
   const double chunks = static_cast<double>(schedule.chunks()) / work.stages;
@@ -34,4 +34,4 @@ FoundSchedule find_schedule(const EqualWork& work, const SearchOptions& options)
   return best;
 }
 
-}  // namespace penstock
+}  // namespace penstock::partition

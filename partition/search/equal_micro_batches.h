@@ -2,7 +2,7 @@
 
 #include "partition/search/find_schedule.h"
 
-namespace penstock {
+namespace penstock::partition {
 
 /// A pipeline of equal ranks and equal micro-batches.
 struct EqualWork {
@@ -19,4 +19,4 @@ ChunkTimes of_chunk(const EqualWork& work, const Schedule& schedule);
 /// again, and with two that go round; the bound holds for all three.
 FoundSchedule find_schedule(const EqualWork& work, const SearchOptions& options = {});
 
-}  // namespace penstock
+}  // namespace penstock::partition

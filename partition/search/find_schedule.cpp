@@ -13,7 +13,7 @@
 #include "partition/search/anneal.h"
 #include "partition/search/lower_bound.h"
 
-namespace penstock {
+namespace penstock::partition {
 namespace {
 
 std::vector<Schedule> named(const ScheduleProblem& problem) {
@@ -121,4 +121,4 @@ FoundSchedule find_schedule(const ScheduleProblem& problem, const SearchOptions&
   return found;
 }
 
-}  // namespace penstock
+}  // namespace penstock::partition

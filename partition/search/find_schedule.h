@@ -5,7 +5,7 @@
 
 #include "partition/search/problem.h"
 
-namespace penstock {
+namespace penstock::partition {
 
 struct SearchOptions {
   std::uint64_t seed = 1;
@@ -31,4 +31,4 @@ struct FoundSchedule {
 /// micro-batch.
 FoundSchedule find_schedule(const ScheduleProblem& problem, const SearchOptions& options = {});
 
-}  // namespace penstock
+}  // namespace penstock::partition

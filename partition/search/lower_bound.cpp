@@ -4,7 +4,7 @@
 #include <limits>
 #include <utility>
 
-namespace penstock {
+namespace penstock::partition {
 namespace {
 
 double forward(const ChunkTimes& t) { return t.forward; }
@@ -140,4 +140,4 @@ double lower_bound(const ScheduleProblem& problem) {
   return bound;
 }
 
-}  // namespace penstock
+}  // namespace penstock::partition

@@ -2,7 +2,7 @@
 
 #include "partition/search/problem.h"
 
-namespace penstock {
+namespace penstock::partition {
 
 /// Seconds from first start to last end that no schedule of the problem can beat: the most over
 /// the ranks of what follows from three stretches of a step on a rank.
@@ -16,4 +16,4 @@ namespace penstock {
 /// O(chunks · micro-batches · log(micro-batches)).
 double lower_bound(const ScheduleProblem& problem);
 
-}  // namespace penstock
+}  // namespace penstock::partition

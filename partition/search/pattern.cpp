@@ -6,7 +6,7 @@
 
 #include "partition/schedule/complete.h"
 
-namespace penstock {
+namespace penstock::partition {
 namespace {
 
 std::vector<int> as_given(int micro_batches) {
@@ -63,4 +63,4 @@ Schedule unfold(const Pattern& pattern, const std::vector<int>& chunk_rank, std:
   return complete(std::move(schedule));
 }
 
-}  // namespace penstock
+}  // namespace penstock::partition

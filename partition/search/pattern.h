@@ -6,7 +6,7 @@
 #include "partition/schedule/schedule.h"
 #include "partition/search/problem.h"
 
-namespace penstock {
+namespace penstock::partition {
 
 /// A pass of the next micro-batch through a chunk.
 struct Turn {
@@ -32,4 +32,4 @@ Pattern one_by_one(const ScheduleProblem& problem);
 /// The action lists, with micro-batches numbered by place.
 Schedule unfold(const Pattern& pattern, const std::vector<int>& chunk_rank, std::string name);
 
-}  // namespace penstock
+}  // namespace penstock::partition

@@ -4,7 +4,7 @@
 
 #include "partition/cut/limits.h"
 
-namespace penstock {
+namespace penstock::partition {
 namespace {
 
 enum Kind { kForward, kInput, kWeight };
@@ -85,4 +85,4 @@ double PatternEstimator::mean_end() const {
   return sum / static_cast<double>(ranks_.size());
 }
 
-}  // namespace penstock
+}  // namespace penstock::partition

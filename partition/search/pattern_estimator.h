@@ -4,7 +4,7 @@
 
 #include "partition/search/pattern.h"
 
-namespace penstock {
+namespace penstock::partition {
 
 /// Estimates the makespan of patterns fast: no maps, no events, memory reused. Time O(actions),
 /// times the number of ranks at worst.
@@ -38,4 +38,4 @@ class PatternEstimator {
   std::vector<RankState> ranks_;
 };
 
-}  // namespace penstock
+}  // namespace penstock::partition

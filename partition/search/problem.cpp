@@ -4,7 +4,7 @@
 
 #include "partition/simulate/memory.h"
 
-namespace penstock {
+namespace penstock::partition {
 
 int ScheduleProblem::ranks() const { return *std::ranges::max_element(chunk_rank) + 1; }
 
@@ -35,4 +35,4 @@ double ScheduleProblem::peak(const Schedule& schedule, const std::vector<int>& o
   return std::ranges::max(peaks(memory_over_time(run, memory_of)));
 }
 
-}  // namespace penstock
+}  // namespace penstock::partition

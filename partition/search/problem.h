@@ -4,7 +4,7 @@
 
 #include "partition/simulate/simulate.h"
 
-namespace penstock {
+namespace penstock::partition {
 
 /// A step for whose micro-batches, unequal or not, a schedule is sought.
 struct ScheduleProblem {
@@ -34,4 +34,4 @@ struct ScheduleProblem {
   bool fits(double peak) const { return memory <= 0 || peak <= memory * (1 + 1e-9); }
 };
 
-}  // namespace penstock
+}  // namespace penstock::partition

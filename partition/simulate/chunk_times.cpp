@@ -1,6 +1,6 @@
 #include "partition/simulate/chunk_times.h"
 
-namespace penstock {
+namespace penstock::partition {
 
 std::vector<ChunkTimes> chunk_times(const std::vector<int>& begin,
                                     const std::vector<LayerCost>& costs,
@@ -16,4 +16,4 @@ std::vector<ChunkTimes> chunk_times(const std::vector<int>& begin,
   return times;
 }
 
-}  // namespace penstock
+}  // namespace penstock::partition

@@ -6,7 +6,7 @@
 #include "partition/model/layer_runs.h"
 #include "partition/simulate/simulate.h"
 
-namespace penstock {
+namespace penstock::partition {
 
 /// The layers' costs added up for each chunk; `begin` is the first layer of each, then the number
 /// of layers. The recomputation of `recomputed` layers goes before the gradient of their input.
@@ -14,4 +14,4 @@ std::vector<ChunkTimes> chunk_times(const std::vector<int>& begin,
                                     const std::vector<LayerCost>& costs,
                                     const ChosenLayers& recomputed = {});
 
-}  // namespace penstock
+}  // namespace penstock::partition

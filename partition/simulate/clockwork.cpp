@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace penstock {
+namespace penstock::partition {
 
 Clockwork::Clockwork(const Schedule& schedule, const Durations& durations, Barrier barrier)
     : schedule_(schedule), durations_(durations), barrier_(barrier), ranks_(schedule.ranks.size()) {
@@ -165,4 +165,4 @@ double Clockwork::makespan() const {
   return last - first.value_or(0);
 }
 
-}  // namespace penstock
+}  // namespace penstock::partition

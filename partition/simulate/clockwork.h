@@ -10,7 +10,7 @@
 #include "partition/simulate/simulate.h"
 #include "partition/simulate/traffic.h"
 
-namespace penstock {
+namespace penstock::partition {
 
 /// Runs one simulation: ranks go through their lists as far as they can, then time goes on to the
 /// next event: a rank has ended what it did, or a message is there.
@@ -75,4 +75,4 @@ class Clockwork {
   Simulation result_;
 };
 
-}  // namespace penstock
+}  // namespace penstock::partition

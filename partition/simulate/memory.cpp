@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace penstock {
+namespace penstock::partition {
 
 std::vector<std::vector<MemoryPoint>> memory_over_time(
     const Simulation& simulation,
@@ -53,4 +53,4 @@ std::vector<int> peak_activations(const Schedule& schedule) {
   return most;
 }
 
-}  // namespace penstock
+}  // namespace penstock::partition

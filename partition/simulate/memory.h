@@ -5,7 +5,7 @@
 
 #include "partition/simulate/simulate.h"
 
-namespace penstock {
+namespace penstock::partition {
 
 /// What a micro-batch holds on a chunk from the start of its forward, in bytes.
 struct HeldBytes {
@@ -30,4 +30,4 @@ std::vector<double> peaks(const std::vector<std::vector<MemoryPoint>>& memory);
 /// the end of their weight gradient, or of their forward where there is no backward.
 std::vector<int> peak_activations(const Schedule& schedule);
 
-}  // namespace penstock
+}  // namespace penstock::partition

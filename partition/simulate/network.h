@@ -5,7 +5,7 @@
 
 #include "partition/schedule/edge.h"
 
-namespace penstock {
+namespace penstock::partition {
 
 /// A way that messages take, and share.
 struct Link {
@@ -26,4 +26,4 @@ struct Network {
   double overlap = 1;
 };
 
-}  // namespace penstock
+}  // namespace penstock::partition

@@ -5,7 +5,7 @@
 
 #include "partition/simulate/clockwork.h"
 
-namespace penstock {
+namespace penstock::partition {
 namespace {
 
 constexpr int kSteps = 6;  // in a row; what the first differ by is left out
@@ -125,4 +125,4 @@ double speedup_bound(const Schedule& schedule, const std::vector<ChunkTimes>& ch
   return micro_batch * schedule.micro_batches / pipelined.makespan;
 }
 
-}  // namespace penstock
+}  // namespace penstock::partition

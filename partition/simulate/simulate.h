@@ -7,7 +7,7 @@
 #include "partition/schedule/schedule.h"
 #include "partition/simulate/network.h"
 
-namespace penstock {
+namespace penstock::partition {
 
 /// Seconds that things take.
 struct Durations {
@@ -67,4 +67,4 @@ double step_period(const Schedule& schedule, const Durations& durations, Barrier
 /// cut (`chunks`) and the bubble of the schedule allow.
 double speedup_bound(const Schedule& schedule, const std::vector<ChunkTimes>& chunks);
 
-}  // namespace penstock
+}  // namespace penstock::partition

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace penstock {
+namespace penstock::partition {
 
 std::vector<int> order_of_replica(const std::vector<int>& order, int replicas, int own) {
   std::vector<int> of_replica;
@@ -38,4 +38,4 @@ std::vector<int> order_of_step(const std::vector<int>& of_replica, int replicas,
   return order;
 }
 
-}  // namespace penstock
+}  // namespace penstock::partition

@@ -4,7 +4,7 @@
 
 #include "partition/simulate/simulate.h"
 
-namespace penstock {
+namespace penstock::partition {
 
 /// An order names for each place which micro-batch it has, 0 being the longest. Micro-batches are
 /// dealt to replicas in turns, the longest first, so that the c-th longest of a replica is among
@@ -22,4 +22,4 @@ std::vector<ChunkTimes> in_order(const std::vector<ChunkTimes>& by_size,
 /// An order of a step of so many micro-batches in which every replica has its own in that order.
 std::vector<int> order_of_step(const std::vector<int>& of_replica, int replicas, int micro_batches);
 
-}  // namespace penstock
+}  // namespace penstock::partition

@@ -7,7 +7,7 @@
 
 #include "partition/simulate/chunk_times.h"
 
-namespace penstock {
+namespace penstock::partition {
 namespace {
 
 void expect(bool holds, const std::string& what) {
@@ -114,4 +114,4 @@ double StepEstimate::period(Barrier barrier) const {
   return step_period(layout_.schedule, durations_, barrier);
 }
 
-}  // namespace penstock
+}  // namespace penstock::partition

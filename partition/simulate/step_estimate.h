@@ -7,7 +7,7 @@
 #include "partition/model/layer_runs.h"
 #include "partition/simulate/simulate.h"
 
-namespace penstock {
+namespace penstock::partition {
 
 /// A way to run a replica's step: its chunks, and the devices and links of its pipeline's ranks.
 struct StepLayout {
@@ -54,4 +54,4 @@ class StepEstimate {
   Durations durations_;
 };
 
-}  // namespace penstock
+}  // namespace penstock::partition

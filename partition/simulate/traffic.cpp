@@ -4,7 +4,7 @@
 #include <limits>
 #include <utility>
 
-namespace penstock {
+namespace penstock::partition {
 
 // A flow that has passed its bytes gives its share of the links back and travels on for its
 // latency, in which nothing changes any more.
@@ -77,4 +77,4 @@ double Traffic::alone(const std::vector<int>& route, double bytes) const {
   return latency + slowest;
 }
 
-}  // namespace penstock
+}  // namespace penstock::partition

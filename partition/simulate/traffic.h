@@ -5,7 +5,7 @@
 
 #include "partition/simulate/network.h"
 
-namespace penstock {
+namespace penstock::partition {
 
 /// The messages under way, and how fast each moves. Time only goes forward.
 class Traffic {
@@ -41,4 +41,4 @@ class Traffic {
   double now_ = 0;
 };
 
-}  // namespace penstock
+}  // namespace penstock::partition

@@ -9,7 +9,7 @@
 #include "runtime/checkpoint/mapped_file.h"
 #include "runtime/checkpoint/output_folder.h"
 
-namespace penstock {
+namespace penstock::runtime {
 namespace {
 
 constexpr const char* kBestFile = "BEST";
@@ -55,4 +55,4 @@ bool restore_best(const std::filesystem::path& output, const TrainingState& save
   return false;
 }
 
-}  // namespace penstock
+}  // namespace penstock::runtime

@@ -7,7 +7,7 @@
 
 #include "runtime/checkpoint/training_state.h"
 
-namespace penstock {
+namespace penstock::runtime {
 
 /// The best checkpoint so far: a reference, not a copy, in the file BEST of an output folder.
 struct BestCheckpoint {
@@ -26,4 +26,4 @@ std::optional<BestCheckpoint> best_checkpoint(const std::filesystem::path& outpu
 /// `saved` knows none; then a mark on a checkpoint that is gone is removed.
 bool restore_best(const std::filesystem::path& output, const TrainingState& saved);
 
-}  // namespace penstock
+}  // namespace penstock::runtime

@@ -12,7 +12,7 @@
 #include "runtime/checkpoint/hash.h"
 #include "runtime/checkpoint/mapped_file.h"
 
-namespace penstock {
+namespace penstock::runtime {
 namespace {
 
 Manifest read_manifest(const std::filesystem::path& path) {
@@ -33,7 +33,9 @@ std::string hash_of(const SafetensorsFile& file, std::uint64_t begin, std::uint6
   return hash.digest();
 }
 
-std::string shape_text(const Shape& shape) { return fmt::format("[{}]", fmt::join(shape, ", ")); }
+std::string shape_text(const layers::Shape& shape) {
+  return fmt::format("[{}]", fmt::join(shape, ", "));
+}
 
 }  // namespace
 
@@ -49,7 +51,8 @@ void Checkpoint::open_shard(const ShardIndex& shard) {
   if (file.file_bytes() != shard.bytes || xxh3_128(file.header_bytes()) != shard.header_hash)
     throw_fault(file.path(), "not the shard that the manifest describes");
   for (const ShardPiece& piece : shard.pieces) {
-    const auto bytes = static_cast<std::uint64_t>(piece.end - piece.begin) * size_of(piece.dtype);
+    const auto bytes =
+        static_cast<std::uint64_t>(piece.end - piece.begin) * layers::size_of(piece.dtype);
     if (piece.file_begin > piece.file_end || piece.file_end > shard.bytes ||
         piece.file_end - piece.file_begin != bytes)
       throw_fault(folder_ / kManifestFile, "states an impossible place for '" + piece.name + "'");
@@ -77,8 +80,8 @@ const CheckpointTensor& Checkpoint::tensor(std::string_view name) const {
 void Checkpoint::read(std::string_view name, std::int64_t begin, std::int64_t end,
                       std::span<std::byte> out) const {
   const CheckpointTensor& stored = tensor(name);
-  const auto width = static_cast<std::int64_t>(size_of(stored.dtype));
-  if (begin < 0 || begin > end || end > element_count(stored.shape) ||
+  const auto width = static_cast<std::int64_t>(layers::size_of(stored.dtype));
+  if (begin < 0 || begin > end || end > layers::element_count(stored.shape) ||
       out.size() != static_cast<std::size_t>((end - begin) * width))
     throw_fault(folder_,
                 fmt::format("elements [{}, {}) of '{}' of shape {} can't be read into {} bytes",
@@ -97,12 +100,13 @@ void Checkpoint::read(std::string_view name, std::int64_t begin, std::int64_t en
   }
 }
 
-void Checkpoint::expect(std::string_view name, DType dtype, const Shape& shape) const {
+void Checkpoint::expect(std::string_view name, layers::DType dtype,
+                        const layers::Shape& shape) const {
   const CheckpointTensor& stored = tensor(name);
   if (stored.dtype != dtype || stored.shape != shape)
-    throw_fault(folder_,
-                fmt::format("'{}' is {}{}, the model expects {}{}", name, name_of(stored.dtype),
-                            shape_text(stored.shape), name_of(dtype), shape_text(shape)));
+    throw_fault(folder_, fmt::format("'{}' is {}{}, the model expects {}{}", name,
+                                     layers::name_of(stored.dtype), shape_text(stored.shape),
+                                     layers::name_of(dtype), shape_text(shape)));
 }
 
-}  // namespace penstock
+}  // namespace penstock::runtime

@@ -13,7 +13,7 @@
 #include "runtime/checkpoint/manifest.h"
 #include "runtime/checkpoint/safetensors.h"
 
-namespace penstock {
+namespace penstock::runtime {
 
 /// Elements of a tensor and the shard that holds them.
 struct CheckpointBlock {
@@ -23,8 +23,8 @@ struct CheckpointBlock {
 };
 
 struct CheckpointTensor {
-  DType dtype = DType::f32;
-  Shape shape;
+  layers::DType dtype = layers::DType::f32;
+  layers::Shape shape;
   std::vector<CheckpointBlock> blocks;  // by place; they cover the tensor exactly once
 };
 
@@ -53,7 +53,7 @@ class Checkpoint {
   void read(std::string_view name, std::int64_t begin, std::int64_t end,
             std::span<std::byte> out) const;
   /// CheckpointError unless there is such a tensor, of that dtype and shape.
-  void expect(std::string_view name, DType dtype, const Shape& shape) const;
+  void expect(std::string_view name, layers::DType dtype, const layers::Shape& shape) const;
 
  private:
   void open_shard(const ShardIndex& shard);
@@ -64,4 +64,4 @@ class Checkpoint {
   Tensors tensors_;
 };
 
-}  // namespace penstock
+}  // namespace penstock::runtime

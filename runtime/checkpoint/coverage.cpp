@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 
-namespace penstock {
+namespace penstock::runtime {
 namespace {
 
 struct Placed {
@@ -27,7 +27,7 @@ std::string range_of(std::int64_t begin, std::int64_t end) {
 void check_tensor(std::string_view name, std::vector<Placed>& pieces) {
   std::ranges::sort(pieces, {}, [](const Placed& placed) { return placed.piece->begin; });
   const ShardPiece& first = *pieces.front().piece;
-  const std::int64_t count = element_count(first.full_shape);
+  const std::int64_t count = layers::element_count(first.full_shape);
   std::int64_t reached = 0;
   const std::string* before = pieces.front().file;
   for (const auto& [piece, file] : pieces) {
@@ -64,4 +64,4 @@ void check_coverage(const std::vector<ShardIndex>& shards) {
   for (auto& [name, pieces] : tensors) check_tensor(name, pieces);
 }
 
-}  // namespace penstock
+}  // namespace penstock::runtime

@@ -4,10 +4,10 @@
 
 #include "runtime/checkpoint/shard.h"
 
-namespace penstock {
+namespace penstock::runtime {
 
 /// Checks that the pieces of every tensor agree on dtype and shape and cover it exactly once.
 /// CheckpointError names tensor, range and shards.
 void check_coverage(const std::vector<ShardIndex>& shards);
 
-}  // namespace penstock
+}  // namespace penstock::runtime

@@ -6,7 +6,7 @@
 #include "runtime/checkpoint/safetensors.h"
 #include "runtime/checkpoint/safetensors_dtype.h"
 
-namespace penstock {
+namespace penstock::runtime {
 namespace {
 
 Description describe_checkpoint(const std::filesystem::path& path) {
@@ -43,4 +43,4 @@ Description describe(const std::filesystem::path& path) {
                                                       : describe_file(path);
 }
 
-}  // namespace penstock
+}  // namespace penstock::runtime

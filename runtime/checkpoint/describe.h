@@ -8,7 +8,7 @@
 
 #include "runtime/checkpoint/training_state.h"
 
-namespace penstock {
+namespace penstock::runtime {
 
 /// A tensor, or the block of it that one file holds.
 struct TensorPlace {
@@ -29,4 +29,4 @@ struct Description {
 /// safetensors file of any name. CheckpointError names file and reason.
 Description describe(const std::filesystem::path& path);
 
-}  // namespace penstock
+}  // namespace penstock::runtime

@@ -8,7 +8,7 @@
 
 #include "base/atomic_file.h"
 
-namespace penstock {
+namespace penstock::runtime {
 namespace {
 
 std::filesystem::path discarded_name(std::filesystem::path folder) {
@@ -54,4 +54,4 @@ void discard_folder(const std::filesystem::path& folder) {
   remove_or_raise(discarded);
 }
 
-}  // namespace penstock
+}  // namespace penstock::runtime

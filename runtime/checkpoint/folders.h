@@ -2,7 +2,7 @@
 
 #include <filesystem>
 
-namespace penstock {
+namespace penstock::runtime {
 
 /// Renames folder `from` to `to`, whose earlier holder, if any, ends up at `from` and is
 /// then removed; flushes the parent. There is no moment without a `to` where the file system can
@@ -12,4 +12,4 @@ void move_folder(const std::filesystem::path& from, const std::filesystem::path&
 /// Removes a folder so that a crash leaves it whole or under "<name>.discarded". CheckpointError.
 void discard_folder(const std::filesystem::path& folder);
 
-}  // namespace penstock
+}  // namespace penstock::runtime

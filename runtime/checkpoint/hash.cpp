@@ -4,7 +4,7 @@
 
 #include <new>
 
-namespace penstock {
+namespace penstock::runtime {
 
 struct Xxh3::State {
   std::unique_ptr<XXH3_state_t, XXH_errorcode (*)(XXH3_state_t*)> sums{XXH3_createState(),
@@ -43,4 +43,4 @@ std::string xxh3_128(std::span<const std::byte> bytes) {
 
 std::string xxh3_128(std::string_view text) { return xxh3_128(std::as_bytes(std::span(text))); }
 
-}  // namespace penstock
+}  // namespace penstock::runtime

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace penstock {
+namespace penstock::runtime {
 
 /// XXH3-128 of bytes that come piece by piece; how they are cut does not matter.
 class Xxh3 {
@@ -28,4 +28,4 @@ class Xxh3 {
 std::string xxh3_128(std::span<const std::byte> bytes);
 std::string xxh3_128(std::string_view text);
 
-}  // namespace penstock
+}  // namespace penstock::runtime

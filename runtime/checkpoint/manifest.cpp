@@ -7,7 +7,7 @@
 #include "runtime/checkpoint/hash.h"
 #include "runtime/checkpoint/safetensors_dtype.h"
 
-namespace penstock {
+namespace penstock::runtime {
 
 using Json = nlohmann::json;  // sorts its keys, so that the hash comes first
 
@@ -21,8 +21,8 @@ constexpr std::size_t kDigits = 32;
 }  // namespace
 
 // Found by nlohmann-json through the arguments' namespace.
-void to_json(Json& json, DType dtype) { json = to_safetensors(dtype); }
-void from_json(const Json& json, DType& dtype) {
+void to_json(Json& json, layers::DType dtype) { json = to_safetensors(dtype); }
+void from_json(const Json& json, layers::DType& dtype) {
   const auto found = from_safetensors(json.get<std::string>());
   if (!found) throw CheckpointError("unknown dtype " + json.dump());
   dtype = *found;
@@ -100,4 +100,4 @@ Manifest parse_manifest(std::string_view text) try {
   throw CheckpointError(std::string("not a checkpoint's manifest: ") + error.what());
 }
 
-}  // namespace penstock
+}  // namespace penstock::runtime

@@ -7,7 +7,7 @@
 #include "runtime/checkpoint/shard.h"
 #include "runtime/checkpoint/training_state.h"
 
-namespace penstock {
+namespace penstock::runtime {
 
 inline constexpr const char* kManifestFile = "manifest.json";
 
@@ -26,4 +26,4 @@ std::string to_text(const Manifest& manifest);
 /// another version of the format.
 Manifest parse_manifest(std::string_view text);
 
-}  // namespace penstock
+}  // namespace penstock::runtime

@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "base/file_handle.h"
 
-namespace penstock {
+namespace penstock::runtime {
 
 MappedFile::MappedFile(const std::filesystem::path& path) {
   const FileHandle file(path, O_RDONLY | O_NONBLOCK);  // opening a pipe must not wait
@@ -43,4 +43,4 @@ MappedFile::~MappedFile() {
   if (data_ != nullptr) ::munmap(const_cast<std::byte*>(data_), size_);
 }
 
-}  // namespace penstock
+}  // namespace penstock::runtime

@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <span>
 
-namespace penstock {
+namespace penstock::runtime {
 
 /// A whole file, read only, mapped into memory for as long as the object lives.
 class MappedFile {
@@ -28,4 +28,4 @@ class MappedFile {
   std::size_t size_ = 0;
 };
 
-}  // namespace penstock
+}  // namespace penstock::runtime

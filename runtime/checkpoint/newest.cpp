@@ -7,7 +7,7 @@
 #include "base/file_handle.h"
 #include "runtime/checkpoint/output_folder.h"
 
-namespace penstock {
+namespace penstock::runtime {
 namespace {
 
 Checkpoint open_verified(const std::filesystem::path& folder) {
@@ -50,4 +50,4 @@ Checkpoint open_checkpoint(const std::filesystem::path& path) {
   return open_verified(stored.back().folder);
 }
 
-}  // namespace penstock
+}  // namespace penstock::runtime

@@ -7,7 +7,7 @@
 
 #include "runtime/checkpoint/checkpoint.h"
 
-namespace penstock {
+namespace penstock::runtime {
 
 /// For resuming: the newest checkpoint of an output folder whose every byte is verified. Broken
 /// ones (other bytes, missing files) are passed over, and `report` is told of each why. Nothing if
@@ -20,4 +20,4 @@ std::optional<Checkpoint> newest(const std::filesystem::path& output,
 /// number is taken, and every byte is verified. CheckpointError if it is broken or there is none.
 Checkpoint open_checkpoint(const std::filesystem::path& path);
 
-}  // namespace penstock
+}  // namespace penstock::runtime

@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "runtime/checkpoint/fault.h"
 
-namespace penstock {
+namespace penstock::runtime {
 namespace {
 
 constexpr std::string_view kPrefix = "checkpoint-";
@@ -81,4 +81,4 @@ void make_output(const std::filesystem::path& output) {
   if (error) throw_fault(output, "can't be made: " + error.message());
 }
 
-}  // namespace penstock
+}  // namespace penstock::runtime

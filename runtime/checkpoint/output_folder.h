@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-namespace penstock {
+namespace penstock::runtime {
 
 /// A checkpoint of an output folder, by its name alone.
 struct StoredCheckpoint {
@@ -38,4 +38,4 @@ void remove_empty_folders(const std::filesystem::path& output, const std::filesy
 /// Makes the folder if it does not exist. CheckpointError.
 void make_output(const std::filesystem::path& output);
 
-}  // namespace penstock
+}  // namespace penstock::runtime

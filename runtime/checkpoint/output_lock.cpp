@@ -14,7 +14,7 @@
 
 #include "runtime/checkpoint/output_folder.h"
 
-namespace penstock {
+namespace penstock::runtime {
 namespace {
 
 /// "process 4711 on host node-3", and the time on a second line.
@@ -80,4 +80,4 @@ OutputLock::~OutputLock() {
   remove_empty_folders(output_, above_);
 }
 
-}  // namespace penstock
+}  // namespace penstock::runtime

@@ -5,7 +5,7 @@
 
 #include "base/file_handle.h"
 
-namespace penstock {
+namespace penstock::runtime {
 
 /// An output folder for one run alone: two would remove each other's unfinished checkpoints. Holds
 /// from construction to the object's end or the process's, however it dies. Makes the folder, and
@@ -31,4 +31,4 @@ class OutputLock {
   std::string token_;
 };
 
-}  // namespace penstock
+}  // namespace penstock::runtime

@@ -11,7 +11,7 @@
 #include "runtime/checkpoint/newest.h"
 #include "runtime/checkpoint/output_folder.h"
 
-namespace penstock {
+namespace penstock::runtime {
 namespace {
 
 /// Folder of the newest whole checkpoint, or nothing.
@@ -36,15 +36,15 @@ std::string fault_of(const std::string& key, const std::string& before, const st
 
 }  // namespace
 
-Config saved_recipe(const Config& config, const TrainingState& saved) {
-  const ModelFamily family = config.model.family.defaults();
+configs::Config saved_recipe(const configs::Config& config, const TrainingState& saved) {
+  const configs::ModelFamily family = config.model.family.defaults();
   const auto kind = saved.config.find("model.kind");
   if (kind != saved.config.end() && kind->second != family.name())
     refuse_changes(fault_of("model.kind", kind->second, std::string(family.name())));
-  return unflatten(saved.config, "the checkpoint", {&family, 1});
+  return configs::unflatten(saved.config, "the checkpoint", {&family, 1});
 }
 
-std::optional<Checkpoint> find_start(const Config& config, Communicator& world,
+std::optional<Checkpoint> find_start(const configs::Config& config, comm::Communicator& world,
                                      const std::function<void(const std::string&)>& note) {
   const std::string& output = config.trainer.output;
   std::string folder;
@@ -57,26 +57,26 @@ std::optional<Checkpoint> find_start(const Config& config, Communicator& world,
                             "the newest, or choose another trainer.output");
     }
   }
-  folder = broadcast(world, folder);
+  folder = comm::broadcast(world, folder);
   if (folder.empty()) return std::nullopt;
   return Checkpoint(folder);
 }
 
-std::optional<TrainingState> state_to_resume(const Config& config) {
+std::optional<TrainingState> state_to_resume(const configs::Config& config) {
   if (!config.trainer.resume) return std::nullopt;
   const std::optional<Checkpoint> found = newest(config.trainer.output, [](const std::string&) {});
   return found ? std::optional(found->state()) : std::nullopt;
 }
 
-void check_unchanged(const Config& config, const TrainingState& saved) {
-  const Config before = saved_recipe(config, saved);
+void check_unchanged(const configs::Config& config, const TrainingState& saved) {
+  const configs::Config before = saved_recipe(config, saved);
   std::string faults;
-  for (const Difference& d : differences(before, config))
+  for (const configs::Difference& d : configs::differences(before, config))
     if (d.kept) faults += fault_of(d.key, d.before, d.after);
   if (!faults.empty()) refuse_changes(faults);
 }
 
-int choose_lanes(const Config& config, const TrainingState* saved,
+int choose_lanes(const configs::Config& config, const TrainingState* saved,
                  const std::function<void(const std::string&)>& note) {
   const int asked = config.trainer.lanes, replicas = config.pipeline.replicas;
   if (saved == nullptr) return asked > 0 ? asked : replicas;
@@ -90,22 +90,22 @@ int choose_lanes(const Config& config, const TrainingState* saved,
   return lanes;
 }
 
-std::vector<int> choose_order(const Config& config, const TrainingState* saved) {
+std::vector<int> choose_order(const configs::Config& config, const TrainingState* saved) {
   std::vector<int> asked = config.trainer.order;
   if (saved == nullptr) return asked;
   std::vector<int> kept = saved_recipe(config, *saved).trainer.order;
   if (asked.empty() || asked == kept) return kept;
   const std::string& plan = config.pipeline.plan;
-  throw ConfigError("trainer.order is " + value_text(&asked) +
+  throw ConfigError("trainer.order is " + configs::value_text(&asked) +
                     (plan.empty() ? "" : " (of the recipe or of " + plan + ")") +
                     ", but up to the checkpoint the micro-batches of a step were " +
-                    (kept.empty() ? "as sampled" : "in the order " + value_text(&kept)) +
+                    (kept.empty() ? "as sampled" : "in the order " + configs::value_text(&kept)) +
                     ", and a run keeps that: leave trainer.order out" +
                     (plan.empty() ? "" : ", plan anew") +
                     ", or start anew in another trainer.output");
 }
 
-void note_reduction(const Config& config, const TrainingState& saved,
+void note_reduction(const configs::Config& config, const TrainingState& saved,
                     const std::function<void(const std::string&)>& note) {
   const std::string before = saved_recipe(config, saved).pipeline.reduction;
   if (config.pipeline.reduction == before) return;
@@ -113,7 +113,7 @@ void note_reduction(const Config& config, const TrainingState& saved,
        config.pipeline.reduction + ": the last bits differ from those of a run that kept it");
 }
 
-void note_threads(const Config& config, const TrainingState& saved,
+void note_threads(const configs::Config& config, const TrainingState& saved,
                   const std::function<void(const std::string&)>& note) {
   const int before = saved_recipe(config, saved).trainer.threads;
   if (config.trainer.threads == before) return;
@@ -126,7 +126,7 @@ void note_renamed_keys(const TrainingState& saved,
                        const std::function<void(const std::string&)>& note) {
   std::vector<std::string> keys;
   for (const auto& [key, value] : saved.config) keys.push_back(key);
-  for (const std::string& line : renaming_notes(keys, "the checkpoint")) note(line);
+  for (const std::string& line : configs::renaming_notes(keys, "the checkpoint")) note(line);
 }
 
 void check_corpus(const std::string& hash, const TrainingState& saved) {
@@ -138,4 +138,4 @@ void check_corpus(const std::string& hash, const TrainingState& saved) {
         "): restore the manifest, or start anew in another trainer.output");
 }
 
-}  // namespace penstock
+}  // namespace penstock::runtime

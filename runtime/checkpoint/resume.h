@@ -10,42 +10,42 @@
 #include "configs/config.h"
 #include "runtime/checkpoint/checkpoint.h"
 
-namespace penstock {
+namespace penstock::runtime {
 
 /// The checkpoint from which a run goes on: the newest whole one of trainer.output, the same on
 /// all ranks. Broken ones behind it are reported; nothing is changed. Nothing if trainer.resume is
 /// off or there is none yet. CheckpointError on rank 0 if trainer.resume is off and the folder
 /// holds checkpoints, or if none of them is whole.
-std::optional<Checkpoint> find_start(const Config& config, Communicator& world,
+std::optional<Checkpoint> find_start(const configs::Config& config, comm::Communicator& world,
                                      const std::function<void(const std::string&)>& note);
 
 /// What of the run that a recipe goes on with, if trainer.resume says so and there is a checkpoint,
 /// a plan made outside of that run must keep; broken checkpoints are passed over.
-std::optional<TrainingState> state_to_resume(const Config& config);
+std::optional<TrainingState> state_to_resume(const configs::Config& config);
 
 /// The recipe with which the run that `config` goes on with made the checkpoint. ConfigError if
 /// its model is of another family.
-Config saved_recipe(const Config& config, const TrainingState& saved);
+configs::Config saved_recipe(const configs::Config& config, const TrainingState& saved);
 
 /// ConfigError naming each key that a resumed run must not change: another model, data, seed or
 /// optimizer.
-void check_unchanged(const Config& config, const TrainingState& saved);
+void check_unchanged(const configs::Config& config, const TrainingState& saved);
 
 /// Lanes of a run: what the recipe asks for, else the checkpoint's, else one for each replica, and
 /// never less than that. Other lanes than the checkpoint's are other sums, so `note` is told.
-int choose_lanes(const Config& config, const TrainingState* saved,
+int choose_lanes(const configs::Config& config, const TrainingState* saved,
                  const std::function<void(const std::string&)>& note);
 
 /// In which order a run's steps are: the recipe's, else the checkpoint's; see trainer.order.
 /// ConfigError if both say one and they differ: a run keeps its order.
-std::vector<int> choose_order(const Config& config, const TrainingState* saved);
+std::vector<int> choose_order(const configs::Config& config, const TrainingState* saved);
 
 /// Tells `note` if gradients were added in another order up to the checkpoint.
-void note_reduction(const Config& config, const TrainingState& saved,
+void note_reduction(const configs::Config& config, const TrainingState& saved,
                     const std::function<void(const std::string&)>& note);
 
 /// Tells `note` if a rank has other threads than at the checkpoint, which makes other sums too.
-void note_threads(const Config& config, const TrainingState& saved,
+void note_threads(const configs::Config& config, const TrainingState& saved,
                   const std::function<void(const std::string&)>& note);
 
 /// Tells `note` of each key that the checkpoint has under an earlier name.
@@ -55,4 +55,4 @@ void note_renamed_keys(const TrainingState& saved,
 /// ConfigError if the training data are not those of the checkpoint.
 void check_corpus(const std::string& hash, const TrainingState& saved);
 
-}  // namespace penstock
+}  // namespace penstock::runtime

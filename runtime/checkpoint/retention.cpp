@@ -9,7 +9,7 @@
 #include "runtime/checkpoint/folders.h"
 #include "runtime/checkpoint/output_folder.h"
 
-namespace penstock {
+namespace penstock::runtime {
 
 void keep_newest(const std::filesystem::path& output, int count) {
   const auto stored = list_checkpoints(output);
@@ -32,4 +32,4 @@ void set_aside_after(const std::filesystem::path& output, std::int64_t step) {
   }
 }
 
-}  // namespace penstock
+}  // namespace penstock::runtime

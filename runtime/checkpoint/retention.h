@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <filesystem>
 
-namespace penstock {
+namespace penstock::runtime {
 
 /// Verifies the newest checkpoint and only then removes all but the newest `count` (at least 1) and
 /// the best. A crash leaves each whole or under a name that the next save clears away.
@@ -14,4 +14,4 @@ void keep_newest(const std::filesystem::path& output, int count);
 /// "<name>.broken", so that they are no longer the newest. CheckpointError.
 void set_aside_after(const std::filesystem::path& output, std::int64_t step);
 
-}  // namespace penstock
+}  // namespace penstock::runtime

@@ -9,7 +9,7 @@
 #include "runtime/checkpoint/safetensors_dtype.h"
 #include "runtime/checkpoint/safetensors_header.h"
 
-namespace penstock {
+namespace penstock::runtime {
 namespace {
 
 constexpr std::uint64_t kPartBytes = 4 << 20;  // of SafetensorsFile::read
@@ -74,15 +74,15 @@ void SafetensorsFile::read(std::uint64_t begin, std::uint64_t end,
   }
 }
 
-Tensor SafetensorsFile::tensor(std::string_view name) const {
+layers::Tensor SafetensorsFile::tensor(std::string_view name) const {
   const SafetensorsEntry& found = entry(name);
   const auto dtype = from_safetensors(found.dtype);
   const std::string where = path_.string() + ": tensor '" + std::string(name) + "' ";
   if (!dtype)
     throw CheckpointError(where + "is of " + found.dtype + ", which is not computed with");
-  if (found.begin % size_of(*dtype) != 0)
+  if (found.begin % layers::size_of(*dtype) != 0)
     throw CheckpointError(where + "starts at the misaligned byte " + std::to_string(found.begin));
-  Shape shape;
+  layers::Shape shape;
   for (const std::uint64_t size : found.shape) {
     if (size > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()))
       throw CheckpointError(where + "has a size of " + std::to_string(size));
@@ -91,4 +91,4 @@ Tensor SafetensorsFile::tensor(std::string_view name) const {
   return {const_cast<std::byte*>(bytes(found).data()), *dtype, std::move(shape)};
 }
 
-}  // namespace penstock
+}  // namespace penstock::runtime

@@ -12,7 +12,7 @@
 #include "runtime/checkpoint/mapped_file.h"
 #include "runtime/checkpoint/safetensors_header.h"
 
-namespace penstock {
+namespace penstock::runtime {
 
 /// Bytes of a header that a reader accepts at most, as the reference implementation does.
 inline constexpr std::uint64_t kSafetensorsHeaderLimit = 100'000'000;
@@ -47,7 +47,7 @@ class SafetensorsFile {
 
   /// The numbers as a tensor that may only be read, valid as long as this object. CheckpointError
   /// if penstock does not compute with the dtype or the numbers are misaligned.
-  Tensor tensor(std::string_view name) const;
+  layers::Tensor tensor(std::string_view name) const;
 
  private:
   std::filesystem::path path_;
@@ -56,4 +56,4 @@ class SafetensorsFile {
   SafetensorsHeader header_;
 };
 
-}  // namespace penstock
+}  // namespace penstock::runtime

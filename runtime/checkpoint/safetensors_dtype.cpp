@@ -4,7 +4,7 @@
 #include <array>
 #include <utility>
 
-namespace penstock {
+namespace penstock::runtime {
 namespace {
 
 // Every dtype of safetensors 0.7.
@@ -16,13 +16,13 @@ constexpr std::array<std::pair<std::string_view, std::uint64_t>, 22> kBits{{
     {"I64", 64},        {"U64", 64},
 }};
 
-constexpr std::array<std::pair<std::string_view, DType>, 6> kComputed{{
-    {"F32", DType::f32},
-    {"F64", DType::f64},
-    {"F16", DType::f16},
-    {"BF16", DType::bf16},
-    {"I32", DType::i32},
-    {"I64", DType::i64},
+constexpr std::array<std::pair<std::string_view, layers::DType>, 6> kComputed{{
+    {"F32", layers::DType::f32},
+    {"F64", layers::DType::f64},
+    {"F16", layers::DType::f16},
+    {"BF16", layers::DType::bf16},
+    {"I32", layers::DType::i32},
+    {"I64", layers::DType::i64},
 }};
 
 }  // namespace
@@ -33,16 +33,16 @@ std::optional<std::uint64_t> safetensors_bits(std::string_view name) {
   return std::nullopt;
 }
 
-std::optional<DType> from_safetensors(std::string_view name) {
+std::optional<layers::DType> from_safetensors(std::string_view name) {
   for (const auto& [known, dtype] : kComputed)
     if (known == name) return dtype;
   return std::nullopt;
 }
 
-std::string_view to_safetensors(DType dtype) {
+std::string_view to_safetensors(layers::DType dtype) {
   return std::find_if(kComputed.begin(), kComputed.end(),
                       [&](const auto& entry) { return entry.second == dtype; })
       ->first;
 }
 
-}  // namespace penstock
+}  // namespace penstock::runtime

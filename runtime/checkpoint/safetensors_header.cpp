@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "runtime/checkpoint/safetensors_dtype.h"
 
-namespace penstock {
+namespace penstock::runtime {
 namespace {
 
 using Json = nlohmann::json;
@@ -189,4 +189,4 @@ SafetensorsHeader parse_safetensors_header(std::string_view json, std::uint64_t 
   return std::move(reader.header);
 }
 
-}  // namespace penstock
+}  // namespace penstock::runtime

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-namespace penstock {
+namespace penstock::runtime {
 
 /// Bytes at the start of a safetensors file that say how long its header is.
 inline constexpr std::size_t kLengthBytes = 8;
@@ -33,4 +33,4 @@ struct SafetensorsHeader {
 SafetensorsHeader parse_safetensors_header(std::string_view json, std::uint64_t data_begin,
                                            std::uint64_t file_bytes);
 
-}  // namespace penstock
+}  // namespace penstock::runtime

@@ -13,15 +13,16 @@
 #include "runtime/checkpoint/safetensors_dtype.h"
 #include "runtime/checkpoint/safetensors_header.h"
 
-namespace penstock {
+namespace penstock::runtime {
 namespace {
 
 // Places of the tensors in the file: wider numbers first, else as given.
 std::vector<std::size_t> file_order(std::span<const NamedTensor> tensors) {
   std::vector<std::size_t> order(tensors.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::ranges::stable_sort(order, std::ranges::greater{},
-                           [&](std::size_t index) { return size_of(tensors[index].tensor.dtype); });
+  std::ranges::stable_sort(order, std::ranges::greater{}, [&](std::size_t index) {
+    return layers::size_of(tensors[index].tensor.dtype);
+  });
   return order;
 }
 
@@ -37,7 +38,7 @@ void check_names(std::span<const NamedTensor> tensors) {
 
 std::string padded_header(const nlohmann::ordered_json& json) {
   std::string text = json.dump();
-  text.resize(aligned(kLengthBytes + text.size()) - kLengthBytes, ' ');
+  text.resize(layers::aligned(kLengthBytes + text.size()) - kLengthBytes, ' ');
   if (text.size() > kSafetensorsHeaderLimit)
     throw CheckpointError("the header would take " + std::to_string(text.size()) +
                           " bytes; readers accept 100000000");
@@ -75,7 +76,7 @@ SafetensorsLayout lay_out(std::span<const NamedTensor> tensors,
 }
 
 /// Returns the hash of what it writes.
-std::string write_tensor(AtomicFile& file, const Tensor& tensor, const TensorBytes& bytes) {
+std::string write_tensor(AtomicFile& file, const layers::Tensor& tensor, const TensorBytes& bytes) {
   Xxh3 hash;
   for (std::size_t begin = 0; begin < tensor.bytes();) {
     const std::span<const std::byte> piece = bytes(tensor, begin);
@@ -88,7 +89,7 @@ std::string write_tensor(AtomicFile& file, const Tensor& tensor, const TensorByt
 
 }  // namespace
 
-std::span<const std::byte> host_bytes(const Tensor& tensor, std::size_t begin) {
+std::span<const std::byte> host_bytes(const layers::Tensor& tensor, std::size_t begin) {
   return std::span(static_cast<const std::byte*>(tensor.data), tensor.bytes()).subspan(begin);
 }
 
@@ -109,4 +110,4 @@ SafetensorsLayout write_safetensors(const std::filesystem::path& path,
   throw CheckpointError(path.string() + ": can't be written as JSON: " + error.what());
 }
 
-}  // namespace penstock
+}  // namespace penstock::runtime

@@ -11,20 +11,21 @@
 #include "layers/tensor/tensor.h"
 #include "runtime/checkpoint/safetensors_header.h"
 
-namespace penstock {
+namespace penstock::runtime {
 
 /// A tensor that is to be written.
 struct NamedTensor {
   std::string name;
-  Tensor tensor;
+  layers::Tensor tensor;
 };
 
 /// Gives a tensor's bytes from byte `begin` on in host memory: at least one, at most all that are
 /// left. They hold until the next call.
-using TensorBytes = std::function<std::span<const std::byte>(const Tensor&, std::size_t begin)>;
+using TensorBytes =
+    std::function<std::span<const std::byte>(const layers::Tensor&, std::size_t begin)>;
 
 /// Of a tensor in host memory: all that are left, where they lie.
-std::span<const std::byte> host_bytes(const Tensor& tensor, std::size_t begin);
+std::span<const std::byte> host_bytes(const layers::Tensor& tensor, std::size_t begin);
 
 /// What write_safetensors wrote.
 struct SafetensorsLayout {
@@ -44,4 +45,4 @@ SafetensorsLayout write_safetensors(const std::filesystem::path& path,
                                     const std::map<std::string, std::string>& metadata = {},
                                     const TensorBytes& bytes = host_bytes);
 
-}  // namespace penstock
+}  // namespace penstock::runtime

@@ -10,7 +10,7 @@
 #include "runtime/checkpoint/manifest.h"
 #include "runtime/checkpoint/output_folder.h"
 
-namespace penstock {
+namespace penstock::runtime {
 namespace {
 
 constexpr const char* kPartial = ".partial";
@@ -54,4 +54,4 @@ void abandon_save(const std::filesystem::path& folder) noexcept {
   std::filesystem::remove_all(folder, ignored);
 }
 
-}  // namespace penstock
+}  // namespace penstock::runtime

@@ -7,7 +7,7 @@
 #include "runtime/checkpoint/shard.h"
 #include "runtime/checkpoint/training_state.h"
 
-namespace penstock {
+namespace penstock::runtime {
 
 /// Begins a save, on rank 0: removes what dead saves and dead removals left in the output folder,
 /// and makes the folder to which every rank then calls write_shard. CheckpointError.
@@ -23,4 +23,4 @@ std::filesystem::path commit(const std::filesystem::path& folder, const Training
 /// Removes the folder of a save that some rank could not finish, as far as possible.
 void abandon_save(const std::filesystem::path& folder) noexcept;
 
-}  // namespace penstock
+}  // namespace penstock::runtime

@@ -3,11 +3,11 @@
 #include "base/error.h"
 #include "runtime/checkpoint/hash.h"
 
-namespace penstock {
+namespace penstock::runtime {
 namespace {
 
 NamedTensor to_tensor(const CheckpointPiece& piece) {
-  const std::int64_t count = element_count(piece.full_shape);
+  const std::int64_t count = layers::element_count(piece.full_shape);
   const std::string range =
       '[' + std::to_string(piece.begin) + ':' + std::to_string(piece.end) + ']';
   if (piece.begin < 0 || piece.begin > piece.end || piece.end > count)
@@ -35,4 +35,4 @@ ShardIndex write_shard(const std::filesystem::path& folder, const std::string& s
   return index;
 }
 
-}  // namespace penstock
+}  // namespace penstock::runtime

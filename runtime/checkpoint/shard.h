@@ -9,15 +9,15 @@
 
 #include "runtime/checkpoint/safetensors_writer.h"
 
-namespace penstock {
+namespace penstock::runtime {
 
 /// A block of a tensor's elements, in row-major order, that a rank adds to a checkpoint. Parameters
 /// are named "conv1.weight", optimizer slots "optimizer.m/conv1.weight", state
 /// "norm1.running_mean". Blocks of any partition read alike, because each states its place.
 struct CheckpointPiece {
   std::string name;
-  DType dtype = DType::f32;
-  Shape full_shape;
+  layers::DType dtype = layers::DType::f32;
+  layers::Shape full_shape;
   std::int64_t begin = 0, end = 0;  // elements of the full tensor
   const void* data = nullptr;       // of the block
 };
@@ -25,8 +25,8 @@ struct CheckpointPiece {
 /// Where a piece stands in its shard.
 struct ShardPiece {
   std::string name;
-  DType dtype = DType::f32;
-  Shape full_shape;
+  layers::DType dtype = layers::DType::f32;
+  layers::Shape full_shape;
   std::int64_t begin = 0, end = 0;             // elements of the full tensor
   std::uint64_t file_begin = 0, file_end = 0;  // bytes of the shard
   std::string hash;                            // XXH3-128 of those bytes
@@ -56,4 +56,4 @@ ShardIndex write_shard(const std::filesystem::path& folder, const std::string& s
                        std::span<const CheckpointPiece> pieces,
                        const TensorBytes& bytes = host_bytes);
 
-}  // namespace penstock
+}  // namespace penstock::runtime

@@ -4,7 +4,7 @@
 #include <map>
 #include <string>
 
-namespace penstock {
+namespace penstock::runtime {
 
 /// All of a run's state that is not a tensor. Random numbers need no more than seed and epoch.
 struct TrainingState {
@@ -25,4 +25,4 @@ struct TrainingState {
   bool operator==(const TrainingState&) const = default;
 };
 
-}  // namespace penstock
+}  // namespace penstock::runtime

@@ -4,10 +4,11 @@
 #include "partition/schedule/make_schedule.h"
 #include "runtime/data/features.h"
 
-namespace penstock {
+namespace penstock::runtime {
 
-CorpusOptions corpus_options(const Config& config, const LayerSequence& sequence,
-                             const std::string& manifest, CorpusUse use) {
+CorpusOptions corpus_options(const configs::Config& config,
+                             const partition::LayerSequence& sequence, const std::string& manifest,
+                             CorpusUse use) {
   CorpusOptions options;
   options.manifest = manifest;
   options.output = config.trainer.output;
@@ -16,25 +17,25 @@ CorpusOptions corpus_options(const Config& config, const LayerSequence& sequence
   options.features = config.features;
   options.threads = config.data.loaders;
   options.output_frames = [&sequence](std::int64_t frames) {
-    return output_frames(sequence, std::vector<std::int64_t>{frames}).front();
+    return partition::output_frames(sequence, std::vector<std::int64_t>{frames}).front();
   };
   return options;
 }
 
-CorpusReaders corpus_readers(const Config& config, const PlannedModel& model) {
-  const PipelineConfig& p = config.pipeline;
-  const auto ranks =
-      p.plan.empty() ? neighbouring_stages(p.stages, p.replicas) : read_plan(p.plan, model).ranks;
-  const std::vector<int> stages = chunk_ranks(p.schedule, p.stages);
+CorpusReaders corpus_readers(const configs::Config& config, const partition::PlannedModel& model) {
+  const configs::PipelineConfig& p = config.pipeline;
+  const auto ranks = p.plan.empty() ? partition::neighbouring_stages(p.stages, p.replicas)
+                                    : partition::read_plan(p.plan, model).ranks;
+  const std::vector<int> stages = partition::chunk_ranks(p.schedule, p.stages);
   return {ranks.at(stages.back()), ranks.at(stages.front())};
 }
 
-void check_training_manifest(const Config& config) {
+void check_training_manifest(const configs::Config& config) {
   if (config.data.train.empty())
     throw ConfigError("data.train is not set: it takes a manifest of the training utterances");
 }
 
-void check_features(const Config& config) {
+void check_features(const configs::Config& config) {
   const int bins = feature_bins(config.features);
   if (bins == config.model.features) return;
   throw ConfigError(
@@ -44,4 +45,4 @@ void check_features(const Config& config) {
       "features.mels");
 }
 
-}  // namespace penstock
+}  // namespace penstock::runtime

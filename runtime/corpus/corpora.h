@@ -5,21 +5,22 @@
 #include "partition/plan/plan_file.h"
 #include "runtime/corpus/corpus.h"
 
-namespace penstock {
+namespace penstock::runtime {
 
 /// How `config` describes the corpus of `manifest`, for a run in trainer.output; `sequence` must
 /// outlive the result.
-CorpusOptions corpus_options(const Config& config, const LayerSequence& sequence,
-                             const std::string& manifest, CorpusUse use);
+CorpusOptions corpus_options(const configs::Config& config,
+                             const partition::LayerSequence& sequence, const std::string& manifest,
+                             CorpusUse use);
 
 /// The ranks that read the corpora of a recipe: those of the last stage, where the layer sequence's
 /// only layer that needs targets is, and those of the first. ConfigError as read_plan.
-CorpusReaders corpus_readers(const Config& config, const PlannedModel& model);
+CorpusReaders corpus_readers(const configs::Config& config, const partition::PlannedModel& model);
 
 /// ConfigError if data.train names no manifest.
-void check_training_manifest(const Config& config);
+void check_training_manifest(const configs::Config& config);
 
 /// ConfigError if [features] does not make what [model] takes.
-void check_features(const Config& config);
+void check_features(const configs::Config& config);
 
-}  // namespace penstock
+}  // namespace penstock::runtime

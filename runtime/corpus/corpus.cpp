@@ -14,7 +14,7 @@
 #include "runtime/data/batching.h"
 #include "runtime/job/consistency.h"
 
-namespace penstock {
+namespace penstock::runtime {
 namespace {
 
 /// The lines that take part, without texts.
@@ -77,8 +77,8 @@ std::int64_t ctc_frames(const std::vector<std::int32_t>& labels) {
   return frames;
 }
 
-Corpus load_corpus(const CorpusOptions& options, const Alphabet& alphabet, Communicator& world,
-                   const CorpusReaders& readers) {
+Corpus load_corpus(const CorpusOptions& options, const Alphabet& alphabet,
+                   comm::Communicator& world, const CorpusReaders& readers) {
   if (options.data.bad_utterances != "refuse" && options.data.bad_utterances != "skip")
     throw ConfigError("data.bad_utterances is \"" + options.data.bad_utterances +
                       "\", not refuse or skip");
@@ -109,8 +109,8 @@ Corpus load_corpus(const CorpusOptions& options, const Alphabet& alphabet, Commu
 }
 
 Corpus load_corpus(const CorpusOptions& options, const Alphabet& alphabet) {
-  const auto alone = make_thread_communicators({.ranks = 1});
+  const auto alone = comm::make_thread_communicators({.ranks = 1});
   return load_corpus(options, alphabet, *alone.front(), {});
 }
 
-}  // namespace penstock
+}  // namespace penstock::runtime

@@ -11,7 +11,7 @@
 #include "runtime/data/audio.h"
 #include "runtime/data/manifest.h"
 
-namespace penstock {
+namespace penstock::runtime {
 
 class Alphabet;
 
@@ -38,8 +38,8 @@ struct CorpusOptions {
   std::filesystem::path manifest;
   std::filesystem::path output;  // folder of the run, where the index is cached if it must
   CorpusUse use = CorpusUse::training;
-  DataConfig data;
-  FeatureConfig features;
+  configs::DataConfig data;
+  configs::FeatureConfig features;
   int threads = 1;
   /// How the user can go on in spite of bad utterances; ends their list.
   std::string advice = "Correct them, or leave them out by data.bad_utterances = \"skip\".";
@@ -61,7 +61,7 @@ struct CorpusReaders {
 /// else than the first reader's; ConfigError if data.bad_utterances is neither refuse nor skip. All
 /// ranks of `world` call it; the first reader tells the others what it has found, and rank 0 raises
 /// what any has met.
-Corpus load_corpus(const CorpusOptions&, const Alphabet&, Communicator& world,
+Corpus load_corpus(const CorpusOptions&, const Alphabet&, comm::Communicator& world,
                    const CorpusReaders&);
 
 /// The same for a process alone.
@@ -70,4 +70,4 @@ Corpus load_corpus(const CorpusOptions&, const Alphabet&);
 /// Frames that CTC needs for these labels: one for each, and a blank between equal neighbours.
 std::int64_t ctc_frames(const std::vector<std::int32_t>& labels);
 
-}  // namespace penstock
+}  // namespace penstock::runtime

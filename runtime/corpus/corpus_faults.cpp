@@ -7,9 +7,9 @@
 #include "base/error.h"
 #include "runtime/job/consistency.h"
 
-namespace penstock {
+namespace penstock::runtime {
 
-std::int64_t settle(Communicator& world, const Faults& faults, const CorpusOptions& options) {
+std::int64_t settle(comm::Communicator& world, const Faults& faults, const CorpusOptions& options) {
   if (faults.empty()) return 0;
   const auto count = static_cast<std::int64_t>(faults.size());
   const std::string headline =
@@ -38,4 +38,4 @@ Faults unpack_faults(Unpacker& message) {
   return faults;
 }
 
-}  // namespace penstock
+}  // namespace penstock::runtime

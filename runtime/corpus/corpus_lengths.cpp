@@ -9,7 +9,7 @@
 #include "runtime/data/index.h"
 #include "runtime/job/packing.h"
 
-namespace penstock {
+namespace penstock::runtime {
 namespace {
 
 /// Weighs single lines.
@@ -105,4 +105,4 @@ CorpusLengths unpack_lengths(std::string message) {
   return lengths;
 }
 
-}  // namespace penstock
+}  // namespace penstock::runtime

@@ -6,7 +6,7 @@
 
 #include "runtime/corpus/corpus_texts.h"
 
-namespace penstock {
+namespace penstock::runtime {
 
 /// Which of a manifest's usable lines take part, by what the ranks that read audio find.
 struct CorpusLengths {
@@ -25,4 +25,4 @@ CorpusLengths find_lengths(const CorpusOptions& options, const CorpusLines& line
 std::string pack_lengths(const CorpusLengths& lengths);
 CorpusLengths unpack_lengths(std::string message);
 
-}  // namespace penstock
+}  // namespace penstock::runtime

@@ -6,7 +6,7 @@
 #include "runtime/corpus/corpus_faults.h"
 #include "runtime/job/packing.h"
 
-namespace penstock {
+namespace penstock::runtime {
 
 CorpusTexts read_texts(const std::filesystem::path& manifest, const Alphabet& alphabet) {
   CorpusTexts texts;
@@ -44,4 +44,4 @@ CorpusLines unpack_lines(std::string message) {
   return lines;
 }
 
-}  // namespace penstock
+}  // namespace penstock::runtime

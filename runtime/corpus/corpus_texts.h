@@ -7,7 +7,7 @@
 #include "runtime/corpus/corpus.h"
 #include "runtime/text/alphabet.h"
 
-namespace penstock {
+namespace penstock::runtime {
 
 /// What the ranks with a loss read of a manifest: its usable lines, and their texts as labels.
 struct CorpusTexts {
@@ -36,4 +36,4 @@ struct CorpusLines {
 std::string pack_lines(const CorpusTexts& texts);
 CorpusLines unpack_lines(std::string message);
 
-}  // namespace penstock
+}  // namespace penstock::runtime

@@ -1,6 +1,6 @@
 #include "runtime/corpus/corpus_work.h"
 
-namespace penstock {
+namespace penstock::runtime {
 namespace {
 
 MicroBatchWork work_of(const MicroBatch& batch, const Corpus& corpus, bool with_labels) {
@@ -52,4 +52,4 @@ std::vector<MicroBatch> batches_of(const StepWork& work, const std::vector<Micro
   return own;
 }
 
-}  // namespace penstock
+}  // namespace penstock::runtime

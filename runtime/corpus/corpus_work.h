@@ -7,7 +7,7 @@
 #include "runtime/data/steps.h"
 #include "runtime/pipeline/step_work.h"
 
-namespace penstock {
+namespace penstock::runtime {
 
 /// Lanes [first, first + count) of a step belong to one replica.
 struct LaneShare {
@@ -25,4 +25,4 @@ StepWork evaluation_work(const std::vector<MicroBatch>& batches, const Corpus& c
 /// The batches of `work`, as a loader reads them.
 std::vector<MicroBatch> batches_of(const StepWork& work, const std::vector<MicroBatch>& all);
 
-}  // namespace penstock
+}  // namespace penstock::runtime

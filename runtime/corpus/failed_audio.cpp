@@ -10,18 +10,18 @@
 #include "runtime/job/consistency.h"
 #include "runtime/job/packing.h"
 
-namespace penstock {
+namespace penstock::runtime {
 namespace {
 
 /// The failures of every rank, on rank 0.
-Faults gather_failures(Communicator& world, const std::vector<FailedUtterance>& here) {
+Faults gather_failures(comm::Communicator& world, const std::vector<FailedUtterance>& here) {
   Packer message;
   for (const FailedUtterance& utterance : here) {
     message.add(static_cast<std::int64_t>(utterance.id));
     message.add(utterance.why);
   }
   Faults all;
-  for (std::string& of_rank : gather(world, message.bytes()))
+  for (std::string& of_rank : comm::gather(world, message.bytes()))
     for (Unpacker from(std::move(of_rank)); !from.empty();) {
       const std::string where = "utterance " + std::to_string(from.number());
       all.add(where, from.text());
@@ -31,7 +31,7 @@ Faults gather_failures(Communicator& world, const std::vector<FailedUtterance>& 
 
 }  // namespace
 
-void FailedAudio::check(Communicator& world, std::int64_t epoch, std::int64_t failed,
+void FailedAudio::check(comm::Communicator& world, std::int64_t epoch, std::int64_t failed,
                         const std::function<std::vector<FailedUtterance>()>& here) {
   if (epoch != epoch_) before_ = last_;
   epoch_ = epoch;
@@ -44,4 +44,4 @@ void FailedAudio::check(Communicator& world, std::int64_t epoch, std::int64_t fa
                   failed - before_, gather_failures(world, here()).listed(), share_, utterances_));
 }
 
-}  // namespace penstock
+}  // namespace penstock::runtime

@@ -8,7 +8,7 @@
 #include "comm/communicator.h"
 #include "runtime/data/loader.h"
 
-namespace penstock {
+namespace penstock::runtime {
 
 /// Counts how many recordings have failed to be read, over all replicas together.
 class FailedAudio {
@@ -19,7 +19,7 @@ class FailedAudio {
   /// `failed` of all ranks, which know it alike, since the start; `here` gives this rank's of
   /// `epoch`, and is asked only then: DataError by rank 0 that names those of every rank once more
   /// have failed in the epoch than may.
-  void check(Communicator& world, std::int64_t epoch, std::int64_t failed,
+  void check(comm::Communicator& world, std::int64_t epoch, std::int64_t failed,
              const std::function<std::vector<FailedUtterance>()>& here);
 
  private:
@@ -28,4 +28,4 @@ class FailedAudio {
   std::int64_t epoch_ = -1, before_ = 0, last_ = 0;  // before_: failed before this epoch
 };
 
-}  // namespace penstock
+}  // namespace penstock::runtime

@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 
-namespace penstock {
+namespace penstock::runtime {
 namespace {
 
 std::vector<AudioSource> sources_of(const Corpus& corpus) {
@@ -14,7 +14,7 @@ std::vector<AudioSource> sources_of(const Corpus& corpus) {
   return sources;
 }
 
-LoaderOptions options_of(const DataConfig& data) {
+LoaderOptions options_of(const configs::DataConfig& data) {
   LoaderOptions options;
   options.threads = data.loaders;
   return options;
@@ -22,8 +22,8 @@ LoaderOptions options_of(const DataConfig& data) {
 
 }  // namespace
 
-FeatureFeed::FeatureFeed(const Corpus& corpus, const FeatureConfig& features,
-                         const DataConfig& data)
+FeatureFeed::FeatureFeed(const Corpus& corpus, const configs::FeatureConfig& features,
+                         const configs::DataConfig& data)
     : loader_(sources_of(corpus), features, options_of(data)) {}
 
 void FeatureFeed::announce(std::int64_t epoch, const std::vector<MicroBatch>& batches) {
@@ -42,4 +42,4 @@ ReadFeatures FeatureFeed::reader() {
   };
 }
 
-}  // namespace penstock
+}  // namespace penstock::runtime

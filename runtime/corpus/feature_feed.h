@@ -7,12 +7,13 @@
 #include "runtime/data/loader.h"
 #include "runtime/pipeline/step_work.h"
 
-namespace penstock {
+namespace penstock::runtime {
 
 /// Hands the loader's micro-batches to the executor, in the order in which they were announced.
 class FeatureFeed {
  public:
-  FeatureFeed(const Corpus& corpus, const FeatureConfig& features, const DataConfig& data);
+  FeatureFeed(const Corpus& corpus, const configs::FeatureConfig& features,
+              const configs::DataConfig& data);
 
   /// Micro-batches that will be read, so that loader threads run ahead.
   void announce(std::int64_t epoch, const std::vector<MicroBatch>& batches);
@@ -27,4 +28,4 @@ class FeatureFeed {
   FeatureLoader loader_;
 };
 
-}  // namespace penstock
+}  // namespace penstock::runtime

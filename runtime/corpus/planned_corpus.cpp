@@ -2,15 +2,15 @@
 
 #include "runtime/corpus/corpora.h"
 
-namespace penstock {
+namespace penstock::runtime {
 
-Corpus planned_corpus(const Config& config, const LayerSequence& sequence, const Alphabet& alphabet,
-                      CorpusUse use) {
-  const DataConfig& data = config.data;
+Corpus planned_corpus(const configs::Config& config, const partition::LayerSequence& sequence,
+                      const Alphabet& alphabet, CorpusUse use) {
+  const configs::DataConfig& data = config.data;
   CorpusOptions options = corpus_options(
       config, sequence, use == CorpusUse::training ? data.train : data.validation, use);
   if (!std::filesystem::is_directory(options.output)) options.output.clear();
   return load_corpus(options, alphabet);
 }
 
-}  // namespace penstock
+}  // namespace penstock::runtime

@@ -5,11 +5,11 @@
 #include "runtime/corpus/corpus.h"
 #include "runtime/text/alphabet.h"
 
-namespace penstock {
+namespace penstock::runtime {
 
 /// data.train or data.validation, by use, for planning alone, which makes no folder: what is
 /// indexed is kept beside the manifest, or where a run is already. Errors as load_corpus.
-Corpus planned_corpus(const Config& config, const LayerSequence& sequence, const Alphabet& alphabet,
-                      CorpusUse use);
+Corpus planned_corpus(const configs::Config& config, const partition::LayerSequence& sequence,
+                      const Alphabet& alphabet, CorpusUse use);
 
-}  // namespace penstock
+}  // namespace penstock::runtime

@@ -6,7 +6,7 @@
 #include <memory>
 #include <random>
 
-namespace penstock {
+namespace penstock::runtime {
 namespace {
 
 constexpr std::int64_t kFramesPerSecond = 100;
@@ -63,4 +63,4 @@ double audio_seconds(const StepWork& work) {
   return static_cast<double>(frames) / kFramesPerSecond;
 }
 
-}  // namespace penstock
+}  // namespace penstock::runtime

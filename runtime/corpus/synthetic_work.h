@@ -4,7 +4,7 @@
 
 #include "runtime/pipeline/step_work.h"
 
-namespace penstock {
+namespace penstock::runtime {
 
 /// Utterances of noise with lengths spread evenly over [0.5, 1] × `seconds`, 100 frames and 12
 /// labels a second.
@@ -24,4 +24,4 @@ ReadFeatures synthetic_features(std::uint64_t seed);
 /// Seconds of audio that `work` stands for.
 double audio_seconds(const StepWork& work);
 
-}  // namespace penstock
+}  // namespace penstock::runtime

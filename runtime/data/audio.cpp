@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "runtime/data/container.h"
 
-namespace penstock {
+namespace penstock::runtime {
 namespace {
 
 constexpr sf_count_t kBlock = 16384;  // frames decoded at a time
@@ -95,4 +95,4 @@ AudioLength measure_audio(const std::filesystem::path& file) {
   return decode(file, [](float) {});
 }
 
-}  // namespace penstock
+}  // namespace penstock::runtime

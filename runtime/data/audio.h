@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <vector>
 
-namespace penstock {
+namespace penstock::runtime {
 
 /// Length of a recording as its file holds it.
 struct AudioLength {
@@ -28,4 +28,4 @@ Audio read_audio(const std::filesystem::path& file);
 /// The exact length, by decoding everything as read_audio does, with the same errors.
 AudioLength measure_audio(const std::filesystem::path& file);
 
-}  // namespace penstock
+}  // namespace penstock::runtime

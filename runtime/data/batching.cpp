@@ -11,7 +11,7 @@
 #include "runtime/data/resample.h"
 #include "runtime/data/sample_hash.h"
 
-namespace penstock {
+namespace penstock::runtime {
 namespace {
 
 /// Fewest consecutive groups within the bounds, by filling each as far as it goes.
@@ -55,13 +55,14 @@ std::int64_t MicroBatch::frames() const {
 }
 
 BatchUtterance shape_utterance(std::uint64_t id, const AudioLength& length, double speed,
-                               const FeatureConfig& features) {
+                               const configs::FeatureConfig& features) {
   const std::int64_t samples =
       resampled_samples(length.samples, resampling(length.rate, features.sample_rate, speed));
   return {id, speed, samples, feature_frames(samples, features)};
 }
 
-MicroBatchBounds micro_batch_bounds(const DataConfig& data, const FeatureConfig& features) {
+MicroBatchBounds micro_batch_bounds(const configs::DataConfig& data,
+                                    const configs::FeatureConfig& features) {
   return {feature_frames(std::llround(data.micro_batch_seconds * features.sample_rate), features),
           data.micro_batch_utterances};
 }
@@ -82,7 +83,8 @@ std::vector<MicroBatch> cut_evenly(const std::vector<BatchUtterance>& utterances
 }
 
 std::vector<MicroBatch> training_batches(const std::vector<AudioLength>& lengths,
-                                         const DataConfig& data, const FeatureConfig& features,
+                                         const configs::DataConfig& data,
+                                         const configs::FeatureConfig& features,
                                          const EpochKey& key) {
   constexpr std::uint64_t kUnits = 1024, kJitter = kUnits / 8;
   const auto epoch = static_cast<std::uint64_t>(key.epoch);
@@ -116,7 +118,8 @@ std::vector<MicroBatch> training_batches(const std::vector<AudioLength>& lengths
 }
 
 std::vector<MicroBatch> evaluation_batches(const std::vector<AudioLength>& lengths,
-                                           const DataConfig& data, const FeatureConfig& features) {
+                                           const configs::DataConfig& data,
+                                           const configs::FeatureConfig& features) {
   std::vector<BatchUtterance> utterances;
   for (std::uint64_t id = 0; id < lengths.size(); ++id)
     utterances.push_back(shape_utterance(id, lengths[id], 1, features));
@@ -126,4 +129,4 @@ std::vector<MicroBatch> evaluation_batches(const std::vector<AudioLength>& lengt
   return cut_evenly(utterances, micro_batch_bounds(data, features));
 }
 
-}  // namespace penstock
+}  // namespace penstock::runtime

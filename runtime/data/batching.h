@@ -6,7 +6,7 @@
 #include "configs/config.h"
 #include "runtime/data/audio.h"
 
-namespace penstock {
+namespace penstock::runtime {
 
 /// An utterance as a step sees it.
 struct BatchUtterance {
@@ -27,7 +27,7 @@ struct MicroBatch {
 
 /// What `length` becomes: integer arithmetic, the same on every rank. DataError as resampling().
 BatchUtterance shape_utterance(std::uint64_t id, const AudioLength& length, double speed,
-                               const FeatureConfig&);
+                               const configs::FeatureConfig&);
 
 /// Limits of one micro-batch.
 struct MicroBatchBounds {
@@ -36,7 +36,7 @@ struct MicroBatchBounds {
 };
 
 /// From data.micro_batch_seconds and data.micro_batch_utterances.
-MicroBatchBounds micro_batch_bounds(const DataConfig&, const FeatureConfig&);
+MicroBatchBounds micro_batch_bounds(const configs::DataConfig&, const configs::FeatureConfig&);
 
 /// Cuts the utterances, in their order, into as few micro-batches as the bounds allow, and among
 /// those cuts takes one whose largest micro-batch is smallest. An utterance beyond the bound of
@@ -52,11 +52,13 @@ struct EpochKey {
 /// Micro-batches of an epoch in training order, each utterance once. A speed is sampled for each;
 /// utterances of similar length (give or take an eighth) share a micro-batch; micro-batches are
 /// shuffled. Depends on its arguments alone.
-std::vector<MicroBatch> training_batches(const std::vector<AudioLength>&, const DataConfig&,
-                                         const FeatureConfig&, const EpochKey&);
+std::vector<MicroBatch> training_batches(const std::vector<AudioLength>&,
+                                         const configs::DataConfig&, const configs::FeatureConfig&,
+                                         const EpochKey&);
 
 /// Micro-batches for validation, evaluation and transcription: speed 1, by length, shortest first.
-std::vector<MicroBatch> evaluation_batches(const std::vector<AudioLength>&, const DataConfig&,
-                                           const FeatureConfig&);
+std::vector<MicroBatch> evaluation_batches(const std::vector<AudioLength>&,
+                                           const configs::DataConfig&,
+                                           const configs::FeatureConfig&);
 
-}  // namespace penstock
+}  // namespace penstock::runtime

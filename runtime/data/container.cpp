@@ -6,7 +6,7 @@
 #include <fstream>
 #include <string_view>
 
-namespace penstock {
+namespace penstock::runtime {
 namespace {
 
 std::string read_at(std::ifstream& in, std::int64_t offset, std::int64_t bytes) {
@@ -95,4 +95,4 @@ std::string missing_end(const std::filesystem::path& file) {
   return {};
 }
 
-}  // namespace penstock
+}  // namespace penstock::runtime

@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <string>
 
-namespace penstock {
+namespace penstock::runtime {
 
 /// What a sound file's container says to be missing at its end, "" if it is whole as far as the
 /// container can tell. libsndfile trims such lengths silently, so they are looked up here:
@@ -14,4 +14,4 @@ namespace penstock {
 /// FLAC and MP3 (if it has a Xing or Info header) promise samples, which a full decoding counts.
 std::string missing_end(const std::filesystem::path& file);
 
-}  // namespace penstock
+}  // namespace penstock::runtime

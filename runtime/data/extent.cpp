@@ -4,7 +4,7 @@
 #include <functional>
 #include <numeric>
 
-namespace penstock {
+namespace penstock::runtime {
 namespace {
 
 constexpr std::int64_t kMostSteps = 20'000;  // that are looked at; some seconds
@@ -70,4 +70,4 @@ WorkExtent extent_of(const StepSequence& sequence, std::int64_t steps) {
   return extent;
 }
 
-}  // namespace penstock
+}  // namespace penstock::runtime

@@ -5,7 +5,7 @@
 
 #include "runtime/data/steps.h"
 
-namespace penstock {
+namespace penstock::runtime {
 
 /// What micro-batches hold at most: each number is of the micro-batch that has most of it.
 struct MicroBatchExtent {
@@ -35,4 +35,4 @@ WorkExtent greatest_extent(const StepSequenceOptions& options);
 /// bound stands for all.
 WorkExtent extent_of(const StepSequence& sequence, std::int64_t steps);
 
-}  // namespace penstock
+}  // namespace penstock::runtime

@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 
-namespace penstock {
+namespace penstock::runtime {
 
 void Faults::add(std::string where, std::string what) {
   faults_.push_back({std::move(where), std::move(what)});
@@ -26,4 +26,4 @@ void Faults::require_none(const std::string& headline, const std::string& advice
   throw DataError(headline + ":" + listed() + (advice.empty() ? "" : "\n" + advice));
 }
 
-}  // namespace penstock
+}  // namespace penstock::runtime

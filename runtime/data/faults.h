@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-namespace penstock {
+namespace penstock::runtime {
 
 /// One thing wrong with one line, file or utterance.
 struct Fault {
@@ -32,4 +32,4 @@ class Faults {
   std::vector<Fault> faults_;
 };
 
-}  // namespace penstock
+}  // namespace penstock::runtime

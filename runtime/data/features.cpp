@@ -12,7 +12,7 @@
 #include "base/error.h"
 #include "runtime/data/mel.h"
 
-namespace penstock {
+namespace penstock::runtime {
 namespace {
 
 std::vector<float> make_window(const std::string& name, std::int64_t size) {
@@ -39,7 +39,7 @@ void normalise(std::span<float> x_FC) {
 
 }  // namespace
 
-FrameGeometry frame_geometry(const FeatureConfig& config) {
+FrameGeometry frame_geometry(const configs::FeatureConfig& config) {
   const auto in_samples = [&](double milliseconds) {
     return static_cast<std::int64_t>(std::llround(milliseconds * config.sample_rate / 1000));
   };
@@ -61,18 +61,18 @@ FrameGeometry frame_geometry(const FeatureConfig& config) {
   return geometry;
 }
 
-int feature_bins(const FeatureConfig& config) {
+int feature_bins(const configs::FeatureConfig& config) {
   return config.kind == "log-mel" ? config.mels
                                   : static_cast<int>(frame_geometry(config).fft / 2 + 1);
 }
 
-std::int64_t feature_frames(std::int64_t samples, const FeatureConfig& config) {
+std::int64_t feature_frames(std::int64_t samples, const configs::FeatureConfig& config) {
   const FrameGeometry geometry = frame_geometry(config);
   return 1 + (samples - geometry.fft % 2) / geometry.hop;
 }
 
 struct FeatureExtractor::State {
-  explicit State(const FeatureConfig& features)
+  explicit State(const configs::FeatureConfig& features)
       : config(features),
         geometry(frame_geometry(features)),
         window(make_window(features.window, geometry.window)),
@@ -117,7 +117,7 @@ struct FeatureExtractor::State {
     row = row.log();
   }
 
-  FeatureConfig config;
+  configs::FeatureConfig config;
   FrameGeometry geometry;
   std::vector<float> window;
   std::vector<float> frame;
@@ -130,7 +130,7 @@ struct FeatureExtractor::State {
   Eigen::FFT<float> fft;
 };
 
-FeatureExtractor::FeatureExtractor(const FeatureConfig& config)
+FeatureExtractor::FeatureExtractor(const configs::FeatureConfig& config)
     : state_(std::make_unique<State>(config)) {}
 FeatureExtractor::~FeatureExtractor() = default;
 FeatureExtractor::FeatureExtractor(FeatureExtractor&&) noexcept = default;
@@ -151,4 +151,4 @@ void FeatureExtractor::extract(std::span<const float> samples, std::span<float> 
   normalise(x_FC);
 }
 
-}  // namespace penstock
+}  // namespace penstock::runtime

@@ -6,7 +6,7 @@
 
 #include "configs/config.h"
 
-namespace penstock {
+namespace penstock::runtime {
 
 /// A FeatureConfig in samples.
 struct FrameGeometry {
@@ -16,14 +16,14 @@ struct FrameGeometry {
 };
 
 /// ConfigError if the keys do not make sense together.
-FrameGeometry frame_geometry(const FeatureConfig&);
+FrameGeometry frame_geometry(const configs::FeatureConfig&);
 
 /// Channels of a frame: fft / 2 + 1 of a spectrogram, `mels` of log-mel.
-int feature_bins(const FeatureConfig&);
+int feature_bins(const configs::FeatureConfig&);
 
 /// Frames of an utterance of `samples` at the configuration's rate: frames are centred on samples
 /// 0, hop, 2 hop, …, as librosa.stft(center=True): 1 + (samples + 2 (fft / 2) - fft) / hop.
-std::int64_t feature_frames(std::int64_t samples, const FeatureConfig&);
+std::int64_t feature_frames(std::int64_t samples, const configs::FeatureConfig&);
 
 /// Makes frames from audio, as librosa does:
 /// - the short-time Fourier transform of librosa.stft: centred, zeros beyond both ends, a periodic
@@ -37,7 +37,7 @@ std::int64_t feature_frames(std::int64_t samples, const FeatureConfig&);
 class FeatureExtractor {
  public:
   /// ConfigError as frame_geometry.
-  explicit FeatureExtractor(const FeatureConfig&);
+  explicit FeatureExtractor(const configs::FeatureConfig&);
   ~FeatureExtractor();
   FeatureExtractor(FeatureExtractor&&) noexcept;
   FeatureExtractor& operator=(FeatureExtractor&&) noexcept;
@@ -51,4 +51,4 @@ class FeatureExtractor {
   std::unique_ptr<State> state_;
 };
 
-}  // namespace penstock
+}  // namespace penstock::runtime

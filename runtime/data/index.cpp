@@ -9,7 +9,7 @@
 #include "base/parallel_for.h"
 #include "runtime/data/index_cache.h"
 
-namespace penstock {
+namespace penstock::runtime {
 namespace {
 
 /// Places where the cache may lie, the best first.
@@ -91,4 +91,4 @@ std::vector<IndexedAudio> index_audio(const std::vector<ManifestEntry>& entries,
   return index;
 }
 
-}  // namespace penstock
+}  // namespace penstock::runtime

@@ -7,7 +7,7 @@
 #include "runtime/data/audio.h"
 #include "runtime/data/manifest.h"
 
-namespace penstock {
+namespace penstock::runtime {
 
 /// What reading a recording once has told.
 struct IndexedAudio {
@@ -28,4 +28,4 @@ struct IndexOptions {
 /// else not at all; never in part.
 std::vector<IndexedAudio> index_audio(const std::vector<ManifestEntry>&, const IndexOptions&);
 
-}  // namespace penstock
+}  // namespace penstock::runtime

@@ -9,7 +9,7 @@
 
 #include "base/atomic_write.h"
 
-namespace penstock {
+namespace penstock::runtime {
 namespace {
 
 constexpr const char* kMagic = "penstock audio index 1 ";
@@ -59,4 +59,4 @@ bool write_index_cache(const IndexCache& cache, const std::filesystem::path& fil
   return atomic_write(file, heading(body) + body);
 }
 
-}  // namespace penstock
+}  // namespace penstock::runtime

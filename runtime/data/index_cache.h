@@ -8,7 +8,7 @@
 
 #include "runtime/data/audio.h"
 
-namespace penstock {
+namespace penstock::runtime {
 
 /// Tells one state of a file from another.
 struct FileStamp {
@@ -34,4 +34,4 @@ std::optional<IndexCache> read_index_cache(const std::filesystem::path& file);
 /// Replaces the file as a whole. False, with nothing left behind, if it can't be written.
 bool write_index_cache(const IndexCache&, const std::filesystem::path& file);
 
-}  // namespace penstock
+}  // namespace penstock::runtime

@@ -17,7 +17,7 @@
 #include "runtime/data/features.h"
 #include "runtime/data/resample.h"
 
-namespace penstock {
+namespace penstock::runtime {
 namespace {
 
 /// A micro-batch under way.
@@ -35,7 +35,7 @@ struct Job {
 /// One thread's tools.
 class UtteranceMaker {
  public:
-  explicit UtteranceMaker(const FeatureConfig& features)
+  explicit UtteranceMaker(const configs::FeatureConfig& features)
       : rate_(features.sample_rate), extractor_(features) {}
 
   /// Fills x_FC of one utterance. DataError if its audio isn't what the index says.
@@ -62,7 +62,7 @@ class UtteranceMaker {
 
 struct FeatureLoader::State {
   std::vector<AudioSource> sources;
-  FeatureConfig features;
+  configs::FeatureConfig features;
   LoaderOptions options;
   int bins = 0;
 
@@ -158,8 +158,8 @@ struct FeatureLoader::State {
   }
 };
 
-FeatureLoader::FeatureLoader(std::vector<AudioSource> sources, const FeatureConfig& features,
-                             const LoaderOptions& options)
+FeatureLoader::FeatureLoader(std::vector<AudioSource> sources,
+                             const configs::FeatureConfig& features, const LoaderOptions& options)
     : state_(std::make_unique<State>()) {
   state_->sources = std::move(sources);
   state_->features = features;
@@ -209,4 +209,4 @@ std::vector<FailedUtterance> FeatureLoader::failures() const {
   return state_->failures;
 }
 
-}  // namespace penstock
+}  // namespace penstock::runtime

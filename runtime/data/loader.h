@@ -9,7 +9,7 @@
 #include "configs/config.h"
 #include "runtime/data/batching.h"
 
-namespace penstock {
+namespace penstock::runtime {
 
 /// Where an utterance's audio lies and how long the index says it is.
 struct AudioSource {
@@ -43,7 +43,8 @@ struct LoadedBatch {
 class FeatureLoader {
  public:
   /// `sources[id]` is the audio of utterance id. ConfigError as FeatureExtractor.
-  FeatureLoader(std::vector<AudioSource> sources, const FeatureConfig&, const LoaderOptions&);
+  FeatureLoader(std::vector<AudioSource> sources, const configs::FeatureConfig&,
+                const LoaderOptions&);
   ~FeatureLoader();
   FeatureLoader(const FeatureLoader&) = delete;
   FeatureLoader& operator=(const FeatureLoader&) = delete;
@@ -64,4 +65,4 @@ class FeatureLoader {
   std::unique_ptr<State> state_;
 };
 
-}  // namespace penstock
+}  // namespace penstock::runtime

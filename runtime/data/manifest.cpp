@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "runtime/data/manifest_formats.h"
 
-namespace penstock {
+namespace penstock::runtime {
 
 std::string_view name_of(ManifestFormat format) {
   switch (format) {
@@ -90,4 +90,4 @@ std::string trimmed(const std::string& text) {
   return text.substr(first, text.find_last_not_of(kBlank) - first + 1);
 }
 
-}  // namespace penstock
+}  // namespace penstock::runtime

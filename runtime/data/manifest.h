@@ -8,7 +8,7 @@
 
 #include "runtime/data/faults.h"
 
-namespace penstock {
+namespace penstock::runtime {
 
 /// One utterance of a manifest.
 struct ManifestEntry {
@@ -39,4 +39,4 @@ ManifestFormat manifest_format(const std::filesystem::path& manifest);
 /// all.
 std::vector<ManifestEntry> read_manifest(const std::filesystem::path& manifest, Faults& faults);
 
-}  // namespace penstock
+}  // namespace penstock::runtime

@@ -3,7 +3,7 @@
 
 #include "runtime/data/manifest_formats.h"
 
-namespace penstock {
+namespace penstock::runtime {
 namespace {
 
 std::vector<std::string> split_at_tabs(std::string_view line) {
@@ -43,4 +43,4 @@ void read_common_voice(const ManifestReading& reading) {
   });
 }
 
-}  // namespace penstock
+}  // namespace penstock::runtime

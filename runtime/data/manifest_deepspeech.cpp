@@ -4,7 +4,7 @@
 #include "base/error.h"
 #include "runtime/data/manifest_formats.h"
 
-namespace penstock {
+namespace penstock::runtime {
 namespace {
 
 /// Appends an utterance whose text stands in a file of its own; lines are joined by spaces.
@@ -57,4 +57,4 @@ void read_deepspeech_csv(const ManifestReading& reading) {
   });
 }
 
-}  // namespace penstock
+}  // namespace penstock::runtime

@@ -7,7 +7,7 @@
 
 #include "runtime/data/manifest.h"
 
-namespace penstock {
+namespace penstock::runtime {
 
 /// What the readers of the single formats share. Each appends its utterances and faults.
 struct ManifestReading {
@@ -36,4 +36,4 @@ void for_each_line(const std::filesystem::path& file,
 /// Without white space at both ends.
 std::string trimmed(const std::string& text);
 
-}  // namespace penstock
+}  // namespace penstock::runtime

@@ -3,7 +3,7 @@
 
 #include "runtime/data/manifest_formats.h"
 
-namespace penstock {
+namespace penstock::runtime {
 namespace {
 
 /// What is wrong with a line's duration, "" if nothing is.
@@ -64,4 +64,4 @@ void read_json_lines(const ManifestReading& reading) {
   });
 }
 
-}  // namespace penstock
+}  // namespace penstock::runtime

@@ -4,7 +4,7 @@
 #include "base/error.h"
 #include "runtime/data/manifest_formats.h"
 
-namespace penstock {
+namespace penstock::runtime {
 namespace {
 
 /// Every *.trans.txt below the folder, in the order of their paths. DataError if a folder can't be
@@ -40,4 +40,4 @@ void read_librispeech(const ManifestReading& reading) {
     });
 }
 
-}  // namespace penstock
+}  // namespace penstock::runtime

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace penstock {
+namespace penstock::runtime {
 namespace {
 
 // Slaney's Auditory Toolbox: 15 mels a kHz up to 1 kHz, then 27 mels for a factor of 6.4.
@@ -40,4 +40,4 @@ std::vector<MelFilter> mel_filters(int mels, int rate, std::int64_t fft) {
   return filters;
 }
 
-}  // namespace penstock
+}  // namespace penstock::runtime

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace penstock {
+namespace penstock::runtime {
 
 /// One triangular filter: weights of the bins from `first` on.
 struct MelFilter {
@@ -16,4 +16,4 @@ struct MelFilter {
 /// area.
 std::vector<MelFilter> mel_filters(int mels, int rate, std::int64_t fft);
 
-}  // namespace penstock
+}  // namespace penstock::runtime

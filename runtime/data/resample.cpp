@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 
-namespace penstock {
+namespace penstock::runtime {
 
 Resampling resampling(int file_rate, int rate, double speed) {
   constexpr std::int64_t kSpeedUnits = 1000;
@@ -47,4 +47,4 @@ void resample(std::span<const float> input, const Resampling& ratio, std::span<f
   std::ranges::fill(output.subspan(written), 0.0f);
 }
 
-}  // namespace penstock
+}  // namespace penstock::runtime

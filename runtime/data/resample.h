@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <span>
 
-namespace penstock {
+namespace penstock::runtime {
 
 /// `from` samples become `to`. In lowest terms.
 struct Resampling {
@@ -25,4 +25,4 @@ std::int64_t resampled_samples(std::int64_t samples, const Resampling&);
 /// unless that has resampled_samples(input.size(), ratio) samples.
 void resample(std::span<const float> input, const Resampling& ratio, std::span<float> output);
 
-}  // namespace penstock
+}  // namespace penstock::runtime

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <initializer_list>
 
-namespace penstock {
+namespace penstock::runtime {
 
 /// What a number is sampled for, so that those of different kinds with the same numbers differ.
 enum class SampleKind : std::uint64_t { speed = 1, length_jitter, order, lane };
@@ -23,4 +23,4 @@ constexpr std::uint64_t sample_hash(SampleKind kind, std::uint64_t seed,
   return state;
 }
 
-}  // namespace penstock
+}  // namespace penstock::runtime

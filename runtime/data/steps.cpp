@@ -12,15 +12,17 @@
 #include "configs/rules.h"
 #include "runtime/data/sample_hash.h"
 
-namespace penstock {
+namespace penstock::runtime {
 namespace {
 
 void check_keys(const StepSequenceOptions& options) {
-  const DataConfig& data = options.data;
+  const configs::DataConfig& data = options.data;
   std::string faults;
-  for (const Contradiction& found : contradictions({data.micro_batches, options.lanes, 1}))
+  for (const configs::Contradiction& found :
+       configs::contradictions({data.micro_batches, options.lanes, 1}))
     faults += "\n  " + found.what;
-  if (const std::string wrong = fault_of_order(options.order, data.micro_batches); !wrong.empty())
+  if (const std::string wrong = configs::fault_of_order(options.order, data.micro_batches);
+      !wrong.empty())
     faults += "\n  trainer.order " + wrong;
   if (data.micro_batches < 1) faults += "\n  data.micro_batches must be positive";
   if (!(data.micro_batch_seconds > 0)) faults += "\n  data.micro_batch_seconds must be positive";
@@ -28,7 +30,7 @@ void check_keys(const StepSequenceOptions& options) {
     faults += "\n  data.micro_batch_utterances must not be negative";
   if (data.speeds.empty()) faults += "\n  data.speeds must name a speed; [1] leaves audio as it is";
   for (const double speed : data.speeds)
-    if (!(speed >= kSlowestSpeed && speed <= kFastestSpeed))
+    if (!(speed >= configs::kSlowestSpeed && speed <= configs::kFastestSpeed))
       faults += "\n  data.speeds holds " + std::to_string(speed) + ", not within 0.5 to 2";
   if (!faults.empty()) throw ConfigError("[data] cannot be used:" + faults);
 }
@@ -169,4 +171,4 @@ std::int64_t StepSequence::steps_in_epoch(std::int64_t epoch) const {
   return state_->first_step[at + 1] - state_->first_step[at];
 }
 
-}  // namespace penstock
+}  // namespace penstock::runtime

@@ -6,7 +6,7 @@
 
 #include "runtime/data/batching.h"
 
-namespace penstock {
+namespace penstock::runtime {
 
 /// One optimizer step.
 struct StepBatches {
@@ -19,8 +19,8 @@ struct StepBatches {
 
 struct StepSequenceOptions {
   std::vector<AudioLength> lengths;  // of the corpus
-  DataConfig data;
-  FeatureConfig features;
+  configs::DataConfig data;
+  configs::FeatureConfig features;
   std::uint64_t seed = 0;
   int lanes = 1;
   std::vector<int> order = {};  // trainer.order
@@ -56,4 +56,4 @@ class StepSequence {
   std::unique_ptr<State> state_;
 };
 
-}  // namespace penstock
+}  // namespace penstock::runtime

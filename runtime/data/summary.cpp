@@ -8,7 +8,7 @@
 #include "base/atomic_write.h"
 #include "base/error.h"
 
-namespace penstock {
+namespace penstock::runtime {
 namespace {
 
 /// A manifest's usable utterances.
@@ -108,4 +108,4 @@ ManifestSummary make_manifest(const MakeOptions& options) {
   return summary;
 }
 
-}  // namespace penstock
+}  // namespace penstock::runtime

@@ -10,7 +10,7 @@
 #include "runtime/data/index.h"
 #include "runtime/data/manifest.h"
 
-namespace penstock {
+namespace penstock::runtime {
 
 /// What a manifest holds. Utterances that can't be used count in `rejected` alone.
 struct ManifestSummary {
@@ -41,4 +41,4 @@ struct MakeOptions {
 /// DataError that lists the bad utterances, if there are no good ones, or if it can't be written.
 ManifestSummary make_manifest(const MakeOptions&);
 
-}  // namespace penstock
+}  // namespace penstock::runtime

@@ -5,12 +5,12 @@
 #include "base/error.h"
 #include "runtime/devices/rank_info.h"
 
-namespace penstock {
+namespace penstock::runtime {
 namespace {
 
 bool lacks(const RankInfo& info) { return info.devices == 0; }
-bool on_cuda(const RankInfo& info) { return info.kind == DeviceKind::cuda; }
-bool on_cpu(const RankInfo& info) { return info.kind == DeviceKind::cpu; }
+bool on_cuda(const RankInfo& info) { return info.kind == layers::DeviceKind::cuda; }
+bool on_cpu(const RankInfo& info) { return info.kind == layers::DeviceKind::cpu; }
 
 const std::string& absence_in(const std::vector<RankInfo>& ranks) {
   return std::ranges::find_if(ranks, lacks)->absence;
@@ -31,11 +31,11 @@ void check(const std::vector<RankInfo>& ranks) {
         ": set it to \"cpu\", or start all ranks where there is a GPU");
 }
 
-std::string how_chosen(const TrainerConfig& config) {
+std::string how_chosen(const configs::TrainerConfig& config) {
   if (config.device != "auto") return "";
-  return device_kind(config) == DeviceKind::cuda
+  return device_kind(config) == layers::DeviceKind::cuda
              ? "trainer.device is auto, and a CUDA device was found"
-             : "trainer.device is auto, and there is no CUDA device: " + cuda_absence();
+             : "trainer.device is auto, and there is no CUDA device: " + layers::cuda_absence();
 }
 
 /// Why ranks on CUDA devices can't send over NCCL; empty where they can.
@@ -55,34 +55,35 @@ std::string joined(const std::string& first, const std::string& second) {
 
 }  // namespace
 
-DeviceKind device_kind(const TrainerConfig& config) {
-  if (config.device == "cuda") return DeviceKind::cuda;
-  if (config.device == "cpu") return DeviceKind::cpu;
-  if (config.device == "auto") return cuda_device_count() > 0 ? DeviceKind::cuda : DeviceKind::cpu;
+layers::DeviceKind device_kind(const configs::TrainerConfig& config) {
+  if (config.device == "cuda") return layers::DeviceKind::cuda;
+  if (config.device == "cpu") return layers::DeviceKind::cpu;
+  if (config.device == "auto")
+    return layers::cuda_device_count() > 0 ? layers::DeviceKind::cuda : layers::DeviceKind::cpu;
   throw ConfigError("trainer.device is \"" + config.device + "\", expected auto, cpu or cuda");
 }
 
-std::unique_ptr<Backend> make_backend(const TrainerConfig& config) {
-  return device_kind(config) == DeviceKind::cuda ? make_cuda_backend()
-                                                 : make_cpu_backend(config.threads);
+std::unique_ptr<layers::Backend> make_backend(const configs::TrainerConfig& config) {
+  return device_kind(config) == layers::DeviceKind::cuda ? layers::make_cuda_backend()
+                                                         : layers::make_cpu_backend(config.threads);
 }
 
-void require_devices(const TrainerConfig& config, Communicator& world) {
+void require_devices(const configs::TrainerConfig& config, comm::Communicator& world) {
   check(info_of_ranks(config, world));
 }
 
-RankDevice choose_device(const TrainerConfig& config, Communicator& world) {
+RankDevice choose_device(const configs::TrainerConfig& config, comm::Communicator& world) {
   const std::vector<RankInfo> ranks = info_of_ranks(config, world);
   check(ranks);
   RankDevice device;
   device.how = how_chosen(config);
   const RankInfo& own = ranks[static_cast<std::size_t>(world.rank())];
   if (on_cpu(own)) {
-    device.backend = make_cpu_backend(config.threads);
+    device.backend = layers::make_cpu_backend(config.threads);
     return device;
   }
   const int number = local_rank(ranks, world.rank()) % own.devices;
-  device.backend = make_cuda_backend(number);
+  device.backend = layers::make_cuda_backend(number);
   device.place = "CUDA device " + std::to_string(number) + " of " + own.machine;
   if (ranks.size() == 1) return device;
   const std::string why_not = why_not_nccl(ranks);
@@ -95,4 +96,4 @@ RankDevice choose_device(const TrainerConfig& config, Communicator& world) {
   return device;
 }
 
-}  // namespace penstock
+}  // namespace penstock::runtime

@@ -1,6 +1,6 @@
 #pragma once
 
-namespace penstock {
+namespace penstock::runtime {
 
 /// How what lies in devices' memory passes from rank to rank.
 enum class DeviceLinks {
@@ -14,4 +14,4 @@ enum class ReductionOrder {
   library,  // NCCL's, where links are its
 };
 
-}  // namespace penstock
+}  // namespace penstock::runtime

@@ -8,7 +8,7 @@
 #include "runtime/devices/device.h"
 #include "runtime/job/packing.h"
 
-namespace penstock {
+namespace penstock::runtime {
 namespace {
 
 /// Of one device.
@@ -36,7 +36,7 @@ std::map<std::string, Demand> demands(Unpacker all) {
 
 }  // namespace
 
-void require_memory(const RankDevice& device, std::size_t planned, Communicator& world,
+void require_memory(const RankDevice& device, std::size_t planned, comm::Communicator& world,
                     const MemoryAdvice& advice) {
   if (device.place.empty()) return;
   Packer own;
@@ -54,10 +54,10 @@ void require_memory(const RankDevice& device, std::size_t planned, Communicator&
   }
   if (lacking.empty()) return;
   const std::string fits =
-      broadcast(world, std::string(world.rank() == 0 && advice ? advice(for_each) : ""));
+      comm::broadcast(world, std::string(world.rank() == 0 && advice ? advice(for_each) : ""));
   throw DeviceError(lacking +
                     ": take more stages, smaller micro-batches, or a plan for that memory" +
                     (fits.empty() ? " (penstock plan)" : "; as planned for it: " + fits));
 }
 
-}  // namespace penstock
+}  // namespace penstock::runtime

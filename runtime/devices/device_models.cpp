@@ -6,9 +6,9 @@
 #include "runtime/devices/device.h"
 #include "runtime/job/packing.h"
 
-namespace penstock {
+namespace penstock::runtime {
 
-void require_equal_replicas(const RankDevice& device, int stage, Communicator& world) {
+void require_equal_replicas(const RankDevice& device, int stage, comm::Communicator& world) {
   if (device.place.empty()) return;
   Packer own;
   own.add(std::int64_t{stage});
@@ -32,4 +32,4 @@ void require_equal_replicas(const RankDevice& device, int stage, Communicator& w
   }
 }
 
-}  // namespace penstock
+}  // namespace penstock::runtime

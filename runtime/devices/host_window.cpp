@@ -2,17 +2,18 @@
 
 #include <algorithm>
 
-namespace penstock {
+namespace penstock::runtime {
 
-HostWindow::HostWindow(Backend& backend, Stream& stream) : backend_(backend), stream_(stream) {
-  if (!shared()) own_ = host_buffer(kBytes);
+HostWindow::HostWindow(layers::Backend& backend, layers::Stream& stream)
+    : backend_(backend), stream_(stream) {
+  if (!shared()) own_ = layers::host_buffer(kBytes);
 }
 
-std::span<std::byte> HostWindow::part(const Tensor& tensor, std::size_t begin) {
+std::span<std::byte> HostWindow::part(const layers::Tensor& tensor, std::size_t begin) {
   return {own_.data(), std::min(kBytes, tensor.bytes() - begin)};
 }
 
-std::span<const std::byte> HostWindow::read(const Tensor& tensor, std::size_t begin) {
+std::span<const std::byte> HostWindow::read(const layers::Tensor& tensor, std::size_t begin) {
   const auto* data = static_cast<const std::byte*>(tensor.data) + begin;
   if (shared()) {
     backend_.synchronize(stream_);
@@ -24,7 +25,7 @@ std::span<const std::byte> HostWindow::read(const Tensor& tensor, std::size_t be
   return host;
 }
 
-void HostWindow::write(const Tensor& tensor, const Fill& fill) {
+void HostWindow::write(const layers::Tensor& tensor, const Fill& fill) {
   auto* data = static_cast<std::byte*>(tensor.data);
   if (shared()) {
     backend_.synchronize(stream_);
@@ -38,4 +39,4 @@ void HostWindow::write(const Tensor& tensor, const Fill& fill) {
   }
 }
 
-}  // namespace penstock
+}  // namespace penstock::runtime

@@ -11,7 +11,7 @@
 #include "runtime/devices/device.h"
 #include "runtime/job/packing.h"
 
-namespace penstock {
+namespace penstock::runtime {
 namespace {
 
 std::string machine_name() {
@@ -20,25 +20,26 @@ std::string machine_name() {
   return name.data();
 }
 
-Packer own_info(const TrainerConfig& config) {
+Packer own_info(const configs::TrainerConfig& config) {
   Packer info;
   info.add(machine_name());
-  info.add(device_kind(config) == DeviceKind::cuda);
-  info.add(cuda_device_count());
-  info.add(nccl_is_built());
+  info.add(device_kind(config) == layers::DeviceKind::cuda);
+  info.add(layers::cuda_device_count());
+  info.add(comm::nccl_is_built());
   info.add(std::getenv("NCCL_HOSTID") != nullptr);
-  info.add(cuda_absence());
+  info.add(layers::cuda_absence());
   return info;
 }
 
 }  // namespace
 
-std::vector<RankInfo> info_of_ranks(const TrainerConfig& config, Communicator& world) {
+std::vector<RankInfo> info_of_ranks(const configs::TrainerConfig& config,
+                                    comm::Communicator& world) {
   std::vector<RankInfo> ranks;
   for (Unpacker all(gather_to_all(world, own_info(config))); !all.empty();) {
     RankInfo& info = ranks.emplace_back();
     info.machine = all.text();
-    info.kind = all.number() != 0 ? DeviceKind::cuda : DeviceKind::cpu;
+    info.kind = all.number() != 0 ? layers::DeviceKind::cuda : layers::DeviceKind::cpu;
     info.devices = static_cast<int>(all.number());
     info.nccl = all.number() != 0;
     info.shares_devices = all.number() != 0;
@@ -55,4 +56,4 @@ int local_rank(const std::vector<RankInfo>& ranks, int rank) {
   return place;
 }
 
-}  // namespace penstock
+}  // namespace penstock::runtime

@@ -7,20 +7,21 @@
 #include "configs/config.h"
 #include "layers/layer_plan.h"
 
-namespace penstock {
+namespace penstock::runtime {
 
 /// Where a rank runs, what it finds there and what it was asked to compute on.
 struct RankInfo {
   std::string machine;
-  DeviceKind kind = DeviceKind::cpu;  // "auto" decided
-  int devices = 0;                    // CUDA's, of the machine
-  bool nccl = false;                  // built in
-  bool shares_devices = false;        // NCCL_HOSTID lets several ranks use one device
-  std::string absence;                // why there are no devices
+  layers::DeviceKind kind = layers::DeviceKind::cpu;  // "auto" decided
+  int devices = 0;                                    // CUDA's, of the machine
+  bool nccl = false;                                  // built in
+  bool shares_devices = false;  // NCCL_HOSTID lets several ranks use one device
+  std::string absence;          // why there are no devices
 };
 
 /// Every rank's, by rank; all ranks call this.
-std::vector<RankInfo> info_of_ranks(const TrainerConfig& config, Communicator& world);
+std::vector<RankInfo> info_of_ranks(const configs::TrainerConfig& config,
+                                    comm::Communicator& world);
 
 /// "rank 1 on lion, rank 3 on tiger" of those that fit.
 template <class Fits>
@@ -36,4 +37,4 @@ std::string ranks_where(const std::vector<RankInfo>& ranks, Fits fits) {
 /// How many ranks before this one run on the same machine.
 int local_rank(const std::vector<RankInfo>& ranks, int rank);
 
-}  // namespace penstock
+}  // namespace penstock::runtime

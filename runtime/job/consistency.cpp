@@ -8,14 +8,14 @@
 #include "comm/collectives.h"
 #include "configs/flatten.h"
 
-namespace penstock {
+namespace penstock::runtime {
 namespace {
 
 constexpr std::string_view kOfTheMachine[] = {"data.loaders", "trainer.device", "trainer.threads"};
 
 constexpr char kEnd = '\0';  // of a key, and of a value
 
-std::string packed(const FlatConfig& config) {
+std::string packed(const configs::FlatConfig& config) {
   std::string text;
   for (const auto& [key, value] : config)
     if (std::ranges::find(kOfTheMachine, key) == std::end(kOfTheMachine))
@@ -23,13 +23,13 @@ std::string packed(const FlatConfig& config) {
   return text;
 }
 
-FlatConfig unpacked(std::string_view text) {
+configs::FlatConfig unpacked(std::string_view text) {
   const auto take = [&text] {
     const std::string_view part = text.substr(0, text.find(kEnd));
     text.remove_prefix(part.size() + 1);
     return std::string(part);
   };
-  FlatConfig config;
+  configs::FlatConfig config;
   while (!text.empty()) {
     const std::string key = take();
     config[key] = take();
@@ -38,15 +38,17 @@ FlatConfig unpacked(std::string_view text) {
 }
 
 /// The value in quotes; of another version of penstock, a key may be unknown.
-std::string shown(const FlatConfig& config, const std::string& key) {
+std::string shown(const configs::FlatConfig& config, const std::string& key) {
   const auto found = config.find(key);
   return found == config.end() ? "unknown" : '"' + found->second + '"';
 }
 
-std::string in_words(const Communicator& world) { return "rank " + std::to_string(world.rank()); }
+std::string in_words(const comm::Communicator& world) {
+  return "rank " + std::to_string(world.rank());
+}
 
 /// What `read` returns; a DataError goes to `fault` instead.
-std::string read_or_fault(const Communicator& world, const std::function<std::string()>& read,
+std::string read_or_fault(const comm::Communicator& world, const std::function<std::string()>& read,
                           std::string& fault) try {
   return read();
 } catch (const DataError& error) {
@@ -56,12 +58,12 @@ std::string read_or_fault(const Communicator& world, const std::function<std::st
 
 }  // namespace
 
-void require_same_recipe(Communicator& world, const Config& config) {
-  const std::vector<std::string> all = gather(world, packed(flatten(config)));
+void require_same_recipe(comm::Communicator& world, const configs::Config& config) {
+  const std::vector<std::string> all = comm::gather(world, packed(configs::flatten(config)));
   for (std::size_t rank = 1; rank < all.size(); ++rank) {
     if (all[rank] == all[0]) continue;
-    const FlatConfig first = unpacked(all[0]), other = unpacked(all[rank]);
-    FlatConfig keys = first;
+    const configs::FlatConfig first = unpacked(all[0]), other = unpacked(all[rank]);
+    configs::FlatConfig keys = first;
     keys.insert(other.begin(), other.end());
     for (const auto& [key, value] : keys) {
       if (shown(first, key) == shown(other, key)) continue;
@@ -72,20 +74,20 @@ void require_same_recipe(Communicator& world, const Config& config) {
   }
 }
 
-void throw_together(Communicator& world, const std::string& fault) {
-  const std::vector<std::string> all = gather(world, fault);
+void throw_together(comm::Communicator& world, const std::string& fault) {
+  const std::vector<std::string> all = comm::gather(world, fault);
   const auto first = std::ranges::find_if(all, [](const std::string& f) { return !f.empty(); });
-  const std::string said = broadcast(world, first == all.end() ? std::string() : *first);
+  const std::string said = comm::broadcast(world, first == all.end() ? std::string() : *first);
   if (!said.empty()) raise_by_rank_0<DataError>(world, said);
 }
 
-std::string read_alike(Communicator& world, const Reading& reading,
+std::string read_alike(comm::Communicator& world, const Reading& reading,
                        const std::function<std::string()>& read) {
   const int first = reading.readers.front(), here = world.rank();
   std::string found, fault;
   if (here == first) found = read_or_fault(world, read, fault);
   throw_together(world, fault);
-  const std::string told = broadcast(world, found, first);
+  const std::string told = comm::broadcast(world, found, first);
   if (reading.readers.size() == 1) return told;
 
   if (here != first && std::ranges::count(reading.readers, here) > 0 &&
@@ -96,4 +98,4 @@ std::string read_alike(Communicator& world, const Reading& reading,
   return told;
 }
 
-}  // namespace penstock
+}  // namespace penstock::runtime

@@ -7,7 +7,7 @@
 #include "comm/collectives.h"
 #include "configs/config.h"
 
-namespace penstock {
+namespace penstock::runtime {
 
 // What every rank of a job must have found alike before the ranks compute together: otherwise they
 // would wait for messages that nobody sends. All ranks call these.
@@ -15,18 +15,18 @@ namespace penstock {
 /// ConfigError on rank 0 that names the first key of which a rank has another value than rank 0,
 /// with both values. Keys that describe a rank's own machine (data.loaders, trainer.device,
 /// trainer.threads) may differ.
-void require_same_recipe(Communicator& world, const Config& config);
+void require_same_recipe(comm::Communicator& world, const configs::Config& config);
 
 /// Ends the job by the word of rank 0: it raises, and the others wait for the end that this brings,
 /// so that the fault is said once and what rank 0 holds is given back.
 template <class Fault>
-[[noreturn]] void raise_by_rank_0(Communicator& world, const std::string& fault) {
-  if (world.rank() != 0) barrier(world);
+[[noreturn]] void raise_by_rank_0(comm::Communicator& world, const std::string& fault) {
+  if (world.rank() != 0) comm::barrier(world);
   throw Fault(fault);
 }
 
 /// DataError by rank 0 if any rank has a fault ("": it has none): the lowest such rank's.
-void throw_together(Communicator& world, const std::string& fault);
+void throw_together(comm::Communicator& world, const std::string& fault);
 
 /// What some ranks read of files, and all must know.
 struct Reading {
@@ -37,7 +37,7 @@ struct Reading {
 /// What `read` returns on the first reader, on every rank. That one reads first and alone, so that
 /// faults are told once and caches written once; then the others do. DataError by rank 0 if a
 /// reader meets one or finds something else, naming it.
-std::string read_alike(Communicator& world, const Reading& reading,
+std::string read_alike(comm::Communicator& world, const Reading& reading,
                        const std::function<std::string()>& read);
 
-}  // namespace penstock
+}  // namespace penstock::runtime

@@ -2,12 +2,12 @@
 
 #include "base/error.h"
 
-namespace penstock {
+namespace penstock::runtime {
 
 namespace {
 
 /// MPI ends this process as well; otherwise it is still to return.
-void end_all(Communicator& world, int code) {
+void end_all(comm::Communicator& world, int code) {
   try {
     world.abort(code);
   } catch (const CommError&) {
@@ -16,10 +16,10 @@ void end_all(Communicator& world, int code) {
 
 }  // namespace
 
-bool runs_alone() { return !rank_in_job(); }
+bool runs_alone() { return !comm::rank_in_job(); }
 
-int run_job(const std::function<int(Communicator&)>& work, const Complain& complain) {
-  const auto world = join_job();
+int run_job(const std::function<int(comm::Communicator&)>& work, const Complain& complain) {
+  const auto world = comm::join_job();
   try {
     return work(*world);
   } catch (const std::exception& e) {
@@ -29,4 +29,4 @@ int run_job(const std::function<int(Communicator&)>& work, const Complain& compl
   }
 }
 
-}  // namespace penstock
+}  // namespace penstock::runtime

@@ -5,7 +5,7 @@
 
 #include "comm/join.h"
 
-namespace penstock {
+namespace penstock::runtime {
 
 /// Says what went wrong and returns the exit code that it deserves.
 using Complain = std::function<int(const std::exception&)>;
@@ -16,6 +16,6 @@ bool runs_alone();
 
 /// Runs `work` as this process's rank of the job that join_job() finds. An error of one rank ends
 /// them all, under mpirun with its code. Returns the exit code.
-int run_job(const std::function<int(Communicator&)>& work, const Complain& complain);
+int run_job(const std::function<int(comm::Communicator&)>& work, const Complain& complain);
 
-}  // namespace penstock
+}  // namespace penstock::runtime

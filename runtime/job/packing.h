@@ -8,7 +8,7 @@
 
 #include "comm/collectives.h"
 
-namespace penstock {
+namespace penstock::runtime {
 
 /// Numbers and texts of any bytes, one after the other: what ranks of a job tell each other.
 class Packer {
@@ -51,10 +51,10 @@ class Unpacker {
 };
 
 /// What every rank packed, in the order of the ranks, on all of them. Every rank calls it.
-inline std::string gather_to_all(Communicator& ranks, const Packer& own) {
+inline std::string gather_to_all(comm::Communicator& ranks, const Packer& own) {
   std::string all;
-  for (const std::string& of_rank : gather(ranks, own.bytes())) all += of_rank;
-  return broadcast(ranks, all);
+  for (const std::string& of_rank : comm::gather(ranks, own.bytes())) all += of_rank;
+  return comm::broadcast(ranks, all);
 }
 
-}  // namespace penstock
+}  // namespace penstock::runtime

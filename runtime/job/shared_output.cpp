@@ -9,7 +9,7 @@
 #include "comm/collectives.h"
 #include "runtime/checkpoint/output_lock.h"
 
-namespace penstock {
+namespace penstock::runtime {
 namespace {
 
 /// Why this rank can't write where rank 0 does, or nothing.
@@ -29,10 +29,10 @@ std::string fault(const std::filesystem::path& output, const std::string& token,
 
 }  // namespace
 
-void check_shared_output(Communicator& world, const OutputShare& share) {
-  const std::string token = broadcast(world, share.token);
+void check_shared_output(comm::Communicator& world, const OutputShare& share) {
+  const std::string token = comm::broadcast(world, share.token);
   const std::vector<std::string> all =
-      gather(world, share.writes ? fault(share.output, token, world.rank()) : "");
+      comm::gather(world, share.writes ? fault(share.output, token, world.rank()) : "");
   std::string faults;
   for (std::size_t rank = 0; rank < all.size(); ++rank)
     if (!all[rank].empty()) faults += "\n  rank " + std::to_string(rank) + ": " + all[rank];
@@ -43,4 +43,4 @@ void check_shared_output(Communicator& world, const OutputShare& share) {
                           faults + "\nChoose a folder on a file system that all nodes share.");
 }
 
-}  // namespace penstock
+}  // namespace penstock::runtime

@@ -5,7 +5,7 @@
 
 #include "comm/communicator.h"
 
-namespace penstock {
+namespace penstock::runtime {
 
 /// Whether a rank will write to the output folder, and what it must find there.
 struct OutputShare {
@@ -16,6 +16,6 @@ struct OutputShare {
 
 /// CheckpointError on rank 0 if a rank that will write does not see the folder that rank 0 has
 /// locked, or can't write there; names each such rank. All ranks call it.
-void check_shared_output(Communicator& world, const OutputShare& share);
+void check_shared_output(comm::Communicator& world, const OutputShare& share);
 
-}  // namespace penstock
+}  // namespace penstock::runtime

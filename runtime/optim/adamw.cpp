@@ -1,39 +1,39 @@
 #include "runtime/optim/optimizer.h"
 
-namespace penstock {
+namespace penstock::runtime {
 namespace {
 
 class AdamW final : public Optimizer {
  public:
-  explicit AdamW(const OptimizerConfig& config) : config_(config) {}
+  explicit AdamW(const configs::OptimizerConfig& config) : config_(config) {}
 
   OptimizerSlots slots() const override { return {{"mean", "square"}, {}}; }
 
-  void update(Backend& backend, Stream& stream, ParameterStore& store,
+  void update(layers::Backend& backend, layers::Stream& stream, ParameterStore& store,
               const UpdateArguments& with) const override {
-    backend.run(stream, AdamWStep{.blocks = store.table().all(),
-                                  .weight = store.weight_arena(),
-                                  .mean = store.slot_arena(0),
-                                  .square = store.slot_arena(1),
-                                  .gradient = store.gradient_arena(),
-                                  .learning_rate = with.learning_rate,
-                                  .beta1 = config_.beta1,
-                                  .beta2 = config_.beta2,
-                                  .epsilon = config_.epsilon,
-                                  .weight_decay = config_.weight_decay,
-                                  .factor = with.factor,
-                                  .step = with.step,
-                                  .rounded = store.copy_arena()});
+    backend.run(stream, layers::AdamWStep{.blocks = store.table().all(),
+                                          .weight = store.weight_arena(),
+                                          .mean = store.slot_arena(0),
+                                          .square = store.slot_arena(1),
+                                          .gradient = store.gradient_arena(),
+                                          .learning_rate = with.learning_rate,
+                                          .beta1 = config_.beta1,
+                                          .beta2 = config_.beta2,
+                                          .epsilon = config_.epsilon,
+                                          .weight_decay = config_.weight_decay,
+                                          .factor = with.factor,
+                                          .step = with.step,
+                                          .rounded = store.copy_arena()});
   }
 
  private:
-  OptimizerConfig config_;
+  configs::OptimizerConfig config_;
 };
 
 }  // namespace
 
-std::unique_ptr<Optimizer> make_adamw(const OptimizerConfig& config) {
+std::unique_ptr<Optimizer> make_adamw(const configs::OptimizerConfig& config) {
   return std::make_unique<AdamW>(config);
 }
 
-}  // namespace penstock
+}  // namespace penstock::runtime

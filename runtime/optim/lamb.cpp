@@ -1,42 +1,42 @@
 #include "runtime/optim/optimizer.h"
 #include "runtime/optim/parameter_norms.h"
 
-namespace penstock {
+namespace penstock::runtime {
 namespace {
 
 /// LAMB (You et al. 2020) as timm has it: Adam whose step for each parameter is as long as
 /// learning_rate · |weight|. Without weight decay parameters are not scaled: plain Adam.
 class Lamb final : public Optimizer {
  public:
-  explicit Lamb(const OptimizerConfig& config) : config_(config) {}
+  explicit Lamb(const configs::OptimizerConfig& config) : config_(config) {}
 
   OptimizerSlots slots() const override { return {{"mean", "square"}, {}}; }
   bool takes_norms() const override { return true; }
 
-  void update(Backend& backend, Stream& stream, ParameterStore& store,
+  void update(layers::Backend& backend, layers::Stream& stream, ParameterStore& store,
               const UpdateArguments& with) const override {
-    backend.run(stream, LambDirection{.blocks = store.table().all(),
-                                      .weight = store.weight_arena(),
-                                      .mean = store.slot_arena(0),
-                                      .square = store.slot_arena(1),
-                                      .gradient = store.gradient_arena(),
-                                      .beta1 = config_.beta1,
-                                      .beta2 = config_.beta2,
-                                      .epsilon = config_.epsilon,
-                                      .weight_decay = config_.weight_decay,
-                                      .factor = with.factor,
-                                      .step = with.step});
+    backend.run(stream, layers::LambDirection{.blocks = store.table().all(),
+                                              .weight = store.weight_arena(),
+                                              .mean = store.slot_arena(0),
+                                              .square = store.slot_arena(1),
+                                              .gradient = store.gradient_arena(),
+                                              .beta1 = config_.beta1,
+                                              .beta2 = config_.beta2,
+                                              .epsilon = config_.epsilon,
+                                              .weight_decay = config_.weight_decay,
+                                              .factor = with.factor,
+                                              .step = with.step});
     const std::vector<double> trust = trust_ratios(backend, stream, store, with);
-    for (const ParameterPiece& p : store.owned())
-      backend.run(stream, AddInto{store.gradient(p, 0), store.weight(p),
-                                  -with.learning_rate * trust[p.parameter]});
+    for (const partition::ParameterPiece& p : store.owned())
+      backend.run(stream, layers::AddInto{store.gradient(p, 0), store.weight(p),
+                                          -with.learning_rate * trust[p.parameter]});
     store.round_copies(stream);
   }
 
  private:
   /// |weight| / |direction| of every parameter; 1 where one of them is 0.
-  std::vector<double> trust_ratios(Backend& backend, Stream& stream, const ParameterStore& store,
-                                   const UpdateArguments& with) const {
+  std::vector<double> trust_ratios(layers::Backend& backend, layers::Stream& stream,
+                                   const ParameterStore& store, const UpdateArguments& with) const {
     std::vector<double> ratios(store.parameters().size(), 1);
     if (config_.weight_decay == 0) return ratios;
     const std::vector<double> weights = weight_norms(backend, stream, store, with);
@@ -46,13 +46,13 @@ class Lamb final : public Optimizer {
     return ratios;
   }
 
-  OptimizerConfig config_;
+  configs::OptimizerConfig config_;
 };
 
 }  // namespace
 
-std::unique_ptr<Optimizer> make_lamb(const OptimizerConfig& config) {
+std::unique_ptr<Optimizer> make_lamb(const configs::OptimizerConfig& config) {
   return std::make_unique<Lamb>(config);
 }
 
-}  // namespace penstock
+}  // namespace penstock::runtime

@@ -4,9 +4,9 @@
 #include <cmath>
 #include <numbers>
 
-namespace penstock {
+namespace penstock::runtime {
 
-double learning_rate(const LrScheduleConfig& schedule, double peak, std::int64_t step) {
+double learning_rate(const configs::LrScheduleConfig& schedule, double peak, std::int64_t step) {
   if (step < schedule.warmup) return peak * (step + 1.0) / schedule.warmup;
   const double since = static_cast<double>(step - schedule.warmup);
   if (schedule.kind == "exponential")
@@ -20,4 +20,4 @@ double learning_rate(const LrScheduleConfig& schedule, double peak, std::int64_t
   return schedule.min_lr + (peak - schedule.min_lr) * left;
 }
 
-}  // namespace penstock
+}  // namespace penstock::runtime

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace penstock {
+namespace penstock::runtime {
 namespace {
 
 constexpr double kSmallest = 1, kLargest = 16384;
@@ -13,7 +13,7 @@ constexpr double kBeta = 0.99, kSlowBeta = 0.999, kDeviations = 3.09;
 
 }  // namespace
 
-LossScale::LossScale(const PrecisionConfig& config) {
+LossScale::LossScale(const configs::PrecisionConfig& config) {
   if (config.compute != "fp16") return;
   if (config.loss_scaling == "static") scale_ = config.scale;
   if (config.loss_scaling == "logmax") rule_ = Rule::logmax;
@@ -76,4 +76,4 @@ void LossScale::restore(const Numbers& state) {
   take("square", square_);
 }
 
-}  // namespace penstock
+}  // namespace penstock::runtime

@@ -6,7 +6,7 @@
 
 #include "configs/config.h"
 
-namespace penstock {
+namespace penstock::runtime {
 
 /// The factor by which a loss is multiplied so that its gradients, in fp16, neither vanish nor
 /// overflow. It moves once a step, by one of three rules:
@@ -21,7 +21,7 @@ class LossScale {
  public:
   using Numbers = std::map<std::string, double>;
 
-  explicit LossScale(const PrecisionConfig& config);
+  explicit LossScale(const configs::PrecisionConfig& config);
 
   double value() const { return scale_; }
   /// Whether update() reads its second argument.
@@ -46,4 +46,4 @@ class LossScale {
   double updates_ = 0, mean_ = 0, slow_ = 0, square_ = 0;  // of logmax, not yet bias-corrected
 };
 
-}  // namespace penstock
+}  // namespace penstock::runtime

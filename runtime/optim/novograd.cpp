@@ -3,7 +3,7 @@
 #include "runtime/optim/optimizer.h"
 #include "runtime/optim/parameter_norms.h"
 
-namespace penstock {
+namespace penstock::runtime {
 namespace {
 
 /// NovoGrad (Ginsburg et al. 2019): descent with momentum beta1 on gradients over a running norm,
@@ -13,12 +13,12 @@ namespace {
 ///   weight -= learning_rate · mean
 class NovoGrad final : public Optimizer {
  public:
-  explicit NovoGrad(const OptimizerConfig& config) : config_(config) {}
+  explicit NovoGrad(const configs::OptimizerConfig& config) : config_(config) {}
 
   OptimizerSlots slots() const override { return {{"mean"}, {"square"}}; }
   bool takes_norms() const override { return true; }
 
-  void update(Backend& backend, Stream& stream, ParameterStore& store,
+  void update(layers::Backend& backend, layers::Stream& stream, ParameterStore& store,
               const UpdateArguments& with) const override {
     std::vector<double> squares = store.read_numbers(stream, 0);
     for (std::size_t i = 0; i < squares.size(); ++i) {
@@ -29,27 +29,27 @@ class NovoGrad final : public Optimizer {
     store.write_numbers(stream, 0, squares);
     for (std::size_t piece = 0; piece < store.owned().size(); ++piece) {
       const double shrink = std::sqrt(squares[store.owned()[piece].parameter]) + config_.epsilon;
-      backend.run(stream, SgdStep{.blocks = store.table().piece(piece),
-                                  .weight = store.weight_arena(),
-                                  .velocity = store.slot_arena(0),
-                                  .gradient = store.gradient_arena(),
-                                  .learning_rate = with.learning_rate,
-                                  .momentum = config_.beta1,
-                                  .nesterov = false,
-                                  .weight_decay = config_.weight_decay,
-                                  .factor = {with.factor.otherwise / shrink},
-                                  .rounded = store.copy_arena()});
+      backend.run(stream, layers::SgdStep{.blocks = store.table().piece(piece),
+                                          .weight = store.weight_arena(),
+                                          .velocity = store.slot_arena(0),
+                                          .gradient = store.gradient_arena(),
+                                          .learning_rate = with.learning_rate,
+                                          .momentum = config_.beta1,
+                                          .nesterov = false,
+                                          .weight_decay = config_.weight_decay,
+                                          .factor = {with.factor.otherwise / shrink},
+                                          .rounded = store.copy_arena()});
     }
   }
 
  private:
-  OptimizerConfig config_;
+  configs::OptimizerConfig config_;
 };
 
 }  // namespace
 
-std::unique_ptr<Optimizer> make_novograd(const OptimizerConfig& config) {
+std::unique_ptr<Optimizer> make_novograd(const configs::OptimizerConfig& config) {
   return std::make_unique<NovoGrad>(config);
 }
 
-}  // namespace penstock
+}  // namespace penstock::runtime

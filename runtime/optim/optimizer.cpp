@@ -2,13 +2,13 @@
 
 #include "base/error.h"
 
-namespace penstock {
+namespace penstock::runtime {
 
-SlotCounts OptimizerSlots::counts() const {
+partition::SlotCounts OptimizerSlots::counts() const {
   return {static_cast<int>(of_elements.size()), static_cast<int>(of_parameters.size())};
 }
 
-std::unique_ptr<Optimizer> make_optimizer(const OptimizerConfig& config) {
+std::unique_ptr<Optimizer> make_optimizer(const configs::OptimizerConfig& config) {
   if (config.kind == "adamw") return make_adamw(config);
   if (config.kind == "sgd") return make_sgd(config);
   if (config.kind == "lamb") return make_lamb(config);
@@ -17,4 +17,4 @@ std::unique_ptr<Optimizer> make_optimizer(const OptimizerConfig& config) {
                     "\", expected adamw, sgd, lamb or novograd");
 }
 
-}  // namespace penstock
+}  // namespace penstock::runtime

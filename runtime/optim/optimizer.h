@@ -10,21 +10,21 @@
 #include "layers/ops/optimizer.h"
 #include "runtime/pipeline/parameter_store.h"
 
-namespace penstock {
+namespace penstock::runtime {
 
 /// What an optimizer keeps of each parameter: names, as checkpoints hold them, in the order of the
 /// ParameterStore's slots.
 struct OptimizerSlots {
   std::vector<std::string> of_elements;    // as many numbers as the parameter has
   std::vector<std::string> of_parameters;  // one number
-  SlotCounts counts() const;
+  partition::SlotCounts counts() const;
 };
 
 /// What differs from step to step.
 struct UpdateArguments {
   double learning_rate = 0;
-  GradientFactor factor = {};  // of clipping and loss scaling
-  std::int64_t step = 1;       // steps taken, this one included; skipped ones do not count
+  layers::GradientFactor factor = {};  // of clipping and loss scaling
+  std::int64_t step = 1;               // steps taken, this one included; skipped ones do not count
   std::span<const double> squared_sums = {};  // of the gradients, for each norm block of the model
   double* room = nullptr;                     // for as many numbers, in the backend's memory
   /// Adds numbers of which each rank that holds this stage has those of its own pieces, and 0 of
@@ -42,16 +42,17 @@ class Optimizer {
   /// factor.otherwise, for which the caller waits, and which it has none of for a step to be
   /// skipped.
   virtual bool takes_norms() const { return false; }
-  virtual void update(Backend&, Stream&, ParameterStore&, const UpdateArguments&) const = 0;
+  virtual void update(layers::Backend&, layers::Stream&, ParameterStore&,
+                      const UpdateArguments&) const = 0;
 };
 
 /// `config.kind` is adamw, sgd, lamb or novograd; ConfigError for others.
-std::unique_ptr<Optimizer> make_optimizer(const OptimizerConfig& config);
+std::unique_ptr<Optimizer> make_optimizer(const configs::OptimizerConfig& config);
 
 /// One file each. Sgd is LARC where `config.larc` is above 0.
-std::unique_ptr<Optimizer> make_adamw(const OptimizerConfig& config);
-std::unique_ptr<Optimizer> make_sgd(const OptimizerConfig& config);
-std::unique_ptr<Optimizer> make_lamb(const OptimizerConfig& config);
-std::unique_ptr<Optimizer> make_novograd(const OptimizerConfig& config);
+std::unique_ptr<Optimizer> make_adamw(const configs::OptimizerConfig& config);
+std::unique_ptr<Optimizer> make_sgd(const configs::OptimizerConfig& config);
+std::unique_ptr<Optimizer> make_lamb(const configs::OptimizerConfig& config);
+std::unique_ptr<Optimizer> make_novograd(const configs::OptimizerConfig& config);
 
-}  // namespace penstock
+}  // namespace penstock::runtime

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-namespace penstock {
+namespace penstock::runtime {
 namespace {
 
 /// Of the model's, from the stage's first to its last; those of other stages may lie between.
@@ -12,8 +12,9 @@ struct BlockRange {
 
 BlockRange blocks_of(const ParameterStore& store) {
   if (store.parameters().empty()) return {};
-  const ParameterEntry& last = store.parameters().back();
-  return {store.parameters().front().first_block, last.first_block + norm_blocks(last.elements)};
+  const partition::ParameterEntry& last = store.parameters().back();
+  return {store.parameters().front().first_block,
+          last.first_block + layers::norm_blocks(last.elements)};
 }
 
 /// √Σ, blocks added in their order by every rank alike.
@@ -23,39 +24,41 @@ double norm_of(std::span<const double> blocks) {
   return std::sqrt(sum);
 }
 
-std::vector<double> norms(Backend& backend, Stream& stream, const ParameterStore& store,
-                          const UpdateArguments& with, const Tensor& arena, ArenaOf of) {
+std::vector<double> norms(layers::Backend& backend, layers::Stream& stream,
+                          const ParameterStore& store, const UpdateArguments& with,
+                          const layers::Tensor& arena, layers::ArenaOf of) {
   const auto [begin, end] = blocks_of(store);
   std::vector<double> blocks(static_cast<std::size_t>(end - begin));
   const std::size_t bytes = blocks.size() * sizeof(double);
   double* const sums = with.room + begin;
   backend.zero(stream, sums, bytes);
-  backend.run(stream, SquaredSums{store.table().all(), arena, with.room, of});
+  backend.run(stream, layers::SquaredSums{store.table().all(), arena, with.room, of});
   backend.copy_out(stream, blocks.data(), sums, bytes);
   backend.synchronize(stream);
   if (with.sum_over_owners) with.sum_over_owners(blocks);
   std::vector<double> norms;
-  for (const ParameterEntry& p : store.parameters())
+  for (const partition::ParameterEntry& p : store.parameters())
     norms.push_back(
-        norm_of(std::span(blocks).subspan(p.first_block - begin, norm_blocks(p.elements))));
+        norm_of(std::span(blocks).subspan(p.first_block - begin, layers::norm_blocks(p.elements))));
   return norms;
 }
 
 }  // namespace
 
-double gradient_norm(const ParameterEntry& parameter, const UpdateArguments& with) {
+double gradient_norm(const partition::ParameterEntry& parameter, const UpdateArguments& with) {
   return with.factor.otherwise *
-         norm_of(with.squared_sums.subspan(parameter.first_block, norm_blocks(parameter.elements)));
+         norm_of(with.squared_sums.subspan(parameter.first_block,
+                                           layers::norm_blocks(parameter.elements)));
 }
 
-std::vector<double> weight_norms(Backend& backend, Stream& stream, const ParameterStore& store,
-                                 const UpdateArguments& with) {
-  return norms(backend, stream, store, with, store.weight_arena(), ArenaOf::weights);
+std::vector<double> weight_norms(layers::Backend& backend, layers::Stream& stream,
+                                 const ParameterStore& store, const UpdateArguments& with) {
+  return norms(backend, stream, store, with, store.weight_arena(), layers::ArenaOf::weights);
 }
 
-std::vector<double> direction_norms(Backend& backend, Stream& stream, const ParameterStore& store,
-                                    const UpdateArguments& with) {
-  return norms(backend, stream, store, with, store.gradient_arena(), ArenaOf::gradients);
+std::vector<double> direction_norms(layers::Backend& backend, layers::Stream& stream,
+                                    const ParameterStore& store, const UpdateArguments& with) {
+  return norms(backend, stream, store, with, store.gradient_arena(), layers::ArenaOf::gradients);
 }
 
-}  // namespace penstock
+}  // namespace penstock::runtime

@@ -4,7 +4,7 @@
 #include "runtime/optim/optimizer.h"
 #include "runtime/optim/parameter_norms.h"
 
-namespace penstock {
+namespace penstock::runtime {
 namespace {
 
 /// Descent with momentum; LARC (You et al. 2017, as apex and timm have it) where `config.larc` is
@@ -13,12 +13,12 @@ namespace {
 ///   its learning rate = min(local, learning_rate); learning_rate where a norm is 0.
 class Sgd final : public Optimizer {
  public:
-  explicit Sgd(const OptimizerConfig& config) : config_(config) {}
+  explicit Sgd(const configs::OptimizerConfig& config) : config_(config) {}
 
   OptimizerSlots slots() const override { return {{"velocity"}, {}}; }
   bool takes_norms() const override { return config_.larc > 0; }
 
-  void update(Backend& backend, Stream& stream, ParameterStore& store,
+  void update(layers::Backend& backend, layers::Stream& stream, ParameterStore& store,
               const UpdateArguments& with) const override {
     if (config_.larc == 0)
       return backend.run(stream, step_of(store, store.table().all(), with, with.factor, 1));
@@ -31,8 +31,9 @@ class Sgd final : public Optimizer {
   }
 
  private:
-  SgdStep step_of(const ParameterStore& store, const ArenaBlocks& blocks,
-                  const UpdateArguments& with, const GradientFactor& factor, double slower) const {
+  layers::SgdStep step_of(const ParameterStore& store, const layers::ArenaBlocks& blocks,
+                          const UpdateArguments& with, const layers::GradientFactor& factor,
+                          double slower) const {
     return {.blocks = blocks,
             .weight = store.weight_arena(),
             .velocity = store.slot_arena(0),
@@ -46,8 +47,8 @@ class Sgd final : public Optimizer {
   }
 
   /// Of the learning rate, for every parameter.
-  std::vector<double> shares_of(Backend& backend, Stream& stream, const ParameterStore& store,
-                                const UpdateArguments& with) const {
+  std::vector<double> shares_of(layers::Backend& backend, layers::Stream& stream,
+                                const ParameterStore& store, const UpdateArguments& with) const {
     std::vector<double> shares = weight_norms(backend, stream, store, with);
     for (std::size_t i = 0; i < shares.size(); ++i)
       shares[i] = share(shares[i], gradient_norm(store.parameters()[i], with), with.learning_rate);
@@ -61,13 +62,13 @@ class Sgd final : public Optimizer {
     return std::min(local / learning_rate, 1.0);
   }
 
-  OptimizerConfig config_;
+  configs::OptimizerConfig config_;
 };
 
 }  // namespace
 
-std::unique_ptr<Optimizer> make_sgd(const OptimizerConfig& config) {
+std::unique_ptr<Optimizer> make_sgd(const configs::OptimizerConfig& config) {
   return std::make_unique<Sgd>(config);
 }
 
-}  // namespace penstock
+}  // namespace penstock::runtime

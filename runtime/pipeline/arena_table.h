@@ -5,7 +5,7 @@
 #include "layers/backend.h"
 #include "layers/ops/norms.h"
 
-namespace penstock {
+namespace penstock::runtime {
 
 class ParameterStore;
 
@@ -14,18 +14,18 @@ class ParameterStore;
 class ArenaTable {
  public:
   ArenaTable() = default;
-  ArenaTable(Backend& backend, Stream& stream, const ParameterStore& store);
+  ArenaTable(layers::Backend& backend, layers::Stream& stream, const ParameterStore& store);
 
   /// Of all of ParameterStore::owned(), in their order.
-  ArenaBlocks all() const { return part(0, starts_.size() - 1); }
+  layers::ArenaBlocks all() const { return part(0, starts_.size() - 1); }
   /// Of the piece with this index there.
-  ArenaBlocks piece(std::size_t index) const { return part(index, index + 1); }
+  layers::ArenaBlocks piece(std::size_t index) const { return part(index, index + 1); }
 
  private:
-  ArenaBlocks part(std::size_t begin, std::size_t end) const;
+  layers::ArenaBlocks part(std::size_t begin, std::size_t end) const;
 
-  Buffer memory_;                           // of the backend
+  layers::Buffer memory_;                   // of the backend
   std::vector<std::int64_t> starts_ = {0};  // of each piece's blocks, and their number
 };
 
-}  // namespace penstock
+}  // namespace penstock::runtime

@@ -5,22 +5,22 @@
 
 #include "layers/backend.h"
 
-namespace penstock {
+namespace penstock::runtime {
 
 /// Memory of a device, divided into equal buffers that are taken and given back. What comes next
 /// may divide it in another way.
 class BufferRing {
  public:
   /// Allocates unless there is as much already; then, of what was divided nothing is left.
-  void reserve(Backend& backend, std::size_t bytes) {
+  void reserve(layers::Backend& backend, std::size_t bytes) {
     if (bytes <= memory_.bytes()) return;
-    memory_ = Buffer();  // given back before more is asked for
+    memory_ = layers::Buffer();  // given back before more is asked for
     memory_ = backend.allocate(bytes);
   }
 
   /// Makes `count` buffers of `bytes` each of it, all free; allocates where there is too little.
-  void divide(Backend& backend, int count, std::size_t bytes) {
-    bytes_ = aligned(bytes);
+  void divide(layers::Backend& backend, int count, std::size_t bytes) {
+    bytes_ = layers::aligned(bytes);
     reserve(backend, bytes_ * count);
     taken_.assign(count, false);
   }
@@ -42,9 +42,9 @@ class BufferRing {
   std::byte* operator[](int buffer) const { return memory_.data() + bytes_ * buffer; }
 
  private:
-  Buffer memory_;
+  layers::Buffer memory_;
   std::size_t bytes_ = 0;
   std::vector<bool> taken_;
 };
 
-}  // namespace penstock
+}  // namespace penstock::runtime

@@ -5,15 +5,15 @@
 
 #include "layers/ops/cast.h"
 
-namespace penstock {
+namespace penstock::runtime {
 
-using Region = Place::Region;
+using Region = partition::Place::Region;
 
 namespace {
 
 /// Runs `work` and, where times are wanted, adds its seconds to `sum`.
 template <class Work>
-void timed(Backend& backend, Stream& stream, double* sum, Work work) {
+void timed(layers::Backend& backend, layers::Stream& stream, double* sum, Work work) {
   if (sum == nullptr) return work();
   backend.synchronize(stream);
   const auto start = std::chrono::steady_clock::now();
@@ -24,24 +24,24 @@ void timed(Backend& backend, Stream& stream, double* sum, Work work) {
 
 }  // namespace
 
-Chunk::Chunk(Backend& backend, Stream& stream, ParameterStore& parameters, BufferRing& scratch,
-             const Options& options)
+Chunk::Chunk(layers::Backend& backend, layers::Stream& stream, ParameterStore& parameters,
+             BufferRing& scratch, const Options& options)
     : backend_(backend),
       stream_(stream),
       parameters_(parameters),
       scratch_(scratch),
       options_(options) {}
 
-MicroBatchLayout Chunk::lay_out(const MicroBatchWork& work, Mode mode) const {
-  ActivationDecl input{options_.sizes.compute, {{work.lengths, options_.features}}};
+partition::MicroBatchLayout Chunk::lay_out(const MicroBatchWork& work, layers::Mode mode) const {
+  layers::ActivationDecl input{options_.sizes.compute, {{work.lengths, options_.features}}};
   for (const auto& layer : options_.before) input = layer->plan(input, options_.sizes).output;
-  return mode == Mode::train
-             ? lay_out_training(options_.layers, input, options_.sizes, options_.role)
-             : lay_out_evaluation(options_.layers, input, options_.sizes,
-                                  !work.label_lengths.empty());
+  return mode == layers::Mode::train
+             ? partition::lay_out_training(options_.layers, input, options_.sizes, options_.role)
+             : partition::lay_out_evaluation(options_.layers, input, options_.sizes,
+                                             !work.label_lengths.empty());
 }
 
-void Chunk::reserve(const ChunkBuffers& buffers) {
+void Chunk::reserve(const partition::ChunkBuffers& buffers) {
   slots.reserve(backend_, buffers.slots);
   recomputed.reserve(backend_, buffers.recomputed);
   inputs.reserve(backend_, buffers.inputs);
@@ -50,7 +50,7 @@ void Chunk::reserve(const ChunkBuffers& buffers) {
   scratch_.reserve(backend_, buffers.scratch);
 }
 
-void Chunk::divide(const BufferBytes& each, const InFlight& count) {
+void Chunk::divide(const partition::BufferBytes& each, const partition::InFlight& count) {
   slots.divide(backend_, count.slots, each.slot);
   recomputed.divide(backend_, count.recomputed, each.recomputed);
   inputs.divide(backend_, count.inputs, each.input);
@@ -59,7 +59,7 @@ void Chunk::divide(const BufferBytes& each, const InFlight& count) {
   scratch_.divide(backend_, 1, each.scratch);
 }
 
-std::byte* Chunk::at(const MicroBatchRun& run, const Place& place) const {
+std::byte* Chunk::at(const MicroBatchRun& run, const partition::Place& place) const {
   switch (place.region) {
     case Region::slot:
       return slots[run.slot] + place.offset;
@@ -99,48 +99,50 @@ std::span<float> Chunk::loss_weights(const MicroBatchRun& run) const {
 }
 
 /// FP32 numbers of that shape, for the host: the tensor's own, or such as stand in for it.
-Tensor Chunk::in_fp32(const MicroBatchRun& run, const Tensor& x_FC) const {
-  if (x_FC.dtype == DType::f32) return x_FC;
-  return {at(run, run.layout.workspace), DType::f32, x_FC.shape};
+layers::Tensor Chunk::in_fp32(const MicroBatchRun& run, const layers::Tensor& x_FC) const {
+  if (x_FC.dtype == layers::DType::f32) return x_FC;
+  return {at(run, run.layout.workspace), layers::DType::f32, x_FC.shape};
 }
 
 void Chunk::read(const MicroBatchRun& run, const Fill& fill) {
-  const Tensor x_FC = activation(run, 0).only().x_FC, read_FC = in_fp32(run, x_FC);
+  const layers::Tensor x_FC = activation(run, 0).only().x_FC, read_FC = in_fp32(run, x_FC);
   const std::span<float> features = {read_FC.as<float>(), static_cast<std::size_t>(read_FC.size())},
                          weights = loss_weights(run);
-  if (backend_.kind() == DeviceKind::cpu)
+  if (backend_.kind() == layers::DeviceKind::cpu)
     fill(features, weights);
   else
     staging_.carry(backend_, stream_, fill, features, weights);
-  if (x_FC.dtype != DType::f32) backend_.run(stream_, Cast{read_FC, x_FC});
+  if (x_FC.dtype != layers::DType::f32) backend_.run(stream_, layers::Cast{read_FC, x_FC});
 }
 
-Frames Chunk::logits(const MicroBatchRun& run) {
-  Frames logits = activation(run, run.layout.layers.size() - 1).only();
-  const Tensor wide = in_fp32(run, logits.x_FC);
-  if (logits.x_FC.dtype != DType::f32) backend_.run(stream_, Cast{logits.x_FC, wide});
+layers::Frames Chunk::logits(const MicroBatchRun& run) {
+  layers::Frames logits = activation(run, run.layout.layers.size() - 1).only();
+  const layers::Tensor wide = in_fp32(run, logits.x_FC);
+  if (logits.x_FC.dtype != layers::DType::f32)
+    backend_.run(stream_, layers::Cast{logits.x_FC, wide});
   logits.x_FC = wide;
-  if (backend_.kind() == DeviceKind::cpu) return logits;
-  if (logits_.bytes() < wide.bytes()) logits_ = host_buffer(wide.bytes());
+  if (backend_.kind() == layers::DeviceKind::cpu) return logits;
+  if (logits_.bytes() < wide.bytes()) logits_ = layers::host_buffer(wide.bytes());
   backend_.copy_out(stream_, logits_.data(), wide.data, wide.bytes());
   backend_.synchronize(stream_);
   logits.x_FC.data = logits_.data();
   return logits;
 }
 
-Activation Chunk::activation(const MicroBatchRun& run, std::size_t layer) const {
-  return place(run.layout.activations[layer], at(run, run.layout.activation_places[layer]));
+layers::Activation Chunk::activation(const MicroBatchRun& run, std::size_t layer) const {
+  return layers::place(run.layout.activations[layer], at(run, run.layout.activation_places[layer]));
 }
 
-Activation Chunk::gradient(const MicroBatchRun& run, std::size_t layer) const {
+layers::Activation Chunk::gradient(const MicroBatchRun& run, std::size_t layer) const {
   if (layer == 0 && !options_.role.sends_input_gradient) return {};
-  return place(run.layout.activations[layer], at(run, run.layout.gradient_places[layer]));
+  return layers::place(run.layout.activations[layer], at(run, run.layout.gradient_places[layer]));
 }
 
-std::vector<Tensor> Chunk::saved(const MicroBatchRun& run, std::size_t layer, bool backward) const {
-  using Kind = SavedDecl::Kind;
-  const std::vector<SavedDecl>& decls = run.layout.layers[layer].saved;
-  std::vector<Tensor> tensors;
+std::vector<layers::Tensor> Chunk::saved(const MicroBatchRun& run, std::size_t layer,
+                                         bool backward) const {
+  using Kind = layers::SavedDecl::Kind;
+  const std::vector<layers::SavedDecl>& decls = run.layout.layers[layer].saved;
+  std::vector<layers::Tensor> tensors;
   for (std::size_t i = 0; i < decls.size(); ++i) {
     const Kind kind = decls[i].kind;
     if (kind == Kind::own) {
@@ -149,17 +151,17 @@ std::vector<Tensor> Chunk::saved(const MicroBatchRun& run, std::size_t layer, bo
     } else if (kind == Kind::input || kind == Kind::output) {
       tensors.push_back(activation(run, layer + (kind == Kind::output)).only().x_FC);
     } else {
-      const Activation d =
-          backward ? gradient(run, layer + (kind == Kind::output_gradient)) : Activation{};
-      tensors.push_back(d.empty() ? Tensor{} : d.only().x_FC);
+      const layers::Activation d =
+          backward ? gradient(run, layer + (kind == Kind::output_gradient)) : layers::Activation{};
+      tensors.push_back(d.empty() ? layers::Tensor{} : d.only().x_FC);
     }
   }
   return tensors;
 }
 
-Context Chunk::context(const MicroBatchRun& run, const StepWork& step, std::size_t layer,
-                       Mode mode) const {
-  Context context{backend_, stream_};
+layers::Context Chunk::context(const MicroBatchRun& run, const StepWork& step, std::size_t layer,
+                               layers::Mode mode) const {
+  layers::Context context{backend_, stream_};
   context.mode = mode;
   context.lengths = run.layout.activations[layer].frames.front().lengths;
   std::byte* workspace = at(run, run.layout.workspace);
@@ -172,26 +174,26 @@ double* Chunk::time_of(std::vector<double> LayerTimes::*method, std::size_t laye
   return times_ == nullptr ? nullptr : &(times_->*method)[options_.first_layer + layer];
 }
 
-void Chunk::run_forward(MicroBatchRun& run, const StepWork& step, Mode mode, const LayerRun& layers,
-                        StepSums& sums) {
+void Chunk::run_forward(MicroBatchRun& run, const StepWork& step, layers::Mode mode,
+                        const partition::LayerRun& layers, StepSums& sums) {
   const MicroBatchWork& work = *run.work;
-  const bool training = mode == Mode::train;
-  Targets targets{work.labels, work.label_lengths, loss_weights(run), step.scale * step.loss_scale,
-                  run.losses};
+  const bool training = mode == layers::Mode::train;
+  layers::Targets targets{work.labels, work.label_lengths, loss_weights(run),
+                          step.scale * step.loss_scale, run.losses};
   std::size_t row = work.place * options_.row_of_sums + options_.first_sum;
   for (int i = 0; i < layers.first; ++i) row += run.layout.layers[i].sums;
   for (int i = layers.first; i < layers.last; ++i) {
-    const LayerPlan& plan = run.layout.layers[i];
+    const layers::LayerPlan& plan = run.layout.layers[i];
     if (plan.needs_targets && work.label_lengths.empty()) continue;  // transcribing: no loss
-    Context c = context(run, step, i, mode);
+    layers::Context c = context(run, step, i, mode);
     if (training) {
       c.sums = std::span(sums.state).subspan(row, plan.sums);
       row += plan.sums;
     }
     if (plan.needs_targets) c.targets = &targets;
-    const Activation x = activation(run, i);
-    Activation y = activation(run, i + 1);
-    const auto kept = training ? saved(run, i, false) : std::vector<Tensor>{};
+    const layers::Activation x = activation(run, i);
+    layers::Activation y = activation(run, i + 1);
+    const auto kept = training ? saved(run, i, false) : std::vector<layers::Tensor>{};
     timed(backend_, stream_, time_of(&LayerTimes::forward, i), [&] {
       options_.layers[i]->forward(c, parameters_.params(options_.first_layer + i), x, y, kept);
     });
@@ -199,7 +201,7 @@ void Chunk::run_forward(MicroBatchRun& run, const StepWork& step, Mode mode, con
   }
 }
 
-void Chunk::forward(MicroBatchRun& run, const StepWork& step, Mode mode, StepSums& sums) {
+void Chunk::forward(MicroBatchRun& run, const StepWork& step, layers::Mode mode, StepSums& sums) {
   run.losses.resize(run.work->lengths.size());
   run_forward(run, step, mode, {0, static_cast<int>(options_.layers.size())}, sums);
   if (!options_.role.sends_output) return;
@@ -211,16 +213,16 @@ void Chunk::forward(MicroBatchRun& run, const StepWork& step, Mode mode, StepSum
 }
 
 void Chunk::recompute_output(MicroBatchRun& run, const StepWork& step, StepSums& sums) {
-  run_forward(run, step, Mode::train, run.layout.recomputed_runs.back(), sums);
+  run_forward(run, step, layers::Mode::train, run.layout.recomputed_runs.back(), sums);
 }
 
 /// The recomputation of a run that ends with `layer`, if there is one and it is still to come.
 void Chunk::recompute_before(MicroBatchRun& run, const StepWork& step, std::size_t layer,
                              StepSums& sums) {
   if (layer + 1 == options_.layers.size()) return;  // recompute_output()
-  for (const LayerRun& layers : run.layout.recomputed_runs)
+  for (const partition::LayerRun& layers : run.layout.recomputed_runs)
     if (layers.last == static_cast<int>(layer) + 1)
-      run_forward(run, step, Mode::train, layers, sums);
+      run_forward(run, step, layers::Mode::train, layers, sums);
 }
 
 void Chunk::backward(MicroBatchRun& run, const StepWork& step, StepSums& sums,
@@ -254,9 +256,9 @@ void Chunk::backward_weight(const MicroBatchRun& run, const StepWork& step,
 
 void Chunk::pass_gradient(const MicroBatchRun& run, const StepWork& step, std::size_t layer) {
   const auto kept = saved(run, layer, true);
-  Context c = context(run, step, layer, Mode::train);
-  const Activation dy = gradient(run, layer + 1);
-  Activation dx = gradient(run, layer);
+  layers::Context c = context(run, step, layer, layers::Mode::train);
+  const layers::Activation dy = gradient(run, layer + 1);
+  layers::Activation dx = gradient(run, layer);
   timed(backend_, stream_, time_of(&LayerTimes::backward_input, layer), [&] {
     options_.layers[layer]->backward_input(c, parameters_.params(options_.first_layer + layer), dy,
                                            kept, dx);
@@ -267,7 +269,7 @@ void Chunk::pass_gradient(const MicroBatchRun& run, const StepWork& step, std::s
 void Chunk::add_gradient(const MicroBatchRun& run, const StepWork& step, std::size_t layer) {
   if (run.layout.layers[layer].params.empty()) return;
   const auto kept = saved(run, layer, true);
-  Context c = context(run, step, layer, Mode::train);
+  layers::Context c = context(run, step, layer, layers::Mode::train);
   timed(backend_, stream_, time_of(&LayerTimes::backward_weight, layer), [&] {
     options_.layers[layer]->backward_weight(
         c, kept, parameters_.grads(options_.first_layer + layer, run.work->lane));
@@ -279,11 +281,11 @@ void Chunk::copy(std::span<std::byte> to, std::span<const std::byte> from) {
 }
 
 /// What lies behind a matrix, up to the next boundary, is sent with it.
-void Chunk::fill_gaps(const Activation& message) {
-  for (const Frames& frames : message.frames) {
-    const std::size_t bytes = frames.x_FC.bytes(), gap = aligned(bytes) - bytes;
+void Chunk::fill_gaps(const layers::Activation& message) {
+  for (const layers::Frames& frames : message.frames) {
+    const std::size_t bytes = frames.x_FC.bytes(), gap = layers::aligned(bytes) - bytes;
     if (gap > 0) backend_.zero(stream_, static_cast<std::byte*>(frames.x_FC.data) + bytes, gap);
   }
 }
 
-}  // namespace penstock
+}  // namespace penstock::runtime

@@ -14,12 +14,12 @@
 #include "runtime/pipeline/parameter_store.h"
 #include "runtime/pipeline/step_work.h"
 
-namespace penstock {
+namespace penstock::runtime {
 
 /// One micro-batch on its way through one chunk: where its buffers are. -1: none taken.
 struct MicroBatchRun {
   const MicroBatchWork* work = nullptr;
-  MicroBatchLayout layout;
+  partition::MicroBatchLayout layout;
   int slot = -1, recomputed = -1, input = -1, output_gradient = -1, input_gradient = -1;
   std::vector<double> losses = {};  // of the utterances, of the last chunk
 };
@@ -30,7 +30,7 @@ struct StepSums {
   std::vector<double> state;   // micro-batches × numbers that its layers leave for their state
   /// Of the utterances of each micro-batch, where losses are not added up yet.
   std::vector<std::vector<double>> utterance_losses = {};
-  std::vector<std::unique_ptr<Transfer>> leaving = {};  // messages that are still being sent
+  std::vector<std::unique_ptr<comm::Transfer>> leaving = {};  // messages that are still being sent
 };
 
 /// Seconds that each layer of a stage has spent in each method.
@@ -43,25 +43,25 @@ struct LayerTimes {
 class Chunk {
  public:
   struct Options {
-    LayerRange before;  // the model's layers in front of this chunk
-    LayerRange layers;
+    partition::LayerRange before;  // the model's layers in front of this chunk
+    partition::LayerRange layers;
     int features = 0;  // channels of the model's input
-    ChunkRole role;
-    BackendSizes sizes;
+    partition::ChunkRole role;
+    layers::BackendSizes sizes;
     /// The stage's layers, and their numbers in a row of StepSums::state, before this chunk's.
     std::size_t first_layer = 0, first_sum = 0;
     std::size_t row_of_sums = 0;  // numbers of all its layers
   };
   /// `scratch` is for whatever computes on the stage, one layer of one chunk at a time.
-  Chunk(Backend& backend, Stream& stream, ParameterStore& parameters, BufferRing& scratch,
-        const Options& options);
+  Chunk(layers::Backend& backend, layers::Stream& stream, ParameterStore& parameters,
+        BufferRing& scratch, const Options& options);
 
-  const ChunkRole& role() const { return options_.role; }
-  MicroBatchLayout lay_out(const MicroBatchWork& work, Mode mode) const;
+  const partition::ChunkRole& role() const { return options_.role; }
+  partition::MicroBatchLayout lay_out(const MicroBatchWork& work, layers::Mode mode) const;
   /// Allocates, so that what fits in there allocates nothing. No micro-batch is under way.
-  void reserve(const ChunkBuffers& buffers);
+  void reserve(const partition::ChunkBuffers& buffers);
   /// Divides the memory into so many buffers of those sizes; allocates where there is too little.
-  void divide(const BufferBytes& each, const InFlight& count);
+  void divide(const partition::BufferBytes& each, const partition::InFlight& count);
 
   /// Whole messages: an activation (or its gradient) and, behind activations, the loss weights.
   std::span<std::byte> input_message(const MicroBatchRun& run) const;
@@ -71,7 +71,7 @@ class Chunk {
 
   /// Behind a finished stream the losses of `run` are there, if this is the last chunk, and the
   /// state's sums.
-  void forward(MicroBatchRun& run, const StepWork& step, Mode mode, StepSums& sums);
+  void forward(MicroBatchRun& run, const StepWork& step, layers::Mode mode, StepSums& sums);
   /// Before backward, where MicroBatchLayout::recomputes_output(): runs the last layers' forward
   /// again, which makes the same once more.
   void recompute_output(MicroBatchRun& run, const StepWork& step, StepSums& sums);
@@ -89,7 +89,7 @@ class Chunk {
   using Fill = std::function<void(std::span<float> x_FC, std::span<float> weights)>;
   void read(const MicroBatchRun& run, const Fill& fill);
   /// What enters the last layer, in FP32 and on the host, until the chunk's next call.
-  Frames logits(const MicroBatchRun& run);
+  layers::Frames logits(const MicroBatchRun& run);
 
   /// What passes to this chunk or from it within the stage, in the order of the stream.
   void copy(std::span<std::byte> to, std::span<const std::byte> from);
@@ -102,30 +102,31 @@ class Chunk {
 
  private:
   double* time_of(std::vector<double> LayerTimes::*method, std::size_t layer) const;
-  void run_forward(MicroBatchRun& run, const StepWork& step, Mode mode, const LayerRun& layers,
-                   StepSums& sums);
+  void run_forward(MicroBatchRun& run, const StepWork& step, layers::Mode mode,
+                   const partition::LayerRun& layers, StepSums& sums);
   void recompute_before(MicroBatchRun& run, const StepWork& step, std::size_t layer,
                         StepSums& sums);
   void pass_gradient(const MicroBatchRun& run, const StepWork& step, std::size_t layer);
   void add_gradient(const MicroBatchRun& run, const StepWork& step, std::size_t layer);
-  Tensor in_fp32(const MicroBatchRun& run, const Tensor& x_FC) const;
-  void fill_gaps(const Activation& message);
+  layers::Tensor in_fp32(const MicroBatchRun& run, const layers::Tensor& x_FC) const;
+  void fill_gaps(const layers::Activation& message);
   std::span<float> loss_weights(const MicroBatchRun& run) const;
-  Activation activation(const MicroBatchRun& run, std::size_t layer) const;
-  std::byte* at(const MicroBatchRun& run, const Place& place) const;
-  Activation gradient(const MicroBatchRun& run, std::size_t layer) const;
-  std::vector<Tensor> saved(const MicroBatchRun& run, std::size_t layer, bool backward) const;
-  Context context(const MicroBatchRun& run, const StepWork& step, std::size_t layer,
-                  Mode mode) const;
+  layers::Activation activation(const MicroBatchRun& run, std::size_t layer) const;
+  std::byte* at(const MicroBatchRun& run, const partition::Place& place) const;
+  layers::Activation gradient(const MicroBatchRun& run, std::size_t layer) const;
+  std::vector<layers::Tensor> saved(const MicroBatchRun& run, std::size_t layer,
+                                    bool backward) const;
+  layers::Context context(const MicroBatchRun& run, const StepWork& step, std::size_t layer,
+                          layers::Mode mode) const;
 
-  Backend& backend_;
-  Stream& stream_;
+  layers::Backend& backend_;
+  layers::Stream& stream_;
   ParameterStore& parameters_;
   BufferRing& scratch_;  // one buffer
   Options options_;
   FeatureStaging staging_;
-  Buffer logits_;  // on the host, where the device's memory is another
+  layers::Buffer logits_;  // on the host, where the device's memory is another
   LayerTimes* times_ = nullptr;
 };
 
-}  // namespace penstock
+}  // namespace penstock::runtime

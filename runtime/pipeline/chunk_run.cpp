@@ -6,59 +6,59 @@
 #include "partition/schedule/in_flight.h"
 #include "runtime/pipeline/edge_tag.h"
 
-namespace penstock {
+namespace penstock::runtime {
 
-ChunkRun::ChunkRun(const RunContext& context, Chunk& chunk, int place, ChunkRun* before)
+ChunkRun::ChunkRun(const ActionContext& context, Chunk& chunk, int place, ChunkRun* before)
     : context_(context),
       chunk_(chunk),
       place_(place),
       before_(before),
       flights_(context.step.micro_batches.size()) {
-  const bool training = context.mode == Mode::train;
-  BufferBytes bytes;
+  const bool training = context.mode == layers::Mode::train;
+  partition::BufferBytes bytes;
   for (std::size_t m = 0; m < flights_.size(); ++m) {
     flights_[m].work = &context.step.micro_batches[m];
     flights_[m].layout = chunk.lay_out(*flights_[m].work, context.mode);
-    bytes.cover(flights_[m].layout, training ? chunk.role() : ChunkRole{});
+    bytes.cover(flights_[m].layout, training ? chunk.role() : partition::ChunkRole{});
   }
-  chunk.divide(bytes, count_in_flight(context.schedule, place));
+  chunk.divide(bytes, partition::count_in_flight(context.schedule, place));
 }
 
-void ChunkRun::perform(const Action& action) {
+void ChunkRun::perform(const partition::Action& action) {
   const int m = action.micro_batch;
-  Flight* flight = action.kind == ActionKind::reduce ? nullptr : &flights_.at(m);
-  Communicator& pipeline = context_.pipeline;
+  Flight* flight = action.kind == partition::ActionKind::reduce ? nullptr : &flights_.at(m);
+  comm::Communicator& pipeline = context_.pipeline;
   switch (action.kind) {
-    case ActionKind::receive_activation:
+    case partition::ActionKind::receive_activation:
       flight->input = take(chunk_.inputs);
       flight->activation_in = pipeline.receive(message(place_ - 1, false, place_ - 1, m),
                                                chunk_.input_message(*flight));
       break;
-    case ActionKind::forward:
+    case partition::ActionKind::forward:
       forward(*flight, m);
       break;
-    case ActionKind::send_activation:
+    case partition::ActionKind::send_activation:
       flight->activation_out =
           pipeline.send(message(place_, false, place_ + 1, m), chunk_.output_message(*flight));
-      flight->ended = context_.mode == Mode::evaluate;
+      flight->ended = context_.mode == layers::Mode::evaluate;
       break;
-    case ActionKind::receive_gradient:
+    case partition::ActionKind::receive_gradient:
       flight->output_gradient = take(chunk_.output_gradients);
       flight->gradient_in = pipeline.receive(message(place_ + 1, true, place_ + 1, m),
                                              chunk_.output_gradient(*flight));
       break;
-    case ActionKind::backward:
-    case ActionKind::backward_input:
-    case ActionKind::backward_weight:
+    case partition::ActionKind::backward:
+    case partition::ActionKind::backward_input:
+    case partition::ActionKind::backward_weight:
       backward(*flight, action);
       break;
-    case ActionKind::send_gradient:
+    case partition::ActionKind::send_gradient:
       flight->gradient_out =
           pipeline.send(message(place_, true, place_ - 1, m), chunk_.input_gradient(*flight));
       flight->gradient_sent = true;
       break;
-    case ActionKind::reduce:
-    case ActionKind::step:
+    case partition::ActionKind::reduce:
+    case partition::ActionKind::step:
       break;  // layer_whole has said so of each layer while backward went on
   }
 }
@@ -74,7 +74,7 @@ void ChunkRun::take_input(Flight& flight, int micro_batch) {
   }
   Flight& from = before_->flights_.at(micro_batch);
   chunk_.copy(chunk_.input_message(flight), before_->chunk_.output_message(from));
-  from.ended = context_.mode == Mode::evaluate;
+  from.ended = context_.mode == layers::Mode::evaluate;
   before_->reclaim(from);
 }
 
@@ -83,7 +83,7 @@ void ChunkRun::forward(Flight& flight, int micro_batch) {
   flight.slot = take(chunk_.slots);
   take_recompute_buffer(flight);
   chunk_.forward(flight, context_.step, context_.mode, context_.sums);
-  if (context_.mode == Mode::train) return give_back_recompute_buffer(flight);
+  if (context_.mode == layers::Mode::train) return give_back_recompute_buffer(flight);
 
   // Of a chunk that is the loss alone, the logits are the input.
   if (last() && context_.callbacks.logits)
@@ -98,9 +98,9 @@ void ChunkRun::take_recompute_buffer(Flight& flight) {
   if (flight.layout.recomputed_bytes > 0) flight.recomputed = take(chunk_.recomputed);
 }
 
-void ChunkRun::backward(Flight& flight, const Action& action) {
-  if (action.kind != ActionKind::backward_weight) start_backward(flight);
-  if (action.kind == ActionKind::backward_input) {
+void ChunkRun::backward(Flight& flight, const partition::Action& action) {
+  if (action.kind != partition::ActionKind::backward_weight) start_backward(flight);
+  if (action.kind == partition::ActionKind::backward_input) {
     chunk_.backward_input(flight, context_.step, context_.sums);
     return pass_back(flight, action.micro_batch);
   }
@@ -108,7 +108,7 @@ void ChunkRun::backward(Flight& flight, const Action& action) {
   const auto layer_done = [&](std::size_t layer) {
     if (whole && context_.callbacks.layer_whole) context_.callbacks.layer_whole(layer);
   };
-  if (action.kind == ActionKind::backward) {
+  if (action.kind == partition::ActionKind::backward) {
     chunk_.backward(flight, context_.step, context_.sums, layer_done);
     pass_back(flight, action.micro_batch);
   } else {
@@ -184,9 +184,9 @@ int ChunkRun::take(BufferRing& ring) {
   return buffer;
 }
 
-void ChunkRun::wait_for(std::unique_ptr<Transfer>& transfer) {
+void ChunkRun::wait_for(std::unique_ptr<comm::Transfer>& transfer) {
   if (transfer == nullptr) return;
-  wait(context_.pipeline, *transfer);
+  comm::wait(context_.pipeline, *transfer);
   transfer.reset();
 }
 
@@ -199,11 +199,12 @@ void ChunkRun::leave() {
   }
 }
 
-Message ChunkRun::message(int producer, bool gradient, int peer_chunk, int micro_batch) const {
-  const Schedule& schedule = context_.schedule;
+comm::Message ChunkRun::message(int producer, bool gradient, int peer_chunk,
+                                int micro_batch) const {
+  const partition::Schedule& schedule = context_.schedule;
   return {schedule.chunk_rank.at(peer_chunk), edge_tag(producer, gradient),
           (gradient ? "gradient of micro-batch " : "activation of micro-batch ") +
               std::to_string(micro_batch) + " from chunk " + std::to_string(producer)};
 }
 
-}  // namespace penstock
+}  // namespace penstock::runtime

@@ -8,14 +8,14 @@
 #include "runtime/pipeline/chunk.h"
 #include "runtime/pipeline/executor.h"
 
-namespace penstock {
+namespace penstock::runtime {
 
 /// What one action list is run with.
-struct RunContext {
-  Communicator& pipeline;
-  const Schedule& schedule;
+struct ActionContext {
+  comm::Communicator& pipeline;
+  const partition::Schedule& schedule;
   const StepWork& step;
-  Mode mode;
+  layers::Mode mode;
   const ExecutorCallbacks& callbacks;
   StepSums& sums;  // of the stage
 };
@@ -25,16 +25,16 @@ class ChunkRun {
  public:
   /// `before` is the chunk before this one in the layer sequence where this rank holds that too:
   /// what passes between the two is copied, not sent.
-  ChunkRun(const RunContext& context, Chunk& chunk, int place, ChunkRun* before);
+  ChunkRun(const ActionContext& context, Chunk& chunk, int place, ChunkRun* before);
 
-  void perform(const Action& action);
+  void perform(const partition::Action& action);
   /// Leaves losses and what is still being sent to the sums: Stage::complete() waits for it.
   void leave();
 
  private:
   /// A micro-batch on the chunk, with its messages under way.
   struct Flight : MicroBatchRun {
-    std::unique_ptr<Transfer> activation_in, activation_out, gradient_in, gradient_out;
+    std::unique_ptr<comm::Transfer> activation_in, activation_out, gradient_in, gradient_out;
     bool gradient_sent = false;  // it is on its way, or gone
     bool ended = false;          // nothing of what is kept is needed but by what it sends
   };
@@ -42,7 +42,7 @@ class ChunkRun {
   void forward(Flight& flight, int micro_batch);
   void take_recompute_buffer(Flight& flight);
   void take_input(Flight& flight, int micro_batch);
-  void backward(Flight& flight, const Action& action);
+  void backward(Flight& flight, const partition::Action& action);
   void pass_back(Flight& flight, int micro_batch);
   void start_backward(Flight& flight);
   void end_backward(Flight& flight);
@@ -50,16 +50,16 @@ class ChunkRun {
   void give_back_recompute_buffer(Flight& flight);
   int take(BufferRing& ring);
   void reclaim();
-  void wait_for(std::unique_ptr<Transfer>& transfer);
-  Message message(int producer, bool gradient, int peer_chunk, int micro_batch) const;
+  void wait_for(std::unique_ptr<comm::Transfer>& transfer);
+  comm::Message message(int producer, bool gradient, int peer_chunk, int micro_batch) const;
   bool first() const { return place_ == 0; }
   bool last() const { return place_ + 1 == context_.schedule.chunks(); }
 
-  RunContext context_;
+  ActionContext context_;
   Chunk& chunk_;
   int place_;
   ChunkRun* before_;
   std::vector<Flight> flights_;
 };
 
-}  // namespace penstock
+}  // namespace penstock::runtime

@@ -6,11 +6,11 @@
 #include "base/error.h"
 #include "runtime/pipeline/chunk_run.h"
 
-namespace penstock {
+namespace penstock::runtime {
 
-void Executor::run(const Schedule& schedule, const StepWork& step, Mode mode,
+void Executor::run(const partition::Schedule& schedule, const StepWork& step, layers::Mode mode,
                    const ExecutorCallbacks& callbacks, StepSums& sums) {
-  const RunContext context{pipeline_, schedule, step, mode, callbacks, sums};
+  const ActionContext context{pipeline_, schedule, step, mode, callbacks, sums};
   std::deque<ChunkRun> runs;
   for (std::size_t i = 0; i < chunks_.size(); ++i) {
     const bool follows = i > 0 && places_[i] == places_[i - 1] + 1;
@@ -18,10 +18,11 @@ void Executor::run(const Schedule& schedule, const StepWork& step, Mode mode,
     runs.emplace_back(context, *chunks_[i], places_[i], before);
   }
 
-  bool gradients_begun = mode != Mode::train;
-  for (const Action& action : schedule.ranks.at(pipeline_.rank())) {
-    if (action.kind == ActionKind::step) break;  // the caller's, once all ranks agree
-    if (!gradients_begun && computes(action.kind) && action.kind != ActionKind::forward) {
+  bool gradients_begun = mode != layers::Mode::train;
+  for (const partition::Action& action : schedule.ranks.at(pipeline_.rank())) {
+    if (action.kind == partition::ActionKind::step) break;  // the caller's, once all ranks agree
+    if (!gradients_begun && partition::computes(action.kind) &&
+        action.kind != partition::ActionKind::forward) {
       gradients_begun = true;
       if (callbacks.gradients_begin) callbacks.gradients_begin();
     }
@@ -37,4 +38,4 @@ void Executor::run(const Schedule& schedule, const StepWork& step, Mode mode,
   for (ChunkRun& run : runs) run.leave();
 }
 
-}  // namespace penstock
+}  // namespace penstock::runtime

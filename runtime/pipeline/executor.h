@@ -8,7 +8,7 @@
 #include "partition/schedule/schedule.h"
 #include "runtime/pipeline/chunk.h"
 
-namespace penstock {
+namespace penstock::runtime {
 
 enum class Moment { begins, ends };
 
@@ -16,7 +16,7 @@ enum class Moment { begins, ends };
 struct ExecutorCallbacks {
   ReadFeatures read_features;  // first chunk
   /// Evaluation, last chunk: logits of a micro-batch, before they are overwritten.
-  std::function<void(const MicroBatchWork&, const Frames& logits)> logits;
+  std::function<void(const MicroBatchWork&, const layers::Frames& logits)> logits;
   /// Training: once, before the first action that adds to the stage's gradients, which are still
   /// those of the step before.
   std::function<void()> gradients_begin;
@@ -24,7 +24,7 @@ struct ExecutorCallbacks {
   /// replica's micro-batches. Called for every layer of a chunk before its action `reduce`.
   std::function<void(std::size_t layer)> layer_whole;
   /// Before and behind every action of the list, waiting included.
-  std::function<void(const Action&, Moment)> action;
+  std::function<void(const partition::Action&, Moment)> action;
 };
 
 /// Runs one rank's list of actions: computes, and moves activations and gradients to and from the
@@ -32,18 +32,18 @@ struct ExecutorCallbacks {
 class Executor {
  public:
   /// `chunks[i]` is this rank's, number `places[i]` of the layer sequence; places rise.
-  Executor(Communicator& pipeline, std::vector<Chunk*> chunks, std::vector<int> places)
+  Executor(comm::Communicator& pipeline, std::vector<Chunk*> chunks, std::vector<int> places)
       : pipeline_(pipeline), chunks_(std::move(chunks)), places_(std::move(places)) {}
 
   /// Runs `schedule` for `step`. Buffers grow where this step needs more than there is. `sums` has
   /// room for all micro-batches; much of what it gets may still be under way.
-  void run(const Schedule& schedule, const StepWork& step, Mode mode,
+  void run(const partition::Schedule& schedule, const StepWork& step, layers::Mode mode,
            const ExecutorCallbacks& callbacks, StepSums& sums);
 
  private:
-  Communicator& pipeline_;
+  comm::Communicator& pipeline_;
   std::vector<Chunk*> chunks_;
   std::vector<int> places_;
 };
 
-}  // namespace penstock
+}  // namespace penstock::runtime

@@ -2,9 +2,9 @@
 
 #include <thread>
 
-namespace penstock {
+namespace penstock::runtime {
 
-void FeatureStaging::carry(Backend& backend, Stream& stream, const Fill& fill,
+void FeatureStaging::carry(layers::Backend& backend, layers::Stream& stream, const Fill& fill,
                            std::span<float> x_FC, std::span<float> weights) {
   Part& part = parts_[turn_++ % parts_.size()];
   while (part.left != nullptr && !part.left->query()) {
@@ -22,4 +22,4 @@ void FeatureStaging::carry(Backend& backend, Stream& stream, const Fill& fill,
   part.left = backend.record(stream);
 }
 
-}  // namespace penstock
+}  // namespace penstock::runtime

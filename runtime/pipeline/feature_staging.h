@@ -8,7 +8,7 @@
 
 #include "layers/backend.h"
 
-namespace penstock {
+namespace penstock::runtime {
 
 /// Host memory through which features reach a device beside its work; two micro-batches take turns
 /// in it.
@@ -17,16 +17,16 @@ class FeatureStaging {
   using Fill = std::function<void(std::span<float> x_FC, std::span<float> weights)>;
 
   /// Has `fill` write host memory, and copies that to `x_FC` and `weights` of the device.
-  void carry(Backend& backend, Stream& stream, const Fill& fill, std::span<float> x_FC,
-             std::span<float> weights);
+  void carry(layers::Backend& backend, layers::Stream& stream, const Fill& fill,
+             std::span<float> x_FC, std::span<float> weights);
 
  private:
   struct Part {
-    Buffer memory;
-    std::unique_ptr<Event> left;  // null before the first turn
+    layers::Buffer memory;
+    std::unique_ptr<layers::Event> left;  // null before the first turn
   };
   std::array<Part, 2> parts_;
   std::size_t turn_ = 0;
 };
 
-}  // namespace penstock
+}  // namespace penstock::runtime

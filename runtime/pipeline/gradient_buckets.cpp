@@ -3,22 +3,23 @@
 #include <algorithm>
 #include <utility>
 
-namespace penstock {
+namespace penstock::runtime {
 namespace {
 
-Tensor elements_of(std::byte* arena, DType dtype, std::int64_t begin, std::int64_t end) {
-  return {arena + static_cast<std::size_t>(begin) * size_of(dtype), dtype, {end - begin}};
+layers::Tensor elements_of(std::byte* arena, layers::DType dtype, std::int64_t begin,
+                           std::int64_t end) {
+  return {arena + static_cast<std::size_t>(begin) * layers::size_of(dtype), dtype, {end - begin}};
 }
 
 }  // namespace
 
-LaneReductionPlan gradient_buckets(const ParameterLayout& layout, std::vector<int> lanes_of,
-                                   std::int64_t bucket_bytes) {
-  const DType dtype = layout.kinds.dtype;
+comm::LaneReductionPlan gradient_buckets(const partition::ParameterLayout& layout,
+                                         std::vector<int> lanes_of, std::int64_t bucket_bytes) {
+  const layers::DType dtype = layout.kinds.dtype;
   if (layout.kinds.sharing.replicas > 1)
     return {dtype, layout.shards.bucket_ends, std::move(lanes_of), layout.shards.range_ends};
-  LaneReductionPlan plan{dtype, {}, std::move(lanes_of), {}};
-  const auto width = static_cast<std::int64_t>(size_of(dtype));
+  comm::LaneReductionPlan plan{dtype, {}, std::move(lanes_of), {}};
+  const auto width = static_cast<std::int64_t>(layers::size_of(dtype));
   const auto elements = static_cast<std::int64_t>(layout.arena) / width;
   const std::int64_t step = std::max<std::int64_t>(1, bucket_bytes / width);
   for (std::int64_t begin = 0; begin < elements; begin += step)
@@ -26,15 +27,16 @@ LaneReductionPlan gradient_buckets(const ParameterLayout& layout, std::vector<in
   return plan;
 }
 
-Tensor bucket_of(std::byte* arena, const LaneReductionPlan& plan, int bucket) {
-  return elements_of(arena, plan.dtype, bucket_begin(plan, bucket),
+layers::Tensor bucket_of(std::byte* arena, const comm::LaneReductionPlan& plan, int bucket) {
+  return elements_of(arena, plan.dtype, comm::bucket_begin(plan, bucket),
                      plan.bucket_ends[static_cast<std::size_t>(bucket)]);
 }
 
-Tensor summed_of(std::byte* arena, const LaneReductionPlan& plan, int bucket, int replica) {
+layers::Tensor summed_of(std::byte* arena, const comm::LaneReductionPlan& plan, int bucket,
+                         int replica) {
   if (plan.owned_ends.empty()) return bucket_of(arena, plan, bucket);
-  const auto [begin, end] = lane_piece(plan, bucket, replica);
+  const auto [begin, end] = comm::lane_piece(plan, bucket, replica);
   return elements_of(arena, plan.dtype, begin, end);
 }
 
-}  // namespace penstock
+}  // namespace penstock::runtime

@@ -8,16 +8,17 @@
 #include "layers/tensor/tensor.h"
 #include "partition/model/parameter_layout.h"
 
-namespace penstock {
+namespace penstock::runtime {
 
 /// How replicas with `lanes_of` lanes each add their gradients, which lie as `layout` has it: in
 /// buckets of `bucket_bytes` or, where they share the update, in its shards, whose sums stay with
 /// their owners.
-LaneReductionPlan gradient_buckets(const ParameterLayout& layout, std::vector<int> lanes_of,
-                                   std::int64_t bucket_bytes);
+comm::LaneReductionPlan gradient_buckets(const partition::ParameterLayout& layout,
+                                         std::vector<int> lanes_of, std::int64_t bucket_bytes);
 
 /// A bucket's elements in an arena, and those whose sums a replica gets.
-Tensor bucket_of(std::byte* arena, const LaneReductionPlan& plan, int bucket);
-Tensor summed_of(std::byte* arena, const LaneReductionPlan& plan, int bucket, int replica);
+layers::Tensor bucket_of(std::byte* arena, const comm::LaneReductionPlan& plan, int bucket);
+layers::Tensor summed_of(std::byte* arena, const comm::LaneReductionPlan& plan, int bucket,
+                         int replica);
 
-}  // namespace penstock
+}  // namespace penstock::runtime

@@ -4,25 +4,26 @@
 
 #include "comm/collectives.h"
 
-namespace penstock {
+namespace penstock::runtime {
 
-GradientNormSync::GradientNormSync(Backend& backend, Stream& computing, const RankGrid& grid,
-                                   const Options& options)
+GradientNormSync::GradientNormSync(layers::Backend& backend, layers::Stream& computing,
+                                   const RankGrid& grid, const Options& options)
     : backend_(backend),
       computing_(computing),
       grid_(grid),
       options_(options),
-      on_device_(backend.kind() != DeviceKind::cpu &&
+      on_device_(backend.kind() != layers::DeviceKind::cpu &&
                  (options.links == DeviceLinks::nccl || grid.world().size() == 1)),
-      numbers_(backend.allocate(gradient_norm_numbers(options.model_blocks) * sizeof(double))),
-      results_(backend.allocate(2 * sizeof(GradientNormResult))) {
+      numbers_(backend.allocate(partition::gradient_norm_numbers(options.model_blocks) *
+                                sizeof(double))),
+      results_(backend.allocate(2 * sizeof(layers::GradientNormResult))) {
   if (!on_device_ || grid.world().size() == 1) return;
   stream_ = backend.make_stream();
-  nccl_ = make_nccl(
+  nccl_ = comm::make_nccl(
       grid.world(),
       {.stream = stream_->native(), .name = "norms of all ranks", .channels = kNormChannels});
   backend_.zero(*stream_, numbers_.data(), numbers_.bytes());
-  wait(*nccl_, *nccl_->all_reduce(std::span<double>(sums(), count())));
+  comm::wait(*nccl_, *nccl_->all_reduce(std::span<double>(sums(), count())));
 }
 
 std::size_t GradientNormSync::count() const {
@@ -30,33 +31,36 @@ std::size_t GradientNormSync::count() const {
   return options_.largest ? 2 * blocks : blocks;
 }
 
-const GradientNormResult* GradientNormSync::sync(const ParameterStore& store, double loss_scale,
-                                                 std::span<double> told) {
+const layers::GradientNormResult* GradientNormSync::sync(const ParameterStore& store,
+                                                         double loss_scale,
+                                                         std::span<double> told) {
   measure(store);
   exchange(told);
   combine(computing_, loss_scale, result_at(0));
   return result_at(0);
 }
 
-void GradientNormSync::combine(Stream& stream, double loss_scale, GradientNormResult* result) {
-  backend_.run(stream,
-               GradientNorm{.blocks = options_.model_blocks,
-                            .sums = sums(),
-                            .largest = options_.largest ? sums() + options_.model_blocks : nullptr,
-                            .loss_scale = loss_scale,
-                            .clip_norm = options_.clip_norm,
-                            .result = result});
+void GradientNormSync::combine(layers::Stream& stream, double loss_scale,
+                               layers::GradientNormResult* result) {
+  backend_.run(stream, layers::GradientNorm{
+                           .blocks = options_.model_blocks,
+                           .sums = sums(),
+                           .largest = options_.largest ? sums() + options_.model_blocks : nullptr,
+                           .loss_scale = loss_scale,
+                           .clip_norm = options_.clip_norm,
+                           .result = result});
 }
 
 /// Replicas that have the same sums let the first give them.
 void GradientNormSync::measure(const ParameterStore& store) {
   backend_.zero(computing_, numbers_.data(), count() * sizeof(double));
   if (grid_.here().replica != 0 && !store.shared()) return;
-  const ArenaBlocks blocks = store.table().all();
-  const Tensor gradients = store.gradient_arena();
-  backend_.run(computing_, SquaredSums{blocks, gradients, sums()});
+  const layers::ArenaBlocks blocks = store.table().all();
+  const layers::Tensor gradients = store.gradient_arena();
+  backend_.run(computing_, layers::SquaredSums{blocks, gradients, sums()});
   if (options_.largest)
-    backend_.run(computing_, LargestMagnitude{blocks, gradients, sums() + options_.model_blocks});
+    backend_.run(computing_,
+                 layers::LargestMagnitude{blocks, gradients, sums() + options_.model_blocks});
 }
 
 /// The host's copy of `told`, and of the numbers behind it.
@@ -69,7 +73,7 @@ std::vector<double> GradientNormSync::numbers_behind(std::span<const double> tol
 }
 
 /// Behind what the computing stream has been asked for.
-std::unique_ptr<Transfer> GradientNormSync::sum_over_nccl() {
+std::unique_ptr<comm::Transfer> GradientNormSync::sum_over_nccl() {
   backend_.wait(*stream_, *backend_.record(computing_));
   return nccl_->all_reduce(std::span<double>(sums(), count()));
 }
@@ -81,23 +85,23 @@ void GradientNormSync::exchange(std::span<double> told) {
   }
   if (on_device_) return;
   std::vector<double> all = numbers_behind(told);
-  sum_disjoint(grid_.world(), all);
+  comm::sum_disjoint(grid_.world(), all);
   std::copy_n(all.begin(), told.size(), told.begin());
   backend_.copy_in(computing_, sums(), all.data() + told.size(), count() * sizeof(double));
 }
 
-GradientNormResult GradientNormSync::result() { return result_on(computing_); }
+layers::GradientNormResult GradientNormSync::result() { return result_on(computing_); }
 
-GradientNormResult GradientNormSync::result_on(Stream& stream) {
-  GradientNormResult result;
+layers::GradientNormResult GradientNormSync::result_on(layers::Stream& stream) {
+  layers::GradientNormResult result;
   backend_.copy_out(stream, &result, result_at(0), sizeof result);
   backend_.synchronize(stream);
   return result;
 }
 
 /// NCCL adds the numbers of all ranks in their place, so it waits for the result on this rank's.
-const GradientNormResult* GradientNormSync::local_result(const ParameterStore& store,
-                                                         double loss_scale) {
+const layers::GradientNormResult* GradientNormSync::local_result(const ParameterStore& store,
+                                                                 double loss_scale) {
   loss_scale_ = loss_scale;
   measure(store);
   combine(computing_, loss_scale, result_at(1));
@@ -110,13 +114,13 @@ void GradientNormSync::start(std::span<const double> told) {
                  on_device_ ? std::vector(told.begin(), told.end()) : numbers_behind(told));
 }
 
-GradientNormResult GradientNormSync::await(std::span<double> told) {
+layers::GradientNormResult GradientNormSync::await(std::span<double> told) {
   const std::vector<double> all = asked_->finish();
   asked_.reset();
-  if (summing_) wait(*nccl_, *summing_);
+  if (summing_) comm::wait(*nccl_, *summing_);
   summing_.reset();
   std::copy_n(all.begin(), told.size(), told.begin());
-  Stream& stream = nccl_ ? *stream_ : computing_;
+  layers::Stream& stream = nccl_ ? *stream_ : computing_;
   if (!on_device_)
     backend_.copy_in(stream, sums(), all.data() + told.size(), count() * sizeof(double));
   combine(stream, loss_scale_, result_at(0));
@@ -130,4 +134,4 @@ std::vector<double> GradientNormSync::squared_sums() {
   return host;
 }
 
-}  // namespace penstock
+}  // namespace penstock::runtime

@@ -13,7 +13,7 @@
 #include "runtime/pipeline/parameter_store.h"
 #include "runtime/pipeline/rank_grid.h"
 
-namespace penstock {
+namespace penstock::runtime {
 
 /// NCCL's, which are as many as the few numbers need.
 inline constexpr int kNormChannels = 1;
@@ -31,7 +31,7 @@ class GradientNormSync {
     DeviceLinks links = DeviceLinks::host;
   };
   /// All ranks make theirs, and connect. All arguments must outlive it.
-  GradientNormSync(Backend& backend, Stream& computing, const RankGrid& grid,
+  GradientNormSync(layers::Backend& backend, layers::Stream& computing, const RankGrid& grid,
                    const Options& options);
 
   /// Whether sync() waits for nothing.
@@ -40,23 +40,23 @@ class GradientNormSync {
   /// The result on the gradients in lane 0's arenas, of a loss times `loss_scale`, in the
   /// backend's memory for what the computing stream is asked for next. `told` is added up over the
   /// ranks in the same message, unless on_device().
-  const GradientNormResult* sync(const ParameterStore& store, double loss_scale,
-                                 std::span<double> told);
+  const layers::GradientNormResult* sync(const ParameterStore& store, double loss_scale,
+                                         std::span<double> told);
 
   /// Waits for it.
-  GradientNormResult result();
+  layers::GradientNormResult result();
 
   // In place of sync(), where nobody is to wait for other ranks. In this order:
 
   /// As sync(), by what this rank knows alone. Whatever it lacks can only make the result worse.
-  const GradientNormResult* local_result(const ParameterStore& store, double loss_scale);
+  const layers::GradientNormResult* local_result(const ParameterStore& store, double loss_scale);
   /// What was measured is on its way to all ranks, and so is `told`. Where on_device() is false,
   /// nothing may have changed the numbers since.
   void start(std::span<const double> told);
   /// Waits for it: `told` is added up over the ranks.
-  GradientNormResult await(std::span<double> told);
+  layers::GradientNormResult await(std::span<double> told);
   /// What await() returned, in the backend's memory.
-  const GradientNormResult* awaited() const { return result_at(0); }
+  const layers::GradientNormResult* awaited() const { return result_at(0); }
 
   /// The squared sums that it came from, of the whole model; waits.
   std::vector<double> squared_sums();
@@ -69,29 +69,29 @@ class GradientNormSync {
 
  private:
   double* sums() const { return reinterpret_cast<double*>(numbers_.data()); }
-  GradientNormResult* result_at(int place) const {
-    return reinterpret_cast<GradientNormResult*>(results_.data()) + place;
+  layers::GradientNormResult* result_at(int place) const {
+    return reinterpret_cast<layers::GradientNormResult*>(results_.data()) + place;
   }
   std::size_t count() const;  // of numbers
   void measure(const ParameterStore& store);
-  void combine(Stream& stream, double loss_scale, GradientNormResult* result);
-  std::unique_ptr<Transfer> sum_over_nccl();
+  void combine(layers::Stream& stream, double loss_scale, layers::GradientNormResult* result);
+  std::unique_ptr<comm::Transfer> sum_over_nccl();
   void exchange(std::span<double> told);
   std::vector<double> numbers_behind(std::span<const double> told);
-  GradientNormResult result_on(Stream& stream);
+  layers::GradientNormResult result_on(layers::Stream& stream);
 
-  Backend& backend_;
-  Stream& computing_;
+  layers::Backend& backend_;
+  layers::Stream& computing_;
   const RankGrid& grid_;
   Options options_;
   bool on_device_;
-  Buffer numbers_;                  // squared sums of all blocks; behind them largest magnitudes
-  Buffer results_;                  // all ranks' own, and this one's alone
-  std::unique_ptr<Stream> stream_;  // NCCL's
-  std::unique_ptr<NcclCommunicator> nccl_;
+  layers::Buffer numbers_;  // squared sums of all blocks; behind them largest magnitudes
+  layers::Buffer results_;  // all ranks' own, and this one's alone
+  std::unique_ptr<layers::Stream> stream_;  // NCCL's
+  std::unique_ptr<comm::NcclCommunicator> nccl_;
   double loss_scale_ = 1;  // of the optimistic update
-  std::optional<DisjointSum> asked_;
-  std::unique_ptr<Transfer> summing_;  // by NCCL
+  std::optional<comm::DisjointSum> asked_;
+  std::unique_ptr<comm::Transfer> summing_;  // by NCCL
 };
 
-}  // namespace penstock
+}  // namespace penstock::runtime

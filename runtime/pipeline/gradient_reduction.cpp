@@ -5,12 +5,12 @@
 #include "runtime/pipeline/nccl_reduction.h"
 #include "runtime/pipeline/staged_reduction.h"
 
-namespace penstock {
+namespace penstock::runtime {
 namespace {
 
 class OnHost final : public GradientReduction {
  public:
-  OnHost(Communicator& replicas, const LaneReductionPlan& plan,
+  OnHost(comm::Communicator& replicas, const comm::LaneReductionPlan& plan,
          const std::vector<std::byte*>& arenas)
       : replicas_(replicas), lanes_(replicas, plan, arenas) {}
 
@@ -18,25 +18,25 @@ class OnHost final : public GradientReduction {
   void progress() override { lanes_.progress(); }
   void finish() override { lanes_.finish(); }
   void gather(const SharedArena& arena) override {
-    all_gather(replicas_, parts_of(arena, arena.data));
+    comm::all_gather(replicas_, parts_of(arena, arena.data));
   }
   std::size_t staging() const override { return lanes_.staging(); }
 
  private:
-  Communicator& replicas_;
-  LaneReduction lanes_;
+  comm::Communicator& replicas_;
+  comm::LaneReduction lanes_;
 };
 
 class OnDevice final : public GradientReduction {
  public:
-  OnDevice(Backend& backend, Stream& stream, const LaneReductionPlan& plan,
+  OnDevice(layers::Backend& backend, layers::Stream& stream, const comm::LaneReductionPlan& plan,
            const std::vector<std::byte*>& arenas)
       : backend_(backend), stream_(stream), plan_(plan), arenas_(arenas) {}
 
   void start(int bucket) override {
     const auto of = [&](std::byte* arena) { return bucket_of(arena, plan_, bucket); };
     for (std::size_t lane = 1; lane < arenas_.size(); ++lane)
-      backend_.run(stream_, AddInto{of(arenas_[lane]), of(arenas_[0])});
+      backend_.run(stream_, layers::AddInto{of(arenas_[lane]), of(arenas_[0])});
   }
   void progress() override {}
   void finish() override {}
@@ -44,9 +44,9 @@ class OnDevice final : public GradientReduction {
   std::size_t staging() const override { return 0; }
 
  private:
-  Backend& backend_;
-  Stream& stream_;
-  LaneReductionPlan plan_;
+  layers::Backend& backend_;
+  layers::Stream& stream_;
+  comm::LaneReductionPlan plan_;
   std::vector<std::byte*> arenas_;
 };
 
@@ -55,11 +55,12 @@ class OnDevice final : public GradientReduction {
 std::unique_ptr<GradientReduction> make_gradient_reduction(
     const GradientReductionOptions& options) {
   const auto& [backend, stream, replicas, plan, arenas, links, order] = options;
-  if (backend.kind() == DeviceKind::cpu) return std::make_unique<OnHost>(replicas, plan, arenas);
+  if (backend.kind() == layers::DeviceKind::cpu)
+    return std::make_unique<OnHost>(replicas, plan, arenas);
   if (replicas.size() == 1) return std::make_unique<OnDevice>(backend, stream, plan, arenas);
   if (links == DeviceLinks::nccl)
     return std::make_unique<NcclReduction>(backend, stream, replicas, plan, arenas, order);
   return std::make_unique<StagedReduction>(backend, stream, replicas, plan, arenas);
 }
 
-}  // namespace penstock
+}  // namespace penstock::runtime

@@ -9,7 +9,7 @@
 #include "runtime/devices/device_links.h"
 #include "runtime/pipeline/shared_arena.h"
 
-namespace penstock {
+namespace penstock::runtime {
 
 /// What replicas exchange in a step, wherever it lies. The lanes' gradients are added as
 /// LaneReduction says, call by call and bit for bit, unless NCCL adds them in an order of its own.
@@ -33,10 +33,10 @@ class GradientReduction {
 
 /// What is added, between whom. What it refers to must outlive the reduction.
 struct GradientReductionOptions {
-  Backend& backend;
-  Stream& stream;
-  Communicator& replicas;
-  const LaneReductionPlan& plan;
+  layers::Backend& backend;
+  layers::Stream& stream;
+  comm::Communicator& replicas;
+  const comm::LaneReductionPlan& plan;
   std::vector<std::byte*> arenas;  // of this replica's lanes
   DeviceLinks links = DeviceLinks::host;
   ReductionOrder order = ReductionOrder::lanes;
@@ -47,4 +47,4 @@ struct GradientReductionOptions {
 /// replicas call this, with zeros in the arenas.
 std::unique_ptr<GradientReduction> make_gradient_reduction(const GradientReductionOptions& options);
 
-}  // namespace penstock
+}  // namespace penstock::runtime

@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "partition/memory/stage_bytes.h"
 
-namespace penstock {
+namespace penstock::runtime {
 namespace {
 
 // Parameters and state do not depend on lengths: any input tells them.
@@ -20,12 +20,12 @@ void check_cut(const std::vector<int>& cut, std::size_t chunks, int layers) {
 
 }  // namespace
 
-LocalLayers local_layers(const LayerSequence& sequence, const BackendSizes& sizes,
-                         const std::vector<int>& cut, const std::vector<int>& chunk_ranks,
-                         int rank) {
+LocalLayers local_layers(const partition::LayerSequence& sequence,
+                         const layers::BackendSizes& sizes, const std::vector<int>& cut,
+                         const std::vector<int>& chunk_ranks, int rank) {
   check_cut(cut, chunk_ranks.size(), sequence.size());
-  const std::vector<LayerPlan> plans = plan_layers(sequence, kAnyLengths, sizes);
-  const std::vector<std::int64_t> blocks = norm_blocks_before(plans);
+  const std::vector<layers::LayerPlan> plans = partition::plan_layers(sequence, kAnyLengths, sizes);
+  const std::vector<std::int64_t> blocks = partition::norm_blocks_before(plans);
   LocalLayers held;
   for (int chunk = 0; chunk < static_cast<int>(chunk_ranks.size()); ++chunk) {
     if (chunk_ranks[chunk] != rank) continue;
@@ -42,4 +42,4 @@ LocalLayers local_layers(const LayerSequence& sequence, const BackendSizes& size
   return held;
 }
 
-}  // namespace penstock
+}  // namespace penstock::runtime

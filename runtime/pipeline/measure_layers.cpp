@@ -6,11 +6,12 @@
 #include "comm/threads.h"
 #include "runtime/pipeline/stage.h"
 
-namespace penstock {
-std::vector<LayerCost> measure_layers(Backend& backend, const LayerSequence& sequence,
-                                      const StepWork& work, const ReadFeatures& features,
-                                      const MeasureOptions& options) {
-  const auto alone = make_thread_communicators({.ranks = 1});
+namespace penstock::runtime {
+std::vector<partition::LayerCost> measure_layers(layers::Backend& backend,
+                                                 const partition::LayerSequence& sequence,
+                                                 const StepWork& work, const ReadFeatures& features,
+                                                 const MeasureOptions& options) {
+  const auto alone = comm::make_thread_communicators({.ranks = 1});
   const auto stream = backend.make_stream();
   StageOptions whole;
   whole.cut = {0, sequence.size()};
@@ -33,7 +34,7 @@ std::vector<LayerCost> measure_layers(Backend& backend, const LayerSequence& seq
     stage.measure(&pass);
     train();
   }
-  std::vector<LayerCost> costs;
+  std::vector<partition::LayerCost> costs;
   for (std::size_t i = 0; i < sequence.layers.size(); ++i) {
     const auto fastest = [&](std::vector<double> LayerTimes::*method) {
       double seconds = std::numeric_limits<double>::infinity();
@@ -46,4 +47,4 @@ std::vector<LayerCost> measure_layers(Backend& backend, const LayerSequence& seq
   return costs;
 }
 
-}  // namespace penstock
+}  // namespace penstock::runtime

@@ -6,18 +6,19 @@
 #include "partition/model/layer_sequence.h"
 #include "runtime/pipeline/step_work.h"
 
-namespace penstock {
+namespace penstock::runtime {
 
 struct MeasureOptions {
   int repeats = 5;  // after one pass that warms up
-  BackendSizes sizes;
+  layers::BackendSizes sizes;
 };
 
 /// Seconds that each layer of `sequence` takes for the first micro-batch of `work`, on this device,
 /// whole layer sequence in one stage: of several passes the fastest, since what else runs on a
 /// machine only ever adds to a layer's time.
-std::vector<LayerCost> measure_layers(Backend& backend, const LayerSequence& sequence,
-                                      const StepWork& work, const ReadFeatures& features,
-                                      const MeasureOptions& options);
+std::vector<partition::LayerCost> measure_layers(layers::Backend& backend,
+                                                 const partition::LayerSequence& sequence,
+                                                 const StepWork& work, const ReadFeatures& features,
+                                                 const MeasureOptions& options);
 
-}  // namespace penstock
+}  // namespace penstock::runtime

@@ -6,13 +6,14 @@
 #include "base/error.h"
 #include "runtime/pipeline/edge_tag.h"
 
-namespace penstock {
+namespace penstock::runtime {
 namespace {
 
 /// There for whatever the computing stream is asked for once it is done.
-class Arriving final : public Transfer {
+class Arriving final : public comm::Transfer {
  public:
-  Arriving(Backend& backend, Stream& computing, std::unique_ptr<Event> arrived)
+  Arriving(layers::Backend& backend, layers::Stream& computing,
+           std::unique_ptr<layers::Event> arrived)
       : backend_(backend), computing_(computing), arrived_(std::move(arrived)) {}
   bool done() override {
     backend_.wait(computing_, *arrived_);
@@ -20,17 +21,17 @@ class Arriving final : public Transfer {
   }
 
  private:
-  Backend& backend_;
-  Stream& computing_;
-  std::unique_ptr<Event> arrived_;
+  layers::Backend& backend_;
+  layers::Stream& computing_;
+  std::unique_ptr<layers::Event> arrived_;
 };
 
 }  // namespace
 
 // One order of edges for all ranks, so that of two that wait for each other both are at the same.
-NcclMessages::NcclMessages(Communicator& pipeline, const std::vector<int>& chunk_ranks,
-                           Backend& backend, Stream& computing)
-    : CarriedCommunicator(pipeline), backend_(backend), computing_(computing) {
+NcclMessages::NcclMessages(comm::Communicator& pipeline, const std::vector<int>& chunk_ranks,
+                           layers::Backend& backend, layers::Stream& computing)
+    : comm::CarriedCommunicator(pipeline), backend_(backend), computing_(computing) {
   for (int chunk = 0; chunk + 1 < static_cast<int>(chunk_ranks.size()); ++chunk) {
     const int one = chunk_ranks[chunk], next = chunk_ranks[chunk + 1];
     if (one == next) continue;  // what stays on a rank is no message
@@ -48,17 +49,17 @@ void NcclMessages::connect(int producer, bool gradient, const Ends& ranks) {
                            " to stage " + std::to_string(ranks.to);
   Edge& edge = edges_[edge_tag(producer, gradient)];
   edge.stream = backend_.make_stream();
-  edge.nccl = make_nccl(
+  edge.nccl = comm::make_nccl(
       carrier(), {.ranks = {ranks.from, ranks.to}, .stream = edge.stream->native(), .name = name});
-  const Buffer byte = backend_.allocate(1);
+  const layers::Buffer byte = backend_.allocate(1);
   backend_.zero(*edge.stream, byte.data(), 1);
   const auto first = own == ranks.from
                          ? edge.nccl->send({ranks.to, 0, name}, {byte.data(), 1})
                          : edge.nccl->receive({ranks.from, 0, name}, {byte.data(), 1});
-  wait(*edge.nccl, *first);
+  comm::wait(*edge.nccl, *first);
 }
 
-NcclMessages::Edge& NcclMessages::edge_of(const Message& message) {
+NcclMessages::Edge& NcclMessages::edge_of(const comm::Message& message) {
   const auto found = edges_.find(message.tag);
   if (found == edges_.end())
     throw CommError("NCCL connects no edge of rank " + std::to_string(rank()) + " for " +
@@ -67,12 +68,13 @@ NcclMessages::Edge& NcclMessages::edge_of(const Message& message) {
   return found->second;
 }
 
-std::unique_ptr<Transfer> NcclMessages::send(const Message& message,
-                                             std::span<const std::byte> data) {
+std::unique_ptr<comm::Transfer> NcclMessages::send(const comm::Message& message,
+                                                   std::span<const std::byte> data) {
   return edge_of(message).nccl->send(message, data);
 }
 
-std::unique_ptr<Transfer> NcclMessages::receive(const Message& message, std::span<std::byte> data) {
+std::unique_ptr<comm::Transfer> NcclMessages::receive(const comm::Message& message,
+                                                      std::span<std::byte> data) {
   Edge& edge = edge_of(message);
   edge.nccl->receive(message, data);
   return std::make_unique<Arriving>(backend_, computing_, backend_.record(*edge.stream));
@@ -83,4 +85,4 @@ void NcclMessages::progress() {
   for (auto& [tag, edge] : edges_) edge.nccl->progress();
 }
 
-}  // namespace penstock
+}  // namespace penstock::runtime

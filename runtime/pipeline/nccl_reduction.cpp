@@ -8,10 +8,10 @@
 #include "layers/ops/optimizer.h"
 #include "runtime/pipeline/gradient_buckets.h"
 
-namespace penstock {
+namespace penstock::runtime {
 namespace {
 
-std::span<std::byte> bytes_of(const Tensor& tensor) {
+std::span<std::byte> bytes_of(const layers::Tensor& tensor) {
   return {static_cast<std::byte*>(tensor.data), tensor.bytes()};
 }
 
@@ -19,21 +19,22 @@ std::string name_of_bucket(int bucket) { return "bucket " + std::to_string(bucke
 
 }  // namespace
 
-std::size_t nccl_staging_bytes(const LaneReductionPlan& plan, int replica) {
+std::size_t nccl_staging_bytes(const comm::LaneReductionPlan& plan, int replica) {
   const int lanes = std::accumulate(plan.lanes_of.begin(), plan.lanes_of.end(), 0);
   const auto others =
       static_cast<std::size_t>(lanes - plan.lanes_of[static_cast<std::size_t>(replica)]);
   std::size_t most = 0;
   for (int bucket = 0; bucket < static_cast<int>(plan.bucket_ends.size()); ++bucket) {
-    const auto [begin, end] = lane_piece(plan, bucket, replica);
-    most = std::max(most, others * static_cast<std::size_t>(end - begin) * size_of(plan.dtype));
+    const auto [begin, end] = comm::lane_piece(plan, bucket, replica);
+    most = std::max(most,
+                    others * static_cast<std::size_t>(end - begin) * layers::size_of(plan.dtype));
   }
   return most;
 }
 
-NcclReduction::NcclReduction(Backend& backend, Stream& computing, Communicator& replicas,
-                             const LaneReductionPlan& plan, const std::vector<std::byte*>& arenas,
-                             ReductionOrder order)
+NcclReduction::NcclReduction(layers::Backend& backend, layers::Stream& computing,
+                             comm::Communicator& replicas, const comm::LaneReductionPlan& plan,
+                             const std::vector<std::byte*>& arenas, ReductionOrder order)
     : backend_(backend),
       computing_(computing),
       replicas_(replicas),
@@ -43,7 +44,8 @@ NcclReduction::NcclReduction(Backend& backend, Stream& computing, Communicator& 
       staging_(backend.allocate(
           order == ReductionOrder::lanes ? nccl_staging_bytes(plan, replicas.rank()) : 0)),
       stream_(backend.make_stream()),
-      nccl_(make_nccl(replicas, {.stream = stream_->native(), .name = "gradients of replicas"})) {
+      nccl_(comm::make_nccl(replicas,
+                            {.stream = stream_->native(), .name = "gradients of replicas"})) {
   connect();
 }
 
@@ -51,38 +53,39 @@ NcclReduction::NcclReduction(Backend& backend, Stream& computing, Communicator& 
 /// the first of each kind, which a bucket's size decides.
 void NcclReduction::connect() {
   const auto size = static_cast<std::size_t>(replicas_.size());
-  const Buffer bytes = backend_.allocate(2 * size);
+  const layers::Buffer bytes = backend_.allocate(2 * size);
   backend_.zero(*stream_, bytes.data(), bytes.bytes());
-  std::vector<NcclExchange> parts;
+  std::vector<comm::NcclExchange> parts;
   for (std::size_t replica = 0; replica < size; ++replica)
     if (static_cast<int>(replica) != replicas_.rank())
       parts.push_back({static_cast<int>(replica),
                        {bytes.data() + replica, 1},
                        {bytes.data() + size + replica, 1}});
-  wait(*nccl_, *nccl_->exchange(parts, "the first bytes"));
+  comm::wait(*nccl_, *nccl_->exchange(parts, "the first bytes"));
   if (order_ == ReductionOrder::lanes) return;
   for (int bucket = 0; bucket < static_cast<int>(plan_.bucket_ends.size()); ++bucket) start(bucket);
   finish();
 }
 
-Tensor NcclReduction::piece(std::byte* arena, int bucket, int replica) const {
-  const auto [begin, end] = lane_piece(plan_, bucket, replica);
-  return {
-      arena + static_cast<std::size_t>(begin) * size_of(plan_.dtype), plan_.dtype, {end - begin}};
+layers::Tensor NcclReduction::piece(std::byte* arena, int bucket, int replica) const {
+  const auto [begin, end] = comm::lane_piece(plan_, bucket, replica);
+  return {arena + static_cast<std::size_t>(begin) * layers::size_of(plan_.dtype),
+          plan_.dtype,
+          {end - begin}};
 }
 
 void NcclReduction::start(int bucket) {
   backend_.wait(*stream_, *backend_.record(computing_));
   if (order_ == ReductionOrder::library) return add_by_library(bucket);
-  const std::vector<Tensor> lanes = scatter(bucket);
+  const std::vector<layers::Tensor> lanes = scatter(bucket);
   add(bucket, lanes);
   if (plan_.owned_ends.empty()) gather(bucket);
 }
 
 void NcclReduction::add_by_library(int bucket) {
-  const Tensor sum = bucket_of(arenas_[0], plan_, bucket);
+  const layers::Tensor sum = bucket_of(arenas_[0], plan_, bucket);
   for (std::byte* lane : std::span(arenas_).subspan(1))
-    backend_.run(*stream_, AddInto{bucket_of(lane, plan_, bucket), sum});
+    backend_.run(*stream_, layers::AddInto{bucket_of(lane, plan_, bucket), sum});
   nccl_->all_reduce({sum.as<float>(), static_cast<std::size_t>(sum.size())});
 }
 
@@ -95,7 +98,7 @@ void NcclReduction::gather(const SharedArena& arena) {
       const auto [begin, end] = arena.of_replicas[static_cast<std::size_t>(replica)][i];
       return std::span(arena.data + begin, end - begin);
     };
-    std::vector<NcclExchange> parts;
+    std::vector<comm::NcclExchange> parts;
     for (int replica = 0; replica < replicas_.size(); ++replica)
       if (replica != replicas_.rank())
         parts.push_back({replica, range(replicas_.rank()), range(replica)});
@@ -105,9 +108,9 @@ void NcclReduction::gather(const SharedArena& arena) {
 }
 
 /// Every lane's piece goes to the replica that adds it up. Returns this replica's, of all lanes.
-std::vector<Tensor> NcclReduction::scatter(int bucket) {
-  std::vector<Tensor> lanes;
-  std::vector<NcclExchange> parts;
+std::vector<layers::Tensor> NcclReduction::scatter(int bucket) {
+  std::vector<layers::Tensor> lanes;
+  std::vector<comm::NcclExchange> parts;
   std::byte* staged = staging_.data();
   for (int replica = 0; replica < replicas_.size(); ++replica) {
     if (replica == replicas_.rank()) {
@@ -115,7 +118,7 @@ std::vector<Tensor> NcclReduction::scatter(int bucket) {
       continue;
     }
     for (int lane = 0; lane < plan_.lanes_of[static_cast<std::size_t>(replica)]; ++lane) {
-      Tensor other = piece(arenas_[0], bucket, replicas_.rank());
+      layers::Tensor other = piece(arenas_[0], bucket, replicas_.rank());
       other.data = staged;
       staged += other.bytes();
       lanes.push_back(other);
@@ -129,17 +132,18 @@ std::vector<Tensor> NcclReduction::scatter(int bucket) {
 }
 
 /// The sum grows in the memory of lane 0: whatever lies there is not needed any more.
-void NcclReduction::add(int bucket, const std::vector<Tensor>& lanes) {
-  const Tensor& sum = lanes.front();
+void NcclReduction::add(int bucket, const std::vector<layers::Tensor>& lanes) {
+  const layers::Tensor& sum = lanes.front();
   if (sum.size() == 0) return;
-  for (const Tensor& lane : std::span(lanes).subspan(1)) backend_.run(*stream_, AddInto{lane, sum});
-  const Tensor own = piece(arenas_[0], bucket, replicas_.rank());
+  for (const layers::Tensor& lane : std::span(lanes).subspan(1))
+    backend_.run(*stream_, layers::AddInto{lane, sum});
+  const layers::Tensor own = piece(arenas_[0], bucket, replicas_.rank());
   if (sum.data != own.data) backend_.copy(*stream_, own.data, sum.data, sum.bytes());
 }
 
 /// Sums go to every replica, over what scatter() has sent.
 void NcclReduction::gather(int bucket) {
-  std::vector<NcclExchange> parts;
+  std::vector<comm::NcclExchange> parts;
   for (int replica = 0; replica < replicas_.size(); ++replica)
     if (replica != replicas_.rank())
       parts.push_back({replica, bytes_of(piece(arenas_[0], bucket, replicas_.rank())),
@@ -147,4 +151,4 @@ void NcclReduction::gather(int bucket) {
   nccl_->exchange(parts, "summed gradients of " + name_of_bucket(bucket));
 }
 
-}  // namespace penstock
+}  // namespace penstock::runtime

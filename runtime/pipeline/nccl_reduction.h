@@ -6,11 +6,11 @@
 #include "comm/nccl.h"
 #include "runtime/pipeline/gradient_reduction.h"
 
-namespace penstock {
+namespace penstock::runtime {
 
 /// Device memory that the reduction of a replica keeps for what other lanes send: of one bucket,
 /// the largest, since buckets follow each other.
-std::size_t nccl_staging_bytes(const LaneReductionPlan& plan, int replica);
+std::size_t nccl_staging_bytes(const comm::LaneReductionPlan& plan, int replica);
 
 /// Adds the lanes of several replicas on their devices, over NCCL, in a stream of its own beside
 /// the computing: reduce-scatter and all-gather in lane order, bit for bit as LaneReduction; or a
@@ -22,8 +22,8 @@ class NcclReduction final : public GradientReduction {
  public:
   /// Connects the replicas: all of them call this, with zeros in the arenas. All arguments must
   /// outlive it.
-  NcclReduction(Backend& backend, Stream& computing, Communicator& replicas,
-                const LaneReductionPlan& plan, const std::vector<std::byte*>& arenas,
+  NcclReduction(layers::Backend& backend, layers::Stream& computing, comm::Communicator& replicas,
+                const comm::LaneReductionPlan& plan, const std::vector<std::byte*>& arenas,
                 ReductionOrder order = ReductionOrder::lanes);
 
   void start(int bucket) override;
@@ -34,21 +34,21 @@ class NcclReduction final : public GradientReduction {
 
  private:
   void connect();
-  Tensor piece(std::byte* arena, int bucket, int replica) const;
+  layers::Tensor piece(std::byte* arena, int bucket, int replica) const;
   void add_by_library(int bucket);
-  std::vector<Tensor> scatter(int bucket);
-  void add(int bucket, const std::vector<Tensor>& lanes);
+  std::vector<layers::Tensor> scatter(int bucket);
+  void add(int bucket, const std::vector<layers::Tensor>& lanes);
   void gather(int bucket);
 
-  Backend& backend_;
-  Stream& computing_;
-  Communicator& replicas_;
-  LaneReductionPlan plan_;
+  layers::Backend& backend_;
+  layers::Stream& computing_;
+  comm::Communicator& replicas_;
+  comm::LaneReductionPlan plan_;
   std::vector<std::byte*> arenas_;
   ReductionOrder order_;
-  Buffer staging_;
-  std::unique_ptr<Stream> stream_;
-  std::unique_ptr<NcclCommunicator> nccl_;
+  layers::Buffer staging_;
+  std::unique_ptr<layers::Stream> stream_;
+  std::unique_ptr<comm::NcclCommunicator> nccl_;
 };
 
-}  // namespace penstock
+}  // namespace penstock::runtime

@@ -4,25 +4,25 @@
 #include "layers/initialise.h"
 #include "layers/ops/cast.h"
 
-namespace penstock {
+namespace penstock::runtime {
 namespace {
 
 /// `piece` of a flat array that begins with its parameter.
-Tensor cut(const Tensor& whole, const ParameterPiece& piece) {
+layers::Tensor cut(const layers::Tensor& whole, const partition::ParameterPiece& piece) {
   if (whole.data == nullptr) return {};
-  const std::size_t begin = static_cast<std::size_t>(piece.first) * size_of(whole.dtype);
+  const std::size_t begin = static_cast<std::size_t>(piece.first) * layers::size_of(whole.dtype);
   return {static_cast<std::byte*>(whole.data) + begin, whole.dtype, {piece.count}};
 }
 
 }  // namespace
 
-ParameterStore::ParameterStore(Backend& backend, Stream& stream,
-                               const std::vector<LayerPlan>& plans,
+ParameterStore::ParameterStore(layers::Backend& backend, layers::Stream& stream,
+                               const std::vector<layers::LayerPlan>& plans,
                                std::span<const std::int64_t> first_blocks,
                                const StoreOptions& options, std::uint64_t seed)
     : backend_(backend),
       options_(options),
-      layout_(lay_out_parameters(plans, options.kinds, options.replica, first_blocks)),
+      layout_(partition::lay_out_parameters(plans, options.kinds, options.replica, first_blocks)),
       weights_(backend.allocate(layout_.masters)),
       copies_(backend.allocate(layout_.copies)) {
   for (int lane = 0; lane < options.lanes; ++lane)
@@ -30,9 +30,10 @@ ParameterStore::ParameterStore(Backend& backend, Stream& stream,
   for (int slot = 0; slot < options.slots.of_elements; ++slot)
     slots_.push_back(backend.allocate(layout_.slot));
   for (int slot = 0; slot < options.slots.of_parameters; ++slot)
-    slots_.push_back(backend.allocate(number_bytes(plans)));
-  for (const Buffer& slot : slots_) backend.zero(stream, slot.data(), slot.bytes());
-  for (const Buffer* read : {&weights_, &copies_})  // replicas send gaps between parameters, too
+    slots_.push_back(backend.allocate(partition::number_bytes(plans)));
+  for (const layers::Buffer& slot : slots_) backend.zero(stream, slot.data(), slot.bytes());
+  for (const layers::Buffer* read :
+       {&weights_, &copies_})  // replicas send gaps between parameters, too
     backend.zero(stream, read->data(), read->bytes());
   place(plans);
   table_ = ArenaTable(backend, stream, *this);
@@ -40,10 +41,10 @@ ParameterStore::ParameterStore(Backend& backend, Stream& stream,
   zero_gradients(stream);
 }
 
-void ParameterStore::place(const std::vector<LayerPlan>& plans) {
+void ParameterStore::place(const std::vector<layers::LayerPlan>& plans) {
   layers_.resize(plans.size());
   for (LayerViews& views : layers_) views.gradients.resize(options_.lanes);
-  for (const ParameterEntry& p : parameters()) {
+  for (const partition::ParameterEntry& p : parameters()) {
     LayerViews& views = layers_[p.layer];
     views.weights.push_back(read_by_layers(p));
     for (int lane = 0; lane < options_.lanes; ++lane)
@@ -51,44 +52,45 @@ void ParameterStore::place(const std::vector<LayerPlan>& plans) {
   }
   std::size_t state_bytes = 0;
   for (std::size_t layer = 0; layer < plans.size(); ++layer)
-    for (const StateDecl& decl : plans[layer].state) {
+    for (const layers::StateDecl& decl : plans[layer].state) {
       states_.push_back({decl, layer});
       state_tensors_.push_back({nullptr, dtype(), decl.shape});
-      state_bytes += aligned(state_tensors_.back().bytes());
+      state_bytes += layers::aligned(state_tensors_.back().bytes());
     }
   state_memory_ = backend_.allocate(state_bytes);
   std::byte* data = state_memory_.data();
   for (std::size_t i = 0; i < states_.size(); ++i) {
     state_tensors_[i].data = data;
-    data += aligned(state_tensors_[i].bytes());
+    data += layers::aligned(state_tensors_[i].bytes());
     layers_[states_[i].layer].state.push_back(state_tensors_[i]);
   }
 }
 
-void ParameterStore::initialise(Stream& stream, std::uint64_t seed) {
-  const auto fill = [&](const Tensor& tensor, const ParamDecl& decl) {
-    const Buffer host = host_buffer(tensor.bytes());
-    penstock::initialise(decl, seed, {host.data(), tensor.dtype, tensor.shape});
+void ParameterStore::initialise(layers::Stream& stream, std::uint64_t seed) {
+  const auto fill = [&](const layers::Tensor& tensor, const layers::ParamDecl& decl) {
+    const layers::Buffer host = layers::host_buffer(tensor.bytes());
+    layers::initialise(decl, seed, {host.data(), tensor.dtype, tensor.shape});
     backend_.copy_in(stream, tensor.data, host.data(), tensor.bytes());
     backend_.synchronize(stream);
   };
-  for (const ParameterEntry& p : parameters()) fill(loading(p), p.decl);
+  for (const partition::ParameterEntry& p : parameters()) fill(loading(p), p.decl);
   for (std::size_t i = 0; i < states_.size(); ++i)
     fill(state_tensors_[i], {states_[i].decl.name,
                              states_[i].decl.shape,
-                             {Initialiser::Kind::constant, states_[i].decl.initial}});
+                             {layers::Initialiser::Kind::constant, states_[i].decl.initial}});
   loaded(stream);
 }
 
-Tensor ParameterStore::view(const Buffer& arena, const ParameterEntry& entry) const {
+layers::Tensor ParameterStore::view(const layers::Buffer& arena,
+                                    const partition::ParameterEntry& entry) const {
   return {arena.data() + entry.offset, dtype(), entry.decl.shape};
 }
 
-bool ParameterStore::has_copy(const ParameterEntry& entry) const {
-  return penstock::has_copy(entry.decl, options_.kinds.compute);
+bool ParameterStore::has_copy(const partition::ParameterEntry& entry) const {
+  return partition::has_copy(entry.decl, options_.kinds.compute);
 }
 
-Tensor ParameterStore::read_by_layers(const ParameterEntry& entry) const {
+layers::Tensor ParameterStore::read_by_layers(const partition::ParameterEntry& entry) const {
   if (!has_copy(entry)) return weight(entry);
   return {copies_.data() + entry.copy_offset, options_.kinds.compute, entry.decl.shape};
 }
@@ -100,7 +102,7 @@ SharedArena ParameterStore::shared_arena() const {
   return arena;
 }
 
-Tensor ParameterStore::weight(const ParameterEntry& entry) const {
+layers::Tensor ParameterStore::weight(const partition::ParameterEntry& entry) const {
   if (!layout_.parts) return view(weights_, entry);
   if (has_copy(entry))
     throw ShapeError("replica " + std::to_string(options_.replica) + " has no whole master of " +
@@ -108,58 +110,58 @@ Tensor ParameterStore::weight(const ParameterEntry& entry) const {
   return {copies_.data() + entry.copy_offset, dtype(), entry.decl.shape};
 }
 
-Tensor ParameterStore::copy(const ParameterEntry& entry) const {
-  return has_copy(entry) ? read_by_layers(entry) : Tensor{};
+layers::Tensor ParameterStore::copy(const partition::ParameterEntry& entry) const {
+  return has_copy(entry) ? read_by_layers(entry) : layers::Tensor{};
 }
 
-Tensor ParameterStore::weight(const ParameterPiece& piece) const {
+layers::Tensor ParameterStore::weight(const partition::ParameterPiece& piece) const {
   const bool copied = layout_.parts && !has_copy(entry(piece));
   std::byte* arena = copied ? copies_.data() : weights_.data();
   return {arena + piece.master_offset, dtype(), {piece.count}};
 }
 
-Tensor ParameterStore::gradient(const ParameterPiece& piece, int lane) const {
+layers::Tensor ParameterStore::gradient(const partition::ParameterPiece& piece, int lane) const {
   return cut(gradient(entry(piece), lane), piece);
 }
 
-Tensor ParameterStore::copy(const ParameterPiece& piece) const {
+layers::Tensor ParameterStore::copy(const partition::ParameterPiece& piece) const {
   return cut(copy(entry(piece)), piece);
 }
 
-Tensor ParameterStore::slot(const ParameterPiece& piece, int slot) const {
+layers::Tensor ParameterStore::slot(const partition::ParameterPiece& piece, int slot) const {
   return {slots_[slot].data() + piece.slot_offset, dtype(), {piece.count}};
 }
 
-void ParameterStore::round_copies(Stream& stream) {
-  for (const ParameterPiece& piece : owned())
-    if (const Tensor rounded = copy(piece); rounded.data != nullptr)
-      backend_.run(stream, Cast{weight(piece), rounded});
+void ParameterStore::round_copies(layers::Stream& stream) {
+  for (const partition::ParameterPiece& piece : owned())
+    if (const layers::Tensor rounded = copy(piece); rounded.data != nullptr)
+      backend_.run(stream, layers::Cast{weight(piece), rounded});
 }
 
-Tensor ParameterStore::loading(const ParameterEntry& entry) const {
+layers::Tensor ParameterStore::loading(const partition::ParameterEntry& entry) const {
   return layout_.parts ? gradient(entry, 0) : weight(entry);
 }
 
-void ParameterStore::loaded(Stream& stream) {
-  for (const ParameterPiece& piece : owned())
+void ParameterStore::loaded(layers::Stream& stream) {
+  for (const partition::ParameterPiece& piece : owned())
     if (layout_.parts && has_copy(entry(piece)))
       backend_.copy(stream, weight(piece).data, gradient(piece, 0).data,
                     gradient(piece, 0).bytes());
-  for (const ParameterEntry& p : parameters()) {
-    const Tensor from = loading(p), read = read_by_layers(p);
+  for (const partition::ParameterEntry& p : parameters()) {
+    const layers::Tensor from = loading(p), read = read_by_layers(p);
     if (has_copy(p))
-      backend_.run(stream, Cast{from, read});
+      backend_.run(stream, layers::Cast{from, read});
     else if (layout_.parts)
       backend_.copy(stream, read.data, from.data, from.bytes());
   }
 }
 
-Tensor ParameterStore::number(const ParameterEntry& entry, int slot) const {
-  const Buffer& numbers = slots_[options_.slots.of_elements + slot];
-  return {numbers.data() + entry.index * sizeof(double), DType::f64, {1}};
+layers::Tensor ParameterStore::number(const partition::ParameterEntry& entry, int slot) const {
+  const layers::Buffer& numbers = slots_[options_.slots.of_elements + slot];
+  return {numbers.data() + entry.index * sizeof(double), layers::DType::f64, {1}};
 }
 
-std::vector<double> ParameterStore::read_numbers(Stream& stream, int slot) const {
+std::vector<double> ParameterStore::read_numbers(layers::Stream& stream, int slot) const {
   std::vector<double> numbers(parameters().size());
   backend_.copy_out(stream, numbers.data(), slots_[options_.slots.of_elements + slot].data(),
                     numbers.size() * sizeof(double));
@@ -167,43 +169,44 @@ std::vector<double> ParameterStore::read_numbers(Stream& stream, int slot) const
   return numbers;
 }
 
-void ParameterStore::write_numbers(Stream& stream, int slot, std::span<const double> numbers) {
+void ParameterStore::write_numbers(layers::Stream& stream, int slot,
+                                   std::span<const double> numbers) {
   backend_.copy_in(stream, slots_[options_.slots.of_elements + slot].data(), numbers.data(),
                    numbers.size_bytes());
   backend_.synchronize(stream);
 }
 
-Params ParameterStore::params(std::size_t layer) const {
+layers::Params ParameterStore::params(std::size_t layer) const {
   return {layers_[layer].weights, layers_[layer].state};
 }
 
-Grads ParameterStore::grads(std::size_t layer, int lane) const {
+layers::Grads ParameterStore::grads(std::size_t layer, int lane) const {
   return layers_[layer].gradients[lane];
 }
 
 std::vector<std::span<std::byte>> ParameterStore::updated_arenas() const {
-  std::vector<const Buffer*> buffers = {&weights_, &copies_};
-  for (const Buffer& slot : slots_) buffers.push_back(&slot);
+  std::vector<const layers::Buffer*> buffers = {&weights_, &copies_};
+  for (const layers::Buffer& slot : slots_) buffers.push_back(&slot);
   std::vector<std::span<std::byte>> arenas;
-  for (const Buffer* buffer : buffers)
+  for (const layers::Buffer* buffer : buffers)
     if (buffer->bytes() > 0) arenas.emplace_back(buffer->data(), buffer->bytes());
   return arenas;
 }
 
 std::size_t ParameterStore::arena_offset(std::size_t layer) const {
-  for (const ParameterEntry& p : parameters())
+  for (const partition::ParameterEntry& p : parameters())
     if (p.layer >= layer) return p.offset;
   return layout_.arena;
 }
 
-void ParameterStore::zero_gradients(Stream& stream) {
-  for (const Buffer& arena : gradients_) backend_.zero(stream, arena.data(), arena.bytes());
+void ParameterStore::zero_gradients(layers::Stream& stream) {
+  for (const layers::Buffer& arena : gradients_) backend_.zero(stream, arena.data(), arena.bytes());
 }
 
 std::int64_t ParameterStore::element_count() const {
   std::int64_t count = 0;
-  for (const ParameterEntry& p : parameters()) count += p.elements;
+  for (const partition::ParameterEntry& p : parameters()) count += p.elements;
   return count;
 }
 
-}  // namespace penstock
+}  // namespace penstock::runtime

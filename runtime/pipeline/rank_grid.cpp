@@ -5,19 +5,19 @@
 #include "base/error.h"
 #include "comm/group.h"
 
-namespace penstock {
+namespace penstock::runtime {
 
 // Any two pipelines, and any two groups of replicas, are disjoint; a pipeline and a group of
 // replicas have one rank in common.
-RankGrid::RankGrid(Communicator& world, const Plan& plan) : world_(world) {
+RankGrid::RankGrid(comm::Communicator& world, const partition::Plan& plan) : world_(world) {
   if (plan.world_size() != world.size())
     throw CommError("the plan places " + std::to_string(plan.world_size()) +
                     " ranks, but the job has " + std::to_string(world.size()));
   here_ = plan.place_of(world.rank());
   std::vector<int> pipeline;
   for (const auto& stage : plan.ranks) pipeline.push_back(stage[here_.replica]);
-  pipeline_ = make_group(world, {pipeline, 1});
-  replicas_ = make_group(world, {plan.ranks[here_.stage], 2});
+  pipeline_ = comm::make_group(world, {pipeline, 1});
+  replicas_ = comm::make_group(world, {plan.ranks[here_.stage], 2});
 }
 
-}  // namespace penstock
+}  // namespace penstock::runtime

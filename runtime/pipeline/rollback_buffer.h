@@ -5,23 +5,23 @@
 #include "layers/backend.h"
 #include "runtime/pipeline/parameter_store.h"
 
-namespace penstock {
+namespace penstock::runtime {
 
 /// A second copy of what an update changes, so that it can be rolled back.
 class RollbackBuffer {
  public:
   /// Both must outlive it.
-  RollbackBuffer(Backend& backend, const ParameterStore& store);
+  RollbackBuffer(layers::Backend& backend, const ParameterStore& store);
 
   /// Copies what the stream has left in the store.
-  void take(Stream& stream);
+  void take(layers::Stream& stream);
   /// Puts it back as it was taken.
-  void restore(Stream& stream);
+  void restore(layers::Stream& stream);
 
  private:
-  Backend& backend_;
+  layers::Backend& backend_;
   std::vector<std::span<std::byte>> arenas_;  // of the store
-  std::vector<Buffer> copies_;
+  std::vector<layers::Buffer> copies_;
 };
 
-}  // namespace penstock
+}  // namespace penstock::runtime

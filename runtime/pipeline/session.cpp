@@ -6,7 +6,7 @@
 #include "partition/model/recomputed_layers.h"
 #include "partition/plan/plan_schedule.h"
 
-namespace penstock {
+namespace penstock::runtime {
 namespace {
 
 const std::vector<std::int64_t> kAnyLengths = {100};  // parameters do not depend on them
@@ -21,13 +21,13 @@ void require_ranks(int stages, int replicas, int ranks, const std::string& plan_
                                        : ", or change " + plan_file + " (pipeline.plan)"));
 }
 
-StageOptions part_of(const SessionOptions& options, const StageReplica& here) {
-  const Config& config = options.config;
+StageOptions part_of(const SessionOptions& options, const partition::StageReplica& here) {
+  const configs::Config& config = options.config;
   StageOptions part;
   part.stage = here.stage;
   part.cut = options.plan.cut();
-  part.recompute = recomputed_layers(config.pipeline, options.sequence);
-  part.schedule = schedule_of(options.plan);
+  part.recompute = partition::recomputed_layers(config.pipeline, options.sequence);
+  part.schedule = partition::schedule_of(options.plan);
   part.store.lanes = options.plan.lanes_of_replicas().at(here.replica);
   part.store.slots = options.slots;
   part.store.kinds.sharing = sharing_of(config.pipeline);
@@ -37,42 +37,43 @@ StageOptions part_of(const SessionOptions& options, const StageReplica& here) {
   return part;
 }
 
-RankDevice choose_for(const Plan& plan, Communicator& world, const Config& config) {
+RankDevice choose_for(const partition::Plan& plan, comm::Communicator& world,
+                      const configs::Config& config) {
   require_ranks(plan.stages(), plan.replicas(), world.size(), config.pipeline.plan);
   return choose_device(config.trainer, world);
 }
 
 }  // namespace
 
-void check_ranks(const Config& config, int ranks) {
+void check_ranks(const configs::Config& config, int ranks) {
   require_ranks(config.pipeline.stages, config.pipeline.replicas, ranks, config.pipeline.plan);
 }
 
-DType compute_type(const PrecisionConfig& precision) {
-  if (precision.compute == "fp32") return DType::f32;
-  if (precision.compute == "fp16") return DType::f16;
-  if (precision.compute == "bf16") return DType::bf16;
+layers::DType compute_type(const configs::PrecisionConfig& precision) {
+  if (precision.compute == "fp32") return layers::DType::f32;
+  if (precision.compute == "fp16") return layers::DType::f16;
+  if (precision.compute == "bf16") return layers::DType::bf16;
   throw ConfigError("precision.compute is \"" + precision.compute +
                     "\", expected fp32, fp16 or bf16");
 }
 
-Sharing sharing_of(const PipelineConfig& pipeline) {
+partition::Sharing sharing_of(const configs::PipelineConfig& pipeline) {
   return {pipeline.shard_optimizer ? pipeline.replicas : 1, pipeline.bucket_bytes};
 }
 
-BackendSizes backend_sizes(const Config& config) {
+layers::BackendSizes backend_sizes(const configs::Config& config) {
   return {device_kind(config.trainer), compute_type(config.precision)};
 }
 
-Session::Session(Communicator& world, const SessionOptions& options)
+Session::Session(comm::Communicator& world, const SessionOptions& options)
     : Session(world, choose_for(options.plan, world, options.config), options) {}
 
-Session::Session(Communicator& world, RankDevice device, const SessionOptions& options)
+Session::Session(comm::Communicator& world, RankDevice device, const SessionOptions& options)
     : device_(std::move(device)) {
-  const Plan& plan = options.plan;
+  const partition::Plan& plan = options.plan;
   require_ranks(plan.stages(), plan.replicas(), world.size(), options.config.pipeline.plan);
   grid_ = std::make_unique<RankGrid>(world, plan);
-  const StageReplica& here = grid_->here();
+  const partition::StageReplica& here = grid_->here();
   require_equal_replicas(device_, here.stage, world);
   require_memory(device_, plan.bytes_of(here.stage).total(), world, options.advice);
   progress_ = [this] {
@@ -84,15 +85,15 @@ Session::Session(Communicator& world, RankDevice device, const SessionOptions& o
   stage_ = std::make_unique<Stage>(backend(), *stream_, grid_->pipeline(), options.sequence, part);
 }
 
-std::int64_t model_blocks(const LayerSequence& sequence) {
-  return norm_blocks(plan_layers(sequence, kAnyLengths, {}));
+std::int64_t model_blocks(const partition::LayerSequence& sequence) {
+  return partition::norm_blocks(partition::plan_layers(sequence, kAnyLengths, {}));
 }
 
-std::int64_t parameter_count(const LayerSequence& sequence) {
+std::int64_t parameter_count(const partition::LayerSequence& sequence) {
   std::int64_t count = 0;
-  for (const LayerPlan& layer : plan_layers(sequence, kAnyLengths, {}))
-    for (const ParamDecl& p : layer.params) count += element_count(p.shape);
+  for (const layers::LayerPlan& layer : partition::plan_layers(sequence, kAnyLengths, {}))
+    for (const layers::ParamDecl& p : layer.params) count += layers::element_count(p.shape);
   return count;
 }
 
-}  // namespace penstock
+}  // namespace penstock::runtime

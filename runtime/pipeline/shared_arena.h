@@ -6,7 +6,7 @@
 
 #include "comm/all_gather.h"
 
-namespace penstock {
+namespace penstock::runtime {
 
 /// Memory that is to lie alike on all replicas of a stage, and who renews which of it.
 struct SharedArena {
@@ -16,12 +16,12 @@ struct SharedArena {
 };
 
 /// Its ranges in an arena of the same layout at `data`.
-inline RankParts parts_of(const SharedArena& arena, std::byte* data) {
-  RankParts parts(arena.of_replicas.size());
+inline comm::RankParts parts_of(const SharedArena& arena, std::byte* data) {
+  comm::RankParts parts(arena.of_replicas.size());
   for (std::size_t replica = 0; replica < parts.size(); ++replica)
     for (const auto& [begin, end] : arena.of_replicas[replica])
       parts[replica].emplace_back(data + begin, end - begin);
   return parts;
 }
 
-}  // namespace penstock
+}  // namespace penstock::runtime

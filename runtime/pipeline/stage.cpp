@@ -8,7 +8,7 @@
 #include "runtime/pipeline/nccl_messages.h"
 #include "runtime/pipeline/staged_messages.h"
 
-namespace penstock {
+namespace penstock::runtime {
 namespace {
 
 // Of an evaluation, micro-batches that are laid out at once: enough that the pipeline's filling and
@@ -22,10 +22,11 @@ StoreOptions store_of(const StageOptions& options) {
 }
 
 /// Null where the pipeline's own messages reach the memory.
-std::unique_ptr<Communicator> make_links(Communicator& pipeline, Backend& backend,
-                                         Stream& computing, DeviceLinks links,
-                                         const std::vector<int>& chunk_ranks) {
-  if (backend.kind() == DeviceKind::cpu) return nullptr;
+std::unique_ptr<comm::Communicator> make_links(comm::Communicator& pipeline,
+                                               layers::Backend& backend, layers::Stream& computing,
+                                               DeviceLinks links,
+                                               const std::vector<int>& chunk_ranks) {
+  if (backend.kind() == layers::DeviceKind::cpu) return nullptr;
   if (links == DeviceLinks::nccl)
     return std::make_unique<NcclMessages>(pipeline, chunk_ranks, backend, computing);
   return std::make_unique<StagedMessages>(pipeline, backend, computing);
@@ -39,8 +40,8 @@ std::vector<Chunk*> pointers(std::deque<Chunk>& chunks) {
 
 }  // namespace
 
-Stage::Stage(Backend& backend, Stream& stream, Communicator& pipeline,
-             const LayerSequence& sequence, const StageOptions& options)
+Stage::Stage(layers::Backend& backend, layers::Stream& stream, comm::Communicator& pipeline,
+             const partition::LayerSequence& sequence, const StageOptions& options)
     : backend_(backend),
       stream_(stream),
       options_(options),
@@ -53,8 +54,8 @@ Stage::Stage(Backend& backend, Stream& stream, Communicator& pipeline,
       pipeline_(own_links_ ? *own_links_ : pipeline),
       executor_(pipeline_, pointers(chunks_), local_.chunks) {}
 
-std::deque<Chunk> Stage::make_chunks(const LayerSequence& sequence) {
-  const LayerRange all(sequence.layers);
+std::deque<Chunk> Stage::make_chunks(const partition::LayerSequence& sequence) {
+  const partition::LayerRange all(sequence.layers);
   const bool split = options_.schedule.splits_backward();
   std::deque<Chunk> chunks;
   for (std::size_t i = 0; i < local_.chunks.size(); ++i) {
@@ -66,7 +67,7 @@ std::deque<Chunk> Stage::make_chunks(const LayerSequence& sequence) {
     part.role = {.sends_input_gradient = first > 0,
                  .sends_output = last < sequence.size(),
                  .splits_backward = split,
-                 .recomputes = chosen_among(options_.recompute, first, last)};
+                 .recomputes = partition::chosen_among(options_.recompute, first, last)};
     part.sizes = options_.sizes;
     part.first_layer = local_.first_layers[i];
     part.first_sum = local_.first_sums[i];
@@ -78,7 +79,7 @@ std::deque<Chunk> Stage::make_chunks(const LayerSequence& sequence) {
 
 bool Stage::needs_targets() const {
   return std::any_of(local_.plans.begin(), local_.plans.end(),
-                     [](const LayerPlan& p) { return p.needs_targets; });
+                     [](const layers::LayerPlan& p) { return p.needs_targets; });
 }
 
 void Stage::measure(LayerTimes* times) {
@@ -87,32 +88,33 @@ void Stage::measure(LayerTimes* times) {
   for (Chunk& chunk : chunks_) chunk.measure(times);
 }
 
-void Stage::reserve(std::span<const ChunkBuffers> buffers) {
+void Stage::reserve(std::span<const partition::ChunkBuffers> buffers) {
   std::size_t scratch = 0;  // allocated once
-  for (const ChunkBuffers& of_chunk : buffers) scratch = std::max(scratch, of_chunk.scratch);
+  for (const partition::ChunkBuffers& of_chunk : buffers)
+    scratch = std::max(scratch, of_chunk.scratch);
   scratch_.reserve(backend_, scratch);
   for (std::size_t i = 0; i < chunks_.size(); ++i) chunks_[i].reserve(buffers[i]);
 }
 
-const Schedule& Stage::schedule(Mode mode, int micro_batches) {
-  Schedule& schedule = schedules_[{mode, micro_batches}];
+const partition::Schedule& Stage::schedule(layers::Mode mode, int micro_batches) {
+  partition::Schedule& schedule = schedules_[{mode, micro_batches}];
   if (!schedule.chunk_rank.empty()) return schedule;
-  schedule = mode == Mode::train ? options_.schedule.of(micro_batches)
-                                 : forward_only(chunk_ranks_, micro_batches);
-  validate(schedule);  // nothing runs that could hang
+  schedule = mode == layers::Mode::train ? options_.schedule.of(micro_batches)
+                                         : partition::forward_only(chunk_ranks_, micro_batches);
+  partition::validate(schedule);  // nothing runs that could hang
   return schedule;
 }
 
 /// Rows for all micro-batches, of which this replica fills some.
-StepSums Stage::no_sums(const StepWork& step, Mode mode) const {
+StepSums Stage::no_sums(const StepWork& step, layers::Mode mode) const {
   const auto rows = static_cast<std::size_t>(step.global_micro_batches);
   StepSums sums{std::vector<double>(rows), {}};
   sums.utterance_losses.resize(rows);
-  if (mode == Mode::train) sums.state.assign(rows * local_.sums, 0.0);
+  if (mode == layers::Mode::train) sums.state.assign(rows * local_.sums, 0.0);
   return sums;
 }
 
-StepSums Stage::run(const StepWork& step, Mode mode, const ExecutorCallbacks& callbacks) {
+StepSums Stage::run(const StepWork& step, layers::Mode mode, const ExecutorCallbacks& callbacks) {
   const int micro_batches = static_cast<int>(step.micro_batches.size());
   StepSums sums = no_sums(step, mode);
   executor_.run(schedule(mode, micro_batches), step, mode, callbacks, sums);
@@ -125,13 +127,13 @@ StepSums Stage::train(const StepWork& step, const ExecutorCallbacks& callbacks) 
     if (callbacks.gradients_begin) callbacks.gradients_begin();
     parameters_.zero_gradients(stream_);
   };
-  if (!step.micro_batches.empty()) return run(step, Mode::train, with);
+  if (!step.micro_batches.empty()) return run(step, layers::Mode::train, with);
   with.gradients_begin();  // more replicas than micro-batches are left in the epoch
-  return no_sums(step, Mode::train);
+  return no_sums(step, layers::Mode::train);
 }
 
 void Stage::complete(StepSums& sums) {
-  for (const auto& transfer : sums.leaving) wait(pipeline_, *transfer);
+  for (const auto& transfer : sums.leaving) comm::wait(pipeline_, *transfer);
   sums.leaving.clear();
   backend_.synchronize(stream_);
   for (std::size_t place = 0; place < sums.utterance_losses.size(); ++place) {
@@ -151,7 +153,7 @@ StepSums Stage::evaluate(const StepWork& step, const ExecutorCallbacks& callback
   for (std::size_t begin = 0; begin < all.size(); begin += kWindow) {
     const std::size_t end = std::min(begin + kWindow, all.size());
     window.micro_batches.assign(all.begin() + begin, all.begin() + end);
-    StepSums found = run(window, Mode::evaluate, callbacks);
+    StepSums found = run(window, layers::Mode::evaluate, callbacks);
     complete(found);
     for (const MicroBatchWork& m : window.micro_batches)
       sums.losses[m.place] = found.losses[m.place];
@@ -160,11 +162,11 @@ StepSums Stage::evaluate(const StepWork& step, const ExecutorCallbacks& callback
 }
 
 void Stage::commit_state(std::span<const double> sums, int micro_batches) {
-  std::vector<Buffer> memory;
-  std::vector<Tensor> host;
+  std::vector<layers::Buffer> memory;
+  std::vector<layers::Tensor> host;
   for (std::size_t state = 0; state < parameters_.states().size(); ++state) {
-    const Tensor& device = parameters_.state(state);
-    memory.push_back(host_buffer(device.bytes()));
+    const layers::Tensor& device = parameters_.state(state);
+    memory.push_back(layers::host_buffer(device.bytes()));
     host.push_back({memory.back().data(), device.dtype, device.shape});
     backend_.copy_out(stream_, host.back().data, device.data, device.bytes());
   }
@@ -186,4 +188,4 @@ void Stage::commit_state(std::span<const double> sums, int micro_batches) {
     backend_.copy_in(stream_, parameters_.state(i).data, host[i].data, host[i].bytes());
 }
 
-}  // namespace penstock
+}  // namespace penstock::runtime

@@ -9,18 +9,18 @@
 #include "runtime/pipeline/executor.h"
 #include "runtime/pipeline/local_layers.h"
 
-namespace penstock {
+namespace penstock::runtime {
 
 /// Which part of the model a rank holds: the chunks that the schedule gives it.
 struct StageOptions {
   int stage = 0;
-  RunSchedule schedule;
+  partition::RunSchedule schedule;
   /// First layer of each of the schedule's chunks, then the layer sequence's number of layers.
   std::vector<int> cut;
-  ChosenLayers recompute = {};  // of the layer sequence's layers: ChunkRole::recomputes
+  partition::ChosenLayers recompute = {};  // of the layer sequence's layers: ChunkRole::recomputes
   StoreOptions store;
   std::uint64_t seed = 0;
-  BackendSizes sizes;
+  layers::BackendSizes sizes;
   DeviceLinks links = DeviceLinks::host;  // on a device with memory of its own
 };
 
@@ -31,8 +31,8 @@ class Stage {
  public:
   /// `pipeline` has one rank for each stage, in order. `sequence` must outlive the stage. Error if
   /// the cut has other chunks than the schedule.
-  Stage(Backend& backend, Stream& stream, Communicator& pipeline, const LayerSequence& sequence,
-        const StageOptions& options);
+  Stage(layers::Backend& backend, layers::Stream& stream, comm::Communicator& pipeline,
+        const partition::LayerSequence& sequence, const StageOptions& options);
 
   ParameterStore& parameters() { return parameters_; }
   const ParameterStore& parameters() const { return parameters_; }
@@ -65,26 +65,26 @@ class Stage {
   void measure(LayerTimes* times);
 
   /// Chunk::reserve of each chunk that it holds, in the order of the layer sequence.
-  void reserve(std::span<const ChunkBuffers> buffers);
+  void reserve(std::span<const partition::ChunkBuffers> buffers);
 
  private:
-  std::deque<Chunk> make_chunks(const LayerSequence& sequence);
-  StepSums no_sums(const StepWork& step, Mode mode) const;
-  StepSums run(const StepWork& step, Mode mode, const ExecutorCallbacks& callbacks);
-  const Schedule& schedule(Mode mode, int micro_batches);
+  std::deque<Chunk> make_chunks(const partition::LayerSequence& sequence);
+  StepSums no_sums(const StepWork& step, layers::Mode mode) const;
+  StepSums run(const StepWork& step, layers::Mode mode, const ExecutorCallbacks& callbacks);
+  const partition::Schedule& schedule(layers::Mode mode, int micro_batches);
 
-  Backend& backend_;
-  Stream& stream_;
+  layers::Backend& backend_;
+  layers::Stream& stream_;
   StageOptions options_;
   std::vector<int> chunk_ranks_;  // of the schedule
   LocalLayers local_;
   ParameterStore parameters_;
   BufferRing scratch_;
   std::deque<Chunk> chunks_;
-  std::unique_ptr<Communicator> own_links_;  // where the device's memory is not the host's
-  Communicator& pipeline_;
+  std::unique_ptr<comm::Communicator> own_links_;  // where the device's memory is not the host's
+  comm::Communicator& pipeline_;
   Executor executor_;
-  std::map<std::pair<Mode, int>, Schedule> schedules_;
+  std::map<std::pair<layers::Mode, int>, partition::Schedule> schedules_;
 };
 
-}  // namespace penstock
+}  // namespace penstock::runtime

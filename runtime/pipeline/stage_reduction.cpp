@@ -2,7 +2,7 @@
 
 #include "runtime/pipeline/gradient_buckets.h"
 
-namespace penstock {
+namespace penstock::runtime {
 namespace {
 
 std::vector<std::byte*> lane_arenas(const ParameterStore& store) {
@@ -14,8 +14,8 @@ std::vector<std::byte*> lane_arenas(const ParameterStore& store) {
 
 }  // namespace
 
-StageReduction::StageReduction(Backend& backend, Stream& stream, const RankGrid& grid,
-                               const Stage& stage, const Options& options)
+StageReduction::StageReduction(layers::Backend& backend, layers::Stream& stream,
+                               const RankGrid& grid, const Stage& stage, const Options& options)
     : store_(stage.parameters()),
       plan_(gradient_buckets(store_.layout(), options.lanes_of, options.bucket_bytes)),
       reduction_(make_gradient_reduction({backend, stream, grid.replicas(), plan_,
@@ -40,7 +40,8 @@ void StageReduction::layer_whole(std::size_t layer) {
 /// started from the last to the first on all of them, which libraries want.
 void StageReduction::start_buckets(std::size_t whole_from) {
   const auto begin = [&](int bucket) {
-    return static_cast<std::size_t>(bucket_begin(plan_, bucket)) * size_of(plan_.dtype);
+    return static_cast<std::size_t>(comm::bucket_begin(plan_, bucket)) *
+           layers::size_of(plan_.dtype);
   };
   while (next_bucket_ > 0 && begin(next_bucket_ - 1) >= whole_from)
     reduction_->start(--next_bucket_);
@@ -50,4 +51,4 @@ void StageReduction::gather() {
   if (store_.shared()) reduction_->gather(store_.shared_arena());
 }
 
-}  // namespace penstock
+}  // namespace penstock::runtime

@@ -7,7 +7,7 @@
 #include "runtime/pipeline/rank_grid.h"
 #include "runtime/pipeline/stage.h"
 
-namespace penstock {
+namespace penstock::runtime {
 
 /// Adds a stage's gradients over lanes and replicas, bucket by bucket from the last to the first,
 /// each as soon as the layers in it are whole, while backward goes on.
@@ -20,8 +20,8 @@ class StageReduction {
     ReductionOrder order = ReductionOrder::lanes;
   };
   /// All replicas make theirs. All arguments but the last must outlive it.
-  StageReduction(Backend& backend, Stream& stream, const RankGrid& grid, const Stage& stage,
-                 const Options& options);
+  StageReduction(layers::Backend& backend, layers::Stream& stream, const RankGrid& grid,
+                 const Stage& stage, const Options& options);
 
   /// A step begins: no layer is whole.
   void begin();
@@ -43,11 +43,11 @@ class StageReduction {
   void start_buckets(std::size_t whole_from);
 
   const ParameterStore& store_;
-  LaneReductionPlan plan_;
+  comm::LaneReductionPlan plan_;
   std::unique_ptr<GradientReduction> reduction_;
   int next_bucket_ = 0;           // buckets from here on have been started
   std::vector<bool> whole_;       // layers of the stage whose gradients are
   std::size_t whole_behind_ = 0;  // all layers from here on are
 };
 
-}  // namespace penstock
+}  // namespace penstock::runtime

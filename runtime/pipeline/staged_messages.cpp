@@ -3,15 +3,15 @@
 #include <algorithm>
 #include <utility>
 
-namespace penstock {
+namespace penstock::runtime {
 
 /// Copied to the host; then sent from there.
-class StagedMessages::Sending final : public Transfer {
+class StagedMessages::Sending final : public comm::Transfer {
  public:
-  Sending(StagedMessages& owner, Message message, std::span<const std::byte> data)
+  Sending(StagedMessages& owner, comm::Message message, std::span<const std::byte> data)
       : owner_(owner), message_(std::move(message)), bytes_(data.size()) {
     pinned_ = owner_.take(bytes_);
-    Backend& backend = owner_.backend_;
+    layers::Backend& backend = owner_.backend_;
     backend.wait(*owner_.out_, *backend.record(owner_.computing_));
     backend.copy_out_async(*owner_.out_, pinned_.data(), data.data(), bytes_);
     copied_ = backend.record(*owner_.out_);
@@ -37,17 +37,17 @@ class StagedMessages::Sending final : public Transfer {
 
  private:
   StagedMessages& owner_;
-  Message message_;
+  comm::Message message_;
   std::size_t bytes_;
-  Buffer pinned_;
-  std::unique_ptr<Event> copied_;
-  std::unique_ptr<Transfer> sent_;
+  layers::Buffer pinned_;
+  std::unique_ptr<layers::Event> copied_;
+  std::unique_ptr<comm::Transfer> sent_;
 };
 
 /// Received by the host; then copied to the device, behind the last work that used the memory.
-class StagedMessages::Receiving final : public Transfer {
+class StagedMessages::Receiving final : public comm::Transfer {
  public:
-  Receiving(StagedMessages& owner, const Message& message, std::span<std::byte> data)
+  Receiving(StagedMessages& owner, const comm::Message& message, std::span<std::byte> data)
       : owner_(owner),
         data_(data),
         pinned_(owner_.take(data.size())),
@@ -62,7 +62,7 @@ class StagedMessages::Receiving final : public Transfer {
   /// Copies what has been received; false where that has not ended.
   bool arrive() {
     if (!received_->done()) return false;
-    Backend& backend = owner_.backend_;
+    layers::Backend& backend = owner_.backend_;
     backend.wait(*owner_.in_, *unused_);
     backend.copy_in_async(*owner_.in_, data_.data(), pinned_.data(), data_.size());
     copied_ = backend.record(*owner_.in_);
@@ -80,14 +80,15 @@ class StagedMessages::Receiving final : public Transfer {
  private:
   StagedMessages& owner_;
   std::span<std::byte> data_;
-  Buffer pinned_;
-  std::unique_ptr<Event> unused_;
-  std::unique_ptr<Transfer> received_;
-  std::unique_ptr<Event> copied_;
+  layers::Buffer pinned_;
+  std::unique_ptr<layers::Event> unused_;
+  std::unique_ptr<comm::Transfer> received_;
+  std::unique_ptr<layers::Event> copied_;
 };
 
-StagedMessages::StagedMessages(Communicator& host, Backend& backend, Stream& computing)
-    : CarriedCommunicator(host),
+StagedMessages::StagedMessages(comm::Communicator& host, layers::Backend& backend,
+                               layers::Stream& computing)
+    : comm::CarriedCommunicator(host),
       backend_(backend),
       computing_(computing),
       out_(backend.make_stream()),
@@ -95,13 +96,13 @@ StagedMessages::StagedMessages(Communicator& host, Backend& backend, Stream& com
 
 StagedMessages::~StagedMessages() = default;
 
-std::unique_ptr<Transfer> StagedMessages::send(const Message& message,
-                                               std::span<const std::byte> data) {
+std::unique_ptr<comm::Transfer> StagedMessages::send(const comm::Message& message,
+                                                     std::span<const std::byte> data) {
   return std::make_unique<Sending>(*this, message, data);
 }
 
-std::unique_ptr<Transfer> StagedMessages::receive(const Message& message,
-                                                  std::span<std::byte> data) {
+std::unique_ptr<comm::Transfer> StagedMessages::receive(const comm::Message& message,
+                                                        std::span<std::byte> data) {
   return std::make_unique<Receiving>(*this, message, data);
 }
 
@@ -116,13 +117,13 @@ void StagedMessages::progress() {
 }
 
 /// Messages come in a few sizes, so that before long nothing is allocated.
-Buffer StagedMessages::take(std::size_t bytes) {
-  const auto fitting =
-      std::find_if(free_.begin(), free_.end(), [&](const Buffer& b) { return b.bytes() >= bytes; });
+layers::Buffer StagedMessages::take(std::size_t bytes) {
+  const auto fitting = std::find_if(free_.begin(), free_.end(),
+                                    [&](const layers::Buffer& b) { return b.bytes() >= bytes; });
   if (fitting == free_.end()) return backend_.allocate_host(bytes);
-  Buffer taken = std::move(*fitting);
+  layers::Buffer taken = std::move(*fitting);
   free_.erase(fitting);
   return taken;
 }
 
-}  // namespace penstock
+}  // namespace penstock::runtime

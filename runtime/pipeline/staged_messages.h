@@ -7,20 +7,20 @@
 #include "comm/carried.h"
 #include "layers/backend.h"
 
-namespace penstock {
+namespace penstock::runtime {
 
 /// Messages of a device's memory, over ranks that send the host's: each passes through pinned
 /// memory, in a stream of its own for each direction, beside the computing. A message that is sent
 /// holds what the computing stream has left there; one that is received is there for what that
 /// stream is asked for once the transfer is done.
-class StagedMessages final : public CarriedCommunicator {
+class StagedMessages final : public comm::CarriedCommunicator {
  public:
   /// All three must outlive it, and it every transfer.
-  StagedMessages(Communicator& host, Backend& backend, Stream& computing);
+  StagedMessages(comm::Communicator& host, layers::Backend& backend, layers::Stream& computing);
   ~StagedMessages() override;
 
-  std::unique_ptr<Transfer> send(const Message&, std::span<const std::byte>) override;
-  std::unique_ptr<Transfer> receive(const Message&, std::span<std::byte>) override;
+  std::unique_ptr<comm::Transfer> send(const comm::Message&, std::span<const std::byte>) override;
+  std::unique_ptr<comm::Transfer> receive(const comm::Message&, std::span<std::byte>) override;
   void progress() override;
 
  private:
@@ -28,20 +28,20 @@ class StagedMessages final : public CarriedCommunicator {
   class Receiving;
   /// Pinned memory that a copy still reads.
   struct Leaving {
-    std::unique_ptr<Event> passed;
-    Buffer pinned;
+    std::unique_ptr<layers::Event> passed;
+    layers::Buffer pinned;
   };
 
-  Buffer take(std::size_t bytes);
-  void give_back(Buffer pinned) { free_.push_back(std::move(pinned)); }
+  layers::Buffer take(std::size_t bytes);
+  void give_back(layers::Buffer pinned) { free_.push_back(std::move(pinned)); }
 
-  Backend& backend_;
-  Stream& computing_;
-  std::unique_ptr<Stream> out_, in_;
+  layers::Backend& backend_;
+  layers::Stream& computing_;
+  std::unique_ptr<layers::Stream> out_, in_;
   std::deque<Sending*> departing_;    // being copied to the host, in the order of their sends
   std::vector<Receiving*> arriving_;  // not yet received by the host
   std::deque<Leaving> leaving_;
-  std::vector<Buffer> free_;
+  std::vector<layers::Buffer> free_;
 };
 
-}  // namespace penstock
+}  // namespace penstock::runtime

@@ -4,28 +4,29 @@
 
 #include "runtime/pipeline/gradient_buckets.h"
 
-namespace penstock {
+namespace penstock::runtime {
 namespace {
 
-std::vector<Buffer> copies_of(Backend& backend, const LaneReductionPlan& plan, std::size_t lanes) {
+std::vector<layers::Buffer> copies_of(layers::Backend& backend, const comm::LaneReductionPlan& plan,
+                                      std::size_t lanes) {
   const auto elements =
       static_cast<std::size_t>(plan.bucket_ends.empty() ? 0 : plan.bucket_ends.back());
-  std::vector<Buffer> copies;
+  std::vector<layers::Buffer> copies;
   for (std::size_t lane = 0; lane < lanes; ++lane)
-    copies.push_back(backend.allocate_host(elements * size_of(plan.dtype)));
+    copies.push_back(backend.allocate_host(elements * layers::size_of(plan.dtype)));
   return copies;
 }
 
-std::vector<std::byte*> addresses(const std::vector<Buffer>& buffers) {
+std::vector<std::byte*> addresses(const std::vector<layers::Buffer>& buffers) {
   std::vector<std::byte*> addresses;
-  for (const Buffer& buffer : buffers) addresses.push_back(buffer.data());
+  for (const layers::Buffer& buffer : buffers) addresses.push_back(buffer.data());
   return addresses;
 }
 
 }  // namespace
 
-StagedReduction::StagedReduction(Backend& backend, Stream& computing, Communicator& replicas,
-                                 const LaneReductionPlan& plan,
+StagedReduction::StagedReduction(layers::Backend& backend, layers::Stream& computing,
+                                 comm::Communicator& replicas, const comm::LaneReductionPlan& plan,
                                  const std::vector<std::byte*>& arenas)
     : backend_(backend),
       computing_(computing),
@@ -39,7 +40,7 @@ StagedReduction::StagedReduction(Backend& backend, Stream& computing, Communicat
 void StagedReduction::start(int bucket) {
   backend_.wait(*out_, *backend_.record(computing_));
   for (std::size_t lane = 0; lane < arenas_.size(); ++lane) {
-    const Tensor from = bucket_of(arenas_[lane], plan_, bucket);
+    const layers::Tensor from = bucket_of(arenas_[lane], plan_, bucket);
     backend_.copy_out_async(*out_, bucket_of(copies_[lane].data(), plan_, bucket).data, from.data,
                             from.bytes());
   }
@@ -59,8 +60,8 @@ void StagedReduction::finish() {
   }
   lanes_.finish();
   for (int bucket = 0; bucket < static_cast<int>(plan_.bucket_ends.size()); ++bucket) {
-    const Tensor to = summed_of(arenas_[0], plan_, bucket, replicas_.rank());
-    const Tensor from = summed_of(copies_[0].data(), plan_, bucket, replicas_.rank());
+    const layers::Tensor to = summed_of(arenas_[0], plan_, bucket, replicas_.rank());
+    const layers::Tensor from = summed_of(copies_[0].data(), plan_, bucket, replicas_.rank());
     backend_.copy_in_async(computing_, to.data, from.data, to.bytes());
   }
 }
@@ -73,11 +74,11 @@ void StagedReduction::gather(const SharedArena& arena) {
   for (const auto& [begin, end] : arena.of_replicas[own])
     backend_.copy_out_async(computing_, host + begin, arena.data + begin, end - begin);
   backend_.synchronize(computing_);
-  all_gather(replicas_, parts_of(arena, host));
+  comm::all_gather(replicas_, parts_of(arena, host));
   for (std::size_t replica = 0; replica < arena.of_replicas.size(); ++replica)
     for (const auto& [begin, end] : arena.of_replicas[replica])
       if (replica != own)
         backend_.copy_in_async(computing_, arena.data + begin, host + begin, end - begin);
 }
 
-}  // namespace penstock
+}  // namespace penstock::runtime

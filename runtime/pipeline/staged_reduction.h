@@ -7,15 +7,15 @@
 
 #include "runtime/pipeline/gradient_reduction.h"
 
-namespace penstock {
+namespace penstock::runtime {
 
 /// Adds lanes that lie on devices where the ranks send the host's memory only: through pinned
 /// copies of the arenas, in a stream of their own.
 class StagedReduction final : public GradientReduction {
  public:
   /// All arguments must outlive it.
-  StagedReduction(Backend& backend, Stream& computing, Communicator& replicas,
-                  const LaneReductionPlan& plan, const std::vector<std::byte*>& arenas);
+  StagedReduction(layers::Backend& backend, layers::Stream& computing, comm::Communicator& replicas,
+                  const comm::LaneReductionPlan& plan, const std::vector<std::byte*>& arenas);
 
   void start(int bucket) override;
   void progress() override;
@@ -24,15 +24,16 @@ class StagedReduction final : public GradientReduction {
   std::size_t staging() const override { return lanes_.staging(); }
 
  private:
-  Backend& backend_;
-  Stream& computing_;
-  std::unique_ptr<Stream> out_;
-  Communicator& replicas_;
-  LaneReductionPlan plan_;
+  layers::Backend& backend_;
+  layers::Stream& computing_;
+  std::unique_ptr<layers::Stream> out_;
+  comm::Communicator& replicas_;
+  comm::LaneReductionPlan plan_;
   std::vector<std::byte*> arenas_;
-  std::vector<Buffer> copies_;
-  LaneReduction lanes_;
-  std::deque<std::pair<int, std::unique_ptr<Event>>> leaving_;  // buckets, in the order of start()
+  std::vector<layers::Buffer> copies_;
+  comm::LaneReduction lanes_;
+  std::deque<std::pair<int, std::unique_ptr<layers::Event>>>
+      leaving_;  // buckets, in the order of start()
 };
 
-}  // namespace penstock
+}  // namespace penstock::runtime

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-namespace penstock {
+namespace penstock::runtime {
 
 /// One micro-batch of a replica's step. Every rank of the pipeline knows its shape; labels are
 /// there only on the stage that needs them.
@@ -33,4 +33,4 @@ struct StepWork {
 using ReadFeatures =
     std::function<void(int micro_batch, std::span<float> x_FC, std::span<float> weights)>;
 
-}  // namespace penstock
+}  // namespace penstock::runtime

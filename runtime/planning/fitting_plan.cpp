@@ -9,18 +9,19 @@
 #include "base/gib.h"
 #include "runtime/planning/planning.h"
 
-namespace penstock {
+namespace penstock::runtime {
 namespace {
 
 constexpr double kShortest = 1;  // second of a micro-batch that is worth a try
 
 /// What the fullest rank takes of the best plan within pipeline.memory_gib; nothing where none
 /// fits.
-std::optional<std::size_t> fullest_rank(const LayerSequence& sequence, const Config& config,
-                                        const RunShape& shape) try {
-  const Plan plan = plan_run(sequence, config, shape, computed_costs(sequence, config, shape));
+std::optional<std::size_t> fullest_rank(const partition::LayerSequence& sequence,
+                                        const configs::Config& config, const RunShape& shape) try {
+  const partition::Plan plan =
+      plan_run(sequence, config, shape, computed_costs(sequence, config, shape));
   std::size_t fullest = 0;
-  for (const ChunkPlan& chunk : plan.chunks)
+  for (const partition::ChunkPlan& chunk : plan.chunks)
     fullest = std::max(fullest, chunk.predicted.bytes.total());
   return fullest;
 } catch (const ConfigError&) {
@@ -31,7 +32,8 @@ std::string at_most(std::size_t bytes) {
   return fmt::format("(at most {} MiB a rank)", (bytes >> 20) + 1);
 }
 
-std::string with_more_stages(const LayerSequence& sequence, Config config, const RunShape& shape) {
+std::string with_more_stages(const partition::LayerSequence& sequence, configs::Config config,
+                             const RunShape& shape) {
   for (int stages = config.pipeline.stages + 1; stages <= sequence.size(); ++stages) {
     config.pipeline.stages = stages;
     if (const auto bytes = fullest_rank(sequence, config, shape))
@@ -42,8 +44,8 @@ std::string with_more_stages(const LayerSequence& sequence, Config config, const
 }
 
 /// An utterance longer than a micro-batch ends the search.
-std::string with_smaller_micro_batches(const LayerSequence& sequence, Config config,
-                                       const ShapeOfRecipe& shape_of) try {
+std::string with_smaller_micro_batches(const partition::LayerSequence& sequence,
+                                       configs::Config config, const ShapeOfRecipe& shape_of) try {
   double& seconds = config.data.micro_batch_seconds;
   for (seconds /= 2; seconds >= kShortest; seconds /= 2)
     if (const auto bytes = fullest_rank(sequence, config, shape_of(config)))
@@ -55,9 +57,9 @@ std::string with_smaller_micro_batches(const LayerSequence& sequence, Config con
 
 }  // namespace
 
-std::string fitting_plan(const LayerSequence& sequence, const Config& config,
+std::string fitting_plan(const partition::LayerSequence& sequence, const configs::Config& config,
                          const ShapeOfRecipe& shape_of, std::size_t bytes) {
-  Config limited = config;
+  configs::Config limited = config;
   limited.pipeline.plan.clear();
   limited.pipeline.memory_gib = bytes / kGib;
   const std::string stages = with_more_stages(sequence, limited, shape_of(limited)),
@@ -66,4 +68,4 @@ std::string fitting_plan(const LayerSequence& sequence, const Config& config,
   return stages + (stages.empty() || seconds.empty() ? "" : " or ") + seconds;
 }
 
-}  // namespace penstock
+}  // namespace penstock::runtime

@@ -6,15 +6,15 @@
 
 #include "runtime/planning/run_shape.h"
 
-namespace penstock {
+namespace penstock::runtime {
 
 /// The shape of the run that a changed recipe would make.
-using ShapeOfRecipe = std::function<RunShape(const Config&)>;
+using ShapeOfRecipe = std::function<RunShape(const configs::Config&)>;
 
 /// What would have a recipe fit where each rank may take so many bytes, found by planning: more
 /// stages, or as many with smaller micro-batches. "pipeline.stages = 3 (at most 812 MiB a rank)",
 /// "data.micro_batch_seconds = 12.5 (…)", both joined by "or", or that neither fits.
-std::string fitting_plan(const LayerSequence& sequence, const Config& config,
+std::string fitting_plan(const partition::LayerSequence& sequence, const configs::Config& config,
                          const ShapeOfRecipe& shape_of, std::size_t bytes);
 
-}  // namespace penstock
+}  // namespace penstock::runtime

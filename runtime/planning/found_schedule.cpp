@@ -15,7 +15,7 @@
 #include "runtime/planning/mean_times.h"
 #include "runtime/planning/planning.h"
 
-namespace penstock {
+namespace penstock::runtime {
 namespace {
 
 /// A named schedule whose memory a cut is made for, before there are lists: it parts the backward
@@ -23,12 +23,13 @@ namespace {
 constexpr const char* kStandIn = "zb-h1";
 
 /// How many micro-batches the stage may hold between forward and weight gradient.
-int room_of(const ChunkBytes& bytes, const Plan& plan, int stage, int own, double memory_gib) {
+int room_of(const partition::ChunkBytes& bytes, const partition::Plan& plan, int stage, int own,
+            double memory_gib) {
   if (memory_gib == 0) return std::min(own, plan.stages());
-  const ChunkPlan& chunk = plan.chunks[static_cast<std::size_t>(stage)];
+  const partition::ChunkPlan& chunk = plan.chunks[static_cast<std::size_t>(stage)];
   int room = std::min(own, 2 * plan.stages());
   for (; room > 1; --room) {
-    const ChunkBytes held = bytes.holding(in_flight_of(room));
+    const partition::ChunkBytes held = bytes.holding(partition::in_flight_of(room));
     const auto needed = static_cast<double>(held(chunk.first, chunk.last(), stage).total());
     if (needed <= memory_gib * kGib) break;
   }
@@ -37,36 +38,38 @@ int room_of(const ChunkBytes& bytes, const Plan& plan, int stage, int own, doubl
 
 /// A run whose layers have been cut, for which lists are sought.
 struct CutRun {
-  PlanRequest request;
-  ChunkBytes bytes;  // under any schedule that parts the backward
-  Plan plan;
+  partition::PlanRequest request;
+  partition::ChunkBytes bytes;  // under any schedule that parts the backward
+  partition::Plan plan;
 };
 
-CutRun cut_run(const LayerSequence& sequence, const Config& config, const RunShape& shape,
-               const std::vector<LayerCost>& costs) {
-  const RunSchedule stand_in(kStandIn, config.pipeline.stages);
-  const ChunkBytes bytes = bytes_of_run(sequence, config, shape, stand_in);
-  PlanRequest request = plan_request(sequence, config, shape, costs);
+CutRun cut_run(const partition::LayerSequence& sequence, const configs::Config& config,
+               const RunShape& shape, const std::vector<partition::LayerCost>& costs) {
+  const partition::RunSchedule stand_in(kStandIn, config.pipeline.stages);
+  const partition::ChunkBytes bytes = bytes_of_run(sequence, config, shape, stand_in);
+  partition::PlanRequest request = plan_request(sequence, config, shape, costs);
   request.bytes = bytes;
   try {
-    return {request, bytes, make_plan(sequence, request)};
+    return {request, bytes, partition::make_plan(sequence, request)};
   } catch (const ConfigError&) {  // lists may hold as little as one micro-batch
-    request.bytes = bytes.holding(in_flight_of(1));
-    return {request, bytes, make_plan(sequence, request)};
+    request.bytes = bytes.holding(partition::in_flight_of(1));
+    return {request, bytes, partition::make_plan(sequence, request)};
   }
 }
 
-FoundSchedule search(const LayerSequence& sequence, const Config& config, const RunShape& shape,
-                     const std::vector<LayerCost>& costs, const CutRun& run,
-                     const std::vector<int>* sizes) {
-  const Plan& plan = run.plan;
-  const int own = micro_batches_per_replica(plan);
+partition::FoundSchedule search(const partition::LayerSequence& sequence,
+                                const configs::Config& config, const RunShape& shape,
+                                const std::vector<partition::LayerCost>& costs, const CutRun& run,
+                                const std::vector<int>* sizes) {
+  const partition::Plan& plan = run.plan;
+  const int own = partition::micro_batches_per_replica(plan);
   const std::vector<int> begin = plan.cut();
-  ScheduleProblem problem{.chunk_rank = chunk_ranks(kFound, plan.stages()),
-                          .times = mean_times_by_size(sequence, config, shape, costs, begin, own),
-                          .memory = 1};
+  partition::ScheduleProblem problem{
+      .chunk_rank = partition::chunk_ranks(partition::kFound, plan.stages()),
+      .times = mean_times_by_size(sequence, config, shape, costs, begin, own),
+      .memory = 1};
   if (sizes != nullptr)
-    for (auto& chunk : problem.times) chunk = in_order(chunk, *sizes);
+    for (auto& chunk : problem.times) chunk = partition::in_order(chunk, *sizes);
   for (int stage = 0; stage < plan.stages(); ++stage) {
     const int room = room_of(run.bytes, plan, stage, own, config.pipeline.memory_gib);
     problem.held.emplace_back(static_cast<std::size_t>(own), 1.0 / room);
@@ -74,46 +77,47 @@ FoundSchedule search(const LayerSequence& sequence, const Config& config, const 
       problem.transfers.push_back(run.request.transfers[begin[stage + 1] - 1] / 2);
   }
   problem.transfers.push_back(0);
-  return find_schedule(problem, {.keep_order = sizes != nullptr});
+  return partition::find_schedule(problem, {.keep_order = sizes != nullptr});
 }
 
 }  // namespace
 
-bool wants_order(const Config& config) {
-  return config.pipeline.schedule == kFound && config.pipeline.plan.empty() &&
+bool wants_order(const configs::Config& config) {
+  return config.pipeline.schedule == partition::kFound && config.pipeline.plan.empty() &&
          config.trainer.order.empty();
 }
 
-std::vector<int> find_order(const LayerSequence& sequence, const Config& config,
+std::vector<int> find_order(const partition::LayerSequence& sequence, const configs::Config& config,
                             const RunShape& shape) {
   if (config.pipeline.stages == 1) return {};
   const auto costs = computed_costs(sequence, config, shape);
   const CutRun run = cut_run(sequence, config, shape, costs);
-  const FoundSchedule found = search(sequence, config, shape, costs, run, nullptr);
-  return order_of_step(found.order, config.pipeline.replicas, config.data.micro_batches);
+  const partition::FoundSchedule found = search(sequence, config, shape, costs, run, nullptr);
+  return partition::order_of_step(found.order, config.pipeline.replicas, config.data.micro_batches);
 }
 
-std::vector<int> shared_order(Communicator& world, const LayerSequence& sequence,
-                              const Config& config, const RunShape& shape) {
+std::vector<int> shared_order(comm::Communicator& world, const partition::LayerSequence& sequence,
+                              const configs::Config& config, const RunShape& shape) {
   if (!wants_order(config)) return config.trainer.order;
   std::ostringstream told;
   if (world.rank() == 0)
     for (const int size : find_order(sequence, config, shape)) told << size << ' ';
-  std::istringstream text(broadcast(world, told.str()));
+  std::istringstream text(comm::broadcast(world, told.str()));
   std::vector<int> order;
   for (int size = 0; text >> size;) order.push_back(size);
   return order;
 }
 
-Plan plan_found(const LayerSequence& sequence, const Config& config, const RunShape& shape,
-                const std::vector<LayerCost>& costs) {
+partition::Plan plan_found(const partition::LayerSequence& sequence, const configs::Config& config,
+                           const RunShape& shape, const std::vector<partition::LayerCost>& costs) {
   CutRun run = cut_run(sequence, config, shape, costs);
-  Plan plan = run.plan;
+  partition::Plan plan = run.plan;
   plan.order = config.trainer.order;
-  const auto sizes = order_of_replica(plan.order, plan.replicas(), micro_batches_per_replica(plan));
-  plan.actions = rows_of(search(sequence, config, shape, costs, run, &sizes).schedule);
-  run.request.bytes = bytes_of_run(sequence, config, shape, schedule_of(plan));
-  return with_estimates(sequence, run.request, std::move(plan));
+  const auto sizes = partition::order_of_replica(plan.order, plan.replicas(),
+                                                 partition::micro_batches_per_replica(plan));
+  plan.actions = partition::rows_of(search(sequence, config, shape, costs, run, &sizes).schedule);
+  run.request.bytes = bytes_of_run(sequence, config, shape, partition::schedule_of(plan));
+  return partition::with_estimates(sequence, run.request, std::move(plan));
 }
 
-}  // namespace penstock
+}  // namespace penstock::runtime

@@ -7,27 +7,27 @@
 #include "partition/plan/plan.h"
 #include "runtime/planning/run_shape.h"
 
-namespace penstock {
+namespace penstock::runtime {
 
 /// Whether the run that `config` begins is to be put into an order of its own: pipeline.schedule is
 /// found, and neither trainer.order nor a plan file says one.
-bool wants_order(const Config& config);
+bool wants_order(const configs::Config& config);
 
 /// An order of a step's micro-batches (trainer.order) for pipeline.stages × pipeline.replicas: that
 /// of the shortest simulated step that find_schedule() finds, for the mean micro-batch of every
 /// size and within a rank's memory. It follows from recipe and lengths alone: costs are computed.
 /// Empty, as sampled, for one stage. ConfigError as make_plan.
-std::vector<int> find_order(const LayerSequence& sequence, const Config& config,
+std::vector<int> find_order(const partition::LayerSequence& sequence, const configs::Config& config,
                             const RunShape& shape);
 
 /// The same where config wants one, else trainer.order, as rank 0 says.
-std::vector<int> shared_order(Communicator& world, const LayerSequence& sequence,
-                              const Config& config, const RunShape& shape);
+std::vector<int> shared_order(comm::Communicator& world, const partition::LayerSequence& sequence,
+                              const configs::Config& config, const RunShape& shape);
 
 /// The fastest cut, as make_plan(), with lists that find_schedule() finds for it, for micro-batches
 /// in trainer.order. A rank holds as many micro-batches as pipeline.memory_gib has room for, twice
 /// the stages at most; without that limit as many as stages. ConfigError as make_plan.
-Plan plan_found(const LayerSequence& sequence, const Config& config, const RunShape& shape,
-                const std::vector<LayerCost>& costs);
+partition::Plan plan_found(const partition::LayerSequence& sequence, const configs::Config& config,
+                           const RunShape& shape, const std::vector<partition::LayerCost>& costs);
 
-}  // namespace penstock
+}  // namespace penstock::runtime

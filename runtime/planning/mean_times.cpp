@@ -8,20 +8,23 @@
 #include "runtime/pipeline/session.h"
 #include "runtime/planning/planning.h"
 
-namespace penstock {
+namespace penstock::runtime {
 namespace {
 
 /// Seconds of every layer for micro-batches of any lengths: as computed, times what `costs`, of a
 /// middling one, are to that.
-CostModel scaled_costs(const LayerSequence& sequence, const Config& config, const RunShape& shape,
-                       const std::vector<LayerCost>& costs) {
-  const BackendSizes sizes = backend_sizes(config);
-  const CostModel computed = analytic_cost_model(sequence, sizes, default_rates(sizes));
-  return [=, middling = computed_costs(sequence, config, shape)](const MicroBatchLengths& lengths) {
-    std::vector<LayerCost> scaled = computed(lengths);
+partition::CostModel scaled_costs(const partition::LayerSequence& sequence,
+                                  const configs::Config& config, const RunShape& shape,
+                                  const std::vector<partition::LayerCost>& costs) {
+  const layers::BackendSizes sizes = backend_sizes(config);
+  const partition::CostModel computed =
+      partition::analytic_cost_model(sequence, sizes, partition::default_rates(sizes));
+  return [=, middling = computed_costs(sequence, config, shape)](
+             const partition::MicroBatchLengths& lengths) {
+    std::vector<partition::LayerCost> scaled = computed(lengths);
     for (std::size_t i = 0; i < scaled.size(); ++i)
-      for (auto method :
-           {&LayerCost::forward, &LayerCost::backward_input, &LayerCost::backward_weight}) {
+      for (auto method : {&partition::LayerCost::forward, &partition::LayerCost::backward_input,
+                          &partition::LayerCost::backward_weight}) {
         const double usual = middling[i].*method;
         if (usual > 0) scaled[i].*method *= costs[i].*method / usual;
       }
@@ -29,7 +32,7 @@ CostModel scaled_costs(const LayerSequence& sequence, const Config& config, cons
   };
 }
 
-void add(const ChunkTimes& one, ChunkTimes& sum) {
+void add(const partition::ChunkTimes& one, partition::ChunkTimes& sum) {
   sum.forward += one.forward;
   sum.backward_input += one.backward_input;
   sum.backward_weight += one.backward_weight;
@@ -37,23 +40,23 @@ void add(const ChunkTimes& one, ChunkTimes& sum) {
 
 }  // namespace
 
-std::vector<std::vector<ChunkTimes>> mean_times_by_size(const LayerSequence& sequence,
-                                                        const Config& config, const RunShape& shape,
-                                                        const std::vector<LayerCost>& costs,
-                                                        const std::vector<int>& begin, int own) {
-  const CostModel model = scaled_costs(sequence, config, shape, costs);
-  const ChosenLayers recomputed = recomputed_layers(config.pipeline, sequence);
+std::vector<std::vector<partition::ChunkTimes>> mean_times_by_size(
+    const partition::LayerSequence& sequence, const configs::Config& config, const RunShape& shape,
+    const std::vector<partition::LayerCost>& costs, const std::vector<int>& begin, int own) {
+  const partition::CostModel model = scaled_costs(sequence, config, shape, costs);
+  const partition::ChosenLayers recomputed =
+      partition::recomputed_layers(config.pipeline, sequence);
   const auto known = static_cast<int>(shape.by_size.size());
   const int replicas = config.pipeline.replicas;
-  std::vector<std::vector<ChunkTimes>> times(begin.size() - 1);
+  std::vector<std::vector<partition::ChunkTimes>> times(begin.size() - 1);
   for (int size = 0; size < own; ++size) {
     const int first = std::min(size * replicas, known - 1);
     const int end = std::max(first + 1, std::min((size + 1) * replicas, known));
-    std::vector<ChunkTimes> sums(times.size());
+    std::vector<partition::ChunkTimes> sums(times.size());
     double count = 0;
     for (int of_step = first; of_step < end; ++of_step)
       for (const auto& frames : shape.by_size[static_cast<std::size_t>(of_step)]) {
-        const auto one = chunk_times(begin, model({.frames = frames}), recomputed);
+        const auto one = partition::chunk_times(begin, model({.frames = frames}), recomputed);
         for (std::size_t chunk = 0; chunk < sums.size(); ++chunk) add(one[chunk], sums[chunk]);
         ++count;
       }
@@ -64,4 +67,4 @@ std::vector<std::vector<ChunkTimes>> mean_times_by_size(const LayerSequence& seq
   return times;
 }
 
-}  // namespace penstock
+}  // namespace penstock::runtime

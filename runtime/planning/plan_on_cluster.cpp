@@ -25,7 +25,7 @@
 #include "runtime/pipeline/session.h"
 #include "runtime/planning/planning.h"
 
-namespace penstock {
+namespace penstock::runtime {
 namespace {
 
 constexpr std::int64_t kSampled = 3;  // steps
@@ -33,7 +33,8 @@ constexpr int kMostPerDevice = 8;     // micro-batches, where their number is fr
 /// AdamW reads weight, gradient and two numbers, and writes all but the gradient.
 constexpr double kOptimizerPasses = 7;
 
-Config with_choice(Config config, const LayerSequence& sequence, const PlanChoice& choice) {
+configs::Config with_choice(configs::Config config, const partition::LayerSequence& sequence,
+                            const partition::PlanChoice& choice) {
   config.data.micro_batch_seconds = choice.batch.seconds;
   config.data.micro_batches = choice.batch.micro_batches;
   config.trainer.order = choice.batch.order;
@@ -41,14 +42,15 @@ Config with_choice(Config config, const LayerSequence& sequence, const PlanChoic
   config.pipeline.stages = choice.stages;
   config.pipeline.replicas = choice.replicas;
   config.pipeline.schedule = choice.schedule;
-  set_recomputed_layers(config.pipeline, choice.recomputed, names_of(sequence));
+  partition::set_recomputed_layers(config.pipeline, choice.recomputed,
+                                   partition::names_of(sequence));
   return config;
 }
 
 /// The recipe's utterances as steps of any batch choice.
 class RecipeData {
  public:
-  RecipeData(Config config, const LayerSequence& sequence)
+  RecipeData(configs::Config config, const partition::LayerSequence& sequence)
       : config_(std::move(config)), sequence_(sequence) {
     const Alphabet alphabet(config_.text);
     labels_ = alphabet.classes();
@@ -67,7 +69,7 @@ class RecipeData {
     return longest / std::ranges::min(config_.data.speeds);
   }
 
-  StepSequence steps(const Config& config) const {
+  StepSequence steps(const configs::Config& config) const {
     const int lanes = config.trainer.lanes == 0 ? config.pipeline.replicas : config.trainer.lanes;
     return StepSequence({training_.lengths, config.data, config.features, config.trainer.seed,
                          lanes, config.trainer.order});
@@ -75,16 +77,18 @@ class RecipeData {
 
   /// The first steps, or some of the first epoch's, evenly apart; of those that are whole, if any
   /// is.
-  std::vector<SampledStep> sample(const BatchChoice& batch, int replicas, int first_steps) const {
-    const Config config = with_choice(config_, sequence_, {.replicas = replicas, .batch = batch});
+  std::vector<partition::SampledStep> sample(const partition::BatchChoice& batch, int replicas,
+                                             int first_steps) const {
+    const configs::Config config =
+        with_choice(config_, sequence_, {.replicas = replicas, .batch = batch});
     const StepSequence sequence = steps(config);
     const int lanes = sequence.options().lanes;
     std::vector<int> replica_of;
-    const auto owned = deal_lanes(lanes, replicas);
+    const auto owned = partition::deal_lanes(lanes, replicas);
     for (int replica = 0; replica < replicas; ++replica)
       replica_of.insert(replica_of.end(), owned[replica], replica);
     const std::int64_t count = std::max<std::int64_t>(1, sequence.steps_in_epoch(0) - 1);
-    std::vector<SampledStep> sampled;
+    std::vector<partition::SampledStep> sampled;
     for (std::int64_t step = 0; step < first_steps; ++step)
       sampled.push_back(sampled_step(sequence.at(step), replica_of));
     if (first_steps > 0) return sampled;
@@ -95,7 +99,7 @@ class RecipeData {
   }
 
   /// For the search: bounds of any step in any epoch, which take no look at them.
-  const RunShape& bounds(const Config& config) {
+  const RunShape& bounds(const configs::Config& config) {
     const auto [at, fresh] = bounds_.try_emplace(
         {.seconds = config.data.micro_batch_seconds, .micro_batches = config.data.micro_batches});
     RunShape& shape = at->second;
@@ -108,10 +112,11 @@ class RecipeData {
   }
 
  private:
-  SampledStep sampled_step(const StepBatches& batches, const std::vector<int>& replica_of) const {
-    SampledStep step;
+  partition::SampledStep sampled_step(const StepBatches& batches,
+                                      const std::vector<int>& replica_of) const {
+    partition::SampledStep step;
     for (std::size_t i = 0; i < batches.micro_batches.size(); ++i) {
-      MicroBatchLengths& lengths = step.micro_batches.emplace_back();
+      partition::MicroBatchLengths& lengths = step.micro_batches.emplace_back();
       for (const BatchUtterance& utterance : batches.micro_batches[i].utterances) {
         lengths.frames.push_back(utterance.frames);
         lengths.labels.push_back(std::ssize(training_.labels.at(utterance.id)));
@@ -122,40 +127,41 @@ class RecipeData {
     return step;
   }
 
-  Config config_;
-  const LayerSequence& sequence_;
+  configs::Config config_;
+  const partition::LayerSequence& sequence_;
   int labels_ = 0;
   Corpus training_;
   std::vector<AudioLength> validation_;
-  std::map<BatchChoice, RunShape> bounds_;
+  std::map<partition::BatchChoice, RunShape> bounds_;
 };
 
 /// What the executor runs, the one that wins a tie first; but for found, which is sought for the
 /// best of the others, and in place of which, if it is wished, they have those that it comes from.
-std::vector<std::string> trained_schedules(const Config& config, const std::string& wished) {
-  Config any = config;
-  const auto key = find_key(any, "pipeline.schedule");
+std::vector<std::string> trained_schedules(const configs::Config& config,
+                                           const std::string& wished) {
+  configs::Config any = config;
+  const auto key = configs::find_key(any, "pipeline.schedule");
   if (!wished.empty()) {
-    if (const auto wrong = set_value(*key, wished)) throw ConfigError(*wrong);
-    if (wished == kFound) return {"zb-h1", "1f1b"};  // which holds less
+    if (const auto wrong = configs::set_value(*key, wished)) throw ConfigError(*wrong);
+    if (wished == partition::kFound) return {"zb-h1", "1f1b"};  // which holds less
     return {wished};
   }
   std::vector<std::string> names(key->allowed.choices.begin(), key->allowed.choices.end());
-  std::erase(names, kFound);
+  std::erase(names, partition::kFound);
   std::ranges::stable_partition(names, [](const auto& name) { return name == "1f1b"; });
   return names;
 }
 
-Cluster limited(Cluster cluster, double memory_gib) {
+partition::Cluster limited(partition::Cluster cluster, double memory_gib) {
   if (memory_gib > 0)
-    for (Device& device : cluster.devices)
+    for (partition::Device& device : cluster.devices)
       device.memory = std::min(device.memory, memory_gib * kGib / (1 - cluster.margin));
   return cluster;
 }
 
 /// The recipe with what a run that goes on must keep.
-Config kept(Config recipe, const TrainingState& saved) {
-  const Config before = saved_recipe(recipe, saved);
+configs::Config kept(configs::Config recipe, const TrainingState& saved) {
+  const configs::Config before = saved_recipe(recipe, saved);
   recipe.data.micro_batch_seconds = before.data.micro_batch_seconds;
   recipe.data.micro_batches = before.data.micro_batches;
   recipe.trainer.lanes = saved.lanes;
@@ -163,10 +169,11 @@ Config kept(Config recipe, const TrainingState& saved) {
   return recipe;
 }
 
-std::vector<BatchChoice> choices_of(const Config& recipe, const RecipeData& data,
-                                    const ClusterConstraints& constraints, int devices) {
-  const BatchChoice given{recipe.data.micro_batch_seconds, recipe.data.micro_batches,
-                          recipe.trainer.order};
+std::vector<partition::BatchChoice> choices_of(const configs::Config& recipe,
+                                               const RecipeData& data,
+                                               const ClusterConstraints& constraints, int devices) {
+  const partition::BatchChoice given{recipe.data.micro_batch_seconds, recipe.data.micro_batches,
+                                     recipe.trainer.order};
   const bool kept = !constraints.free_batch || !recipe.trainer.order.empty();
   if (kept && constraints.micro_batches > 0)
     throw ConfigError("--micro-batches " + std::to_string(constraints.micro_batches) +
@@ -178,26 +185,26 @@ std::vector<BatchChoice> choices_of(const Config& recipe, const RecipeData& data
     return {{given.seconds * given.micro_batches / constraints.micro_batches,
              constraints.micro_batches}};
   auto choices = batch_choices(recipe.data, data.longest(), kMostPerDevice * devices);
-  std::erase_if(choices, [&](const BatchChoice& choice) {
+  std::erase_if(choices, [&](const partition::BatchChoice& choice) {
     return choice.micro_batches < std::max(recipe.trainer.lanes, constraints.replicas);
   });
-  return choices.empty() ? std::vector<BatchChoice>{given} : choices;
+  return choices.empty() ? std::vector<partition::BatchChoice>{given} : choices;
 }
 
 /// What layers, reading and the optimizer take by default rates.
-void set_costs(PlanningProblem& problem, const DeviceRates& rates) {
-  problem.costs = analytic_cost_model(*problem.sequence, problem.sizes, rates);
+void set_costs(partition::PlanningProblem& problem, const partition::DeviceRates& rates) {
+  problem.costs = partition::analytic_cost_model(*problem.sequence, problem.sizes, rates);
   problem.costs_from = "computed from default rates of the device, not measured";
   problem.parameter_s = kOptimizerPasses * sizeof(float) / rates.bandwidth;
 }
 
 /// The same as they were measured. ConfigError unless they were for such a recipe.
-void set_costs(PlanningProblem& problem, const DeviceProfile& measured, const Config& recipe,
-               int labels) {
-  check_profile(measured, {.model = model_summary(recipe.model, labels),
-                           .compute = recipe.precision.compute,
-                           .layers = names_of(*problem.sequence)});
-  problem.costs = fitted_cost_model(measured.layers);
+void set_costs(partition::PlanningProblem& problem, const partition::DeviceProfile& measured,
+               const configs::Config& recipe, int labels) {
+  partition::check_profile(measured, {.model = partition::model_summary(recipe.model, labels),
+                                      .compute = recipe.precision.compute,
+                                      .layers = partition::names_of(*problem.sequence)});
+  problem.costs = partition::fitted_cost_model(measured.layers);
   problem.costs_from = "measured on " + measured.device;
   problem.reading = measured.reading;
   problem.step_s = measured.step_s;
@@ -205,19 +212,19 @@ void set_costs(PlanningProblem& problem, const DeviceProfile& measured, const Co
 }
 
 /// Measured ones where there are some, else computed.
-void set_costs(PlanningProblem& problem, const ClusterConstraints& constraints,
-               const Config& recipe, int labels) {
+void set_costs(partition::PlanningProblem& problem, const ClusterConstraints& constraints,
+               const configs::Config& recipe, int labels) {
   if (constraints.costs)
     set_costs(problem, *constraints.costs, recipe, labels);
   else
-    set_costs(problem, default_rates(problem.sizes));
+    set_costs(problem, partition::default_rates(problem.sizes));
 }
 
 /// What the recipe says, unless that is the default.
-std::optional<ChosenLayers> fixed_recomputation(const Config& recipe,
-                                                const LayerSequence& sequence) {
-  if (recipe.pipeline.recompute == PipelineConfig().recompute) return std::nullopt;
-  return recomputed_layers(recipe.pipeline, sequence);
+std::optional<partition::ChosenLayers> fixed_recomputation(
+    const configs::Config& recipe, const partition::LayerSequence& sequence) {
+  if (recipe.pipeline.recompute == configs::PipelineConfig().recompute) return std::nullopt;
+  return partition::recomputed_layers(recipe.pipeline, sequence);
 }
 
 /// [stage][replica]: ranks in the order of the cluster's devices.
@@ -233,37 +240,40 @@ std::vector<std::vector<int>> ranks_of(const std::vector<std::vector<int>>& devi
 }
 
 /// A choice as a plan, with the memory that the run itself will count.
-Plan plan_of(const ClusterPlan& planned, const PlanChoice& choice, const RecipeData& data) {
-  const Config config = with_choice(planned.recipe, *planned.sequence, choice);
+partition::Plan plan_of(const ClusterPlan& planned, const partition::PlanChoice& choice,
+                        const RecipeData& data) {
+  const configs::Config config = with_choice(planned.recipe, *planned.sequence, choice);
   const StepSequence steps = data.steps(config);
   const RunShape shape = shape_of_run(config, steps, data.validation(), data.labels());
-  PlanRequest request;
+  partition::PlanRequest request;
   request.model = planned_model(*planned.sequence, config.model, data.labels()).summary;
   request.costs =
       planned.problem.costs({.frames = shape.micro_batches.at(shape.micro_batches.size() / 2)});
-  request.bytes = bytes_of_run(*planned.sequence, config, shape, schedule_of(choice));
+  request.bytes = bytes_of_run(*planned.sequence, config, shape, partition::schedule_of(choice));
   request.pipeline = config.pipeline;
-  Plan plan{.model = request.model,
-            .schedule = choice.schedule,
-            .micro_batches = choice.batch.micro_batches,
-            .lanes = steps.options().lanes,
-            .order = choice.batch.order,
-            .actions = choice.actions,
-            .ranks = ranks_of(choice.devices)};
-  const auto stages = ranks_of_chunks(choice);
+  partition::Plan plan{.model = request.model,
+                       .schedule = choice.schedule,
+                       .micro_batches = choice.batch.micro_batches,
+                       .lanes = steps.options().lanes,
+                       .order = choice.batch.order,
+                       .actions = choice.actions,
+                       .ranks = ranks_of(choice.devices)};
+  const auto stages = partition::ranks_of_chunks(choice);
   for (std::size_t chunk = 0; chunk < stages.size(); ++chunk) {
-    ChunkPlan& part = plan.chunks.emplace_back(ChunkPlan{stages[chunk], choice.begin[chunk]});
+    partition::ChunkPlan& part =
+        plan.chunks.emplace_back(partition::ChunkPlan{stages[chunk], choice.begin[chunk]});
     for (int layer = choice.begin[chunk]; layer < choice.begin[chunk + 1]; ++layer)
       part.layers.push_back(planned.sequence->layers[layer]->name());
   }
-  return with_estimates(*planned.sequence, request, std::move(plan));
+  return partition::with_estimates(*planned.sequence, request, std::move(plan));
 }
 
 }  // namespace
 
-std::vector<BatchChoice> batch_choices(const DataConfig& data, double longest, int most) {
+std::vector<partition::BatchChoice> batch_choices(const configs::DataConfig& data, double longest,
+                                                  int most) {
   const double seconds = data.micro_batch_seconds * data.micro_batches;
-  std::vector<BatchChoice> choices;
+  std::vector<partition::BatchChoice> choices;
   for (int power = 1; power <= most; power *= 2)
     for (const int number : {power, power + power / 2}) {
       if (number > most || seconds / number < longest) continue;
@@ -273,20 +283,21 @@ std::vector<BatchChoice> batch_choices(const DataConfig& data, double longest, i
   return choices;
 }
 
-ClusterPlan plan_on_cluster(const Config& asked, const Cluster& cluster,
+ClusterPlan plan_on_cluster(const configs::Config& asked, const partition::Cluster& cluster,
                             const ClusterConstraints& any) {
   check_features(asked);
   check_training_manifest(asked);
   const auto saved = state_to_resume(asked);
-  const Config recipe = saved ? kept(asked, *saved) : asked;
+  const configs::Config recipe = saved ? kept(asked, *saved) : asked;
   ClusterConstraints constraints = any;
   if (saved) constraints.free_batch = false;
   ClusterPlan planned;
   const int labels = Alphabet(recipe.text).classes();
-  planned.sequence = std::make_unique<LayerSequence>(build_model(recipe.model, labels));
-  const LayerSequence& sequence = *planned.sequence;
+  planned.sequence =
+      std::make_unique<partition::LayerSequence>(partition::build_model(recipe.model, labels));
+  const partition::LayerSequence& sequence = *planned.sequence;
   RecipeData data(recipe, sequence);
-  const BackendSizes sizes = backend_sizes(recipe);
+  const layers::BackendSizes sizes = backend_sizes(recipe);
   planned.problem = {
       .sequence = &sequence,
       .sizes = sizes,
@@ -297,29 +308,30 @@ ClusterPlan plan_on_cluster(const Config& asked, const Cluster& cluster,
       .stages = constraints.stages,
       .replicas = constraints.replicas,
       .most_replicas = recipe.trainer.lanes,
-      .finds = constraints.schedule.empty() || constraints.schedule == kFound,
-      .finds_only = constraints.schedule == kFound,
+      .finds = constraints.schedule.empty() || constraints.schedule == partition::kFound,
+      .finds_only = constraints.schedule == partition::kFound,
       .keeps_order = saved || !recipe.trainer.order.empty(),
-      .barrier = recipe.pipeline.post_validation ? Barrier::none : Barrier::before_step,
+      .barrier = recipe.pipeline.post_validation ? partition::Barrier::none
+                                                 : partition::Barrier::before_step,
       .seed = constraints.seed};
   set_costs(planned.problem, constraints, recipe, labels);
-  PlanningProblem problem = planned.problem;
-  problem.sample = [&](const BatchChoice& batch, int replicas) {
+  partition::PlanningProblem problem = planned.problem;
+  problem.sample = [&](const partition::BatchChoice& batch, int replicas) {
     return data.sample(batch, replicas, constraints.first_steps);
   };
-  problem.bytes = [&](const PlanChoice& choice) {
-    const Config config = with_choice(recipe, sequence, choice);
-    return bytes_of_run(sequence, config, data.bounds(config), schedule_of(choice));
+  problem.bytes = [&](const partition::PlanChoice& choice) {
+    const configs::Config config = with_choice(recipe, sequence, choice);
+    return bytes_of_run(sequence, config, data.bounds(config), partition::schedule_of(choice));
   };
-  planned.decision = decide(problem);
+  planned.decision = partition::decide(problem);
   planned.recipe = with_choice(recipe, sequence, planned.decision.choice);
   planned.recipe.pipeline.memory_gib = recipe.pipeline.memory_gib;
   planned.plan = plan_of(planned, planned.decision.choice, data);
   if (constraints.placements > 0)
     for (const auto& [choice, estimate] :
-         rank_choices(problem, planned.decision.choice, constraints.placements))
+         partition::rank_choices(problem, planned.decision.choice, constraints.placements))
       planned.ranked.push_back({choice, estimate, plan_of(planned, choice, data)});
   return planned;
 }
 
-}  // namespace penstock
+}  // namespace penstock::runtime

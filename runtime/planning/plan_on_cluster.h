@@ -12,7 +12,7 @@
 #include "partition/model/layer_sequence.h"
 #include "partition/plan/plan.h"
 
-namespace penstock {
+namespace penstock::runtime {
 
 /// What is asked of a plan on a described cluster; 0 and empty: chosen.
 struct ClusterConstraints {
@@ -25,22 +25,23 @@ struct ClusterConstraints {
   std::size_t placements = 0;  // of the plan's stages and replicas to be ranked besides
   int first_steps = 0;         // that costs are taken from; 0: from some of the first epoch's
   /// What layers take, as measured on a device of speed 1. Nothing: computed.
-  std::optional<DeviceProfile> costs = {};
+  std::optional<partition::DeviceProfile> costs = {};
 };
 
 /// One of the placements of a plan's stages and replicas.
 struct RankedPlan {
-  PlanChoice choice;
-  ChoiceEstimate estimate;
-  Plan plan;
+  partition::PlanChoice choice;
+  partition::ChoiceEstimate estimate;
+  partition::Plan plan;
 };
 
 struct ClusterPlan {
-  Config recipe;  // with what was chosen of [data]: what the plan is trained with
-  std::unique_ptr<LayerSequence> sequence;
-  PlanningProblem problem;  // of that layer sequence
-  Decision decision;
-  Plan plan;  // rank i runs on the i-th of the devices that it uses, in the cluster's order
+  configs::Config recipe;  // with what was chosen of [data]: what the plan is trained with
+  std::unique_ptr<partition::LayerSequence> sequence;
+  partition::PlanningProblem problem;  // of that layer sequence
+  partition::Decision decision;
+  partition::Plan
+      plan;  // rank i runs on the i-th of the devices that it uses, in the cluster's order
   std::vector<RankedPlan> ranked = {};  // the fastest first, as rank_choices()
 };
 
@@ -50,11 +51,12 @@ struct ClusterPlan {
 /// limits every device besides its memory. Where trainer.resume goes on with a run, that run's
 /// batches, lanes and order stay. ConfigError and DataError as train(), as decide(), and for
 /// measured costs of another model.
-ClusterPlan plan_on_cluster(const Config& recipe, const Cluster& cluster,
+ClusterPlan plan_on_cluster(const configs::Config& recipe, const partition::Cluster& cluster,
                             const ClusterConstraints& constraints);
 
 /// Ways to share out as much audio a step as `data` does, fewest micro-batches first: so few as
 /// hold the longest utterance, and at most `most`.
-std::vector<BatchChoice> batch_choices(const DataConfig& data, double longest, int most);
+std::vector<partition::BatchChoice> batch_choices(const configs::DataConfig& data, double longest,
+                                                  int most);
 
-}  // namespace penstock
+}  // namespace penstock::runtime

@@ -7,19 +7,20 @@
 #include "runtime/planning/found_schedule.h"
 #include "runtime/planning/planning.h"
 
-namespace penstock {
+namespace penstock::runtime {
 
-PlannedRun plan_recipe(const Config& recipe, bool measure) {
+PlannedRun plan_recipe(const configs::Config& recipe, bool measure) {
   check_features(recipe);
   check_training_manifest(recipe);
-  Config config = with_plan_file(recipe);
+  configs::Config config = with_plan_file(recipe);
   const auto saved = state_to_resume(config);
   const TrainingState* const run = saved ? &*saved : nullptr;
   if (saved) check_unchanged(config, *saved);
   config.trainer.lanes = choose_lanes(config, run, [](const std::string&) {});
   config.trainer.order = choose_order(config, run);
   const Alphabet alphabet(config.text);
-  const LayerSequence sequence = build_model(config.model, alphabet.classes());
+  const partition::LayerSequence sequence =
+      partition::build_model(config.model, alphabet.classes());
   const Corpus corpus = planned_corpus(config, sequence, alphabet, CorpusUse::training);
   const StepSequence steps({corpus.lengths, config.data, config.features, config.trainer.seed,
                             config.trainer.lanes, config.trainer.order});
@@ -32,8 +33,8 @@ PlannedRun plan_recipe(const Config& recipe, bool measure) {
   const auto costs =
       measure ? measured_costs(sequence, config, shape) : computed_costs(sequence, config, shape);
   PlannedRun planned{plan_run(sequence, config, shape, costs), {}};
-  planned.estimate = estimate_plan(planned.plan, costs);
+  planned.estimate = partition::estimate_plan(planned.plan, costs);
   return planned;
 }
 
-}  // namespace penstock
+}  // namespace penstock::runtime

@@ -13,7 +13,7 @@
 #include "runtime/planning/found_schedule.h"
 #include "runtime/text/alphabet.h"
 
-namespace penstock {
+namespace penstock::runtime {
 namespace {
 
 const std::vector<std::int64_t>& middling(const RunShape& shape) {
@@ -36,15 +36,16 @@ StepWork noise_of(const std::vector<std::int64_t>& lengths) {
 
 }  // namespace
 
-std::vector<LayerCost> measured_costs(const LayerSequence& sequence, const Config& config,
-                                      const RunShape& shape) {
+std::vector<partition::LayerCost> measured_costs(const partition::LayerSequence& sequence,
+                                                 const configs::Config& config,
+                                                 const RunShape& shape) {
   const auto backend = make_backend(config.trainer);
   return measure_layers(*backend, sequence, noise_of(middling(shape)), synthetic_features(0),
                         {.sizes = backend_sizes(config)});
 }
 
-std::vector<LayerCost> measured_or_computed_costs(
-    const LayerSequence& sequence, const Config& config, const RunShape& shape,
+std::vector<partition::LayerCost> measured_or_computed_costs(
+    const partition::LayerSequence& sequence, const configs::Config& config, const RunShape& shape,
     const std::function<void(const std::string&)>& note) try {
   return measured_costs(sequence, config, shape);
 } catch (const DeviceError& error) {
@@ -54,61 +55,70 @@ std::vector<LayerCost> measured_or_computed_costs(
   return computed_costs(sequence, config, shape);
 }
 
-std::vector<LayerCost> computed_costs(const LayerSequence& sequence, const Config& config,
-                                      const RunShape& shape) {
-  const BackendSizes sizes = backend_sizes(config);
-  return analytic_costs(sequence, middling(shape), sizes, default_rates(sizes));
+std::vector<partition::LayerCost> computed_costs(const partition::LayerSequence& sequence,
+                                                 const configs::Config& config,
+                                                 const RunShape& shape) {
+  const layers::BackendSizes sizes = backend_sizes(config);
+  return partition::analytic_costs(sequence, middling(shape), sizes,
+                                   partition::default_rates(sizes));
 }
 
-std::vector<LayerCost> recognition_costs(const LayerSequence& sequence, const Config& config,
-                                         const RunShape& shape, bool texts) {
-  std::vector<LayerCost> costs = computed_costs(sequence, config, shape);
-  for (LayerCost& cost : costs) cost.backward_input = cost.backward_weight = 0;
+std::vector<partition::LayerCost> recognition_costs(const partition::LayerSequence& sequence,
+                                                    const configs::Config& config,
+                                                    const RunShape& shape, bool texts) {
+  std::vector<partition::LayerCost> costs = computed_costs(sequence, config, shape);
+  for (partition::LayerCost& cost : costs) cost.backward_input = cost.backward_weight = 0;
   if (!texts) costs.back().forward = 0;
   return costs;
 }
 
-PlanRequest plan_request(const LayerSequence& sequence, const Config& config, const RunShape& shape,
-                         const std::vector<LayerCost>& costs) {
-  const BackendSizes sizes = backend_sizes(config);
-  PlanRequest request;
+partition::PlanRequest plan_request(const partition::LayerSequence& sequence,
+                                    const configs::Config& config, const RunShape& shape,
+                                    const std::vector<partition::LayerCost>& costs) {
+  const layers::BackendSizes sizes = backend_sizes(config);
+  partition::PlanRequest request;
   request.model = planned_model(sequence, config.model, shape.labels).summary;
-  request.costs = with_recomputation(costs, recomputed_layers(config.pipeline, sequence));
-  request.transfers = transfer_costs(sequence, middling(shape), sizes, default_link(sizes));
+  request.costs =
+      partition::with_recomputation(costs, partition::recomputed_layers(config.pipeline, sequence));
+  request.transfers =
+      partition::transfer_costs(sequence, middling(shape), sizes, partition::default_link(sizes));
   request.pipeline = config.pipeline;
   request.micro_batches = config.data.micro_batches;
   request.lanes = config.trainer.lanes == 0 ? config.pipeline.replicas : config.trainer.lanes;
   return request;
 }
 
-Plan plan_run(const LayerSequence& sequence, const Config& config, const RunShape& shape,
-              const std::vector<LayerCost>& costs) {
+partition::Plan plan_run(const partition::LayerSequence& sequence, const configs::Config& config,
+                         const RunShape& shape, const std::vector<partition::LayerCost>& costs) {
   const bool made = config.pipeline.plan.empty();
-  if (made && config.pipeline.schedule == kFound) return plan_found(sequence, config, shape, costs);
-  PlanRequest request = plan_request(sequence, config, shape, costs);
+  if (made && config.pipeline.schedule == partition::kFound)
+    return plan_found(sequence, config, shape, costs);
+  partition::PlanRequest request = plan_request(sequence, config, shape, costs);
   if (made) {
     request.bytes = bytes_of_run(sequence, config, shape);
-    Plan plan = make_plan(sequence, request);
+    partition::Plan plan = partition::make_plan(sequence, request);
     plan.order = config.trainer.order;
     return plan;
   }
-  Plan plan = read_plan(config.pipeline.plan, planned_model(sequence, config.model, shape.labels));
+  partition::Plan plan = partition::read_plan(config.pipeline.plan,
+                                              planned_model(sequence, config.model, shape.labels));
   plan.order = config.trainer.order;
-  request.bytes = bytes_of_run(sequence, config, shape, schedule_of(plan));
-  return with_estimates(sequence, request, std::move(plan));
+  request.bytes = bytes_of_run(sequence, config, shape, partition::schedule_of(plan));
+  return partition::with_estimates(sequence, request, std::move(plan));
 }
 
-PlannedModel planned_model(const LayerSequence& sequence, const ModelConfig& model, int labels) {
-  return {model_summary(model, labels), names_of(sequence)};
+partition::PlannedModel planned_model(const partition::LayerSequence& sequence,
+                                      const configs::ModelConfig& model, int labels) {
+  return {partition::model_summary(model, labels), partition::names_of(sequence)};
 }
 
-Config with_plan_file(const Config& config) {
-  Config planned = config;
+configs::Config with_plan_file(const configs::Config& config) {
+  configs::Config planned = config;
   if (config.pipeline.plan.empty()) return planned;
   const int labels = Alphabet(config.text).classes();
-  const LayerSequence sequence = build_model(config.model, labels);
-  const PlannedModel model = planned_model(sequence, config.model, labels);
-  const Plan plan = read_plan(config.pipeline.plan, model);
+  const partition::LayerSequence sequence = partition::build_model(config.model, labels);
+  const partition::PlannedModel model = planned_model(sequence, config.model, labels);
+  const partition::Plan plan = partition::read_plan(config.pipeline.plan, model);
   if (config.data.micro_batches != plan.micro_batches)
     throw ConfigError(config.pipeline.plan + " is for " + std::to_string(plan.micro_batches) +
                       " micro-batches a step, but the recipe has data.micro_batches = " +
@@ -118,7 +128,7 @@ Config with_plan_file(const Config& config) {
   planned.pipeline.replicas = plan.replicas();
   planned.pipeline.schedule = plan.schedule;
   if (const auto recomputed = plan.recomputed())
-    set_recomputed_layers(planned.pipeline, *recomputed, model.layers);
+    partition::set_recomputed_layers(planned.pipeline, *recomputed, model.layers);
   planned.trainer.lanes = plan.lanes;
   if (config.trainer.lanes != 0 && config.trainer.lanes != plan.lanes)
     throw ConfigError(config.pipeline.plan + " is for " + std::to_string(plan.lanes) +
@@ -128,18 +138,18 @@ Config with_plan_file(const Config& config) {
   std::vector<int> of_plan = plan.order;
   if (!order.empty() && !of_plan.empty() && order != of_plan)
     throw ConfigError(config.pipeline.plan + " is for micro-batches in the order " +
-                      value_text(&of_plan) + ", but the recipe has trainer.order = " +
-                      value_text(&order) + ": make them equal, or plan anew");
+                      configs::value_text(&of_plan) + ", but the recipe has trainer.order = " +
+                      configs::value_text(&order) + ": make them equal, or plan anew");
   if (!of_plan.empty()) order = of_plan;
   return planned;
 }
 
-Config alone(const Config& config) {
-  Config one = config;
+configs::Config alone(const configs::Config& config) {
+  configs::Config one = config;
   one.pipeline.plan.clear();
   one.pipeline.memory_gib *= config.pipeline.stages * config.pipeline.replicas;
   one.pipeline.stages = one.pipeline.replicas = 1;
   return one;
 }
 
-}  // namespace penstock
+}  // namespace penstock::runtime

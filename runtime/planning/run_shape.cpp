@@ -14,7 +14,7 @@
 #include "runtime/pipeline/nccl_reduction.h"
 #include "runtime/pipeline/session.h"
 
-namespace penstock {
+namespace penstock::runtime {
 namespace {
 
 constexpr std::size_t kForCosts = 8;    // micro-batches
@@ -59,7 +59,7 @@ std::vector<std::vector<std::vector<std::int64_t>>> micro_batches_by_size(
 /// lose frames.
 class FullLengths {
  public:
-  explicit FullLengths(const LayerSequence& sequence)
+  explicit FullLengths(const partition::LayerSequence& sequence)
       : sequence_(sequence), apart_(at_least(at_least(kAny) + 1) - at_least(kAny)) {}
 
   std::int64_t at_least(std::int64_t frames) const {
@@ -72,10 +72,10 @@ class FullLengths {
   static constexpr std::int64_t kAny = 1000;
 
   std::int64_t out(std::int64_t frames) const {
-    return output_frames(sequence_, std::vector<std::int64_t>{frames}).front();
+    return partition::output_frames(sequence_, std::vector<std::int64_t>{frames}).front();
   }
 
-  const LayerSequence& sequence_;
+  const partition::LayerSequence& sequence_;
   std::int64_t apart_;
 };
 
@@ -92,29 +92,29 @@ std::vector<std::int64_t> even_lengths(const FullLengths& full, std::int64_t fra
 }
 
 /// Whether NCCL may carry what devices hold, which is known for certain when the ranks meet.
-bool over_nccl(const Config& config) {
-  return device_kind(config.trainer) == DeviceKind::cuda && nccl_is_built() &&
+bool over_nccl(const configs::Config& config) {
+  return device_kind(config.trainer) == layers::DeviceKind::cuda && comm::nccl_is_built() &&
          config.pipeline.stages * config.pipeline.replicas > 1;
 }
 
-ParameterBytes parameters_of(const Config& config, int lanes) {
-  const std::vector<int> lanes_of = deal_lanes(lanes, config.pipeline.replicas);
-  ParameterBytes parameters;
+partition::ParameterBytes parameters_of(const configs::Config& config, int lanes) {
+  const std::vector<int> lanes_of = partition::deal_lanes(lanes, config.pipeline.replicas);
+  partition::ParameterBytes parameters;
   parameters.lanes_of = lanes_of;
   parameters.slots = make_optimizer(config.optimizer)->slots().counts();
-  const BackendSizes sizes = backend_sizes(config);
+  const layers::BackendSizes sizes = backend_sizes(config);
   parameters.kinds.compute = sizes.compute;
   parameters.kinds.sharing = sharing_of(config.pipeline);
-  const bool on_device = sizes.device != DeviceKind::cpu;
-  if (on_device && !nccl_is_built()) return parameters;  // replicas meet in the host's memory
+  const bool on_device = sizes.device != layers::DeviceKind::cpu;
+  if (on_device && !comm::nccl_is_built()) return parameters;  // replicas meet in the host's memory
   const auto others = static_cast<int>(lanes_of.size()) - 1;
   const bool library = config.pipeline.reduction == "nccl" && over_nccl(config);
-  const int ways = 2 * others + (library ? kNcclSumWays : 0);
-  const std::size_t of_nccl = others > 0 ? nccl_memory(ways) : 0;
-  parameters.reduction = [=, bucket = config.pipeline.bucket_bytes](const ParameterLayout& layout,
-                                                                    int replica) {
-    const LaneReductionPlan plan = gradient_buckets(layout, lanes_of, bucket);
-    if (!on_device) return staging_bytes(plan, replica);
+  const int ways = 2 * others + (library ? comm::kNcclSumWays : 0);
+  const std::size_t of_nccl = others > 0 ? comm::nccl_memory(ways) : 0;
+  parameters.reduction = [=, bucket = config.pipeline.bucket_bytes](
+                             const partition::ParameterLayout& layout, int replica) {
+    const comm::LaneReductionPlan plan = gradient_buckets(layout, lanes_of, bucket);
+    if (!on_device) return comm::staging_bytes(plan, replica);
     return (library ? 0 : nccl_staging_bytes(plan, replica)) + of_nccl;
   };
   return parameters;
@@ -122,7 +122,7 @@ ParameterBytes parameters_of(const Config& config, int lanes) {
 
 }  // namespace
 
-RunShape shape_of_run(const Config& config, const StepSequence& steps,
+RunShape shape_of_run(const configs::Config& config, const StepSequence& steps,
                       const std::vector<AudioLength>& validation, int labels) {
   RunShape shape{longest_micro_batches(steps), labels};
   shape.training = extent_of(steps, config.trainer.steps);
@@ -132,13 +132,13 @@ RunShape shape_of_run(const Config& config, const StepSequence& steps,
   return shape;
 }
 
-RunShape shape_of_recognition(const Config& config, const std::vector<AudioLength>& lengths,
-                              int labels) {
+RunShape shape_of_recognition(const configs::Config& config,
+                              const std::vector<AudioLength>& lengths, int labels) {
   return {lengths_of(evaluation_batches(lengths, config.data, config.features)), labels};
 }
 
 std::vector<std::int64_t> covering_lengths(const MicroBatchExtent& extent,
-                                           const LayerSequence& sequence) {
+                                           const partition::LayerSequence& sequence) {
   const FullLengths full(sequence);
   const std::int64_t longest = full.at_least(extent.longest), others = extent.utterances - 1;
   auto lengths = even_lengths(full, std::max(extent.frames - longest, others), others);
@@ -146,35 +146,38 @@ std::vector<std::int64_t> covering_lengths(const MicroBatchExtent& extent,
   return lengths;
 }
 
-ChunkBytes bytes_of_run(const LayerSequence& sequence, const Config& config,
-                        const RunShape& shape) {
+partition::ChunkBytes bytes_of_run(const partition::LayerSequence& sequence,
+                                   const configs::Config& config, const RunShape& shape) {
   return bytes_of_run(sequence, config, shape,
-                      RunSchedule(config.pipeline.schedule, config.pipeline.stages));
+                      partition::RunSchedule(config.pipeline.schedule, config.pipeline.stages));
 }
 
-ChunkBytes bytes_of_run(const LayerSequence& sequence, const Config& config, const RunShape& shape,
-                        const RunSchedule& schedule) {
+partition::ChunkBytes bytes_of_run(const partition::LayerSequence& sequence,
+                                   const configs::Config& config, const RunShape& shape,
+                                   const partition::RunSchedule& schedule) {
   const int replicas = config.pipeline.replicas;
   const int lanes = config.trainer.lanes == 0 ? replicas : config.trainer.lanes;
-  std::vector<ChunkLoad> loads;
+  std::vector<partition::ChunkLoad> loads;
   if (shape.training.micro_batches > 0)
-    loads.push_back(
-        {{covering_lengths(shape.training.micro_batch, sequence)},
-         schedule.of(micro_batches_per_replica(shape.training.micro_batches, lanes, replicas)),
-         recomputed_layers(config.pipeline, sequence)});
+    loads.push_back({{covering_lengths(shape.training.micro_batch, sequence)},
+                     schedule.of(partition::micro_batches_per_replica(shape.training.micro_batches,
+                                                                      lanes, replicas)),
+                     partition::recomputed_layers(config.pipeline, sequence)});
   if (shape.validation.micro_batches > 0) {
-    loads.push_back({{covering_lengths(shape.validation.micro_batch, sequence)},
-                     forward_only(schedule.chunk_ranks(),
-                                  (shape.validation.micro_batches + replicas - 1) / replicas)});
+    loads.push_back(
+        {{covering_lengths(shape.validation.micro_batch, sequence)},
+         partition::forward_only(schedule.chunk_ranks(),
+                                 (shape.validation.micro_batches + replicas - 1) / replicas)});
   }
   const bool trains = shape.training.micro_batches > 0;
-  ParameterBytes parameters = parameters_of(config, lanes);
+  partition::ParameterBytes parameters = parameters_of(config, lanes);
   if (!trains) parameters.slots = {.of_elements = 0};
   parameters.rollback =
       trains && config.pipeline.post_validation && config.pipeline.stages * replicas > 1;
-  return ChunkBytes(sequence, loads, backend_sizes(config), parameters,
-                    over_nccl(config) ? 2 * nccl_memory(1) : 0,  // activations, gradients
-                    over_nccl(config) && trains ? nccl_memory(kNcclSumWays, kNormChannels) : 0);
+  return partition::ChunkBytes(
+      sequence, loads, backend_sizes(config), parameters,
+      over_nccl(config) ? 2 * comm::nccl_memory(1) : 0,  // activations, gradients
+      over_nccl(config) && trains ? comm::nccl_memory(comm::kNcclSumWays, kNormChannels) : 0);
 }
 
-}  // namespace penstock
+}  // namespace penstock::runtime

@@ -9,7 +9,7 @@
 #include "partition/schedule/run_schedule.h"
 #include "runtime/data/extent.h"
 
-namespace penstock {
+namespace penstock::runtime {
 
 /// What a run is planned for.
 struct RunShape {
@@ -24,25 +24,27 @@ struct RunShape {
 };
 
 /// The shape of a training of `steps`, which validates on utterances of `validation` lengths.
-RunShape shape_of_run(const Config& config, const StepSequence& steps,
+RunShape shape_of_run(const configs::Config& config, const StepSequence& steps,
                       const std::vector<AudioLength>& validation, int labels);
 
 /// The shape of a pass over utterances of these lengths, for the costs alone.
-RunShape shape_of_recognition(const Config& config, const std::vector<AudioLength>& lengths,
-                              int labels);
+RunShape shape_of_recognition(const configs::Config& config,
+                              const std::vector<AudioLength>& lengths, int labels);
 
 /// Lengths of one micro-batch for which no stage needs fewer bytes than for any within `extent`: as
 /// many utterances, one as long as the longest, and as many frames in all, rounded up to lengths
 /// at which strides lose none. That is so because what layers ask for grows with frames, utterances
 /// and the longest of them.
 std::vector<std::int64_t> covering_lengths(const MicroBatchExtent& extent,
-                                           const LayerSequence& sequence);
+                                           const partition::LayerSequence& sequence);
 
 /// What chunks need so that every step of the run fits under `schedule` and, in turn with it, every
 /// validation: on the replica that needs most.
-ChunkBytes bytes_of_run(const LayerSequence& sequence, const Config& config, const RunShape& shape,
-                        const RunSchedule& schedule);
+partition::ChunkBytes bytes_of_run(const partition::LayerSequence& sequence,
+                                   const configs::Config& config, const RunShape& shape,
+                                   const partition::RunSchedule& schedule);
 /// The same under pipeline.schedule, which must be one that make_schedule makes.
-ChunkBytes bytes_of_run(const LayerSequence& sequence, const Config& config, const RunShape& shape);
+partition::ChunkBytes bytes_of_run(const partition::LayerSequence& sequence,
+                                   const configs::Config& config, const RunShape& shape);
 
-}  // namespace penstock
+}  // namespace penstock::runtime

@@ -20,13 +20,14 @@
 #include "runtime/pipeline/session.h"
 #include "runtime/trainer/make_training_step.h"
 
-namespace penstock {
+namespace penstock::runtime {
 namespace {
 
 /// Rank 0's measurement of each layer's passes, three numbers a layer, on every rank.
-std::vector<LayerCost> measure(Communicator& world, Backend& backend, const LayerSequence& sequence,
-                               const StepWork& work, const ReadFeatures& features,
-                               const BackendSizes& sizes) {
+std::vector<partition::LayerCost> measure(comm::Communicator& world, layers::Backend& backend,
+                                          const partition::LayerSequence& sequence,
+                                          const StepWork& work, const ReadFeatures& features,
+                                          const layers::BackendSizes& sizes) {
   std::vector<double> numbers(3 * sequence.layers.size());
   if (world.rank() == 0) {
     const auto costs = measure_layers(backend, sequence, work, features, {.sizes = sizes});
@@ -36,8 +37,8 @@ std::vector<LayerCost> measure(Communicator& world, Backend& backend, const Laye
       numbers[3 * i + 2] = costs[i].backward_weight;
     }
   }
-  broadcast(world, std::as_writable_bytes(std::span(numbers)));
-  std::vector<LayerCost> costs;
+  comm::broadcast(world, std::as_writable_bytes(std::span(numbers)));
+  std::vector<partition::LayerCost> costs;
   for (std::size_t i = 0; i < sequence.layers.size(); ++i)
     costs.push_back(
         {sequence.layers[i]->name(), numbers[3 * i], numbers[3 * i + 1], numbers[3 * i + 2]});
@@ -57,18 +58,19 @@ std::vector<int> given_cut(const std::vector<int>& cut, int layers, int chunks) 
   return begin;
 }
 
-std::vector<int> fastest_cut(const std::vector<LayerCost>& layers, int chunks, int stages) {
-  PartitionProblem problem;
-  for (const LayerCost& layer : layers) problem.compute.push_back(layer.total());
+std::vector<int> fastest_cut(const std::vector<partition::LayerCost>& layers, int chunks,
+                             int stages) {
+  partition::PartitionProblem problem;
+  for (const partition::LayerCost& layer : layers) problem.compute.push_back(layer.total());
   problem.transfer.assign(layers.size(), 0.0);
   problem.stages = chunks;
   problem.chunks_a_rank = chunks / stages;
-  return partition(problem).begin;
+  return partition::partition(problem).begin;
 }
 
 /// The recipe of a training with such steps.
-Config recipe_of(const BenchOptions& options, int stages) {
-  Config config;
+configs::Config recipe_of(const BenchOptions& options, int stages) {
+  configs::Config config;
   config.model = options.model;
   config.data.micro_batches = options.micro_batches;
   config.optimizer.learning_rate = 1e-4;
@@ -83,13 +85,14 @@ Config recipe_of(const BenchOptions& options, int stages) {
 }
 
 /// Rank i is stage i. No bytes are predicted, so that no device is found to lack them beforehand.
-Plan plan_of(const Config& config, const LayerSequence& sequence, const std::vector<int>& cut) {
-  const RunSchedule schedule(config.pipeline.schedule, config.pipeline.stages);
-  const std::vector<std::string> names = names_of(sequence);
-  Plan plan;
+partition::Plan plan_of(const configs::Config& config, const partition::LayerSequence& sequence,
+                        const std::vector<int>& cut) {
+  const partition::RunSchedule schedule(config.pipeline.schedule, config.pipeline.stages);
+  const std::vector<std::string> names = partition::names_of(sequence);
+  partition::Plan plan;
   plan.schedule = config.pipeline.schedule;
   plan.micro_batches = config.data.micro_batches;
-  plan.ranks = neighbouring_stages(config.pipeline.stages, 1);
+  plan.ranks = partition::neighbouring_stages(config.pipeline.stages, 1);
   for (std::size_t chunk = 0; chunk + 1 < cut.size(); ++chunk)
     plan.chunks.push_back({.stage = schedule.chunk_ranks()[chunk],
                            .first = cut[chunk],
@@ -114,13 +117,13 @@ RunShape shape_of(const StepWork& work, int labels) {
 }
 
 /// Of the steps behind those that warm up; and the loss of the very first.
-void add_times(const BenchOptions& options, Communicator& world,
+void add_times(const BenchOptions& options, comm::Communicator& world,
                const std::function<double()>& run_step, BenchReport& report) {
   std::vector<double> times;
   for (int s = 0; s < options.warm_up + options.steps; ++s) {
-    barrier(world);
+    comm::barrier(world);
     double loss = 0;
-    const double seconds = seconds_of([&] { loss = run_step(); });
+    const double seconds = comm::seconds_of([&] { loss = run_step(); });
     if (s == 0) report.loss = loss;
     if (s >= options.warm_up) times.push_back(seconds);
   }
@@ -131,53 +134,56 @@ void add_times(const BenchOptions& options, Communicator& world,
 }
 
 /// What the median step comes to.
-void add_speeds(const LayerSequence& sequence, const StepWork& work, BenchReport& report) {
+void add_speeds(const partition::LayerSequence& sequence, const StepWork& work,
+                BenchReport& report) {
   report.audio_s_per_s = audio_seconds(work) / report.step_s;
   for (const MicroBatchWork& micro_batch : work.micro_batches)
-    report.flops_per_s += training_flops(sequence, micro_batch.lengths) / report.step_s;
+    report.flops_per_s += partition::training_flops(sequence, micro_batch.lengths) / report.step_s;
 }
 
 /// What each stage holds and, by its layers' times, computes.
-void add_stages(const Plan& plan, const std::vector<LayerCost>& layers, BenchReport& report) {
+void add_stages(const partition::Plan& plan, const std::vector<partition::LayerCost>& layers,
+                BenchReport& report) {
   report.stages = plan.stages();
   report.stage_seconds.assign(static_cast<std::size_t>(plan.stages()), 0.0);
-  const auto of_chunks = chunk_times(plan.cut(), layers);
+  const auto of_chunks = partition::chunk_times(plan.cut(), layers);
   for (std::size_t chunk = 0; chunk < plan.chunks.size(); ++chunk) {
     report.first_layers.push_back(plan.chunks[chunk].first);
     report.stage_seconds[plan.chunks[chunk].stage] += of_chunks[chunk].total();
   }
-  report.bound =
-      speedup_bound(make_schedule(plan.schedule, plan.stages(), plan.micro_batches), of_chunks);
+  report.bound = partition::speedup_bound(
+      partition::make_schedule(plan.schedule, plan.stages(), plan.micro_batches), of_chunks);
 }
 
 /// Of all stages, added up by all ranks.
-std::int64_t parameters_of_all(Communicator& world, Session& session) {
+std::int64_t parameters_of_all(comm::Communicator& world, Session& session) {
   std::vector<double> parameters(world.size());
   parameters[session.grid().here().stage] =
       static_cast<double>(session.stage().parameters().element_count());
-  sum_disjoint(world, parameters);
+  comm::sum_disjoint(world, parameters);
   return static_cast<std::int64_t>(std::accumulate(parameters.begin(), parameters.end(), 0.0));
 }
 
 }  // namespace
 
-BenchReport bench(const BenchOptions& options, Communicator& world) {
+BenchReport bench(const BenchOptions& options, comm::Communicator& world) {
   const int stages = world.size();
-  const Config config = recipe_of(options, stages);
+  const configs::Config config = recipe_of(options, stages);
   RankDevice device = choose_device(config.trainer, world);
-  const LayerSequence sequence = build_model(options.model, options.labels);
+  const partition::LayerSequence sequence = partition::build_model(options.model, options.labels);
   const StepWork work = synthetic_work(
       {options.micro_batches, options.utterances, options.seconds, options.labels, 0});
   const ReadFeatures features = synthetic_features(0);
 
-  const BackendSizes sizes{device.backend->kind(), compute_type(options.precision)};
-  const auto chunks = static_cast<int>(RunSchedule(options.schedule, stages).chunk_ranks().size());
+  const layers::BackendSizes sizes{device.backend->kind(), compute_type(options.precision)};
+  const auto chunks =
+      static_cast<int>(partition::RunSchedule(options.schedule, stages).chunk_ranks().size());
   std::vector<int> cut;
   if (!options.cut.empty()) cut = given_cut(options.cut, sequence.size(), chunks);
   const auto layers = measure(world, *device.backend, sequence, work, features, sizes);
   if (cut.empty()) cut = fastest_cut(layers, chunks, stages);
 
-  const Plan plan = plan_of(config, sequence, cut);
+  const partition::Plan plan = plan_of(config, sequence, cut);
   const RunShape shape = shape_of(work, options.labels);
   Session session(world, std::move(device), training_session_options(config, sequence, plan));
   const auto step = make_training_step(
@@ -198,4 +204,4 @@ BenchReport bench(const BenchOptions& options, Communicator& world) {
   return report;
 }
 
-}  // namespace penstock
+}  // namespace penstock::runtime

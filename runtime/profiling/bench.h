@@ -7,12 +7,12 @@
 #include "comm/communicator.h"
 #include "configs/config.h"
 
-namespace penstock {
+namespace penstock::runtime {
 
 /// Whole training steps on noise, over as many stages as the job has ranks. Steps are timed as a
 /// user sees them: forward, loss, backward, clipping and AdamW.
 struct BenchOptions {
-  ModelConfig model;
+  configs::ModelConfig model;
   int labels = 29;              // blank included
   int utterances = 8;           // of each micro-batch
   double seconds = 4;           // longest utterance; lengths spread evenly over [0.5, 1] of it
@@ -21,7 +21,7 @@ struct BenchOptions {
   int threads = 1;              // of a rank on the CPU
   int warm_up = 3, steps = 7;
   std::string schedule = "1f1b";
-  PrecisionConfig precision;
+  configs::PrecisionConfig precision;
   std::vector<int> cut;  // first layer of each later stage; empty: from measured layer times
 };
 
@@ -41,6 +41,6 @@ struct BenchReport {
 
 /// All ranks call it; the report is whole on all. ConfigError if `cut` does not rise or leaves a
 /// stage without layers.
-BenchReport bench(const BenchOptions& options, Communicator& world);
+BenchReport bench(const BenchOptions& options, comm::Communicator& world);
 
-}  // namespace penstock
+}  // namespace penstock::runtime

@@ -5,16 +5,16 @@
 
 #include "layers/cpu/halves/half_backend.h"
 
-namespace penstock {
+namespace penstock::runtime {
 
 /// A CPU backend that counts what is allocated of it, to be compared with a plan.
-class CountedBackend final : public HalfCpuBackend {
+class CountedBackend final : public layers::HalfCpuBackend {
  public:
-  using HalfCpuBackend::HalfCpuBackend;
+  using layers::HalfCpuBackend::HalfCpuBackend;
 
-  Buffer allocate(std::size_t bytes) override {
+  layers::Buffer allocate(std::size_t bytes) override {
     allocated_ += bytes;
-    return HalfCpuBackend::allocate(bytes);
+    return layers::HalfCpuBackend::allocate(bytes);
   }
   std::size_t allocated() const { return allocated_; }  // bytes, of all calls
 
@@ -22,4 +22,4 @@ class CountedBackend final : public HalfCpuBackend {
   std::size_t allocated_ = 0;
 };
 
-}  // namespace penstock
+}  // namespace penstock::runtime

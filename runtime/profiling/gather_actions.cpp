@@ -6,7 +6,7 @@
 
 #include "comm/collectives.h"
 
-namespace penstock {
+namespace penstock::runtime {
 namespace {
 
 /// An action or, where `kind` is below 0, the beginning of a step.
@@ -35,21 +35,22 @@ std::vector<ProfiledStep> steps_of(const std::string& bytes) {
       steps.push_back({row.start, row.end, {}});
       continue;
     }
-    steps.back().actions.push_back({{static_cast<ActionKind>(row.kind), row.chunk, row.micro_batch},
-                                    row.start,
-                                    row.end,
-                                    row.computing});
+    steps.back().actions.push_back(
+        {{static_cast<partition::ActionKind>(row.kind), row.chunk, row.micro_batch},
+         row.start,
+         row.end,
+         row.computing});
   }
   return steps;
 }
 
 }  // namespace
 
-std::vector<std::vector<ProfiledStep>> gather_actions(Communicator& world,
+std::vector<std::vector<ProfiledStep>> gather_actions(comm::Communicator& world,
                                                       const std::vector<ProfiledStep>& own) {
   std::vector<std::vector<ProfiledStep>> all;
-  for (const std::string& bytes : gather(world, rows_of(own))) all.push_back(steps_of(bytes));
+  for (const std::string& bytes : comm::gather(world, rows_of(own))) all.push_back(steps_of(bytes));
   return all;
 }
 
-}  // namespace penstock
+}  // namespace penstock::runtime

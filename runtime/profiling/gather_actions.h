@@ -5,11 +5,11 @@
 #include "comm/communicator.h"
 #include "runtime/profiling/profiling_run.h"
 
-namespace penstock {
+namespace penstock::runtime {
 
 /// Every rank's steps, [rank][step], on rank 0; elsewhere nothing. Layers' times stay behind.
 /// Every rank calls it.
-std::vector<std::vector<ProfiledStep>> gather_actions(Communicator& world,
+std::vector<std::vector<ProfiledStep>> gather_actions(comm::Communicator& world,
                                                       const std::vector<ProfiledStep>& own);
 
-}  // namespace penstock
+}  // namespace penstock::runtime

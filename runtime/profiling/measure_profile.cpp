@@ -15,7 +15,7 @@
 #include "runtime/profiling/middle_mean.h"
 #include "runtime/profiling/profiling_run.h"
 
-namespace penstock {
+namespace penstock::runtime {
 namespace {
 
 /// `count` micro-batches of an epoch, evenly spread over their sizes; ranks take different ones.
@@ -42,8 +42,9 @@ StepBatches step_of(const std::vector<MicroBatch>& batches) {
 constexpr int kMethods = 3;
 constexpr std::array<std::vector<double> LayerTimes::*, kMethods> kTimes = {
     &LayerTimes::forward, &LayerTimes::backward_input, &LayerTimes::backward_weight};
-constexpr std::array<double LayerCost::*, kMethods> kCosts = {
-    &LayerCost::forward, &LayerCost::backward_input, &LayerCost::backward_weight};
+constexpr std::array<double partition::LayerCost::*, kMethods> kCosts = {
+    &partition::LayerCost::forward, &partition::LayerCost::backward_input,
+    &partition::LayerCost::backward_weight};
 
 /// What was measured of one step: of each micro-batch 3 numbers a layer and the reading, then what
 /// is done once.
@@ -61,25 +62,25 @@ std::vector<double> row_of(const ProfiledStep& step, const RowShape& shape) {
   double& once = numbers[shape.once()];
   once = step.end - step.start;
   for (const WatchedAction& action : step.actions) {
-    if (action.action.kind != ActionKind::step) once -= action.end - action.start;
-    if (!computes(action.action.kind)) continue;
+    if (action.action.kind != partition::ActionKind::step) once -= action.end - action.start;
+    if (!partition::computes(action.action.kind)) continue;
     double* row = numbers.data() + shape.width() * action.action.micro_batch;
     for (int method = 0; method < kMethods; ++method)
       for (std::size_t i = 0; i < shape.layers; ++i)
         row[method * shape.layers + i] += (action.layers.*kTimes[method])[i];
-    if (action.action.kind == ActionKind::forward)
+    if (action.action.kind == partition::ActionKind::forward)
       row[shape.width() - 1] += action.end - action.start - action.computing;
   }
   return numbers;
 }
 
 /// The whole model on one device, in one lane.
-Config on_one_device(const Config& recipe) {
-  Config config = alone(recipe);
+configs::Config on_one_device(const configs::Config& recipe) {
+  configs::Config config = alone(recipe);
   config.trainer.lanes = 1;
   config.pipeline.schedule = "1f1b";
   config.pipeline.shard_optimizer = false;
-  config.pipeline.recompute = PipelineConfig().recompute;
+  config.pipeline.recompute = configs::PipelineConfig().recompute;
   config.pipeline.recompute_layers.clear();
   return config;
 }
@@ -88,10 +89,10 @@ Config on_one_device(const Config& recipe) {
 std::vector<std::vector<double>> run_profile(const ProfilingData& data,
                                              const std::vector<MicroBatch>& batches, int repeats,
                                              const std::function<void()>& meet) {
-  const auto self = make_thread_communicators({.ranks = 1});
-  const Config config = on_one_device(data.config);
-  const Plan plan = plan_run(data.sequence, config, data.shape,
-                             computed_costs(data.sequence, config, data.shape));
+  const auto self = comm::make_thread_communicators({.ranks = 1});
+  const configs::Config config = on_one_device(data.config);
+  const partition::Plan plan = plan_run(data.sequence, config, data.shape,
+                                        computed_costs(data.sequence, config, data.shape));
   ProfilingRun profiling(data, config, plan, *self.front());
   meet();
   const std::vector<ProfiledStep> steps =
@@ -105,8 +106,8 @@ std::vector<std::vector<double>> run_profile(const ProfilingData& data,
 
 }  // namespace
 
-MicroBatchLengths lengths_of(const MicroBatch& batch, const Corpus& corpus) {
-  MicroBatchLengths lengths;
+partition::MicroBatchLengths lengths_of(const MicroBatch& batch, const Corpus& corpus) {
+  partition::MicroBatchLengths lengths;
   for (const BatchUtterance& u : batch.utterances) {
     lengths.frames.push_back(u.frames);
     lengths.labels.push_back(static_cast<std::int64_t>(corpus.labels.at(u.id).size()));
@@ -114,10 +115,10 @@ MicroBatchLengths lengths_of(const MicroBatch& batch, const Corpus& corpus) {
   return lengths;
 }
 
-ProfileMeasurement::ProfileMeasurement(const ProfilingData& data, Communicator& world,
+ProfileMeasurement::ProfileMeasurement(const ProfilingData& data, comm::Communicator& world,
                                        const ProfileOptions& options)
     : data_(data), world_(world), options_(options) {
-  const bool on_cpu = backend_sizes(data.config).device == DeviceKind::cpu;
+  const bool on_cpu = backend_sizes(data.config).device == layers::DeviceKind::cpu;
   const int ranks = on_cpu ? world.size() : 1;
   for (int rank = 0; rank < ranks; ++rank)
     batches_.push_back(quantiles(data.steps, options.micro_batches, rank, ranks));
@@ -127,7 +128,7 @@ void ProfileMeasurement::take() {
   const int ranks = static_cast<int>(batches_.size());
   if (world_.rank() >= ranks) return;
   const auto meet = [&] {
-    if (ranks > 1) barrier(world_);
+    if (ranks > 1) comm::barrier(world_);
   };
   for (auto& row : run_profile(data_, batches_[world_.rank()], options_.repeats, meet))
     steps_.push_back(std::move(row));
@@ -140,22 +141,22 @@ std::vector<double> ProfileMeasurement::means_of_ranks() const {
   if (!steps_.empty())
     std::ranges::copy(middle_mean(steps_), numbers.begin() + static_cast<std::ptrdiff_t>(
                                                                  shape.numbers() * world_.rank()));
-  sum_disjoint(world_, numbers);
+  comm::sum_disjoint(world_, numbers);
   return numbers;
 }
 
-DeviceProfile ProfileMeasurement::profile() const {
+partition::DeviceProfile ProfileMeasurement::profile() const {
   const std::vector<double> numbers = means_of_ranks();
   const std::size_t ranks = batches_.size(), layers = data_.sequence.layers.size();
   const RowShape shape{layers, batches_.front().size()};
-  DeviceProfile profile;
-  profile.model = model_summary(data_.config.model, data_.labels);
+  partition::DeviceProfile profile;
+  profile.model = partition::model_summary(data_.config.model, data_.labels);
   profile.device = make_backend(data_.config.trainer)->description();
   profile.compute = data_.config.precision.compute;
   profile.ranks = static_cast<int>(ranks);
   profile.threads = data_.config.trainer.threads;
-  std::vector<MeasuredMicroBatch> measured;
-  std::vector<MicroBatchLengths> lengths;
+  std::vector<partition::MeasuredMicroBatch> measured;
+  std::vector<partition::MicroBatchLengths> lengths;
   std::vector<double> reading, once;
   for (std::size_t rank = 0; rank < ranks; ++rank) {
     const double* of_rank = numbers.data() + shape.numbers() * rank;
@@ -163,44 +164,50 @@ DeviceProfile ProfileMeasurement::profile() const {
       const double* row = of_rank + shape.width() * m;
       lengths.push_back(lengths_of(batches_[rank][m], data_.corpus));
       reading.push_back(row[shape.width() - 1]);
-      auto& one = measured.emplace_back(MeasuredMicroBatch{lengths.back(), {}});
+      auto& one = measured.emplace_back(partition::MeasuredMicroBatch{lengths.back(), {}});
       for (std::size_t i = 0; i < layers; ++i) {
-        LayerCost& cost = one.layers.emplace_back(LayerCost{data_.sequence.layers[i]->name()});
+        partition::LayerCost& cost =
+            one.layers.emplace_back(partition::LayerCost{data_.sequence.layers[i]->name()});
         for (int method = 0; method < kMethods; ++method)
           cost.*kCosts[method] = row[method * layers + i];
       }
     }
     once.push_back(of_rank[shape.once()]);
   }
-  profile.layers = fit_costs(cost_terms(data_.sequence, backend_sizes(data_.config)), measured);
-  profile.reading = fit_cost({CostTerm::constant, CostTerm::frames}, lengths, reading);
+  profile.layers = partition::fit_costs(
+      partition::cost_terms(data_.sequence, backend_sizes(data_.config)), measured);
+  profile.reading = partition::fit_cost(
+      {partition::CostTerm::constant, partition::CostTerm::frames}, lengths, reading);
   profile.parameter_s = median(once) / static_cast<double>(parameter_count(data_.sequence));
   profile.middling = lengths_of(batches_[ranks / 2][shape.micro_batches / 2], data_.corpus);
   return profile;
 }
 
-DeviceProfile measure_profile(const ProfilingData& data, Communicator& world,
-                              const ProfileOptions& options) {
+partition::DeviceProfile measure_profile(const ProfilingData& data, comm::Communicator& world,
+                                         const ProfileOptions& options) {
   ProfileMeasurement measurement(data, world, options);
   measurement.take();
   return measurement.profile();
 }
 
-SequenceProfile neutral_profile(const DeviceProfile& profile, const LayerSequence& sequence,
-                                const BackendSizes& sizes) {
-  const std::vector<LayerPlan> plans = plan_layers(sequence, profile.middling.frames, sizes);
-  const auto transfers =
-      transfer_costs(sequence, profile.middling.frames, sizes, default_link(sizes));
-  SequenceProfile neutral{profile.model, {}};
+partition::SequenceProfile neutral_profile(const partition::DeviceProfile& profile,
+                                           const partition::LayerSequence& sequence,
+                                           const layers::BackendSizes& sizes) {
+  const std::vector<layers::LayerPlan> plans =
+      partition::plan_layers(sequence, profile.middling.frames, sizes);
+  const auto transfers = partition::transfer_costs(sequence, profile.middling.frames, sizes,
+                                                   partition::default_link(sizes));
+  partition::SequenceProfile neutral{profile.model, {}};
   for (std::size_t i = 0; i < plans.size(); ++i) {
-    LayerProfile& layer = neutral.layers.emplace_back();
+    partition::LayerProfile& layer = neutral.layers.emplace_back();
     layer.name = profile.layers[i].layer;
     layer.activation_bytes = static_cast<double>(plans[i].output.bytes());
-    for (const ParamDecl& param : plans[i].params)
-      layer.parameter_bytes += static_cast<double>(element_count(param.shape)) * sizeof(float);
+    for (const layers::ParamDecl& param : plans[i].params)
+      layer.parameter_bytes +=
+          static_cast<double>(layers::element_count(param.shape)) * sizeof(float);
     layer.transfer_ms = 1e3 * transfers[i];
   }
   return neutral;
 }
 
-}  // namespace penstock
+}  // namespace penstock::runtime

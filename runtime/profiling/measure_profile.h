@@ -3,7 +3,7 @@
 #include "partition/cost/device_profile.h"
 #include "runtime/profiling/profiling_data.h"
 
-namespace penstock {
+namespace penstock::runtime {
 
 struct ProfileOptions {
   int micro_batches = 12;  // of each rank, at quantiles of an epoch's frames
@@ -15,7 +15,8 @@ struct ProfileOptions {
 /// makes one and calls the same. `data` and `world` must outlive it.
 class ProfileMeasurement {
  public:
-  ProfileMeasurement(const ProfilingData& data, Communicator& world, const ProfileOptions& options);
+  ProfileMeasurement(const ProfilingData& data, comm::Communicator& world,
+                     const ProfileOptions& options);
 
   /// Measures; more than once to spread what is measured over other work. DeviceError where a
   /// device has no room for the whole model; else as ProfilingRun.
@@ -24,27 +25,28 @@ class ProfileMeasurement {
   /// Costs fitted to the means of each rank's steps, since times add up, but for the fastest and
   /// the slowest quarter of those steps (rounded
   /// down). The same on every rank.
-  DeviceProfile profile() const;
+  partition::DeviceProfile profile() const;
 
  private:
   std::vector<double> means_of_ranks() const;
 
   const ProfilingData& data_;
-  Communicator& world_;
+  comm::Communicator& world_;
   ProfileOptions options_;
   std::vector<std::vector<MicroBatch>> batches_;  // of each rank that measures
   std::vector<std::vector<double>> steps_;        // this rank's, a row of numbers each
 };
 
 /// Takes a measurement once.
-DeviceProfile measure_profile(const ProfilingData& data, Communicator& world,
-                              const ProfileOptions& options);
+partition::DeviceProfile measure_profile(const ProfilingData& data, comm::Communicator& world,
+                                         const ProfileOptions& options);
 
 /// Bytes and transfers of the layers for the profile's middling micro-batch: the neutral form.
-SequenceProfile neutral_profile(const DeviceProfile& profile, const LayerSequence& sequence,
-                                const BackendSizes& sizes);
+partition::SequenceProfile neutral_profile(const partition::DeviceProfile& profile,
+                                           const partition::LayerSequence& sequence,
+                                           const layers::BackendSizes& sizes);
 
 /// Lengths of a micro-batch of the data.
-MicroBatchLengths lengths_of(const MicroBatch& batch, const Corpus& corpus);
+partition::MicroBatchLengths lengths_of(const MicroBatch& batch, const Corpus& corpus);
 
-}  // namespace penstock
+}  // namespace penstock::runtime

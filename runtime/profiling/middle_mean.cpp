@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-namespace penstock {
+namespace penstock::runtime {
 
 std::vector<double> middle_mean(std::vector<std::vector<double>> rows) {
   std::ranges::sort(rows, {}, [](const std::vector<double>& row) {
@@ -17,4 +17,4 @@ std::vector<double> middle_mean(std::vector<std::vector<double>> rows) {
   return means;
 }
 
-}  // namespace penstock
+}  // namespace penstock::runtime

@@ -12,11 +12,11 @@
 #include "runtime/planning/planning.h"
 #include "runtime/profiling/profiling_run.h"
 
-namespace penstock {
+namespace penstock::runtime {
 namespace {
 
 /// The data as the plan deals them out, which may be a resumed run's.
-StepSequence in_order(const ProfilingData& data, const Plan& plan) {
+StepSequence in_order(const ProfilingData& data, const partition::Plan& plan) {
   if (plan.micro_batches != data.config.data.micro_batches)
     throw ConfigError("the plan is for " + std::to_string(plan.micro_batches) +
                       " micro-batches a step, but data.micro_batches = " +
@@ -29,7 +29,7 @@ StepSequence in_order(const ProfilingData& data, const Plan& plan) {
 }
 
 struct TriedPlan {
-  Plan plan;
+  partition::Plan plan;
   StepSequence steps;
   std::vector<double> seconds = {};  // [step]
 };
@@ -37,33 +37,35 @@ struct TriedPlan {
 /// Seconds of steps [first, end) on rank 0, from one step's end to the next, behind the step
 /// before.
 std::vector<double> try_steps(const ProfilingData& data, const TriedPlan& tried, int first, int end,
-                              Communicator& world) {
+                              comm::Communicator& world) {
   std::vector<StepBatches> batches{tried.steps.at(std::max(0, first - 1))};
   for (int step = first; step < end; ++step) batches.push_back(tried.steps.at(step));
   const std::vector<StepBatches> ahead(ProfilingRun::kStepsAhead, tried.steps.at(end));
-  Config config = data.config;
+  configs::Config config = data.config;
   if (const auto recomputed = tried.plan.recomputed())
-    set_recomputed_layers(config.pipeline, *recomputed, names_of(data.sequence));
+    partition::set_recomputed_layers(config.pipeline, *recomputed,
+                                     partition::names_of(data.sequence));
   ProfilingRun profiling(data, config, tried.plan, world);
   const std::vector<ProfiledStep> ran = profiling.run(batches, ahead);
   std::vector<double> seconds;
   for (std::size_t i = 1; i < ran.size(); ++i) seconds.push_back(ran[i].end - ran[i - 1].end);
-  broadcast(world, std::as_writable_bytes(std::span(seconds)));
+  comm::broadcast(world, std::as_writable_bytes(std::span(seconds)));
   return seconds;
 }
 
 }  // namespace
 
-std::vector<double> try_plans(Communicator& world, const Config& recipe,
+std::vector<double> try_plans(comm::Communicator& world, const configs::Config& recipe,
                               const std::vector<std::string>& plans, int steps) {
   check_ranks(recipe, world.size());
   const ProfilingData data = load_profiling_data(recipe, world);
-  const PlannedModel model = planned_model(data.sequence, data.config.model, data.labels);
-  const int count = std::stoi(broadcast(world, std::to_string(plans.size())));
+  const partition::PlannedModel model =
+      planned_model(data.sequence, data.config.model, data.labels);
+  const int count = std::stoi(comm::broadcast(world, std::to_string(plans.size())));
   std::vector<TriedPlan> tried;
   for (int i = 0; i < count; ++i) {
-    Plan plan =
-        parse_plan(broadcast(world, world.rank() == 0 ? plans[i] : ""), "a plan of rank 0", model);
+    partition::Plan plan = partition::parse_plan(
+        comm::broadcast(world, world.rank() == 0 ? plans[i] : ""), "a plan of rank 0", model);
     StepSequence in_turn = in_order(data, plan);
     tried.push_back({std::move(plan), std::move(in_turn)});
   }
@@ -77,4 +79,4 @@ std::vector<double> try_plans(Communicator& world, const Config& recipe,
   return medians;
 }
 
-}  // namespace penstock
+}  // namespace penstock::runtime

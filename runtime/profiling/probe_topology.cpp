@@ -12,7 +12,7 @@
 #include "comm/link_speeds.h"
 #include "runtime/devices/device.h"
 
-namespace penstock {
+namespace penstock::runtime {
 namespace {
 
 std::string host_name() {
@@ -26,18 +26,18 @@ double host_memory() {
 }
 
 /// One rank's text on all ranks, by rank.
-std::vector<std::string> of_all(Communicator& world, const std::string& own) {
+std::vector<std::string> of_all(comm::Communicator& world, const std::string& own) {
   std::vector<std::string> all;
-  const auto gathered = gather(world, own);
+  const auto gathered = comm::gather(world, own);
   for (int rank = 0; rank < world.size(); ++rank)
-    all.push_back(broadcast(world, world.rank() == 0 ? gathered[rank] : std::string()));
+    all.push_back(comm::broadcast(world, world.rank() == 0 ? gathered[rank] : std::string()));
   return all;
 }
 
-std::vector<double> numbers_of_all(Communicator& world, double own) {
+std::vector<double> numbers_of_all(comm::Communicator& world, double own) {
   std::vector<double> numbers(world.size());
   numbers[world.rank()] = own;
-  sum_disjoint(world, numbers);
+  comm::sum_disjoint(world, numbers);
   return numbers;
 }
 
@@ -62,20 +62,20 @@ RanksByNode by_node(const std::vector<std::string>& hosts) {
   return by_node_;
 }
 
-double median_overlap(Communicator& world) {
+double median_overlap(comm::Communicator& world) {
   std::vector<double> shares;
   for (int rank = 0; rank + 1 < world.size(); ++rank) {
-    shares.push_back(link_overlap(world, rank, rank + 1));
-    shares.push_back(link_overlap(world, rank + 1, rank));
+    shares.push_back(comm::link_overlap(world, rank, rank + 1));
+    shares.push_back(comm::link_overlap(world, rank + 1, rank));
   }
   return shares.empty() ? 1 : median(shares);
 }
 
 }  // namespace
 
-Cluster probe_topology(Communicator& world) {
-  const RankDevice own = choose_device(TrainerConfig{}, world);
-  const bool on_cpu = own.backend->kind() == DeviceKind::cpu;
+partition::Cluster probe_topology(comm::Communicator& world) {
+  const RankDevice own = choose_device(configs::TrainerConfig{}, world);
+  const bool on_cpu = own.backend->kind() == layers::DeviceKind::cpu;
   const auto hosts = of_all(world, host_name());
   const auto kinds = of_all(world, on_cpu ? "cpu" : own.backend->model());
   const auto sharing = static_cast<double>(std::ranges::count(hosts, hosts[world.rank()]));
@@ -83,14 +83,14 @@ Cluster probe_topology(Communicator& world) {
       world, on_cpu ? host_memory() / sharing : static_cast<double>(own.backend->free_memory()));
 
   const RanksByNode by_node_ = by_node(hosts);
-  Cluster cluster;
+  partition::Cluster cluster;
   cluster.nodes = by_node_.names;
   for (std::size_t i = 0; i < by_node_.ranks.size(); ++i)
     cluster.devices.push_back({.kind = kinds[by_node_.ranks[i]],
                                .memory = memory[by_node_.ranks[i]],
                                .node = by_node_.nodes[i]});
-  std::vector<LinkRates> rates(world.size() * world.size(), {0, 1});
-  for (const LinkSpeed& speed : link_speeds(world, every_pair(world.size())))
+  std::vector<partition::LinkRates> rates(world.size() * world.size(), {0, 1});
+  for (const comm::LinkSpeed& speed : comm::link_speeds(world, comm::every_pair(world.size())))
     rates[speed.from * world.size() + speed.to] = {speed.latency_s, speed.bytes_per_s};
   for (const int from : by_node_.ranks)
     for (const int to : by_node_.ranks)
@@ -99,4 +99,4 @@ Cluster probe_topology(Communicator& world) {
   return cluster;
 }
 
-}  // namespace penstock
+}  // namespace penstock::runtime

@@ -11,28 +11,28 @@
 #include "runtime/planning/planning.h"
 #include "runtime/text/alphabet.h"
 
-namespace penstock {
+namespace penstock::runtime {
 namespace {
 
-Corpus load_in_turn(const Config& config, const LayerSequence& sequence, const Alphabet& alphabet,
-                    Communicator& world) {
+Corpus load_in_turn(const configs::Config& config, const partition::LayerSequence& sequence,
+                    const Alphabet& alphabet, comm::Communicator& world) {
   const auto load = [&] { return planned_corpus(config, sequence, alphabet, CorpusUse::training); };
   std::optional<Corpus> corpus;
   if (world.rank() == 0) corpus = load();
-  barrier(world);
+  comm::barrier(world);
   return corpus ? std::move(*corpus) : load();
 }
 
 }  // namespace
 
-ProfilingData load_profiling_data(const Config& recipe, Communicator& world) {
+ProfilingData load_profiling_data(const configs::Config& recipe, comm::Communicator& world) {
   check_features(recipe);
   check_training_manifest(recipe);
-  Config config = with_plan_file(recipe);
+  configs::Config config = with_plan_file(recipe);
   if (config.trainer.lanes == 0) config.trainer.lanes = config.pipeline.replicas;
   config.data.validation.clear();
   const Alphabet alphabet(config.text);
-  LayerSequence sequence = build_model(config.model, alphabet.classes());
+  partition::LayerSequence sequence = partition::build_model(config.model, alphabet.classes());
   Corpus corpus = load_in_turn(config, sequence, alphabet, world);
   const auto steps_of = [&] {
     return StepSequence({corpus.lengths, config.data, config.features, config.trainer.seed,
@@ -45,4 +45,4 @@ ProfilingData load_profiling_data(const Config& recipe, Communicator& world) {
           std::move(corpus), std::move(steps),   std::move(shape)};
 }
 
-}  // namespace penstock
+}  // namespace penstock::runtime

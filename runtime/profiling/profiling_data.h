@@ -7,13 +7,13 @@
 #include "runtime/data/steps.h"
 #include "runtime/planning/run_shape.h"
 
-namespace penstock {
+namespace penstock::runtime {
 
 /// A recipe's model and utterances, whole on every rank: what steps are profiled with.
 struct ProfilingData {
-  Config config;   // with plan file and lanes resolved
-  int labels = 0;  // blank included
-  LayerSequence sequence;
+  configs::Config config;  // with plan file and lanes resolved
+  int labels = 0;          // blank included
+  partition::LayerSequence sequence;
   Corpus corpus;
   StepSequence steps;
   RunShape shape;
@@ -21,6 +21,6 @@ struct ProfilingData {
 
 /// All ranks of `world` call it; rank 0 reads first, so that what it indexes is there for the
 /// others. No folder is made. ConfigError and DataError as train().
-ProfilingData load_profiling_data(const Config& recipe, Communicator& world);
+ProfilingData load_profiling_data(const configs::Config& recipe, comm::Communicator& world);
 
-}  // namespace penstock
+}  // namespace penstock::runtime

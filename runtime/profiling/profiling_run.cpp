@@ -9,7 +9,7 @@
 #include "comm/collectives.h"
 #include "runtime/trainer/make_training_step.h"
 
-namespace penstock {
+namespace penstock::runtime {
 namespace {
 
 double clock_seconds() {
@@ -34,15 +34,15 @@ double total(const LayerTimes& times) {
 }
 
 /// The recipe with what steps take once they are trusted, as those of a trained model.
-Config trusted(Config config) {
+configs::Config trusted(configs::Config config) {
   if (config.pipeline.post_validation) config.optimizer.clip_norm = 0;
   return config;
 }
 
 }  // namespace
 
-ProfilingRun::ProfilingRun(const ProfilingData& data, const Config& config, const Plan& plan,
-                           Communicator& world)
+ProfilingRun::ProfilingRun(const ProfilingData& data, const configs::Config& config,
+                           const partition::Plan& plan, comm::Communicator& world)
     : world_(world),
       session_(world, device_of(config), training_session_options(config, data.sequence, plan)),
       loader_(data.corpus, config, plan, session_),
@@ -52,12 +52,13 @@ ProfilingRun::ProfilingRun(const ProfilingData& data, const Config& config, cons
                                                    .shape = data.shape,
                                                    .trusted_after = 0})) {
   session_.stage().measure(&times_);
-  training_step_->watch([this](const Action& action, Moment moment) { note(action, moment); });
+  training_step_->watch(
+      [this](const partition::Action& action, Moment moment) { note(action, moment); });
 }
 
-RankDevice ProfilingRun::device_of(const Config& config) {
+RankDevice ProfilingRun::device_of(const configs::Config& config) {
   RankDevice device = choose_device(config.trainer, world_);
-  if (device.backend->kind() != DeviceKind::cpu) return device;
+  if (device.backend->kind() != layers::DeviceKind::cpu) return device;
   auto counted = std::make_unique<CountedBackend>(config.trainer.threads);
   counted_ = counted.get();
   device.backend = std::move(counted);
@@ -70,7 +71,7 @@ std::size_t ProfilingRun::allocated() const {
 
 double ProfilingRun::now() const { return clock_seconds() - zero_; }
 
-void ProfilingRun::note(const Action& action, Moment moment) {
+void ProfilingRun::note(const partition::Action& action, Moment moment) {
   if (moment == Moment::begins) {
     if (!step_.actions.empty() && step_.actions.front().action == action)
       step_.actions.clear();  // the step begins again, behind an update that is rolled back
@@ -80,7 +81,7 @@ void ProfilingRun::note(const Action& action, Moment moment) {
   }
   WatchedAction& done = step_.actions.back();
   done.end = now();
-  if (!computes(action.kind)) return;
+  if (!partition::computes(action.kind)) return;
   done.layers = difference(times_, before_);
   done.computing = total(done.layers);
 }
@@ -96,10 +97,10 @@ ProfiledStep ProfilingRun::run(const StepBatches& step) {
 
 /// A moment that all ranks know, on this rank's clock: now on rank 0's.
 double ProfilingRun::common_zero() {
-  const double ahead = clock_offset(world_);
-  barrier(world_);
+  const double ahead = comm::clock_offset(world_);
+  comm::barrier(world_);
   std::array<double, 1> zero{world_.rank() == 0 ? clock_seconds() : 0.0};
-  sum_disjoint(world_, zero);
+  comm::sum_disjoint(world_, zero);
   return zero[0] + ahead;
 }
 
@@ -122,4 +123,4 @@ std::vector<ProfiledStep> ProfilingRun::run(const std::vector<StepBatches>& step
   return done;
 }
 
-}  // namespace penstock
+}  // namespace penstock::runtime

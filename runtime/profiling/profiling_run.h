@@ -9,11 +9,11 @@
 #include "runtime/trainer/step_loader.h"
 #include "runtime/trainer/training_step.h"
 
-namespace penstock {
+namespace penstock::runtime {
 
 /// An action as a rank ran it.
 struct WatchedAction {
-  Action action;
+  partition::Action action;
   double start = 0, end = 0;  // seconds since the profiling run's common zero, waiting included
   double computing = 0;       // seconds of that in layers
   LayerTimes layers = {};     // of this rank's layers, where it computed
@@ -30,8 +30,8 @@ class ProfilingRun {
  public:
   /// Every rank makes its own, with the same `config` (the data's, but for [pipeline]) and plan.
   /// `data` and `world` must outlive it. Errors as Session.
-  ProfilingRun(const ProfilingData& data, const Config& config, const Plan& plan,
-               Communicator& world);
+  ProfilingRun(const ProfilingData& data, const configs::Config& config,
+               const partition::Plan& plan, comm::Communicator& world);
 
   /// Steps whose features are made beforehand, as in training.
   static constexpr std::size_t kStepsAhead = 2;
@@ -52,13 +52,13 @@ class ProfilingRun {
   std::size_t allocated() const;
 
  private:
-  RankDevice device_of(const Config& config);
+  RankDevice device_of(const configs::Config& config);
   ProfiledStep run(const StepBatches& step);
-  void note(const Action& action, Moment moment);
+  void note(const partition::Action& action, Moment moment);
   double common_zero();
   double now() const;
 
-  Communicator& world_;
+  comm::Communicator& world_;
   CountedBackend* counted_ = nullptr;  // the session's, on a CPU
   Session session_;
   StepLoader loader_;
@@ -69,4 +69,4 @@ class ProfilingRun {
   ProfiledStep step_;
 };
 
-}  // namespace penstock
+}  // namespace penstock::runtime

@@ -19,7 +19,7 @@
 #include "runtime/profiling/gather_actions.h"
 #include "runtime/profiling/measure_profile.h"
 
-namespace penstock {
+namespace penstock::runtime {
 namespace {
 
 constexpr int kWarmUp = 2;
@@ -28,11 +28,11 @@ constexpr ProfileOptions kBetween{.micro_batches = 8, .repeats = 2};
 
 /// Links between ranks that exchange messages under a plan.
 struct Links {
-  std::map<std::pair<int, int>, LinkRates> rates;  // of ranks of the job
+  std::map<std::pair<int, int>, partition::LinkRates> rates;  // of ranks of the job
   double overlap = 1;
 };
 
-Links measure_links(const Plan& plan, Communicator& world) {
+Links measure_links(const partition::Plan& plan, comm::Communicator& world) {
   std::set<std::pair<int, int>> pairs;
   for (std::size_t c = 0; c + 1 < plan.chunks.size(); ++c)
     for (int replica = 0; replica < plan.replicas(); ++replica) {
@@ -43,24 +43,25 @@ Links measure_links(const Plan& plan, Communicator& world) {
       pairs.insert({to, from});
     }
   Links links;
-  for (const LinkSpeed& speed : link_speeds(world, {pairs.begin(), pairs.end()}))
+  for (const comm::LinkSpeed& speed : comm::link_speeds(world, {pairs.begin(), pairs.end()}))
     links.rates[{speed.from, speed.to}] = {speed.latency_s, speed.bytes_per_s};
   std::vector<double> overlaps;
-  for (const auto& [from, to] : pairs) overlaps.push_back(link_overlap(world, from, to));
+  for (const auto& [from, to] : pairs) overlaps.push_back(comm::link_overlap(world, from, to));
   if (!overlaps.empty()) links.overlap = median(overlaps);
   return links;
 }
 
 /// First lane of each replica, then the number of lanes.
-std::vector<int> first_lanes(const Plan& plan) {
+std::vector<int> first_lanes(const partition::Plan& plan) {
   std::vector<int> first{0};
   for (const int lanes : plan.lanes_of_replicas()) first.push_back(first.back() + lanes);
   return first;
 }
 
-std::vector<MicroBatchLengths> lengths_of_replica(const StepBatches& step, const Corpus& corpus,
-                                                  int first_lane, int end_lane) {
-  std::vector<MicroBatchLengths> lengths;
+std::vector<partition::MicroBatchLengths> lengths_of_replica(const StepBatches& step,
+                                                             const Corpus& corpus, int first_lane,
+                                                             int end_lane) {
+  std::vector<partition::MicroBatchLengths> lengths;
   for (std::size_t m = 0; m < step.micro_batches.size(); ++m)
     if (step.lanes[m] >= first_lane && step.lanes[m] < end_lane)
       lengths.push_back(lengths_of(step.micro_batches[m], corpus));
@@ -68,27 +69,29 @@ std::vector<MicroBatchLengths> lengths_of_replica(const StepBatches& step, const
 }
 
 /// Fills the predicted half of a step.
-void predict(const ProfilingData& data, const DeviceProfile& profile, const Links& links,
-             const Plan& plan, const StepBatches& batches, TracedStep& step) {
+void predict(const ProfilingData& data, const partition::DeviceProfile& profile, const Links& links,
+             const partition::Plan& plan, const StepBatches& batches, TracedStep& step) {
   const std::vector<int> lanes = first_lanes(plan);
   step.predicted.resize(plan.world_size());
   for (int replica = 0; replica < plan.replicas(); ++replica) {
     const auto lengths =
         lengths_of_replica(batches, data.corpus, lanes[replica], lanes[replica + 1]);
     if (lengths.empty()) continue;
-    StepLayout layout = profiled_layout(profile, plan, static_cast<int>(lengths.size()));
+    partition::StepLayout layout =
+        partition::profiled_layout(profile, plan, static_cast<int>(lengths.size()));
     layout.overlap = links.overlap;
     layout.link = [&, replica](int from, int to) {
       return links.rates.at({plan.ranks[from][replica], plan.ranks[to][replica]});
     };
     if (plan.stages() == 1) layout.link = {};
-    const StepCosts costs =
-        profiled_costs(profile, data.sequence, backend_sizes(data.config), lengths);
-    const StepEstimate prediction(costs, layout);
+    const partition::StepCosts costs =
+        partition::profiled_costs(profile, data.sequence, backend_sizes(data.config), lengths);
+    const partition::StepEstimate prediction(costs, layout);
     const bool late = data.config.pipeline.post_validation && plan.world_size() > 1;
-    const Barrier barrier = late ? Barrier::none : Barrier::before_step;
+    const partition::Barrier barrier =
+        late ? partition::Barrier::none : partition::Barrier::before_step;
     step.predicted_s = std::max(step.predicted_s, prediction.period(barrier));
-    Simulation run = prediction.simulation(barrier);
+    partition::Simulation run = prediction.simulation(barrier);
     for (int stage = 0; stage < plan.stages(); ++stage)
       step.predicted[plan.ranks[stage][replica]] = std::move(run.ranks[stage]);
   }
@@ -131,14 +134,16 @@ void take_turn(const std::vector<std::vector<ProfiledStep>>& ranks, Trace& trace
 }
 
 /// Rank 0's, since other processors may round otherwise.
-Plan plan_by(const ProfilingData& data, const DeviceProfile& profile, Communicator& world) {
+partition::Plan plan_by(const ProfilingData& data, const partition::DeviceProfile& profile,
+                        comm::Communicator& world) {
   std::string text;
   if (world.rank() == 0) {
-    const CostModel costs = fitted_cost_model(profile.layers);
-    text = plan_toml(plan_run(data.sequence, data.config, data.shape, costs(profile.middling)));
+    const partition::CostModel costs = partition::fitted_cost_model(profile.layers);
+    text = partition::plan_toml(
+        plan_run(data.sequence, data.config, data.shape, costs(profile.middling)));
   }
-  return parse_plan(broadcast(world, text), "the plan of rank 0",
-                    planned_model(data.sequence, data.config.model, data.labels));
+  return partition::parse_plan(comm::broadcast(world, text), "the plan of rank 0",
+                               planned_model(data.sequence, data.config.model, data.labels));
 }
 
 }  // namespace
@@ -161,15 +166,17 @@ double Trace::error() const {
   return median(errors);
 }
 
-Trace trace_steps(const Config& recipe, Communicator& world, const TraceOptions& options) {
+Trace trace_steps(const configs::Config& recipe, comm::Communicator& world,
+                  const TraceOptions& options) {
   const ProfilingData data = load_profiling_data(recipe, world);
   check_ranks(data.config, world.size());
   ProfileMeasurement measurement(data, world, kBetween);
   if (!options.profile) measurement.take();
-  DeviceProfile profile = options.profile ? *options.profile : measurement.profile();
-  check_profile(profile, {.model = model_summary(data.config.model, data.labels),
-                          .compute = data.config.precision.compute,
-                          .layers = names_of(data.sequence)});
+  partition::DeviceProfile profile = options.profile ? *options.profile : measurement.profile();
+  partition::check_profile(profile,
+                           {.model = partition::model_summary(data.config.model, data.labels),
+                            .compute = data.config.precision.compute,
+                            .layers = partition::names_of(data.sequence)});
   Trace trace;
   trace.plan = plan_by(data, profile, world);
   const Links links = measure_links(trace.plan, world);
@@ -187,7 +194,7 @@ Trace trace_steps(const Config& recipe, Communicator& world, const TraceOptions&
                               batches_of(data, first + count, ProfilingRun::kStepsAhead)));
     trace.allocated_bytes.assign(world.size(), 0);
     trace.allocated_bytes[world.rank()] = static_cast<double>(profiling->allocated());
-    sum_disjoint(world, trace.allocated_bytes);
+    comm::sum_disjoint(world, trace.allocated_bytes);
     profiling.reset();  // the whole model of a profile needs its room
     if (world.rank() == 0) take_turn(ranks, trace);
     if (!options.profile) measurement.take();
@@ -199,4 +206,4 @@ Trace trace_steps(const Config& recipe, Communicator& world, const TraceOptions&
   return trace;
 }
 
-}  // namespace penstock
+}  // namespace penstock::runtime

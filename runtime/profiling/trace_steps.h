@@ -9,13 +9,13 @@
 #include "partition/simulate/simulate.h"
 #include "runtime/profiling/profiling_run.h"
 
-namespace penstock {
+namespace penstock::runtime {
 
 struct TraceOptions {
   int steps = 8;
   /// What the prediction follows from. Nothing: measured on the same ranks before the steps and
   /// after every three of them.
-  std::optional<DeviceProfile> profile = {};
+  std::optional<partition::DeviceProfile> profile = {};
 };
 
 /// A step as it was and as it was predicted.
@@ -23,12 +23,12 @@ struct TracedStep {
   double begin = 0;       // seconds of steps before it
   double measured_s = 0;  // from the end of the step before to its own, on the last rank
   double predicted_s = 0;
-  std::vector<std::vector<WatchedAction>> measured = {};  // [rank], on that clock
-  std::vector<std::vector<TimedAction>> predicted = {};   // [rank], from 0
+  std::vector<std::vector<WatchedAction>> measured = {};            // [rank], on that clock
+  std::vector<std::vector<partition::TimedAction>> predicted = {};  // [rank], from 0
 };
 
 struct Trace {
-  Plan plan;
+  partition::Plan plan;
   double overlap = 1;  // as measured between the ranks
   std::vector<TracedStep> steps;
   /// Of each rank, in bytes: what the plan says, of the replica that needs most, and what the steps
@@ -44,6 +44,7 @@ struct Trace {
 /// steps: costs by the profile, messages by latency, bandwidth and overlap between the ranks.
 /// Adding gradients over replicas is taken to cost nothing. Writes nothing. All ranks call it; the
 /// trace is whole on rank 0. Errors as train().
-Trace trace_steps(const Config& recipe, Communicator& world, const TraceOptions& options);
+Trace trace_steps(const configs::Config& recipe, comm::Communicator& world,
+                  const TraceOptions& options);
 
-}  // namespace penstock
+}  // namespace penstock::runtime

@@ -7,10 +7,10 @@
 #include "base/error.h"
 #include "base/utf8.h"
 
-namespace penstock {
+namespace penstock::runtime {
 
-Alphabet::Alphabet(const TextConfig& config)
-    : fold_(fold_of(config.fold)), characters_(alphabet_characters(config)) {
+Alphabet::Alphabet(const configs::TextConfig& config)
+    : fold_(configs::fold_of(config.fold)), characters_(configs::alphabet_characters(config)) {
   for (const char32_t character : characters_)
     labels_.emplace(character, static_cast<std::int32_t>(labels_.size()) + 1);
 }
@@ -56,9 +56,9 @@ std::u32string Alphabet::normalised_characters(std::string_view text) const {
       continue;
     }
     if (std::exchange(space, false)) out += U' ';
-    out += folded(character, fold_);
+    out += configs::folded(character, fold_);
   }
   return out;
 }
 
-}  // namespace penstock
+}  // namespace penstock::runtime

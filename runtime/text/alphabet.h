@@ -9,7 +9,7 @@
 
 #include "configs/alphabet.h"
 
-namespace penstock {
+namespace penstock::runtime {
 
 /// CTC's blank. The alphabet's characters follow from 1, in order.
 inline constexpr std::int32_t kBlank = 0;
@@ -18,7 +18,7 @@ inline constexpr std::int32_t kBlank = 0;
 class Alphabet {
  public:
   /// ConfigError as alphabet_characters().
-  explicit Alphabet(const TextConfig& config);
+  explicit Alphabet(const configs::TextConfig& config);
 
   /// Labels, the blank included: the channels of the model's output.
   int classes() const { return static_cast<int>(characters_.size()) + 1; }
@@ -36,9 +36,9 @@ class Alphabet {
  private:
   std::u32string normalised_characters(std::string_view text) const;
 
-  Fold fold_;
+  configs::Fold fold_;
   std::u32string characters_;
   std::unordered_map<char32_t, std::int32_t> labels_;
 };
 
-}  // namespace penstock
+}  // namespace penstock::runtime

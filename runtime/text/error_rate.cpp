@@ -7,7 +7,7 @@
 
 #include "base/utf8.h"
 
-namespace penstock {
+namespace penstock::runtime {
 namespace {
 
 std::u32string_view trimmed(std::u32string_view text) {
@@ -75,4 +75,4 @@ ErrorCount count_errors(std::string_view reference, std::string_view hypothesis)
   return {count(words_of(r), words_of(h)), count(r, h)};
 }
 
-}  // namespace penstock
+}  // namespace penstock::runtime

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace penstock {
+namespace penstock::runtime {
 
 /// Substitutions, deletions and insertions against the units of the references. Sums over a corpus
 /// give its rate: all edits by all reference units.
@@ -29,4 +29,4 @@ struct ErrorCount {
 /// count. DataError if a text is not UTF-8.
 ErrorCount count_errors(std::string_view reference, std::string_view hypothesis);
 
-}  // namespace penstock
+}  // namespace penstock::runtime

@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "runtime/text/alphabet.h"
 
-namespace penstock {
+namespace penstock::runtime {
 
 std::vector<std::int32_t> greedy_labels(std::span<const float> logits_FC, std::int64_t channels) {
   const auto width = static_cast<std::size_t>(channels);
@@ -24,4 +24,4 @@ std::vector<std::int32_t> greedy_labels(std::span<const float> logits_FC, std::i
   return labels;
 }
 
-}  // namespace penstock
+}  // namespace penstock::runtime

@@ -1,6 +1,6 @@
 #include "runtime/trainer/best_validation.h"
 
-namespace penstock {
+namespace penstock::runtime {
 
 std::string BestValidation::recall(const TrainingState& saved, bool stored) {
   if (saved.best_metric.empty()) return {};
@@ -30,4 +30,4 @@ void BestValidation::write_to(TrainingState& state) const {
   state.best_corpus_hash = corpus_hash_;
 }
 
-}  // namespace penstock
+}  // namespace penstock::runtime

@@ -7,7 +7,7 @@
 #include "runtime/checkpoint/training_state.h"
 #include "runtime/trainer/report.h"
 
-namespace penstock {
+namespace penstock::runtime {
 
 /// The best validation of a run so far, by word error rate, on one set of utterances.
 class BestValidation {
@@ -31,4 +31,4 @@ class BestValidation {
   std::int64_t step_ = 0;
 };
 
-}  // namespace penstock
+}  // namespace penstock::runtime

@@ -13,7 +13,7 @@
 #include "runtime/text/error_rate.h"
 #include "runtime/text/greedy.h"
 
-namespace penstock {
+namespace penstock::runtime {
 namespace {
 
 /// What is told of each utterance, in this order: first by the last stage, then by the first.
@@ -43,7 +43,7 @@ class Scorer {
   Scorer(const Corpus& corpus, const Alphabet& alphabet, Table& table)
       : corpus_(corpus), alphabet_(alphabet), table_(table) {}
 
-  void operator()(const MicroBatchWork& work, const Frames& logits) {
+  void operator()(const MicroBatchWork& work, const layers::Frames& logits) {
     const float* row = logits.x_FC.as<float>();
     for (std::size_t u = 0; u < work.utterances.size(); ++u) {
       const std::size_t size = logits.lengths[u] * logits.channels();
@@ -132,23 +132,25 @@ Evaluation evaluate(Session& session, const Corpus& corpus, const Alphabet& alph
   }
   Table table(batches.size(), corpus.entries.size());
   Scorer scorer(corpus, alphabet, table);
-  callbacks.logits = [&](const MicroBatchWork& m, const Frames& logits) { scorer(m, logits); };
+  callbacks.logits = [&](const MicroBatchWork& m, const layers::Frames& logits) {
+    scorer(m, logits);
+  };
   if (!work.micro_batches.empty()) {
     const StepSums sums = stage.evaluate(work, callbacks);
     if (stage.last()) std::ranges::copy(sums.losses, table.losses().begin());
   }
   const auto failures = feed ? feed->failures() : std::vector<FailedUtterance>();
   for (const FailedUtterance& utterance : failures) table.utterance(utterance.id)[kFailed] = 1;
-  sum_disjoint(grid.world(), table.numbers());
+  comm::sum_disjoint(grid.world(), table.numbers());
 
   const EvaluationReport report = report_of(table, corpus);
   FailedAudio(options.data.failing_utterances, corpus.entries.size())
       .check(grid.world(), 0, report.skipped - corpus.skipped, [&] { return failures; });
-  Evaluation evaluation{report, transcripts_of(gather(grid.world(), scorer.lines()),
+  Evaluation evaluation{report, transcripts_of(comm::gather(grid.world(), scorer.lines()),
                                                session.leads() ? corpus.entries.size() : 0)};
   evaluation.report.seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return evaluation;
 }
 
-}  // namespace penstock
+}  // namespace penstock::runtime

@@ -8,11 +8,11 @@
 #include "runtime/text/alphabet.h"
 #include "runtime/trainer/report.h"
 
-namespace penstock {
+namespace penstock::runtime {
 
 struct EvaluationOptions {
-  FeatureConfig features;
-  DataConfig data;
+  configs::FeatureConfig features;
+  configs::DataConfig data;
 };
 
 /// What recognition makes of a corpus. The report is whole on every rank.
@@ -28,4 +28,4 @@ struct Evaluation {
 Evaluation evaluate(Session& session, const Corpus& corpus, const Alphabet& alphabet,
                     const EvaluationOptions& options);
 
-}  // namespace penstock
+}  // namespace penstock::runtime

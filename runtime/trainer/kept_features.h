@@ -7,7 +7,7 @@
 
 #include "runtime/pipeline/step_work.h"
 
-namespace penstock {
+namespace penstock::runtime {
 
 /// Features that can be read once only, kept while it is open whether the step begins again.
 class KeptFeatures {
@@ -51,4 +51,4 @@ class KeptFeatures {
   std::size_t next_ = 0;
 };
 
-}  // namespace penstock
+}  // namespace penstock::runtime

@@ -3,11 +3,11 @@
 #include "partition/plan/plan_schedule.h"
 #include "runtime/optim/optimizer.h"
 
-namespace penstock {
+namespace penstock::runtime {
 namespace {
 
 TrainingStep::Options step_options(const TrainingStepSpec& spec, DeviceLinks links) {
-  const Config& config = spec.config;
+  const configs::Config& config = spec.config;
   TrainingStep::Options options;
   options.optimizer = config.optimizer;
   options.schedule = config.lr_schedule;
@@ -24,11 +24,11 @@ TrainingStep::Options step_options(const TrainingStepSpec& spec, DeviceLinks lin
 }
 
 void reserve_buffers(Session& session, const TrainingStepSpec& spec) {
-  const ChunkBytes bytes =
-      bytes_of_run(spec.sequence, spec.config, spec.shape, schedule_of(spec.plan));
-  std::vector<ChunkBuffers> own;
+  const partition::ChunkBytes bytes =
+      bytes_of_run(spec.sequence, spec.config, spec.shape, partition::schedule_of(spec.plan));
+  std::vector<partition::ChunkBuffers> own;
   for (int i = 0; i < static_cast<int>(spec.plan.chunks.size()); ++i) {
-    const ChunkPlan& chunk = spec.plan.chunks[i];
+    const partition::ChunkPlan& chunk = spec.plan.chunks[i];
     if (chunk.stage == session.grid().here().stage)
       own.push_back(bytes.buffers(chunk.first, chunk.last(), i));
   }
@@ -37,14 +37,16 @@ void reserve_buffers(Session& session, const TrainingStepSpec& spec) {
 
 }  // namespace
 
-ReductionOrder reduction_order(const Config& config, const Plan& plan, DeviceLinks links) {
+ReductionOrder reduction_order(const configs::Config& config, const partition::Plan& plan,
+                               DeviceLinks links) {
   const bool library = links == DeviceLinks::nccl || plan.replicas() == 1;
   return config.pipeline.reduction == "nccl" && library ? ReductionOrder::library
                                                         : ReductionOrder::lanes;
 }
 
-SessionOptions training_session_options(const Config& config, const LayerSequence& sequence,
-                                        const Plan& plan, const MemoryAdvice& advice) {
+SessionOptions training_session_options(const configs::Config& config,
+                                        const partition::LayerSequence& sequence,
+                                        const partition::Plan& plan, const MemoryAdvice& advice) {
   return {config, sequence, plan, make_optimizer(config.optimizer)->slots().counts(), advice};
 }
 
@@ -57,4 +59,4 @@ std::unique_ptr<TrainingStep> make_training_step(Session& session, const Trainin
   return step;
 }
 
-}  // namespace penstock
+}  // namespace penstock::runtime

@@ -9,13 +9,13 @@
 #include "runtime/planning/run_shape.h"
 #include "runtime/trainer/training_step.h"
 
-namespace penstock {
+namespace penstock::runtime {
 
 /// What the steps of a session train by. It need not outlive the call that takes it.
 struct TrainingStepSpec {
-  const Config& config;
-  const LayerSequence& sequence;
-  const Plan& plan;
+  const configs::Config& config;
+  const partition::LayerSequence& sequence;
+  const partition::Plan& plan;
   const RunShape& shape;  // buffers are reserved for
   /// TrainingStep::Options::failed and trusted_after.
   std::function<std::int64_t()> failed = {};
@@ -24,11 +24,14 @@ struct TrainingStepSpec {
 
 /// How gradients are added on devices with such links: in the library's order if the recipe asks
 /// for it and replicas meet over NCCL, or there is only one; else in lane order.
-ReductionOrder reduction_order(const Config& config, const Plan& plan, DeviceLinks links);
+ReductionOrder reduction_order(const configs::Config& config, const partition::Plan& plan,
+                               DeviceLinks links);
 
 /// Of a session that trains: with room for the optimizer's slots.
-SessionOptions training_session_options(const Config& config, const LayerSequence& sequence,
-                                        const Plan& plan, const MemoryAdvice& advice = {});
+SessionOptions training_session_options(const configs::Config& config,
+                                        const partition::LayerSequence& sequence,
+                                        const partition::Plan& plan,
+                                        const MemoryAdvice& advice = {});
 
 /// The training step of a session made by training_session_options(), with the stage's buffers
 /// reserved for the shape, so that no step and no validation allocates. From now on the session's
@@ -36,4 +39,4 @@ SessionOptions training_session_options(const Config& config, const LayerSequenc
 /// step, and compute nothing behind the step's end.
 std::unique_ptr<TrainingStep> make_training_step(Session& session, const TrainingStepSpec& spec);
 
-}  // namespace penstock
+}  // namespace penstock::runtime

@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 
-namespace penstock {
+namespace penstock::runtime {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -86,4 +86,4 @@ void MetricsFile::write(const EvaluationReport& r) {
              .dump());
 }
 
-}  // namespace penstock
+}  // namespace penstock::runtime

@@ -5,7 +5,7 @@
 
 #include "runtime/trainer/report.h"
 
-namespace penstock {
+namespace penstock::runtime {
 
 /// metrics.jsonl: one JSON object a line. A step's has the keys step, epoch, loss, loss_hex (the
 /// same as a hexadecimal float), learning_rate, gradient_norm, audio_seconds_per_second, …; a
@@ -27,4 +27,4 @@ class MetricsFile {
   std::ofstream out_;
 };
 
-}  // namespace penstock
+}  // namespace penstock::runtime

@@ -9,15 +9,15 @@
 #include "runtime/planning/found_schedule.h"
 #include "runtime/planning/planning.h"
 
-namespace penstock {
+namespace penstock::runtime {
 namespace {
 
-StepSequence steps_of(const PreparedTraining& training, const Config& config) {
+StepSequence steps_of(const PreparedTraining& training, const configs::Config& config) {
   return StepSequence({training.corpus.lengths, config.data, config.features, config.trainer.seed,
                        config.trainer.lanes, config.trainer.order});
 }
 
-RunShape shape_of(const PreparedTraining& training, const Config& config,
+RunShape shape_of(const PreparedTraining& training, const configs::Config& config,
                   const StepSequence& steps) {
   return shape_of_run(config, steps, training.validation.lengths, training.alphabet.classes());
 }
@@ -32,30 +32,30 @@ void find_order(PlannedTraining& planned) {
   training.config.trainer.order = order;
   planned.steps = steps_of(training, training.config);
   training.context.note("the micro-batches of a step are in the order trainer.order = " +
-                        value_text(&training.config.trainer.order) +
+                        configs::value_text(&training.config.trainer.order) +
                         ", as found; the run keeps it");
 }
 
 /// Rank 0's, since measured costs differ from rank to rank.
-Plan shared_plan(const PreparedTraining& training, const RunShape& shape) {
-  const Config& config = training.config;
-  const LayerSequence& sequence = training.sequence;
+partition::Plan shared_plan(const PreparedTraining& training, const RunShape& shape) {
+  const configs::Config& config = training.config;
+  const partition::LayerSequence& sequence = training.sequence;
   std::string text;
   if (training.context.leads()) {
     const auto note = [&](const std::string& told) { training.context.note(told); };
     const bool measure = config.pipeline.stages > 1 && config.pipeline.plan.empty();
     const auto costs = measure ? measured_or_computed_costs(sequence, config, shape, note)
                                : computed_costs(sequence, config, shape);
-    text = plan_toml(plan_run(sequence, config, shape, costs));
+    text = partition::plan_toml(plan_run(sequence, config, shape, costs));
   }
-  return parse_plan(broadcast(training.context.world, text), "the plan of rank 0",
-                    planned_model(sequence, config.model, training.alphabet.classes()));
+  return partition::parse_plan(comm::broadcast(training.context.world, text), "the plan of rank 0",
+                               planned_model(sequence, config.model, training.alphabet.classes()));
 }
 
 }  // namespace
 
 std::string PlannedTraining::fitting(std::size_t bytes) const {
-  const auto shape_of_changed = [this](const Config& changed) {
+  const auto shape_of_changed = [this](const configs::Config& changed) {
     return shape_of(prepared, changed, steps_of(prepared, changed));
   };
   return fitting_plan(prepared.sequence, prepared.config, shape_of_changed, bytes);
@@ -70,4 +70,4 @@ PlannedTraining plan_training(PreparedTraining prepared) {
   return planned;
 }
 
-}  // namespace penstock
+}  // namespace penstock::runtime

@@ -7,14 +7,14 @@
 #include "runtime/planning/run_shape.h"
 #include "runtime/trainer/prepared_training.h"
 
-namespace penstock {
+namespace penstock::runtime {
 
 /// A prepared training and what each rank does in it: which steps, by which plan.
 struct PlannedTraining {
   PreparedTraining prepared;
   StepSequence steps;
   RunShape shape;
-  Plan plan = {};
+  partition::Plan plan = {};
 
   /// What would fit where each rank may take so many bytes; as fitting_plan().
   std::string fitting(std::size_t bytes) const;
@@ -24,4 +24,4 @@ struct PlannedTraining {
 /// may be found, and a note says so. ConfigError where no plan fits.
 PlannedTraining plan_training(PreparedTraining prepared);
 
-}  // namespace penstock
+}  // namespace penstock::runtime

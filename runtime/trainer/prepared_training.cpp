@@ -14,21 +14,21 @@
 #include "runtime/planning/planning.h"
 #include "runtime/trainer/saving.h"
 
-namespace penstock {
+namespace penstock::runtime {
 namespace {
 
-Config checked(const TrainingTask& task, Communicator& world) {
+configs::Config checked(const TrainingTask& task, comm::Communicator& world) {
   check_features(task.recipe);
   check_training_manifest(task.recipe);
-  const Config planned = with_plan_file(task.recipe);
+  const configs::Config planned = with_plan_file(task.recipe);
   if (!task.alone) check_ranks(planned, world.size());
   require_same_recipe(world, planned);
   return planned;
 }
 
-PreparedTraining of_recipe(const Config& recipe, const RunContext& context) {
+PreparedTraining of_recipe(const configs::Config& recipe, const RunContext& context) {
   Alphabet alphabet(recipe.text);
-  LayerSequence sequence = build_model(recipe.model, alphabet.classes());
+  partition::LayerSequence sequence = partition::build_model(recipe.model, alphabet.classes());
   return {context, recipe, recipe, std::move(alphabet), std::move(sequence)};
 }
 
@@ -42,7 +42,7 @@ void lock_output(PreparedTraining& training) {
 
 /// The checkpoint to go on from, if there is one, and what the run keeps of it.
 void find_checkpoint(PreparedTraining& training) {
-  Config& config = training.config;
+  configs::Config& config = training.config;
   const auto note = [&](const std::string& text) { training.context.note(text); };
   training.start = find_start(config, training.context.world, note);
   const TrainingState* const saved = training.start ? &training.start->state() : nullptr;
@@ -57,7 +57,7 @@ void find_checkpoint(PreparedTraining& training) {
 }
 
 void work_alone(PreparedTraining& training) {
-  Config& config = training.config;
+  configs::Config& config = training.config;
   const int ranks = config.pipeline.stages * config.pipeline.replicas;
   const double limit = config.pipeline.memory_gib;
   config = alone(config);
@@ -69,8 +69,8 @@ void work_alone(PreparedTraining& training) {
 }
 
 Corpus load(const PreparedTraining& training, const std::string& manifest, CorpusUse use) {
-  const Config& config = training.config;
-  const PlannedModel model =
+  const configs::Config& config = training.config;
+  const partition::PlannedModel model =
       planned_model(training.sequence, config.model, training.alphabet.classes());
   return load_corpus(corpus_options(config, training.sequence, manifest, use), training.alphabet,
                      training.context.world, corpus_readers(config, model));
@@ -78,7 +78,7 @@ Corpus load(const PreparedTraining& training, const std::string& manifest, Corpu
 
 }  // namespace
 
-PreparedTraining prepare_training(const TrainingTask& task, Communicator& world,
+PreparedTraining prepare_training(const TrainingTask& task, comm::Communicator& world,
                                   const TrainingObserver& observer) {
   PreparedTraining training = of_recipe(checked(task, world), {world, observer});
   require_devices(training.config.trainer, world);  // before anything is read, planned or written
@@ -87,11 +87,11 @@ PreparedTraining prepare_training(const TrainingTask& task, Communicator& world,
   find_checkpoint(training);
   training.recipe = training.config;
   if (task.alone) work_alone(training);
-  const DataConfig& data = training.config.data;
+  const configs::DataConfig& data = training.config.data;
   training.corpus = load(training, data.train, CorpusUse::training);
   if (!data.validation.empty())
     training.validation = load(training, data.validation, CorpusUse::evaluation);
   return training;
 }
 
-}  // namespace penstock
+}  // namespace penstock::runtime

@@ -11,16 +11,17 @@
 #include "runtime/text/alphabet.h"
 #include "runtime/trainer/run_context.h"
 
-namespace penstock {
+namespace penstock::runtime {
 
 /// A training of which all ranks know that it may begin: same recipe, devices for it, an output
 /// folder of its own, what it goes on from, and its data. Nothing is written yet but caches.
 struct PreparedTraining {
   RunContext context;
-  Config config;  // with plan file, lanes and a resumed run's order; of one rank where it is alone
-  Config recipe;  // the same for the recipe's ranks
+  configs::Config
+      config;  // with plan file, lanes and a resumed run's order; of one rank where it is alone
+  configs::Config recipe;  // the same for the recipe's ranks
   Alphabet alphabet;
-  LayerSequence sequence;
+  partition::LayerSequence sequence;
   OptimizerSlots slots = {};
   std::unique_ptr<OutputLock> lock = {};  // rank 0 only
   std::optional<Checkpoint> start = {};   // nothing: from random weights
@@ -29,7 +30,7 @@ struct PreparedTraining {
 
 /// Prepares a training. All ranks call it together. ConfigError, DeviceError, DataError and
 /// CheckpointError for what can be known before a plan.
-PreparedTraining prepare_training(const TrainingTask& task, Communicator& world,
+PreparedTraining prepare_training(const TrainingTask& task, comm::Communicator& world,
                                   const TrainingObserver& observer);
 
-}  // namespace penstock
+}  // namespace penstock::runtime

@@ -16,14 +16,14 @@
 #include "runtime/trainer/evaluation.h"
 #include "runtime/trainer/saving.h"
 
-namespace penstock {
+namespace penstock::runtime {
 namespace {
 
 /// Stages by computed costs: recognition is short, measuring would not pay. The output folder of
 /// the training may be anywhere by now; what is indexed is kept with the checkpoint.
-Config config_for(const Checkpoint& checkpoint, const Trained& trained, int ranks) {
-  Config config =
-      unflatten(checkpoint.state().config, checkpoint.folder().string(), trained.families);
+configs::Config config_for(const Checkpoint& checkpoint, const Trained& trained, int ranks) {
+  configs::Config config =
+      configs::unflatten(checkpoint.state().config, checkpoint.folder().string(), trained.families);
   config.pipeline = {};
   config.pipeline.stages = ranks;
   config.trainer.lanes = 1;
@@ -33,15 +33,15 @@ Config config_for(const Checkpoint& checkpoint, const Trained& trained, int rank
 }
 
 /// Rank 0 verifies every byte, so that damage is said once; the others wait for that.
-Checkpoint open_in_turn(Communicator& world, const std::filesystem::path& path) {
-  if (world.rank() != 0) return Checkpoint(broadcast(world, std::string()));
+Checkpoint open_in_turn(comm::Communicator& world, const std::filesystem::path& path) {
+  if (world.rank() != 0) return Checkpoint(comm::broadcast(world, std::string()));
   Checkpoint checkpoint = open_checkpoint(path);
-  broadcast(world, checkpoint.folder().string());
+  comm::broadcast(world, checkpoint.folder().string());
   return checkpoint;
 }
 
 /// Every rank is a stage, of a layer at least.
-void check_ranks(const Communicator& world, const LayerSequence& sequence) {
+void check_ranks(const comm::Communicator& world, const partition::LayerSequence& sequence) {
   if (world.size() <= sequence.size()) return;
   const std::string layers = std::to_string(sequence.size());
   throw ConfigError("the job has " + std::to_string(world.size()) +
@@ -52,19 +52,21 @@ void check_ranks(const Communicator& world, const LayerSequence& sequence) {
 /// What is recognised.
 struct Heard {
   bool texts = false;  // to compare with
-  std::function<Corpus(const Config&, const LayerSequence&, const Alphabet&)> load;
+  std::function<Corpus(const configs::Config&, const partition::LayerSequence&, const Alphabet&)>
+      load;
 };
 
-Evaluation recognise(const Trained& trained, Communicator& world, const Heard& heard) {
+Evaluation recognise(const Trained& trained, comm::Communicator& world, const Heard& heard) {
   const Checkpoint checkpoint = open_in_turn(world, trained.checkpoint);
-  const Config config = config_for(checkpoint, trained, world.size());
+  const configs::Config config = config_for(checkpoint, trained, world.size());
   const Alphabet alphabet(config.text);
-  const LayerSequence sequence = build_model(config.model, alphabet.classes());
+  const partition::LayerSequence sequence =
+      partition::build_model(config.model, alphabet.classes());
   check_ranks(world, sequence);
   const Corpus corpus = heard.load(config, sequence, alphabet);
 
   const RunShape shape = shape_of_recognition(config, corpus.lengths, alphabet.classes());
-  const Plan plan =
+  const partition::Plan plan =
       plan_run(sequence, config, shape, recognition_costs(sequence, config, shape, heard.texts));
   Session session(world, {.config = config, .sequence = sequence, .plan = plan});
   Saving(session.backend(), session.stream(), session.grid(), session.stage(), {})
@@ -75,7 +77,8 @@ Evaluation recognise(const Trained& trained, Communicator& world, const Heard& h
 }
 
 /// DataError that names the recording if it can't be read or resampled.
-AudioLength usable_length(const std::filesystem::path& recording, const FeatureConfig& features) {
+AudioLength usable_length(const std::filesystem::path& recording,
+                          const configs::FeatureConfig& features) {
   const AudioLength length = measure_audio(recording);
   try {
     shape_utterance(0, length, 1, features);
@@ -87,7 +90,7 @@ AudioLength usable_length(const std::filesystem::path& recording, const FeatureC
 
 /// Lengths of recordings as a message. DataError lists those that can't be used.
 std::string measure(const std::vector<std::filesystem::path>& recordings,
-                    const FeatureConfig& features) {
+                    const configs::FeatureConfig& features) {
   Packer lengths;
   Faults faults;
   for (std::size_t i = 0; i < recordings.size(); ++i) try {
@@ -104,7 +107,7 @@ std::string measure(const std::vector<std::filesystem::path>& recordings,
 
 /// Recordings without transcripts. The first stage alone reads them.
 Corpus corpus_of(const std::vector<std::filesystem::path>& recordings,
-                 const FeatureConfig& features, Communicator& world) {
+                 const configs::FeatureConfig& features, comm::Communicator& world) {
   Unpacker lengths(
       read_alike(world, {{0}, "recordings"}, [&] { return measure(recordings, features); }));
   Corpus corpus;
@@ -120,15 +123,15 @@ Corpus corpus_of(const std::vector<std::filesystem::path>& recordings,
 }  // namespace
 
 EvaluationReport evaluate_checkpoint(const Trained& trained, const TestSet& test,
-                                     Communicator& world) {
+                                     comm::Communicator& world) {
   if (test.manifest.empty())
     throw ConfigError("the manifest's name is empty: name the utterances to evaluate");
-  const auto load = [&](const Config& config, const LayerSequence& sequence,
+  const auto load = [&](const configs::Config& config, const partition::LayerSequence& sequence,
                         const Alphabet& alphabet) {
     CorpusOptions options = corpus_options(config, sequence, test.manifest, CorpusUse::evaluation);
     options.data.bad_utterances = test.skip_bad ? "skip" : "refuse";
     options.advice = "Correct them, or leave them out by --skip-bad.";
-    const PlannedModel model = planned_model(sequence, config.model, alphabet.classes());
+    const partition::PlannedModel model = planned_model(sequence, config.model, alphabet.classes());
     return load_corpus(options, alphabet, world, corpus_readers(config, model));
   };
   return recognise(trained, world, {true, load}).report;
@@ -136,11 +139,10 @@ EvaluationReport evaluate_checkpoint(const Trained& trained, const TestSet& test
 
 std::vector<std::string> transcribe(const Trained& trained,
                                     const std::vector<std::filesystem::path>& recordings,
-                                    Communicator& world) {
-  const auto load = [&](const Config& config, const LayerSequence&, const Alphabet&) {
-    return corpus_of(recordings, config.features, world);
-  };
+                                    comm::Communicator& world) {
+  const auto load = [&](const configs::Config& config, const partition::LayerSequence&,
+                        const Alphabet&) { return corpus_of(recordings, config.features, world); };
   return recognise(trained, world, {false, load}).transcripts;
 }
 
-}  // namespace penstock
+}  // namespace penstock::runtime

@@ -9,13 +9,14 @@
 #include "layers/models/families.h"
 #include "runtime/trainer/report.h"
 
-namespace penstock {
+namespace penstock::runtime {
 
 /// Where a trained model comes from and what of its recipe to change for now.
 struct Trained {
   std::filesystem::path checkpoint;  // a checkpoint's folder, or an output folder: its newest
   int threads = 1;                   // of a rank
-  std::vector<ModelFamily> families = model_families();  // that its model may be of
+  std::vector<configs::ModelFamily> families =
+      layers::model_families();  // that its model may be of
 };
 
 /// What to judge it by.
@@ -28,12 +29,12 @@ struct TestSet {
 /// All ranks call it; the report is whole on each. CheckpointError if any shard is damaged,
 /// ConfigError if no manifest is named, DataError as load_corpus.
 EvaluationReport evaluate_checkpoint(const Trained& trained, const TestSet& test,
-                                     Communicator& world);
+                                     comm::Communicator& world);
 
 /// What a checkpoint makes of recordings, one text each, on rank 0. DataError lists every recording
 /// that can't be used.
 std::vector<std::string> transcribe(const Trained& trained,
                                     const std::vector<std::filesystem::path>& recordings,
-                                    Communicator& world);
+                                    comm::Communicator& world);
 
-}  // namespace penstock
+}  // namespace penstock::runtime

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string>
 
-namespace penstock {
+namespace penstock::runtime {
 
 /// One training step, as metrics.jsonl records it.
 struct StepReport {
@@ -35,4 +35,4 @@ struct EvaluationReport {
   double audio_seconds = 0, seconds = 0;
 };
 
-}  // namespace penstock
+}  // namespace penstock::runtime

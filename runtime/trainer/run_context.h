@@ -5,11 +5,11 @@
 #include "comm/communicator.h"
 #include "runtime/trainer/trainer.h"
 
-namespace penstock {
+namespace penstock::runtime {
 
 /// The ranks of a run, and whom rank 0 tells of it.
 struct RunContext {
-  Communicator& world;
+  comm::Communicator& world;
   TrainingObserver observer;
 
   bool leads() const { return world.rank() == 0; }
@@ -18,4 +18,4 @@ struct RunContext {
   }
 };
 
-}  // namespace penstock
+}  // namespace penstock::runtime

@@ -8,7 +8,7 @@
 #include "runtime/devices/host_window.h"
 #include "runtime/job/consistency.h"
 
-namespace penstock {
+namespace penstock::runtime {
 namespace {
 
 constexpr char kFault = '!';  // begins a text that says why a rank failed
@@ -23,20 +23,20 @@ std::string or_fault(const std::function<std::string()>& work) {
 
 bool is_fault(const std::string& text) { return !text.empty() && text.front() == kFault; }
 
-std::string slot_name(const std::string& slot, const ParamDecl& parameter) {
+std::string slot_name(const std::string& slot, const layers::ParamDecl& parameter) {
   return "optimizer." + slot + "/" + parameter.name;
 }
 
 /// Rank 0's outcome on every rank. Rank 0 raises a fault.
-std::string agree(Communicator& world, const std::string& of_rank_0) {
-  const std::string outcome = broadcast(world, of_rank_0);
+std::string agree(comm::Communicator& world, const std::string& of_rank_0) {
+  const std::string outcome = comm::broadcast(world, of_rank_0);
   if (is_fault(outcome)) raise_by_rank_0<CheckpointError>(world, outcome.substr(1));
   return outcome;
 }
 
 }  // namespace
 
-Saving::Saving(Backend& backend, Stream& stream, const RankGrid& grid, Stage& stage,
+Saving::Saving(layers::Backend& backend, layers::Stream& stream, const RankGrid& grid, Stage& stage,
                Options options)
     : backend_(backend),
       stream_(stream),
@@ -49,10 +49,10 @@ std::string Saving::write_own_shard(const std::filesystem::path& folder) {
   const auto [stage, replica] = grid_.here();
   if (replica > 0 && !store.shared()) return "";
   std::vector<CheckpointPiece> pieces = owned_pieces();
-  const auto add = [&](const std::string& name, const Tensor& tensor) {
+  const auto add = [&](const std::string& name, const layers::Tensor& tensor) {
     pieces.push_back({name, tensor.dtype, tensor.shape, 0, tensor.size(), tensor.data});
   };
-  for (const ParameterEntry& p : store.parameters())
+  for (const partition::ParameterEntry& p : store.parameters())
     for (std::size_t i = 0; replica == 0 && i < options_.slots.of_parameters.size(); ++i)
       add(slot_name(options_.slots.of_parameters[i], p.decl), store.number(p, i));
   for (std::size_t i = 0; replica == 0 && i < store.states().size(); ++i)
@@ -62,15 +62,15 @@ std::string Saving::write_own_shard(const std::filesystem::path& folder) {
   HostWindow window(backend_, stream_);
   return to_text(write_shard(
       folder, "stage-" + std::to_string(stage) + of_replica, pieces,
-      [&](const Tensor& tensor, std::size_t begin) { return window.read(tensor, begin); }));
+      [&](const layers::Tensor& tensor, std::size_t begin) { return window.read(tensor, begin); }));
 }
 
 std::vector<CheckpointPiece> Saving::owned_pieces() const {
   const ParameterStore& store = stage_.parameters();
   std::vector<CheckpointPiece> pieces;
-  for (const ParameterPiece& piece : store.owned()) {
-    const ParamDecl& decl = store.parameters()[piece.parameter].decl;
-    const auto add = [&](const std::string& name, const Tensor& tensor) {
+  for (const partition::ParameterPiece& piece : store.owned()) {
+    const layers::ParamDecl& decl = store.parameters()[piece.parameter].decl;
+    const auto add = [&](const std::string& name, const layers::Tensor& tensor) {
       pieces.push_back(
           {name, tensor.dtype, decl.shape, piece.first, piece.first + piece.count, tensor.data});
     };
@@ -82,14 +82,14 @@ std::vector<CheckpointPiece> Saving::owned_pieces() const {
 }
 
 std::filesystem::path Saving::save(const TrainingState& state) {
-  Communicator& world = grid_.world();
+  comm::Communicator& world = grid_.world();
   const bool leads = world.rank() == 0;
   const std::filesystem::path folder = agree(
       world,
       !leads ? "" : or_fault([&] { return start_save(options_.output, state.step).string(); }));
 
   const std::string own = or_fault([&] { return write_own_shard(folder); });
-  const std::vector<std::string> shards = gather(world, own);
+  const std::vector<std::string> shards = comm::gather(world, own);
   return agree(
       world, !leads ? "" : or_fault([&] {
         std::vector<ShardIndex> indices;
@@ -110,30 +110,31 @@ std::filesystem::path Saving::save(const TrainingState& state) {
 void Saving::restore(const Checkpoint& checkpoint, bool training) {
   HostWindow window(backend_, stream_);
   ParameterStore& store = stage_.parameters();
-  const auto read_from = [&](const std::string& name, const Tensor& to, std::int64_t first) {
-    const std::size_t width = size_of(to.dtype);
+  const auto read_from = [&](const std::string& name, const layers::Tensor& to,
+                             std::int64_t first) {
+    const std::size_t width = layers::size_of(to.dtype);
     window.write(to, [&](std::size_t begin, std::span<std::byte> part) {
       const auto from = first + static_cast<std::int64_t>(begin / width);
       checkpoint.read(name, from, from + static_cast<std::int64_t>(part.size() / width), part);
     });
   };
-  const auto read = [&](const std::string& name, const Tensor& to) {
+  const auto read = [&](const std::string& name, const layers::Tensor& to) {
     checkpoint.expect(name, to.dtype, to.shape);
     read_from(name, to, 0);
   };
-  for (const ParameterEntry& p : store.parameters()) read(p.decl.name, store.loading(p));
+  for (const partition::ParameterEntry& p : store.parameters()) read(p.decl.name, store.loading(p));
   store.loaded(stream_);
   for (std::size_t i = 0; i < store.states().size(); ++i)
     read(store.states()[i].decl.name, store.state(i));
   if (!training) return;
-  for (const ParameterPiece& piece : store.owned())
+  for (const partition::ParameterPiece& piece : store.owned())
     for (std::size_t i = 0; i < options_.slots.of_elements.size(); ++i) {
-      const ParamDecl& decl = store.parameters()[piece.parameter].decl;
+      const layers::ParamDecl& decl = store.parameters()[piece.parameter].decl;
       const std::string name = slot_name(options_.slots.of_elements[i], decl);
       checkpoint.expect(name, store.dtype(), decl.shape);
       read_from(name, store.slot(piece, i), piece.first);
     }
-  for (const ParameterEntry& p : store.parameters())
+  for (const partition::ParameterEntry& p : store.parameters())
     for (std::size_t i = 0; i < options_.slots.of_parameters.size(); ++i)
       read(slot_name(options_.slots.of_parameters[i], p.decl), store.number(p, i));
 }
@@ -142,4 +143,4 @@ std::uint64_t checkpoint_bytes(std::int64_t parameters, std::size_t slots) {
   return static_cast<std::uint64_t>(parameters) * sizeof(float) * (1 + slots) + (1 << 20);
 }
 
-}  // namespace penstock
+}  // namespace penstock::runtime

@@ -10,7 +10,7 @@
 #include "runtime/pipeline/rank_grid.h"
 #include "runtime/pipeline/stage.h"
 
-namespace penstock {
+namespace penstock::runtime {
 
 /// Moves a stage's numbers between its arenas and checkpoints, straight or through a HostWindow: a
 /// rank that has room for its plan has room to save. All ranks call save() together.
@@ -20,7 +20,8 @@ class Saving {
     std::filesystem::path output;
     OptimizerSlots slots = {};
   };
-  Saving(Backend& backend, Stream& stream, const RankGrid& grid, Stage& stage, Options options);
+  Saving(layers::Backend& backend, layers::Stream& stream, const RankGrid& grid, Stage& stage,
+         Options options);
 
   /// Every stage's first replica writes its layers or, where replicas share the update, each what
   /// it owns of them; rank 0 commits. CheckpointError on rank 0 if any fails, and the others wait
@@ -35,8 +36,8 @@ class Saving {
   std::string write_own_shard(const std::filesystem::path& folder);
   std::vector<CheckpointPiece> owned_pieces() const;
 
-  Backend& backend_;
-  Stream& stream_;
+  layers::Backend& backend_;
+  layers::Stream& stream_;
   const RankGrid& grid_;
   Stage& stage_;
   Options options_;
@@ -45,4 +46,4 @@ class Saving {
 /// Free space that a checkpoint of a model with so many parameters may need, in bytes.
 std::uint64_t checkpoint_bytes(std::int64_t parameters, std::size_t slots);
 
-}  // namespace penstock
+}  // namespace penstock::runtime

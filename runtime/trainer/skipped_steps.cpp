@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 
-namespace penstock {
+namespace penstock::runtime {
 
 void SkippedSteps::count(const StepReport& step) {
   last_ = step;
@@ -28,4 +28,4 @@ void SkippedSteps::throw_divergence() const {
       in_a_row_, last_.step - in_a_row_ + 1, last_.step, last_.loss, last_.learning_rate, most_));
 }
 
-}  // namespace penstock
+}  // namespace penstock::runtime

@@ -4,7 +4,7 @@
 
 #include "runtime/trainer/report.h"
 
-namespace penstock {
+namespace penstock::runtime {
 
 /// Watches for training that goes on without changing the model: a step whose gradient is not
 /// finite is skipped. One may be; FP16's loss scaling skips some at the start, where it halves the
@@ -30,4 +30,4 @@ class SkippedSteps {
   StepReport last_;
 };
 
-}  // namespace penstock
+}  // namespace penstock::runtime

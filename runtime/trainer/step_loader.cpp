@@ -2,18 +2,18 @@
 
 #include <numeric>
 
-namespace penstock {
+namespace penstock::runtime {
 namespace {
 
-LaneShare lanes_of_replica(const Plan& plan, int replica) {
+LaneShare lanes_of_replica(const partition::Plan& plan, int replica) {
   const std::vector<int> lanes_of = plan.lanes_of_replicas();
   return {std::accumulate(lanes_of.begin(), lanes_of.begin() + replica, 0), lanes_of[replica]};
 }
 
 }  // namespace
 
-StepLoader::StepLoader(const Corpus& corpus, const Config& config, const Plan& plan,
-                       Session& session)
+StepLoader::StepLoader(const Corpus& corpus, const configs::Config& config,
+                       const partition::Plan& plan, Session& session)
     : corpus_(corpus),
       session_(session),
       seed_(config.trainer.seed),
@@ -43,4 +43,4 @@ std::vector<FailedUtterance> StepLoader::failures() const {
   return reads() ? feed_->failures() : std::vector<FailedUtterance>();
 }
 
-}  // namespace penstock
+}  // namespace penstock::runtime

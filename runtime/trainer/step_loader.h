@@ -9,14 +9,15 @@
 #include "runtime/corpus/feature_feed.h"
 #include "runtime/pipeline/session.h"
 
-namespace penstock {
+namespace penstock::runtime {
 
 /// This replica's share of the steps of a corpus: what its stage computes and, on the first stage,
 /// the features that it reads, which threads make ahead.
 class StepLoader {
  public:
   /// `corpus` and `session` must outlive it.
-  StepLoader(const Corpus& corpus, const Config& config, const Plan& plan, Session& session);
+  StepLoader(const Corpus& corpus, const configs::Config& config, const partition::Plan& plan,
+             Session& session);
 
   /// What this rank has to do of a step.
   StepWork work(const StepBatches& batches) const;
@@ -40,4 +41,4 @@ class StepLoader {
   std::unique_ptr<FeatureFeed> feed_;
 };
 
-}  // namespace penstock
+}  // namespace penstock::runtime

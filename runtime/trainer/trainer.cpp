@@ -2,9 +2,9 @@
 
 #include "runtime/trainer/training_run.h"
 
-namespace penstock {
+namespace penstock::runtime {
 
-TrainingSummary train(const TrainingTask& task, Communicator& world,
+TrainingSummary train(const TrainingTask& task, comm::Communicator& world,
                       const TrainingObserver& observer) {
   TrainingRun run(plan_training(prepare_training(task, world, observer)));
   while (!run.finished()) {
@@ -15,4 +15,4 @@ TrainingSummary train(const TrainingTask& task, Communicator& world,
   return run.finish();
 }
 
-}  // namespace penstock
+}  // namespace penstock::runtime

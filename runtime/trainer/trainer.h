@@ -8,7 +8,7 @@
 #include "configs/config.h"
 #include "runtime/trainer/report.h"
 
-namespace penstock {
+namespace penstock::runtime {
 
 /// What a run tells whoever started it, on rank 0. Empty functions are not called.
 struct TrainingObserver {
@@ -31,7 +31,7 @@ struct TrainingSummary {
 };
 
 struct TrainingTask {
-  Config recipe;
+  configs::Config recipe;
   bool alone = false;  // one rank does the work of all stages and replicas, and gets the same bits
 };
 
@@ -39,7 +39,7 @@ struct TrainingTask {
 /// as many as stages × replicas unless one works alone. Writes metrics.jsonl and checkpoints to
 /// trainer.output. All ranks call it. ConfigError, DeviceError, DataError and CheckpointError
 /// before the first step for what can be known then; DivergenceError later.
-TrainingSummary train(const TrainingTask& task, Communicator& world,
+TrainingSummary train(const TrainingTask& task, comm::Communicator& world,
                       const TrainingObserver& observer);
 
-}  // namespace penstock
+}  // namespace penstock::runtime

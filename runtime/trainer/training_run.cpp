@@ -16,7 +16,7 @@
 #include "runtime/trainer/evaluation.h"
 #include "runtime/trainer/make_training_step.h"
 
-namespace penstock {
+namespace penstock::runtime {
 namespace {
 
 constexpr std::int64_t kStepsAhead = 2;  // for which features are made beforehand
@@ -92,14 +92,14 @@ void TrainingRun::restore(const Checkpoint& checkpoint) {
 
 void TrainingRun::recall_best(const TrainingState& saved) {
   const bool stored = context_.leads() && restore_best(config_.trainer.output, saved);
-  const std::string told =
-      best_.recall(saved, !broadcast(context_.world, std::string(stored ? "stored" : "")).empty());
+  const std::string told = best_.recall(
+      saved, !comm::broadcast(context_.world, std::string(stored ? "stored" : "")).empty());
   if (!told.empty()) context_.note(told);
 }
 
 /// Behind this all ranks know that the output folder is ready.
 void TrainingRun::begin() {
-  const Plan& plan = training_.plan;
+  const partition::Plan& plan = training_.plan;
   summary_.parameters = parameter_count(training_.prepared.sequence);
   summary_.utterances = static_cast<std::int64_t>(training_.prepared.corpus.entries.size());
   if (context_.leads()) {
@@ -112,7 +112,7 @@ void TrainingRun::begin() {
                     summary_.parameters, summary_.utterances));
     if (context_.observer.begin) context_.observer.begin(clock_.step, config_.trainer.steps);
   }
-  barrier(context_.world);
+  comm::barrier(context_.world);
   saved_at_ = Clock::now();
 }
 
@@ -194,11 +194,11 @@ bool TrainingRun::checkpoint_due() {
 }
 
 bool TrainingRun::checkpoint_time() {
-  const TrainerConfig& t = config_.trainer;
+  const configs::TrainerConfig& t = config_.trainer;
   if (t.checkpoint_every == 0 ? epoch_ends() : clock_.step % t.checkpoint_every == 0) return true;
   if (t.checkpoint_seconds == 0) return false;  // clocks differ, so asking costs a message a step
   double since = std::chrono::duration<double>(Clock::now() - saved_at_).count();
-  broadcast(context_.world, std::as_writable_bytes(std::span(&since, 1)));
+  comm::broadcast(context_.world, std::as_writable_bytes(std::span(&since, 1)));
   return since >= t.checkpoint_seconds;
 }
 
@@ -213,8 +213,8 @@ TrainingState TrainingRun::state() const {
   state.lanes = training_.plan.lanes;
   state.loss_scale = training_step_->loss_scale().state();
   state.corpus_hash = std::to_string(training_.prepared.corpus.hash);
-  state.config = flatten(config_);
-  state.plan_toml = plan_toml(training_.plan);
+  state.config = configs::flatten(config_);
+  state.plan_toml = partition::plan_toml(training_.plan);
   best_.write_to(state);
   return state;
 }
@@ -237,4 +237,4 @@ TrainingSummary TrainingRun::finish() {
   return summary_;
 }
 
-}  // namespace penstock
+}  // namespace penstock::runtime

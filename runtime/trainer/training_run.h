@@ -14,7 +14,7 @@
 #include "runtime/trainer/step_loader.h"
 #include "runtime/trainer/training_step.h"
 
-namespace penstock {
+namespace penstock::runtime {
 
 /// One rank of a planned training, from the step after its checkpoint to its last checkpoint;
 /// trainer.cpp says in which order. Every method is called by all ranks together.
@@ -59,7 +59,7 @@ class TrainingRun {
 
   PlannedTraining training_;
   const RunContext& context_;
-  const Config& config_;
+  const configs::Config& config_;
   Session session_;
   std::unique_ptr<StepLoader> loader_;
   std::unique_ptr<TrainingStep> training_step_;
@@ -77,4 +77,4 @@ class TrainingRun {
   TrainingSummary summary_;
 };
 
-}  // namespace penstock
+}  // namespace penstock::runtime

@@ -5,10 +5,10 @@
 #include "comm/collectives.h"
 #include "runtime/optim/learning_rate.h"
 
-namespace penstock {
+namespace penstock::runtime {
 
-TrainingStep::TrainingStep(Backend& backend, Stream& stream, const RankGrid& grid, Stage& stage,
-                           const Options& options)
+TrainingStep::TrainingStep(layers::Backend& backend, layers::Stream& stream, const RankGrid& grid,
+                           Stage& stage, const Options& options)
     : backend_(backend),
       stream_(stream),
       grid_(grid),
@@ -48,7 +48,7 @@ std::vector<StepReport> TrainingStep::run(StepWork work, const ReadFeatures& rea
       sums = forward_and_backward(work, features);
     }
   }
-  if (watch_) watch_({ActionKind::step}, Moment::begins);
+  if (watch_) watch_({partition::ActionKind::step}, Moment::begins);
   Ended step = end(std::move(sums), work, clock);
   if (rollback_ && cautious_for_ == 0) {
     update_optimistically(step);
@@ -57,7 +57,7 @@ std::vector<StepReport> TrainingStep::run(StepWork work, const ReadFeatures& rea
     sync_gradient_norm(step);
     agreed.push_back(close(std::move(step), clock));
   }
-  if (watch_) watch_({ActionKind::step}, Moment::ends);
+  if (watch_) watch_({partition::ActionKind::step}, Moment::ends);
   return agreed;
 }
 
@@ -116,14 +116,15 @@ void TrainingStep::sync_gradient_norm(Ended& step) {
   reduction_.gather();
   if (norm_sync_.on_device()) {
     step.told = tell(step.sums);
-    sum_disjoint(grid_.world(), step.told);
+    comm::sum_disjoint(grid_.world(), step.told);
   }
   step.result = norm_sync_.result();
 }
 
 /// Updates before all ranks know the norm, and starts the exchange.
 void TrainingStep::update_optimistically(Ended& step) {
-  const GradientNormResult* result = norm_sync_.local_result(stage_.parameters(), step.loss_scale);
+  const layers::GradientNormResult* result =
+      norm_sync_.local_result(stage_.parameters(), step.loss_scale);
   const auto ask = [&] {
     step.told = tell(step.sums);
     norm_sync_.start(step.told);
@@ -165,7 +166,7 @@ StepReport TrainingStep::close(Ended step, TrainingClock& clock) {
     --clock.optimizer_steps;
     return report;
   }
-  sum_disjoint(grid_.replicas(), step.sums.state);
+  comm::sum_disjoint(grid_.replicas(), step.sums.state);
   stage_.commit_state(step.sums.state, step.micro_batches);
   return report;
 }
@@ -183,13 +184,13 @@ std::vector<double> TrainingStep::tell(StepSums& sums) {
 
 /// A step that is skipped changes nothing. Behind this and reduction_.gather() layers read the new
 /// weights, whoever owns them.
-void TrainingStep::update(const GradientNormResult* result, const Ended& step) {
+void TrainingStep::update(const layers::GradientNormResult* result, const Ended& step) {
   ParameterStore& store = stage_.parameters();
   UpdateArguments with{
       .learning_rate = step.learning_rate, .factor = {1, result}, .step = step.optimizer_steps};
   std::vector<double> squared_sums;
   if (optimizer_->takes_norms()) {
-    const GradientNormResult agreed = norm_sync_.result();
+    const layers::GradientNormResult agreed = norm_sync_.result();
     if (agreed.skip != 0) return;
     squared_sums = norm_sync_.squared_sums();
     with.factor = {agreed.clip_coefficient};
@@ -198,9 +199,9 @@ void TrainingStep::update(const GradientNormResult* result, const Ended& step) {
   }
   if (store.shared())
     with.sum_over_owners = [this](std::span<double> numbers) {
-      sum_disjoint(grid_.replicas(), numbers);
+      comm::sum_disjoint(grid_.replicas(), numbers);
     };
   optimizer_->update(backend_, stream_, store, with);
 }
 
-}  // namespace penstock
+}  // namespace penstock::runtime

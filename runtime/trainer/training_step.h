@@ -17,7 +17,7 @@
 #include "runtime/trainer/kept_features.h"
 #include "runtime/trainer/report.h"
 
-namespace penstock {
+namespace penstock::runtime {
 
 /// Where training stands between two steps.
 struct TrainingClock {
@@ -38,9 +38,9 @@ struct TrainingClock {
 class TrainingStep {
  public:
   struct Options {
-    OptimizerConfig optimizer;
-    LrScheduleConfig schedule;
-    PrecisionConfig precision;
+    configs::OptimizerConfig optimizer;
+    configs::LrScheduleConfig schedule;
+    configs::PrecisionConfig precision;
     std::int64_t bucket_bytes = 4 << 20;
     std::int64_t model_blocks = 0;    // norm blocks of the whole model
     std::vector<int> lanes_of = {1};  // each replica
@@ -53,7 +53,7 @@ class TrainingStep {
     bool post_validation = false;
     int trusted_after = 8;
   };
-  TrainingStep(Backend& backend, Stream& stream, const RankGrid& grid, Stage& stage,
+  TrainingStep(layers::Backend& backend, layers::Stream& stream, const RankGrid& grid, Stage& stage,
                const Options& options);
 
   /// `work` is this replica's share. A gradient that is not finite changes nothing but
@@ -73,7 +73,7 @@ class TrainingStep {
 
   /// From now on, has `watch` see every action of this rank, the step's last among them (from when
   /// gradients are whole); empty: nobody.
-  using Watch = std::function<void(const Action&, Moment)>;
+  using Watch = std::function<void(const partition::Action&, Moment)>;
   void watch(Watch watch) { watch_ = std::move(watch); }
 
   /// Of the next step, where none is open.
@@ -94,7 +94,7 @@ class TrainingStep {
     int micro_batches = 0;     // of all replicas
     double scale = 1, loss_scale = 1, learning_rate = 0;
     std::int64_t step = 0, optimizer_steps = 0;  // this one included
-    std::optional<GradientNormResult> result = {};
+    std::optional<layers::GradientNormResult> result = {};
     bool plain() const { return result->skip == 0 && result->clip_coefficient == 1 / loss_scale; }
   };
 
@@ -106,10 +106,10 @@ class TrainingStep {
   void await_norm();
   StepReport close(Ended step, TrainingClock& clock);
   std::vector<double> tell(StepSums& sums);
-  void update(const GradientNormResult* result, const Ended& step);
+  void update(const layers::GradientNormResult* result, const Ended& step);
 
-  Backend& backend_;
-  Stream& stream_;
+  layers::Backend& backend_;
+  layers::Stream& stream_;
   const RankGrid& grid_;
   Stage& stage_;
   Options options_;
@@ -124,4 +124,4 @@ class TrainingStep {
   Watch watch_;
 };
 
-}  // namespace penstock
+}  // namespace penstock::runtime

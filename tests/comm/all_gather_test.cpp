@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "comm/threads.h"
 
-namespace penstock {
+namespace penstock::comm {
 namespace {
 
 /// Sizes of the parts of each rank, which follow each other in memory by part, then by rank.
@@ -60,4 +60,4 @@ TEST(AllGatherErrors, NamesTheRanksThatLackParts) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::comm

@@ -6,7 +6,7 @@
 
 #include "comm/threads.h"
 
-namespace penstock {
+namespace penstock::comm {
 namespace {
 
 TEST(ClockOffset, IsNextToNothingBetweenRanksOfOneClock) {
@@ -20,4 +20,4 @@ TEST(ClockOffset, IsNextToNothingBetweenRanksOfOneClock) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::comm

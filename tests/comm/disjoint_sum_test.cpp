@@ -7,7 +7,7 @@
 #include "comm/collectives.h"
 #include "comm/threads.h"
 
-namespace penstock {
+namespace penstock::comm {
 namespace {
 
 /// Entry i belongs to rank i % ranks; the last is nobody's.
@@ -44,4 +44,4 @@ TEST(DisjointSum, KeepsItsOrder) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::comm

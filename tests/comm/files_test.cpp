@@ -7,7 +7,7 @@
 #include "tests/support/comm/communicator_cases.h"
 #include "tests/support/system/temporary_folder.h"
 
-namespace penstock {
+namespace penstock::comm {
 namespace {
 
 /// Ranks on threads, of which each meets the others in the folder alone.
@@ -71,4 +71,4 @@ TEST(FilesFailure, AbortWakesTheOthers) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::comm

@@ -12,7 +12,7 @@
 #include "base/error.h"
 #include "comm/threads.h"
 
-namespace penstock {
+namespace penstock::comm {
 namespace {
 
 constexpr std::int64_t kElements = 5003;
@@ -75,8 +75,8 @@ void reduce(Communicator& group, const Case& c) {
   std::vector<std::vector<T>> arenas(static_cast<std::size_t>(own), std::vector<T>(kElements));
   std::vector<std::byte*> pointers;
   for (auto& arena : arenas) pointers.push_back(reinterpret_cast<std::byte*>(arena.data()));
-  LaneReduction reduction(group, {DTypeOf<T>::value, c.bucket_ends, c.lanes_of, c.owned_ends},
-                          pointers);
+  LaneReduction reduction(
+      group, {layers::DTypeOf<T>::value, c.bucket_ends, c.lanes_of, c.owned_ends}, pointers);
   const int buckets = static_cast<int>(c.bucket_ends.size());
   for (int step = 0; step < 3; ++step) {
     for (int i = 0; i < own; ++i)
@@ -128,26 +128,27 @@ TEST(LaneReductionErrors, StatesWhatDoesNotFit) {
   const auto ranks = make_thread_communicators({.ranks = 1});
   std::vector<float> arena(8);
   std::byte* data = reinterpret_cast<std::byte*>(arena.data());
-  EXPECT_THROW(LaneReduction(*ranks[0], {DType::f16, {8}, {1}}, {data}), ShapeError);
-  EXPECT_THROW(LaneReduction(*ranks[0], {DType::f32, {8}, {1, 1}}, {data}), ShapeError);
-  EXPECT_THROW(LaneReduction(*ranks[0], {DType::f32, {8}, {2}}, {data}), ShapeError);
-  EXPECT_THROW(LaneReduction(*ranks[0], {DType::f32, {8, 4}, {1}}, {data}), ShapeError);
-  EXPECT_THROW(LaneReduction(*ranks[0], {DType::f32, {8}, {1}, {{7}}}, {data}), ShapeError);
-  EXPECT_THROW(LaneReduction(*ranks[0], {DType::f32, {4, 8}, {1}, {{8}}}, {data}), ShapeError);
-  LaneReduction reduction(*ranks[0], {DType::f32, {4, 8}, {1}}, {data});
+  EXPECT_THROW(LaneReduction(*ranks[0], {layers::DType::f16, {8}, {1}}, {data}), ShapeError);
+  EXPECT_THROW(LaneReduction(*ranks[0], {layers::DType::f32, {8}, {1, 1}}, {data}), ShapeError);
+  EXPECT_THROW(LaneReduction(*ranks[0], {layers::DType::f32, {8}, {2}}, {data}), ShapeError);
+  EXPECT_THROW(LaneReduction(*ranks[0], {layers::DType::f32, {8, 4}, {1}}, {data}), ShapeError);
+  EXPECT_THROW(LaneReduction(*ranks[0], {layers::DType::f32, {8}, {1}, {{7}}}, {data}), ShapeError);
+  EXPECT_THROW(LaneReduction(*ranks[0], {layers::DType::f32, {4, 8}, {1}, {{8}}}, {data}),
+               ShapeError);
+  LaneReduction reduction(*ranks[0], {layers::DType::f32, {4, 8}, {1}}, {data});
   reduction.start(1);
   EXPECT_THROW(reduction.start(1), ShapeError);
   EXPECT_THROW(reduction.finish(), ShapeError);
 }
 
 TEST(LaneReductionPlan, StagesWhatOtherLanesSend) {
-  const LaneReductionPlan plan{DType::f32, {64, 128}, {1, 2}};
+  const LaneReductionPlan plan{layers::DType::f32, {64, 128}, {1, 2}};
   EXPECT_EQ(staging_bytes(plan, 0), 2u * (32 + 32) * 4);
   EXPECT_EQ(staging_bytes(plan, 1), 1u * (32 + 32) * 4);
-  const LaneReductionPlan owned{DType::f32, {64, 128}, {1, 2}, {{60, 64}, {64, 128}}};
+  const LaneReductionPlan owned{layers::DType::f32, {64, 128}, {1, 2}, {{60, 64}, {64, 128}}};
   EXPECT_EQ(staging_bytes(owned, 0), 2u * 60 * 4);
   EXPECT_EQ(staging_bytes(owned, 1), 1u * (4 + 64) * 4);
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::comm

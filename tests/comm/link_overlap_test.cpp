@@ -6,7 +6,7 @@
 
 #include "comm/threads.h"
 
-namespace penstock {
+namespace penstock::comm {
 namespace {
 
 TEST(LinkOverlap, IsAShareThatAllRanksAgreeOn) {
@@ -27,4 +27,4 @@ TEST(LinkOverlap, IsAShareThatAllRanksAgreeOn) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::comm

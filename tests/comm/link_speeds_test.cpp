@@ -6,7 +6,7 @@
 
 #include "comm/threads.h"
 
-namespace penstock {
+namespace penstock::comm {
 namespace {
 
 TEST(LinkSpeeds, AreOfBothWaysBetweenNeighboursAndTheSameOnAllRanks) {
@@ -49,4 +49,4 @@ TEST(LinkSpeeds, OneRankHasNoLink) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::comm

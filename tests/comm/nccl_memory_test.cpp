@@ -2,7 +2,7 @@
 
 #include "comm/nccl.h"
 
-namespace penstock {
+namespace penstock::comm {
 namespace {
 
 // 4 + 4.69 + 0.5 MiB in pages of 2 MiB, and 16 MiB besides.
@@ -13,4 +13,4 @@ TEST(NcclMemory, CountsBuffersOfEveryWayAndChannel) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::comm

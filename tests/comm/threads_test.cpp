@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "tests/support/comm/communicator_cases.h"
 
-namespace penstock {
+namespace penstock::comm {
 namespace {
 
 class Threads : public ::testing::TestWithParam<std::tuple<int, bool>> {
@@ -94,4 +94,4 @@ TEST(ThreadsFailure, AbortWakesTheOthersAndItsCauseIsRaised) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::comm

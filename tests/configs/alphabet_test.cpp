@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "tests/support/system/temporary_folder.h"
 
-namespace penstock {
+namespace penstock::configs {
 namespace {
 
 std::string error_message(const std::string& alphabet, const std::string& fold = "lower") {
@@ -37,4 +37,4 @@ TEST(AlphabetCharacters, RefuseWhatCannotWork) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::configs

@@ -13,16 +13,16 @@
 #include "layers/models/families.h"
 #include "tests/support/tree/sources.h"
 
-namespace penstock {
+namespace penstock::configs {
 namespace {
 
 Config unusual() {
-  Config config = default_config(model_families());
+  Config config = default_config(layers::model_families());
   config.text.alphabet = "'\"\\ab";
   config.data.train = "a \"b\"\\c\n\td.jsonl";
   config.data.speeds = {0.9, 4.0 / 3};
   config.optimizer.epsilon = 1e-17;
-  config.model.family.as<DeepSpeech2Options>().dropout = 0.1;
+  config.model.family.as<layers::DeepSpeech2Options>().dropout = 0.1;
   config.trainer.seed = 0x8000000000000001;
   config.trainer.validate_every = -1;
   config.trainer.resume = true;
@@ -33,18 +33,20 @@ TEST(Flatten, ComesBackToTheBit) {
   const FlatConfig flat = flatten(unusual());
   EXPECT_EQ(flat.at("trainer.seed"), "9223372036854775809");
   EXPECT_EQ(flat.at("trainer.validate_every"), "-1");
-  EXPECT_EQ(unflatten(flat, "checkpoint", model_families()), unusual());
+  EXPECT_EQ(unflatten(flat, "checkpoint", layers::model_families()), unusual());
 }
 
 TEST(Flatten, MissingKeysKeepTheirDefaults) {
-  const Config narrow = unflatten({{"model.hidden", "7"}}, "checkpoint", model_families());
-  EXPECT_EQ(narrow.model.family.as<DeepSpeech2Options>().hidden, 7);
-  EXPECT_EQ(unflatten({}, "checkpoint", model_families()), default_config(model_families()));
+  const Config narrow = unflatten({{"model.hidden", "7"}}, "checkpoint", layers::model_families());
+  EXPECT_EQ(narrow.model.family.as<layers::DeepSpeech2Options>().hidden, 7);
+  EXPECT_EQ(unflatten({}, "checkpoint", layers::model_families()),
+            default_config(layers::model_families()));
 }
 
 TEST(Flatten, NamesEveryFault) {
   try {
-    unflatten({{"model.hiden", "7"}, {"trainer.steps", "x"}}, "manifest.json", model_families());
+    unflatten({{"model.hiden", "7"}, {"trainer.steps", "x"}}, "manifest.json",
+              layers::model_families());
     FAIL() << "accepted";
   } catch (const ConfigError& e) {
     EXPECT_STREQ(e.what(),
@@ -54,10 +56,10 @@ TEST(Flatten, NamesEveryFault) {
 }
 
 TEST(Flatten, DifferencesNameKeysInOrder) {
-  const Config before = default_config(model_families());
+  const Config before = default_config(layers::model_families());
   Config after = before;
   after.trainer.steps = 5;
-  after.model.family.as<DeepSpeech2Options>().hidden = 9;
+  after.model.family.as<layers::DeepSpeech2Options>().hidden = 9;
   EXPECT_TRUE(differences(before, before).empty());
   EXPECT_EQ(differences(before, after),
             (std::vector<Difference>{{"model.hidden", "256", "9", true},
@@ -68,10 +70,10 @@ TEST(Write, DocumentsWhatTheSchemaHolds) {
   std::ifstream in(test::source("docs/configuration.md"));
   std::stringstream page;
   page << in.rdbuf();
-  EXPECT_TRUE(page.str().ends_with(config_reference(model_families())))
+  EXPECT_TRUE(page.str().ends_with(config_reference(layers::model_families())))
       << "docs/configuration.md no longer ends with what `penstock keys` prints:\n"
-      << config_reference(model_families());
+      << config_reference(layers::model_families());
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::configs

@@ -10,17 +10,17 @@
 #include "layers/models/families.h"
 #include "tests/support/tree/sources.h"
 
-namespace penstock {
+namespace penstock::configs {
 namespace {
 
 using Overrides = std::vector<std::string>;
 
 Config parsed(const std::string& text, const Overrides& overrides = {}) {
-  return parse_config(text, "recipe.toml", model_families(), overrides);
+  return parse_config(text, "recipe.toml", layers::model_families(), overrides);
 }
 
-const DeepSpeech2Options& deepspeech2(const Config& config) {
-  return config.model.family.as<DeepSpeech2Options>();
+const layers::DeepSpeech2Options& deepspeech2(const Config& config) {
+  return config.model.family.as<layers::DeepSpeech2Options>();
 }
 
 std::string fault(const std::string& text, const Overrides& overrides = {}) {
@@ -33,7 +33,7 @@ std::string fault(const std::string& text, const Overrides& overrides = {}) {
 }
 
 TEST(Load, NothingGivesTheDefaults) {
-  EXPECT_EQ(load_config("", model_families()), default_config(model_families()));
+  EXPECT_EQ(load_config("", layers::model_families()), default_config(layers::model_families()));
 }
 
 TEST(Load, TakesEveryType) {
@@ -202,8 +202,8 @@ TEST(Load, RefusesWhatIsNotToml) {
 }
 
 TEST(Load, RefusesMissingFiles) {
-  EXPECT_THROW(load_config("/nowhere/recipe.toml", model_families()), ConfigError);
-  EXPECT_THROW(load_config(testing::TempDir(), model_families()), ConfigError);
+  EXPECT_THROW(load_config("/nowhere/recipe.toml", layers::model_families()), ConfigError);
+  EXPECT_THROW(load_config(testing::TempDir(), layers::model_families()), ConfigError);
 }
 
 TEST(Load, RefusesContradictions) {
@@ -235,13 +235,14 @@ TEST(Load, RefusesContradictions) {
 
 TEST(Load, EveryRecipeAndModelLoads) {
   for (const auto& entry : std::filesystem::directory_iterator(test::source("configs/recipes"))) {
-    EXPECT_NO_THROW(load_config(entry.path(), model_families())) << entry.path();
+    EXPECT_NO_THROW(load_config(entry.path(), layers::model_families())) << entry.path();
   }
   for (const std::string& model : model_names()) {
-    EXPECT_EQ(load_config("", model_families(), Overrides{"model.base=" + model}).model.base,
-              model);
+    EXPECT_EQ(
+        load_config("", layers::model_families(), Overrides{"model.base=" + model}).model.base,
+        model);
   }
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::configs

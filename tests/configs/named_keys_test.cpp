@@ -4,7 +4,7 @@
 
 #include "tests/support/system/temporary_folder.h"
 
-namespace penstock {
+namespace penstock::configs {
 namespace {
 
 TEST(NamedKeys, AreThoseOfTheFileAndTheOverrides) {
@@ -19,4 +19,4 @@ TEST(NamedKeys, AreThoseOfTheFileAndTheOverrides) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::configs

@@ -8,7 +8,7 @@
 #include "configs/schema.h"
 #include "tests/support/system/temporary_folder.h"
 
-namespace penstock {
+namespace penstock::configs {
 namespace {
 
 TEST(RenamedKeys, EarlierNamesAreReadInRecipesAndOverrides) {
@@ -57,4 +57,4 @@ TEST(RenamedKeys, ACheckpointsEarlierKeysAreRead) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::configs

@@ -8,7 +8,7 @@
 #include "layers/models/deepspeech2.h"
 #include "layers/models/families.h"
 
-namespace penstock {
+namespace penstock::configs {
 namespace {
 
 struct Anything {
@@ -44,12 +44,12 @@ TEST(Schema, NamesEveryMemberOfConfigOnce) {
 }
 
 TEST(Schema, NamesEveryOptionOfAFamily) {
-  ModelFamily family = DeepSpeech2Options();
-  EXPECT_EQ(family.keys().size(), members<DeepSpeech2Options>());
+  ModelFamily family = layers::DeepSpeech2Options();
+  EXPECT_EQ(family.keys().size(), members<layers::DeepSpeech2Options>());
 }
 
 TEST(Schema, DefaultsAreAllowed) {
-  const Config defaults = default_config(model_families());
+  const Config defaults = default_config(layers::model_families());
   Config config = defaults;
   for (const Key& key : keys(config)) {
     EXPECT_EQ(set_value(key, value_text(key.value)), std::nullopt);
@@ -59,7 +59,7 @@ TEST(Schema, DefaultsAreAllowed) {
 
 // A size beyond reason would end as an error of memory that names no key.
 TEST(Schema, BoundsEverySize) {
-  Config config = default_config(model_families());
+  Config config = default_config(layers::model_families());
   for (const Key& key : keys(config)) {
     if (std::holds_alternative<int*>(key.value)) {
       EXPECT_LE(key.allowed.range.high, 1 << 20) << key.name;
@@ -68,7 +68,7 @@ TEST(Schema, BoundsEverySize) {
 }
 
 TEST(Schema, KnowsWhatAResumedRunKeeps) {
-  Config config = default_config(model_families());
+  Config config = default_config(layers::model_families());
   for (const char* kept : {"model.hidden", "data.speeds", "optimizer.kind", "trainer.seed"}) {
     EXPECT_TRUE(find_key(config, kept)->kept()) << kept;
   }
@@ -78,7 +78,7 @@ TEST(Schema, KnowsWhatAResumedRunKeeps) {
 }
 
 TEST(Value, RefusesWhatTheKeyDoesNotTake) {
-  Config config = default_config(model_families());
+  Config config = default_config(layers::model_families());
   const auto fault = [&](const char* key, const char* text) {
     return set_value(*find_key(config, key), text).value_or("accepted");
   };
@@ -110,7 +110,7 @@ TEST(Value, RefusesWhatTheKeyDoesNotTake) {
                   ", but it takes a list of names, such as [\"norm1\", \"relu1\"]");
   EXPECT_NE(fault("trainer.resume", "yes"), "accepted");
   EXPECT_NE(fault("trainer.seed", "-1"), "accepted");
-  EXPECT_EQ(config, default_config(model_families()));
+  EXPECT_EQ(config, default_config(layers::model_families()));
 }
 
 TEST(Value, TextKeepsEveryBit) {
@@ -125,4 +125,4 @@ TEST(Value, TextKeepsEveryBit) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::configs

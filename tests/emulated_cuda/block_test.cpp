@@ -12,9 +12,9 @@
 namespace emulated_cuda::test {
 namespace {
 
-using penstock::cuda::launch;
-using penstock::cuda::make_stream_handle;
-using penstock::cuda::StreamHandle;
+using penstock::layers::cuda::launch;
+using penstock::layers::cuda::make_stream_handle;
+using penstock::layers::cuda::StreamHandle;
 using Failed = ::testing::ExitedWithCode;
 
 constexpr int kThreads = 70;  // the last warp is not full

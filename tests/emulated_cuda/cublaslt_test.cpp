@@ -11,8 +11,8 @@
 namespace emulated_cuda::test {
 namespace {
 
-using penstock::cuda::make_stream_handle;
-using penstock::cuda::StreamHandle;
+using penstock::layers::cuda::make_stream_handle;
+using penstock::layers::cuda::StreamHandle;
 using Failed = ::testing::ExitedWithCode;
 
 constexpr int kFailed = 99, kRows = 3, kInner = 5, kColumns = 4, kLead = 8;

@@ -12,7 +12,7 @@
 namespace emulated_cuda::test {
 
 using penstock::Buffer;
-using penstock::cuda::check;
+using penstock::layers::cuda::check;
 
 /// Numbers on the device, copied in and out through pinned memory.
 template <class T>
@@ -20,8 +20,8 @@ class DeviceArray {
  public:
   explicit DeviceArray(std::size_t size)
       : size_(size),
-        device_(penstock::cuda::device_buffer(size * sizeof(T))),
-        pinned_(penstock::cuda::pinned_buffer(size * sizeof(T))) {}
+        device_(penstock::layers::cuda::device_buffer(size * sizeof(T))),
+        pinned_(penstock::layers::cuda::pinned_buffer(size * sizeof(T))) {}
 
   T* data() const { return reinterpret_cast<T*>(device_.data()); }
   std::span<T> pinned() const { return {reinterpret_cast<T*>(pinned_.data()), size_}; }
@@ -43,7 +43,7 @@ class DeviceArray {
   std::size_t bytes() const { return size_ * sizeof(T); }
 
   std::size_t size_;
-  Buffer device_, pinned_;
+  layers::Buffer device_, pinned_;
 };
 
 }  // namespace emulated_cuda::test

@@ -18,8 +18,8 @@ class OldDriver : public ::testing::Test {
   void SetUp() override { set_driver(12020); }
   void TearDown() override { set_driver(CUDART_VERSION); }
 
-  static TrainerConfig on(const std::string& device) {
-    TrainerConfig config;
+  static configs::TrainerConfig on(const std::string& device) {
+    configs::TrainerConfig config;
     config.device = device;
     return config;
   }
@@ -27,9 +27,9 @@ class OldDriver : public ::testing::Test {
 };
 
 TEST_F(OldDriver, IsNamedOnEveryRank) {
-  run_as_threads({.ranks = 3}, [this](Communicator& world) {
+  comm::run_as_threads({.ranks = 3}, [this](comm::Communicator& world) {
     try {
-      choose_device(on("cuda"), world);
+      runtime::choose_device(on("cuda"), world);
       FAIL() << "rank " << world.rank() << " has a device";
     } catch (const DeviceError& error) {
       const std::string message = error.what();
@@ -40,22 +40,23 @@ TEST_F(OldDriver, IsNamedOnEveryRank) {
 }
 
 TEST_F(OldDriver, LeavesTheCpuAndSaysSo) {
-  run_as_threads({.ranks = 2}, [this](Communicator& world) {
-    const RankDevice device = choose_device(on("auto"), world);
-    EXPECT_EQ(device.backend->kind(), DeviceKind::cpu);
+  comm::run_as_threads({.ranks = 2}, [this](comm::Communicator& world) {
+    const runtime::RankDevice device = runtime::choose_device(on("auto"), world);
+    EXPECT_EQ(device.backend->kind(), layers::DeviceKind::cpu);
     EXPECT_NE(device.how.find(why_), std::string::npos) << device.how;
   });
 }
 
 TEST(MixedDevices, AreRefusedAmongTheReplicasOfAStageOnEveryRank) {
   set_model(3, "another GPU");
-  run_as_threads({.ranks = 4}, [](Communicator& world) {
-    TrainerConfig config;
+  comm::run_as_threads({.ranks = 4}, [](comm::Communicator& world) {
+    configs::TrainerConfig config;
     config.device = "cuda";
-    const RankDevice device = choose_device(config, world);
-    require_equal_replicas(device, world.rank() / 3, world);  // rank 3 is a stage of its own
+    const runtime::RankDevice device = runtime::choose_device(config, world);
+    runtime::require_equal_replicas(device, world.rank() / 3,
+                                    world);  // rank 3 is a stage of its own
     try {
-      require_equal_replicas(device, world.rank() % 2, world);
+      runtime::require_equal_replicas(device, world.rank() % 2, world);
       ADD_FAILURE() << "rank " << world.rank() << " has nothing against it";
     } catch (const ConfigError& error) {
       EXPECT_EQ(std::string(error.what())

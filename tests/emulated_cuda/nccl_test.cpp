@@ -15,28 +15,28 @@ namespace {
 
 using penstock::Communicator;
 using penstock::run_as_threads;
-using penstock::cuda::make_stream_handle;
-using penstock::cuda::StreamHandle;
+using penstock::layers::cuda::make_stream_handle;
+using penstock::layers::cuda::StreamHandle;
 using Failed = ::testing::ExitedWithCode;
 
 constexpr int kFailed = 99;
 
 TEST(Nccl, PassesMessagesDownTheLine) {
   for (int ranks : {2, 4})
-    run_as_threads({.ranks = ranks}, penstock::test::nccl_passes_messages_down_the_line);
+    comm::run_as_threads({.ranks = ranks}, penstock::comm::nccl_passes_messages_down_the_line);
 }
 
 TEST(Nccl, AddsOverAllRanks) {
   for (int ranks : {1, 2, 3})
-    run_as_threads({.ranks = ranks}, penstock::test::nccl_adds_over_all_ranks);
+    comm::run_as_threads({.ranks = ranks}, penstock::comm::nccl_adds_over_all_ranks);
 }
 
 TEST(Nccl, TrainsAsOneStage) {
-  run_as_threads({.ranks = 2}, penstock::test::nccl_trains_as_one_stage);
+  comm::run_as_threads({.ranks = 2}, penstock::comm::nccl_trains_as_one_stage);
 }
 
 TEST(Nccl, AddsTwoReplicasItself) {
-  run_as_threads({.ranks = 2}, penstock::test::nccl_adds_two_replicas_itself);
+  comm::run_as_threads({.ranks = 2}, penstock::comm::nccl_adds_two_replicas_itself);
 }
 
 /// Ranks of one thread, on devices 0, 1, …, and the numbers that each of them has.
@@ -101,7 +101,7 @@ class Ranks {
 TEST(Nccl, StreamStopsAtASendUntilItIsReceived) {
   Ranks ranks(2);
   ranks.send(0, 1);
-  const penstock::cuda::EventHandle sent = penstock::cuda::make_event_handle();
+  const penstock::layers::cuda::EventHandle sent = penstock::layers::cuda::make_event_handle();
   check(cudaEventRecord(sent.get(), ranks.stream(0)), "recording");
   for (int poll = 0; poll < 5; ++poll) EXPECT_EQ(cudaEventQuery(sent.get()), cudaErrorNotReady);
   ranks.receive(1, 0);

@@ -11,10 +11,10 @@
 namespace emulated_cuda::test {
 namespace {
 
-using penstock::cuda::EventHandle;
-using penstock::cuda::make_event_handle;
-using penstock::cuda::make_stream_handle;
-using penstock::cuda::StreamHandle;
+using penstock::layers::cuda::EventHandle;
+using penstock::layers::cuda::make_event_handle;
+using penstock::layers::cuda::make_stream_handle;
+using penstock::layers::cuda::StreamHandle;
 using Failed = ::testing::ExitedWithCode;
 
 constexpr int kFailed = 99;
@@ -56,16 +56,16 @@ TEST(Streams, FinishWhatWasQueuedBeforeTheyAreDestroyed) {
   array.pinned()[0] = 5;
   array.upload(make_stream_handle().get());
   EXPECT_EQ(cudaMemsetAsync(array.data(), 0, 0, make_stream_handle().get()), cudaSuccess);
-  penstock::cuda::device_buffer(1);  // freeing waits for the device
+  penstock::layers::cuda::device_buffer(1);  // freeing waits for the device
   array.pinned()[0] = 6;
   EXPECT_EQ(array.values(make_stream_handle().get()).front(), 5);
 }
 
 TEST(Memory, RunsOut) {
-  EXPECT_THROW(penstock::cuda::device_buffer(std::size_t{1} << 40), penstock::DeviceError);
+  EXPECT_THROW(penstock::layers::cuda::device_buffer(std::size_t{1} << 40), penstock::DeviceError);
   std::size_t before = 0, after = 0, total = 0;
   check(cudaMemGetInfo(&before, &total), "asking");
-  const Buffer buffer = penstock::cuda::device_buffer(1000);
+  const layers::Buffer buffer = penstock::layers::cuda::device_buffer(1000);
   check(cudaMemGetInfo(&after, &total), "asking");
   EXPECT_EQ(before - after, 1000u);
 }

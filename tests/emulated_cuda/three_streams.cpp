@@ -7,16 +7,16 @@
 namespace emulated_cuda::test {
 namespace {
 
-using penstock::cuda::EventHandle;
-using penstock::cuda::launch;
-using penstock::cuda::make_event_handle;
-using penstock::cuda::make_stream_handle;
-using penstock::cuda::StreamHandle;
+using penstock::layers::cuda::EventHandle;
+using penstock::layers::cuda::launch;
+using penstock::layers::cuda::make_event_handle;
+using penstock::layers::cuda::make_stream_handle;
+using penstock::layers::cuda::StreamHandle;
 
 constexpr std::size_t kSize = 300;
 
 __global__ void square(const int* from, int* to) {
-  const auto i = static_cast<std::size_t>(penstock::cuda::grid_thread());
+  const auto i = static_cast<std::size_t>(penstock::layers::cuda::grid_thread());
   if (i < kSize) to[i] = from[i] * from[i];
 }
 
@@ -31,7 +31,7 @@ int wrong_squares(const ThreeStreams& options) {
   from.upload(up.get());
   check(cudaEventRecord(uploaded.get(), up.get()), "recording");
   if (options.with_events) check(cudaStreamWaitEvent(compute.get(), uploaded.get()), "waiting");
-  launch(compute.get(), penstock::cuda::grid_over(kSize), square, from.data(), to.data());
+  launch(compute.get(), penstock::layers::cuda::grid_over(kSize), square, from.data(), to.data());
   check(cudaEventRecord(computed.get(), compute.get()), "recording");
   if (options.with_events) check(cudaStreamWaitEvent(down.get(), computed.get()), "waiting");
   const std::vector<int> found = to.values(down.get());

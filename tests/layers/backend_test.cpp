@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 
-namespace penstock {
+namespace penstock::layers {
 namespace {
 
 TEST(CudaBackend, IsRefusedWithAReasonWhereThereIsNoSuchDevice) {
@@ -20,4 +20,4 @@ TEST(CudaBackend, IsRefusedWithAReasonWhereThereIsNoSuchDevice) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::layers

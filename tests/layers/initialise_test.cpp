@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace penstock {
+namespace penstock::layers {
 namespace {
 
 ParamDecl uniform(std::string name, double bound) {
@@ -55,4 +55,4 @@ TEST(Initialise, FillsConstants) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::layers

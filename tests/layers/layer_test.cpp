@@ -9,7 +9,7 @@
 
 #include "tests/support/layers/gradient_check.h"
 
-namespace penstock {
+namespace penstock::layers {
 namespace {
 
 using test::LayerRunner;
@@ -115,4 +115,4 @@ TEST(LayerRunner, PoisonsWhatHasOutlivedItsLife) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::layers

@@ -4,7 +4,7 @@
 
 #include <set>
 
-namespace penstock {
+namespace penstock::layers {
 namespace {
 
 // Random123's kat_vectors, philox4x32-10.
@@ -34,4 +34,4 @@ TEST(Philox, HashesNamesAsFnv1a) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::layers

@@ -5,7 +5,7 @@
 #include "tests/support/system/temporary_folder.h"
 #include "tests/support/tree/sources.h"
 
-namespace penstock {
+namespace penstock::tools {
 namespace {
 
 namespace fs = std::filesystem;
@@ -63,4 +63,4 @@ TEST_F(AsteriskManifests, KeepSpeechAndHoldEveryTenthOut) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::tools

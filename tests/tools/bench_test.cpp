@@ -6,7 +6,7 @@
 #include "tests/support/system/process.h"
 #include "tests/support/system/temporary_folder.h"
 
-namespace penstock {
+namespace penstock::tools {
 namespace {
 
 class Bench : public testing::Test {
@@ -138,4 +138,4 @@ TEST(BenchLinks, GoesWithoutAModelAndNothingElseDoes) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::tools

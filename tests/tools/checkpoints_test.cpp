@@ -9,7 +9,7 @@
 #include "runtime/checkpoint/output_folder.h"
 #include "tests/support/runtime/training_folder.h"
 
-namespace penstock {
+namespace penstock::tools {
 namespace {
 
 class Checkpoints : public testing::Test {
@@ -22,7 +22,8 @@ class Checkpoints : public testing::Test {
   }
   std::set<std::int64_t> stored() const {
     std::set<std::int64_t> steps;
-    for (const StoredCheckpoint& checkpoint : list_checkpoints(folder_.in("output")))
+    for (const runtime::StoredCheckpoint& checkpoint :
+         runtime::list_checkpoints(folder_.in("output")))
       steps.insert(checkpoint.step);
     return steps;
   }
@@ -46,7 +47,7 @@ TEST_F(Checkpoints, TheBestStaysAndIsMarked) {
   EXPECT_EQ(rates.size(), 6u);
   // The first of equals: a later one must be better to take its place.
   const auto best = std::ranges::min_element(rates, {}, [](const auto& v) { return v.second; });
-  const auto marked = best_checkpoint(folder_.in("output"));
+  const auto marked = runtime::best_checkpoint(folder_.in("output"));
   ASSERT_TRUE(marked);
   EXPECT_EQ(marked->step, best->first);
   EXPECT_EQ(marked->value, best->second);
@@ -54,7 +55,7 @@ TEST_F(Checkpoints, TheBestStaysAndIsMarked) {
   EXPECT_EQ(stored(), (std::set<std::int64_t>{best->first, 24}));
 
   const auto of_best =
-      folder_.run({"evaluate", folder_.in("output/" + checkpoint_name(marked->step)),
+      folder_.run({"evaluate", folder_.in("output/" + runtime::checkpoint_name(marked->step)),
                    folder_.in("validation.jsonl"), "--json"});
   ASSERT_EQ(of_best.code, 0) << of_best.err;
   EXPECT_EQ(nlohmann::json::parse(of_best.out)["wer"], best->second);
@@ -71,4 +72,4 @@ TEST_F(Checkpoints, GoBySecondsIfAsked) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::tools

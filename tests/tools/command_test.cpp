@@ -9,7 +9,7 @@
 #include "tests/support/system/temporary_folder.h"
 #include "tests/support/tree/sources.h"
 
-namespace penstock {
+namespace penstock::tools {
 namespace {
 
 test::Outcome penstock(std::vector<std::string> words) {
@@ -34,7 +34,7 @@ TEST(Command, AnswersHelpAndKeys) {
   EXPECT_EQ(penstock({"--help"}).code, 0);
   const auto keys = penstock({"--keys"});
   EXPECT_EQ(keys.code, 0);
-  EXPECT_EQ(keys.out, config_reference(model_families()));
+  EXPECT_EQ(keys.out, configs::config_reference(layers::model_families()));
 }
 
 /// The first words of the lines behind "Subcommands:".
@@ -80,4 +80,4 @@ TEST(Command, NamesAnUnknownCommand) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::tools

@@ -6,7 +6,7 @@
 #include "tests/support/system/process.h"
 #include "tests/support/system/temporary_folder.h"
 
-namespace penstock {
+namespace penstock::tools {
 namespace {
 
 class DataCommand : public testing::Test {
@@ -78,4 +78,4 @@ TEST_F(DataCommand, EndsWith2OnWrongUsage) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::tools

@@ -5,7 +5,7 @@
 
 #include "tests/support/runtime/training_folder.h"
 
-namespace penstock {
+namespace penstock::tools {
 namespace {
 
 class Divergence : public testing::Test {
@@ -51,4 +51,4 @@ TEST_F(Divergence, IsNeverTheBest) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::tools

@@ -5,7 +5,7 @@
 
 #include "tests/support/runtime/training_folder.h"
 
-namespace penstock {
+namespace penstock::tools {
 namespace {
 
 /// A checkpoint, and a manifest whose last two of nine utterances can't be used.
@@ -78,4 +78,4 @@ TEST_F(Evaluate, TranscribeNamesEveryRecordingThatCannotBeUsed) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::tools

@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 
-namespace penstock {
+namespace penstock::tools {
 namespace {
 
 TEST(ExitCode, FollowsTheErrorsType) {
@@ -18,4 +18,4 @@ TEST(ExitCode, FollowsTheErrorsType) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::tools

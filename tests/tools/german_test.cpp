@@ -6,7 +6,7 @@
 #include "base/utf8.h"
 #include "tests/support/runtime/training_folder.h"
 
-namespace penstock {
+namespace penstock::tools {
 namespace {
 
 /// The tone corpus as if its third and fourth letter were ä and ö, some of them capitals.
@@ -68,4 +68,4 @@ TEST_F(German, NamesTheLetterThatTheAlphabetLacks) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::tools

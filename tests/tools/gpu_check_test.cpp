@@ -10,7 +10,7 @@
 #include "tests/support/system/temporary_folder.h"
 #include "tests/support/tree/sources.h"
 
-namespace penstock {
+namespace penstock::tools {
 namespace {
 
 TEST(GpuCheck, ListsEveryCheckOnce) {
@@ -31,4 +31,4 @@ TEST(GpuCheck, SaysThatThereIsNoGpu) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::tools

@@ -7,7 +7,7 @@
 #include "tests/support/runtime/safetensors_cases.h"
 #include "tests/support/system/process.h"
 
-namespace penstock {
+namespace penstock::tools {
 namespace {
 
 namespace fs = std::filesystem;
@@ -83,4 +83,4 @@ TEST(Info, GivesTheRequiredVerdicts) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::tools

@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-namespace penstock {
+namespace penstock::tools {
 namespace {
 
 TEST(JsonLine, TakesPathsOfAnyBytes) {
@@ -13,4 +13,4 @@ TEST(JsonLine, TakesPathsOfAnyBytes) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::tools

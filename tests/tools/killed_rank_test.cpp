@@ -4,7 +4,7 @@
 
 #include "tests/support/runtime/training_folder.h"
 
-namespace penstock {
+namespace penstock::tools {
 namespace {
 
 /// A shell that becomes the rank, and is killed once the first steps are done.
@@ -35,4 +35,4 @@ TEST(KilledRank, EndsTheJobInSecondsAndLeavesWholeCheckpoints) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::tools

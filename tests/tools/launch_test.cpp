@@ -8,15 +8,15 @@
 #include "runtime/job/job.h"
 #include "tests/support/runtime/training_folder.h"
 
-namespace penstock {
+namespace penstock::tools {
 namespace {
 
 TEST(LaunchedRank, IsWhatAnyLauncherSays) {
   for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "PENSTOCK_RANK"}) {
-    EXPECT_TRUE(runs_alone());
+    EXPECT_TRUE(runtime::runs_alone());
     EXPECT_EQ(launched_rank(), 0);
     ::setenv(name, "3", 1);
-    EXPECT_FALSE(runs_alone()) << name;
+    EXPECT_FALSE(runtime::runs_alone()) << name;
     EXPECT_EQ(launched_rank(), 3) << name;
     ::unsetenv(name);
   }
@@ -62,4 +62,4 @@ TEST(Complaint, IsSaidOnceWhereEveryRankHasIt) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::tools

@@ -6,7 +6,7 @@
 #include "tests/support/runtime/training_folder.h"
 #include "tests/support/system/temporary_folder.h"
 
-namespace penstock {
+namespace penstock::tools {
 namespace {
 
 using test::Ranks;
@@ -121,7 +121,7 @@ TEST_F(Layouts, AFoundOrderStaysWithTheRun) {
   const std::vector<std::string> recipe = {"pipeline.stages=2", "pipeline.replicas=2",
                                            "pipeline.schedule=found"};
   train("job", {"", recipe, {4}});
-  const std::string job_order = open_checkpoint(folder_.in("job")).state().plan_toml;
+  const std::string job_order = runtime::open_checkpoint(folder_.in("job")).state().plan_toml;
   train("alone", {"", recipe, {}});
   expect_equal("job", "alone");
   train("moved", {"", recipe, {4}}, {"trainer.steps=10"});
@@ -198,4 +198,4 @@ TEST_F(Layouts, ARecipeNeedsItsNumberOfRanks) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::tools

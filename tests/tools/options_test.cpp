@@ -2,7 +2,7 @@
 
 #include "tests/support/system/process.h"
 
-namespace penstock {
+namespace penstock::tools {
 namespace {
 
 /// Commands that take a seed, without one.
@@ -47,4 +47,4 @@ TEST(Options, WholeNumbersHaveNoZerosInFront) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::tools

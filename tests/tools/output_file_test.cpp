@@ -7,7 +7,7 @@
 #include "tests/support/runtime/training_folder.h"
 #include "tests/support/tree/sources.h"
 
-namespace penstock {
+namespace penstock::tools {
 namespace {
 
 namespace fs = std::filesystem;
@@ -168,4 +168,4 @@ TEST_F(OutputFileOf, OthersAreNamedByTheirOption) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::tools

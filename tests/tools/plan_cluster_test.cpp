@@ -5,7 +5,7 @@
 
 #include "tests/support/runtime/training_folder.h"
 
-namespace penstock {
+namespace penstock::tools {
 namespace {
 
 class PlanCluster : public testing::Test {
@@ -167,4 +167,4 @@ TEST_F(PlanCluster, NamesWhatItRefuses) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::tools

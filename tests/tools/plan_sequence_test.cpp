@@ -7,7 +7,7 @@
 #include "tests/support/system/temporary_folder.h"
 #include "tests/support/tree/sources.h"
 
-namespace penstock {
+namespace penstock::tools {
 namespace {
 
 test::Outcome plan(std::vector<std::string> words) {
@@ -130,4 +130,4 @@ TEST(PlanSequence, NamesWhatItRefuses) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::tools

@@ -4,7 +4,7 @@
 
 #include "tests/support/runtime/training_folder.h"
 
-namespace penstock {
+namespace penstock::tools {
 namespace {
 
 class PlanCommand : public testing::Test {
@@ -111,4 +111,4 @@ TEST_F(PlanCommand, RefusesOptionsThatItWouldNotHear) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::tools

@@ -7,16 +7,17 @@
 
 #include "partition/schedule/make_schedule.h"
 
-namespace penstock {
+namespace penstock::tools {
 namespace {
 
 TEST(PlanText, ShowsStagesMemoryPipelineAndAlternatives) {
-  PlanView view;
+  partition::PlanView view;
   view.title = "two stages";
-  view.cluster = equal_devices(2);
-  view.schedule = make_schedule("1f1b", 2, 2);
+  view.cluster = partition::equal_devices(2);
+  view.schedule = partition::make_schedule("1f1b", 2, 2);
   view.replicas.push_back(
-      {simulate(view.schedule, equal_micro_batches({{1, 1, 1}, {1, 1, 1}})), {}});
+      {partition::simulate(view.schedule, partition::equal_micro_batches({{1, 1, 1}, {1, 1, 1}})),
+       {}});
   view.step_seconds = 9;
   view.stages = {{.layers = {"a"},
                   .first = {0},
@@ -46,4 +47,4 @@ TEST(PlanText, ShowsStagesMemoryPipelineAndAlternatives) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::tools

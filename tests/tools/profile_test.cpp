@@ -6,7 +6,7 @@
 #include "partition/cost/device_profile.h"
 #include "tests/support/runtime/training_folder.h"
 
-namespace penstock {
+namespace penstock::tools {
 namespace {
 
 class ProfileCommand : public testing::Test {
@@ -28,7 +28,7 @@ TEST_F(ProfileCommand, WritesWhatPlanAndTraceRead) {
   ASSERT_EQ(made.code, 0) << made.err;
   EXPECT_NE(made.out.find("once a step"), std::string::npos);
   EXPECT_EQ(made.out.find("once a step"), made.out.rfind("once a step"));  // by one rank
-  EXPECT_EQ(read_device_profile(folder_.in("p.json")).ranks, 2);
+  EXPECT_EQ(partition::read_device_profile(folder_.in("p.json")).ranks, 2);
 
   const auto planned =
       folder_.run({"plan", "--profile", folder_.in("p.json"), "--stages", "2", "--json"});
@@ -48,7 +48,7 @@ TEST_F(ProfileCommand, WritesWhatPlanAndTraceRead) {
 TEST_F(ProfileCommand, WritesAClusterThatPlanReads) {
   const auto made = profile({"--links", "-o", folder_.in("c.toml")}, {.count = 3});
   ASSERT_EQ(made.code, 0) << made.err;
-  const Cluster cluster = read_cluster(folder_.in("c.toml"));
+  const partition::Cluster cluster = partition::read_cluster(folder_.in("c.toml"));
   EXPECT_EQ(cluster.size(), 3);
   EXPECT_LE(cluster.overlap, 1);
 }
@@ -72,4 +72,4 @@ TEST_F(ProfileCommand, WantsARecipeOrLinks) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::tools

@@ -4,7 +4,7 @@
 
 #include <sstream>
 
-namespace penstock {
+namespace penstock::tools {
 namespace {
 
 using std::chrono::seconds;
@@ -47,4 +47,4 @@ TEST(Progress, BarOnATerminalEndsAsALine) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::tools

@@ -3,7 +3,7 @@
 
 #include "tests/support/runtime/training_folder.h"
 
-namespace penstock {
+namespace penstock::tools {
 namespace {
 
 namespace fs = std::filesystem;
@@ -69,4 +69,4 @@ TEST_F(ReadOnlyOutput, IsNotReplacedByAResult) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::tools

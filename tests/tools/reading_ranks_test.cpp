@@ -2,7 +2,7 @@
 
 #include "tests/support/runtime/training_folder.h"
 
-namespace penstock {
+namespace penstock::tools {
 namespace {
 
 namespace fs = std::filesystem;
@@ -38,4 +38,4 @@ TEST(ReadingRanks, AStageReadsOnlyWhatItsLayersNeed) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::tools

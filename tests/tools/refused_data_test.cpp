@@ -3,7 +3,7 @@
 #include "tests/support/runtime/sounds.h"
 #include "tests/support/runtime/training_folder.h"
 
-namespace penstock {
+namespace penstock::tools {
 namespace {
 
 namespace fs = std::filesystem;
@@ -99,4 +99,4 @@ TEST(RefusedManifest, IsSaidOnceByAJob) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::tools

@@ -2,7 +2,7 @@
 
 #include "tests/support/runtime/training_folder.h"
 
-namespace penstock {
+namespace penstock::tools {
 namespace {
 
 namespace fs = std::filesystem;
@@ -68,4 +68,4 @@ TEST(RefusedRecipeFile, MissingOrMalformed) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::tools

@@ -8,7 +8,7 @@
 #include "runtime/checkpoint/output_lock.h"
 #include "tests/support/runtime/training_folder.h"
 
-namespace penstock {
+namespace penstock::tools {
 namespace {
 
 namespace fs = std::filesystem;
@@ -131,9 +131,9 @@ TEST_F(Resume, LetsTrainerPipelineAndValidationChange) {
 }
 
 TEST_F(Resume, MarksTheBestThatADeadRunHadSaved) {
-  mark_best(folder_.in("output"), {3, "wer", 1});
+  runtime::mark_best(folder_.in("output"), {3, "wer", 1});
   ASSERT_EQ(resume({"trainer.steps=7", "trainer.keep=1"}).code, 0);
-  EXPECT_EQ(best_checkpoint(folder_.in("output"))->step, 6);
+  EXPECT_EQ(runtime::best_checkpoint(folder_.in("output"))->step, 6);
   EXPECT_TRUE(fs::exists(shard()));
 }
 
@@ -143,7 +143,7 @@ TEST_F(Resume, SeeksTheBestAnewOnOtherUtterances) {
   ASSERT_EQ(outcome.code, 0);
   EXPECT_NE(outcome.err.find("was chosen on another data.validation"), std::string::npos)
       << outcome.err;
-  EXPECT_EQ(best_checkpoint(folder_.in("output"))->step, 7);
+  EXPECT_EQ(runtime::best_checkpoint(folder_.in("output"))->step, 7);
 }
 
 TEST_F(Resume, GivesEveryReplicaALane) {
@@ -159,7 +159,7 @@ TEST_F(Resume, TakesTheLanesThatAreAskedFor) {
   const auto outcome = resume({"trainer.lanes=3", "trainer.steps=8"});
   EXPECT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_NE(outcome.err.find("trainer.lanes = 3"), std::string::npos) << outcome.err;
-  EXPECT_EQ(open_checkpoint(folder_.in("output")).state().lanes, 3);
+  EXPECT_EQ(runtime::open_checkpoint(folder_.in("output")).state().lanes, 3);
 }
 
 TEST_F(Resume, KeepsItsLanesAloneUnlessAsked) {
@@ -167,7 +167,7 @@ TEST_F(Resume, KeepsItsLanesAloneUnlessAsked) {
   const auto outcome = folder_.train("three", {"trainer.resume=true", "trainer.lanes=0",
                                                "trainer.steps=4", "pipeline.replicas=2"});
   EXPECT_EQ(outcome.code, 0) << outcome.err;
-  EXPECT_EQ(open_checkpoint(folder_.in("three")).state().lanes, 3);
+  EXPECT_EQ(runtime::open_checkpoint(folder_.in("three")).state().lanes, 3);
 }
 
 TEST_F(Resume, PassesOverATruncatedShard) {
@@ -197,7 +197,7 @@ TEST_F(Resume, SetsNothingAsideForARecipeThatIsRefused) {
 
 TEST_F(Resume, LeavesAFolderToTheRunThatHasIt) {
   {
-    const OutputLock lock(folder_.in("output"));
+    const runtime::OutputLock lock(folder_.in("output"));
     const auto outcome = resume({"trainer.steps=7"});
     EXPECT_EQ(outcome.code, 4);
     EXPECT_NE(outcome.err.find("another run writes there, process "), std::string::npos)
@@ -216,4 +216,4 @@ TEST_F(Resume, RefusesAFolderWithoutAWholeCheckpoint) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::tools

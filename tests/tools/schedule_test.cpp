@@ -5,7 +5,7 @@
 #include "tests/support/system/process.h"
 #include "tests/support/system/temporary_folder.h"
 
-namespace penstock {
+namespace penstock::tools {
 namespace {
 
 class ScheduleCommand : public testing::Test {
@@ -160,4 +160,4 @@ TEST_F(ScheduleCommand, RefusesWhatItCannotMake) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::tools

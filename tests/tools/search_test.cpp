@@ -7,7 +7,7 @@
 
 #include "tests/support/runtime/training_folder.h"
 
-namespace penstock {
+namespace penstock::tools {
 namespace {
 
 class Search : public testing::Test {
@@ -106,4 +106,4 @@ TEST_F(Search, WantsARankOnEveryDeviceToMeasure) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::tools

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace penstock {
+namespace penstock::tools {
 namespace {
 
 TEST(Table, SetsNumbersRightAndTextLeft) {
@@ -16,4 +16,4 @@ TEST(Table, SetsNumbersRightAndTextLeft) {
 TEST(Table, OfAHeadingAlone) { EXPECT_EQ(table_text({{"layer", "bytes"}}), "layer  bytes\n"); }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::tools

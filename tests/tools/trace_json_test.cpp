@@ -4,14 +4,15 @@
 
 #include <nlohmann/json.hpp>
 
-namespace penstock {
+namespace penstock::tools {
 namespace {
 
-Trace example() {
-  Trace trace;
+runtime::Trace example() {
+  runtime::Trace trace;
   trace.plan = {.model = "m", .schedule = "gpipe", .micro_batches = 1, .ranks = {{0}, {1}}};
-  TracedStep step{.begin = 2, .measured_s = 1, .predicted_s = 1.5};
-  const Action forward{ActionKind::forward, 1, 3}, end{ActionKind::step};
+  runtime::TracedStep step{.begin = 2, .measured_s = 1, .predicted_s = 1.5};
+  const partition::Action forward{partition::ActionKind::forward, 1, 3},
+      end{partition::ActionKind::step};
   step.measured = {{}, {{forward, 2.25, 2.75, 0.125}, {end, 2.75, 3}}};
   step.predicted = {{}, {{forward, 0.5, 1}, {end, 1, 1.5}}};
   trace.steps = {step};
@@ -47,7 +48,7 @@ TEST(TraceJson, HasACompleteEventForEachAction) {
 }
 
 TEST(Trace, TakesMedians) {
-  Trace trace = example();
+  runtime::Trace trace = example();
   trace.steps.resize(3, trace.steps.front());
   trace.steps[1].measured_s = 3;
   trace.steps[2].predicted_s = 9;
@@ -57,4 +58,4 @@ TEST(Trace, TakesMedians) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::tools

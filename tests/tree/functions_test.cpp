@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace penstock {
+namespace penstock::test {
 namespace {
 
 using test::Function;
@@ -113,4 +113,4 @@ TEST(FunctionsOf, CountsFromTheHeadToTheClosingBrace) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::test

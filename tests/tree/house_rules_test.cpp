@@ -4,7 +4,7 @@
 
 #include "tests/support/tree/source_files.h"
 
-namespace penstock {
+namespace penstock::test {
 namespace {
 
 using test::SourceFile;
@@ -76,4 +76,4 @@ TEST(HouseRules, AreNoticedWhereBroken) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::test

@@ -4,7 +4,7 @@
 
 #include "tests/support/tree/source_files.h"
 
-namespace penstock {
+namespace penstock::test {
 namespace {
 
 using test::SourceFile;
@@ -143,4 +143,4 @@ TEST(IncludeArrows, AreNoticedWhereBroken) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::test

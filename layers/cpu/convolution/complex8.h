@@ -2,7 +2,7 @@
 
 #include "layers/cpu/vector.h"
 
-namespace penstock {
+namespace penstock::layers {
 
 /// Eight complex numbers, of eight neighbouring channels: one cache line.
 struct alignas(64) Complex8 {
@@ -22,4 +22,4 @@ inline Complex8 times(const Complex8& a, float re, float im) {
 /// `count` made odd: rows that far apart, in cache lines, spread over all sets of a cache.
 constexpr long odd(long count) { return count | 1; }
 
-}  // namespace penstock
+}  // namespace penstock::layers

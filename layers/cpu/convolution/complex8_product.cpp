@@ -1,6 +1,6 @@
 #include "layers/cpu/convolution/complex8_product.h"
 
-namespace penstock {
+namespace penstock::layers {
 namespace {
 
 enum class Form { plain, conjugate, transposed_conjugate };
@@ -80,4 +80,4 @@ void multiply_transposed_by_conjugate(const Complex8Product& product, bool add) 
   run<Form::transposed_conjugate>(product, add);
 }
 
-}  // namespace penstock
+}  // namespace penstock::layers

@@ -4,7 +4,7 @@
 
 #include "layers/cpu/convolution/complex8.h"
 
-namespace penstock {
+namespace penstock::layers {
 
 /// C_MN = A_MK · B_KN of complex numbers, N in whole groups of 8. Strides in groups from row to
 /// row.
@@ -25,4 +25,4 @@ void multiply_by_conjugate(const Complex8Product&);
 /// A's rows are K, and B is conjugated: C_mn = sum over k of A_km · conj(B_kn). With `add` to C.
 void multiply_transposed_by_conjugate(const Complex8Product&, bool add);
 
-}  // namespace penstock
+}  // namespace penstock::layers

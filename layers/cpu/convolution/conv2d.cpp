@@ -5,7 +5,7 @@
 #include "layers/cpu/cpu_backend.h"
 #include "layers/cpu/sizes.h"
 
-namespace penstock {
+namespace penstock::layers {
 namespace {
 
 bool by_fft(DType dtype, const Conv2dGeometry& geometry) {
@@ -42,4 +42,4 @@ void CpuBackend::compute(Stream& stream, const Conv2dBackwardWeight& op) {
   run_either(stream, op.dy_FC.dtype, op);
 }
 
-}  // namespace penstock
+}  // namespace penstock::layers

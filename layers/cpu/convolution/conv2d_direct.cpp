@@ -6,7 +6,7 @@
 #include "layers/cpu/products/product.h"
 #include "layers/scratch.h"
 
-namespace penstock::conv2d_direct {
+namespace penstock::layers::conv2d_direct {
 namespace {
 
 // The windows of one output frame: rows are output frequencies, columns [time tap][frequency
@@ -190,4 +190,4 @@ void run(Stream& stream, const Conv2dBackwardWeight& op) {
            [&](auto real) { backward_weight<decltype(real)>(stream, op); });
 }
 
-}  // namespace penstock::conv2d_direct
+}  // namespace penstock::layers::conv2d_direct

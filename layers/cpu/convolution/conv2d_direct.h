@@ -3,7 +3,7 @@
 #include "layers/backend.h"
 #include "layers/ops/conv2d.h"
 
-namespace penstock {
+namespace penstock::layers {
 
 /// Convolution of any geometry, FP32 or FP64: the windows of one output frame side by side in a
 /// matrix, and a product with the weights.
@@ -15,4 +15,4 @@ void run(Stream&, const Conv2dBackwardInput&);
 void run(Stream&, const Conv2dBackwardWeight&);
 
 }  // namespace conv2d_direct
-}  // namespace penstock
+}  // namespace penstock::layers

@@ -5,7 +5,7 @@
 #include "layers/cpu/convolution/conv2d_filter.h"
 #include "layers/cpu/convolution/conv2d_tap_gradient.h"
 
-namespace penstock::conv2d_fft {
+namespace penstock::layers::conv2d_fft {
 namespace {
 
 using Order = Conv2dTaps::Order;
@@ -77,4 +77,4 @@ void run(Stream& stream, const Conv2dBackwardWeight& op) {
            output_rows(op.geometry, line, op.dy_FC), op.dweight.as<float>());
 }
 
-}  // namespace penstock::conv2d_fft
+}  // namespace penstock::layers::conv2d_fft

@@ -3,7 +3,7 @@
 #include "layers/backend.h"
 #include "layers/ops/conv2d.h"
 
-namespace penstock {
+namespace penstock::layers {
 
 /// Convolution in FP32 by Fourier transforms: over frequency of every frame, then, bin by bin, over
 /// time of overlapping tiles, with a product of channels at each point. For kernels as wide as
@@ -18,4 +18,4 @@ void run(Stream&, const Conv2dBackwardInput&);
 void run(Stream&, const Conv2dBackwardWeight&);
 
 }  // namespace conv2d_fft
-}  // namespace penstock
+}  // namespace penstock::layers

@@ -1,6 +1,6 @@
 #include "layers/cpu/convolution/conv2d_filter.h"
 
-namespace penstock {
+namespace penstock::layers {
 namespace {
 
 constexpr std::int64_t kTile = Conv2dFold2d::kTile;
@@ -100,4 +100,4 @@ void Conv2dFilter::spread_bin(std::int64_t bin) {
       frames_.at(bin, fold_.tiles * fold_.valid + r)[group] = overlap_[group * reach + r];
 }
 
-}  // namespace penstock
+}  // namespace penstock::layers

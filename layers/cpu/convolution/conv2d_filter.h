@@ -9,7 +9,7 @@
 #include "layers/cpu/convolution/conv2d_taps.h"
 #include "layers/cpu/convolution/conv2d_tiles.h"
 
-namespace penstock {
+namespace penstock::layers {
 
 /// Tiles whose spectra are in work at a time: few enough to stay in cache.
 inline constexpr std::int64_t kConv2dBlock = 16;
@@ -48,4 +48,4 @@ class Conv2dFilter {
   Complex8* overlap_;
 };
 
-}  // namespace penstock
+}  // namespace penstock::layers

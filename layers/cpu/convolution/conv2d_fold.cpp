@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace penstock {
+namespace penstock::layers {
 
 std::int64_t Conv2dFold::shared(std::int64_t positions) const {
   const std::int64_t leading = axis.padding / axis.stride;
@@ -55,4 +55,4 @@ Conv2dLine::Conv2dLine(const Conv2dGeometry& g, const Conv2dFold2d& fold)
   }
 }
 
-}  // namespace penstock
+}  // namespace penstock::layers

@@ -6,7 +6,7 @@
 #include "layers/cpu/convolution/fft8.h"
 #include "layers/ops/conv2d.h"
 
-namespace penstock {
+namespace penstock::layers {
 
 /// A strided correlation along one axis as a sum of `stride` unstrided ones: input position
 /// stride·m + phase - padding is slot m of that phase, kernel tap stride·j + phase is its tap j,
@@ -55,4 +55,4 @@ struct Conv2dLine {
   bool covers_input;              // no frame of the input is left out
 };
 
-}  // namespace penstock
+}  // namespace penstock::layers

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-namespace penstock {
+namespace penstock::layers {
 namespace {
 
 constexpr std::int64_t kProgressEvery = 64;  // rows
@@ -142,4 +142,4 @@ void synthesise(Stream& stream, const Fft8& fft, const Spectrum& from, const Fol
   }
 }
 
-}  // namespace penstock
+}  // namespace penstock::layers

@@ -7,7 +7,7 @@
 #include "layers/cpu/convolution/fft8.h"
 #include "layers/scratch.h"
 
-namespace penstock {
+namespace penstock::layers {
 
 /// How a matrix of frames is read and written as rows of slots of channels, of all phases of a
 /// fold: channel c of slot m in row r is number m·width + c % width - shift of frame
@@ -45,4 +45,4 @@ void analyse(Stream&, const Fft8&, const FoldedRows& from, const Spectrum& to);
 /// no frame.
 void synthesise(Stream&, const Fft8&, const Spectrum& from, const FoldedRows& to);
 
-}  // namespace penstock
+}  // namespace penstock::layers

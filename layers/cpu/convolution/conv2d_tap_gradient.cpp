@@ -1,6 +1,6 @@
 #include "layers/cpu/convolution/conv2d_tap_gradient.h"
 
-namespace penstock {
+namespace penstock::layers {
 namespace {
 
 constexpr std::int64_t kTile = Conv2dFold2d::kTile;
@@ -60,4 +60,4 @@ void Conv2dTapGradient::sum_bin(std::int64_t bin) {
   }
 }
 
-}  // namespace penstock
+}  // namespace penstock::layers

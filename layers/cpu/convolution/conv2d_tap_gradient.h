@@ -2,7 +2,7 @@
 
 #include "layers/cpu/convolution/conv2d_filter.h"
 
-namespace penstock {
+namespace penstock::layers {
 
 /// The gradient of a weight: for each tap the product of x and dy that far apart, summed over the
 /// tiles of a line as products of spectra.
@@ -23,4 +23,4 @@ class Conv2dTapGradient {
   Conv2dTiles tap_tile_, x_tiles_, dy_tiles_;
 };
 
-}  // namespace penstock
+}  // namespace penstock::layers

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace penstock {
+namespace penstock::layers {
 
 Conv2dTaps::Conv2dTaps(const Conv2dGeometry& geometry, const Conv2dFold2d& fold, Order order,
                        Scratch& scratch)
@@ -60,4 +60,4 @@ FoldedRows Conv2dTaps::rows() const {
           .limit = size};
 }
 
-}  // namespace penstock
+}  // namespace penstock::layers

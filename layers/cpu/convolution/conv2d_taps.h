@@ -7,7 +7,7 @@
 #include "layers/cpu/convolution/conv2d_spectrum.h"
 #include "layers/scratch.h"
 
-namespace penstock {
+namespace penstock::layers {
 
 /// The weight of a convolution as rows of slots, as the frames are: one row for each tap of the
 /// folded kernel over time, in it one slot for each over frequency, and in that a matrix of
@@ -42,4 +42,4 @@ class Conv2dTaps {
   float* numbers_;
 };
 
-}  // namespace penstock
+}  // namespace penstock::layers

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace penstock {
+namespace penstock::layers {
 
 void Conv2dTiles::transform(const Fft8& fft, std::int64_t tile, const Complex8* rows,
                             std::int64_t row_stride, std::int64_t count) const {
@@ -26,4 +26,4 @@ void Conv2dTiles::invert(const Fft8& fft, std::int64_t tile, std::int64_t group,
   fft.inverse(at(0, tile) + group, point_stride_, rows, 1);
 }
 
-}  // namespace penstock
+}  // namespace penstock::layers

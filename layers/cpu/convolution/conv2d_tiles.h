@@ -6,7 +6,7 @@
 #include "layers/cpu/convolution/fft8.h"
 #include "layers/scratch.h"
 
-namespace penstock {
+namespace penstock::layers {
 
 /// Spectra over time of up to `count` tiles of one frequency bin: point k of tile i starts at
 /// data + k·point_stride + i·groups.
@@ -33,4 +33,4 @@ class Conv2dTiles {
   Complex8* data_;
 };
 
-}  // namespace penstock
+}  // namespace penstock::layers

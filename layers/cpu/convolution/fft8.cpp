@@ -3,7 +3,7 @@
 #include <cmath>
 #include <numbers>
 
-namespace penstock {
+namespace penstock::layers {
 namespace {
 
 // One pass of Stockham's self-sorting transform: sub-transforms of length `n`, `s` of them
@@ -127,4 +127,4 @@ void Fft8::inverse(const Complex8* in, std::int64_t in_stride, Complex8* out,
   transform<true>(radices_, {length_, 1, in, in_stride, out, out_stride, roots_.data()});
 }
 
-}  // namespace penstock
+}  // namespace penstock::layers

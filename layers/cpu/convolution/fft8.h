@@ -6,7 +6,7 @@
 
 #include "layers/cpu/convolution/complex8.h"
 
-namespace penstock {
+namespace penstock::layers {
 
 /// Discrete Fourier transforms of eight channels at once, of length 2^a or 3·2^a. Inverses are not
 /// divided by the length.
@@ -36,4 +36,4 @@ class Fft8 {
   std::vector<std::complex<float>> roots_;  // exp(-2πi·k/length)
 };
 
-}  // namespace penstock
+}  // namespace penstock::layers

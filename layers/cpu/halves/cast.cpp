@@ -6,7 +6,7 @@
 #include "layers/cpu/cpu_backend.h"
 #include "layers/cpu/halves/half_vector.h"
 
-namespace penstock {
+namespace penstock::layers {
 namespace {
 
 double widen(double value) { return value; }
@@ -85,4 +85,4 @@ void CpuBackend::compute(Stream&, const Cast& op) {
   });
 }
 
-}  // namespace penstock
+}  // namespace penstock::layers

@@ -2,7 +2,7 @@
 
 #include "layers/cpu/halves/half_operands.h"
 
-namespace penstock {
+namespace penstock::layers {
 
 /// The CPU backend with real half values: an operation whose operands are f16 or bf16 reads them
 /// widened to FP32, computes and sums in FP32 and rounds what it writes, as tensor cores do. Other
@@ -31,4 +31,4 @@ class HalfCpuBackend : public OperationDispatch<HalfCpuBackend, CpuBackend> {
   BufferPool pool_;
 };
 
-}  // namespace penstock
+}  // namespace penstock::layers

@@ -10,7 +10,7 @@
 #include "layers/ops/lookahead.h"
 #include "layers/ops/recurrence.h"
 
-namespace penstock {
+namespace penstock::layers {
 
 // What of each operation may be a half: read, and written. Sums of weight gradients and statistics
 // never are.
@@ -96,4 +96,4 @@ concept TakesHalves = requires(Widening& w, Operation& op) {
   operands(w, op);
 };
 
-}  // namespace penstock
+}  // namespace penstock::layers

@@ -6,7 +6,7 @@
 
 #include "layers/tensor/dtype.h"
 
-namespace penstock {
+namespace penstock::layers {
 
 /// Eight numbers in and out of the half formats; rounding is to nearest, ties to even, as
 /// to_half and to_bfloat16 do it one by one.
@@ -55,4 +55,4 @@ void convert8(const From* from, To* to, std::int64_t count) {
   for (; i < count; ++i) round_to(to[i], widened(from[i]));
 }
 
-}  // namespace penstock
+}  // namespace penstock::layers

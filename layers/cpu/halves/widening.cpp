@@ -4,7 +4,7 @@
 
 #include "layers/ops/cast.h"
 
-namespace penstock {
+namespace penstock::layers {
 
 Buffer BufferPool::take(std::size_t bytes) {
   const std::lock_guard lock(mutex_);
@@ -53,4 +53,4 @@ void Widening::round() {
   for (const Pair& pair : written_) backend_.run(stream_, Cast{pair.wide, pair.half});
 }
 
-}  // namespace penstock
+}  // namespace penstock::layers

@@ -5,7 +5,7 @@
 
 #include "layers/cpu/cpu_backend.h"
 
-namespace penstock {
+namespace penstock::layers {
 
 /// Host buffers that are lent out and come back, so that an operation that is run again and again
 /// does not ask the system for memory again and again. Safe from several threads.
@@ -56,4 +56,4 @@ class Widening {
   std::vector<Pair> written_;
 };
 
-}  // namespace penstock
+}  // namespace penstock::layers

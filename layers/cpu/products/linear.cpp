@@ -7,7 +7,7 @@
 #include "layers/cpu/dispatch.h"
 #include "layers/cpu/products/product.h"
 
-namespace penstock {
+namespace penstock::layers {
 namespace {
 
 template <class T>
@@ -70,4 +70,4 @@ void CpuBackend::compute(Stream&, const LinearBackwardWeight& op) {
   for_real(op.x_FI.dtype, "linear", [&]<class T>(T) { backward_weight<T>(op); });
 }
 
-}  // namespace penstock
+}  // namespace penstock::layers

@@ -6,7 +6,7 @@
 #include "layers/cpu/vector.h"
 #include "layers/tensor/tensor.h"
 
-namespace penstock {
+namespace penstock::layers {
 namespace {
 
 constexpr int kPanelVectors = 3;  // 3 vectors by 4 rows fill 12 of the 16 registers with sums
@@ -145,4 +145,4 @@ void PackedFactor<T>::multiply(std::span<const T* const> a_rows, T* c, std::int6
 template class PackedFactor<float>;
 template class PackedFactor<double>;
 
-}  // namespace penstock
+}  // namespace penstock::layers

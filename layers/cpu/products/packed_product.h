@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <span>
 
-namespace penstock {
+namespace penstock::layers {
 
 /// A right factor B_KN laid out once for many products with few rows, as recurrences have: panels
 /// of 24 columns (12 in FP64), the rows of a panel end to end. Columns are filled up with zeros to
@@ -31,4 +31,4 @@ class PackedFactor {
   std::int64_t k_, n_;
 };
 
-}  // namespace penstock
+}  // namespace penstock::layers

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-namespace penstock {
+namespace penstock::layers {
 
 /// One factor of a product: row-major, `stride` numbers from row to row.
 template <class T>
@@ -30,4 +30,4 @@ void run_product(const Product<double>&);
 /// Of all products of this process from now on.
 void set_product_threads(int threads);
 
-}  // namespace penstock
+}  // namespace penstock::layers

@@ -8,7 +8,7 @@
 #include "layers/cpu/recurrence/recurrence_forward.h"
 #include "layers/cpu/sizes.h"
 
-namespace penstock {
+namespace penstock::layers {
 namespace {
 
 template <class T, template <class> class Gates>
@@ -105,4 +105,4 @@ void CpuBackend::compute(Stream&, const RecurrenceBackwardWeight& op) {
   for_real(op.dp_FP.dtype, "recurrence", [&]<class T>(T) { backward_weight<T>(op); });
 }
 
-}  // namespace penstock
+}  // namespace penstock::layers

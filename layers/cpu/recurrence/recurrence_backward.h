@@ -9,7 +9,7 @@
 #include "layers/cpu/recurrence/recurrence_scratch.h"
 #include "layers/ops/frame_order.h"
 
-namespace penstock {
+namespace penstock::layers {
 
 /// One direction of a RecurrenceBackwardInput: the steps of ForwardDirection from the last to the
 /// first, the gates of a step and then the product that takes their gradients to the step before.
@@ -73,4 +73,4 @@ class BackwardDirection {
   FrameOrder order_;
 };
 
-}  // namespace penstock
+}  // namespace penstock::layers

@@ -8,7 +8,7 @@
 #include "layers/cpu/recurrence/recurrence_scratch.h"
 #include "layers/ops/frame_order.h"
 
-namespace penstock {
+namespace penstock::layers {
 
 /// Messages are moved once in so many steps of a recurrence.
 inline constexpr std::int64_t kStepsBetweenProgress = 16;
@@ -93,4 +93,4 @@ class ForwardDirection {
   bool trains_;
 };
 
-}  // namespace penstock
+}  // namespace penstock::layers

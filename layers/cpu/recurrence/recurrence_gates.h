@@ -5,7 +5,7 @@
 #include "layers/cpu/vector_math.h"
 #include "layers/ops/recurrence.h"
 
-namespace penstock {
+namespace penstock::layers {
 
 /// One frame of one direction, forward; names and formulas as at RecurrenceKind. `next` and
 /// `next_cell` may be the same memory as `previous` and `previous_cell`.
@@ -145,4 +145,4 @@ struct LstmGates {
   }
 };
 
-}  // namespace penstock
+}  // namespace penstock::layers

@@ -5,7 +5,7 @@
 #include "layers/ops/recurrence.h"
 #include "layers/scratch.h"
 
-namespace penstock {
+namespace penstock::layers {
 
 /// Parts of the forward workspace; directions run one after the other and share them.
 template <class T>
@@ -53,4 +53,4 @@ struct BackwardScratch {
   std::size_t bytes;
 };
 
-}  // namespace penstock
+}  // namespace penstock::layers

@@ -4,7 +4,7 @@
 
 #include "layers/cuda/sizes/utterances.h"
 
-namespace penstock::cuda {
+namespace penstock::layers::cuda {
 namespace {
 
 // What cuDNN asks for depends on its version and on the algorithm: one that needs more than this is
@@ -64,4 +64,4 @@ Workspace conv2d_workspace(const Conv2dGeometry& geometry, DType compute) {
   return {counted.used(), counted.used(), counted.used()};
 }
 
-}  // namespace penstock::cuda
+}  // namespace penstock::layers::cuda

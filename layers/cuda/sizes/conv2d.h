@@ -7,7 +7,7 @@
 #include "layers/ops/conv2d.h"
 #include "layers/scratch.h"
 
-namespace penstock::cuda {
+namespace penstock::layers::cuda {
 
 /// The utterances of a micro-batch in one tall image, time downwards, so that one convolution does
 /// for all: between two of them lie as many rows of zeros as the padding asks for, and each starts
@@ -34,4 +34,4 @@ struct Conv2dRoom {
 
 Workspace conv2d_workspace(const Conv2dGeometry& geometry, DType compute);
 
-}  // namespace penstock::cuda
+}  // namespace penstock::layers::cuda

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace penstock::cuda {
+namespace penstock::layers::cuda {
 namespace {
 
 /// Of all utterances together: by frames and the longest alone, so that what is planned for these
@@ -30,4 +30,4 @@ std::size_t ctc_workspace(std::span<const std::int64_t> lengths, std::int64_t cl
   return counted.used();
 }
 
-}  // namespace penstock::cuda
+}  // namespace penstock::layers::cuda

@@ -7,7 +7,7 @@
 #include "layers/cuda/sizes/utterances.h"
 #include "layers/scratch.h"
 
-namespace penstock::cuda {
+namespace penstock::layers::cuda {
 
 /// What CTC's kernels need to know of an utterance.
 struct CtcUtterance {
@@ -35,4 +35,4 @@ constexpr std::int64_t most_sums(std::int64_t frames) { return frames * frames /
 
 std::size_t ctc_workspace(std::span<const std::int64_t> lengths, std::int64_t classes);
 
-}  // namespace penstock::cuda
+}  // namespace penstock::layers::cuda

@@ -1,6 +1,6 @@
 #include "layers/cuda/sizes/recurrence.h"
 
-namespace penstock::cuda {
+namespace penstock::layers::cuda {
 namespace {
 
 std::int64_t entries(const RecurrenceShape& shape) {
@@ -42,4 +42,4 @@ Workspace recurrence_workspace(const RecurrenceShape& shape, DType compute) {
   return {.forward = forward.used(), .backward_input = backward.used()};
 }
 
-}  // namespace penstock::cuda
+}  // namespace penstock::layers::cuda

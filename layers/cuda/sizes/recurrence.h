@@ -6,7 +6,7 @@
 #include "layers/ops/recurrence.h"
 #include "layers/scratch.h"
 
-namespace penstock::cuda {
+namespace penstock::layers::cuda {
 
 // Parts of a recurrence's workspace on a CUDA device. Besides the suffixes of RecurrenceKept, N is
 // the utterances in the order of FrameOrder: the first so many of them take part in a step.
@@ -32,4 +32,4 @@ struct RecurrenceBackwardRoom {
 
 Workspace recurrence_workspace(const RecurrenceShape& shape, DType compute);
 
-}  // namespace penstock::cuda
+}  // namespace penstock::layers::cuda

@@ -6,7 +6,7 @@
 
 #include "layers/scratch.h"
 
-namespace penstock::cuda {
+namespace penstock::layers::cuda {
 
 inline std::int64_t rows_of(std::span<const std::int64_t> lengths) {
   return std::accumulate(lengths.begin(), lengths.end(), std::int64_t{0});
@@ -21,4 +21,4 @@ struct UtterancesRoom {
   std::int32_t* of_row;
 };
 
-}  // namespace penstock::cuda
+}  // namespace penstock::layers::cuda

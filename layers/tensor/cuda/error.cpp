@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 
-namespace penstock::cuda {
+namespace penstock::layers::cuda {
 
 void check(cudaError_t status, const char* doing) {
   if (status == cudaSuccess) return;
@@ -12,4 +12,4 @@ void check(cudaError_t status, const char* doing) {
                     cudaGetErrorString(status));
 }
 
-}  // namespace penstock::cuda
+}  // namespace penstock::layers::cuda

@@ -2,9 +2,9 @@
 
 #include <cuda_runtime_api.h>
 
-namespace penstock::cuda {
+namespace penstock::layers::cuda {
 
 /// DeviceError "<doing>: <CUDA's name and text of the error>" unless `status` is success.
 void check(cudaError_t status, const char* doing);
 
-}  // namespace penstock::cuda
+}  // namespace penstock::layers::cuda

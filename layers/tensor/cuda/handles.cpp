@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "layers/tensor/cuda/error.h"
 
-namespace penstock::cuda {
+namespace penstock::layers::cuda {
 
 StreamHandle make_stream_handle() {
   cudaStream_t stream = nullptr;
@@ -37,4 +37,4 @@ Buffer pinned_buffer(std::size_t bytes) {
   return Buffer(data, bytes, [](void* p) { cudaFreeHost(p); });
 }
 
-}  // namespace penstock::cuda
+}  // namespace penstock::layers::cuda

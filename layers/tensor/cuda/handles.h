@@ -7,7 +7,7 @@
 
 #include "layers/tensor/buffer.h"
 
-namespace penstock::cuda {
+namespace penstock::layers::cuda {
 
 /// Handles of the CUDA runtime, given back with the object; .get() is CUDA's own.
 template <class T, cudaError_t (*destroy)(T)>
@@ -30,4 +30,4 @@ Buffer device_buffer(std::size_t bytes);
 /// Host memory from and to which copies run beside other work.
 Buffer pinned_buffer(std::size_t bytes);
 
-}  // namespace penstock::cuda
+}  // namespace penstock::layers::cuda

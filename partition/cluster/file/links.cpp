@@ -10,7 +10,7 @@
 
 #include "base/nearest_name.h"
 
-namespace penstock {
+namespace penstock::partition {
 namespace {
 
 constexpr double kUnknown = -1;  // bandwidth of a link that was not given
@@ -112,4 +112,4 @@ void add_links(ClusterSource& source, Cluster& cluster) {
   refuse_missing(source, cluster);
 }
 
-}  // namespace penstock
+}  // namespace penstock::partition

@@ -11,7 +11,7 @@
 
 #include "base/nearest_name.h"
 
-namespace penstock {
+namespace penstock::partition {
 namespace {
 
 constexpr int kMostNodes = 1 << 16, kMostDevices = 1 << 10;  // of one [[node]], and in one node
@@ -242,4 +242,4 @@ ClusterSource cluster_of_toml(const std::string& text, const std::string& name) 
   return source;
 }
 
-}  // namespace penstock
+}  // namespace penstock::partition

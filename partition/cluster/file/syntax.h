@@ -7,7 +7,7 @@
 
 #include "partition/cost/cost.h"
 
-namespace penstock {
+namespace penstock::partition {
 
 struct DeviceModel {
   std::string name;
@@ -57,4 +57,4 @@ LinkRates rates_of(double latency_us, double gb_per_s);
 /// numbers out of range.
 ClusterSource cluster_of_toml(const std::string& text, const std::string& name);
 
-}  // namespace penstock
+}  // namespace penstock::partition

@@ -12,7 +12,7 @@
 #include "base/gib.h"
 #include "base/median.h"
 
-namespace penstock {
+namespace penstock::partition {
 namespace {
 
 constexpr double kAlike = 1.25;         // largest by least
@@ -119,4 +119,4 @@ std::string cluster_toml(const Cluster& cluster) {
   return text;
 }
 
-}  // namespace penstock
+}  // namespace penstock::partition

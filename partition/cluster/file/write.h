@@ -4,7 +4,7 @@
 
 #include "partition/cluster/cluster.h"
 
-namespace penstock {
+namespace penstock::partition {
 
 /// The cluster as a file that parse_cluster reads. Where every device has its own links
 /// (Cluster::exact_links), links between the same nodes that differ by no more than a quarter are
@@ -12,4 +12,4 @@ namespace penstock {
 /// written as 2^20 GiB.
 std::string cluster_toml(const Cluster& cluster);
 
-}  // namespace penstock
+}  // namespace penstock::partition

@@ -8,7 +8,7 @@
 #include "partition/cut/limits.h"
 #include "partition/placement/bound/water_fill.h"
 
-namespace penstock {
+namespace penstock::partition {
 namespace {
 
 constexpr double kFirstLimit = 2;  // times what a bottleneck can't be below
@@ -58,7 +58,7 @@ Bounds::Bounds(const PlacementProblem& problem) : problem_(problem) {
 int Bounds::largest_group(std::size_t width) const {
   const auto known = largest_.find(width);
   if (known != largest_.end()) return known->second;
-  return largest_[width] = penstock::largest_group(problem_.cluster, widths_[width]);
+  return largest_[width] = partition::largest_group(problem_.cluster, widths_[width]);
 }
 
 /// No ring over so many devices has wider links alone.
@@ -160,4 +160,4 @@ std::optional<double> Bounds::of(const Grid& grid, double below) const {
   return std::max(cut->bound, spread(grid));
 }
 
-}  // namespace penstock
+}  // namespace penstock::partition

@@ -6,7 +6,7 @@
 
 #include "partition/placement/bound/run_table.h"
 
-namespace penstock {
+namespace penstock::partition {
 
 /// What no placement of a grid can beat, whatever the cut.
 class Bounds {
@@ -42,4 +42,4 @@ class Bounds {
   mutable std::map<int, RunTable> tables_;      // by replicas
 };
 
-}  // namespace penstock
+}  // namespace penstock::partition

@@ -7,7 +7,7 @@
 
 #include "partition/placement/fastest.h"
 
-namespace penstock {
+namespace penstock::partition {
 namespace {
 
 constexpr int kLargestCapacity = 16;  // a longer run costs time, and its end hardly counts
@@ -123,4 +123,4 @@ std::vector<std::vector<int>> DeviceClasses::devices() const {
   return devices;
 }
 
-}  // namespace penstock
+}  // namespace penstock::partition

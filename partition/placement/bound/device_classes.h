@@ -5,7 +5,7 @@
 #include "partition/placement/bound/run_table.h"
 #include "partition/placement/problem.h"
 
-namespace penstock {
+namespace penstock::partition {
 
 /// The devices of a cluster in one or two classes, each with the best that any of its devices has.
 /// There are two, the fastest devices and the others, where no node has both.
@@ -42,4 +42,4 @@ class DeviceClasses {
   std::vector<Class> classes_;  // the fastest first
 };
 
-}  // namespace penstock
+}  // namespace penstock::partition

@@ -5,7 +5,7 @@
 #include "partition/cut/limits.h"
 #include "partition/placement/bound/run_count.h"
 
-namespace penstock {
+namespace penstock::partition {
 namespace {
 
 constexpr double kRoundedDown = 1 - 1e-12;
@@ -72,4 +72,4 @@ double RunBound::of(const Grid& grid) {
   return std::min(value_, goal.value(sum, slowest) * kRoundedDown);
 }
 
-}  // namespace penstock
+}  // namespace penstock::partition

@@ -4,7 +4,7 @@
 
 #include "partition/placement/bound/device_classes.h"
 
-namespace penstock {
+namespace penstock::partition {
 
 /// What no placement of a grid can beat, given that stages in a row share a node only as far as it
 /// has devices for them, that the others cross between nodes, and that there are only so many fast
@@ -29,4 +29,4 @@ class RunBound {
   std::map<int, double> slowest_of_any_;  // of any number of stages, by replicas
 };
 
-}  // namespace penstock
+}  // namespace penstock::partition

@@ -8,7 +8,7 @@
 
 #include "partition/cut/limits.h"
 
-namespace penstock {
+namespace penstock::partition {
 namespace {
 
 constexpr double kBelow = 1 - 1e-9;  // of what is rounded up
@@ -151,4 +151,4 @@ std::vector<StageRun> RunCount::sample(std::mt19937_64& numbers) const {
   return runs;
 }
 
-}  // namespace penstock
+}  // namespace penstock::partition

@@ -5,7 +5,7 @@
 
 #include "partition/placement/bound/run_table.h"
 
-namespace penstock {
+namespace penstock::partition {
 
 /// Stages in a row that share a node.
 struct StageRun {
@@ -74,4 +74,4 @@ class RunCount {
   std::vector<int> fewest_;          // [first layer][state][limited left]: others
 };
 
-}  // namespace penstock
+}  // namespace penstock::partition

@@ -5,7 +5,7 @@
 
 #include "partition/cut/limits.h"
 
-namespace penstock {
+namespace penstock::partition {
 
 RunTable::RunTable(const SequenceLoad& sequence, RunTableRequest request)
     : sequence_(sequence), request_(std::move(request)), least_{kNever}, least_per_work_(kNever) {
@@ -120,4 +120,4 @@ double RunTable::pipeline() const {
   return least;
 }
 
-}  // namespace penstock
+}  // namespace penstock::partition

@@ -4,7 +4,7 @@
 
 #include "partition/placement/problem.h"
 
-namespace penstock {
+namespace penstock::partition {
 
 /// Stages in a row of which one replica stays in a node, at their best: no node of that kind has
 /// better links. Only one replica of a pipeline is followed: others may cross between nodes on the
@@ -74,4 +74,4 @@ class RunTable {
   double least_per_work_;
 };
 
-}  // namespace penstock
+}  // namespace penstock::partition

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-namespace penstock {
+namespace penstock::partition {
 namespace {
 
 /// Stages filled to `time` until the work is done.
@@ -42,4 +42,4 @@ WaterFill water_fill(double work, const std::vector<double>& speeds, double larg
   return best;
 }
 
-}  // namespace penstock
+}  // namespace penstock::partition

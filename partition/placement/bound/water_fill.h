@@ -4,7 +4,7 @@
 
 #include "partition/cut/best_cut.h"
 
-namespace penstock {
+namespace penstock::partition {
 
 /// Work spread over stages as if it could be cut anywhere.
 struct WaterFill {
@@ -18,4 +18,4 @@ struct WaterFill {
 WaterFill water_fill(double work, const std::vector<double>& speeds, double largest,
                      const Goal& goal);
 
-}  // namespace penstock
+}  // namespace penstock::partition

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace penstock {
+namespace penstock::partition {
 
 /// For each of some rows and each first layer of a stage, a set of the boundaries where the stage
 /// may end: bit j stands for the boundary in front of layer j.
@@ -30,4 +30,4 @@ class EndMasks {
   std::vector<Word> bits_;
 };
 
-}  // namespace penstock
+}  // namespace penstock::partition

@@ -5,7 +5,7 @@
 #include "partition/cut/limits.h"
 #include "partition/placement/exact/graph_sweep.h"
 
-namespace penstock {
+namespace penstock::partition {
 namespace {
 
 /// What no better solution exceeds: its slowest stage given that its sum is at least `sum`, and the
@@ -58,4 +58,4 @@ ExactResult place_exactly(const PlacementProblem& problem, const Grid& grid,
   }
 }
 
-}  // namespace penstock
+}  // namespace penstock::partition

@@ -5,7 +5,7 @@
 
 #include "partition/placement/placed_cut.h"
 
-namespace penstock {
+namespace penstock::partition {
 
 struct ExactResult {
   std::optional<PlacedCut> best = {};  // better than what was known; nothing: there is none
@@ -26,4 +26,4 @@ struct ExactEffort {
 ExactResult place_exactly(const PlacementProblem& problem, const Grid& grid,
                           const ExactEffort& effort);
 
-}  // namespace penstock
+}  // namespace penstock::partition

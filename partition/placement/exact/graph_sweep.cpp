@@ -5,7 +5,7 @@
 
 #include "partition/cut/limits.h"
 
-namespace penstock {
+namespace penstock::partition {
 
 GraphSweep::GraphSweep(const PlacementProblem& problem, const StageGraph& graph)
     : problem_(problem),
@@ -201,4 +201,4 @@ std::optional<GraphCut> GraphSweep::walk() {
   return cut;
 }
 
-}  // namespace penstock
+}  // namespace penstock::partition

@@ -7,7 +7,7 @@
 #include "partition/placement/exact/end_masks.h"
 #include "partition/placement/exact/stage_graph.h"
 
-namespace penstock {
+namespace penstock::partition {
 
 /// A path through a StageGraph, and what the best cut along it makes of the layer sequence.
 struct GraphCut {
@@ -67,4 +67,4 @@ class GraphSweep {
   std::vector<double> rest_;     // least sum of the loads behind them
 };
 
-}  // namespace penstock
+}  // namespace penstock::partition

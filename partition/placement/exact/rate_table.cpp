@@ -1,6 +1,6 @@
 #include "partition/placement/exact/rate_table.h"
 
-namespace penstock {
+namespace penstock::partition {
 namespace {
 
 /// The place of a value in a list that holds each once.
@@ -40,4 +40,4 @@ int RateTable::rate(int reduction, int before, int device, int behind) {
                    rate, rate_places_, rates_);
 }
 
-}  // namespace penstock
+}  // namespace penstock::partition

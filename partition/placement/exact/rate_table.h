@@ -7,7 +7,7 @@
 
 #include "partition/placement/problem.h"
 
-namespace penstock {
+namespace penstock::partition {
 
 /// What one replica of a stage costs as a function of the stage's layers, with its share of adding
 /// gradients; a stage's load is the largest of its replicas'.
@@ -45,4 +45,4 @@ class RateTable {
   std::unordered_map<std::uint64_t, int> by_devices_;
 };
 
-}  // namespace penstock
+}  // namespace penstock::partition

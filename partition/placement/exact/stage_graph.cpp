@@ -9,7 +9,7 @@
 #include "partition/cut/limits.h"
 #include "partition/placement/symmetry.h"
 
-namespace penstock {
+namespace penstock::partition {
 namespace {
 
 /// Devices of earlier stages, sorted; of the last, sorted; of the next, in that order.
@@ -194,4 +194,4 @@ std::optional<StageGraph> stage_graph(const PlacementProblem& problem, const Gri
   return Builder(problem, grid, limits).run();
 }
 
-}  // namespace penstock
+}  // namespace penstock::partition

@@ -6,7 +6,7 @@
 
 #include "partition/placement/exact/rate_table.h"
 
-namespace penstock {
+namespace penstock::partition {
 
 /// All placements of a grid as paths through a layered graph, after Held and Karp (1962). A state
 /// stands for every beginning of a placement that uses the same devices and has the same ones in
@@ -55,4 +55,4 @@ struct GraphLimits {
 std::optional<StageGraph> stage_graph(const PlacementProblem& problem, const Grid& grid,
                                       const GraphLimits& limits);
 
-}  // namespace penstock
+}  // namespace penstock::partition

@@ -6,7 +6,7 @@
 #include <numeric>
 #include <random>
 
-namespace penstock {
+namespace penstock::partition {
 namespace {
 
 /// Takes groups of `size` devices out of nodes: from the fullest node that a group's rest does not
@@ -97,4 +97,4 @@ std::vector<Placement> initial_solutions(const PlacementProblem& problem, const 
   return result;
 }
 
-}  // namespace penstock
+}  // namespace penstock::partition

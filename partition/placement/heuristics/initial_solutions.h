@@ -5,7 +5,7 @@
 
 #include "partition/placement/problem.h"
 
-namespace penstock {
+namespace penstock::partition {
 
 /// Placements to begin a search from: pipelines within nodes as far as they fit, the replicas of a
 /// stage within nodes as far as they fit, both also with the fastest and with the largest devices
@@ -13,4 +13,4 @@ namespace penstock {
 std::vector<Placement> initial_solutions(const PlacementProblem& problem, const Grid& grid,
                                          int random, std::uint64_t seed);
 
-}  // namespace penstock
+}  // namespace penstock::partition

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <optional>
 
-namespace penstock {
+namespace penstock::partition {
 
 /// Where to look for the least limit that something is found within.
 struct LimitRange {
@@ -36,4 +36,4 @@ std::optional<double> least_limit(const LimitRange& range, Finds finds) {
   return found;
 }
 
-}  // namespace penstock
+}  // namespace penstock::partition

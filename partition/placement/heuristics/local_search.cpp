@@ -6,7 +6,7 @@
 
 #include "partition/placement/heuristics/initial_solutions.h"
 
-namespace penstock {
+namespace penstock::partition {
 namespace {
 
 constexpr double kWorthAMove = 1 - 1e-9;
@@ -163,4 +163,4 @@ std::optional<PlacedCut> search_from(const PlacementProblem& problem, Placement 
   return search(problem, grid, {std::move(start)}, effort, 0);
 }
 
-}  // namespace penstock
+}  // namespace penstock::partition

@@ -5,7 +5,7 @@
 
 #include "partition/placement/placed_cut.h"
 
-namespace penstock {
+namespace penstock::partition {
 
 struct SearchEffort {
   int random_starts = 2;
@@ -24,4 +24,4 @@ std::optional<PlacedCut> search_placement(const PlacementProblem& problem, const
 std::optional<PlacedCut> search_from(const PlacementProblem& problem, Placement start,
                                      const SearchEffort& effort);
 
-}  // namespace penstock
+}  // namespace penstock::partition

@@ -6,7 +6,7 @@
 #include "partition/placement/fastest.h"
 #include "partition/placement/heuristics/least_limit.h"
 
-namespace penstock {
+namespace penstock::partition {
 namespace {
 
 constexpr int kNone = -1;
@@ -24,7 +24,7 @@ struct Row {
   std::vector<int> next_node;  // [place]: the first from there on that begins a node
 };
 
-struct Place {
+struct TeamPlace {
   int row = 0, index = 0;
 };
 
@@ -60,16 +60,16 @@ class Merge {
   };
 
   Row row_of(const std::vector<int>& devices) const;
-  std::size_t state(int first, const Used& used, const Place& at, int step) const {
+  std::size_t state(int first, const Used& used, const TeamPlace& at, int step) const {
     return ((static_cast<std::size_t>(first) * (rows_[0].teams.size() + 1) + used[0]) * 2 +
             at.row) *
                kSteps +
            step;
   }
-  const Team& team(const Place& at) const { return rows_[at.row].teams[at.index]; }
-  std::optional<Place> in_front(int row, const Used& used, int step) const;
+  const Team& team(const TeamPlace& at) const { return rows_[at.row].teams[at.index]; }
+  std::optional<TeamPlace> in_front(int row, const Used& used, int step) const;
   LinkCost link(const Team& from, const Team& to) const;
-  void put(const Place& at, Used used, int last, const Team* behind, int state_behind);
+  void put(const TeamPlace& at, Used used, int last, const Team* behind, int state_behind);
   void offer(std::size_t state, const Used& used, int behind) {
     Way& way = ways_[state];
     if (way.used == kNone || used[1] < way.used) way = {used[1], behind};
@@ -102,12 +102,12 @@ Row Merge::row_of(const std::vector<int>& devices) const {
   return row;
 }
 
-std::optional<Place> Merge::in_front(int row, const Used& used, int step) const {
+std::optional<TeamPlace> Merge::in_front(int row, const Used& used, int step) const {
   const int taken = step == same_row || step == next_node_of_same ? row : 1 - row;
   const int next = used[taken], node = rows_[taken].next_node[next];
   const bool leaves_rest = step == next_node_of_same || step == next_node_of_other;
   if (leaves_rest && node == next) return std::nullopt;  // nothing to leave
-  const Place place{taken, leaves_rest ? node : next};
+  const TeamPlace place{taken, leaves_rest ? node : next};
   if (place.index >= std::ssize(rows_[taken].teams)) return std::nullopt;
   return place;
 }
@@ -123,7 +123,7 @@ LinkCost Merge::link(const Team& from, const Team& to) const {
 }
 
 /// Puts a stage in front of layer `last`, with each beginning that the limit allows.
-void Merge::put(const Place& at, Used used, int last, const Team* behind, int state_behind) {
+void Merge::put(const TeamPlace& at, Used used, int last, const Team* behind, int state_behind) {
   const Team& own = team(at);
   used[at.row] = at.index + 1;
   const double leave = behind ? link(own, *behind).seconds(sequence_.crossing(last)) : 0;
@@ -203,4 +203,4 @@ std::optional<PlacedCut> merge_rows(const PlacementProblem& problem, int replica
   return best;
 }
 
-}  // namespace penstock
+}  // namespace penstock::partition

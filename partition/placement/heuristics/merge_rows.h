@@ -4,7 +4,7 @@
 
 #include "partition/placement/placed_cut.h"
 
-namespace penstock {
+namespace penstock::partition {
 
 /// A good placement with its cut for the bottleneck, of a pipeline with so many replicas and as
 /// many stages as suit it, whose load is below `below` seconds; nothing where none is found.
@@ -21,4 +21,4 @@ std::optional<PlacedCut> merge_rows(const PlacementProblem& problem, int replica
 /// What a limit takes, about: ranges of layers that a stage may hold · stages of the shorter row.
 double merging_effort(const PlacementProblem& problem, int replicas);
 
-}  // namespace penstock
+}  // namespace penstock::partition

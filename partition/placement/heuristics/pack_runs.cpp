@@ -10,7 +10,7 @@
 #include "partition/placement/bound/run_count.h"
 #include "partition/placement/heuristics/least_limit.h"
 
-namespace penstock {
+namespace penstock::partition {
 namespace {
 
 constexpr double kMostEffort = 1e8;  // of a limit
@@ -88,4 +88,4 @@ std::optional<PlacedCut> pack_runs(const PlacementProblem& problem, double below
   return best;
 }
 
-}  // namespace penstock
+}  // namespace penstock::partition

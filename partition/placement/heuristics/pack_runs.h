@@ -5,7 +5,7 @@
 
 #include "partition/placement/placed_cut.h"
 
-namespace penstock {
+namespace penstock::partition {
 
 /// A good placement with its cut for the bottleneck, of a pipeline without replicas and with as
 /// many stages as suit it, whose load is below `below` seconds; nothing where none is found.
@@ -17,4 +17,4 @@ namespace penstock {
 std::optional<PlacedCut> pack_runs(const PlacementProblem& problem, double below,
                                    std::uint64_t seed);
 
-}  // namespace penstock
+}  // namespace penstock::partition

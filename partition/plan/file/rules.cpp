@@ -14,7 +14,7 @@
 #include "partition/schedule/make_schedule.h"
 #include "partition/schedule/validator/validator.h"
 
-namespace penstock {
+namespace penstock::partition {
 namespace {
 
 void check_model(PlanSource& source, const PlannedModel& model) {
@@ -91,7 +91,7 @@ void check_schedule(PlanSource& source) {
 }
 
 void check_order(PlanSource& source) {
-  const std::string wrong = fault_of_order(source.plan.order, source.plan.micro_batches);
+  const std::string wrong = configs::fault_of_order(source.plan.order, source.plan.micro_batches);
   if (!wrong.empty()) source.fault(source.order_line, "order " + wrong);
 }
 
@@ -221,4 +221,4 @@ void check_rules(PlanSource& source, const PlannedModel& model) {
   check_recomputed(source);
 }
 
-}  // namespace penstock
+}  // namespace penstock::partition

@@ -10,7 +10,7 @@
 
 #include "base/nearest_name.h"
 
-namespace penstock {
+namespace penstock::partition {
 namespace {
 
 int line_of(const toml::node& node) { return static_cast<int>(node.source().begin.line); }
@@ -226,4 +226,4 @@ std::string toml_number(double number) {
   return text.find_first_of(".e") == std::string::npos ? text + ".0" : text;
 }
 
-}  // namespace penstock
+}  // namespace penstock::partition

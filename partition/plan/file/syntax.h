@@ -5,7 +5,7 @@
 
 #include "partition/plan/plan.h"
 
-namespace penstock {
+namespace penstock::partition {
 
 /// A plan as a file states it, with the lines that rules point to.
 struct PlanSource {
@@ -32,4 +32,4 @@ std::vector<std::pair<std::string, std::size_t>> kinds_of_bytes(const StageBytes
 /// The shortest form that reads as the same number, with a point.
 std::string toml_number(double number);
 
-}  // namespace penstock
+}  // namespace penstock::partition

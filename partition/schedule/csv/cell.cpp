@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "configs/config.h"
 
-namespace penstock {
+namespace penstock::partition {
 namespace {
 
 using Letters = std::pair<std::string_view, CellKind>;
@@ -89,4 +89,4 @@ std::string cell_text(const Action& action) {
   return std::to_string(action.chunk) + letters() + std::to_string(action.micro_batch);
 }
 
-}  // namespace penstock
+}  // namespace penstock::partition

@@ -6,7 +6,7 @@
 
 #include "partition/schedule/schedule.h"
 
-namespace penstock {
+namespace penstock::partition {
 
 /// The letters of a cell, `[stage][letters][micro-batch]`.
 enum class CellKind { F, B, I, W, BW, SEND_F, RECV_F, SEND_B, RECV_B };
@@ -26,4 +26,4 @@ std::vector<Cell> parse_cell(std::string_view text);
 /// "3F12"; with F, B (input gradient), W and BW (both). Only for actions that compute.
 std::string cell_text(const Action& action);
 
-}  // namespace penstock
+}  // namespace penstock::partition

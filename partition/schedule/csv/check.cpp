@@ -12,7 +12,7 @@
 #include "partition/schedule/validator/unsound.h"
 #include "partition/schedule/validator/validator.h"
 
-namespace penstock {
+namespace penstock::partition {
 namespace {
 
 bool is_transfer(ActionKind kind) { return is_send(kind) || is_receive(kind); }
@@ -32,12 +32,12 @@ class Cells {
   /// "row 1, column 3 (rank 0, forward of micro-batch 2 on chunk 0)"
   std::string describe(const Position& position) const {
     return "row " + std::to_string(position.rank + 1) + ", " + column(position) + " (rank " +
-           std::to_string(position.rank) + ", " + penstock::describe(action(position)) + ")";
+           std::to_string(position.rank) + ", " + partition::describe(action(position)) + ")";
   }
 
   /// "column 3 (forward of micro-batch 2 on chunk 0)"
   std::string describe_in_row(const Position& position) const {
-    return column(position) + " (" + penstock::describe(action(position)) + ")";
+    return column(position) + " (" + partition::describe(action(position)) + ")";
   }
 
  private:
@@ -120,4 +120,4 @@ Schedule check_schedule_file(const std::filesystem::path& path) {
   return check_schedule_csv(text.str(), path.string());
 }
 
-}  // namespace penstock
+}  // namespace penstock::partition

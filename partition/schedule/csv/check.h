@@ -6,7 +6,7 @@
 
 #include "partition/schedule/schedule.h"
 
-namespace penstock {
+namespace penstock::partition {
 
 /// Reads a training schedule as parse_schedule_csv does and proves it as validate() does; every
 /// micro-batch must pass forward and backward on every chunk. ConfigError says where it breaks, by
@@ -16,4 +16,4 @@ Schedule check_schedule_csv(std::string_view text, const std::string& name);
 /// The same of a file.
 Schedule check_schedule_file(const std::filesystem::path& path);
 
-}  // namespace penstock
+}  // namespace penstock::partition

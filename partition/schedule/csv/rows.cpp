@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "configs/config.h"
 
-namespace penstock {
+namespace penstock::partition {
 namespace {
 
 std::string_view trimmed(std::string_view text) {
@@ -45,4 +45,4 @@ std::vector<std::vector<Cell>> parse_rows(std::string_view text, const std::stri
   return rows;
 }
 
-}  // namespace penstock
+}  // namespace penstock::partition

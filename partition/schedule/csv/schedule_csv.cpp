@@ -10,7 +10,7 @@
 #include "partition/schedule/csv/rows.h"
 #include "partition/schedule/edge.h"
 
-namespace penstock {
+namespace penstock::partition {
 namespace {
 
 using Rows = std::vector<std::vector<Cell>>;
@@ -98,4 +98,4 @@ std::string schedule_csv(const Schedule& schedule) {
   return text;
 }
 
-}  // namespace penstock
+}  // namespace penstock::partition

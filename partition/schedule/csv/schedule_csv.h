@@ -5,7 +5,7 @@
 
 #include "partition/schedule/schedule.h"
 
-namespace penstock {
+namespace penstock::partition {
 
 /// A schedule as PyTorch writes them: a row for each rank, a cell for each action in turn. Read:
 /// - empty cells are idle time, an overlap's parts follow each other;
@@ -20,4 +20,4 @@ Schedule parse_schedule_csv(std::string_view text, const std::string& name);
 /// and BW. Reading it gives the same schedule.
 std::string schedule_csv(const Schedule& schedule);
 
-}  // namespace penstock
+}  // namespace penstock::partition

@@ -7,7 +7,7 @@
 #include "partition/schedule/edge.h"
 #include "partition/schedule/validator/unsound.h"
 
-namespace penstock {
+namespace penstock::partition {
 namespace {
 
 using Kind = ActionKind;
@@ -202,4 +202,4 @@ class Completeness {
 
 void check_complete(const Schedule& schedule) { Completeness(schedule).check(); }
 
-}  // namespace penstock
+}  // namespace penstock::partition

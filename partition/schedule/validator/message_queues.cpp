@@ -1,6 +1,6 @@
 #include "partition/schedule/validator/message_queues.h"
 
-namespace penstock {
+namespace penstock::partition {
 
 std::map<Edge, MessageQueue> match_messages(const Schedule& schedule) {
   std::map<Edge, MessageQueue> queues;
@@ -26,4 +26,4 @@ std::map<Edge, MessageQueue> match_messages(const Schedule& schedule) {
   return queues;
 }
 
-}  // namespace penstock
+}  // namespace penstock::partition

@@ -7,7 +7,7 @@
 #include "partition/schedule/schedule.h"
 #include "partition/schedule/validator/unsound.h"
 
-namespace penstock {
+namespace penstock::partition {
 
 /// The two ends of an edge: its i-th send is taken by its i-th receive.
 struct MessageQueue {
@@ -19,4 +19,4 @@ struct MessageQueue {
 /// Every send must have its receive; see check_complete.
 std::map<Edge, MessageQueue> match_messages(const Schedule& schedule);
 
-}  // namespace penstock
+}  // namespace penstock::partition

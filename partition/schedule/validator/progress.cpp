@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace penstock {
+namespace penstock::partition {
 namespace {
 
 class Run {
@@ -120,4 +120,4 @@ void check_progress(const Schedule& schedule, const std::map<Edge, MessageQueue>
   Run(schedule, queues).run();
 }
 
-}  // namespace penstock
+}  // namespace penstock::partition

@@ -5,7 +5,7 @@
 #include "partition/schedule/schedule.h"
 #include "partition/schedule/validator/message_queues.h"
 
-namespace penstock {
+namespace penstock::partition {
 
 /// Runs the lists without computing: a send ends when its receive is posted, posting does not wait,
 /// forward and backward wait for their message, a step for all ranks. One order of running
@@ -13,4 +13,4 @@ namespace penstock {
 /// the ranks that wait for each other.
 void check_progress(const Schedule& schedule, const std::map<Edge, MessageQueue>& queues);
 
-}  // namespace penstock
+}  // namespace penstock::partition

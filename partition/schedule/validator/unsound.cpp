@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 
-namespace penstock {
+namespace penstock::partition {
 namespace {
 
 std::string place(const Schedule& schedule, const Position& position) {
@@ -39,4 +39,4 @@ void throw_unsound(const Schedule& schedule, Fault fault) {
   throw UnsoundSchedule(schedule, std::move(fault));
 }
 
-}  // namespace penstock
+}  // namespace penstock::partition

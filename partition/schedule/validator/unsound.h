@@ -9,7 +9,7 @@
 #include "configs/config.h"
 #include "partition/schedule/schedule.h"
 
-namespace penstock {
+namespace penstock::partition {
 
 /// Where an action stands.
 struct Position {
@@ -42,4 +42,4 @@ std::string describe(const Schedule& schedule, const Position& position);
 /// Raises UnsoundSchedule.
 [[noreturn]] void throw_unsound(const Schedule& schedule, Fault fault);
 
-}  // namespace penstock
+}  // namespace penstock::partition

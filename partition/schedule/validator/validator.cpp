@@ -4,7 +4,7 @@
 #include "partition/schedule/validator/message_queues.h"
 #include "partition/schedule/validator/progress.h"
 
-namespace penstock {
+namespace penstock::partition {
 
 ScheduleProof validate(const Schedule& schedule) {
   check_complete(schedule);
@@ -16,4 +16,4 @@ ScheduleProof validate(const Schedule& schedule) {
   return proof;
 }
 
-}  // namespace penstock
+}  // namespace penstock::partition

@@ -5,7 +5,7 @@
 #include "partition/schedule/in_flight.h"
 #include "partition/schedule/schedule.h"
 
-namespace penstock {
+namespace penstock::partition {
 
 /// What the lists of a sound schedule hold at once.
 struct ScheduleProof {
@@ -21,4 +21,4 @@ struct ScheduleProof {
 /// (partition/schedule/validator/unsound.h), a ConfigError, says where a list breaks.
 ScheduleProof validate(const Schedule& schedule);
 
-}  // namespace penstock
+}  // namespace penstock::partition

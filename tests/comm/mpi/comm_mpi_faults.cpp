@@ -11,7 +11,7 @@
 #include "comm/collectives.h"
 #include "comm/mpi.h"
 
-namespace penstock {
+namespace penstock::comm {
 namespace {
 
 void play(const std::string& scenario, Communicator& world) {
@@ -30,12 +30,12 @@ void play(const std::string& scenario, Communicator& world) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::comm
 
 int main(int argc, char** argv) {
-  const auto world = penstock::join_mpi();
+  const auto world = penstock::comm::join_mpi();
   try {
-    penstock::play(argc > 1 ? argv[1] : "", *world);
+    penstock::comm::play(argc > 1 ? argv[1] : "", *world);
   } catch (const penstock::Error& error) {
     std::fprintf(stderr, "%s\n", error.what());
     world->abort(3);

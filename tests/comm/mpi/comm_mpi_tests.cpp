@@ -8,7 +8,7 @@
 #include "comm/mpi/open_mpi.h"
 #include "tests/support/comm/communicator_cases.h"
 
-namespace penstock {
+namespace penstock::comm {
 namespace {
 
 class Mpi : public ::testing::Test {
@@ -44,12 +44,12 @@ TEST_F(Mpi, LeavesSettingsOfTheEnvironment) {
 TEST_F(Mpi, IsForeseenByTheLauncher) { EXPECT_EQ(rank_in_job(), world().rank()); }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::comm
 
 int main(int argc, char** argv) {
   ::testing::InitGoogleTest(&argc, argv);
   // Pieces of this size cut the long messages of the tests, and one exactly.
-  const auto world = penstock::join_mpi({.piece_bytes = 1 << 20});
-  penstock::Mpi::set_world(*world);
+  const auto world = penstock::comm::join_mpi({.piece_bytes = 1 << 20});
+  penstock::comm::Mpi::set_world(*world);
   return RUN_ALL_TESTS();
 }

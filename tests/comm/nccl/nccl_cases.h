@@ -2,7 +2,7 @@
 
 #include "comm/communicator.h"
 
-namespace penstock::test {
+namespace penstock::comm {
 
 // What ranks do over NCCL, each on its own device, or all on the one there is; for any number of
 // ranks that meet in `world`.
@@ -17,4 +17,4 @@ void nccl_trains_as_one_stage(Communicator& world);
 /// order.
 void nccl_adds_two_replicas_itself(Communicator& world);
 
-}  // namespace penstock::test
+}  // namespace penstock::comm

@@ -10,7 +10,7 @@
 #include "layers/backend.h"
 #include "tests/comm/nccl/nccl_cases.h"
 
-namespace penstock {
+namespace penstock::comm {
 namespace {
 
 class Nccl : public ::testing::Test {
@@ -19,7 +19,7 @@ class Nccl : public ::testing::Test {
 
  protected:
   void SetUp() override {
-    if (cuda_device_count() == 0) GTEST_SKIP() << "no CUDA device here";
+    if (layers::cuda_device_count() == 0) GTEST_SKIP() << "no CUDA device here";
   }
 
   static inline Communicator* world_ = nullptr;
@@ -27,27 +27,27 @@ class Nccl : public ::testing::Test {
 
 TEST_F(Nccl, PassesMessagesDownTheLine) {
   if (world_->size() == 1) GTEST_SKIP() << "one rank has nobody to send to";
-  test::nccl_passes_messages_down_the_line(*world_);
+  nccl_passes_messages_down_the_line(*world_);
 }
 
 TEST_F(Nccl, TrainsAsOneStage) {
   if (world_->size() == 1) GTEST_SKIP() << "one rank is one stage";
-  test::nccl_trains_as_one_stage(*world_);
+  nccl_trains_as_one_stage(*world_);
 }
 
 TEST_F(Nccl, AddsTwoReplicasItself) {
   if (world_->size() % 2 != 0) GTEST_SKIP() << "an odd number of ranks is not two replicas";
-  test::nccl_adds_two_replicas_itself(*world_);
+  nccl_adds_two_replicas_itself(*world_);
 }
 
-TEST_F(Nccl, AddsOverAllRanks) { test::nccl_adds_over_all_ranks(*world_); }
+TEST_F(Nccl, AddsOverAllRanks) { nccl_adds_over_all_ranks(*world_); }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::comm
 
 int main(int argc, char** argv) {
   ::testing::InitGoogleTest(&argc, argv);
-  const auto world = penstock::join_job();
-  penstock::Nccl::set_world(*world);
+  const auto world = penstock::comm::join_job();
+  penstock::comm::Nccl::set_world(*world);
   return RUN_ALL_TESTS();
 }

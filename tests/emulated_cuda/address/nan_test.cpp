@@ -20,12 +20,12 @@ __global__ void add_shared(float* out) {
 }
 
 TEST(Unwritten, MemoryIsNan) {
-  const penstock::cuda::StreamHandle stream = penstock::cuda::make_stream_handle();
+  const penstock::layers::cuda::StreamHandle stream = penstock::layers::cuda::make_stream_handle();
   const DeviceArray<float> array(kThreads);
   for (float value : array.values(stream.get())) EXPECT_TRUE(std::isnan(value));
   std::ranges::fill(array.pinned(), 1.0f);
   array.upload(stream.get());
-  penstock::cuda::launch(stream.get(), {dim3(2), dim3(kThreads)}, add_shared, array.data());
+  penstock::layers::cuda::launch(stream.get(), {dim3(2), dim3(kThreads)}, add_shared, array.data());
   for (float value : array.values(stream.get())) EXPECT_TRUE(std::isnan(value));
 }
 

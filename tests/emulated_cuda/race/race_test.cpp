@@ -9,11 +9,11 @@
 namespace emulated_cuda::test {
 namespace {
 
-using penstock::cuda::EventHandle;
-using penstock::cuda::launch;
-using penstock::cuda::make_event_handle;
-using penstock::cuda::make_stream_handle;
-using penstock::cuda::StreamHandle;
+using penstock::layers::cuda::EventHandle;
+using penstock::layers::cuda::launch;
+using penstock::layers::cuda::make_event_handle;
+using penstock::layers::cuda::make_stream_handle;
+using penstock::layers::cuda::StreamHandle;
 using Failed = ::testing::ExitedWithCode;
 
 constexpr int kFailed = 99, kThreads = 70;

@@ -11,7 +11,7 @@
 #include "tests/support/layers/golden.h"
 #include "tests/support/layers/tensors.h"
 
-namespace penstock {
+namespace penstock::layers {
 namespace {
 
 using test::assign;
@@ -177,4 +177,4 @@ INSTANTIATE_TEST_SUITE_P(Types, Optimizer, testing::Values(DType::f32, DType::f6
                          [](const auto& info) { return std::string(name_of(info.param)); });
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::layers

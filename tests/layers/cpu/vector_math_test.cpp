@@ -6,7 +6,7 @@
 #include <limits>
 #include <vector>
 
-namespace penstock {
+namespace penstock::layers {
 namespace {
 
 using Function = Vector<float> (*)(Vector<float>);
@@ -79,4 +79,4 @@ TEST(VectorTest, PartsAreLoadedAndStoredWithoutTouchingTheRest) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::layers

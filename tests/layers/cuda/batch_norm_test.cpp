@@ -2,10 +2,8 @@
 
 #include "tests/layers/cuda/parity.h"
 
-namespace penstock {
+namespace penstock::layers {
 namespace {
-
-using test::Twin;
 
 /// Channels that fill no tile, and several frequencies in a row as behind a convolution.
 struct Geometry {
@@ -13,11 +11,11 @@ struct Geometry {
 };
 constexpr Geometry kGeometries[] = {{1, 35}, {3, 32}, {1, 1}};
 
-class CudaBatchNorm : public test::Parity {
+class CudaBatchNorm : public Parity {
  protected:
   template <class Body>
   void for_each_geometry(Body body) {
-    for (std::int64_t rows : test::kRows)
+    for (std::int64_t rows : kRows)
       for (const Geometry& geometry : kGeometries)
         body(Shape{rows, geometry.groups * geometry.channels}, geometry.channels,
              rows * geometry.groups);
@@ -72,7 +70,7 @@ TEST_P(CudaBatchNorm, BackwardInput) {
 
 PARITY_OF_ALL_TYPES(CudaBatchNorm);
 
-class CudaBatchNormWeight : public test::Parity {};
+class CudaBatchNormWeight : public Parity {};
 
 TEST_P(CudaBatchNormWeight, BackwardWeight) {
   const Twin reductions = random(DType::f64, {2, 35});
@@ -84,7 +82,7 @@ TEST_P(CudaBatchNormWeight, BackwardWeight) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Cuda, CudaBatchNormWeight, ::testing::Values(DType::f32),
-                         test::name_of_parameter);
+                         name_of_parameter);
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::layers

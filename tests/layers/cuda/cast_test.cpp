@@ -2,12 +2,10 @@
 
 #include "tests/layers/cuda/parity.h"
 
-namespace penstock {
+namespace penstock::layers {
 namespace {
 
-using test::Twin;
-
-class CudaCast : public test::Parity {};
+class CudaCast : public Parity {};
 
 TEST_P(CudaCast, RoundsAsTheCpuDoes) {
   // Beyond the range of f16 at one end, below its smallest normal number at the other.
@@ -30,4 +28,4 @@ TEST_P(CudaCast, WidensExactly) {
 PARITY_OF_ALL_TYPES(CudaCast);
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::layers

@@ -2,15 +2,13 @@
 
 #include "tests/layers/cuda/parity.h"
 
-namespace penstock {
+namespace penstock::layers {
 namespace {
 
-using test::Twin;
-
-class CudaClippedRelu : public test::Parity {};
+class CudaClippedRelu : public Parity {};
 
 TEST_P(CudaClippedRelu, Forward) {
-  for (std::int64_t rows : test::kRows) {
+  for (std::int64_t rows : kRows) {
     const Twin x = random(dtype(), {rows, 35}, -30, 30), y = unwritten(dtype(), {rows, 35});
     run(ClippedReluForward{x.cpu, y.cpu}, ClippedReluForward{x.cuda, y.cuda});
     expect_close(y, 0, "y");
@@ -18,7 +16,7 @@ TEST_P(CudaClippedRelu, Forward) {
 }
 
 TEST_P(CudaClippedRelu, Backward) {
-  for (std::int64_t rows : test::kRows) {
+  for (std::int64_t rows : kRows) {
     const Twin x = random(dtype(), {rows, 35}, -30, 30), y = unwritten(dtype(), {rows, 35});
     const Twin dy = random(dtype(), {rows, 35}), dx = unwritten(dtype(), {rows, 35});
     run(ClippedReluForward{x.cpu, y.cpu}, ClippedReluForward{x.cuda, y.cuda});
@@ -30,4 +28,4 @@ TEST_P(CudaClippedRelu, Backward) {
 PARITY_OF_ALL_TYPES(CudaClippedRelu);
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::layers

@@ -2,12 +2,10 @@
 
 #include "tests/layers/cuda/parity.h"
 
-namespace penstock {
+namespace penstock::layers {
 namespace {
 
-using test::Twin;
-
-class CudaConv2d : public test::Parity {
+class CudaConv2d : public Parity {
  protected:
   /// Calls body for strides of 1, 2 and 3 in time, one and several channels, and utterances shorter
   /// than the kernel.
@@ -78,4 +76,4 @@ TEST_P(CudaConv2d, BackwardWeight) {
 PARITY_OF_ALL_TYPES(CudaConv2d);
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::layers

@@ -2,12 +2,10 @@
 
 #include "tests/layers/cuda/parity.h"
 
-namespace penstock {
+namespace penstock::layers {
 namespace {
 
-using test::Twin;
-
-class CudaCtc : public test::Parity {
+class CudaCtc : public Parity {
  protected:
   /// Losses and gradients of both backends. Sums of logarithms stay within ±32 and are rounded once
   /// a frame and direction.
@@ -75,4 +73,4 @@ TEST_P(CudaCtc, LongUtterance) {  // more states than threads in a block
 PARITY_OF_ALL_TYPES(CudaCtc);
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::layers

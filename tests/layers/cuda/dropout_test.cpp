@@ -2,12 +2,10 @@
 
 #include "tests/layers/cuda/parity.h"
 
-namespace penstock {
+namespace penstock::layers {
 namespace {
 
-using test::Twin;
-
-class CudaDropout : public test::Parity {
+class CudaDropout : public Parity {
  protected:
   DropoutMask mask() const {
     return {.random = {.seed = 0x1234567890abcdef, .epoch = 3, .utterances = utterances_},
@@ -43,4 +41,4 @@ TEST_P(CudaDropout, Backward) {
 PARITY_OF_ALL_TYPES(CudaDropout);
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::layers

@@ -2,19 +2,17 @@
 
 #include "tests/layers/cuda/parity.h"
 
-namespace penstock {
+namespace penstock::layers {
 namespace {
 
-using test::Twin;
-
-class CudaLinear : public test::Parity {};
+class CudaLinear : public Parity {};
 
 // Multiples of 8, as 16-byte loads of halves want them, and the alphabet's 29 outputs.
 constexpr std::int64_t kInputs = 40;
 constexpr std::int64_t kOutputs[] = {24, 29};
 
 TEST_P(CudaLinear, Forward) {
-  for (std::int64_t rows : test::kRows)
+  for (std::int64_t rows : kRows)
     for (std::int64_t outputs : kOutputs)
       for (bool with_bias : {true, false}) {
         const Twin x = random(dtype(), {rows, kInputs}), w = random(dtype(), {outputs, kInputs});
@@ -27,7 +25,7 @@ TEST_P(CudaLinear, Forward) {
 }
 
 TEST_P(CudaLinear, BackwardInput) {
-  for (std::int64_t rows : test::kRows)
+  for (std::int64_t rows : kRows)
     for (std::int64_t outputs : kOutputs) {
       const Twin dy = random(dtype(), {rows, outputs}), w = random(dtype(), {outputs, kInputs});
       const Twin dx = unwritten(dtype(), {rows, kInputs});
@@ -38,7 +36,7 @@ TEST_P(CudaLinear, BackwardInput) {
 }
 
 TEST_P(CudaLinear, BackwardWeight) {
-  for (std::int64_t rows : test::kRows)
+  for (std::int64_t rows : kRows)
     for (std::int64_t outputs : kOutputs) {
       const Twin x = random(dtype(), {rows, kInputs}), dy = random(dtype(), {rows, outputs});
       const Twin dw = random(DType::f32, {outputs, kInputs}), db = random(DType::f32, {outputs});
@@ -53,4 +51,4 @@ TEST_P(CudaLinear, BackwardWeight) {
 PARITY_OF_ALL_TYPES(CudaLinear);
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::layers

@@ -2,12 +2,10 @@
 
 #include "tests/layers/cuda/parity.h"
 
-namespace penstock {
+namespace penstock::layers {
 namespace {
 
-using test::Twin;
-
-class CudaLookahead : public test::Parity {
+class CudaLookahead : public Parity {
  protected:
   static constexpr std::int64_t kChannels = 35;
   /// Shorter than most utterances, and longer than all of them.
@@ -53,4 +51,4 @@ TEST_P(CudaLookahead, BackwardWeight) {
 PARITY_OF_ALL_TYPES(CudaLookahead);
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::layers

@@ -1,18 +1,18 @@
 #include "tests/layers/cuda/parity.h"
 
-namespace penstock {
+namespace penstock::layers {
 namespace {
 
-class CudaMemory : public test::Parity {};
+class CudaMemory : public Parity {};
 
 TEST_P(CudaMemory, CarriesMoreThanItsPinnedStagingHolds) {
   const Shape shape = {(40 << 20) / 4 + 3};  // of 16 MiB, and 4 back
-  const test::Twin values = random(DType::f32, shape);
+  const Twin values = random(DType::f32, shape);
   expect_close(values, 0, "there and back");
 }
 
 TEST_P(CudaMemory, CopiesBetweenStreamsInTheOrderOfEvents) {
-  const test::Twin from = random(DType::f32, {1037}), to = unwritten(DType::f32, {1037});
+  const Twin from = random(DType::f32, {1037}), to = unwritten(DType::f32, {1037});
   const Buffer staging = cuda_->allocate_host(from.cuda.bytes());
   const auto out = cuda_->make_stream(), in = cuda_->make_stream();
   cuda_->wait(*out, *cuda_->record(*cuda_stream_));  // `from` is copied in there
@@ -26,13 +26,13 @@ TEST_P(CudaMemory, CopiesBetweenStreamsInTheOrderOfEvents) {
 }
 
 TEST_P(CudaMemory, CopiesOnTheDevice) {
-  const test::Twin from = random(DType::f32, {1037}), to = unwritten(DType::f32, {1037});
+  const Twin from = random(DType::f32, {1037}), to = unwritten(DType::f32, {1037});
   cuda_->copy(*cuda_stream_, to.cuda.data, from.cuda.data, to.cuda.bytes());
   EXPECT_EQ(on_device(to.cuda), test::numbers(from.cpu));
 }
 
 TEST_P(CudaMemory, Zeroes) {
-  const test::Twin values = random(DType::f32, {1037});
+  const Twin values = random(DType::f32, {1037});
   cuda_->zero(*cuda_stream_, values.cuda.data, values.cuda.bytes() - 4);
   const auto found = on_device(values.cuda);
   for (std::size_t i = 0; i + 1 < found.size(); ++i) EXPECT_EQ(found[i], 0) << i;
@@ -44,7 +44,7 @@ TEST_P(CudaMemory, DescribesItself) {
   EXPECT_NE(cuda_->description().find("CUDA device 0"), std::string::npos);
 }
 
-INSTANTIATE_TEST_SUITE_P(Cuda, CudaMemory, ::testing::Values(DType::f32), test::name_of_parameter);
+INSTANTIATE_TEST_SUITE_P(Cuda, CudaMemory, ::testing::Values(DType::f32), name_of_parameter);
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::layers

@@ -5,14 +5,12 @@
 
 #include "tests/layers/cuda/parity.h"
 
-namespace penstock {
+namespace penstock::layers {
 namespace {
-
-using test::Twin;
 
 /// Two parameters: one of a block and 37 numbers whose copy layers read, in pieces of 64 off each
 /// other in the arenas, and one of 1000 that they read itself and whose slots come first.
-class CudaOptimizer : public test::Parity {
+class CudaOptimizer : public Parity {
  protected:
   void SetUp() override {
     Parity::SetUp();
@@ -217,8 +215,7 @@ TEST_P(CudaOptimizer, AddInto) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Cuda, CudaOptimizer, ::testing::Values(DType::f32),
-                         test::name_of_parameter);
+INSTANTIATE_TEST_SUITE_P(Cuda, CudaOptimizer, ::testing::Values(DType::f32), name_of_parameter);
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::layers

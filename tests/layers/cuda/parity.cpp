@@ -3,7 +3,7 @@
 #include <limits>
 #include <string>
 
-namespace penstock::test {
+namespace penstock::layers {
 namespace {
 
 DType held_on_cpu(DType dtype) {
@@ -21,7 +21,7 @@ void Parity::SetUp() {
 }
 
 Twin Parity::random(DType dtype, const Shape& shape, double low, double high) {
-  return twin(dtype, shape, uniform(element_count(shape), seed_++, low, high));
+  return twin(dtype, shape, test::uniform(element_count(shape), seed_++, low, high));
 }
 
 Twin Parity::unwritten(DType dtype, const Shape& shape) {
@@ -32,22 +32,22 @@ Twin Parity::unwritten(DType dtype, const Shape& shape) {
 
 Twin Parity::twin(DType dtype, const Shape& shape, std::span<const double> values) {
   const auto count = static_cast<std::size_t>(element_count(shape));
-  GuardedMemory rounded(count * size_of(dtype));
+  test::GuardedMemory rounded(count * size_of(dtype));
   const Tensor source{rounded.data(), dtype, shape};
-  assign(source, values);
+  test::assign(source, values);
   const Tensor on_cpu{host_.emplace_back(count * size_of(held_on_cpu(dtype))).data(),
                       held_on_cpu(dtype), shape};
-  assign(on_cpu, numbers(source));
+  test::assign(on_cpu, test::numbers(source));
   const Tensor on_cuda{device_.emplace_back(cuda_->allocate(source.bytes())).data(), dtype, shape};
   cuda_->copy_in(*cuda_stream_, on_cuda.data, source.data, source.bytes());
   return {on_cpu, on_cuda};
 }
 
 std::vector<double> Parity::on_device(const Tensor& tensor) {
-  GuardedMemory memory(tensor.bytes());
+  test::GuardedMemory memory(tensor.bytes());
   cuda_->copy_out(*cuda_stream_, memory.data(), tensor.data, tensor.bytes());
   cuda_->synchronize(*cuda_stream_);
-  return numbers({memory.data(), tensor.dtype, tensor.shape});
+  return test::numbers({memory.data(), tensor.dtype, tensor.shape});
 }
 
 std::span<std::byte> Parity::host_memory(std::size_t bytes) {
@@ -59,7 +59,7 @@ std::span<std::byte> Parity::device_memory(std::size_t bytes) {
 }
 
 void Parity::expect_close(const Twin& twin, double tolerance, const char* what) {
-  EXPECT_LE(relative_error(on_device(twin.cuda), numbers(twin.cpu)), tolerance) << what;
+  EXPECT_LE(test::relative_error(on_device(twin.cuda), test::numbers(twin.cpu)), tolerance) << what;
 }
 
 double Parity::tolerance() const {
@@ -78,4 +78,4 @@ std::string name_of_parameter(const ::testing::TestParamInfo<DType>& info) {
   return std::string(name_of(info.param));
 }
 
-}  // namespace penstock::test
+}  // namespace penstock::layers

@@ -10,7 +10,7 @@
 #include "layers/backend.h"
 #include "tests/support/layers/tensors.h"
 
-namespace penstock::test {
+namespace penstock::layers {
 
 /// The same numbers in host memory and on the device. The CPU's copy of f16 or bf16 is f32, so that
 /// it holds what the device's numbers are before their last rounding.
@@ -55,7 +55,7 @@ class Parity : public ::testing::TestWithParam<DType> {
   std::unique_ptr<Stream> cpu_stream_, cuda_stream_;
 
  private:
-  std::deque<GuardedMemory> host_;
+  std::deque<test::GuardedMemory> host_;
   std::deque<Buffer> device_;
   std::uint64_t seed_ = 1;
 };
@@ -66,8 +66,8 @@ inline constexpr std::int64_t kRows[] = {7 + 1 + 13 + 5, 1, 259};
 /// "f32", "f16", "bf16" as names of tests.
 std::string name_of_parameter(const ::testing::TestParamInfo<DType>& info);
 
-}  // namespace penstock::test
+}  // namespace penstock::layers
 
 #define PARITY_OF_ALL_TYPES(fixture)                                                              \
   INSTANTIATE_TEST_SUITE_P(Cuda, fixture, ::testing::Values(DType::f32, DType::f16, DType::bf16), \
-                           test::name_of_parameter)
+                           name_of_parameter)

@@ -5,10 +5,8 @@
 
 #include "tests/layers/cuda/parity.h"
 
-namespace penstock {
+namespace penstock::layers {
 namespace {
-
-using test::Twin;
 
 /// One micro-batch of a recurrence, on both backends.
 struct MicroBatch {
@@ -16,7 +14,7 @@ struct MicroBatch {
   Twin p, dy, y, dp, kept, previous, cell, dn;
 };
 
-class CudaRecurrence : public test::Parity {
+class CudaRecurrence : public Parity {
  protected:
   static constexpr std::int64_t kHidden = 35;  // no multiple of anything
 
@@ -152,4 +150,4 @@ TEST_P(CudaRecurrence, BackwardWeightBehindOtherMicroBatches) {
 PARITY_OF_ALL_TYPES(CudaRecurrence);
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::layers

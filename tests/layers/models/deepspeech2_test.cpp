@@ -8,7 +8,7 @@
 #include "tests/support/layers/golden.h"
 #include "tests/support/layers/layer_runner.h"
 
-namespace penstock {
+namespace penstock::layers {
 namespace {
 
 using test::Golden;
@@ -17,7 +17,7 @@ using test::numbers;
 
 using LayerSequence = std::vector<std::unique_ptr<Layer>>;
 
-LayerSequence deepspeech2(const DeepSpeech2Options& options, const ModelEnds& ends = {}) {
+LayerSequence deepspeech2(const DeepSpeech2Options& options, const configs::ModelEnds& ends = {}) {
   return options.build(ends);
 }
 
@@ -160,4 +160,4 @@ TEST(DeepSpeech2, RefusesSizesThatMakeNoModel) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::layers

@@ -6,7 +6,7 @@
 #include "tests/support/layers/golden.h"
 #include "tests/support/layers/gradient_check.h"
 
-namespace penstock {
+namespace penstock::layers {
 namespace {
 
 using test::Golden;
@@ -97,4 +97,4 @@ TEST(BatchNorm, RefusesOtherColumns) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::layers

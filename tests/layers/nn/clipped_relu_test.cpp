@@ -7,7 +7,7 @@
 #include "tests/support/layers/golden.h"
 #include "tests/support/layers/gradient_check.h"
 
-namespace penstock {
+namespace penstock::layers {
 namespace {
 
 using test::Golden;
@@ -40,4 +40,4 @@ TEST(ClippedReLU, HasTheGradientOfFiniteDifferences) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::layers

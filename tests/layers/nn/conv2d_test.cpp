@@ -8,7 +8,7 @@
 #include "tests/support/layers/golden.h"
 #include "tests/support/layers/gradient_check.h"
 
-namespace penstock {
+namespace penstock::layers {
 namespace {
 
 using test::Golden;
@@ -73,4 +73,4 @@ TEST(Conv2d, RefusesWhatDoesNotFit) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::layers

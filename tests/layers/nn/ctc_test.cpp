@@ -9,7 +9,7 @@
 #include "tests/support/layers/golden.h"
 #include "tests/support/layers/gradient_check.h"
 
-namespace penstock {
+namespace penstock::layers {
 namespace {
 
 using test::Golden;
@@ -164,4 +164,4 @@ TEST(Ctc, RefusesLabelsThatAreNoClasses) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::layers

@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "tests/support/layers/gradient_check.h"
 
-namespace penstock {
+namespace penstock::layers {
 namespace {
 
 using test::LayerRunner;
@@ -83,4 +83,4 @@ TEST(Dropout, RefusesWhatItCantDo) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::layers

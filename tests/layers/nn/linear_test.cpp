@@ -8,7 +8,7 @@
 #include "tests/support/layers/golden.h"
 #include "tests/support/layers/gradient_check.h"
 
-namespace penstock {
+namespace penstock::layers {
 namespace {
 
 using test::Golden;
@@ -63,4 +63,4 @@ TEST(LinearPlanTest, RefusesOtherChannels) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::layers

@@ -6,7 +6,7 @@
 #include "tests/support/layers/golden.h"
 #include "tests/support/layers/gradient_check.h"
 
-namespace penstock {
+namespace penstock::layers {
 namespace {
 
 using test::Golden;
@@ -45,4 +45,4 @@ TEST(Lookahead, RefusesOtherChannels) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::layers

@@ -10,7 +10,7 @@
 #include "tests/support/layers/golden.h"
 #include "tests/support/layers/gradient_check.h"
 
-namespace penstock {
+namespace penstock::layers {
 namespace {
 
 using test::assign;
@@ -159,4 +159,4 @@ TEST(RecurrencePlanTest, RefusesWhatDoesNotFit) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::layers

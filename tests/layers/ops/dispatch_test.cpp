@@ -10,7 +10,7 @@
 #include "layers/ops/norms.h"
 #include "layers/ops/optimizer.h"
 
-namespace penstock {
+namespace penstock::layers {
 namespace {
 
 struct Double {
@@ -94,4 +94,4 @@ TEST(Operations, TakeHalvesWhereOperandsAreNamed) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::layers

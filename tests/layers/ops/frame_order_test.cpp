@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace penstock {
+namespace penstock::layers {
 namespace {
 
 TEST(FrameOrderTest, VisitsLongUtterancesFirst) {
@@ -22,4 +22,4 @@ TEST(FrameOrderTest, VisitsLongUtterancesFirst) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::layers

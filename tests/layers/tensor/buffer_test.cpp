@@ -11,7 +11,7 @@
 #include "tests/support/system/resident_memory.h"
 #include "tests/support/system/temporary_folder.h"
 
-namespace penstock {
+namespace penstock::layers {
 namespace {
 
 TEST(HostBuffer, IsAlignedAndHoldsItsBytes) {
@@ -51,4 +51,4 @@ TEST(HostBuffer, SaysHowMuchMemoryIsMissing) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::layers

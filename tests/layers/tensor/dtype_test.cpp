@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-namespace penstock {
+namespace penstock::layers {
 namespace {
 
 TEST(DType, EveryHalfSurvivesTheRoundTrip) {
@@ -36,4 +36,4 @@ TEST(DType, KeepsNanAndInfinity) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::layers

@@ -4,7 +4,7 @@
 
 #include "tests/support/partition/planned_sequence.h"
 
-namespace penstock {
+namespace penstock::partition {
 namespace {
 
 class ChoiceEstimateOf : public testing::Test {
@@ -61,4 +61,4 @@ TEST_F(ChoiceEstimateOf, LinksBetweenStagesTakeTheirTime) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::partition

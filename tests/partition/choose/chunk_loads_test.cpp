@@ -4,7 +4,7 @@
 
 #include "tests/support/partition/planned_sequence.h"
 
-namespace penstock {
+namespace penstock::partition {
 namespace {
 
 class ChunkLoads : public testing::Test {
@@ -76,4 +76,4 @@ TEST_F(ChunkLoads, TwoChunksOfAStageShareItOrCountAlone) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::partition

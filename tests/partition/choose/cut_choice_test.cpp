@@ -10,7 +10,7 @@
 #include "tests/support/partition/chosen_layers.h"
 #include "tests/support/partition/planned_sequence.h"
 
-namespace penstock {
+namespace penstock::partition {
 namespace {
 
 /// All ways to cut so many layers into so many chunks.
@@ -143,4 +143,4 @@ TEST_F(CutChoice, RunsLayersForwardAgainOnlyWhereTheyAreFree) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::partition

@@ -12,7 +12,7 @@
 #include "tests/support/partition/planned_sequence.h"
 #include "tests/support/system/temporary_folder.h"
 
-namespace penstock {
+namespace penstock::partition {
 namespace {
 
 /// The shortest step of a problem with one batch, by simulating every choice that fits.
@@ -255,4 +255,4 @@ TEST(Decide, RefusesWhatThereAreNoLayersOrDevicesFor) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::partition

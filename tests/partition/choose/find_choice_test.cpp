@@ -10,7 +10,7 @@
 #include "tests/support/partition/planned_sequence.h"
 #include "tests/support/system/temporary_folder.h"
 
-namespace penstock {
+namespace penstock::partition {
 namespace {
 
 class FindChoice : public testing::Test {
@@ -39,7 +39,7 @@ TEST_F(FindChoice, IsShorterThanWhatItStartsFrom) {
   EXPECT_EQ(found->schedule, "found");
   EXPECT_EQ(found->actions.size(), 3u);
   EXPECT_EQ(found->batch.order.size(), 8u);
-  EXPECT_EQ(fault_of_order(found->batch.order, 8), "");
+  EXPECT_EQ(configs::fault_of_order(found->batch.order, 8), "");
   EXPECT_FALSE(StageMemory(problem_, *found).too_full(found->begin));
   EXPECT_LT(seconds(*found), seconds(choice_));
 }
@@ -110,4 +110,4 @@ TEST_F(FindChoice, IsACandidateAndMayBeTheOnlyOne) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::partition

@@ -6,7 +6,7 @@
 
 #include "partition/cut/limits.h"
 
-namespace penstock {
+namespace penstock::partition {
 namespace {
 
 TEST(FreeingBound, TakesWhatFreesMostASecondFirst) {
@@ -47,4 +47,4 @@ TEST(FreeingBound, IsNeverAboveAChoiceOfWholeLayers) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::partition

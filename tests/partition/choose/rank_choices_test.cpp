@@ -8,7 +8,7 @@
 #include "partition/choose/decide.h"
 #include "tests/support/partition/planned_sequence.h"
 
-namespace penstock {
+namespace penstock::partition {
 namespace {
 
 class RankChoices : public testing::Test {
@@ -62,4 +62,4 @@ TEST_F(RankChoices, HasNothingWhereNothingFits) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::partition

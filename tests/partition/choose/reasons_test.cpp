@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace penstock {
+namespace penstock::partition {
 namespace {
 
 Alternative simulated(double step, std::vector<double> busy) {
@@ -41,4 +41,4 @@ TEST(Reasons, MemoryBindsOnlyWhereItWouldBeFaster) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::partition

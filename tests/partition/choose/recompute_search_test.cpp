@@ -13,7 +13,7 @@
 #include "partition/cut/limits.h"
 #include "tests/support/partition/chosen_layers.h"
 
-namespace penstock {
+namespace penstock::partition {
 namespace {
 
 /// Bytes of every choice of a chunk's layers.
@@ -84,18 +84,19 @@ LayerSequence unlike_layers(int layers, std::mt19937& random) {
     const std::int64_t out = 101 + static_cast<std::int64_t>(random() % 900);
     switch (random() % 4) {
       case 0:
-        sequence.layers.push_back(std::make_unique<Linear>(LinearOptions{name, width, out}));
+        sequence.layers.push_back(
+            std::make_unique<layers::Linear>(layers::LinearOptions{name, width, out}));
         width = out;
         break;
       case 1:
-        sequence.layers.push_back(
-            std::make_unique<BatchNorm>(BatchNormOptions{.name = name, .channels = width}));
+        sequence.layers.push_back(std::make_unique<layers::BatchNorm>(
+            layers::BatchNormOptions{.name = name, .channels = width}));
         break;
       case 2:
-        sequence.layers.push_back(std::make_unique<ClippedReLU>(name));
+        sequence.layers.push_back(std::make_unique<layers::ClippedReLU>(name));
         break;
       default:
-        sequence.layers.push_back(std::make_unique<Dropout>(name, 0.1));
+        sequence.layers.push_back(std::make_unique<layers::Dropout>(name, 0.1));
     }
   }
   return sequence;
@@ -120,8 +121,8 @@ double limit_at(double share, const LayerSequence& sequence, const std::vector<C
 
 // Measured seconds never repeat, so that hardly a label is like another.
 TEST(RecomputeSearch, StaysExactWhereAllSecondsDiffer) {
-  const ModelConfig model{.family =
-                              DeepSpeech2Options{.hidden = 801, .layers = 12, .dropout = 0.1}};
+  const configs::ModelConfig model{
+      .family = layers::DeepSpeech2Options{.hidden = 801, .layers = 12, .dropout = 0.1}};
   const LayerSequence sequence = build_model(model, 29);
   ASSERT_GT(sequence.size(), 50);
   std::mt19937 random(5);
@@ -174,4 +175,4 @@ TEST(RecomputeSearch, SaysWhereLabelsWereDropped) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::partition

@@ -9,7 +9,7 @@
 #include "tests/support/partition/chosen_layers.h"
 #include "tests/support/partition/planned_sequence.h"
 
-namespace penstock {
+namespace penstock::partition {
 namespace {
 
 /// 15 layers that take the same time; the inputs of two recurrences (6 and 10) have large outputs.
@@ -126,4 +126,4 @@ TEST_F(RefineChoice, AlikePlacementsShareACut) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::partition

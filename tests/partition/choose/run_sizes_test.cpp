@@ -7,7 +7,7 @@
 
 #include "tests/support/partition/chosen_layers.h"
 
-namespace penstock {
+namespace penstock::partition {
 namespace {
 
 /// For every choice of a chunk's layers what ChunkSizes says and what laying it out says.
@@ -90,4 +90,4 @@ TEST(ChunkSizes, MostFreedIsNoLessThanALayerFrees) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::partition

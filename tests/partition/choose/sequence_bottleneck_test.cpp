@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace penstock {
+namespace penstock::partition {
 namespace {
 
 class SequenceBottleneck : public testing::Test {
@@ -93,4 +93,4 @@ TEST_F(SequenceBottleneck, IsMemoryWithRecomputation) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::partition

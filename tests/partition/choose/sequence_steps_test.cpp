@@ -9,7 +9,7 @@
 
 #include "partition/schedule/make_schedule.h"
 
-namespace penstock {
+namespace penstock::partition {
 namespace {
 
 /// When the last pass of a schedule ends if messages take no time: starts are put off until no pass
@@ -182,4 +182,4 @@ TEST_F(SequenceStepsOf, LongStepsAreNotSimulated) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::partition

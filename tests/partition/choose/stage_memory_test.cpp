@@ -6,7 +6,7 @@
 
 #include "tests/support/partition/planned_sequence.h"
 
-namespace penstock {
+namespace penstock::partition {
 namespace {
 
 TEST(StageMemory, AddsUpChunksAndKeepsToTheSmallestDevice) {
@@ -41,4 +41,4 @@ TEST(StageMemory, FindsTheLeastFullCut) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::partition

@@ -4,7 +4,7 @@
 
 #include "tests/support/partition/planned_sequence.h"
 
-namespace penstock {
+namespace penstock::partition {
 namespace {
 
 TEST(Workload, EstimatesTheMicroBatchesOfEveryReplica) {
@@ -28,4 +28,4 @@ TEST(Workload, EstimatesTheMicroBatchesOfEveryReplica) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::partition

@@ -7,7 +7,7 @@
 #include "tests/support/system/temporary_folder.h"
 #include "tests/support/tree/sources.h"
 
-namespace penstock {
+namespace penstock::partition {
 namespace {
 
 const std::string kinds = "[kinds.big]\nmemory_gib = 2\nspeed = 1.5\n";  // 3 lines
@@ -163,4 +163,4 @@ TEST(ClusterFile, NamesWrongValuesAndUnknownKeys) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::partition

@@ -4,7 +4,7 @@
 
 #include "tests/support/partition/small_sequence.h"
 
-namespace penstock {
+namespace penstock::partition {
 namespace {
 
 TEST(CostModel, OfRatesFollowsTheLengths) {
@@ -23,4 +23,4 @@ TEST(CostModel, OfRatesFollowsTheLengths) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::partition

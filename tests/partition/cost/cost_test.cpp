@@ -4,7 +4,7 @@
 
 #include "tests/support/partition/small_sequence.h"
 
-namespace penstock {
+namespace penstock::partition {
 namespace {
 
 using Lengths = std::vector<std::int64_t>;
@@ -25,7 +25,7 @@ TEST(Cost, IsTheSlowerOfWorkAndMemoryAndALaunch) {
   EXPECT_DOUBLE_EQ(costs[0].forward, 1 + 2 * 15 * 12 * 9 / 1e4);
   EXPECT_EQ(costs[0].backward_input, 0);
   // The clipped ReLU reads and writes 15 × 12 numbers, which takes longer than computing them.
-  EXPECT_DOUBLE_EQ(costs[1].forward, 1 + 2 * aligned(15 * 12 * 4) / 1e6);
+  EXPECT_DOUBLE_EQ(costs[1].forward, 1 + 2 * layers::aligned(15 * 12 * 4) / 1e6);
   EXPECT_EQ(costs[1].backward_weight, 0);
   EXPECT_DOUBLE_EQ(costs[2].backward_weight, 1 + 2 * 15 * 12 * 10 / 1e3);
   EXPECT_DOUBLE_EQ(costs[3].total(), 3 * (1 + 2 * 15 * 10 * 5 / 1e3));
@@ -44,8 +44,8 @@ TEST(Cost, TransfersGoThereAndBack) {
   const auto seconds = transfer_costs(test::small_sequence(), Lengths{7, 1, 13, 5}, {},
                                       {.latency = 2, .bandwidth = 100});
   ASSERT_EQ(seconds.size(), 4u);
-  EXPECT_DOUBLE_EQ(seconds[0], 2 * (2 + aligned(15 * 12 * 4) / 100.0));
-  EXPECT_DOUBLE_EQ(seconds[3], 2 * (2 + aligned(15 * 5 * 4) / 100.0));
+  EXPECT_DOUBLE_EQ(seconds[0], 2 * (2 + layers::aligned(15 * 12 * 4) / 100.0));
+  EXPECT_DOUBLE_EQ(seconds[3], 2 * (2 + layers::aligned(15 * 5 * 4) / 100.0));
 }
 
 TEST(Cost, OfARecomputedLayerHasItsForwardTwice) {
@@ -58,4 +58,4 @@ TEST(Cost, OfARecomputedLayerHasItsForwardTwice) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::partition

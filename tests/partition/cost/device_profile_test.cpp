@@ -6,7 +6,7 @@
 #include "configs/config.h"
 #include "tests/support/system/temporary_folder.h"
 
-namespace penstock {
+namespace penstock::partition {
 namespace {
 
 DeviceProfile example() {
@@ -123,4 +123,4 @@ TEST(DeviceProfile, SaysWhatANeutralProfileLacks) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::partition

@@ -6,7 +6,7 @@
 #include "layers/models/deepspeech2.h"
 #include "partition/model/build_model.h"
 
-namespace penstock {
+namespace penstock::partition {
 namespace {
 
 const MicroBatchLengths kRagged{{7, 1, 13, 5}, {2, 0, 3, 1}};
@@ -21,8 +21,9 @@ TEST(FittedCosts, TermsAreSumsOverUtterancesAndTheLongest) {
 }
 
 TEST(FittedCosts, LayersGetTheTermsOfTheirWork) {
-  const ModelConfig model{.features = 17,
-                          .family = DeepSpeech2Options{.channels = 2, .hidden = 7, .layers = 1}};
+  const configs::ModelConfig model{
+      .features = 17,
+      .family = layers::DeepSpeech2Options{.channels = 2, .hidden = 7, .layers = 1}};
   const LayerSequence sequence = build_model(model, 5);
   const auto terms = cost_terms(sequence, {});
   using T = CostTerm;
@@ -68,4 +69,4 @@ TEST(FittedCosts, PredictLengthsThatWereNotMeasured) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::partition

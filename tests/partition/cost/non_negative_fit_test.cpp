@@ -5,7 +5,7 @@
 #include <random>
 #include <stdexcept>
 
-namespace penstock {
+namespace penstock::partition {
 namespace {
 
 double error_of(const Observations& observed, const std::vector<double>& coefficients) {
@@ -82,4 +82,4 @@ TEST(NonNegativeFit, TermsThatAreAlikeCountOnce) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::partition

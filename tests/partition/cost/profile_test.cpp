@@ -7,7 +7,7 @@
 #include "tests/support/system/temporary_folder.h"
 #include "tests/support/tree/sources.h"
 
-namespace penstock {
+namespace penstock::partition {
 namespace {
 
 std::string error_message(const std::string& text) {
@@ -74,4 +74,4 @@ TEST(Profile, NamesAFileThatIsNotThere) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::partition

@@ -4,7 +4,7 @@
 
 #include "tests/support/partition/small_sequence.h"
 
-namespace penstock {
+namespace penstock::partition {
 namespace {
 
 TEST(StepCosts, AsksTheModelForEachMicroBatchAndCountsWhatLeaves) {
@@ -19,10 +19,10 @@ TEST(StepCosts, AsksTheModelForEachMicroBatchAndCountsWhatLeaves) {
       EXPECT_EQ(step.layers[m][layer].total(), own[layer].total()) << m << ", " << layer;
   }
   // 4 + 1 + 7 + 3 frames leave the convolution, with 12 channels and 4 weights behind them.
-  EXPECT_EQ(step.bytes[0][0], aligned(15 * 12 * 4) + aligned(4 * 4));
-  EXPECT_EQ(step.bytes[1][2], aligned(9 * 10 * 4) + aligned(3 * 4));
+  EXPECT_EQ(step.bytes[0][0], layers::aligned(15 * 12 * 4) + layers::aligned(4 * 4));
+  EXPECT_EQ(step.bytes[1][2], layers::aligned(9 * 10 * 4) + layers::aligned(3 * 4));
   EXPECT_TRUE(step.reading.empty());
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::partition

@@ -5,7 +5,7 @@
 #include <limits>
 #include <random>
 
-namespace penstock {
+namespace penstock::partition {
 namespace {
 
 /// The least closed form of all cuts that fit, by trying them all; infinite where none fits.
@@ -122,4 +122,4 @@ TEST(CutChunks, AStepGoesAtThePaceOfTheSlowestRank) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::partition

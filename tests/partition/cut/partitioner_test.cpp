@@ -17,7 +17,7 @@
 #include "tests/support/system/temporary_folder.h"
 #include "tests/support/tree/sources.h"
 
-namespace penstock {
+namespace penstock::partition {
 namespace {
 
 using Loads = std::vector<double>;  // of the stages, slowest first
@@ -150,4 +150,4 @@ TEST(Partitioner, SaysWhichConstraintBinds) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::partition

@@ -4,7 +4,7 @@
 
 #include <random>
 
-namespace penstock {
+namespace penstock::partition {
 namespace {
 
 SequenceProfile sampled(std::mt19937& random, int layers) {
@@ -52,4 +52,4 @@ TEST(SequenceLoad, CountsWhatStagesKeepAndMakeAgain) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::partition

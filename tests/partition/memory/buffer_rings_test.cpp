@@ -7,7 +7,7 @@
 #include "partition/schedule/in_flight.h"
 #include "partition/schedule/make_schedule.h"
 
-namespace penstock {
+namespace penstock::partition {
 namespace {
 
 /// Runs lists as the executor does: buffers are taken from rings of the planned sizes, and a send
@@ -182,4 +182,4 @@ INSTANTIATE_TEST_SUITE_P(Of, BufferRings, testing::ValuesIn(schedule_names()),
                          });
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::partition

@@ -6,12 +6,13 @@
 #include "partition/schedule/make_schedule.h"
 #include "tests/support/partition/small_sequence.h"
 
-namespace penstock {
+namespace penstock::partition {
 namespace {
 
 // Blocks in the table, sums and magnitudes of the layer sequence's five parameters, and the result.
 constexpr std::size_t of_norms(std::size_t parameters) {
-  return parameters * sizeof(ArenaBlock) + 5 * 2 * sizeof(double) + 2 * sizeof(GradientNormResult);
+  return parameters * sizeof(layers::ArenaBlock) + 5 * 2 * sizeof(double) +
+         2 * sizeof(layers::GradientNormResult);
 }
 
 TEST(ChunkBytes, CountsTheLargestMicroBatchAndThoseInFlight) {
@@ -19,15 +20,15 @@ TEST(ChunkBytes, CountsTheLargestMicroBatchAndThoseInFlight) {
   const Schedule schedule = make_schedule("1f1b", 2, 3);
   const ChunkBytes bytes(sequence, {{{{8}, {7, 1, 13, 5}}, schedule}}, {}, {.lanes_of = {3}});
   const StageBytes first = bytes(0, 2, 0), second = bytes(2, 4, 1);
-  EXPECT_EQ(first.weights, aligned(4 * 3 * 3 * 4));
+  EXPECT_EQ(first.weights, layers::aligned(4 * 3 * 3 * 4));
   EXPECT_EQ(first.optimizer, 2 * first.weights + of_norms(1));
   EXPECT_EQ(first.gradients, 3 * first.weights);
   EXPECT_EQ(first.reduction, 0u);
   // As the last of two chunks the same layers keep one micro-batch instead of two.
   EXPECT_EQ(first.saved, 2 * bytes(0, 2, 1).saved);
   // Two posted inputs, 15 frames of 12 channels and 4 loss weights each, and two gradients sent.
-  EXPECT_EQ(second.messages,
-            2 * (aligned(15 * 12 * 4) + aligned(4 * 4)) + 2 * aligned(15 * 12 * 4));
+  EXPECT_EQ(second.messages, 2 * (layers::aligned(15 * 12 * 4) + layers::aligned(4 * 4)) +
+                                 2 * layers::aligned(15 * 12 * 4));
   const ChunkBytes shorter(sequence, {{{{8}}, schedule}}, {}, {});
   EXPECT_LT(shorter(0, 2, 0).saved, first.saved);
 }
@@ -54,7 +55,7 @@ TEST(ChunkBytes, LetsTrainingAndEvaluationTakeTurns) {
   EXPECT_EQ(both.scratch, evaluated.scratch);
   EXPECT_EQ(both.saved, std::max(trained.saved, evaluated.saved));
   // Longer inputs beside the gradients that an evaluation does not send.
-  EXPECT_EQ(both.messages, evaluated.messages + 2 * aligned(7 * 12 * 4));
+  EXPECT_EQ(both.messages, evaluated.messages + 2 * layers::aligned(7 * 12 * 4));
 }
 
 TEST(ChunkBytes, CountsWhatIsKeptForEachNeighbour) {
@@ -93,4 +94,4 @@ TEST(ChunkBytes, AsksWhatTheReductionTakes) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::partition

@@ -12,26 +12,27 @@
 #include "partition/schedule/make_schedule.h"
 #include "tests/support/system/temporary_folder.h"
 
-namespace penstock {
+namespace penstock::partition {
 namespace {
 
 using Lengths = std::vector<std::int64_t>;
 
-ModelConfig tiny() {
-  return {.features = 80, .family = DeepSpeech2Options{.channels = 8, .hidden = 192}};
+configs::ModelConfig tiny() {
+  return {.features = 80, .family = layers::DeepSpeech2Options{.channels = 8, .hidden = 192}};
 }
 
 std::int64_t parameters(const LayerSequence& sequence) {
   std::int64_t count = 0;
-  for (const LayerPlan& plan : plan_layers(sequence, Lengths{9}, {})) {
-    for (const ParamDecl& param : plan.params) count += element_count(param.shape);
+  for (const layers::LayerPlan& plan : plan_layers(sequence, Lengths{9}, {})) {
+    for (const layers::ParamDecl& param : plan.params) count += layers::element_count(param.shape);
   }
   return count;
 }
 
 TEST(BuildModel, HasTheParametersOfTheSameModelInPyTorch) {
   EXPECT_EQ(parameters(build_model(tiny(), 29)), 1322296);
-  const ModelConfig large{.family = DeepSpeech2Options{.rnn = "lstm", .hidden = 1024, .layers = 5}};
+  const configs::ModelConfig large{
+      .family = layers::DeepSpeech2Options{.rnn = "lstm", .hidden = 1024, .layers = 5}};
   EXPECT_EQ(parameters(build_model(large, 29)), 86618336);
 }
 
@@ -41,7 +42,7 @@ TEST(BuildModel, TellsTheFramesThatTheLossSees) {
 }
 
 TEST(BuildModel, ListsEveryImpossibleValueAndWhatItTakes) {
-  const ModelConfig model{.family = DeepSpeech2Options{.rnn = "rnn", .hidden = 0}};
+  const configs::ModelConfig model{.family = layers::DeepSpeech2Options{.rnn = "rnn", .hidden = 0}};
   EXPECT_EQ(test::message_of<ConfigError>([&] { build_model(model, 1); }),
             "no such model can be built:\n"
             "  model.rnn = rnn, but it takes one of tanh, gru, lstm\n"
@@ -53,7 +54,7 @@ TEST(ModelSummary, DiffersWhereModelsDo) {
   EXPECT_EQ(model_summary(tiny(), 29),
             "kind=deepspeech2 features=80 channels=8 rnn=gru hidden=192 layers=3 "
             "bidirectional=true lookahead=20 dropout=0 labels=29");
-  ModelConfig named = tiny();
+  configs::ModelConfig named = tiny();
   named.base = "ds2-tiny";
   EXPECT_EQ(model_summary(named, 29), model_summary(tiny(), 29));
   EXPECT_NE(model_summary(tiny(), 28), model_summary(tiny(), 29));
@@ -76,4 +77,4 @@ TEST(BuildModel, ItsModelsCanBePlannedWithoutMeasuring) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::partition

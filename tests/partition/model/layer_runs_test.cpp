@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace penstock {
+namespace penstock::partition {
 namespace {
 
 TEST(LayerRuns, AreAsLongAsTheyCanBe) {
@@ -20,4 +20,4 @@ TEST(LayerRuns, OfAPartAreCutAtItsEnds) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::partition

@@ -4,70 +4,72 @@
 
 #include <utility>
 
-namespace penstock {
+namespace penstock::partition {
 namespace {
 
-using Kind = SavedDecl::Kind;
+using Kind = layers::SavedDecl::Kind;
 using Region = Place::Region;
 
 /// A layer that only declares: `channels` out, what it saves, and its workspace.
-class Declared final : public Layer {
+class Declared final : public layers::Layer {
  public:
-  Declared(std::int64_t channels, std::vector<SavedDecl> saved, std::size_t workspace = 0)
+  Declared(std::int64_t channels, std::vector<layers::SavedDecl> saved, std::size_t workspace = 0)
       : channels_(channels), saved_(std::move(saved)), workspace_(workspace) {}
   const std::string& name() const override { return name_; }
-  LayerPlan plan(const ActivationDecl& input, const BackendSizes&) const override {
-    LayerPlan plan;
-    plan.output = {DType::f32, {{input.only().lengths, channels_}}};
+  layers::LayerPlan plan(const layers::ActivationDecl& input,
+                         const layers::BackendSizes&) const override {
+    layers::LayerPlan plan;
+    plan.output = {layers::DType::f32, {{input.only().lengths, channels_}}};
     plan.saved = saved_;
     plan.workspace = {workspace_, workspace_ / 2, 0};
     plan.needs_targets = needs_targets;
     return plan;
   }
-  void forward(Context&, const Params&, const Activation&, Activation&, Saved) const override {}
-  void backward_input(Context&, const Params&, const Activation&, Saved,
-                      Activation&) const override {}
+  void forward(layers::Context&, const layers::Params&, const layers::Activation&,
+               layers::Activation&, layers::Saved) const override {}
+  void backward_input(layers::Context&, const layers::Params&, const layers::Activation&,
+                      layers::Saved, layers::Activation&) const override {}
 
   bool needs_targets = false;
 
  private:
   std::string name_ = "declared";
   std::int64_t channels_;
-  std::vector<SavedDecl> saved_;
+  std::vector<layers::SavedDecl> saved_;
   std::size_t workspace_;
 };
 
-std::vector<std::unique_ptr<Layer>> sequence_of(std::vector<Declared> layers) {
-  std::vector<std::unique_ptr<Layer>> sequence;
+std::vector<std::unique_ptr<layers::Layer>> sequence_of(std::vector<Declared> layers) {
+  std::vector<std::unique_ptr<layers::Layer>> sequence;
   for (Declared& layer : layers) sequence.push_back(std::make_unique<Declared>(std::move(layer)));
   return sequence;
 }
 
-const ActivationDecl kInput{DType::f32, {{{7, 1, 13}, 16}}};  // 21 frames
+const layers::ActivationDecl kInput{layers::DType::f32, {{{7, 1, 13}, 16}}};  // 21 frames
 
-std::size_t activation_bytes(std::int64_t channels) { return aligned(21 * channels * 4); }
+std::size_t activation_bytes(std::int64_t channels) { return layers::aligned(21 * channels * 4); }
 
 TEST(MicroBatchLayout, OnlyWhatBackwardReadsStaysInTheSlot) {
-  const auto sequence =
-      sequence_of({{32, {{Kind::input, Life::to_backward_weight}}},
-                   {8, {{Kind::output, Life::to_backward_input}}},
-                   {24, {}},
-                   {5, {{Kind::own, Life::to_backward_weight, DType::f64, {3, 3}}}}});
+  const auto sequence = sequence_of(
+      {{32, {{Kind::input, layers::Life::to_backward_weight}}},
+       {8, {{Kind::output, layers::Life::to_backward_input}}},
+       {24, {}},
+       {5, {{Kind::own, layers::Life::to_backward_weight, layers::DType::f64, {3, 3}}}}});
   const MicroBatchLayout layout = lay_out_training(sequence, kInput, {}, {true, true});
   EXPECT_EQ(layout.activation_places[0].region, Region::input);
   EXPECT_EQ(layout.activation_places[1].region, Region::scratch);
   EXPECT_EQ(layout.activation_places[2].region, Region::slot);
   EXPECT_EQ(layout.activation_places[3].region, Region::scratch);
   EXPECT_EQ(layout.activation_places[4].region, Region::slot);  // sent from there
-  EXPECT_EQ(layout.slot_bytes, activation_bytes(8) + aligned(21 * 5 * 4) + layout.weights_bytes +
-                                   aligned(9 * sizeof(double)));
+  EXPECT_EQ(layout.slot_bytes, activation_bytes(8) + layers::aligned(21 * 5 * 4) +
+                                   layout.weights_bytes + layers::aligned(9 * sizeof(double)));
 }
 
 TEST(MicroBatchLayout, WhatIsAliveTogetherDoesNotOverlap) {
   const auto sequence =
-      sequence_of({{32, {{Kind::own, Life::carried, DType::f32, {21, 3}}}, 1000},
+      sequence_of({{32, {{Kind::own, layers::Life::carried, layers::DType::f32, {21, 3}}}, 1000},
                    {64, {}, 500},
-                   {16, {{Kind::own, Life::carried, DType::f32, {21, 9}}}, 3000}});
+                   {16, {{Kind::own, layers::Life::carried, layers::DType::f32, {21, 9}}}, 3000}});
   const MicroBatchLayout layout = lay_out_training(sequence, kInput, {}, {true, false});
   for (std::size_t i = 0; i < sequence.size(); ++i) {
     const auto ends_before = [&](const Place& a, std::size_t bytes, const Place& b) {
@@ -92,11 +94,12 @@ TEST(MicroBatchLayout, WhatIsAliveTogetherDoesNotOverlap) {
 }
 
 TEST(MicroBatchLayout, WhatALaterWeightGradientReadsStaysInTheSlot) {
-  const SavedDecl carried{Kind::own, Life::carried, DType::f32, {21, 3}};
-  const auto sequence = sequence_of({{32, {{Kind::input_gradient, Life::carried}}},
-                                     {64, {}},
-                                     {16, {{Kind::output_gradient, Life::carried}, carried}},
-                                     {8, {{Kind::output_gradient, Life::carried}}}});
+  const layers::SavedDecl carried{Kind::own, layers::Life::carried, layers::DType::f32, {21, 3}};
+  const auto sequence =
+      sequence_of({{32, {{Kind::input_gradient, layers::Life::carried}}},
+                   {64, {}},
+                   {16, {{Kind::output_gradient, layers::Life::carried}, carried}},
+                   {8, {{Kind::output_gradient, layers::Life::carried}}}});
   const ChunkRole whole{true, true, false}, split{true, true, true};
   const MicroBatchLayout with = lay_out_training(sequence, kInput, {}, whole),
                          without = lay_out_training(sequence, kInput, {}, split);
@@ -108,7 +111,7 @@ TEST(MicroBatchLayout, WhatALaterWeightGradientReadsStaysInTheSlot) {
   EXPECT_EQ(without.gradient_places[4].region, Region::output_gradient);
   EXPECT_EQ(without.saved_places[2][1].region, Region::slot);
   EXPECT_EQ(without.slot_bytes - with.slot_bytes,
-            activation_bytes(16) + activation_bytes(16) + aligned(21 * 3 * 4));
+            activation_bytes(16) + activation_bytes(16) + layers::aligned(21 * 3 * 4));
   EXPECT_LT(without.scratch_bytes, with.scratch_bytes);
 
   std::size_t end = 0;  // of what stands before, in the order of their claims
@@ -116,7 +119,7 @@ TEST(MicroBatchLayout, WhatALaterWeightGradientReadsStaysInTheSlot) {
        {std::pair{without.activation_places[4], activation_bytes(8) + without.weights_bytes},
         {without.gradient_places[0], activation_bytes(16)},
         {without.gradient_places[3], activation_bytes(16)},
-        {without.saved_places[2][1], aligned(21 * 3 * 4)}}) {
+        {without.saved_places[2][1], layers::aligned(21 * 3 * 4)}}) {
     EXPECT_GE(place.offset, end);
     end = place.offset + bytes;
   }
@@ -126,16 +129,17 @@ TEST(MicroBatchLayout, WhatALaterWeightGradientReadsStaysInTheSlot) {
 }
 
 TEST(MicroBatchLayout, RecomputedActivationsDoNotStay) {
-  const SavedDecl own{Kind::own, Life::to_backward_weight, DType::f32, {21, 3}};
-  const auto sequence = sequence_of({{32, {{Kind::output, Life::to_backward_input}, own}},
-                                     {8, {{Kind::output_gradient, Life::carried}}},
+  const layers::SavedDecl own{
+      Kind::own, layers::Life::to_backward_weight, layers::DType::f32, {21, 3}};
+  const auto sequence = sequence_of({{32, {{Kind::output, layers::Life::to_backward_input}, own}},
+                                     {8, {{Kind::output_gradient, layers::Life::carried}}},
                                      {24, {}}});
   for (const bool split : {false, true}) {
     const ChunkRole keeps{true, true, split}, recomputes{true, true, split, {true, true, true}};
     const MicroBatchLayout kept = lay_out_training(sequence, kInput, {}, keeps),
                            again = lay_out_training(sequence, kInput, {}, recomputes);
     EXPECT_EQ(kept.recomputed_bytes, 0u);
-    EXPECT_EQ(again.slot_bytes, aligned(21 * 24 * 4 + again.weights_bytes));
+    EXPECT_EQ(again.slot_bytes, layers::aligned(21 * 24 * 4 + again.weights_bytes));
     EXPECT_EQ(again.slot_bytes + again.recomputed_bytes, kept.slot_bytes);
     EXPECT_EQ(again.scratch_bytes, kept.scratch_bytes);
     EXPECT_EQ(again.activation_places[1].region, Region::recomputed);
@@ -146,12 +150,13 @@ TEST(MicroBatchLayout, RecomputedActivationsDoNotStay) {
 }
 
 /// Layers that each keep their input, and `own` bytes.
-std::vector<std::unique_ptr<Layer>> keeping_sequence(const std::vector<std::int64_t>& channels) {
+std::vector<std::unique_ptr<layers::Layer>> keeping_sequence(
+    const std::vector<std::int64_t>& channels) {
   std::vector<Declared> layers;
   for (const std::int64_t c : channels)
     layers.push_back({c,
-                      {{Kind::input, Life::to_backward_weight},
-                       {Kind::own, Life::to_backward_input, DType::f32, {21, c}}}});
+                      {{Kind::input, layers::Life::to_backward_weight},
+                       {Kind::own, layers::Life::to_backward_input, layers::DType::f32, {21, c}}}});
   return sequence_of(std::move(layers));
 }
 
@@ -179,7 +184,8 @@ TEST(MicroBatchLayout, RunsOfChosenLayersShareOneBuffer) {
 
 // Its gradient is in scratch when what a run of layers only passes on is recomputed.
 TEST(MicroBatchLayout, RecomputationKeepsOffTheGradientThatWaits) {
-  const SavedDecl own{Kind::own, Life::to_backward_weight, DType::f32, {21, 3}};
+  const layers::SavedDecl own{
+      Kind::own, layers::Life::to_backward_weight, layers::DType::f32, {21, 3}};
   const auto sequence = sequence_of({{64, {own}}, {48, {own}}, {32, {own}}, {8, {own}}});
   const MicroBatchLayout layout =
       lay_out_training(sequence, kInput, {}, {true, true, false, {true, true, true, false}});
@@ -207,19 +213,19 @@ TEST(MicroBatchLayout, ALossThatIsNotComputedGetsNoWorkspace) {
   layers.back().needs_targets = true;
   const auto sequence = sequence_of(std::move(layers));
   EXPECT_EQ(lay_out_evaluation(sequence, kInput, {}, true).scratch_bytes,
-            activation_bytes(8) + aligned(500000));
+            activation_bytes(8) + layers::aligned(500000));
   EXPECT_EQ(lay_out_evaluation(sequence, kInput, {}, false).scratch_bytes,
-            activation_bytes(8) + aligned(1000));
+            activation_bytes(8) + layers::aligned(1000));
 }
 
 TEST(MicroBatchLayout, EvaluationSavesNothing) {
   const auto sequence =
-      sequence_of({{32, {{Kind::input, Life::to_backward_weight}}},
-                   {8, {{Kind::own, Life::to_backward_input, DType::f32, {100}}}}});
+      sequence_of({{32, {{Kind::input, layers::Life::to_backward_weight}}},
+                   {8, {{Kind::own, layers::Life::to_backward_input, layers::DType::f32, {100}}}}});
   const MicroBatchLayout layout = lay_out_evaluation(sequence, kInput, {}, true);
   EXPECT_EQ(layout.activation_places[1].region, Region::scratch);
-  EXPECT_EQ(layout.slot_bytes, aligned(21 * 8 * 4 + layout.weights_bytes));
+  EXPECT_EQ(layout.slot_bytes, layers::aligned(21 * 8 * 4 + layout.weights_bytes));
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::partition

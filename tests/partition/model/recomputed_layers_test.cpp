@@ -5,13 +5,13 @@
 #include "base/error.h"
 #include "tests/support/system/temporary_folder.h"
 
-namespace penstock {
+namespace penstock::partition {
 namespace {
 
 const std::vector<std::string> kNames = {"conv1", "norm1", "relu1", "output"};
 
-PipelineConfig asked(const std::string& recompute, std::vector<std::string> layers = {}) {
-  PipelineConfig pipeline;
+configs::PipelineConfig asked(const std::string& recompute, std::vector<std::string> layers = {}) {
+  configs::PipelineConfig pipeline;
   pipeline.recompute = recompute;
   pipeline.recompute_layers = std::move(layers);
   return pipeline;
@@ -27,7 +27,7 @@ TEST(RecomputedLayers, AreNoneAllOrThoseNamed) {
 TEST(RecomputedLayers, AreSetAsTheyAreRead) {
   for (const ChosenLayers& chosen : {ChosenLayers{false, true, false, true}, ChosenLayers(4, true),
                                      ChosenLayers(4, false), ChosenLayers{}}) {
-    PipelineConfig pipeline = asked("layers", {"norm1"});
+    configs::PipelineConfig pipeline = asked("layers", {"norm1"});
     set_recomputed_layers(pipeline, chosen, kNames);
     ChosenLayers read = recomputed_layers(pipeline, kNames);
     read.resize(4);
@@ -54,4 +54,4 @@ TEST(RecomputedLayers, EveryFaultOfAListIsNamed) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::partition

@@ -8,15 +8,15 @@
 #include "layers/tensor/norm_blocks.h"
 #include "partition/model/parameter_layout.h"
 
-namespace penstock {
+namespace penstock::partition {
 namespace {
 
 /// Layers with two parameters each, of these numbers of elements; the second in full precision.
-std::vector<LayerPlan> layers_of(const std::vector<std::int64_t>& sizes) {
-  std::vector<LayerPlan> layers;
+std::vector<layers::LayerPlan> layers_of(const std::vector<std::int64_t>& sizes) {
+  std::vector<layers::LayerPlan> layers;
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     if (i % 2 == 0) layers.emplace_back();
-    ParamDecl decl{"p" + std::to_string(i), {sizes[i]}, {}};
+    layers::ParamDecl decl{"p" + std::to_string(i), {sizes[i]}, {}};
     decl.full_precision = i % 2 == 1;
     layers.back().params.push_back(decl);
   }
@@ -24,7 +24,8 @@ std::vector<LayerPlan> layers_of(const std::vector<std::int64_t>& sizes) {
 }
 
 const std::vector<std::int64_t> kRagged = {
-    5 * kNormBlock + 17, 1, 3, kNormBlock, 2 * kNormBlock - 1, 9 * kNormBlock + 1, 1000, 31};
+    5 * layers::kNormBlock + 17, 1,    3, layers::kNormBlock, 2 * layers::kNormBlock - 1,
+    9 * layers::kNormBlock + 1,  1000, 31};
 
 std::int64_t elements(const ParameterLayout& layout) {
   std::int64_t count = 0;
@@ -46,8 +47,8 @@ TEST(Shards, AreWholeBlocksThatMakeUpEveryParameterOnce) {
         std::int64_t reached = 0;
         for (const ParameterPiece& piece : pieces) {
           EXPECT_EQ(piece.first, reached);
-          EXPECT_EQ(piece.first % kNormBlock, 0);
-          EXPECT_EQ(piece.first_block, pieces.front().first_block + reached / kNormBlock);
+          EXPECT_EQ(piece.first % layers::kNormBlock, 0);
+          EXPECT_EQ(piece.first_block, pieces.front().first_block + reached / layers::kNormBlock);
           reached += piece.count;
         }
         EXPECT_EQ(reached, kRagged[p]) << replicas << " replicas, buckets of " << bucket;
@@ -66,15 +67,18 @@ TEST(Shards, DifferByFewBlocks) {
         owned.push_back(elements(
             lay_out_parameters(layers_of(sizes), {.sharing = {replicas, bucket}}, replica)));
       const auto [least, most] = std::ranges::minmax(owned);
-      EXPECT_LE(most - least, 2 * kNormBlock) << replicas << " replicas, buckets of " << bucket;
+      EXPECT_LE(most - least, 2 * layers::kNormBlock)
+          << replicas << " replicas, buckets of " << bucket;
     }
 }
 
 TEST(Shards, FillBucketsWithBlocks) {
-  const Shards shards = share_out(layers_of({3 * kNormBlock, 16}), DType::f32,
-                                  {.replicas = 2, .bucket_bytes = 2 * kNormBlock * 4});
-  EXPECT_EQ(shards.bucket_ends, (std::vector<std::int64_t>{2 * kNormBlock, 3 * kNormBlock + 16}));
-  EXPECT_EQ(shards.range_ends[0], (std::vector<std::int64_t>{kNormBlock, 2 * kNormBlock}));
+  const Shards shards = share_out(layers_of({3 * layers::kNormBlock, 16}), layers::DType::f32,
+                                  {.replicas = 2, .bucket_bytes = 2 * layers::kNormBlock * 4});
+  EXPECT_EQ(shards.bucket_ends,
+            (std::vector<std::int64_t>{2 * layers::kNormBlock, 3 * layers::kNormBlock + 16}));
+  EXPECT_EQ(shards.range_ends[0],
+            (std::vector<std::int64_t>{layers::kNormBlock, 2 * layers::kNormBlock}));
 }
 
 TEST(Shards, LeaveSomeReplicasNothingWhereBlocksAreFew) {
@@ -86,16 +90,16 @@ TEST(Shards, LeaveSomeReplicasNothingWhereBlocksAreFew) {
 }
 
 TEST(ParameterLayout, KeepsMastersWholeInFp32AndInPartsUnderHalves) {
-  const std::vector<LayerPlan> layers = layers_of(kRagged);
-  const ParameterLayout alone = lay_out_parameters(layers, {.compute = DType::f16}, 0);
+  const std::vector<layers::LayerPlan> layers = layers_of(kRagged);
+  const ParameterLayout alone = lay_out_parameters(layers, {.compute = layers::DType::f16}, 0);
   EXPECT_EQ(alone.masters, alone.arena);
-  std::size_t masters = 0, slots = 0, padding = kRagged.size() * kAlignment;
+  std::size_t masters = 0, slots = 0, padding = kRagged.size() * layers::kAlignment;
   for (int replica = 0; replica < 3; ++replica) {
     const ParameterLayout whole = lay_out_parameters(layers, {.sharing = {3}}, replica);
     EXPECT_EQ(whole.masters, alone.arena);
     EXPECT_EQ(whole.copies, 0u);
     const ParameterLayout parts =
-        lay_out_parameters(layers, {.compute = DType::f16, .sharing = {3}}, replica);
+        lay_out_parameters(layers, {.compute = layers::DType::f16, .sharing = {3}}, replica);
     EXPECT_EQ(parts.slot, whole.slot);
     EXPECT_LE(parts.masters, parts.slot);
     EXPECT_GT(parts.copies, alone.copies);  // what is read in full precision lies there too
@@ -109,7 +113,7 @@ TEST(ParameterLayout, KeepsMastersWholeInFp32AndInPartsUnderHalves) {
 }
 
 TEST(ParameterLayout, RangesOfWhatLayersReadFollowEachOther) {
-  for (const DType compute : {DType::f32, DType::f16}) {
+  for (const layers::DType compute : {layers::DType::f32, layers::DType::f16}) {
     std::size_t reached = 0;
     std::vector<ParameterLayout> of_replicas;
     for (int replica = 0; replica < 3; ++replica)
@@ -122,9 +126,9 @@ TEST(ParameterLayout, RangesOfWhatLayersReadFollowEachOther) {
         EXPECT_EQ(begin, reached);
         reached = end;
       }
-    EXPECT_EQ(reached, compute == DType::f32 ? any.masters : any.copies);
+    EXPECT_EQ(reached, compute == layers::DType::f32 ? any.masters : any.copies);
   }
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::partition

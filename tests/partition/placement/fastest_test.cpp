@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace penstock {
+namespace penstock::partition {
 namespace {
 
 std::vector<bool> fastest_of(const std::vector<double>& speeds) {
@@ -23,4 +23,4 @@ TEST(Fastest, AreAllWhereNoneIsFaster) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::partition

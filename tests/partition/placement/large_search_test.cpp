@@ -6,7 +6,7 @@
 #include "tests/support/partition/large_instances.h"
 #include "tests/support/partition/rounding.h"
 
-namespace penstock {
+namespace penstock::partition {
 namespace {
 
 struct Case {
@@ -64,4 +64,4 @@ TEST(LargePlacementSearch, KeepsWithinTenPercentOn1024DevicesOfTwoKinds) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::partition

@@ -7,7 +7,7 @@
 
 #include "tests/support/partition/large_instances.h"
 
-namespace penstock {
+namespace penstock::partition {
 namespace {
 
 /// The least bottleneck over all cuts into so many stages of one device each, which are in order.
@@ -55,4 +55,4 @@ TEST(CutWithin, IsTheLeastBottleneckUnlessTheLimitIsBelowIt) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::partition

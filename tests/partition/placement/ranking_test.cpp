@@ -8,7 +8,7 @@
 #include "partition/placement/search.h"
 #include "tests/support/partition/tried_placements.h"
 
-namespace penstock {
+namespace penstock::partition {
 namespace {
 
 PlacementProblem sequence_on(Cluster cluster, int micro_batches) {
@@ -80,4 +80,4 @@ TEST(Ranking, LeavesOutWhatDoesNotFit) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::partition

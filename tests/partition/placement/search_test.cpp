@@ -8,7 +8,7 @@
 #include "tests/support/partition/rounding.h"
 #include "tests/support/partition/tried_placements.h"
 
-namespace penstock {
+namespace penstock::partition {
 namespace {
 
 struct Tally {
@@ -56,4 +56,4 @@ TEST(PlacementSearch, EqualsTryingEverythingOnSixAndSevenDevices) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::partition

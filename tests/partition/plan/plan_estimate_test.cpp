@@ -4,7 +4,7 @@
 
 #include "partition/simulate/chunk_times.h"
 
-namespace penstock {
+namespace penstock::partition {
 namespace {
 
 TEST(PlanEstimate, FollowsFromTheCutAndTheBubble) {
@@ -28,4 +28,4 @@ TEST(PlanEstimate, FollowsFromTheCutAndTheBubble) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::partition

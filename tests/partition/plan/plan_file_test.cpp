@@ -9,7 +9,7 @@
 #include "configs/config.h"
 #include "tests/support/system/temporary_folder.h"
 
-namespace penstock {
+namespace penstock::partition {
 namespace {
 
 const PlannedModel kModel{"kind=deepspeech2 hidden=8", {"conv1", "norm1", "relu1", "rnn1", "ctc"}};
@@ -197,4 +197,4 @@ TEST(PlanFile, SaysThatAFileCannotBeReadOrWritten) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::partition

@@ -7,7 +7,7 @@
 #include "partition/schedule/make_schedule.h"
 #include "tests/support/partition/found_lists.h"
 
-namespace penstock {
+namespace penstock::partition {
 namespace {
 
 TEST(PlanSchedule, IsThatOfThePlansName) {
@@ -32,4 +32,4 @@ TEST(PlanSchedule, IsWhatItsActionsSay) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::partition

@@ -4,7 +4,7 @@
 
 #include <stdexcept>
 
-namespace penstock {
+namespace penstock::partition {
 namespace {
 
 TEST(Plan, NeighboursAreStagesOfOneReplica) {
@@ -37,4 +37,4 @@ TEST(Plan, KnowsItsCutAndWhatAStageTakes) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::partition

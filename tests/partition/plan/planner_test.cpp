@@ -10,7 +10,7 @@
 #include "tests/support/partition/small_sequence.h"
 #include "tests/support/system/temporary_folder.h"
 
-namespace penstock {
+namespace penstock::partition {
 namespace {
 
 class PlannerTest : public testing::Test {
@@ -93,7 +93,7 @@ TEST_F(PlannerTest, SharesAStagesMemoryAmongItsChunks) {
   tight.costs.clear();
   tight.transfers.assign(8, 0);
   for (const char* name : {"a", "b", "c", "d", "e", "f", "g", "h"}) {
-    even.layers.push_back(std::make_unique<ClippedReLU>(name));
+    even.layers.push_back(std::make_unique<layers::ClippedReLU>(name));
     tight.costs.push_back({name, 1, 1, 0});
   }
   tight.pipeline.schedule = "zb-v";
@@ -148,4 +148,4 @@ TEST(MicroBatchesPerReplica, IsOfTheBusiest) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::partition

@@ -4,7 +4,7 @@
 
 #include "tests/support/partition/small_sequence.h"
 
-namespace penstock {
+namespace penstock::partition {
 namespace {
 
 TEST(ProfiledStep, FollowsTheProfileThePlanAndTheLengths) {
@@ -35,4 +35,4 @@ TEST(ProfiledStep, FollowsTheProfileThePlanAndTheLengths) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::partition

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace penstock {
+namespace penstock::partition {
 namespace {
 
 TEST(Abridge, NamesLayersShortly) {
@@ -18,4 +18,4 @@ TEST(Abridge, LeavesOutWhatNobodyCouldRead) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::partition

@@ -6,7 +6,7 @@
 
 #include "tests/support/partition/planned_sequence.h"
 
-namespace penstock {
+namespace penstock::partition {
 namespace {
 
 TEST(DecisionView, ShowsWhatTheDecisionForetells) {
@@ -58,4 +58,4 @@ TEST(DecisionView, ShowsWhatTheDecisionForetells) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::partition

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace penstock {
+namespace penstock::partition {
 namespace {
 
 TEST(PlanView, AddsUpWhatLinksCarry) {
@@ -41,4 +41,4 @@ TEST(PlanView, MemoryBeginsWithTheStep) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::partition

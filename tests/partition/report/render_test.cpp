@@ -4,7 +4,7 @@
 
 #include "partition/schedule/make_schedule.h"
 
-namespace penstock {
+namespace penstock::partition {
 namespace {
 
 std::string sampled(const char* name, int width) {
@@ -36,4 +36,4 @@ TEST(Render, ARanksSecondChunkIsInSmallLetters) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::partition

@@ -11,7 +11,7 @@
 #include "partition/report/sequence_view.h"
 #include "tests/support/system/temporary_folder.h"
 
-namespace penstock {
+namespace penstock::partition {
 namespace {
 
 PlanView view_of_sequence(const std::string& name) {
@@ -63,4 +63,4 @@ TEST(Report, SaysWhereItCantBeWritten) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::partition

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace penstock {
+namespace penstock::partition {
 namespace {
 
 class SequenceViewOf : public testing::Test {
@@ -79,4 +79,4 @@ TEST_F(SequenceViewOf, OtherGridsAreNeverBetter) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::partition

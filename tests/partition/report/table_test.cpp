@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace penstock {
+namespace penstock::partition {
 namespace {
 
 TEST(PlanTable, ShowsStagesMemoryAndBound) {
@@ -56,4 +56,4 @@ TEST(PlanTable, ShowsWhatOtherReplicasHoldInstead) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::partition

@@ -8,7 +8,7 @@
 #include "partition/simulate/memory.h"
 #include "partition/simulate/simulate.h"
 
-namespace penstock {
+namespace penstock::partition {
 namespace {
 
 /// A rank's share of a micro-batch takes F, B and W; its chunks share them evenly.
@@ -79,4 +79,4 @@ TEST(Bubbles, ActivationsInFlightAreThePublishedOnes) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::partition

@@ -6,7 +6,7 @@
 #include "partition/schedule/validator/validator.h"
 #include "partition/simulate/simulate.h"
 
-namespace penstock {
+namespace penstock::partition {
 namespace {
 
 double seconds(const Schedule& schedule) {
@@ -36,4 +36,4 @@ TEST(ForwardOnly, KeepsEveryRankBusyWhateverItsChunks) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::partition

@@ -5,7 +5,7 @@
 #include "partition/schedule/forward_only.h"
 #include "partition/schedule/make_schedule.h"
 
-namespace penstock {
+namespace penstock::partition {
 namespace {
 
 TEST(InFlight, OneForwardOneBackwardHoldsOneSlotForEachLaterStage) {
@@ -83,4 +83,4 @@ TEST(InFlight, ForwardOnlyKeepsNothing) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::partition

@@ -10,7 +10,7 @@
 #include "configs/schema.h"
 #include "partition/schedule/validator/validator.h"
 
-namespace penstock {
+namespace penstock::partition {
 namespace {
 
 TEST(MakeSchedule, EveryNameIsSoundForAnySizes) {
@@ -42,8 +42,8 @@ TEST(MakeSchedule, OnlyZeroBubbleSchedulesPartTheBackward) {
 }
 
 TEST(AllScheduleNames, AreThoseOfRecipes) {
-  Config recipe;
-  const auto choices = find_key(recipe, "pipeline.schedule")->allowed.choices;
+  configs::Config recipe;
+  const auto choices = configs::find_key(recipe, "pipeline.schedule")->allowed.choices;
   EXPECT_EQ(all_schedule_names(), (std::vector(choices.begin(), choices.end())));
 }
 
@@ -62,4 +62,4 @@ TEST(MakeSchedule, RefusesWithTheKnownNames) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::partition

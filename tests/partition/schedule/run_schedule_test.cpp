@@ -16,7 +16,7 @@
 #include "tests/support/partition/schedule_interpreter.h"
 #include "tests/support/system/temporary_folder.h"
 
-namespace penstock {
+namespace penstock::partition {
 namespace {
 
 TEST(RunSchedule, MakesNamedSchedulesOfAnyLength) {
@@ -79,4 +79,4 @@ TEST(RunSchedule, RefusesListsThatAreNotSound) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::partition

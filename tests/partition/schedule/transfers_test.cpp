@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace penstock {
+namespace penstock::partition {
 namespace {
 
 using Kind = ActionKind;
@@ -44,4 +44,4 @@ TEST(WithTransfers, MovesWithinARank) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::partition

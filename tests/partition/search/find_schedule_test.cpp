@@ -18,7 +18,7 @@
 #include "tests/support/system/temporary_folder.h"
 #include "tests/support/tree/sources.h"
 
-namespace penstock {
+namespace penstock::partition {
 namespace {
 
 std::vector<double> quickstart_seconds() {
@@ -172,4 +172,4 @@ TEST(FindSchedule, KeepsTheOrderWhereItIsAskedTo) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::partition

@@ -8,7 +8,7 @@
 
 #include "partition/schedule/make_schedule.h"
 
-namespace penstock {
+namespace penstock::partition {
 namespace {
 
 TEST(PatternEstimator, MessagesTakeTheirTimeBothWays) {
@@ -62,4 +62,4 @@ TEST(PatternEstimator, HoldsFromForwardToWeightGradient) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::partition

@@ -5,7 +5,7 @@
 #include "partition/schedule/forward_only.h"
 #include "partition/schedule/make_schedule.h"
 
-namespace penstock {
+namespace penstock::partition {
 namespace {
 
 TEST(MemoryOverTime, FollowsThePasses) {
@@ -38,4 +38,4 @@ TEST(PeakActivations, OfForwardsAloneIsOne) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::partition

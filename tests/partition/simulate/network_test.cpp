@@ -6,7 +6,7 @@
 #include "partition/schedule/make_schedule.h"
 #include "partition/simulate/simulate.h"
 
-namespace penstock {
+namespace penstock::partition {
 namespace {
 
 /// When the last forward of three chunks ends: forwards take a second, messages `bytes`.
@@ -67,4 +67,4 @@ TEST(Network, ASenderWaitsForWhatIsNotOverlapped) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::partition

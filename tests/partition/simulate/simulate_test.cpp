@@ -4,7 +4,7 @@
 
 #include "partition/schedule/make_schedule.h"
 
-namespace penstock {
+namespace penstock::partition {
 namespace {
 
 double makespan(int stages, int micro_batches) {
@@ -99,4 +99,4 @@ TEST(SpeedupBound, IsWhatCutAndBubbleLeave) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::partition

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace penstock {
+namespace penstock::partition {
 namespace {
 
 TEST(SizeOrder, GivesEveryReplicaTheSameOrder) {
@@ -43,4 +43,4 @@ TEST(SizeOrder, PutsTimesInTheirPlaces) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::partition

@@ -6,7 +6,7 @@
 #include "partition/schedule/make_schedule.h"
 #include "tests/support/partition/small_sequence.h"
 
-namespace penstock {
+namespace penstock::partition {
 namespace {
 
 /// Costs that no rate explains: layer i takes i + 1 seconds forward for each frame, the input
@@ -73,7 +73,7 @@ TEST(StepEstimate, AddsRecomputationToTheGradientsOfInputs) {
 TEST(StepEstimate, CarriesMessagesOfTheirOwnBytesOverTheLinksOfTheirRanks) {
   const std::vector<MicroBatchLengths> one{{{7, 1}}};  // 4 + 1 frames behind the convolution
   const StepCosts costs = step_costs(test::small_sequence(), {}, per_frame, one);
-  const double bytes = aligned(5 * 12 * 4) + aligned(2 * 4);
+  const double bytes = layers::aligned(5 * 12 * 4) + layers::aligned(2 * 4);
   ASSERT_EQ(costs.bytes[0][1], bytes);
   StepLayout layout{{0, 2, 4}, make_schedule("1f1b", 2, 1)};
   layout.link = [](int from, int) {
@@ -166,4 +166,4 @@ TEST(StepEstimate, RefusesWhatDoesNotFit) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::partition

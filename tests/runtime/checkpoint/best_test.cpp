@@ -6,7 +6,7 @@
 #include "runtime/checkpoint/output_folder.h"
 #include "tests/support/system/temporary_folder.h"
 
-namespace penstock {
+namespace penstock::runtime {
 namespace {
 
 using test::TemporaryFolder;
@@ -69,4 +69,4 @@ TEST(Best, StaysWhereTheCheckpointKnowsNone) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::runtime

@@ -11,7 +11,7 @@
 #include "tests/support/runtime/example_checkpoint.h"
 #include "tests/support/system/temporary_folder.h"
 
-namespace penstock {
+namespace penstock::runtime {
 namespace {
 
 namespace fs = std::filesystem;
@@ -46,7 +46,7 @@ TEST(Checkpoint, AnyPartitionReadsLikeAnyOther) {
         for (const CheckpointPiece& piece : test::example_pieces(tensors, rank, readers)) {
           const auto* wanted = static_cast<const std::byte*>(piece.data);
           std::vector<std::byte> out(static_cast<std::size_t>(piece.end - piece.begin) *
-                                     size_of(piece.dtype));
+                                     layers::size_of(piece.dtype));
           checkpoint.read(piece.name, piece.begin, piece.end, out);
           EXPECT_TRUE(std::equal(out.begin(), out.end(), wanted))
               << piece.name << " of " << writers << " writers, " << readers << " readers";
@@ -65,7 +65,7 @@ TEST_F(CheckpointFaults, ReadsOnlyWhatIsThere) {
   EXPECT_THROW(checkpoint.read("conv1.weight", 381, 386, out), CheckpointError);
   EXPECT_NO_THROW(checkpoint.read("conv1.weight", 380, 385, out));
   const std::string message =
-      message_of<CheckpointError>([&] { checkpoint.expect("scalar", DType::f32, {5}); });
+      message_of<CheckpointError>([&] { checkpoint.expect("scalar", layers::DType::f32, {5}); });
   EXPECT_NE(message.find("'scalar' is i64[], the model expects f32[5]"), std::string::npos)
       << message;
 }
@@ -122,4 +122,4 @@ TEST_F(CheckpointFaults, SwappedAndStaleShardsAreNamed) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::runtime

@@ -7,14 +7,14 @@
 #include "base/error.h"
 #include "tests/support/system/temporary_folder.h"
 
-namespace penstock {
+namespace penstock::runtime {
 namespace {
 
 struct Block {
   int shard;
   std::int64_t begin, end;
-  Shape shape = {3, 5};
-  DType dtype = DType::f32;
+  layers::Shape shape = {3, 5};
+  layers::DType dtype = layers::DType::f32;
 };
 
 // The complaint about a tensor "w" that is held in these blocks.
@@ -58,7 +58,8 @@ TEST(Coverage, RefusesImpossibleBlocks) {
 
 TEST(Coverage, RefusesShardsThatDisagree) {
   EXPECT_NE(gap({{0, 0, 9}, {1, 9, 15, {15}}}).find("shape"), std::string::npos);
-  EXPECT_NE(gap({{0, 0, 9}, {1, 9, 15, {3, 5}, DType::f64}}).find("dtype"), std::string::npos);
+  EXPECT_NE(gap({{0, 0, 9}, {1, 9, 15, {3, 5}, layers::DType::f64}}).find("dtype"),
+            std::string::npos);
 }
 
 TEST(Coverage, RefusesTwoShardsOfOneName) {
@@ -66,4 +67,4 @@ TEST(Coverage, RefusesTwoShardsOfOneName) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::runtime

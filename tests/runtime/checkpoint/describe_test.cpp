@@ -9,7 +9,7 @@
 #include "tests/support/runtime/example_checkpoint.h"
 #include "tests/support/system/temporary_folder.h"
 
-namespace penstock {
+namespace penstock::runtime {
 namespace {
 
 namespace fs = std::filesystem;
@@ -41,8 +41,8 @@ TEST(Describe, ListsAFileOfAnyName) {
   const TemporaryFolder folder;
   const auto path = folder.path() / "weights";
   std::int32_t number = 3;
-  const auto layout =
-      write_safetensors(path, std::vector<NamedTensor>{{"n", Tensor{&number, DType::i32, {1, 1}}}});
+  const auto layout = write_safetensors(
+      path, std::vector<NamedTensor>{{"n", layers::Tensor{&number, layers::DType::i32, {1, 1}}}});
   const Description description = describe(path);
   EXPECT_FALSE(description.state);
   ASSERT_EQ(description.tensors.size(), 1u);
@@ -65,4 +65,4 @@ TEST(Describe, RefusesDamage) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::runtime

@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "tests/support/system/temporary_folder.h"
 
-namespace penstock {
+namespace penstock::runtime {
 namespace {
 
 namespace fs = std::filesystem;
@@ -41,4 +41,4 @@ TEST(DiscardFolder, ClearsWhatAnEarlierCrashLeft) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::runtime

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace penstock {
+namespace penstock::runtime {
 namespace {
 
 TEST(Hash, IsWhatXxhsumPrints) {  // xxhsum -H2
@@ -25,4 +25,4 @@ TEST(Hash, DoesNotSayHowBytesCame) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::runtime

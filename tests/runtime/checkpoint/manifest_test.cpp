@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 
-namespace penstock {
+namespace penstock::runtime {
 namespace {
 
 Manifest example() {
@@ -27,7 +27,7 @@ Manifest example() {
   manifest.shards = {{"stage-0.safetensors",
                       1 << 20,
                       std::string(32, 'a'),
-                      {{"w", DType::bf16, {3, 5}, 2, 15, 64, 90, std::string(32, 'b')}}}};
+                      {{"w", layers::DType::bf16, {3, 5}, 2, 15, 64, 90, std::string(32, 'b')}}}};
   return manifest;
 }
 
@@ -62,4 +62,4 @@ TEST(Manifest, RefusesNumbersAndTextsThatJsonLacks) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::runtime

@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "tests/support/system/temporary_folder.h"
 
-namespace penstock {
+namespace penstock::runtime {
 namespace {
 
 TEST(MappedFile, GivesTheBytesAndOutlivesAMove) {
@@ -52,4 +52,4 @@ TEST(MappedFile, RefusesWhatIsNoRegularFile) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::runtime

@@ -8,7 +8,7 @@
 #include "tests/support/runtime/example_checkpoint.h"
 #include "tests/support/system/temporary_folder.h"
 
-namespace penstock {
+namespace penstock::runtime {
 namespace {
 
 namespace fs = std::filesystem;
@@ -85,4 +85,4 @@ TEST_F(Newest, OpeningSaysWhatIsNoCheckpoint) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::runtime

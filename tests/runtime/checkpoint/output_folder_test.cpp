@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "tests/support/system/temporary_folder.h"
 
-namespace penstock {
+namespace penstock::runtime {
 namespace {
 
 namespace fs = std::filesystem;
@@ -59,4 +59,4 @@ TEST(OutputFolder, ProbeRefusesAFullFileSystemBeforeMakingAnything) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::runtime

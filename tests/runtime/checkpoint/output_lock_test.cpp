@@ -6,7 +6,7 @@
 
 #include "tests/support/system/temporary_folder.h"
 
-namespace penstock {
+namespace penstock::runtime {
 namespace {
 
 namespace fs = std::filesystem;
@@ -53,4 +53,4 @@ TEST(OutputLock, LeavesNoTraceWhereNothingWasPut) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::runtime

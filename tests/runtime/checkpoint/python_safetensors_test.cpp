@@ -9,7 +9,7 @@
 #include "tests/support/system/temporary_folder.h"
 #include "tests/support/tree/sources.h"
 
-namespace penstock {
+namespace penstock::runtime {
 namespace {
 
 constexpr int ranks = 3;
@@ -26,21 +26,21 @@ std::string in_hexadecimal(const std::byte* bytes, std::size_t count) {
 
 /// The tensor that a rank's shard holds of a piece, as open_shards.py reads it.
 nlohmann::json expected_tensor(int rank, const CheckpointPiece& piece) {
-  static const std::map<DType, std::string> dtypes = {{DType::f32, "F32"},
-                                                      {DType::f64, "F64"},
-                                                      {DType::f16, "F16"},
-                                                      {DType::bf16, "BF16"},
-                                                      {DType::i64, "I64"}};
+  static const std::map<layers::DType, std::string> dtypes = {{layers::DType::f32, "F32"},
+                                                              {layers::DType::f64, "F64"},
+                                                              {layers::DType::f16, "F16"},
+                                                              {layers::DType::bf16, "BF16"},
+                                                              {layers::DType::i64, "I64"}};
   const std::int64_t count = piece.end - piece.begin;
   std::string name = piece.name;
-  Shape shape = piece.full_shape;
-  if (count != element_count(shape)) {
+  layers::Shape shape = piece.full_shape;
+  if (count != layers::element_count(shape)) {
     name += "[" + std::to_string(piece.begin) + ":" + std::to_string(piece.end) + "]";
     shape = {count};
   }
   return {"stage-" + std::to_string(rank) + ".safetensors", name, dtypes.at(piece.dtype), shape,
           in_hexadecimal(static_cast<const std::byte*>(piece.data),
-                         static_cast<std::size_t>(count) * size_of(piece.dtype))};
+                         static_cast<std::size_t>(count) * layers::size_of(piece.dtype))};
 }
 
 TEST(PythonSafetensors, OpensShardsAndFindsEveryByte) {
@@ -62,4 +62,4 @@ TEST(PythonSafetensors, OpensShardsAndFindsEveryByte) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::runtime

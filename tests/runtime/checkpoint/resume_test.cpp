@@ -6,7 +6,7 @@
 #include "configs/flatten.h"
 #include "tests/support/system/temporary_folder.h"
 
-namespace penstock {
+namespace penstock::runtime {
 namespace {
 
 struct Choice {
@@ -15,7 +15,7 @@ struct Choice {
 };
 
 Choice choose(int asked, int replicas, int saved) {
-  Config config;
+  configs::Config config;
   config.trainer.lanes = asked;
   config.pipeline.replicas = replicas;
   TrainingState state;
@@ -46,24 +46,24 @@ TEST(ChooseLanes, SaysWhereARunChangesThem) {
 }
 
 TEST(ChooseOrder, KeepsTheCheckpoints) {
-  Config config;
+  configs::Config config;
   config.trainer.order = {1, 0};
   EXPECT_EQ(choose_order(config, nullptr), (std::vector{1, 0}));
   TrainingState state;
-  state.config = flatten(config);
+  state.config = configs::flatten(config);
   EXPECT_EQ(choose_order(config, &state), (std::vector{1, 0}));
-  EXPECT_EQ(choose_order(Config(), &state), (std::vector{1, 0}));
-  state.config = flatten(Config());
-  EXPECT_TRUE(choose_order(Config(), &state).empty());
+  EXPECT_EQ(choose_order(configs::Config(), &state), (std::vector{1, 0}));
+  state.config = configs::flatten(configs::Config());
+  EXPECT_TRUE(choose_order(configs::Config(), &state).empty());
 }
 
 TEST(ChooseOrder, RefusesAnother) {
   const auto error_message = [](std::vector<int> asked, std::vector<int> kept,
                                 const std::string& plan = "") {
-    Config config;
+    configs::Config config;
     config.trainer.order = std::move(kept);
     TrainingState state;
-    state.config = flatten(config);
+    state.config = configs::flatten(config);
     config.trainer.order = std::move(asked);
     config.pipeline.plan = plan;
     return test::message_of<ConfigError>([&] { choose_order(config, &state); });
@@ -80,10 +80,10 @@ TEST(ChooseOrder, RefusesAnother) {
 }
 
 TEST(NoteThreads, SaysWhereARunChangesThem) {
-  Config config;
+  configs::Config config;
   config.trainer.threads = 2;
   TrainingState state;
-  state.config = flatten(config);
+  state.config = configs::flatten(config);
   std::string told;
   const auto note = [&](const std::string& text) { told += text; };
   note_threads(config, state, note);
@@ -94,9 +94,9 @@ TEST(NoteThreads, SaysWhereARunChangesThem) {
 }
 
 TEST(NoteReduction, SaysWhereARunChangesIt) {
-  Config config;
+  configs::Config config;
   TrainingState state;
-  state.config = flatten(config);
+  state.config = configs::flatten(config);
   std::string told;
   const auto note = [&](const std::string& text) { told += text; };
   note_reduction(config, state, note);
@@ -108,4 +108,4 @@ TEST(NoteReduction, SaysWhereARunChangesIt) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::runtime

@@ -11,7 +11,7 @@
 #include "tests/support/runtime/example_checkpoint.h"
 #include "tests/support/system/temporary_folder.h"
 
-namespace penstock {
+namespace penstock::runtime {
 namespace {
 
 namespace fs = std::filesystem;
@@ -62,4 +62,4 @@ TEST_F(Retention, SetsAsideWhatAResumedRunGivesUp) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::runtime

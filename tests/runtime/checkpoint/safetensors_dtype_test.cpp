@@ -2,14 +2,14 @@
 
 #include <gtest/gtest.h>
 
-namespace penstock {
+namespace penstock::runtime {
 namespace {
 
 TEST(SafetensorsDtype, NamesEveryDtypeThatIsComputedWith) {
-  for (const DType dtype :
-       {DType::f32, DType::f64, DType::f16, DType::bf16, DType::i32, DType::i64}) {
+  for (const layers::DType dtype : {layers::DType::f32, layers::DType::f64, layers::DType::f16,
+                                    layers::DType::bf16, layers::DType::i32, layers::DType::i64}) {
     EXPECT_EQ(from_safetensors(to_safetensors(dtype)), dtype);
-    EXPECT_EQ(safetensors_bits(to_safetensors(dtype)), 8 * size_of(dtype));
+    EXPECT_EQ(safetensors_bits(to_safetensors(dtype)), 8 * layers::size_of(dtype));
   }
 }
 
@@ -24,4 +24,4 @@ TEST(SafetensorsDtype, KnowsTheSizesOfTheOthers) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::runtime

@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 
-namespace penstock {
+namespace penstock::runtime {
 namespace {
 
 struct Case {
@@ -171,4 +171,4 @@ TEST(SafetensorsHeader, RejectsStrangeNamesAndDepth) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::runtime

@@ -9,7 +9,7 @@
 #include "tests/support/runtime/safetensors_cases.h"
 #include "tests/support/system/temporary_folder.h"
 
-namespace penstock {
+namespace penstock::runtime {
 namespace {
 
 using test::message_of;
@@ -39,8 +39,8 @@ TEST(SafetensorsFile, GivesTensorsAndMetadata) {
   EXPECT_EQ(file.entries()[1].dtype, "BOOL");
   EXPECT_TRUE(file.entries()[1].shape.empty());
   EXPECT_EQ(file.metadata().at("k"), "v");
-  const Tensor a = file.tensor("a");
-  EXPECT_EQ(a.shape, (Shape{1, 3}));
+  const layers::Tensor a = file.tensor("a");
+  EXPECT_EQ(a.shape, (layers::Shape{1, 3}));
   EXPECT_EQ(std::memcmp(a.as<float>(), values, sizeof values), 0);
   EXPECT_EQ(file.bytes(file.entry("b"))[0], std::byte{1});
   EXPECT_NE(message_of<CheckpointError>([&] { file.tensor("b"); }).find("BOOL"), std::string::npos);
@@ -96,4 +96,4 @@ TEST(SafetensorsFile, GivesTheRequiredVerdicts) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::runtime

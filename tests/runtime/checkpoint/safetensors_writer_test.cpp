@@ -11,7 +11,7 @@
 #include "tests/support/runtime/example_checkpoint.h"
 #include "tests/support/system/temporary_folder.h"
 
-namespace penstock {
+namespace penstock::runtime {
 namespace {
 
 using test::TemporaryFolder;
@@ -32,10 +32,10 @@ TEST(SafetensorsWriter, ReadsBackInBits) {
   const SafetensorsFile file(path);
   EXPECT_EQ(file.metadata().at("key"), "väl\"ue\n");
   EXPECT_EQ(file.file_bytes(), layout.file_bytes);
-  EXPECT_EQ(file.header_bytes().size() % kAlignment, 0u);
+  EXPECT_EQ(file.header_bytes().size() % layers::kAlignment, 0u);
   ASSERT_EQ(file.entries().size(), examples.size());
   for (std::size_t i = 0; i < examples.size(); ++i) {
-    const Tensor tensor = file.tensor(examples[i].name);  // aligned, or this would refuse
+    const layers::Tensor tensor = file.tensor(examples[i].name);  // aligned, or this would refuse
     EXPECT_EQ(tensor.shape, examples[i].shape);
     ASSERT_EQ(tensor.bytes(), examples[i].bytes.size());
     EXPECT_EQ(std::memcmp(tensor.data, examples[i].bytes.data(), tensor.bytes()), 0);
@@ -50,7 +50,7 @@ TEST(SafetensorsWriter, TakesBytesInPartsOfAnySize) {
   const auto whole = write_safetensors(folder.path() / "whole", named(examples));
   const auto parted = write_safetensors(
       folder.path() / "parted", named(examples), {},
-      [part = std::vector<std::byte>()](const Tensor& tensor, std::size_t begin) mutable {
+      [part = std::vector<std::byte>()](const layers::Tensor& tensor, std::size_t begin) mutable {
         const auto left = host_bytes(tensor, begin);
         part.assign(left.begin(), left.begin() + std::min<std::size_t>(left.size(), 1009));
         return std::span<const std::byte>(part);
@@ -64,7 +64,7 @@ TEST(SafetensorsWriter, TakesBytesInPartsOfAnySize) {
 TEST(SafetensorsWriter, LeavesNothingWhereBytesCannotBeHad) {
   const TemporaryFolder folder;
   auto examples = test::example_tensors(1);
-  const auto fail = [](const Tensor&, std::size_t) -> std::span<const std::byte> {
+  const auto fail = [](const layers::Tensor&, std::size_t) -> std::span<const std::byte> {
     throw DeviceError("the device is gone");
   };
   EXPECT_THROW(write_safetensors(folder.path() / "x", named(examples), {}, fail), DeviceError);
@@ -80,7 +80,7 @@ TEST(SafetensorsWriter, WritesAFileWithoutTensors) {
 TEST(SafetensorsWriter, RefusesNamesThatNoReaderTakes) {
   const TemporaryFolder folder;
   float number = 1;
-  const Tensor tensor{&number, DType::f32, {}};
+  const layers::Tensor tensor{&number, layers::DType::f32, {}};
   const auto path = folder.path() / "x";
   using Tensors = std::vector<NamedTensor>;
   EXPECT_THROW(write_safetensors(path, Tensors{{"a", tensor}, {"a", tensor}}), CheckpointError);
@@ -91,4 +91,4 @@ TEST(SafetensorsWriter, RefusesNamesThatNoReaderTakes) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::runtime

@@ -9,7 +9,7 @@
 #include "tests/support/system/killed_child.h"
 #include "tests/support/system/temporary_folder.h"
 
-namespace penstock {
+namespace penstock::runtime {
 namespace {
 
 namespace fs = std::filesystem;
@@ -42,4 +42,4 @@ TEST(SaveCrash, LeavesTheOldOrTheNewCheckpoint) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::runtime

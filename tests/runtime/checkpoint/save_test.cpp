@@ -9,7 +9,7 @@
 #include "tests/support/runtime/example_checkpoint.h"
 #include "tests/support/system/temporary_folder.h"
 
-namespace penstock {
+namespace penstock::runtime {
 namespace {
 
 namespace fs = std::filesystem;
@@ -71,4 +71,4 @@ TEST(Save, SaysWhyAnOutputFolderCannotBeUsed) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::runtime

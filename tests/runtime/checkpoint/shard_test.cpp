@@ -8,7 +8,7 @@
 #include "tests/support/runtime/example_checkpoint.h"
 #include "tests/support/system/temporary_folder.h"
 
-namespace penstock {
+namespace penstock::runtime {
 namespace {
 
 using test::TemporaryFolder;
@@ -31,18 +31,18 @@ TEST(Shard, IndexDescribesTheFile) {
 TEST(Shard, KeepsNameAndShapeOfAWholeTensorAndFlattensAPart) {
   const TemporaryFolder folder;
   const float numbers[6] = {};
-  const CheckpointPiece pieces[] = {{"whole", DType::f32, {2, 3}, 0, 6, numbers},
-                                    {"part", DType::f32, {2, 3}, 2, 6, numbers + 2}};
+  const CheckpointPiece pieces[] = {{"whole", layers::DType::f32, {2, 3}, 0, 6, numbers},
+                                    {"part", layers::DType::f32, {2, 3}, 2, 6, numbers + 2}};
   const SafetensorsFile file(folder.path() / write_shard(folder.path(), "s", pieces).file);
-  EXPECT_EQ(file.tensor("whole").shape, (Shape{2, 3}));
-  EXPECT_EQ(file.tensor("part[2:6]").shape, (Shape{4}));
+  EXPECT_EQ(file.tensor("whole").shape, (layers::Shape{2, 3}));
+  EXPECT_EQ(file.tensor("part[2:6]").shape, (layers::Shape{4}));
 }
 
 TEST(Shard, RefusesBlocksOutsideTheTensor) {
   const TemporaryFolder folder;
   const float numbers[6] = {};
   for (const auto& [begin, end] : {std::pair{-1, 6}, {0, 7}, {4, 3}}) {
-    const CheckpointPiece piece{"w", DType::f32, {2, 3}, begin, end, numbers};
+    const CheckpointPiece piece{"w", layers::DType::f32, {2, 3}, begin, end, numbers};
     EXPECT_THROW(write_shard(folder.path(), "s", {&piece, 1}), CheckpointError);
   }
   EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
@@ -55,4 +55,4 @@ TEST(Shard, RefusesTextThatIsNoIndex) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::runtime

@@ -10,7 +10,7 @@
 #include "tests/support/runtime/sounds.h"
 #include "tests/support/system/temporary_folder.h"
 
-namespace penstock {
+namespace penstock::runtime {
 namespace {
 
 class CorpusTest : public testing::Test {
@@ -36,7 +36,7 @@ class CorpusTest : public testing::Test {
     test::write_file(options_.manifest, lines_);
   }
 
-  Corpus load() const { return load_corpus(options_, Alphabet(TextConfig{})); }
+  Corpus load() const { return load_corpus(options_, Alphabet(configs::TextConfig{})); }
   void expect_refused(std::initializer_list<const char*> parts) const {
     const std::string message = test::message_of<DataError>([&] { load(); });
     for (const char* part : parts)
@@ -53,7 +53,7 @@ TEST_F(CorpusTest, HasLengthsLabelsAndFrames) {
   ASSERT_EQ(corpus.entries.size(), 3u);
   EXPECT_EQ(corpus.entries[1].text, "hello");
   EXPECT_EQ(corpus.lengths[1], (AudioLength{4001, 8000}));
-  EXPECT_EQ(corpus.labels[1], Alphabet(TextConfig{}).encode("hello"));
+  EXPECT_EQ(corpus.labels[1], Alphabet(configs::TextConfig{}).encode("hello"));
   EXPECT_EQ(corpus.frames, (std::vector<std::int64_t>{11, 51, 1001}));
   EXPECT_DOUBLE_EQ(corpus.seconds(), 84801 / 8000.0);
 }
@@ -110,15 +110,16 @@ TEST_F(CorpusTest, HasRank0SayWhatOtherRanksFind) {
   add_line("nonsense");
   add_line(R"({"audio_filepath": "gone.wav", "text": "up"})");
   std::vector<std::string> raised(3);
-  EXPECT_THROW(run_as_threads({.ranks = 3},
-                              [&](Communicator& world) {
-                                try {
-                                  load_corpus(options_, Alphabet(TextConfig{}), world, {{2}, {1}});
-                                } catch (const DataError& error) {
-                                  raised[world.rank()] = error.what();
-                                  throw;
-                                }
-                              }),
+  EXPECT_THROW(comm::run_as_threads(
+                   {.ranks = 3},
+                   [&](comm::Communicator& world) {
+                     try {
+                       load_corpus(options_, Alphabet(configs::TextConfig{}), world, {{2}, {1}});
+                     } catch (const DataError& error) {
+                       raised[world.rank()] = error.what();
+                       throw;
+                     }
+                   }),
                DataError);
   EXPECT_NE(raised[0].find("train.jsonl:4: bad JSON"), std::string::npos) << raised[0];
   EXPECT_NE(raised[0].find("gone.wav: no such file"), std::string::npos) << raised[0];
@@ -157,10 +158,10 @@ TEST_F(CorpusTest, IsReadOnlyWhereItsTextsAndAudioAreNeeded) {
   options_.data.bad_utterances = "skip";
   options_.data.max_seconds = 9.9;
   const Corpus whole = load();
-  run_as_threads({.ranks = 3}, [&](Communicator& world) {
+  comm::run_as_threads({.ranks = 3}, [&](comm::Communicator& world) {
     CorpusOptions options = options_;
     if (world.rank() != 2) options.manifest += ".gone";  // never opened
-    const Corpus corpus = load_corpus(options, Alphabet(TextConfig{}), world, {{2}, {0}});
+    const Corpus corpus = load_corpus(options, Alphabet(configs::TextConfig{}), world, {{2}, {0}});
     ASSERT_EQ(corpus.entries.size(), 2u);
     EXPECT_EQ(corpus.entries[1].audio, whole.entries[1].audio);
     EXPECT_EQ(corpus.lengths, whole.lengths);
@@ -175,8 +176,8 @@ TEST_F(CorpusTest, IsReadOnlyWhereItsTextsAndAudioAreNeeded) {
 
 TEST_F(CorpusTest, ReadersMustFindTheSameTexts) {
   const std::string message = test::message_of<DataError>([&] {
-    run_as_threads({.ranks = 2}, [&](Communicator& world) {
-      TextConfig text;
+    comm::run_as_threads({.ranks = 2}, [&](comm::Communicator& world) {
+      configs::TextConfig text;
       if (world.rank() == 1) text.alphabet = "zyxwvutsrqponmlkjihgfedcba";
       load_corpus(options_, Alphabet(text), world, {{0, 1}, {0}});
     });
@@ -203,4 +204,4 @@ TEST_F(CorpusTest, HashChangesWithWhatIsTrainedOnButNotWithItsPlace) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::runtime

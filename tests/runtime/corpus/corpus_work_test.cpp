@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace penstock {
+namespace penstock::runtime {
 namespace {
 
 Corpus five_utterances() {
@@ -50,4 +50,4 @@ TEST(CorpusWork, EvaluationIsDealtInTurns) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::runtime

@@ -12,11 +12,11 @@
 #include "tests/support/runtime/tone_corpus.h"
 #include "tests/support/system/temporary_folder.h"
 
-namespace penstock {
+namespace penstock::runtime {
 namespace {
 
 TEST(FailedAudio, IsJudgedByEpochs) {
-  run_as_threads({.ranks = 1}, [](Communicator& world) {
+  comm::run_as_threads({.ranks = 1}, [](comm::Communicator& world) {
     FailedAudio audio(0.2, 10);
     int asked = 0;
     const auto here = [&] { return ++asked, std::vector<FailedUtterance>{{7, "a.wav: gone"}}; };
@@ -32,7 +32,7 @@ TEST(FailedAudio, IsJudgedByEpochs) {
 
 TEST(FailedAudio, OfAllRanksIsNamed) {
   EXPECT_EQ(test::message_of<DataError>([] {
-              run_as_threads({.ranks = 3}, [](Communicator& world) {
+              comm::run_as_threads({.ranks = 3}, [](comm::Communicator& world) {
                 std::vector<FailedUtterance> here;
                 if (world.rank() != 1) here = {{7, "a.wav: gone"}, {9, "b.wav: gone"}};
                 FailedAudio(0.2, 10).check(world, 0, 4, [&] { return here; });
@@ -53,17 +53,18 @@ class FailingRun : public testing::Test {
   std::string in(const std::string& name) const { return (folder_.path() / name).string(); }
 
   void train(const std::vector<std::string>& overrides, const std::vector<std::string>& gone) {
-    const Config config =
-        parse_config(test::tone_recipe(in("train.jsonl"), in("test.jsonl"), in("output")), "recipe",
-                     model_families(), overrides);
+    const configs::Config config =
+        configs::parse_config(test::tone_recipe(in("train.jsonl"), in("test.jsonl"), in("output")),
+                              "recipe", layers::model_families(), overrides);
     TrainingObserver observer;
     observer.begin = [&](std::int64_t, std::int64_t) {
       for (const std::string& name : gone) std::filesystem::remove(in(name));
     };
     observer.step = [&](const StepReport& report) { step_ = report; };
     observer.validation = [&](const EvaluationReport& report) { validation_ = report; };
-    run_as_threads({.ranks = config.pipeline.stages * config.pipeline.replicas},
-                   [&](Communicator& world) { penstock::train({config}, world, observer); });
+    comm::run_as_threads(
+        {.ranks = config.pipeline.stages * config.pipeline.replicas},
+        [&](comm::Communicator& world) { runtime::train({config}, world, observer); });
   }
 
   test::TemporaryFolder folder_;
@@ -118,4 +119,4 @@ TEST_F(FailingRun, LeavesFailedRecordingsOutOfAnEvaluation) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::runtime

@@ -6,11 +6,11 @@
 #include "comm/nccl.h"
 #include "comm/threads.h"
 
-namespace penstock {
+namespace penstock::runtime {
 namespace {
 
-TrainerConfig on(const std::string& device) {
-  TrainerConfig config;
+configs::TrainerConfig on(const std::string& device) {
+  configs::TrainerConfig config;
   config.device = device;
   return config;
 }
@@ -19,7 +19,7 @@ TrainerConfig on(const std::string& device) {
 template <class Raised, class Work>
 std::vector<std::string> messages_of(int ranks, Work work) {
   std::vector<std::string> messages(static_cast<std::size_t>(ranks));
-  run_as_threads({.ranks = ranks}, [&](Communicator& world) {
+  comm::run_as_threads({.ranks = ranks}, [&](comm::Communicator& world) {
     try {
       work(world);
     } catch (const Raised& error) {
@@ -38,25 +38,25 @@ void expect_parts(const std::vector<std::string>& messages, const std::vector<st
 class CudaDevice : public ::testing::Test {
  protected:
   void SetUp() override {
-    if (cuda_device_count() == 0) GTEST_SKIP() << "no CUDA device here";
+    if (layers::cuda_device_count() == 0) GTEST_SKIP() << "no CUDA device here";
   }
 };
 
 TEST_F(CudaDevice, IsOneForEachRankWhichSendsOverNccl) {
-  const int devices = cuda_device_count();
-  run_as_threads({.ranks = devices}, [devices](Communicator& world) {
+  const int devices = layers::cuda_device_count();
+  comm::run_as_threads({.ranks = devices}, [devices](comm::Communicator& world) {
     const RankDevice device = choose_device(on("auto"), world);
-    EXPECT_EQ(device.backend->kind(), DeviceKind::cuda);
+    EXPECT_EQ(device.backend->kind(), layers::DeviceKind::cuda);
     EXPECT_EQ(device.place.find("CUDA device " + std::to_string(world.rank()) + " of "), 0u);
-    const bool nccl = nccl_is_built() && devices > 1;
+    const bool nccl = comm::nccl_is_built() && devices > 1;
     EXPECT_EQ(device.links, nccl ? DeviceLinks::nccl : DeviceLinks::host);
     EXPECT_EQ(device.how.find("NCCL carries") != std::string::npos, nccl) << device.how;
   });
 }
 
 TEST_F(CudaDevice, IsSharedWhereThereAreMoreRanksAndSaysThatNcclIsNotUsed) {
-  const int ranks = cuda_device_count() + 1;
-  run_as_threads({.ranks = ranks}, [ranks](Communicator& world) {
+  const int ranks = layers::cuda_device_count() + 1;
+  comm::run_as_threads({.ranks = ranks}, [ranks](comm::Communicator& world) {
     const RankDevice device = choose_device(on("cuda"), world);
     EXPECT_EQ(device.links, DeviceLinks::host);
     EXPECT_NE(device.how.find("through pinned memory"), std::string::npos) << device.how;
@@ -67,7 +67,7 @@ TEST_F(CudaDevice, IsSharedWhereThereAreMoreRanksAndSaysThatNcclIsNotUsed) {
 
 TEST_F(CudaDevice, IsRefusedBesideTheCpuOnEveryRank) {
   expect_parts(messages_of<ConfigError>(3,
-                                        [](Communicator& world) {
+                                        [](comm::Communicator& world) {
                                           choose_device(on(world.rank() == 1 ? "cpu" : "cuda"),
                                                         world);
                                         }),
@@ -76,9 +76,9 @@ TEST_F(CudaDevice, IsRefusedBesideTheCpuOnEveryRank) {
 
 TEST_F(CudaDevice, WithTooLittleMemoryIsNamedOnEveryRank) {
   constexpr std::size_t kTooMuch = std::size_t{1} << 50;
-  const int ranks = cuda_device_count() + 1;  // the last shares a device with the first
+  const int ranks = layers::cuda_device_count() + 1;  // the last shares a device with the first
   const auto try_to_take = [&](std::size_t bytes) {
-    return messages_of<DeviceError>(ranks, [&](Communicator& world) {
+    return messages_of<DeviceError>(ranks, [&](comm::Communicator& world) {
       require_memory(choose_device(on("cuda"), world), bytes, world, [&](std::size_t each) {
         return "a plan for " + std::to_string(each >> 40) + " TiB at rank " +
                std::to_string(world.rank());
@@ -93,4 +93,4 @@ TEST_F(CudaDevice, WithTooLittleMemoryIsNamedOnEveryRank) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::runtime

@@ -8,7 +8,7 @@
 #include "comm/nccl.h"
 #include "comm/threads.h"
 
-namespace penstock {
+namespace penstock::runtime {
 namespace {
 
 using Numbers = std::vector<float>;
@@ -17,10 +17,10 @@ constexpr std::int64_t kElements = 5003;
 const std::vector<int> kLanesOf = {1, 2, 1};
 
 /// Ragged, with buckets of which some replicas own nothing.
-const LaneReductionPlan kPlan = {DType::f32,
-                                 {700, 701, kElements},
-                                 kLanesOf,
-                                 {{0, 700, 700}, {700, 700, 701}, {1101, 4000, kElements}}};
+const comm::LaneReductionPlan kPlan = {layers::DType::f32,
+                                       {700, 701, kElements},
+                                       kLanesOf,
+                                       {{0, 700, 700}, {700, 700, 701}, {1101, 4000, kElements}}};
 
 Numbers numbers(int seed) {
   Numbers numbers(kElements);
@@ -40,7 +40,7 @@ Numbers sums(int first_seed) {
 
 /// A replica's memory on its device.
 struct Device {
-  Device(int device, int lanes) : backend(make_cuda_backend(device)) {
+  Device(int device, int lanes) : backend(layers::make_cuda_backend(device)) {
     for (int lane = 0; lane < lanes + 2; ++lane) {
       buffers.push_back(backend->allocate(kElements * sizeof(float)));
       arenas.push_back(buffers.back().data());
@@ -58,15 +58,15 @@ struct Device {
     return numbers;
   }
 
-  std::unique_ptr<Backend> backend;
-  std::unique_ptr<Stream> stream = backend->make_stream();
-  std::vector<Buffer> buffers;
+  std::unique_ptr<layers::Backend> backend;
+  std::unique_ptr<layers::Stream> stream = backend->make_stream();
+  std::vector<layers::Buffer> buffers;
   std::vector<std::byte*> arenas;  // of the lanes, of what is gathered, and one more
 };
 
 void expect_own(const Numbers& found, const Numbers& expected, int replica) {
   for (int bucket = 0; bucket < 3; ++bucket) {
-    const auto [begin, end] = lane_piece(kPlan, bucket, replica);
+    const auto [begin, end] = comm::lane_piece(kPlan, bucket, replica);
     for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i)
       ASSERT_EQ(found[i], expected[i]) << "replica " << replica << ", element " << i;
   }
@@ -76,7 +76,7 @@ SharedArena shared(std::byte* data) {
   SharedArena arena{data, {{}, {}, {}}};
   for (int bucket = 0; bucket < 3; ++bucket)
     for (int replica = 0; replica < 3; ++replica) {
-      const auto [begin, end] = lane_piece(kPlan, bucket, replica);
+      const auto [begin, end] = comm::lane_piece(kPlan, bucket, replica);
       arena.of_replicas[static_cast<std::size_t>(replica)].emplace_back(begin * sizeof(float),
                                                                         end * sizeof(float));
     }
@@ -84,7 +84,7 @@ SharedArena shared(std::byte* data) {
 }
 
 /// Two steps: sums for their owners, then what these make of them for all.
-void exchange(Communicator& replicas, DeviceLinks links) {
+void exchange(comm::Communicator& replicas, DeviceLinks links) {
   const int replica = replicas.rank(), lanes = kLanesOf[static_cast<std::size_t>(replica)];
   const int first_lane = replica == 0 ? 0 : replica == 1 ? 1 : 3;
   Device device(links == DeviceLinks::nccl ? replica : 0, lanes);
@@ -116,9 +116,9 @@ class CudaGradientReduction : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(CudaGradientReduction, LeavesSumsWithOwnersAndGathersWhatTheyRenew) {
   const bool nccl = GetParam() == std::string("nccl");
-  if (cuda_device_count() < (nccl ? 3 : 1) || (nccl && !nccl_is_built()))
+  if (layers::cuda_device_count() < (nccl ? 3 : 1) || (nccl && !comm::nccl_is_built()))
     GTEST_SKIP() << "no CUDA device here, no NCCL, or too few devices";
-  run_as_threads({.ranks = 3}, [&](Communicator& replicas) {
+  comm::run_as_threads({.ranks = 3}, [&](comm::Communicator& replicas) {
     exchange(replicas, nccl ? DeviceLinks::nccl : DeviceLinks::host);
   });
 }
@@ -127,4 +127,4 @@ INSTANTIATE_TEST_SUITE_P(Cuda, CudaGradientReduction, ::testing::Values("host", 
                          [](const auto& info) { return std::string(info.param); });
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::runtime

@@ -5,33 +5,33 @@
 #include "comm/threads.h"
 #include "tests/support/layers/tensors.h"
 
-namespace penstock {
+namespace penstock::runtime {
 namespace {
 
 /// A rank with a device of its own, or one that it shares.
 struct DeviceRank {
-  explicit DeviceRank(Communicator& world)
-      : backend(make_cuda_backend()),
+  explicit DeviceRank(comm::Communicator& world)
+      : backend(layers::make_cuda_backend()),
         stream(backend->make_stream()),
         messages(world, *backend, *stream) {}
 
-  Buffer upload(std::span<const double> values) {
-    Buffer buffer = backend->allocate(values.size_bytes());
+  layers::Buffer upload(std::span<const double> values) {
+    layers::Buffer buffer = backend->allocate(values.size_bytes());
     backend->copy_in(*stream, buffer.data(), values.data(), values.size_bytes());
     return buffer;
   }
-  std::vector<double> download(const Buffer& buffer) {
+  std::vector<double> download(const layers::Buffer& buffer) {
     std::vector<double> values(buffer.bytes() / sizeof(double));
     backend->copy_out(*stream, values.data(), buffer.data(), buffer.bytes());
     backend->synchronize(*stream);
     return values;
   }
-  static std::span<std::byte> bytes(const Buffer& buffer) {
+  static std::span<std::byte> bytes(const layers::Buffer& buffer) {
     return {buffer.data(), buffer.bytes()};
   }
 
-  std::unique_ptr<Backend> backend;
-  std::unique_ptr<Stream> stream;
+  std::unique_ptr<layers::Backend> backend;
+  std::unique_ptr<layers::Stream> stream;
   StagedMessages messages;
 };
 
@@ -43,26 +43,28 @@ std::vector<double> numbers_of(int message, int channel) {
 }
 
 void send_all(DeviceRank& rank) {
-  std::vector<std::unique_ptr<Transfer>> transfers;
-  std::vector<Buffer> sent;
+  std::vector<std::unique_ptr<comm::Transfer>> transfers;
+  std::vector<layers::Buffer> sent;
   for (int m = 0; m < kMessages; ++m)
     for (int channel = 0; channel < kChannels; ++channel) {
       sent.push_back(rank.upload(numbers_of(m, channel)));
       transfers.push_back(
           rank.messages.send({1, channel, "numbers"}, DeviceRank::bytes(sent.back())));
     }
-  for (auto& transfer : transfers) wait(rank.messages, *transfer);
+  for (auto& transfer : transfers) comm::wait(rank.messages, *transfer);
 }
 
 /// All into the same memory, from which the stream copies each before the next may come.
 void receive_all(DeviceRank& rank) {
-  const Buffer memory = rank.backend->allocate(numbers_of(kMessages, 0).size() * sizeof(double));
-  std::vector<Buffer> received;
+  const layers::Buffer memory =
+      rank.backend->allocate(numbers_of(kMessages, 0).size() * sizeof(double));
+  std::vector<layers::Buffer> received;
   for (int m = 0; m < kMessages; ++m)
     for (int channel = 0; channel < kChannels; ++channel) {
       const std::size_t bytes = numbers_of(m, channel).size() * sizeof(double);
       received.push_back(rank.backend->allocate(bytes));
-      wait(rank.messages, *rank.messages.receive({0, channel, "numbers"}, {memory.data(), bytes}));
+      comm::wait(rank.messages,
+                 *rank.messages.receive({0, channel, "numbers"}, {memory.data(), bytes}));
       rank.backend->copy(*rank.stream, received.back().data(), memory.data(), bytes);
     }
   for (int m = 0; m < kMessages; ++m)
@@ -72,9 +74,9 @@ void receive_all(DeviceRank& rank) {
 }
 
 TEST(CudaStagedMessages, ArriveWholeAndInOrder) {
-  if (cuda_device_count() == 0) GTEST_SKIP() << "no CUDA device here";
+  if (layers::cuda_device_count() == 0) GTEST_SKIP() << "no CUDA device here";
   for (const bool rendezvous : {true, false})
-    run_as_threads({.ranks = 2, .rendezvous = rendezvous}, [](Communicator& world) {
+    comm::run_as_threads({.ranks = 2, .rendezvous = rendezvous}, [](comm::Communicator& world) {
       DeviceRank rank(world);
       if (world.rank() == 0)
         send_all(rank);
@@ -84,4 +86,4 @@ TEST(CudaStagedMessages, ArriveWholeAndInOrder) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::runtime

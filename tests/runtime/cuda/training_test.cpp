@@ -8,14 +8,14 @@
 #include "tests/support/layers/tensors.h"
 #include "tests/support/runtime/training_job.h"
 
-namespace penstock {
+namespace penstock::runtime {
 namespace {
 
 using test::TrainingJob;
 using test::TrainingOutcome;
 
 /// Short: under emulation every thread of every kernel takes its time.
-TrainingJob small_job(DeviceKind device, const std::string& compute) {
+TrainingJob small_job(layers::DeviceKind device, const std::string& compute) {
   TrainingJob job = test::small_job();
   job.device = device;
   job.precision = {.compute = compute, .loss_scaling = "static", .scale = 64};
@@ -44,12 +44,12 @@ void expect_equal_bits(TrainingJob job, const TrainingOutcome& alone,
 class CudaTraining : public ::testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
-    if (cuda_device_count() == 0) GTEST_SKIP() << "no CUDA device here";
+    if (layers::cuda_device_count() == 0) GTEST_SKIP() << "no CUDA device here";
   }
 };
 
 TEST_P(CudaTraining, StagesAndReplicasDoNotShowInASingleBit) {
-  TrainingJob job = small_job(DeviceKind::cuda, GetParam());
+  TrainingJob job = small_job(layers::DeviceKind::cuda, GetParam());
   const TrainingOutcome alone = train_on_noise(job);
   expect_equal_bits(job, alone, {{1, 1}, {3, 1}, {2, 2}, {2, 2, "zb-h1"}, {2, 1, "zb-v"}});
   job.recompute = true;
@@ -61,7 +61,7 @@ TEST_P(CudaTraining, StagesAndReplicasDoNotShowInASingleBit) {
 
 void expect_no_shards_to_show(DeviceLinks links) {
   for (const char* compute : {"fp32", "fp16"}) {
-    TrainingJob job = small_job(DeviceKind::cuda, compute);
+    TrainingJob job = small_job(layers::DeviceKind::cuda, compute);
     job.optimizer.kind = "lamb";
     job.optimizer.weight_decay = 1e-3;
     const TrainingOutcome alone = train_on_noise(job);
@@ -72,18 +72,20 @@ void expect_no_shards_to_show(DeviceLinks links) {
 }
 
 TEST(CudaTrainingInShards, DoesNotShowInASingleBit) {
-  if (cuda_device_count() == 0) GTEST_SKIP() << "no CUDA device here";
+  if (layers::cuda_device_count() == 0) GTEST_SKIP() << "no CUDA device here";
   expect_no_shards_to_show(DeviceLinks::host);
 }
 
 TEST(CudaTrainingOverNccl, ShardsDoNotShowInASingleBit) {
-  if (!nccl_is_built() || cuda_device_count() < 4) GTEST_SKIP() << "no NCCL, or too few devices";
+  if (!comm::nccl_is_built() || layers::cuda_device_count() < 4)
+    GTEST_SKIP() << "no NCCL, or too few devices";
   expect_no_shards_to_show(DeviceLinks::nccl);
 }
 
 TEST(CudaTrainingOverNccl, StagesAndReplicasDoNotShowInASingleBit) {
-  if (!nccl_is_built() || cuda_device_count() < 4) GTEST_SKIP() << "no NCCL, or too few devices";
-  TrainingJob job = small_job(DeviceKind::cuda, "fp16");
+  if (!comm::nccl_is_built() || layers::cuda_device_count() < 4)
+    GTEST_SKIP() << "no NCCL, or too few devices";
+  TrainingJob job = small_job(layers::DeviceKind::cuda, "fp16");
   const TrainingOutcome alone = train_on_noise(job);
   job.links = DeviceLinks::nccl;
   expect_equal_bits(job, alone,
@@ -99,7 +101,7 @@ TEST(CudaTrainingOverNccl, StagesAndReplicasDoNotShowInASingleBit) {
 
 /// One layer's gradient overflows, which ranks without it can't know when they update.
 void expect_no_late_verdict_to_show(DeviceLinks links) {
-  TrainingJob job = small_job(DeviceKind::cuda, "fp16");
+  TrainingJob job = small_job(layers::DeviceKind::cuda, "fp16");
   job.precision.loss_scaling = "backoff";
   job.steps = 5;
   job.poisoned_layer = 3;
@@ -123,20 +125,22 @@ void expect_no_late_verdict_to_show(DeviceLinks links) {
 }
 
 TEST(CudaTrainingWithPostValidation, DoesNotShowInASingleBit) {
-  if (cuda_device_count() == 0) GTEST_SKIP() << "no CUDA device here";
+  if (layers::cuda_device_count() == 0) GTEST_SKIP() << "no CUDA device here";
   expect_no_late_verdict_to_show(DeviceLinks::host);
 }
 
 TEST(CudaTrainingOverNccl, PostValidationDoesNotShowInASingleBit) {
-  if (!nccl_is_built() || cuda_device_count() < 4) GTEST_SKIP() << "no NCCL, or too few devices";
+  if (!comm::nccl_is_built() || layers::cuda_device_count() < 4)
+    GTEST_SKIP() << "no NCCL, or too few devices";
   expect_no_late_verdict_to_show(DeviceLinks::nccl);
 }
 
 // The result is read where the update runs, or by the host where an optimizer takes norms.
 TEST(CudaTrainingOverNccl, SkipsStepsOnEveryRank) {
-  if (!nccl_is_built() || cuda_device_count() < 4) GTEST_SKIP() << "no NCCL, or too few devices";
+  if (!comm::nccl_is_built() || layers::cuda_device_count() < 4)
+    GTEST_SKIP() << "no NCCL, or too few devices";
   for (const char* kind : {"adamw", "lamb"}) {
-    TrainingJob job = small_job(DeviceKind::cuda, "fp16");
+    TrainingJob job = small_job(layers::DeviceKind::cuda, "fp16");
     job.optimizer.kind = kind;
     job.precision.loss_scaling = "logmax";
     job.steps = 3;
@@ -154,8 +158,9 @@ TEST(CudaTrainingOverNccl, SkipsStepsOnEveryRank) {
 
 // A sum of two numbers has one order.
 TEST(CudaTrainingOverNccl, AddsTwoReplicasByNcclAsByLanes) {
-  if (!nccl_is_built() || cuda_device_count() < 4) GTEST_SKIP() << "no NCCL, or too few devices";
-  TrainingJob job = small_job(DeviceKind::cuda, "fp16");
+  if (!comm::nccl_is_built() || layers::cuda_device_count() < 4)
+    GTEST_SKIP() << "no NCCL, or too few devices";
+  TrainingJob job = small_job(layers::DeviceKind::cuda, "fp16");
   const TrainingOutcome alone = train_on_noise(job);
   job.links = DeviceLinks::nccl;
   job.reduction = ReductionOrder::library;
@@ -164,8 +169,9 @@ TEST(CudaTrainingOverNccl, AddsTwoReplicasByNcclAsByLanes) {
 
 // Four lanes in two replicas are added two and two instead of one after the other.
 TEST(CudaTrainingOverNccl, AddsLanesOfAReplicaBeforeNcclAddsReplicas) {
-  if (!nccl_is_built() || cuda_device_count() < 2) GTEST_SKIP() << "no NCCL, or too few devices";
-  TrainingJob job = small_job(DeviceKind::cuda, "fp32");
+  if (!comm::nccl_is_built() || layers::cuda_device_count() < 2)
+    GTEST_SKIP() << "no NCCL, or too few devices";
+  TrainingJob job = small_job(layers::DeviceKind::cuda, "fp32");
   job.lanes = 4;
   const TrainingOutcome alone = train_on_noise(job);
   job.links = DeviceLinks::nccl;
@@ -180,8 +186,8 @@ TEST(CudaTrainingOverNccl, AddsLanesOfAReplicaBeforeNcclAddsReplicas) {
 // Errors of the first step's gradients are those of sums of a few hundred products; AdamW makes
 // them whole steps where a gradient is near 0, so that only losses and norms are compared.
 TEST_P(CudaTraining, AgreesWithTheCpu) {
-  const TrainingOutcome cuda = train_on_noise(small_job(DeviceKind::cuda, GetParam())),
-                        cpu = train_on_noise(small_job(DeviceKind::cpu, GetParam()));
+  const TrainingOutcome cuda = train_on_noise(small_job(layers::DeviceKind::cuda, GetParam())),
+                        cpu = train_on_noise(small_job(layers::DeviceKind::cpu, GetParam()));
   const double rounding = GetParam() == std::string("fp32")   ? 0
                           : GetParam() == std::string("fp16") ? 0x1p-11
                                                               : 0x1p-8;
@@ -193,4 +199,4 @@ INSTANTIATE_TEST_SUITE_P(Cuda, CudaTraining, ::testing::Values("fp32", "fp16", "
                          [](const auto& info) { return std::string(info.param); });
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::runtime

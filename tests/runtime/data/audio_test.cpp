@@ -10,7 +10,7 @@
 #include "tests/support/runtime/sounds.h"
 #include "tests/support/system/temporary_folder.h"
 
-namespace penstock {
+namespace penstock::runtime {
 namespace {
 
 using test::make_sound, test::message_of, test::SoundFormat, test::write_file, test::write_sound;
@@ -112,4 +112,4 @@ TEST(Audio, AWaveWrittenToAPipeHasTheSamplesThatAreThere) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::runtime

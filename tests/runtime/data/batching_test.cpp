@@ -10,7 +10,7 @@
 
 #include "runtime/data/sample_hash.h"
 
-namespace penstock {
+namespace penstock::runtime {
 namespace {
 
 /// Recordings of 0.3 to 12 s at three rates.
@@ -24,8 +24,8 @@ std::vector<AudioLength> ragged_lengths(std::uint64_t count) {
   return lengths;
 }
 
-DataConfig with_speeds() {
-  DataConfig data;
+configs::DataConfig with_speeds() {
+  configs::DataConfig data;
   data.speeds = {0.9, 1, 1.1};
   return data;
 }
@@ -49,7 +49,7 @@ void expect_each_once(const std::vector<MicroBatch>& batches, std::size_t uttera
 }
 
 TEST(ShapeUtterance, IsIntegerArithmetic) {
-  FeatureConfig features;
+  configs::FeatureConfig features;
   features.sample_rate = 8000;
   const BatchUtterance slow = shape_utterance(7, {16001, 16000}, 0.9, features);
   EXPECT_EQ(slow.samples, (16001 * 5 + 8) / 9);  // 16001 × 8000 / (16000 × 0.9), rounded up
@@ -76,7 +76,7 @@ TEST(CutEvenly, TakesTheFewestAndTheSmallest) {
 
 TEST(TrainingBatches, HoldEachUtteranceOnceWithinTheBounds) {
   const auto lengths = ragged_lengths(1237);
-  DataConfig data = with_speeds();
+  configs::DataConfig data = with_speeds();
   data.micro_batch_utterances = 9;
   const MicroBatchBounds bounds = micro_batch_bounds(data, {});
   for (const std::int64_t epoch : {0, 1, 17}) {
@@ -151,4 +151,4 @@ TEST(EvaluationBatches, LeaveALongUtteranceAlone) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::runtime

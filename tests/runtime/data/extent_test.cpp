@@ -6,7 +6,7 @@
 
 #include "runtime/data/sample_hash.h"
 
-namespace penstock {
+namespace penstock::runtime {
 namespace {
 
 StepSequenceOptions options(std::uint64_t utterances, int most = 0) {
@@ -85,4 +85,4 @@ TEST(Extent, OfNoStepsIsNothing) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::runtime

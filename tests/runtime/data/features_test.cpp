@@ -10,17 +10,17 @@
 #include "tests/support/runtime/sounds.h"
 #include "tests/support/system/temporary_folder.h"
 
-namespace penstock {
+namespace penstock::runtime {
 namespace {
 
 struct FeatureCase {
   const char* name;
-  FeatureConfig config;
+  configs::FeatureConfig config;
 };
 
-FeatureConfig features(const char* kind, int rate, double window_ms, const char* window, int fft,
-                       int mels = 80) {
-  FeatureConfig config;
+configs::FeatureConfig features(const char* kind, int rate, double window_ms, const char* window,
+                                int fft, int mels = 80) {
+  configs::FeatureConfig config;
   config.kind = kind;
   config.sample_rate = rate;
   config.window_ms = window_ms;
@@ -30,7 +30,8 @@ FeatureConfig features(const char* kind, int rate, double window_ms, const char*
   return config;
 }
 
-std::vector<float> extract(const FeatureConfig& config, const std::vector<float>& samples) {
+std::vector<float> extract(const configs::FeatureConfig& config,
+                           const std::vector<float>& samples) {
   std::vector<float> x_FC(
       static_cast<std::size_t>(feature_frames(std::ssize(samples), config) * feature_bins(config)));
   FeatureExtractor(config).extract(samples, x_FC);
@@ -44,10 +45,10 @@ TEST_P(FeaturesLikeLibrosa, AgreeInShapeAndValues) {
   const auto& stored = golden["samples"];
   const std::vector<float> samples(stored.begin(), stored.end());
   std::vector<float> x_FC = extract(GetParam().config, samples);
-  const Shape shape{feature_frames(std::ssize(samples), GetParam().config),
-                    feature_bins(GetParam().config)};
+  const layers::Shape shape{feature_frames(std::ssize(samples), GetParam().config),
+                            feature_bins(GetParam().config)};
   ASSERT_EQ(golden.shape("x_FC"), shape);
-  EXPECT_LE(golden.error({x_FC.data(), DType::f32, shape}, "x_FC"), 1e-4);
+  EXPECT_LE(golden.error({x_FC.data(), layers::DType::f32, shape}, "x_FC"), 1e-4);
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -83,7 +84,7 @@ TEST(Features, EverySampleCountHasAFrame) {
 }
 
 TEST(Features, RefuseKeysThatDoNotFit) {
-  FeatureConfig config = features("mfcc", 16000, 20, "kaiser", 256);
+  configs::FeatureConfig config = features("mfcc", 16000, 20, "kaiser", 256);
   config.hop_ms = 0;
   const std::string message = test::message_of<ConfigError>([&] { frame_geometry(config); });
   for (const char* part : {"features.kind is \"mfcc\"", "features.window is \"kaiser\"",
@@ -98,4 +99,4 @@ TEST(Features, RefuseRoomOfAnotherSize) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::runtime

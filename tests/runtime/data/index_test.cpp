@@ -8,7 +8,7 @@
 #include "tests/support/runtime/sounds.h"
 #include "tests/support/system/temporary_folder.h"
 
-namespace penstock {
+namespace penstock::runtime {
 namespace {
 
 class IndexTest : public testing::Test {
@@ -109,4 +109,4 @@ TEST_F(IndexTest, NamesFilesThatCannotBeUsedAndForgetsThem) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::runtime

@@ -15,7 +15,7 @@
 #include "tests/support/runtime/sounds.h"
 #include "tests/support/system/temporary_folder.h"
 
-namespace penstock {
+namespace penstock::runtime {
 namespace {
 
 class LoaderTest : public testing::Test {
@@ -53,7 +53,7 @@ class LoaderTest : public testing::Test {
   }
 
   test::TemporaryFolder folder_;
-  FeatureConfig features_;
+  configs::FeatureConfig features_;
   std::vector<AudioSource> sources_;
 };
 
@@ -148,4 +148,4 @@ TEST_F(LoaderTest, WhatNobodyAnnouncedCannotBeTaken) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::runtime

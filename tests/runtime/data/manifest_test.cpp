@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "tests/support/system/temporary_folder.h"
 
-namespace penstock {
+namespace penstock::runtime {
 namespace {
 
 using test::message_of, test::write_file;
@@ -197,4 +197,4 @@ TEST_F(ManifestTest, CommonVoice) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::runtime

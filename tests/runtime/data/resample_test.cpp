@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 
-namespace penstock {
+namespace penstock::runtime {
 namespace {
 
 std::vector<float> tone(std::int64_t samples, double cycles_per_sample) {
@@ -72,4 +72,4 @@ TEST(Resample, RefusesImpossibleRatiosAndWrongRoom) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::runtime

@@ -11,7 +11,7 @@
 #include "runtime/data/sample_hash.h"
 #include "tests/support/system/temporary_folder.h"
 
-namespace penstock {
+namespace penstock::runtime {
 namespace {
 
 /// 157 recordings of 0.5 to 8 s in micro-batches of at most 20 s, five a step.
@@ -158,4 +158,4 @@ TEST(StepSequence, RefusesWhatItCannotDo) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::runtime

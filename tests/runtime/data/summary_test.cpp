@@ -8,7 +8,7 @@
 #include "tests/support/runtime/sounds.h"
 #include "tests/support/system/temporary_folder.h"
 
-namespace penstock {
+namespace penstock::runtime {
 namespace {
 
 class SummaryTest : public testing::Test {
@@ -97,4 +97,4 @@ TEST_F(SummaryTest, RefusesAnOutputThatCannotBeWritten) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::runtime

@@ -7,7 +7,7 @@
 
 #include "tests/support/layers/watched_backend.h"
 
-namespace penstock {
+namespace penstock::runtime {
 namespace {
 
 using test::WatchedBackend;
@@ -21,7 +21,7 @@ std::vector<std::int32_t> counted() {
 }
 
 /// The tensor's bytes as the window shows them, and in how many parts.
-int read_all(HostWindow& window, const Tensor& tensor, std::vector<std::int32_t>& out) {
+int read_all(HostWindow& window, const layers::Tensor& tensor, std::vector<std::int32_t>& out) {
   auto* to = reinterpret_cast<std::byte*>(out.data());
   int parts = 0;
   for (std::size_t begin = 0; begin < tensor.bytes(); ++parts) {
@@ -36,7 +36,7 @@ TEST(HostWindow, ShowsTheHostsOwnMemoryUncopied) {
   WatchedBackend backend;
   const auto stream = backend.make_stream({});
   auto numbers = counted();
-  const Tensor tensor{numbers.data(), DType::i32, {kElements}};
+  const layers::Tensor tensor{numbers.data(), layers::DType::i32, {kElements}};
   HostWindow window(backend, *stream);
   const void* first = window.read(tensor, 0).data();
   EXPECT_EQ(first, numbers.data());
@@ -50,10 +50,10 @@ TEST(HostWindow, ShowsTheHostsOwnMemoryUncopied) {
 }
 
 TEST(HostWindow, CopiesADevicesMemoryPartByPart) {
-  WatchedBackend backend(DeviceKind::cuda);
+  WatchedBackend backend(layers::DeviceKind::cuda);
   const auto stream = backend.make_stream({});
   auto numbers = counted();
-  const Tensor tensor{numbers.data(), DType::i32, {kElements}};
+  const layers::Tensor tensor{numbers.data(), layers::DType::i32, {kElements}};
   HostWindow window(backend, *stream);
   std::vector<std::int32_t> out(kElements);
   EXPECT_EQ(read_all(window, tensor, out), 3);
@@ -68,4 +68,4 @@ TEST(HostWindow, CopiesADevicesMemoryPartByPart) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::runtime

@@ -8,16 +8,16 @@
 #include "comm/threads.h"
 #include "tests/support/system/temporary_folder.h"
 
-namespace penstock {
+namespace penstock::runtime {
 namespace {
 
 using test::message_of;
 
 /// What three ranks say of a configuration that `change` makes another on rank 2.
-std::string disagreement(const std::function<void(Config&)>& change) {
+std::string disagreement(const std::function<void(configs::Config&)>& change) {
   return message_of<ConfigError>([&] {
-    run_as_threads({.ranks = 3}, [&](Communicator& world) {
-      Config config;
+    comm::run_as_threads({.ranks = 3}, [&](comm::Communicator& world) {
+      configs::Config config;
       config.data.validation = "clean\n.jsonl";
       if (world.rank() == 2) change(config);
       require_same_recipe(world, config);
@@ -26,24 +26,24 @@ std::string disagreement(const std::function<void(Config&)>& change) {
 }
 
 TEST(RequireSameRecipe, NamesTheKeyTheValuesAndTheRank) {
-  EXPECT_EQ(disagreement([](Config&) {}), "");
-  EXPECT_EQ(disagreement([](Config& c) { c.data.validation.clear(); }),
+  EXPECT_EQ(disagreement([](configs::Config&) {}), "");
+  EXPECT_EQ(disagreement([](configs::Config& c) { c.data.validation.clear(); }),
             "the ranks were started with different recipes: data.validation is \"clean\n.jsonl\" "
             "on rank 0 and \"\" on rank 2: give every rank the same recipe and overrides");
-  EXPECT_NE(disagreement([](Config& c) {
+  EXPECT_NE(disagreement([](configs::Config& c) {
               c.trainer.validate_every = 7;
             }).find("trainer.validate_every is \"0\" on rank 0 and \"7\" on rank 2"),
             std::string::npos);
 }
 
 TEST(RequireSameRecipe, LetsMachinesDiffer) {
-  EXPECT_EQ(disagreement([](Config& c) { c.trainer.threads = c.data.loaders = 3; }), "");
+  EXPECT_EQ(disagreement([](configs::Config& c) { c.trainer.threads = c.data.loaders = 3; }), "");
 }
 
 TEST(ReadAlike, TellsAllWhatTheFirstReaderFinds) {
   std::vector<int> readers;
   std::mutex guard;
-  run_as_threads({.ranks = 4}, [&](Communicator& world) {
+  comm::run_as_threads({.ranks = 4}, [&](comm::Communicator& world) {
     const std::string told = read_alike(world, {{2, 1}, "clean.jsonl: texts"}, [&] {
       const std::lock_guard lock(guard);
       readers.push_back(world.rank());
@@ -56,7 +56,7 @@ TEST(ReadAlike, TellsAllWhatTheFirstReaderFinds) {
 
 TEST(ReadAlike, NamesTheReaderThatFindsSomethingElse) {
   const std::string message = message_of<DataError>([&] {
-    run_as_threads({.ranks = 3}, [&](Communicator& world) {
+    comm::run_as_threads({.ranks = 3}, [&](comm::Communicator& world) {
       read_alike(world, {{0, 2}, "clean.jsonl: texts"},
                  [&] { return std::to_string(world.rank()); });
     });
@@ -70,9 +70,9 @@ TEST(ReadAlike, NamesTheReaderThatFindsSomethingElse) {
 std::vector<std::string> raised(const std::function<std::string(int rank)>& read) {
   std::vector<std::string> faults(4);
   EXPECT_THROW(
-      run_as_threads(
+      comm::run_as_threads(
           {.ranks = 4},
-          [&](Communicator& world) {
+          [&](comm::Communicator& world) {
             try {
               read_alike(world, {{2, 3}, "clean.jsonl: texts"}, [&] { return read(world.rank()); });
             } catch (const DataError& error) {
@@ -94,4 +94,4 @@ TEST(ReadAlike, HasRank0RaiseWhatAReaderMeets) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::runtime

@@ -5,7 +5,7 @@
 #include <limits>
 #include <stdexcept>
 
-namespace penstock {
+namespace penstock::runtime {
 namespace {
 
 TEST(Packing, GivesBackWhatItTook) {
@@ -26,4 +26,4 @@ TEST(Packing, GivesBackWhatItTook) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::runtime

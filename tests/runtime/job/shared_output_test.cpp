@@ -6,7 +6,7 @@
 #include "runtime/checkpoint/output_lock.h"
 #include "tests/support/system/temporary_folder.h"
 
-namespace penstock {
+namespace penstock::runtime {
 namespace {
 
 namespace fs = std::filesystem;
@@ -15,7 +15,7 @@ namespace fs = std::filesystem;
 std::string said_of(const std::vector<fs::path>& folders) {
   const OutputLock lock(folders[0]);
   return test::message_of<CheckpointError>([&] {
-    run_as_threads({.ranks = 3}, [&](Communicator& world) {
+    comm::run_as_threads({.ranks = 3}, [&](comm::Communicator& world) {
       const int rank = world.rank();
       check_shared_output(world, {folders[rank], rank == 0 ? lock.token() : "", rank < 2});
     });
@@ -38,4 +38,4 @@ TEST(SharedOutput, IsNotAFolderOfADeadRun) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::runtime

@@ -4,11 +4,11 @@
 
 #include <cmath>
 
-namespace penstock {
+namespace penstock::runtime {
 namespace {
 
-LrScheduleConfig schedule(const char* kind) {
-  LrScheduleConfig s;
+configs::LrScheduleConfig schedule(const char* kind) {
+  configs::LrScheduleConfig s;
   s.kind = kind;
   s.warmup = 4;
   s.total_steps = 24;
@@ -43,4 +43,4 @@ TEST(LearningRate, StaysAtTheFloorBehindTheHorizon) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::runtime

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-namespace penstock {
+namespace penstock::runtime {
 namespace {
 
 LossScale scale_of(const std::string& rule, const std::string& compute = "fp16") {
@@ -88,4 +88,4 @@ TEST(LossScale, GoesOnFromItsState) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::runtime

@@ -8,7 +8,7 @@
 #include "tests/support/layers/golden.h"
 #include "tests/support/layers/tensors.h"
 
-namespace penstock {
+namespace penstock::runtime {
 namespace {
 
 using test::assign;
@@ -18,49 +18,49 @@ using test::relative_error;
 
 /// Two parameters of given sizes in one layer that computes in `compute`.
 struct TwoParameters {
-  explicit TwoParameters(const OptimizerConfig& config, Shape first = {1}, Shape second = {1},
-                         DType compute = DType::f32)
+  explicit TwoParameters(const configs::OptimizerConfig& config, layers::Shape first = {1},
+                         layers::Shape second = {1}, layers::DType compute = layers::DType::f32)
       : optimizer(make_optimizer(config)) {
-    std::vector<LayerPlan> plans(1);
-    plans[0].params = {{"a", first, {Initialiser::Kind::constant, 2}},
-                       {"b", second, {Initialiser::Kind::constant, 2}}};
+    std::vector<layers::LayerPlan> plans(1);
+    plans[0].params = {{"a", first, {layers::Initialiser::Kind::constant, 2}},
+                       {"b", second, {layers::Initialiser::Kind::constant, 2}}};
     StoreOptions options;
     options.slots = optimizer->slots().counts();
     options.kinds.compute = compute;
     store = std::make_unique<ParameterStore>(*backend, *stream, plans,
                                              std::span<const std::int64_t>(), options, 1);
-    for (const ParameterEntry& p : store->parameters()) gradient(p.index, {0.5});
+    for (const partition::ParameterEntry& p : store->parameters()) gradient(p.index, {0.5});
   }
 
-  Tensor weight(std::int64_t i) const { return store->weight(store->parameters()[i]); }
+  layers::Tensor weight(std::int64_t i) const { return store->weight(store->parameters()[i]); }
   void gradient(std::int64_t i, std::vector<double> values) {
-    const ParameterEntry& p = store->parameters()[i];
+    const partition::ParameterEntry& p = store->parameters()[i];
     values.resize(static_cast<std::size_t>(p.elements), values.back());
     assign(store->gradient(p, 0), values);
   }
   void update(UpdateArguments with) {
     std::vector<double> squared_sums(2), room(2);
-    backend->run(*stream,
-                 SquaredSums{store->table().all(), store->gradient_arena(), squared_sums.data()});
+    backend->run(*stream, layers::SquaredSums{store->table().all(), store->gradient_arena(),
+                                              squared_sums.data()});
     with.squared_sums = squared_sums;
     with.room = room.data();
     optimizer->update(*backend, *stream, *store, with);
   }
 
   std::unique_ptr<Optimizer> optimizer;
-  std::unique_ptr<Backend> backend = make_cpu_backend();
-  std::unique_ptr<Stream> stream = backend->make_stream();
+  std::unique_ptr<layers::Backend> backend = layers::make_cpu_backend();
+  std::unique_ptr<layers::Stream> stream = backend->make_stream();
   std::unique_ptr<ParameterStore> store;
 };
 
-OptimizerConfig kind(const std::string& name) {
-  OptimizerConfig config;
+configs::OptimizerConfig kind(const std::string& name) {
+  configs::OptimizerConfig config;
   config.kind = name;
   return config;
 }
 
 TEST(Optimizers, AdamWMovesByTheLearningRateAndDecaysAll) {
-  OptimizerConfig config;
+  configs::OptimizerConfig config;
   config.weight_decay = 0.1;
   config.epsilon = 0;
   TwoParameters two(config);
@@ -69,7 +69,7 @@ TEST(Optimizers, AdamWMovesByTheLearningRateAndDecaysAll) {
 }
 
 TEST(Optimizers, SgdTakesTheClippedGradient) {
-  OptimizerConfig config = kind("sgd");
+  configs::OptimizerConfig config = kind("sgd");
   config.momentum = 0;
   config.nesterov = false;
   config.weight_decay = 0.1;
@@ -79,7 +79,7 @@ TEST(Optimizers, SgdTakesTheClippedGradient) {
 }
 
 /// Follows both parameters of a golden file, whose gradients were multiplied by 0.37.
-void follow(const std::string& name, const OptimizerConfig& config, double learning_rate) {
+void follow(const std::string& name, const configs::OptimizerConfig& config, double learning_rate) {
   const Golden golden(name);
   TwoParameters two(config, golden.shape("start.0"), golden.shape("start.1"));
   for (int i : {0, 1}) golden.copy("start." + std::to_string(i), two.weight(i));
@@ -99,7 +99,7 @@ void follow(const std::string& name, const OptimizerConfig& config, double learn
 }
 
 TEST(Optimizers, LambFollowsTimm) {
-  OptimizerConfig config = kind("lamb");
+  configs::OptimizerConfig config = kind("lamb");
   config.beta1 = 0.8;
   config.beta2 = 0.95;
   config.epsilon = 1e-6;
@@ -110,7 +110,7 @@ TEST(Optimizers, LambFollowsTimm) {
 }
 
 TEST(Optimizers, NovoGradFollowsTimm) {
-  OptimizerConfig config = kind("novograd");
+  configs::OptimizerConfig config = kind("novograd");
   config.beta1 = 0.95;
   config.beta2 = 0.98;
   config.epsilon = 1e-6;
@@ -119,7 +119,7 @@ TEST(Optimizers, NovoGradFollowsTimm) {
 }
 
 TEST(Optimizers, LarcFollowsTimm) {
-  OptimizerConfig config = kind("sgd");
+  configs::OptimizerConfig config = kind("sgd");
   config.weight_decay = 0.05;
   config.larc = 0.02;
   follow("larc", config, 0.1);
@@ -127,12 +127,13 @@ TEST(Optimizers, LarcFollowsTimm) {
 
 TEST(Optimizers, LayersReadTheNewWeightsRounded) {
   for (const char* name : {"adamw", "sgd", "lamb", "novograd"}) {
-    TwoParameters two(kind(name), {3, 5}, {7}, DType::bf16);
+    TwoParameters two(kind(name), {3, 5}, {7}, layers::DType::bf16);
     two.update({.learning_rate = 0.003, .step = 1});
-    for (const ParameterEntry& p : two.store->parameters()) {
+    for (const partition::ParameterEntry& p : two.store->parameters()) {
       const double weight = numbers(two.store->weight(p))[2];
       EXPECT_NE(weight, 2) << name;
-      EXPECT_EQ(numbers(two.store->copy(p))[2], to_float(to_bfloat16(static_cast<float>(weight))))
+      EXPECT_EQ(numbers(two.store->copy(p))[2],
+                layers::to_float(layers::to_bfloat16(static_cast<float>(weight))))
           << name;
     }
   }
@@ -140,7 +141,7 @@ TEST(Optimizers, LayersReadTheNewWeightsRounded) {
 
 TEST(Optimizers, AParameterOfZerosLeavesItsPlace) {
   for (const char* name : {"lamb", "novograd", "sgd"}) {
-    OptimizerConfig config = kind(name);
+    configs::OptimizerConfig config = kind(name);
     config.weight_decay = 0.1;
     config.larc = config.kind == "sgd" ? 0.001 : 0;
     TwoParameters two(config);
@@ -163,8 +164,8 @@ TEST(Optimizers, NameTheirSlotsForCheckpoints) {
 TEST(Optimizers, NovoGradKeepsOneNumberOfAParameter) {
   TwoParameters two(kind("novograd"), {3, 5}, {7});
   two.update({.learning_rate = 0.003, .step = 1});
-  const std::vector<ParameterEntry>& all = two.store->parameters();
-  EXPECT_EQ(two.store->number(all[0], 0).shape, Shape{1});
+  const std::vector<partition::ParameterEntry>& all = two.store->parameters();
+  EXPECT_EQ(two.store->number(all[0], 0).shape, layers::Shape{1});
   EXPECT_NEAR(numbers(two.store->number(all[0], 0))[0], 15 * 0.25, 1e-12);
   EXPECT_NEAR(numbers(two.store->number(all[1], 0))[0], 7 * 0.25, 1e-12);
 }
@@ -174,4 +175,4 @@ TEST(Optimizers, AnUnknownKindIsRefused) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::runtime

@@ -6,37 +6,37 @@
 
 #include "runtime/pipeline/parameter_store.h"
 
-namespace penstock {
+namespace penstock::runtime {
 namespace {
 
-std::vector<LayerPlan> plans_of(std::vector<Shape> shapes) {
-  std::vector<LayerPlan> plans;
-  for (const Shape& shape : shapes) {
-    LayerPlan& plan = plans.emplace_back();
+std::vector<layers::LayerPlan> plans_of(std::vector<layers::Shape> shapes) {
+  std::vector<layers::LayerPlan> plans;
+  for (const layers::Shape& shape : shapes) {
+    layers::LayerPlan& plan = plans.emplace_back();
     plan.params.push_back({"p" + std::to_string(plans.size()), shape, {}});
   }
   return plans;
 }
 
 void fill_gradients(const ParameterStore& store) {
-  for (const ParameterEntry& p : store.parameters())
+  for (const partition::ParameterEntry& p : store.parameters())
     for (std::int64_t i = 0; i < p.elements; ++i)
       store.gradient(p, 0).as<float>()[i] = std::sin(0.1f * static_cast<float>(i)) + 0.5f;
 }
 
 class Table : public testing::Test {
  protected:
-  ParameterStore store_of(const std::vector<LayerPlan>& plans, std::int64_t first_block,
-                          DType compute = DType::f32) {
+  ParameterStore store_of(const std::vector<layers::LayerPlan>& plans, std::int64_t first_block,
+                          layers::DType compute = layers::DType::f32) {
     StoreOptions options;
     options.kinds.compute = compute;
-    std::vector<std::int64_t> first_blocks = norm_blocks_before(plans);
+    std::vector<std::int64_t> first_blocks = partition::norm_blocks_before(plans);
     for (std::int64_t& first : first_blocks) first += first_block;
     return ParameterStore(*backend_, *stream_, plans, first_blocks, options, 1);
   }
 
-  std::unique_ptr<Backend> backend_ = make_cpu_backend();
-  std::unique_ptr<Stream> stream_ = backend_->make_stream();
+  std::unique_ptr<layers::Backend> backend_ = layers::make_cpu_backend();
+  std::unique_ptr<layers::Stream> stream_ = backend_->make_stream();
 };
 
 TEST_F(Table, GivesTheSameNormHoweverTheModelIsCut) {
@@ -44,7 +44,8 @@ TEST_F(Table, GivesTheSameNormHoweverTheModelIsCut) {
   std::vector<double> sums(5), of_stages(5);
   const auto add = [&](const ParameterStore& store, std::vector<double>& to) {
     fill_gradients(store);
-    backend_->run(*stream_, SquaredSums{store.table().all(), store.gradient_arena(), to.data()});
+    backend_->run(*stream_,
+                  layers::SquaredSums{store.table().all(), store.gradient_arena(), to.data()});
   };
   const ParameterStore one = store_of(whole, 0);
   add(one, sums);
@@ -54,7 +55,7 @@ TEST_F(Table, GivesTheSameNormHoweverTheModelIsCut) {
 
   double found = 0, expected = 0;
   for (double sum : sums) found += sum;
-  for (const ParameterEntry& p : one.parameters())
+  for (const partition::ParameterEntry& p : one.parameters())
     for (std::int64_t i = 0; i < p.elements; ++i)
       expected += std::pow(static_cast<double>(one.gradient(p, 0).as<float>()[i]), 2);
   EXPECT_NEAR(found, expected, 1e-10 * expected);
@@ -63,18 +64,20 @@ TEST_F(Table, GivesTheSameNormHoweverTheModelIsCut) {
 TEST_F(Table, PointsToEveryPieceInEveryArena) {
   auto plans = plans_of({{70001}, {3, 5}, {7}});
   plans[1].params[0].full_precision = true;
-  const ParameterStore store = store_of(plans, 10, DType::f16);
+  const ParameterStore store = store_of(plans, 10, layers::DType::f16);
   ASSERT_EQ(store.table().all().count, 4);
   for (std::size_t i = 0; i < store.owned().size(); ++i) {
-    const ParameterPiece& piece = store.owned()[i];
-    const ArenaBlocks blocks = store.table().piece(i);
+    const partition::ParameterPiece& piece = store.owned()[i];
+    const layers::ArenaBlocks blocks = store.table().piece(i);
     ASSERT_EQ(blocks.count, piece.blocks());
     std::int64_t done = 0;
     for (std::int64_t b = 0; b < blocks.count; ++b) {
-      const ArenaBlock& block = blocks.first[b];
-      const auto points = [&](const Tensor& arena, std::int64_t at, const Tensor& to) {
-        EXPECT_EQ(static_cast<std::byte*>(arena.data) + at * std::int64_t(size_of(arena.dtype)),
-                  static_cast<std::byte*>(to.data) + done * std::int64_t(size_of(to.dtype)));
+      const layers::ArenaBlock& block = blocks.first[b];
+      const auto points = [&](const layers::Tensor& arena, std::int64_t at,
+                              const layers::Tensor& to) {
+        EXPECT_EQ(
+            static_cast<std::byte*>(arena.data) + at * std::int64_t(layers::size_of(arena.dtype)),
+            static_cast<std::byte*>(to.data) + done * std::int64_t(layers::size_of(to.dtype)));
       };
       EXPECT_EQ(block.place, piece.first_block + b);
       points(store.gradient_arena(), block.gradient, store.gradient(piece, 0));
@@ -91,4 +94,4 @@ TEST_F(Table, PointsToEveryPieceInEveryArena) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::runtime

@@ -7,17 +7,18 @@
 #include "partition/memory/stage_bytes.h"
 #include "partition/model/build_model.h"
 
-namespace penstock {
+namespace penstock::runtime {
 namespace {
 
-LayerSequence sequence() {
-  const ModelConfig model{.features = 17,
-                          .family = DeepSpeech2Options{.channels = 2, .hidden = 9, .layers = 2}};
-  return build_model(model, 5);
+partition::LayerSequence sequence() {
+  const configs::ModelConfig model{
+      .features = 17,
+      .family = layers::DeepSpeech2Options{.channels = 2, .hidden = 9, .layers = 2}};
+  return partition::build_model(model, 5);
 }
 
 TEST(LocalLayers, AreThoseOfTheRanksChunksInTheOrderOfTheSequence) {
-  const LayerSequence whole = sequence();
+  const partition::LayerSequence whole = sequence();
   const int size = whole.size();
   const std::vector<int> cut = {0, 2, 5, 7, size}, down_and_up = {0, 1, 1, 0};
   const LocalLayers all = local_layers(whole, {}, {0, size}, {0}, 0);
@@ -30,7 +31,7 @@ TEST(LocalLayers, AreThoseOfTheRanksChunksInTheOrderOfTheSequence) {
   EXPECT_EQ(outer.layers[1], whole.layers[1].get());
   EXPECT_EQ(outer.layers[2], whole.layers[7].get());
   EXPECT_EQ(outer.norm_blocks[2], all.norm_blocks[7]);
-  EXPECT_EQ(outer.norm_blocks[2], norm_blocks(std::span(all.plans).first(7)));
+  EXPECT_EQ(outer.norm_blocks[2], partition::norm_blocks(std::span(all.plans).first(7)));
 
   const LocalLayers inner = local_layers(whole, {}, cut, down_and_up, 1);
   EXPECT_EQ(inner.chunks, (std::vector<int>{1, 2}));
@@ -43,11 +44,11 @@ TEST(LocalLayers, AreThoseOfTheRanksChunksInTheOrderOfTheSequence) {
 }
 
 TEST(LocalLayers, NeedACutOfTheWholeSequence) {
-  const LayerSequence whole = sequence();
+  const partition::LayerSequence whole = sequence();
   for (const std::vector<int>& cut :
        {std::vector<int>{}, {0, whole.size()}, {0, 3, 5}, {1, 3, whole.size()}})
     EXPECT_THROW(local_layers(whole, {}, cut, {0, 1}, 0), Error);
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::runtime

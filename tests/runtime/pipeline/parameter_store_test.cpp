@@ -7,13 +7,13 @@
 
 #include "base/error.h"
 
-namespace penstock {
+namespace penstock::runtime {
 namespace {
 
-using Kind = Initialiser::Kind;
+using Kind = layers::Initialiser::Kind;
 
-std::vector<LayerPlan> two_layers() {
-  std::vector<LayerPlan> plans(2);
+std::vector<layers::LayerPlan> two_layers() {
+  std::vector<layers::LayerPlan> plans(2);
   plans[0].params = {{"a.weight", {3, 5}, {Kind::uniform, 0.5}},
                      {"a.bias", {3}, {Kind::constant, 2}}};
   plans[0].state = {{"a.mean", {7}, 1}};
@@ -23,22 +23,23 @@ std::vector<LayerPlan> two_layers() {
 
 class Store : public testing::Test {
  protected:
-  std::unique_ptr<Backend> backend_ = make_cpu_backend();
-  std::unique_ptr<Stream> stream_ = backend_->make_stream();
+  std::unique_ptr<layers::Backend> backend_ = layers::make_cpu_backend();
+  std::unique_ptr<layers::Stream> stream_ = backend_->make_stream();
 
-  ParameterStore make(const std::vector<LayerPlan>& plans, StoreOptions options = {}) {
+  ParameterStore make(const std::vector<layers::LayerPlan>& plans, StoreOptions options = {}) {
     return ParameterStore(*backend_, *stream_, plans, {}, options, 3);
   }
 };
 
 TEST_F(Store, EveryTensorStartsOnItsBoundary) {
   const ParameterStore store = make(two_layers(), {.lanes = 2, .slots = {.of_elements = 1}});
-  for (const ParameterPiece& p : store.owned())
-    for (const Tensor& t :
+  for (const partition::ParameterPiece& p : store.owned())
+    for (const layers::Tensor& t :
          {store.weight(p), store.gradient(p, 0), store.gradient(p, 1), store.slot(p, 0)})
-      EXPECT_EQ(reinterpret_cast<std::uintptr_t>(t.data) % kAlignment, 0u) << p.parameter;
+      EXPECT_EQ(reinterpret_cast<std::uintptr_t>(t.data) % layers::kAlignment, 0u) << p.parameter;
   EXPECT_EQ(store.element_count(), 15 + 3 + 11);
-  EXPECT_EQ(store.gradient_arena(1).size(), aligned(15 * 4) + aligned(3 * 4) + aligned(11 * 4));
+  EXPECT_EQ(store.gradient_arena(1).size(),
+            layers::aligned(15 * 4) + layers::aligned(3 * 4) + layers::aligned(11 * 4));
 }
 
 TEST_F(Store, StartsFromSeedAndNameWhateverTheStage) {
@@ -65,29 +66,29 @@ TEST_F(Store, GivesEachLayerItsViews) {
 }
 
 /// A matrix of two blocks and a bit, and a scale that layers read in full precision.
-std::vector<LayerPlan> large_layer() {
-  std::vector<LayerPlan> plans(1);
+std::vector<layers::LayerPlan> large_layer() {
+  std::vector<layers::LayerPlan> plans(1);
   plans[0].params = {{"weight", {3, 45001}, {Kind::uniform, 0.5}},
                      {"scale", {5}, {Kind::uniform, 0.5}, true}};
   return plans;
 }
 
-std::vector<float> values_of(const Tensor& tensor) {
+std::vector<float> values_of(const layers::Tensor& tensor) {
   const float* data = tensor.as<float>();
   return {data, data + tensor.size()};
 }
 
 TEST_F(Store, ReplicasThatShareHoldWhatTheyOwnAndLayersReadItAll) {
-  const ParameterStore alone = make(large_layer(), {.kinds = {.compute = DType::f16}});
+  const ParameterStore alone = make(large_layer(), {.kinds = {.compute = layers::DType::f16}});
   const std::vector<float> expected = values_of(alone.weight(alone.parameters()[0]));
   std::vector<float> found;
   for (int replica = 0; replica < 3; ++replica) {
     const ParameterStore store =
         make(large_layer(), {.slots = {.of_elements = 1},
-                             .kinds = {.compute = DType::f16, .sharing = {.replicas = 3}},
+                             .kinds = {.compute = layers::DType::f16, .sharing = {.replicas = 3}},
                              .replica = replica});
-    const ParameterEntry &weight = store.parameters()[0], &scale = store.parameters()[1];
-    for (const ParameterPiece& piece : store.owned()) {
+    const partition::ParameterEntry &weight = store.parameters()[0], &scale = store.parameters()[1];
+    for (const partition::ParameterPiece& piece : store.owned()) {
       EXPECT_EQ(store.slot(piece, 0).size(), piece.count);
       if (piece.parameter == 1) continue;
       const std::vector<float> part = values_of(store.weight(piece));
@@ -95,7 +96,7 @@ TEST_F(Store, ReplicasThatShareHoldWhatTheyOwnAndLayersReadItAll) {
     }
     EXPECT_THROW(store.weight(weight), ShapeError);
     EXPECT_EQ(values_of(store.weight(scale)), values_of(alone.weight(alone.parameters()[1])));
-    const Tensor halves = store.params(0).weights[0], all = alone.params(0).weights[0];
+    const layers::Tensor halves = store.params(0).weights[0], all = alone.params(0).weights[0];
     EXPECT_EQ(std::memcmp(halves.data, all.data, all.bytes()), 0) << replica;
     EXPECT_EQ(store.params(0).weights[1].data, store.weight(scale).data);
   }
@@ -103,4 +104,4 @@ TEST_F(Store, ReplicasThatShareHoldWhatTheyOwnAndLayersReadItAll) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::runtime

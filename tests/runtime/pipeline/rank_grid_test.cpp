@@ -6,18 +6,18 @@
 #include "comm/collectives.h"
 #include "comm/threads.h"
 
-namespace penstock {
+namespace penstock::runtime {
 namespace {
 
-Plan scattered() {
-  Plan plan;
+partition::Plan scattered() {
+  partition::Plan plan;
   plan.ranks = {{3, 1}, {0, 4}, {5, 2}};  // stages of a replica need not lie together, nor in order
   return plan;
 }
 
 TEST(RankGrid, PlacesRanksAsThePlanSays) {
-  const Plan plan = scattered();
-  run_as_threads({.ranks = 6}, [&](Communicator& world) {
+  const partition::Plan plan = scattered();
+  comm::run_as_threads({.ranks = 6}, [&](comm::Communicator& world) {
     const RankGrid grid(world, plan);
     EXPECT_EQ(plan.ranks[grid.here().stage][grid.here().replica], world.rank());
     EXPECT_EQ(grid.pipeline().size(), 3);
@@ -27,17 +27,17 @@ TEST(RankGrid, PlacesRanksAsThePlanSays) {
 
     std::vector<double> mark(6);
     mark[world.rank()] = 1;
-    sum_disjoint(grid.pipeline(), mark);
+    comm::sum_disjoint(grid.pipeline(), mark);
     for (int r = 0; r < 6; ++r)
       EXPECT_EQ(mark[r], plan.place_of(r).replica == grid.here().replica ? 1 : 0);
   });
 }
 
 TEST(RankGrid, RefusesAPlanForAnotherNumberOfRanks) {
-  run_as_threads({.ranks = 2}, [](Communicator& world) {
+  comm::run_as_threads({.ranks = 2}, [](comm::Communicator& world) {
     EXPECT_THROW(RankGrid(world, scattered()), CommError);
   });
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::runtime

@@ -7,7 +7,7 @@
 #include "layers/models/deepspeech2.h"
 #include "partition/model/build_model.h"
 
-namespace penstock {
+namespace penstock::runtime {
 namespace {
 
 std::vector<char> bytes_of(const ParameterStore& store) {
@@ -19,13 +19,14 @@ std::vector<char> bytes_of(const ParameterStore& store) {
 }
 
 TEST(RollbackBuffer, RestoresAllThatUpdatesChange) {
-  const ModelConfig model{.features = 11, .family = DeepSpeech2Options{.channels = 2, .hidden = 5}};
-  const LayerSequence sequence = build_model(model, 7);
-  for (const DType compute : {DType::f32, DType::f16}) {
-    const auto backend = make_cpu_backend();
+  const configs::ModelConfig model{
+      .features = 11, .family = layers::DeepSpeech2Options{.channels = 2, .hidden = 5}};
+  const partition::LayerSequence sequence = partition::build_model(model, 7);
+  for (const layers::DType compute : {layers::DType::f32, layers::DType::f16}) {
+    const auto backend = layers::make_cpu_backend();
     const auto stream = backend->make_stream();
-    const auto plans =
-        plan_layers(sequence, std::vector<std::int64_t>{31}, {DeviceKind::cpu, compute});
+    const auto plans = partition::plan_layers(sequence, std::vector<std::int64_t>{31},
+                                              {layers::DeviceKind::cpu, compute});
     StoreOptions options{.slots = {.of_elements = 2, .of_parameters = 1}};
     options.kinds.compute = compute;
     const ParameterStore store(*backend, *stream, plans, {}, options, 3);
@@ -42,4 +43,4 @@ TEST(RollbackBuffer, RestoresAllThatUpdatesChange) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::runtime

@@ -9,30 +9,32 @@
 #include "runtime/corpus/synthetic_work.h"
 #include "runtime/pipeline/stage.h"
 
-namespace penstock {
+namespace penstock::runtime {
 namespace {
 
 /// Lets frames pass and counts how often it was planned.
-class Counted final : public Layer {
+class Counted final : public layers::Layer {
  public:
   explicit Counted(int& plans) : plans_(plans) {}
   const std::string& name() const override { return name_; }
-  LayerPlan plan(const ActivationDecl& input, const BackendSizes&) const override {
+  layers::LayerPlan plan(const layers::ActivationDecl& input,
+                         const layers::BackendSizes&) const override {
     ++plans_;
-    LayerPlan plan;
+    layers::LayerPlan plan;
     plan.output = input;
     return plan;
   }
-  void forward(Context&, const Params&, const Activation&, Activation&, Saved) const override {}
-  void backward_input(Context&, const Params&, const Activation&, Saved,
-                      Activation&) const override {}
+  void forward(layers::Context&, const layers::Params&, const layers::Activation&,
+               layers::Activation&, layers::Saved) const override {}
+  void backward_input(layers::Context&, const layers::Params&, const layers::Activation&,
+                      layers::Saved, layers::Activation&) const override {}
 
  private:
   std::string name_ = "counted";
   int& plans_;
 };
 
-StageOptions whole(const LayerSequence& sequence) {
+StageOptions whole(const partition::LayerSequence& sequence) {
   StageOptions options;
   options.cut = {0, sequence.size()};
   return options;
@@ -40,12 +42,12 @@ StageOptions whole(const LayerSequence& sequence) {
 
 TEST(StageEvaluation, LaysOutABoundedNumberOfMicroBatchesAtOnce) {
   int plans = 0;
-  LayerSequence sequence;
+  partition::LayerSequence sequence;
   sequence.features = 5;
   sequence.layers.push_back(std::make_unique<Counted>(plans));
-  CpuBackend backend(1);
+  layers::CpuBackend backend(1);
   const auto stream = backend.make_stream({});
-  const auto alone = make_thread_communicators({.ranks = 1});
+  const auto alone = comm::make_thread_communicators({.ranks = 1});
   Stage stage(backend, *stream, *alone.front(), sequence, whole(sequence));
   const StepWork work = synthetic_work({.micro_batches = 201, .utterances = 1, .seconds = 0.2});
 
@@ -57,7 +59,9 @@ TEST(StageEvaluation, LaysOutABoundedNumberOfMicroBatchesAtOnce) {
     if (planned_before_the_first == 0) planned_before_the_first = plans;
     std::fill(x_FC.begin(), x_FC.end(), 0.0f);
   };
-  callbacks.logits = [&](const MicroBatchWork& m, const Frames&) { places.push_back(m.place); };
+  callbacks.logits = [&](const MicroBatchWork& m, const layers::Frames&) {
+    places.push_back(m.place);
+  };
   const StepSums sums = stage.evaluate(work, callbacks);
 
   EXPECT_LE(planned_before_the_first, 64);
@@ -67,29 +71,30 @@ TEST(StageEvaluation, LaysOutABoundedNumberOfMicroBatchesAtOnce) {
   EXPECT_EQ(places, in_order);
 }
 
-ModelConfig tiny_model() {
-  return {.features = 17, .family = DeepSpeech2Options{.channels = 2, .hidden = 8, .layers = 1}};
+configs::ModelConfig tiny_model() {
+  return {.features = 17,
+          .family = layers::DeepSpeech2Options{.channels = 2, .hidden = 8, .layers = 1}};
 }
 
 /// The logits of ragged micro-batches that a cut of the model into stages hands out, in order.
 std::vector<std::vector<float>> logits_of_cut(const std::vector<int>& first_layers,
                                               const std::string& schedule = "1f1b") {
-  const LayerSequence sequence = build_model(tiny_model(), 29);
+  const partition::LayerSequence sequence = partition::build_model(tiny_model(), 29);
   const StepWork work = synthetic_work({.micro_batches = 5, .utterances = 3, .seconds = 0.7});
   const int stages = static_cast<int>(first_layers.size()) / (schedule == "1f1b" ? 1 : 2);
   std::vector<std::vector<float>> found;
-  run_as_threads({.ranks = stages}, [&](Communicator& pipeline) {
-    CpuBackend backend(1);
+  comm::run_as_threads({.ranks = stages}, [&](comm::Communicator& pipeline) {
+    layers::CpuBackend backend(1);
     const auto stream = backend.make_stream({});
     StageOptions options = whole(sequence);
     options.stage = pipeline.rank();
-    options.schedule = RunSchedule(schedule, stages);
+    options.schedule = partition::RunSchedule(schedule, stages);
     options.cut = first_layers;
     options.cut.push_back(sequence.size());
     Stage stage(backend, *stream, pipeline, sequence, options);
     ExecutorCallbacks callbacks;
     callbacks.read_features = synthetic_features(3);
-    callbacks.logits = [&](const MicroBatchWork&, const Frames& logits) {
+    callbacks.logits = [&](const MicroBatchWork&, const layers::Frames& logits) {
       const float* first = logits.x_FC.as<float>();
       found.emplace_back(first, first + logits.x_FC.size());
     };
@@ -99,7 +104,7 @@ std::vector<std::vector<float>> logits_of_cut(const std::vector<int>& first_laye
 }
 
 TEST(StageEvaluation, HandsOutTheSameLogitsWhereverTheLastStageBegins) {
-  const int layers = build_model(tiny_model(), 29).size();
+  const int layers = partition::build_model(tiny_model(), 29).size();
   const auto expected = logits_of_cut({0});
   ASSERT_EQ(expected.size(), 5u);
   EXPECT_EQ(logits_of_cut({0, layers - 2}), expected);
@@ -116,38 +121,39 @@ TEST(StageEvaluation, HandsOutTheSameLogitsFromSeveralChunksARank) {
 }
 
 /// Counts what is asked of the device.
-class CountingBackend final : public CpuBackend {
+class CountingBackend final : public layers::CpuBackend {
  public:
-  using CpuBackend::CpuBackend;
-  Buffer allocate(std::size_t bytes) override {
+  using layers::CpuBackend::CpuBackend;
+  layers::Buffer allocate(std::size_t bytes) override {
     allocated += bytes;
-    return CpuBackend::allocate(bytes);
+    return layers::CpuBackend::allocate(bytes);
   }
   std::size_t allocated = 0;
 };
 
 // The lattice of an utterance grows with the square of its frames.
 TEST(StageEvaluation, TranscribingAllocatesNothingForTheLoss) {
-  const LayerSequence sequence = build_model(tiny_model(), 29);
+  const partition::LayerSequence sequence = partition::build_model(tiny_model(), 29);
   const auto allocated = [&](bool labels) {
     StepWork work = synthetic_work({.utterances = 1, .seconds = 60});
     if (!labels) work.micro_batches.front().labels.clear();
     if (!labels) work.micro_batches.front().label_lengths.clear();
     CountingBackend backend(1);
     const auto stream = backend.make_stream({});
-    const auto alone = make_thread_communicators({.ranks = 1});
+    const auto alone = comm::make_thread_communicators({.ranks = 1});
     Stage stage(backend, *stream, *alone.front(), sequence, whole(sequence));
     ExecutorCallbacks callbacks;
     callbacks.read_features = synthetic_features(0);
     stage.evaluate(work, callbacks);
     return backend.allocated;
   };
-  const auto lattice = sequence.layers.back()
-                           ->plan({DType::f32, {{{1500}, 29}}}, {})  // 30 s, halved by conv1
-                           .workspace.forward;
+  const auto lattice =
+      sequence.layers.back()
+          ->plan({layers::DType::f32, {{{1500}, 29}}}, {})  // 30 s, halved by conv1
+          .workspace.forward;
   ASSERT_GT(lattice, std::size_t{2} << 20);
   EXPECT_LE(allocated(false), allocated(true) - lattice / 2);
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::runtime

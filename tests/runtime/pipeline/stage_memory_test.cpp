@@ -14,41 +14,43 @@
 #include "tests/support/layers/watched_backend.h"
 #include "tests/support/system/resident_memory.h"
 
-namespace penstock {
+namespace penstock::runtime {
 namespace {
 
-ModelConfig model(int hidden, int layers, int channels) {
+configs::ModelConfig model(int hidden, int layers, int channels) {
   return {.features = 41,
-          .family = DeepSpeech2Options{
+          .family = layers::DeepSpeech2Options{
               .channels = channels, .hidden = hidden, .layers = layers, .dropout = 0.1}};
 }
 
 /// A stage of a layer sequence that is cut evenly.
 struct Cut {
-  const LayerSequence& sequence;
+  const partition::LayerSequence& sequence;
   std::string schedule;
   int stages = 1, stage = 0;
-  ChosenLayers recomputes = {};
+  partition::ChosenLayers recomputes = {};
 
-  Schedule lists(int micro_batches) const { return make_schedule(schedule, stages, micro_batches); }
+  partition::Schedule lists(int micro_batches) const {
+    return partition::make_schedule(schedule, stages, micro_batches);
+  }
 
-  std::vector<ChunkRange> held() const {
-    const std::vector<int> ranks = chunk_ranks(schedule, stages);
-    std::vector<ChunkRange> held;
+  std::vector<partition::ChunkRange> held() const {
+    const std::vector<int> ranks = partition::chunk_ranks(schedule, stages);
+    std::vector<partition::ChunkRange> held;
     for (int chunk = 0; chunk < std::ssize(ranks); ++chunk)
       if (ranks[chunk] == stage)
         held.push_back({begin_of(chunk, ranks.size()), begin_of(chunk + 1, ranks.size()), chunk});
     return held;
   }
 
-  ChunkBytes bytes(const StepWork& work) const {
-    ChunkLoad load{{}, lists(std::ssize(work.micro_batches)), recomputes};
+  partition::ChunkBytes bytes(const StepWork& work) const {
+    partition::ChunkLoad load{{}, lists(std::ssize(work.micro_batches)), recomputes};
     for (const MicroBatchWork& m : work.micro_batches) load.micro_batches.push_back(m.lengths);
-    return ChunkBytes(sequence, {load}, {}, {});
+    return partition::ChunkBytes(sequence, {load}, {}, {});
   }
-  StageBytes planned(const StepWork& work) const { return bytes(work)(held()); }
-  std::vector<ChunkBuffers> buffers(const StepWork& work) const {
-    std::vector<ChunkBuffers> buffers;
+  partition::StageBytes planned(const StepWork& work) const { return bytes(work)(held()); }
+  std::vector<partition::ChunkBuffers> buffers(const StepWork& work) const {
+    std::vector<partition::ChunkBuffers> buffers;
     for (const auto& [first, last, chunk] : held())
       buffers.push_back(bytes(work).buffers(first, last, chunk));
     return buffers;
@@ -57,9 +59,9 @@ struct Cut {
   StageOptions options() const {
     StageOptions options;
     options.stage = stage;
-    options.schedule = RunSchedule(schedule, stages);
+    options.schedule = partition::RunSchedule(schedule, stages);
     options.recompute = recomputes;
-    const std::size_t chunks = chunk_ranks(schedule, stages).size();
+    const std::size_t chunks = partition::chunk_ranks(schedule, stages).size();
     for (std::size_t chunk = 0; chunk <= chunks; ++chunk)
       options.cut.push_back(begin_of(chunk, chunks));
     return options;
@@ -71,8 +73,9 @@ struct Cut {
   }
 };
 
-std::size_t padded(const Shape& shape, DType dtype = DType::f32) {
-  return aligned(static_cast<std::size_t>(element_count(shape)) * size_of(dtype));
+std::size_t padded(const layers::Shape& shape, layers::DType dtype = layers::DType::f32) {
+  return layers::aligned(static_cast<std::size_t>(layers::element_count(shape)) *
+                         layers::size_of(dtype));
 }
 
 /// Bytes that live from forward to the end of backward, and those of backward alone.
@@ -84,15 +87,16 @@ struct Asked {
 /// alone. The chunk's input is a message buffer, as is the gradient of its output; its output
 /// stays until it is sent. Of chosen neighbours stays what enters the first; what else they ask
 /// for is made in backward, for which they take turns unless weight gradients come later.
-Asked asked_to_keep(const Cut& cut, const ChunkRange& chunk, const MicroBatchWork& work) {
-  using Kind = SavedDecl::Kind;
-  const auto plans = plan_layers(cut.sequence, work.lengths, {});
+Asked asked_to_keep(const Cut& cut, const partition::ChunkRange& chunk,
+                    const MicroBatchWork& work) {
+  using Kind = layers::SavedDecl::Kind;
+  const auto plans = partition::plan_layers(cut.sequence, work.lengths, {});
   const bool split = cut.schedule.starts_with("zb");
   const auto chosen = [&](int i) {
     return chunk.first <= i && i < chunk.last && !cut.recomputes.empty() && cut.recomputes[i];
   };
   const auto keeps = [&](int i, Kind kind) {
-    return std::ranges::count(plans[i].saved, kind, &SavedDecl::kind) > 0;
+    return std::ranges::count(plans[i].saved, kind, &layers::SavedDecl::kind) > 0;
   };
   std::size_t kept = 0, carried = 0, made = 0, most_made = 0;
   bool any = false;
@@ -100,9 +104,9 @@ Asked asked_to_keep(const Cut& cut, const ChunkRange& chunk, const MicroBatchWor
     if (!chosen(i)) made = 0;
     any |= chosen(i);
     std::size_t own = 0;
-    for (const SavedDecl& s : plans[i].saved) {
+    for (const layers::SavedDecl& s : plans[i].saved) {
       if (s.kind != Kind::own) continue;
-      std::size_t& sum = s.life != Life::carried ? own : carried;
+      std::size_t& sum = s.life != layers::Life::carried ? own : carried;
       sum += padded(s.shape, s.dtype);
     }
     std::size_t* output = nullptr;
@@ -126,7 +130,8 @@ Asked asked_to_keep(const Cut& cut, const ChunkRange& chunk, const MicroBatchWor
     if (keeps(i, Kind::output_gradient) && i + 1 < chunk.last) gradients.insert(i);
   }
   for (const int i : gradients) carried += plans[i].output.bytes();
-  const std::size_t weights = aligned(work.lengths.size() * sizeof(float));  // of the utterances
+  const std::size_t weights =
+      layers::aligned(work.lengths.size() * sizeof(float));  // of the utterances
   kept += plans[chunk.last - 1].output.bytes() + weights;
   return any ? Asked{kept, carried + most_made} : Asked{kept + carried, 0};
 }
@@ -136,17 +141,20 @@ struct MostInFlight {
   int recomputed = 0;  // from the start of their first backward pass to there, or in their forward
 };
 
-MostInFlight most_in_flight(const Cut& cut, const ChunkRange& chunk, int micro_batches) {
-  const Schedule schedule = cut.lists(micro_batches);
+MostInFlight most_in_flight(const Cut& cut, const partition::ChunkRange& chunk, int micro_batches) {
+  const partition::Schedule schedule = cut.lists(micro_batches);
   MostInFlight now, most;
-  for (const Action& a : schedule.ranks[cut.stage]) {
+  for (const partition::Action& a : schedule.ranks[cut.stage]) {
     if (a.chunk != chunk.chunk) continue;
-    if (a.kind == ActionKind::forward) ++now.passed;
-    if (a.kind == ActionKind::backward || a.kind == ActionKind::backward_input) ++now.recomputed;
-    const int within = a.kind == ActionKind::forward ? 1 : 0;
+    if (a.kind == partition::ActionKind::forward) ++now.passed;
+    if (a.kind == partition::ActionKind::backward ||
+        a.kind == partition::ActionKind::backward_input)
+      ++now.recomputed;
+    const int within = a.kind == partition::ActionKind::forward ? 1 : 0;
     most.passed = std::max(most.passed, now.passed);
     most.recomputed = std::max(most.recomputed, now.recomputed + within);
-    if (a.kind == ActionKind::backward || a.kind == ActionKind::backward_weight)
+    if (a.kind == partition::ActionKind::backward ||
+        a.kind == partition::ActionKind::backward_weight)
       --now.passed, --now.recomputed;
   }
   return most;
@@ -157,14 +165,14 @@ class PlannedStage : public testing::TestWithParam<std::string_view> {
   void check(const Cut& cut) const {
     const std::string what =
         "stage " + std::to_string(cut.stage) + " of " + std::to_string(cut.stages);
-    const StageBytes planned = cut.planned(work_);
+    const partition::StageBytes planned = cut.planned(work_);
 
-    const auto plans = plan_layers(sequence_, work_.micro_batches[0].lengths, {});
+    const auto plans = partition::plan_layers(sequence_, work_.micro_batches[0].lengths, {});
     std::size_t weights = 0, saved = 0;
-    std::vector<LayerPlan> own;
-    for (const ChunkRange& chunk : cut.held()) {
+    std::vector<layers::LayerPlan> own;
+    for (const partition::ChunkRange& chunk : cut.held()) {
       for (int i = chunk.first; i < chunk.last; ++i) {
-        for (const ParamDecl& p : plans[i].params) weights += padded(p.shape);
+        for (const layers::ParamDecl& p : plans[i].params) weights += padded(p.shape);
         own.push_back(plans[i]);
       }
       const auto [passed, recomputed] = most_in_flight(cut, chunk, kMicroBatches);
@@ -172,22 +180,23 @@ class PlannedStage : public testing::TestWithParam<std::string_view> {
       saved += passed * asked.passed + recomputed * asked.recomputed;
     }
     EXPECT_EQ(planned.weights, weights) << what;
-    const std::size_t agreement = gradient_norm_bytes(norm_blocks(plans));
-    EXPECT_EQ(planned.optimizer,
-              2 * weights + table_bytes(lay_out_parameters(own, {}, 0)) + agreement)
+    const std::size_t agreement = partition::gradient_norm_bytes(partition::norm_blocks(plans));
+    EXPECT_EQ(
+        planned.optimizer,
+        2 * weights + partition::table_bytes(partition::lay_out_parameters(own, {}, 0)) + agreement)
         << what;
     EXPECT_EQ(planned.saved, saved) << what;
 
     test::WatchedBackend backend;
     const auto stream = backend.make_stream({});
-    const auto ranks = make_thread_communicators({.ranks = cut.stages});
+    const auto ranks = comm::make_thread_communicators({.ranks = cut.stages});
     Stage stage(backend, *stream, *ranks[cut.stage], sequence_, cut.options());
     stage.reserve(cut.buffers(work_));
     EXPECT_EQ(backend.allocated + agreement, planned.total()) << what;  // a TrainingStep has that
   }
 
   static constexpr int kMicroBatches = 5;
-  const LayerSequence sequence_ = build_model(model(13, 2, 3), 29);
+  const partition::LayerSequence sequence_ = partition::build_model(model(13, 2, 3), 29);
   const StepWork work_ =
       synthetic_work({.micro_batches = kMicroBatches, .utterances = 3, .seconds = 1.3});
 };
@@ -200,14 +209,15 @@ TEST_P(PlannedStage, IsWhatLayersAskForAndWhatIsAllocated) {
 TEST_P(PlannedStage, IsThatWhereForwardRunsAgain) {
   for (int stages : {1, 2, 3})
     for (int at = 0; at < stages; ++at)
-      check({sequence_, std::string(GetParam()), stages, at, ChosenLayers(sequence_.size(), true)});
+      check({sequence_, std::string(GetParam()), stages, at,
+             partition::ChosenLayers(sequence_.size(), true)});
 }
 
 // The first and the last layer, single ones, neighbours, and what a cut parts.
 TEST_P(PlannedStage, IsThatWhereSomeLayersRunForwardAgain) {
   std::mt19937 random(3);
   for (int round = 0; round < 12; ++round) {
-    ChosenLayers chosen(sequence_.size());
+    partition::ChosenLayers chosen(sequence_.size());
     for (std::size_t i = 0; i < chosen.size(); ++i) chosen[i] = random() % 5 < 2;
     if (round < 2) chosen.front() = chosen.back() = true;
     for (int stages : {1, 2, 3})
@@ -216,7 +226,7 @@ TEST_P(PlannedStage, IsThatWhereSomeLayersRunForwardAgain) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Of, PlannedStage, testing::ValuesIn(schedule_names()),
+INSTANTIATE_TEST_SUITE_P(Of, PlannedStage, testing::ValuesIn(partition::schedule_names()),
                          [](const auto& info) {
                            std::string name(info.param);
                            std::ranges::replace(name, '-', '_');
@@ -226,12 +236,12 @@ INSTANTIATE_TEST_SUITE_P(Of, PlannedStage, testing::ValuesIn(schedule_names()),
 // The baseline is what libraries keep for themselves once such a step has been computed.
 TEST(StageMemory, ThePeakOfTheProcessIsWithinFivePercentOfThePlan) {
   if (test::address_sanitised()) GTEST_SKIP() << "AddressSanitizer keeps memory of its own";
-  const auto train = [](const ModelConfig& config, const StepWork& work, auto before) {
-    const LayerSequence sequence = build_model(config, 29);
+  const auto train = [](const configs::ModelConfig& config, const StepWork& work, auto before) {
+    const partition::LayerSequence sequence = partition::build_model(config, 29);
     const Cut whole{sequence, "1f1b"};
     test::WatchedBackend backend;
     const auto stream = backend.make_stream({});
-    const auto alone = make_thread_communicators({.ranks = 1});
+    const auto alone = comm::make_thread_communicators({.ranks = 1});
     before();
     Stage stage(backend, *stream, *alone.front(), sequence, whole.options());
     stage.reserve(whole.buffers(work));
@@ -244,7 +254,7 @@ TEST(StageMemory, ThePeakOfTheProcessIsWithinFivePercentOfThePlan) {
     return whole.planned(work).total();
   };
   const StepWork work = synthetic_work({.micro_batches = 1, .utterances = 16, .seconds = 6});
-  const ModelConfig config = model(512, 2, 16);
+  const configs::ModelConfig config = model(512, 2, 16);
   train(config, work, [] {});
 
   std::size_t baseline = 0;
@@ -259,4 +269,4 @@ TEST(StageMemory, ThePeakOfTheProcessIsWithinFivePercentOfThePlan) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::runtime

@@ -8,14 +8,15 @@
 #include "partition/model/build_model.h"
 #include "runtime/planning/planning.h"
 
-namespace penstock {
+namespace penstock::runtime {
 namespace {
 
 class FittingPlan : public testing::Test {
  protected:
   FittingPlan() {
-    config_.model = {.features = 17,
-                     .family = DeepSpeech2Options{.channels = 2, .hidden = 96, .layers = 3}};
+    config_.model = {
+        .features = 17,
+        .family = layers::DeepSpeech2Options{.channels = 2, .hidden = 96, .layers = 3}};
     config_.text.alphabet = "abc";
     config_.trainer.device = "cpu";
     config_.trainer.lanes = 1;
@@ -23,31 +24,34 @@ class FittingPlan : public testing::Test {
     config_.trainer.steps = 3;
   }
 
-  RunShape shape_of(const Config& config) const {
+  RunShape shape_of(const configs::Config& config) const {
     const StepSequence steps({lengths_, config.data, config.features, 1, config.trainer.lanes});
     return shape_of_run(config, steps, {}, 4);
   }
-  std::size_t fullest(const Config& config) const {
+  std::size_t fullest(const configs::Config& config) const {
     const RunShape shape = shape_of(config);
-    const Plan plan = plan_run(sequence_, config, shape, computed_costs(sequence_, config, shape));
+    const partition::Plan plan =
+        plan_run(sequence_, config, shape, computed_costs(sequence_, config, shape));
     std::size_t bytes = 0;
-    for (const ChunkPlan& chunk : plan.chunks)
+    for (const partition::ChunkPlan& chunk : plan.chunks)
       bytes = std::max(bytes, chunk.predicted.bytes.total());
     return bytes;
   }
   std::string advice(std::size_t bytes) const {
     return fitting_plan(
-        sequence_, config_, [this](const Config& c) { return shape_of(c); }, bytes);
+        sequence_, config_, [this](const configs::Config& c) { return shape_of(c); }, bytes);
   }
 
-  Config config_;
+  configs::Config config_;
   std::vector<AudioLength> lengths_ = std::vector<AudioLength>(40, {4000, 16000});
-  LayerSequence sequence_ = build_model(
-      {.features = 17, .family = DeepSpeech2Options{.channels = 2, .hidden = 96, .layers = 3}}, 4);
+  partition::LayerSequence sequence_ = partition::build_model(
+      {.features = 17,
+       .family = layers::DeepSpeech2Options{.channels = 2, .hidden = 96, .layers = 3}},
+      4);
 };
 
 TEST_F(FittingPlan, NamesTheFewestStagesThatDo) {
-  Config three = config_;
+  configs::Config three = config_;
   three.pipeline.stages = 3;
   const std::size_t enough = fullest(three);
   three.pipeline.memory_gib = static_cast<double>(enough) / (1 << 30);
@@ -60,7 +64,7 @@ TEST_F(FittingPlan, NamesTheFewestStagesThatDo) {
 }
 
 TEST_F(FittingPlan, NamesSmallerMicroBatches) {
-  Config smaller = config_;
+  configs::Config smaller = config_;
   smaller.data.micro_batch_seconds = 2;
   const std::string text = advice(fullest(smaller));
   EXPECT_NE(text.find("data.micro_batch_seconds = 2 (at most "), std::string::npos) << text;
@@ -71,4 +75,4 @@ TEST_F(FittingPlan, SaysThatNothingFits) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::runtime

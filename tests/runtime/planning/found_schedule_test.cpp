@@ -15,7 +15,7 @@
 #include "tests/support/runtime/tone_corpus.h"
 #include "tests/support/system/temporary_folder.h"
 
-namespace penstock {
+namespace penstock::runtime {
 namespace {
 
 class FoundSchedules : public testing::Test {
@@ -23,67 +23,70 @@ class FoundSchedules : public testing::Test {
   FoundSchedules() { test::write_tone_corpus(in("train.jsonl"), 47, 1); }
   std::filesystem::path in(const std::string& name) const { return folder_.path() / name; }
 
-  Plan plan(std::vector<std::string> overrides) const {
+  partition::Plan plan(std::vector<std::string> overrides) const {
     overrides.insert(overrides.begin(),
                      {"pipeline.schedule=found", "data.micro_batches=8", "trainer.lanes=0"});
-    const Config config = parse_config(test::tone_recipe(in("train.jsonl"), "", in("output")),
-                                       "recipe.toml", model_families(), overrides);
+    const configs::Config config =
+        configs::parse_config(test::tone_recipe(in("train.jsonl"), "", in("output")), "recipe.toml",
+                              layers::model_families(), overrides);
     return plan_recipe(config, false).plan;
   }
 
   test::TemporaryFolder folder_;
 };
 
-int most_in_flight(const Plan& plan) {
-  const Schedule lists = lists_of(plan.actions);
+int most_in_flight(const partition::Plan& plan) {
+  const partition::Schedule lists = partition::lists_of(plan.actions);
   int most = 0;
   for (int stage = 0; stage < plan.stages(); ++stage)
-    most = std::max(most, count_in_flight(lists, stage).slots);
+    most = std::max(most, partition::count_in_flight(lists, stage).slots);
   return most;
 }
 
 TEST_F(FoundSchedules, FindOrderAndListsForTheManifest) {
   for (const int stages : {2, 3}) {
-    const Plan found = plan({"pipeline.stages=" + std::to_string(stages)});
+    const partition::Plan found = plan({"pipeline.stages=" + std::to_string(stages)});
     EXPECT_EQ(found.schedule, "found");
     EXPECT_EQ(found.order.size(), 8u);
-    EXPECT_EQ(fault_of_order(found.order, 8), "");
+    EXPECT_EQ(configs::fault_of_order(found.order, 8), "");
     EXPECT_EQ(found.actions.size(), static_cast<std::size_t>(stages));
-    EXPECT_EQ(schedule_of(found).of(8).micro_batches, 8);
+    EXPECT_EQ(partition::schedule_of(found).of(8).micro_batches, 8);
     EXPECT_LE(most_in_flight(found), stages);
     EXPECT_EQ(found, plan({"pipeline.stages=" + std::to_string(stages)}));  // nothing varies
   }
 }
 
 TEST_F(FoundSchedules, GiveEveryReplicaTheSameOrder) {
-  const Plan found = plan({"pipeline.stages=2", "pipeline.replicas=2"});
-  EXPECT_EQ(fault_of_order(found.order, 8), "");
+  const partition::Plan found = plan({"pipeline.stages=2", "pipeline.replicas=2"});
+  EXPECT_EQ(configs::fault_of_order(found.order, 8), "");
   for (std::size_t i = 0; i < found.order.size(); i += 2) {
     EXPECT_EQ(found.order[i] % 2, 0);
     EXPECT_EQ(found.order[i + 1], found.order[i] + 1);
   }
-  EXPECT_EQ(lists_of(found.actions).micro_batches, 4);
+  EXPECT_EQ(partition::lists_of(found.actions).micro_batches, 4);
 }
 
 TEST_F(FoundSchedules, KeepAnOrderThatIsThere) {
-  const Plan found = plan({"pipeline.stages=3", "trainer.order=[7, 0, 6, 1, 5, 2, 4, 3]"});
+  const partition::Plan found =
+      plan({"pipeline.stages=3", "trainer.order=[7, 0, 6, 1, 5, 2, 4, 3]"});
   EXPECT_EQ(found.order, (std::vector{7, 0, 6, 1, 5, 2, 4, 3}));
-  EXPECT_EQ(lists_of(found.actions).micro_batches, 8);
+  EXPECT_EQ(partition::lists_of(found.actions).micro_batches, 8);
   // The lists are for the sizes in their places.
-  const Plan other = plan({"pipeline.stages=3", "trainer.order=[0, 1, 2, 3, 4, 5, 6, 7]"});
+  const partition::Plan other =
+      plan({"pipeline.stages=3", "trainer.order=[0, 1, 2, 3, 4, 5, 6, 7]"});
   EXPECT_EQ(other.order, (std::vector{0, 1, 2, 3, 4, 5, 6, 7}));
   EXPECT_NE(other.actions, found.actions);
 }
 
 TEST_F(FoundSchedules, NeedNoOrderOnOneStage) {
-  const Plan found = plan({});
+  const partition::Plan found = plan({});
   EXPECT_TRUE(found.order.empty());
   EXPECT_EQ(found.actions.size(), 1u);
 }
 
 TEST_F(FoundSchedules, KeepWithinTheMemory) {
-  const Plan free = plan({"pipeline.stages=2"});
-  const auto bytes_of = [](const Plan& plan) {
+  const partition::Plan free = plan({"pipeline.stages=2"});
+  const auto bytes_of = [](const partition::Plan& plan) {
     return std::max(plan.bytes_of(0).total(), plan.bytes_of(1).total());
   };
   const auto within = [&](double bytes) {
@@ -92,15 +95,15 @@ TEST_F(FoundSchedules, KeepWithinTheMemory) {
   const auto needed = static_cast<double>(bytes_of(free));
   EXPECT_EQ(most_in_flight(free), 2);
   for (const auto& [share, held] : {std::pair{0.8, 2}, {0.65, 1}}) {
-    const Plan tight = within(share * needed);
+    const partition::Plan tight = within(share * needed);
     EXPECT_LE(bytes_of(tight), share * needed);
     EXPECT_EQ(most_in_flight(tight), held) << share;
   }
-  const Plan roomy = within(4 * needed);
+  const partition::Plan roomy = within(4 * needed);
   EXPECT_GT(most_in_flight(roomy), 2);
   EXPECT_LE(most_in_flight(roomy), 4);  // twice the stages
   EXPECT_THROW(within(0.1 * needed), ConfigError);
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::runtime

@@ -9,15 +9,15 @@
 #include "runtime/pipeline/session.h"
 #include "runtime/planning/planning.h"
 
-namespace penstock {
+namespace penstock::runtime {
 namespace {
 
 class MeanTimes : public testing::Test {
  protected:
   MeanTimes() {
     config_.model = {.features = 17,
-                     .family = DeepSpeech2Options{.channels = 2, .hidden = 7, .layers = 2}};
-    sequence_ = build_model(config_.model, 9);
+                     .family = layers::DeepSpeech2Options{.channels = 2, .hidden = 7, .layers = 2}};
+    sequence_ = partition::build_model(config_.model, 9);
     shape_.micro_batches = {{180, 70}};
     shape_.labels = 9;
     // Six sizes of the first of two steps, five of the second.
@@ -26,28 +26,29 @@ class MeanTimes : public testing::Test {
     begin_ = {0, 3, 7, sequence_.size()};
   }
 
-  std::vector<std::vector<ChunkTimes>> times(int own) const {
+  std::vector<std::vector<partition::ChunkTimes>> times(int own) const {
     return mean_times_by_size(sequence_, config_, shape_, costs_of_middling(), begin_, own);
   }
-  std::vector<LayerCost> costs_of_middling() const {
+  std::vector<partition::LayerCost> costs_of_middling() const {
     auto costs = computed_costs(sequence_, config_, shape_);
-    for (LayerCost& cost : costs) cost.backward_weight *= factor_;
+    for (partition::LayerCost& cost : costs) cost.backward_weight *= factor_;
     return costs;
   }
 
   /// Of a chunk's pass, by the costs themselves.
-  double mean(double ChunkTimes::*pass, std::size_t chunk,
+  double mean(double partition::ChunkTimes::*pass, std::size_t chunk,
               const std::vector<std::vector<std::int64_t>>& micro_batches) const {
-    const BackendSizes sizes = backend_sizes(config_);
-    const CostModel computed = analytic_cost_model(sequence_, sizes, default_rates(sizes));
+    const layers::BackendSizes sizes = backend_sizes(config_);
+    const partition::CostModel computed =
+        partition::analytic_cost_model(sequence_, sizes, partition::default_rates(sizes));
     double sum = 0;
     for (const auto& frames : micro_batches)
-      sum += chunk_times(begin_, computed({.frames = frames}), {})[chunk].*pass;
+      sum += partition::chunk_times(begin_, computed({.frames = frames}), {})[chunk].*pass;
     return sum / static_cast<double>(micro_batches.size());
   }
 
-  Config config_;
-  LayerSequence sequence_;
+  configs::Config config_;
+  partition::LayerSequence sequence_;
   RunShape shape_;
   std::vector<int> begin_;
   double factor_ = 1;
@@ -59,8 +60,8 @@ TEST_F(MeanTimes, AreOfTheStepsOwnSizesForOneReplica) {
   for (std::size_t chunk = 0; chunk < 3; ++chunk) {
     ASSERT_EQ(found[chunk].size(), 6u);
     for (std::size_t size = 0; size < 6; ++size)
-      for (auto pass :
-           {&ChunkTimes::forward, &ChunkTimes::backward_input, &ChunkTimes::backward_weight})
+      for (auto pass : {&partition::ChunkTimes::forward, &partition::ChunkTimes::backward_input,
+                        &partition::ChunkTimes::backward_weight})
         EXPECT_DOUBLE_EQ(found[chunk][size].*pass, mean(pass, chunk, shape_.by_size[size]));
   }
 }
@@ -68,7 +69,7 @@ TEST_F(MeanTimes, AreOfTheStepsOwnSizesForOneReplica) {
 TEST_F(MeanTimes, OfReplicasAreOfAsManySizesAtOnce) {
   config_.pipeline.replicas = 4;
   const auto found = times(3);
-  const auto forward = &ChunkTimes::forward;
+  const auto forward = &partition::ChunkTimes::forward;
   EXPECT_DOUBLE_EQ(
       found[1][0].forward,
       mean(forward, 1, {{303, 121}, {280}, {200}, {141, 140}, {151, 90}, {150}, {101}, {77, 13}}));
@@ -80,8 +81,9 @@ TEST_F(MeanTimes, FollowWhatWasMeasured) {
   factor_ = 3;
   const auto found = times(1);
   EXPECT_NEAR(found[2][0].backward_weight,
-              3 * mean(&ChunkTimes::backward_weight, 2, shape_.by_size[0]), 1e-15);
-  EXPECT_DOUBLE_EQ(found[2][0].forward, mean(&ChunkTimes::forward, 2, shape_.by_size[0]));
+              3 * mean(&partition::ChunkTimes::backward_weight, 2, shape_.by_size[0]), 1e-15);
+  EXPECT_DOUBLE_EQ(found[2][0].forward,
+                   mean(&partition::ChunkTimes::forward, 2, shape_.by_size[0]));
 }
 
 TEST_F(MeanTimes, RunChosenLayersForwardAgain) {
@@ -96,4 +98,4 @@ TEST_F(MeanTimes, RunChosenLayersForwardAgain) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::runtime

@@ -11,7 +11,7 @@
 #include "tests/support/runtime/tone_corpus.h"
 #include "tests/support/system/temporary_folder.h"
 
-namespace penstock {
+namespace penstock::runtime {
 namespace {
 
 class PlanOnCluster : public testing::Test {
@@ -19,19 +19,19 @@ class PlanOnCluster : public testing::Test {
   PlanOnCluster() { test::write_tone_corpus(in("train.jsonl"), 13, 1); }
   std::filesystem::path in(const std::string& name) const { return folder_.path() / name; }
 
-  Config recipe(std::vector<std::string> overrides = {}) const {
-    return parse_config(test::tone_recipe(in("train.jsonl"), "", in("output")), "recipe.toml",
-                        model_families(), overrides);
+  configs::Config recipe(std::vector<std::string> overrides = {}) const {
+    return configs::parse_config(test::tone_recipe(in("train.jsonl"), "", in("output")),
+                                 "recipe.toml", layers::model_families(), overrides);
   }
   /// Two devices and two faster ones, of so much memory each.
-  static Cluster mixed(const std::string& gib) {
-    return parse_cluster("[kinds.slow]\nmemory_gib = " + gib +
-                             "\nspeed = 1\n[kinds.fast]\nmemory_gib = " + gib +
-                             "\nspeed = 3\n[[node]]\nname = \"a\"\ndevices = { slow = 2 }\n"
-                             "within = { latency_us = 1, gb_per_s = 1 }\n[[node]]\nname = \"b\"\n"
-                             "devices = { fast = 2 }\nwithin = { latency_us = 1, gb_per_s = 1 }\n"
-                             "[between]\nlatency_us = 5\ngb_per_s = 1\n",
-                         "mixed.toml");
+  static partition::Cluster mixed(const std::string& gib) {
+    return partition::parse_cluster(
+        "[kinds.slow]\nmemory_gib = " + gib + "\nspeed = 1\n[kinds.fast]\nmemory_gib = " + gib +
+            "\nspeed = 3\n[[node]]\nname = \"a\"\ndevices = { slow = 2 }\n"
+            "within = { latency_us = 1, gb_per_s = 1 }\n[[node]]\nname = \"b\"\n"
+            "devices = { fast = 2 }\nwithin = { latency_us = 1, gb_per_s = 1 }\n"
+            "[between]\nlatency_us = 5\ngb_per_s = 1\n",
+        "mixed.toml");
   }
 
   test::TemporaryFolder folder_;
@@ -57,9 +57,9 @@ TEST_F(PlanOnCluster, IsTheSameForTheSameSeed) {
 }
 
 TEST_F(PlanOnCluster, KeepsTheGlobalBatchWhereItIsFree) {
-  const Config config = recipe();
+  const configs::Config config = recipe();
   const ClusterPlan planned = plan_on_cluster(config, mixed("4"), {.free_batch = true});
-  const DataConfig& data = planned.recipe.data;
+  const configs::DataConfig& data = planned.recipe.data;
   EXPECT_NEAR(data.micro_batch_seconds * data.micro_batches,
               config.data.micro_batch_seconds * config.data.micro_batches, 1e-9);
   EXPECT_EQ(planned.plan.micro_batches, data.micro_batches);
@@ -69,12 +69,12 @@ TEST_F(PlanOnCluster, KeepsTheGlobalBatchWhereItIsFree) {
 }
 
 TEST_F(PlanOnCluster, BatchChoicesHoldTheLongestUtterance) {
-  DataConfig data;
+  configs::DataConfig data;
   data.micro_batch_seconds = 6;
   data.micro_batches = 4;
   const auto choices = batch_choices(data, 1.9, 100);
   std::vector<int> numbers;
-  for (const BatchChoice& choice : choices) {
+  for (const partition::BatchChoice& choice : choices) {
     numbers.push_back(choice.micro_batches);
     EXPECT_DOUBLE_EQ(choice.seconds * choice.micro_batches, 24);
   }
@@ -118,7 +118,7 @@ TEST_F(PlanOnCluster, RecomputesAsMuchAsMemoryNeeds) {
   EXPECT_GT(tight.decision.estimate.speed(), stage.decision.estimate.speed());
   EXPECT_LT(tight.decision.estimate.speed(), kept.decision.estimate.speed());
 
-  Config named = recipe();  // the recipe's own choice is kept
+  configs::Config named = recipe();  // the recipe's own choice is kept
   named.pipeline.recompute = "layers";
   named.pipeline.recompute_layers = {"norm2"};
   EXPECT_EQ(plan_on_cluster(named, mixed("4"), constraints).recipe.pipeline.recompute_layers,
@@ -126,4 +126,4 @@ TEST_F(PlanOnCluster, RecomputesAsMuchAsMemoryNeeds) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::runtime

@@ -8,7 +8,7 @@
 #include "tests/support/runtime/tone_corpus.h"
 #include "tests/support/system/temporary_folder.h"
 
-namespace penstock {
+namespace penstock::runtime {
 namespace {
 
 class PlanRecipe : public testing::Test {
@@ -16,16 +16,16 @@ class PlanRecipe : public testing::Test {
   PlanRecipe() { test::write_tone_corpus(in("train.jsonl"), 13, 1); }
   std::filesystem::path in(const std::string& name) const { return folder_.path() / name; }
 
-  Config recipe(std::vector<std::string> overrides) const {
-    return parse_config(test::tone_recipe(in("train.jsonl"), "", in("output")), "recipe.toml",
-                        model_families(), overrides);
+  configs::Config recipe(std::vector<std::string> overrides) const {
+    return configs::parse_config(test::tone_recipe(in("train.jsonl"), "", in("output")),
+                                 "recipe.toml", layers::model_families(), overrides);
   }
 
   test::TemporaryFolder folder_;
 };
 
 TEST_F(PlanRecipe, CutsTheModelForTheManifestsUtterances) {
-  const Config config = recipe({"pipeline.stages=3"});
+  const configs::Config config = recipe({"pipeline.stages=3"});
   const PlannedRun planned = plan_recipe(config, false);
   ASSERT_EQ(planned.plan.chunks.size(), 3u);
   EXPECT_EQ(planned.plan.lanes, 2);
@@ -43,7 +43,7 @@ TEST_F(PlanRecipe, MakesNoOutputFolderForTheIndex) {
 
 TEST_F(PlanRecipe, LongerMicroBatchesNeedMoreMemory) {
   const auto saved = [&](const char* seconds) {
-    const Config config = recipe({std::string("data.micro_batch_seconds=") + seconds});
+    const configs::Config config = recipe({std::string("data.micro_batch_seconds=") + seconds});
     return plan_recipe(config, false).plan.chunks.front().predicted.bytes.saved;
   };
   EXPECT_LT(saved("1.2"), saved("2.4"));
@@ -72,4 +72,4 @@ TEST_F(PlanRecipe, RefusesWhatTrainingWouldRefuse) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::runtime

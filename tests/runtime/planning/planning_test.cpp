@@ -7,15 +7,16 @@
 #include "partition/model/build_model.h"
 #include "tests/support/system/temporary_folder.h"
 
-namespace penstock {
+namespace penstock::runtime {
 namespace {
 
-ModelConfig small_model() {
-  return {.features = 17, .family = DeepSpeech2Options{.channels = 2, .hidden = 7, .layers = 1}};
+configs::ModelConfig small_model() {
+  return {.features = 17,
+          .family = layers::DeepSpeech2Options{.channels = 2, .hidden = 7, .layers = 1}};
 }
 
-Config small_recipe() {
-  Config config;
+configs::Config small_recipe() {
+  configs::Config config;
   config.model = small_model();
   config.text.alphabet = "abc";
   config.pipeline.stages = 2;
@@ -27,21 +28,22 @@ Config small_recipe() {
 const RunShape kShape = {{{61, 40}, {75}, {31, 29, 7}}, 4};
 
 TEST(Planning, CutsForTheRecipesStagesReplicasAndLanes) {
-  const Config config = small_recipe();
-  const LayerSequence sequence = build_model(config.model, kShape.labels);
-  const Plan plan = plan_run(sequence, config, kShape, computed_costs(sequence, config, kShape));
+  const configs::Config config = small_recipe();
+  const partition::LayerSequence sequence = partition::build_model(config.model, kShape.labels);
+  const partition::Plan plan =
+      plan_run(sequence, config, kShape, computed_costs(sequence, config, kShape));
   EXPECT_EQ(plan.stages(), 2);
   EXPECT_EQ(plan.replicas(), 2);
   EXPECT_EQ(plan.lanes, 3);
   EXPECT_EQ(plan.chunks.back().last(), sequence.size());
   EXPECT_EQ(plan.chunks.front().predicted.bytes.gradients,
             2 * plan.chunks.front().predicted.bytes.weights);  // the busiest replica has two lanes
-  EXPECT_EQ(plan.model, model_summary(config.model, kShape.labels));
+  EXPECT_EQ(plan.model, partition::model_summary(config.model, kShape.labels));
 }
 
 TEST(Planning, MeasuresEveryLayer) {
-  const Config config = small_recipe();
-  const LayerSequence sequence = build_model(config.model, kShape.labels);
+  const configs::Config config = small_recipe();
+  const partition::LayerSequence sequence = partition::build_model(config.model, kShape.labels);
   const auto costs = measured_costs(sequence, config, kShape);
   ASSERT_EQ(costs.size(), sequence.layers.size());
   for (std::size_t i = 0; i < costs.size(); ++i) {
@@ -51,22 +53,23 @@ TEST(Planning, MeasuresEveryLayer) {
 }
 
 TEST(Planning, ComputesCostsByTheRatesOfTheRecipesDevice) {
-  const LayerSequence sequence = build_model(small_model(), kShape.labels);
-  Config config = small_recipe();
-  for (const auto& [name, kind] : {std::pair{"cpu", DeviceKind::cpu}, {"cuda", DeviceKind::cuda}}) {
+  const partition::LayerSequence sequence = partition::build_model(small_model(), kShape.labels);
+  configs::Config config = small_recipe();
+  for (const auto& [name, kind] :
+       {std::pair{"cpu", layers::DeviceKind::cpu}, {"cuda", layers::DeviceKind::cuda}}) {
     config.trainer.device = name;
-    const BackendSizes sizes{kind, DType::f32};
+    const layers::BackendSizes sizes{kind, layers::DType::f32};
     const auto found = computed_costs(sequence, config, kShape);
-    const auto expected =
-        analytic_costs(sequence, kShape.micro_batches[1], sizes, default_rates(sizes));
+    const auto expected = partition::analytic_costs(sequence, kShape.micro_batches[1], sizes,
+                                                    partition::default_rates(sizes));
     for (std::size_t i = 0; i < found.size(); ++i)
       EXPECT_EQ(found[i].total(), expected[i].total()) << name << ", " << found[i].layer;
   }
 }
 
 TEST(Planning, RecognisesForwardAndWithoutTextsWithoutTheLoss) {
-  const LayerSequence sequence = build_model(small_model(), kShape.labels);
-  const Config config = small_recipe();
+  const partition::LayerSequence sequence = partition::build_model(small_model(), kShape.labels);
+  const configs::Config config = small_recipe();
   const auto whole = computed_costs(sequence, config, kShape);
   const auto scored = recognition_costs(sequence, config, kShape, true);
   for (std::size_t i = 0; i < whole.size(); ++i) {
@@ -77,9 +80,9 @@ TEST(Planning, RecognisesForwardAndWithoutTextsWithoutTheLoss) {
 }
 
 TEST(Planning, AloneKeepsTheLanesAndHasTheMemoryOfAllRanks) {
-  Config config = small_recipe();
+  configs::Config config = small_recipe();
   config.pipeline.memory_gib = 1.5;
-  const Config one = alone(config);
+  const configs::Config one = alone(config);
   EXPECT_EQ(one.pipeline.stages, 1);
   EXPECT_EQ(one.pipeline.replicas, 1);
   EXPECT_EQ(one.trainer.lanes, 3);
@@ -90,25 +93,26 @@ TEST(Planning, AloneKeepsTheLanesAndHasTheMemoryOfAllRanks) {
 class PlanFileOfARecipe : public testing::Test {
  protected:
   PlanFileOfARecipe() {
-    config_.model = {.features = 17,
-                     .family = DeepSpeech2Options{.channels = 2, .hidden = 12, .layers = 2}};
+    config_.model = {
+        .features = 17,
+        .family = layers::DeepSpeech2Options{.channels = 2, .hidden = 12, .layers = 2}};
     config_.text.alphabet = "abcd";
     config_.pipeline.stages = 2;
-    sequence_ = build_model(config_.model, shape_.labels);
+    sequence_ = partition::build_model(config_.model, shape_.labels);
     plan_ = plan_run(sequence_, config_, shape_, computed_costs(sequence_, config_, shape_));
     config_.pipeline.plan = (folder_.path() / "plan.toml").string();
-    write_plan(config_.pipeline.plan, plan_);
+    partition::write_plan(config_.pipeline.plan, plan_);
   }
-  Plan planned() const {
+  partition::Plan planned() const {
     return plan_run(sequence_, with_plan_file(config_), shape_,
                     computed_costs(sequence_, config_, shape_));
   }
 
   const test::TemporaryFolder folder_;
   const RunShape shape_{{{61, 23}, {40}}, 5, {4, {2, 84, 61}}};
-  Config config_;
-  LayerSequence sequence_;
-  Plan plan_;
+  configs::Config config_;
+  partition::LayerSequence sequence_;
+  partition::Plan plan_;
 };
 
 TEST_F(PlanFileOfARecipe, IsTakenAsItIs) {
@@ -118,11 +122,11 @@ TEST_F(PlanFileOfARecipe, IsTakenAsItIs) {
 }
 
 TEST_F(PlanFileOfARecipe, GetsPredictionsOfItsOwn) {
-  const Plan before = plan_;
+  const partition::Plan before = plan_;
   plan_.chunks[0].layers.push_back(plan_.chunks[1].layers.front());
   plan_.chunks[1].layers.erase(plan_.chunks[1].layers.begin());
-  write_plan(config_.pipeline.plan, plan_);
-  const Plan moved = planned();
+  partition::write_plan(config_.pipeline.plan, plan_);
+  const partition::Plan moved = planned();
   EXPECT_GT(moved.chunks[0].predicted.time_share, before.chunks[0].predicted.time_share);
   EXPECT_LT(moved.chunks[1].predicted.time_share, before.chunks[1].predicted.time_share);
   EXPECT_NE(moved.chunks[1].predicted.bytes, before.chunks[1].predicted.bytes);
@@ -132,17 +136,17 @@ TEST_F(PlanFileOfARecipe, SaysWhichLayersRunForwardAgain) {
   config_.pipeline.recompute = "stage";
   EXPECT_EQ(with_plan_file(config_).pipeline.recompute, "none");  // as it was planned
   plan_.chunks[0].recomputed = {"norm1", "conv2"};
-  write_plan(config_.pipeline.plan, plan_);
-  const PipelineConfig pipeline = with_plan_file(config_).pipeline;
+  partition::write_plan(config_.pipeline.plan, plan_);
+  const configs::PipelineConfig pipeline = with_plan_file(config_).pipeline;
   EXPECT_EQ(pipeline.recompute, "layers");
   EXPECT_EQ(pipeline.recompute_layers, (std::vector<std::string>{"norm1", "conv2"}));
-  const Plan again = planned();
+  const partition::Plan again = planned();
   EXPECT_EQ(again.recomputed(), plan_.recomputed());
   EXPECT_LT(again.bytes_of(0).saved, plan_.bytes_of(0).saved);
   EXPECT_GT(again.chunks[0].predicted.time_share, plan_.chunks[0].predicted.time_share);
 
-  for (ChunkPlan& chunk : plan_.chunks) chunk.recomputed.reset();  // the recipe says
-  write_plan(config_.pipeline.plan, plan_);
+  for (partition::ChunkPlan& chunk : plan_.chunks) chunk.recomputed.reset();  // the recipe says
+  partition::write_plan(config_.pipeline.plan, plan_);
   EXPECT_EQ(with_plan_file(config_).pipeline.recompute, "stage");
 }
 
@@ -166,4 +170,4 @@ TEST_F(PlanFileOfARecipe, MustAgreeOnMicroBatchesAndLanes) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::runtime

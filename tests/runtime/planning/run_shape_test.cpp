@@ -14,13 +14,13 @@
 #include "runtime/data/batching.h"
 #include "runtime/data/sample_hash.h"
 
-namespace penstock {
+namespace penstock::runtime {
 namespace {
 
-Config recipe() {
-  Config config;
+configs::Config recipe() {
+  configs::Config config;
   config.model = {.features = 41,
-                  .family = DeepSpeech2Options{.channels = 2, .hidden = 12, .layers = 2}};
+                  .family = layers::DeepSpeech2Options{.channels = 2, .hidden = 12, .layers = 2}};
   config.data.speeds = {0.9, 1, 1.1};
   config.data.micro_batch_seconds = 20;
   config.data.micro_batches = 5;
@@ -40,7 +40,7 @@ std::vector<AudioLength> lengths(std::uint64_t count, std::uint64_t seed) {
   return lengths;
 }
 
-StepSequence sequence(const Config& config, std::uint64_t utterances) {
+StepSequence sequence(const configs::Config& config, std::uint64_t utterances) {
   return StepSequence(
       {lengths(utterances, 3), config.data, config.features, 11, config.trainer.lanes});
 }
@@ -49,7 +49,7 @@ std::int64_t frames(const std::vector<std::int64_t>& lengths) {
   return std::accumulate(lengths.begin(), lengths.end(), std::int64_t{0});
 }
 
-void expect_room(const ChunkBuffers& a, const ChunkBuffers& b) {
+void expect_room(const partition::ChunkBuffers& a, const partition::ChunkBuffers& b) {
   EXPECT_LE(a.slots, b.slots);
   EXPECT_LE(a.scratch, b.scratch);
   EXPECT_LE(a.inputs, b.inputs);
@@ -58,7 +58,7 @@ void expect_room(const ChunkBuffers& a, const ChunkBuffers& b) {
 }
 
 TEST(ShapeOfRecognition, HasTheMicroBatchesThatAreRun) {
-  const Config config = recipe();
+  const configs::Config config = recipe();
   const RunShape shape = shape_of_recognition(config, lengths(40, 3), 29);
   ASSERT_GT(shape.micro_batches.size(), 5u);
   std::size_t utterances = 0;
@@ -70,7 +70,7 @@ TEST(ShapeOfRecognition, HasTheMicroBatchesThatAreRun) {
 }
 
 TEST(CoveringLengths, HoldWhatTheExtentHoldsAndLittleMore) {
-  const LayerSequence sequence = build_model(recipe().model, 29);
+  const partition::LayerSequence sequence = partition::build_model(recipe().model, 29);
   const MicroBatchExtent cases[] = {
       {1, 7, 7}, {1, 8, 8}, {2, 16, 15}, {5, 100, 40}, {64, 1999, 90}};
   for (const MicroBatchExtent& extent : cases) {
@@ -81,12 +81,14 @@ TEST(CoveringLengths, HoldWhatTheExtentHoldsAndLittleMore) {
     const std::int64_t longest = std::ranges::max(covering);
     EXPECT_TRUE(longest == extent.longest || longest == extent.longest + 1) << longest;
     // The most frames that any such utterances leave behind a stride of 2.
-    EXPECT_GE(2 * frames(output_frames(sequence, covering)), extent.frames + extent.utterances);
+    EXPECT_GE(2 * frames(partition::output_frames(sequence, covering)),
+              extent.frames + extent.utterances);
   }
 }
 
 /// Calls `check` with first and last layer and chunk of stages that cuts can make.
-void for_stages(const LayerSequence& sequence, const std::function<void(int, int, int)>& check) {
+void for_stages(const partition::LayerSequence& sequence,
+                const std::function<void(int, int, int)>& check) {
   for (const int last : {1, 4, 7, 8, 10, sequence.size()})
     for (const int first : {0, 1, 3, 6, 7, 9})
       for (const int chunk : {0, 1})
@@ -96,17 +98,18 @@ void for_stages(const LayerSequence& sequence, const std::function<void(int, int
 class BytesOfRun : public testing::Test {
  protected:
   /// What `batches` alone need, all of them at once in flight as `schedule` says.
-  ChunkBytes needed(const std::vector<MicroBatch>& batches, const Schedule& schedule) const {
-    ChunkLoad load{{}, schedule};
+  partition::ChunkBytes needed(const std::vector<MicroBatch>& batches,
+                               const partition::Schedule& schedule) const {
+    partition::ChunkLoad load{{}, schedule};
     for (const MicroBatch& batch : batches) {
       auto& real = load.micro_batches.emplace_back();
       for (const BatchUtterance& u : batch.utterances) real.push_back(u.frames);
     }
-    return ChunkBytes(sequence_, {load}, {}, {});
+    return partition::ChunkBytes(sequence_, {load}, {}, {});
   }
 
-  Config config_ = recipe();
-  LayerSequence sequence_ = build_model(config_.model, 29);
+  configs::Config config_ = recipe();
+  partition::LayerSequence sequence_ = partition::build_model(config_.model, 29);
 };
 
 TEST_F(BytesOfRun, HaveRoomForEveryStepOfEveryEpoch) {
@@ -116,11 +119,11 @@ TEST_F(BytesOfRun, HaveRoomForEveryStepOfEveryEpoch) {
       config_.pipeline.schedule = name;
       const StepSequence steps = sequence(config_, utterances);
       const RunShape shape = shape_of_run(config_, steps, {}, 29);
-      const ChunkBytes planned = bytes_of_run(sequence_, config_, shape);
-      const Schedule schedule =
-          make_schedule(name, 2, micro_batches_per_replica(shape.training.micro_batches, 3, 2));
+      const partition::ChunkBytes planned = bytes_of_run(sequence_, config_, shape);
+      const partition::Schedule schedule = partition::make_schedule(
+          name, 2, partition::micro_batches_per_replica(shape.training.micro_batches, 3, 2));
       for (int step = 0; step < config_.trainer.steps; ++step) {
-        const ChunkBytes one = needed(steps.at(step).micro_batches, schedule);
+        const partition::ChunkBytes one = needed(steps.at(step).micro_batches, schedule);
         for_stages(sequence_, [&](int first, int last, int chunk) {
           expect_room(one.buffers(first, last, chunk), planned.buffers(first, last, chunk));
         });
@@ -134,15 +137,16 @@ TEST_F(BytesOfRun, HaveRoomForTheValidation) {
   const std::vector<AudioLength> validation = lengths(60, 7);
   const auto batches = evaluation_batches(validation, config_.data, config_.features);
   const auto replicas_share = static_cast<int>(batches.size() + 1) / 2;
-  const ChunkBytes one = needed(batches, forward_only({0, 1}, replicas_share));
+  const partition::ChunkBytes one =
+      needed(batches, partition::forward_only({0, 1}, replicas_share));
   const auto planned = [&] {
     return bytes_of_run(sequence_, config_, shape_of_run(config_, steps, validation, 29));
   };
-  const ChunkBytes with = planned();
+  const partition::ChunkBytes with = planned();
   for_stages(sequence_, [&](int first, int last, int chunk) {
     expect_room(one.buffers(first, last, chunk), with.buffers(first, last, chunk));
   });
-  const auto scratch = [&](const ChunkBytes& bytes) {
+  const auto scratch = [&](const partition::ChunkBytes& bytes) {
     return bytes.buffers(0, sequence_.size(), 0).scratch;
   };
   config_.trainer.validate_every = -1;
@@ -165,7 +169,7 @@ TEST_F(BytesOfRun, CountWhatReplicasAdd) {
     return bytes_of_run(sequence_, config_, shape)(0, sequence_.size(), 0);
   };
   // Of 3 lanes the first replica has 2 and gets the third's share of what it adds: half.
-  const StageBytes two = whole();
+  const partition::StageBytes two = whole();
   EXPECT_EQ(two.gradients, 2 * two.weights);
   EXPECT_GE(two.reduction, two.weights / 2);
   EXPECT_LE(two.reduction, two.weights / 2 + 64);
@@ -175,4 +179,4 @@ TEST_F(BytesOfRun, CountWhatReplicasAdd) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::runtime

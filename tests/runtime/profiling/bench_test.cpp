@@ -9,13 +9,13 @@
 #include "layers/models/deepspeech2.h"
 #include "tests/support/system/temporary_folder.h"
 
-namespace penstock {
+namespace penstock::runtime {
 namespace {
 
 BenchOptions tiny() {
   BenchOptions options;
   options.model = {.features = 17,
-                   .family = DeepSpeech2Options{.channels = 2, .hidden = 7, .layers = 1}};
+                   .family = layers::DeepSpeech2Options{.channels = 2, .hidden = 7, .layers = 1}};
   options.utterances = 2;
   options.seconds = 0.3;
   options.micro_batches = 3;
@@ -26,8 +26,9 @@ BenchOptions tiny() {
 
 std::vector<BenchReport> reports(const BenchOptions& options, int ranks) {
   std::vector<BenchReport> reports(ranks);
-  run_as_threads({.ranks = ranks},
-                 [&](Communicator& world) { reports[world.rank()] = bench(options, world); });
+  comm::run_as_threads({.ranks = ranks}, [&](comm::Communicator& world) {
+    reports[world.rank()] = bench(options, world);
+  });
   return reports;
 }
 
@@ -72,7 +73,7 @@ TEST(Bench, RefusesCutsThatDoNotRise) {
        std::vector<std::vector<int>>{{0, 3}, {3, 3}, {5, 3}, {3}, {3, 10000}, {1, 2, 3}}) {
     BenchOptions options = tiny();
     options.cut = cut;
-    run_as_threads({.ranks = 3}, [&](Communicator& world) {
+    comm::run_as_threads({.ranks = 3}, [&](comm::Communicator& world) {
       const std::string message = test::message_of<ConfigError>([&] { bench(options, world); });
       EXPECT_NE(message.find("--cut takes 2 rising layer numbers from 1 to "), std::string::npos);
     });
@@ -80,4 +81,4 @@ TEST(Bench, RefusesCutsThatDoNotRise) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::runtime

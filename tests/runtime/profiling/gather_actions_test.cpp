@@ -4,7 +4,7 @@
 
 #include "comm/threads.h"
 
-namespace penstock {
+namespace penstock::runtime {
 namespace {
 
 /// Steps of odd numbers of actions, of which some have none.
@@ -16,7 +16,8 @@ std::vector<ProfiledStep> steps_of(int rank) {
     step.end = step.start + 7.25;
     for (int a = 0; a < (rank + s) % 4; ++a)
       step.actions.push_back(
-          {.action = {a == 2 ? ActionKind::step : ActionKind::backward_weight, rank + a, 5 * s + a},
+          {.action = {a == 2 ? partition::ActionKind::step : partition::ActionKind::backward_weight,
+                      rank + a, 5 * s + a},
            .start = step.start + a,
            .end = step.start + a + 0.5,
            .computing = 0.125 * (1 + a + rank),
@@ -27,7 +28,7 @@ std::vector<ProfiledStep> steps_of(int rank) {
 
 TEST(GatherActions, BringsEveryRanksStepsToTheFirst) {
   for (const int ranks : {1, 3}) {
-    run_as_threads({.ranks = ranks}, [&](Communicator& world) {
+    comm::run_as_threads({.ranks = ranks}, [&](comm::Communicator& world) {
       const auto all = gather_actions(world, steps_of(world.rank()));
       if (world.rank() > 0) {
         EXPECT_TRUE(all.empty());
@@ -56,7 +57,7 @@ TEST(GatherActions, BringsEveryRanksStepsToTheFirst) {
 }
 
 TEST(GatherActions, OfNoStepsIsNothingOfEachRank) {
-  run_as_threads({.ranks = 2}, [](Communicator& world) {
+  comm::run_as_threads({.ranks = 2}, [](comm::Communicator& world) {
     const auto all = gather_actions(world, {});
     EXPECT_EQ(all.size(), world.rank() == 0 ? 2u : 0u);
     for (const auto& steps : all) EXPECT_TRUE(steps.empty());
@@ -64,4 +65,4 @@ TEST(GatherActions, OfNoStepsIsNothingOfEachRank) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::runtime

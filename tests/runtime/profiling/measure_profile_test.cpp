@@ -10,35 +10,36 @@
 #include "tests/support/runtime/tone_corpus.h"
 #include "tests/support/system/temporary_folder.h"
 
-namespace penstock {
+namespace penstock::runtime {
 namespace {
 
 class MeasureProfile : public testing::Test {
  protected:
   MeasureProfile() { test::write_tone_corpus(folder_.path() / "train.jsonl", 13, 1); }
 
-  Config recipe(std::vector<std::string> overrides = {}) const {
-    return parse_config(
+  configs::Config recipe(std::vector<std::string> overrides = {}) const {
+    return configs::parse_config(
         test::tone_recipe(folder_.path() / "train.jsonl", "", folder_.path() / "output"),
-        "recipe.toml", model_families(), overrides);
+        "recipe.toml", layers::model_families(), overrides);
   }
 
   test::TemporaryFolder folder_;
 };
 
 TEST_F(MeasureProfile, AllRanksGetTheSameFitOfEveryLayer) {
-  const Config config = recipe({"pipeline.stages=2"});
+  const configs::Config config = recipe({"pipeline.stages=2"});
   std::vector<std::string> texts(2);
-  run_as_threads({.ranks = 2}, [&](Communicator& world) {
+  comm::run_as_threads({.ranks = 2}, [&](comm::Communicator& world) {
     const ProfilingData data = load_profiling_data(config, world);
-    const DeviceProfile profile = measure_profile(data, world, {.micro_batches = 3, .repeats = 2});
+    const partition::DeviceProfile profile =
+        measure_profile(data, world, {.micro_batches = 3, .repeats = 2});
     EXPECT_EQ(profile.ranks, 2);
     EXPECT_GT(profile.parameter_s, 0);
     EXPECT_GT(profile.reading.of(profile.middling), 0);
     ASSERT_EQ(profile.layers.size(), data.sequence.layers.size());
     double seconds = 0, back = 0;
-    const std::vector<LayerPlan> plans =
-        plan_layers(data.sequence, profile.middling.frames, backend_sizes(config));
+    const std::vector<layers::LayerPlan> plans =
+        partition::plan_layers(data.sequence, profile.middling.frames, backend_sizes(config));
     for (std::size_t i = 0; i < profile.layers.size(); ++i) {
       EXPECT_EQ(profile.layers[i].layer, data.sequence.layers[i]->name());
       EXPECT_GT(profile.layers[i].forward.of(profile.middling), 0);
@@ -52,21 +53,22 @@ TEST_F(MeasureProfile, AllRanksGetTheSameFitOfEveryLayer) {
     EXPECT_LT(seconds, 10);
     EXPECT_GT(back, seconds / 4);  // about twice as long, but machines are shared
     EXPECT_LT(back, 40 * seconds);
-    const SequenceProfile neutral = neutral_profile(profile, data.sequence, backend_sizes(config));
-    texts[world.rank()] = device_profile_json(profile, neutral);
+    const partition::SequenceProfile neutral =
+        neutral_profile(profile, data.sequence, backend_sizes(config));
+    texts[world.rank()] = partition::device_profile_json(profile, neutral);
   });
   EXPECT_EQ(texts[0], texts[1]);
-  EXPECT_EQ(parse_device_profile(texts[0], "p").layers.size(),
-            parse_profile(texts[0], "p").layers.size());
+  EXPECT_EQ(partition::parse_device_profile(texts[0], "p").layers.size(),
+            partition::parse_profile(texts[0], "p").layers.size());
   EXPECT_FALSE(std::filesystem::exists(folder_.path() / "output"));
 }
 
 TEST_F(MeasureProfile, ProfiledStepsHaveEveryActionOfTheSchedule) {
-  const Config config = recipe({"pipeline.stages=2", "trainer.lanes=1"});
-  run_as_threads({.ranks = 2}, [&](Communicator& world) {
+  const configs::Config config = recipe({"pipeline.stages=2", "trainer.lanes=1"});
+  comm::run_as_threads({.ranks = 2}, [&](comm::Communicator& world) {
     const ProfilingData data = load_profiling_data(config, world);
-    const Plan plan = plan_run(data.sequence, data.config, data.shape,
-                               computed_costs(data.sequence, data.config, data.shape));
+    const partition::Plan plan = plan_run(data.sequence, data.config, data.shape,
+                                          computed_costs(data.sequence, data.config, data.shape));
     ProfilingRun profiling(data, data.config, plan, world);
     const std::vector<StepBatches> batches{data.steps.at(0), data.steps.at(1)};
     const auto steps = profiling.run(batches);
@@ -79,17 +81,17 @@ TEST_F(MeasureProfile, ProfiledStepsHaveEveryActionOfTheSchedule) {
         EXPECT_GE(action.end, action.start);
         EXPECT_LE(action.computing, action.end - action.start);
         before = action.end;
-        if (action.action.kind == ActionKind::forward) {
+        if (action.action.kind == partition::ActionKind::forward) {
           ++forwards;
           EXPECT_GT(action.computing, 0);
         }
       }
       EXPECT_EQ(forwards, batches[s].micro_batches.size());
-      EXPECT_EQ(steps[s].actions.back().action.kind, ActionKind::step);
+      EXPECT_EQ(steps[s].actions.back().action.kind, partition::ActionKind::step);
       EXPECT_LE(steps[s].actions.back().end, steps[s].end);
     }
   });
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::runtime

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace penstock {
+namespace penstock::runtime {
 namespace {
 
 using Rows = std::vector<std::vector<double>>;
@@ -24,4 +24,4 @@ TEST(MiddleMean, OfFewRowsTakesAll) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::runtime

@@ -11,7 +11,7 @@
 #include "tests/support/runtime/tone_corpus.h"
 #include "tests/support/system/temporary_folder.h"
 
-namespace penstock {
+namespace penstock::runtime {
 namespace {
 
 class PlanTrials : public testing::Test {
@@ -19,25 +19,26 @@ class PlanTrials : public testing::Test {
   PlanTrials() { test::write_tone_corpus(in("train.jsonl"), 13, 1); }
   std::filesystem::path in(const std::string& name) const { return folder_.path() / name; }
 
-  Config recipe(int stages, int replicas) const {
-    return parse_config(test::tone_recipe(in("train.jsonl"), "", in("output")), "recipe.toml",
-                        model_families(),
-                        std::vector<std::string>{"pipeline.stages=" + std::to_string(stages),
-                                                 "pipeline.replicas=" + std::to_string(replicas)});
+  configs::Config recipe(int stages, int replicas) const {
+    return configs::parse_config(
+        test::tone_recipe(in("train.jsonl"), "", in("output")), "recipe.toml",
+        layers::model_families(),
+        std::vector<std::string>{"pipeline.stages=" + std::to_string(stages),
+                                 "pipeline.replicas=" + std::to_string(replicas)});
   }
 
   /// What each rank is told of plans that differ in where their ranks are.
   std::vector<std::vector<double>> told(
-      const Config& config, const std::vector<std::vector<std::vector<int>>>& placements, int ranks,
-      int steps) const {
-    Plan plan = plan_recipe(config, false).plan;
+      const configs::Config& config, const std::vector<std::vector<std::vector<int>>>& placements,
+      int ranks, int steps) const {
+    partition::Plan plan = plan_recipe(config, false).plan;
     std::vector<std::string> plans;
     for (const auto& placement : placements) {
       plan.ranks = placement;
-      plans.push_back(plan_toml(plan));
+      plans.push_back(partition::plan_toml(plan));
     }
     std::vector<std::vector<double>> told(ranks);
-    run_as_threads({.ranks = ranks}, [&](Communicator& world) {
+    comm::run_as_threads({.ranks = ranks}, [&](comm::Communicator& world) {
       const bool knows = world.rank() == 0;
       told[world.rank()] =
           try_plans(world, config, knows ? plans : std::vector<std::string>(), steps);
@@ -68,4 +69,4 @@ TEST_F(PlanTrials, RefuseAJobOfOtherRanks) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::runtime

@@ -4,12 +4,12 @@
 
 #include "comm/threads.h"
 
-namespace penstock {
+namespace penstock::runtime {
 namespace {
 
 TEST(ProbeTopology, IsOneNodeWithALinkForEachPair) {
-  run_as_threads({.ranks = 3}, [](Communicator& world) {
-    const Cluster cluster = probe_topology(world);
+  comm::run_as_threads({.ranks = 3}, [](comm::Communicator& world) {
+    const partition::Cluster cluster = probe_topology(world);
     EXPECT_EQ(cluster.nodes.size(), 1u);
     ASSERT_EQ(cluster.size(), 3);
     EXPECT_GT(cluster.devices[2].memory, 1e8);
@@ -26,11 +26,11 @@ TEST(ProbeTopology, IsOneNodeWithALinkForEachPair) {
 }
 
 TEST(ProbeTopology, OneRankHasNoLink) {
-  run_as_threads({.ranks = 1}, [](Communicator& world) {
+  comm::run_as_threads({.ranks = 1}, [](comm::Communicator& world) {
     EXPECT_EQ(probe_topology(world).size(), 1);
     EXPECT_EQ(probe_topology(world).overlap, 1);
   });
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::runtime

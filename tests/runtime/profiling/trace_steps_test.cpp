@@ -12,24 +12,24 @@
 #include "tests/support/runtime/tone_corpus.h"
 #include "tests/support/system/temporary_folder.h"
 
-namespace penstock {
+namespace penstock::runtime {
 namespace {
 
 class TraceSteps : public testing::Test {
  protected:
   TraceSteps() { test::write_tone_corpus(folder_.path() / "train.jsonl", 13, 1); }
 
-  Config recipe(std::vector<std::string> overrides) const {
-    return parse_config(
+  configs::Config recipe(std::vector<std::string> overrides) const {
+    return configs::parse_config(
         test::tone_recipe(folder_.path() / "train.jsonl", "", folder_.path() / "output"),
-        "recipe.toml", model_families(), overrides);
+        "recipe.toml", layers::model_families(), overrides);
   }
   /// Rank 0's trace.
-  Trace traced(const Config& config, int ranks) const {
+  Trace traced(const configs::Config& config, int ranks) const {
     Trace trace;
-    run_as_threads({.ranks = ranks}, [&](Communicator& world) {
+    comm::run_as_threads({.ranks = ranks}, [&](comm::Communicator& world) {
       const ProfilingData data = load_profiling_data(config, world);
-      const DeviceProfile profile =
+      const partition::DeviceProfile profile =
           measure_profile(data, world, {.micro_batches = 3, .repeats = 1});
       Trace own = trace_steps(config, world, {.steps = 3, .profile = profile});
       if (world.rank() == 0) trace = std::move(own);
@@ -57,11 +57,11 @@ TEST_F(TraceSteps, HasTheSameActionsMeasuredAndPredicted) {
       end = step.begin + step.measured_s;
       ASSERT_EQ(step.measured.size(), 2u);
       for (int rank = 0; rank < 2; ++rank) {
-        std::vector<Action> measured, predicted;  // without messages and reductions
+        std::vector<partition::Action> measured, predicted;  // without messages and reductions
         for (const WatchedAction& action : step.measured[rank])
-          if (computes(action.action.kind)) measured.push_back(action.action);
-        for (const TimedAction& timed : step.predicted[rank])
-          if (computes(timed.action.kind)) predicted.push_back(timed.action);
+          if (partition::computes(action.action.kind)) measured.push_back(action.action);
+        for (const partition::TimedAction& timed : step.predicted[rank])
+          if (partition::computes(timed.action.kind)) predicted.push_back(timed.action);
         EXPECT_EQ(measured, predicted) << schedule << ", rank " << rank;
         EXPECT_FALSE(measured.empty());
       }
@@ -80,17 +80,18 @@ TEST_F(TraceSteps, ReachesRanksWithoutALinkBetweenThem) {
 }
 
 TEST_F(TraceSteps, GoesOnFromTurnToTurn) {
-  const Config config = recipe({"pipeline.stages=2", "trainer.lanes=1"});
+  const configs::Config config = recipe({"pipeline.stages=2", "trainer.lanes=1"});
   Trace trace;
-  run_as_threads({.ranks = 2}, [&](Communicator& world) {
+  comm::run_as_threads({.ranks = 2}, [&](comm::Communicator& world) {
     Trace own = trace_steps(config, world, {.steps = 5});
     EXPECT_EQ(own.steps.size(), world.rank() == 0 ? 5 : 0);
     if (world.rank() == 0) trace = std::move(own);
   });
   const ProfilingData data = [&] {
     std::optional<ProfilingData> loaded;
-    run_as_threads({.ranks = 1},
-                   [&](Communicator& self) { loaded = load_profiling_data(config, self); });
+    comm::run_as_threads({.ranks = 1}, [&](comm::Communicator& self) {
+      loaded = load_profiling_data(config, self);
+    });
     return std::move(*loaded);
   }();
   double end = 0;
@@ -100,7 +101,7 @@ TEST_F(TraceSteps, GoesOnFromTurnToTurn) {
     end = step.begin + step.measured_s;
     EXPECT_GT(step.predicted_s, 0);
     const auto forwards = std::ranges::count_if(step.measured[0], [](const WatchedAction& action) {
-      return action.action.kind == ActionKind::forward;
+      return action.action.kind == partition::ActionKind::forward;
     });
     EXPECT_EQ(forwards, data.steps.at(static_cast<std::int64_t>(2 + s)).micro_batches.size()) << s;
     for (const WatchedAction& action : step.measured[1])
@@ -120,21 +121,21 @@ TEST_F(TraceSteps, AllocatesWhatIsPlanned) {
 }
 
 TEST_F(TraceSteps, PredictsReplicas) {
-  const Config config = recipe({"pipeline.replicas=2", "trainer.lanes=2"});
+  const configs::Config config = recipe({"pipeline.replicas=2", "trainer.lanes=2"});
   const Trace trace = traced(config, 2);
   for (const TracedStep& step : trace.steps) {
     int forwards = 0;
     double busiest = 0;
     for (int rank = 0; rank < 2; ++rank) {
-      std::vector<Action> measured, predicted;  // each replica's own micro-batches
+      std::vector<partition::Action> measured, predicted;  // each replica's own micro-batches
       for (const WatchedAction& action : step.measured[rank])
-        if (computes(action.action.kind)) measured.push_back(action.action);
+        if (partition::computes(action.action.kind)) measured.push_back(action.action);
       double busy = 0;
-      for (const TimedAction& timed : step.predicted[rank]) {
-        if (!computes(timed.action.kind)) continue;
+      for (const partition::TimedAction& timed : step.predicted[rank]) {
+        if (!partition::computes(timed.action.kind)) continue;
         predicted.push_back(timed.action);
         busy += timed.end - timed.start;
-        forwards += timed.action.kind == ActionKind::forward;
+        forwards += timed.action.kind == partition::ActionKind::forward;
       }
       EXPECT_EQ(measured, predicted) << rank;
       EXPECT_FALSE(measured.empty());
@@ -147,10 +148,10 @@ TEST_F(TraceSteps, PredictsReplicas) {
 }
 
 TEST_F(TraceSteps, RefusesAProfileOfAnotherModel) {
-  run_as_threads({.ranks = 1}, [&](Communicator& world) {
-    DeviceProfile other;
+  comm::run_as_threads({.ranks = 1}, [&](comm::Communicator& world) {
+    partition::DeviceProfile other;
     other.model = "another";
-    const Config config = recipe({});
+    const configs::Config config = recipe({});
     const std::string message = test::message_of<ConfigError>(
         [&] { trace_steps(config, world, {.steps = 1, .profile = other}); });
     EXPECT_NE(message.find("the costs are of another model\n    measured: another, fp32"),
@@ -160,4 +161,4 @@ TEST_F(TraceSteps, RefusesAProfileOfAnotherModel) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::runtime

@@ -5,14 +5,14 @@
 #include "base/error.h"
 #include "tests/support/system/temporary_folder.h"
 
-namespace penstock {
+namespace penstock::runtime {
 namespace {
 
 using Labels = std::vector<std::int32_t>;
 using test::message_of;
 
-TextConfig text(const std::string& alphabet, const std::string& fold = "lower") {
-  TextConfig config;
+configs::TextConfig text(const std::string& alphabet, const std::string& fold = "lower") {
+  configs::TextConfig config;
   config.alphabet = alphabet;
   config.fold = fold;
   return config;
@@ -27,7 +27,7 @@ TEST(Alphabet, LabelsFollowItsOrderBehindTheBlank) {
 }
 
 TEST(Alphabet, DefaultIsEnglish) {
-  const Alphabet alphabet{TextConfig{}};
+  const Alphabet alphabet{configs::TextConfig{}};
   EXPECT_EQ(alphabet.classes(), 29);
   EXPECT_EQ(alphabet.decode(alphabet.encode("Don't PANIC")), "don't panic");
 }
@@ -63,4 +63,4 @@ TEST(Alphabet, RefusesConfigurationsThatCannotWork) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::runtime

@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "tests/support/tree/sources.h"
 
-namespace penstock {
+namespace penstock::runtime {
 namespace {
 
 TEST(ErrorRate, EqualsJiwerOnRandomPairs) {
@@ -53,4 +53,4 @@ TEST(ErrorRate, RefusesTextThatIsNotUtf8) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::runtime

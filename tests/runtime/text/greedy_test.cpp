@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 
-namespace penstock {
+namespace penstock::runtime {
 namespace {
 
 using Labels = std::vector<std::int32_t>;
@@ -35,4 +35,4 @@ TEST(Greedy, RefusesHalfAFrame) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::runtime

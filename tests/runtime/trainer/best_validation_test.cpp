@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace penstock {
+namespace penstock::runtime {
 namespace {
 
 EvaluationReport validation(std::int64_t step, double wer) {
@@ -51,4 +51,4 @@ TEST(BestValidation, BeginsAnewOnOtherUtterancesOrWithoutItsCheckpoint) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::runtime

@@ -4,7 +4,7 @@
 
 #include <array>
 
-namespace penstock {
+namespace penstock::runtime {
 namespace {
 
 /// Micro-batch m has m + 1 numbers, 10 · m + i, and a weight; can be read once.
@@ -45,4 +45,4 @@ TEST(KeptFeatures, PassThroughOnceLetGo) {
 TEST(KeptFeatures, OfARankThatReadsNoneAreNone) { EXPECT_FALSE(KeptFeatures({}, true).reader()); }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::runtime

@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 
-namespace penstock {
+namespace penstock::runtime {
 namespace {
 
 class Metrics : public testing::Test {
@@ -78,4 +78,4 @@ TEST_F(Metrics, RefusesAFolderThatIsNotThere) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::runtime

@@ -6,7 +6,7 @@
 #include "partition/schedule/make_schedule.h"
 #include "tests/support/runtime/training_job.h"
 
-namespace penstock {
+namespace penstock::runtime {
 namespace {
 
 using test::TrainingJob;
@@ -33,7 +33,7 @@ class ScheduledPostValidation : public testing::TestWithParam<std::string_view> 
 
 TEST_P(ScheduledPostValidation, DoesNotShowInASingleBit) {
   TrainingJob job = decaying_job();
-  if (GetParam() == kFound) job.order = {3, 0, 4, 1, 2};
+  if (GetParam() == partition::kFound) job.order = {3, 0, 4, 1, 2};
   job.optimizer.clip_norm = test::clip_behind_plain_steps(job);
   const TrainingOutcome waiting = train_on_noise(job);
   job.schedule = GetParam();
@@ -48,8 +48,8 @@ TEST_P(ScheduledPostValidation, DoesNotShowInASingleBit) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Of, ScheduledPostValidation, testing::ValuesIn(all_schedule_names()),
-                         [](const auto& info) {
+INSTANTIATE_TEST_SUITE_P(Of, ScheduledPostValidation,
+                         testing::ValuesIn(partition::all_schedule_names()), [](const auto& info) {
                            std::string name(info.param);
                            std::ranges::replace(name, '-', '_');
                            return name;
@@ -161,4 +161,4 @@ TEST(PostValidation, IsForSeveralRanks) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::runtime

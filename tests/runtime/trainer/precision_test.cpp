@@ -6,7 +6,7 @@
 
 #include "tests/support/runtime/training_job.h"
 
-namespace penstock {
+namespace penstock::runtime {
 namespace {
 
 using test::TrainingJob;
@@ -69,7 +69,7 @@ TEST(Precision, AnOverflowAnywhereSkipsTheStepOnAllRanks) {
   TrainingJob job = small_job("fp16");
   job.steps = 1;
   const TrainingOutcome before = train_on_noise(job);
-  const int layers = static_cast<int>(build_model(job.model, job.labels).layers.size());
+  const int layers = static_cast<int>(partition::build_model(job.model, job.labels).layers.size());
   job.steps = 2;
   job.stages = 3;
   for (int layer = 0; layer < layers; ++layer)
@@ -94,4 +94,4 @@ TEST(Precision, BackoffHalvesBehindAnOverflowAndTheScheduleStandsStill) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::runtime

@@ -12,7 +12,7 @@
 #include "tests/support/runtime/tone_corpus.h"
 #include "tests/support/system/temporary_folder.h"
 
-namespace penstock {
+namespace penstock::runtime {
 namespace {
 
 /// A checkpoint of one step, and seven utterances to judge it by.
@@ -22,16 +22,18 @@ class Recognise : public testing::Test {
     test::write_tone_corpus(in("train.jsonl"), 9, 1);
     test::write_tone_corpus(in("test.jsonl"), 7, 2);
     const std::vector<std::string> overrides = {"trainer.steps=1", "data.validation="};
-    const Config config = parse_config(test::tone_recipe(in("train.jsonl"), "", in("output")),
-                                       "recipe.toml", model_families(), overrides);
-    run_as_threads({.ranks = 1}, [&](Communicator& world) { train({config}, world, {}); });
+    const configs::Config config =
+        configs::parse_config(test::tone_recipe(in("train.jsonl"), "", in("output")), "recipe.toml",
+                              layers::model_families(), overrides);
+    comm::run_as_threads({.ranks = 1},
+                         [&](comm::Communicator& world) { train({config}, world, {}); });
   }
   std::string in(const std::string& name) const { return (folder_.path() / name).string(); }
 
   /// The reports of so many ranks.
   std::vector<EvaluationReport> evaluate(const TestSet& test, int ranks) const {
     std::vector<EvaluationReport> reports(ranks);
-    run_as_threads({.ranks = ranks}, [&](Communicator& world) {
+    comm::run_as_threads({.ranks = ranks}, [&](comm::Communicator& world) {
       reports[world.rank()] = evaluate_checkpoint({in("output")}, test, world);
     });
     return reports;
@@ -39,7 +41,7 @@ class Recognise : public testing::Test {
   std::vector<std::string> transcripts(const std::vector<std::filesystem::path>& recordings,
                                        int ranks) const {
     std::vector<std::string> found;
-    run_as_threads({.ranks = ranks}, [&](Communicator& world) {
+    comm::run_as_threads({.ranks = ranks}, [&](comm::Communicator& world) {
       const auto texts = transcribe({in("output")}, recordings, world);
       if (world.rank() == 0) found = texts;
     });
@@ -87,7 +89,7 @@ TEST_F(Recognise, TranscribesInTheOrderOfTheRecordings) {
 TEST_F(Recognise, MakesNoFolderForTheIndex) {
   std::filesystem::create_directories(in("test.jsonl.index/taken"));
   std::filesystem::rename(in("output"), in("moved"));
-  run_as_threads({.ranks = 1}, [&](Communicator& world) {
+  comm::run_as_threads({.ranks = 1}, [&](comm::Communicator& world) {
     EXPECT_EQ(evaluate_checkpoint({in("moved")}, {in("test.jsonl")}, world).utterances, 7);
     EXPECT_EQ(evaluate_checkpoint({in("moved")}, {in("test.jsonl")}, world).utterances, 7);
   });
@@ -108,9 +110,9 @@ TEST_F(Recognise, NamesEveryRecordingThatCannotBeResampled) {
 
 TEST_F(Recognise, AStageForEachLayerFindsTheSameTexts) {
   const std::vector<std::filesystem::path> recordings = {in("test-0.wav"), in("test-1.wav")};
-  const Config config =
-      parse_config(test::tone_recipe(in("train.jsonl"), "", in("output")), "", model_families());
-  const auto layers = build_model(config.model, 29).layers.size();
+  const configs::Config config = configs::parse_config(
+      test::tone_recipe(in("train.jsonl"), "", in("output")), "", layers::model_families());
+  const auto layers = partition::build_model(config.model, 29).layers.size();
   EXPECT_EQ(transcripts(recordings, static_cast<int>(layers)), transcripts(recordings, 1));
   const std::string message =
       test::message_of<ConfigError>([&] { transcripts(recordings, static_cast<int>(layers) + 1); });
@@ -119,4 +121,4 @@ TEST_F(Recognise, AStageForEachLayerFindsTheSameTexts) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::runtime

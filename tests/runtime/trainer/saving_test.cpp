@@ -14,22 +14,23 @@
 #include "tests/support/layers/watched_backend.h"
 #include "tests/support/system/temporary_folder.h"
 
-namespace penstock {
+namespace penstock::runtime {
 namespace {
 
 using test::WatchedBackend;
 
-ModelConfig model() {
-  return {.features = 41, .family = DeepSpeech2Options{.channels = 2, .hidden = 420, .layers = 1}};
+configs::ModelConfig model() {
+  return {.features = 41,
+          .family = layers::DeepSpeech2Options{.channels = 2, .hidden = 420, .layers = 1}};
 }
 
-Plan one_rank() {
-  Plan plan;
+partition::Plan one_rank() {
+  partition::Plan plan;
   plan.ranks = {{0}};
   return plan;
 }
 
-StageOptions whole(const LayerSequence& sequence, std::uint64_t seed) {
+StageOptions whole(const partition::LayerSequence& sequence, std::uint64_t seed) {
   StageOptions options;
   options.cut = {0, sequence.size()};
   options.seed = seed;
@@ -38,50 +39,51 @@ StageOptions whole(const LayerSequence& sequence, std::uint64_t seed) {
 
 /// A whole model on one rank, with one parameter that is larger than a window.
 struct Rank {
-  Rank(DeviceKind kind, const std::filesystem::path& output, std::uint64_t seed)
+  Rank(layers::DeviceKind kind, const std::filesystem::path& output, std::uint64_t seed)
       : backend(kind),
         stage(backend, *stream, grid.pipeline(), sequence, whole(sequence, seed)),
         saving(backend, *stream, grid, stage, Saving::Options{output, {{"m", "v"}, {}}}) {}
 
   WatchedBackend backend;
-  LayerSequence sequence = build_model(model(), 7);
-  std::unique_ptr<Stream> stream = backend.make_stream({});
-  std::vector<std::unique_ptr<Communicator>> world = make_thread_communicators({.ranks = 1});
+  partition::LayerSequence sequence = partition::build_model(model(), 7);
+  std::unique_ptr<layers::Stream> stream = backend.make_stream({});
+  std::vector<std::unique_ptr<comm::Communicator>> world =
+      comm::make_thread_communicators({.ranks = 1});
   RankGrid grid{*world.front(), one_rank()};
   Stage stage;
   Saving saving;
 };
 
-bool equal(const Tensor& a, const Tensor& b) {
+bool equal(const layers::Tensor& a, const layers::Tensor& b) {
   return a.bytes() == b.bytes() && std::memcmp(a.data, b.data, a.bytes()) == 0;
 }
 
 TEST(Saving, CopiesNothingOfTheHostsMemoryAndAWindowOfADevices) {
   const test::TemporaryFolder folder;
   std::vector<std::string> shards;
-  for (const DeviceKind kind : {DeviceKind::cpu, DeviceKind::cuda}) {
+  for (const layers::DeviceKind kind : {layers::DeviceKind::cpu, layers::DeviceKind::cuda}) {
     Rank rank(kind, folder.path() / std::to_string(static_cast<int>(kind)), 3);
     std::size_t largest = 0;
-    for (const ParameterEntry& p : rank.stage.parameters().parameters())
+    for (const partition::ParameterEntry& p : rank.stage.parameters().parameters())
       largest = std::max(largest, rank.stage.parameters().weight(p).bytes());
     ASSERT_GT(largest, HostWindow::kBytes);
 
     rank.backend.largest_copy = 0;
     const auto saved = rank.saving.save({});
-    const std::size_t window = kind == DeviceKind::cpu ? 0 : HostWindow::kBytes;
+    const std::size_t window = kind == layers::DeviceKind::cpu ? 0 : HostWindow::kBytes;
     EXPECT_EQ(rank.backend.largest_copy, window);
     shards.push_back(test::read_file(saved / "stage-0.safetensors"));
 
     Rank other(kind, folder.path(), 4);
     const auto& from = rank.stage.parameters();
     const auto& to = other.stage.parameters();
-    const ParameterEntry& first = from.parameters().front();
+    const partition::ParameterEntry& first = from.parameters().front();
     EXPECT_FALSE(equal(from.weight(first), to.weight(first)));
     other.backend.largest_copy = 0;
     other.saving.restore(Checkpoint(saved), true);
     EXPECT_EQ(other.backend.largest_copy, window);
-    for (const ParameterEntry& p : from.parameters()) {
-      const ParameterPiece& piece = from.owned()[static_cast<std::size_t>(p.index)];
+    for (const partition::ParameterEntry& p : from.parameters()) {
+      const partition::ParameterPiece& piece = from.owned()[static_cast<std::size_t>(p.index)];
       EXPECT_TRUE(equal(from.weight(p), to.weight(p))) << p.decl.name;
       EXPECT_TRUE(equal(from.slot(piece, 1), to.slot(piece, 1))) << p.decl.name;
     }
@@ -91,9 +93,9 @@ TEST(Saving, CopiesNothingOfTheHostsMemoryAndAWindowOfADevices) {
 
 /// Writes every number that the rank owns, from its name and place; or expects it.
 void visit_owned(const ParameterStore& store, const std::function<void(float&, float)>& visit) {
-  for (const ParameterPiece& piece : store.owned())
+  for (const partition::ParameterPiece& piece : store.owned())
     for (int which = 0; which < 3; ++which) {
-      const Tensor tensor = which == 2 ? store.weight(piece) : store.slot(piece, which);
+      const layers::Tensor tensor = which == 2 ? store.weight(piece) : store.slot(piece, which);
       float* values = tensor.as<float>();
       for (std::int64_t i = 0; i < piece.count; ++i)
         visit(values[i], static_cast<float>(((piece.first + i) * 3 + which) % 10007) +
@@ -104,15 +106,15 @@ void visit_owned(const ParameterStore& store, const std::function<void(float&, f
 /// The same model on `replicas` ranks that share its update, in halves.
 void on_shares(int replicas, const std::filesystem::path& output,
                const std::function<void(ParameterStore&, Saving&)>& body) {
-  run_as_threads({.ranks = replicas}, [&](Communicator& world) {
+  comm::run_as_threads({.ranks = replicas}, [&](comm::Communicator& world) {
     WatchedBackend backend;
     const auto stream = backend.make_stream({});
-    Plan plan;
-    plan.ranks = neighbouring_stages(1, replicas);
+    partition::Plan plan;
+    plan.ranks = partition::neighbouring_stages(1, replicas);
     const RankGrid grid(world, plan);
-    const LayerSequence sequence = build_model(model(), 7);
+    const partition::LayerSequence sequence = partition::build_model(model(), 7);
     StageOptions options = whole(sequence, 3);
-    options.sizes.compute = DType::f16;
+    options.sizes.compute = layers::DType::f16;
     options.store.kinds.sharing = {replicas};
     options.store.replica = grid.here().replica;
     Stage stage(backend, *stream, grid.pipeline(), sequence, options);
@@ -136,21 +138,22 @@ TEST(Saving, SharesReadAlikeOnAnyNumberOfReplicas) {
         std::int64_t wrong = 0;
         visit_owned(store, [&](float& value, float expected) { wrong += value != expected; });
         EXPECT_EQ(wrong, 0) << "from " << from << " replicas to " << to;
-        const Tensor halves = store.params(0).weights[0];
-        EXPECT_EQ(to_float(halves.as<Half>()[1]), to_float(to_half(3 + 2)));
+        const layers::Tensor halves = store.params(0).weights[0];
+        EXPECT_EQ(layers::to_float(halves.as<layers::Half>()[1]),
+                  layers::to_float(layers::to_half(3 + 2)));
       });
   }
 }
 
 TEST(Saving, RefusesAnotherModelsTensors) {
   const test::TemporaryFolder folder;
-  Rank rank(DeviceKind::cpu, folder.path(), 3);
+  Rank rank(layers::DeviceKind::cpu, folder.path(), 3);
   const Checkpoint saved(rank.saving.save({}));
-  EXPECT_THROW(saved.expect("conv1.weight", DType::f64, saved.tensor("conv1.weight").shape),
+  EXPECT_THROW(saved.expect("conv1.weight", layers::DType::f64, saved.tensor("conv1.weight").shape),
                CheckpointError);
-  EXPECT_THROW(saved.expect("conv1.weight", DType::f32, {1}), CheckpointError);
-  EXPECT_THROW(saved.expect("conv9.weight", DType::f32, {1}), CheckpointError);
+  EXPECT_THROW(saved.expect("conv1.weight", layers::DType::f32, {1}), CheckpointError);
+  EXPECT_THROW(saved.expect("conv9.weight", layers::DType::f32, {1}), CheckpointError);
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::runtime

@@ -17,7 +17,7 @@
 #include "tests/support/runtime/tone_corpus.h"
 #include "tests/support/system/temporary_folder.h"
 
-namespace penstock {
+namespace penstock::runtime {
 namespace {
 
 /// All that a second family takes: products and ReLUs, frame by frame.
@@ -27,43 +27,45 @@ struct Perceptron {
   int width = 16, depth = 1;
   std::string last = "bias";  // bias | none
 
-  std::vector<Key> keys() {
-    return {Key("model.width", &width, between(1, 512), "channels of every hidden layer"),
-            Key("model.depth", &depth, between(0, 9), "hidden layers"),
-            Key("model.last", &last, one_of({"bias", "none"}), "what the last product adds")};
+  std::vector<configs::Key> keys() {
+    return {configs::Key("model.width", &width, configs::between(1, 512),
+                         "channels of every hidden layer"),
+            configs::Key("model.depth", &depth, configs::between(0, 9), "hidden layers"),
+            configs::Key("model.last", &last, configs::one_of({"bias", "none"}),
+                         "what the last product adds")};
   }
 
-  std::vector<Contradiction> contradictions(int features) const {
+  std::vector<configs::Contradiction> contradictions(int features) const {
     if (width <= features) return {};
     return {{"model.width", "model.width is above model.features: nothing is left to find"}};
   }
 
-  std::vector<std::unique_ptr<Layer>> build(const ModelEnds& ends) const {
-    std::vector<std::unique_ptr<Layer>> layers;
+  std::vector<std::unique_ptr<layers::Layer>> build(const configs::ModelEnds& ends) const {
+    std::vector<std::unique_ptr<layers::Layer>> layers;
     int in = ends.features;
     for (int i = 1; i <= depth; ++i, in = width) {
       const std::string number = std::to_string(i);
-      layers.push_back(std::make_unique<Linear>(
-          LinearOptions{.name = "hidden" + number, .in = in, .out = width}));
-      layers.push_back(std::make_unique<ClippedReLU>("relu" + number));
+      layers.push_back(std::make_unique<layers::Linear>(
+          layers::LinearOptions{.name = "hidden" + number, .in = in, .out = width}));
+      layers.push_back(std::make_unique<layers::ClippedReLU>("relu" + number));
     }
-    layers.push_back(std::make_unique<Linear>(
-        LinearOptions{.name = "output", .in = in, .out = ends.labels, .bias = last == "bias"}));
-    layers.push_back(std::make_unique<Ctc>("ctc"));
+    layers.push_back(std::make_unique<layers::Linear>(layers::LinearOptions{
+        .name = "output", .in = in, .out = ends.labels, .bias = last == "bias"}));
+    layers.push_back(std::make_unique<layers::Ctc>("ctc"));
     return layers;
   }
 };
 
-std::vector<ModelFamily> families() {
-  std::vector<ModelFamily> all = model_families();
+std::vector<configs::ModelFamily> families() {
+  std::vector<configs::ModelFamily> all = layers::model_families();
   all.emplace_back(Perceptron());
   return all;
 }
 
 using Overrides = std::vector<std::string>;
 
-Config parsed(const std::string& text, const Overrides& overrides = {}) {
-  return parse_config(text, "recipe.toml", families(), overrides);
+configs::Config parsed(const std::string& text, const Overrides& overrides = {}) {
+  return configs::parse_config(text, "recipe.toml", families(), overrides);
 }
 
 std::string fault(const std::string& text, const Overrides& overrides = {}) {
@@ -75,9 +77,10 @@ const char* const kWide = "[model]\nwidth = 24\nkind = 'perceptron'\n";
 TEST(SecondFamily, IsChosenByItsName) {
   EXPECT_EQ(parsed(kWide).model.family.as<Perceptron>().width, 24);
   EXPECT_EQ(parsed("").model.family.name(), "deepspeech2");
-  const Config over = parsed("", Overrides{"model.depth=3", "model.kind=perceptron"});
-  EXPECT_EQ(over.model.family, ModelFamily(Perceptron{.depth = 3}));
-  const Config back = parsed("", Overrides{"model.kind=perceptron", "model.kind=deepspeech2"});
+  const configs::Config over = parsed("", Overrides{"model.depth=3", "model.kind=perceptron"});
+  EXPECT_EQ(over.model.family, configs::ModelFamily(Perceptron{.depth = 3}));
+  const configs::Config back =
+      parsed("", Overrides{"model.kind=perceptron", "model.kind=deepspeech2"});
   EXPECT_EQ(back, parsed(""));
 }
 
@@ -85,8 +88,8 @@ TEST(SecondFamily, MayBeAModelsFile) {
   test::TemporaryFolder folder;
   const std::string file = (folder.path() / "model.toml").string();
   test::write_file(file, kWide);
-  const Config config = parsed("[model]\ndepth = 2", Overrides{"model.base=" + file});
-  EXPECT_EQ(config.model.family, ModelFamily(Perceptron{.width = 24, .depth = 2}));
+  const configs::Config config = parsed("[model]\ndepth = 2", Overrides{"model.base=" + file});
+  EXPECT_EQ(config.model.family, configs::ModelFamily(Perceptron{.width = 24, .depth = 2}));
 }
 
 TEST(SecondFamily, ItsKeysAreCheckedLikeAnyOthers) {
@@ -107,7 +110,7 @@ TEST(SecondFamily, ItsKeysAreCheckedLikeAnyOthers) {
 }
 
 TEST(SecondFamily, HasATableInTheReference) {
-  const std::string page = config_reference(families());
+  const std::string page = configs::config_reference(families());
   EXPECT_NE(page.find("| `model.kind` | one of deepspeech2, perceptron | `\"deepspeech2\"` |"),
             std::string::npos);
   EXPECT_NE(page.find("### model.kind = \"deepspeech2\"\n\n| key | takes | default | meaning |\n"
@@ -120,24 +123,25 @@ TEST(SecondFamily, HasATableInTheReference) {
 }
 
 TEST(SecondFamily, ComesBackFromACheckpoint) {
-  const Config config = parsed(kWide);
-  const FlatConfig flat = flatten(config);
+  const configs::Config config = parsed(kWide);
+  const configs::FlatConfig flat = configs::flatten(config);
   EXPECT_EQ(flat.at("model.width"), "24");
   EXPECT_EQ(flat.count("model.hidden"), 0u);
-  EXPECT_EQ(unflatten(flat, "checkpoint", families()), config);
-  EXPECT_EQ(differences(config, parsed("")),
-            (std::vector<Difference>{{"model.kind", "perceptron", "deepspeech2", true}}));
+  EXPECT_EQ(configs::unflatten(flat, "checkpoint", families()), config);
+  EXPECT_EQ(configs::differences(config, parsed("")),
+            (std::vector<configs::Difference>{{"model.kind", "perceptron", "deepspeech2", true}}));
 }
 
 TEST(SecondFamily, IsPlannedFromItsDeclaration) {
-  const ModelConfig model{.features = 17, .family = Perceptron{.width = 9}};
-  EXPECT_EQ(model_summary(model, 5),
+  const configs::ModelConfig model{.features = 17, .family = Perceptron{.width = 9}};
+  EXPECT_EQ(partition::model_summary(model, 5),
             "kind=perceptron features=17 width=9 depth=1 last=bias labels=5");
-  const auto plans = plan_layers(build_model(model, 5), std::vector<std::int64_t>{7, 3}, {});
+  const auto plans =
+      partition::plan_layers(partition::build_model(model, 5), std::vector<std::int64_t>{7, 3}, {});
   ASSERT_EQ(plans.size(), 4u);
-  EXPECT_EQ(plans.front().params.front().shape, (Shape{9, 17}));
-  const ModelConfig none{.family = Perceptron{.width = 0}};
-  EXPECT_EQ(test::message_of<ConfigError>([&] { build_model(none, 5); }),
+  EXPECT_EQ(plans.front().params.front().shape, (layers::Shape{9, 17}));
+  const configs::ModelConfig none{.family = Perceptron{.width = 0}};
+  EXPECT_EQ(test::message_of<ConfigError>([&] { partition::build_model(none, 5); }),
             "no such model can be built:\n"
             "  model.width = 0, but it takes a whole number from 1 to 512");
 }
@@ -150,7 +154,7 @@ class SecondFamilyRun : public testing::Test {
   std::string in(const std::string& name) const { return (folder_.path() / name).string(); }
 
   TrainingSummary train_as(const std::string& model, const Overrides& overrides = {}) const {
-    const Config config =
+    const configs::Config config =
         parsed("[model]\nfeatures = 41\n" + model +
                    "[text]\nalphabet = 'abcd'\n"
                    "[features]\nsample_rate = 8000\nwindow_ms = 10\nhop_ms = 5\n"
@@ -160,7 +164,7 @@ class SecondFamilyRun : public testing::Test {
                    "[trainer]\nsteps = 6\noutput = '" + in("output") + "'\n",
                overrides);
     TrainingSummary summary;
-    run_as_threads({.ranks = 2}, [&](Communicator& world) {
+    comm::run_as_threads({.ranks = 2}, [&](comm::Communicator& world) {
       const TrainingSummary told = train({config}, world, {});
       if (world.rank() == 0) summary = told;
     });
@@ -176,7 +180,7 @@ TEST_F(SecondFamilyRun, TrainsGoesOnAndRecognises) {
   EXPECT_EQ(train_as(kPerceptron, {"trainer.steps=1"}).parameters, 41 * 24 + 24 + 24 * 5 + 5);
   const TrainingSummary went_on = train_as(kPerceptron, {"trainer.resume=true"});
   EXPECT_EQ(went_on.steps, 5);
-  run_as_threads({.ranks = 2}, [&](Communicator& world) {
+  comm::run_as_threads({.ranks = 2}, [&](comm::Communicator& world) {
     const EvaluationReport report = evaluate_checkpoint(
         {.checkpoint = in("output"), .families = families()}, {in("train.jsonl")}, world);
     EXPECT_EQ(report.step, 6);
@@ -195,4 +199,4 @@ TEST_F(SecondFamilyRun, RefusesToGoOnAsAnotherFamily) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::runtime

@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "tests/support/system/temporary_folder.h"
 
-namespace penstock {
+namespace penstock::runtime {
 namespace {
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
@@ -53,4 +53,4 @@ TEST(SkippedSteps, AreDivergenceAtTheEndIfTheLossIsLost) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::runtime

@@ -25,15 +25,15 @@
 #include "tests/support/system/resident_memory.h"
 #include "tests/support/system/temporary_folder.h"
 
-namespace penstock {
+namespace penstock::runtime {
 namespace {
 
 constexpr int kStages = 2, kReplicas = 2;
 
-Config small_recipe() {
-  Config config;
+configs::Config small_recipe() {
+  configs::Config config;
   config.model = {.features = 41,
-                  .family = DeepSpeech2Options{.channels = 2, .hidden = 13, .layers = 2}};
+                  .family = layers::DeepSpeech2Options{.channels = 2, .hidden = 13, .layers = 2}};
   config.data.speeds = {0.9, 1, 1.1};
   config.data.micro_batch_seconds = 1.2;
   config.data.micro_batches = 5;
@@ -73,17 +73,19 @@ std::size_t asked_of_reduction(std::size_t arena, std::size_t bucket, int replic
 }
 
 /// Of found lists, those of the busier replica, with three of five micro-batches.
-RunSchedule schedule_of(const Config& config) {
-  if (config.pipeline.schedule != kFound) return RunSchedule(config.pipeline.schedule, kStages);
-  return test::found_lists(kStages, 3, order_of_replica(config.trainer.order, kReplicas, 3));
+partition::RunSchedule schedule_of(const configs::Config& config) {
+  if (config.pipeline.schedule != partition::kFound)
+    return partition::RunSchedule(config.pipeline.schedule, kStages);
+  return test::found_lists(kStages, 3,
+                           partition::order_of_replica(config.trainer.order, kReplicas, 3));
 }
 
-StageOptions part_of(const LayerSequence& sequence, const Config& config,
-                     const StageReplica& here) {
+StageOptions part_of(const partition::LayerSequence& sequence, const configs::Config& config,
+                     const partition::StageReplica& here) {
   StageOptions part;
   part.stage = here.stage;
   part.schedule = schedule_of(config);
-  part.recompute = recomputed_layers(config.pipeline, sequence);
+  part.recompute = partition::recomputed_layers(config.pipeline, sequence);
   part.cut = part.schedule.chunk_ranks().size() == 2 ? std::vector{0, 7, sequence.size()}
                                                      : std::vector{0, 3, 6, 7, sequence.size()};
   part.sizes = backend_sizes(config);
@@ -94,7 +96,7 @@ StageOptions part_of(const LayerSequence& sequence, const Config& config,
 
 /// A stage's chunks and what is planned for them.
 struct Held {
-  Held(const ChunkBytes& planned, const StageOptions& part) {
+  Held(const partition::ChunkBytes& planned, const StageOptions& part) {
     const std::vector<int> ranks = part.schedule.chunk_ranks();
     for (int chunk = 0; chunk < std::ssize(ranks); ++chunk)
       if (ranks[chunk] == part.stage) {
@@ -104,23 +106,26 @@ struct Held {
     bytes = planned.of_replica(chunks, part.store.replica);
     EXPECT_LE(bytes.total(), planned(chunks).total());
   }
-  std::vector<ChunkRange> chunks;
-  std::vector<ChunkBuffers> buffers;
-  StageBytes bytes;
+  std::vector<partition::ChunkRange> chunks;
+  std::vector<partition::ChunkBuffers> buffers;
+  partition::StageBytes bytes;
 };
 
-TrainingStep::Options step_options(const LayerSequence& sequence, const Config& config) {
+TrainingStep::Options step_options(const partition::LayerSequence& sequence,
+                                   const configs::Config& config) {
   TrainingStep::Options options;
   options.precision = config.precision;
   options.bucket_bytes = config.pipeline.bucket_bytes;
-  options.model_blocks = norm_blocks(plan_layers(sequence, std::vector<std::int64_t>{50}, {}));
+  options.model_blocks =
+      partition::norm_blocks(partition::plan_layers(sequence, std::vector<std::int64_t>{50}, {}));
   options.lanes_of = {1, 1};
   options.post_validation = config.pipeline.post_validation;
   options.trusted_after = 0;
   return options;
 }
 
-void expect_shares(const StageBytes& bytes, const PipelineConfig& pipeline, int replica) {
+void expect_shares(const partition::StageBytes& bytes, const configs::PipelineConfig& pipeline,
+                   int replica) {
   if (pipeline.shard_optimizer) {
     EXPECT_GT(bytes.spared, 0u);
     return;
@@ -130,20 +135,20 @@ void expect_shares(const StageBytes& bytes, const PipelineConfig& pipeline, int 
 }
 
 /// One rank of a training, by hand, so that its backend counts.
-void train_counted(Communicator& world, const LayerSequence& sequence, const Config& config,
-                   const Corpus& corpus, const Corpus& validation,
+void train_counted(comm::Communicator& world, const partition::LayerSequence& sequence,
+                   const configs::Config& config, const Corpus& corpus, const Corpus& validation,
                    const std::filesystem::path& output) {
   const StepSequence steps(
       {corpus.lengths, config.data, config.features, 1, kReplicas, config.trainer.order});
-  Plan plan;
-  plan.ranks = neighbouring_stages(kStages, kReplicas);
+  partition::Plan plan;
+  plan.ranks = partition::neighbouring_stages(kStages, kReplicas);
   const RankGrid grid(world, plan);
   const int replica = grid.here().replica;
   const StageOptions part = part_of(sequence, config, grid.here());
   const Held held(bytes_of_run(sequence, config,
                                shape_of_run(config, steps, validation.lengths, 29), part.schedule),
                   part);
-  const StageBytes& bytes = held.bytes;
+  const partition::StageBytes& bytes = held.bytes;
 
   test::WatchedBackend backend;
   TrainingStep* training = nullptr;
@@ -187,18 +192,18 @@ struct Kept {
 class PlannedTrainingMemory : public testing::TestWithParam<Kept> {};
 
 TEST_P(PlannedTrainingMemory, IsAllocatedAndNoStepOfAnyEpochTakesMore) {
-  Config config = small_recipe();
+  configs::Config config = small_recipe();
   config.pipeline.shard_optimizer = GetParam().shard;
   config.precision.compute = GetParam().compute;
   config.pipeline.schedule = GetParam().schedule;
-  if (config.pipeline.schedule == kFound) config.trainer.order = {3, 0, 4, 1, 2};
+  if (config.pipeline.schedule == partition::kFound) config.trainer.order = {3, 0, 4, 1, 2};
   config.pipeline.recompute = GetParam().recompute;
   config.pipeline.recompute_layers = GetParam().recomputed;
   config.pipeline.post_validation = GetParam().post_validation;
-  const LayerSequence sequence = build_model(config.model, 29);
+  const partition::LayerSequence sequence = partition::build_model(config.model, 29);
   const test::TemporaryFolder folder;
   const Corpus corpus = small_corpus(23, 5), validation = small_corpus(31, 6);
-  run_as_threads({.ranks = kStages * kReplicas}, [&](Communicator& world) {
+  comm::run_as_threads({.ranks = kStages * kReplicas}, [&](comm::Communicator& world) {
     train_counted(world, sequence, config, corpus, validation, folder.path());
   });
 }
@@ -242,23 +247,24 @@ INSTANTIATE_TEST_SUITE_P(
 /// and a save. Returns what their plan allows the ranks together.
 std::size_t train_as_threads(const std::filesystem::path& folder, const std::string& output,
                              int hidden) {
-  Config config = parse_config(
+  configs::Config config = configs::parse_config(
       test::tone_recipe(folder / "train.jsonl", folder / "validation.jsonl", folder / output),
-      "recipe.toml", model_families());
-  config.model.family.as<DeepSpeech2Options>().hidden = hidden;
+      "recipe.toml", layers::model_families());
+  config.model.family.as<layers::DeepSpeech2Options>().hidden = hidden;
   config.trainer.steps = config.trainer.validate_every = config.trainer.checkpoint_every = 2;
   config.pipeline.stages = kStages;
   config.pipeline.replicas = kReplicas;
-  run_as_threads({.ranks = kStages * kReplicas},
-                 [&](Communicator& world) { train({config}, world, {}); });
+  comm::run_as_threads({.ranks = kStages * kReplicas},
+                       [&](comm::Communicator& world) { train({config}, world, {}); });
 
-  const LayerSequence sequence = build_model(config.model, 5);
-  PlannedModel model{model_summary(config.model, 5), {}};
+  const partition::LayerSequence sequence = partition::build_model(config.model, 5);
+  partition::PlannedModel model{partition::model_summary(config.model, 5), {}};
   for (const auto& layer : sequence.layers) model.layers.push_back(layer->name());
   const Checkpoint saved = open_checkpoint(folder / output);
-  const Plan plan = parse_plan(saved.state().plan_toml, "plan", model);
+  const partition::Plan plan = partition::parse_plan(saved.state().plan_toml, "plan", model);
   std::size_t bytes = 0;
-  for (const ChunkPlan& chunk : plan.chunks) bytes += kReplicas * chunk.predicted.bytes.total();
+  for (const partition::ChunkPlan& chunk : plan.chunks)
+    bytes += kReplicas * chunk.predicted.bytes.total();
   return bytes;
 }
 
@@ -279,4 +285,4 @@ TEST(TrainingMemory, ThePeakOfAWholeTrainingIsWithinFivePercentOfThePlan) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::runtime

@@ -9,7 +9,7 @@
 #include "partition/schedule/make_schedule.h"
 #include "tests/support/runtime/training_job.h"
 
-namespace penstock {
+namespace penstock::runtime {
 namespace {
 
 using test::small_job;
@@ -29,7 +29,7 @@ void expect_equal(const TrainingOutcome& a, const TrainingOutcome& b, const std:
 class ScheduledTrainingStep : public testing::TestWithParam<std::string_view> {
  protected:
   static TrainingJob ordered(TrainingJob job) {
-    if (GetParam() == kFound) job.order = {3, 0, 4, 1, 2};
+    if (GetParam() == partition::kFound) job.order = {3, 0, 4, 1, 2};
     return job;
   }
 };
@@ -97,7 +97,7 @@ TEST_P(ScheduledTrainingStep, RecomputationOfSomeLayersDoesNotShowInABit) {
     job.lanes = 2;
     const TrainingOutcome alone = train_on_noise(job);
     job.schedule = GetParam();
-    const int layers = build_model(job.model, job.labels).size();
+    const int layers = partition::build_model(job.model, job.labels).size();
     const std::vector<std::vector<int>> choices = {
         {0, 3, 4, layers - 1}, {1, 2, 3, 5, 7, layers - 3}, {2, layers - 2}};
     for (const auto& chosen : choices) {
@@ -130,8 +130,8 @@ TEST_P(ScheduledTrainingStep, DoesNotShowWhateverTheOptimizer) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Of, ScheduledTrainingStep, testing::ValuesIn(all_schedule_names()),
-                         [](const auto& info) {
+INSTANTIATE_TEST_SUITE_P(Of, ScheduledTrainingStep,
+                         testing::ValuesIn(partition::all_schedule_names()), [](const auto& info) {
                            std::string name(info.param);
                            std::ranges::replace(name, '-', '_');
                            return name;
@@ -149,7 +149,7 @@ TEST(TrainingStep, FoundListsDoNotShowInTheOrderOfTheDraw) {
   TrainingJob job = small_job();
   job.lanes = 2;
   const TrainingOutcome alone = train_on_noise(job);
-  job.schedule = kFound;
+  job.schedule = partition::kFound;
   for (int replicas : {1, 2}) {
     job.stages = 3;
     job.replicas = replicas;
@@ -240,7 +240,7 @@ TEST(TrainingStep, ShardsOfBlocksAndOfNothingDoNotShowInASingleBit) {
   TrainingJob job = small_job();
   job.optimizer.kind = "lamb";
   job.optimizer.weight_decay = 1e-3;
-  job.model.family.as<DeepSpeech2Options>().hidden = 110;
+  job.model.family.as<layers::DeepSpeech2Options>().hidden = 110;
   job.lanes = 3;
   job.steps = 2;
   const TrainingOutcome alone = train_on_noise(job);
@@ -275,4 +275,4 @@ TEST(TrainingStep, AGradientThatIsNotFiniteChangesNothing) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::runtime

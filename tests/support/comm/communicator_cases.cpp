@@ -14,8 +14,10 @@ namespace {
 
 constexpr std::size_t kLong = (4 << 20) + 12345;  // beyond every eager limit
 
-int next(const Communicator& world) { return (world.rank() + 1) % world.size(); }
-int previous(const Communicator& world) { return (world.rank() + world.size() - 1) % world.size(); }
+int next(const comm::Communicator& world) { return (world.rank() + 1) % world.size(); }
+int previous(const comm::Communicator& world) {
+  return (world.rank() + world.size() - 1) % world.size();
+}
 
 }  // namespace
 
@@ -26,10 +28,10 @@ std::vector<std::byte> noise(std::size_t bytes, std::uint64_t seed) {
   return data;
 }
 
-void messages_keep_their_order_on_each_channel(Communicator& world) {
+void messages_keep_their_order_on_each_channel(comm::Communicator& world) {
   constexpr int kMessages = 5;
   std::vector<std::vector<std::byte>> out, in;
-  std::vector<std::unique_ptr<Transfer>> transfers;
+  std::vector<std::unique_ptr<comm::Transfer>> transfers;
   for (int i = 0; i < kMessages; ++i)
     for (int channel : {3, 700})
       out.push_back(noise(17 + 1000 * i + channel, 100 * world.rank() + 10 * i + channel));
@@ -44,7 +46,7 @@ void messages_keep_their_order_on_each_channel(Communicator& world) {
     for (int channel : {3, 700})
       transfers.push_back(
           world.send({next(world), channel, "numbered"}, out[2 * i + (channel == 700 ? 1 : 0)]));
-  for (const auto& transfer : transfers) wait(world, *transfer);
+  for (const auto& transfer : transfers) comm::wait(world, *transfer);
   std::size_t place = 0;
   for (int channel : {700, 3})
     for (int i = 0; i < kMessages; ++i, ++place)
@@ -52,7 +54,7 @@ void messages_keep_their_order_on_each_channel(Communicator& world) {
           << "channel " << channel << ", message " << i;
 }
 
-void long_messages_arrive_while_the_receiver_computes(Communicator& world) {
+void long_messages_arrive_while_the_receiver_computes(comm::Communicator& world) {
   const auto out = noise(kLong, world.rank());
   std::vector<std::byte> in(kLong);
   auto receive = world.receive({previous(world), 0, "long"}, in);
@@ -66,35 +68,35 @@ void long_messages_arrive_while_the_receiver_computes(Communicator& world) {
   }
   EXPECT_GT(sink, 0);
   EXPECT_TRUE(receive->done()) << "progress() did not move the message";
-  wait(world, *receive);
-  wait(world, *send);
+  comm::wait(world, *receive);
+  comm::wait(world, *send);
   EXPECT_EQ(in, noise(kLong, previous(world)));
 }
 
-void empty_messages_arrive(Communicator& world) {
+void empty_messages_arrive(comm::Communicator& world) {
   auto receive = world.receive({previous(world), 0, "empty"}, {});
   auto send = world.send({next(world), 0, "empty"}, {});
-  wait(world, *receive);
-  wait(world, *send);
+  comm::wait(world, *receive);
+  comm::wait(world, *send);
 }
 
-void ring_of_long_messages_does_not_deadlock(Communicator& world) {
+void ring_of_long_messages_does_not_deadlock(comm::Communicator& world) {
   const auto out = noise(kLong, world.rank());
   std::vector<std::byte> in(kLong);
   auto send = world.send({next(world), 1, "ring"}, out);  // before any receive is posted
   auto receive = world.receive({previous(world), 1, "ring"}, in);
-  wait(world, *send);
-  wait(world, *receive);
+  comm::wait(world, *send);
+  comm::wait(world, *receive);
   EXPECT_EQ(in, noise(kLong, previous(world)));
 }
 
-void collectives_agree(Communicator& world) {
+void collectives_agree(comm::Communicator& world) {
   for (int root = 0; root < world.size(); ++root) {
-    barrier(world);
-    EXPECT_EQ(broadcast(world, "from rank " + std::to_string(world.rank()), root),
+    comm::barrier(world);
+    EXPECT_EQ(comm::broadcast(world, "from rank " + std::to_string(world.rank()), root),
               "from rank " + std::to_string(root));
   }
-  const auto texts = gather(world, std::string(world.rank() * 3, 'a' + world.rank()));
+  const auto texts = comm::gather(world, std::string(world.rank() * 3, 'a' + world.rank()));
   ASSERT_EQ(texts.size(), world.rank() == 0 ? world.size() : 0);
   for (int rank = 0; rank < static_cast<int>(texts.size()); ++rank)
     EXPECT_EQ(texts[rank], std::string(rank * 3, 'a' + rank));
@@ -105,26 +107,26 @@ void collectives_agree(Communicator& world) {
     expected[i] = i == kEntries - 1 ? 0.0 : 0.1 * (i + 1);
     if (i % world.size() == world.rank() && i != kEntries - 1) sums[i] = expected[i];
   }
-  sum_disjoint(world, sums);
+  comm::sum_disjoint(world, sums);
   for (int i = 0; i < kEntries; ++i) {
     EXPECT_EQ(sums[i], expected[i]);
     EXPECT_FALSE(std::signbit(sums[i])) << "entry " << i;
   }
 }
 
-void groups_do_not_mix(Communicator& world) {
+void groups_do_not_mix(comm::Communicator& world) {
   // A group of all in reverse order, and the even and odd ranks apart: all at once on one channel.
-  GroupOptions reversed{{}, 1}, parity{{}, 2};
+  comm::GroupOptions reversed{{}, 1}, parity{{}, 2};
   for (int rank = world.size() - 1; rank >= 0; --rank) {
     reversed.ranks.push_back(rank);
     if (rank % 2 == world.rank() % 2) parity.ranks.push_back(rank);
   }
-  const auto all = make_group(world, reversed);
-  const auto half = make_group(world, parity);
+  const auto all = comm::make_group(world, reversed);
+  const auto half = comm::make_group(world, parity);
   EXPECT_EQ(all->rank(), world.size() - 1 - world.rank());
-  std::vector<Communicator*> communicators = {&world, all.get(), half.get()};
+  std::vector<comm::Communicator*> communicators = {&world, all.get(), half.get()};
   std::vector<std::vector<std::byte>> out, in;
-  std::vector<std::unique_ptr<Transfer>> transfers;
+  std::vector<std::unique_ptr<comm::Transfer>> transfers;
   for (std::size_t i = 0; i < communicators.size(); ++i) {
     out.push_back(noise(1000, 10 * i + world.rank()));
     in.emplace_back(1000);
@@ -134,7 +136,7 @@ void groups_do_not_mix(Communicator& world) {
         communicators[i]->receive({previous(*communicators[i]), 5, "group"}, in[i]));
   for (std::size_t i = communicators.size(); i-- > 0;)
     transfers.push_back(communicators[i]->send({next(*communicators[i]), 5, "group"}, out[i]));
-  for (const auto& transfer : transfers) wait(world, *transfer);
+  for (const auto& transfer : transfers) comm::wait(world, *transfer);
   EXPECT_EQ(in[0], noise(1000, previous(world)));
   EXPECT_EQ(in[1], noise(1000, 10 + reversed.ranks[previous(*all)]));
   EXPECT_EQ(in[2], noise(1000, 20 + parity.ranks[previous(*half)]));

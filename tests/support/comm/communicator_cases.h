@@ -9,12 +9,12 @@ namespace penstock::test {
 
 // What every communicator must do, each for any number of ranks: run on threads and under mpirun.
 
-void messages_keep_their_order_on_each_channel(Communicator&);
-void long_messages_arrive_while_the_receiver_computes(Communicator&);
-void empty_messages_arrive(Communicator&);
-void ring_of_long_messages_does_not_deadlock(Communicator&);
-void collectives_agree(Communicator&);
-void groups_do_not_mix(Communicator&);
+void messages_keep_their_order_on_each_channel(comm::Communicator&);
+void long_messages_arrive_while_the_receiver_computes(comm::Communicator&);
+void empty_messages_arrive(comm::Communicator&);
+void ring_of_long_messages_does_not_deadlock(comm::Communicator&);
+void collectives_agree(comm::Communicator&);
+void groups_do_not_mix(comm::Communicator&);
 
 /// Seeded bytes, different for each seed.
 std::vector<std::byte> noise(std::size_t bytes, std::uint64_t seed);

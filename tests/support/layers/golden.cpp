@@ -7,9 +7,9 @@
 namespace penstock::test {
 
 Golden::Golden(const std::string& name) {
-  const SafetensorsFile file(source("tests/golden") / (name + ".safetensors"));
-  for (const SafetensorsEntry& entry : file.entries()) {
-    const Tensor tensor = file.tensor(entry.name);
+  const runtime::SafetensorsFile file(source("tests/golden") / (name + ".safetensors"));
+  for (const runtime::SafetensorsEntry& entry : file.entries()) {
+    const layers::Tensor tensor = file.tensor(entry.name);
     tensors_[entry.name] = {tensor.shape, numbers(tensor)};
   }
 }
@@ -19,11 +19,11 @@ std::vector<std::int64_t> Golden::integers(const std::string& tensor) const {
   return {values.begin(), values.end()};
 }
 
-void Golden::copy(const std::string& tensor, const Tensor& to) const {
+void Golden::copy(const std::string& tensor, const layers::Tensor& to) const {
   assign(to, tensors_.at(tensor).values);
 }
 
-double Golden::error(const Tensor& a, const std::string& b) const {
+double Golden::error(const layers::Tensor& a, const std::string& b) const {
   return relative_error(numbers(a), tensors_.at(b).values);
 }
 

@@ -15,7 +15,7 @@ class Golden {
   explicit Golden(const std::string& name);
 
   /// std::out_of_range if there is none of that name.
-  const Shape& shape(const std::string& tensor) const { return tensors_.at(tensor).shape; }
+  const layers::Shape& shape(const std::string& tensor) const { return tensors_.at(tensor).shape; }
   const std::vector<double>& operator[](const std::string& tensor) const {
     return tensors_.at(tensor).values;
   }
@@ -23,13 +23,13 @@ class Golden {
   std::vector<std::int64_t> integers(const std::string& tensor) const;
 
   /// Copies into a tensor of the same number of elements, rounded to its dtype.
-  void copy(const std::string& tensor, const Tensor& to) const;
+  void copy(const std::string& tensor, const layers::Tensor& to) const;
   /// max|a-b| / max|b|, where b is the golden tensor.
-  double error(const Tensor& a, const std::string& b) const;
+  double error(const layers::Tensor& a, const std::string& b) const;
 
  private:
   struct Values {
-    Shape shape;
+    layers::Shape shape;
     std::vector<double> values;
   };
   std::map<std::string, Values> tensors_;

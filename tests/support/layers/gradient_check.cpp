@@ -18,14 +18,14 @@ double functional(LayerRunner& runner) {
     return total;
   }
   for (std::size_t i = 0; i < runner.output().frames.size(); ++i) {
-    const Tensor& y = runner.output().frames[i].x_FC;
-    const Tensor& dy = runner.output_gradient().frames[i].x_FC;
+    const layers::Tensor& y = runner.output().frames[i].x_FC;
+    const layers::Tensor& dy = runner.output_gradient().frames[i].x_FC;
     for (std::int64_t k = 0; k < y.size(); ++k) total += y.as<double>()[k] * dy.as<double>()[k];
   }
   return total;
 }
 
-std::vector<std::int64_t> some_elements(const Tensor& tensor, const GradientCheck& how) {
+std::vector<std::int64_t> some_elements(const layers::Tensor& tensor, const GradientCheck& how) {
   std::vector<std::int64_t> places(static_cast<std::size_t>(tensor.size()));
   std::iota(places.begin(), places.end(), 0);
   if (tensor.size() > how.elements) {
@@ -36,7 +36,7 @@ std::vector<std::int64_t> some_elements(const Tensor& tensor, const GradientChec
 }
 
 // Compares `gradient` with differences over `variable`, which is restored.
-void compare(LayerRunner& runner, const GradientCheck& how, const Tensor& variable,
+void compare(LayerRunner& runner, const GradientCheck& how, const layers::Tensor& variable,
              const std::vector<double>& gradient, const std::string& what) {
   std::vector<double> found, expected;
   for (std::int64_t place : some_elements(variable, how)) {
@@ -55,23 +55,23 @@ void compare(LayerRunner& runner, const GradientCheck& how, const Tensor& variab
 }
 
 void backward(LayerRunner& runner, double grads_before, bool input_wanted) {
-  for (const Tensor& grad : runner.grads())
+  for (const layers::Tensor& grad : runner.grads())
     assign(grad, std::vector<double>(static_cast<std::size_t>(grad.size()), grads_before));
   runner.forward();
   runner.backward_input(input_wanted);
   if (!runner.grads().empty()) runner.backward_weight();
 }
 
-std::vector<std::vector<double>> all_numbers(const std::vector<Tensor>& tensors) {
+std::vector<std::vector<double>> all_numbers(const std::vector<layers::Tensor>& tensors) {
   std::vector<std::vector<double>> all;
-  for (const Tensor& tensor : tensors) all.push_back(numbers(tensor));
+  for (const layers::Tensor& tensor : tensors) all.push_back(numbers(tensor));
   return all;
 }
 
 }  // namespace
 
 void check_gradients(LayerRunner& runner, const GradientCheck& how) {
-  ASSERT_EQ(runner.input().frames.front().x_FC.dtype, DType::f64);
+  ASSERT_EQ(runner.input().frames.front().x_FC.dtype, layers::DType::f64);
 
   backward(runner, 1, false);
   const auto with_one = all_numbers(runner.grads());
@@ -83,7 +83,7 @@ void check_gradients(LayerRunner& runner, const GradientCheck& how) {
           << runner.plan().params[i].name << " is not added to";
 
   std::vector<std::vector<double>> input_gradients;
-  for (const Frames& frames : runner.input_gradient().frames)
+  for (const layers::Frames& frames : runner.input_gradient().frames)
     input_gradients.push_back(numbers(frames.x_FC));
 
   for (std::size_t i = 0; i < grads.size(); ++i)

@@ -8,13 +8,17 @@ namespace penstock::test {
 namespace {
 
 // Accumulators, statistics and state are never narrower than FP32.
-DType wide(DType compute) { return compute == DType::f64 ? DType::f64 : DType::f32; }
+layers::DType wide(layers::DType compute) {
+  return compute == layers::DType::f64 ? layers::DType::f64 : layers::DType::f32;
+}
 
-const Tensor& the_view(const Activation& activation) { return activation.only().x_FC; }
+const layers::Tensor& the_view(const layers::Activation& activation) {
+  return activation.only().x_FC;
+}
 
 template <class Decl>
-const Tensor& named(const std::vector<Decl>& decls, const std::vector<Tensor>& tensors,
-                    const std::string& name) {
+const layers::Tensor& named(const std::vector<Decl>& decls,
+                            const std::vector<layers::Tensor>& tensors, const std::string& name) {
   for (std::size_t i = 0; i < decls.size(); ++i)
     if (decls[i].name == name) return tensors[i];
   throw std::out_of_range("the plan has no " + name);
@@ -22,69 +26,69 @@ const Tensor& named(const std::vector<Decl>& decls, const std::vector<Tensor>& t
 
 }  // namespace
 
-LayerRunner::PlacedActivation::PlacedActivation(const ActivationDecl& decl)
-    : memory(decl.bytes()), activation(place(decl, memory.data())) {}
+LayerRunner::PlacedActivation::PlacedActivation(const layers::ActivationDecl& decl)
+    : memory(decl.bytes()), activation(layers::place(decl, memory.data())) {}
 
-void LayerRunner::Owned::add(DType dtype, const Shape& shape) {
-  Tensor tensor{nullptr, dtype, shape};
+void LayerRunner::Owned::add(layers::DType dtype, const layers::Shape& shape) {
+  layers::Tensor tensor{nullptr, dtype, shape};
   memory.push_back(std::make_unique<GuardedMemory>(tensor.bytes()));
   tensor.data = memory.back()->data();
   tensors.push_back(tensor);
 }
 
-void LayerRunner::Owned::add_view(const Tensor& tensor) {
+void LayerRunner::Owned::add_view(const layers::Tensor& tensor) {
   memory.push_back(nullptr);
   tensors.push_back(tensor);
 }
 
-LayerRunner::LayerRunner(const Layer& layer, ActivationDecl input)
+LayerRunner::LayerRunner(const layers::Layer& layer, layers::ActivationDecl input)
     : layer_(layer),
       input_decl_(std::move(input)),
-      plan_(layer.plan(input_decl_, {DeviceKind::cpu, input_decl_.dtype})),
-      backend_(make_cpu_backend()),
+      plan_(layer.plan(input_decl_, {layers::DeviceKind::cpu, input_decl_.dtype})),
+      backend_(layers::make_cpu_backend()),
       stream_(backend_->make_stream()),
       input_(input_decl_),
       output_(plan_.output),
       output_gradient_(plan_.output),
       input_gradient_(input_decl_),
       sums_(plan_.sums * sizeof(double)) {
-  const DType compute = input_decl_.dtype;
-  for (const ParamDecl& p : plan_.params) {
+  const layers::DType compute = input_decl_.dtype;
+  for (const layers::ParamDecl& p : plan_.params) {
     params_.add(p.full_precision ? wide(compute) : compute, p.shape);
     grads_.add(wide(compute), p.shape);
-    assign(params_.tensors.back(), std::vector<double>(element_count(p.shape)));
-    assign(grads_.tensors.back(), std::vector<double>(element_count(p.shape)));
+    assign(params_.tensors.back(), std::vector<double>(layers::element_count(p.shape)));
+    assign(grads_.tensors.back(), std::vector<double>(layers::element_count(p.shape)));
   }
-  for (const StateDecl& s : plan_.state) {
+  for (const layers::StateDecl& s : plan_.state) {
     state_.add(wide(compute), s.shape);
-    assign(state_.tensors.back(), std::vector<double>(element_count(s.shape), s.initial));
+    assign(state_.tensors.back(), std::vector<double>(layers::element_count(s.shape), s.initial));
   }
-  for (const SavedDecl& s : plan_.saved) switch (s.kind) {
-      case SavedDecl::Kind::own:
+  for (const layers::SavedDecl& s : plan_.saved) switch (s.kind) {
+      case layers::SavedDecl::Kind::own:
         saved_.add(s.dtype, s.shape);
         break;
-      case SavedDecl::Kind::input:
+      case layers::SavedDecl::Kind::input:
         saved_.add_view(the_view(input_.activation));
         break;
-      case SavedDecl::Kind::output:
+      case layers::SavedDecl::Kind::output:
         saved_.add_view(the_view(output_.activation));
         break;
-      case SavedDecl::Kind::input_gradient:
+      case layers::SavedDecl::Kind::input_gradient:
         saved_.add_view(the_view(input_gradient_.activation));
         break;
-      case SavedDecl::Kind::output_gradient:
+      case layers::SavedDecl::Kind::output_gradient:
         saved_.add_view(the_view(output_gradient_.activation));
         break;
     }
 }
 
-const Tensor& LayerRunner::param(const std::string& name) const {
+const layers::Tensor& LayerRunner::param(const std::string& name) const {
   return named(plan_.params, params_.tensors, name);
 }
-const Tensor& LayerRunner::grad(const std::string& name) const {
+const layers::Tensor& LayerRunner::grad(const std::string& name) const {
   return named(plan_.params, grads_.tensors, name);
 }
-const Tensor& LayerRunner::state(const std::string& name) const {
+const layers::Tensor& LayerRunner::state(const std::string& name) const {
   return named(plan_.state, state_.tensors, name);
 }
 
@@ -93,46 +97,47 @@ std::span<const double> LayerRunner::sums() const {
 }
 
 void LayerRunner::randomise(std::uint64_t seed) {
-  auto fill = [&](const Tensor& tensor) { assign(tensor, uniform(tensor.size(), ++seed)); };
-  for (const Frames& frames : input().frames) fill(frames.x_FC);
-  for (const Frames& frames : output_gradient().frames) fill(frames.x_FC);
-  for (const Tensor& tensor : params()) fill(tensor);
+  auto fill = [&](const layers::Tensor& tensor) { assign(tensor, uniform(tensor.size(), ++seed)); };
+  for (const layers::Frames& frames : input().frames) fill(frames.x_FC);
+  for (const layers::Frames& frames : output_gradient().frames) fill(frames.x_FC);
+  for (const layers::Tensor& tensor : params()) fill(tensor);
 }
 
 void LayerRunner::forward() {
   output_.memory.poison();
   sums_.poison();
-  for (Life life : {Life::to_backward_input, Life::to_backward_weight, Life::carried})
+  for (layers::Life life :
+       {layers::Life::to_backward_input, layers::Life::to_backward_weight, layers::Life::carried})
     poison_saved(life);
-  Context with = context(plan_.workspace.forward);
-  if (mode != Mode::train) with.sums = {};
+  layers::Context with = context(plan_.workspace.forward);
+  if (mode != layers::Mode::train) with.sums = {};
   layer_.forward(with, {params(), state()}, input(), output(),
-                 mode == Mode::train ? Saved(saved_.tensors) : Saved());
+                 mode == layers::Mode::train ? layers::Saved(saved_.tensors) : layers::Saved());
   check();
 }
 
 void LayerRunner::backward_input(bool wanted) {
   input_gradient_.memory.poison();
-  poison_saved(Life::carried);
-  Context with = context(plan_.workspace.backward_input);
-  Activation nothing;
+  poison_saved(layers::Life::carried);
+  layers::Context with = context(plan_.workspace.backward_input);
+  layers::Activation nothing;
   layer_.backward_input(with, {params(), state()}, output_gradient(), saved_.tensors,
                         wanted ? input_gradient() : nothing);
   check();
-  poison_saved(Life::to_backward_input);
+  poison_saved(layers::Life::to_backward_input);
 }
 
 void LayerRunner::backward_weight() {
-  Context with = context(plan_.workspace.backward_weight);
+  layers::Context with = context(plan_.workspace.backward_weight);
   layer_.backward_weight(with, saved_.tensors, grads());
   check();
 }
 
 void LayerRunner::commit_state() { layer_.commit_state(sums(), state()); }
 
-Context LayerRunner::context(std::size_t workspace_bytes) {
+layers::Context LayerRunner::context(std::size_t workspace_bytes) {
   workspace_ = GuardedMemory(workspace_bytes);
-  Context made{*backend_, *stream_};
+  layers::Context made{*backend_, *stream_};
   made.mode = mode;
   made.lengths = input_decl_.frames.front().lengths;
   made.workspace = workspace_.bytes();
@@ -142,7 +147,7 @@ Context LayerRunner::context(std::size_t workspace_bytes) {
   return made;
 }
 
-void LayerRunner::poison_saved(Life life) {
+void LayerRunner::poison_saved(layers::Life life) {
   for (std::size_t i = 0; i < saved_.memory.size(); ++i)
     if (saved_.memory[i] && plan_.saved[i].life == life) saved_.memory[i]->poison();
 }

@@ -16,28 +16,28 @@ namespace penstock::test {
 class LayerRunner {
  public:
   /// `layer` must outlive the runner. Parameters start at 0, state at its initial value.
-  LayerRunner(const Layer& layer, ActivationDecl input);
+  LayerRunner(const layers::Layer& layer, layers::ActivationDecl input);
 
-  const Layer& layer() const { return layer_; }
-  const LayerPlan& plan() const { return plan_; }
+  const layers::Layer& layer() const { return layer_; }
+  const layers::LayerPlan& plan() const { return plan_; }
 
-  Mode mode = Mode::train;
-  RandomKey random;
-  Targets* targets = nullptr;
+  layers::Mode mode = layers::Mode::train;
+  layers::RandomKey random;
+  layers::Targets* targets = nullptr;
 
-  Activation& input() { return input_.activation; }
-  Activation& output() { return output_.activation; }
-  Activation& output_gradient() { return output_gradient_.activation; }
-  Activation& input_gradient() { return input_gradient_.activation; }
+  layers::Activation& input() { return input_.activation; }
+  layers::Activation& output() { return output_.activation; }
+  layers::Activation& output_gradient() { return output_gradient_.activation; }
+  layers::Activation& input_gradient() { return input_gradient_.activation; }
   /// By place in the plan.
-  const std::vector<Tensor>& params() const { return params_.tensors; }
-  const std::vector<Tensor>& state() const { return state_.tensors; }
-  const std::vector<Tensor>& grads() const { return grads_.tensors; }
-  const std::vector<Tensor>& saved() const { return saved_.tensors; }
+  const std::vector<layers::Tensor>& params() const { return params_.tensors; }
+  const std::vector<layers::Tensor>& state() const { return state_.tensors; }
+  const std::vector<layers::Tensor>& grads() const { return grads_.tensors; }
+  const std::vector<layers::Tensor>& saved() const { return saved_.tensors; }
   /// By name in the plan. std::out_of_range if there is none.
-  const Tensor& param(const std::string& name) const;
-  const Tensor& grad(const std::string& name) const;
-  const Tensor& state(const std::string& name) const;
+  const layers::Tensor& param(const std::string& name) const;
+  const layers::Tensor& grad(const std::string& name) const;
+  const layers::Tensor& state(const std::string& name) const;
   std::span<const double> sums() const;
 
   /// Inputs, output gradients and parameters become uniform(-1, 1).
@@ -52,26 +52,26 @@ class LayerRunner {
 
  private:
   struct PlacedActivation {
-    PlacedActivation(const ActivationDecl& decl);
+    PlacedActivation(const layers::ActivationDecl& decl);
     GuardedMemory memory;
-    Activation activation;
+    layers::Activation activation;
   };
   struct Owned {
-    void add(DType dtype, const Shape& shape);
-    void add_view(const Tensor& tensor);
+    void add(layers::DType dtype, const layers::Shape& shape);
+    void add_view(const layers::Tensor& tensor);
     std::vector<std::unique_ptr<GuardedMemory>> memory;  // null for a view
-    std::vector<Tensor> tensors;
+    std::vector<layers::Tensor> tensors;
   };
 
-  Context context(std::size_t workspace_bytes);
-  void poison_saved(Life life);
+  layers::Context context(std::size_t workspace_bytes);
+  void poison_saved(layers::Life life);
   void check() const;
 
-  const Layer& layer_;
-  ActivationDecl input_decl_;
-  LayerPlan plan_;
-  std::unique_ptr<Backend> backend_;
-  std::unique_ptr<Stream> stream_;
+  const layers::Layer& layer_;
+  layers::ActivationDecl input_decl_;
+  layers::LayerPlan plan_;
+  std::unique_ptr<layers::Backend> backend_;
+  std::unique_ptr<layers::Stream> stream_;
   PlacedActivation input_, output_, output_gradient_, input_gradient_;
   Owned params_, state_, grads_, saved_;
   GuardedMemory sums_, workspace_;

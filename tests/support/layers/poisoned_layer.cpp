@@ -8,8 +8,8 @@
 namespace penstock::test {
 namespace {
 
-void poison(Context& c, const Tensor& tensor) {
-  const Buffer host = host_buffer(tensor.bytes());
+void poison(layers::Context& c, const layers::Tensor& tensor) {
+  const layers::Buffer host = layers::host_buffer(tensor.bytes());
   assign({host.data(), tensor.dtype, tensor.shape},
          std::vector<double>(static_cast<std::size_t>(tensor.size()),
                              std::numeric_limits<double>::infinity()));
@@ -18,13 +18,15 @@ void poison(Context& c, const Tensor& tensor) {
 
 }  // namespace
 
-void PoisonedLayer::backward_input(Context& c, const Params& p, const Activation& dy, Saved s,
-                                   Activation& dx) const {
+void PoisonedLayer::backward_input(layers::Context& c, const layers::Params& p,
+                                   const layers::Activation& dy, layers::Saved s,
+                                   layers::Activation& dx) const {
   inner_->backward_input(c, p, dy, s, dx);
   if (p.weights.empty() && calls_++ == call_) poison(c, dx.only().x_FC);
 }
 
-void PoisonedLayer::backward_weight(Context& c, Saved s, Grads grads) const {
+void PoisonedLayer::backward_weight(layers::Context& c, layers::Saved s,
+                                    layers::Grads grads) const {
   inner_->backward_weight(c, s, grads);
   if (calls_++ == call_) poison(c, grads[0]);
 }

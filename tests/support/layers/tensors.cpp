@@ -16,32 +16,34 @@ constexpr std::byte kPattern{0xa5};
 
 // Calls `visit` with the tensor's pointer of its own type.
 template <class Visit>
-void visit_numbers(const Tensor& tensor, Visit visit) {
+void visit_numbers(const layers::Tensor& tensor, Visit visit) {
   switch (tensor.dtype) {
-    case DType::f32:
+    case layers::DType::f32:
       return visit(tensor.as<float>());
-    case DType::f64:
+    case layers::DType::f64:
       return visit(tensor.as<double>());
-    case DType::f16:
-      return visit(tensor.as<Half>());
-    case DType::bf16:
-      return visit(tensor.as<BFloat16>());
-    case DType::i32:
+    case layers::DType::f16:
+      return visit(tensor.as<layers::Half>());
+    case layers::DType::bf16:
+      return visit(tensor.as<layers::BFloat16>());
+    case layers::DType::i32:
       return visit(tensor.as<std::int32_t>());
-    case DType::i64:
+    case layers::DType::i64:
       return visit(tensor.as<std::int64_t>());
   }
 }
 
-void set(Half& to, double value) { to = to_half(static_cast<float>(value)); }
-void set(BFloat16& to, double value) { to = to_bfloat16(static_cast<float>(value)); }
+void set(layers::Half& to, double value) { to = layers::to_half(static_cast<float>(value)); }
+void set(layers::BFloat16& to, double value) {
+  to = layers::to_bfloat16(static_cast<float>(value));
+}
 template <class T>
 void set(T& to, double value) {
   to = static_cast<T>(value);
 }
 
-double get(Half value) { return to_float(value); }
-double get(BFloat16 value) { return to_float(value); }
+double get(layers::Half value) { return layers::to_float(value); }
+double get(layers::BFloat16 value) { return layers::to_float(value); }
 template <class T>
 double get(T value) {
   return static_cast<double>(value);
@@ -50,7 +52,7 @@ double get(T value) {
 }  // namespace
 
 GuardedMemory::GuardedMemory(std::size_t bytes)
-    : bytes_(bytes), buffer_(host_buffer(bytes + kGuard)) {
+    : bytes_(bytes), buffer_(layers::host_buffer(bytes + kGuard)) {
   std::fill_n(buffer_.data() + bytes_, kGuard, kPattern);
   poison();
 }
@@ -64,7 +66,7 @@ void GuardedMemory::check(const char* what) const {
                            " bytes");
 }
 
-std::vector<double> numbers(const Tensor& tensor) {
+std::vector<double> numbers(const layers::Tensor& tensor) {
   std::vector<double> values(static_cast<std::size_t>(tensor.size()));
   visit_numbers(tensor, [&](const auto* from) {
     for (std::size_t i = 0; i < values.size(); ++i) values[i] = get(from[i]);
@@ -72,7 +74,7 @@ std::vector<double> numbers(const Tensor& tensor) {
   return values;
 }
 
-void assign(const Tensor& tensor, std::span<const double> values) {
+void assign(const layers::Tensor& tensor, std::span<const double> values) {
   if (static_cast<std::size_t>(tensor.size()) != values.size())
     throw std::logic_error("a tensor of " + std::to_string(tensor.size()) + " numbers was given " +
                            std::to_string(values.size()));

@@ -23,14 +23,14 @@ class GuardedMemory {
 
  private:
   std::size_t bytes_;
-  Buffer buffer_;
+  layers::Buffer buffer_;
 };
 
 /// The numbers of a tensor of any dtype.
-std::vector<double> numbers(const Tensor& tensor);
+std::vector<double> numbers(const layers::Tensor& tensor);
 
 /// Writes `values`, rounded to the tensor's dtype. std::logic_error if the count differs.
-void assign(const Tensor& tensor, std::span<const double> values);
+void assign(const layers::Tensor& tensor, std::span<const double> values);
 
 /// Uniform random numbers in [low, high) that are float32 values, so that FP32 and FP64 runs agree.
 std::vector<double> uniform(std::int64_t count, std::uint64_t seed, double low = -1,

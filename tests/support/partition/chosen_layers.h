@@ -9,24 +9,27 @@
 namespace penstock::test {
 
 /// A DeepSpeech2 of 14 layers of odd sizes.
-inline LayerSequence sequence_to_choose_from() {
-  const ModelConfig model{
-      .features = 17,
-      .family = DeepSpeech2Options{.channels = 2, .hidden = 7, .layers = 2, .dropout = 0.1}};
-  return build_model(model, 9);
+inline partition::LayerSequence sequence_to_choose_from() {
+  const configs::ModelConfig model{.features = 17,
+                                   .family = layers::DeepSpeech2Options{
+                                       .channels = 2, .hidden = 7, .layers = 2, .dropout = 0.1}};
+  return partition::build_model(model, 9);
 }
 
 /// Of ragged micro-batches through 3 stages, and of a longer validation in the same memory.
-inline ChunkBytes bytes_with(const LayerSequence& sequence, const std::string& schedule,
-                             const ChosenLayers& chosen) {
-  const ChunkLoad training{{{61, 23, 40}}, make_schedule(schedule, 3, 5), chosen};
-  const ChunkLoad validation{{{75, 52}}, forward_only(training.schedule.chunk_rank, 4)};
-  return ChunkBytes(sequence, {training, validation}, {}, {});
+inline partition::ChunkBytes bytes_with(const partition::LayerSequence& sequence,
+                                        const std::string& schedule,
+                                        const partition::ChosenLayers& chosen) {
+  const partition::ChunkLoad training{
+      {{61, 23, 40}}, partition::make_schedule(schedule, 3, 5), chosen};
+  const partition::ChunkLoad validation{{{75, 52}},
+                                        partition::forward_only(training.schedule.chunk_rank, 4)};
+  return partition::ChunkBytes(sequence, {training, validation}, {}, {});
 }
 
 /// The choice of layers [first, last) whose bits `mask` has, of the layer sequence's.
-inline ChosenLayers chosen_by(unsigned mask, int first, int last, int layers) {
-  ChosenLayers chosen(layers, false);
+inline partition::ChosenLayers chosen_by(unsigned mask, int first, int last, int layers) {
+  partition::ChosenLayers chosen(layers, false);
   for (int i = first; i < last; ++i) chosen[i] = (mask >> (i - first) & 1) != 0;
   return chosen;
 }

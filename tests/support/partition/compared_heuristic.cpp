@@ -7,8 +7,9 @@
 
 namespace penstock::test {
 
-void ComparedHeuristic::add(const Instance& instance, int replicas, const PlacedCut& placed) {
-  const auto exact = find_placement(instance.problem(), {.replicas = replicas});
+void ComparedHeuristic::add(const Instance& instance, int replicas,
+                            const partition::PlacedCut& placed) {
+  const auto exact = partition::find_placement(instance.problem(), {.replicas = replicas});
   ASSERT_TRUE(exact) << "nothing fits";
   const auto value = value_of(instance, placed.cut.begin, placed.devices);
   ASSERT_TRUE(value) << "more memory than there is";

@@ -11,7 +11,7 @@ struct ComparedHeuristic {
 
   /// Counts what it found for the instance, with so many replicas. Expects that this fits into
   /// memory, takes what it says, and is not below the best.
-  void add(const Instance& instance, int replicas, const PlacedCut& placed);
+  void add(const Instance& instance, int replicas, const partition::PlacedCut& placed);
 };
 
 }  // namespace penstock::test

@@ -5,9 +5,10 @@
 
 namespace penstock::test {
 
-RunSchedule found_lists(int stages, int own, const std::vector<int>& sizes) {
-  ScheduleProblem problem{.chunk_rank = chunk_ranks(kFound, stages),
-                          .memory = static_cast<double>(stages)};
+partition::RunSchedule found_lists(int stages, int own, const std::vector<int>& sizes) {
+  partition::ScheduleProblem problem{
+      .chunk_rank = partition::chunk_ranks(partition::kFound, stages),
+      .memory = static_cast<double>(stages)};
   for (int stage = 0; stage < stages; ++stage) {
     auto& times = problem.times.emplace_back();
     for (int place = 0; place < own; ++place) {
@@ -15,7 +16,8 @@ RunSchedule found_lists(int stages, int own, const std::vector<int>& sizes) {
       times.push_back({longer, (2 + stage % 2) * longer, (1 + stage) * longer});
     }
   }
-  return {find_schedule(problem, {.effort = 30'000, .keep_order = true}).schedule, sizes};
+  return {partition::find_schedule(problem, {.effort = 30'000, .keep_order = true}).schedule,
+          sizes};
 }
 
 }  // namespace penstock::test

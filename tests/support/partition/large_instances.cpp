@@ -14,9 +14,10 @@ Instance large_instance(std::mt19937& random, int layers, const std::string& clu
   const auto sample = [&](double low, double high) {
     return std::uniform_real_distribution<double>(low, high)(random);
   };
-  Instance instance{.sequence = {.name = "large", .layers = {}},
-                    .cluster = read_cluster(source("configs/clusters/" + cluster + ".toml")),
-                    .constraints = {}};
+  Instance instance{
+      .sequence = {.name = "large", .layers = {}},
+      .cluster = partition::read_cluster(source("configs/clusters/" + cluster + ".toml")),
+      .constraints = {}};
   for (int i = 0; i < layers; ++i)
     instance.sequence.layers.push_back({.name = "layer",
                                         .forward_ms = sample(0.5, 2),
@@ -28,9 +29,9 @@ Instance large_instance(std::mt19937& random, int layers, const std::string& clu
 }
 
 void slow_down(Instance& instance, double speed, double between) {
-  Cluster& cluster = instance.cluster;
+  partition::Cluster& cluster = instance.cluster;
   const std::size_t nodes = cluster.nodes.size();
-  for (Device& device : cluster.devices)
+  for (partition::Device& device : cluster.devices)
     if (device.node >= static_cast<int>(nodes / 2)) device.speed *= speed;
   for (std::size_t link = 0; link < nodes * nodes; ++link)
     if (link / nodes != link % nodes) cluster.node_links[link].bandwidth = between;
@@ -63,22 +64,23 @@ double plain_bound(const Instance& instance) {
   std::vector<double> seconds;
   double parameters = 0, least_bytes = std::numeric_limits<double>::infinity();
   double speed = 0, width = 0, latency = std::numeric_limits<double>::infinity();
-  for (const LayerProfile& layer : instance.sequence.layers) {
+  for (const partition::LayerProfile& layer : instance.sequence.layers) {
     seconds.push_back((layer.forward_ms + layer.backward_ms) / 1000);
     parameters += layer.parameter_bytes;
     least_bytes = std::min(least_bytes, layer.activation_bytes);
   }
-  for (const Device& device : instance.cluster.devices) speed = std::max(speed, device.speed);
+  for (const partition::Device& device : instance.cluster.devices)
+    speed = std::max(speed, device.speed);
   const std::size_t nodes = instance.cluster.nodes.size();
   double between = 0;
   for (std::size_t i = 0; i < nodes * nodes; ++i) {
-    const LinkRates& link = instance.cluster.node_links[i];
+    const partition::LinkRates& link = instance.cluster.node_links[i];
     width = std::max(width, link.bandwidth);
     latency = std::min(latency, link.latency);
     if (i / nodes != i % nodes) between = std::max(between, link.bandwidth);
   }
   std::vector<int> in_node(nodes, 0);
-  for (const Device& device : instance.cluster.devices) ++in_node[device.node];
+  for (const partition::Device& device : instance.cluster.devices) ++in_node[device.node];
   const int largest_node = *std::ranges::max_element(in_node);
   const double work = std::accumulate(seconds.begin(), seconds.end(), 0.0) / speed;
   const double message = 2 * (latency + least_bytes / width);
@@ -96,9 +98,9 @@ double plain_bound(const Instance& instance) {
                    parameters / replicas / (replicas > largest_node ? between : width));
       const double slowest =
           std::max(sum / stages, bottleneck + (stages > 1 ? message : 0) + round * latency);
-      least =
-          std::min(least, instance.objective == Objective::bottleneck ? slowest
-                                                                      : sum + (runs - 1) * slowest);
+      least = std::min(least, instance.objective == partition::Objective::bottleneck
+                                  ? slowest
+                                  : sum + (runs - 1) * slowest);
     }
   }
   return least;

@@ -25,7 +25,7 @@ double plain_bound(const Instance& instance);
 /// A cut and placement a few random moves away from a given one.
 struct Moved {
   std::vector<int> begin;
-  Placement devices;
+  partition::Placement devices;
 };
 Moved moved(std::mt19937& random, const Instance& instance, Moved from, int moves);
 

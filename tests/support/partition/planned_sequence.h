@@ -10,13 +10,14 @@ namespace penstock::test {
 /// small_sequence() to be planned on so many equal devices of one node, `memory` bytes each: two
 /// steps of four unequal micro-batches. `sequence` must outlive it. The hidden layer takes most
 /// time.
-inline PlanningProblem planned_sequence(const LayerSequence& sequence, int devices, double memory) {
-  PlanningProblem problem;
+inline partition::PlanningProblem planned_sequence(const partition::LayerSequence& sequence,
+                                                   int devices, double memory) {
+  partition::PlanningProblem problem;
   problem.sequence = &sequence;
-  problem.costs = [](const MicroBatchLengths& lengths) {
+  problem.costs = [](const partition::MicroBatchLengths& lengths) {
     double frames = 0;
     for (const std::int64_t length : lengths.frames) frames += static_cast<double>(length);
-    std::vector<LayerCost> costs;
+    std::vector<partition::LayerCost> costs;
     for (const double work : {2.0, 1.0, 4.0, 3.0})
       costs.push_back({"", frames * work, frames * work, frames * work});
     return costs;
@@ -26,9 +27,9 @@ inline PlanningProblem planned_sequence(const LayerSequence& sequence, int devic
   problem.cluster.node_links = {{.latency = 1, .bandwidth = 500}};
   problem.batches = {{.seconds = 4, .micro_batches = 4}};
   problem.schedules = {"1f1b", "gpipe"};
-  problem.sample = [](const BatchChoice& batch, int replicas) {
+  problem.sample = [](const partition::BatchChoice& batch, int replicas) {
     if (batch.seconds < 2) throw ConfigError("an utterance is longer");
-    std::vector<SampledStep> steps(2);
+    std::vector<partition::SampledStep> steps(2);
     for (int s = 0; s < 2; ++s)
       for (int m = 0; m < batch.micro_batches; ++m) {
         steps[s].audio_seconds += batch.seconds;
@@ -38,10 +39,11 @@ inline PlanningProblem planned_sequence(const LayerSequence& sequence, int devic
       }
     return steps;
   };
-  problem.bytes = [&sequence](const PlanChoice& choice) {
+  problem.bytes = [&sequence](const partition::PlanChoice& choice) {
     const int runs = (choice.batch.micro_batches + choice.replicas - 1) / choice.replicas;
-    const ChunkLoad load{{{12, 5}}, schedule_of(choice).of(runs), choice.recomputed};
-    return ChunkBytes(sequence, {load}, {}, {});
+    const partition::ChunkLoad load{
+        {{12, 5}}, partition::schedule_of(choice).of(runs), choice.recomputed};
+    return partition::ChunkBytes(sequence, {load}, {}, {});
   };
   return problem;
 }

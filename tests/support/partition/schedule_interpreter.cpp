@@ -29,7 +29,7 @@ struct Fault {
 
 class Interpreter {
  public:
-  explicit Interpreter(const Schedule& schedule)
+  explicit Interpreter(const partition::Schedule& schedule)
       : schedule_(schedule),
         next_(schedule.ranks.size(), 0),
         stepped_(schedule.ranks.size(), 0),
@@ -59,25 +59,25 @@ class Interpreter {
 
  private:
   /// False: the action has to wait.
-  bool act(std::size_t rank, const Action& action) {
-    if (action.kind == ActionKind::step) return false;  // see pass_barrier
+  bool act(std::size_t rank, const partition::Action& action) {
+    if (action.kind == partition::ActionKind::step) return false;  // see pass_barrier
     if (!holds(rank, action.chunk)) throw Fault{"the rank does not hold the chunk"};
     const Slot slot{action.chunk, action.micro_batch};
     switch (action.kind) {
-      case ActionKind::receive_activation:
-      case ActionKind::receive_gradient:
-        posts_[edge_of(action)].push_back(action.micro_batch);
+      case partition::ActionKind::receive_activation:
+      case partition::ActionKind::receive_gradient:
+        posts_[partition::edge_of(action)].push_back(action.micro_batch);
         return true;
-      case ActionKind::send_activation:
-      case ActionKind::send_gradient:
-        return send(edge_of(action), slot);
-      case ActionKind::forward:
+      case partition::ActionKind::send_activation:
+      case partition::ActionKind::send_gradient:
+        return send(partition::edge_of(action), slot);
+      case partition::ActionKind::forward:
         return forward(slot);
-      case ActionKind::backward:
+      case partition::ActionKind::backward:
         return backward_input(slot) && backward_weight(slot);
-      case ActionKind::backward_input:
+      case partition::ActionKind::backward_input:
         return backward_input(slot);
-      case ActionKind::backward_weight:
+      case partition::ActionKind::backward_weight:
         return backward_weight(slot);
       default:
         return reduce(action.chunk);
@@ -93,22 +93,24 @@ class Interpreter {
     if (!place.emplace(slot, value).second) throw Fault{"a slot is written twice"};
   }
 
-  bool send(const Edge& edge, Slot slot) {
+  bool send(const partition::Edge& edge, Slot slot) {
     auto& outbox = outboxes_[edge];
     if (!outbox.contains(slot)) throw Fault{"nothing to send"};
     auto& posts = posts_[edge];
     if (posts.empty()) return false;
-    auto& inbox = edge.kind == Edge::Kind::activation ? inputs_ : gradients_;
+    auto& inbox = edge.kind == partition::Edge::Kind::activation ? inputs_ : gradients_;
     put(inbox, {edge.consumer, posts.front()}, outbox.at(slot));
     posts.pop_front();
     outbox.erase(slot);
     return true;
   }
 
-  void hand_on(const Edge& edge, int batch, Value value) {
+  void hand_on(const partition::Edge& edge, int batch, Value value) {
     if (edge.consumer < 0) return;
-    if (is_message(schedule_, edge)) return put(outboxes_[edge], {edge.producer, batch}, value);
-    put(edge.kind == Edge::Kind::activation ? inputs_ : gradients_, {edge.consumer, batch}, value);
+    if (partition::is_message(schedule_, edge))
+      return put(outboxes_[edge], {edge.producer, batch}, value);
+    put(edge.kind == partition::Edge::Kind::activation ? inputs_ : gradients_,
+        {edge.consumer, batch}, value);
   }
 
   bool forward(Slot slot) {
@@ -117,7 +119,7 @@ class Interpreter {
     inputs_.erase(slot);
     if (!schedule_.forward_only) put(saved_, slot, x);
     if (slot.first + 1 < schedule_.chunks()) {
-      hand_on({slot.first, slot.first + 1, Edge::Kind::activation}, slot.second, y);
+      hand_on({slot.first, slot.first + 1, partition::Edge::Kind::activation}, slot.second, y);
     } else if (schedule_.forward_only) {
       put(outputs_, slot, y);
     } else {
@@ -131,7 +133,7 @@ class Interpreter {
     const Value dx = input_gradient(saved_.at(slot), gradients_.at(slot));
     put(carried_, slot, gradients_.at(slot));
     gradients_.erase(slot);
-    hand_on({slot.first, slot.first - 1, Edge::Kind::gradient}, slot.second, dx);
+    hand_on({slot.first, slot.first - 1, partition::Edge::Kind::gradient}, slot.second, dx);
     return true;
   }
 
@@ -166,7 +168,8 @@ class Interpreter {
   bool pass_barrier() {
     for (std::size_t rank = 0; rank < next_.size(); ++rank) {
       const auto& list = schedule_.ranks[rank];
-      if (next_[rank] == list.size() || list[next_[rank]].kind != ActionKind::step) return false;
+      if (next_[rank] == list.size() || list[next_[rank]].kind != partition::ActionKind::step)
+        return false;
     }
     if (schedule_.forward_only) throw Fault{"a step without gradients"};
     if (std::ranges::count(reduced_, 1) != schedule_.chunks()) throw Fault{"stepped unreduced"};
@@ -195,19 +198,19 @@ class Interpreter {
     }
   }
 
-  const Schedule& schedule_;
+  const partition::Schedule& schedule_;
   std::vector<std::size_t> next_;
   std::vector<int> stepped_;
   std::vector<Value> sums_;
   std::vector<int> reduced_;
   std::map<Slot, Value> inputs_, saved_, gradients_, carried_, outputs_;
-  std::map<Edge, std::map<Slot, Value>> outboxes_;
-  std::map<Edge, std::deque<int>> posts_;
+  std::map<partition::Edge, std::map<Slot, Value>> outboxes_;
+  std::map<partition::Edge, std::deque<int>> posts_;
 };
 
 }  // namespace
 
-std::string run_schedule(const Schedule& schedule, std::mt19937& random) {
+std::string run_schedule(const partition::Schedule& schedule, std::mt19937& random) {
   try {
     Interpreter(schedule).run(random);
   } catch (const Fault& fault) {

@@ -6,18 +6,21 @@
 
 namespace penstock::test {
 
-LayerSequence small_sequence() {
-  LayerSequence sequence{.layers = {}, .features = 6};
-  const Conv2dAxis axis{.kernel = 3, .stride = 2, .padding = 1};
-  sequence.layers.push_back(std::make_unique<Conv2d>(Conv2dOptions{.name = "conv",
-                                                                   .in_channels = 1,
-                                                                   .out_channels = 4,
-                                                                   .in_frequencies = 6,
-                                                                   .frequency = axis,
-                                                                   .time = axis}));
-  sequence.layers.push_back(std::make_unique<ClippedReLU>("relu"));
-  sequence.layers.push_back(std::make_unique<Linear>(LinearOptions{"hidden", 12, 10}));
-  sequence.layers.push_back(std::make_unique<Linear>(LinearOptions{"output", 10, 5}));
+partition::LayerSequence small_sequence() {
+  partition::LayerSequence sequence{.layers = {}, .features = 6};
+  const layers::Conv2dAxis axis{.kernel = 3, .stride = 2, .padding = 1};
+  sequence.layers.push_back(
+      std::make_unique<layers::Conv2d>(layers::Conv2dOptions{.name = "conv",
+                                                             .in_channels = 1,
+                                                             .out_channels = 4,
+                                                             .in_frequencies = 6,
+                                                             .frequency = axis,
+                                                             .time = axis}));
+  sequence.layers.push_back(std::make_unique<layers::ClippedReLU>("relu"));
+  sequence.layers.push_back(
+      std::make_unique<layers::Linear>(layers::LinearOptions{"hidden", 12, 10}));
+  sequence.layers.push_back(
+      std::make_unique<layers::Linear>(layers::LinearOptions{"output", 10, 5}));
   return sequence;
 }
 

@@ -6,6 +6,6 @@ namespace penstock::test {
 
 /// conv (halves the frames), relu, hidden, output over 6 feature channels: enough kinds of layers
 /// for planning, small enough to check by hand.
-LayerSequence small_sequence();
+partition::LayerSequence small_sequence();
 
 }  // namespace penstock::test

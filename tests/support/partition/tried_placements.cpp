@@ -12,10 +12,10 @@ namespace {
 struct StageTime {
   const Instance& instance;
   const std::vector<int>& begin;
-  const Placement& devices;
+  const partition::Placement& devices;
 
   double message(int boundary, int from, int to) const {
-    const LinkRates& link = instance.cluster.link(from, to);
+    const partition::LinkRates& link = instance.cluster.link(from, to);
     return 2 * (link.latency +
                 instance.sequence.layers[boundary - 1].activation_bytes / link.bandwidth);
   }
@@ -36,7 +36,7 @@ struct StageTime {
     std::ranges::sort(ring);
     double latency = 0, per_byte = 0, bytes = 0;
     for (std::size_t i = 0; i < ring.size(); ++i) {
-      const LinkRates& link =
+      const partition::LinkRates& link =
           instance.cluster.link(ring[(i + ring.size() - 1) % ring.size()], ring[i]);
       latency = std::max(latency, link.latency);
       per_byte = std::max(per_byte, 1 / link.bandwidth);
@@ -59,7 +59,8 @@ double bytes_of(const Instance& instance, const std::vector<int>& begin, std::si
   return bytes + in_flight * entering;
 }
 
-bool fits(const Instance& instance, const std::vector<int>& begin, const Placement& devices) {
+bool fits(const Instance& instance, const std::vector<int>& begin,
+          const partition::Placement& devices) {
   const int stages = static_cast<int>(devices.size());
   const int replicas = static_cast<int>(devices.front().size());
   const int runs = (instance.micro_batches + replicas - 1) / replicas;
@@ -91,12 +92,13 @@ void for_cuts(int layers, int stages, const std::function<void(const std::vector
   extend();
 }
 
-void for_placements(int devices, Grid grid, const std::function<void(const Placement&)>& visit) {
+void for_placements(int devices, partition::Grid grid,
+                    const std::function<void(const partition::Placement&)>& visit) {
   std::vector<int> order;
   std::vector<bool> used(devices, false);
   std::function<void()> extend = [&] {
     if (static_cast<int>(order.size()) == grid.slots()) {
-      Placement placement(grid.stages);
+      partition::Placement placement(grid.stages);
       for (int slot = 0; slot < grid.slots(); ++slot)
         placement[slot / grid.replicas].push_back(order[slot]);
       visit(placement);
@@ -124,8 +126,8 @@ class Sampler {
   std::mt19937& random_;
 };
 
-Cluster random_cluster(Sampler& sample, const InstanceSize& size) {
-  Cluster cluster;
+partition::Cluster random_cluster(Sampler& sample, const InstanceSize& size) {
+  partition::Cluster cluster;
   const int nodes = sample.whole(1, 3);
   const int devices = sample.whole(size.least_devices, size.most_devices);
   const bool mixed = !sample.one_in(3), tight = sample.one_in(2);
@@ -137,9 +139,10 @@ Cluster random_cluster(Sampler& sample, const InstanceSize& size) {
                                .node = i * nodes / devices});
   if (sample.one_in(4)) cluster.margin = 0.1;
   const auto link = [&] {
-    return LinkRates{.latency = 1e-4 * sample.whole(0, 9), .bandwidth = 1e3 * sample.whole(1, 20)};
+    return partition::LinkRates{.latency = 1e-4 * sample.whole(0, 9),
+                                .bandwidth = 1e3 * sample.whole(1, 20)};
   };
-  const LinkRates same = link();
+  const partition::LinkRates same = link();
   for (int i = 0; i < nodes * nodes; ++i)
     cluster.node_links.push_back(sample.one_in(2) ? same : link());
   if (!sample.one_in(3)) return cluster;
@@ -149,8 +152,8 @@ Cluster random_cluster(Sampler& sample, const InstanceSize& size) {
 
 }  // namespace
 
-PlacementProblem Instance::problem() const {
-  return {.sequence = SequenceLoad(sequence, SequenceLoad::Crossing::bytes),
+partition::PlacementProblem Instance::problem() const {
+  return {.sequence = partition::SequenceLoad(sequence, partition::SequenceLoad::Crossing::bytes),
           .cluster = cluster,
           .objective = objective,
           .micro_batches = micro_batches};
@@ -158,11 +161,12 @@ PlacementProblem Instance::problem() const {
 
 Instance random_instance(std::mt19937& random, const InstanceSize& size) {
   Sampler sample(random);
-  Instance instance{.sequence = {.name = "random", .layers = {}},
-                    .cluster = random_cluster(sample, size),
-                    .objective = sample.one_in(3) ? Objective::bottleneck : Objective::step,
-                    .micro_batches = sample.whole(1, 12),
-                    .constraints = {}};
+  Instance instance{
+      .sequence = {.name = "random", .layers = {}},
+      .cluster = random_cluster(sample, size),
+      .objective = sample.one_in(3) ? partition::Objective::bottleneck : partition::Objective::step,
+      .micro_batches = sample.whole(1, 12),
+      .constraints = {}};
   const int layers = sample.whole(1, size.most_layers);
   for (int i = 0; i < layers; ++i)
     instance.sequence.layers.push_back({.name = "layer",
@@ -175,14 +179,14 @@ Instance random_instance(std::mt19937& random, const InstanceSize& size) {
   return instance;
 }
 
-void level_nodes(Cluster& cluster) {
+void level_nodes(partition::Cluster& cluster) {
   for (std::size_t i = 1; i < cluster.devices.size(); ++i)
     if (cluster.devices[i].node == cluster.devices[i - 1].node)
       cluster.devices[i].speed = cluster.devices[i - 1].speed;
 }
 
 std::optional<double> value_of(const Instance& instance, const std::vector<int>& begin,
-                               const Placement& devices) {
+                               const partition::Placement& devices) {
   if (!fits(instance, begin, devices)) return std::nullopt;
   const StageTime time{instance, begin, devices};
   const auto replicas = devices.front().size();
@@ -195,7 +199,7 @@ std::optional<double> value_of(const Instance& instance, const std::vector<int>&
     sum += slowest;
     most = std::max(most, slowest);
   }
-  if (instance.objective == Objective::bottleneck) return most;
+  if (instance.objective == partition::Objective::bottleneck) return most;
   const std::size_t runs = (instance.micro_batches + replicas - 1) / replicas;
   return sum + static_cast<double>(runs - 1) * most;
 }
@@ -208,7 +212,7 @@ std::optional<double> try_all(const Instance& instance) {
     if (instance.constraints.stages > 0 && stages != instance.constraints.stages) continue;
     for (int replicas = 1; replicas <= std::min(devices / stages, instance.micro_batches);
          ++replicas)
-      for_placements(devices, {stages, replicas}, [&](const Placement& placement) {
+      for_placements(devices, {stages, replicas}, [&](const partition::Placement& placement) {
         for_cuts(layers, stages, [&](const std::vector<int>& begin) {
           const auto value = value_of(instance, begin, placement);
           if (value && (!best || *value < *best)) best = value;

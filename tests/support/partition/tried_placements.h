@@ -9,13 +9,13 @@ namespace penstock::test {
 
 /// What is to be placed, before anything of the planner's has touched it.
 struct Instance {
-  SequenceProfile sequence;
-  Cluster cluster;
-  Objective objective = Objective::step;
+  partition::SequenceProfile sequence;
+  partition::Cluster cluster;
+  partition::Objective objective = partition::Objective::step;
   int micro_batches = 1;
-  GridConstraints constraints;
+  partition::GridConstraints constraints;
 
-  PlacementProblem problem() const;
+  partition::PlacementProblem problem() const;
 };
 
 struct InstanceSize {
@@ -27,12 +27,12 @@ struct InstanceSize {
 Instance random_instance(std::mt19937& random, const InstanceSize& size = {});
 
 /// Gives all devices of a node the speed of its first, so that nodes part fast and slow ones.
-void level_nodes(Cluster& cluster);
+void level_nodes(partition::Cluster& cluster);
 
 /// The objective of a cut and a placement from its definition, or nothing where memory does not
 /// suffice.
 std::optional<double> value_of(const Instance& instance, const std::vector<int>& begin,
-                               const Placement& devices);
+                               const partition::Placement& devices);
 
 /// The least value of all cuts of all grids on all permutations of devices.
 std::optional<double> try_all(const Instance& instance);

@@ -13,8 +13,8 @@ namespace penstock::test {
 /// A tensor with seeded numbers.
 struct ExampleTensor {
   std::string name;
-  DType dtype = DType::f32;
-  Shape shape;
+  layers::DType dtype = layers::DType::f32;
+  layers::Shape shape;
   std::vector<std::byte> bytes;
 };
 
@@ -24,8 +24,8 @@ std::vector<ExampleTensor> example_tensors(std::int64_t step);
 
 /// The pieces of rank `rank` of `ranks`, which share all elements evenly, whatever tensor they
 /// belong to. They refer to `tensors`.
-std::vector<CheckpointPiece> example_pieces(const std::vector<ExampleTensor>& tensors, int rank,
-                                            int ranks);
+std::vector<runtime::CheckpointPiece> example_pieces(const std::vector<ExampleTensor>& tensors,
+                                                     int rank, int ranks);
 
 /// Saves the example of that step, one shard for each rank, and returns the checkpoint's folder.
 std::filesystem::path save_example(const std::filesystem::path& output, std::int64_t step,

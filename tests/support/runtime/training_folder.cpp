@@ -45,11 +45,11 @@ TrainingRecord TrainingFolder::record(const std::string& output) const {
     const auto object = nlohmann::json::parse(line);
     if (object.contains("loss_hex")) record.losses[object["step"]] = object["loss_hex"];
   }
-  const Checkpoint checkpoint = open_checkpoint(in(output));
+  const runtime::Checkpoint checkpoint = runtime::open_checkpoint(in(output));
   for (const auto& [name, tensor] : checkpoint.tensors()) {
-    const std::int64_t elements = element_count(tensor.shape);
+    const std::int64_t elements = layers::element_count(tensor.shape);
     std::string& bytes = record.tensors[name];
-    bytes.resize(static_cast<std::size_t>(elements) * size_of(tensor.dtype));
+    bytes.resize(static_cast<std::size_t>(elements) * layers::size_of(tensor.dtype));
     checkpoint.read(name, 0, elements, std::as_writable_bytes(std::span(bytes)));
   }
   return record;

@@ -22,7 +22,7 @@ namespace penstock::test {
 namespace {
 
 // By utterance alone, so that any packing reads the same.
-ReadFeatures noise(const StepWork& work, int features, bool poisoned) {
+runtime::ReadFeatures noise(const runtime::StepWork& work, int features, bool poisoned) {
   return [&work, features, poisoned](int m, std::span<float> x_FC, std::span<float> weights) {
     std::size_t at = 0;
     for (std::size_t u = 0; u < work.micro_batches[m].lengths.size(); ++u) {
@@ -35,11 +35,12 @@ ReadFeatures noise(const StepWork& work, int features, bool poisoned) {
   };
 }
 
-std::vector<float> numbers(Backend& backend, Stream& stream, const Tensor& tensor) {
+std::vector<float> numbers(layers::Backend& backend, layers::Stream& stream,
+                           const layers::Tensor& tensor) {
   const auto count = static_cast<std::size_t>(tensor.size());
   std::vector<float> narrow(count);
   std::vector<double> wide(count);
-  const bool is_wide = tensor.dtype == DType::f64;
+  const bool is_wide = tensor.dtype == layers::DType::f64;
   backend.copy_out(stream, is_wide ? static_cast<void*>(wide.data()) : narrow.data(), tensor.data,
                    tensor.bytes());
   backend.synchronize(stream);
@@ -47,11 +48,11 @@ std::vector<float> numbers(Backend& backend, Stream& stream, const Tensor& tenso
 }
 
 /// What the rank owns; NaN where it owns nothing.
-void collect(Backend& backend, Stream& stream, const ParameterStore& store, const SlotCounts& slots,
-             TrainingOutcome& outcome) {
-  for (const ParameterPiece& piece : store.owned()) {
-    const ParameterEntry& p = store.parameters()[piece.parameter];
-    const auto add = [&](const std::string& name, const Tensor& tensor) {
+void collect(layers::Backend& backend, layers::Stream& stream, const runtime::ParameterStore& store,
+             const partition::SlotCounts& slots, TrainingOutcome& outcome) {
+  for (const partition::ParameterPiece& piece : store.owned()) {
+    const partition::ParameterEntry& p = store.parameters()[piece.parameter];
+    const auto add = [&](const std::string& name, const layers::Tensor& tensor) {
       std::vector<float>& whole = outcome.tensors[name];
       whole.resize(static_cast<std::size_t>(p.elements), std::nanf(""));
       std::ranges::copy(numbers(backend, stream, tensor), whole.begin() + piece.first);
@@ -61,7 +62,7 @@ void collect(Backend& backend, Stream& stream, const ParameterStore& store, cons
       add(p.decl.name + "#" + std::to_string(slot), store.slot(piece, slot));
   }
   for (int slot = 0; slot < slots.of_parameters; ++slot)
-    for (const ParameterEntry& p : store.parameters())
+    for (const partition::ParameterEntry& p : store.parameters())
       outcome.tensors[p.decl.name + "#number" + std::to_string(slot)] =
           numbers(backend, stream, store.number(p, slot));
   for (std::size_t i = 0; i < store.states().size(); ++i)
@@ -76,8 +77,8 @@ void put_together(const TrainingOutcome& part, TrainingOutcome& whole) {
   }
 }
 
-LayerSequence sequence_of(const TrainingJob& job) {
-  LayerSequence sequence = build_model(job.model, job.labels);
+partition::LayerSequence sequence_of(const TrainingJob& job) {
+  partition::LayerSequence sequence = partition::build_model(job.model, job.labels);
   if (job.poisoned_layer >= 0) {
     auto& layer = sequence.layers.at(job.poisoned_layer);
     layer = std::make_unique<PoisonedLayer>(std::move(layer), job.poisoned_call);
@@ -86,56 +87,61 @@ LayerSequence sequence_of(const TrainingJob& job) {
 }
 
 /// Ranks that send over NCCL take the devices in turn.
-std::unique_ptr<Backend> backend_of(const TrainingJob& job, const Communicator& world) {
-  if (job.device == DeviceKind::cpu) return make_cpu_backend();
-  return make_cuda_backend(job.links == DeviceLinks::nccl ? world.rank() % cuda_device_count() : 0);
+std::unique_ptr<layers::Backend> backend_of(const TrainingJob& job,
+                                            const comm::Communicator& world) {
+  if (job.device == layers::DeviceKind::cpu) return layers::make_cpu_backend();
+  return layers::make_cuda_backend(
+      job.links == runtime::DeviceLinks::nccl ? world.rank() % layers::cuda_device_count() : 0);
 }
 
-std::int64_t frames_of(const MicroBatchWork& m) {
+std::int64_t frames_of(const runtime::MicroBatchWork& m) {
   return std::accumulate(m.lengths.begin(), m.lengths.end(), std::int64_t{0});
 }
 
-RunSchedule run_schedule(const TrainingJob& job) {
-  if (job.schedule != kFound) return RunSchedule(job.schedule, job.stages);
+partition::RunSchedule run_schedule(const TrainingJob& job) {
+  if (job.schedule != partition::kFound) return partition::RunSchedule(job.schedule, job.stages);
   const auto micro_batches = static_cast<int>(ragged_work(0, 1, 2).micro_batches.size());
-  const int own = micro_batches_per_replica(micro_batches, job.lanes, job.replicas);
-  return found_lists(job.stages, own, order_of_replica(job.order, job.replicas, own));
+  const int own = partition::micro_batches_per_replica(micro_batches, job.lanes, job.replicas);
+  return found_lists(job.stages, own, partition::order_of_replica(job.order, job.replicas, own));
 }
 
-void add(const StepReport& report, TrainingOutcome& outcome) {
+void add(const runtime::StepReport& report, TrainingOutcome& outcome) {
   outcome.losses.push_back(report.loss);
   outcome.norms.push_back(report.gradient_norm);
   outcome.scales.push_back(report.loss_scale);
 }
 
 /// Every chunk has as many layers as the others, or one more.
-StageOptions stage_options(const TrainingJob& job, const LayerSequence& sequence,
-                           const StageReplica& here) {
+runtime::StageOptions stage_options(const TrainingJob& job,
+                                    const partition::LayerSequence& sequence,
+                                    const partition::StageReplica& here) {
   const std::size_t layers = sequence.layers.size();
-  StageOptions options;
+  runtime::StageOptions options;
   options.stage = here.stage;
   options.schedule = run_schedule(job);
   options.recompute.assign(layers, job.recompute);
   for (const int layer : job.recomputed_layers) options.recompute.at(layer) = true;
-  const std::size_t chunks = chunk_ranks(job.schedule, job.stages).size();
+  const std::size_t chunks = partition::chunk_ranks(job.schedule, job.stages).size();
   for (std::size_t chunk = 0; chunk <= chunks; ++chunk)
     options.cut.push_back(static_cast<int>(layers * chunk / chunks));
   options.store.lanes = job.lanes / job.replicas;
-  options.store.slots = make_optimizer(job.optimizer)->slots().counts();
+  options.store.slots = runtime::make_optimizer(job.optimizer)->slots().counts();
   if (job.shard) options.store.kinds.sharing = {job.replicas, job.bucket_bytes};
   options.store.replica = here.replica;
   options.seed = 5;
-  options.sizes = {job.device, compute_type(job.precision)};
+  options.sizes = {job.device, runtime::compute_type(job.precision)};
   options.links = job.links;
   return options;
 }
 
-TrainingStep::Options step_options(const TrainingJob& job, const LayerSequence& sequence) {
-  TrainingStep::Options options;
+runtime::TrainingStep::Options step_options(const TrainingJob& job,
+                                            const partition::LayerSequence& sequence) {
+  runtime::TrainingStep::Options options;
   options.optimizer = job.optimizer;
   options.precision = job.precision;
   options.bucket_bytes = job.bucket_bytes;
-  options.model_blocks = norm_blocks(plan_layers(sequence, std::vector<std::int64_t>{50}, {}));
+  options.model_blocks =
+      partition::norm_blocks(partition::plan_layers(sequence, std::vector<std::int64_t>{50}, {}));
   options.lanes_of.assign(job.replicas, job.lanes / job.replicas);
   options.links = job.links;
   options.reduction = job.reduction;
@@ -144,28 +150,29 @@ TrainingStep::Options step_options(const TrainingJob& job, const LayerSequence& 
   return options;
 }
 
-TrainingOutcome train(const TrainingJob& job, const LayerSequence& sequence, Communicator& world) {
+TrainingOutcome train(const TrainingJob& job, const partition::LayerSequence& sequence,
+                      comm::Communicator& world) {
   const int lanes_each = job.lanes / job.replicas;
   const auto backend = backend_of(job, world);
-  Plan plan;
-  plan.ranks = neighbouring_stages(job.stages, job.replicas);
-  const RankGrid grid(world, plan);
-  TrainingStep* training = nullptr;
+  partition::Plan plan;
+  plan.ranks = partition::neighbouring_stages(job.stages, job.replicas);
+  const runtime::RankGrid grid(world, plan);
+  runtime::TrainingStep* training = nullptr;
   const auto stream = backend->make_stream([&] {
     if (training != nullptr) training->progress();
   });
-  const StageOptions options = stage_options(job, sequence, grid.here());
-  Stage stage(*backend, *stream, grid.pipeline(), sequence, options);
-  TrainingStep step(*backend, *stream, grid, stage, step_options(job, sequence));
+  const runtime::StageOptions options = stage_options(job, sequence, grid.here());
+  runtime::Stage stage(*backend, *stream, grid.pipeline(), sequence, options);
+  runtime::TrainingStep step(*backend, *stream, grid, stage, step_options(job, sequence));
   training = &step;
 
   TrainingOutcome outcome;
-  TrainingClock clock;
+  runtime::TrainingClock clock;
   for (int s = 0; s < job.steps; ++s) {
-    const StepWork work =
+    const runtime::StepWork work =
         share_of(in_order(ragged_work(s, job.lanes, job.labels, job.shrink), job.order),
                  grid.here().replica * lanes_each, lanes_each);
-    for (const StepReport& report :
+    for (const runtime::StepReport& report :
          step.run(work, noise(work, sequence.features, s == job.poisoned_step), clock))
       add(report, outcome);
   }
@@ -181,23 +188,23 @@ TrainingOutcome train(const TrainingJob& job, const LayerSequence& sequence, Com
 
 TrainingJob small_job() {
   TrainingJob job;
-  job.model = {
-      .features = 17,
-      .family = DeepSpeech2Options{.channels = 3, .hidden = 9, .layers = 2, .dropout = 0.2}};
+  job.model = {.features = 17,
+               .family = layers::DeepSpeech2Options{
+                   .channels = 3, .hidden = 9, .layers = 2, .dropout = 0.2}};
   job.optimizer.learning_rate = 0.01;
   return job;
 }
 
-StepWork ragged_work(int step, int lanes, int labels, int shrink) {
+runtime::StepWork ragged_work(int step, int lanes, int labels, int shrink) {
   static const std::vector<std::vector<std::int64_t>> kLengths = {
       {61, 23}, {40}, {37, 52, 31}, {75}, {29, 44}};
   std::mt19937 random(step);
-  StepWork work;
+  runtime::StepWork work;
   work.seed = 11;
   work.epoch = step / 2;
   std::uint64_t id = 100 * step;
   for (const auto& lengths : kLengths) {
-    MicroBatchWork& m = work.micro_batches.emplace_back();
+    runtime::MicroBatchWork& m = work.micro_batches.emplace_back();
     m.place = static_cast<int>(work.micro_batches.size()) - 1;
     m.lane = m.place % lanes;
     for (const std::int64_t whole : lengths) {
@@ -213,11 +220,11 @@ StepWork ragged_work(int step, int lanes, int labels, int shrink) {
   return work;
 }
 
-StepWork in_order(const StepWork& work, const std::vector<int>& order) {
+runtime::StepWork in_order(const runtime::StepWork& work, const std::vector<int>& order) {
   if (order.empty()) return work;
-  std::vector<MicroBatchWork> longest = work.micro_batches;
+  std::vector<runtime::MicroBatchWork> longest = work.micro_batches;
   std::ranges::stable_sort(longest, std::greater{}, frames_of);
-  StepWork ordered = work;
+  runtime::StepWork ordered = work;
   for (std::size_t place = 0; place < order.size(); ++place) {
     ordered.micro_batches[place] = longest[static_cast<std::size_t>(order[place])];
     ordered.micro_batches[place].place = static_cast<int>(place);
@@ -225,11 +232,12 @@ StepWork in_order(const StepWork& work, const std::vector<int>& order) {
   return ordered;
 }
 
-StepWork share_of(const StepWork& work, int first, int count) {
-  StepWork share = work;
-  std::erase_if(share.micro_batches,
-                [&](const MicroBatchWork& m) { return m.lane < first || m.lane >= first + count; });
-  for (MicroBatchWork& m : share.micro_batches) m.lane -= first;
+runtime::StepWork share_of(const runtime::StepWork& work, int first, int count) {
+  runtime::StepWork share = work;
+  std::erase_if(share.micro_batches, [&](const runtime::MicroBatchWork& m) {
+    return m.lane < first || m.lane >= first + count;
+  });
+  for (runtime::MicroBatchWork& m : share.micro_batches) m.lane -= first;
   return share;
 }
 
@@ -246,15 +254,15 @@ double clip_behind_plain_steps(TrainingJob job) {
   return 0;
 }
 
-TrainingOutcome train_rank(const TrainingJob& job, Communicator& world) {
+TrainingOutcome train_rank(const TrainingJob& job, comm::Communicator& world) {
   return train(job, sequence_of(job), world);
 }
 
 TrainingOutcome train_on_noise(const TrainingJob& job) {
-  const LayerSequence sequence = sequence_of(job);
+  const partition::LayerSequence sequence = sequence_of(job);
   TrainingOutcome outcome;
   std::mutex guard;
-  run_as_threads({.ranks = job.stages * job.replicas}, [&](Communicator& world) {
+  comm::run_as_threads({.ranks = job.stages * job.replicas}, [&](comm::Communicator& world) {
     TrainingOutcome own = train(job, sequence, world);
     const std::lock_guard lock(guard);
     put_together(own, outcome);

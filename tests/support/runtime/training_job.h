@@ -16,16 +16,17 @@ namespace penstock::test {
 
 /// A short training of a small model on noise, over stages × replicas.
 struct TrainingJob {
-  DeviceKind device = DeviceKind::cpu;
-  DeviceLinks links = DeviceLinks::host;  // nccl: each rank has a device of its own
-  ReductionOrder reduction = ReductionOrder::lanes;
-  ModelConfig model;
+  layers::DeviceKind device = layers::DeviceKind::cpu;
+  runtime::DeviceLinks links =
+      runtime::DeviceLinks::host;  // nccl: each rank has a device of its own
+  runtime::ReductionOrder reduction = runtime::ReductionOrder::lanes;
+  configs::ModelConfig model;
   int labels = 7;
   int stages = 1, replicas = 1, lanes = 1;
   std::string schedule = "1f1b";  // "found": lists that a search finds for `order`
   std::vector<int> order = {};    // as trainer.order
-  OptimizerConfig optimizer;
-  PrecisionConfig precision;
+  configs::OptimizerConfig optimizer;
+  configs::PrecisionConfig precision;
   int steps = 20;
   int shrink = 1;           // as in ragged_work
   int poisoned_step = -1;   // its features are NaN
@@ -51,13 +52,13 @@ struct TrainingOutcome {
 
 /// A step's work with ragged utterances, micro-batches of different sizes, dealt to lanes in turn.
 /// Lengths, 23 to 75 frames, are divided by `shrink`.
-StepWork ragged_work(int step, int lanes, int labels, int shrink = 1);
+runtime::StepWork ragged_work(int step, int lanes, int labels, int shrink = 1);
 
 /// The same with micro-batches in `order`, as trainer.order; their lanes stay theirs.
-StepWork in_order(const StepWork& work, const std::vector<int>& order);
+runtime::StepWork in_order(const runtime::StepWork& work, const std::vector<int>& order);
 
 /// What the replica that owns lanes [first, first + count) has to do of `work`.
-StepWork share_of(const StepWork& work, int first, int count);
+runtime::StepWork share_of(const runtime::StepWork& work, int first, int count);
 
 /// A clip_norm that clips a step of the job after two steps that it does not clip, so that what
 /// was updated optimistically is rolled back.
@@ -65,7 +66,7 @@ double clip_behind_plain_steps(TrainingJob job);
 
 /// As one rank of `world`, which are the job's; the tensors are its stage's, of the first replica
 /// or, where they share the update, what it owns, NaN elsewhere.
-TrainingOutcome train_rank(const TrainingJob& job, Communicator& world);
+TrainingOutcome train_rank(const TrainingJob& job, comm::Communicator& world);
 
 /// With ranks that are threads; the tensors are the whole model's.
 TrainingOutcome train_on_noise(const TrainingJob& job);

@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 
-namespace penstock {
+namespace penstock::layers {
 namespace {
 
 // Zen 3, one thread, GFLOP/s of OpenBLAS 0.3.21 and oneDNN 2.6.3:
@@ -47,4 +47,4 @@ void run_product(const Product<double>& p) {
 // OpenBLAS keeps the number for the process; products hand it on to oneDNN.
 void set_product_threads(int threads) { openblas_set_num_threads(threads); }
 
-}  // namespace penstock
+}  // namespace penstock::layers

@@ -2,7 +2,7 @@
 
 #include <Eigen/Core>
 
-namespace penstock {
+namespace penstock::layers {
 namespace {
 
 template <class T>
@@ -43,4 +43,4 @@ void run_product(const Product<double>& p) { product(p); }
 // Compiled without OpenMP, Eigen computes on the calling thread alone.
 void set_product_threads(int) {}
 
-}  // namespace penstock
+}  // namespace penstock::layers

@@ -8,7 +8,7 @@
 #include <random>
 #include <vector>
 
-namespace penstock {
+namespace penstock::layers {
 namespace {
 
 using Complex = std::complex<double>;
@@ -84,4 +84,4 @@ TEST(Complex8Product, MultipliesTransposedAndAdds) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::layers

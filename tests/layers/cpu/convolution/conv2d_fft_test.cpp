@@ -5,7 +5,7 @@
 #include "layers/nn/conv2d.h"
 #include "tests/support/layers/layer_runner.h"
 
-namespace penstock {
+namespace penstock::layers {
 namespace {
 
 using test::LayerRunner;
@@ -85,4 +85,4 @@ TEST(Conv2dFftSuits, LeavesSmallAndHugeKernelsToWindows) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::layers

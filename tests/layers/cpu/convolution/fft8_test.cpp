@@ -8,7 +8,7 @@
 #include <numbers>
 #include <random>
 
-namespace penstock {
+namespace penstock::layers {
 namespace {
 
 using Points = std::vector<Complex8>;
@@ -68,4 +68,4 @@ TEST(Fft8, TakesTheShortestLengthThatFits) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::layers

@@ -6,7 +6,7 @@
 #include "layers/backend.h"
 #include "tests/support/layers/tensors.h"
 
-namespace penstock {
+namespace penstock::layers {
 namespace {
 
 using test::GuardedMemory;
@@ -55,4 +55,4 @@ TEST(Cast, RefusesIntegersAndUnequalSizes) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::layers

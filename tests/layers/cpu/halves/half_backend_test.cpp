@@ -12,7 +12,7 @@
 #include "layers/nn/recurrence.h"
 #include "tests/support/layers/layer_runner.h"
 
-namespace penstock {
+namespace penstock::layers {
 namespace {
 
 using test::assign;
@@ -147,4 +147,4 @@ INSTANTIATE_TEST_SUITE_P(Halves, HalfBackend, testing::Values(DType::f16, DType:
                          [](const auto& tested) { return std::string(name_of(tested.param)); });
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::layers

@@ -7,7 +7,7 @@
 #include <random>
 #include <vector>
 
-namespace penstock {
+namespace penstock::layers {
 namespace {
 
 template <class Number>
@@ -49,4 +49,4 @@ TYPED_TEST(HalfVector, RoundsAsOneByOne) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::layers

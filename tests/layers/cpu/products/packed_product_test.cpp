@@ -9,7 +9,7 @@
 #include "layers/cpu/vector.h"
 #include "layers/tensor/buffer.h"
 
-namespace penstock {
+namespace penstock::layers {
 namespace {
 
 struct Sizes {
@@ -66,4 +66,4 @@ INSTANTIATE_TEST_SUITE_P(Shapes, PackedProductTest,
                                          Sizes{14, 8, 513}, Sizes{9, 1027, 521}));
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::layers

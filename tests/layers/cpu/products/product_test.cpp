@@ -9,7 +9,7 @@
 
 #include "layers/backend.h"
 
-namespace penstock {
+namespace penstock::layers {
 namespace {
 
 struct Case {
@@ -85,4 +85,4 @@ TEST(ProductTest, AnEmptyProductLeavesCAlone) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::layers

@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "layers/backend.h"
 
-namespace penstock {
+namespace penstock::layers {
 namespace {
 
 constexpr std::int64_t kFrames = 70, kHidden = 3, kGated = 3 * kHidden;
@@ -52,4 +52,4 @@ TEST(CpuRecurrenceTest, RefusesAWorkspaceThatIsTooSmall) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::layers

@@ -6,7 +6,7 @@
 #include "configs/config.h"
 #include "partition/cluster/cluster_file.h"
 
-namespace penstock {
+namespace penstock::partition {
 namespace {
 
 /// Three devices in two nodes; link(from, to) has from · 10 + to + 1 µs and as many GB/s, or twos.
@@ -61,4 +61,4 @@ TEST(ClusterToml, RefusesAShareThatIsNone) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::partition

@@ -7,7 +7,7 @@
 #include "partition/placement/search.h"
 #include "tests/support/partition/tried_placements.h"
 
-namespace penstock {
+namespace penstock::partition {
 namespace {
 
 TEST(RunBound, IsNeverAboveTheBestOfAllCutsAndPermutations) {
@@ -114,4 +114,4 @@ TEST(RunBound, IsNeverAboveTheBestOfReplicasOnSixToEightDevices) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::partition

@@ -9,7 +9,7 @@
 #include "partition/placement/search.h"
 #include "tests/support/partition/large_instances.h"
 
-namespace penstock {
+namespace penstock::partition {
 namespace {
 
 constexpr double kClose = 1 + 2e-4;  // of limits that are halved down to a ten-thousandth
@@ -115,4 +115,4 @@ TEST(RunCount, DrawsPipelinesWithinTheLimitAndTheDevices) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::partition

@@ -9,7 +9,7 @@
 #include "partition/cut/limits.h"
 #include "tests/support/partition/tried_placements.h"
 
-namespace penstock {
+namespace penstock::partition {
 namespace {
 
 /// The least sum of loads, none above `slowest`, of any cut for given stages.
@@ -78,4 +78,4 @@ TEST(GraphSweep, FindsTheLeastSumWithinALimitOnLoads) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::partition

@@ -6,7 +6,7 @@
 
 #include "tests/support/partition/tried_placements.h"
 
-namespace penstock {
+namespace penstock::partition {
 namespace {
 
 TEST(RateTable, GivesTheLoadsOfAStage) {
@@ -62,4 +62,4 @@ TEST(RateTable, HoldsEachRateOnce) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::partition

@@ -8,7 +8,7 @@
 
 #include "partition/cut/limits.h"
 
-namespace penstock {
+namespace penstock::partition {
 namespace {
 
 SequenceLoad five_layers() {
@@ -124,4 +124,4 @@ TEST(StageGraph, LeavesOutWhatCannotDoTheWork) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::partition

@@ -6,7 +6,7 @@
 
 #include "partition/cut/limits.h"
 
-namespace penstock {
+namespace penstock::partition {
 namespace {
 
 TEST(LeastLimit, IsFoundToAThousandth) {
@@ -43,4 +43,4 @@ TEST(LeastLimit, IsNoneOutsideTheRange) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::partition

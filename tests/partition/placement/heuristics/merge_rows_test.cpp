@@ -8,7 +8,7 @@
 #include "tests/support/partition/compared_heuristic.h"
 #include "tests/support/partition/large_instances.h"
 
-namespace penstock {
+namespace penstock::partition {
 namespace {
 
 TEST(MergeRows, IsWhatItSaysAndNeverBelowTheBest) {
@@ -71,4 +71,4 @@ TEST(MergingEffort, GrowsWithTheShorterRow) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::partition

@@ -10,7 +10,7 @@
 #include "tests/support/partition/large_instances.h"
 #include "tests/support/partition/rounding.h"
 
-namespace penstock {
+namespace penstock::partition {
 namespace {
 
 TEST(PackRuns, IsWhatItSaysAndNeverBelowTheBest) {
@@ -62,4 +62,4 @@ TEST(PackRuns, FollowsFromTheSeedAndKeepsBelowWhatIsKnown) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::partition

@@ -6,7 +6,7 @@
 #include "configs/config.h"
 #include "tests/support/system/temporary_folder.h"
 
-namespace penstock {
+namespace penstock::partition {
 namespace {
 
 TEST(ScheduleCell, ReadsActionsIdleTimeAndOverlaps) {
@@ -44,4 +44,4 @@ TEST(ScheduleCell, WritesWhatItReads) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::partition

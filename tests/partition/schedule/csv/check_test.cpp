@@ -14,7 +14,7 @@
 #include "partition/schedule/make_schedule.h"
 #include "tests/support/system/temporary_folder.h"
 
-namespace penstock {
+namespace penstock::partition {
 namespace {
 
 std::string check_message(const std::string& text) {
@@ -127,4 +127,4 @@ TEST(ScheduleCsvCheck, NamesAFileThatIsNotThere) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::partition

@@ -10,7 +10,7 @@
 #include "partition/schedule/validator/validator.h"
 #include "tests/support/system/temporary_folder.h"
 
-namespace penstock {
+namespace penstock::partition {
 namespace {
 
 using Kind = ActionKind;
@@ -112,4 +112,4 @@ TEST(ScheduleCsv, IsOfATraining) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::partition

@@ -16,7 +16,7 @@
 #include "tests/support/partition/schedule_interpreter.h"
 #include "tests/support/system/temporary_folder.h"
 
-namespace penstock {
+namespace penstock::partition {
 namespace {
 
 using Kind = ActionKind;
@@ -231,4 +231,4 @@ TEST(Validator, SaysWhatIsMissingOrOutOfOrder) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::partition

@@ -8,7 +8,7 @@
 #include "layers/backend.h"
 #include "layers/cpu/products/product.h"
 
-namespace penstock {
+namespace penstock::layers {
 namespace {
 
 TEST(ProductThreads, EveryThreadKeepsToTheBackendsNumber) {
@@ -25,4 +25,4 @@ TEST(ProductThreads, EveryThreadKeepsToTheBackendsNumber) {
 }
 
 }  // namespace
-}  // namespace penstock
+}  // namespace penstock::layers
