@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "partition/choose/choice_estimate.h"
+#include "partition/cut/cut_solver.h"
 #include "partition/cut/limits.h"
 
 namespace penstock::partition {
@@ -61,29 +62,37 @@ double StageMemory::limit_of_chunk(int chunk) const {
   return limits_[ranks_[chunk]] / static_cast<double>(std::ranges::count(ranks_, ranks_[chunk]));
 }
 
-LeastFullCut least_full_cut(const StageMemory& memory, int layers) {
-  std::vector<LeastFullCut> best(layers + 1);
-  for (auto& cut : best) cut.fullness = kNever;
-  best[0] = {.begin = {0}};
-  const double alike = static_cast<double>(memory.chunks()) / memory.stages();
-  for (int chunk = 0; chunk < memory.chunks(); ++chunk) {
-    std::vector<LeastFullCut> next(layers + 1);
-    for (auto& cut : next) cut.fullness = kNever;
-    for (int first = chunk; first < layers; ++first) {
-      if (best[first].fullness == kNever) continue;
-      for (int last = first + 1; last <= layers; ++last) {
-        const double bytes = alike * memory.of_chunk(first, last, chunk);
-        const double fullness = bytes / memory.limit(memory.stage_of(chunk));
-        if (std::max(fullness, best[first].fullness) >= next[last].fullness) continue;
-        LeastFullCut cut = best[first];
-        if (fullness > cut.fullness) cut = {cut.begin, memory.stage_of(chunk), bytes, fullness};
-        cut.begin.push_back(last);
-        next[last] = std::move(cut);
-      }
-    }
-    best = std::move(next);
+namespace {
+
+/// How full its stage is if all of its chunks are like [first, last).
+struct Fullness : SegmentCost {
+  const StageMemory& memory;
+  int chunk;
+
+  double bytes(int first, int last) const {
+    const double alike = static_cast<double>(memory.chunks()) / memory.stages();
+    return alike * memory.of_chunk(first, last, chunk);
   }
-  return best[layers];
+  double at_least(int first, int last) const {
+    return bytes(first, last) / memory.limit(memory.stage_of(chunk));
+  }
+};
+
+}  // namespace
+
+LeastFullCut least_full_cut(const StageMemory& memory, int layers) {
+  const CutSolver<LeastLargest> solver({.layers = layers, .segments = memory.chunks()});
+  const auto begin = solver.begin([&](int chunk) { return Fullness{{}, memory, chunk}; });
+  if (!begin) return {.begin = {}, .fullness = kNever};
+  LeastFullCut cut{.begin = *begin};
+  for (int chunk = 0; chunk < memory.chunks(); ++chunk) {
+    const int first = cut.begin[chunk], last = cut.begin[chunk + 1];
+    const Fullness full{{}, memory, chunk};
+    const double fullness = full.at_least(first, last);
+    if (fullness > cut.fullness)
+      cut = {cut.begin, memory.stage_of(chunk), full.bytes(first, last), fullness};
+  }
+  return cut;
 }
 
 }  // namespace penstock::partition

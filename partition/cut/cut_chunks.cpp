@@ -4,6 +4,7 @@
 #include <map>
 #include <tuple>
 
+#include "partition/cut/cut_solver.h"
 #include "partition/cut/limits.h"
 
 namespace penstock::partition {
@@ -17,35 +18,30 @@ class Cutter {
 
   /// The cut of the least sum whose loads are all at most `limit`.
   std::optional<std::vector<int>> least_sum(double limit) {
-    const int n = problem_.layers;
-    std::vector<double> sums(n + 1, kNever);
-    sums[0] = 0;
-    std::vector<std::vector<int>> from;
-    for (int chunk = 0; chunk < problem_.chunks; ++chunk) {
-      std::vector<double> next(n + 1, kNever);
-      auto& first_of = from.emplace_back(n + 1, -1);
-      for (int first = chunk; first < n; ++first) {
-        if (sums[first] == kNever) continue;
-        for (int last = first + 1; last <= n; ++last) {
-          if (problem_.at_least && problem_.at_least(first, last, chunk) > limit) break;
-          const double load = problem_.load(first, last, chunk);
-          if (load > limit || sums[first] + load >= next[last]) continue;
-          const double whole = load + extra(first, last, chunk);
-          if (whole > limit || sums[first] + whole >= next[last]) continue;
-          next[last] = sums[first] + whole;
-          first_of[last] = first;
-        }
-      }
-      sums = std::move(next);
-    }
-    if (sums[n] == kNever) return std::nullopt;
-    std::vector<int> begin{n};
-    for (int chunk = problem_.chunks - 1; chunk >= 0; --chunk)
-      begin.insert(begin.begin(), from[chunk][begin.front()]);
-    return begin;
+    const CutSolver<LeastSum> solver({.layers = problem_.layers, .segments = problem_.chunks});
+    return solver.begin([&](int chunk) { return Segment{{}, *this, limit, chunk}; });
   }
 
  private:
+  struct Segment : SegmentCost {
+    Cutter& cutter;
+    double limit;
+    int chunk;
+
+    bool ends(int first, int last) const {
+      const auto& at_least = cutter.problem_.at_least;
+      return at_least && at_least(first, last, chunk) > limit;
+    }
+    double at_least(int first, int last) const {
+      const double load = cutter.problem_.load(first, last, chunk);
+      return load > limit ? kNever : load;
+    }
+    double cost(int first, int last, double load) const {
+      const double whole = load + cutter.extra(first, last, chunk);
+      return whole > limit ? kNever : whole;
+    }
+  };
+
   double extra(int first, int last, int chunk) {
     const auto [at, fresh] = extra_.try_emplace({first, last, chunk});
     if (fresh) at->second = problem_.extra(first, last, chunk).value_or(kNever);

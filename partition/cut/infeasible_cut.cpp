@@ -2,11 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "base/error.h"
 #include "base/gib.h"
 #include "configs/config.h"
+#include "partition/cut/cut_solver.h"
 #include "partition/cut/limits.h"
 
 namespace penstock::partition {
@@ -16,29 +15,31 @@ double gib(double bytes) { return bytes / kGib; }
 
 /// A stage, and how many times its device's memory it takes.
 struct Demand {
-  double ratio = kNever;
+  double ratio = 0;
   int first = 0, last = 0, stage = 0;
+};
+
+struct DemandOfStage : SegmentCost {
+  const PartitionProblem& problem;
+  int stage;
+
+  double at_least(int first, int last) const {
+    return problem.bytes(first, last, stage) / problem.memory[stage];
+  }
 };
 
 /// The fullest stage of the cut whose fullest stage is least full.
 Demand least_demand(const PartitionProblem& problem) {
-  const int layers = problem.size();
-  std::vector<Demand> best(layers + 1);
-  best[0].ratio = 0;
+  const CutSolver<LeastLargest> solver({problem.size(), problem.stages, CutTies::latest});
+  const auto begin = solver.begin([&](int stage) { return DemandOfStage{{}, problem, stage}; });
+  if (!begin) return {.ratio = kNever};
+  Demand fullest;
   for (int stage = 0; stage < problem.stages; ++stage) {
-    std::vector<Demand> next(layers + 1);
-    for (int last = stage + 1; last <= layers; ++last) {
-      for (int first = last - 1; first >= stage; --first) {
-        if (best[first].ratio >= next[last].ratio) continue;
-        const double ratio = problem.bytes(first, last, stage) / problem.memory[stage];
-        const Demand fullest =
-            ratio > best[first].ratio ? Demand{ratio, first, last, stage} : best[first];
-        if (fullest.ratio < next[last].ratio) next[last] = fullest;
-      }
-    }
-    best = std::move(next);
+    const int first = (*begin)[stage], last = (*begin)[stage + 1];
+    const double ratio = DemandOfStage{{}, problem, stage}.at_least(first, last);
+    if (ratio > fullest.ratio) fullest = {ratio, first, last, stage};
   }
-  return best[layers];
+  return fullest;
 }
 
 std::string name_of_layer(const PartitionProblem& problem, int layer) {

@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <functional>
 #include <numeric>
-#include <optional>
+#include <vector>
 
+#include "partition/cut/cut_solver.h"
 #include "partition/cut/infeasible_cut.h"
 #include "partition/cut/limits.h"
 
@@ -33,61 +34,33 @@ class Loads {
   std::vector<double> loads_;
 };
 
-/// Slowest stage of the best cut of all layers.
-double least_bottleneck(const PartitionProblem& problem, const Loads& loads) {
-  const int layers = problem.size();
-  std::vector<double> best(layers + 1, kNever);  // of layers [0, last) in the stages so far
-  best[0] = 0;
-  for (int stage = 0; stage < problem.stages; ++stage) {
-    std::vector<double> next(layers + 1, kNever);
-    for (int last = stage + 1; last <= layers; ++last) {
-      for (int first = last - 1; first >= stage; --first) {
-        const double slowest = std::max(best[first], loads(first, last));
-        if (slowest >= next[last]) continue;
-        if (fits(problem, first, last, stage)) next[last] = slowest;
-      }
-    }
-    best = std::move(next);
-  }
-  return best[layers];
-}
+/// A stage that fits into memory and whose load is at most `limit`.
+struct StageWithin : SegmentCost {
+  const PartitionProblem& problem;
+  const Loads& loads;
+  double limit;
+  int stage;
 
-/// A cut of the first layers, with the loads of its stages, slowest first.
-struct Prefix {
-  std::vector<double> loads;
-  std::vector<int> begin;
+  double at_least(int first, int last) const {
+    const double load = loads(first, last);
+    return load > limit ? kNever : load;
+  }
+  double cost(int first, int last, double load) const {
+    return fits(problem, first, last, stage) ? load : kNever;
+  }
 };
 
-Prefix extended(const Prefix& prefix, int first, double load) {
-  Prefix longer = prefix;
-  longer.begin.push_back(first);
-  const auto place = std::ranges::upper_bound(longer.loads, load, std::greater<>());
-  longer.loads.insert(place, load);
-  return longer;
-}
-
-/// Of all cuts that reach `bottleneck`, the one whose loads, slowest first, are least in
-/// lexicographic order. Adding the same load to two prefixes keeps their order, so that the best
-/// prefix of each length suffices.
-Prefix most_even(const PartitionProblem& problem, const Loads& loads, double bottleneck) {
-  const int layers = problem.size();
-  std::vector<std::optional<Prefix>> best(layers + 1);
-  best[0] = Prefix{};
-  for (int stage = 0; stage < problem.stages; ++stage) {
-    std::vector<std::optional<Prefix>> next(layers + 1);
-    for (int last = stage + 1; last <= layers; ++last) {
-      for (int first = last - 1; first >= stage; --first) {
-        const double load = loads(first, last);
-        if (!best[first] || load > bottleneck) continue;
-        Prefix longer = extended(*best[first], first, load);
-        if (next[last] && longer.loads >= next[last]->loads) continue;
-        if (fits(problem, first, last, stage)) next[last] = std::move(longer);
-      }
-    }
-    best = std::move(next);
+/// Loads, slowest first, that are least in lexicographic order. Adding the same load to two values
+/// keeps their order.
+struct MostEven {
+  using Value = std::vector<double>;
+  static Value empty() { return {}; }
+  static Value never() { return {kNever}; }
+  static Value add(Value loads, double load) {
+    loads.insert(std::ranges::upper_bound(loads, load, std::greater<>()), load);
+    return loads;
   }
-  return *best[layers];
-}
+};
 
 }  // namespace
 
@@ -101,11 +74,14 @@ double PartitionProblem::load(int first, int last) const {
 Partition partition(const PartitionProblem& problem) {
   check_counts(problem);
   const Loads loads(problem);
-  const double bottleneck = least_bottleneck(problem, loads);
-  if (bottleneck == kNever) throw_infeasible_cut(problem);
-  Prefix cut = most_even(problem, loads, bottleneck);
-  cut.begin.push_back(problem.size());
-  return {std::move(cut.begin), bottleneck};
+  const CutShape shape{problem.size(), problem.stages, CutTies::latest};
+  const auto within = [&](double limit) {
+    return [&, limit](int stage) { return StageWithin{{}, problem, loads, limit, stage}; };
+  };
+  // The bottleneck first: within it few stages are left, whose values cost a copy each.
+  const auto bottleneck = CutSolver<LeastLargest>(shape).value(within(kNever));
+  if (!bottleneck) throw_infeasible_cut(problem);
+  return {*CutSolver<MostEven>(shape).begin(within(*bottleneck)), *bottleneck};
 }
 
 }  // namespace penstock::partition

@@ -3,6 +3,7 @@
 #include <optional>
 #include <vector>
 
+#include "partition/cut/cut_solver.h"
 #include "partition/cut/stage_cost.h"
 
 namespace penstock::partition {
@@ -25,11 +26,9 @@ class Sweep {
   double floor_of_sum() const;
 
  private:
-  template <class Add>
-  std::optional<double> run(double limit, Add add, std::vector<std::vector<int>>* first_of) const;
-  template <class Add>
-  void extend(int stage, double limit, const std::vector<double>& best, std::vector<double>& next,
-              Add add, std::vector<int>* first_of) const;
+  struct Segment;
+  Segment segment(int stage, double limit) const;
+  CutShape shape() const;
 
   const SequenceLoad& sequence_;
   const std::vector<StageCost>& stages_;
