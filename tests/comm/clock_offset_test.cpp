@@ -9,7 +9,7 @@
 namespace penstock::comm {
 namespace {
 
-TEST(ClockOffset, IsNextToNothingBetweenRanksOfOneClock) {
+TEST(ClockOffset, IsNearZeroBetweenRanksOfOneClock) {
   run_as_threads({.ranks = 3}, [](Communicator& ranks) {
     const double offset = clock_offset(ranks);
     if (ranks.rank() == 0) {

@@ -22,7 +22,7 @@ class Files : public ::testing::TestWithParam<int> {
   test::TemporaryFolder folder_;
 };
 
-TEST_P(Files, KeepOrderOnEachChannel) { run(test::messages_keep_their_order_on_each_channel); }
+TEST_P(Files, KeepOrderUnderEachTag) { run(test::messages_keep_their_order_on_each_channel); }
 TEST_P(Files, MoveEmptyMessages) { run(test::empty_messages_arrive); }
 TEST_P(Files, RunARing) { run(test::ring_of_long_messages_does_not_deadlock); }
 TEST_P(Files, AgreeInCollectives) { run(test::collectives_agree); }
@@ -30,7 +30,7 @@ TEST_P(Files, KeepGroupsApart) { run(test::groups_do_not_mix); }
 
 INSTANTIATE_TEST_SUITE_P(Ranks, Files, ::testing::Values(1, 2, 3));
 
-TEST(FilesFailure, OtherSizeIsRefused) {
+TEST(FilesFailure, OtherSizeIsRejected) {
   const test::TemporaryFolder folder;
   const auto sender = join_files({folder.path(), 0, 2}),
              receiver = join_files({folder.path(), 1, 2});
@@ -42,7 +42,7 @@ TEST(FilesFailure, OtherSizeIsRefused) {
             "bytes came");
 }
 
-TEST(FilesFailure, PeerAndRankOutsideAreRefused) {
+TEST(FilesFailure, PeerAndRankOutsideAreRejected) {
   const test::TemporaryFolder folder;
   EXPECT_THROW(join_files({folder.path(), 2, 2}), CommError);
   const auto rank = join_files({folder.path(), 0, 2});
@@ -50,7 +50,7 @@ TEST(FilesFailure, PeerAndRankOutsideAreRefused) {
   EXPECT_THROW(rank->receive({-1, 0, "x"}, {}), CommError);
 }
 
-TEST(FilesFailure, FolderOfAnEarlierJobIsRefused) {
+TEST(FilesFailure, FolderOfAnEarlierJobIsRejected) {
   const test::TemporaryFolder folder;
   join_files({folder.path(), 0, 2});
   EXPECT_NE(test::message_of<CommError>([&] {

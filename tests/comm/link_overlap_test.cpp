@@ -9,7 +9,7 @@
 namespace penstock::comm {
 namespace {
 
-TEST(LinkOverlap, IsAShareThatAllRanksAgreeOn) {
+TEST(LinkOverlap, IsTheSameShareOnAllRanks) {
   for (const bool rendezvous : {false, true}) {
     std::mutex mutex;
     std::vector<double> shares;

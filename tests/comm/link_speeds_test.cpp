@@ -9,7 +9,7 @@
 namespace penstock::comm {
 namespace {
 
-TEST(LinkSpeeds, AreOfBothWaysBetweenNeighboursAndTheSameOnAllRanks) {
+TEST(LinkSpeeds, AllRanksGetBothWaysBetweenNeighbours) {
   for (bool rendezvous : {false, true}) {
     std::mutex mutex;
     std::vector<std::vector<LinkSpeed>> of_ranks;

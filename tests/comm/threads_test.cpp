@@ -15,7 +15,7 @@ class Threads : public ::testing::TestWithParam<std::tuple<int, bool>> {
   }
 };
 
-TEST_P(Threads, KeepOrderOnEachChannel) { run(test::messages_keep_their_order_on_each_channel); }
+TEST_P(Threads, KeepOrderUnderEachTag) { run(test::messages_keep_their_order_on_each_channel); }
 TEST_P(Threads, MoveEmptyMessages) { run(test::empty_messages_arrive); }
 TEST_P(Threads, RunARing) { run(test::ring_of_long_messages_does_not_deadlock); }
 TEST_P(Threads, AgreeInCollectives) { run(test::collectives_agree); }
@@ -24,7 +24,7 @@ TEST_P(Threads, KeepGroupsApart) { run(test::groups_do_not_mix); }
 INSTANTIATE_TEST_SUITE_P(Ranks, Threads,
                          ::testing::Combine(::testing::Values(1, 2, 3, 5), ::testing::Bool()));
 
-TEST(ThreadsRendezvous, SendIsDoneOnlyOnceItsReceiveIsPosted) {
+TEST(ThreadsRendezvous, SendIsDoneOnceItsReceiveIsPosted) {
   const auto ranks = make_thread_communicators({.ranks = 2, .rendezvous = true});
   std::vector<std::byte> out(3), in(3);
   auto send = ranks[0]->send({1, 0, "x"}, out);
@@ -51,7 +51,7 @@ TEST(ThreadsFailure, AbandonedSendLeavesItsMemoryAlone) {
   EXPECT_FALSE(ranks[1]->receive({0, 0, "x"}, in)->done());
 }
 
-TEST(ThreadsFailure, OtherSizeIsRefusedOnBothSides) {
+TEST(ThreadsFailure, OtherSizeIsRejectedOnBothSides) {
   const auto ranks = make_thread_communicators({.ranks = 2, .rendezvous = true});
   std::vector<std::byte> out(8), in(12);
   auto send = ranks[0]->send({1, 4, "activation of micro-batch 3"}, out);
@@ -66,13 +66,13 @@ TEST(ThreadsFailure, OtherSizeIsRefusedOnBothSides) {
     }
 }
 
-TEST(ThreadsFailure, PeerOutsideIsRefused) {
+TEST(ThreadsFailure, PeerOutsideIsRejected) {
   const auto ranks = make_thread_communicators({.ranks = 2});
   EXPECT_THROW(ranks[0]->send({2, 0, "x"}, {}), CommError);
   EXPECT_THROW(ranks[0]->receive({-1, 0, "x"}, {}), CommError);
 }
 
-TEST(ThreadsFailure, AbortWakesTheOthersAndItsCauseIsRaised) {
+TEST(ThreadsFailure, AbortWakesTheOthersAndThrowsItsCause) {
   std::atomic<int> woken = 0;
   try {
     run_as_threads({.ranks = 3}, [&](Communicator& world) {

@@ -22,7 +22,7 @@ TEST(AlphabetCharacters, AreCodePointsInOrder) {
   EXPECT_EQ(alphabet_characters(TextConfig{}).size(), 28u);
 }
 
-TEST(AlphabetCharacters, RefuseWhatCannotWork) {
+TEST(AlphabetCharacters, RejectWhatCannotWork) {
   EXPECT_EQ(error_message(""), "text.alphabet is empty");
   EXPECT_EQ(error_message("aäbä"), "text.alphabet holds 'ä' twice");
   EXPECT_EQ(error_message("ab\xc3"), "text.alphabet is not UTF-8 at byte 2");

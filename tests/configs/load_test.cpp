@@ -87,7 +87,7 @@ TEST(Load, BaseMayBeAFile) {
   EXPECT_EQ(deepspeech2(parsed("", Overrides{"model.base=" + file.string()})).hidden, 7);
 }
 
-TEST(Load, ReportsEveryFaultAtOnceWithLineAndNearestKey) {
+TEST(Load, ReportsEveryFaultWithLineAndNearestKey) {
   EXPECT_EQ(fault(R"([trainer]
 stepz = 5
 steps = "many"
@@ -110,7 +110,7 @@ umbrella = true
   command line: unknown key trainer.lanse; did you mean trainer.lanes?)");
 }
 
-TEST(Load, RefusesWrongTypes) {
+TEST(Load, RejectsWrongTypes) {
   EXPECT_NE(fault("[trainer]\nsteps = 1.5").find("1.5, but it takes a whole"), std::string::npos);
   EXPECT_NE(fault("[trainer]\nresume = 1").find("takes true or false"), std::string::npos);
   EXPECT_NE(fault("[data]\ntrain = 3").find("data.train = 3, but it takes text"),
@@ -123,7 +123,7 @@ TEST(Load, RefusesWrongTypes) {
             std::string::npos);
 }
 
-TEST(Load, TakesNamesOfLayersWhereTheyAreAskedFor) {
+TEST(Load, ReadsListsOfLayerNames) {
   const Config config =
       parsed("[pipeline]\nrecompute = \"layers\"\nrecompute_layers = [\"norm1\", 'rnn2.norm']");
   EXPECT_EQ(config.pipeline.recompute_layers, (std::vector<std::string>{"norm1", "rnn2.norm"}));
@@ -149,7 +149,7 @@ TEST(Load, TakesNamesOfLayersWhereTheyAreAskedFor) {
             std::string::npos);
 }
 
-TEST(Load, RefusesPostValidationOfWhatNeedsMoreThanAVerdict) {
+TEST(Load, RejectsPostValidationWithUnsupportedOptimizersAndScaling) {
   const std::string late = "[pipeline]\npost_validation = true\n";
   EXPECT_EQ(fault(late + "[optimizer]\nkind = 'sgd'"), "accepted");
   for (const char* waiting : {"kind = 'lamb'", "kind = 'novograd'", "kind = 'sgd'\nlarc = 0.01"})
@@ -164,7 +164,7 @@ TEST(Load, RefusesPostValidationOfWhatNeedsMoreThanAVerdict) {
             std::string::npos);
 }
 
-TEST(Load, RefusesSpeedsAtWhichSpeechIsNoSpeech) {
+TEST(Load, RejectsSpeedsOutOfRange) {
   EXPECT_EQ(fault("[data]\nspeeds = [0.4, 1]"),
             "the configuration can't be used:\n  recipe.toml:2: data.speeds = [0.4, 1], but it "
             "takes a list of numbers from 0.5 to 2, such as [0.9, 1]");
@@ -196,17 +196,17 @@ TEST(Load, NamesKnownModels) {
             "known model; known are ds2-large, ds2-small, ds2-tiny, ds2-wide, or give a TOML file");
 }
 
-TEST(Load, RefusesWhatIsNotToml) {
+TEST(Load, RejectsWhatIsNotToml) {
   EXPECT_NE(fault("[model]\nhidden = = 3\n").find("  recipe.toml:2: not TOML: "),
             std::string::npos);
 }
 
-TEST(Load, RefusesMissingFiles) {
+TEST(Load, RejectsMissingFiles) {
   EXPECT_THROW(load_config("/nowhere/recipe.toml", layers::model_families()), ConfigError);
   EXPECT_THROW(load_config(testing::TempDir(), layers::model_families()), ConfigError);
 }
 
-TEST(Load, RefusesContradictions) {
+TEST(Load, RejectsContradictions) {
   EXPECT_NE(
       fault("[lr_schedule]\nkind = 'cosine'").find("recipe.toml:2: lr_schedule.kind = cosine"),
       std::string::npos);

@@ -30,7 +30,7 @@ TEST(RenamedKeys, EveryEarlierNameHasAKeyOfToday) {
   for (const Key& key : keys(config)) EXPECT_EQ(current_name(key.name), key.name);
 }
 
-TEST(RenamedKeys, OneLineSaysWhereAndWhatIsNewOfEach) {
+TEST(RenamedKeys, EachGetsALineWithItsNewName) {
   const test::TemporaryFolder folder;
   const auto file = folder.path() / "recipe.toml";
   test::write_file(file, "[trainer]\nsteps = 3\n[schedule]\nfloor = 0.001\n");

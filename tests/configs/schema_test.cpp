@@ -77,7 +77,7 @@ TEST(Schema, KnowsWhatAResumedRunKeeps) {
   }
 }
 
-TEST(Value, RefusesWhatTheKeyDoesNotTake) {
+TEST(Value, RejectsWhatTheKeyDoesNotTake) {
   Config config = default_config(layers::model_families());
   const auto fault = [&](const char* key, const char* text) {
     return set_value(*find_key(config, key), text).value_or("accepted");

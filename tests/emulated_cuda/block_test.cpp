@@ -98,7 +98,7 @@ __global__ void meet_apart(int* out) {
     out[threadIdx.x] = 0, __syncthreads();
 }
 
-TEST_F(Block, BarriersOfDifferentLinesAreRefused) {
+TEST_F(Block, BarriersOfDifferentLinesAreRejected) {
   EXPECT_EXIT(run<int>(meet_apart), Failed(kFailed), "different __syncthreads");
 }
 
@@ -107,7 +107,7 @@ __global__ void return_early(int*) {
   __syncthreads();
 }
 
-TEST_F(Block, BarrierAfterSomeReturnedIsRefused) {
+TEST_F(Block, BarrierAfterSomeReturnedIsRejected) {
   EXPECT_EXIT(run<int>(return_early), Failed(kFailed),
               "3 others of the block have already returned");
 }
@@ -127,7 +127,7 @@ __global__ void ask_ended_lane(int* out) {
   out[threadIdx.x] = __shfl_sync(~0u, 1, 9);
 }
 
-TEST_F(Block, ShuffleFromLaneThatEndedIsRefused) {
+TEST_F(Block, ShuffleFromLaneThatEndedIsRejected) {
   EXPECT_EXIT(run<int>(ask_ended_lane, 1, 32), Failed(kFailed), "reads lane 9");
 }
 
@@ -163,7 +163,7 @@ struct Pointers {
 };
 __global__ void copy(Pointers pointers) { pointers.out[0] = pointers.in[0]; }
 
-TEST_F(Block, PointersOfTheHostAreRefused) {
+TEST_F(Block, PointersOfTheHostAreRejected) {
   EXPECT_EXIT(
       {
         const DeviceArray<int> array(1);
@@ -179,7 +179,7 @@ TEST_F(Block, PointersOfTheHostAreRefused) {
       Failed(kFailed), "is given .* pinned memory");
 }
 
-TEST_F(Block, LaunchesBeyondTheDeviceAreRefused) {
+TEST_F(Block, LaunchesBeyondTheDeviceAreRejected) {
   EXPECT_THROW(run<int>(overrun, 1, 1025), penstock::DeviceError);
 }
 

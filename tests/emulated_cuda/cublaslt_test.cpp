@@ -81,7 +81,7 @@ TEST_F(CublasLt, LeavesWhatLiesBetweenColumns) {
     EXPECT_EQ(found[128 + i], i % kLead < kRows ? kInner : 1) << i;
 }
 
-TEST_F(CublasLt, RefusesShapesThatDoNotFit) {
+TEST_F(CublasLt, RejectsShapesThatDoNotFit) {
   b_ = layout(CUDA_R_32F, kInner + 1, kColumns, kLead);
   EXPECT_EQ(choose(), CUBLAS_STATUS_INVALID_VALUE);
   b_ = layout(CUDA_R_32F, kInner, kColumns, kInner - 1);
@@ -90,7 +90,7 @@ TEST_F(CublasLt, RefusesShapesThatDoNotFit) {
   EXPECT_EQ(choose(), CUBLAS_STATUS_NOT_SUPPORTED);
 }
 
-TEST_F(CublasLt, RefusesAnotherProductThanItChoseFor) {
+TEST_F(CublasLt, RejectsAnotherProductThanItChoseFor) {
   ASSERT_EQ(choose(), CUBLAS_STATUS_SUCCESS);
   d_ = layout(CUDA_R_32F, kRows, kColumns - 1, kLead);
   b_ = layout(CUDA_R_32F, kInner, kColumns - 1, kLead);
@@ -98,7 +98,7 @@ TEST_F(CublasLt, RefusesAnotherProductThanItChoseFor) {
               "chosen for another product");
 }
 
-TEST_F(CublasLt, RefusesAddressesThatAreLessAlignedThanPromised) {
+TEST_F(CublasLt, RejectsAddressesThatAreLessAlignedThanPromised) {
   ASSERT_EQ(choose(), CUBLAS_STATUS_SUCCESS);
   EXPECT_EXIT(multiply(numbers_.data() + 4, workspace_.data(), kWorkspace), Failed(kFailed),
               "matrix A at .* is not on a boundary of 256 bytes");
@@ -107,7 +107,7 @@ TEST_F(CublasLt, RefusesAddressesThatAreLessAlignedThanPromised) {
   EXPECT_EQ(multiply(numbers_.data() + 4, workspace_.data(), kWorkspace), CUBLAS_STATUS_SUCCESS);
 }
 
-TEST_F(CublasLt, RefusesAWorkspaceThatIsTooSmallOrNone) {
+TEST_F(CublasLt, RejectsATooSmallOrMisplacedWorkspace) {
   ASSERT_EQ(choose(), CUBLAS_STATUS_SUCCESS);
   EXPECT_EQ(multiply(numbers_.data(), workspace_.data(), kWorkspace / 2),
             CUBLAS_STATUS_INVALID_VALUE);

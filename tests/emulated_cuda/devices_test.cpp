@@ -47,7 +47,7 @@ TEST_F(OldDriver, LeavesTheCpuAndSaysSo) {
   });
 }
 
-TEST(MixedDevices, AreRefusedAmongTheReplicasOfAStageOnEveryRank) {
+TEST(MixedDevices, AmongAStagesReplicasThrowOnEveryRank) {
   set_model(3, "another GPU");
   comm::run_as_threads({.ranks = 4}, [](comm::Communicator& world) {
     configs::TrainerConfig config;

@@ -98,7 +98,7 @@ class Ranks {
   std::deque<DeviceArray<int>> arrays_;
 };
 
-TEST(Nccl, StreamStopsAtASendUntilItIsReceived) {
+TEST(Nccl, SendHoldsTheStreamUntilItIsReceived) {
   Ranks ranks(2);
   ranks.send(0, 1);
   const penstock::layers::cuda::EventHandle sent = penstock::layers::cuda::make_event_handle();
@@ -122,7 +122,7 @@ TEST(Nccl, GroupedMessagesPassEachOther) {
   EXPECT_EQ(ranks.received(1), 0);
 }
 
-TEST(Nccl, MessagesOfDifferentSizesAreRefused) {
+TEST(Nccl, MessagesOfDifferentSizesAreRejected) {
   Ranks ranks(2);
   ranks.send(0, 1);
   EXPECT_EXIT(
@@ -134,7 +134,7 @@ TEST(Nccl, MessagesOfDifferentSizesAreRefused) {
   ranks.receive(1, 0);
 }
 
-TEST(Nccl, HostMemoryIsRefused) {
+TEST(Nccl, HostMemoryIsRejected) {
   Ranks ranks(2);
   EXPECT_EXIT(
       ncclSend(ranks.array(0).pinned().data(), 1, ncclInt32, 1, ranks.of(0), ranks.stream(0)),

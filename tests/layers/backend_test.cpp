@@ -9,7 +9,7 @@
 namespace penstock::layers {
 namespace {
 
-TEST(CudaBackend, IsRefusedWithAReasonWhereThereIsNoSuchDevice) {
+TEST(CudaBackend, MissingDeviceThrowsAndNamesTheCpu) {
   try {
     make_cuda_backend(cuda_device_count());
     FAIL() << "a device that does not exist was taken";

@@ -80,7 +80,7 @@ void check(Squares::Spoil spoil) {
 
 TEST(GradientCheck, AcceptsRightGradients) { check({}); }
 
-TEST(GradientCheck, RefusesWrongGradients) {
+TEST(GradientCheck, RejectsWrongGradients) {
   EXPECT_NONFATAL_FAILURE(check({.backward_input = [](double* dx) { dx[3] *= 1.0001; }}),
                           "gradient of input 0");
   EXPECT_NONFATAL_FAILURE(check({.backward_input = [](double* dx) { dx[7] = NAN; }}),
@@ -89,7 +89,7 @@ TEST(GradientCheck, RefusesWrongGradients) {
                           "squares.weight");
 }
 
-TEST(GradientCheck, RefusesGradientsThatAreNotAddedTo) {
+TEST(GradientCheck, RejectsGradientsThatAreNotAddedTo) {
   EXPECT_FATAL_FAILURE(check({.backward_weight = [](double* dw) { *dw = 5; }}), "not added to");
 }
 

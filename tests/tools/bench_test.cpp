@@ -80,7 +80,7 @@ TEST_F(Bench, SaysTheSameInWords) {
 
 TEST_F(Bench, TakesACut) { EXPECT_EQ(report(2, {"--cut", "3"})["first_layers"][1], 3); }
 
-TEST_F(Bench, RefusesACutThatLeavesAStageWithoutLayers) {
+TEST_F(Bench, RejectsACutWithAnEmptyStage) {
   EXPECT_NE(bench({"--cut", "0"}).err.find("--cut: takes a whole number from 1"),
             std::string::npos);
   for (const char* cut : {"0", "99", "4,4", "5,4", "3"}) {
@@ -92,7 +92,7 @@ TEST_F(Bench, RefusesACutThatLeavesAStageWithoutLayers) {
   EXPECT_EQ(bench({"--cut", "99"}, 2).code, 2);
 }
 
-TEST_F(Bench, NamesTheOptionTheValueAndWhatItTakes) {
+TEST_F(Bench, NamesTheOptionItsValueAndRange) {
   struct Fault {
     const char *option, *value, *said;
   };

@@ -57,7 +57,7 @@ TEST_F(DataCommand, VerifyEndsWith3) {
   EXPECT_EQ(data({"summary", in("missing.jsonl")}).code, 3);
 }
 
-TEST_F(DataCommand, VerifyRefusesAnEmptyManifest) {
+TEST_F(DataCommand, VerifyRejectsAnEmptyManifest) {
   test::write_file(in("empty.jsonl"), "");
   const auto outcome = data({"verify", in("empty.jsonl")});
   EXPECT_EQ(outcome.code, 3);

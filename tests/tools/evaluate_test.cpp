@@ -28,7 +28,7 @@ class Evaluate : public testing::Test {
   std::string manifest_ = folder_.in("validation.jsonl");
 };
 
-TEST_F(Evaluate, RefusesWhatItCannotUseAndSaysHowToGoOn) {
+TEST_F(Evaluate, NamesUnusableUtterancesAndTheRemedy) {
   const auto outcome = evaluate({manifest_, "--json"});
   EXPECT_EQ(outcome.code, 3);
   EXPECT_EQ(outcome.out, "");

@@ -68,7 +68,7 @@ TEST(Info, EndsWith4AndTheFilesName) {
   EXPECT_EQ(info("/nowhere").code, 4);
 }
 
-TEST(Info, GivesTheRequiredVerdicts) {
+TEST(Info, AcceptsOrRejectsEachCaseAsRequired) {
   const auto cases = test::safetensors_cases();
   ASSERT_EQ(cases.size(), 56u);
   for (const auto& [file, what, required] : cases) {

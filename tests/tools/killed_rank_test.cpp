@@ -15,7 +15,7 @@ std::string killed_when_training(const std::string& output, const std::string& c
          "/killed'; kill -9 $$) & fi; exec " + command;
 }
 
-TEST(KilledRank, EndsTheJobInSecondsAndLeavesWholeCheckpoints) {
+TEST(KilledRank, EndsTheJobAndLeavesWholeCheckpoints) {
   const test::TrainingFolder folder(PENSTOCK_BINARY, PENSTOCK_MPIRUN);
   const std::string output = folder.in("output");
   const std::string train =

@@ -22,7 +22,7 @@ TEST(LaunchedRank, IsWhatAnyLauncherSays) {
   }
 }
 
-TEST(Complaint, IsHeardOfTheRankThatIsAloneWithIt) {
+TEST(Complaint, NamesTheOnlyRankThatHasIt) {
   const test::TrainingFolder folder(PENSTOCK_BINARY, PENSTOCK_MPIRUN);
   const auto outcome = folder.run(
       {"train", folder.in("recipe.toml"), ":", "-np", "1", PENSTOCK_BINARY, "train", "/gone.toml"},

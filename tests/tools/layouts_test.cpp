@@ -90,7 +90,7 @@ class Layouts : public testing::Test {
 
 class Layout20Steps : public Layouts, public testing::WithParamInterface<Layout> {};
 
-TEST_P(Layout20Steps, DoesNotShowInASingleBit) {
+TEST_P(Layout20Steps, ChangesNoBit) {
   train("alone", kAlone);
   train("other", GetParam());
   expect_equal("alone", "other");
@@ -148,7 +148,7 @@ struct Move {
 
 class ResumedElsewhere : public Layouts, public testing::WithParamInterface<Move> {};
 
-TEST_P(ResumedElsewhere, DoesNotShowInASingleBit) {
+TEST_P(ResumedElsewhere, ChangesNoBit) {
   train("alone", kAlone);
   train("moved", GetParam().from, {"trainer.steps=10"});
   train("moved", GetParam().to, {"trainer.resume=true"});

@@ -13,7 +13,7 @@ namespace {
 namespace fs = std::filesystem;
 using Words = std::vector<std::string>;
 
-TEST(OutputFile, IsRefusedBeforehandWithItsOption) {
+TEST(OutputFile, IsRejectedBeforehandWithItsOption) {
   const test::TemporaryFolder folder;
   const std::string file = folder.path() / "a", gone = folder.path() / "gone";
   const auto error_message = [](std::initializer_list<NamedFile> written,
@@ -132,7 +132,7 @@ TEST_F(OutputFileOf, AJobEndsOnAllRanks) {
   expect_refused("plan", with_recipe("plan"), {.count = 2});
 }
 
-TEST_F(OutputFileOf, APlanLeavesNeitherFileWhereOneIsRefused) {
+TEST_F(OutputFileOf, APlanLeavesNeitherFileWhereOneFails) {
   const std::string plan = folder_.in("plan.toml"), page = folder_.in("gone/page.html");
   Words words{"plan", folder_.in("recipe.toml"), "-o", plan, "--report", page};
   words.insert(words.end(), cluster_.begin(), cluster_.end());

@@ -59,7 +59,7 @@ TEST_F(PlanCluster, AFoundScheduleIsTrainedInItsOrder) {
   EXPECT_EQ(folder_.record("planned"), folder_.record("alone"));
 }
 
-TEST_F(PlanCluster, WhatFitsOnlyWithRecomputationIsTrainedWithIt) {
+TEST_F(PlanCluster, TrainsWithRecomputationWhereOnlyThatFits) {
   const std::vector<std::string> grid{"--stages", "1", "--replicas", "2", "--schedule", "gpipe"};
   const auto with = [&](std::vector<std::string> more) {
     more.insert(more.end(), grid.begin(), grid.end());
@@ -150,7 +150,7 @@ TEST_F(PlanCluster, TakesAModelByName) {
   EXPECT_EQ(both.code, 0) << both.err;
 }
 
-TEST_F(PlanCluster, NamesWhatItRefuses) {
+TEST_F(PlanCluster, NamesWhatItRejects) {
   for (const auto& [words, said] : std::vector<std::pair<std::vector<std::string>, std::string>>{
            {{"--stages", "99"}, "99 stages, but the model has "},
            {{"--stages", "5"}, "5 stages, but the cluster has 4 devices"},

@@ -77,7 +77,7 @@ TEST(PlanSequence, PlacesOnACluster) {
   EXPECT_NE(table.out.find("5 % of each device's memory left free"), std::string::npos);
 }
 
-TEST(PlanSequence, RunsWholeStagesForwardAgainWhereNothingElseFits) {
+TEST(PlanSequence, RecomputesWholeStagesWhereNothingElseFits) {
   const test::TemporaryFolder folder;
   const std::string profile = folder.path() / "chain.json", cluster = folder.path() / "small.toml";
   std::string layers;
@@ -106,7 +106,7 @@ TEST(PlanSequence, RunsWholeStagesForwardAgainWhereNothingElseFits) {
       << refused.err;
 }
 
-TEST(PlanSequence, NamesWhatItRefuses) {
+TEST(PlanSequence, NamesWhatItRejects) {
   const test::TemporaryFolder folder;
   const std::string file = folder.path() / "tiny.toml";
   test::write_file(file,

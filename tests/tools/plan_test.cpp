@@ -82,7 +82,7 @@ TEST_F(PlanCommand, ItsFileIsTrained) {
   EXPECT_NE(other.err.find("plan.toml:"), std::string::npos) << other.err;
 }
 
-TEST_F(PlanCommand, RefusesWhatItCannotPlan) {
+TEST_F(PlanCommand, RejectsWhatItCannotPlan) {
   EXPECT_EQ(plan({"pipeline.stagess=2"}).code, 2);
   EXPECT_EQ(plan({"data.train=/gone.jsonl"}).code, 3);
   const auto many = plan({"pipeline.stages=99", "--computed"});
@@ -96,7 +96,7 @@ TEST_F(PlanCommand, RefusesWhatItCannotPlan) {
   EXPECT_NE(unwritten.err.find("gone/plan.toml"), std::string::npos) << unwritten.err;
 }
 
-TEST_F(PlanCommand, RefusesOptionsThatItWouldNotHear) {
+TEST_F(PlanCommand, RejectsOptionsWithoutEffect) {
   for (const std::vector<std::string>& words :
        std::vector<std::vector<std::string>>{{"--report", "r.html"},
                                              {"--schedule", "zb-v"},

@@ -53,7 +53,7 @@ TEST_F(ProfileCommand, WritesAClusterThatPlanReads) {
   EXPECT_LE(cluster.overlap, 1);
 }
 
-TEST_F(ProfileCommand, RefusesMicroBatchesThatLinksDoNotHave) {
+TEST_F(ProfileCommand, RejectsMicroBatchesThatLinksDoNotHave) {
   for (const std::string option : {"--micro-batches", "--repeats"}) {
     const auto outcome = profile({"--links", option, "3"});
     EXPECT_EQ(outcome.code, 2);

@@ -9,7 +9,7 @@ namespace {
 
 using std::chrono::seconds;
 
-TEST(Progress, PlainLinesEveryTenSecondsAndAtTheEnd) {
+TEST(Progress, PlainLinesEveryTenSecondsAndFinally) {
   std::ostringstream out;
   Progress progress(out, false, 0, 100);
   const auto start = Progress::Clock::now();

@@ -39,7 +39,7 @@ class ReadOnlyOutput : public testing::Test {
   const fs::path output_ = folder_.in("output");
 };
 
-TEST_F(ReadOnlyOutput, IsRefusedBeforeTheFirstStep) {
+TEST_F(ReadOnlyOutput, IsRejectedBeforeTheFirstStep) {
   for (const fs::path& path : {output_, output_ / "run"}) {
     const auto outcome = run(
         {PENSTOCK_BINARY, "train", folder_.in("recipe.toml"), "trainer.output=" + path.string()});

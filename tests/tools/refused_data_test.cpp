@@ -51,9 +51,9 @@ std::vector<BadUtterance> bad_utterances() {
   };
 }
 
-class RefusedUtterance : public testing::TestWithParam<BadUtterance> {
+class RejectedUtterance : public testing::TestWithParam<BadUtterance> {
  protected:
-  RefusedUtterance() {
+  RejectedUtterance() {
     const std::string manifest = folder_.in("train.jsonl");
     test::write_file(manifest, test::read_file(manifest) + GetParam().line);
     test::write_file(folder_.in("bad.wav"), GetParam().audio);
@@ -61,7 +61,7 @@ class RefusedUtterance : public testing::TestWithParam<BadUtterance> {
   TrainingFolder folder_{PENSTOCK_BINARY, PENSTOCK_MPIRUN};
 };
 
-TEST_P(RefusedUtterance, EndsWith3BeforeTheFirstStep) {
+TEST_P(RejectedUtterance, EndsWith3BeforeTheFirstStep) {
   const auto outcome = folder_.train("output", {});
   EXPECT_EQ(outcome.code, 3);
   EXPECT_NE(outcome.err.find("train.jsonl:31: "), std::string::npos) << outcome.err;
@@ -70,7 +70,7 @@ TEST_P(RefusedUtterance, EndsWith3BeforeTheFirstStep) {
 }
 
 // Texts are read by the last stage's rank, audio by the first's.
-TEST_P(RefusedUtterance, EndsAJobWith3AndLeavesNoOutputFolder) {
+TEST_P(RejectedUtterance, EndsAJobWith3WithoutAnOutputFolder) {
   const auto outcome = folder_.train("output", {"pipeline.stages=2"}, {2});
   EXPECT_EQ(outcome.code, 3);
   EXPECT_NE(outcome.err.find("train.jsonl:31: "), std::string::npos) << outcome.err;
@@ -79,17 +79,17 @@ TEST_P(RefusedUtterance, EndsAJobWith3AndLeavesNoOutputFolder) {
   EXPECT_FALSE(fs::exists(folder_.in("output")));
 }
 
-TEST_P(RefusedUtterance, IsSkippedIfTheRecipeSaysSo) {
+TEST_P(RejectedUtterance, IsSkippedIfTheRecipeSaysSo) {
   const auto outcome = folder_.train("output", {"data.bad_utterances=skip", "trainer.steps=1"});
   EXPECT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_NE(outcome.err.find("train.jsonl:31: "), std::string::npos) << outcome.err;
   EXPECT_NE(outcome.err.find("30 utterances"), std::string::npos) << outcome.err;
 }
 
-INSTANTIATE_TEST_SUITE_P(Of, RefusedUtterance, testing::ValuesIn(bad_utterances()),
+INSTANTIATE_TEST_SUITE_P(Of, RejectedUtterance, testing::ValuesIn(bad_utterances()),
                          [](const auto& info) { return info.param.name; });
 
-TEST(RefusedManifest, IsSaidOnceByAJob) {
+TEST(RejectedManifest, IsSaidOnceByAJob) {
   const TrainingFolder folder(PENSTOCK_BINARY, PENSTOCK_MPIRUN);
   test::write_file(folder.in("train.jsonl"), "nonsense\n");
   const auto outcome = folder.train("output", {"pipeline.stages=2"}, {2});

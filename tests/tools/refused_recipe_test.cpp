@@ -15,12 +15,12 @@ struct BadRecipe {
   int code = 2;
 };
 
-class RefusedRecipe : public testing::TestWithParam<BadRecipe> {
+class RejectedRecipe : public testing::TestWithParam<BadRecipe> {
  protected:
   TrainingFolder folder_{PENSTOCK_BINARY, PENSTOCK_MPIRUN};
 };
 
-TEST_P(RefusedRecipe, EndsBeforeAnythingIsWritten) {
+TEST_P(RejectedRecipe, EndsBeforeAnythingIsWritten) {
   const auto outcome = folder_.train("output", GetParam().overrides);
   EXPECT_EQ(outcome.code, GetParam().code);
   EXPECT_EQ(outcome.out, "");
@@ -31,7 +31,7 @@ TEST_P(RefusedRecipe, EndsBeforeAnythingIsWritten) {
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    Of, RefusedRecipe,
+    Of, RejectedRecipe,
     testing::Values(
         BadRecipe{"UnknownKeys",
                   {"trainer.stepps=3", "trainer.seed=x"},
@@ -56,7 +56,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadRecipe{"FullOutput", {"trainer.output=/proc/x"}, {"/proc/x: ", " 0 bytes free"}, 4}),
     [](const auto& info) { return info.param.name; });
 
-TEST(RefusedRecipeFile, MissingOrMalformed) {
+TEST(RejectedRecipeFile, MissingOrMalformed) {
   const TrainingFolder folder(PENSTOCK_BINARY, PENSTOCK_MPIRUN);
   const auto missing = folder.run({"train", folder.in("gone.toml")});
   EXPECT_EQ(missing.code, 2);

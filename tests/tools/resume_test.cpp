@@ -109,7 +109,7 @@ TEST_F(Resume, AppendsMetricsBehindItsStep) {
   EXPECT_EQ(validations, 1);
 }
 
-TEST_F(Resume, RefusesOtherModelsDataSeedsAndOptimizers) {
+TEST_F(Resume, RejectsOtherModelsDataSeedsAndOptimizers) {
   for (const char* change : {"model.hidden=13", "text.alphabet=abcde", "features.window=hann",
                              "data.micro_batches=3", "data.speeds=[1]", "trainer.seed=2",
                              "optimizer.learning_rate=0.02", "lr_schedule.warmup=3"}) {
@@ -130,7 +130,7 @@ TEST_F(Resume, LetsTrainerPipelineAndValidationChange) {
   EXPECT_EQ(outcome.code, 0) << outcome.err;
 }
 
-TEST_F(Resume, MarksTheBestThatADeadRunHadSaved) {
+TEST_F(Resume, MarksTheBestOfADeadRun) {
   runtime::mark_best(folder_.in("output"), {3, "wer", 1});
   ASSERT_EQ(resume({"trainer.steps=7", "trainer.keep=1"}).code, 0);
   EXPECT_EQ(runtime::best_checkpoint(folder_.in("output"))->step, 6);
@@ -175,7 +175,7 @@ TEST_F(Resume, PassesOverATruncatedShard) {
   expect_passed_over();
 }
 
-TEST_F(Resume, PassesOverAFlippedBitOfTheOptimizersState) {
+TEST_F(Resume, PassesOverAFlippedBitInOptimizerState) {
   std::string bytes = test::read_file(shard());
   const auto table =
       nlohmann::json::parse(folder_.run({"info", folder_.in("output"), "--json"}).out)["tensors"];
@@ -186,7 +186,7 @@ TEST_F(Resume, PassesOverAFlippedBitOfTheOptimizersState) {
   expect_passed_over();
 }
 
-TEST_F(Resume, SetsNothingAsideForARecipeThatIsRefused) {
+TEST_F(Resume, SetsNothingAsideForARejectedRecipe) {
   fs::resize_file(shard(), fs::file_size(shard()) - 9);
   EXPECT_EQ(resume({"trainer.seed=2"}).code, 2);
   EXPECT_EQ(resume({"data.train=" + folder_.in("validation.jsonl")}).code, 2);
@@ -195,7 +195,7 @@ TEST_F(Resume, SetsNothingAsideForARecipeThatIsRefused) {
             std::string::npos);
 }
 
-TEST_F(Resume, LeavesAFolderToTheRunThatHasIt) {
+TEST_F(Resume, RejectsAFolderThatAnotherRunHolds) {
   {
     const runtime::OutputLock lock(folder_.in("output"));
     const auto outcome = resume({"trainer.steps=7"});
@@ -206,7 +206,7 @@ TEST_F(Resume, LeavesAFolderToTheRunThatHasIt) {
   EXPECT_EQ(resume({"trainer.steps=7"}).code, 0);
 }
 
-TEST_F(Resume, RefusesAFolderWithoutAWholeCheckpoint) {
+TEST_F(Resume, RejectsAFolderWithoutAWholeCheckpoint) {
   for (const char* name : {"checkpoint-000000003", "checkpoint-000000006"})
     fs::resize_file(folder_.in("output/") + name + "/stage-0.safetensors", 100);
   const auto outcome = resume({"trainer.steps=7"});

@@ -43,7 +43,7 @@ TEST_F(ScheduleCommand, PrintsJson) {
   EXPECT_EQ(v["peak_activations"], nlohmann::json({8, 8, 8, 8}));
 }
 
-TEST_F(ScheduleCommand, DrawsIt) {
+TEST_F(ScheduleCommand, RendersTheTimeline) {
   const auto rendered = schedule(of("zb-h2"));
   ASSERT_EQ(rendered.code, 0) << rendered.err;
   for (const char* said : {"rank 3 |", "F7", "most activations", "makespan 27"})
@@ -106,7 +106,7 @@ TEST_F(ScheduleCommand, ListsAllNames) {
   }
 }
 
-TEST_F(ScheduleCommand, RefusesOptionsThatItWouldNotHear) {
+TEST_F(ScheduleCommand, RejectsOptionsWithoutEffect) {
   auto words = of("gpipe");
   words.insert(words.end(), {"--csv", in("lists.csv")});
   ASSERT_EQ(schedule(words).code, 0);
@@ -140,7 +140,7 @@ TEST_F(ScheduleCommand, FindsWithinTheMemory) {
   EXPECT_GE(found["gap"], 0);
 }
 
-TEST_F(ScheduleCommand, RefusesWhatItCannotMake) {
+TEST_F(ScheduleCommand, RejectsWhatItCannotMake) {
   for (const std::vector<std::string>& words :
        {std::vector<std::string>{},
         {"zb-h1"},

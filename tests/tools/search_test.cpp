@@ -30,7 +30,7 @@ class Search : public testing::Test {
   std::string cluster_ = folder_.in("cluster.toml");
 };
 
-TEST_F(Search, PutsTheStageInTheMiddleWhereLinksAreFast) {
+TEST_F(Search, PutsTheMiddleStageWhereLinksAreFast) {
   const auto outcome = search({"--json"});
   ASSERT_EQ(outcome.code, 0) << outcome.err;
   const auto found = nlohmann::json::parse(outcome.out);
@@ -44,7 +44,7 @@ TEST_F(Search, PutsTheStageInTheMiddleWhereLinksAreFast) {
   EXPECT_FALSE(candidates[0].contains("measured_s"));
 }
 
-TEST_F(Search, MeasuresTheBestOnTheRanksAndWritesTheFastest) {
+TEST_F(Search, MeasuresTheBestAndWritesTheFastest) {
   const std::string plan = folder_.in("plan.toml");
   const auto outcome =
       search({"--measure", "4", "--steps", "2", "--json", "-o", plan}, {.count = 3});
@@ -84,14 +84,14 @@ TEST_F(Search, TakesMeasuredCostsOfTheModelAlone) {
   EXPECT_NE(turned.err.find("layers[0] of the costs is"), std::string::npos) << turned.err;
 }
 
-TEST_F(Search, RefusesStepsThatNobodyRuns) {
+TEST_F(Search, RejectsStepsWithoutMeasure) {
   const auto outcome = search({"--steps", "5"});
   EXPECT_EQ(outcome.code, 2);
   EXPECT_NE(outcome.err.find("search: --steps is for --measure: leave it out"), std::string::npos)
       << outcome.err;
 }
 
-TEST_F(Search, RefusesACountOfPlacementsBesideThatOfMeasuredOnes) {
+TEST_F(Search, RejectsShowBesideMeasure) {
   const auto outcome = search({"--show", "3", "--measure", "2"}, {.count = 2});
   EXPECT_EQ(outcome.code, 2);
   EXPECT_NE(outcome.err.find("search: --show is for a search without --measure: leave it out"),

@@ -33,8 +33,8 @@ std::string expected_space(const std::string& path) {
   return match[2] == "base" ? "penstock" : "penstock::" + match[2].str();
 }
 
-/// Folders may part their namespace further; what lies below penstock itself belongs to a folder. The
-/// emulation defines functions of CUDA, which have none.
+/// Folders may part their namespace further; what lies below penstock itself belongs to a folder.
+/// The emulation defines functions of CUDA, which have none.
 bool belongs(const std::string& space, const std::string& expected) {
   return space == expected || (expected != "penstock" && space.starts_with(expected + "::")) ||
          (space.empty() && expected == "emulated_cuda");
@@ -81,8 +81,7 @@ Names names_of(const SourceFile& file) {
 std::vector<std::string> strangers(const SourceFile& file) {
   std::vector<std::string> found;
   for (const std::string& space : names_of(file).spaces)
-    if (!belongs(space, expected_space(file.path)))
-      found.push_back(space);
+    if (!belongs(space, expected_space(file.path))) found.push_back(space);
   return found;
 }
 
@@ -130,7 +129,8 @@ TEST(Namespaces, FindTypesOfOneName) {
     return parse_source(path, "namespace " + space + " {\nnamespace {\n" + body + "\n}\n}\n");
   };
   const auto files_of = definitions({
-      in_space("a.cpp", "penstock::a", "struct Edge { int from; };\nclass Kept final : public X {\n};"),
+      in_space("a.cpp", "penstock::a",
+               "struct Edge { int from; };\nclass Kept final : public X {\n};"),
       in_space("b.cpp", "penstock::b", "struct Edge {\n  struct Kept {};\n};"),
       in_space("c.cpp", "penstock::a", "void f() {\n}\nstruct Edge {\n};\nstruct Kept;"),
   });

@@ -22,7 +22,7 @@ class Mpi : public ::testing::Test {
   static inline Communicator* world_ = nullptr;
 };
 
-TEST_F(Mpi, KeepsOrderOnEachChannel) { test::messages_keep_their_order_on_each_channel(world()); }
+TEST_F(Mpi, KeepsOrderUnderEachTag) { test::messages_keep_their_order_on_each_channel(world()); }
 TEST_F(Mpi, MovesEmptyMessages) { test::empty_messages_arrive(world()); }
 TEST_F(Mpi, RunsARing) { test::ring_of_long_messages_does_not_deadlock(world()); }
 TEST_F(Mpi, MovesLongMessagesWhileComputing) {
@@ -41,7 +41,7 @@ TEST_F(Mpi, LeavesSettingsOfTheEnvironment) {
   EXPECT_STREQ(getenv(depth), "5");
 }
 
-TEST_F(Mpi, IsForeseenByTheLauncher) { EXPECT_EQ(rank_in_job(), world().rank()); }
+TEST_F(Mpi, RankInJobIsTheRankInMpi) { EXPECT_EQ(rank_in_job(), world().rank()); }
 
 }  // namespace
 }  // namespace penstock::comm

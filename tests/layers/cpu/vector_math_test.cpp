@@ -67,7 +67,7 @@ TEST(VectorMathTest, NotANumberIsNotHidden) {
   EXPECT_TRUE(std::isnan(tanh(x)[0]));
 }
 
-TEST(VectorTest, PartsAreLoadedAndStoredWithoutTouchingTheRest) {
+TEST(VectorTest, PartialVectorsLeaveTheRestUntouched) {
   const std::vector<float> from = {1, 2, 3, 4, 5};
   std::vector<float> to(7, -1.0f);
   for_each_vector<float>(5, [&](std::int64_t first, std::int64_t lanes) {

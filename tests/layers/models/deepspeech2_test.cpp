@@ -151,7 +151,7 @@ TEST(DeepSpeech2, HasAsManyParametersAsPyTorchs) {
   EXPECT_EQ(parameters, 86618336);
 }
 
-TEST(DeepSpeech2, RefusesSizesThatMakeNoModel) {
+TEST(DeepSpeech2, RejectsSizesThatMakeNoModel) {
   EXPECT_THROW(deepspeech2({.layers = 0}), ShapeError);
   EXPECT_THROW(deepspeech2({.hidden = -1}), ShapeError);
   EXPECT_THROW(deepspeech2({}, {.labels = 1}), ShapeError);

@@ -91,7 +91,7 @@ TEST(BatchNorm, LeavesTheStateAloneWithoutFrames) {
   EXPECT_EQ(numbers(runner.grad("norm1.weight")), (std::vector<double>{0, 0}));
 }
 
-TEST(BatchNorm, RefusesOtherColumns) {
+TEST(BatchNorm, RejectsOtherColumns) {
   const BatchNorm layer({.name = "norm1", .channels = 4, .groups = 3});
   EXPECT_THROW(layer.plan({DType::f32, {{{5}, 13}}}, {}), ShapeError);
 }

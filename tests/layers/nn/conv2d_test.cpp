@@ -65,7 +65,7 @@ TEST(Conv2d, PlansLengthsByIntegerArithmetic) {
   EXPECT_DOUBLE_EQ(plan.params[0].initialiser.value, 1 / std::sqrt(451.0));
 }
 
-TEST(Conv2d, RefusesWhatDoesNotFit) {
+TEST(Conv2d, RejectsWhatDoesNotFit) {
   EXPECT_THROW(like_conv1(6).plan({DType::f32, {{{7}, 30}}}, {}), ShapeError);
   EXPECT_THROW(like_conv1(6).plan({DType::f32, {{{7, 0}, 29}}}, {}), ShapeError);
   EXPECT_THROW(Conv2d({"short", 1, 2, 9, {12, 1, 1}, {1, 1, 0}}), ShapeError);

@@ -105,7 +105,7 @@ TEST(Ctc, IsTheSumOverAllPaths) {
   EXPECT_NEAR(labels.losses[0], std::log(all / right), 1e-13);
 }
 
-TEST(Ctc, GivesNothingForReplacedAudioAndTooFewFrames) {
+TEST(Ctc, IsZeroForReplacedAudioAndMissingFrames) {
   const Ctc layer("ctc");
   Labels labels({{1, 2}, {1, 1}, {}}, 1);
   labels.weights[0] = 0;
@@ -151,7 +151,7 @@ TEST(Ctc, PlansForAsManyLabelsAsSpeechHas) {
   EXPECT_DOUBLE_EQ(plan.flops.backward_input, 30 * states);
 }
 
-TEST(Ctc, RefusesLabelsThatAreNoClasses) {
+TEST(Ctc, RejectsLabelsThatAreNoClasses) {
   const Ctc layer("ctc");
   for (std::int32_t label : {0, 4, -1}) {
     Labels labels({{label}}, 1);

@@ -76,7 +76,7 @@ TEST(Dropout, CopiesInEvaluation) {
   EXPECT_EQ(numbers(runner.output().only().x_FC), numbers(runner.input().only().x_FC));
 }
 
-TEST(Dropout, RefusesWhatItCantDo) {
+TEST(Dropout, RejectsWhatItCantDo) {
   EXPECT_THROW(Dropout("dropout1", 1), ShapeError);
   EXPECT_THROW(Dropout("dropout1", -0.1), ShapeError);
   EXPECT_THROW(of_ones(Dropout("dropout1", 0.5), {3, 4}, {1}), ShapeError);

@@ -47,7 +47,7 @@ TEST_P(LinearTest, HasTheGradientOfFiniteDifferences) {
 
 INSTANTIATE_TEST_SUITE_P(Bias, LinearTest, testing::Bool());
 
-TEST(LinearPlanTest, StartsAsPyTorchUnlessABoundIsGiven) {
+TEST(LinearPlanTest, DefaultsToPyTorchsInitialisationBound) {
   const Linear plain({.name = "a", .in = 16, .out = 3});
   const Linear bounded({.name = "b", .in = 16, .out = 3, .bound = 0.125});
   const ActivationDecl input{DType::f32, {{{2, 3}, 16}}};
@@ -57,7 +57,7 @@ TEST(LinearPlanTest, StartsAsPyTorchUnlessABoundIsGiven) {
     EXPECT_EQ(param.initialiser.value, 0.125) << param.name;
 }
 
-TEST(LinearPlanTest, RefusesOtherChannels) {
+TEST(LinearPlanTest, RejectsOtherChannels) {
   const Linear layer({.name = "output", .in = 16, .out = 3});
   EXPECT_THROW(layer.plan({DType::f32, {{{2}, 15}}}, {}), ShapeError);
 }

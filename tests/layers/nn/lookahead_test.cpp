@@ -39,7 +39,7 @@ TEST(Lookahead, HasTheGradientOfFiniteDifferences) {
   check_gradients(runner, {.step = 1e-3});  // linear: no error from a long step
 }
 
-TEST(Lookahead, RefusesOtherChannels) {
+TEST(Lookahead, RejectsOtherChannels) {
   const Lookahead layer({.name = "lookahead", .channels = 5});
   EXPECT_THROW(layer.plan({DType::f32, {{{3}, 6}}}, {}), ShapeError);
 }

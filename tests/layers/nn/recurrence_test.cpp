@@ -151,7 +151,7 @@ INSTANTIATE_TEST_SUITE_P(Kinds, RecurrenceTest,
                                   std::to_string(std::get<1>(info.param));
                          });
 
-TEST(RecurrencePlanTest, RefusesWhatDoesNotFit) {
+TEST(RecurrencePlanTest, RejectsWhatDoesNotFit) {
   EXPECT_THROW(Recurrence({"rnn1", RecurrenceKind::gru, 3, 5}), ShapeError);
   EXPECT_THROW(Recurrence({"rnn1", RecurrenceKind::gru, 2, 0}), ShapeError);
   const Recurrence layer({"rnn1", RecurrenceKind::gru, 2, 5});

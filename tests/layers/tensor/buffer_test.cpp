@@ -28,7 +28,7 @@ TEST(HostBuffer, IsAlignedAndHoldsItsBytes) {
       ASSERT_EQ(buffer.data()[i], std::byte{7});
 }
 
-TEST(HostBuffer, IsTheSystemsAgainOnceItIsFreed) {
+TEST(HostBuffer, ReturnsItsMemoryWhenFreed) {
   if (test::address_sanitised()) GTEST_SKIP() << "AddressSanitizer keeps memory of its own";
   constexpr std::size_t kMiB = 1 << 20;
   const std::size_t before = test::resident();

@@ -33,7 +33,7 @@ TEST_F(ChoiceEstimateOf, OneDeviceIsBusyAllTheTime) {
                    alone.step_seconds + 4 * 0.5 + (54 + 58) / 2.0 * 0.25);
 }
 
-TEST_F(ChoiceEstimateOf, TheSlowestReplicaAndTheReductionSetThePace) {
+TEST_F(ChoiceEstimateOf, SlowestReplicaAndReductionSetThePace) {
   // Micro-batches 0 and 2 of 12 + 16 frames are the first replica's, 14 + 12 the second's.
   const ChoiceEstimate two = estimate({.replicas = 2, .devices = {{0, 1}}, .begin = {0, 4}});
   // The last backward takes 2 × (3 + 4 + 1 + 2) for each of 16 or 12 frames, then 17 or 13: long

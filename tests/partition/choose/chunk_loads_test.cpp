@@ -29,7 +29,7 @@ class ChunkLoads : public testing::Test {
 };
 
 // Layers take 84, 42, 168 and 126 s of the mean micro-batch of 14 frames.
-TEST_F(ChunkLoads, MessagesHoldAStageUpOrPassBesideItsComputing) {
+TEST_F(ChunkLoads, MessagesDelayAStageOrOverlapItsComputing) {
   problem_.cluster.overlap = 0.75;
   problem_.cluster.devices[2].speed = 2;
   const auto ways = loads({.stages = 3, .devices = {{0}, {2}, {1}}});
@@ -49,7 +49,7 @@ TEST_F(ChunkLoads, AStageIsNoFasterThanItsLinks) {
   EXPECT_DOUBLE_EQ(ways[1].load(2, 4, 1), message(1));
 }
 
-TEST_F(ChunkLoads, NoChunkTakesLessThanItIsSaidTo) {
+TEST_F(ChunkLoads, LowerBoundsAreNeverAboveLoads) {
   problem_.cluster.devices[1].speed = 3;
   const PlanChoice one_each{.stages = 2, .replicas = 2, .devices = {{0, 1}, {2, 3}}};
   PlanChoice two_each = one_each;
@@ -66,7 +66,7 @@ TEST_F(ChunkLoads, NoChunkTakesLessThanItIsSaidTo) {
     }
 }
 
-TEST_F(ChunkLoads, TwoChunksOfAStageShareItOrCountAlone) {
+TEST_F(ChunkLoads, TwoChunksShareAStageOrCountAlone) {
   problem_.cluster.devices[2].speed = 2;
   const auto ways = loads({.stages = 2, .schedule = "zb-v", .devices = {{0}, {2}}});
   EXPECT_EQ(ways[0].rank, (std::vector{0, 1, 1, 0}));

@@ -61,7 +61,7 @@ class CutChoice : public testing::Test {
   Workloads workloads_{problem_};
 };
 
-TEST_F(CutChoice, IsTheFasterOfTheCutsWithMessagesCountedEitherWay) {
+TEST_F(CutChoice, TriesCutsWithMessagesWholeAndHidden) {
   std::mt19937 random(5);
   int first = 0, second = 0;
   const PlanChoice choice = stages(3);
@@ -114,7 +114,7 @@ TEST_F(CutChoice, FitsWhereverACutDoes) {
   }
 }
 
-TEST_F(CutChoice, RunsLayersForwardAgainOnlyWhereTheyAreFree) {
+TEST_F(CutChoice, RecomputesOnlyWhereTheChoiceIsFree) {
   const PlanChoice choice = stages(2);
   double least = 1e300;
   for (const auto& begin : all_cuts(sequence_.size(), 2))

@@ -100,7 +100,7 @@ TEST(Decide, ComesCloseToTryingEverything) {
   EXPECT_GE(equal, (rounds - refused) * 8 / 10) << refused;
 }
 
-TEST(Decide, KeepsToWhatIsAskedAndSaysWhyOthersLost) {
+TEST(Decide, KeepsRequestedValuesAndSaysWhyOthersLost) {
   const LayerSequence sequence = test::small_sequence();
   PlanningProblem problem = test::planned_sequence(sequence, 4, 1e9);
   problem.stages = 2;
@@ -170,7 +170,7 @@ TEST(Decide, SharesOutTheBatchAsItLikes) {
   EXPECT_EQ(decide(problem).choice.replicas, 1);
 }
 
-TEST(Decide, MemoryBinds) {
+TEST(Decide, SaysWhereMemoryIsTheBottleneck) {
   const LayerSequence sequence = test::small_sequence();
   const PlanningProblem free = test::planned_sequence(sequence, 2, 1e9);
   ASSERT_EQ(decide(free).choice.replicas, 2);
@@ -206,7 +206,7 @@ double least_memory(const PlanningProblem& problem, const ChosenLayers& recomput
   return least_full_cut(StageMemory(problem, choice), problem.sequence->size()).bytes;
 }
 
-TEST(Decide, RunsSomeLayersForwardAgainWhereMemoryIsShort) {
+TEST(Decide, RecomputesSomeLayersWhereMemoryIsShort) {
   const LayerSequence sequence = test::sequence_to_choose_from();
   for (const auto& [schedule, stages] : {std::pair{"gpipe", 1}, {"gpipe", 2}, {"zb-h1", 2}}) {
     PlanningProblem problem = test::planned_sequence(sequence, stages, 1e12);
@@ -240,7 +240,7 @@ TEST(Decide, RunsSomeLayersForwardAgainWhereMemoryIsShort) {
   }
 }
 
-TEST(Decide, RefusesWhatThereAreNoLayersOrDevicesFor) {
+TEST(Decide, RejectsGridsBeyondTheLayersOrDevices) {
   const LayerSequence sequence = test::small_sequence();
   PlanningProblem problem = test::planned_sequence(sequence, 6, 1e9);
   problem.stages = 5;

@@ -61,7 +61,7 @@ TEST_F(FindChoice, IsNotForSeveralChunksAStage) {
   EXPECT_FALSE(find_choice(problem_, workload(choice_), choice_));
 }
 
-TEST_F(FindChoice, HoldsLessThanZbH1WhereThatDoesNotFit) {
+TEST_F(FindChoice, StaysBelowZbH1WhereMemoryIsShort) {
   problem_.stages = 2;
   problem_.replicas = 1;
   problem_.recomputed = ChosenLayers();  // none, whatever memory there is
@@ -94,7 +94,7 @@ TEST_F(FindChoice, SaysWhatIsInItsWay) {
   EXPECT_NE(error_message.find("stage 0 lacks "), std::string::npos) << error_message;
 }
 
-TEST_F(FindChoice, IsACandidateAndMayBeTheOnlyOne) {
+TEST_F(FindChoice, MayBeACandidateOrTheOnlyOne) {
   problem_.stages = 2;
   problem_.replicas = 1;
   problem_.schedules = {"1f1b"};

@@ -45,7 +45,7 @@ TEST_F(RankChoices, OrdersEveryPlacementByItsSimulatedStep) {
   EXPECT_EQ(ranked.front().choice.devices[1], std::vector<int>{1});
 }
 
-TEST_F(RankChoices, StartsNoWorseThanTheDecisionForOneSchedule) {
+TEST_F(RankChoices, FirstIsNoWorseThanTheDecision) {
   PlanningProblem problem = this->problem(1e9);
   problem.schedules = {"1f1b"};
   problem.stages = 3;

@@ -25,7 +25,7 @@ TEST(Reasons, CompareSecondsOfAudio) {
   EXPECT_DOUBLE_EQ(longer.step_seconds(60), 12);
 }
 
-TEST(Reasons, MemoryBindsOnlyWhereItWouldBeFaster) {
+TEST(Reasons, NamesMemoryOnlyWhereMoreWouldBeFaster) {
   const Alternative best = simulated(10, {9, 6});
   EXPECT_EQ(bottleneck_of(best, {best}), "the computing of stage 0, which is busy 90 % of a step");
   Alternative tight{.choice = {.stages = 3}, .closed_form = 8, .audio_seconds = 60};

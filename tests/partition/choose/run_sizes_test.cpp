@@ -75,7 +75,7 @@ TEST(ChunkSizes, NeverMoreMeansSoWhateverFollows) {
   EXPECT_GT(made_up_for, 50);
 }
 
-TEST(ChunkSizes, MostFreedIsNoLessThanALayerFrees) {
+TEST(ChunkSizes, MostFreedBoundsWhatLayersFree) {
   const LayerSequence sequence = test::sequence_to_choose_from();
   for (const auto& [schedule, first, last, chunk] : test::chunks_to_choose_from()) {
     const ChunkSizes sizes(test::bytes_with(sequence, schedule, {}).training(first, last, chunk));

@@ -92,7 +92,7 @@ class SequenceStepsOf : public testing::Test {
                             .cluster = {}};
 };
 
-TEST_F(SequenceStepsOf, AreWhatTheListsTakeAndTheFastestThatFitsIsFirst) {
+TEST_F(SequenceStepsOf, AreSimulatedWithTheFastestFittingOneFirst) {
   std::mt19937 random(11);
   std::map<std::string, int> chosen;
   int lacking = 0;
@@ -139,7 +139,7 @@ TEST_F(SequenceStepsOf, AreWhatTheListsTakeAndTheFastestThatFitsIsFirst) {
   EXPECT_GT(lacking, 10);
 }
 
-TEST_F(SequenceStepsOf, WholeStagesRunForwardAgain) {
+TEST_F(SequenceStepsOf, WholeStagesAreRecomputed) {
   std::mt19937 random(12);
   sample(random, 6, 3);
   problem_.micro_batches = 7;
@@ -153,7 +153,7 @@ TEST_F(SequenceStepsOf, WholeStagesRunForwardAgain) {
                 1e-9);
 }
 
-TEST_F(SequenceStepsOf, MessagesTakeTheirTimeAsFarAsTheyAreNotHidden) {
+TEST_F(SequenceStepsOf, MessagesTakeTheirTimeUnlessHidden) {
   std::mt19937 random(13);
   sample(random, 6, 2);
   problem_.micro_batches = 9;

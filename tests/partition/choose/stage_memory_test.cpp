@@ -9,7 +9,7 @@
 namespace penstock::partition {
 namespace {
 
-TEST(StageMemory, AddsUpChunksAndKeepsToTheSmallestDevice) {
+TEST(StageMemory, SumsChunksWithinTheSmallestDevice) {
   const LayerSequence sequence = test::small_sequence();
   PlanningProblem problem = test::planned_sequence(sequence, 4, 1000);
   problem.cluster.margin = 0.25;

@@ -97,7 +97,7 @@ TEST(ClusterFile, NamesMissingLinks) {
       std::string::npos);
 }
 
-TEST(ClusterFile, RefusesLinksThatAreGivenTwice) {
+TEST(ClusterFile, RejectsLinksThatAreGivenTwice) {
   EXPECT_EQ(
       error_message(kinds + "[[node]]\nname = \"a\"\ncount = 2\ndevices = { big = 1 }\n"
                             "[[link]]\nnodes = [\"a0\", \"a1\"]\nlatency_us = 1\ngb_per_s = 1\n"

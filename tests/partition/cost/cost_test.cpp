@@ -9,7 +9,7 @@ namespace {
 
 using Lengths = std::vector<std::int64_t>;
 
-TEST(Cost, IsTheSlowerOfWorkAndMemoryAndALaunch) {
+TEST(Cost, IsTheRooflinePlusALaunch) {
   const LayerSequence sequence = test::small_sequence();
   const Lengths lengths{7, 1, 13, 5};  // 26 frames, 15 behind the convolution
   const DeviceRates rates{.product = 1e3,

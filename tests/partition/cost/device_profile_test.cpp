@@ -50,7 +50,7 @@ TEST(DeviceProfile, ReadsWhatItWrites) {
   EXPECT_EQ(read.reading.of(other), made.reading.of(other));
 }
 
-TEST(DeviceProfile, IsOfOneModelWithItsLayersInOrder) {
+TEST(DeviceProfile, MustMatchTheModelAndItsLayerOrder) {
   const DeviceProfile profile = example();
   const ProfiledModel own{"two layers", "fp32", {"rnn", "ctc"}};
   EXPECT_NO_THROW(check_profile(profile, own));
@@ -70,7 +70,7 @@ TEST(DeviceProfile, IsOfOneModelWithItsLayersInOrder) {
                   .starts_with("layers[2] of the costs is none, of the model softmax: "));
 }
 
-TEST(DeviceProfile, IsANeutralProfileOfAMiddlingMicroBatch) {
+TEST(DeviceProfile, NeutralProfileIsOfAMiddlingMicroBatch) {
   const SequenceProfile sequence = parse_profile(text(), "p.json");
   EXPECT_EQ(sequence.name, "two layers");
   ASSERT_EQ(sequence.layers.size(), 2u);

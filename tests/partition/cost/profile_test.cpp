@@ -14,7 +14,7 @@ std::string error_message(const std::string& text) {
   return test::message_of<ConfigError>([&] { parse_profile(text, "chain.json"); });
 }
 
-TEST(Profile, ReadsAChainAndLetsOtherMembersBe) {
+TEST(Profile, ReadsASequenceAndIgnoresOtherMembers) {
   const SequenceProfile sequence = parse_profile(R"({
     "name": "two", "source": "by hand", "optimal_bottleneck_ms": {"2": 3.5},
     "layers": [

@@ -7,7 +7,7 @@
 namespace penstock::partition {
 namespace {
 
-TEST(StepCosts, AsksTheModelForEachMicroBatchAndCountsWhatLeaves) {
+TEST(StepCosts, HoldEveryMicroBatchsCostsAndMessageBytes) {
   const LayerSequence sequence = test::small_sequence();
   const CostModel model = analytic_cost_model(sequence, {}, default_rates({}));
   const std::vector<MicroBatchLengths> ragged{{{7, 1, 13, 5}}, {{9, 3, 3}}};

@@ -107,7 +107,7 @@ TEST(CutChunks, EndsWhereNothingTakesTime) {
   EXPECT_EQ(cut_chunks(problem)->size(), 3u);
 }
 
-TEST(CutChunks, AStepGoesAtThePaceOfTheSlowestRank) {
+TEST(CutChunks, SlowestRankSetsThePaceOfAStep) {
   ChunkCutProblem problem{.layers = 4, .chunks = 4, .runs = 11};
   problem.load = [](int first, int last, int) { return 1.0 + first + (last - first - 1); };
   problem.extra = [](int, int, int) { return 0.0; };

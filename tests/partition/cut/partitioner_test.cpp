@@ -129,7 +129,7 @@ std::string error_message(const PartitionProblem& problem) {
   return test::message_of<ConfigError>([&] { partition(problem); });
 }
 
-TEST(Partitioner, SaysWhichConstraintBinds) {
+TEST(Partitioner, NamesTheViolatedConstraint) {
   PartitionProblem problem{.compute = {1, 1, 1}, .transfer = {0, 0, 0}, .stages = 4};
   EXPECT_EQ(error_message(problem),
             "pipeline.stages = 4, but the model has 3 layers and a stage needs one: ask for at "

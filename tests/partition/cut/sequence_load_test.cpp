@@ -16,7 +16,7 @@ SequenceProfile sampled(std::mt19937& random, int layers) {
   return profile;
 }
 
-TEST(SequenceLoad, CountsWhatStagesKeepAndMakeAgain) {
+TEST(SequenceLoad, CountsWhatStagesKeepAndRecompute) {
   std::mt19937 random(3);
   for (int round = 0; round < 20; ++round) {
     const SequenceProfile profile = sampled(random, 7);

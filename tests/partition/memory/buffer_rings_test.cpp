@@ -164,7 +164,7 @@ class Rings {
 
 class BufferRings : public testing::TestWithParam<std::string_view> {};
 
-TEST_P(BufferRings, OfThePlannedSizesNeverMakeARankWaitForEver) {
+TEST_P(BufferRings, PlannedSizesNeverDeadlock) {
   for (int stages = 1; stages <= 9; ++stages)
     for (int micro_batches = 1; micro_batches <= 25; ++micro_batches) {
       const Schedule schedule = make_schedule(GetParam(), stages, micro_batches);

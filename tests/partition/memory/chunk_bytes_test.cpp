@@ -15,7 +15,7 @@ constexpr std::size_t of_norms(std::size_t parameters) {
          2 * sizeof(layers::GradientNormResult);
 }
 
-TEST(ChunkBytes, CountsTheLargestMicroBatchAndThoseInFlight) {
+TEST(ChunkBytes, CountsTheLargestMicroBatchTimesInFlight) {
   const LayerSequence sequence = test::small_sequence();
   const Schedule schedule = make_schedule("1f1b", 2, 3);
   const ChunkBytes bytes(sequence, {{{{8}, {7, 1, 13, 5}}, schedule}}, {}, {.lanes_of = {3}});
@@ -67,7 +67,7 @@ TEST(ChunkBytes, CountsWhatIsKeptForEachNeighbour) {
   EXPECT_EQ(kept(0, 4, 0).messages, bytes(0, 4, 0).messages + 7);
 }
 
-TEST(ChunkBytes, OfARankAreThoseOfItsChunksTogether) {
+TEST(ChunkBytes, CombineTheChunksOfARank) {
   const LayerSequence sequence = test::small_sequence();
   const ChunkLoad load{{{9, 4}, {8}}, make_schedule("zb-v", 2, 5)};
   const ChunkBytes bytes(sequence, {load}, {}, {}, 1000, 7);

@@ -29,7 +29,7 @@ std::int64_t parameters(const LayerSequence& sequence) {
   return count;
 }
 
-TEST(BuildModel, HasTheParametersOfTheSameModelInPyTorch) {
+TEST(BuildModel, HasAsManyParametersAsInPyTorch) {
   EXPECT_EQ(parameters(build_model(tiny(), 29)), 1322296);
   const configs::ModelConfig large{
       .family = layers::DeepSpeech2Options{.rnn = "lstm", .hidden = 1024, .layers = 5}};

@@ -23,7 +23,7 @@ TEST(LayerSequence, CountsTheFramesThatAreLeft) {
   EXPECT_EQ(output_frames(test::small_sequence(), Lengths{7, 1, 13, 5}), (Lengths{4, 1, 7, 3}));
 }
 
-TEST(LayerSequence, RefusesLayersThatDoNotFit) {
+TEST(LayerSequence, RejectsLayersThatDoNotFit) {
   LayerSequence sequence = test::small_sequence();
   sequence.layers.push_back(std::make_unique<layers::Linear>(layers::LinearOptions{"late", 6, 5}));
   EXPECT_THROW(plan_layers(sequence, Lengths{7}, {}), ShapeError);

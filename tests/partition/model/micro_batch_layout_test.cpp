@@ -93,7 +93,7 @@ TEST(MicroBatchLayout, WhatIsAliveTogetherDoesNotOverlap) {
   }
 }
 
-TEST(MicroBatchLayout, WhatALaterWeightGradientReadsStaysInTheSlot) {
+TEST(MicroBatchLayout, SplitBackwardKeepsItsOperandsInTheSlot) {
   const layers::SavedDecl carried{Kind::own, layers::Life::carried, layers::DType::f32, {21, 3}};
   const auto sequence =
       sequence_of({{32, {{Kind::input_gradient, layers::Life::carried}}},
@@ -199,7 +199,7 @@ TEST(MicroBatchLayout, RecomputationKeepsOffTheGradientThatWaits) {
   }
 }
 
-TEST(MicroBatchLayout, TheFirstStageMakesNoGradientOfItsInput) {
+TEST(MicroBatchLayout, FirstStageMakesNoInputGradient) {
   const auto sequence = sequence_of({{4, {}}, {4, {}}});
   const std::size_t with = lay_out_training(sequence, kInput, {}, {true, false}).scratch_bytes;
   const std::size_t without = lay_out_training(sequence, kInput, {}, {false, false}).scratch_bytes;
@@ -208,7 +208,7 @@ TEST(MicroBatchLayout, TheFirstStageMakesNoGradientOfItsInput) {
             Region::input_gradient);
 }
 
-TEST(MicroBatchLayout, ALossThatIsNotComputedGetsNoWorkspace) {
+TEST(MicroBatchLayout, UncomputedLossGetsNoWorkspace) {
   std::vector<Declared> layers = {{8, {}, 1000}, {4, {}, 500000}};
   layers.back().needs_targets = true;
   const auto sequence = sequence_of(std::move(layers));

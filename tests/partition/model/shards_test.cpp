@@ -33,7 +33,7 @@ std::int64_t elements(const ParameterLayout& layout) {
   return count;
 }
 
-TEST(Shards, AreWholeBlocksThatMakeUpEveryParameterOnce) {
+TEST(Shards, CoverEveryParameterOnceInWholeBlocks) {
   for (const int replicas : {2, 3, 7, 64})
     for (const std::int64_t bucket : {4096, 3 << 18, 1 << 30}) {
       std::vector<std::vector<ParameterPiece>> of_parameter(kRagged.size());
@@ -89,7 +89,7 @@ TEST(Shards, LeaveSomeReplicasNothingWhereBlocksAreFew) {
   EXPECT_EQ(idle, 3);
 }
 
-TEST(ParameterLayout, KeepsMastersWholeInFp32AndInPartsUnderHalves) {
+TEST(ParameterLayout, ShardsMastersOnlyInHalfPrecision) {
   const std::vector<layers::LayerPlan> layers = layers_of(kRagged);
   const ParameterLayout alone = lay_out_parameters(layers, {.compute = layers::DType::f16}, 0);
   EXPECT_EQ(alone.masters, alone.arena);

@@ -53,13 +53,13 @@ TEST(LargePlacementSearch, KeepsWithinTenPercentOn1024Devices) {
   check({"h100-128x8", 1000, Objective::step, 0.1, 0.1});
 }
 
-TEST(LargePlacementSearch, KeepsWithinFivePercentOn64DevicesOfTwoKinds) {
+TEST(LargePlacementSearch, KeepsWithinFivePercentOn64MixedDevices) {
   check({"h100-8x8", 100, Objective::step, 0.05, 1, 0.4, 10e9});
   check({"h100-8x8", 100, Objective::bottleneck, 0.01, 1, 0.4, 10e9});
   check({"h100-8x8", 100, Objective::bottleneck, 0.05, 3, 0.4, 1.25e9});
 }
 
-TEST(LargePlacementSearch, KeepsWithinTenPercentOn1024DevicesOfTwoKinds) {
+TEST(LargePlacementSearch, KeepsWithinTenPercentOn1024MixedDevices) {
   check({"h100-128x8", 1000, Objective::bottleneck, 0.01, 1, 0.4, 10e9});
 }
 

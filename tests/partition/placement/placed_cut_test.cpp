@@ -27,7 +27,7 @@ std::optional<double> best_by_trying(const test::Instance& instance, const Place
   return best;
 }
 
-TEST(CutWithin, IsTheLeastBottleneckUnlessTheLimitIsBelowIt) {
+TEST(CutWithin, FindsTheLeastBottleneckWithinTheLimit) {
   std::mt19937 random(51);
   int cut = 0, unfit = 0;
   for (int round = 0; round < 300; ++round) {

@@ -41,7 +41,7 @@ TEST(Ranking, HasEveryPermutationOfDevicesThatDiffer) {
   EXPECT_TRUE(std::ranges::is_sorted(ranked, {}, [](const auto& p) { return p.cut.value; }));
 }
 
-TEST(Ranking, CountsReplicasAndDevicesThatMayBeExchangedOnce) {
+TEST(Ranking, CountsExchangeableReplicasAndDevicesOnce) {
   // The 3 pairings of 4 devices, each with either pair first.
   EXPECT_EQ(rank_placements(sequence_on(all_different(4), 6), {1, 4}, {.count = 100}).size(), 1u);
   EXPECT_EQ(rank_placements(sequence_on(equal_devices(4), 6), {2, 2}, {.count = 100}).size(), 1u);
@@ -62,7 +62,7 @@ TEST(Ranking, StartsWithTheBestOfTheExactSearch) {
   }
 }
 
-TEST(Ranking, LooksAroundTheBestWhereThereAreTooManyToTry) {
+TEST(Ranking, LooksAroundTheBestOfTooManyPlacements) {
   const PlacementProblem problem = sequence_on(all_different(5), 8);
   const auto all = rank_placements(problem, {3, 1}, {.count = 1});
   const auto some = rank_placements(problem, {3, 1}, {.count = 4, .all = 10});

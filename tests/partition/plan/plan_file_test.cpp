@@ -72,7 +72,7 @@ chunk = [{stage = 0, layers = ["conv1"]}, {stage = 1, layers = ["norm1", "relu1"
   EXPECT_FALSE(plan.recomputed());  // the recipe's word holds
 }
 
-TEST(PlanFile, KnowsWhichLayersRunForwardAgain) {
+TEST(PlanFile, KnowsWhichLayersAreRecomputed) {
   EXPECT_EQ(sample().recomputed(), (ChosenLayers{false, true, false, false, false}));
 }
 
@@ -178,7 +178,7 @@ TEST(PlanFile, ReportsEveryFaultAtOnce) {
   }
 }
 
-TEST(PlanFile, IsReplacedAsAWhole) {
+TEST(PlanFile, IsReplacedAtomically) {
   const test::TemporaryFolder folder;
   const auto plan = folder.path() / "plan.toml", earlier = folder.path() / "earlier.toml";
   test::write_file(plan, "the plan before");
@@ -190,7 +190,7 @@ TEST(PlanFile, IsReplacedAsAWhole) {
   EXPECT_FALSE(std::filesystem::exists(folder.path() / "plan.toml.partial"));
 }
 
-TEST(PlanFile, SaysThatAFileCannotBeReadOrWritten) {
+TEST(PlanFile, UnreadableAndUnwritableFilesThrow) {
   const test::TemporaryFolder folder;
   EXPECT_THROW(read_plan(folder.path() / "none.toml", kModel), ConfigError);
   EXPECT_THROW(write_plan(folder.path() / "none" / "plan.toml", sample()), ConfigError);

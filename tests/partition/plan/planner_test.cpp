@@ -126,7 +126,7 @@ TEST_F(PlannerTest, EstimatesWhatAnothersPlanNeeds) {
       << message;
 }
 
-TEST_F(PlannerTest, RefusesCountsThatDoNotGoTogether) {
+TEST_F(PlannerTest, RejectsCountsThatDoNotGoTogether) {
   PlanRequest wrong = request(2, 2);
   wrong.lanes = 1;
   EXPECT_THROW(make_plan(sequence_, wrong), ConfigError);

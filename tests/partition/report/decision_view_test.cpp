@@ -9,7 +9,7 @@
 namespace penstock::partition {
 namespace {
 
-TEST(DecisionView, ShowsWhatTheDecisionForetells) {
+TEST(DecisionView, ShowsTheDecisionsEstimates) {
   const LayerSequence sequence = test::small_sequence();
   PlanningProblem problem = test::planned_sequence(sequence, 4, 1e5);
   problem.stages = 2;

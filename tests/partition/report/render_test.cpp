@@ -13,7 +13,7 @@ std::string sampled(const char* name, int width) {
   return render(schedule, simulate(schedule, equal_micro_batches(times)), width);
 }
 
-TEST(Render, EachActionIsABarAsLongAsItTakes) {
+TEST(Render, BarsAreAsLongAsTheirActions) {
   EXPECT_EQ(sampled("zb-h1", 21),
             "rank 0 |F0-F1-   B0=W0~B1=W1~|\n"
             "rank 1 |   F0-B0=F1-B1=W0~W1~|\n");

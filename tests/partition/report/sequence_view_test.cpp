@@ -55,7 +55,7 @@ TEST_F(SequenceViewOf, ShowsTheStepAsSimulated) {
   for (std::size_t i = 1; i < 4; ++i) EXPECT_NE(view.alternatives[i].why, "");
 }
 
-TEST_F(SequenceViewOf, ShowsWhatIsMadeAgain) {
+TEST_F(SequenceViewOf, ShowsWhatIsRecomputed) {
   problem_.sequence =
       SequenceLoad(profile_, SequenceLoad::Crossing::bytes, SequenceLoad::Recompute::stage);
   const PlacedSequence placed = place_sequence(problem_, {.stages = 2, .replicas = 1});

@@ -27,7 +27,7 @@ stage  weights  gradients  optimizer  state  saved  messages  scratch  reduction
 )");
 }
 
-TEST(PlanTable, ShowsChunksInARowEachAndAStagesMemoryOnce) {
+TEST(PlanTable, ShowsEveryChunkAndAStagesMemoryOnce) {
   Plan plan{.schedule = "zb-v", .ranks = {{0}, {1}}};
   for (const int stage : {0, 1, 1, 0}) {
     plan.chunks.push_back({.stage = stage, .layers = {"layer" + std::to_string(stage)}});

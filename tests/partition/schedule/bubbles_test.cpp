@@ -29,7 +29,7 @@ double published(const std::string& name, int p, const ChunkTimes& t) {
   return (p - 1) * (f + b + w);
 }
 
-TEST(Bubbles, AreThePublishedOnesWherePassesTakeEqualTime) {
+TEST(Bubbles, AreThePublishedOnesForEqualPasses) {
   for (const std::string name : {"gpipe", "1f1b", "interleaved", "zb-h1", "zb-h2", "zb-v"}) {
     for (int stages = 4; stages <= 16; ++stages) {
       for (const double bubble : run(make_schedule(name, stages, 4 * stages), {1, 1, 1}).bubbles())

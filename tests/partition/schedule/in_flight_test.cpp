@@ -8,7 +8,7 @@
 namespace penstock::partition {
 namespace {
 
-TEST(InFlight, OneForwardOneBackwardHoldsOneSlotForEachLaterStage) {
+TEST(InFlight, OneForwardOneBackwardHoldsFewerSlotsLater) {
   const Schedule schedule = make_schedule("1f1b", 4, 9);
   for (int stage = 0; stage < 4; ++stage) {
     const InFlight in_flight = count_in_flight(schedule, stage);
@@ -25,7 +25,7 @@ TEST(InFlight, GPipeHoldsEveryMicroBatch) {
     EXPECT_EQ(count_in_flight(make_schedule("gpipe", 3, 5), stage).slots, 5);
 }
 
-TEST(InFlight, PartedPassesHoldASlotUntilTheWeightGradient) {
+TEST(InFlight, SplitBackwardHoldsSlotsUntilTheWeightGradient) {
   for (int stage = 0; stage < 4; ++stage) {
     const InFlight in_flight = count_in_flight(make_schedule("zb-h1", 4, 9), stage);
     EXPECT_EQ(in_flight.slots, 4) << stage;

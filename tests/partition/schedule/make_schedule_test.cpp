@@ -25,12 +25,12 @@ TEST(MakeSchedule, EveryNameIsSoundForAnySizes) {
   }
 }
 
-TEST(MakeSchedule, TwoChunksARankGoRoundOrDownAndUp) {
+TEST(MakeSchedule, InterleavedChunksLoopAndZbVChunksReturn) {
   EXPECT_EQ(make_schedule("interleaved", 3, 4).chunk_rank, (std::vector<int>{0, 1, 2, 0, 1, 2}));
   EXPECT_EQ(make_schedule("zb-v", 3, 4).chunk_rank, (std::vector<int>{0, 1, 2, 2, 1, 0}));
 }
 
-TEST(MakeSchedule, OnlyZeroBubbleSchedulesPartTheBackward) {
+TEST(MakeSchedule, OnlyZeroBubbleSchedulesSplitTheBackward) {
   for (const std::string_view name : schedule_names()) {
     for (const auto& list : make_schedule(name, 3, 5).ranks) {
       const auto whole = std::ranges::count(list, ActionKind::backward, &Action::kind);
@@ -47,7 +47,7 @@ TEST(AllScheduleNames, AreThoseOfRecipes) {
   EXPECT_EQ(all_schedule_names(), (std::vector(choices.begin(), choices.end())));
 }
 
-TEST(MakeSchedule, RefusesWithTheKnownNames) {
+TEST(MakeSchedule, RejectsUnknownNamesAndListsTheKnown) {
   try {
     make_schedule("1b1f", 2, 2);
     FAIL();

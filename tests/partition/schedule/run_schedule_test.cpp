@@ -68,7 +68,7 @@ TEST(RunSchedule, LeavesOutTheShortest) {
   EXPECT_EQ(left({2, 0, 1}), together);
 }
 
-TEST(RunSchedule, RefusesListsThatAreNotSound) {
+TEST(RunSchedule, RejectsListsThatAreNotSound) {
   Schedule lists = make_schedule("zb-h1", 2, 3);
   std::swap(lists.ranks[1].front(), lists.ranks[1].back());
   EXPECT_THROW(RunSchedule(lists, {}), ConfigError);

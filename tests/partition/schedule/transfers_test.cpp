@@ -7,7 +7,7 @@ namespace {
 
 using Kind = ActionKind;
 
-TEST(WithTransfers, SendsAtOnceAndPostsReceivesOneComputationAhead) {
+TEST(WithTransfers, SendsAtOnceAndPostsReceivesOneAhead) {
   Schedule schedule{.name = "test", .micro_batches = 2, .chunk_rank = {0, 1}};
   schedule.ranks = {{{Kind::forward, 0, 0}, {Kind::forward, 0, 1}, {Kind::backward, 0, 0}},
                     {{Kind::forward, 1, 0}, {Kind::backward, 1, 0}, {Kind::forward, 1, 1}}};

@@ -56,7 +56,7 @@ double makespan(const ScheduleProblem& problem, const char* name) {
   return simulate(schedule, problem.durations(as_given(problem.micro_batches()))).makespan;
 }
 
-TEST(FindSchedule, ClosesAThirdOfTheGapOnRaggedMicroBatches) {
+TEST(FindSchedule, ClosesAThirdOfTheGapWhenRagged) {
   const std::vector<double> seconds = quickstart_seconds();
   ASSERT_EQ(seconds.size(), 485u);
   std::mt19937 random(3);
@@ -88,7 +88,7 @@ TEST(FindSchedule, IsTheSameForTheSameSeed) {
   EXPECT_EQ(std::set(once.order.begin(), once.order.end()).size(), 8u);
 }
 
-TEST(FindSchedule, OfEqualWorkIsNeverWorseThanTheBestNamed) {
+TEST(FindSchedule, NeverLosesToNamedSchedulesOnEqualWork) {
   const SearchOptions quick{.effort = 100'000};
   for (const ChunkTimes& times : {ChunkTimes{1, 1, 1}, {1, 1.7, 0.4}, {2, 1, 1.5}}) {
     for (const auto& [stages, batches] : {std::pair{1, 3}, {2, 5}, {3, 2}, {4, 8}}) {

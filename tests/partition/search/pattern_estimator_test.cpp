@@ -22,7 +22,7 @@ TEST(PatternEstimator, MessagesTakeTheirTimeBothWays) {
   EXPECT_EQ(estimator.turns(), 9);
 }
 
-TEST(PatternEstimator, IsTheSimulatorsWhereReceivesArePostedInTime) {
+TEST(PatternEstimator, EqualsTheSimulatorWhereReceivesAreInTime) {
   std::mt19937 random(9);
   std::uniform_real_distribution<double> seconds(0.1, 3);
   for (const char* name : {"zb-h1", "zb-h2", "gpipe", "zb-v", "interleaved"})

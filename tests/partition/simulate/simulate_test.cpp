@@ -56,7 +56,7 @@ Simulation with_reductions(Barrier barrier) {
   return simulate(schedule, durations, barrier);
 }
 
-TEST(Simulate, ReductionsOfARankFollowEachOtherBesideItsComputing) {
+TEST(Simulate, ReductionsRunInOrderBesideComputing) {
   for (const Barrier barrier : {Barrier::before_step, Barrier::none}) {
     const Simulation run = with_reductions(barrier);
     const auto& first = run.ranks[0];
@@ -68,7 +68,7 @@ TEST(Simulate, ReductionsOfARankFollowEachOtherBesideItsComputing) {
   }
 }
 
-TEST(Simulate, StepsWaitForTheirGradientsAndBehindABarrierForAll) {
+TEST(Simulate, StepsWaitForGradientsOrAtTheBarrier) {
   const Simulation together = with_reductions(Barrier::before_step);
   for (const auto& list : together.ranks) EXPECT_DOUBLE_EQ(list.back().start, 51);
   EXPECT_DOUBLE_EQ(together.makespan, 53);

@@ -19,7 +19,7 @@ TEST(SizeOrder, GivesEveryReplicaTheSameOrder) {
 }
 
 // 6 micro-batches in 4 lanes of 2 replicas: the first replica's two lanes may both get a second.
-TEST(SizeOrder, NamesEveryPlaceOfAReplicaWithMoreThanItsShare) {
+TEST(SizeOrder, CoversReplicasWithMoreThanTheirShare) {
   std::vector<int> own = order_of_replica({5, 0, 3, 1, 4, 2}, 2, 4);
   EXPECT_EQ(own, (std::vector{0, 2, 1, 3}));
   EXPECT_EQ(order_of_step({3, 0, 2, 1}, 2, 6), (std::vector{0, 1, 4, 5, 2, 3}));

@@ -29,7 +29,7 @@ StepCosts ragged_costs() {
 
 constexpr double kFrames[] = {8, 3, 11};
 
-TEST(StepEstimate, EqualsTheOutlookWhereMicroBatchesAreEqual) {
+TEST(StepEstimate, EqualsThePlanEstimateForEqualMicroBatches) {
   Plan plan{.schedule = "1f1b", .micro_batches = 5, .lanes = 1, .ranks = {{0}, {1}, {2}}};
   plan.chunks = {{.stage = 0, .first = 0, .layers = {"a"}},
                  {.stage = 1, .first = 1, .layers = {"b", "c"}},
@@ -42,7 +42,7 @@ TEST(StepEstimate, EqualsTheOutlookWhereMicroBatchesAreEqual) {
   EXPECT_DOUBLE_EQ(step.period(), estimate.step_seconds);
 }
 
-TEST(StepEstimate, AddsUpLayersOfRaggedMicroBatchesOnDevicesOfUnlikeSpeed) {
+TEST(StepEstimate, SumsRaggedMicroBatchesOnUnlikeDevices) {
   const StepEstimate step(ragged_costs(), {{0, 3, 4}, make_schedule("gpipe", 2, 3), {2, 4}});
   for (int m = 0; m < 3; ++m) {
     EXPECT_DOUBLE_EQ(step.times()[0][m].forward, kFrames[m] * (1 + 2 + 3) / 2);
@@ -70,7 +70,7 @@ TEST(StepEstimate, AddsRecomputationToTheGradientsOfInputs) {
   EXPECT_THROW(StepEstimate(ragged_costs(), again), std::invalid_argument);
 }
 
-TEST(StepEstimate, CarriesMessagesOfTheirOwnBytesOverTheLinksOfTheirRanks) {
+TEST(StepEstimate, MessagesTakeTheirOwnBytesAndLinks) {
   const std::vector<MicroBatchLengths> one{{{7, 1}}};  // 4 + 1 frames behind the convolution
   const StepCosts costs = step_costs(test::small_sequence(), {}, per_frame, one);
   const double bytes = layers::aligned(5 * 12 * 4) + layers::aligned(2 * 4);
@@ -147,7 +147,7 @@ TEST(StepEstimate, AddsReadingReducingAndStepping) {
   EXPECT_DOUBLE_EQ(step.ranks[1].back().start, step.ranks[0].back().start);
 }
 
-TEST(StepEstimate, RefusesWhatDoesNotFit) {
+TEST(StepEstimate, RejectsWhatDoesNotFit) {
   const StepCosts costs = ragged_costs();
   const Schedule schedule = make_schedule("1f1b", 2, 3);
   const auto refused = [&](StepLayout layout) {

@@ -23,7 +23,7 @@ TEST(Best, IsRemembered) {
   EXPECT_EQ(best->value, 0.05);
 }
 
-TEST(Best, RefusesADamagedMark) {
+TEST(Best, RejectsADamagedMark) {
   const TemporaryFolder output;
   for (const char* text : {"", "{", "{}", R"({"checkpoint":"x","metric":"cer","value":1})"}) {
     test::write_file(output.path() / "BEST", text);

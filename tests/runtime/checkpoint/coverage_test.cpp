@@ -50,19 +50,19 @@ TEST(Coverage, NamesBothHoldersOfAnOverlap) {
   EXPECT_NE(gap({{0, 0, 0, {0}}, {1, 0, 0, {0}}}), "");
 }
 
-TEST(Coverage, RefusesImpossibleBlocks) {
+TEST(Coverage, RejectsImpossibleBlocks) {
   EXPECT_NE(gap({{0, 0, 16}}), "");
   EXPECT_NE(gap({{0, 0, 5}, {1, 5, 5}, {2, 5, 15}}), "");
   EXPECT_NE(gap({{0, 0, 20}, {1, 20, 15}}), "");
 }
 
-TEST(Coverage, RefusesShardsThatDisagree) {
+TEST(Coverage, RejectsShardsThatDisagree) {
   EXPECT_NE(gap({{0, 0, 9}, {1, 9, 15, {15}}}).find("shape"), std::string::npos);
   EXPECT_NE(gap({{0, 0, 9}, {1, 9, 15, {3, 5}, layers::DType::f64}}).find("dtype"),
             std::string::npos);
 }
 
-TEST(Coverage, RefusesTwoShardsOfOneName) {
+TEST(Coverage, RejectsTwoShardsOfOneName) {
   EXPECT_THROW(check_coverage({{"a", 0, "", {}}, {"a", 0, "", {}}}), CheckpointError);
 }
 

@@ -53,7 +53,7 @@ TEST(Describe, ListsAFileOfAnyName) {
   EXPECT_FALSE(description.tensors[0].first);
 }
 
-TEST(Describe, RefusesDamage) {
+TEST(Describe, RejectsDamage) {
   const TemporaryFolder output;
   const fs::path folder = test::save_example(output.path(), 10, 3);
   std::string bytes = test::read_file(folder / "stage-2.safetensors");

@@ -52,7 +52,7 @@ TEST(Manifest, NoticesEveryTruncationAndAddition) {
   EXPECT_THROW(parse_manifest(text + " "), CheckpointError);
 }
 
-TEST(Manifest, RefusesNumbersAndTextsThatJsonLacks) {
+TEST(Manifest, RejectsNumbersAndTextsThatJsonLacks) {
   Manifest manifest = example();
   manifest.state.best_value = std::numeric_limits<double>::infinity();
   EXPECT_THROW(to_text(manifest), CheckpointError);

@@ -42,7 +42,7 @@ TEST(MappedFile, TakesAnEmptyFile) {
   EXPECT_TRUE(MappedFile(folder.path() / "x").bytes().empty());
 }
 
-TEST(MappedFile, RefusesWhatIsNoRegularFile) {
+TEST(MappedFile, RejectsWhatIsNoRegularFile) {
   const test::TemporaryFolder folder;
   EXPECT_THROW(MappedFile(folder.path() / "missing"), CheckpointError);
   EXPECT_THROW(MappedFile(folder.path()), CheckpointError);

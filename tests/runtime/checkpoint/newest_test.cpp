@@ -50,7 +50,7 @@ TEST_F(Newest, FallsBackOverBrokenOnesAndReportsEach) {
   EXPECT_NE(reports_[1].find("checkpoint-000000030/manifest.json"), std::string::npos);
 }
 
-TEST_F(Newest, DoesNotTakeAFileThatCannotBeOpenedForBroken) {
+TEST_F(Newest, DoesNotCallAnUnopenableFileBroken) {
   save_example(output_.path(), 10, 1);
   const fs::path shard = save_example(output_.path(), 20, 1) / "stage-0.safetensors";
   fs::rename(shard, output_.path() / "elsewhere");

@@ -35,7 +35,7 @@ TEST(OutputFolder, ProbeLeavesNoTrace) {
   EXPECT_TRUE(fs::is_empty(output));
 }
 
-TEST(OutputFolder, ProbeRefusesAFileInTheWay) {
+TEST(OutputFolder, ProbeRejectsAFileInTheWay) {
   const TemporaryFolder parent;
   test::write_file(parent.path() / "file", "text");
   for (const fs::path& path : {parent.path() / "file", parent.path() / "file" / "below"}) {
@@ -45,11 +45,11 @@ TEST(OutputFolder, ProbeRefusesAFileInTheWay) {
   EXPECT_EQ(test::read_file(parent.path() / "file"), "text");
 }
 
-TEST(OutputFolder, ProbeRefusesAFolderThatNobodyCanWrite) {
+TEST(OutputFolder, ProbeRejectsAFolderThatNobodyCanWrite) {
   EXPECT_THROW(probe_output("/proc/penstock", 0), CheckpointError);  // not even root
 }
 
-TEST(OutputFolder, ProbeRefusesAFullFileSystemBeforeMakingAnything) {
+TEST(OutputFolder, ProbeRejectsAFullDiskAndMakesNothing) {
   const TemporaryFolder parent;
   const auto path = parent.path() / "a";
   const std::string message =

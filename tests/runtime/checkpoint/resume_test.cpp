@@ -57,7 +57,7 @@ TEST(ChooseOrder, KeepsTheCheckpoints) {
   EXPECT_TRUE(choose_order(configs::Config(), &state).empty());
 }
 
-TEST(ChooseOrder, RefusesAnother) {
+TEST(ChooseOrder, RejectsAnother) {
   const auto error_message = [](std::vector<int> asked, std::vector<int> kept,
                                 const std::string& plan = "") {
     configs::Config config;

@@ -47,7 +47,7 @@ TEST(SafetensorsFile, GivesTensorsAndMetadata) {
   EXPECT_NE(message_of<CheckpointError>([&] { file.tensor("c"); }).find("'c'"), std::string::npos);
 }
 
-TEST(SafetensorsFile, RefusesMisalignedNumbersAsATensorOnly) {
+TEST(SafetensorsFile, RejectsMisalignedNumbersAsATensorOnly) {
   const TemporaryFolder folder;
   const auto path = folder.path() / "x";
   const std::string header = R"({"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},)"
@@ -84,7 +84,7 @@ TEST(SafetensorsFile, ChecksTheLengthFieldAgainstTheFile) {
   EXPECT_NE(refused(std::string("\x01\xe1\xf5\x05\0\0\0\0{}", 10)), "");  // 100,000,001
 }
 
-TEST(SafetensorsFile, GivesTheRequiredVerdicts) {
+TEST(SafetensorsFile, AcceptsOrRejectsEachCaseAsRequired) {
   const auto cases = test::safetensors_cases();
   ASSERT_EQ(cases.size(), 56u);
   for (const auto& [file, what, required] : cases) {

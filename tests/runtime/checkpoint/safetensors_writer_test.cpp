@@ -77,7 +77,7 @@ TEST(SafetensorsWriter, WritesAFileWithoutTensors) {
   EXPECT_TRUE(SafetensorsFile(folder.path() / "x").entries().empty());
 }
 
-TEST(SafetensorsWriter, RefusesNamesThatNoReaderTakes) {
+TEST(SafetensorsWriter, RejectsNamesThatNoReaderTakes) {
   const TemporaryFolder folder;
   float number = 1;
   const layers::Tensor tensor{&number, layers::DType::f32, {}};

@@ -46,7 +46,7 @@ TEST(Save, ClearsWhatDeadSavesLeft) {
   EXPECT_FALSE(fs::exists(folder));
 }
 
-TEST(Save, IsRefusedWhereTensorsAreNotCovered) {
+TEST(Save, ThrowsWhereTensorsAreNotCovered) {
   const TemporaryFolder output;
   const auto tensors = test::example_tensors(4);
   const fs::path folder = start_save(output.path(), 4);

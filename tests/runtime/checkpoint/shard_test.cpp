@@ -28,7 +28,7 @@ TEST(Shard, IndexDescribesTheFile) {
   EXPECT_EQ(parse_shard_index(to_text(index)), index);
 }
 
-TEST(Shard, KeepsNameAndShapeOfAWholeTensorAndFlattensAPart) {
+TEST(Shard, KeepsWholeTensorsAndFlattensParts) {
   const TemporaryFolder folder;
   const float numbers[6] = {};
   const CheckpointPiece pieces[] = {{"whole", layers::DType::f32, {2, 3}, 0, 6, numbers},
@@ -38,7 +38,7 @@ TEST(Shard, KeepsNameAndShapeOfAWholeTensorAndFlattensAPart) {
   EXPECT_EQ(file.tensor("part[2:6]").shape, (layers::Shape{4}));
 }
 
-TEST(Shard, RefusesBlocksOutsideTheTensor) {
+TEST(Shard, RejectsBlocksOutsideTheTensor) {
   const TemporaryFolder folder;
   const float numbers[6] = {};
   for (const auto& [begin, end] : {std::pair{-1, 6}, {0, 7}, {4, 3}}) {
@@ -48,7 +48,7 @@ TEST(Shard, RefusesBlocksOutsideTheTensor) {
   EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
 }
 
-TEST(Shard, RefusesTextThatIsNoIndex) {
+TEST(Shard, RejectsTextThatIsNoIndex) {
   EXPECT_THROW(parse_shard_index(""), CheckpointError);
   EXPECT_THROW(parse_shard_index("[]"), CheckpointError);
   EXPECT_THROW(parse_shard_index(R"({"file":"x"})"), CheckpointError);

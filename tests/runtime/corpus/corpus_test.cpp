@@ -71,7 +71,7 @@ TEST_F(CorpusTest, LeavesOutByLengthInTrainingAlone) {
   EXPECT_EQ(load().entries.size(), 3u);
 }
 
-TEST_F(CorpusTest, RefusesLabelsThatDoNotFitAtTheFastestSpeed) {
+TEST_F(CorpusTest, RejectsLabelsTooLongAtTheFastestSpeed) {
   options_.data.speeds = {1, 1.2};
   expect_refused({"1 utterances", "train.jsonl:1: its 6 labels need 6 frames",
                   "make 5 at speed 1.2", "data.bad_utterances"});
@@ -97,7 +97,7 @@ TEST_F(CorpusTest, CountsABlankBetweenEqualLabels) {
   expect_refused({"train.jsonl:4: its 5 labels need 7 frames"});
 }
 
-TEST_F(CorpusTest, RefusesTextsAndAudioTogether) {
+TEST_F(CorpusTest, RejectsTextsAndAudioTogether) {
   add_line(R"({"audio_filepath": "800.wav", "text": "7 up"})");
   add_line("nonsense");
   add_line(R"({"audio_filepath": "gone.wav", "text": "up"})");
@@ -126,7 +126,7 @@ TEST_F(CorpusTest, HasRank0SayWhatOtherRanksFind) {
   EXPECT_EQ(raised[1] + raised[2], "");
 }
 
-TEST_F(CorpusTest, RefusesAudioThatCannotBeUsed) {
+TEST_F(CorpusTest, RejectsAudioThatCannotBeUsed) {
   add_line(R"({"audio_filepath": "gone.wav", "text": "up"})");
   test::write_file(in("4001.wav"), "");
   expect_refused({"2 utterances", "train.jsonl:2: ", "4001.wav: empty",
@@ -144,7 +144,7 @@ TEST_F(CorpusTest, SkipsAndCountsIfAsked) {
   EXPECT_EQ(corpus.skipped, 3);
 }
 
-TEST_F(CorpusTest, RefusesToBeEmptyAndUnknownPolicies) {
+TEST_F(CorpusTest, RejectsAnEmptyCorpusAndUnknownPolicies) {
   options_.data.min_seconds = 100;
   expect_refused({"no utterances that can be used", "3 too short"});
   options_.data.bad_utterances = "ignore";
@@ -152,7 +152,7 @@ TEST_F(CorpusTest, RefusesToBeEmptyAndUnknownPolicies) {
 }
 
 /// A job of three: rank 2 has the loss, rank 0 the first stage.
-TEST_F(CorpusTest, IsReadOnlyWhereItsTextsAndAudioAreNeeded) {
+TEST_F(CorpusTest, RanksReadOnlyTextsOrAudioTheyNeed) {
   add_line(R"({"audio_filepath": "gone.wav", "text": "up"})");
   add_line(R"({"audio_filepath": "4001.wav", "text": "7"})");
   options_.data.bad_utterances = "skip";
@@ -186,7 +186,7 @@ TEST_F(CorpusTest, ReadersMustFindTheSameTexts) {
       << message;
 }
 
-TEST_F(CorpusTest, HashChangesWithWhatIsTrainedOnButNotWithItsPlace) {
+TEST_F(CorpusTest, HashFollowsContentNotPlace) {
   const std::uint64_t hash = load().hash;
   EXPECT_EQ(load().hash, hash);
   options_.manifest = in("moved.jsonl");

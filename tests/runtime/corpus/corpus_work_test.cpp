@@ -21,7 +21,7 @@ MicroBatch batch(std::vector<std::uint64_t> ids) {
 
 StepBatches step() { return {3, 1, {batch({3, 0}), batch({2}), batch({4, 1})}, {1, 0, 1}, 5}; }
 
-TEST(CorpusWork, AReplicaGetsItsLanesAndKeepsTheirPlaces) {
+TEST(CorpusWork, ReplicasGetTheirLanesInTheirPlaces) {
   const StepWork work = training_work(step(), five_utterances(), 7, {1, 2}, true);
   EXPECT_EQ(work.seed, 7u);
   EXPECT_EQ(work.epoch, 3u);

@@ -15,7 +15,7 @@
 namespace penstock::runtime {
 namespace {
 
-TEST(FailedAudio, IsJudgedByEpochs) {
+TEST(FailedAudio, IsLimitedPerEpoch) {
   comm::run_as_threads({.ranks = 1}, [](comm::Communicator& world) {
     FailedAudio audio(0.2, 10);
     int asked = 0;
@@ -86,7 +86,7 @@ TEST_F(FailingRun, CountsWhatFailsOnAnyReplica) {
   EXPECT_EQ(step_.failed_utterances, 4);
 }
 
-TEST_F(FailingRun, IsRefusedForWhatFailsOnAllReplicasTogether) {
+TEST_F(FailingRun, ThrowsForFailuresOfAllReplicasTogether) {
   auto overrides = kTwoReplicas;
   overrides.push_back("data.failing_utterances=0.4");
   const std::string message =

@@ -42,7 +42,7 @@ class CudaDevice : public ::testing::Test {
   }
 };
 
-TEST_F(CudaDevice, IsOneForEachRankWhichSendsOverNccl) {
+TEST_F(CudaDevice, EachRankHasOneAndUsesNccl) {
   const int devices = layers::cuda_device_count();
   comm::run_as_threads({.ranks = devices}, [devices](comm::Communicator& world) {
     const RankDevice device = choose_device(on("auto"), world);
@@ -54,7 +54,7 @@ TEST_F(CudaDevice, IsOneForEachRankWhichSendsOverNccl) {
   });
 }
 
-TEST_F(CudaDevice, IsSharedWhereThereAreMoreRanksAndSaysThatNcclIsNotUsed) {
+TEST_F(CudaDevice, IsSharedByMoreRanksWithoutNccl) {
   const int ranks = layers::cuda_device_count() + 1;
   comm::run_as_threads({.ranks = ranks}, [ranks](comm::Communicator& world) {
     const RankDevice device = choose_device(on("cuda"), world);
@@ -65,7 +65,7 @@ TEST_F(CudaDevice, IsSharedWhereThereAreMoreRanksAndSaysThatNcclIsNotUsed) {
   });
 }
 
-TEST_F(CudaDevice, IsRefusedBesideTheCpuOnEveryRank) {
+TEST_F(CudaDevice, IsRejectedBesideTheCpuOnEveryRank) {
   expect_parts(messages_of<ConfigError>(3,
                                         [](comm::Communicator& world) {
                                           choose_device(on(world.rank() == 1 ? "cpu" : "cuda"),
@@ -74,7 +74,7 @@ TEST_F(CudaDevice, IsRefusedBesideTheCpuOnEveryRank) {
                {"CUDA device to rank 0 on ", ", rank 2 on ", "the CPU to rank 1 on "});
 }
 
-TEST_F(CudaDevice, WithTooLittleMemoryIsNamedOnEveryRank) {
+TEST_F(CudaDevice, TooLittleMemoryIsNamedOnEveryRank) {
   constexpr std::size_t kTooMuch = std::size_t{1} << 50;
   const int ranks = layers::cuda_device_count() + 1;  // the last shares a device with the first
   const auto try_to_take = [&](std::size_t bytes) {

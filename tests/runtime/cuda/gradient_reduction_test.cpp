@@ -114,7 +114,7 @@ void exchange(comm::Communicator& replicas, DeviceLinks links) {
 
 class CudaGradientReduction : public ::testing::TestWithParam<const char*> {};
 
-TEST_P(CudaGradientReduction, LeavesSumsWithOwnersAndGathersWhatTheyRenew) {
+TEST_P(CudaGradientReduction, ReducesToOwnersAndGathersTheirUpdates) {
   const bool nccl = GetParam() == std::string("nccl");
   if (layers::cuda_device_count() < (nccl ? 3 : 1) || (nccl && !comm::nccl_is_built()))
     GTEST_SKIP() << "no CUDA device here, no NCCL, or too few devices";

@@ -48,7 +48,7 @@ class CudaTraining : public ::testing::TestWithParam<const char*> {
   }
 };
 
-TEST_P(CudaTraining, StagesAndReplicasDoNotShowInASingleBit) {
+TEST_P(CudaTraining, StagesAndReplicasChangeNoBit) {
   TrainingJob job = small_job(layers::DeviceKind::cuda, GetParam());
   const TrainingOutcome alone = train_on_noise(job);
   expect_equal_bits(job, alone, {{1, 1}, {3, 1}, {2, 2}, {2, 2, "zb-h1"}, {2, 1, "zb-v"}});
@@ -71,18 +71,18 @@ void expect_no_shards_to_show(DeviceLinks links) {
   }
 }
 
-TEST(CudaTrainingInShards, DoesNotShowInASingleBit) {
+TEST(CudaTrainingInShards, ChangesNoBit) {
   if (layers::cuda_device_count() == 0) GTEST_SKIP() << "no CUDA device here";
   expect_no_shards_to_show(DeviceLinks::host);
 }
 
-TEST(CudaTrainingOverNccl, ShardsDoNotShowInASingleBit) {
+TEST(CudaTrainingOverNccl, ShardsChangeNoBit) {
   if (!comm::nccl_is_built() || layers::cuda_device_count() < 4)
     GTEST_SKIP() << "no NCCL, or too few devices";
   expect_no_shards_to_show(DeviceLinks::nccl);
 }
 
-TEST(CudaTrainingOverNccl, StagesAndReplicasDoNotShowInASingleBit) {
+TEST(CudaTrainingOverNccl, StagesAndReplicasChangeNoBit) {
   if (!comm::nccl_is_built() || layers::cuda_device_count() < 4)
     GTEST_SKIP() << "no NCCL, or too few devices";
   TrainingJob job = small_job(layers::DeviceKind::cuda, "fp16");
@@ -124,12 +124,12 @@ void expect_no_late_verdict_to_show(DeviceLinks links) {
   }
 }
 
-TEST(CudaTrainingWithPostValidation, DoesNotShowInASingleBit) {
+TEST(CudaTrainingWithPostValidation, ChangesNoBit) {
   if (layers::cuda_device_count() == 0) GTEST_SKIP() << "no CUDA device here";
   expect_no_late_verdict_to_show(DeviceLinks::host);
 }
 
-TEST(CudaTrainingOverNccl, PostValidationDoesNotShowInASingleBit) {
+TEST(CudaTrainingOverNccl, PostValidationChangesNoBit) {
   if (!comm::nccl_is_built() || layers::cuda_device_count() < 4)
     GTEST_SKIP() << "no NCCL, or too few devices";
   expect_no_late_verdict_to_show(DeviceLinks::nccl);
@@ -168,7 +168,7 @@ TEST(CudaTrainingOverNccl, AddsTwoReplicasByNcclAsByLanes) {
 }
 
 // Four lanes in two replicas are added two and two instead of one after the other.
-TEST(CudaTrainingOverNccl, AddsLanesOfAReplicaBeforeNcclAddsReplicas) {
+TEST(CudaTrainingOverNccl, AddsLanesBeforeNcclAddsReplicas) {
   if (!comm::nccl_is_built() || layers::cuda_device_count() < 2)
     GTEST_SKIP() << "no NCCL, or too few devices";
   TrainingJob job = small_job(layers::DeviceKind::cuda, "fp32");

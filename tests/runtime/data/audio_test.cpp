@@ -43,7 +43,7 @@ TEST_P(AudioFormats, AreReadWithTheirExactLength) {
     ASSERT_NEAR(audio.samples[i], sound[i], GetParam().tolerance) << i;
 }
 
-TEST_P(AudioFormats, CutOffAreRefused) {
+TEST_P(AudioFormats, CutOffAreRejected) {
   if (!write_sound(file(), make_sound(20011), format()))
     GTEST_SKIP() << "libsndfile was built without it";
   const std::string whole = test::read_file(file());
@@ -77,7 +77,7 @@ TEST(Audio, ChannelsAreMixed) {
   EXPECT_EQ(measure_audio(file), (AudioLength{3, 8000}));
 }
 
-TEST(Audio, RefusesWhatIsNoAudioAndSaysWhy) {
+TEST(Audio, RejectsWhatIsNoAudioAndSaysWhy) {
   const test::TemporaryFolder folder;
   const auto expect = [&](const std::filesystem::path& file, const char* reason) {
     const std::string message = message_of<DataError>([&] { read_audio(file); });
@@ -101,7 +101,7 @@ TEST(Audio, RefusesWhatIsNoAudioAndSaysWhy) {
   expect(folder.path() / "loud.wav", "sample 1 is -1e+30, but sound lies between -1 and 1");
 }
 
-TEST(Audio, AWaveWrittenToAPipeHasTheSamplesThatAreThere) {
+TEST(Audio, PipedWaveHasTheSamplesThatAreThere) {
   const test::TemporaryFolder folder;
   const auto file = folder.path() / "pipe.wav";
   write_sound(file, make_sound(777));

@@ -122,7 +122,7 @@ TEST(TrainingBatches, AreTheSameOnEveryMachine) {
   EXPECT_EQ(sample_hash(SampleKind::speed, 1, {2, 3}), 0x6b360221edd5a20au);
 }
 
-TEST(TrainingBatches, DrawEverySpeedAboutAsOften) {
+TEST(TrainingBatches, SampleEverySpeedAboutAsOften) {
   std::map<double, int> count;
   for (const MicroBatch& batch : training_batches(ragged_lengths(3000), with_speeds(), {}, {5, 0}))
     for (const BatchUtterance& utterance : batch.utterances) ++count[utterance.speed];

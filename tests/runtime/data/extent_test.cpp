@@ -57,7 +57,7 @@ TEST(Extent, NothingExceedsTheGreatest) {
     }
 }
 
-TEST(Extent, TheGreatestHoldsTheShortestTheLongestAndTheBounds) {
+TEST(Extent, GreatestCoversShortestLongestAndBounds) {
   StepSequenceOptions corpus = options(0);
   corpus.data.speeds = {0.5, 1};
   for (const int seconds : {1, 2, 3, 9}) corpus.lengths.push_back({seconds * 16000, 16000});
@@ -75,7 +75,7 @@ TEST(Extent, TheGreatestHoldsTheShortestTheLongestAndTheBounds) {
   EXPECT_EQ(greatest.micro_batch.frames, frames(18) + frames(6));
 }
 
-TEST(Extent, IsTheBoundWhereAMicroBatchComesNear) {
+TEST(Extent, OfManyUtterancesIsTheBound) {
   const StepSequence sequence(options(400));
   EXPECT_EQ(extent_of(sequence, 1'000'000), greatest_extent(options(400)));
 }

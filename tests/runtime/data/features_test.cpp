@@ -83,7 +83,7 @@ TEST(Features, EverySampleCountHasAFrame) {
   }
 }
 
-TEST(Features, RefuseKeysThatDoNotFit) {
+TEST(Features, RejectKeysThatDoNotFit) {
   configs::FeatureConfig config = features("mfcc", 16000, 20, "kaiser", 256);
   config.hop_ms = 0;
   const std::string message = test::message_of<ConfigError>([&] { frame_geometry(config); });
@@ -92,7 +92,7 @@ TEST(Features, RefuseKeysThatDoNotFit) {
     EXPECT_NE(message.find(part), std::string::npos) << part << " in " << message;
 }
 
-TEST(Features, RefuseRoomOfAnotherSize) {
+TEST(Features, RejectAnOutputOfAnotherSize) {
   std::vector<float> room(160);
   FeatureExtractor extractor({});
   EXPECT_THROW(extractor.extract(test::make_sound(100), room), ShapeError);

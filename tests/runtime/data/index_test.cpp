@@ -86,7 +86,7 @@ TEST_F(IndexTest, MovesWithItsFolder) {
   EXPECT_EQ(lengths[0].length.samples, 42);
 }
 
-TEST_F(IndexTest, LiesInTheOutputFolderWhereItCannotLieBesideTheManifest) {
+TEST_F(IndexTest, FallsBackToTheOutputFolder) {
   // A folder of the cache's name can't be replaced by a file, even by root.
   std::filesystem::create_directories(in("train.jsonl.index/x"));
   index();
@@ -97,7 +97,7 @@ TEST_F(IndexTest, LiesInTheOutputFolderWhereItCannotLieBesideTheManifest) {
   EXPECT_EQ(index()[0].length.samples, 42);
 }
 
-TEST_F(IndexTest, NamesFilesThatCannotBeUsedAndForgetsThem) {
+TEST_F(IndexTest, NamesUnusableFilesAndDoesNotCacheThem) {
   test::write_file(in("777.wav"), "no sound");
   entries_.push_back({in("gone.flac"), "", {}, ""});
   for (int time = 0; time < 2; ++time) {

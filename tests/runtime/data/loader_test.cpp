@@ -57,7 +57,7 @@ class LoaderTest : public testing::Test {
   std::vector<AudioSource> sources_;
 };
 
-TEST_F(LoaderTest, GivesFeaturesInOrderForAnyThreadsAndRoom) {
+TEST_F(LoaderTest, KeepsOrderForAnyThreadsAndBufferSize) {
   for (const int threads : {1, 2, 5})
     for (const std::int64_t bytes : {std::int64_t{1}, std::int64_t{40000}, std::int64_t{1} << 30}) {
       FeatureLoader loader(sources_, features_, {threads, bytes});
@@ -142,7 +142,7 @@ TEST_F(LoaderTest, TellsTheFailuresOfEachEpoch) {
   EXPECT_NE(loader.failures().front().why.find("333.wav: no such file"), std::string::npos);
 }
 
-TEST_F(LoaderTest, WhatNobodyAnnouncedCannotBeTaken) {
+TEST_F(LoaderTest, TakingWhatWasNotPushedThrows) {
   FeatureLoader loader(sources_, features_, {1, 1 << 20});
   EXPECT_THROW(loader.take(), Error);
 }

@@ -99,7 +99,7 @@ TEST_F(ManifestTest, EveryBadJsonLineIsNamed) {
   EXPECT_EQ(message.find("train.jsonl:1:"), std::string::npos);
 }
 
-TEST_F(ManifestTest, SegmentsOfRecordingsAreRefused) {
+TEST_F(ManifestTest, SegmentsOfRecordingsAreRejected) {
   const auto line = [](const std::string& offset) {
     return R"({"audio_filepath": "1.wav", "text": "a", "duration": 2, "offset": )" + offset + "}\n";
   };
@@ -116,7 +116,7 @@ TEST_F(ManifestTest, AThousandBadLinesAreToldInShort) {
   expect_parts(error_message("train.jsonl", text), {"train.jsonl:20:", "and 980 more"});
 }
 
-TEST_F(ManifestTest, NothingThereIsRefused) {
+TEST_F(ManifestTest, NothingThereIsRejected) {
   EXPECT_TRUE(read(put("empty.jsonl", "")).empty());
   EXPECT_TRUE(read(put("blank.jsonl", "\n \n")).empty());
   expect_parts(message_of<DataError>([&] { read(in("missing.jsonl")); }),

@@ -63,7 +63,7 @@ TEST(Resample, ManagesTheShortestInputs) {
     }
 }
 
-TEST(Resample, RefusesImpossibleRatiosAndWrongRoom) {
+TEST(Resample, RejectsImpossibleRatiosAndWrongOutputSizes) {
   EXPECT_THROW(resampling(16000, 16000, 0), DataError);
   EXPECT_THROW(resampling(16000, 16000, -1), DataError);
   EXPECT_THROW(resampling(4000000, 8000), DataError);

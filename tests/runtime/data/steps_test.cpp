@@ -125,7 +125,7 @@ TEST(StepSequence, DealsEqualCountsAndEvenCost) {
   }
 }
 
-TEST(StepSequence, GivesTheOddMicroBatchToAllLanesInTurn) {
+TEST(StepSequence, GivesOddMicroBatchesToAllLanesEqually) {
   const StepSequence steps(options(2));
   int extra = 0;
   for (std::int64_t step = 0; step < first_step_of(steps, 10); ++step) {
@@ -137,7 +137,7 @@ TEST(StepSequence, GivesTheOddMicroBatchToAllLanesInTurn) {
   EXPECT_LE(std::abs(extra), 31);
 }
 
-TEST(StepSequence, RefusesWhatItCannotDo) {
+TEST(StepSequence, RejectsWhatItCannotDo) {
   const auto error_message = [](auto&& change) {
     StepSequenceOptions bad = options(2);
     change(bad);

@@ -78,7 +78,7 @@ TEST_F(SummaryTest, MakesMergedManifestsThatReadTheSame) {
   }
 }
 
-TEST_F(SummaryTest, RefusesBadUtterancesUnlessTheyMayBeSkipped) {
+TEST_F(SummaryTest, RejectsBadUtterancesUnlessTheyMayBeSkipped) {
   MakeOptions options{{in("good.jsonl"), in("bad.jsonl")}, in("made.jsonl")};
   const std::string message = test::message_of<DataError>([&] { make_manifest(options); });
   EXPECT_NE(message.find("2 utterances cannot be used"), std::string::npos) << message;
@@ -91,7 +91,7 @@ TEST_F(SummaryTest, RefusesBadUtterancesUnlessTheyMayBeSkipped) {
   EXPECT_TRUE(none.empty());
 }
 
-TEST_F(SummaryTest, RefusesAnOutputThatCannotBeWritten) {
+TEST_F(SummaryTest, RejectsAnOutputThatCannotBeWritten) {
   const MakeOptions options{{in("good.jsonl")}, in("good.jsonl") / "made.jsonl"};
   EXPECT_THROW(make_manifest(options), DataError);
 }

@@ -32,7 +32,7 @@ TEST(Device, IsTheCpuWhereTheRecipeSaysSo) {
   });
 }
 
-TEST(Device, RefusesNamesThatAreNone) {
+TEST(Device, RejectsUnknownNames) {
   const std::string message = message_of<ConfigError>([] { device_kind(on("tpu")); });
   EXPECT_EQ(message, "trainer.device is \"tpu\", expected auto, cpu or cuda");
 }
@@ -55,7 +55,7 @@ TEST_F(DeviceWithoutGpu, FallsBackToTheCpuAndSaysWhy) {
   });
 }
 
-TEST_F(DeviceWithoutGpu, RefusesCudaAndNamesTheRanksOnEachOfThem) {
+TEST_F(DeviceWithoutGpu, RejectsCudaAndNamesTheRanksEverywhere) {
   EXPECT_THROW(make_backend(on("cuda")), DeviceError);
   comm::run_as_threads({.ranks = 3}, [](comm::Communicator& world) {
     const std::string asked = world.rank() == 1 ? "cpu" : "cuda";
@@ -68,7 +68,7 @@ TEST_F(DeviceWithoutGpu, RefusesCudaAndNamesTheRanksOnEachOfThem) {
 }
 
 // On several stages layers are measured for the plan: the device must have been looked for before.
-TEST_F(DeviceWithoutGpu, IsMissedBeforeARunReadsOrWritesAnything) {
+TEST_F(DeviceWithoutGpu, ThrowsBeforeARunReadsOrWrites) {
   const test::TemporaryFolder folder;
   const auto in = [&](const char* name) { return (folder.path() / name).string(); };
   const std::vector<std::string> overrides = {"pipeline.stages=2", "trainer.device=cuda"};

@@ -36,7 +36,7 @@ TEST(LearningRate, FallsAsItsKindSays) {
   EXPECT_NEAR(learning_rate(schedule("polynomial"), 2, 14), 0.1 + 1.9 / 4, 1e-15);
 }
 
-TEST(LearningRate, StaysAtTheFloorBehindTheHorizon) {
+TEST(LearningRate, StaysAtMinLrAfterTotalSteps) {
   for (const char* kind : {"cosine", "polynomial"})
     for (std::int64_t step : {24, 25, 1000})
       EXPECT_NEAR(learning_rate(schedule(kind), 2, step), 0.1, 1e-15) << kind;

@@ -26,7 +26,7 @@ TEST(LossScale, StaticStays) {
   EXPECT_EQ(scale.value(), 256);
 }
 
-TEST(LossScale, BackoffHalvesAtOnceAndDoublesAfter2000CleanSteps) {
+TEST(LossScale, BackoffHalvesAtOnceAndDoublesAfter2000Steps) {
   LossScale scale = scale_of("backoff");
   EXPECT_EQ(scale.value(), 16384);
   scale.update(true, 0);

@@ -59,7 +59,7 @@ configs::OptimizerConfig kind(const std::string& name) {
   return config;
 }
 
-TEST(Optimizers, AdamWMovesByTheLearningRateAndDecaysAll) {
+TEST(Optimizers, AdamWMovesByLearningRateAndDecay) {
   configs::OptimizerConfig config;
   config.weight_decay = 0.1;
   config.epsilon = 0;
@@ -170,7 +170,7 @@ TEST(Optimizers, NovoGradKeepsOneNumberOfAParameter) {
   EXPECT_NEAR(numbers(two.store->number(all[1], 0))[0], 7 * 0.25, 1e-12);
 }
 
-TEST(Optimizers, AnUnknownKindIsRefused) {
+TEST(Optimizers, AnUnknownKindIsRejected) {
   EXPECT_THROW(make_optimizer(kind("adamwx")), ConfigError);
 }
 

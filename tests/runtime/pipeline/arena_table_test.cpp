@@ -39,7 +39,7 @@ class Table : public testing::Test {
   std::unique_ptr<layers::Stream> stream_ = backend_->make_stream();
 };
 
-TEST_F(Table, GivesTheSameNormHoweverTheModelIsCut) {
+TEST_F(Table, NormIsTheSameForAnyCut) {
   const auto whole = plans_of({{70001}, {3, 5}, {131072}});
   std::vector<double> sums(5), of_stages(5);
   const auto add = [&](const ParameterStore& store, std::vector<double>& to) {

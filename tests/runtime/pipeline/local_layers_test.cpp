@@ -17,7 +17,7 @@ partition::LayerSequence sequence() {
   return partition::build_model(model, 5);
 }
 
-TEST(LocalLayers, AreThoseOfTheRanksChunksInTheOrderOfTheSequence) {
+TEST(LocalLayers, FollowTheSequenceOverTheRanksChunks) {
   const partition::LayerSequence whole = sequence();
   const int size = whole.size();
   const std::vector<int> cut = {0, 2, 5, 7, size}, down_and_up = {0, 1, 1, 0};

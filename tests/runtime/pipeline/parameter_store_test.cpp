@@ -78,7 +78,7 @@ std::vector<float> values_of(const layers::Tensor& tensor) {
   return {data, data + tensor.size()};
 }
 
-TEST_F(Store, ReplicasThatShareHoldWhatTheyOwnAndLayersReadItAll) {
+TEST_F(Store, ShardedReplicasHoldTheirPartsAndReadAll) {
   const ParameterStore alone = make(large_layer(), {.kinds = {.compute = layers::DType::f16}});
   const std::vector<float> expected = values_of(alone.weight(alone.parameters()[0]));
   std::vector<float> found;

@@ -33,7 +33,7 @@ TEST(RankGrid, PlacesRanksAsThePlanSays) {
   });
 }
 
-TEST(RankGrid, RefusesAPlanForAnotherNumberOfRanks) {
+TEST(RankGrid, RejectsAPlanForAnotherNumberOfRanks) {
   comm::run_as_threads({.ranks = 2}, [](comm::Communicator& world) {
     EXPECT_THROW(RankGrid(world, scattered()), CommError);
   });

@@ -40,7 +40,7 @@ StageOptions whole(const partition::LayerSequence& sequence) {
   return options;
 }
 
-TEST(StageEvaluation, LaysOutABoundedNumberOfMicroBatchesAtOnce) {
+TEST(StageEvaluation, LaysOutFewMicroBatchesAtOnce) {
   int plans = 0;
   partition::LayerSequence sequence;
   sequence.features = 5;
@@ -103,7 +103,7 @@ std::vector<std::vector<float>> logits_of_cut(const std::vector<int>& first_laye
   return found;
 }
 
-TEST(StageEvaluation, HandsOutTheSameLogitsWhereverTheLastStageBegins) {
+TEST(StageEvaluation, LogitsAreTheSameForAnyCut) {
   const int layers = partition::build_model(tiny_model(), 29).size();
   const auto expected = logits_of_cut({0});
   ASSERT_EQ(expected.size(), 5u);
@@ -111,7 +111,7 @@ TEST(StageEvaluation, HandsOutTheSameLogitsWhereverTheLastStageBegins) {
   EXPECT_EQ(logits_of_cut({0, layers - 1}), expected) << "the last stage is the loss alone";
 }
 
-TEST(StageEvaluation, HandsOutTheSameLogitsFromSeveralChunksARank) {
+TEST(StageEvaluation, LogitsAreTheSameWithSeveralChunks) {
   const auto expected = logits_of_cut({0});
   for (const std::string schedule : {"zb-v", "interleaved"}) {
     EXPECT_EQ(logits_of_cut({0, 3}, schedule), expected) << schedule << ", all on one rank";

@@ -201,12 +201,12 @@ class PlannedStage : public testing::TestWithParam<std::string_view> {
       synthetic_work({.micro_batches = kMicroBatches, .utterances = 3, .seconds = 1.3});
 };
 
-TEST_P(PlannedStage, IsWhatLayersAskForAndWhatIsAllocated) {
+TEST_P(PlannedStage, EqualsRequestedAndAllocatedMemory) {
   for (int stages : {1, 2, 3})
     for (int at = 0; at < stages; ++at) check({sequence_, std::string(GetParam()), stages, at});
 }
 
-TEST_P(PlannedStage, IsThatWhereForwardRunsAgain) {
+TEST_P(PlannedStage, HoldsUnderFullRecomputation) {
   for (int stages : {1, 2, 3})
     for (int at = 0; at < stages; ++at)
       check({sequence_, std::string(GetParam()), stages, at,
@@ -214,7 +214,7 @@ TEST_P(PlannedStage, IsThatWhereForwardRunsAgain) {
 }
 
 // The first and the last layer, single ones, neighbours, and what a cut parts.
-TEST_P(PlannedStage, IsThatWhereSomeLayersRunForwardAgain) {
+TEST_P(PlannedStage, HoldsUnderRecomputationOfSomeLayers) {
   std::mt19937 random(3);
   for (int round = 0; round < 12; ++round) {
     partition::ChosenLayers chosen(sequence_.size());
@@ -234,7 +234,7 @@ INSTANTIATE_TEST_SUITE_P(Of, PlannedStage, testing::ValuesIn(partition::schedule
                          });
 
 // The baseline is what libraries keep for themselves once such a step has been computed.
-TEST(StageMemory, ThePeakOfTheProcessIsWithinFivePercentOfThePlan) {
+TEST(StageMemory, PeakIsWithinFivePercentOfThePlan) {
   if (test::address_sanitised()) GTEST_SKIP() << "AddressSanitizer keeps memory of its own";
   const auto train = [](const configs::ModelConfig& config, const StepWork& work, auto before) {
     const partition::LayerSequence sequence = partition::build_model(config, 29);

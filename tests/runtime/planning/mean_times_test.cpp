@@ -54,7 +54,7 @@ class MeanTimes : public testing::Test {
   double factor_ = 1;
 };
 
-TEST_F(MeanTimes, AreOfTheStepsOwnSizesForOneReplica) {
+TEST_F(MeanTimes, FollowTheStepsSizesForOneReplica) {
   const auto found = times(6);
   ASSERT_EQ(found.size(), 3u);
   for (std::size_t chunk = 0; chunk < 3; ++chunk) {
@@ -66,7 +66,7 @@ TEST_F(MeanTimes, AreOfTheStepsOwnSizesForOneReplica) {
   }
 }
 
-TEST_F(MeanTimes, OfReplicasAreOfAsManySizesAtOnce) {
+TEST_F(MeanTimes, AverageAsManySizesAsReplicas) {
   config_.pipeline.replicas = 4;
   const auto found = times(3);
   const auto forward = &partition::ChunkTimes::forward;
@@ -86,7 +86,7 @@ TEST_F(MeanTimes, FollowWhatWasMeasured) {
                    mean(&partition::ChunkTimes::forward, 2, shape_.by_size[0]));
 }
 
-TEST_F(MeanTimes, RunChosenLayersForwardAgain) {
+TEST_F(MeanTimes, IncludeRecomputationOfChosenLayers) {
   const auto once = times(1);
   config_.pipeline.recompute = "stage";
   const auto again = times(1);

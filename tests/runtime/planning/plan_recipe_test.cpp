@@ -60,7 +60,7 @@ TEST_F(PlanRecipe, RecomputationSparesMemoryAndTakesTime) {
   EXPECT_GT(again.estimate.step_seconds, kept.estimate.step_seconds);
 }
 
-TEST_F(PlanRecipe, RefusesWhatTrainingWouldRefuse) {
+TEST_F(PlanRecipe, RejectsWhatTrainingWouldReject) {
   const auto refused = [&](std::vector<std::string> overrides) {
     return test::message_of<ConfigError>([&] { plan_recipe(recipe(overrides), false); });
   };

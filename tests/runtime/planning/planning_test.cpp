@@ -52,7 +52,7 @@ TEST(Planning, MeasuresEveryLayer) {
   }
 }
 
-TEST(Planning, ComputesCostsByTheRatesOfTheRecipesDevice) {
+TEST(Planning, ComputesCostsFromTheDevicesRates) {
   const partition::LayerSequence sequence = partition::build_model(small_model(), kShape.labels);
   configs::Config config = small_recipe();
   for (const auto& [name, kind] :
@@ -79,7 +79,7 @@ TEST(Planning, RecognisesForwardAndWithoutTextsWithoutTheLoss) {
   EXPECT_EQ(recognition_costs(sequence, config, kShape, false).back().total(), 0);
 }
 
-TEST(Planning, AloneKeepsTheLanesAndHasTheMemoryOfAllRanks) {
+TEST(Planning, AloneKeepsLanesAndHasAllRanksMemory) {
   configs::Config config = small_recipe();
   config.pipeline.memory_gib = 1.5;
   const configs::Config one = alone(config);
@@ -132,7 +132,7 @@ TEST_F(PlanFileOfARecipe, GetsPredictionsOfItsOwn) {
   EXPECT_NE(moved.chunks[1].predicted.bytes, before.chunks[1].predicted.bytes);
 }
 
-TEST_F(PlanFileOfARecipe, SaysWhichLayersRunForwardAgain) {
+TEST_F(PlanFileOfARecipe, SaysWhichLayersAreRecomputed) {
   config_.pipeline.recompute = "stage";
   EXPECT_EQ(with_plan_file(config_).pipeline.recompute, "none");  // as it was planned
   plan_.chunks[0].recomputed = {"norm1", "conv2"};

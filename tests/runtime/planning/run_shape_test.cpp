@@ -112,7 +112,7 @@ class BytesOfRun : public testing::Test {
   partition::LayerSequence sequence_ = partition::build_model(config_.model, 29);
 };
 
-TEST_F(BytesOfRun, HaveRoomForEveryStepOfEveryEpoch) {
+TEST_F(BytesOfRun, CoverEveryStepOfEveryEpoch) {
   config_.trainer.steps = 25;
   for (const std::uint64_t utterances : {9, 60})
     for (const char* name : {"1f1b", "gpipe"}) {
@@ -131,7 +131,7 @@ TEST_F(BytesOfRun, HaveRoomForEveryStepOfEveryEpoch) {
     }
 }
 
-TEST_F(BytesOfRun, HaveRoomForTheValidation) {
+TEST_F(BytesOfRun, CoverTheValidation) {
   config_.trainer.steps = 1;
   const StepSequence steps = sequence(config_, 1);
   const std::vector<AudioLength> validation = lengths(60, 7);

@@ -68,7 +68,7 @@ TEST(Bench, CutsWhereItIsTold) {
     EXPECT_EQ(report.first_layers, (std::vector<int>{0, 2, 5}));
 }
 
-TEST(Bench, RefusesCutsThatDoNotRise) {
+TEST(Bench, RejectsCutsThatDoNotRise) {
   for (const std::vector<int>& cut :
        std::vector<std::vector<int>>{{0, 3}, {3, 3}, {5, 3}, {3}, {3, 10000}, {1, 2, 3}}) {
     BenchOptions options = tiny();

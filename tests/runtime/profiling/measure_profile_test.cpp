@@ -26,7 +26,7 @@ class MeasureProfile : public testing::Test {
   test::TemporaryFolder folder_;
 };
 
-TEST_F(MeasureProfile, AllRanksGetTheSameFitOfEveryLayer) {
+TEST_F(MeasureProfile, AllRanksGetTheSameFits) {
   const configs::Config config = recipe({"pipeline.stages=2"});
   std::vector<std::string> texts(2);
   comm::run_as_threads({.ranks = 2}, [&](comm::Communicator& world) {

@@ -7,7 +7,7 @@ namespace {
 
 using Rows = std::vector<std::vector<double>>;
 
-TEST(MiddleMean, LeavesOutAQuarterAtEitherEndBySums) {
+TEST(MiddleMean, TrimsAQuarterAtEitherEnd) {
   // Sums 3, 100, 7, 1, 9: of five rows one at either end.
   const auto means = middle_mean(Rows{{1, 2}, {90, 10}, {3, 4}, {0.5, 0.5}, {2, 7}});
   ASSERT_EQ(means.size(), 2u);

@@ -64,7 +64,7 @@ TEST_F(PlanTrials, RunReplicasOnRanksInAnyOrder) {
   for (const auto& of_rank : told) EXPECT_EQ(of_rank, told.front());
 }
 
-TEST_F(PlanTrials, RefuseAJobOfOtherRanks) {
+TEST_F(PlanTrials, RejectAJobOfOtherRanks) {
   EXPECT_THROW(told(recipe(2, 1), {{{0}, {1}}}, 3, 1), ConfigError);
 }
 

@@ -7,7 +7,7 @@
 namespace penstock::runtime {
 namespace {
 
-TEST(ProbeTopology, IsOneNodeWithALinkForEachPair) {
+TEST(ProbeTopology, IsOneNodeWithALinkPerPair) {
   comm::run_as_threads({.ranks = 3}, [](comm::Communicator& world) {
     const partition::Cluster cluster = probe_topology(world);
     EXPECT_EQ(cluster.nodes.size(), 1u);

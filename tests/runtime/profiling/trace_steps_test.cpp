@@ -147,7 +147,7 @@ TEST_F(TraceSteps, PredictsReplicas) {
   }
 }
 
-TEST_F(TraceSteps, RefusesAProfileOfAnotherModel) {
+TEST_F(TraceSteps, RejectsAProfileOfAnotherModel) {
   comm::run_as_threads({.ranks = 1}, [&](comm::Communicator& world) {
     partition::DeviceProfile other;
     other.model = "another";

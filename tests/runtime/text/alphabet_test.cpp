@@ -47,12 +47,12 @@ TEST(Alphabet, ListsEveryCharacterThatItLacksOnce) {
   EXPECT_THROW(Alphabet(text("ab")).encode("\xff"), DataError);
 }
 
-TEST(Alphabet, RefusesLabelsThatItLacks) {
+TEST(Alphabet, RejectsLabelsThatItLacks) {
   EXPECT_THROW(Alphabet(text("ab")).decode(Labels{3}), DataError);
   EXPECT_THROW(Alphabet(text("ab")).decode(Labels{-1}), DataError);
 }
 
-TEST(Alphabet, RefusesConfigurationsThatCannotWork) {
+TEST(Alphabet, RejectsConfigurationsThatCannotWork) {
   EXPECT_THROW(Alphabet(text("")), ConfigError);
   EXPECT_THROW(Alphabet(text("aba")), ConfigError);
   EXPECT_THROW(Alphabet(text("abC")), ConfigError);

@@ -47,7 +47,7 @@ TEST(ErrorRate, OfAnEmptyReferenceIsTheInsertions) {
   EXPECT_EQ(count_errors("two words", "").words.rate(), 1);
 }
 
-TEST(ErrorRate, RefusesTextThatIsNotUtf8) {
+TEST(ErrorRate, RejectsTextThatIsNotUtf8) {
   EXPECT_THROW(count_errors("\xff", "a"), DataError);
   EXPECT_THROW(count_errors("a", "\xff"), DataError);
 }

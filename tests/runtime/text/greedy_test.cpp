@@ -29,7 +29,7 @@ TEST(Greedy, TakesTheLowerOfEqualLabels) {
   EXPECT_EQ(greedy_labels(std::vector<float>{-1, 3, 3}, 3), Labels{1});
 }
 
-TEST(Greedy, RefusesHalfAFrame) {
+TEST(Greedy, RejectsHalfAFrame) {
   EXPECT_THROW(greedy_labels(std::vector<float>(7), 3), ShapeError);
   EXPECT_THROW(greedy_labels({}, 0), ShapeError);
 }

@@ -38,7 +38,7 @@ TEST(BestValidation, GoesOnFromACheckpoint) {
   }
 }
 
-TEST(BestValidation, BeginsAnewOnOtherUtterancesOrWithoutItsCheckpoint) {
+TEST(BestValidation, BeginsAnewWithoutItsUtterancesOrCheckpoint) {
   BestValidation before("set a");
   before.set(validation(10, 0.5));
   BestValidation other("set b"), gone("set a");

@@ -73,7 +73,7 @@ TEST_F(Metrics, AResumedRunAppendsBehindItsStep) {
   EXPECT_EQ(lines()[3]["loss"], 40);
 }
 
-TEST_F(Metrics, RefusesAFolderThatIsNotThere) {
+TEST_F(Metrics, RejectsAFolderThatIsNotThere) {
   EXPECT_THROW(MetricsFile(folder_ / "none" / "metrics.jsonl", 0), CheckpointError);
 }
 

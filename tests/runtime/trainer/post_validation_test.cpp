@@ -31,7 +31,7 @@ void expect_same_numbers(const TrainingOutcome& waiting, const TrainingOutcome& 
 
 class ScheduledPostValidation : public testing::TestWithParam<std::string_view> {};
 
-TEST_P(ScheduledPostValidation, DoesNotShowInASingleBit) {
+TEST_P(ScheduledPostValidation, ChangesNoBit) {
   TrainingJob job = decaying_job();
   if (GetParam() == partition::kFound) job.order = {3, 0, 4, 1, 2};
   job.optimizer.clip_norm = test::clip_behind_plain_steps(job);
@@ -55,7 +55,7 @@ INSTANTIATE_TEST_SUITE_P(Of, ScheduledPostValidation,
                            return name;
                          });
 
-TEST(PostValidation, DoesNotShowInHalvesNorWhereReplicasShareTheUpdate) {
+TEST(PostValidation, ChangesNoBitInHalvesOrShardedUpdates) {
   for (const char* compute : {"fp32", "fp16", "bf16"})
     for (const char* kind : {"adamw", "sgd"}) {
       TrainingJob job = decaying_job();
@@ -76,7 +76,7 @@ TEST(PostValidation, DoesNotShowInHalvesNorWhereReplicasShareTheUpdate) {
 }
 
 // One of six replicas has none of five micro-batches.
-TEST(PostValidation, DoesNotShowWhereAReplicaHasNothingToDo) {
+TEST(PostValidation, ChangesNoBitWhereAReplicaIsIdle) {
   TrainingJob job = decaying_job();
   job.lanes = 6;
   job.optimizer.clip_norm = test::clip_behind_plain_steps(job);
@@ -92,7 +92,7 @@ TEST(PostValidation, DoesNotShowWhereAReplicaHasNothingToDo) {
 }
 
 // One layer's gradient overflows, which no rank but its own can know when it updates.
-TEST(PostValidation, TakesBackWhatRanksWithoutTheOverflowHaveUpdated) {
+TEST(PostValidation, RollsBackRanksWithoutTheOverflow) {
   for (const int step : {7, 19})
     for (const char* compute : {"fp32", "fp16"}) {
       TrainingJob job = decaying_job();
@@ -116,7 +116,7 @@ TEST(PostValidation, TakesBackWhatRanksWithoutTheOverflowHaveUpdated) {
 
 // The gradient is NaN in a step whose update was optimistic; the last step, which no other
 // follows, and one in the middle, from which training goes on.
-TEST(PostValidation, TakesBackAnUpdateThatIsToBeSkipped) {
+TEST(PostValidation, RollsBackAnUpdateToBeSkipped) {
   for (const int poisoned : {7, 19}) {
     TrainingJob job = decaying_job();
     job.poisoned_step = poisoned;

@@ -24,7 +24,7 @@ double mean(const std::vector<double>& values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
-TEST(Precision, StagesAndReplicasDoNotShowInASingleBit) {
+TEST(Precision, StagesAndReplicasChangeNoBit) {
   for (const char* compute : {"fp16", "bf16"}) {
     TrainingJob job = small_job(compute, "logmax");
     job.steps = 20;
@@ -65,7 +65,7 @@ TEST(Precision, AStaticScaleIsDividedOutAgain) {
 
 // Step 1 of 3 overflows in one layer and one micro-batch: it must be as if it had not been, but for
 // the scale.
-TEST(Precision, AnOverflowAnywhereSkipsTheStepOnAllRanks) {
+TEST(Precision, OverflowAnywhereSkipsTheStepOnAllRanks) {
   TrainingJob job = small_job("fp16");
   job.steps = 1;
   const TrainingOutcome before = train_on_noise(job);
@@ -84,7 +84,7 @@ TEST(Precision, AnOverflowAnywhereSkipsTheStepOnAllRanks) {
     }
 }
 
-TEST(Precision, BackoffHalvesBehindAnOverflowAndTheScheduleStandsStill) {
+TEST(Precision, BackoffHalvesTheScaleAfterAnOverflow) {
   TrainingJob job = small_job("fp16");
   job.steps = 3;
   job.poisoned_layer = 0;

@@ -51,7 +51,7 @@ class Recognise : public testing::Test {
   test::TemporaryFolder folder_;
 };
 
-TEST_F(Recognise, EveryRankOfAnyNumberGetsTheSameReport) {
+TEST_F(Recognise, AnyNumberOfRanksGetsTheSameReport) {
   const EvaluationReport alone = evaluate({in("test.jsonl")}, 1).front();
   EXPECT_EQ(alone.step, 1);
   EXPECT_EQ(alone.utterances, 7);
@@ -108,7 +108,7 @@ TEST_F(Recognise, NamesEveryRecordingThatCannotBeResampled) {
     EXPECT_NE(message.find(part), std::string::npos) << part << " is not in " << message;
 }
 
-TEST_F(Recognise, AStageForEachLayerFindsTheSameTexts) {
+TEST_F(Recognise, OneStagePerLayerFindsTheSameTexts) {
   const std::vector<std::filesystem::path> recordings = {in("test-0.wav"), in("test-1.wav")};
   const configs::Config config = configs::parse_config(
       test::tone_recipe(in("train.jsonl"), "", in("output")), "", layers::model_families());

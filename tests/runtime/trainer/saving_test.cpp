@@ -58,7 +58,7 @@ bool equal(const layers::Tensor& a, const layers::Tensor& b) {
   return a.bytes() == b.bytes() && std::memcmp(a.data, b.data, a.bytes()) == 0;
 }
 
-TEST(Saving, CopiesNothingOfTheHostsMemoryAndAWindowOfADevices) {
+TEST(Saving, CopiesOnlyAWindowOfDeviceMemory) {
   const test::TemporaryFolder folder;
   std::vector<std::string> shards;
   for (const layers::DeviceKind kind : {layers::DeviceKind::cpu, layers::DeviceKind::cuda}) {
@@ -145,7 +145,7 @@ TEST(Saving, SharesReadAlikeOnAnyNumberOfReplicas) {
   }
 }
 
-TEST(Saving, RefusesAnotherModelsTensors) {
+TEST(Saving, RejectsAnotherModelsTensors) {
   const test::TemporaryFolder folder;
   Rank rank(layers::DeviceKind::cpu, folder.path(), 3);
   const Checkpoint saved(rank.saving.save({}));

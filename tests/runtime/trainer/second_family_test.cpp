@@ -189,7 +189,7 @@ TEST_F(SecondFamilyRun, TrainsGoesOnAndRecognises) {
   });
 }
 
-TEST_F(SecondFamilyRun, RefusesToGoOnAsAnotherFamily) {
+TEST_F(SecondFamilyRun, CannotGoOnAsAnotherFamily) {
   train_as(kPerceptron, {"trainer.steps=1"});
   const std::string refused = test::message_of<ConfigError>(
       [&] { train_as("channels = 2\nhidden = 5\n", {"trainer.resume=true"}); });

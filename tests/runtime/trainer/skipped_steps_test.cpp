@@ -46,7 +46,7 @@ TEST(SkippedSteps, AreDivergenceWhereMoreFollowEachOther) {
   EXPECT_NE(message.find("last loss nan, learning rate 0.5"), std::string::npos) << message;
 }
 
-TEST(SkippedSteps, AreDivergenceAtTheEndIfTheLossIsLost) {
+TEST(SkippedSteps, AreDivergenceAtTheEndWithoutALoss) {
   EXPECT_NE(said_at_the_end("..x").find("steps 3 to 3"), std::string::npos);
   EXPECT_EQ(said_at_the_end("..xs"), "");
   EXPECT_EQ(said_at_the_end(".x."), "");

@@ -191,7 +191,7 @@ struct Kept {
 
 class PlannedTrainingMemory : public testing::TestWithParam<Kept> {};
 
-TEST_P(PlannedTrainingMemory, IsAllocatedAndNoStepOfAnyEpochTakesMore) {
+TEST_P(PlannedTrainingMemory, IsAllocatedAndNoStepTakesMore) {
   configs::Config config = small_recipe();
   config.pipeline.shard_optimizer = GetParam().shard;
   config.precision.compute = GetParam().compute;
@@ -269,7 +269,7 @@ std::size_t train_as_threads(const std::filesystem::path& folder, const std::str
 }
 
 // The baseline is what libraries keep for themselves once a small such training has been run.
-TEST(TrainingMemory, ThePeakOfAWholeTrainingIsWithinFivePercentOfThePlan) {
+TEST(TrainingMemory, PeakIsWithinFivePercentOfThePlan) {
   if (test::address_sanitised()) GTEST_SKIP() << "AddressSanitizer keeps memory of its own";
   const test::TemporaryFolder folder;
   test::write_tone_corpus(folder.path() / "train.jsonl", 30, 1);

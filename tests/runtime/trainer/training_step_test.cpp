@@ -34,7 +34,7 @@ class ScheduledTrainingStep : public testing::TestWithParam<std::string_view> {
   }
 };
 
-TEST_P(ScheduledTrainingStep, StagesDoNotShowInASingleBit) {
+TEST_P(ScheduledTrainingStep, StagesChangeNoBit) {
   TrainingJob job = ordered(small_job());
   const TrainingOutcome alone = train_on_noise(job);
   EXPECT_LT(alone.losses.back(), alone.losses.front());
@@ -46,7 +46,7 @@ TEST_P(ScheduledTrainingStep, StagesDoNotShowInASingleBit) {
 }
 
 // Five micro-batches in two lanes: replicas have three and two, fewer than four stages.
-TEST_P(ScheduledTrainingStep, ReplicasDoNotShowInASingleBit) {
+TEST_P(ScheduledTrainingStep, ReplicasChangeNoBit) {
   for (const char* compute : {"fp32", "fp16"}) {
     TrainingJob job = ordered(small_job());
     job.optimizer.kind = "lamb";
@@ -71,7 +71,7 @@ TEST_P(ScheduledTrainingStep, ReplicasDoNotShowInASingleBit) {
   }
 }
 
-TEST_P(ScheduledTrainingStep, RecomputationDoesNotShowInASingleBit) {
+TEST_P(ScheduledTrainingStep, RecomputationChangesNoBit) {
   for (const char* compute : {"fp32", "bf16"}) {
     TrainingJob job = ordered(small_job());
     job.precision.compute = compute;
@@ -90,7 +90,7 @@ TEST_P(ScheduledTrainingStep, RecomputationDoesNotShowInASingleBit) {
   }
 }
 
-TEST_P(ScheduledTrainingStep, RecomputationOfSomeLayersDoesNotShowInABit) {
+TEST_P(ScheduledTrainingStep, RecomputationOfSomeLayersChangesNoBit) {
   for (const char* compute : {"fp32", "fp16"}) {
     TrainingJob job = small_job();
     job.precision.compute = compute;
@@ -114,7 +114,7 @@ TEST_P(ScheduledTrainingStep, RecomputationOfSomeLayersDoesNotShowInABit) {
   }
 }
 
-TEST_P(ScheduledTrainingStep, DoesNotShowWhateverTheOptimizer) {
+TEST_P(ScheduledTrainingStep, ChangesNothingForAnyOptimizer) {
   for (const char* kind : {"novograd", "sgd"}) {
     TrainingJob job = ordered(small_job());
     job.optimizer.kind = kind;
@@ -145,7 +145,7 @@ TEST(TrainingStep, AnotherOrderShows) {
 }
 
 // No order is known: lists alone, and of a shorter step the last go.
-TEST(TrainingStep, FoundListsDoNotShowInTheOrderOfTheDraw) {
+TEST(TrainingStep, FoundListsWithoutAnOrderChangeNoBit) {
   TrainingJob job = small_job();
   job.lanes = 2;
   const TrainingOutcome alone = train_on_noise(job);
@@ -157,7 +157,7 @@ TEST(TrainingStep, FoundListsDoNotShowInTheOrderOfTheDraw) {
   }
 }
 
-TEST(TrainingStep, ReplicasDoNotShowInASingleBit) {
+TEST(TrainingStep, ReplicasChangeNoBit) {
   TrainingJob job = small_job();
   job.optimizer.kind = "sgd";
   job.lanes = 2;
@@ -169,7 +169,7 @@ TEST(TrainingStep, ReplicasDoNotShowInASingleBit) {
   }
 }
 
-TEST(TrainingStep, StagesAndReplicasDoNotShowWhateverTheOptimizer) {
+TEST(TrainingStep, StagesAndReplicasChangeNothingForAnyOptimizer) {
   for (const char* kind : {"lamb", "novograd", "sgd"}) {
     TrainingJob job = small_job();
     job.optimizer.kind = kind;
@@ -185,7 +185,7 @@ TEST(TrainingStep, StagesAndReplicasDoNotShowWhateverTheOptimizer) {
   }
 }
 
-TEST(TrainingStep, BucketsDoNotShowInASingleBit) {
+TEST(TrainingStep, BucketsChangeNoBit) {
   TrainingJob job = small_job();
   job.lanes = 4;
   const TrainingOutcome alone = train_on_noise(job);
@@ -204,7 +204,7 @@ struct Sharded {
 
 class ShardedTrainingStep : public testing::TestWithParam<Sharded> {};
 
-TEST_P(ShardedTrainingStep, DoesNotShowInASingleBit) {
+TEST_P(ShardedTrainingStep, ChangesNoBit) {
   TrainingJob job = small_job();
   job.optimizer.kind = GetParam().kind;
   job.optimizer.larc = GetParam().larc;
@@ -236,7 +236,7 @@ INSTANTIATE_TEST_SUITE_P(Optimizers, ShardedTrainingStep,
                          });
 
 // A matrix of several norm blocks, cut within; and stages with fewer blocks than replicas.
-TEST(TrainingStep, ShardsOfBlocksAndOfNothingDoNotShowInASingleBit) {
+TEST(TrainingStep, ShardsOfBlocksOrNothingChangeNoBit) {
   TrainingJob job = small_job();
   job.optimizer.kind = "lamb";
   job.optimizer.weight_decay = 1e-3;

@@ -45,7 +45,7 @@ double error(std::int64_t length, double sign, const Points& in, std::int64_t in
   return worst / largest;
 }
 
-TEST(Fft8, IsTheDiscreteFourierTransformOfEveryLengthBothWays) {
+TEST(Fft8, MatchesTheDftOfEveryLengthBothWays) {
   const double tolerance = 8 * std::numeric_limits<float>::epsilon();  // log2(256) stages
   for (std::int64_t length : {4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256}) {
     ASSERT_EQ(Fft8::length_for(length), length);

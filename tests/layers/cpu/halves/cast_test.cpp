@@ -44,7 +44,7 @@ TEST(Cast, RoundsBetweenAllPairs) {
     }
 }
 
-TEST(Cast, RefusesIntegersAndUnequalSizes) {
+TEST(Cast, RejectsIntegersAndUnequalSizes) {
   const auto backend = make_cpu_backend();
   const auto stream = backend->make_stream();
   const GuardedMemory memory(64);

@@ -104,7 +104,7 @@ TEST_P(HalfBackend, ForwardIsTheFp32ResultRounded) {
 }
 
 // What forward kept is rounded, so backward differs from FP32's by some roundings, not by none.
-TEST_P(HalfBackend, BackwardIsNearFp32AndSumsOfWeightGradientsAreFp32) {
+TEST_P(HalfBackend, BackwardIsNearFp32AndSumsInFp32) {
   for (const Case& c : all_layers()) {
     SCOPED_TRACE(c.name);
     Pair pair(c, GetParam());
@@ -125,7 +125,7 @@ TEST_P(HalfBackend, BackwardIsNearFp32AndSumsOfWeightGradientsAreFp32) {
   }
 }
 
-TEST_P(HalfBackend, TheLossOfHalfLogitsIsComputedInFp32) {
+TEST_P(HalfBackend, LossOfHalfLogitsIsComputedInFp32) {
   const Case loss{"ctc", std::make_shared<Ctc>("ctc"), 4};
   Pair pair(loss, GetParam());
   const std::vector<std::int32_t> labels = {1, 2, 3, 3, 1}, counts = {2, 0, 2, 1};

@@ -43,7 +43,7 @@ TEST(CpuRecurrenceTest, MovesMessagesDuringLongUtterances) {
   EXPECT_LE(polls, kFrames / 8);
 }
 
-TEST(CpuRecurrenceTest, RefusesAWorkspaceThatIsTooSmall) {
+TEST(CpuRecurrenceTest, RejectsAWorkspaceThatIsTooSmall) {
   OneUtterance utterance;
   const auto backend = make_cpu_backend(1);
   const auto stream = backend->make_stream();

@@ -50,7 +50,7 @@ TEST(ClusterToml, IsReadAgain) {
   }
 }
 
-TEST(ClusterToml, RefusesAShareThatIsNone) {
+TEST(ClusterToml, RejectsAShareOutOfRange) {
   const auto refused = [](const std::string& overlap) {
     std::string text = cluster_toml(example(true));
     text.replace(text.find("overlap = 0.75"), 14, "overlap = " + overlap);

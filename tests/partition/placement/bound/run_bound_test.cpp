@@ -10,7 +10,7 @@
 namespace penstock::partition {
 namespace {
 
-TEST(RunBound, IsNeverAboveTheBestOfAllCutsAndPermutations) {
+TEST(RunBound, IsNeverAboveTheBestPlacement) {
   std::mt19937 random(11);
   int met = 0, bounded = 0;
   for (int round = 0; round < 2000; ++round) {
@@ -33,7 +33,7 @@ TEST(RunBound, IsNeverAboveTheBestOfAllCutsAndPermutations) {
   EXPECT_GT(met, bounded / 5) << "of " << bounded;
 }
 
-TEST(RunBound, LetsReplicasCrossBetweenNodesOnOtherSidesOfAStage) {
+TEST(RunBound, LetsReplicasCrossNodesOnDifferentSides) {
   test::Instance instance{.sequence = {.name = "three", .layers = {}},
                           .cluster = equal_devices(6),
                           .objective = Objective::bottleneck,
@@ -55,7 +55,7 @@ TEST(RunBound, LetsReplicasCrossBetweenNodesOnOtherSidesOfAStage) {
   EXPECT_LE(RunBound(instance.problem(), 20).of({3, 2}), loads);
 }
 
-TEST(RunBound, LetsReplicasOfAFastDeviceBeSlowAndLarge) {
+TEST(RunBound, FastDevicesReplicasMayBeSlowAndLarge) {
   constexpr double kSize = 1e9;
   test::Instance instance{.sequence = {.name = "seven", .layers = {}},
                           .cluster = {},
@@ -88,7 +88,7 @@ TEST(RunBound, LetsReplicasOfAFastDeviceBeSlowAndLarge) {
   EXPECT_LE(RunBound(instance.problem(), 2).of({7, 2}), *value);
 }
 
-TEST(RunBound, IsNeverAboveTheBestOfReplicasOnSixToEightDevices) {
+TEST(RunBound, HoldsForReplicasOnSixToEightDevices) {
   std::mt19937 random(12);
   int bounded = 0, mixed = 0;
   for (int round = 0; round < 1500; ++round) {

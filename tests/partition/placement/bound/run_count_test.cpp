@@ -22,7 +22,7 @@ RunTableRequest request_of(const PlacementProblem& problem, int replicas) {
           .micro_batches = micro_batches_of(problem, {1, replicas})};
 }
 
-TEST(RunCount, EqualsTheLeastOfTablesForEveryNumberOfStages) {
+TEST(RunCount, EqualsTheTablesMinimumForEveryStageCount) {
   std::mt19937 random(23);
   int limited = 0, several = 0;
   for (int round = 0; round < 1000; ++round) {
@@ -55,7 +55,7 @@ TEST(RunCount, EqualsTheLeastOfTablesForEveryNumberOfStages) {
   EXPECT_GT(several, 300);
 }
 
-TEST(RunCount, IsNeverAboveTheBestOfAllCutsAndPermutations) {
+TEST(RunCount, IsNeverAboveTheBestPlacement) {
   std::mt19937 random(24);
   int bounded = 0;
   for (int round = 0; round < 1000; ++round) {
@@ -75,7 +75,7 @@ TEST(RunCount, IsNeverAboveTheBestOfAllCutsAndPermutations) {
   EXPECT_GT(bounded, 500);
 }
 
-TEST(RunCount, DrawsPipelinesWithinTheLimitAndTheDevices) {
+TEST(RunCount, SamplesPipelinesWithinLimitAndDevices) {
   std::mt19937 random(25);
   std::mt19937_64 numbers(25);
   test::Instance instance = test::large_instance(random, 101, "h100-8x8");

@@ -40,7 +40,7 @@ double least_sum(const PlacementProblem& problem, const Grid& grid, double slowe
   return least;
 }
 
-TEST(GraphSweep, FindsTheLeastSumWithinALimitOnLoads) {
+TEST(GraphSweep, FindsTheLeastSumWithinALoadLimit) {
   std::mt19937 random(17);
   int found_some = 0, none = 0, limited = 0;
   for (int round = 0; round < 120; ++round) {

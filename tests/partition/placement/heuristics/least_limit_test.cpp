@@ -20,7 +20,7 @@ TEST(LeastLimit, IsFoundToAThousandth) {
   }
 }
 
-TEST(LeastLimit, GoesOnFromWhatWasFoundWithinTheLimit) {
+TEST(LeastLimit, ContinuesFromWhatWasFound) {
   double most = kNever;
   const auto found = least_limit({.least = 1, .below = kNever}, [&](double limit) {
     EXPECT_LT(limit, most) << "known to be found";

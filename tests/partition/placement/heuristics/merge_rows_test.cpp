@@ -11,7 +11,7 @@
 namespace penstock::partition {
 namespace {
 
-TEST(MergeRows, IsWhatItSaysAndNeverBelowTheBest) {
+TEST(MergeRows, ReportsItsTrueValueNeverBelowTheBest) {
   std::mt19937 random(31);
   test::ComparedHeuristic rows;
   int replicated = 0;

@@ -13,7 +13,7 @@
 namespace penstock::partition {
 namespace {
 
-TEST(PackRuns, IsWhatItSaysAndNeverBelowTheBest) {
+TEST(PackRuns, ReportsItsTrueValueNeverBelowTheBest) {
   std::mt19937 random(41);
   test::ComparedHeuristic runs;
   for (int round = 0; round < 1000; ++round) {
@@ -48,7 +48,7 @@ TEST(PackRuns, PutsRunsIntoNodesOfSeveralSizes) {
   EXPECT_EQ(used.size(), packed->devices.size()) << "a device twice";
 }
 
-TEST(PackRuns, FollowsFromTheSeedAndKeepsBelowWhatIsKnown) {
+TEST(PackRuns, IsSeededAndKeepsBelowWhatIsKnown) {
   std::mt19937 random(43);
   test::Instance instance = test::large_instance(random, 100, "h100-8x8");
   test::slow_down(instance, 0.4, 1.25e9);

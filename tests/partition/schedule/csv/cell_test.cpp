@@ -23,7 +23,7 @@ TEST(ScheduleCell, ReadsActionsIdleTimeAndOverlaps) {
   EXPECT_EQ(both[1].chunk, 2);
 }
 
-TEST(ScheduleCell, RefusesWhatIsNoAction) {
+TEST(ScheduleCell, RejectsWhatIsNoAction) {
   for (const char* text : {"F0", "0F", "07", "0X1", "0f1", "-1F0", "0F-1", "0F1;0B1", "(0F1;0B1)",
                            "0F2147483647", "99999999999F0"}) {
     const std::string message = test::message_of<ConfigError>([&] { parse_cell(text); });

@@ -56,7 +56,7 @@ TEST(ScheduleCsvCheck, NamesTheCellThatBreaks) {
             "rank does not hold the chunk");
 }
 
-TEST(ScheduleCsvCheck, NamesTransfersByTheCellsThatTheyComeWith) {
+TEST(ScheduleCsvCheck, NamesTransfersByTheirCells) {
   // Rank 1 wants the gradient of what rank 0 has yet to do.
   EXPECT_EQ(check_message("0F0,0B0,0F1,0B1\n1F0,1F1,1B0,1B1\n"),
             "x is not sound: it hangs: row 1, column 2 (rank 0, backward of micro-batch 0 on chunk "

@@ -91,7 +91,7 @@ TEST(ScheduleCsv, SaysWhatCannotBeRead) {
             "some.csv: no row has an action of stage 1, but row 2 has one of stage 2");
 }
 
-TEST(ScheduleCsv, BadListsAreReadAndThenRefused) {
+TEST(ScheduleCsv, BadListsAreReadAndThenRejected) {
   EXPECT_EQ(error_message("0F0,0F1,0B0,0B1\n1F0,1B0,1B1\n"),
             "schedule \"some.csv\" is not sound: rank 1 lacks forward of micro-batch 1 on chunk 1");
   EXPECT_NE(error_message("0F0,0B0,1F0,1B0\n1F0,1B0\n").find("does not hold the chunk"),
