@@ -41,10 +41,9 @@ std::vector<std::string> renaming_notes(const std::filesystem::path& file,
   return notes;
 }
 
-std::vector<std::string> renaming_notes(std::span<const std::string> keys,
-                                        const std::string& where) {
+std::vector<std::string> renaming_notes(const FlatConfig& config, const std::string& where) {
   std::vector<std::string> notes;
-  for (const std::string& key : keys) add_note(where, key, notes);
+  for (const auto& [key, value] : config) add_note(where, key, notes);
   return notes;
 }
 

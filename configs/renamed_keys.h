@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "configs/flatten.h"
+
 namespace penstock::configs {
 
 /// The name that a key has now. Recipes, overrides and checkpoints of earlier versions are read
@@ -17,8 +19,7 @@ std::string current_name(std::string_view key);
 std::vector<std::string> renaming_notes(const std::filesystem::path& file,
                                         std::span<const std::string> overrides = {});
 
-/// The same line for keys without a place, such as a checkpoint's.
-std::vector<std::string> renaming_notes(std::span<const std::string> keys,
-                                        const std::string& where);
+/// The same line for each such key of a checkpoint, whose folder `where` names.
+std::vector<std::string> renaming_notes(const FlatConfig& config, const std::string& where);
 
 }  // namespace penstock::configs

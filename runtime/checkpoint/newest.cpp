@@ -1,18 +1,26 @@
 #include "runtime/checkpoint/newest.h"
 
+#include <spdlog/spdlog.h>
+
 #include <ranges>
 #include <system_error>
 #include <utility>
 
 #include "base/file_handle.h"
+#include "configs/renamed_keys.h"
 #include "runtime/checkpoint/output_folder.h"
 
 namespace penstock::runtime {
 namespace {
 
+/// Every command opens its checkpoint here, once and on one rank: so the renamed keys are said
+/// here.
 Checkpoint open_verified(const std::filesystem::path& folder) {
   Checkpoint checkpoint(folder);
   checkpoint.verify();
+  for (const std::string& line :
+       configs::renaming_notes(checkpoint.state().config, folder.string()))
+    spdlog::warn("{}", line);
   return checkpoint;
 }
 

@@ -12,12 +12,14 @@ namespace penstock::runtime {
 /// For resuming: the newest checkpoint of an output folder whose every byte is verified. Broken
 /// ones (other bytes, missing files) are passed over, and `report` is told of each why. Nothing if
 /// there are no checkpoints at all; CheckpointError if there are but none is whole; FileError if
-/// one can't be read, which may be whole.
+/// one can't be read, which may be whole. Of the opened one, a warning is logged for each key that
+/// its configuration has by an earlier name (renaming_notes()).
 std::optional<Checkpoint> newest(const std::filesystem::path& output,
                                  const std::function<void(const std::string&)>& report);
 
 /// For evaluation: `path` is a checkpoint's folder or an output folder, of which the newest by
 /// number is taken, and every byte is verified. CheckpointError if it is broken or there is none.
+/// Logs as newest().
 Checkpoint open_checkpoint(const std::filesystem::path& path);
 
 }  // namespace penstock::runtime

@@ -5,7 +5,6 @@
 #include "base/error.h"
 #include "comm/collectives.h"
 #include "configs/flatten.h"
-#include "configs/renamed_keys.h"
 #include "configs/value.h"
 #include "runtime/checkpoint/best.h"
 #include "runtime/checkpoint/newest.h"
@@ -120,13 +119,6 @@ void note_threads(const configs::Config& config, const TrainingState& saved,
   note("the checkpoint was made by " + std::to_string(before) +
        " threads a rank, trainer.threads = " + std::to_string(config.trainer.threads) +
        ": the last bits differ from those of a run that kept its threads");
-}
-
-void note_renamed_keys(const TrainingState& saved,
-                       const std::function<void(const std::string&)>& note) {
-  std::vector<std::string> keys;
-  for (const auto& [key, value] : saved.config) keys.push_back(key);
-  for (const std::string& line : configs::renaming_notes(keys, "the checkpoint")) note(line);
 }
 
 void check_corpus(const std::string& hash, const TrainingState& saved) {

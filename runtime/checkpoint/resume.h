@@ -48,10 +48,6 @@ void note_reduction(const configs::Config& config, const TrainingState& saved,
 void note_threads(const configs::Config& config, const TrainingState& saved,
                   const std::function<void(const std::string&)>& note);
 
-/// Tells `note` of each key that the checkpoint has under an earlier name.
-void note_renamed_keys(const TrainingState& saved,
-                       const std::function<void(const std::string&)>& note);
-
 /// ConfigError if the training data are not those of the checkpoint.
 void check_corpus(const std::string& hash, const TrainingState& saved);
 

@@ -48,7 +48,6 @@ void find_checkpoint(PreparedTraining& training) {
   const TrainingState* const saved = training.start ? &training.start->state() : nullptr;
   if (saved != nullptr) {
     check_unchanged(config, *saved);
-    note_renamed_keys(*saved, note);
     note_threads(config, *saved, note);
     note_reduction(config, *saved, note);
   }

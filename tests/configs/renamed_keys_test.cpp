@@ -51,9 +51,10 @@ TEST(RenamedKeys, ACheckpointsEarlierKeysAreRead) {
   const Config config = unflatten(flat, "the checkpoint", {});
   EXPECT_EQ(config.lr_schedule.min_lr, 0.25);
   EXPECT_EQ(config.lr_schedule.total_steps, 77);
-  const std::vector<std::string> keys = {"schedule.floor", "trainer.steps"};
-  EXPECT_EQ(renaming_notes(keys, "the checkpoint"),
-            std::vector<std::string>{"the checkpoint: schedule.floor is lr_schedule.min_lr now"});
+  const FlatConfig both = {{"schedule.floor", "0.25"}, {"trainer.steps", "3"}};
+  EXPECT_EQ(
+      renaming_notes(both, "checkpoint-000000004"),
+      std::vector<std::string>{"checkpoint-000000004: schedule.floor is lr_schedule.min_lr now"});
 }
 
 }  // namespace
