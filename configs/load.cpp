@@ -89,7 +89,7 @@ class Loader {
         apply(setting);
       } else {
         fault(setting.where,
-              setting.key + " has no place in a model's file, which holds [model] alone");
+              setting.written + " has no place in a model's file, which holds [model] alone");
       }
     }
   }

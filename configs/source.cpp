@@ -65,6 +65,19 @@ Setting setting_of(std::string key, const toml::node& node, const std::string& n
   return setting;
 }
 
+/// Adds a fault for each key that one source gives by an earlier name and by today's: which of two
+/// values holds would depend on lines that do not look like one key.
+void require_one_name(const std::vector<Setting>& settings, std::vector<std::string>& faults) {
+  for (auto later = settings.begin(); later != settings.end(); ++later) {
+    const auto earlier = std::find_if(settings.begin(), later, [&](const Setting& setting) {
+      return setting.key == later->key && setting.written != later->written;
+    });
+    if (earlier != later)
+      faults.push_back(later->where + ": " + later->written + " and " + earlier->written + " (" +
+                       earlier->where + ") are one key: keep " + later->key + " alone");
+  }
+}
+
 }  // namespace
 
 std::vector<Setting> settings_of_toml(const std::string& text, const std::string& name,
@@ -90,6 +103,7 @@ std::vector<Setting> settings_of_toml(const std::string& text, const std::string
     }
   }
   std::ranges::stable_sort(settings, {}, &Setting::line);  // toml++ keeps keys by name
+  require_one_name(settings, faults);
   return settings;
 }
 
@@ -110,6 +124,7 @@ std::vector<Setting> settings_of_overrides(std::span<const std::string> override
                         .shown = value,
                         .where = "command line"});
   }
+  require_one_name(settings, faults);
   return settings;
 }
 

@@ -21,11 +21,11 @@ struct Setting {
 };
 
 /// Settings of a TOML file's sections. `faults` receives what has no place in any configuration:
-/// bad syntax, keys outside sections.
+/// bad syntax, keys outside sections, and a key that stands there by two of its names.
 std::vector<Setting> settings_of_toml(const std::string& text, const std::string& name,
                                       std::vector<std::string>& faults);
 
-/// Settings of "key=value" arguments.
+/// Settings of "key=value" arguments; `faults` as above.
 std::vector<Setting> settings_of_overrides(std::span<const std::string> overrides,
                                            std::vector<std::string>& faults);
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/error.h"
 #include "configs/flatten.h"
 #include "configs/load.h"
 #include "configs/named_keys.h"
@@ -55,6 +56,28 @@ TEST(RenamedKeys, ACheckpointsEarlierKeysAreRead) {
   EXPECT_EQ(
       renaming_notes(both, "checkpoint-000000004"),
       std::vector<std::string>{"checkpoint-000000004: schedule.floor is lr_schedule.min_lr now"});
+}
+
+std::string fault_of_names(const std::string& recipe, const std::vector<std::string>& overrides) {
+  return test::message_of<ConfigError>([&] { parse_config(recipe, "recipe.toml", {}, overrides); });
+}
+
+TEST(RenamedKeys, OneRecipeWithBothNamesIsAFault) {
+  EXPECT_EQ(
+      fault_of_names("[lr_schedule]\nmin_lr = 0.1\n[schedule]\nkind = 'cosine'\nfloor = 0.1\n", {}),
+      "the configuration can't be used:\n  recipe.toml:5: schedule.floor and "
+      "lr_schedule.min_lr (recipe.toml:2) are one key: keep lr_schedule.min_lr alone");
+  EXPECT_EQ(fault_of_names("", {"schedule.power=2", "lr_schedule.power=3"}),
+            "the configuration can't be used:\n  command line: lr_schedule.power and "
+            "schedule.power (command line) are one key: keep lr_schedule.power alone");
+}
+
+TEST(RenamedKeys, AnOverrideByAnotherNameStillHolds) {
+  const std::vector<std::string> today = {"lr_schedule.min_lr=0.5"}, before = {"schedule.floor=2"},
+                                 twice = {"schedule.floor=3", "schedule.floor=4"};
+  EXPECT_EQ(parse_config("[schedule]\nfloor = 1", "", {}, today).lr_schedule.min_lr, 0.5);
+  EXPECT_EQ(parse_config("[lr_schedule]\nmin_lr = 1", "", {}, before).lr_schedule.min_lr, 2);
+  EXPECT_EQ(parse_config("", "", {}, twice).lr_schedule.min_lr, 4);
 }
 
 }  // namespace
