@@ -7,6 +7,20 @@
 #include "runtime/checkpoint/hash.h"
 #include "runtime/checkpoint/safetensors_dtype.h"
 
+/// Manifests name a dtype as safetensors do. Here, since nlohmann-json would look for functions in
+/// the dtype's own namespace, and write its number where it finds none.
+template <>
+struct nlohmann::adl_serializer<penstock::layers::DType> {
+  static void to_json(json& text, penstock::layers::DType dtype) {
+    text = penstock::runtime::to_safetensors(dtype);
+  }
+  static void from_json(const json& text, penstock::layers::DType& dtype) {
+    const auto found = penstock::runtime::from_safetensors(text.get<std::string>());
+    if (!found) throw penstock::CheckpointError("unknown dtype " + text.dump());
+    dtype = *found;
+  }
+};
+
 namespace penstock::runtime {
 
 using Json = nlohmann::json;  // sorts its keys, so that the hash comes first
@@ -21,12 +35,6 @@ constexpr std::size_t kDigits = 32;
 }  // namespace
 
 // Found by nlohmann-json through the arguments' namespace.
-void to_json(Json& json, layers::DType dtype) { json = to_safetensors(dtype); }
-void from_json(const Json& json, layers::DType& dtype) {
-  const auto found = from_safetensors(json.get<std::string>());
-  if (!found) throw CheckpointError("unknown dtype " + json.dump());
-  dtype = *found;
-}
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ShardPiece, name, dtype, full_shape, begin, end, file_begin,
                                    file_end, hash)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ShardIndex, file, bytes, header_hash, pieces)
