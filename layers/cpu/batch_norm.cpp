@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "layers/cpu/cpu_backend.h"
-#include "layers/cpu/dispatch.h"
+#include "layers/cpu/for_real.h"
 
 namespace penstock::layers {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "layers/cpu/cpu_backend.h"
 #include "layers/cpu/ctc_lattice.h"
-#include "layers/cpu/dispatch.h"
+#include "layers/cpu/for_real.h"
 #include "layers/cpu/sizes.h"
 
 namespace penstock::layers {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "layers/cpu/cpu_backend.h"
-#include "layers/cpu/dispatch.h"
+#include "layers/cpu/for_real.h"
 
 namespace penstock::layers {
 namespace {

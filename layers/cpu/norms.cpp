@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "layers/cpu/cpu_backend.h"
-#include "layers/cpu/dispatch.h"
+#include "layers/cpu/for_real.h"
 
 namespace penstock::layers {
 namespace {

@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "layers/cpu/cpu_backend.h"
-#include "layers/cpu/dispatch.h"
+#include "layers/cpu/for_real.h"
 #include "layers/ops/cast.h"
 
 namespace penstock::layers {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "layers/cpu/dispatch.h"
+#include "layers/cpu/for_real.h"
 #include "layers/cpu/products/product.h"
 #include "layers/scratch.h"
 
