@@ -11,7 +11,7 @@
 
 namespace emulated_cuda::test {
 
-using penstock::Buffer;
+using penstock::layers::Buffer;
 using penstock::layers::cuda::check;
 
 /// Numbers on the device, copied in and out through pinned memory.
@@ -43,7 +43,7 @@ class DeviceArray {
   std::size_t bytes() const { return size_ * sizeof(T); }
 
   std::size_t size_;
-  layers::Buffer device_, pinned_;
+  penstock::layers::Buffer device_, pinned_;
 };
 
 }  // namespace emulated_cuda::test

@@ -18,8 +18,8 @@ class OldDriver : public ::testing::Test {
   void SetUp() override { set_driver(12020); }
   void TearDown() override { set_driver(CUDART_VERSION); }
 
-  static configs::TrainerConfig on(const std::string& device) {
-    configs::TrainerConfig config;
+  static penstock::configs::TrainerConfig on(const std::string& device) {
+    penstock::configs::TrainerConfig config;
     config.device = device;
     return config;
   }
@@ -27,9 +27,9 @@ class OldDriver : public ::testing::Test {
 };
 
 TEST_F(OldDriver, IsNamedOnEveryRank) {
-  comm::run_as_threads({.ranks = 3}, [this](comm::Communicator& world) {
+  penstock::comm::run_as_threads({.ranks = 3}, [this](penstock::comm::Communicator& world) {
     try {
-      runtime::choose_device(on("cuda"), world);
+      penstock::runtime::choose_device(on("cuda"), world);
       FAIL() << "rank " << world.rank() << " has a device";
     } catch (const DeviceError& error) {
       const std::string message = error.what();
@@ -40,23 +40,24 @@ TEST_F(OldDriver, IsNamedOnEveryRank) {
 }
 
 TEST_F(OldDriver, LeavesTheCpuAndSaysSo) {
-  comm::run_as_threads({.ranks = 2}, [this](comm::Communicator& world) {
-    const runtime::RankDevice device = runtime::choose_device(on("auto"), world);
-    EXPECT_EQ(device.backend->kind(), layers::DeviceKind::cpu);
+  penstock::comm::run_as_threads({.ranks = 2}, [this](penstock::comm::Communicator& world) {
+    const penstock::runtime::RankDevice device =
+        penstock::runtime::choose_device(on("auto"), world);
+    EXPECT_EQ(device.backend->kind(), penstock::layers::DeviceKind::cpu);
     EXPECT_NE(device.how.find(why_), std::string::npos) << device.how;
   });
 }
 
 TEST(MixedDevices, AmongAStagesReplicasThrowOnEveryRank) {
   set_model(3, "another GPU");
-  comm::run_as_threads({.ranks = 4}, [](comm::Communicator& world) {
-    configs::TrainerConfig config;
+  penstock::comm::run_as_threads({.ranks = 4}, [](penstock::comm::Communicator& world) {
+    penstock::configs::TrainerConfig config;
     config.device = "cuda";
-    const runtime::RankDevice device = runtime::choose_device(config, world);
-    runtime::require_equal_replicas(device, world.rank() / 3,
-                                    world);  // rank 3 is a stage of its own
+    const penstock::runtime::RankDevice device = penstock::runtime::choose_device(config, world);
+    penstock::runtime::require_equal_replicas(device, world.rank() / 3,
+                                              world);  // rank 3 is a stage of its own
     try {
-      runtime::require_equal_replicas(device, world.rank() % 2, world);
+      penstock::runtime::require_equal_replicas(device, world.rank() % 2, world);
       ADD_FAILURE() << "rank " << world.rank() << " has nothing against it";
     } catch (const ConfigError& error) {
       EXPECT_EQ(std::string(error.what())

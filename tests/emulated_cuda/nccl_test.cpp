@@ -13,8 +13,8 @@
 namespace emulated_cuda::test {
 namespace {
 
-using penstock::Communicator;
-using penstock::run_as_threads;
+using penstock::comm::Communicator;
+using penstock::comm::run_as_threads;
 using penstock::layers::cuda::make_stream_handle;
 using penstock::layers::cuda::StreamHandle;
 using Failed = ::testing::ExitedWithCode;
@@ -23,20 +23,21 @@ constexpr int kFailed = 99;
 
 TEST(Nccl, PassesMessagesDownTheLine) {
   for (int ranks : {2, 4})
-    comm::run_as_threads({.ranks = ranks}, penstock::comm::nccl_passes_messages_down_the_line);
+    penstock::comm::run_as_threads({.ranks = ranks},
+                                   penstock::comm::nccl_passes_messages_down_the_line);
 }
 
 TEST(Nccl, AddsOverAllRanks) {
   for (int ranks : {1, 2, 3})
-    comm::run_as_threads({.ranks = ranks}, penstock::comm::nccl_adds_over_all_ranks);
+    penstock::comm::run_as_threads({.ranks = ranks}, penstock::comm::nccl_adds_over_all_ranks);
 }
 
 TEST(Nccl, TrainsAsOneStage) {
-  comm::run_as_threads({.ranks = 2}, penstock::comm::nccl_trains_as_one_stage);
+  penstock::comm::run_as_threads({.ranks = 2}, penstock::comm::nccl_trains_as_one_stage);
 }
 
 TEST(Nccl, AddsTwoReplicasItself) {
-  comm::run_as_threads({.ranks = 2}, penstock::comm::nccl_adds_two_replicas_itself);
+  penstock::comm::run_as_threads({.ranks = 2}, penstock::comm::nccl_adds_two_replicas_itself);
 }
 
 /// Ranks of one thread, on devices 0, 1, …, and the numbers that each of them has.

@@ -65,7 +65,7 @@ TEST(Memory, RunsOut) {
   EXPECT_THROW(penstock::layers::cuda::device_buffer(std::size_t{1} << 40), penstock::DeviceError);
   std::size_t before = 0, after = 0, total = 0;
   check(cudaMemGetInfo(&before, &total), "asking");
-  const layers::Buffer buffer = penstock::layers::cuda::device_buffer(1000);
+  const penstock::layers::Buffer buffer = penstock::layers::cuda::device_buffer(1000);
   check(cudaMemGetInfo(&after, &total), "asking");
   EXPECT_EQ(before - after, 1000u);
 }
