@@ -47,9 +47,10 @@ struct SampledStep {
 struct PlanningProblem {
   const LayerSequence* sequence = nullptr;
   layers::BackendSizes sizes = {};
-  CostModel costs = {};         // seconds on a device of speed 1
-  std::string costs_from = {};  // where they come from, for people
-  FittedCost reading = {};      // and of a micro-batch, before its first forward
+  CostModel costs = {};          // seconds on a device of speed 1
+  std::string costs_from = {};   // where they come from, for people
+  std::string not_counted = {};  // what `bytes` leave out, for people; empty: nothing
+  FittedCost reading = {};       // and of a micro-batch, before its first forward
   /// Once a step, of a rank and for each parameter that it trains: seconds on a device of speed 1.
   double step_s = 0, parameter_s = 0;
   Cluster cluster;

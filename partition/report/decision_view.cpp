@@ -202,6 +202,8 @@ class DecisionView {
                    {"margin", fmt::format("{:.3g} % of each device's memory left free",
                                           100 * problem_.cluster.margin)},
                    {"costs", problem_.costs_from}};
+    if (!problem_.not_counted.empty())
+      view_.facts.emplace_back("not counted", problem_.not_counted);
   }
 
   const PlanningProblem& problem_;

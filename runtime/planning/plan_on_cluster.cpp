@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/gib.h"
+#include "comm/nccl.h"
 #include "configs/flatten.h"
 #include "configs/schema.h"
 #include "configs/value.h"
@@ -194,7 +195,10 @@ std::vector<partition::BatchChoice> choices_of(const configs::Config& recipe,
 /// What layers, reading and the optimizer take by default rates.
 void set_costs(partition::PlanningProblem& problem, const partition::DeviceRates& rates) {
   problem.costs = partition::analytic_cost_model(*problem.sequence, problem.sizes, rates);
-  problem.costs_from = "computed from default rates of the device, not measured";
+  problem.costs_from = problem.sizes.device == layers::DeviceKind::cpu
+                           ? "computed from default rates of a CPU core, not measured; for GPUs "
+                             "set trainer.device=cuda"
+                           : "computed from default rates of a data centre GPU, not measured";
   problem.parameter_s = kOptimizerPasses * sizeof(float) / rates.bandwidth;
 }
 
@@ -218,6 +222,13 @@ void set_costs(partition::PlanningProblem& problem, const ClusterConstraints& co
     set_costs(problem, *constraints.costs, recipe, labels);
   else
     set_costs(problem, partition::default_rates(problem.sizes));
+}
+
+/// What a plan's bytes leave out, for people.
+std::string not_counted(const configs::Config& recipe) {
+  const bool on_cpu = backend_sizes(recipe).device == layers::DeviceKind::cpu;
+  if (on_cpu || comm::nccl_is_built()) return {};
+  return "NCCL's buffers: this penstock was built without NCCL";
 }
 
 /// What the recipe says, unless that is the default.
@@ -297,10 +308,10 @@ ClusterPlan plan_on_cluster(const configs::Config& asked, const partition::Clust
       std::make_unique<partition::LayerSequence>(partition::build_model(recipe.model, labels));
   const partition::LayerSequence& sequence = *planned.sequence;
   RecipeData data(recipe, sequence);
-  const layers::BackendSizes sizes = backend_sizes(recipe);
   planned.problem = {
       .sequence = &sequence,
-      .sizes = sizes,
+      .sizes = backend_sizes(recipe),
+      .not_counted = not_counted(recipe),
       .cluster = limited(cluster, recipe.pipeline.memory_gib),
       .batches = choices_of(recipe, data, constraints, cluster.size()),
       .schedules = trained_schedules(recipe, constraints.schedule),

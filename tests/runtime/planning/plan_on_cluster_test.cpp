@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "comm/nccl.h"
 #include "configs/load.h"
 #include "layers/models/families.h"
 #include "partition/cluster/cluster_file.h"
@@ -47,6 +48,18 @@ TEST_F(PlanOnCluster, RanksAreDevicesInTheClustersOrder) {
   EXPECT_EQ(planned.recipe.pipeline.stages, 2);
   EXPECT_EQ(planned.plan.micro_batches, recipe().data.micro_batches);
   EXPECT_EQ(planned.plan.chunks.back().last(), planned.sequence->size());
+}
+
+TEST_F(PlanOnCluster, NamesItsRatesAndWhatIsNotCounted) {
+  const partition::PlanningProblem of_cpu =
+      plan_on_cluster(recipe({"trainer.device=cpu"}), mixed("4"), {}).problem;
+  EXPECT_NE(of_cpu.costs_from.find("of a CPU core"), std::string::npos);
+  EXPECT_NE(of_cpu.costs_from.find("set trainer.device=cuda"), std::string::npos);
+  EXPECT_EQ(of_cpu.not_counted, "");
+  const partition::PlanningProblem of_gpu =
+      plan_on_cluster(recipe({"trainer.device=cuda"}), mixed("4"), {}).problem;
+  EXPECT_NE(of_gpu.costs_from.find("of a data centre GPU"), std::string::npos);
+  EXPECT_EQ(of_gpu.not_counted.find("NCCL's buffers") == 0, !comm::nccl_is_built());
 }
 
 TEST_F(PlanOnCluster, IsTheSameForTheSameSeed) {
