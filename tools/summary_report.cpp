@@ -52,6 +52,9 @@ std::string summary_text(const runtime::ManifestSummary& s) {
       text += fmt::format("\n{} utterances at {} Hz", utterances, rate);
     text += "\n\n" + histogram_text(s.histogram) + "\ncharacters: " + characters_text(s.characters);
   }
+  if (!s.without_text.empty())
+    text += fmt::format("\n\n{} utterances have an empty text:{}", s.without_text.size(),
+                        s.without_text.listed());
   if (!s.inexact.empty())
     text += fmt::format("\n\n{} durations are inexact:\n{}", s.inexact.size(), s.inexact.listed());
   if (!s.rejected.empty())

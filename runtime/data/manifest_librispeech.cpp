@@ -7,8 +7,8 @@
 namespace penstock::runtime {
 namespace {
 
-/// Every *.trans.txt below the folder, in the order of their paths. DataError if a folder can't be
-/// read.
+/// Every *.trans.txt below the folder, in the order of their paths. DataError if there is none or
+/// a folder can't be read.
 std::vector<std::filesystem::path> transcripts_below(const std::filesystem::path& folder) {
   std::vector<std::filesystem::path> files;
   std::filesystem::path last = folder;  // where it went wrong, if it did
@@ -20,6 +20,10 @@ std::vector<std::filesystem::path> transcripts_below(const std::filesystem::path
     if (last.string().ends_with(".trans.txt")) files.push_back(last);
   }
   if (error) throw DataError(last.string() + ": can't be read: " + error.message());
+  if (files.empty())
+    throw DataError(folder.string() +
+                    ": a folder is read as LibriSpeech, and no *.trans.txt lies in it; list its "
+                    "recordings in a manifest");
   std::ranges::sort(files);
   return files;
 }

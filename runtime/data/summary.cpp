@@ -38,6 +38,8 @@ void count(const ManifestEntry& entry, const AudioLength& length, ManifestSummar
   ++summary.histogram[bin];
   ++summary.rates[length.rate];
   count_characters(entry.text, summary.characters);
+  if (entry.text.find_first_not_of(' ') == std::string::npos)
+    summary.without_text.add(entry.where, entry.audio.string());
   if (entry.duration && std::abs(*entry.duration - seconds) > kExact)
     summary.inexact.add(entry.where, "its duration is given as " + std::to_string(*entry.duration) +
                                          " s; " + entry.audio.string() + " lasts " +

@@ -21,7 +21,8 @@ struct ManifestSummary {
   std::map<int, std::int64_t> rates;               // utterances by samples a second
   std::map<std::string, std::int64_t> characters;  // times that each (UTF-8) occurs in the texts
   Faults rejected;                                 // bad lines and audio, with reasons
-  Faults inexact;  // durations that are more than 10 ms off; such an utterance is still used
+  Faults without_text;  // texts that are empty; such an utterance is still used
+  Faults inexact;       // durations that are more than 10 ms off; such an utterance is still used
 };
 
 /// Reads the manifest and the lengths of its audio (see index_audio; `options.manifest` is not

@@ -48,6 +48,15 @@ TEST_F(DataCommand, SummaryNamesRejectedUtterances) {
   EXPECT_NE(outcome.out.find("bad.jsonl:2: "), std::string::npos) << outcome.out;
 }
 
+TEST_F(DataCommand, SummaryNamesEmptyTexts) {
+  test::write_file(in("empty.jsonl"), R"({"audio_filepath": "a.wav", "text": ""})");
+  const auto outcome = data({"summary", in("empty.jsonl")});
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_NE(outcome.out.find("1 utterances have an empty text:\n  empty.jsonl:1: "),
+            std::string::npos)
+      << outcome.out;
+}
+
 TEST_F(DataCommand, VerifyEndsWith3) {
   EXPECT_EQ(data({"verify", in("a.jsonl")}).code, 0);
   const auto outcome = data({"verify", in("bad.jsonl"), "--json"});

@@ -121,8 +121,6 @@ TEST_F(ManifestTest, NothingThereIsRejected) {
   EXPECT_TRUE(read(put("blank.jsonl", "\n \n")).empty());
   expect_parts(message_of<DataError>([&] { read(in("missing.jsonl")); }),
                {"missing.jsonl", "no such file"});
-  std::filesystem::create_directory(in("folder"));
-  EXPECT_TRUE(read(in("folder")).empty());
 }
 
 TEST_F(ManifestTest, DeepspeechJson) {
@@ -159,6 +157,13 @@ TEST_F(ManifestTest, LibrispeechFolder) {
   EXPECT_EQ(entries[2].where, "84-12.trans.txt:2");
   put("clean/84/13/84-13.trans.txt", "84-13-0000\n");
   expect_parts(message_of<DataError>([&] { read(in("clean")); }), {"84-13.trans.txt:1: is not"});
+}
+
+TEST_F(ManifestTest, NamesAFolderThatIsNotLibrispeech) {
+  put("recordings/one.wav", "");
+  put("recordings/one.txt", "one");
+  expect_parts(message_of<DataError>([&] { read(in("recordings")); }),
+               {"recordings: ", "no *.trans.txt", "list its recordings in a manifest"});
 }
 
 /// This thread meets files as somebody else, since root may read everything.

@@ -52,6 +52,22 @@ TEST_F(SummaryTest, TellsWhatAManifestHolds) {
   }
 }
 
+TEST_F(SummaryTest, NamesEmptyTexts) {
+  test::write_file(in("empty.jsonl"), R"({"audio_filepath": "audio/long.wav", "text": "c"})"
+                                      "\n"
+                                      R"({"audio_filepath": "audio/long.wav", "text": ""})"
+                                      "\n"
+                                      R"({"audio_filepath": "audio/long.wav", "text": "  "})"
+                                      "\n");
+  const ManifestSummary summary = summarise(in("empty.jsonl"));
+  EXPECT_EQ(summary.utterances, 3);
+  EXPECT_TRUE(summary.rejected.empty());
+  ASSERT_EQ(summary.without_text.size(), 2u);
+  EXPECT_EQ(summary.without_text.all()[0].where, "empty.jsonl:2");
+  EXPECT_EQ(summary.without_text.all()[1].where, "empty.jsonl:3");
+  EXPECT_TRUE(summarise(in("good.jsonl")).without_text.empty());
+}
+
 TEST_F(SummaryTest, RejectsWithReasons) {
   const ManifestSummary summary = summarise(in("bad.jsonl"));
   EXPECT_EQ(summary.utterances, 1);
