@@ -148,6 +148,14 @@ class Loader {
   std::map<std::string, std::string> where_;
 };
 
+/// What to write where a model's name, perhaps misspelt, stands for a recipe.
+std::string model_hint(const std::string& word) {
+  const auto models = model_names();
+  const std::vector<std::string_view> names(models.begin(), models.end());
+  const std::string near = nearest(word, names);
+  return near.empty() ? "" : "; for that model say model.base=" + near;
+}
+
 }  // namespace
 
 Config parse_config(const std::string& text, const std::string& name,
@@ -168,18 +176,12 @@ Config load_config(const std::filesystem::path& file, std::span<const ModelFamil
                    std::span<const std::string> overrides) {
   if (file.empty()) return parse_config("", "defaults", families, overrides);
   const auto text = file_text(file);
-  if (!text) throw ConfigError(file.string() + ": no such configuration file, or it can't be read");
+  if (!text)
+    throw ConfigError(file.string() + ": no such configuration file, or it can't be read" +
+                      model_hint(file.string()));
   return parse_config(*text, file.string(), families, overrides);
 }
 
-std::vector<std::string> model_names() {
-  std::vector<std::string> names;
-  std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(config_folder() / "models", error)) {
-    if (entry.path().extension() == ".toml") names.push_back(entry.path().stem().string());
-  }
-  std::ranges::sort(names);
-  return names;
-}
+std::vector<std::string> model_names() { return names_in_config_folder("models"); }
 
 }  // namespace penstock::configs

@@ -76,7 +76,9 @@ Cluster read_cluster(const std::filesystem::path& file) {
   auto known = configs::config_folder() / "clusters" / file;
   known += ".toml";
   if (const auto text = configs::file_text(known)) return parse_cluster(*text, known.string());
-  throw ConfigError(file.string() + ": no such cluster file, or it can't be read");
+  throw ConfigError(
+      fmt::format("{}: no such cluster file, or it can't be read; known by name are {}",
+                  file.string(), fmt::join(configs::names_in_config_folder("clusters"), ", ")));
 }
 
 }  // namespace penstock::partition
