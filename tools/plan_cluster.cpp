@@ -121,12 +121,26 @@ nlohmann::ordered_json json_of(const runtime::ClusterPlan& planned) {
   return json;
 }
 
+/// "--host box0:3,box1:4 ", how many ranks start on each node, in the cluster's order, which is
+/// that of the ranks; nothing for a single node.
+std::string hosts(const runtime::ClusterPlan& planned) {
+  const partition::Cluster& cluster = planned.problem.cluster;
+  std::vector<int> ranks(cluster.nodes.size());
+  for (const auto& stage : planned.decision.choice.devices)
+    for (const int device : stage) ++ranks[cluster.devices[device].node];
+  std::vector<std::string> used;
+  for (std::size_t node = 0; node < ranks.size(); ++node)
+    if (ranks[node] > 0) used.push_back(fmt::format("{}:{}", cluster.nodes[node], ranks[node]));
+  return used.size() < 2 ? "" : fmt::format("--host {} ", fmt::join(used, ","));
+}
+
 /// How to train the plan, with what it chose of [data].
 std::string how_to_train(const ClusterArguments& arguments, const runtime::ClusterPlan& planned,
                          const std::vector<std::string>& words, bool free_batch) {
   const partition::PlanChoice& choice = planned.decision.choice;
-  std::string text = fmt::format("mpirun -np {} penstock train {} pipeline.plan={}", choice.slots(),
-                                 fmt::join(words, " "), arguments.output);
+  std::string text =
+      fmt::format("mpirun -np {} {}penstock train {} pipeline.plan={}", choice.slots(),
+                  hosts(planned), fmt::join(words, " "), arguments.output);
   if (free_batch)
     text += fmt::format(" data.micro_batch_seconds={} data.micro_batches={}", choice.batch.seconds,
                         choice.batch.micro_batches);

@@ -47,6 +47,15 @@ TEST_F(PlanCluster, ItsFileIsTrainedWithTheSameBits) {
   EXPECT_EQ(folder_.record("planned"), folder_.record("alone"));
 }
 
+TEST_F(PlanCluster, SaysHowManyRanksStartOnEachNode) {
+  const auto said = [&](const char* stages) {
+    return plan({"--stages", stages, "--replicas", "1", "-o", folder_.in("plan.toml")}).out;
+  };
+  const std::string all = said("4"), one = said("1");
+  EXPECT_NE(all.find("mpirun -np 4 --host a:2,b:2 penstock train "), std::string::npos) << all;
+  EXPECT_NE(one.find("mpirun -np 1 penstock train "), std::string::npos) << one;
+}
+
 TEST_F(PlanCluster, AFoundScheduleIsTrainedInItsOrder) {
   const std::string file = folder_.in("plan.toml");
   const auto chosen = json({"--stages", "3", "--replicas", "1", "--schedule", "found", "-o", file});
