@@ -87,10 +87,10 @@ class CutSolver {
     return std::move(best.back());
   }
 
-  /// With best_k(last) the least value of layers [0, last) in k segments (`best`; of k + 1:
-  /// `next`),
-  ///   best_0(0) = empty,  best_{k+1}(last) = min over first of add(best_k(first), cost_k(first,
-  ///   last)).
+  /// best_k(last) is the least value of layers [0, last) in k segments; `best` holds those of k,
+  /// `next` those of k + 1.
+  ///   best_0(0) = empty
+  ///   best_{k+1}(last) = min over first of add(best_k(first), cost_k(first, last))
   /// Of equal values the first one found stays. Each segment behind k still needs a layer.
   template <class Segment>
   void extend(int k, const Segment& segment, const std::vector<Value>& best,

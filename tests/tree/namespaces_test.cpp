@@ -1,7 +1,6 @@
 #include <gtest/gtest.h>
 
 #include <map>
-#include <optional>
 #include <regex>
 
 #include "tests/support/tree/source_files.h"
@@ -9,7 +8,7 @@
 namespace penstock::test {
 namespace {
 
-/// A type with a body in a namespace, anonymous or not; `space` leaves anonymous ones out.
+/// A type with a body in a namespace; `space` passes over anonymous ones around it.
 struct Type {
   std::string space;  // "penstock::layers::cuda"
   std::string name;
