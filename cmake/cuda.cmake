@@ -29,7 +29,11 @@ set(CMAKE_CUDA_STANDARD 20)
 set(CMAKE_CUDA_STANDARD_REQUIRED ON)
 set(CMAKE_CUDA_EXTENSIONS OFF)
 set(CMAKE_CUDA_RUNTIME_LIBRARY Shared)
+# To projects that require it, CMake 3.25 calls the library nvToolsExt deprecated, and fails where CUDA 13 has none.
+set(required ${CMAKE_MINIMUM_REQUIRED_VERSION})
+set(CMAKE_MINIMUM_REQUIRED_VERSION 3.24)
 find_package(CUDAToolkit REQUIRED)
+set(CMAKE_MINIMUM_REQUIRED_VERSION ${required})
 
 # cuDNN and NCCL come from Debian's or NVIDIA's packages, or from Python's, which have no plain name.
 function(find_gpu_library target header library)
