@@ -16,7 +16,7 @@ enum class Flush { to_disk, none };
 /// A file that appears under its name whole, or not at all. Until commit() it is written as
 /// "<name><suffix>", which is removed with the object. Every failed call is a FileError that names
 /// the file.
-class AtomicFile {
+class [[nodiscard]] AtomicFile {
  public:
   explicit AtomicFile(std::filesystem::path path, const std::string& suffix = ".partial");
   AtomicFile(const AtomicFile&) = delete;

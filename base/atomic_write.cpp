@@ -1,5 +1,6 @@
 #include "base/atomic_write.h"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -31,7 +32,7 @@ bool is_special(const fs::path& file) {
 }
 
 /// Of this process alone, so that others may write the same file.
-std::string suffix_of_process() { return "." + std::to_string(getpid()) + ".partial"; }
+std::string suffix_of_process() { return fmt::format(".{}.partial", getpid()); }
 
 }  // namespace
 
@@ -59,13 +60,13 @@ std::string why_unwritable(const fs::path& file) {
   const fs::path target = behind_links(file);
   const fs::path folder = target.has_parent_path() ? target.parent_path() : ".";
   if (!fs::exists(folder, error))
-    return "there is no folder " + folder.string() + ": make it, or name another file";
+    return fmt::format("there is no folder {}: make it, or name another file", folder.string());
   try {
     AtomicFile probe(target, suffix_of_process());
     return {};
   } catch (const FileError& failed) {
-    return "no file can be made in " + folder.string() + " (" + failed.code().message() +
-           "): allow it, or name another file";
+    return fmt::format("no file can be made in {} ({}): allow it, or name another file",
+                       folder.string(), failed.code().message());
   }
 }
 

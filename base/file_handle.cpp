@@ -1,6 +1,7 @@
 #include "base/file_handle.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -25,7 +26,8 @@ void FileHandle::close() {
 
 void raise_errno(const std::filesystem::path& path, const std::string& what) {
   const int code = errno;
-  throw FileError(path.string() + ": " + what + ": " + std::generic_category().message(code),
+  const std::string why = std::generic_category().message(code);
+  throw FileError(fmt::format("{}: {}: {}", path.string(), what, why),
                   static_cast<std::errc>(code));
 }
 

@@ -22,7 +22,7 @@ class FileError : public CheckpointError {
 };
 
 /// A POSIX file descriptor, closed with the object.
-class FileHandle {
+class [[nodiscard]] FileHandle {
  public:
   /// As open(2) with O_CLOEXEC. FileError naming the path if that fails.
   FileHandle(std::filesystem::path path, int flags, int mode = 0644);

@@ -1,5 +1,7 @@
 #include "base/utf8.h"
 
+#include <fmt/format.h>
+
 #include <utility>
 
 #include "base/error.h"
@@ -47,7 +49,7 @@ DecodedText decode_utf8(std::string_view text) {
 std::u32string from_utf8(std::string_view text) {
   DecodedText decoded = decode_utf8(text);
   if (decoded.wrong_byte)
-    throw DataError("not UTF-8 at byte " + std::to_string(*decoded.wrong_byte) + " of a text");
+    throw DataError(fmt::format("not UTF-8 at byte {} of a text", *decoded.wrong_byte));
   return std::move(decoded.characters);
 }
 

@@ -15,14 +15,14 @@ struct DecodedText {
   std::optional<std::size_t> wrong_byte;
 };
 
-DecodedText decode_utf8(std::string_view text);
+[[nodiscard]] DecodedText decode_utf8(std::string_view text);
 
 /// The text's code points. DataError with the place of the first byte that is not UTF-8, if any.
 std::u32string from_utf8(std::string_view text);
 
-std::string to_utf8(std::u32string_view text);
+[[nodiscard]] std::string to_utf8(std::u32string_view text);
 
 /// White space as Python's str.isspace() has it.
-bool is_space(char32_t character);
+[[nodiscard]] bool is_space(char32_t character);
 
 }  // namespace penstock

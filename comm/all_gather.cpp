@@ -1,8 +1,11 @@
 #include "comm/all_gather.h"
 
+#include <fmt/format.h>
+
 #include <memory>
 #include <string>
 
+#include "base/counted.h"
 #include "base/error.h"
 #include "comm/tags.h"
 
@@ -10,8 +13,8 @@ namespace penstock::comm {
 
 void all_gather(Communicator& group, const RankParts& parts) {
   if (std::ssize(parts) != group.size())
-    throw ShapeError("all-gather: parts of " + std::to_string(parts.size()) +
-                     " ranks in a group of " + std::to_string(group.size()));
+    throw ShapeError(fmt::format("all-gather: parts of {} in a group of {}",
+                                 counted(parts.size(), "rank"), group.size()));
   std::vector<std::unique_ptr<Transfer>> transfers;
   for (int peer = 0; peer < group.size(); ++peer) {
     if (peer == group.rank()) continue;

@@ -10,7 +10,7 @@ namespace penstock::comm {
 /// A sum_disjoint() under way, beside other work. Every rank sends its numbers to every other one,
 /// so that none waits for another to pass something on: between the two calls messages alone have
 /// to move. All ranks make theirs in the same order, with as many numbers.
-class DisjointSum {
+class [[nodiscard]] DisjointSum {
  public:
   DisjointSum(Communicator& ranks, std::vector<double> own);
   DisjointSum(const DisjointSum&) = delete;
@@ -18,7 +18,7 @@ class DisjointSum {
 
   /// Waits for all ranks' numbers and gives their sums, once. Each entry must be non-zero on at
   /// most one rank. CommError as from the communicator.
-  std::vector<double> finish();
+  [[nodiscard]] std::vector<double> finish();
 
  private:
   Communicator& ranks_;

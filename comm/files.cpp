@@ -1,5 +1,7 @@
 #include "comm/files.h"
 
+#include <fmt/format.h>
+
 #include <cstdint>
 #include <fstream>
 #include <map>
@@ -8,6 +10,7 @@
 #include <utility>
 
 #include "base/atomic_file.h"
+#include "base/counted.h"
 #include "base/error.h"
 
 namespace penstock::comm {
@@ -22,8 +25,10 @@ void write_message(const fs::path& file, std::span<const std::byte> data) {
     message.write(data);
     message.commit(Flush::none);
   } catch (const FileError& error) {
-    throw CommError("writing " + file.string() + ", a message between ranks: " +
-                    error.code().message() + "; is there space, and may this process write there?");
+    throw CommError(
+        fmt::format("{}, a message between ranks, can't be written: {}. Check the disk's space and "
+                    "the folder's permissions",
+                    file.string(), error.code().message()));
   }
 }
 
@@ -35,13 +40,13 @@ class Sent final : public Transfer {
 class FilesCommunicator final : public Communicator {
  public:
   explicit FilesCommunicator(FilesOptions options) : options_(std::move(options)) {
-    const fs::path mine = options_.folder / ("rank-" + std::to_string(options_.rank));
+    const fs::path mine = options_.folder / fmt::format("rank-{}", options_.rank);
     if (options_.rank < 0 || options_.rank >= options_.ranks)
-      throw CommError("rank " + std::to_string(options_.rank) + " of " +
-                      std::to_string(options_.ranks) + " ranks: ranks count from 0");
+      throw CommError(fmt::format("rank {} of {}: ranks are numbered from 0", options_.rank,
+                                  counted(static_cast<std::size_t>(options_.ranks), "rank")));
     if (fs::exists(mine))
-      throw CommError("rank " + std::to_string(options_.rank) + " has met the others before in " +
-                      options_.folder.string() + ": give every job an empty folder");
+      throw CommError(fmt::format("rank {} has joined before in {}: give every job an empty folder",
+                                  options_.rank, options_.folder.string()));
     write_message(mine, {});
   }
 
@@ -58,13 +63,13 @@ class FilesCommunicator final : public Communicator {
   void progress() override {
     std::error_code none;
     if (fs::exists(options_.folder / "ended", none))
-      throw CommError("another rank has ended the job; it says why");
+      throw CommError("another rank has ended the job: see its error");
   }
 
   [[noreturn]] void abort(int exit_code) override {
     write_message(options_.folder / "ended", {});
-    throw CommError("rank " + std::to_string(options_.rank) + " ended the job with exit code " +
-                    std::to_string(exit_code));
+    throw CommError(
+        fmt::format("rank {} ended the job with exit code {}", options_.rank, exit_code));
   }
 
  private:
@@ -73,11 +78,11 @@ class FilesCommunicator final : public Communicator {
   /// Of the next message from one rank to the other on this tag.
   fs::path next_file(int from, int to, const Message& message, Counts& counts) {
     if (message.peer < 0 || message.peer >= options_.ranks)
-      throw CommError("peer rank " + std::to_string(message.peer) + " (" + message.what +
-                      "): there are " + std::to_string(options_.ranks) + " ranks");
+      throw CommError(fmt::format("peer rank {} ({}) does not exist: the job has {}", message.peer,
+                                  message.what,
+                                  counted(static_cast<std::size_t>(options_.ranks), "rank")));
     const std::uint64_t number = counts[{message.peer, message.tag}]++;
-    return options_.folder / (std::to_string(from) + "-to-" + std::to_string(to) + "-tag-" +
-                              std::to_string(message.tag) + "-" + std::to_string(number));
+    return options_.folder / fmt::format("{}-to-{}-tag-{}-{}", from, to, message.tag, number);
   }
 
   FilesOptions options_;
@@ -99,13 +104,12 @@ class Received final : public Transfer {
     std::error_code error;
     if (!fs::exists(file_, error)) return world_.progress();
     if (const auto bytes = fs::file_size(file_); bytes != data_.size())
-      throw CommError("rank " + std::to_string(world_.rank()) + ", receiving " +
-                      std::to_string(data_.size()) + " bytes (" + message_.what + "), peer rank " +
-                      std::to_string(message_.peer) + ", tag " + std::to_string(message_.tag) +
-                      ": " + std::to_string(bytes) + " bytes came");
+      throw CommError(fmt::format(
+          "rank {}, receiving {} bytes ({}), peer rank {}, tag {}: {} bytes came", world_.rank(),
+          data_.size(), message_.what, message_.peer, message_.tag, bytes));
     std::ifstream stream(file_, std::ios::binary);
     if (!stream.read(reinterpret_cast<char*>(data_.data()), data_.size()))
-      throw CommError("reading " + file_.string() + ", a message between ranks: failed");
+      throw CommError(fmt::format("{}, a message between ranks, can't be read", file_.string()));
     fs::remove(file_);
     done_ = true;
   }

@@ -1,9 +1,12 @@
 #include "comm/group.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <set>
 #include <utility>
 
+#include "base/counted.h"
 #include "base/error.h"
 #include "comm/tags.h"
 
@@ -34,9 +37,9 @@ class Group final : public Communicator {
   Message translated(const Message& message) const {
     if (message.peer < 0 || message.peer >= size() || message.tag < 0 ||
         message.tag >= tags::group_stride)
-      throw CommError("peer " + std::to_string(message.peer) + " on tag " +
-                      std::to_string(message.tag) + " (" + message.what +
-                      ") does not exist in a group of " + std::to_string(size()) + " ranks");
+      throw CommError(fmt::format("peer {} on tag {} ({}) does not exist in a group of {}",
+                                  message.peer, message.tag, message.what,
+                                  counted(ranks_.size(), "rank")));
     return {ranks_[static_cast<std::size_t>(message.peer)], message.tag + offset_, message.what};
   }
 
@@ -52,9 +55,10 @@ std::unique_ptr<Communicator> make_group(Communicator& parent, const GroupOption
   const std::set<int> distinct(options.ranks.begin(), options.ranks.end());
   if (distinct.size() != options.ranks.size() || !distinct.contains(parent.rank()) ||
       *distinct.begin() < 0 || *distinct.rbegin() >= parent.size())
-    throw CommError("a group must be of distinct ranks among " + std::to_string(parent.size()) +
-                    ", and rank " + std::to_string(parent.rank()) +
-                    ", which makes it, one of them");
+    throw CommError(
+        fmt::format("a group needs distinct ranks below {}, and among them rank {}, "
+                    "which makes it",
+                    parent.size(), parent.rank()));
   return std::make_unique<Group>(parent, options);
 }
 

@@ -16,6 +16,7 @@ struct GroupOptions {
 /// Some ranks of another communicator as one of their own: the replicas of a stage, the stages of
 /// a replica. `parent` must outlive it; abort() ends all of the parent's ranks. CommError where
 /// this rank is not among `ranks`, or they are not distinct ranks of the parent.
-std::unique_ptr<Communicator> make_group(Communicator& parent, const GroupOptions& options);
+[[nodiscard]] std::unique_ptr<Communicator> make_group(Communicator& parent,
+                                                       const GroupOptions& options);
 
 }  // namespace penstock::comm

@@ -23,8 +23,8 @@ FilesOptions meeting() {
   const char* folder = std::getenv("PENSTOCK_MEET");
   if (!ranks || !folder)
     throw CommError(
-        "PENSTOCK_RANK is set, but not PENSTOCK_RANKS, the number of ranks, and PENSTOCK_MEET, an "
-        "empty folder for their messages");
+        "PENSTOCK_RANK is set, but not PENSTOCK_RANKS and PENSTOCK_MEET: set them to the number of "
+        "ranks and to an empty folder for their messages");
   return {folder, *rank, *ranks};
 }
 

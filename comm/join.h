@@ -9,11 +9,11 @@ namespace penstock::comm {
 
 /// The rank that mpirun, another launcher that speaks PMIx or PMI, or PENSTOCK_RANK gave this
 /// process: known before it meets the others. Nothing in a process that none of them started.
-std::optional<int> rank_in_job();
+[[nodiscard]] std::optional<int> rank_in_job();
 
 /// The ranks of this process's job, to be called once: those of PENSTOCK_RANKS that meet in the
 /// folder PENSTOCK_MEET, else MPI's where a launcher started it, else this process alone. CommError
 /// if the variables do not fit each other.
-std::unique_ptr<Communicator> join_job();
+[[nodiscard]] std::unique_ptr<Communicator> join_job();
 
 }  // namespace penstock::comm

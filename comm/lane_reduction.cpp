@@ -1,11 +1,14 @@
 #include "comm/lane_reduction.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstring>
 #include <numeric>
 #include <string>
 #include <utility>
 
+#include "base/counted.h"
 #include "base/error.h"
 #include "comm/backoff.h"
 #include "comm/tags.h"
@@ -54,22 +57,23 @@ bool owners_fit(const LaneReductionPlan& plan) {
 void check(const LaneReductionPlan& plan, const Communicator& group, std::size_t arenas) {
   const auto fail = [](const std::string& why) { throw ShapeError("lane reduction: " + why); };
   if (plan.dtype != layers::DType::f32 && plan.dtype != layers::DType::f64)
-    fail("gradients are f32 or f64, not " + std::string(layers::name_of(plan.dtype)));
+    fail(fmt::format("gradients are f32 or f64, not {}", layers::name_of(plan.dtype)));
   if (static_cast<int>(plan.lanes_of.size()) != group.size())
-    fail(std::to_string(plan.lanes_of.size()) + " replicas planned in a group of " +
-         std::to_string(group.size()));
+    fail(fmt::format("the plan is for {}, but the group has {}",
+                     counted(plan.lanes_of.size(), "replica"), group.size()));
   if (std::ranges::any_of(plan.lanes_of, [](int lanes) { return lanes < 1; }))
     fail("every replica needs a lane");
   const auto own = static_cast<std::size_t>(plan.lanes_of[static_cast<std::size_t>(group.rank())]);
-  if (own != arenas) fail(std::to_string(arenas) + " arenas for " + std::to_string(own) + " lanes");
+  if (own != arenas)
+    fail(fmt::format("found {} for {}", counted(arenas, "arena"), counted(own, "lane")));
   if (!std::ranges::is_sorted(plan.bucket_ends) ||
       (!plan.bucket_ends.empty() && plan.bucket_ends[0] < 0))
     fail("the ends of the buckets do not ascend");
   if (!plan.owned_ends.empty() && !owners_fit(plan))
-    fail("the owners' elements do not make up the buckets");
+    fail("the owners' elements do not add up to the buckets");
   if (plan.bucket_ends.size() > tags::reduction_buckets)
-    fail(std::to_string(plan.bucket_ends.size()) + " buckets, of at most " +
-         std::to_string(tags::reduction_buckets));
+    fail(fmt::format("found {} buckets, expected at most {}", plan.bucket_ends.size(),
+                     tags::reduction_buckets));
 }
 
 }  // namespace
@@ -134,8 +138,8 @@ LaneReduction::Piece LaneReduction::piece_of(int bucket, int replica) const {
 
 void LaneReduction::start(int bucket) {
   if (buckets_.at(static_cast<std::size_t>(bucket)).phase != Bucket::Phase::idle)
-    throw ShapeError("lane reduction: bucket " + std::to_string(bucket) +
-                     " was started twice in one step");
+    throw ShapeError(
+        fmt::format("lane reduction: bucket {} was started twice in one step", bucket));
   scatter(bucket);
   advance(bucket);
 }
@@ -144,14 +148,14 @@ void LaneReduction::start(int bucket) {
 void LaneReduction::scatter(int bucket) {
   Bucket& state = buckets_[static_cast<std::size_t>(bucket)];
   const int tag = tags::reduction + 2 * bucket;
-  const std::string of = "gradients of bucket " + std::to_string(bucket);
+  const std::string of = fmt::format("gradients of bucket {}", bucket);
   std::byte* staged = staging_.data() + state.staging;
   const Piece own = piece_of(bucket, group_.rank());
   for (int replica = 0; replica < group_.size(); ++replica) {
     if (replica == group_.rank()) continue;
     const auto r = static_cast<std::size_t>(replica);
     for (int lane = first_lane_[r]; own.bytes > 0 && lane < first_lane_[r + 1]; ++lane) {
-      const Message message{replica, tag, of + " from lane " + std::to_string(lane)};
+      const Message message{replica, tag, fmt::format("{} from lane {}", of, lane)};
       state.transfers.push_back(group_.receive(message, {staged, own.bytes}));
       staged += own.bytes;
     }
@@ -189,7 +193,7 @@ void LaneReduction::add_own_piece(int bucket) const {
 void LaneReduction::gather(int bucket) {
   Bucket& state = buckets_[static_cast<std::size_t>(bucket)];
   const int tag = tags::reduction + 2 * bucket + 1;
-  const std::string what = "summed gradients of bucket " + std::to_string(bucket);
+  const std::string what = fmt::format("summed gradients of bucket {}", bucket);
   const Piece own = piece_of(bucket, group_.rank());
   for (int replica = 0; replica < group_.size(); ++replica) {
     if (replica == group_.rank()) continue;
@@ -227,7 +231,7 @@ void LaneReduction::progress() {
 void LaneReduction::finish() {
   for (std::size_t bucket = 0; bucket < buckets_.size(); ++bucket)
     if (buckets_[bucket].phase == Bucket::Phase::idle)
-      throw ShapeError("lane reduction: bucket " + std::to_string(bucket) + " was not started");
+      throw ShapeError(fmt::format("lane reduction: bucket {} was not started", bucket));
   Backoff backoff;
   const auto whole = [](const Bucket& bucket) { return bucket.phase == Bucket::Phase::whole; };
   while (progress(), !std::ranges::all_of(buckets_, whole)) {

@@ -9,6 +9,6 @@ namespace penstock::comm {
 /// several rounds, messages as large as link_speeds(), where the sender lets messages progress
 /// about every tenth of a millisecond, as a stage that computes does. Every rank calls it, and gets
 /// the same.
-double link_overlap(Communicator& ranks, int from, int to);
+[[nodiscard]] double link_overlap(Communicator& ranks, int from, int to);
 
 }  // namespace penstock::comm

@@ -20,13 +20,13 @@ inline constexpr std::size_t kLinkMessage = std::size_t{4} << 20;
 /// Both ways between every rank and the next, in this order: 0 to 1, 1 to 0, 1 to 2, … One pair is
 /// busy at a time. Medians of several rounds, fewer and of fewer messages where these are slow, so
 /// that a link takes a few seconds unless one message does. Every rank calls it, and gets all.
-std::vector<LinkSpeed> link_speeds(Communicator& ranks);
+[[nodiscard]] std::vector<LinkSpeed> link_speeds(Communicator& ranks);
 
 /// The same of these pairs (from, to), one after the other.
 using RankPairs = std::vector<std::pair<int, int>>;
-std::vector<LinkSpeed> link_speeds(Communicator& ranks, const RankPairs& pairs);
+[[nodiscard]] std::vector<LinkSpeed> link_speeds(Communicator& ranks, const RankPairs& pairs);
 
 /// Every rank to every other: (0, 1), (0, 2), …, (1, 0), …
-RankPairs every_pair(int ranks);
+[[nodiscard]] RankPairs every_pair(int ranks);
 
 }  // namespace penstock::comm

@@ -16,6 +16,6 @@ struct MpiOptions {
 /// by the thread that made it; transfers end before it. Its destructor waits for every rank's,
 /// except while an exception passes: then the process is on its way down, and mpirun takes the job
 /// with it. abort() is MPI_Abort. CommError if MPI does not start, or if this build is without it.
-std::unique_ptr<Communicator> join_mpi(const MpiOptions& options = {});
+[[nodiscard]] std::unique_ptr<Communicator> join_mpi(const MpiOptions& options = {});
 
 }  // namespace penstock::comm

@@ -31,7 +31,7 @@ inline constexpr int kNcclSumWays = 10;
 /// nobody can ask it beforehand. Of NCCL 2.28 with its defaults: for each way and channel buffers
 /// of its three protocols, 4 MiB (Simple, NCCL_BUFFSIZE), 4.7 MiB (LL128) and 0.5 MiB (LL), in
 /// pages of 2 MiB; and a margin of 16 MiB for what it keeps besides.
-std::size_t nccl_memory(int ways, int channels = kNcclChannels);
+[[nodiscard]] std::size_t nccl_memory(int ways, int channels = kNcclChannels);
 
 /// What one rank gives to another, and gets from it.
 struct NcclExchange {
@@ -58,11 +58,12 @@ class NcclCommunicator : public Communicator {
 };
 
 /// Whether this build has NCCL.
-bool nccl_is_built();
+[[nodiscard]] bool nccl_is_built();
 
 /// Connects ranks of `meeting`, over which they exchange NCCL's id: every one of them calls this.
 /// `meeting` must outlive it; abort() ends `meeting`. CommError where they don't connect in time,
 /// DeviceError where this build has no NCCL.
-std::unique_ptr<NcclCommunicator> make_nccl(Communicator& meeting, const NcclOptions& options);
+[[nodiscard]] std::unique_ptr<NcclCommunicator> make_nccl(Communicator& meeting,
+                                                          const NcclOptions& options);
 
 }  // namespace penstock::comm

@@ -1,5 +1,7 @@
 #include "comm/threads.h"
 
+#include <fmt/format.h>
+
 #include <atomic>
 #include <cstring>
 #include <deque>
@@ -12,6 +14,7 @@
 #include <tuple>
 #include <utility>
 
+#include "base/counted.h"
 #include "base/error.h"
 
 namespace penstock::comm {
@@ -96,11 +99,9 @@ class Hub {
     if (send.bytes == receive.bytes) {
       if (send.bytes > 0) std::memcpy(receive.data, send.data, send.bytes);
     } else {
-      const std::string error = "rank " + std::to_string(edge.receiver) + " expected " +
-                                std::to_string(receive.bytes) + " bytes (" + receive.what +
-                                ") on tag " + std::to_string(edge.tag) + ", but rank " +
-                                std::to_string(edge.sender) + " sent " +
-                                std::to_string(send.bytes) + " (" + send.what + ")";
+      const std::string error = fmt::format(
+          "rank {} expected {} bytes ({}) on tag {}, but rank {} sent {} ({})", edge.receiver,
+          receive.bytes, receive.what, edge.tag, edge.sender, send.bytes, send.what);
       send.error = receive.error = error;
     }
     send.done = true;
@@ -177,8 +178,7 @@ class ThreadCommunicator final : public Communicator {
   void progress() override { hub_->check(); }
 
   void abort(int exit_code) override {
-    hub_->fail("rank " + std::to_string(rank_) + " ended the job with exit code " +
-               std::to_string(exit_code));
+    hub_->fail(fmt::format("rank {} ended the job with exit code {}", rank_, exit_code));
     hub_->check();
     std::terminate();  // not reached: check() raises
   }
@@ -187,8 +187,8 @@ class ThreadCommunicator final : public Communicator {
   void check(const Message& message) {
     hub_->check();
     if (message.peer < 0 || message.peer >= size())
-      throw CommError("rank " + std::to_string(message.peer) + " (" + message.what +
-                      ") does not exist among " + std::to_string(size()) + " ranks");
+      throw CommError(fmt::format("rank {} ({}) does not exist among {}", message.peer,
+                                  message.what, counted(static_cast<std::size_t>(size()), "rank")));
   }
 
   std::shared_ptr<Hub> hub_;

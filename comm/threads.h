@@ -18,7 +18,8 @@ struct ThreadsOptions {
 /// Communicators of ranks that are threads of this process, one for each rank, to be used by one
 /// thread each. abort() raises CommError in the rank that calls it, and from then on every call of
 /// every rank raises CommError.
-std::vector<std::unique_ptr<Communicator>> make_thread_communicators(const ThreadsOptions&);
+[[nodiscard]] std::vector<std::unique_ptr<Communicator>> make_thread_communicators(
+    const ThreadsOptions&);
 
 /// Runs `body` on one thread for each rank and returns when all have ended. What the first failing
 /// rank raised is raised again here; the others are woken with CommError.

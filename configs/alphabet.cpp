@@ -1,5 +1,7 @@
 #include "configs/alphabet.h"
 
+#include <fmt/format.h>
+
 #include <cstdint>
 #include <set>
 
@@ -19,7 +21,7 @@ bool is_small(char32_t c) {
 
 bool is_control(char32_t c) { return c < U' ' || (c >= 0x7f && c < 0xa0); }
 
-std::string shown(char32_t character) { return "'" + to_utf8({&character, 1}) + "'"; }
+std::string shown(char32_t character) { return fmt::format("'{}'", to_utf8({&character, 1})); }
 
 }  // namespace
 
@@ -27,7 +29,7 @@ Fold fold_of(std::string_view name) {
   if (name == "none") return Fold::none;
   if (name == "lower") return Fold::lower;
   if (name == "upper") return Fold::upper;
-  throw ConfigError("text.fold is \"" + std::string(name) + "\"; known are lower, upper, none");
+  throw ConfigError(fmt::format("text.fold is \"{}\"; known are lower, upper, none", name));
 }
 
 char32_t folded(char32_t character, Fold fold) {
@@ -40,18 +42,21 @@ std::u32string alphabet_characters(const TextConfig& config) {
   const Fold fold = fold_of(config.fold);
   const DecodedText alphabet = decode_utf8(config.alphabet);
   if (alphabet.wrong_byte)
-    throw ConfigError("text.alphabet is not UTF-8 at byte " + std::to_string(*alphabet.wrong_byte));
+    throw ConfigError(fmt::format("text.alphabet is not UTF-8 at byte {}", *alphabet.wrong_byte));
   if (alphabet.characters.empty()) throw ConfigError("text.alphabet is empty");
   std::set<char32_t> known;
   for (const char32_t c : alphabet.characters) {
     if (c != U' ' && (is_space(c) || is_control(c)))
-      throw ConfigError("text.alphabet holds code point " +
-                        std::to_string(static_cast<std::uint32_t>(c)) +
-                        ": it takes printable characters, of white space ' ' alone");
-    if (!known.insert(c).second) throw ConfigError("text.alphabet holds " + shown(c) + " twice");
+      throw ConfigError(fmt::format(
+          "text.alphabet holds code point {}: it takes printable characters, and ' ' as "
+          "the only white space",
+          static_cast<std::uint32_t>(c)));
+    if (!known.insert(c).second)
+      throw ConfigError(fmt::format("text.alphabet holds {} twice", shown(c)));
     if (folded(c, fold) != c)
-      throw ConfigError("text.alphabet holds " + shown(c) + ", which text.fold = " + config.fold +
-                        " turns into " + shown(folded(c, fold)) + " in every transcript");
+      throw ConfigError(fmt::format(
+          "text.alphabet holds {}, which text.fold = {} turns into {} in every transcript",
+          shown(c), config.fold, shown(folded(c, fold))));
   }
   return alphabet.characters;
 }

@@ -11,10 +11,10 @@ namespace penstock::configs {
 enum class Fold { none, lower, upper };
 
 /// What text.fold names. ConfigError if it is none of them.
-Fold fold_of(std::string_view name);
+[[nodiscard]] Fold fold_of(std::string_view name);
 
 /// Letters of ASCII and Latin-1 are folded, others (and ß, ÿ) stay.
-char32_t folded(char32_t character, Fold fold);
+[[nodiscard]] char32_t folded(char32_t character, Fold fold);
 
 /// The characters of text.alphabet, the blank left out. ConfigError unless they are printable code
 /// points of UTF-8, no white space but ' ', each once, and none that text.fold makes another of.

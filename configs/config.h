@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "configs/model_family.h"
+#include "layers/models/model_family.h"
 
 namespace penstock::configs {
 
@@ -12,8 +12,8 @@ namespace penstock::configs {
 /// override.
 struct ModelConfig {
   std::string base = {};
-  int features = 161;  // input channels; must equal what [features] makes
-  ModelFamily family;  // what model.kind chooses, with the values of the family's own keys
+  int features = 161;          // input channels; must equal what [features] makes
+  layers::ModelFamily family;  // what model.kind chooses, with the values of the family's own keys
   bool operator==(const ModelConfig&) const = default;
 };
 

@@ -7,9 +7,9 @@
 namespace penstock::configs {
 
 /// The folder with models/ and recipes/: $PENSTOCK_CONFIGS, else the one of the build's sources.
-std::filesystem::path config_folder();
+[[nodiscard]] std::filesystem::path config_folder();
 
 /// The TOML files of one of its folders, "models" or "clusters", without their ending, sorted.
-std::vector<std::string> names_in_config_folder(const char* subfolder);
+[[nodiscard]] std::vector<std::string> names_in_config_folder(const char* subfolder);
 
 }  // namespace penstock::configs

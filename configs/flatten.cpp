@@ -1,5 +1,7 @@
 #include "configs/flatten.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "base/error.h"
@@ -17,10 +19,10 @@ FlatConfig flatten(const Config& config) {
 }
 
 Config unflatten(const FlatConfig& flat, const std::string& name,
-                 std::span<const ModelFamily> families) {
+                 std::span<const layers::ModelFamily> families) {
   Config config = default_config(families);
   const auto kind = flat.find("model.kind");
-  const auto* family = kind == flat.end() ? nullptr : find_family(families, kind->second);
+  const auto* family = kind == flat.end() ? nullptr : layers::find_family(families, kind->second);
   if (family != nullptr) config.model.family = *family;
   const std::vector<Key> known = keys(config, families);
   std::string faults;
@@ -30,7 +32,8 @@ Config unflatten(const FlatConfig& flat, const std::string& name,
     const auto wrong = key == known.end() ? "unknown key " + key_name : set_value(*key, text);
     if (wrong) faults += "\n  " + *wrong;
   }
-  if (!faults.empty()) throw ConfigError(name + ": the configuration can't be used:" + faults);
+  if (!faults.empty())
+    throw ConfigError(fmt::format("{}: the configuration can't be used:{}", name, faults));
   return config;
 }
 
@@ -43,7 +46,7 @@ std::vector<Difference> differences(const Config& before, const Config& after) {
     if (other == keys_b.end()) continue;
     std::string text_a = value_text(key.value), text_b = value_text(other->value);
     if (text_a != text_b)
-      found.push_back({std::string(key.name), std::move(text_a), std::move(text_b), key.kept()});
+      found.push_back({std::string(key.name), std::move(text_a), std::move(text_b), kept(key)});
   }
   return found;
 }

@@ -12,13 +12,13 @@ namespace penstock::configs {
 /// Every key with its value as plain text, as checkpoints keep it.
 using FlatConfig = std::map<std::string, std::string>;
 
-FlatConfig flatten(const Config& config);
+[[nodiscard]] FlatConfig flatten(const Config& config);
 
 /// The Config that flatten() took apart, to the bit, its model of one of `families`. Keys that are
 /// missing keep their defaults. ConfigError lists every unknown key and wrong value; `name` says
 /// whose they are.
 Config unflatten(const FlatConfig& flat, const std::string& name,
-                 std::span<const ModelFamily> families);
+                 std::span<const layers::ModelFamily> families);
 
 /// A key that two configurations set differently.
 struct Difference {
@@ -29,6 +29,6 @@ struct Difference {
 
 /// In the order of the schema. Of models of different families, model.kind differs, and no key that
 /// only one of them has.
-std::vector<Difference> differences(const Config& before, const Config& after);
+[[nodiscard]] std::vector<Difference> differences(const Config& before, const Config& after);
 
 }  // namespace penstock::configs

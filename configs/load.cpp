@@ -1,5 +1,8 @@
 #include "configs/load.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <map>
 
@@ -14,19 +17,13 @@
 namespace penstock::configs {
 namespace {
 
-std::string joined(const std::vector<std::string>& names) {
-  std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
-  return text;
-}
-
-bool holds_list(const Value& value) {
+bool holds_list(const KeyValue& value) {
   return std::holds_alternative<std::vector<double>*>(value) ||
          std::holds_alternative<std::vector<int>*>(value) ||
          std::holds_alternative<std::vector<std::string>*>(value);
 }
 
-bool kind_fits(Setting::Kind kind, const Value& value) {
+bool kind_fits(Setting::Kind kind, const KeyValue& value) {
   using Kind = Setting::Kind;
   switch (kind) {
     case Kind::untyped:
@@ -51,7 +48,7 @@ bool kind_fits(Setting::Kind kind, const Value& value) {
 /// Lays settings over a Config and gathers what is wrong with them.
 class Loader {
  public:
-  explicit Loader(std::span<const ModelFamily> families)
+  explicit Loader(std::span<const layers::ModelFamily> families)
       : families_(families), config_(default_config(families)) {}
 
   /// The settings of the model file that `settings` name, below which they lie.
@@ -64,10 +61,11 @@ class Loader {
                               : config_folder() / "models" / (base->text + ".toml");
     const auto text = file_text(file);
     if (!text) {
-      fault(base->where, is_file
-                             ? "model.base = " + base->text + ", but there is no such file"
-                             : "model.base = " + base->text + " is not a known model; known are " +
-                                   joined(model_names()) + ", or give a TOML file");
+      fault(base->where,
+            is_file ? fmt::format("model.base = {}, but there is no such file", base->text)
+                    : fmt::format("model.base = {} is not a known model; known are {}, or give a "
+                                  "TOML file",
+                                  base->text, fmt::join(model_names(), ", ")));
       return {};
     }
     return settings_of_toml(*text, file.string(), faults);
@@ -77,7 +75,7 @@ class Loader {
   void choose_family(const std::vector<Setting>& settings) {
     for (const Setting& setting : settings) {
       const auto* named =
-          setting.key == "model.kind" ? find_family(families_, setting.text) : nullptr;
+          setting.key == "model.kind" ? layers::find_family(families_, setting.text) : nullptr;
       if (named != nullptr) config_.model.family = *named;
     }
   }
@@ -89,7 +87,7 @@ class Loader {
         apply(setting);
       } else {
         fault(setting.where,
-              setting.written + " has no place in a model's file, which holds [model] alone");
+              setting.written + " is not allowed in a model's file, which holds only [model]");
       }
     }
   }
@@ -106,44 +104,44 @@ class Loader {
       });
     }
     if (faults.empty()) return config_;
-    std::string message = "the configuration can't be used:";
-    for (const std::string& fault : faults) message += "\n  " + fault;
-    throw ConfigError(message);
+    throw ConfigError(
+        fmt::format("the configuration can't be used:\n  {}", fmt::join(faults, "\n  ")));
   }
 
   std::vector<std::string> faults;
 
  private:
   void fault(const std::string& where, const std::string& what) {
-    faults.push_back(where + ": " + what);
+    faults.push_back(fmt::format("{}: {}", where, what));
   }
 
   /// The family that takes an unknown key, or else the nearest of the known ones.
   std::string hint(const std::string& unknown, const std::vector<Key>& known) const {
-    for (ModelFamily family : families_)
+    for (layers::ModelFamily family : families_)
       for (const Key& key : family.keys())
         if (key.name == unknown)
-          return ", which goes with model.kind = " + std::string(family.name());
+          return fmt::format(", which goes with model.kind = {}", family.name());
     std::vector<std::string_view> names;
     for (const Key& key : known) names.push_back(key.name);
     const std::string near = nearest(unknown, names);
-    return near.empty() ? "" : "; did you mean " + near + "?";
+    return near.empty() ? "" : fmt::format("; did you mean {}?", near);
   }
 
   void apply(const Setting& setting) {
     const std::vector<Key> all = keys(config_, families_);
     const auto key = std::ranges::find(all, setting.key, &Key::name);
     if (key == all.end())
-      return fault(setting.where, "unknown key " + setting.key + hint(setting.key, all));
-    if (!kind_fits(setting.kind, key->value)) {
       return fault(setting.where,
-                   setting.key + " = " + setting.shown + ", but it takes " + expectation(*key));
+                   fmt::format("unknown key {}{}", setting.key, hint(setting.key, all)));
+    if (!kind_fits(setting.kind, key->value)) {
+      return fault(setting.where, fmt::format("{} = {}, but it takes {}", setting.key,
+                                              setting.shown, expectation(*key)));
     }
     if (const auto wrong = set_value(*key, setting.text)) return fault(setting.where, *wrong);
     where_[setting.key] = setting.where;
   }
 
-  std::span<const ModelFamily> families_;
+  std::span<const layers::ModelFamily> families_;
   Config config_;
   std::map<std::string, std::string> where_;
 };
@@ -153,13 +151,14 @@ std::string model_hint(const std::string& word) {
   const auto models = model_names();
   const std::vector<std::string_view> names(models.begin(), models.end());
   const std::string near = nearest(word, names);
-  return near.empty() ? "" : "; for that model say model.base=" + near;
+  return near.empty() ? "" : fmt::format("; for that model, write model.base={}", near);
 }
 
 }  // namespace
 
 Config parse_config(const std::string& text, const std::string& name,
-                    std::span<const ModelFamily> families, std::span<const std::string> overrides) {
+                    std::span<const layers::ModelFamily> families,
+                    std::span<const std::string> overrides) {
   Loader loader(families);
   std::vector<Setting> settings = settings_of_toml(text, name, loader.faults);
   const std::vector<Setting> over = settings_of_overrides(overrides, loader.faults);
@@ -172,13 +171,13 @@ Config parse_config(const std::string& text, const std::string& name,
   return loader.finish(name);
 }
 
-Config load_config(const std::filesystem::path& file, std::span<const ModelFamily> families,
+Config load_config(const std::filesystem::path& file, std::span<const layers::ModelFamily> families,
                    std::span<const std::string> overrides) {
   if (file.empty()) return parse_config("", "defaults", families, overrides);
   const auto text = file_text(file);
   if (!text)
-    throw ConfigError(file.string() + ": no such configuration file, or it can't be read" +
-                      model_hint(file.string()));
+    throw ConfigError(fmt::format("{}: no such configuration file, or it can't be read{}",
+                                  file.string(), model_hint(file.string())));
   return parse_config(*text, file.string(), families, overrides);
 }
 

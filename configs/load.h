@@ -16,15 +16,15 @@ namespace penstock::configs {
 /// and of the output folder, are relative to the current directory, as on the command line.
 /// ConfigError lists every fault at once: unknown keys with the nearest known one, wrong types,
 /// values out of range and keys that contradict each other, each with file and line.
-Config load_config(const std::filesystem::path& file, std::span<const ModelFamily> families,
+Config load_config(const std::filesystem::path& file, std::span<const layers::ModelFamily> families,
                    std::span<const std::string> overrides = {});
 
 /// The same for text that stands for a file of that name.
 Config parse_config(const std::string& text, const std::string& name,
-                    std::span<const ModelFamily> families,
+                    std::span<const layers::ModelFamily> families,
                     std::span<const std::string> overrides = {});
 
 /// Names that model.base takes: the files of configs/models/, sorted.
-std::vector<std::string> model_names();
+[[nodiscard]] std::vector<std::string> model_names();
 
 }  // namespace penstock::configs

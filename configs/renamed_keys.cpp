@@ -1,5 +1,7 @@
 #include "configs/renamed_keys.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "configs/source.h"
@@ -23,7 +25,7 @@ constexpr Renamed kRenamed[] = {
 
 void add_note(const std::string& where, const std::string& key, std::vector<std::string>& notes) {
   const std::string now = current_name(key);
-  if (now != key) notes.push_back(where + ": " + key + " is " + now + " now");
+  if (now != key) notes.push_back(fmt::format("{}: {} is now {}", where, key, now));
 }
 
 }  // namespace

@@ -1,7 +1,10 @@
 #include "configs/rules.h"
 
+#include <fmt/format.h>
+
 #include <cmath>
 
+#include "base/counted.h"
 #include "base/error.h"
 #include "configs/alphabet.h"
 #include "configs/value.h"
@@ -24,20 +27,22 @@ Found of_optimization(const Config& c) {
   const auto& s = c.lr_schedule;
   const bool falls = s.kind == "cosine" || s.kind == "polynomial";
   if (falls && s.total_steps <= s.warmup)
-    found.push_back({s.total_steps > 0 ? "lr_schedule.total_steps" : "lr_schedule.kind",
-                     "lr_schedule.kind = " + s.kind +
-                         " ends at lr_schedule.total_steps, which is " +
-                         std::to_string(s.total_steps) + " and must be above lr_schedule.warmup (" +
-                         std::to_string(s.warmup) + ")"});
+    found.push_back(
+        {s.total_steps > 0 ? "lr_schedule.total_steps" : "lr_schedule.kind",
+         fmt::format("lr_schedule.kind = {} ends at lr_schedule.total_steps = {}, which must "
+                     "be above lr_schedule.warmup = {}",
+                     s.kind, s.total_steps, s.warmup)});
   if (c.optimizer.larc > 0 && c.optimizer.kind != "sgd")
-    found.push_back({"optimizer.larc", "optimizer.larc goes with optimizer.kind = sgd, not with " +
-                                           c.optimizer.kind + ", which has no use for it"});
+    found.push_back(
+        {"optimizer.larc", fmt::format("optimizer.larc needs optimizer.kind = sgd, not {}: set "
+                                       "optimizer.larc = 0, or choose sgd",
+                                       c.optimizer.kind)});
   double min_lr = s.min_lr, peak = c.optimizer.learning_rate;
   if (falls && min_lr > peak)
-    found.push_back(
-        {"lr_schedule.min_lr", "lr_schedule.min_lr = " + value_text(&min_lr) +
-                                   " is above optimizer.learning_rate = " + value_text(&peak) +
-                                   ", from which lr_schedule.kind = " + s.kind + " falls to it"});
+    found.push_back({"lr_schedule.min_lr",
+                     fmt::format("lr_schedule.min_lr = {} is above optimizer.learning_rate = {}: "
+                                 "lr_schedule.kind = {} can only fall",
+                                 value_text(&min_lr), value_text(&peak), s.kind)});
   return found;
 }
 
@@ -46,7 +51,7 @@ Found of_data(const Config& c) {
   if (c.data.max_seconds > 0 && c.data.min_seconds >= c.data.max_seconds)
     found.push_back(
         {"data.min_seconds",
-         "data.min_seconds is not below data.max_seconds: no utterance fits between them"});
+         "data.min_seconds must be below data.max_seconds: no utterance lies between them"});
   if (const std::string wrong = fault_of(c.text); !wrong.empty())
     found.push_back({"text.alphabet", wrong});
   return found;
@@ -58,19 +63,21 @@ Found of_pipeline(const Config& c) {
   if (p.recompute == "layers" && p.recompute_layers.empty())
     found.push_back(
         {"pipeline.recompute",
-         "pipeline.recompute = layers needs pipeline.recompute_layers, the names of the layers"});
+         "pipeline.recompute = layers needs the layers' names in pipeline.recompute_layers"});
   if (p.recompute != "layers" && !p.recompute_layers.empty())
-    found.push_back({"pipeline.recompute_layers",
-                     "pipeline.recompute_layers goes with pipeline.recompute = layers, not with " +
-                         p.recompute + ": set that, or leave the list out"});
+    found.push_back(
+        {"pipeline.recompute_layers",
+         fmt::format("pipeline.recompute_layers needs pipeline.recompute = layers, not {}: "
+                     "set that, or leave the list out",
+                     p.recompute)});
   if (p.post_validation &&
       (c.optimizer.kind == "lamb" || c.optimizer.kind == "novograd" || c.optimizer.larc > 0))
     found.push_back({"pipeline.post_validation",
-                     "pipeline.post_validation goes with optimizer.kind = adamw, or sgd without "
-                     "optimizer.larc: other optimizers wait for norms before they update"});
+                     "pipeline.post_validation needs optimizer.kind = adamw, or sgd without "
+                     "optimizer.larc: other optimizers need norms before they update"});
   if (p.post_validation && c.precision.compute == "fp16" && c.precision.loss_scaling == "logmax")
     found.push_back({"pipeline.post_validation",
-                     "pipeline.post_validation goes with precision.loss_scaling = backoff or "
+                     "pipeline.post_validation needs precision.loss_scaling = backoff or "
                      "static: logmax needs every gradient's size before the next step"});
   return found;
 }
@@ -80,15 +87,15 @@ Found of_features(const Config& c) {
   const auto& f = c.features;
   const auto window = static_cast<std::int64_t>(std::llround(f.sample_rate * f.window_ms / 1000));
   if (f.fft > 0 && f.fft < window)
-    found.push_back({"features.fft", "features.fft = " + std::to_string(f.fft) +
-                                         " is below the window's " + std::to_string(window) +
-                                         " samples"});
+    found.push_back(
+        {"features.fft",
+         fmt::format("features.fft = {} is below the window's {} samples", f.fft, window)});
   const std::int64_t bins = (f.fft > 0 ? f.fft : window) / 2 + 1;
   if (f.kind == "log-mel" && f.mels > bins)
-    found.push_back({"features.mels", "features.mels = " + std::to_string(f.mels) +
-                                          " is above the " + std::to_string(bins) +
-                                          " bins of the spectrum: some channels would hear "
-                                          "nothing"});
+    found.push_back({"features.mels",
+                     fmt::format("features.mels = {} is above the {} bins of the spectrum: some "
+                                 "channels would always be empty",
+                                 f.mels, bins)});
   return found;
 }
 
@@ -107,7 +114,7 @@ std::vector<std::string> contradictions(const Config& c,
   std::vector<std::string> faults;
   for (const Found& found : {c.model.family.contradictions(c.model.features), of_optimization(c),
                              of_data(c), of_pipeline(c), of_features(c), of_steps(c)})
-    for (const auto& [key, what] : found) faults.push_back(where(key) + ": " + what);
+    for (const auto& [key, what] : found) faults.push_back(fmt::format("{}: {}", where(key), what));
   return faults;
 }
 
@@ -115,14 +122,14 @@ std::string fault_of_order(const std::vector<int>& order, int micro_batches) {
   if (order.empty()) return {};
   const auto count = static_cast<std::size_t>(micro_batches);
   if (order.size() != count)
-    return "has " + std::to_string(order.size()) + " places, but a step has " +
-           std::to_string(micro_batches) + " micro-batches";
+    return fmt::format("has {}, but a step has {}", counted(order.size(), "place"),
+                       counted(count, "micro-batch", "micro-batches"));
   std::vector<bool> seen(count);
   for (const int place : order) {
     if (place < 0 || place >= micro_batches)
-      return "names " + std::to_string(place) + ", but the micro-batches of a step are 0 to " +
-             std::to_string(micro_batches - 1);
-    if (seen[static_cast<std::size_t>(place)]) return "names " + std::to_string(place) + " twice";
+      return fmt::format("names {}, but the micro-batches of a step are 0 to {}", place,
+                         micro_batches - 1);
+    if (seen[static_cast<std::size_t>(place)]) return fmt::format("names {} twice", place);
     seen[static_cast<std::size_t>(place)] = true;
   }
   return {};
@@ -131,13 +138,14 @@ std::string fault_of_order(const std::vector<int>& order, int micro_batches) {
 std::vector<Contradiction> contradictions(const Shares& s) {
   std::vector<Contradiction> found;
   if (s.lanes < s.replicas)
-    found.push_back({"trainer.lanes", "trainer.lanes = " + std::to_string(s.lanes) +
-                                          " leaves some of the " + std::to_string(s.replicas) +
-                                          " replicas (pipeline.replicas) without a lane"});
+    found.push_back(
+        {"trainer.lanes", fmt::format("trainer.lanes = {} leaves some of the {} replicas "
+                                      "(pipeline.replicas) without a lane",
+                                      s.lanes, s.replicas)});
   if (s.micro_batches < s.lanes)
     found.push_back({"data.micro_batches",
-                     "data.micro_batches = " + std::to_string(s.micro_batches) +
-                         " is too few for " + std::to_string(s.lanes) + " lanes (trainer.lanes)"});
+                     fmt::format("data.micro_batches = {} is too few for {} lanes (trainer.lanes)",
+                                 s.micro_batches, s.lanes)});
   return found;
 }
 

@@ -5,15 +5,15 @@
 #include <string_view>
 #include <vector>
 
+#include "base/key.h"
 #include "configs/config.h"
-#include "configs/key.h"
 
 namespace penstock::configs {
 
 /// What is wrong with values that are each allowed but do not go together; one message each, ended
 /// by where the values were set, which `where` says of a key.
-std::vector<std::string> contradictions(const Config& config,
-                                        const std::function<std::string(std::string_view)>& where);
+[[nodiscard]] std::vector<std::string> contradictions(
+    const Config& config, const std::function<std::string(std::string_view)>& where);
 
 /// How a step's micro-batches are shared out.
 struct Shares {
@@ -21,10 +21,10 @@ struct Shares {
 };
 
 /// Every replica needs a lane, and every lane a micro-batch.
-std::vector<Contradiction> contradictions(const Shares& shares);
+[[nodiscard]] std::vector<Contradiction> contradictions(const Shares& shares);
 
 /// What keeps `order` from naming each of so many micro-batches once; nothing: all is well, or it
 /// is empty.
-std::string fault_of_order(const std::vector<int>& order, int micro_batches);
+[[nodiscard]] std::string fault_of_order(const std::vector<int>& order, int micro_batches);
 
 }  // namespace penstock::configs

@@ -11,7 +11,7 @@ constexpr double kMostRanks = 10000, kMostThreads = 1024, kMostCheckpoints = 100
 std::vector<Key> model_keys(ModelConfig& m, std::vector<std::string_view> kinds) {
   std::vector<Key> all = {
       Key("model.base", &m.base, anything(),
-          "a model of configs/models/, or a TOML file, that the other keys override"),
+          "model of configs/models/, or a TOML file; the other keys override it"),
       m.family.kind_key(std::move(kinds)),
       Key("model.features", &m.features, between(1, kMostChannels),
           "input channels; must equal what [features] makes"),
@@ -26,7 +26,7 @@ std::vector<Key> text_keys(TextConfig& t) {
       Key("text.alphabet", &t.alphabet, anything(),
           "characters (Unicode, in UTF-8) of the labels 1, 2, …; 0 is CTC's blank"),
       Key("text.fold", &t.fold, one_of({"lower", "upper", "none"}),
-          "case to which ASCII's and Latin-1's letters of transcripts are folded"),
+          "case to which ASCII and Latin-1 letters of transcripts are converted"),
   };
 }
 
@@ -35,13 +35,14 @@ std::vector<Key> feature_keys(FeatureConfig& f) {
       Key("features.kind", &f.kind, one_of({"spectrogram", "log-mel"}),
           "what a frame holds: log(1 + magnitude), or log-mel energies"),
       Key("features.sample_rate", &f.sample_rate, between(1000, 384000),
-          "Hz; other recordings are resampled"),
-      Key("features.window_ms", &f.window_ms, above(0, 1000), "length of a window"),
-      Key("features.hop_ms", &f.hop_ms, above(0, 1000), "step from frame to frame"),
+          "samples a second; recordings of another rate are resampled"),
+      Key("features.window_ms", &f.window_ms, above(0, 1000), "length of a window in milliseconds"),
+      Key("features.hop_ms", &f.hop_ms, above(0, 1000), "milliseconds from frame to frame"),
       Key("features.window", &f.window, one_of({"hamming", "hann"}), "shape of a window"),
       Key("features.fft", &f.fft, between(0, 1048576),
-          "points of the transform; 0: the window's samples"),
-      Key("features.mels", &f.mels, between(1, kMostChannels), "channels of log-mel"),
+          "points of the Fourier transform; 0: as many as a window has samples"),
+      Key("features.mels", &f.mels, between(1, kMostChannels),
+          "mel channels, with features.kind = log-mel"),
   };
 }
 
@@ -53,19 +54,19 @@ std::vector<Key> data_keys(DataConfig& d) {
       Key("data.bad_utterances", &d.bad_utterances, one_of({"refuse", "skip"}),
           "what to do with utterances that can't be used"),
       Key("data.min_seconds", &d.min_seconds, at_least(0),
-          "shorter utterances are left out; 0: no bound"),
+          "shorter utterances are left out; 0: no limit"),
       Key("data.max_seconds", &d.max_seconds, at_least(0),
-          "longer utterances are left out; 0: no bound"),
+          "longer utterances are left out; 0: no limit"),
       Key("data.micro_batch_seconds", &d.micro_batch_seconds, above(0, 86400),
-          "seconds of audio in a micro-batch, at most"),
+          "maximum seconds of audio in a micro-batch"),
       Key("data.micro_batch_utterances", &d.micro_batch_utterances, between(0, 65536),
-          "utterances in a micro-batch, at most; 0: no bound"),
+          "maximum utterances in a micro-batch; 0: no limit"),
       Key("data.micro_batches", &d.micro_batches, between(1, 65536),
           "micro-batches in a step, over all lanes"),
       Key("data.speeds", &d.speeds, between(kSlowestSpeed, kFastestSpeed),
           "speed factors, one sampled for each utterance and epoch"),
       Key("data.failing_utterances", &d.failing_utterances, between(0, 1),
-          "share of an epoch that may fail to be read after the start"),
+          "maximum share of an epoch's utterances that may fail to load after the start"),
       Key("data.loaders", &d.loaders, between(1, kMostThreads),
           "threads that read audio and make features"),
   };
@@ -74,19 +75,20 @@ std::vector<Key> data_keys(DataConfig& d) {
 std::vector<Key> optimizer_keys(OptimizerConfig& o) {
   return {
       Key("optimizer.kind", &o.kind, one_of({"adamw", "sgd", "lamb", "novograd"}), "update rule"),
-      Key("optimizer.learning_rate", &o.learning_rate, above(0), "after warm-up"),
+      Key("optimizer.learning_rate", &o.learning_rate, above(0), "learning rate after warm-up"),
       Key("optimizer.beta1", &o.beta1, between(0, 0.999999),
           "decay of the first moment of adamw, lamb and novograd"),
       Key("optimizer.beta2", &o.beta2, between(0, 0.999999),
           "decay of the second moment of adamw, lamb and novograd"),
       Key("optimizer.epsilon", &o.epsilon, above(0),
           "added to denominators of adamw, lamb, novograd and LARC"),
-      Key("optimizer.momentum", &o.momentum, between(0, 0.999999), "of sgd"),
-      Key("optimizer.nesterov", &o.nesterov, anything(), "sgd looks ahead along its momentum"),
+      Key("optimizer.momentum", &o.momentum, between(0, 0.999999), "momentum of sgd"),
+      Key("optimizer.nesterov", &o.nesterov, anything(), "Nesterov momentum in sgd"),
       Key("optimizer.larc", &o.larc, at_least(0),
-          "of sgd: a parameter's step is at most so much of its norm (LARC); 0: no such bound"),
+          "sgd: largest update of a parameter, as a share of its norm (LARC); 0: no limit"),
       Key("optimizer.weight_decay", &o.weight_decay, at_least(0),
-          "of every parameter, as in PyTorch: decoupled in adamw, added to the gradient in sgd"),
+          "weight decay of every parameter, as in PyTorch: decoupled in adamw, added to the "
+          "gradient in sgd"),
       Key("optimizer.clip_norm", &o.clip_norm, at_least(0),
           "largest norm of the whole gradient; 0: no clipping"),
   };
@@ -95,34 +97,35 @@ std::vector<Key> optimizer_keys(OptimizerConfig& o) {
 std::vector<Key> lr_schedule_keys(LrScheduleConfig& s) {
   return {
       Key("lr_schedule.kind", &s.kind, one_of({"constant", "exponential", "cosine", "polynomial"}),
-          "learning rate after warm-up"),
+          "course of the learning rate after warm-up"),
       Key("lr_schedule.warmup", &s.warmup, at_least(0),
           "steps over which the learning rate rises from 0"),
       Key("lr_schedule.total_steps", &s.total_steps, at_least(0),
           "step at which cosine and polynomial end"),
       Key("lr_schedule.min_lr", &s.min_lr, at_least(0), "learning rate at total_steps and after"),
-      Key("lr_schedule.power", &s.power, above(0), "of polynomial"),
+      Key("lr_schedule.power", &s.power, above(0), "exponent of polynomial"),
       Key("lr_schedule.decay", &s.decay, above(0, 1),
-          "of exponential: share of the learning rate that is left after lr_schedule.decay_steps"),
+          "exponential: share of the learning rate that is left after lr_schedule.decay_steps"),
       Key("lr_schedule.decay_steps", &s.decay_steps, at_least(1),
-          "steps over which it falls to that share, evenly from step to step"),
+          "exponential: steps in which the learning rate falls to lr_schedule.decay of itself"),
   };
 }
 
 std::vector<Key> precision_keys(PrecisionConfig& p) {
   return {
       Key("precision.compute", &p.compute, one_of({"fp32", "fp16", "bf16"}),
-          "what layers compute in, over FP32 masters"),
+          "number format of the layers; fp16 and bf16 keep FP32 master weights"),
       Key("precision.loss_scaling", &p.loss_scaling, one_of({"static", "backoff", "logmax"}),
-          "how fp16 chooses the factor that keeps small gradients from vanishing"),
-      Key("precision.scale", &p.scale, between(1, 65536), "that factor, of static"),
+          "how fp16 chooses the loss scale, which keeps small gradients from vanishing"),
+      Key("precision.scale", &p.scale, between(1, 65536),
+          "loss scale, with precision.loss_scaling = static"),
   };
 }
 
 std::vector<Key> pipeline_keys(PipelineConfig& p) {
   return {
       Key("pipeline.plan", &p.plan, anything(),
-          "plan file, whose stages, replicas, schedule, lanes, order and recomputed layers hold; "
+          "plan file; it sets stages, replicas, schedule, lanes, order and recomputed layers; "
           "empty: a plan is made at the start"),
       Key("pipeline.stages", &p.stages, between(1, kMostRanks),
           "stages into which the model is cut"),
@@ -130,48 +133,48 @@ std::vector<Key> pipeline_keys(PipelineConfig& p) {
           "copies of every stage, each with its share of the data"),
       Key("pipeline.schedule", &p.schedule,
           one_of({"gpipe", "1f1b", "interleaved", "zb-h1", "zb-h2", "zb-v", "found"}),
-          "order of forward and backward passes; found: sought for the data's micro-batches"),
+          "order of forward and backward passes; found: searched for the data's "
+          "micro-batches"),
       Key("pipeline.recompute", &p.recompute, one_of({"none", "stage", "layers"}),
-          "what backward needs: kept since forward, or recomputed just before, of whole "
-          "stages from their inputs or of pipeline.recompute_layers alone, which spares memory, "
-          "costs time and changes no bit"),
+          "activations that backward recomputes: none, those of whole stages, or those of "
+          "pipeline.recompute_layers; this saves memory, costs time and changes no bit"),
       Key("pipeline.recompute_layers", &p.recompute_layers, anything(),
-          "layers whose activations are recomputed, with pipeline.recompute = layers; neighbours "
-          "in a stage "
-          "together keep no more than their first one's input"),
+          "layers to recompute, with pipeline.recompute = layers; adjacent ones in a stage keep "
+          "only "
+          "the first one's input"),
       Key("pipeline.bucket_bytes", &p.bucket_bytes, between(4096, 1 << 30),
           "bytes of gradient that replicas add at once"),
       Key("pipeline.shard_optimizer", &p.shard_optimizer, anything(),
-          "replicas share the optimizer's state (ZeRO-1), and in fp16 and bf16 the FP32 masters: "
-          "each keeps and updates its own part; with pipeline.reduction = lanes it changes no bit"),
+          "each replica keeps and updates a part of the optimizer state (ZeRO-1), and in fp16 and "
+          "bf16 of the FP32 masters. With pipeline.reduction = lanes this changes no bit."),
       Key("pipeline.post_validation", &p.post_validation, anything(),
-          "a rank updates before all ranks have agreed on norm and overflow, and goes on; what "
-          "would have been clipped or skipped is rolled back, so that no bit changes; spares the "
-          "pause between steps, takes a copy of weights and optimizer state"),
+          "ranks update before they agree on gradient norm and overflow, and roll back updates to "
+          "be clipped or skipped. This saves the pause between steps and costs a copy of weights "
+          "and optimizer state. It changes no bit."),
       Key("pipeline.reduction", &p.reduction, one_of({"lanes", "nccl"}),
-          "who adds the replicas' gradients: penstock in lane order, so that layouts agree in "
-          "every bit, or NCCL in an order of its own"),
+          "who adds the replicas' gradients: penstock in lane order, with equal bits in every "
+          "layout, or NCCL in its own order"),
       Key("pipeline.memory_gib", &p.memory_gib, at_least(0),
-          "memory that a rank may use; 0: no limit"),
+          "GiB of memory that a rank may use; 0: no limit"),
   };
 }
 
 std::vector<Key> trainer_keys(TrainerConfig& t) {
   return {
       Key("trainer.steps", &t.steps, at_least(1),
-          "step at which the run stops; schedules do not depend on it"),
+          "step at which the run stops; learning-rate schedules do not depend on it"),
       Key("trainer.seed", &t.seed, anything(),
-          "of initial weights, order of the data, dropout, speeds"),
+          "seed of initial weights, order of the data, dropout and speeds"),
       Key("trainer.lanes", &t.lanes, between(0, kMostRanks),
-          "sums into which gradients are gathered; 0: the checkpoint's, or as many as replicas"),
+          "gradient sums of a step; 0: the checkpoint's number, or as many as replicas"),
       Key("trainer.order", &t.order, between(0, 65535),
-          "for each place of a step, which of its micro-batches it has, 0 being the longest; []: "
-          "the checkpoint's, or of a new run as sampled, or as found with pipeline.schedule = "
-          "found"),
+          "for each place in a step, the number of its micro-batch, 0 being the longest. []: the "
+          "checkpoint's order. A new run takes it as sampled, or as found with pipeline.schedule = "
+          "found."),
       Key("trainer.output", &t.output, filled_text(), "folder for metrics.jsonl and checkpoints"),
       Key("trainer.resume", &t.resume, anything(),
-          "go on from the newest checkpoint in the output folder"),
-      Key("trainer.threads", &t.threads, between(1, kMostThreads), "threads of a rank"),
+          "continue from the newest checkpoint in the output folder"),
+      Key("trainer.threads", &t.threads, between(1, kMostThreads), "CPU threads of a rank"),
       Key("trainer.device", &t.device, one_of({"auto", "cpu", "cuda"}),
           "where to compute; auto: on CUDA devices where the ranks have them"),
       Key("trainer.validate_every", &t.validate_every, at_least(-1),
@@ -179,33 +182,34 @@ std::vector<Key> trainer_keys(TrainerConfig& t) {
       Key("trainer.checkpoint_every", &t.checkpoint_every, at_least(0),
           "steps between checkpoints; 0: every epoch"),
       Key("trainer.checkpoint_seconds", &t.checkpoint_seconds, at_least(0),
-          "seconds between checkpoints; 0: by steps alone"),
+          "seconds between checkpoints; 0: only by steps"),
       Key("trainer.keep", &t.keep, between(1, kMostCheckpoints),
-          "newest checkpoints that stay, besides the best"),
+          "newest checkpoints to keep, besides the best"),
       Key("trainer.max_skipped", &t.max_skipped, between(0, 1000000),
-          "steps in a row that may be skipped, their gradients not finite; more end the run"),
+          "consecutive steps that may be skipped because gradients are not finite; more end the "
+          "run"),
   };
 }
 
 }  // namespace
 
-bool Key::kept() const {
+bool kept(const Key& key) {
   // Training data are known by the hash of their index, not by the manifest's name.
   constexpr std::string_view free[] = {"model.base", "data.train", "data.validation",
                                        "data.failing_utterances", "data.loaders"};
-  if (section() == "pipeline" || section() == "trainer") return name == "trainer.seed";
-  return std::ranges::find(free, name) == std::end(free);
+  if (key.section() == "pipeline" || key.section() == "trainer") return key.name == "trainer.seed";
+  return std::ranges::find(free, key.name) == std::end(free);
 }
 
-Config default_config(std::span<const ModelFamily> families) {
+Config default_config(std::span<const layers::ModelFamily> families) {
   Config config;
   if (!families.empty()) config.model.family = families.front();
   return config;
 }
 
-std::vector<Key> keys(Config& config, std::span<const ModelFamily> families) {
+std::vector<Key> keys(Config& config, std::span<const layers::ModelFamily> families) {
   std::vector<std::string_view> kinds;
-  for (const ModelFamily& family : families) kinds.push_back(family.name());
+  for (const layers::ModelFamily& family : families) kinds.push_back(family.name());
   std::vector<Key> all = model_keys(config.model, std::move(kinds));
   for (const auto& section :
        {text_keys(config.text), feature_keys(config.features), data_keys(config.data),

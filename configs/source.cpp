@@ -1,10 +1,11 @@
 #include "configs/source.h"
 
+#include <fmt/format.h>
+#include <fmt/ostream.h>
 #include <toml++/toml.h>
 
 #include <algorithm>
 #include <fstream>
-#include <sstream>
 
 #include "configs/renamed_keys.h"
 #include "configs/value.h"
@@ -14,9 +15,8 @@ namespace {
 
 template <class Node>
 std::string as_written(const Node& node) {
-  std::ostringstream out;
-  out << toml::toml_formatter(toml::table{{"v", node}}, toml::toml_formatter::default_flags);
-  const std::string text = out.str();  // "v = <value>"
+  const toml::table holder{{"v", node}};
+  const std::string text = fmt::format("{}", fmt::streamed(holder));  // "v = <value>"
   return text.substr(text.find('=') + 2);
 }
 
@@ -41,7 +41,7 @@ Setting setting_of(std::string key, const toml::node& node, const std::string& n
   setting.key = current_name(key);
   setting.written = std::move(key);
   setting.line = static_cast<int>(node.source().begin.line);
-  setting.where = name + ":" + std::to_string(setting.line);
+  setting.where = fmt::format("{}:{}", name, setting.line);
   if (const auto* text = node.as_string()) {
     setting.kind = Setting::Kind::text;
     setting.text = text->get();
@@ -50,7 +50,7 @@ Setting setting_of(std::string key, const toml::node& node, const std::string& n
     setting.text = boolean->get() ? "true" : "false";
   } else if (const auto* whole = node.as_integer()) {
     setting.kind = Setting::Kind::whole;
-    setting.text = std::to_string(whole->get());
+    setting.text = fmt::format("{}", whole->get());
   } else if (const auto* number = node.as_floating_point()) {
     setting.kind = Setting::Kind::number;
     double value = number->get();
@@ -73,8 +73,8 @@ void require_one_name(const std::vector<Setting>& settings, std::vector<std::str
       return setting.key == later->key && setting.written != later->written;
     });
     if (earlier != later)
-      faults.push_back(later->where + ": " + later->written + " and " + earlier->written + " (" +
-                       earlier->where + ") are one key: keep " + later->key + " alone");
+      faults.push_back(fmt::format("{}: {} and {} ({}) are one key: keep only {}", later->where,
+                                   later->written, earlier->written, earlier->where, later->key));
   }
 }
 
@@ -87,8 +87,8 @@ std::vector<Setting> settings_of_toml(const std::string& text, const std::string
   try {
     file = toml::parse(text, name);
   } catch (const toml::parse_error& e) {
-    faults.push_back(name + ":" + std::to_string(e.source().begin.line) +
-                     ": not TOML: " + std::string(e.description()));
+    faults.push_back(
+        fmt::format("{}:{}: not TOML: {}", name, e.source().begin.line, e.description()));
     return settings;
   }
   for (const auto& [section, node] : file) {
@@ -99,7 +99,7 @@ std::vector<Setting> settings_of_toml(const std::string& text, const std::string
       continue;
     }
     for (const auto& [key, value] : *table) {
-      settings.push_back(setting_of(prefix + "." + std::string(key.str()), value, name));
+      settings.push_back(setting_of(fmt::format("{}.{}", prefix, key.str()), value, name));
     }
   }
   std::ranges::stable_sort(settings, {}, &Setting::line);  // toml++ keeps keys by name
@@ -113,7 +113,8 @@ std::vector<Setting> settings_of_overrides(std::span<const std::string> override
   for (const std::string& override_text : overrides) {
     const auto equals = override_text.find('=');
     if (equals == std::string::npos || equals == 0) {
-      faults.push_back("command line: \"" + override_text + "\" is not of the form key=value");
+      faults.push_back(
+          fmt::format("command line: \"{}\" is not of the form key=value", override_text));
       continue;
     }
     const std::string value = override_text.substr(equals + 1);

@@ -22,19 +22,20 @@ struct Setting {
 
 /// Settings of a TOML file's sections. `faults` receives what has no place in any configuration:
 /// bad syntax, keys outside sections, and a key that stands there by two of its names.
-std::vector<Setting> settings_of_toml(const std::string& text, const std::string& name,
-                                      std::vector<std::string>& faults);
+[[nodiscard]] std::vector<Setting> settings_of_toml(const std::string& text,
+                                                    const std::string& name,
+                                                    std::vector<std::string>& faults);
 
 /// Settings of "key=value" arguments; `faults` as above.
-std::vector<Setting> settings_of_overrides(std::span<const std::string> overrides,
-                                           std::vector<std::string>& faults);
+[[nodiscard]] std::vector<Setting> settings_of_overrides(std::span<const std::string> overrides,
+                                                         std::vector<std::string>& faults);
 
 /// Those of a file (none if empty), then those of the arguments.
-std::vector<Setting> settings_of(const std::filesystem::path& file,
-                                 std::span<const std::string> overrides,
-                                 std::vector<std::string>& faults);
+[[nodiscard]] std::vector<Setting> settings_of(const std::filesystem::path& file,
+                                               std::span<const std::string> overrides,
+                                               std::vector<std::string>& faults);
 
 /// A whole file, or nothing if it can't be read.
-std::optional<std::string> file_text(const std::filesystem::path& file);
+[[nodiscard]] std::optional<std::string> file_text(const std::filesystem::path& file);
 
 }  // namespace penstock::configs

@@ -1,5 +1,8 @@
 #include "configs/value.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -82,13 +85,13 @@ std::string item_text(const std::string& name) { return name; }
 
 template <class Item>
 std::string list_text(const std::vector<Item>& items) {
-  std::string text;
-  for (const Item& item : items) text += (text.empty() ? "[" : ", ") + item_text(item);
-  return text.empty() ? "[]" : text + "]";
+  std::vector<std::string> texts;
+  for (const Item& item : items) texts.push_back(item_text(item));
+  return fmt::format("[{}]", fmt::join(texts, ", "));
 }
 
 bool allowed(const Key& key, double number) {
-  const Range& range = key.allowed.range;
+  const KeyRange& range = key.allowed.range;
   return std::isfinite(number) && number <= range.high &&
          (range.above_low ? number > range.low : number >= range.low);
 }
@@ -109,20 +112,19 @@ bool allowed(const Key& key, const T& value) {
   }
 }
 
-std::string range_text(const Range& range) {
+std::string range_text(const KeyRange& range) {
   const bool low = std::isfinite(range.low), high = std::isfinite(range.high);
   const std::string from = low ? number_text(range.low) : "",
                     to = high ? number_text(range.high) : "";
-  if (low && high)
-    return (range.above_low ? " above " : " from ") + from +
-           (range.above_low ? ", at most " : " to ") + to;
+  if (low && high && range.above_low) return fmt::format(" above {}, at most {}", from, to);
+  if (low && high) return fmt::format(" from {} to {}", from, to);
   if (low) return (range.above_low ? " above " : " of at least ") + from;
   return high ? " of at most " + to : "";
 }
 
 }  // namespace
 
-std::string value_text(const Value& value) {
+std::string value_text(const KeyValue& value) {
   struct Text {
     std::string operator()(const bool* v) const { return *v ? "true" : "false"; }
     std::string operator()(const std::string* v) const { return *v; }
@@ -141,26 +143,25 @@ std::string expectation(const Key& key) {
   if (std::holds_alternative<bool*>(key.value)) return "true or false";
   if (std::holds_alternative<double*>(key.value)) return "a number" + range_text(key.allowed.range);
   if (std::holds_alternative<std::vector<double>*>(key.value)) {
-    return "a list of numbers" + range_text(key.allowed.range) + ", such as [0.9, 1]";
+    return fmt::format("a list of numbers{}, such as [0.9, 1]", range_text(key.allowed.range));
   }
   if (std::holds_alternative<std::vector<int>*>(key.value))
-    return "a list of whole numbers" + range_text(key.allowed.range) + ", such as [1, 0, 2], or []";
+    return fmt::format("a list of whole numbers{}, such as [1, 0, 2], or []",
+                       range_text(key.allowed.range));
   if (std::holds_alternative<std::vector<std::string>*>(key.value))
     return "a list of names, such as [\"norm1\", \"relu1\"]";
   if (std::holds_alternative<std::uint64_t*>(key.value)) return "a whole number of at least 0";
   if (!std::holds_alternative<std::string*>(key.value))
     return "a whole number" + range_text(key.allowed.range);
   if (key.allowed.choices.empty()) return key.allowed.filled ? "text that is not empty" : "text";
-  std::string list;
-  for (std::string_view choice : key.allowed.choices)
-    list.append(list.empty() ? "" : ", ").append(choice);
-  return key.allowed.choices.size() == 1 ? '"' + list + '"' : "one of " + list;
+  const auto& choices = key.allowed.choices;
+  return choices.size() == 1 ? fmt::format("\"{}\"", choices.front())
+                             : fmt::format("one of {}", fmt::join(choices, ", "));
 }
 
 std::optional<std::string> set_value(const Key& key, std::string_view text) {
   if (decode_utf8(text).wrong_byte)
-    return std::string(key.name) + " = " + std::string(text) +
-           ", which is not UTF-8: checkpoints could not keep it";
+    return fmt::format("{} = {}, which is not UTF-8: checkpoints can't hold it", key.name, text);
   return std::visit(
       [&]<class T>(T* value) -> std::optional<std::string> {
         T read_value{};
@@ -168,8 +169,7 @@ std::optional<std::string> set_value(const Key& key, std::string_view text) {
           *value = std::move(read_value);
           return std::nullopt;
         }
-        return std::string(key.name) + " = " + std::string(text) + ", but it takes " +
-               expectation(key);
+        return fmt::format("{} = {}, but it takes {}", key.name, text, expectation(key));
       },
       key.value);
 }

@@ -1,5 +1,7 @@
 #include "configs/write.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "configs/schema.h"
@@ -24,7 +26,7 @@ std::string quoted(const std::string& text) {
   return out + '"';
 }
 
-std::string toml_value(const Value& value) {
+std::string toml_value(const KeyValue& value) {
   const std::string text = value_text(value);
   if (std::holds_alternative<std::string*>(value)) return quoted(text);
   const bool real = std::holds_alternative<double*>(value);
@@ -32,22 +34,19 @@ std::string toml_value(const Value& value) {
 }
 
 std::string heading(std::string_view level, std::string_view title) {
-  std::string out = "\n";
-  out.append(level).append(" ").append(title);
-  return out + "\n\n| key | takes | default | meaning |\n|---|---|---|---|\n";
+  return fmt::format("\n{} {}\n\n| key | takes | default | meaning |\n|---|---|---|---|\n", level,
+                     title);
 }
 
 std::string row(const Key& key) {
-  std::string out = "| `";
-  out.append(key.name).append("` | ").append(expectation(key)).append(" | `");
-  out.append(toml_value(key.value)).append("` | ").append(key.help);
-  return out.append(key.kept() ? " †" : "").append(" |\n");
+  return fmt::format("| `{}` | {} | `{}` | {}{} |\n", key.name, expectation(key),
+                     toml_value(key.value), key.help, kept(key) ? " †" : "");
 }
 
 /// A table of each family's own keys.
-std::string family_tables(std::span<const ModelFamily> families) {
+std::string family_tables(std::span<const layers::ModelFamily> families) {
   std::string out;
-  for (ModelFamily family : families) {
+  for (layers::ModelFamily family : families) {
     out += heading("###", "model.kind = " + quoted(std::string(family.name())));
     for (const Key& key : family.keys()) out += row(key);
   }
@@ -56,7 +55,7 @@ std::string family_tables(std::span<const ModelFamily> families) {
 
 }  // namespace
 
-std::string config_reference(std::span<const ModelFamily> families) {
+std::string config_reference(std::span<const layers::ModelFamily> families) {
   Config defaults = default_config(families);
   const bool apart = families.size() > 1;
   const std::vector<Key> own = apart ? defaults.model.family.keys() : std::vector<Key>();
@@ -67,7 +66,7 @@ std::string config_reference(std::span<const ModelFamily> families) {
     if (key.section() != section) {
       if (apart && section == "model") out += family_tables(families);
       section = key.section();
-      out += heading("##", "[" + std::string(section) + "]");
+      out += heading("##", fmt::format("[{}]", section));
     }
     out += row(key);
   }

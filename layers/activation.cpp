@@ -1,5 +1,7 @@
 #include "layers/activation.h"
 
+#include <fmt/format.h>
+
 #include <string>
 
 #include "base/error.h"
@@ -10,8 +12,8 @@ namespace {
 template <class List>
 auto& the_only(List& frames) {
   if (frames.size() != 1)
-    throw ShapeError("a layer that takes one matrix of frames was given " +
-                     std::to_string(frames.size()));
+    throw ShapeError(
+        fmt::format("a layer that takes one matrix of frames was given {}", frames.size()));
   return frames.front();
 }
 

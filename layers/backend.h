@@ -71,13 +71,13 @@ class Backend : public OperationInterface<Operations> {
 };
 
 /// `threads` is the number that every product and kernel of this process may use.
-std::unique_ptr<Backend> make_cpu_backend(int threads = 1);
+[[nodiscard]] std::unique_ptr<Backend> make_cpu_backend(int threads = 1);
 
 /// DeviceError where this build or this machine has no CUDA device of that number.
 std::unique_ptr<Backend> make_cuda_backend(int device = 0);
 /// 0 where there is no driver, no device, or this build is without CUDA.
-int cuda_device_count();
+[[nodiscard]] int cuda_device_count();
 /// Why there is none, in CUDA's words; empty where there is one.
-std::string cuda_absence();
+[[nodiscard]] std::string cuda_absence();
 
 }  // namespace penstock::layers

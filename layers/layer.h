@@ -45,7 +45,8 @@ class Layer {
   virtual void backward_input(Context&, const Params&, const Activation& dy, Saved,
                               Activation& dx) const = 0;
 
-  /// Adds the gradients of the weights to `grads`. Called only for layers with parameters.
+  /// Adds the gradients of the weights to `grads`. Called only for layers with parameters. It is
+  /// not given the weights: what takes them, backward_input computes and carries.
   virtual void backward_weight(Context&, Saved, Grads) const;
 
   /// New state (host memory, FP32 or FP64 as declared) from the sums that forward left, one row of

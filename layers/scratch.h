@@ -2,9 +2,7 @@
 
 #include <cstddef>
 #include <span>
-#include <string>
 
-#include "base/error.h"
 #include "layers/tensor/tensor.h"
 
 namespace penstock::layers {
@@ -23,16 +21,15 @@ class Scratch {
     const std::size_t first = used_;
     used_ += aligned(static_cast<std::size_t>(count) * sizeof(T));
     if (counting_) return nullptr;
-    if (used_ > memory_.size())
-      throw ShapeError("an operation needs a workspace of at least " + std::to_string(used_) +
-                       " bytes and was given " + std::to_string(memory_.size()) +
-                       ": pass what its sizes function declares");
+    if (used_ > memory_.size()) throw_too_small();
     return reinterpret_cast<T*>(memory_.data() + first);
   }
 
   std::size_t used() const { return used_; }
 
  private:
+  [[noreturn]] void throw_too_small() const;
+
   std::span<std::byte> memory_;
   std::size_t used_ = 0;
   bool counting_ = true;

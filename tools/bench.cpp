@@ -1,11 +1,13 @@
 #include "runtime/profiling/bench.h"
 
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
-#include <cstdio>
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "base/counted.h"
 #include "configs/load.h"
 #include "layers/models/families.h"
 #include "runtime/job/job.h"
@@ -45,14 +47,14 @@ void print(const BenchArguments& arguments, const runtime::BenchReport& r) {
                                                   {"loss", r.loss}});
     return;
   }
-  std::printf("%s: %.1f audio seconds a second, %.4f s a step (%.4f to %.4f), %lld parameters\n",
-              arguments.model.c_str(), r.audio_s_per_s, r.step_s, r.fastest_step_s,
-              r.slowest_step_s, static_cast<long long>(r.parameters));
-  std::printf("on %s%s%s\n", r.device.c_str(), r.how.empty() ? "" : "; ", r.how.c_str());
-  std::printf(
-      "%d stages, %d micro-batches of %d utterances; cut and bubble allow %.2f times one "
-      "stage\n",
-      r.stages, r.micro_batches, r.utterances, r.bound);
+  std::cout << fmt::format(
+      "{}: {:.1f} audio seconds a second, {:.4f} s a step ({:.4f} to {:.4f}), {} parameters\n",
+      arguments.model, r.audio_s_per_s, r.step_s, r.fastest_step_s, r.slowest_step_s, r.parameters);
+  std::cout << fmt::format("on {}{}{}\n", r.device, r.how.empty() ? "" : "; ", r.how);
+  std::cout << fmt::format("{}, {} of {}; cut and bubble allow {:.2f} times one stage\n",
+                           counted(r.stages, "stage"),
+                           counted(r.micro_batches, "micro-batch", "micro-batches"),
+                           counted(r.utterances, "utterance"), r.bound);
 }
 
 int run_bench(BenchArguments arguments) {
@@ -72,19 +74,20 @@ int run_bench(BenchArguments arguments) {
 void add_bench(CLI::App& app, Run& run) {
   auto arguments = std::make_shared<BenchArguments>();
   runtime::BenchOptions& o = arguments->bench;
-  CLI::App* command = app.add_subcommand("bench", "Time whole training steps on noise");
+  CLI::App* command = app.add_subcommand("bench", "Time whole training steps on random features");
   CLI::Option* model =
       command->add_option("model", arguments->model, "A name in configs/models/, or a TOML file");
   command
       ->add_flag("--links", arguments->links,
-                 "Time messages between the ranks instead: bandwidth and latency of each edge")
+                 "Measure the links between the ranks instead: bandwidth and latency")
       ->excludes(model);
   command->option_defaults()->always_capture_default();
   takes_whole(command->add_option("--batch", o.utterances, "Utterances in each micro-batch"),
               {1, 4096});
   takes_number(
       command->add_option("--seconds", o.seconds,
-                          "Longest utterance; lengths spread evenly over half of it to all of it"),
+                          "Length of the longest utterance. The shortest has half of it, and the "
+                          "others lie evenly between."),
       {0.1, 3600});  // less leaves no frames behind the convolutions
   takes_whole(command->add_option("--micro-batches", o.micro_batches, "Micro-batches of a step"),
               {1, 4096});
@@ -92,13 +95,15 @@ void add_bench(CLI::App& app, Run& run) {
       ->check(CLI::IsMember({"auto", "cpu", "cuda"}));
   takes_whole(command->add_option("--threads", o.threads, "Threads of a rank on the CPU"),
               kThreads);
-  takes_whole(command->add_option("--steps", o.steps, "Steps timed, after three that warm up"),
+  takes_whole(command->add_option("--steps", o.steps, "Timed steps, after three steps of warm-up"),
               {1, 100000});
   command->add_option("--schedule", o.schedule, "Order of forward and backward passes")
       ->check(CLI::IsMember({"gpipe", "1f1b", "interleaved", "zb-h1", "zb-h2", "zb-v"}));
-  command->add_option("--precision", o.precision.compute, "What layers compute in")
+  command->add_option("--precision", o.precision.compute, "Type of number that layers compute in")
       ->check(CLI::IsMember({"fp32", "fp16", "bf16"}));
-  takes_whole(command->add_option("--cut", o.cut, "First layer of each later stage, by hand"),
+  takes_whole(command->add_option(
+                  "--cut", o.cut,
+                  "First layer of each part of the model but the first. Default: the fastest cut"),
               {1, 100000})
       ->delimiter(',')
       ->default_str("");

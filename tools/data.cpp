@@ -1,6 +1,9 @@
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <iostream>
 
+#include "base/counted.h"
 #include "base/error.h"
 #include "runtime/data/summary.h"
 #include "tools/commands.h"
@@ -42,15 +45,16 @@ int verify(const DataOptions& options) {
   index.threads = options.threads;
   index.fresh = true;
   const runtime::ManifestSummary found = runtime::summarise(options.manifest, index);
-  found.rejected.require_none(options.manifest + ": " + std::to_string(found.rejected.size()) +
-                              " utterances cannot be used");
+  found.rejected.require_none(fmt::format("{}: {} cannot be used", options.manifest,
+                                          counted(found.rejected.size(), "utterance")));
   if (found.utterances == 0) throw DataError(options.manifest + ": holds no utterances");
   report(options, options.manifest, found);
   return exit_done;
 }
 
 CLI::App* add_common(CLI::App* command, DataOptions& options) {
-  takes_whole(command->add_option("--threads", options.threads, "Recordings read at once"),
+  takes_whole(command->add_option("--threads", options.threads,
+                                  "Recordings that are read at the same time"),
               kThreads);
   command->add_flag("--json", options.json, "Print one JSON object");
   return command;
@@ -73,7 +77,7 @@ void add_make(CLI::App* command, DataOptions& options) {
   command->add_flag("--absolute-paths", options.make.absolute_paths,
                     "Write absolute paths, not relative to the manifest");
   command->add_flag("--skip-bad", options.make.skip_bad,
-                    "Leave out what can't be used instead of refusing");
+                    "Leave out utterances that can't be used, instead of refusing all");
 }
 
 }  // namespace
@@ -97,10 +101,11 @@ void add_data(CLI::App& app, Run& run) {
         [options, &run, work] { run = on_rank_0([options, work] { return work(*options); }); });
   };
   add("make", "Write a JSON-lines manifest with exact durations", add_make, make);
-  add("merge", "The same from several manifests", add_make, make);
-  add("verify", "Read every recording to its end; exit code 3 if one can't be used", add_manifest,
+  add("merge", "Merge several manifests into one", add_make, make);
+  add("verify", "Read every recording to its end. Exit code 3: one can't be used", add_manifest,
       verify);
-  add("summary", "Hours, durations, characters, rejected utterances", add_manifest, summary);
+  add("summary", "Print hours, durations, characters and rejected utterances", add_manifest,
+      summary);
 }
 
 }  // namespace penstock::tools

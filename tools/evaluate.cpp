@@ -1,9 +1,11 @@
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
-#include <cstdio>
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "base/counted.h"
 #include "runtime/job/job.h"
 #include "runtime/trainer/recognise.h"
 #include "tools/commands.h"
@@ -38,13 +40,10 @@ void print(const runtime::EvaluationReport& r, bool json) {
               << '\n';
     return;
   }
-  std::printf(
-      "%lld utterances after step %lld: WER %.2f %% (%lld of %lld words), CER %.2f %%, "
-      "loss %.3f\n",
-      static_cast<long long>(r.utterances), static_cast<long long>(r.step), 100 * r.wer,
-      static_cast<long long>(r.word_edits), static_cast<long long>(r.words), 100 * r.cer, r.loss);
-  if (r.skipped > 0)
-    std::printf("%lld utterances were left out\n", static_cast<long long>(r.skipped));
+  std::cout << fmt::format("{} after step {}: WER {:.2f} % ({} of {}), CER {:.2f} %, loss {:.3f}\n",
+                           counted(r.utterances, "utterance"), r.step, 100 * r.wer, r.word_edits,
+                           counted(r.words, "word"), 100 * r.cer, r.loss);
+  if (r.skipped > 0) std::cout << counted(r.skipped, "utterance") << " left out\n";
 }
 
 int run_evaluate(const EvaluateOptions& options) {
@@ -63,20 +62,21 @@ int run_evaluate(const EvaluateOptions& options) {
 void add_evaluate(CLI::App& app, Run& run) {
   auto options = std::make_shared<EvaluateOptions>();
   CLI::App* command =
-      app.add_subcommand("evaluate", "Word and character error rates of a checkpoint");
+      app.add_subcommand("evaluate", "Measure the word and character error rates of a checkpoint");
   command
       ->add_option("checkpoint", options->trained.checkpoint,
-                   "A checkpoint's folder, or an output folder: its newest")
+                   "A checkpoint's folder, or an output folder (its newest checkpoint)")
       ->required();
   command->add_option("manifest", options->test.manifest, "Utterances with transcripts")
       ->required();
   command->add_flag("--skip-bad", options->test.skip_bad,
-                    "Leave out and count what can't be used instead of refusing");
-  takes_whole(command->add_option("--threads", options->trained.threads, "Threads of a rank"),
+                    "Leave out and count utterances that can't be used, instead of refusing all");
+  takes_whole(command->add_option("--threads", options->trained.threads, "Threads of each rank"),
               kThreads);
-  command->add_flag("--json", options->json, "Print one JSON object; rates as fractions");
+  command->add_flag("--json", options->json, "Print one JSON object; its rates are fractions");
   command->footer(
-      "Runs alone or under mpirun with one rank for each stage, whatever the training had.\n\n"
+      "Runs alone, or under mpirun with one rank for each stage. The training may have had other\n"
+      "stages.\n\n"
       "Examples:\n"
       "  penstock evaluate outputs/quickstart outputs/quickstart/data/held-out.jsonl\n"
       "  mpirun -np 2 penstock evaluate outputs/digits test.jsonl --json");

@@ -9,6 +9,6 @@ enum ExitCode { exit_done = 0, exit_other = 1, exit_usage = 2, exit_data = 3, ex
 
 /// The exit code of an error that nothing caught: ConfigError 2, DataError 3, CheckpointError 4,
 /// anything else 1.
-ExitCode exit_code(const std::exception& error);
+[[nodiscard]] ExitCode exit_code(const std::exception& error);
 
 }  // namespace penstock::tools

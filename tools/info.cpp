@@ -1,3 +1,6 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <CLI/CLI.hpp>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -18,14 +21,12 @@ struct InfoOptions {
 };
 
 std::string shape_text(const std::vector<std::uint64_t>& shape) {
-  std::string text;
-  for (const std::uint64_t size : shape) text += (text.empty() ? "" : "×") + std::to_string(size);
-  return text.empty() ? "scalar" : text;
+  return shape.empty() ? "scalar" : fmt::format("{}", fmt::join(shape, "×"));
 }
 
 std::string block_text(const runtime::TensorPlace& tensor) {
   if (!tensor.first) return "whole";
-  return std::to_string(*tensor.first) + "–" + std::to_string(*tensor.last);
+  return fmt::format("{}–{}", *tensor.first, *tensor.last);
 }
 
 nlohmann::ordered_json to_json(const InfoOptions& options,
@@ -50,15 +51,15 @@ nlohmann::ordered_json to_json(const InfoOptions& options,
 
 void print(const runtime::Description& description) {
   if (description.state) {
-    std::cout << "checkpoint of step " << description.state->step << ", epoch "
-              << description.state->epoch << "\n\n";
+    std::cout << fmt::format("checkpoint of step {}, epoch {}\n\n", description.state->step,
+                             description.state->epoch);
   }
   std::vector<std::vector<std::string>> rows = {
       {"tensor", "dtype", "shape", "elements", "bytes", "file", "from byte"}};
   for (const runtime::TensorPlace& tensor : description.tensors) {
     rows.push_back({tensor.name, tensor.dtype, shape_text(tensor.shape), block_text(tensor),
-                    std::to_string(tensor.end - tensor.begin), tensor.file.filename().string(),
-                    std::to_string(tensor.begin)});
+                    fmt::format("{}", tensor.end - tensor.begin), tensor.file.filename().string(),
+                    fmt::format("{}", tensor.begin)});
   }
   std::cout << table_text(rows);
 }
@@ -81,13 +82,12 @@ void add_info(CLI::App& app, Run& run) {
       app.add_subcommand("info", "List the tensors of a checkpoint or a safetensors file");
   command
       ->add_option("path", options->path,
-                   "A checkpoint's folder, a run's output folder (its newest checkpoint), or one "
+                   "A checkpoint's folder, an output folder (its newest checkpoint), or a "
                    "safetensors file")
       ->required();
   command->add_flag("--json", options->json, "Print one JSON object");
   command->footer(
-      "Every byte of a checkpoint is verified first; exit code 4 says that something is wrong with "
-      "it.\n\n"
+      "Every byte of a checkpoint is verified first. Exit code 4: the checkpoint is damaged.\n\n"
       "Examples:\n"
       "  penstock info outputs/quickstart\n"
       "  penstock info model.safetensors --json");

@@ -1,5 +1,6 @@
 #include "tools/launch.h"
 
+#include <fmt/format.h>
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
 
@@ -29,9 +30,10 @@ void complain(const std::string& message, bool found_by_every_rank) {
   const int rank = launched_rank();
   const bool for_all = found_by_every_rank && rank == 0;
   if (found_by_every_rank && !for_all) std::this_thread::sleep_for(kPatience);
-  std::string line = "penstock: ";
-  if (!for_all && !runtime::runs_alone()) line += "rank " + std::to_string(rank) + ": ";
-  std::cerr << line + message + "\n" << std::flush;
+  const bool of_this_rank = !for_all && !runtime::runs_alone();
+  std::cerr << fmt::format("penstock: {}{}\n", of_this_rank ? fmt::format("rank {}: ", rank) : "",
+                           message)
+            << std::flush;
 }
 
 void set_up_logging() {

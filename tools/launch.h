@@ -8,10 +8,10 @@ namespace penstock::tools {
 
 /// The rank that mpirun gave this process; 0 if none did. Known before MPI starts, so that faults
 /// of the command line are said once.
-int launched_rank();
+[[nodiscard]] int launched_rank();
 
 /// For work that is no job of several ranks: under mpirun rank 0 alone does it.
-std::function<int()> on_rank_0(std::function<int()> work);
+[[nodiscard]] std::function<int()> on_rank_0(std::function<int()> work);
 
 /// Writes "penstock: <message>" to standard error, with the rank's number. A fault that every rank
 /// should find alike is written by rank 0, which ends the job; another rank waits a moment for

@@ -1,6 +1,7 @@
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <iostream>
-#include <sstream>
 
 #include "base/nearest_name.h"
 #include "configs/config.h"
@@ -23,8 +24,14 @@ std::string unknown_command(const CLI::App& app, int argc, char** argv) {
     names.push_back(command->get_name());
   }
   const std::string near = nearest(word, names);
-  return "unknown command " + word + (near.empty() ? "" : "; did you mean " + near + "?") +
-         "\npenstock --help lists the commands";
+  const std::string guess = near.empty() ? "" : fmt::format("; did you mean {}?", near);
+  return fmt::format("unknown command {}{}\npenstock --help lists the commands", word, guess);
+}
+
+/// What --help and --version print. --keys has printed by now.
+std::string answer_of(const CLI::App& app, const CLI::ParseError& asked) {
+  if (asked.get_name() == "CallForHelp") return app.help();
+  return asked.get_name() == "CallForVersion" ? fmt::format("{}\n", asked.what()) : "";
 }
 
 /// Parses and hands over to `run`, or answers --help and the like, or complains.
@@ -36,11 +43,12 @@ int parse(CLI::App& app, int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
-    std::ostringstream out, err;
-    const bool done = app.exit(e, out, err) == 0;
-    if (done && launched_rank() == 0) std::cout << out.str();
-    if (!done) complain(err.str(), true);
-    return done ? exit_done : exit_usage;
+    if (e.get_exit_code() != 0) {
+      complain(CLI::FailureMessage::simple(&app, e), true);
+      return exit_usage;
+    }
+    if (launched_rank() == 0) std::cout << answer_of(app, e);
+    return exit_done;
   }
   return -1;
 }

@@ -47,7 +47,7 @@ void check_outputs(std::initializer_list<NamedFile> written, const std::vector<N
 }
 
 void write_output(const std::string& path, const std::string& text) {
-  if (!atomic_write(path, text)) throw ConfigError("can't write " + path);
+  if (!atomic_write(path, text)) throw ConfigError(fmt::format("can't write {}", path));
 }
 
 }  // namespace penstock::tools

@@ -73,7 +73,7 @@ void check_mode(const CLI::App& command, const PlanArguments& arguments) {
 int run_plan(const CLI::App& command, const PlanArguments& arguments) {
   const bool profile = !arguments.layout.profile.empty();
   if (profile != arguments.recipe.words.empty())
-    throw ConfigError("plan takes either a recipe or --profile FILE");
+    throw ConfigError("plan takes either a recipe or --profile FILE: give one of them");
   check_mode(command, arguments);
   if (profile) return run_plan_sequence(arguments.layout, arguments.json);
   if (!arguments.layout.cluster.empty()) return run_plan_cluster(arguments, arguments.json);
@@ -94,23 +94,25 @@ void add_plan(CLI::App& app, Run& run) {
   auto arguments = std::make_shared<PlanArguments>();
   CLI::App* command = app.add_subcommand(
       "plan",
-      "Cut a recipe's model into stages, for the utterances of its manifest, or place it or a "
-      "measured layer sequence on a cluster");
+      "Cut a recipe's model into stages for its utterances, or place it or a sequence of measured "
+      "layers on a cluster");
   add_recipe(command, arguments->recipe);
   command->get_option("recipe")->required(false);
   add_sequence(command, arguments->layout);
-  command->add_option("--data", arguments->data,
-                      "With a recipe or model on a cluster: the manifest, in place of data.train");
-  command->add_option("--schedule", arguments->schedule,
-                      "With a recipe on a cluster: this one; default: chosen of those that "
-                      "pipeline.schedule takes");
+  command->add_option(
+      "--data", arguments->data,
+      "With a recipe or a model on a cluster: the manifest, in place of data.train");
+  command->add_option(
+      "--schedule", arguments->schedule,
+      "With a recipe on a cluster: the schedule. Default: chosen from the values of "
+      "pipeline.schedule");
   command->add_option("--costs", arguments->costs,
-                      "With a recipe on a cluster: what layers take, as penstock profile measured "
-                      "it on a device of speed 1; default: computed");
+                      "With a recipe on a cluster: layer times from a file of penstock profile, "
+                      "measured on a device of speed 1. Default: computed");
   command->add_option("-o,--output", arguments->output,
-                      "Write the plan; train it with pipeline.plan=FILE");
+                      "Write the plan to this file; train it with pipeline.plan=FILE");
   command->add_flag("--computed", arguments->computed,
-                    "Costs from operation counts instead of a short measurement of each layer");
+                    "Compute the times of layers from operation counts, instead of measuring them");
   command->add_flag("--json", arguments->json, "Print one JSON object");
   command->footer(
       "Examples:\n"

@@ -151,7 +151,7 @@ std::string how_to_train(const ClusterArguments& arguments, const runtime::Clust
 
 int run_plan_cluster(const ClusterArguments& arguments, bool json) {
   RecipeArguments recipe{as_recipe(arguments.recipe.words)};
-  if (!arguments.data.empty()) recipe.words.push_back("data.train=" + arguments.data);
+  if (!arguments.data.empty()) recipe.words.push_back(fmt::format("data.train={}", arguments.data));
   const SequenceArguments& layout = arguments.layout;
   const configs::Config config = recipe.load();
   check_outputs({{"--output", arguments.output}, {"--report", layout.report}},
@@ -167,8 +167,9 @@ int run_plan_cluster(const ClusterArguments& arguments, bool json) {
   if (!arguments.costs.empty()) constraints.costs = partition::read_device_profile(arguments.costs);
   if (constraints.micro_batches > 0 && !constraints.free_batch)
     throw ConfigError(
-        "--micro-batches shares out a step that the recipe leaves free, but it sets "
-        "data.micro_batch_seconds or data.micro_batches: change those, or leave one of them out");
+        "--micro-batches is for a recipe that sets neither data.micro_batch_seconds nor "
+        "data.micro_batches. This recipe sets one of them: change it, or leave --micro-batches "
+        "out");
   const runtime::ClusterPlan planned =
       runtime::plan_on_cluster(config, partition::read_cluster(layout.cluster), constraints);
   if (!arguments.output.empty()) partition::write_plan(arguments.output, planned.plan);

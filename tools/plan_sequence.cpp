@@ -33,8 +33,8 @@ partition::PlacementProblem problem_of(
   const bool described = !arguments.cluster.empty();
   if (!described && arguments.stages == 0)
     throw ConfigError(
-        "a profile alone does not say on what to plan it: give --cluster FILE, or --stages K for K "
-        "equal devices");
+        "a profile does not say on which devices to plan it: give --cluster FILE, or --stages K "
+        "for K equal devices");
   const auto crossing = described ? partition::SequenceLoad::Crossing::bytes
                                   : partition::SequenceLoad::Crossing::seconds;
   partition::PlacementProblem problem{
@@ -91,30 +91,36 @@ nlohmann::ordered_json json_of(const partition::SequencePlan& plan,
 
 void add_sequence(CLI::App* command, SequenceArguments& arguments) {
   command->add_option("--profile", arguments.profile,
-                      "Instead of a recipe, a sequence of measured layers (docs/planning.md)");
-  command->add_option("--cluster", arguments.cluster,
-                      "The devices, a TOML file or a name in configs/clusters/; default with "
-                      "--profile: as many equal ones as stages");
-  takes_whole(command->add_option("--stages", arguments.stages,
-                                  "On a cluster: so many stages; default: chosen"),
+                      "A sequence of measured layers, instead of a recipe (docs/planning.md)");
+  command->add_option(
+      "--cluster", arguments.cluster,
+      "The devices: a TOML file or a name in configs/clusters/. With --profile, the "
+      "default is as many equal devices as stages.");
+  takes_whole(command->add_option(
+                  "--stages", arguments.stages,
+                  "With --cluster or --profile: the number of stages. Default: chosen for a "
+                  "cluster; a profile alone needs one"),
               {1, kMost});
-  takes_whole(command->add_option("--replicas", arguments.replicas,
-                                  "On a cluster: so many of every stage; default: chosen"),
+  takes_whole(command->add_option(
+                  "--replicas", arguments.replicas,
+                  "With --cluster or --profile: the replicas of each stage. Default: chosen"),
               {1, kMost});
-  takes_whole(command->add_option("--micro-batches", arguments.micro_batches,
-                                  "On a cluster: of a step, over all replicas; default: what the "
-                                  "recipe says or leaves free, with --profile 4 × stages, else 4 × "
-                                  "the cluster's devices"),
-              {1, kMost});
+  takes_whole(
+      command->add_option("--micro-batches", arguments.micro_batches,
+                          "With --cluster or --profile: the micro-batches of a step, over all "
+                          "replicas. Default with a recipe: what it sets, or else chosen. "
+                          "Default with --profile: 4 × --stages, or else 4 × the cluster's "
+                          "devices."),
+      {1, kMost});
   command
       ->add_option("--objective", arguments.objective,
-                   "With --profile: what is made least, the time of a step or the load of the "
-                   "slowest stage")
+                   "With --profile: minimise the time of a step, or the load of the slowest stage")
       ->check(CLI::IsMember({"step", "bottleneck"}));
-  takes_seed(
-      command->add_option("--seed", arguments.seed, "On a cluster: of the search for a placement"));
+  takes_seed(command->add_option(
+      "--seed", arguments.seed, "With --cluster or --profile: seed of the search for a placement"));
   command->add_option("--report", arguments.report,
-                      "On a cluster: write an HTML page with timeline, memory, placement, traffic");
+                      "With --cluster or --profile: write an HTML page with timeline, memory, "
+                      "placement and traffic");
 }
 
 int run_plan_sequence(const SequenceArguments& arguments, bool json) {

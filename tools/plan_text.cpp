@@ -50,7 +50,7 @@ std::string work_table(const partition::PlanView& view) {
   if (again) rows.front().push_back("recomputed");
   for (std::size_t k = 0; k < view.stages.size(); ++k) {
     const partition::StageView& stage = view.stages[k];
-    rows.push_back({std::to_string(k), places_of(stage),
+    rows.push_back({fmt::format("{}", k), places_of(stage),
                     fmt::format("{}", fmt::join(stage.layers, ", ")),
                     names_of(view.cluster, stage.devices), seconds(stage.seconds),
                     fmt::format("{:.1f} %", 100 * stage.idle)});
@@ -65,7 +65,7 @@ std::string memory_table(const partition::PlanView& view) {
   rows.front().insert(rows.front().end(), {"total", "of"});
   for (std::size_t k = 0; k < view.stages.size(); ++k) {
     const partition::StageView& stage = view.stages[k];
-    auto& row = rows.emplace_back(std::vector{std::to_string(k)});
+    auto& row = rows.emplace_back(std::vector{fmt::format("{}", k)});
     for (const auto& [kind, bytes] : stage.memory) row.push_back(gib(bytes));
     row.push_back(gib(stage.bytes()));
     row.push_back(std::isinf(stage.limit) ? "no limit" : gib(stage.limit));

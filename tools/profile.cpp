@@ -1,8 +1,10 @@
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
-#include <cstdio>
 #include <iostream>
 #include <memory>
 
+#include "base/counted.h"
 #include "base/error.h"
 #include "partition/cluster/file/write.h"
 #include "runtime/job/job.h"
@@ -30,15 +32,17 @@ void print(const partition::DeviceProfile& profile) {
   const auto ms = [&](const partition::FittedCost& cost) {
     return 1e3 * cost.of(profile.middling);
   };
-  std::printf("%s\n%d at the same time, %d threads each; a micro-batch of %zu utterances:\n",
-              profile.device.c_str(), profile.ranks, profile.threads,
-              profile.middling.frames.size());
-  std::printf("%-24s %10s %10s %10s\n", "ms", "forward", "input", "weight");
+  std::cout << fmt::format("{}\n{} at the same time, {} each; a micro-batch of {}:\n",
+                           profile.device, counted(profile.ranks, "rank"),
+                           counted(profile.threads, "thread"),
+                           counted(profile.middling.frames.size(), "utterance"));
+  std::cout << fmt::format("{:<24} {:>10} {:>10} {:>10}\n", "ms", "forward", "input", "weight");
   for (const partition::FittedLayer& layer : profile.layers)
-    std::printf("%-24s %10.3f %10.3f %10.3f\n", layer.layer.c_str(), ms(layer.forward),
-                ms(layer.backward_input), ms(layer.backward_weight));
-  std::printf("%-24s %10.3f\n%-24s %10.3f a million parameters\n", "reading", ms(profile.reading),
-              "once a step", 1e9 * profile.parameter_s);
+    std::cout << fmt::format("{:<24} {:10.3f} {:10.3f} {:10.3f}\n", layer.layer, ms(layer.forward),
+                             ms(layer.backward_input), ms(layer.backward_weight));
+  std::cout << fmt::format("{:<24} {:10.3f}\n", "reading", ms(profile.reading))
+            << fmt::format("{:<24} {:10.3f} a million parameters\n", "once a step",
+                           1e9 * profile.parameter_s);
 }
 
 /// To standard output where no file is named.
@@ -62,7 +66,7 @@ int run_links(const ProfileArguments& arguments) {
 
 int run_profile(const CLI::App& command, const ProfileArguments& arguments) {
   if (arguments.links && !arguments.recipe.words.empty())
-    throw ConfigError("profile takes either a recipe or --links");
+    throw ConfigError("profile takes either a recipe or --links: give one of them");
   if (arguments.links) {
     require_absent(command, {"--micro-batches", "--repeats"}, "a recipe, not for --links");
     return run_links(arguments);
@@ -92,21 +96,25 @@ int run_profile(const CLI::App& command, const ProfileArguments& arguments) {
 void add_profile(CLI::App& app, Run& run) {
   auto arguments = std::make_shared<ProfileArguments>();
   CLI::App* command = app.add_subcommand(
-      "profile", "Measure what a recipe's layers take on the device at hand, by lengths");
+      "profile",
+      "Measure the times of a recipe's layers on this machine, by the lengths of utterances");
   add_recipe(command, arguments->recipe);
   command->get_option("recipe")->required(false);
-  command->add_flag("--links", arguments->links,
-                    "Measure the links between the ranks instead: a cluster file for plan");
-  command->add_option("-o,--output", arguments->output, "Write the profile (JSON) or the cluster");
+  command->add_flag(
+      "--links", arguments->links,
+      "Measure the links between the ranks instead, as a cluster file for penstock plan");
+  command->add_option("-o,--output", arguments->output,
+                      "Write the profile (JSON) or the cluster (TOML) to this file");
   command->option_defaults()->always_capture_default();
   takes_whole(command->add_option("--micro-batches", arguments->how.micro_batches,
-                                  "Micro-batches that each rank measures, of all sizes"),
+                                  "Micro-batches that each rank measures, spread over all sizes"),
               {1, 1000});
-  takes_whole(command->add_option("--repeats", arguments->how.repeats, "Times that it does so"),
+  takes_whole(command->add_option("--repeats", arguments->how.repeats,
+                                  "Times that each micro-batch is measured"),
               {1, 1000});
   command->footer(
-      "Under mpirun all ranks measure at the same time, so that what they contend for is in the\n"
-      "times: start as many as will share a machine.\n\nExamples:\n"
+      "Under mpirun all ranks measure at the same time: the times include what ranks of a machine\n"
+      "contend for. Start as many ranks as will share a machine.\n\nExamples:\n"
       "  penstock profile my.toml -o profile.json\n"
       "  mpirun -np 2 penstock profile my.toml trainer.threads=1 -o profile.json\n"
       "  penstock plan --profile profile.json --stages 4\n"

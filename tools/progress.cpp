@@ -1,5 +1,6 @@
 #include "tools/progress.h"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,9 +14,7 @@ constexpr std::chrono::seconds between_lines{10};
 constexpr std::chrono::milliseconds between_bars{100};
 
 std::string clock_text(std::int64_t seconds) {
-  std::string text = std::to_string(seconds / 60);
-  text += seconds % 60 < 10 ? ":0" : ":";
-  return text += std::to_string(seconds % 60);
+  return fmt::format("{}:{:02}", seconds / 60, seconds % 60);
 }
 
 std::string bar(std::int64_t step, std::int64_t total) {
@@ -37,8 +36,8 @@ Progress::~Progress() {
 std::string Progress::remaining(std::int64_t step, Clock::time_point now) const {
   if (step <= done_) return "";
   const double passed = std::chrono::duration<double>(now - start_).count();
-  return ", " + clock_text(static_cast<std::int64_t>(passed * (total_ - step) / (step - done_))) +
-         " left";
+  const auto left = static_cast<std::int64_t>(passed * (total_ - step) / (step - done_));
+  return fmt::format(", {} left", clock_text(left));
 }
 
 void Progress::show(std::int64_t step, const std::string& facts, Clock::time_point now) {
@@ -47,14 +46,12 @@ void Progress::show(std::int64_t step, const std::string& facts, Clock::time_poi
       now - shown_ >= (terminal_ ? Clock::duration(between_bars) : Clock::duration(between_lines));
   if (!due && step != total_) return;
   shown_ = now;
-  const std::string count =
-      std::to_string(step) + "/" + std::to_string(total_) + remaining(step, now);
+  const std::string count = fmt::format("{}/{}{}", step, total_, remaining(step, now));
   if (terminal_) {
-    out_ << "\r\x1b[K"
-         << "[" << bar(step, total_) << "] " << count << "  " << facts << std::flush;
+    out_ << fmt::format("\r\x1b[K[{}] {}  {}", bar(step, total_), count, facts) << std::flush;
     drawn_ = true;
   } else {
-    out_ << "step " << count << "  " << facts << "\n" << std::flush;
+    out_ << fmt::format("step {}  {}\n", count, facts) << std::flush;
   }
 }
 

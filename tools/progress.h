@@ -36,6 +36,6 @@ class Progress {
 };
 
 /// Whether standard error is a terminal.
-bool error_is_terminal();
+[[nodiscard]] bool error_is_terminal();
 
 }  // namespace penstock::tools

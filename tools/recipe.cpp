@@ -1,5 +1,7 @@
 #include "tools/recipe.h"
 
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <iostream>
 
@@ -26,8 +28,8 @@ configs::Config RecipeArguments::load() const {
     else if (file.empty())
       file = word;
     else
-      throw ConfigError("two recipes were given, " + file + " and " + word +
-                        ": give one, and overrides as key=value");
+      throw ConfigError(fmt::format(
+          "two recipes were given, {} and {}: give one, and overrides as key=value", file, word));
   }
   if (launched_rank() == 0)
     for (const std::string& note : configs::renaming_notes(file, overrides))
@@ -48,7 +50,7 @@ std::vector<NamedFile> RecipeArguments::files(const configs::Config& config,
 void add_recipe(CLI::App* command, RecipeArguments& arguments) {
   command
       ->add_option("recipe", arguments.words,
-                   "A TOML file, then key=value overrides of any key (penstock --keys)")
+                   "A TOML file, then key=value overrides (penstock --keys lists the keys)")
       ->required();
 }
 

@@ -18,11 +18,11 @@ struct RecipeArguments {
 
   /// The first word that is no override names the file. ConfigError as load_config, and for a
   /// second file.
-  configs::Config load() const;
+  [[nodiscard]] configs::Config load() const;
   /// What is read, to be kept from being written: `others`, the recipe's file, and those that
   /// `config`, which load() returned, names.
-  std::vector<NamedFile> files(const configs::Config& config,
-                               std::vector<NamedFile> others = {}) const;
+  [[nodiscard]] std::vector<NamedFile> files(const configs::Config& config,
+                                             std::vector<NamedFile> others = {}) const;
 };
 
 void add_recipe(CLI::App* command, RecipeArguments& arguments);

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "base/counted.h"
 #include "base/error.h"
 #include "configs/config.h"
 #include "partition/report/render.h"
@@ -58,14 +59,15 @@ Made make(const ScheduleArguments& arguments, const partition::EqualWork& work) 
 
 partition::EqualWork work_of(const ScheduleArguments& arguments) {
   if (arguments.stages < 1 || arguments.micro_batches < 1) {
-    throw ConfigError("penstock schedule " + arguments.name +
-                      " needs --stages P and --micro-batches M");
+    throw ConfigError(
+        fmt::format("penstock schedule {} needs --stages P and --micro-batches M", arguments.name));
   }
   if (std::int64_t{arguments.stages} * arguments.micro_batches > kMostPairs) {
     throw ConfigError(
-        fmt::format("{} stages with {} micro-batches are {} forwards; at most {} are "
-                    "scheduled here. Ask for fewer micro-batches",
-                    arguments.stages, arguments.micro_batches,
+        fmt::format("{} with {} have {} forward passes, but penstock schedule takes at most {}: "
+                    "ask for fewer micro-batches",
+                    counted(arguments.stages, "stage"),
+                    counted(arguments.micro_batches, "micro-batch", "micro-batches"),
                     std::int64_t{arguments.stages} * arguments.micro_batches, kMostPairs));
   }
   const auto& t = arguments.durations;
@@ -94,13 +96,15 @@ void print_text(const Made& made, const partition::Simulation& run, int width) {
   const auto bubbles = run.bubbles();
   const auto peaks = partition::peak_activations(schedule);
   for (std::size_t rank = 0; rank < schedule.ranks.size(); ++rank) {
-    rows.push_back(
-        {std::to_string(rank), fmt::format("{:g}", bubbles[rank]), std::to_string(peaks[rank])});
+    rows.push_back({fmt::format("{}", rank), fmt::format("{:g}", bubbles[rank]),
+                    fmt::format("{}", peaks[rank])});
   }
   std::cout << partition::render(schedule, run, width) << '\n'
             << table_text(rows) << '\n'
-            << fmt::format("{}: {} ranks, {} micro-batches, makespan {:g}\n", schedule.name,
-                           schedule.ranks.size(), schedule.micro_batches, run.makespan);
+            << fmt::format("{}: {}, {}, makespan {:g}\n", schedule.name,
+                           counted(schedule.ranks.size(), "rank"),
+                           counted(schedule.micro_batches, "micro-batch", "micro-batches"),
+                           run.makespan);
   if (made.found) {
     std::cout << fmt::format("no schedule within that memory is shorter than {:g}: gap {:.1f} %\n",
                              made.found->lower_bound, 100 * made.found->gap());
@@ -148,8 +152,9 @@ int check_schedule(const CLI::App& command, const ScheduleArguments& arguments) 
                                                   {"chunks", schedule.chunks()},
                                                   {"micro_batches", schedule.micro_batches}});
   else
-    std::cout << fmt::format("{}: sound: {} ranks, {} chunks, {} micro-batches\n", arguments.check,
-                             stages, schedule.chunks(), schedule.micro_batches);
+    std::cout << fmt::format("{}: sound: {}, {}, {}\n", arguments.check, counted(stages, "rank"),
+                             counted(schedule.chunks(), "chunk"),
+                             counted(schedule.micro_batches, "micro-batch", "micro-batches"));
   return exit_done;
 }
 
@@ -158,32 +163,35 @@ int check_schedule(const CLI::App& command, const ScheduleArguments& arguments) 
 void add_schedule(CLI::App& app, Run& run) {
   auto arguments = std::make_shared<ScheduleArguments>();
   CLI::App* command = app.add_subcommand(
-      "schedule", "Render a schedule and estimate its step, or check one in a file");
+      "schedule", "Draw a schedule and estimate its step, or check a schedule in a file");
   CLI::Option* name = command->add_option(
       "name", arguments->name,
       "gpipe, 1f1b, interleaved, zb-h1, zb-h2, zb-v, or found: the best that a search finds");
   takes_whole(command->add_option("--stages", arguments->stages, "Ranks of the pipeline"), kStages);
-  takes_whole(command->add_option("--micro-batches", arguments->micro_batches, "Of a step"),
-              kMicroBatches);
+  takes_whole(
+      command->add_option("--micro-batches", arguments->micro_batches, "Micro-batches of a step"),
+      kMicroBatches);
   takes_number(command->add_option("--durations", arguments->durations,
                                    "F,B,W: seconds of a micro-batch's forward, input gradient and "
-                                   "weight gradient on a rank; its chunks share them evenly"),
+                                   "weight gradient on a rank. Its chunks share them evenly."),
                kSeconds)
       ->delimiter(',')
       ->expected(3);
   takes_number(command->add_option("--memory", arguments->memory,
-                                   "Of found: micro-batches that a rank may hold; without it as "
-                                   "many as stages, which 1f1b holds"),
+                                   "With found: micro-batches that a rank may hold. Default: the "
+                                   "number of stages, as with 1f1b"),
                {1, 65536});
-  takes_seed(command->add_option("--seed", arguments->seed, "Of found"));
-  command->add_option("--csv", arguments->csv, "Write the lists, a row for each rank");
-  takes_whole(command->add_option("--width", arguments->width, "Columns of the picture"),
+  takes_seed(command->add_option("--seed", arguments->seed, "With found: seed of the search"));
+  command->add_option("--csv", arguments->csv,
+                      "Write the schedule to this file, a row for each rank");
+  takes_whole(command->add_option("--width", arguments->width, "Columns of the drawing"),
               {10, 10000});
   command->add_flag("--json", arguments->json, "Print one JSON object");
-  command->add_option("--check", arguments->check, "Say whether the lists in a CSV file are sound")
+  command
+      ->add_option("--check", arguments->check, "Check whether the schedule in a CSV file is sound")
       ->excludes(name);
   command->footer(
-      "Exit code 2 where a file is not sound, with the place where it breaks.\n\n"
+      "With --check, exit code 2 means that the schedule is not sound. The error says where.\n\n"
       "Examples:\n"
       "  penstock schedule zb-h1 --stages 4 --micro-batches 8 --durations 1,1,0.8\n"
       "  penstock schedule zb-v --stages 4 --micro-batches 8 --csv zb-v.csv\n"

@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
+#include "base/counted.h"
 #include "base/error.h"
 #include "partition/cluster/cluster_file.h"
 #include "partition/cost/device_profile.h"
@@ -35,9 +36,10 @@ runtime::ClusterPlan plan(const SearchArguments& arguments, const configs::Confi
   const configs::PipelineConfig& p = recipe.pipeline;
   if (arguments.measure > 0 && (cluster.size() != ranks || p.stages * p.replicas != ranks))
     throw ConfigError(fmt::format(
-        "--measure runs a rank on every device: {} has {} devices, the recipe {} stages × {} "
-        "replicas, and the job {} ranks. Make them equal",
-        arguments.cluster, cluster.size(), p.stages, p.replicas, ranks));
+        "--measure runs a rank on every device, but {} has {}, the recipe {} × {}, and the job {}: "
+        "make the three numbers equal",
+        arguments.cluster, counted(cluster.size(), "device"), counted(p.stages, "stage"),
+        counted(p.replicas, "replica"), counted(ranks, "rank")));
   runtime::ClusterConstraints constraints{
       .stages = p.stages, .replicas = p.replicas, .schedule = p.schedule};
   constraints.seed = arguments.seed;
@@ -100,18 +102,20 @@ void add_search(CLI::App& app, Run& run) {
                    "The devices: a TOML file or a name in configs/clusters/")
       ->required();
   command->add_option("--costs", arguments->costs,
-                      "What layers take, as penstock profile measured; default: computed");
-  takes_whole(command->add_option("--show", arguments->show, "Placements shown; default: 8"),
+                      "Layer times from a file of penstock profile. Default: computed");
+  takes_whole(command->add_option("--show", arguments->show, "Placements to show. Default: 8"),
               {1, 10000});
-  takes_whole(command->add_option("--measure", arguments->measure,
-                                  "Run so many of the best, under mpirun with rank i on device i"),
+  takes_whole(command->add_option(
+                  "--measure", arguments->measure,
+                  "Run this many of the best placements, under mpirun with rank i on device "
+                  "i"),
               {1, 10000});
   takes_whole(command->add_option("--steps", arguments->steps,
-                                  "Training steps that each is measured for; default: 5"),
+                                  "Training steps of each measurement. Default: 5"),
               {1, 10000});
-  takes_seed(command->add_option("--seed", arguments->seed, "Of the search"));
+  takes_seed(command->add_option("--seed", arguments->seed, "Seed of the search"));
   command->add_option("-o,--output", arguments->output,
-                      "Write the fastest as a plan; train it with pipeline.plan=FILE");
+                      "Write the fastest placement as a plan; train it with pipeline.plan=FILE");
   command->add_flag("--json", arguments->json, "Print one JSON object");
   command->footer(
       "Examples:\n"

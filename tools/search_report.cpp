@@ -7,6 +7,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "base/counted.h"
 #include "tools/json_line.h"
 #include "tools/table.h"
 
@@ -50,13 +51,14 @@ void print_search(const runtime::ClusterPlan& planned, const Measured& measured)
       for (const int device : devices) names.push_back(planned.problem.cluster.name_of(device));
       stages.push_back(fmt::format("{}", fmt::join(names, "+")));
     }
-    rows.push_back({std::to_string(i + 1), fmt::format("{:.4f}", candidate.estimate.step_seconds),
+    rows.push_back({fmt::format("{}", i + 1),
+                    fmt::format("{:.4f}", candidate.estimate.step_seconds),
                     measured.empty() ? "" : fmt::format("{:.4f}", measured[i]),
                     fmt::format("{}", fmt::join(stages, " | "))});
   }
-  std::cout << fmt::format("{} stages × {} replicas, {}, {} micro-batches a step\n\n",
-                           planned.plan.stages(), planned.plan.replicas(), planned.plan.schedule,
-                           planned.plan.micro_batches)
+  std::cout << fmt::format("{} × {}, {}, {} a step\n\n", counted(planned.plan.stages(), "stage"),
+                           counted(planned.plan.replicas(), "replica"), planned.plan.schedule,
+                           counted(planned.plan.micro_batches, "micro-batch", "micro-batches"))
             << table_text(rows);
   if (measured.empty()) return;
   const std::size_t best = fastest(planned, measured);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/counted.h"
 #include "tools/json_line.h"
 #include "tools/table.h"
 
@@ -19,7 +20,7 @@ std::string histogram_text(const std::vector<std::int64_t>& histogram) {
   for (std::size_t i = 0; i < histogram.size(); ++i) {
     if (histogram[i] == 0) continue;
     rows.push_back(
-        {fmt::format("{}–{}", i, i + 1), std::to_string(histogram[i]),
+        {fmt::format("{}–{}", i, i + 1), fmt::format("{}", histogram[i]),
          std::string(std::max<std::int64_t>(1, histogram_width * histogram[i] / most), '#')});
   }
   return table_text(rows);
@@ -44,22 +45,24 @@ nlohmann::ordered_json faults_json(const runtime::Faults& faults) {
 }  // namespace
 
 std::string summary_text(const runtime::ManifestSummary& s) {
-  std::string text =
-      fmt::format("{}: {} utterances, {:.3f} hours", s.format, s.utterances, s.seconds / 3600);
+  std::string text = fmt::format("{}: {}, {:.3f} hours", s.format,
+                                 counted(s.utterances, "utterance"), s.seconds / 3600);
   if (s.utterances > 0) {
     text += fmt::format(", from {:.3f} to {:.3f} seconds", s.shortest, s.longest);
     for (const auto& [rate, utterances] : s.rates)
-      text += fmt::format("\n{} utterances at {} Hz", utterances, rate);
-    text += "\n\n" + histogram_text(s.histogram) + "\ncharacters: " + characters_text(s.characters);
+      text += fmt::format("\n{} at {} Hz", counted(utterances, "utterance"), rate);
+    text += fmt::format("\n\n{}\ncharacters: {}", histogram_text(s.histogram),
+                        characters_text(s.characters));
   }
   if (!s.without_text.empty())
-    text += fmt::format("\n\n{} utterances have an empty text:{}", s.without_text.size(),
+    text += fmt::format("\n\n{} without text:{}", counted(s.without_text.size(), "utterance"),
                         s.without_text.listed());
   if (!s.inexact.empty())
-    text += fmt::format("\n\n{} durations are inexact:\n{}", s.inexact.size(), s.inexact.listed());
+    text += fmt::format("\n\n{}:\n{}", counted(s.inexact.size(), "inexact duration"),
+                        s.inexact.listed());
   if (!s.rejected.empty())
-    text +=
-        fmt::format("\n\n{} utterances are rejected:\n{}", s.rejected.size(), s.rejected.listed());
+    text += fmt::format("\n\n{}:\n{}", counted(s.rejected.size(), "rejected utterance"),
+                        s.rejected.listed());
   return text.ends_with('\n') ? text : text + '\n';
 }
 
@@ -69,7 +72,8 @@ std::string summary_json(const std::string& manifest, const runtime::ManifestSum
                                    {"seconds", s.seconds},       {"shortest", s.shortest},
                                    {"longest", s.longest},       {"histogram", s.histogram}};
   report["rates"] = nlohmann::ordered_json::object();
-  for (const auto& [rate, utterances] : s.rates) report["rates"][std::to_string(rate)] = utterances;
+  for (const auto& [rate, utterances] : s.rates)
+    report["rates"][fmt::format("{}", rate)] = utterances;
   report["characters"] = s.characters;
   report["inexact"] = faults_json(s.inexact);
   report["rejected"] = faults_json(s.rejected);

@@ -32,7 +32,8 @@ std::string table_text(const std::vector<std::vector<std::string>>& rows) {
     std::string line;
     for (std::size_t c = 0; c < row.size(); ++c) {
       const std::string gap(widths[c] - width(row[c]), ' ');
-      line += (c > 0 ? "  " : "") + (numbers[c] ? gap + row[c] : row[c] + gap);
+      if (c > 0) line += "  ";
+      line += numbers[c] ? gap + row[c] : row[c] + gap;
     }
     text += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
   }

@@ -5,6 +5,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "base/counted.h"
 #include "runtime/job/job.h"
 #include "runtime/profiling/trace_steps.h"
 #include "tools/commands.h"
@@ -31,15 +32,15 @@ void print(const runtime::Trace& trace) {
   std::vector<std::vector<std::string>> rows{{"step", "measured s", "predicted s", "error %"}};
   for (std::size_t s = 0; s < trace.steps.size(); ++s) {
     const runtime::TracedStep& step = trace.steps[s];
-    rows.push_back({std::to_string(s), fmt::format("{:.4f}", step.measured_s),
+    rows.push_back({fmt::format("{}", s), fmt::format("{:.4f}", step.measured_s),
                     fmt::format("{:.4f}", step.predicted_s),
                     fmt::format("{:+.1f}", 100 * (step.predicted_s / step.measured_s - 1))});
   }
   std::cout << table_text(rows)
-            << fmt::format(
-                   "{}, {} stages × {} replicas; medians {:.4f} s and {:.4f} s, {:+.1f} %\n",
-                   trace.plan.schedule, trace.plan.stages(), trace.plan.replicas(),
-                   trace.measured_s(), trace.predicted_s(), 100 * trace.error());
+            << fmt::format("{}, {} × {}; medians {:.4f} s and {:.4f} s, {:+.1f} %\n",
+                           trace.plan.schedule, counted(trace.plan.stages(), "stage"),
+                           counted(trace.plan.replicas(), "replica"), trace.measured_s(),
+                           trace.predicted_s(), 100 * trace.error());
 }
 
 void print_json(const runtime::Trace& trace) {
@@ -88,20 +89,21 @@ int run_trace(const TraceArguments& arguments) {
 void add_trace(CLI::App& app, Run& run) {
   auto arguments = std::make_shared<TraceArguments>();
   CLI::App* command = app.add_subcommand(
-      "trace", "Run a few steps of a recipe, and show them beside their prediction");
+      "trace", "Run a few steps of a recipe, and compare them with their prediction");
   add_recipe(command, arguments->recipe);
   command->add_option("-o,--output", arguments->output,
-                      "Write every action of every rank: Chrome's trace events, for Perfetto");
+                      "Write every action of every rank to this file, as Chrome's trace events, "
+                      "which Perfetto shows");
   command->add_option(
       "--profile", arguments->profile,
-      "Predict by this file of penstock profile; else it is measured between the steps");
+      "Predict from this file of penstock profile. Default: measured between the steps");
   command->add_flag("--json", arguments->json, "Print one JSON object");
   command->option_defaults()->always_capture_default();
-  takes_whole(command->add_option("--steps", arguments->how.steps,
-                                  "Steps traced, beside those that warm up"),
-              {1, 10000});
+  takes_whole(
+      command->add_option("--steps", arguments->how.steps, "Traced steps, after those of warm-up"),
+      {1, 10000});
   command->footer(
-      "Nothing of the recipe's output folder is written. Under mpirun, -np is pipeline.stages ×\n"
+      "Writes nothing to the recipe's output folder. Under mpirun, -np is pipeline.stages ×\n"
       "pipeline.replicas.\n\nExamples:\n"
       "  penstock trace my.toml pipeline.stages=1 pipeline.replicas=1 -o trace.json\n"
       "  mpirun -np 2 penstock profile my.toml -o profile.json\n"

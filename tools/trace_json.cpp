@@ -1,5 +1,7 @@
 #include "tools/trace_json.h"
 
+#include <fmt/format.h>
+
 #include <nlohmann/json.hpp>
 #include <string_view>
 
@@ -13,21 +15,21 @@ constexpr double kShown = 20e-6;              // seconds of waiting that are wor
 
 /// As in schedules' CSV files.
 std::string short_name(const partition::Action& action) {
-  const std::string batch = std::to_string(action.micro_batch);
+  const int batch = action.micro_batch;
   switch (action.kind) {
     case partition::ActionKind::forward:
-      return "F" + batch;
+      return fmt::format("F{}", batch);
     case partition::ActionKind::backward:
-      return "BW" + batch;
+      return fmt::format("BW{}", batch);
     case partition::ActionKind::backward_input:
-      return "B" + batch;
+      return fmt::format("B{}", batch);
     case partition::ActionKind::backward_weight:
-      return "W" + batch;
+      return fmt::format("W{}", batch);
     case partition::ActionKind::reduce:
     case partition::ActionKind::step:
       return std::string(partition::name_of(action.kind));
     default:
-      return std::string(partition::name_of(action.kind)) + " " + batch;
+      return fmt::format("{} {}", partition::name_of(action.kind), batch);
   }
 }
 
@@ -87,8 +89,7 @@ std::string trace_json(const runtime::Trace& trace) {
     for (const int process : {kMeasured, kPredicted}) {
       const partition::StageReplica at = trace.plan.place_of(rank);
       add_name(events, "thread_name", process, rank,
-               "rank " + std::to_string(rank) + ", stage " + std::to_string(at.stage) +
-                   ", replica " + std::to_string(at.replica));
+               fmt::format("rank {}, stage {}, replica {}", rank, at.stage, at.replica));
     }
   for (std::size_t s = 0; s < trace.steps.size(); ++s) {
     const runtime::TracedStep& step = trace.steps[s];

@@ -1,9 +1,11 @@
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
-#include <cstdio>
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "base/counted.h"
 #include "runtime/job/job.h"
 #include "runtime/trainer/trainer.h"
 #include "tools/commands.h"
@@ -22,17 +24,15 @@ struct TrainOptions {
 };
 
 std::string facts(const runtime::StepReport& r) {
-  char text[128];
-  std::snprintf(text, sizeof text, "loss %.3f  norm %.2f  %.0f audio s/s%s", r.loss,
-                r.gradient_norm, r.audio_seconds_per_second(), r.skipped ? "  skipped" : "");
-  return text;
+  return fmt::format("loss {:.3f}  norm {:.2f}  {:.0f} audio s/s{}", r.loss, r.gradient_norm,
+                     r.audio_seconds_per_second(), r.skipped ? "  skipped" : "");
 }
 
 std::string facts(const runtime::EvaluationReport& r) {
-  char text[128];
-  std::snprintf(text, sizeof text, "step %lld: validation loss %.3f, WER %.2f %%, CER %.2f %%",
-                static_cast<long long>(r.step), r.loss, 100 * r.wer, 100 * r.cer);
-  return text + (r.skipped > 0 ? ", " + std::to_string(r.skipped) + " utterances left out" : "");
+  const std::string left_out =
+      r.skipped > 0 ? fmt::format(", {} left out", counted(r.skipped, "utterance")) : "";
+  return fmt::format("step {}: validation loss {:.3f}, WER {:.2f} %, CER {:.2f} %{}", r.step,
+                     r.loss, 100 * r.wer, 100 * r.cer, left_out);
 }
 
 /// Progress on standard error; validations as lines of their own.
@@ -69,13 +69,14 @@ void report(const runtime::TrainingSummary& s, bool as_json) {
     return;
   }
   if (s.steps == 0) {
-    std::cout << "nothing left to do: the checkpoint " << s.checkpoint.string() << " is at step "
-              << s.last_step.step << " already (trainer.steps)\n";
+    std::cout << fmt::format(
+        "nothing left to do: the checkpoint {} is already at step {} (trainer.steps)\n",
+        s.checkpoint.string(), s.last_step.step);
     return;
   }
-  std::cout << s.steps << " steps (" << s.skipped << " skipped) in " << static_cast<long>(s.seconds)
-            << " s, " << static_cast<long>(rate) << " audio seconds a second; checkpoint "
-            << s.checkpoint.string() << '\n';
+  std::cout << fmt::format("{} ({} skipped) in {} s, {} audio seconds a second; checkpoint {}\n",
+                           counted(s.steps, "step"), s.skipped, static_cast<long>(s.seconds),
+                           static_cast<long>(rate), s.checkpoint.string());
   if (s.last_validation.utterances > 0) std::cout << facts(s.last_validation) << '\n';
 }
 
@@ -98,9 +99,9 @@ void add_train(CLI::App& app, Run& run) {
   auto options = std::make_shared<TrainOptions>();
   CLI::App* command = app.add_subcommand("train", "Train a recipe, alone or under mpirun");
   add_recipe(command, options->recipe);
-  command->add_flag("--json", options->json, "End with one JSON object");
+  command->add_flag("--json", options->json, "Print one JSON object at the end");
   command->footer(
-      "Under mpirun, -np is pipeline.stages × pipeline.replicas; alone, one process runs the "
+      "Under mpirun, -np is pipeline.stages × pipeline.replicas. Alone, one process runs the "
       "whole\n"
       "recipe and gets the same bits.\n\nExamples:\n"
       "  penstock train my.toml data.train=train.jsonl trainer.steps=2000 trainer.resume=true\n"

@@ -49,14 +49,15 @@ int run_transcribe(const TranscribeOptions& options) {
 
 void add_transcribe(CLI::App& app, Run& run) {
   auto options = std::make_shared<TranscribeOptions>();
-  CLI::App* command = app.add_subcommand("transcribe", "What a checkpoint hears in recordings");
+  CLI::App* command =
+      app.add_subcommand("transcribe", "Print the text that a checkpoint recognises in recordings");
   command
       ->add_option("checkpoint", options->trained.checkpoint,
-                   "A checkpoint's folder, or an output folder: its newest")
+                   "A checkpoint's folder, or an output folder (its newest checkpoint)")
       ->required();
   command->add_option("recordings", options->recordings, "WAV, FLAC, Ogg, SPHERE or MP3 files")
       ->required();
-  takes_whole(command->add_option("--threads", options->trained.threads, "Threads of a rank"),
+  takes_whole(command->add_option("--threads", options->trained.threads, "Threads of each rank"),
               kThreads);
   command->add_flag("--json", options->json, "Print one JSON object");
   command->footer(

@@ -1,5 +1,7 @@
 #include "comm/mpi.h"
 
+#include <fmt/format.h>
+
 #include <chrono>
 #include <exception>
 #include <string>
@@ -21,7 +23,7 @@ class MpiCommunicator final : public Communicator {
     int provided = 0;
     const int error = MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided);
     if (error != MPI_SUCCESS || provided < MPI_THREAD_FUNNELED)
-      throw CommError("MPI did not start: start through mpirun, or without it for one process");
+      throw CommError("MPI did not start: use mpirun, or start one process without it");
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
     MPI_Comm_size(MPI_COMM_WORLD, &size_);
@@ -83,9 +85,9 @@ class MpiCommunicator final : public Communicator {
 
   void check(const Message& message) const {
     if (message.peer < 0 || message.peer >= size_ || message.tag < 0 || message.tag > last_tag_)
-      throw CommError("peer rank " + std::to_string(message.peer) + " on tag " +
-                      std::to_string(message.tag) + " (" + message.what + "): there are " +
-                      std::to_string(size_) + " ranks and tags up to " + std::to_string(last_tag_));
+      throw CommError(
+          fmt::format("peer rank {} on tag {} ({}): there are {} ranks and tags up to {}",
+                      message.peer, message.tag, message.what, size_, last_tag_));
   }
 
   MpiOptions options_;

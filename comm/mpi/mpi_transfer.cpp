@@ -1,5 +1,7 @@
 #include "comm/mpi/mpi_transfer.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "base/error.h"
@@ -8,10 +10,9 @@ namespace penstock::comm {
 namespace {
 
 [[noreturn]] void fail(const MpiSide& side, const char* verb, const std::string& why) {
-  throw CommError("rank " + std::to_string(side.rank) + ", " + verb + " " +
-                  std::to_string(side.bytes) + " bytes (" + side.message.what + "), peer rank " +
-                  std::to_string(side.message.peer) + ", tag " + std::to_string(side.message.tag) +
-                  ": " + why);
+  throw CommError(fmt::format("rank {}, {} {} bytes ({}), peer rank {}, tag {}: {}", side.rank,
+                              verb, side.bytes, side.message.what, side.message.peer,
+                              side.message.tag, why));
 }
 
 std::string text_of(int error) {
@@ -32,7 +33,7 @@ bool all_complete(const MpiSide& side, const char* verb, std::vector<MPI_Request
 
 /// Where an exception passes: to wait for the peer could be for ever. Nothing is moved without a
 /// call of MPI, and the next one is MPI_Abort.
-void give_up(std::vector<MPI_Request>& requests) {
+void give_up(std::vector<MPI_Request>& requests) noexcept {
   for (MPI_Request& request : requests)
     if (request != MPI_REQUEST_NULL) MPI_Request_free(&request);
 }
@@ -94,8 +95,8 @@ bool MpiReceive::take_piece() {
   MPI_Get_elements_x(&status, MPI_BYTE, &bytes);
   if (bytes != side_.size_of_piece(piece))
     fail(side_, "receiving",
-         std::to_string(piece * side_.piece_bytes + static_cast<std::size_t>(bytes)) +
-             " bytes came; the ranks disagree on the shape");
+         fmt::format("{} bytes came; the ranks disagree on the shape",
+                     piece * side_.piece_bytes + static_cast<std::size_t>(bytes)));
   error = MPI_Imrecv(side_.start_of_piece(piece), static_cast<int>(bytes), MPI_BYTE, &message,
                      &requests_.emplace_back(MPI_REQUEST_NULL));
   if (error != MPI_SUCCESS) fail(side_, "receiving", text_of(error));

@@ -1,5 +1,7 @@
 #include "comm/nccl/connection.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 #include <exception>
@@ -37,7 +39,7 @@ NcclConnection::NcclConnection(Communicator& meeting, const NcclOptions& options
   const ncclResult_t status =
       ncclCommInitRankConfig(&communicator_, static_cast<int>(ranks_.size()), id, number, &config);
   try {
-    settle(status, "connecting");
+    await(status, "connecting");
   } catch (...) {
     abort();
     throw;
@@ -51,7 +53,7 @@ NcclConnection::~NcclConnection() {
     return;
   }
   try {
-    settle(ncclCommFinalize(communicator_), "finishing");
+    await(ncclCommFinalize(communicator_), "finishing");
     ncclCommDestroy(communicator_);
   } catch (const CommError&) {
     // fail() has aborted it, and a destructor can't say more.
@@ -77,12 +79,12 @@ ncclUniqueId NcclConnection::exchange_id() {
 int NcclConnection::number_of(int rank) const {
   const auto found = std::ranges::find(ranks_, rank);
   if (found == ranks_.end())
-    throw CommError("rank " + std::to_string(rank) + " is not among those that NCCL connects for " +
-                    name_);
+    throw CommError(
+        fmt::format("rank {} is not among the ranks that NCCL connects for {}", rank, name_));
   return static_cast<int>(found - ranks_.begin());
 }
 
-void NcclConnection::settle(ncclResult_t status, const char* doing) {
+void NcclConnection::await(ncclResult_t status, const char* doing) {
   const auto end =
       std::chrono::steady_clock::now() + std::chrono::duration<double>(timeout_seconds_);
   for (Backoff backoff; status == ncclInProgress; backoff.pause()) {
@@ -109,14 +111,13 @@ void NcclConnection::abort() noexcept {
 
 void NcclConnection::fail(const char* doing, ncclResult_t status) {
   const std::string detail =
-      communicator_ == nullptr ? "" : std::string("; ") + ncclGetLastError(communicator_);
+      communicator_ == nullptr ? "" : fmt::format("; {}", ncclGetLastError(communicator_));
   abort();
-  throw CommError("NCCL, " + name_ + ", " + doing + " at rank " + std::to_string(meeting_.rank()) +
-                  " of " + std::to_string(meeting_.size()) + ": " +
-                  (status == ncclInProgress
-                       ? "not done within " + std::to_string(timeout_seconds_) + " s"
-                       : ncclGetErrorString(status)) +
-                  detail);
+  const std::string why = status == ncclInProgress
+                              ? fmt::format("not done within {:g} s", timeout_seconds_)
+                              : ncclGetErrorString(status);
+  throw CommError(fmt::format("NCCL, {}, {} at rank {} of {}: {}{}", name_, doing, meeting_.rank(),
+                              meeting_.size(), why, detail));
 }
 
 }  // namespace penstock::comm

@@ -23,7 +23,7 @@ class NcclConnection {
   /// NCCL's number of a rank of the meeting. CommError where it is not connected.
   int number_of(int rank) const;
   /// Returns when NCCL has taken what `status` came from. CommError with NCCL's text otherwise.
-  void settle(ncclResult_t status, const char* doing);
+  void await(ncclResult_t status, const char* doing);
   /// CommError if a transfer failed behind our back.
   void check();
   /// Frees the ranks that wait for this one.

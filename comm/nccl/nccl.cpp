@@ -1,10 +1,12 @@
 #include "comm/nccl.h"
 
 #include <cuda_runtime_api.h>
+#include <fmt/format.h>
 
 #include <string>
 #include <utility>
 
+#include "base/counted.h"
 #include "base/error.h"
 #include "comm/nccl/connection.h"
 #include "layers/tensor/cuda/error.h"
@@ -28,7 +30,7 @@ class NcclTransfer final : public Transfer {
       connection_.check();
       if (status != cudaErrorNotReady) layers::cuda::check(status, "waiting for a message");
     } catch (const Error& error) {
-      throw CommError(what_ + ": " + error.what());
+      throw CommError(fmt::format("{}: {}", what_, error.what()));
     }
     return false;
   }
@@ -50,17 +52,17 @@ class Nccl final : public NcclCommunicator {
   int size() const override { return meeting_.size(); }
 
   std::unique_ptr<Transfer> send(const Message& message, std::span<const std::byte> data) override {
-    connection_.settle(ncclSend(data.data(), data.size(), ncclInt8,
-                                connection_.number_of(message.peer), connection_.get(), stream_),
-                       "sending");
-    return started("sending " + message.what + " to rank " + std::to_string(message.peer));
+    connection_.await(ncclSend(data.data(), data.size(), ncclInt8,
+                               connection_.number_of(message.peer), connection_.get(), stream_),
+                      "sending");
+    return started(fmt::format("sending {} to rank {}", message.what, message.peer));
   }
 
   std::unique_ptr<Transfer> receive(const Message& message, std::span<std::byte> data) override {
-    connection_.settle(ncclRecv(data.data(), data.size(), ncclInt8,
-                                connection_.number_of(message.peer), connection_.get(), stream_),
-                       "receiving");
-    return started("receiving " + message.what + " from rank " + std::to_string(message.peer));
+    connection_.await(ncclRecv(data.data(), data.size(), ncclInt8,
+                               connection_.number_of(message.peer), connection_.get(), stream_),
+                      "receiving");
+    return started(fmt::format("receiving {} from rank {}", message.what, message.peer));
   }
 
   std::unique_ptr<Transfer> exchange(std::span<const NcclExchange> parts,
@@ -80,7 +82,7 @@ class Nccl final : public NcclCommunicator {
                       stream_));
     }
     const ncclResult_t ended = ncclGroupEnd();
-    connection_.settle(failed == ncclSuccess ? ended : failed, "exchanging");
+    connection_.await(failed == ncclSuccess ? ended : failed, "exchanging");
     return started("exchanging " + what);
   }
 
@@ -103,10 +105,10 @@ class Nccl final : public NcclCommunicator {
 
  private:
   std::unique_ptr<Transfer> add(void* values, std::size_t count, ncclDataType_t type) {
-    connection_.settle(
+    connection_.await(
         ncclAllReduce(values, values, count, type, ncclSum, connection_.get(), stream_),
         "reducing");
-    return started("reducing " + std::to_string(count) + " numbers");
+    return started(fmt::format("reducing {}", counted(count, "number")));
   }
   std::unique_ptr<Transfer> started(std::string what) {
     return std::make_unique<NcclTransfer>(connection_, stream_, std::move(what));

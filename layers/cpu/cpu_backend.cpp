@@ -1,8 +1,10 @@
 #include "layers/cpu/cpu_backend.h"
 
-#include <cstring>
+#include <algorithm>
+#include <cstddef>
 #include <utility>
 
+#include "base/counted.h"
 #include "layers/cpu/products/product.h"
 
 namespace penstock::layers {
@@ -19,6 +21,11 @@ class CpuStream final : public Stream {
   std::function<void()> progress_;
 };
 
+/// Of no bytes, whose addresses may be null, too: memcpy() does not promise that.
+void copy_bytes(void* to, const void* from, std::size_t bytes) {
+  std::copy_n(static_cast<const std::byte*>(from), bytes, static_cast<std::byte*>(to));
+}
+
 /// What was asked for is done.
 class CpuEvent final : public Event {
  public:
@@ -30,7 +37,7 @@ class CpuEvent final : public Event {
 CpuBackend::CpuBackend(int threads) : threads_(threads) { set_product_threads(threads); }
 
 std::string CpuBackend::description() const {
-  return "CPU, " + std::to_string(threads_) + (threads_ == 1 ? " thread" : " threads");
+  return "CPU, " + counted(static_cast<std::size_t>(threads_), "thread");
 }
 
 Buffer CpuBackend::allocate(std::size_t bytes) { return host_buffer(bytes); }
@@ -40,27 +47,29 @@ std::unique_ptr<Stream> CpuBackend::make_stream(std::function<void()> progress) 
 }
 
 void CpuBackend::copy_in(Stream&, void* device, const void* host, std::size_t bytes) {
-  std::memcpy(device, host, bytes);
+  copy_bytes(device, host, bytes);
 }
 
 void CpuBackend::copy_out(Stream&, void* host, const void* device, std::size_t bytes) {
-  std::memcpy(host, device, bytes);
+  copy_bytes(host, device, bytes);
 }
 
-void CpuBackend::zero(Stream&, void* device, std::size_t bytes) { std::memset(device, 0, bytes); }
+void CpuBackend::zero(Stream&, void* device, std::size_t bytes) {
+  std::fill_n(static_cast<std::byte*>(device), bytes, std::byte{0});
+}
 
 void CpuBackend::copy(Stream&, void* to, const void* from, std::size_t bytes) {
-  std::memcpy(to, from, bytes);
+  copy_bytes(to, from, bytes);
 }
 
 Buffer CpuBackend::allocate_host(std::size_t bytes) { return host_buffer(bytes); }
 
 void CpuBackend::copy_in_async(Stream&, void* device, const void* host, std::size_t bytes) {
-  std::memcpy(device, host, bytes);
+  copy_bytes(device, host, bytes);
 }
 
 void CpuBackend::copy_out_async(Stream&, void* host, const void* device, std::size_t bytes) {
-  std::memcpy(host, device, bytes);
+  copy_bytes(host, device, bytes);
 }
 
 std::unique_ptr<Event> CpuBackend::record(Stream&) { return std::make_unique<CpuEvent>(); }

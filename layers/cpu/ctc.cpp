@@ -64,6 +64,7 @@ double run_utterance(Room<T>& room, const Utterance<T>& utterance) {
   }
   const double loss = room.lattice.loss();
   if (gradient == nullptr) return loss;
+  // d loss / d logit of class c at frame t: its probability less the share of paths through it.
   for (std::int64_t t = frames - 1; t >= 0; --t) {
     auto occupancy = row(room.occupancy, classes);
     occupancy.setZero();

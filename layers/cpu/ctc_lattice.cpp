@@ -93,6 +93,10 @@ void CtcLattice<T>::gather(Band band, const T* log_probabilities) {
   for (std::int64_t s = band.begin; s < band.end; ++s) emitted_[s] = log_probabilities[class_[s]];
 }
 
+// With p_t(s) the log-probability of state s's class at frame t, and up to a number for each frame:
+//   α_0(s) = p_0(s) for s < 2
+//   α_t(s) = p_t(s) + log(exp α_{t-1}(s) + exp α_{t-1}(s-1) + exp(α_{t-1}(s-2) + skip(s)))
+// from_ holds frame t - 1, to_ takes frame t, and offset_ is the sum of those numbers.
 template <class T>
 void CtcLattice<T>::advance(std::int64_t t, const T* log_probabilities) {
   const auto [begin, end] = band(t);
@@ -121,6 +125,11 @@ double CtcLattice<T>::loss() const {
   return -(offset_ + top + std::log(std::exp(blank - top) + std::exp(label - top)));
 }
 
+// β_t(s) is of the frames behind t; up to a number for each frame:
+//   β_{frames-1}(s) = 0
+//   β_t(s) = log(exp γ(s) + exp γ(s+1) + exp(γ(s+2) + skip(s+2))), γ(s) = β_{t+1}(s) + p_{t+1}(s)
+//   share of s = exp(α_t(s) + β_t(s)) / sum of that over all states
+// The bands of α lie behind each other in kept_; kept_end_ is where that of frame t ends.
 template <class T>
 void CtcLattice<T>::retreat(std::int64_t t, const T* log_probabilities, T* occupancy) {
   const auto [begin, end] = band(t);
@@ -129,7 +138,7 @@ void CtcLattice<T>::retreat(std::int64_t t, const T* log_probabilities, T* occup
   T* to = to_ + begin;
   if (t == frames_ - 1) {
     row(to, count).setZero();
-  } else {  // from_ holds the sums behind frame t + 1, its own probability included
+  } else {  // from_ holds γ
     const std::int64_t s = vector_begin(begin);
     T* from = from_ + s;
     log_sum(vector_end(end) - s, from, from + 1, from + 2, skip_ + s + 2, to_ + s);

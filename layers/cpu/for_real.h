@@ -1,11 +1,10 @@
 #pragma once
 
-#include <string>
-
-#include "base/error.h"
 #include "layers/tensor/dtype.h"
 
 namespace penstock::layers {
+
+[[noreturn]] void throw_not_real(DType dtype, const char* operation);
 
 /// Calls `work` with a float or a double, whichever `dtype` names: the types that CPU kernels are
 /// compiled for. DeviceError naming `operation` for another.
@@ -17,8 +16,7 @@ void for_real(DType dtype, const char* operation, Work work) {
     case DType::f64:
       return work(double{});
     default:
-      throw DeviceError(std::string(operation) + " on the CPU takes f32 or f64, not " +
-                        std::string(name_of(dtype)));
+      throw_not_real(dtype, operation);
   }
 }
 

@@ -1,7 +1,10 @@
 #include "layers/ops/optimizer.h"
 
+#include <fmt/format.h>
+
 #include <cmath>
 
+#include "base/error.h"
 #include "layers/cpu/cpu_backend.h"
 #include "layers/cpu/for_real.h"
 #include "layers/ops/cast.h"
@@ -119,8 +122,8 @@ void round(CpuBackend& backend, Stream& stream, const Op& op) {
 template <>
 void CpuBackend::compute(Stream&, const AddInto& op) {
   if (op.from.size() != op.to.size())
-    throw ShapeError("AddInto was given spans of " + std::to_string(op.from.size()) + " and " +
-                     std::to_string(op.to.size()) + " numbers");
+    throw ShapeError(
+        fmt::format("AddInto was given spans of {} and {} numbers", op.from.size(), op.to.size()));
   for_real(op.to.dtype, "AddInto", [&]<class T>(T) {
     const T* __restrict from = op.from.as<T>();
     T* __restrict to = op.to.as<T>();

@@ -1,5 +1,7 @@
 #include "layers/cuda/convolution.h"
 
+#include <fmt/format.h>
+
 #include <array>
 #include <string>
 
@@ -20,7 +22,7 @@ template <class Listed, class Ask, class Bytes>
 auto choose(const Convolution& convolution, const char* pass, Ask ask, Bytes bytes_of) {
   std::array<Listed, kMostAlgorithms> list{};
   int found = 0;
-  const std::string what = text_of(convolution) + ", " + pass;
+  const std::string what = fmt::format("{}, {}", text_of(convolution), pass);
   check(ask(kMostAlgorithms, &found, list.data()), "choosing an algorithm for " + what);
   for (int i = 0; i < found; ++i) {
     std::size_t bytes = 0;
@@ -29,9 +31,9 @@ auto choose(const Convolution& convolution, const char* pass, Ask ask, Bytes byt
         bytes <= convolution.workspace.size())
       return list[i].algo;
   }
-  throw DeviceError(what + ": none of " + std::to_string(found) +
-                    " algorithms repeats its results within a workspace of " +
-                    std::to_string(convolution.workspace.size()) + " bytes");
+  throw DeviceError(
+      fmt::format("{}: none of {} algorithms repeats its results within a workspace of {} bytes",
+                  what, found, convolution.workspace.size()));
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "layers/cuda/convolution_description.h"
 
+#include <fmt/format.h>
+
 #include <limits>
 
 #include "base/error.h"
@@ -16,8 +18,8 @@ cudnnDataType_t data_type(DType dtype) {
     case DType::bf16:
       return CUDNN_DATA_BFLOAT16;
     default:
-      throw DeviceError("convolutions on CUDA are of f32, f16 or bf16, not " +
-                        std::string(name_of(dtype)));
+      throw DeviceError(
+          fmt::format("convolutions on CUDA are of f32, f16 or bf16, not {}", name_of(dtype)));
   }
 }
 
@@ -26,17 +28,17 @@ int as_int(std::int64_t size) { return static_cast<int>(size); }
 }  // namespace
 
 void check(cudnnStatus_t status, const std::string& doing) {
-  if (status != CUDNN_STATUS_SUCCESS) throw DeviceError(doing + ": " + cudnnGetErrorString(status));
+  if (status != CUDNN_STATUS_SUCCESS)
+    throw DeviceError(fmt::format("{}: {}", doing, cudnnGetErrorString(status)));
 }
 
 std::string text_of(const Convolution& convolution) {
   const Conv2dGeometry& g = convolution.geometry;
-  const auto text = [](std::int64_t number) { return std::to_string(number); };
-  return "cuDNN's convolution in " + std::string(name_of(convolution.dtype)) + " of " +
-         text(convolution.in_rows) + " frames × " + text(g.in_frequencies) + " frequencies × " +
-         text(g.in_channels) + " channels by " + text(g.time.kernel) + " × " +
-         text(g.frequency.kernel) + " into " + text(convolution.out_rows) + " frames × " +
-         text(g.out_channels) + " channels";
+  return fmt::format(
+      "cuDNN's convolution in {} of {} frames × {} frequencies × {} channels by {} × {} into {} "
+      "frames × {} channels",
+      name_of(convolution.dtype), convolution.in_rows, g.in_frequencies, g.in_channels,
+      g.time.kernel, g.frequency.kernel, convolution.out_rows, g.out_channels);
 }
 
 ConvolutionDescription::ConvolutionDescription(const Convolution& c)
@@ -49,9 +51,10 @@ ConvolutionDescription::TensorHandle ConvolutionDescription::image(DType dtype, 
                                                                    std::int64_t frequencies,
                                                                    std::int64_t channels) {
   if (rows * frequencies * channels > std::numeric_limits<int>::max())
-    throw DeviceError("cuDNN's images have less than 2^31 numbers, and " + std::to_string(rows) +
-                      " frames × " + std::to_string(frequencies * channels) +
-                      " are more: take smaller micro-batches");
+    throw DeviceError(
+        fmt::format("cuDNN's images have less than 2^31 numbers, and {} frames × {} are more: take "
+                    "smaller micro-batches",
+                    rows, frequencies * channels));
   cudnnTensorDescriptor_t descriptor = nullptr;
   check(cudnnCreateTensorDescriptor(&descriptor), "describing an image");
   TensorHandle owned(descriptor);

@@ -38,7 +38,11 @@ __device__ float log_of_sum(float a, float b, float c) {
 }
 
 /// A block for each utterance and direction goes through its frames. The sums of a frame are
-/// relative to the largest of the frame before, so that they stay near 0.
+/// relative to the largest of the frame before, so that they stay near 0:
+///   sum_0(s) = p_0(s), p_t(s) = log-probability of state s's class at frame t
+///   sum_t(s) = p_t(s) + log(exp sum_{t-1}(s) + exp sum_{t-1}(s-1) + exp sum_{t-1}(s-2)) - shift
+/// with the last term only where a path may skip. At frame t, `shift` is the largest sum_{t-1}, and
+/// `offset` is all that was taken off so far.
 __global__ void __launch_bounds__(kThreads)
     sum_paths(CtcRoom room, std::int64_t classes, const float* weights) {
   BLOCK_SHARED(float, largest_of_warp, [2][kWarps]);

@@ -1,5 +1,7 @@
 #include "layers/cuda/cuda_backend.h"
 
+#include <fmt/format.h>
+
 #include <string>
 
 #include "base/error.h"
@@ -9,18 +11,17 @@ namespace penstock::layers {
 namespace {
 
 /// "13.0" for 13000, as CUDA counts.
-std::string version(int number) {
-  return std::to_string(number / 1000) + "." + std::to_string(number % 1000 / 10);
-}
+std::string version(int number) { return fmt::format("{}.{}", number / 1000, number % 1000 / 10); }
 
 /// Before any other member of the backend touches the device.
 int chosen(int device) {
   const int count = cuda_device_count();
   if (device < 0 || device >= count) {
     const std::string absence = cuda_absence();
-    throw DeviceError("CUDA device " + std::to_string(device) + " was asked for, " +
-                      std::to_string(count) + " found" + (absence.empty() ? "" : ": ") + absence +
-                      "; use device = \"cpu\", or a machine with a GPU and its driver");
+    throw DeviceError(
+        fmt::format("CUDA device {} was requested, {} found{}{}; use device = \"cpu\", "
+                    "or a machine with a GPU and its driver",
+                    device, count, absence.empty() ? "" : ": ", absence));
   }
   cuda::check(cudaSetDevice(device), "choosing a CUDA device");
   return device;
@@ -58,10 +59,9 @@ std::string CudaBackend::description() const {
   const cudaDeviceProp properties = properties_of(device_);
   int runtime = 0;
   cuda::check(cudaRuntimeGetVersion(&runtime), "asking for CUDA's version");
-  return std::string(properties.name) + " (CUDA device " + std::to_string(device_) + ", " +
-         std::to_string(properties.totalGlobalMem >> 20) + " MiB), CUDA " + version(runtime) +
-         ", cuBLASLt " + std::to_string(cublasLtGetVersion()) + ", cuDNN " +
-         std::to_string(cudnnGetVersion());
+  return fmt::format("{} (CUDA device {}, {} MiB), CUDA {}, cuBLASLt {}, cuDNN {}", properties.name,
+                     device_, properties.totalGlobalMem >> 20, version(runtime),
+                     cublasLtGetVersion(), cudnnGetVersion());
 }
 
 std::string CudaBackend::model() const { return properties_of(device_).name; }
@@ -136,9 +136,10 @@ std::string cuda_absence() {
       cudaDriverGetVersion(&driver) == cudaSuccess &&  // CUDA has one error for both cases
       cudaRuntimeGetVersion(&runtime) == cudaSuccess)
     return driver == 0 ? "there is no NVIDIA driver"
-                       : "the driver is for CUDA up to " + version(driver) +
-                             ", but this penstock needs CUDA " + version(runtime) +
-                             ": install a newer driver";
+                       : fmt::format(
+                             "the driver is for CUDA up to {}, but this penstock needs CUDA "
+                             "{}: install a newer driver",
+                             version(driver), version(runtime));
   if (status != cudaSuccess) return cudaGetErrorString(status);
   return count == 0 ? "no CUDA device is visible" : "";
 }

@@ -3,9 +3,6 @@
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
-#include <string>
-
-#include "base/error.h"
 #include "layers/tensor/tensor.h"
 
 namespace penstock::layers::cuda {
@@ -31,6 +28,10 @@ __host__ __device__ inline __nv_bfloat16 from_float<__nv_bfloat16>(float value) 
   return __float2bfloat16_rn(value);
 }
 
+// Texts are made where g++ compiles: nvcc does not see the library that formats them.
+[[noreturn]] void throw_no_kernel(const char* operation, DType dtype);
+[[noreturn]] void throw_other_type(DType wanted, DType found);
+
 /// Calls body(T{}) with the number type of `tensor`. DeviceError where `operation` has no such
 /// type.
 template <class Body>
@@ -43,8 +44,7 @@ void with_type_of(const Tensor& tensor, const char* operation, Body body) {
     case DType::bf16:
       return body(__nv_bfloat16{});
     default:
-      throw DeviceError(std::string(operation) + " on CUDA takes f32, f16 or bf16, not " +
-                        std::string(name_of(tensor.dtype)));
+      throw_no_kernel(operation, tensor.dtype);
   }
 }
 
@@ -70,9 +70,7 @@ struct TypeOf<__nv_bfloat16> {
 /// The tensor's numbers as CUDA's type T. ShapeError if they are of another.
 template <class T>
 T* data_of(const Tensor& tensor) {
-  if (tensor.dtype != TypeOf<T>::value)
-    throw ShapeError("an operation on CUDA takes " + std::string(name_of(TypeOf<T>::value)) +
-                     " here, not " + std::string(name_of(tensor.dtype)));
+  if (tensor.dtype != TypeOf<T>::value) throw_other_type(TypeOf<T>::value, tensor.dtype);
   return static_cast<T*>(tensor.data);
 }
 

@@ -1,5 +1,7 @@
 #include "layers/cuda/product_plan.h"
 
+#include <fmt/format.h>
+
 #include <string>
 
 #include "base/error.h"
@@ -9,19 +11,18 @@ namespace {
 
 void check(cublasStatus_t status, const std::string& doing) {
   if (status != CUBLAS_STATUS_SUCCESS)
-    throw DeviceError(doing + ": " + cublasLtGetStatusName(status));
+    throw DeviceError(fmt::format("{}: {}", doing, cublasLtGetStatusName(status)));
 }
 
 std::string text_of(const Matrix& matrix) {
-  return std::string(name_of(matrix.dtype)) + " [" + std::to_string(matrix.rows) + ", " +
-         std::to_string(matrix.columns) + "]";
+  return fmt::format("{} [{}, {}]", name_of(matrix.dtype), matrix.rows, matrix.columns);
 }
 
 std::string text_of(const Product& product) {
-  return "cuBLASLt's product of " + text_of(product.a) +
-         (product.transpose_a ? " transposed" : "") + " and " + text_of(product.b) +
-         (product.transpose_b ? " transposed" : "") + " into " + text_of(product.d) +
-         (product.batch == 1 ? "" : ", " + std::to_string(product.batch) + " at once");
+  return fmt::format("cuBLASLt's product of {}{} and {}{} into {}{}", text_of(product.a),
+                     product.transpose_a ? " transposed" : "", text_of(product.b),
+                     product.transpose_b ? " transposed" : "", text_of(product.d),
+                     product.batch == 1 ? "" : fmt::format(", {} at once", product.batch));
 }
 
 cudaDataType_t data_type(DType dtype) {
@@ -33,8 +34,8 @@ cudaDataType_t data_type(DType dtype) {
     case DType::bf16:
       return CUDA_R_16BF;
     default:
-      throw DeviceError("products on CUDA are of f32, f16 or bf16, not " +
-                        std::string(name_of(dtype)));
+      throw DeviceError(
+          fmt::format("products on CUDA are of f32, f16 or bf16, not {}", name_of(dtype)));
   }
 }
 

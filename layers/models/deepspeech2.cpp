@@ -1,5 +1,7 @@
 #include "layers/models/deepspeech2.h"
 
+#include <fmt/format.h>
+
 #include <cmath>
 #include <string>
 #include <utility>
@@ -24,12 +26,12 @@ RecurrenceKind recurrence_kind(const std::string& rnn) {
   if (rnn == "tanh") return RecurrenceKind::tanh;
   if (rnn == "gru") return RecurrenceKind::gru;
   if (rnn == "lstm") return RecurrenceKind::lstm;
-  throw ShapeError("DeepSpeech2 has no recurrence " + rnn + ": rnn is tanh, gru or lstm");
+  throw ShapeError(fmt::format("DeepSpeech2 has no recurrence {}: rnn is tanh, gru or lstm", rnn));
 }
 
 class Builder {
  public:
-  Builder(const DeepSpeech2Options& options, const configs::ModelEnds& ends)
+  Builder(const DeepSpeech2Options& options, const ModelEnds& ends)
       : options_(options), ends_(ends), recurrence_(recurrence_kind(options.rnn)) {}
 
   std::vector<std::unique_ptr<Layer>> build() {
@@ -74,7 +76,7 @@ class Builder {
   }
 
   void recurrence(std::int64_t i, std::int64_t in) {
-    const std::string name = "rnn" + std::to_string(i);
+    const std::string name = fmt::format("rnn{}", i);
     const RecurrenceOptions rnn{name, recurrence_, options_.bidirectional ? 2 : 1, options_.hidden};
     const std::int64_t gates = RecurrenceShape{.kind = recurrence_, .lengths = {}}.gates();
     if (i > 1) add<BatchNorm>(BatchNormOptions{.name = name + ".norm", .channels = in});
@@ -84,39 +86,34 @@ class Builder {
                               .bound = 1 / std::sqrt(static_cast<double>(rnn.hidden))});
     add<Recurrence>(rnn);
     if (options_.dropout > 0 && i < options_.layers)
-      add<Dropout>("dropout" + std::to_string(i), options_.dropout);
+      add<Dropout>(fmt::format("dropout{}", i), options_.dropout);
   }
 
   const DeepSpeech2Options& options_;
-  const configs::ModelEnds& ends_;
+  const ModelEnds& ends_;
   RecurrenceKind recurrence_;
   std::vector<std::unique_ptr<Layer>> sequence_;
 };
 
 }  // namespace
 
-std::vector<configs::Key> DeepSpeech2Options::keys() {
+std::vector<Key> DeepSpeech2Options::keys() {
   return {
-      configs::Key("model.channels", &channels, configs::between(1, 4096),
-                   "channels of both convolutions"),
-      configs::Key("model.rnn", &rnn, configs::one_of({"tanh", "gru", "lstm"}),
-                   "kind of recurrence"),
-      configs::Key("model.hidden", &hidden, configs::between(1, configs::kMostChannels),
-                   "channels of every recurrent layer"),
-      configs::Key("model.layers", &layers, configs::between(1, 1000), "recurrent layers"),
-      configs::Key("model.bidirectional", &bidirectional, configs::anything(),
-                   "run every recurrence in both directions and add them"),
-      configs::Key(
-          "model.lookahead", &lookahead, configs::between(0, 10000),
-          "frames, the present one included, that each output of a one-directional model sees; 0: "
-          "no lookahead"),
-      configs::Key("model.dropout", &dropout, configs::between(0, 0.95),
-                   "share of channels dropped behind every recurrent layer but the last"),
+      Key("model.channels", &channels, between(1, 4096), "channels of both convolutions"),
+      Key("model.rnn", &rnn, one_of({"tanh", "gru", "lstm"}), "kind of recurrence"),
+      Key("model.hidden", &hidden, between(1, kMostChannels), "channels of every recurrent layer"),
+      Key("model.layers", &layers, between(1, 1000), "recurrent layers"),
+      Key("model.bidirectional", &bidirectional, anything(),
+          "run every recurrence in both directions and add them"),
+      Key("model.lookahead", &lookahead, between(0, 10000),
+          "frames that each output of a one-directional model sees, including its own; 0: no "
+          "lookahead"),
+      Key("model.dropout", &dropout, between(0, 0.95),
+          "share of channels dropped after every recurrent layer but the last"),
   };
 }
 
-std::vector<std::unique_ptr<Layer>> DeepSpeech2Options::build(
-    const configs::ModelEnds& ends) const {
+std::vector<std::unique_ptr<Layer>> DeepSpeech2Options::build(const ModelEnds& ends) const {
   const std::pair<const char*, int> sizes[] = {{"features", ends.features},
                                                {"channels", channels},
                                                {"hidden", hidden},
@@ -124,8 +121,8 @@ std::vector<std::unique_ptr<Layer>> DeepSpeech2Options::build(
                                                {"labels", ends.labels - 1}};
   for (const auto& [name, size] : sizes)
     if (size < 1)
-      throw ShapeError(std::string("DeepSpeech2 needs at least 1 of ") + name +
-                       (name == std::string("labels") ? " besides blank" : ""));
+      throw ShapeError(fmt::format("DeepSpeech2 needs at least 1 of {}{}", name,
+                                   name == std::string("labels") ? " besides blank" : ""));
   return Builder(*this, ends).build();
 }
 

@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
-#include "configs/model_family.h"
 #include "layers/layer.h"
+#include "layers/models/model_family.h"
 
 namespace penstock::layers {
 
@@ -23,14 +23,14 @@ struct DeepSpeech2Options {
                               // output sees; 0: no lookahead
   double dropout = 0;         // behind every recurrent layer but the last
 
-  std::vector<configs::Key> keys();
+  std::vector<Key> keys();
   /// The layers from feature frames to the CTC loss:
   ///   conv1 norm1 relu1 conv2 norm2 relu2
   ///   rnn1.input rnn1 [dropout1] rnn2.norm rnn2.input rnn2 [dropout2] …
   ///   [lookahead lookahead.relu] output.norm output ctc
   /// where rnnN.input is the product of a recurrence with its input, and output gives the logits.
   /// ShapeError for options that make no model.
-  std::vector<std::unique_ptr<Layer>> build(const configs::ModelEnds& ends) const;
+  std::vector<std::unique_ptr<Layer>> build(const ModelEnds& ends) const;
 };
 
 }  // namespace penstock::layers

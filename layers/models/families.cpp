@@ -5,12 +5,10 @@
 
 namespace penstock::layers {
 
-std::vector<configs::ModelFamily> model_families() { return {DeepSpeech2Options()}; }
+std::vector<ModelFamily> model_families() { return {DeepSpeech2Options()}; }
 
-std::vector<std::unique_ptr<Layer>> build_layers(const configs::ModelFamily& family,
-                                                 const configs::ModelEnds& ends) {
-  if (!family.options())
-    throw ConfigError("no such model can be built: model.kind names no family");
+std::vector<std::unique_ptr<Layer>> build_layers(const ModelFamily& family, const ModelEnds& ends) {
+  if (!family.options()) throw ConfigError("the model can't be built: model.kind names no family");
   return family.options()->build(ends);
 }
 

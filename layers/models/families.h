@@ -3,17 +3,16 @@
 #include <memory>
 #include <vector>
 
-#include "configs/model_family.h"
+#include "layers/models/model_family.h"
 
 namespace penstock::layers {
 
 /// The families that model.kind chooses from, each with its defaults; the first is the default one.
 /// A new family is a file beside this one, and a line of families.cpp.
-std::vector<configs::ModelFamily> model_families();
+[[nodiscard]] std::vector<ModelFamily> model_families();
 
 /// The layers from feature frames to the loss. ConfigError of no family; ShapeError for values that
 /// make no model.
-std::vector<std::unique_ptr<Layer>> build_layers(const configs::ModelFamily& family,
-                                                 const configs::ModelEnds& ends);
+std::vector<std::unique_ptr<Layer>> build_layers(const ModelFamily& family, const ModelEnds& ends);
 
 }  // namespace penstock::layers

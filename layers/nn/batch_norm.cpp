@@ -1,8 +1,11 @@
 #include "layers/nn/batch_norm.h"
 
+#include <fmt/format.h>
+
 #include <utility>
 #include <vector>
 
+#include "base/counted.h"
 #include "base/error.h"
 #include "layers/backend.h"
 #include "layers/ops/batch_norm.h"
@@ -51,9 +54,9 @@ BatchNorm::BatchNorm(BatchNormOptions options) : options_(std::move(options)) {}
 LayerPlan BatchNorm::plan(const ActivationDecl& input, const BackendSizes&) const {
   const std::int64_t C = options_.channels, columns = input.only().channels;
   if (columns != C * options_.groups)
-    throw ShapeError(name() + " normalises " + std::to_string(options_.groups) + " groups of " +
-                     std::to_string(C) + " channels, and its input has " + std::to_string(columns) +
-                     " columns");
+    throw ShapeError(fmt::format("{} normalises {} of {}, but its input has {}", name(),
+                                 counted(options_.groups, "group"), counted(C, "channel"),
+                                 counted(columns, "column")));
   LayerPlan plan;
   plan.output = input;
   plan.params = {{name() + ".weight", {C}, {Initialiser::Kind::constant, 1}},

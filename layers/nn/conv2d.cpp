@@ -1,7 +1,10 @@
 #include "layers/nn/conv2d.h"
 
+#include <fmt/format.h>
+
 #include <cmath>
 
+#include "base/counted.h"
 #include "base/error.h"
 #include "layers/backend.h"
 
@@ -16,14 +19,15 @@ Conv2d::Conv2d(Conv2dOptions options) : options_(std::move(options)) {
   const auto& [name, in, out, frequencies, frequency, time] = options_;
   for (const Conv2dAxis& axis : {frequency, time})
     if (axis.kernel < 1 || axis.stride < 1 || axis.padding < 0)
-      throw ShapeError("convolution " + name + ": kernel " + std::to_string(axis.kernel) +
-                       " and stride " + std::to_string(axis.stride) +
-                       " must be positive and padding " + std::to_string(axis.padding) +
-                       " not negative");
+      throw ShapeError(
+          fmt::format("convolution {}: kernel {} and stride {} must be positive and padding {} not "
+                      "negative",
+                      name, axis.kernel, axis.stride, axis.padding));
   if (in < 1 || out < 1 || frequencies < 1)
-    throw ShapeError("convolution " + name + " needs channels and frequencies, found " +
-                     std::to_string(in) + " in, " + std::to_string(out) + " out, " +
-                     std::to_string(frequencies) + " frequencies");
+    throw ShapeError(
+        fmt::format("convolution {} needs channels and frequencies, found {} input channels, {} "
+                    "output channels and {} frequencies",
+                    name, in, out, frequencies));
   out_frequencies();
 }
 
@@ -40,9 +44,9 @@ LayerPlan Conv2d::plan(const ActivationDecl& input, const BackendSizes& sizes) c
   const FramesDecl& x = input.only();
   const Conv2dGeometry g = geometry(x.lengths);
   if (x.channels != g.in_columns())
-    throw ShapeError("convolution " + name() + " was given rows of " + std::to_string(x.channels) +
-                     " numbers, expected " + std::to_string(g.in_frequencies) + " frequencies of " +
-                     std::to_string(g.in_channels) + " channels");
+    throw ShapeError(
+        fmt::format("convolution {} was given rows of {} numbers, expected {} frequencies of {}",
+                    name(), x.channels, g.in_frequencies, counted(g.in_channels, "channel")));
 
   const Shape weight = g.weight_shape();
   const double window = static_cast<double>(g.in_channels * weight[2] * weight[3]);

@@ -1,7 +1,10 @@
 #include "layers/nn/dropout.h"
 
+#include <fmt/format.h>
+
 #include <utility>
 
+#include "base/counted.h"
 #include "base/error.h"
 #include "layers/backend.h"
 #include "layers/ops/cast.h"
@@ -14,9 +17,9 @@ namespace {
 DropoutMask mask_of(const Context& context, const Frames& frames, const std::string& layer,
                     double probability) {
   if (context.random.utterances.size() != frames.lengths.size())
-    throw ShapeError(layer + " samples for " + std::to_string(context.random.utterances.size()) +
-                     " utterances and was given the frames of " +
-                     std::to_string(frames.lengths.size()));
+    throw ShapeError(fmt::format("{} samples for {} and was given the frames of {}", layer,
+                                 counted(context.random.utterances.size(), "utterance"),
+                                 frames.lengths.size()));
   return {context.random, hash_of_name(layer), frames.lengths, probability};
 }
 
@@ -25,8 +28,8 @@ DropoutMask mask_of(const Context& context, const Frames& frames, const std::str
 Dropout::Dropout(std::string name, double probability)
     : name_(std::move(name)), probability_(probability) {
   if (!(probability >= 0 && probability < 1))
-    throw ShapeError(name_ + " drops a share of " + std::to_string(probability) +
-                     "; it must be at least 0 and less than 1");
+    throw ShapeError(fmt::format("{} drops a share of {:g}; it must be at least 0 and less than 1",
+                                 name_, probability));
 }
 
 LayerPlan Dropout::plan(const ActivationDecl& input, const BackendSizes&) const {

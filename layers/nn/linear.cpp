@@ -1,5 +1,7 @@
 #include "layers/nn/linear.h"
 
+#include <fmt/format.h>
+
 #include <cmath>
 
 #include "base/error.h"
@@ -17,8 +19,8 @@ LayerPlan Linear::plan(const ActivationDecl& input, const BackendSizes&) const {
   const FramesDecl& x = input.only();
   const auto& [name, in, out, bias, bound] = options_;
   if (x.channels != in)
-    throw ShapeError("linear layer " + name + " was given " + std::to_string(x.channels) +
-                     " channels, expected " + std::to_string(in));
+    throw ShapeError(
+        fmt::format("linear layer {} was given {} channels, expected {}", name, x.channels, in));
 
   const Initialiser start{Initialiser::Kind::uniform,
                           bound > 0 ? bound : 1 / std::sqrt(static_cast<double>(in))};

@@ -1,5 +1,7 @@
 #include "layers/nn/lookahead.h"
 
+#include <fmt/format.h>
+
 #include <cmath>
 #include <utility>
 
@@ -19,8 +21,8 @@ Lookahead::Lookahead(LookaheadOptions options) : options_(std::move(options)) {}
 LayerPlan Lookahead::plan(const ActivationDecl& input, const BackendSizes& sizes) const {
   const std::int64_t C = options_.channels, K = options_.context;
   if (input.only().channels != C)
-    throw ShapeError(name() + " takes " + std::to_string(C) + " channels and was given " +
-                     std::to_string(input.only().channels));
+    throw ShapeError(fmt::format("lookahead layer {} was given {} channels, expected {}", name(),
+                                 input.only().channels, C));
   LayerPlan plan;
   plan.output = input;
   const double bound = 1 / std::sqrt(static_cast<double>(K));

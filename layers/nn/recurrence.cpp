@@ -1,5 +1,7 @@
 #include "layers/nn/recurrence.h"
 
+#include <fmt/format.h>
+
 #include <cmath>
 
 #include "base/error.h"
@@ -27,9 +29,10 @@ Tensor recurrent_gradient_in(RecurrenceKind kind, Saved saved) {
 
 Recurrence::Recurrence(RecurrenceOptions options) : options_(std::move(options)) {
   if (options_.directions < 1 || options_.directions > 2 || options_.hidden < 1)
-    throw ShapeError("recurrence " + options_.name + " has " + std::to_string(options_.directions) +
-                     " directions and " + std::to_string(options_.hidden) +
-                     " hidden channels, expected 1 or 2 directions and at least 1 channel");
+    throw ShapeError(
+        fmt::format("recurrence {} has {} directions and {} hidden channels, expected 1 or 2 "
+                    "directions and at least 1 channel",
+                    options_.name, options_.directions, options_.hidden));
 }
 
 RecurrenceShape Recurrence::shape(std::span<const std::int64_t> lengths) const {
@@ -42,9 +45,10 @@ LayerPlan Recurrence::plan(const ActivationDecl& input, const BackendSizes& size
   const auto& [name, kind, directions, hidden] = options_;
   const std::int64_t gated = shape.gates() * hidden, frames = shape.frames();
   if (p.channels != directions * gated)
-    throw ShapeError("recurrence " + name + " was given " + std::to_string(p.channels) +
-                     " channels, expected directions × gates × hidden = " +
-                     std::to_string(directions * gated) + " from its input projection");
+    throw ShapeError(
+        fmt::format("recurrence {} was given {} channels, expected directions × gates × hidden = "
+                    "{} from its input projection",
+                    name, p.channels, directions * gated));
 
   const Initialiser start{Initialiser::Kind::uniform, 1 / std::sqrt(static_cast<double>(hidden))};
   const auto own = [&](Life life, std::int64_t channels) {

@@ -1,5 +1,7 @@
 #include "layers/ops/conv2d.h"
 
+#include <fmt/format.h>
+
 #include <string>
 
 #include "base/error.h"
@@ -11,10 +13,10 @@ namespace penstock::layers {
 std::int64_t Conv2dAxis::outputs(std::int64_t n) const {
   const std::int64_t beyond = n + 2 * padding - kernel;
   if (beyond < 0)
-    throw ShapeError("a convolution's kernel of " + std::to_string(kernel) + " with padding " +
-                     std::to_string(padding) + " needs at least " +
-                     std::to_string(kernel - 2 * padding) + " positions and was given " +
-                     std::to_string(n));
+    throw ShapeError(
+        fmt::format("a convolution's kernel of {} with padding {} needs at least {} positions and "
+                    "was given {}",
+                    kernel, padding, kernel - 2 * padding, n));
   return beyond / stride + 1;
 }
 

@@ -1,7 +1,10 @@
 #include "layers/ops/ctc.h"
 
+#include <fmt/format.h>
+
 #include <string>
 
+#include "base/counted.h"
 #include "base/error.h"
 #include "layers/cpu/sizes.h"
 #include "layers/cuda/sizes/ctc.h"
@@ -13,24 +16,23 @@ void expect_targets_that_fit(const CtcLoss& op) {
   const std::size_t utterances = op.lengths.size();
   if (targets.lengths.size() != utterances || targets.weights.size() != utterances ||
       targets.losses.size() != utterances)
-    throw ShapeError("CTC was given " + std::to_string(utterances) + " utterances, labels of " +
-                     std::to_string(targets.lengths.size()) + ", weights of " +
-                     std::to_string(targets.weights.size()) + " and losses of " +
-                     std::to_string(targets.losses.size()));
+    throw ShapeError(fmt::format("CTC was given {}, labels of {}, weights of {} and losses of {}",
+                                 counted(utterances, "utterance"), targets.lengths.size(),
+                                 targets.weights.size(), targets.losses.size()));
   std::size_t labels = 0;
   for (std::int32_t count : targets.lengths) labels += static_cast<std::size_t>(count);
   if (labels != targets.labels.size())
-    throw ShapeError("CTC was given " + std::to_string(targets.labels.size()) +
-                     " labels for utterances of " + std::to_string(labels));
+    throw ShapeError(fmt::format("CTC was given {}, but its utterances' lengths add up to {}",
+                                 counted(targets.labels.size(), "label"), labels));
   const auto classes = static_cast<std::int32_t>(op.logits_FC.shape[1]);
   for (std::int32_t label : targets.labels)
     if (label < 1 || label >= classes)
-      throw ShapeError("CTC label " + std::to_string(label) + " is not among the classes 1 to " +
-                       std::to_string(classes - 1));
+      throw ShapeError(
+          fmt::format("CTC label {} is not among the classes 1 to {}", label, classes - 1));
 }
 
 std::int64_t ctc_frames_needed(std::span<const std::int32_t> labels) {
-  auto needed = static_cast<std::int64_t>(labels.size());
+  auto needed = static_cast<std::int64_t>(labels.size());  // and a blank between equal ones
   for (std::size_t i = 1; i < labels.size(); ++i) needed += labels[i] == labels[i - 1];
   return needed;
 }

@@ -8,16 +8,9 @@ struct OperationList {};
 /// The operations that layers, losses and optimizers are made of. They are listed here alone: the
 /// virtual functions of Backend, of the backends and of HalfCpuBackend follow from the list.
 ///
-/// To add an operation:
-/// 1. layers/ops/: a struct of its arguments, with shapes and formula;
-/// 2. this list: `struct NAME`;
-/// 3. layers/cpu/: `template <> void CpuBackend::compute(Stream&, const NAME& op)`; where operands
-///    may be halves, an overload of operands() in layers/cpu/halves/half_operands.h too;
-/// 4. layers/cuda/: `template <> void CudaBackend::compute(Stream& stream, const NAME& op)`;
-/// 5. tests/layers/cuda/: a test that compares the two backends. The values of the CPU's are tested
-///    with the layer, in tests/layers/nn/, or by a file of tests/layers/cpu/.
-///
-/// An operation that a backend forgot is an undefined reference at the link.
+/// A backend defines each by a specialisation, `template <> void CpuBackend::compute(Stream&, const
+/// NAME& op)`. One that it forgot is an undefined reference at the link; one that is not in the
+/// list has no Backend::run(). CONTRIBUTING.md says which files come with an operation more.
 using Operations = OperationList<
     struct LinearForward, struct LinearBackwardInput, struct LinearBackwardWeight,  // linear.h
     struct Conv2dForward, struct Conv2dBackwardInput, struct Conv2dBackwardWeight,  // conv2d.h

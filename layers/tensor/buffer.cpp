@@ -1,5 +1,6 @@
 #include "layers/tensor/buffer.h"
 
+#include <fmt/format.h>
 #include <sys/mman.h>
 
 #include <cstdint>
@@ -17,9 +18,10 @@ namespace {
 constexpr std::size_t kHugePage = 2 << 20;
 
 [[noreturn]] void fail(std::size_t bytes) {
-  throw DeviceError("this machine has no " + std::to_string(bytes >> 20) +
-                    " MiB of memory for one buffer: make the model or its micro-batches smaller, "
-                    "or cut it into more stages");
+  throw DeviceError(
+      fmt::format("this machine has no {} MiB of memory for one buffer: make the model or its "
+                  "micro-batches smaller, or cut it into more stages",
+                  bytes >> 20));
 }
 
 /// Memory straight from the system, on a huge page's boundary, which returns there when it is

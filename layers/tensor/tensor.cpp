@@ -1,5 +1,7 @@
 #include "layers/tensor/tensor.h"
 
+#include <fmt/format.h>
+
 #include <string>
 
 #include "base/error.h"
@@ -10,8 +12,8 @@ std::int64_t element_count(const Shape& shape) {
   std::int64_t count = 1;
   for (std::int64_t size : shape)
     if (size < 0 || __builtin_mul_overflow(count, size, &count))
-      throw ShapeError("a tensor's size " + std::to_string(size) +
-                       " is negative or its element count exceeds 2^63");
+      throw ShapeError(
+          fmt::format("a tensor's size {} is negative, or its element count exceeds 2^63", size));
   return count;
 }
 

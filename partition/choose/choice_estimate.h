@@ -25,21 +25,25 @@ inline constexpr double kSameStep = 5e-4;
 /// micro-batches, links and devices, to the barrier at which all ranks agree on the norm, if
 /// `problem` has one; a step lasts as long as that of the slowest replica. Gradients are added in a
 /// ring (stage_cost()), and the optimizer takes what its bytes take.
-ChoiceEstimate estimate_choice(const PlanningProblem& problem, const Workload& workload,
-                               const PlanChoice& choice, std::size_t most_steps = 1000);
+[[nodiscard]] ChoiceEstimate estimate_choice(const PlanningProblem& problem,
+                                             const Workload& workload, const PlanChoice& choice,
+                                             std::size_t most_steps = 1000);
 
 /// The pipeline of one replica in a sampled step.
-std::unique_ptr<StepEstimate> predict_replica(const PlanningProblem& problem,
-                                              const Workload& workload, const PlanChoice& choice,
-                                              std::size_t step, int replica);
+[[nodiscard]] std::unique_ptr<StepEstimate> predict_replica(const PlanningProblem& problem,
+                                                            const Workload& workload,
+                                                            const PlanChoice& choice,
+                                                            std::size_t step, int replica);
 
 /// Seconds that adding each chunk's gradients over the replicas goes on behind its last backward.
 /// `last` is what the replica's last micro-batch costs: a layer's gradients are added from when its
 /// backward ends, those of one layer after the other's.
-std::vector<double> reduction_seconds(const PlanningProblem& problem, const PlanChoice& choice,
-                                      const std::vector<LayerCost>& last, int replica);
+[[nodiscard]] std::vector<double> reduction_seconds(const PlanningProblem& problem,
+                                                    const PlanChoice& choice,
+                                                    const std::vector<LayerCost>& last,
+                                                    int replica);
 
 /// The rank, which is a stage, that holds each chunk.
-std::vector<int> ranks_of_chunks(const PlanChoice& choice);
+[[nodiscard]] std::vector<int> ranks_of_chunks(const PlanChoice& choice);
 
 }  // namespace penstock::partition

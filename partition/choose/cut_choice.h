@@ -26,8 +26,9 @@ enum class Recomputing { as_chosen, free };
 /// the two cuts the one whose simulated step is shorter. The layers must be as many as the
 /// schedule's chunks. With Recomputing::free each chunk that needs it gets the cheapest second
 /// forwards of RecomputeSearch, and choice.recomputed is not looked at.
-ChosenCut cut_choice(const PlanningProblem& problem, const Workload& workload,
-                     const PlanChoice& choice, Recomputing recomputing = Recomputing::as_chosen);
+[[nodiscard]] ChosenCut cut_choice(const PlanningProblem& problem, const Workload& workload,
+                                   const PlanChoice& choice,
+                                   Recomputing recomputing = Recomputing::as_chosen);
 
 /// Gives a choice that has a cut the cheapest recomputation with which it fits. False where none
 /// does; the choice is then as it was.

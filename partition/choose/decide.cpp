@@ -35,7 +35,7 @@ class Decider {
     auto all = proposals(problem_, workloads_);
     std::size_t placed = 0;
     const double wide = problem_.barrier == Barrier::none ? kWideWithoutBarrier : kWide;
-    for (const Proposal& proposal : all) {
+    for (const Proposal& proposal : all) {  // the lowest bound first
       if (placed == kMostPlaced || proposal.bound > wide * best_closed_) {
         leave_out(proposal);
         continue;
@@ -66,7 +66,7 @@ class Decider {
                              .closed_form = proposal.bound * audio,
                              .is_bound = true,
                              .audio_seconds = audio,
-                             .why = "not tried: so much by the closed form, at least"});
+                             .why = "not tried: lower bound from the closed form"});
   }
 
   /// Where memory binds, also with layers that are recomputed, unless the problem says which.
@@ -151,26 +151,26 @@ class Decider {
       found.back().choice = *choice;
       found.back().estimate = estimate_choice(problem_, workload_of(*choice), *choice);
     }
-    if (found.empty() && problem_.finds_only) refuse_found();
+    if (found.empty() && problem_.finds_only) throw_no_schedule_found();
     alternatives_.insert(alternatives_.end(), found.begin(), found.end());  // they win no tie
     std::ranges::stable_sort(alternatives_, {}, [&](const Alternative& alternative) {
-      const bool wished = !problem_.finds_only || !alternative.choice.actions.empty();
-      return std::pair(!wished, pace_of(alternative));
+      const bool requested = !problem_.finds_only || !alternative.choice.actions.empty();
+      return std::pair(!requested, pace_of(alternative));
     });
   }
 
-  [[noreturn]] void refuse_found() {
+  [[noreturn]] void throw_no_schedule_found() {
     PlanChoice split = alternatives_.front().choice;
     split.schedule = "zb-h1";
     const StageMemory memory(problem_, split);
-    std::string what = "its lists need one chunk a stage";
+    std::string what = "its lists need one chunk in each stage";
     if (const auto full = memory.stages() + 1 == std::ssize(split.begin)
                               ? memory.too_full(split.begin)
                               : std::nullopt)
       what = describe(
           LackingMemory{*full, memory.of_stages(split.begin)[*full] - memory.limit(*full)});
     throw ConfigError(fmt::format(
-        "nothing is found: of {}, {}, with backward in two parts. Choose another schedule",
+        "no schedule is found: for {} with backward in two parts, {}. Choose another schedule",
         describe(split), what));
   }
 

@@ -9,16 +9,17 @@ namespace penstock::partition {
 
 /// Seconds of a replica's mean micro-batch of each size on each chunk of a choice that is cut and
 /// placed: [chunk][size], 0 being the one that takes longest, over all sampled steps.
-std::vector<std::vector<ChunkTimes>> times_by_size(const PlanningProblem& problem,
-                                                   const Workload& workload,
-                                                   const PlanChoice& choice);
+[[nodiscard]] std::vector<std::vector<ChunkTimes>> times_by_size(const PlanningProblem& problem,
+                                                                 const Workload& workload,
+                                                                 const PlanChoice& choice);
 
 /// The choice with lists and, unless problem.keeps_order, an order of micro-batches that
 /// find_schedule() finds for it: one chunk a stage, whose devices hold as many micro-batches as
 /// they have room for, twice the stages at most. Nothing where the choice has several chunks a
 /// stage, or what is found does not fit.
-std::optional<PlanChoice> find_choice(const PlanningProblem& problem, const Workload& workload,
-                                      const PlanChoice& choice);
+[[nodiscard]] std::optional<PlanChoice> find_choice(const PlanningProblem& problem,
+                                                    const Workload& workload,
+                                                    const PlanChoice& choice);
 
 /// The lists of a choice's steps: of its schedule's name, or its own.
 RunSchedule schedule_of(const PlanChoice& choice);

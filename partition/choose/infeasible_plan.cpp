@@ -4,6 +4,7 @@
 
 #include <optional>
 
+#include "base/counted.h"
 #include "base/error.h"
 #include "base/gib.h"
 #include "configs/config.h"
@@ -35,9 +36,9 @@ std::optional<Closest> closest(const PlanningProblem& problem,
 
 /// The decision for a changed problem; nothing where nothing fits either.
 std::optional<PlanChoice> what_fits(const PlanningProblem& problem) try {
-  PlanningProblem glance = problem;
-  glance.throws_early = true;
-  return decide(glance).choice;
+  PlanningProblem quick = problem;
+  quick.throws_early = true;
+  return decide(quick).choice;
 } catch (const ConfigError&) {
   return std::nullopt;
 }
@@ -54,7 +55,7 @@ std::optional<PlanChoice> with_smaller_micro_batches(PlanningProblem problem) {
       batch.seconds /= 2;
       batch.micro_batches *= 2;
     }
-    if (const auto choice = what_fits(problem)) return choice;
+    if (auto choice = what_fits(problem)) return choice;
   }
   return std::nullopt;
 }
@@ -72,26 +73,28 @@ void throw_infeasible_plan(const PlanningProblem& problem,
                            const std::vector<Alternative>& alternatives) {
   const auto best = closest(problem, alternatives);
   if (!best)
-    throw ConfigError(
-        fmt::format("no plan fits: every schedule that training knows needs more "
-                    "chunks than the model's {} layers",
-                    problem.sequence->size()));
+    throw ConfigError(fmt::format(
+        "no plan fits: every schedule that was tried needs more chunks than the model's {}",
+        counted(problem.sequence->size(), "layer")));
   const LeastFullCut& cut = best->cut;
   std::string message = fmt::format(
-      "memory binds: of all that was tried, what comes closest is {}, whose stage {} ({}) needs "
-      "{:.4g} GiB of the {:.4g} GiB that its device may use ({:.3g} % of its memory is left free)",
+      "memory binds: no plan fits. The closest is {}: its stage {} ({}) needs {:.4g} GiB, but its "
+      "device may use {:.4g} GiB ({:.3g} % of its memory stays free)",
       describe(best->choice), cut.stage, layers_of(problem, cut, cut.stage), cut.bytes / kGib,
       cut.bytes / cut.fullness / kGib, 100 * problem.cluster.margin);
   if (problem.throws_early) throw ConfigError(message);
-  message += fmt::format(". {} would fit on devices of {:.4g} GiB{}",
-                         problem.recomputed ? "It" : "With all layers recomputed it",
-                         cut.bytes / (1 - problem.cluster.margin) / kGib,
-                         problem.recomputed ? "" : ", with some perhaps of less");
+  const double needed = cut.bytes / (1 - problem.cluster.margin) / kGib;
+  message += problem.recomputed
+                 ? fmt::format(". It fits on devices of {:.4g} GiB", needed)
+                 : fmt::format(
+                       ". With all layers recomputed, it fits on devices of {:.4g} GiB. "
+                       "With some layers recomputed, less may be enough",
+                       needed);
   if (const auto other = with_other_stages(problem))
-    message += fmt::format("; on these fits {}", describe(*other));
+    message += fmt::format(". On these devices, {} fits", describe(*other));
   if (const auto smaller = with_smaller_micro_batches(problem))
     message += fmt::format(
-        "; with smaller micro-batches fits {}: data.micro_batch_seconds={:g} "
+        ". With smaller micro-batches, {} fits: data.micro_batch_seconds={:g} "
         "data.micro_batches={}",
         describe(*smaller), smaller->batch.seconds, smaller->batch.micro_batches);
   throw ConfigError(message);

@@ -4,19 +4,20 @@
 
 #include <algorithm>
 
+#include "base/counted.h"
+
 namespace penstock::partition {
 
 std::string describe(const PlanChoice& choice) {
-  std::string schedule = choice.schedule.empty() ? "" : ", " + choice.schedule;
+  std::string text =
+      fmt::format("{} × {}", counted(choice.stages, "stage"), counted(choice.replicas, "replica"));
+  if (!choice.schedule.empty()) text += ", " + choice.schedule;
   const auto again = std::ranges::count(choice.recomputed, true);
   if (again == std::ssize(choice.recomputed) && again > 0)
-    schedule += ", recomputing";
+    text += ", recomputing";
   else if (again > 0)
-    schedule += fmt::format(", recomputing {} layer{}", again, again == 1 ? "" : "s");
-  return fmt::format("{} stage{} × {} replica{}{}, {} × {:.4g} s", choice.stages,
-                     choice.stages == 1 ? "" : "s", choice.replicas,
-                     choice.replicas == 1 ? "" : "s", schedule, choice.batch.micro_batches,
-                     choice.batch.seconds);
+    text += fmt::format(", recomputing {}", counted(static_cast<std::size_t>(again), "layer"));
+  return fmt::format("{}, {} × {:.4g} s", text, choice.batch.micro_batches, choice.batch.seconds);
 }
 
 }  // namespace penstock::partition

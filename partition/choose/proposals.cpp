@@ -95,8 +95,8 @@ std::vector<Proposal> proposals(const PlanningProblem& problem, Workloads& workl
   }
   if (problem.most_replicas > 0 && problem.replicas > problem.most_replicas)
     throw ConfigError(
-        fmt::format("{} replicas are asked for, but trainer.lanes = {}: a lane is the "
-                    "least that a replica owns. Set trainer.lanes to {} or more",
+        fmt::format("{} replicas are requested, but trainer.lanes = {}: every replica needs "
+                    "a lane. Set trainer.lanes to {} or more",
                     problem.replicas, problem.most_replicas, problem.replicas));
   std::ranges::stable_sort(result, {}, &Proposal::bound);
   return result;

@@ -16,16 +16,17 @@ struct Proposal {
 
 /// All that the cluster has devices for, the lowest bound first. ConfigError for more stages than
 /// layers or devices, or replicas than devices or lanes.
-std::vector<Proposal> proposals(const PlanningProblem& problem, Workloads& workloads);
+[[nodiscard]] std::vector<Proposal> proposals(const PlanningProblem& problem, Workloads& workloads);
 
 /// A proposal's placements that are worth a cut: the best by the closed form; where devices' speeds
 /// differ, the best if messages were free, as those that computing hides are; where their memories
 /// do, the best that should fit into them.
-std::vector<Placement> placements(const PlanningProblem& problem, const Workload& workload,
-                                  const Proposal& proposal);
+[[nodiscard]] std::vector<Placement> placements(const PlanningProblem& problem,
+                                                const Workload& workload, const Proposal& proposal);
 
 /// The mean micro-batch's closed form on the cluster as it is.
-PlacementProblem closed_form_problem(const PlanningProblem& problem, const Workload& workload,
-                                     const BatchChoice& batch);
+[[nodiscard]] PlacementProblem closed_form_problem(const PlanningProblem& problem,
+                                                   const Workload& workload,
+                                                   const BatchChoice& batch);
 
 }  // namespace penstock::partition

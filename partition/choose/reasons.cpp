@@ -29,7 +29,7 @@ std::string describe(const LackingMemory& lacking) {
 std::string why_slower(const Alternative& best, const Alternative& other) {
   const double slower = pace_of(other) / pace_of(best) - 1;
   if (slower <= -kSameStep)
-    return fmt::format("{:.1f} % faster, but {} is asked for", -100 * slower, best.choice.schedule);
+    return fmt::format("{:.1f} % faster, but {} is requested", -100 * slower, best.choice.schedule);
   if (slower < kSameStep) return "as fast: the first found is kept";
   double idle = 0;
   for (int k = 0; k < other.choice.stages; ++k)
@@ -46,11 +46,11 @@ std::string bottleneck_of(const Alternative& best, const std::vector<Alternative
     if (wanted == nullptr || closed_pace(other) < closed_pace(*wanted)) wanted = &other;
   }
   if (wanted != nullptr)
-    return fmt::format("memory: {} would be faster, and its {}", describe(wanted->choice),
+    return fmt::format("memory: {} would be faster, but its {}", describe(wanted->choice),
                        describe(*wanted->lacks));
   const auto& busy = best.estimate->busy;
   const auto slowest = static_cast<int>(std::ranges::max_element(busy) - busy.begin());
-  return fmt::format("{}the computing of stage {}, which is busy {:.0f} % of a step",
+  return fmt::format("{}the computation of stage {}, which is busy {:.0f} % of a step",
                      best.memory_bound ? "memory, which shapes the cut, and " : "", slowest,
                      100 * (1 - best.estimate->idle(slowest)));
 }

@@ -39,8 +39,11 @@ class Labelling {
   std::optional<RecomputeChoice> best() {
     const int n = sizes_.layers();
     reach(0, {});
+    // A label at boundary i goes on to i + 1, where layer i is not chosen, and to last + 1, where
+    // layers [i, last) are chosen and layer `last` is not. All go forward: those of i are complete
+    // when its turn comes.
     for (int i = 0; i < n; ++i)
-      for (const int label : settled(i)) {
+      for (const int label : sorted_labels(i)) {
         reach(i + 1, {all_[label].seconds,
                       sizes_.joined(all_[label].sizes, sizes_.without({i, i + 1})),
                       all_[label].any,
@@ -68,6 +71,7 @@ class Labelling {
   void reach(int boundary, const Label& label) {
     const double more =
         std::min(sizes_.change(label.sizes, true), sizes_.change(label.sizes, label.any)) - room_;
+    // `more` bytes are still to be freed by layers behind the boundary, which takes that at least.
     if (label.seconds + bound_.seconds(boundary, more) >= least_) return;
     auto& others = at_[boundary];
     for (const int other : others)
@@ -90,7 +94,7 @@ class Labelling {
   }
 
   /// The labels of a boundary, in order.
-  std::vector<int> settled(int boundary) {
+  std::vector<int> sorted_labels(int boundary) {
     std::vector<int>& labels = at_[boundary];
     thin(labels);
     return labels;

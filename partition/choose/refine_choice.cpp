@@ -100,6 +100,7 @@ void ChoiceRefiner::share_cuts(std::vector<RankedChoice>& ranked) const {
   for (RankedChoice& one : ranked) {
     std::vector<RankedChoice> offered;
     double least = one.estimate.step_seconds;
+    // `offered` has the cuts that came near the least step by then, in the order of `cuts`.
     for (const PlanChoice& cut : cuts) {
       if (cut.begin == one.choice.begin) {
         offered.push_back(one);

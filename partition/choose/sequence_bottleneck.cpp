@@ -43,9 +43,9 @@ std::string slowest_stage(const SequencePlan& plan) {
   });
   const double computing = slowest_pace.per_work * sequence.work(first, last);
   const double adding = cost.reduction.seconds(sequence.parameters(first, last));
-  const std::array<Part, 3> parts = {{{computing, "computing"},
+  const std::array<Part, 3> parts = {{{computing, "computation"},
                                       {load(slowest) - computing - adding, "messages"},
-                                      {adding, "adding of gradients over replicas"}}};
+                                      {adding, "gradient reduction"}}};
   const Part& most = *std::ranges::max_element(parts, {}, &Part::seconds);
   const double share = load(slowest) > 0 ? 100 * most.seconds / load(slowest) : 100;
   return fmt::format("the {} of stage {}{}, {:.0f} % of its {:.4g} ms for a micro-batch", most.what,
@@ -59,7 +59,7 @@ std::string slowest_stage(const SequencePlan& plan) {
 std::string bottleneck_of(const SequencePlan& plan) {
   const std::string stage = slowest_stage(plan);
   if (plan.problem.sequence.recomputes())
-    return "memory, as nothing fits without activation recomputation, and " + stage;
+    return "memory, because nothing fits without activation recomputation, and " + stage;
   return (memory_shapes(plan) ? "memory, which shapes the cut, and " : "") + stage;
 }
 

@@ -26,8 +26,8 @@ const DeviceModel* kind_of(ClusterSource& source, const std::string& name, int l
     names.push_back(kind.name);
   }
   const std::string near = nearest(name, names);
-  source.fault(line, fmt::format("no kind of device {}: describe it as [kinds.{}]{}", name, name,
-                                 near.empty() ? "" : fmt::format(", or was {} meant?", near)));
+  source.fault(line, fmt::format("unknown device kind {}: describe it as [kinds.{}]{}", name, name,
+                                 near.empty() ? "" : fmt::format("; did you mean {}?", near)));
   return nullptr;
 }
 
@@ -47,7 +47,7 @@ Cluster cluster_of(ClusterSource& source) {
   cluster.overlap = source.overlap;
   for (const NodeGroup& group : source.groups)
     for (int i = 0; i < group.count; ++i) {
-      const std::string name = group.count == 1 ? group.name : group.name + std::to_string(i);
+      const std::string name = group.count == 1 ? group.name : fmt::format("{}{}", group.name, i);
       if (std::ranges::count(cluster.nodes, name) != 0)
         source.fault(group.line, fmt::format("two nodes are named {}", name));
       cluster.nodes.push_back(name);

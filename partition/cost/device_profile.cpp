@@ -52,7 +52,7 @@ class Reader {
     if (json.is_object())
       if (const auto found = json.find(key); found != json.end()) return &*found;
     fault(where.empty() ? key : where + ": " + key,
-          "is missing: write the profile by penstock profile");
+          "is missing: write the profile with penstock profile");
     return nullptr;
   }
   std::string text(const Json& json, const std::string& where, const std::string& key) {
@@ -153,7 +153,7 @@ void check_profile(const DeviceProfile& profile, const ProfiledModel& asked) {
   if (profile.model != asked.model || profile.compute != asked.compute)
     throw ConfigError(
         fmt::format("the costs are of another model\n    measured: {}, {}\n    asked:    {}, {}\n"
-                    "    measure anew with penstock profile",
+                    "    measure again with penstock profile",
                     profile.model, profile.compute, asked.model, asked.compute));
   const auto name = [](const auto& layers, std::size_t i, auto of) {
     return i < layers.size() ? of(layers[i]) : std::string("none");
@@ -165,7 +165,7 @@ void check_profile(const DeviceProfile& profile, const ProfiledModel& asked) {
     if (measured != own)
       throw ConfigError(fmt::format(
           "layers[{}] of the costs is {}, of the model {}: they must be the model's, in "
-          "its order. Measure anew with penstock profile",
+          "its order. Measure again with penstock profile",
           i, measured, own));
   }
 }

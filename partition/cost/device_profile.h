@@ -38,7 +38,8 @@ void check_profile(const DeviceProfile& profile, const ProfiledModel& asked);
 /// JSON: the neutral form of a measured layer sequence (see parse_profile), whose times are those
 /// of the middling micro-batch, and beside it everything of `profile`. `neutral` gives bytes and
 /// transfers of each layer.
-std::string device_profile_json(const DeviceProfile& profile, const SequenceProfile& neutral);
+[[nodiscard]] std::string device_profile_json(const DeviceProfile& profile,
+                                              const SequenceProfile& neutral);
 
 /// Reads it again. ConfigError names the file and each fault's layer and field, and where the
 /// profile is a neutral one without fitted costs.

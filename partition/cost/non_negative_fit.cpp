@@ -47,6 +47,8 @@ std::vector<double> fit_non_negative(const Observations& observed) {
 
   std::vector<double> best(terms, 0.0);
   double least = scaled.values.squaredNorm();  // of no term
+  // The best non-negative fit is the plain least-squares fit of those terms to which it gives more
+  // than 0. So it is among the fits of all sets.
   for (unsigned set = 1; set < 1U << terms; ++set) {
     const auto used = members(set, scaled.rows.cols());
     const Eigen::MatrixXd rows = scaled.rows(Eigen::all, used);

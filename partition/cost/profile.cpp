@@ -82,7 +82,7 @@ class SequenceReader {
       if (std::ranges::count(kFields, name) == 0) names.push_back(name);
     const std::string near = nearest(key, names);
     fault(where, fmt::format("{} is missing{}", key,
-                             near.empty() ? "" : fmt::format("; was {} meant for it?", near)));
+                             near.empty() ? "" : fmt::format("; did you mean {}?", near)));
     return nullptr;
   }
 

@@ -15,6 +15,8 @@ double just_below(double limit) { return limit * kWorthwhile; }
 /// try for each stage.
 std::optional<double> least_slowest(const Sweep& sweep, double highest) {
   double step = 1.25;
+  // Nothing keeps within the limits tried before; the first that something keeps within gives the
+  // least of all.
   for (double limit = 1.02 * sweep.floor_of_slowest();; limit *= step, step *= 1.25) {
     if (limit >= highest || limit == 0) return sweep.least_slowest(highest);
     if (const auto found = sweep.least_slowest(limit)) return found;
@@ -61,6 +63,8 @@ std::optional<Cut> best_cut(const SequenceLoad& sequence, const std::vector<Stag
   const Cut first = try_limit(*slowest / kWorthwhile);
   if (goal.sum == 0) return best;
   double limit = highest(known, floor);
+  // Every cut better than `known` has loads of at most `limit`, and its largest is at least
+  // *slowest. Of all within the limit the cut found has the least sum: none as slow is better.
   for (int sweeps = 0; limit > first.slowest; ++sweeps) {
     const Cut cut = try_limit(limit);
     // Lower limits only make sums larger.

@@ -37,7 +37,8 @@ struct CutLimits {
 /// last layer), O(stages · layers · layers in a stage). T goes down from a value above which no
 /// cut can win, each time below the slowest stage just found, until the least bottleneck (the
 /// ε-constraint method, Haimes et al. 1971).
-std::optional<Cut> best_cut(const SequenceLoad& sequence, const std::vector<StageCost>& stages,
-                            const Goal& goal, const CutLimits& limits = {});
+[[nodiscard]] std::optional<Cut> best_cut(const SequenceLoad& sequence,
+                                          const std::vector<StageCost>& stages, const Goal& goal,
+                                          const CutLimits& limits = {});
 
 }  // namespace penstock::partition

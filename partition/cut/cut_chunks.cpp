@@ -81,6 +81,8 @@ std::optional<std::vector<int>> cut_chunks(const ChunkCutProblem& problem) {
   Cutter cutter(problem);
   std::optional<std::vector<int>> best;
   double least = kNever, limit = kNever;
+  // With a rank for each chunk, every cut better than `least` has loads of at most `limit`: another
+  // is as slow as a cut that was found before, and its sum is no less.
   while (auto begin = cutter.least_sum(limit)) {
     const double value = closed_form(problem, *begin), largest = largest_load(problem, *begin);
     if (value < least) {

@@ -28,9 +28,9 @@ struct ChunkCutProblem {
 /// (chunk, last layer) gives the least sum; limits go down from the largest load just found (the
 /// ε-constraint method, Haimes et al. 1971). O(chunks · layers²) a limit. First layer of each
 /// chunk, then the number of layers; nothing where no cut fits.
-std::optional<std::vector<int>> cut_chunks(const ChunkCutProblem& problem);
+[[nodiscard]] std::optional<std::vector<int>> cut_chunks(const ChunkCutProblem& problem);
 
 /// sum of loads + (runs − 1) · largest load of a rank, with what they take besides.
-double closed_form(const ChunkCutProblem& problem, const std::vector<int>& begin);
+[[nodiscard]] double closed_form(const ChunkCutProblem& problem, const std::vector<int>& begin);
 
 }  // namespace penstock::partition

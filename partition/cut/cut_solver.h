@@ -32,8 +32,8 @@ struct LeastLargest : LeastSum {
   static Value add(Value value, double cost) { return std::max(value, cost); }
 };
 
-/// What a segment costs, in three questions of rising price. Costs derive from this one and leave
-/// out what they do not need; all declare at_least().
+/// What a segment costs, in three questions, each dearer than the one before. Costs derive from
+/// this one and leave out what they do not need; all declare at_least().
 struct SegmentCost {
   /// Whether no segment that begins at `first` and goes to `last` or further can be in the cut.
   static bool ends(int /*first*/, int /*last*/) { return false; }

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/counted.h"
 #include "base/error.h"
 #include "base/gib.h"
 #include "configs/config.h"
@@ -56,10 +57,10 @@ void check_counts(const PartitionProblem& problem) {
     const int each = problem.chunks_a_rank;
     const std::string chunks = each == 1
                                    ? "a stage needs one"
-                                   : fmt::format("each of its {} chunks a stage needs one", each);
-    throw ConfigError(
-        fmt::format("pipeline.stages = {}, but the model has {} layers and {}: ask for at most {}",
-                    problem.stages / each, problem.size(), chunks, problem.size() / each));
+                                   : fmt::format("each of a stage's {} chunks needs one", each);
+    throw ConfigError(fmt::format(
+        "pipeline.stages = {}, but the model has {} and {}: ask for at most {}",
+        problem.stages / each, counted(problem.size(), "layer"), chunks, problem.size() / each));
   }
 }
 
@@ -78,10 +79,10 @@ void throw_infeasible_cut(const PartitionProblem& problem) {
           : fmt::format("pipeline.memory_gib, shared by the {} chunks of a stage, allows", each);
   const double limit = problem.memory[demand.stage];
   throw ConfigError(fmt::format(
-      "memory binds: of all cuts into {} {}s, the one that needs least still needs {:.4g} GiB "
-      "on {} {} ({}), and {} {:.4g}. Allow that much, {}or lower data.micro_batch_seconds",
-      problem.stages, part, gib(demand.ratio * limit), part, demand.stage, what, allows, gib(limit),
-      alone ? "" : "ask for more stages, "));
+      "memory binds: of all cuts into {}, the one that needs least needs {:.4g} GiB on {} {} ({}), "
+      "but {} {:.4g}. Allow that much, {}or lower data.micro_batch_seconds",
+      counted(problem.stages, part), gib(demand.ratio * limit), part, demand.stage, what, allows,
+      gib(limit), alone ? "" : "ask for more stages, "));
 }
 
 }  // namespace penstock::partition

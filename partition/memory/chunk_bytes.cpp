@@ -93,6 +93,7 @@ StageBytes ChunkBytes::of_replica(std::span<const ChunkRange> held, int replica)
   for (const auto& [first, last, chunk] : held) {
     plans.insert(plans.end(), plans_.begin() + first, plans_.begin() + last);
     all_buffers.join(buffers(first, last, chunk));
+    // Where the chunk before ends, its edge was counted, and is none: both are held here.
     if (first > 0) edges += first == behind ? -1 : 1;
     if (last < sequence_.size()) ++edges;
     behind = last;

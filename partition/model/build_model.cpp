@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/counted.h"
 #include "base/error.h"
 #include "configs/schema.h"
 #include "configs/value.h"
@@ -15,12 +16,13 @@ void check(const configs::ModelConfig& model, int labels) {
   configs::Config config;
   config.model = model;
   std::string faults;
-  for (const configs::Key& key : configs::keys(config)) {
+  for (const Key& key : configs::keys(config)) {
     if (key.section() != "model") continue;
     if (const auto fault = configs::set_value(key, configs::value_text(key.value)))
       faults += "\n  " + *fault;
   }
-  if (labels < 2) faults += fmt::format("\n  {} labels, but blank and one more are needed", labels);
+  if (labels < 2)
+    faults += fmt::format("\n  {}, but blank and one more are needed", counted(labels, "label"));
   if (!faults.empty()) throw ConfigError("no such model can be built:" + faults);
 }
 
@@ -35,7 +37,7 @@ std::string model_summary(const configs::ModelConfig& model, int labels) {
   configs::Config config;
   config.model = model;
   std::string summary;
-  for (const configs::Key& key : configs::keys(config)) {
+  for (const Key& key : configs::keys(config)) {
     if (key.section() != "model" || key.name == "model.base") continue;
     summary += fmt::format("{}={} ", key.leaf(), configs::value_text(key.value));
   }

@@ -128,8 +128,10 @@ PassingBy place_activations(MicroBatchLayout& layout, bool training, Keeping& ke
       layout.activation_places.push_back(keeping.of_forward(i - 1, bytes));
     } else {
       const bool recomputes = keeping.recomputes_beside_gradients(i - 1);
-      Turns& turns = recomputes ? passing.recomputed : passing.first;
-      turns.add(i, bytes);
+      if (recomputes)
+        passing.recomputed.add(i, bytes);
+      else
+        passing.first.add(i, bytes);
       layout.activation_places.push_back({Region::scratch, i});
     }
   }
@@ -139,8 +141,8 @@ PassingBy place_activations(MicroBatchLayout& layout, bool training, Keeping& ke
 }
 
 /// Where what passes by lies in scratch, once it is known what else does.
-void settle(MicroBatchLayout& layout, const PassingBy& passing, std::size_t recomputed_from,
-            const Keeping& keeping) {
+void place_what_passes_by(MicroBatchLayout& layout, const PassingBy& passing,
+                          std::size_t recomputed_from, const Keeping& keeping) {
   for (Place& place : layout.activation_places) {
     if (place.region != Region::scratch) continue;
     const std::size_t i = place.offset;
@@ -215,7 +217,7 @@ MicroBatchLayout lay_out_training(LayerRange layers, const layers::ActivationDec
   const PassingBy forward = place_activations(layout, true, keeping);
   const Turns backward = place_gradients(layout, role, keeping);
   layout.passing_bytes = std::max(forward.first.bytes(), backward.bytes());
-  settle(layout, forward, layout.passing_bytes, keeping);
+  place_what_passes_by(layout, forward, layout.passing_bytes, keeping);
 
   // The workspace stands at one place, behind whatever forward or backward keep in scratch.
   const std::size_t carried = place_saved(layout, backward.bytes(), role.splits_backward, keeping);
@@ -234,7 +236,7 @@ MicroBatchLayout lay_out_evaluation(LayerRange layers, const layers::ActivationD
   MicroBatchLayout layout = plan_layers(layers, input, sizes);
   Keeping keeping(layout, {});
   const PassingBy passing = place_activations(layout, false, keeping);
-  settle(layout, passing, 0, keeping);
+  place_what_passes_by(layout, passing, 0, keeping);
   layout.workspace = {Region::scratch, passing.first.bytes()};
   std::size_t workspace = std::max(wide_bytes(input), wide_bytes(layout.logits()));
   for (const layers::LayerPlan& plan : layout.layers)

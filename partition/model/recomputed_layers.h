@@ -17,7 +17,7 @@ ChosenLayers recomputed_layers(const configs::PipelineConfig& pipeline,
                                std::span<const std::string> names);
 ChosenLayers recomputed_layers(const configs::PipelineConfig& pipeline,
                                const LayerSequence& sequence);
-std::vector<std::string> names_of(const LayerSequence& sequence);
+[[nodiscard]] std::vector<std::string> names_of(const LayerSequence& sequence);
 
 /// The same choice as pipeline.recompute and .recompute_layers.
 void set_recomputed_layers(configs::PipelineConfig& pipeline, const ChosenLayers& chosen,

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/counted.h"
 #include "base/error.h"
 #include "base/gib.h"
 #include "configs/config.h"
@@ -21,13 +22,13 @@ bool fits(const PlacementProblem& problem, const GridConstraints& constraints) {
   return find_placement(problem, constraints, kGlance).has_value();
 }
 
-/// Numbers of stages that might fit, nearest to `wished` first.
-std::vector<int> other_stages(const PlacementProblem& problem, int wished) {
+/// Numbers of stages that might fit, nearest to `requested` first.
+std::vector<int> other_stages(const PlacementProblem& problem, int requested) {
   std::vector<int> result;
   for (int stages = 1; stages <= std::min(problem.sequence.size(), problem.cluster.size());
        ++stages)
-    if (stages != wished) result.push_back(stages);
-  std::ranges::stable_sort(result, {}, [&](int stages) { return std::abs(stages - wished); });
+    if (stages != requested) result.push_back(stages);
+  std::ranges::stable_sort(result, {}, [&](int stages) { return std::abs(stages - requested); });
   return result;
 }
 
@@ -45,7 +46,10 @@ double memory_needed(PlacementProblem problem, const GridConstraints& constraint
   }
   while (high / low > 1.001) {
     const double middle = (low + high) / 2;
-    (suffices(middle) ? high : low) = middle;
+    if (suffices(middle))
+      high = middle;
+    else
+      low = middle;
   }
   return high;
 }
@@ -56,46 +60,50 @@ void check_constraints(const PlacementProblem& problem, const GridConstraints& c
   const int layers = problem.sequence.size(), devices = problem.cluster.size();
   if (constraints.stages > layers)
     throw ConfigError(fmt::format(
-        "{} stages, but the model has {} layers and a stage needs one: ask for at most {}",
-        constraints.stages, layers, std::min(layers, devices)));
+        "{}, but the model has {} and a stage needs one: ask for at most {}",
+        counted(constraints.stages, "stage"), counted(layers, "layer"), std::min(layers, devices)));
   if (constraints.stages > devices)
-    throw ConfigError(fmt::format(
-        "{} stages, but the cluster has {} devices and a stage needs one: ask for at most {}",
-        constraints.stages, devices, std::min(layers, devices)));
+    throw ConfigError(
+        fmt::format("{}, but the cluster has {} and a stage needs one: ask for at most {}",
+                    counted(constraints.stages, "stage"), counted(devices, "device"),
+                    std::min(layers, devices)));
   const int stages = std::max(1, constraints.stages);
   if (static_cast<long>(stages) * constraints.replicas > devices)
-    throw ConfigError(fmt::format(
-        "{} replicas of {} stages need {} devices, and the cluster has {}: ask for at most {}",
-        constraints.replicas, stages, static_cast<long>(stages) * constraints.replicas, devices,
-        devices / stages));
+    throw ConfigError(
+        fmt::format("{} of {} need {} devices, but the cluster has {}: ask for at most {}",
+                    counted(constraints.replicas, "replica"), counted(stages, "stage"),
+                    static_cast<long>(stages) * constraints.replicas, devices, devices / stages));
   if (constraints.replicas > problem.micro_batches)
     throw ConfigError(fmt::format(
-        "{} replicas, but a step has {} micro-batches and a replica needs one: ask for at most {}",
-        constraints.replicas, problem.micro_batches, problem.micro_batches));
+        "{}, but a step has {} and a replica needs one: ask for at most {}",
+        counted(constraints.replicas, "replica"),
+        counted(problem.micro_batches, "micro-batch", "micro-batches"), problem.micro_batches));
 }
 
 void throw_infeasible_placement(const PlacementProblem& problem,
                                 const GridConstraints& constraints) {
   std::string what = "memory binds: ";
-  what += constraints.stages > 0 ? fmt::format("no cut into {} stages fits", constraints.stages)
-                                 : std::string("no cut into any number of stages fits");
-  if (constraints.replicas > 0) what += fmt::format(" with {} replicas", constraints.replicas);
-  if (problem.sequence.recomputes()) what += ", whether or not whole stages are recomputed";
+  what += constraints.stages > 0
+              ? fmt::format("no cut into {} fits", counted(constraints.stages, "stage"))
+              : std::string("no cut into any number of stages fits");
+  if (constraints.replicas > 0)
+    what += fmt::format(" with {}", counted(constraints.replicas, "replica"));
+  if (problem.sequence.recomputes()) what += ", with whole stages recomputed or not";
   if (constraints.stages > 0 || constraints.replicas > 0) {
     for (const int stages : other_stages(problem, std::max(1, constraints.stages))) {
       const auto other = find_placement(problem, {.stages = stages}, kGlance);
       if (!other) continue;
-      throw ConfigError(
-          fmt::format("{}; the nearest that fits has {} stages and {} replicas: ask "
-                      "for that, or give the devices more memory",
-                      what, other->grid.stages, other->grid.replicas));
+      throw ConfigError(fmt::format(
+          "{}. The nearest that fits has {} and {}: ask for that, or give the "
+          "devices more memory",
+          what, counted(other->grid.stages, "stage"), counted(other->grid.replicas, "replica")));
     }
   }
   const double times = memory_needed(problem, constraints);
   double largest = 0;
   for (const Device& device : problem.cluster.devices) largest = std::max(largest, device.memory);
   throw ConfigError(
-      fmt::format("{}, even with every device; it would with {:.4g} times the memory "
+      fmt::format("{}, even with every device. {:.4g} times the memory would be enough "
                   "({:.4g} GiB on the largest device, {:.3g} % of it left free)",
                   what, times, times * largest / kGib, 100 * problem.cluster.margin));
 }

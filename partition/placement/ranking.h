@@ -18,7 +18,8 @@ struct RankingOptions {
 /// more than options.all, these are what local search finds from several seeds, and whatever an
 /// exchange of two devices makes of the best of them. Those that fit nowhere in memory are left
 /// out.
-std::vector<PlacedCut> rank_placements(const PlacementProblem& problem, const Grid& grid,
-                                       const RankingOptions& options);
+[[nodiscard]] std::vector<PlacedCut> rank_placements(const PlacementProblem& problem,
+                                                     const Grid& grid,
+                                                     const RankingOptions& options);
 
 }  // namespace penstock::partition

@@ -66,6 +66,8 @@ class Search {
   /// exact when its turn comes, and it is searched when it is lowest even so.
   void look(std::vector<Candidate> candidates) {
     std::priority_queue waiting(Higher(), std::move(candidates));
+    // A grid is waiting, or in considered_, or has no solution below the value when its turn came.
+    // Those that wait in the end have bounds no lower than the value.
     while (!waiting.empty() && waiting.top().bound < value() * kWorthwhile) {
       const Candidate candidate = waiting.top();
       waiting.pop();
@@ -84,6 +86,7 @@ class Search {
   void prove() {
     std::ranges::stable_sort(considered_, {}, &Candidate::bound);
     std::size_t shared = kSharedEdges;
+    // Bounds rise along the list, the value only falls: behind the first that can't win none can.
     for (Candidate& candidate : considered_) {
       if (candidate.bound >= value() * kWorthwhile) return;
       if (!is_small(candidate.grid)) continue;
@@ -100,6 +103,7 @@ class Search {
   double bound() {
     RunBound runs(problem_, value());
     std::vector<bool> raised(considered_.size(), false);
+    // Bounds only rise. Once the least has been raised as far as it can be, none is below it.
     for (;;) {
       const auto least = std::ranges::min_element(considered_, {}, &Candidate::bound);
       if (least == considered_.end() || least->bound >= value() * kWorthwhile) return value();

@@ -25,12 +25,13 @@ struct PlacedSequence {
 /// Tries grids from the one with the lowest bound, until no other's bound is below the best found.
 /// A grid of few slots is placed exactly (place_exactly), others by local search. Nothing where
 /// nothing fits.
-std::optional<PlacedSequence> find_placement(const PlacementProblem& problem,
-                                             const GridConstraints& constraints,
-                                             const SearchEffort& effort = {});
+[[nodiscard]] std::optional<PlacedSequence> find_placement(const PlacementProblem& problem,
+                                                           const GridConstraints& constraints,
+                                                           const SearchEffort& effort = {});
 
 /// The same. ConfigError where nothing fits, with the nearest that would.
-PlacedSequence place_sequence(const PlacementProblem& problem, const GridConstraints& constraints,
-                              const SearchEffort& effort = {});
+[[nodiscard]] PlacedSequence place_sequence(const PlacementProblem& problem,
+                                            const GridConstraints& constraints,
+                                            const SearchEffort& effort = {});
 
 }  // namespace penstock::partition

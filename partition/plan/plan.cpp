@@ -1,5 +1,7 @@
 #include "partition/plan/plan.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <stdexcept>
 
@@ -23,7 +25,7 @@ std::vector<int> Plan::cut() const {
 const StageBytes& Plan::bytes_of(int stage) const {
   for (const ChunkPlan& chunk : chunks)
     if (chunk.stage == stage) return chunk.predicted.bytes;
-  throw std::out_of_range("the plan has no chunk on stage " + std::to_string(stage));
+  throw std::out_of_range(fmt::format("the plan has no chunk on stage {}", stage));
 }
 
 StageReplica Plan::place_of(int rank) const {
@@ -32,8 +34,8 @@ StageReplica Plan::place_of(int rank) const {
       if (ranks[stage][replica] == rank) return {stage, replica};
     }
   }
-  throw std::out_of_range("the plan has " + std::to_string(world_size()) + " ranks, none is " +
-                          std::to_string(rank));
+  throw std::out_of_range(
+      fmt::format("the plan has {} ranks, none of them is {}", world_size(), rank));
 }
 
 std::optional<ChosenLayers> Plan::recomputed() const {

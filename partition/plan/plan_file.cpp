@@ -3,12 +3,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <fstream>
-#include <sstream>
-
 #include "base/atomic_write.h"
 #include "base/error.h"
 #include "configs/config.h"
+#include "configs/source.h"
 #include "partition/plan/file/rules.h"
 #include "partition/plan/file/syntax.h"
 
@@ -84,12 +82,9 @@ Plan parse_plan(const std::string& text, const std::string& name, const PlannedM
 }
 
 Plan read_plan(const std::filesystem::path& file, const PlannedModel& model) {
-  std::ifstream in(file);
-  std::stringstream text;
-  if (!in || !(text << in.rdbuf())) {
-    throw ConfigError("pipeline.plan: can't read " + file.string());
-  }
-  return parse_plan(text.str(), file.string(), model);
+  const auto text = configs::file_text(file);
+  if (!text || text->empty()) throw ConfigError("pipeline.plan: can't read " + file.string());
+  return parse_plan(*text, file.string(), model);
 }
 
 void write_plan(const std::filesystem::path& file, const Plan& plan) {

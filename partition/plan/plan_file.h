@@ -15,7 +15,7 @@ struct PlannedModel {
 };
 
 /// The plan as TOML that a person can read and edit.
-std::string plan_toml(const Plan& plan);
+[[nodiscard]] std::string plan_toml(const Plan& plan);
 
 /// Reads such text; `name` stands for it in messages. ConfigError lists every fault with its line:
 /// bad syntax, unknown and missing keys, wrong types, another model, layers that do not cover the

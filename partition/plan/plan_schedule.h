@@ -10,12 +10,12 @@ namespace penstock::partition {
 RunSchedule schedule_of(const Plan& plan);
 
 /// Micro-batches of a whole step that the plan's busiest replica runs.
-int micro_batches_per_replica(const Plan& plan);
+[[nodiscard]] int micro_batches_per_replica(const Plan& plan);
 
 /// The lists that rows of a plan file say. ConfigError names the row that can't be read.
 Schedule lists_of(const std::vector<std::string>& actions);
 
 /// Such rows.
-std::vector<std::string> rows_of(const Schedule& schedule);
+[[nodiscard]] std::vector<std::string> rows_of(const Schedule& schedule);
 
 }  // namespace penstock::partition

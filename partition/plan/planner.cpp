@@ -68,7 +68,7 @@ Partition fastest_cut(const PlanRequest& request, const std::vector<int>& stages
   PartitionProblem problem = problem_of(request, static_cast<int>(stages.size()));
   const bool limited = request.pipeline.memory_gib > 0;
   if (!limited || problem.chunks_a_rank > 1) {
-    const Partition cut = partition(problem);
+    Partition cut = partition(problem);
     if (!limited || fits(request, stages, cut.begin)) return cut;
   }
   limit_memory(request, problem);
@@ -104,7 +104,7 @@ void check_memory(const Plan& plan, const ChunkPlan& chunk, double limit_gib) {
   const double needed_gib = chunk.predicted.bytes.total() / kGib;
   if (limit_gib == 0 || needed_gib <= limit_gib) return;
   throw ConfigError(fmt::format(
-      "memory binds: stage {} of the plan (layers {}) needs {:.4g} GiB, and "
+      "memory binds: stage {} of the plan (layers {}) needs {:.4g} GiB, but "
       "pipeline.memory_gib allows {:.4g}. Allow that much, move layers to another stage, or lower "
       "data.micro_batch_seconds",
       chunk.stage, layers_of(plan, chunk.stage), needed_gib, limit_gib));

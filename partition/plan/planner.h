@@ -38,6 +38,6 @@ Plan make_plan(const LayerSequence& sequence, const PlanRequest& request);
 Plan with_estimates(const LayerSequence& sequence, const PlanRequest& request, Plan plan);
 
 /// Micro-batches of a step that the busiest replica runs: the size of its schedule.
-int micro_batches_per_replica(int micro_batches, int lanes, int replicas);
+[[nodiscard]] int micro_batches_per_replica(int micro_batches, int lanes, int replicas);
 
 }  // namespace penstock::partition

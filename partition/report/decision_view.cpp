@@ -4,9 +4,11 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 #include <set>
 
+#include "base/counted.h"
 #include "partition/choose/find_choice.h"
 #include "partition/report/abridge.h"
 #include "partition/schedule/in_flight.h"
@@ -26,6 +28,13 @@ std::vector<std::pair<std::string, double>> by_kind(const StageBytes& bytes) {
   for (const auto& [name, kind] : kinds)
     memory.emplace_back(name, static_cast<double>(bytes.*kind));
   return memory;
+}
+
+/// What the first difference is in, of choices that have the same words.
+const char* difference(const PlanChoice& a, const PlanChoice& b) {
+  if (a.devices != b.devices) return "devices";
+  if (a.begin != b.begin) return "cut";
+  return a.recomputed != b.recomputed ? "layers recomputed" : "order";
 }
 
 class DecisionView {
@@ -140,6 +149,17 @@ class DecisionView {
                          other.schedule == choice_.schedule);
   }
 
+  /// The choice in words. Where earlier rows have the same words, with what differs from the first
+  /// of them, numbered where several say the same.
+  std::string distinct(const PlanChoice& choice) {
+    const auto [first, fresh] = rows_.try_emplace(describe(choice), &choice);
+    if (fresh) return first->first;
+    const std::string row =
+        fmt::format("{}, other {}", first->first, difference(*first->second, choice));
+    const int times = ++times_[row];
+    return times == 1 ? row : fmt::format("{} ({})", row, times);
+  }
+
   void add_alternatives() {
     for (const Alternative& other : decision_.alternatives) {
       if (view_.alternatives.size() == kMostAlternatives || !tells_something(other.choice)) {
@@ -147,7 +167,7 @@ class DecisionView {
         continue;
       }
       AlternativeView& view = view_.alternatives.emplace_back();
-      view.what = describe(other.choice);
+      view.what = distinct(other.choice);
       view.about = other.estimate ? "" : other.is_bound ? "≥ " : "≈ ";
       view.step_seconds = other.step_seconds(decision_.estimate.audio_seconds);
       view.speed = other.estimate ? other.estimate->speed() : 0;
@@ -162,8 +182,9 @@ class DecisionView {
     for (int k = 0; k < choice_.stages; ++k)
       if (const auto& again = view_.stages[k].recomputed; !again.empty())
         text += fmt::format("{}stage {}: {}", text.empty() ? "" : "; ", k, fmt::join(again, ", "));
-    return text + ", recomputed in backward" +
-           (choice_.recompute_exact ? "" : "; not all choices could be tried: cheaper ones may do");
+    return fmt::format(
+        "{}, recomputed in backward{}", text,
+        choice_.recompute_exact ? "" : "; not all choices were tried: a cheaper one may exist");
   }
 
   /// What a step takes with the other barrier, and which of the few that were compared is best so.
@@ -175,11 +196,12 @@ class DecisionView {
       if (other.other_barrier_s && (best == nullptr || pace(other) < pace(*best))) best = &other;
     const auto& own = decision_.alternatives.front().other_barrier_s;
     if (!own) return late ? "on" : "off";
-    std::string text = fmt::format("{}: {} this plan's step takes {:.4g} s", late ? "on" : "off",
-                                   late ? "without it" : "with it", *own);
+    const char* otherwise = late ? "without it" : "with it";
+    std::string text = fmt::format("{}; {}, a step of this plan takes {:.4g} s",
+                                   late ? "on" : "off", otherwise, *own);
     if (best != &decision_.alternatives.front())
-      text += fmt::format(", and {:.4g} s for as much audio of {} is best",
-                          pace(*best) * decision_.estimate.audio_seconds, describe(best->choice));
+      text += fmt::format("; the best plan {} is {}: {:.4g} s for the same audio", otherwise,
+                          describe(best->choice), pace(*best) * decision_.estimate.audio_seconds);
     return text;
   }
 
@@ -190,8 +212,9 @@ class DecisionView {
                    {"schedule", choice_.schedule},
                    {"recomputation", recomputation()},
                    {"micro-batches a step",
-                    fmt::format("{} of {:.4g} s of audio at most, in {} lanes",
-                                choice_.batch.micro_batches, choice_.batch.seconds, plan_.lanes)},
+                    fmt::format("{} of at most {:.4g} s of audio, in {}",
+                                choice_.batch.micro_batches, choice_.batch.seconds,
+                                counted(static_cast<std::size_t>(plan_.lanes), "lane"))},
                    {"step", fmt::format("{:.4g} s for {:.4g} s of audio", estimate.step_seconds,
                                         estimate.audio_seconds)},
                    {"speed", fmt::format("{:.4g} s of audio a second", estimate.speed())},
@@ -210,7 +233,9 @@ class DecisionView {
   const Decision& decision_;
   const PlanChoice& choice_;
   const Plan& plan_;
-  std::set<std::pair<int, int>> grids_;  // that were told of
+  std::set<std::pair<int, int>> grids_;            // that were told of
+  std::map<std::string, const PlanChoice*> rows_;  // of alternatives, the first of those words
+  std::map<std::string, int> times_;               // that a row said what differs
   PlanView view_;
 };
 

@@ -1,5 +1,7 @@
 #include "partition/report/render.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cctype>
 #include <cmath>
@@ -31,7 +33,7 @@ std::string bar(const Schedule& schedule, const Action& action, std::size_t colu
   const auto own = std::ranges::find(schedule.chunk_rank, rank) - schedule.chunk_rank.begin();
   const char letter =
       action.chunk == own ? look.letter : static_cast<char>(look.letter - 'A' + 'a');
-  std::string text = letter + std::to_string(action.micro_batch);
+  std::string text = fmt::format("{}{}", letter, action.micro_batch);
   if (text.size() > columns) text = std::string(1, letter);
   text.resize(columns, look.filler);
   return text;
@@ -40,7 +42,7 @@ std::string bar(const Schedule& schedule, const Action& action, std::size_t colu
 }  // namespace
 
 std::string render(const Schedule& schedule, const Simulation& simulation, int width) {
-  const std::size_t digits = std::to_string(schedule.ranks.size() - 1).size();
+  const std::size_t digits = fmt::formatted_size("{}", schedule.ranks.size() - 1);
   const double scale = simulation.makespan > 0 ? width / simulation.makespan : 0;
   const auto column = [&](double time) {
     return static_cast<std::size_t>(std::lround(time * scale));
@@ -54,8 +56,7 @@ std::string render(const Schedule& schedule, const Simulation& simulation, int w
       line += bar(schedule, timed.action, column(timed.end) - column(timed.start));
     }
     line.resize(std::max<std::size_t>(width, line.size()), ' ');
-    const std::string number = std::to_string(rank);
-    text += "rank " + std::string(digits - number.size(), ' ') + number + " |" + line + "|\n";
+    text += fmt::format("rank {:>{}} |{}|\n", rank, digits, line);
   }
   return text;
 }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/counted.h"
 #include "partition/choose/choice_estimate.h"
 #include "partition/choose/sequence_bottleneck.h"
 #include "partition/placement/bound/bound.h"
@@ -18,8 +19,7 @@ namespace {
 constexpr int kSearchedSlots = 64;  // larger grids are only bounded
 
 std::string words(const Grid& grid) {
-  return fmt::format("{} stage{} × {} replica{}", grid.stages, grid.stages == 1 ? "" : "s",
-                     grid.replicas, grid.replicas == 1 ? "" : "s");
+  return fmt::format("{} × {}", counted(grid.stages, "stage"), counted(grid.replicas, "replica"));
 }
 
 std::string slower(double seconds, double than) {
@@ -31,9 +31,9 @@ std::string slower(double seconds, double than) {
 std::string words(const std::vector<SequenceStep>& steps) {
   std::vector<std::string> others;
   for (std::size_t i = 1; i < steps.size(); ++i)
-    others.push_back(steps[i].fits
-                         ? steps[i].schedule + " " + slower(steps[i].seconds, steps.front().seconds)
-                         : steps[i].schedule + " lacks memory");
+    others.push_back(steps[i].fits ? fmt::format("{} {}", steps[i].schedule,
+                                                 slower(steps[i].seconds, steps.front().seconds))
+                                   : steps[i].schedule + " lacks memory");
   return fmt::format("{}{}{}", steps.front().schedule, others.empty() ? "" : "; ",
                      fmt::join(others, ", "));
 }
@@ -50,8 +50,8 @@ class SequenceView {
   PlanView make() {
     const Grid& grid = placed_.grid;
     const auto& layers = plan_.profile.layers;
-    view_.title =
-        fmt::format("{}: {} layers in {}", plan_.profile.name, layers.size(), words(grid));
+    view_.title = fmt::format("{}: {} in {}", plan_.profile.name, counted(layers.size(), "layer"),
+                              words(grid));
     view_.cluster = problem_.cluster;
     for (int r = 0; r < grid.replicas; ++r) {
       if (r > 0 && !has_room_for(r + 1, 2 * plan_.runs_of(r) * grid.stages)) break;
@@ -119,7 +119,7 @@ class SequenceView {
     const auto ms = [](double seconds) { return fmt::format("{:.3f} ms", 1e3 * seconds); };
     view_.facts = {
         {"devices", fmt::format("{} of {}", grid.slots(), problem_.cluster.size())},
-        {"micro-batches a step", std::to_string(problem_.micro_batches)},
+        {"micro-batches a step", fmt::format("{}", problem_.micro_batches)},
         {"schedule", words(steps_)},
         {"recomputation", problem_.sequence.recomputes() ? "of whole stages" : "none"},
         {"bottleneck", ms(placed_.cut.slowest)},
@@ -148,7 +148,7 @@ AlternativeView weighed(const PlacementProblem& problem, const PlacedSequence& p
   if (bound >= value * (1 - 1e-9) || grid.slots() > kSearchedSlots) {
     other.step_seconds = bound;
     other.about = "≥ ";
-    other.why = bound >= value * (1 - 1e-9) ? "no cut or placement of it takes less"
+    other.why = bound >= value * (1 - 1e-9) ? "no cut or placement takes less"
                                             : "the search found none that takes less";
     return other;
   }

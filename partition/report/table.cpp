@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/counted.h"
+
 namespace penstock::partition {
 namespace {
 
@@ -34,13 +36,9 @@ std::string aligned_columns(const std::vector<Row>& rows, std::size_t texts) {
 }
 
 std::string grouped(std::int64_t number) {
-  std::string digits = std::to_string(number);
+  std::string digits = fmt::format("{}", number);
   for (auto at = static_cast<int>(digits.size()) - 3; at > 0; at -= 3) digits.insert(at, 1, ',');
   return digits;
-}
-
-std::string counted(int number, std::string_view noun) {
-  return fmt::format("{} {}{}", number, noun, number == 1 ? "" : noun.ends_with("ch") ? "es" : "s");
 }
 
 std::string mib(std::size_t bytes) { return fmt::format("{:.1f}", bytes / 1048576.0); }
@@ -64,7 +62,7 @@ std::string plan_table(const Plan& plan, const PlanEstimate& estimate) {
   std::set<int> told;
   for (const ChunkPlan& chunk : plan.chunks) {
     const StageBytes& bytes = chunk.predicted.bytes;
-    const std::string stage = std::to_string(chunk.stage);
+    const std::string stage = fmt::format("{}", chunk.stage);
     work.push_back({stage, fmt::format("{}", fmt::join(plan.ranks[chunk.stage], " ")),
                     layers_of(chunk), grouped(chunk.predicted.parameters),
                     percent(chunk.predicted.time_share), percent(estimate.idle[chunk.stage])});
@@ -76,9 +74,9 @@ std::string plan_table(const Plan& plan, const PlanEstimate& estimate) {
   }
   return fmt::format("{}\n{}\n{}: {} a step in {}, {} × {}; at most {:.2f} times one stage\n",
                      aligned_columns(work, 3), aligned_columns(memory, 1), plan.schedule,
-                     counted(plan.micro_batches, "micro-batch"), counted(plan.lanes, "lane"),
-                     counted(plan.stages(), "stage"), counted(plan.replicas(), "replica"),
-                     estimate.bound);
+                     counted(plan.micro_batches, "micro-batch", "micro-batches"),
+                     counted(plan.lanes, "lane"), counted(plan.stages(), "stage"),
+                     counted(plan.replicas(), "replica"), estimate.bound);
 }
 
 }  // namespace penstock::partition

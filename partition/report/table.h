@@ -9,6 +9,6 @@ namespace penstock::partition {
 
 /// The plan for a terminal: a table of stages with layers, parameters and time, one of their memory
 /// by kind, and a line on the schedule.
-std::string plan_table(const Plan& plan, const PlanEstimate& estimate);
+[[nodiscard]] std::string plan_table(const Plan& plan, const PlanEstimate& estimate);
 
 }  // namespace penstock::partition

@@ -1,5 +1,7 @@
 #include "partition/schedule/edge.h"
 
+#include <fmt/format.h>
+
 namespace penstock::partition {
 
 bool is_send(ActionKind kind) {
@@ -31,9 +33,9 @@ bool is_message(const Schedule& schedule, const Edge& edge) {
 }
 
 std::string describe(const Edge& edge) {
-  return std::string(edge.kind == Edge::Kind::activation ? "activation" : "gradient") +
-         " from chunk " + std::to_string(edge.producer) + " to chunk " +
-         std::to_string(edge.consumer);
+  return fmt::format("{} from chunk {} to chunk {}",
+                     edge.kind == Edge::Kind::activation ? "activation" : "gradient", edge.producer,
+                     edge.consumer);
 }
 
 }  // namespace penstock::partition

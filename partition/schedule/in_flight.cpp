@@ -78,6 +78,7 @@ InFlight count_in_flight(const Schedule& schedule, int chunk) {
   const Neighbours with(schedule, chunk);
   InFlight now, most;
   if (!schedule.forward_only && !with.first) now.input_gradients = with.receives_input ? 2 : 1;
+  // Between take() and give_back(), `now` is what is held while the action runs.
   for (const Action& a : schedule.ranks.at(schedule.chunk_rank.at(chunk))) {
     take(a, chunk, with, now);
     most.cover(now);

@@ -31,6 +31,7 @@ std::vector<Action> list_of(int rank, int stages, int micro_batches) {
   const std::size_t ahead =
       std::min<std::size_t>(forwards.size(), 2 * (stages - 1 - rank) + (kChunks - 1) * stages);
   std::vector<Action> list(forwards.begin(), forwards.begin() + ahead);
+  // min(ahead + i, all) forwards and i backwards are in the list.
   for (std::size_t i = 0; i < backwards.size(); ++i) {
     if (ahead + i < forwards.size()) list.push_back(forwards[ahead + i]);
     list.push_back(backwards[i]);

@@ -1,5 +1,8 @@
 #include "partition/schedule/make_schedule.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <array>
 #include <string>
 
@@ -26,8 +29,7 @@ constexpr std::array kGenerators{Generator{"gpipe", gpipe},
 
 void check_positive(const char* what, int value) {
   if (value >= 1) return;
-  throw ConfigError(std::string(what) + " = " + std::to_string(value) +
-                    ": a schedule needs at least 1");
+  throw ConfigError(fmt::format("{} = {}: a schedule needs at least 1", what, value));
 }
 
 }  // namespace
@@ -51,12 +53,9 @@ Schedule make_schedule(std::string_view name, int stages, int micro_batches) {
     if (generator.name == name) return generator.make(stages, micro_batches);
   }
   if (name == kFound)
-    throw ConfigError("schedule \"found\" does not follow from sizes: it has lists of its own");
-  std::string known;
-  for (const std::string_view other : all_schedule_names()) {
-    known += (known.empty() ? "" : ", ") + std::string(other);
-  }
-  throw ConfigError("pipeline.schedule = \"" + std::string(name) + "\": known are " + known);
+    throw ConfigError("schedule \"found\" can't be made from sizes: it has its own lists");
+  throw ConfigError(fmt::format("pipeline.schedule = \"{}\": known are {}", name,
+                                fmt::join(all_schedule_names(), ", ")));
 }
 
 std::vector<int> chunk_ranks(std::string_view name, int stages) {

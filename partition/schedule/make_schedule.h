@@ -12,10 +12,10 @@ namespace penstock::partition {
 inline constexpr std::string_view kFound = "found";
 
 /// Those that make_schedule makes.
-std::vector<std::string_view> schedule_names();
+[[nodiscard]] std::vector<std::string_view> schedule_names();
 
 /// Those and kFound.
-std::vector<std::string_view> all_schedule_names();
+[[nodiscard]] std::vector<std::string_view> all_schedule_names();
 
 /// The complete action lists of a pipeline of `stages` ranks; `name` is one of schedule_names().
 /// ConfigError for another, or for less than one stage or micro-batch.
@@ -23,6 +23,6 @@ Schedule make_schedule(std::string_view name, int stages, int micro_batches);
 
 /// Which rank of the pipeline holds each chunk of such a schedule, however many micro-batches it
 /// has; of kFound as well. ConfigError as above.
-std::vector<int> chunk_ranks(std::string_view name, int stages);
+[[nodiscard]] std::vector<int> chunk_ranks(std::string_view name, int stages);
 
 }  // namespace penstock::partition

@@ -21,6 +21,7 @@ std::vector<Action> late_weights(int stage, int micro_batches, const LateWeights
   for (; forwards < std::min(apart.ahead, micro_batches); ++forwards) {
     list.push_back({ActionKind::forward, stage, forwards});
   }
+  // forwards = min(m, ahead + backwards), weights = max(0, backwards - late)
   for (int backwards = 0; backwards < micro_batches; ++backwards) {
     if (forwards < micro_batches) list.push_back({ActionKind::forward, stage, forwards++});
     list.push_back({ActionKind::backward_input, stage, backwards});
@@ -50,6 +51,7 @@ Schedule one_forward_one_backward(int stages, int micro_batches) {
     const int ahead = std::min(micro_batches, stages - 1 - stage);
     int forwards = 0;
     for (; forwards < ahead; ++forwards) list.push_back({ActionKind::forward, stage, forwards});
+    // forwards = min(m, ahead + backwards): with the next one, p - s are in flight at most.
     for (int backwards = 0; backwards < micro_batches; ++backwards) {
       if (forwards < micro_batches) list.push_back({ActionKind::forward, stage, forwards++});
       list.push_back({ActionKind::backward, stage, backwards});

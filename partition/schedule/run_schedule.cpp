@@ -1,5 +1,7 @@
 #include "partition/schedule/run_schedule.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <numeric>
 #include <utility>
@@ -60,9 +62,10 @@ Schedule RunSchedule::of(int micro_batches) const {
   if (lists_.ranks.empty()) return make_schedule(name_, stages_, micro_batches);
   if (micro_batches == lists_.micro_batches) return lists_;
   if (micro_batches < 1 || micro_batches > lists_.micro_batches)
-    throw ConfigError("schedule " + name_ + " has lists for steps of 1 to " +
-                      std::to_string(lists_.micro_batches) + " micro-batches a replica, not for " +
-                      std::to_string(micro_batches) + ": plan anew");
+    throw ConfigError(
+        fmt::format("schedule {} has lists for 1 to {} micro-batches a replica, not for {}: make a "
+                    "new plan",
+                    name_, lists_.micro_batches, micro_batches));
   const std::vector<int> places = places_left(sizes_, micro_batches);
   Schedule shorter = lists_;
   shorter.micro_batches = micro_batches;

@@ -1,5 +1,7 @@
 #include "partition/schedule/schedule.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace penstock::partition {
@@ -52,9 +54,9 @@ std::string describe(const Action& action) {
   std::string text(name_of(action.kind));
   if (action.kind == ActionKind::step) return text;
   if (action.kind != ActionKind::reduce) {
-    text += " of micro-batch " + std::to_string(action.micro_batch);
+    text += fmt::format(" of micro-batch {}", action.micro_batch);
   }
-  return text + " on chunk " + std::to_string(action.chunk);
+  return fmt::format("{} on chunk {}", text, action.chunk);
 }
 
 }  // namespace penstock::partition

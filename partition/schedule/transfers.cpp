@@ -54,6 +54,8 @@ class ListPositions {
  public:
   explicit ListPositions(const Schedule& computation) : computation_(computation) {
     std::vector<std::size_t> next(computation.ranks.size(), 0);
+    // In front of next[rank] all is done and has its place. Nothing done makes another rank wait:
+    // a round in which none moves is the last.
     for (bool moved = true; moved;) {
       moved = false;
       for (std::size_t rank = 0; rank < next.size(); ++rank) {

@@ -22,12 +22,15 @@ class Rank {
     for (int i = 0; i < 2 * (ranks - rank) - 1; ++i) forward(down_);
     for (int i = 0; i < rank; ++i) forward(up_), forward(down_);
     for (int i = 0; i < ranks - rank; ++i) forward(up_), backward(up_);
+    // Between forward and gradients are `rank` micro-batches on `up` and, until forwards run out,
+    // 2p - 1 - rank on `down`: with the next forward 2p pairs, the most.
     while (up_.forwards < down_.forwards || down_.forwards < count) {
       if (down_.forwards < count) forward(down_);
       backward(down_);
       forward(up_);
       backward(up_);
     }
+    // All forwards are done. Input gradients are left: p on `down`, `rank` on `up`.
     for (int i = 0; i < rank; ++i) input(down_), input(up_);
     for (int i = 0; i < ranks - rank; ++i) input(down_), weight(down_);
     while (up_.weights < up_.inputs) weight(up_);

@@ -65,6 +65,8 @@ Pattern anneal(PatternEstimator& estimator, Pattern pattern, const Annealing& an
   double now = cost(estimator, pattern), least = now;
   const double unit = now;
   if (estimator.makespan(pattern) <= annealing.enough) return best;
+  // `now` is the cost of `pattern`, `least` that of `best`, the least that was met. The heat falls
+  // geometrically, from kHot to kCold of the first cost.
   for (std::int64_t round = 0; round < annealing.rounds; ++round) {
     const double done = static_cast<double>(round) / static_cast<double>(annealing.rounds);
     const double heat = unit * kHot * std::pow(kCold / kHot, done);

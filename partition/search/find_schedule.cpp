@@ -58,8 +58,8 @@ void check_memory(const ScheduleProblem& problem) {
     const double most = std::ranges::max(held);
     if (problem.fits(most)) continue;
     throw ConfigError(
-        fmt::format("memory binds: micro-batch {} alone holds {:.4g} on a rank, and {:.4g} are "
-                    "allowed. Allow that much, or make micro-batches smaller",
+        fmt::format("memory binds: micro-batch {} alone holds {:.4g} on a rank, but only {:.4g} "
+                    "is allowed. Allow that much, or make micro-batches smaller",
                     batch, most, problem.memory));
   }
 }

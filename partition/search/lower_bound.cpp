@@ -23,16 +23,17 @@ class RankBound {
 
   double seconds() const {
     const double work = all(total);
+    // Until its first forward starts.
     const double filled = least([&](int chunk, int batch) { return forwards(0, chunk, batch); });
-    // From the first start on any rank to the end of this rank's first input gradient, and what
-    // this rank is still to do then.
+    // From the first start on any rank to the start of this rank's first input gradient, and what
+    // this rank is still to do then: all but forwards of what it can hold, at least.
     const auto first_gradient = [&](int chunk, int batch) {
       return to_loss(0, batch) + inputs(last(), chunk, batch) -
              problem_.times[chunk][batch].backward_input;
     };
     const double turned = least(first_gradient);
     const double behind = work - in_memory(forward);
-    // From the start of this rank's last forward to the last end on any rank.
+    // From the end of this rank's last forward to the last end on any rank.
     const double returned = least([&](int chunk, int batch) {
       return to_loss(chunk, batch) + inputs(last(), 0, batch) +
              problem_.times[0][batch].backward_weight - problem_.times[chunk][batch].forward;
@@ -42,8 +43,12 @@ class RankBound {
       return inputs(chunk, 0, batch) - problem_.times[chunk][batch].backward_input +
              problem_.times[0][batch].backward_weight;
     });
+    // When its last input gradient ends, all is done but weight gradients of what it can hold. So
+    // what lies in front of that end takes at least the rest of its work.
     double bound =
         std::max({filled + work, turned + behind, filled + work - in_memory(weight) + drained});
+    // When its last forward ends, all is done but gradients of what it can hold. As it can't hold
+    // everything, its first input gradient has ended before, and both stretches count.
     if (limited()) {
       const double late = in_memory(gradients);
       bound = std::max({bound, filled + work - late + returned, turned + behind - late + returned});
@@ -117,7 +122,7 @@ class RankBound {
     std::ranges::sort(items, [](const auto& a, const auto& b) {
       return a.first * b.second > b.first * a.second;
     });
-    double seconds = 0, room = problem_.memory;
+    double seconds = 0, room = problem_.memory;  // `room` is left by those worth more
     for (const auto& [value, held] : items) {
       const double share = held <= room ? 1 : room / held;
       seconds += share * value;

@@ -26,7 +26,11 @@ PatternEstimator::PatternEstimator(const ScheduleProblem& problem)
   }
 }
 
-/// False: what the turn takes is not there yet, or never will be.
+/// False: what the turn takes is not there yet, or never will be. Ends of forward, input gradient
+/// and weight gradient, at place i of chunk c; `clock` is the end of the rank's turn before:
+///   F(c, i) = max(clock, F(c - 1, i) + transfer) + seconds
+///   I(c, i) = max(clock, I(c + 1, i) + transfer) + seconds, on the last chunk behind F(c, i)
+///   W(c, i) = max(clock, I(c, i)) + seconds
 bool PatternEstimator::take(const Turn& turn, const std::vector<int>& order, RankState& rank) {
   const Kind kind = kind_of(turn.kind);
   const int chunk = turn.chunk, last = problem_.chunks() - 1;
@@ -60,6 +64,8 @@ double PatternEstimator::makespan(const Pattern& pattern) {
   std::ranges::fill(ends_, -1);
   std::ranges::fill(places_, 0);
   std::ranges::fill(ranks_, RankState());
+  // What was taken has its final end: it follows from ends known by then, whichever rank is asked
+  // first. A round in which no rank moves is the last: those that are left wait for each other.
   for (bool moved = true; moved;) {
     moved = false;
     for (std::size_t r = 0; r < ranks_.size(); ++r) {

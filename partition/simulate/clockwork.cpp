@@ -12,6 +12,8 @@ Clockwork::Clockwork(const Schedule& schedule, const Durations& durations, Barri
 
 Simulation Clockwork::run() {
   for (int rank = 0; rank < static_cast<int>(ranks_.size()); ++rank) go_on(rank);
+  // No rank can go on before one of the events to come, and none of them is earlier than now_. What
+  // comes next is the first of either kind.
   for (;;) {
     const auto passing = traffic_ ? traffic_->next() : std::nullopt;
     if (passing && (events_.empty() || *passing <= events_.top().time)) {
@@ -44,7 +46,10 @@ void Clockwork::go_on(int rank) {
 bool Clockwork::act(int rank, const Action& action) {
   if (is_send(action.kind) || is_receive(action.kind)) {
     Message& message = messages_[number_of(edge_of(action), action.micro_batch)];
-    (is_send(action.kind) ? message.sent : message.posted) = true;
+    if (is_send(action.kind))
+      message.sent = true;
+    else
+      message.posted = true;
     start_if_ready(message);
     if (is_send(action.kind)) send(rank, message);
     return true;

@@ -19,15 +19,15 @@ struct MemoryPoint {
 };
 
 /// What micro-batches hold on each rank over time, on top of what is always there.
-std::vector<std::vector<MemoryPoint>> memory_over_time(
+[[nodiscard]] std::vector<std::vector<MemoryPoint>> memory_over_time(
     const Simulation& simulation,
     const std::function<HeldBytes(int chunk, int micro_batch)>& bytes_of);
 
 /// The most of each rank.
-std::vector<double> peaks(const std::vector<std::vector<MemoryPoint>>& memory);
+[[nodiscard]] std::vector<double> peaks(const std::vector<std::vector<MemoryPoint>>& memory);
 
 /// Of each rank, the most pairs of chunk and micro-batch between the start of their forward and
 /// the end of their weight gradient, or of their forward where there is no backward.
-std::vector<int> peak_activations(const Schedule& schedule);
+[[nodiscard]] std::vector<int> peak_activations(const Schedule& schedule);
 
 }  // namespace penstock::partition

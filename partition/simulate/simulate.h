@@ -29,10 +29,10 @@ struct ChunkTimes {
 };
 
 /// The same for every micro-batch; reduce, step and messages take no time.
-Durations equal_micro_batches(std::vector<ChunkTimes> chunks);
+[[nodiscard]] Durations equal_micro_batches(std::vector<ChunkTimes> chunks);
 
 /// times[chunk][micro-batch]; reduce, step and messages take no time.
-Durations unequal_micro_batches(std::vector<std::vector<ChunkTimes>> times);
+[[nodiscard]] Durations unequal_micro_batches(std::vector<std::vector<ChunkTimes>> times);
 
 struct TimedAction {
   Action action;
@@ -61,10 +61,11 @@ Simulation simulate(const Schedule& schedule, const Durations& durations,
                     Barrier barrier = Barrier::before_step);
 
 /// Seconds that one step takes where many follow each other without a pause.
-double step_period(const Schedule& schedule, const Durations& durations, Barrier barrier);
+[[nodiscard]] double step_period(const Schedule& schedule, const Durations& durations,
+                                 Barrier barrier);
 
 /// How many times faster the pipeline is than one rank that does the same work: the most that the
 /// cut (`chunks`) and the bubble of the schedule allow.
-double speedup_bound(const Schedule& schedule, const std::vector<ChunkTimes>& chunks);
+[[nodiscard]] double speedup_bound(const Schedule& schedule, const std::vector<ChunkTimes>& chunks);
 
 }  // namespace penstock::partition

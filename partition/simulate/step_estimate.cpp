@@ -1,10 +1,13 @@
 #include "partition/simulate/step_estimate.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <stdexcept>
 #include <string>
 #include <utility>
 
+#include "base/counted.h"
 #include "partition/simulate/chunk_times.h"
 
 namespace penstock::partition {
@@ -36,16 +39,15 @@ void StepEstimate::check(const StepCosts& costs) const {
   const auto micro_batches = static_cast<std::size_t>(schedule.micro_batches);
   const auto& begin = layout_.begin;
   expect(begin.size() == chunks + 1 && std::ranges::is_sorted(begin) && begin.front() == 0,
-         "the schedule's " + std::to_string(chunks) +
-             " chunks need rising first layers from 0, "
-             "and the number of layers");
-  expect(costs.layers.size() == micro_batches, "costs of " + std::to_string(costs.layers.size()) +
-                                                   " micro-batches, and a schedule of " +
-                                                   std::to_string(micro_batches));
+         fmt::format("the schedule's {} need rising first layers from 0, and the number of layers",
+                     counted(chunks, "chunk")));
+  expect(costs.layers.size() == micro_batches,
+         fmt::format("found costs of {}, but the schedule has {}",
+                     counted(costs.layers.size(), "micro-batch", "micro-batches"), micro_batches));
   const auto layers = static_cast<std::size_t>(begin.back());
   const auto whole = [&](const auto& row) { return row.size() == layers; };
   expect(std::ranges::all_of(costs.layers, whole),
-         "every micro-batch needs a cost of each of " + std::to_string(layers) + " layers");
+         fmt::format("every micro-batch needs a cost of each of {} layers", layers));
   expect(costs.bytes.empty()
              ? !layout_.link
              : costs.bytes.size() == micro_batches && std::ranges::all_of(costs.bytes, whole),
@@ -55,10 +57,9 @@ void StepEstimate::check(const StepCosts& costs) const {
   };
   expect(empty_or(costs.reading, micro_batches), "reading needs a number for each micro-batch");
   expect(empty_or(layout_.speeds, ranks) && empty_or(layout_.step_seconds, ranks),
-         "speeds and seconds of the step need a number for each of " + std::to_string(ranks) +
-             " ranks");
+         fmt::format("speeds and seconds of the step need a number for each of {} ranks", ranks));
   expect(layout_.recomputed.empty() || layout_.recomputed.size() == layers,
-         "recomputation needs a choice for each of " + std::to_string(layers) + " layers");
+         fmt::format("recomputation needs a choice for each of {} layers", layers));
   expect(empty_or(layout_.reduce_seconds, chunks), "reductions need a number for each chunk");
 }
 

@@ -21,6 +21,8 @@ double Traffic::arrival(const Flow& flow) const {
   return now_ + (flow.sending ? flow.left / rate(flow) : flow.left);
 }
 
+/// Rates depend on how many use each link. That changes in start() and pass() alone, which advance
+/// first: up to `now` every flow has kept its rate.
 void Traffic::advance(double now) {
   for (Flow& flow : flows_) {
     flow.left = std::max(0.0, flow.left - (now - now_) * (flow.sending ? rate(flow) : 1));

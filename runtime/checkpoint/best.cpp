@@ -1,5 +1,7 @@
 #include "runtime/checkpoint/best.h"
 
+#include <fmt/format.h>
+
 #include <nlohmann/json.hpp>
 #include <system_error>
 
@@ -34,11 +36,11 @@ std::optional<BestCheckpoint> best_checkpoint(const std::filesystem::path& outpu
   try {
     const auto json = nlohmann::json::parse(text, text + file.bytes().size());
     const auto step = step_of_checkpoint(json.at("checkpoint").get<std::string>());
-    if (!step) throw_fault(path, "names no checkpoint; remove it to go on without a best one");
+    if (!step) throw_fault(path, "names no checkpoint: remove it to go on without a best one");
     return BestCheckpoint{*step, json.at("metric"), json.at("value")};
   } catch (const nlohmann::json::exception& error) {
-    throw_fault(path,
-                std::string("damaged; remove it to go on without a best one: ") + error.what());
+    throw_fault(path, fmt::format("damaged ({}): remove it to go on without a best checkpoint",
+                                  error.what()));
   }
 }
 

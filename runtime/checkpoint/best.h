@@ -24,6 +24,6 @@ std::optional<BestCheckpoint> best_checkpoint(const std::filesystem::path& outpu
 /// For a run that goes on from `saved`: marks the best that it knows, since the run before may have
 /// died between a save and its mark, or been ahead of `saved`. False if that checkpoint is gone, or
 /// `saved` knows none; then a mark on a checkpoint that is gone is removed.
-bool restore_best(const std::filesystem::path& output, const TrainingState& saved);
+[[nodiscard]] bool restore_best(const std::filesystem::path& output, const TrainingState& saved);
 
 }  // namespace penstock::runtime

@@ -55,7 +55,8 @@ void Checkpoint::open_shard(const ShardIndex& shard) {
         static_cast<std::uint64_t>(piece.end - piece.begin) * layers::size_of(piece.dtype);
     if (piece.file_begin > piece.file_end || piece.file_end > shard.bytes ||
         piece.file_end - piece.file_begin != bytes)
-      throw_fault(folder_ / kManifestFile, "states an impossible place for '" + piece.name + "'");
+      throw_fault(folder_ / kManifestFile,
+                  fmt::format("states an impossible place for '{}'", piece.name));
     CheckpointTensor& tensor = tensors_[piece.name];
     tensor.dtype = piece.dtype;
     tensor.shape = piece.full_shape;
@@ -68,12 +69,13 @@ void Checkpoint::verify() const {
   for (std::size_t i = 0; i < files_.size(); ++i)
     for (const ShardPiece& piece : manifest_.shards[i].pieces)
       if (hash_of(files_[i], piece.file_begin, piece.file_end) != piece.hash)
-        throw_fault(files_[i].path(), "damaged: '" + piece.name + "' does not have its hash");
+        throw_fault(files_[i].path(),
+                    fmt::format("damaged: '{}' does not have its hash", piece.name));
 }
 
 const CheckpointTensor& Checkpoint::tensor(std::string_view name) const {
   const auto found = tensors_.find(name);
-  if (found == tensors_.end()) throw_fault(folder_, "holds no tensor '" + std::string(name) + "'");
+  if (found == tensors_.end()) throw_fault(folder_, fmt::format("holds no tensor '{}'", name));
   return found->second;
 }
 
@@ -104,7 +106,7 @@ void Checkpoint::expect(std::string_view name, layers::DType dtype,
                         const layers::Shape& shape) const {
   const CheckpointTensor& stored = tensor(name);
   if (stored.dtype != dtype || stored.shape != shape)
-    throw_fault(folder_, fmt::format("'{}' is {}{}, the model expects {}{}", name,
+    throw_fault(folder_, fmt::format("'{}' is {}{}, but the model expects {}{}", name,
                                      layers::name_of(stored.dtype), shape_text(stored.shape),
                                      layers::name_of(dtype), shape_text(shape)));
 }

@@ -1,5 +1,7 @@
 #include "runtime/checkpoint/coverage.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <set>
@@ -17,11 +19,11 @@ struct Placed {
 };
 
 std::string range_of(std::int64_t begin, std::int64_t end) {
-  return '[' + std::to_string(begin) + ", " + std::to_string(end) + ')';
+  return fmt::format("[{}, {})", begin, end);
 }
 
 [[noreturn]] void throw_uncovered(std::string_view name, const std::string& reason) {
-  throw CheckpointError("tensor '" + std::string(name) + "' " + reason);
+  throw CheckpointError(fmt::format("tensor '{}' {}", name, reason));
 }
 
 void check_tensor(std::string_view name, std::vector<Placed>& pieces) {
@@ -32,21 +34,22 @@ void check_tensor(std::string_view name, std::vector<Placed>& pieces) {
   const std::string* before = pieces.front().file;
   for (const auto& [piece, file] : pieces) {
     if (piece->dtype != first.dtype || piece->full_shape != first.full_shape)
-      throw_uncovered(
-          name, "has one dtype or shape in " + *pieces.front().file + " and another in " + *file);
+      throw_uncovered(name, fmt::format("has one dtype or shape in {} and another in {}",
+                                        *pieces.front().file, *file));
     if (piece->begin > reached)
-      throw_uncovered(name, "lacks elements " + range_of(reached, piece->begin));
+      throw_uncovered(name, fmt::format("lacks elements {}", range_of(reached, piece->begin)));
     if (piece->begin < reached)
-      throw_uncovered(name, "is held twice from element " + std::to_string(piece->begin) + ": in " +
-                                *before + " and in " + *file);
+      throw_uncovered(name, fmt::format("is held twice from element {}: in {} and in {}",
+                                        piece->begin, *before, *file));
     if (piece->end > count || piece->end < piece->begin ||
         (piece->end == piece->begin && count > 0))
-      throw_uncovered(
-          name, "has the impossible block " + range_of(piece->begin, piece->end) + " in " + *file);
+      throw_uncovered(name, fmt::format("has the impossible block {} in {}",
+                                        range_of(piece->begin, piece->end), *file));
     reached = piece->end;
     before = file;
   }
-  if (reached != count) throw_uncovered(name, "lacks elements " + range_of(reached, count));
+  if (reached != count)
+    throw_uncovered(name, fmt::format("lacks elements {}", range_of(reached, count)));
   if (count == 0 && pieces.size() > 1) throw_uncovered(name, "is empty and held twice");
 }
 

@@ -27,6 +27,6 @@ struct Description {
 
 /// Lists a checkpoint's folder (every byte verified), an output folder's newest checkpoint, or one
 /// safetensors file of any name. CheckpointError names file and reason.
-Description describe(const std::filesystem::path& path);
+[[nodiscard]] Description describe(const std::filesystem::path& path);
 
 }  // namespace penstock::runtime

@@ -1,6 +1,7 @@
 #include "runtime/checkpoint/folders.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <stdio.h>
 
 #include <cerrno>
@@ -18,7 +19,7 @@ std::filesystem::path discarded_name(std::filesystem::path folder) {
 
 void rename_or_raise(const std::filesystem::path& from, const std::filesystem::path& to) {
   if (::rename(from.c_str(), to.c_str()) != 0)
-    raise_errno(from, "can't be renamed to " + to.string());
+    raise_errno(from, fmt::format("can't be renamed to {}", to.string()));
 }
 
 void remove_or_raise(const std::filesystem::path& path) {

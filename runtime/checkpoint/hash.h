@@ -17,7 +17,7 @@ class Xxh3 {
 
   void add(std::span<const std::byte> bytes);
   /// 32 hexadecimal digits, most significant first, as xxhsum prints them.
-  std::string digest() const;
+  [[nodiscard]] std::string digest() const;
 
  private:
   struct State;
@@ -25,7 +25,7 @@ class Xxh3 {
 };
 
 /// Of bytes that are all there.
-std::string xxh3_128(std::span<const std::byte> bytes);
-std::string xxh3_128(std::string_view text);
+[[nodiscard]] std::string xxh3_128(std::span<const std::byte> bytes);
+[[nodiscard]] std::string xxh3_128(std::string_view text);
 
 }  // namespace penstock::runtime

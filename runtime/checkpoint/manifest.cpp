@@ -1,5 +1,7 @@
 #include "runtime/checkpoint/manifest.h"
 
+#include <fmt/format.h>
+
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -16,7 +18,7 @@ struct nlohmann::adl_serializer<penstock::layers::DType> {
   }
   static void from_json(const json& text, penstock::layers::DType& dtype) {
     const auto found = penstock::runtime::from_safetensors(text.get<std::string>());
-    if (!found) throw penstock::CheckpointError("unknown dtype " + text.dump());
+    if (!found) throw penstock::CheckpointError(fmt::format("unknown dtype {}", text.dump()));
     dtype = *found;
   }
 };
@@ -68,18 +70,19 @@ void from_json(const Json& json, TrainingState& state) {
 std::string to_text(const ShardIndex& index) try {
   return Json(index).dump();
 } catch (const Json::exception& error) {
-  throw CheckpointError("shard " + index.file + " can't be described: " + error.what());
+  throw CheckpointError(fmt::format("shard {} can't be described: {}", index.file, error.what()));
 }
 
 ShardIndex parse_shard_index(std::string_view text) try {
   return Json::parse(text).get<ShardIndex>();
 } catch (const Json::exception& error) {
-  throw CheckpointError(std::string("not the index of a shard: ") + error.what());
+  throw CheckpointError(fmt::format("not the index of a shard: {}", error.what()));
 }
 
 std::string to_text(const Manifest& manifest) try {
   if (!std::isfinite(manifest.state.best_value))
-    throw CheckpointError("the best " + manifest.state.best_metric + " is not a finite number");
+    throw CheckpointError(
+        fmt::format("the best {} is not a finite number", manifest.state.best_metric));
   Json json;
   json["hash"] = std::string(kDigits, '0');
   json["version"] = kVersion;
@@ -89,7 +92,7 @@ std::string to_text(const Manifest& manifest) try {
   text.replace(kOpening.size(), kDigits, xxh3_128(text));
   return text;
 } catch (const Json::exception& error) {
-  throw CheckpointError(std::string("the manifest can't be written: ") + error.what());
+  throw CheckpointError(fmt::format("the manifest can't be written: {}", error.what()));
 }
 
 Manifest parse_manifest(std::string_view text) try {
@@ -101,11 +104,12 @@ Manifest parse_manifest(std::string_view text) try {
     throw CheckpointError("damaged: the contents do not have the hash that they state");
   const Json json = Json::parse(text);
   if (json.at("version") != kVersion)
-    throw CheckpointError("of version " + json.at("version").dump() + " of the format; version " +
-                          std::to_string(kVersion) + " can be read");
+    throw CheckpointError(
+        fmt::format("of version {} of the format, but this penstock reads version {}",
+                    json.at("version").dump(), kVersion));
   return {json.at("state").get<TrainingState>(), json.at("shards").get<std::vector<ShardIndex>>()};
 } catch (const Json::exception& error) {
-  throw CheckpointError(std::string("not a checkpoint's manifest: ") + error.what());
+  throw CheckpointError(fmt::format("not a checkpoint's manifest: {}", error.what()));
 }
 
 }  // namespace penstock::runtime

@@ -20,10 +20,10 @@ struct Manifest {
 
 /// JSON whose first value is the XXH3-128 of the whole text, taken with zeros in its own place.
 /// CheckpointError if a number is not finite or a text is not UTF-8.
-std::string to_text(const Manifest& manifest);
+[[nodiscard]] std::string to_text(const Manifest& manifest);
 
 /// Takes exactly what to_text makes. CheckpointError if a single bit differs, or if the text is of
 /// another version of the format.
-Manifest parse_manifest(std::string_view text);
+[[nodiscard]] Manifest parse_manifest(std::string_view text);
 
 }  // namespace penstock::runtime

@@ -1,6 +1,7 @@
 #include "runtime/checkpoint/mapped_file.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -16,7 +17,8 @@ MappedFile::MappedFile(const std::filesystem::path& path) {
   const FileHandle file(path, O_RDONLY | O_NONBLOCK);  // opening a pipe must not wait
   struct stat status {};
   if (::fstat(file.descriptor(), &status) != 0) raise_errno(path, "can't be examined");
-  if (!S_ISREG(status.st_mode)) throw CheckpointError(path.string() + ": not a regular file");
+  if (!S_ISREG(status.st_mode))
+    throw CheckpointError(fmt::format("{}: not a regular file", path.string()));
   size_ = static_cast<std::size_t>(status.st_size);
   if (size_ == 0) return;  // mmap refuses empty ranges
   void* data = ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, file.descriptor(), 0);

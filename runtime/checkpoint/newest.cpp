@@ -1,11 +1,13 @@
 #include "runtime/checkpoint/newest.h"
 
+#include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
 #include <ranges>
 #include <system_error>
 #include <utility>
 
+#include "base/counted.h"
 #include "base/file_handle.h"
 #include "configs/renamed_keys.h"
 #include "runtime/checkpoint/output_folder.h"
@@ -31,7 +33,8 @@ std::optional<Checkpoint> newest(const std::filesystem::path& output,
   const auto stored = list_checkpoints(output);
   for (const auto& candidate : std::views::reverse(stored)) {
     const auto pass_over = [&](const CheckpointError& error) {
-      report(candidate.folder.filename().string() + " is passed over: " + error.what());
+      report(
+          fmt::format("{} is passed over: {}", candidate.folder.filename().string(), error.what()));
     };
     try {
       return open_verified(candidate.folder);
@@ -43,18 +46,20 @@ std::optional<Checkpoint> newest(const std::filesystem::path& output,
     }
   }
   if (stored.empty()) return std::nullopt;
-  throw CheckpointError(output.string() + ": none of its " + std::to_string(stored.size()) +
-                        " checkpoints is whole; remove them to start afresh");
+  throw CheckpointError(fmt::format("{}: holds {}, but none is whole: remove them to start afresh",
+                                    output.string(), counted(stored.size(), "checkpoint")));
 }
 
 Checkpoint open_checkpoint(const std::filesystem::path& path) {
   std::error_code ignored;  // whatever can't be examined is no folder
   if (!std::filesystem::is_directory(path, ignored))
-    throw CheckpointError(path.string() + ": not a checkpoint's folder nor an output folder");
+    throw CheckpointError(
+        fmt::format("{}: neither a checkpoint's folder nor an output folder", path.string()));
   if (std::filesystem::exists(path / kManifestFile, ignored)) return open_verified(path);
   const auto stored = list_checkpoints(path);
   if (stored.empty())
-    throw CheckpointError(path.string() + ": holds neither " + kManifestFile + " nor checkpoints");
+    throw CheckpointError(
+        fmt::format("{}: holds neither {} nor checkpoints", path.string(), kManifestFile));
   return open_verified(stored.back().folder);
 }
 

@@ -14,12 +14,12 @@ namespace penstock::runtime {
 /// there are no checkpoints at all; CheckpointError if there are but none is whole; FileError if
 /// one can't be read, which may be whole. Of the opened one, a warning is logged for each key that
 /// its configuration has by an earlier name (renaming_notes()).
-std::optional<Checkpoint> newest(const std::filesystem::path& output,
-                                 const std::function<void(const std::string&)>& report);
+[[nodiscard]] std::optional<Checkpoint> newest(
+    const std::filesystem::path& output, const std::function<void(const std::string&)>& report);
 
 /// For evaluation: `path` is a checkpoint's folder or an output folder, of which the newest by
 /// number is taken, and every byte is verified. CheckpointError if it is broken or there is none.
 /// Logs as newest().
-Checkpoint open_checkpoint(const std::filesystem::path& path);
+[[nodiscard]] Checkpoint open_checkpoint(const std::filesystem::path& path);
 
 }  // namespace penstock::runtime

@@ -1,10 +1,13 @@
 #include "runtime/checkpoint/output_folder.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <string_view>
 #include <system_error>
 
 #include "base/atomic_file.h"
+#include "base/counted.h"
 #include "base/error.h"
 #include "runtime/checkpoint/fault.h"
 
@@ -15,11 +18,7 @@ constexpr std::string_view kPrefix = "checkpoint-";
 
 }  // namespace
 
-std::string checkpoint_name(std::int64_t step) {
-  std::string digits = std::to_string(step);
-  digits.insert(0, digits.size() < 9 ? 9 - digits.size() : 0, '0');
-  return std::string(kPrefix) + digits;
-}
+std::string checkpoint_name(std::int64_t step) { return fmt::format("{}{:09}", kPrefix, step); }
 
 std::optional<std::int64_t> step_of_checkpoint(std::string_view name) {
   if (!name.starts_with(kPrefix)) return std::nullopt;
@@ -38,7 +37,7 @@ std::vector<StoredCheckpoint> list_checkpoints(const std::filesystem::path& outp
        entry.increment(error))
     if (const auto step = step_of_checkpoint(entry->path().filename().string()))
       found.push_back({*step, entry->path()});
-  if (error) throw_fault(output, "can't be listed: " + error.message());
+  if (error) throw_fault(output, fmt::format("can't be listed: {}", error.message()));
   std::ranges::sort(found, {}, &StoredCheckpoint::step);
   return found;
 }
@@ -62,12 +61,13 @@ void probe_output(const std::filesystem::path& output, std::uint64_t bytes) {
   std::error_code error;
   const std::filesystem::path existing = nearest_existing(output);
   if (!std::filesystem::is_directory(existing, error))
-    throw_fault(output, "can't be an output folder: " + existing.string() + " is not a folder");
+    throw_fault(output,
+                fmt::format("can't be an output folder: {} is not a folder", existing.string()));
   const auto space = std::filesystem::space(existing, error);
-  if (error) throw_fault(output, "free space is unknown: " + error.message());
+  if (error) throw_fault(output, fmt::format("free space is unknown: {}", error.message()));
   if (space.available < bytes)
-    throw_fault(output, "the file system has " + std::to_string(space.available) +
-                            " bytes free; checkpoints need " + std::to_string(bytes));
+    throw_fault(output, fmt::format("the file system has {} free, but checkpoints need {}",
+                                    counted(space.available, "byte"), bytes));
   make_output(output);
   const auto probe = output / ".probe";
   write_durably(probe, "written to see whether this folder can be written\n");
@@ -78,7 +78,7 @@ void probe_output(const std::filesystem::path& output, std::uint64_t bytes) {
 void make_output(const std::filesystem::path& output) {
   std::error_code error;
   std::filesystem::create_directories(output, error);
-  if (error) throw_fault(output, "can't be made: " + error.message());
+  if (error) throw_fault(output, fmt::format("can't be made: {}", error.message()));
 }
 
 }  // namespace penstock::runtime

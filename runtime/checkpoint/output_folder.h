@@ -16,21 +16,21 @@ struct StoredCheckpoint {
 };
 
 /// "checkpoint-000000010".
-std::string checkpoint_name(std::int64_t step);
+[[nodiscard]] std::string checkpoint_name(std::int64_t step);
 
 /// The step in a checkpoint's name; nothing for other names, those of dead saves included.
-std::optional<std::int64_t> step_of_checkpoint(std::string_view name);
+[[nodiscard]] std::optional<std::int64_t> step_of_checkpoint(std::string_view name);
 
 /// The committed checkpoints of an output folder by rising step; none if there is no such folder.
 /// Their contents are not looked at. CheckpointError if the folder can't be read.
-std::vector<StoredCheckpoint> list_checkpoints(const std::filesystem::path& output);
+[[nodiscard]] std::vector<StoredCheckpoint> list_checkpoints(const std::filesystem::path& output);
 
 /// Refuses, before any work is done, an output path that can't be made, can't be written (tried by
 /// writing), or whose file system has less than `bytes` free. Leaves no trace. CheckpointError.
 void probe_output(const std::filesystem::path& output, std::uint64_t bytes);
 
 /// The path itself, or the nearest above it that exists.
-std::filesystem::path nearest_existing(const std::filesystem::path& path);
+[[nodiscard]] std::filesystem::path nearest_existing(const std::filesystem::path& path);
 
 /// Removes `output` and the folders between it and `above`, as far as they are empty.
 void remove_empty_folders(const std::filesystem::path& output, const std::filesystem::path& above);

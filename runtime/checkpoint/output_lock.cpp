@@ -1,6 +1,7 @@
 #include "runtime/checkpoint/output_lock.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <spdlog/spdlog.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -22,8 +23,8 @@ std::string token_of_this_process() {
   char host[HOST_NAME_MAX + 1] = {};
   ::gethostname(host, HOST_NAME_MAX);
   const auto now = std::chrono::system_clock::now().time_since_epoch();
-  return "process " + std::to_string(::getpid()) + " on host " + host + "\n" +
-         std::to_string(std::chrono::nanoseconds(now).count()) + "\n";
+  return fmt::format("process {} on host {}\n{}\n", ::getpid(), static_cast<const char*>(host),
+                     std::chrono::nanoseconds(now).count());
 }
 
 std::string holder_of(const std::filesystem::path& file) {
@@ -50,10 +51,12 @@ FileHandle locked(const std::filesystem::path& output) {
       continue;  // its holder removed it on the way out
     }
     if (errno == EWOULDBLOCK)
-      throw CheckpointError(output.string() + ": another run writes there, " + holder_of(path) +
-                            ": wait for its end, or choose another trainer.output");
-    spdlog::warn("{} can't be locked ({}): see that no other run writes there", output.string(),
-                 std::generic_category().message(errno));
+      throw CheckpointError(
+          fmt::format("{}: another run writes there, {}: wait for its end, or choose another "
+                      "trainer.output",
+                      output.string(), holder_of(path)));
+    spdlog::warn("{} can't be locked ({}): make sure that no other run writes there",
+                 output.string(), std::generic_category().message(errno));
     return file;
   }
 }

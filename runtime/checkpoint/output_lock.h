@@ -10,7 +10,7 @@ namespace penstock::runtime {
 /// An output folder for one run alone: two would remove each other's unfinished checkpoints. Holds
 /// from construction to the object's end or the process's, however it dies. Makes the folder, and
 /// takes it away again if nothing else was put there.
-class OutputLock {
+class [[nodiscard]] OutputLock {
  public:
   /// CheckpointError naming the holder if another run has the folder. Where the file system has no
   /// locks, a warning is logged and nothing is held.

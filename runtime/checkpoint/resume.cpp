@@ -1,7 +1,10 @@
 #include "runtime/checkpoint/resume.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
+#include "base/counted.h"
 #include "base/error.h"
 #include "comm/collectives.h"
 #include "configs/flatten.h"
@@ -22,24 +25,25 @@ std::string newest_folder(const std::string& output,
   return found->folder().string();
 }
 
-[[noreturn]] void refuse_changes(const std::string& faults) {
+[[noreturn]] void throw_changes(const std::string& faults) {
   throw ConfigError(
-      "a resumed run must keep its model, data, seed and optimizer, but these keys differ from "
-      "the checkpoint's:" +
-      faults + "\nSet them back, or start anew in another trainer.output.");
+      fmt::format("a resumed run must keep its model, data, seed and optimizer, but these keys "
+                  "differ from the checkpoint's:{}\n"
+                  "Set them back, or start anew in another trainer.output.",
+                  faults));
 }
 
 std::string fault_of(const std::string& key, const std::string& before, const std::string& now) {
-  return "\n  " + key + ": was " + before + ", is now " + now;
+  return fmt::format("\n  {}: was {}, is now {}", key, before, now);
 }
 
 }  // namespace
 
 configs::Config saved_recipe(const configs::Config& config, const TrainingState& saved) {
-  const configs::ModelFamily family = config.model.family.defaults();
+  const layers::ModelFamily family = config.model.family.defaults();
   const auto kind = saved.config.find("model.kind");
   if (kind != saved.config.end() && kind->second != family.name())
-    refuse_changes(fault_of("model.kind", kind->second, std::string(family.name())));
+    throw_changes(fault_of("model.kind", kind->second, std::string(family.name())));
   return configs::unflatten(saved.config, "the checkpoint", {&family, 1});
 }
 
@@ -51,9 +55,10 @@ std::optional<Checkpoint> find_start(const configs::Config& config, comm::Commun
     if (config.trainer.resume) {
       folder = newest_folder(output, note);
     } else if (!list_checkpoints(output).empty()) {
-      throw CheckpointError(output +
-                            " already holds checkpoints: set trainer.resume=true to go on from "
-                            "the newest, or choose another trainer.output");
+      throw CheckpointError(
+          fmt::format("{} already holds checkpoints: set trainer.resume=true to go on from the "
+                      "newest, or choose another trainer.output",
+                      output));
     }
   }
   folder = comm::broadcast(world, folder);
@@ -72,7 +77,7 @@ void check_unchanged(const configs::Config& config, const TrainingState& saved) 
   std::string faults;
   for (const configs::Difference& d : configs::differences(before, config))
     if (d.kept) faults += fault_of(d.key, d.before, d.after);
-  if (!faults.empty()) refuse_changes(faults);
+  if (!faults.empty()) throw_changes(faults);
 }
 
 int choose_lanes(const configs::Config& config, const TrainingState* saved,
@@ -81,11 +86,13 @@ int choose_lanes(const configs::Config& config, const TrainingState* saved,
   if (saved == nullptr) return asked > 0 ? asked : replicas;
   const int lanes = asked > 0 ? asked : std::max(saved->lanes, replicas);
   if (lanes != saved->lanes)
-    note("the checkpoint has " + std::to_string(saved->lanes) + " lanes, " +
-         (asked > 0 ? "trainer.lanes = " + std::to_string(asked)
-                    : "too few for " + std::to_string(replicas) + " replicas") +
-         ": from here on gradients are summed over " + std::to_string(lanes) +
-         " lanes, and the last bits differ from those of a run that kept its lanes");
+    note(fmt::format(
+        "the checkpoint has {}, but {}: gradients are now summed over {}. The last bits differ "
+        "from those of a run that kept its lanes.",
+        counted(saved->lanes, "lane"),
+        asked > 0 ? fmt::format("trainer.lanes = {}", asked)
+                  : fmt::format("there are {}", counted(replicas, "replica")),
+        counted(lanes, "lane")));
   return lanes;
 }
 
@@ -95,39 +102,41 @@ std::vector<int> choose_order(const configs::Config& config, const TrainingState
   std::vector<int> kept = saved_recipe(config, *saved).trainer.order;
   if (asked.empty() || asked == kept) return kept;
   const std::string& plan = config.pipeline.plan;
-  throw ConfigError("trainer.order is " + configs::value_text(&asked) +
-                    (plan.empty() ? "" : " (of the recipe or of " + plan + ")") +
-                    ", but up to the checkpoint the micro-batches of a step were " +
-                    (kept.empty() ? "as sampled" : "in the order " + configs::value_text(&kept)) +
-                    ", and a run keeps that: leave trainer.order out" +
-                    (plan.empty() ? "" : ", plan anew") +
-                    ", or start anew in another trainer.output");
+  throw ConfigError(fmt::format(
+      "trainer.order is {}{}, but up to the checkpoint the micro-batches of a step were {}. A run "
+      "keeps its order: leave trainer.order out{}, or start anew in another trainer.output.",
+      configs::value_text(&asked),
+      plan.empty() ? "" : fmt::format(" (of the recipe or of {})", plan),
+      kept.empty() ? "as sampled" : fmt::format("in the order {}", configs::value_text(&kept)),
+      plan.empty() ? "" : ", plan anew"));
 }
 
 void note_reduction(const configs::Config& config, const TrainingState& saved,
                     const std::function<void(const std::string&)>& note) {
   const std::string before = saved_recipe(config, saved).pipeline.reduction;
   if (config.pipeline.reduction == before) return;
-  note("up to the checkpoint pipeline.reduction was " + before + ", from here on it is " +
-       config.pipeline.reduction + ": the last bits differ from those of a run that kept it");
+  note(fmt::format(
+      "up to the checkpoint pipeline.reduction was {}, and now it is {}: the last bits differ from "
+      "those of a run that kept it",
+      before, config.pipeline.reduction));
 }
 
 void note_threads(const configs::Config& config, const TrainingState& saved,
                   const std::function<void(const std::string&)>& note) {
   const int before = saved_recipe(config, saved).trainer.threads;
   if (config.trainer.threads == before) return;
-  note("the checkpoint was made by " + std::to_string(before) +
-       " threads a rank, trainer.threads = " + std::to_string(config.trainer.threads) +
-       ": the last bits differ from those of a run that kept its threads");
+  note(fmt::format(
+      "the checkpoint was made by {} a rank, and now trainer.threads = {}: the last bits differ "
+      "from those of a run that kept its threads",
+      counted(before, "thread"), config.trainer.threads));
 }
 
 void check_corpus(const std::string& hash, const TrainingState& saved) {
   if (hash != saved.corpus_hash)
-    throw ConfigError(
+    throw ConfigError(fmt::format(
         "data.train holds other utterances, texts or lengths than when the checkpoint was saved "
-        "(index " +
-        hash + ", was " + saved.corpus_hash +
-        "): restore the manifest, or start anew in another trainer.output");
+        "(index {}, was {}): restore the manifest, or start anew in another trainer.output",
+        hash, saved.corpus_hash));
 }
 
 }  // namespace penstock::runtime

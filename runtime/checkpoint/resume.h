@@ -16,16 +16,18 @@ namespace penstock::runtime {
 /// all ranks. Broken ones behind it are reported; nothing is changed. Nothing if trainer.resume is
 /// off or there is none yet. CheckpointError on rank 0 if trainer.resume is off and the folder
 /// holds checkpoints, or if none of them is whole.
-std::optional<Checkpoint> find_start(const configs::Config& config, comm::Communicator& world,
-                                     const std::function<void(const std::string&)>& note);
+[[nodiscard]] std::optional<Checkpoint> find_start(
+    const configs::Config& config, comm::Communicator& world,
+    const std::function<void(const std::string&)>& note);
 
 /// What of the run that a recipe goes on with, if trainer.resume says so and there is a checkpoint,
 /// a plan made outside of that run must keep; broken checkpoints are passed over.
-std::optional<TrainingState> state_to_resume(const configs::Config& config);
+[[nodiscard]] std::optional<TrainingState> state_to_resume(const configs::Config& config);
 
 /// The recipe with which the run that `config` goes on with made the checkpoint. ConfigError if
 /// its model is of another family.
-configs::Config saved_recipe(const configs::Config& config, const TrainingState& saved);
+[[nodiscard]] configs::Config saved_recipe(const configs::Config& config,
+                                           const TrainingState& saved);
 
 /// ConfigError naming each key that a resumed run must not change: another model, data, seed or
 /// optimizer.
@@ -33,12 +35,13 @@ void check_unchanged(const configs::Config& config, const TrainingState& saved);
 
 /// Lanes of a run: what the recipe asks for, else the checkpoint's, else one for each replica, and
 /// never less than that. Other lanes than the checkpoint's are other sums, so `note` is told.
-int choose_lanes(const configs::Config& config, const TrainingState* saved,
-                 const std::function<void(const std::string&)>& note);
+[[nodiscard]] int choose_lanes(const configs::Config& config, const TrainingState* saved,
+                               const std::function<void(const std::string&)>& note);
 
 /// In which order a run's steps are: the recipe's, else the checkpoint's; see trainer.order.
 /// ConfigError if both say one and they differ: a run keeps its order.
-std::vector<int> choose_order(const configs::Config& config, const TrainingState* saved);
+[[nodiscard]] std::vector<int> choose_order(const configs::Config& config,
+                                            const TrainingState* saved);
 
 /// Tells `note` if gradients were added in another order up to the checkpoint.
 void note_reduction(const configs::Config& config, const TrainingState& saved,

@@ -1,10 +1,13 @@
 #include "runtime/checkpoint/safetensors.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <utility>
 
+#include "base/counted.h"
 #include "base/error.h"
 #include "runtime/checkpoint/safetensors_dtype.h"
 #include "runtime/checkpoint/safetensors_header.h"
@@ -17,17 +20,17 @@ constexpr std::uint64_t kPartBytes = 4 << 20;  // of SafetensorsFile::read
 // The little-endian length field of the header. CheckpointError if the file can't hold it.
 std::uint64_t header_length(std::span<const std::byte> file) {
   if (file.size() < kLengthBytes)
-    throw CheckpointError("has " + std::to_string(file.size()) +
-                          " bytes; a safetensors file has at least 8");
+    throw CheckpointError(
+        fmt::format("has {}, but a safetensors file has at least 8", counted(file.size(), "byte")));
   std::uint64_t length = 0;
   for (std::size_t i = kLengthBytes; i-- > 0;)
     length = length << 8 | std::to_integer<std::uint64_t>(file[i]);
   if (length > kSafetensorsHeaderLimit)
-    throw CheckpointError("states a header of " + std::to_string(length) +
-                          " bytes; at most 100000000 are allowed");
+    throw CheckpointError(
+        fmt::format("states a header of {} bytes, but at most 100000000 are allowed", length));
   if (length > file.size() - kLengthBytes)
-    throw CheckpointError("states a header of " + std::to_string(length) + " bytes but has only " +
-                          std::to_string(file.size() - kLengthBytes) + " after the length");
+    throw CheckpointError(fmt::format("states a header of {}, but has only {} after the length",
+                                      counted(length, "byte"), file.size() - kLengthBytes));
   return length;
 }
 
@@ -41,14 +44,14 @@ SafetensorsFile::SafetensorsFile(std::filesystem::path path)
     const auto* json = reinterpret_cast<const char*>(file_.bytes().data()) + kLengthBytes;
     header_ = parse_safetensors_header({json, length}, data_begin_, file_bytes());
   } catch (const CheckpointError& error) {
-    throw CheckpointError(path_.string() + ": " + error.what());
+    throw CheckpointError(fmt::format("{}: {}", path_.string(), error.what()));
   }
 }
 
 const SafetensorsEntry& SafetensorsFile::entry(std::string_view name) const {
   const auto found = std::ranges::find(header_.entries, name, &SafetensorsEntry::name);
   if (found == header_.entries.end())
-    throw CheckpointError(path_.string() + ": holds no tensor '" + std::string(name) + "'");
+    throw CheckpointError(fmt::format("{}: holds no tensor '{}'", path_.string(), name));
   return *found;
 }
 
@@ -77,15 +80,16 @@ void SafetensorsFile::read(std::uint64_t begin, std::uint64_t end,
 layers::Tensor SafetensorsFile::tensor(std::string_view name) const {
   const SafetensorsEntry& found = entry(name);
   const auto dtype = from_safetensors(found.dtype);
-  const std::string where = path_.string() + ": tensor '" + std::string(name) + "' ";
+  const std::string where = fmt::format("{}: tensor '{}'", path_.string(), name);
   if (!dtype)
-    throw CheckpointError(where + "is of " + found.dtype + ", which is not computed with");
+    throw CheckpointError(
+        fmt::format("{} is of {}, a type that penstock does not compute with", where, found.dtype));
   if (found.begin % layers::size_of(*dtype) != 0)
-    throw CheckpointError(where + "starts at the misaligned byte " + std::to_string(found.begin));
+    throw CheckpointError(fmt::format("{} starts at the misaligned byte {}", where, found.begin));
   layers::Shape shape;
   for (const std::uint64_t size : found.shape) {
     if (size > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()))
-      throw CheckpointError(where + "has a size of " + std::to_string(size));
+      throw CheckpointError(fmt::format("{} has a size of {}", where, size));
     shape.push_back(static_cast<std::int64_t>(size));
   }
   return {const_cast<std::byte*>(bytes(found).data()), *dtype, std::move(shape)};

@@ -37,9 +37,9 @@ class SafetensorsFile {
   /// Length field and JSON: all that stands before the data.
   std::span<const std::byte> header_bytes() const;
   /// The tensor's numbers as they stand in the file, possibly misaligned.
-  std::span<const std::byte> bytes(const SafetensorsEntry& entry) const;
+  [[nodiscard]] std::span<const std::byte> bytes(const SafetensorsEntry& entry) const;
   /// Bytes [begin, end) of the file, which must lie within it.
-  std::span<const std::byte> bytes(std::uint64_t begin, std::uint64_t end) const;
+  [[nodiscard]] std::span<const std::byte> bytes(std::uint64_t begin, std::uint64_t end) const;
   /// Calls `use` with one part after the other of bytes [begin, end), so that no more than a part
   /// is ever this process's memory.
   void read(std::uint64_t begin, std::uint64_t end,
@@ -47,7 +47,7 @@ class SafetensorsFile {
 
   /// The numbers as a tensor that may only be read, valid as long as this object. CheckpointError
   /// if penstock does not compute with the dtype or the numbers are misaligned.
-  layers::Tensor tensor(std::string_view name) const;
+  [[nodiscard]] layers::Tensor tensor(std::string_view name) const;
 
  private:
   std::filesystem::path path_;

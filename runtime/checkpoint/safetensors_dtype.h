@@ -10,12 +10,12 @@ namespace penstock::runtime {
 
 /// Bits of one number of a safetensors dtype ("F32", "BOOL", "F8_E4M3", …), or nothing for a name
 /// that the format does not know.
-std::optional<std::uint64_t> safetensors_bits(std::string_view name);
+[[nodiscard]] std::optional<std::uint64_t> safetensors_bits(std::string_view name);
 
 /// The dtype that penstock computes with, or nothing for the others ("U8", "BOOL", …).
-std::optional<layers::DType> from_safetensors(std::string_view name);
+[[nodiscard]] std::optional<layers::DType> from_safetensors(std::string_view name);
 
 /// "F32", "F64", "F16", "BF16", "I32", "I64".
-std::string_view to_safetensors(layers::DType dtype);
+[[nodiscard]] std::string_view to_safetensors(layers::DType dtype);
 
 }  // namespace penstock::runtime

@@ -1,5 +1,7 @@
 #include "runtime/checkpoint/safetensors_header.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -7,6 +9,7 @@
 #include <tuple>
 #include <utility>
 
+#include "base/counted.h"
 #include "base/error.h"
 #include "runtime/checkpoint/safetensors_dtype.h"
 
@@ -19,7 +22,7 @@ constexpr std::size_t kDepthLimit = 128;  // of values under unknown keys, as se
 constexpr std::string_view kMetadata = "__metadata__";
 
 [[noreturn]] void throw_malformed(const std::string& reason) {
-  throw CheckpointError("invalid safetensors header: " + reason);
+  throw CheckpointError(fmt::format("invalid safetensors header: {}", reason));
 }
 
 // Reads the header as a stream of JSON events, because a parsed document no longer tells of
@@ -51,8 +54,11 @@ class HeaderReader final : public nlohmann::json_sax<Json> {
   }
   bool end_array() override {
     if (ignored_ > 0) return --ignored_, true;
-    auto& list = key_ == "shape" ? shape_ : offsets_;
-    list = std::exchange(numbers_, std::nullopt);
+    auto list = std::exchange(numbers_, std::nullopt);
+    if (key_ == "shape")
+      shape_ = std::move(list);
+    else
+      offsets_ = std::move(list);
     return true;
   }
   bool key(std::string& text) override {
@@ -60,7 +66,7 @@ class HeaderReader final : public nlohmann::json_sax<Json> {
     key_ = text;
     const bool is_new =
         place_ == Place::root ? names_.insert(text).second : inner_keys_.insert(text).second;
-    if (!is_new) throw_malformed("the key '" + text + "' occurs twice" + within());
+    if (!is_new) throw_malformed(fmt::format("the key '{}' occurs twice{}", text, within()));
     if (place_ == Place::root) {
       if (text.find('\0') != std::string::npos) throw_malformed("a tensor's name contains NUL");
       tensor_ = text;
@@ -73,7 +79,8 @@ class HeaderReader final : public nlohmann::json_sax<Json> {
       return true;
     }
     if (place_ == Place::tensor && ignored_ == 0 && key_ == "dtype") {
-      if (!safetensors_bits(text)) throw_malformed("unknown dtype '" + text + "'" + within());
+      if (!safetensors_bits(text))
+        throw_malformed(fmt::format("unknown dtype '{}'{}", text, within()));
       dtype_ = text;
       return true;
     }
@@ -86,7 +93,7 @@ class HeaderReader final : public nlohmann::json_sax<Json> {
   // nlohmann-json reports signs, points, exponents and what exceeds 64 bits by these two.
   bool number_integer(number_integer_t) override { return other("a signed number"); }
   bool number_float(number_float_t, const std::string& text) override {
-    return other("the number " + text);
+    return other(fmt::format("the number {}", text));
   }
   bool null() override {
     if (place_ == Place::root && key_ == kMetadata) return true;  // as if it were absent
@@ -101,7 +108,9 @@ class HeaderReader final : public nlohmann::json_sax<Json> {
  private:
   enum class Place { outside, root, metadata, tensor };
 
-  std::string within() const { return place_ == Place::root ? "" : " in '" + tensor_ + "'"; }
+  std::string within() const {
+    return place_ == Place::root ? "" : fmt::format(" in '{}'", tensor_);
+  }
 
   bool enter(Place place) {
     place_ = place;
@@ -109,7 +118,7 @@ class HeaderReader final : public nlohmann::json_sax<Json> {
     return true;
   }
   bool enter_ignored() {
-    if (++ignored_ > kDepthLimit) throw_malformed("nested too deeply" + within());
+    if (++ignored_ > kDepthLimit) throw_malformed(fmt::format("nested too deeply{}", within()));
     return true;
   }
   // An object or array where none is read: allowed under unknown keys of a tensor only.
@@ -120,13 +129,14 @@ class HeaderReader final : public nlohmann::json_sax<Json> {
   bool other(const std::string& found) {
     const bool known = key_ == "dtype" || key_ == "shape" || key_ == "data_offsets";
     if (ignored_ > 0 || (place_ == Place::tensor && !known)) return true;
-    throw_malformed("unexpected " + found +
-                    (place_ == Place::outside ? "" : " for '" + key_ + "'") + within());
+    const std::string of_key = place_ == Place::outside ? "" : fmt::format(" for '{}'", key_);
+    throw_malformed(fmt::format("unexpected {}{}{}", found, of_key, within()));
   }
   void finish_tensor() {
     if (!dtype_ || !shape_ || !offsets_)
-      throw_malformed("dtype, shape or data_offsets is missing" + within());
-    if (offsets_->size() != 2) throw_malformed("data_offsets must be two numbers" + within());
+      throw_malformed(fmt::format("dtype, shape or data_offsets is missing{}", within()));
+    if (offsets_->size() != 2)
+      throw_malformed(fmt::format("data_offsets must be two numbers{}", within()));
     header.entries.push_back(
         {tensor_, *dtype_, std::move(*shape_), (*offsets_)[0], (*offsets_)[1]});
     dtype_.reset();
@@ -146,13 +156,13 @@ void check_size(const SafetensorsEntry& entry) {
   std::uint64_t bits = 1;
   for (const std::uint64_t size : entry.shape)
     if (__builtin_mul_overflow(bits, size, &bits))
-      throw_malformed("the element count of '" + entry.name + "' overflows");
+      throw_malformed(fmt::format("the element count of '{}' overflows", entry.name));
   if (__builtin_mul_overflow(bits, *safetensors_bits(entry.dtype), &bits) || bits % 8 != 0)
-    throw_malformed("the size of '" + entry.name + "' overflows or is no whole number of bytes");
+    throw_malformed(
+        fmt::format("the size of '{}' overflows or is no whole number of bytes", entry.name));
   if (entry.end < entry.begin || entry.end - entry.begin != bits / 8)
-    throw_malformed("'" + entry.name + "' needs " + std::to_string(bits / 8) +
-                    " bytes but its data_offsets are [" + std::to_string(entry.begin) + ", " +
-                    std::to_string(entry.end) + "]");
+    throw_malformed(fmt::format("'{}' needs {}, but its data_offsets are [{}, {}]", entry.name,
+                                counted(bits / 8, "byte"), entry.begin, entry.end));
 }
 
 }  // namespace
@@ -173,19 +183,19 @@ SafetensorsHeader parse_safetensors_header(std::string_view json, std::uint64_t 
   std::uint64_t reached = 0;
   for (SafetensorsEntry& entry : entries) {
     if (entry.begin != reached)
-      throw_malformed("'" + entry.name + "' begins at byte " + std::to_string(entry.begin) +
-                      " of the data where " + std::to_string(reached) + " was expected");
+      throw_malformed(fmt::format("'{}' begins at byte {} of the data, expected {}", entry.name,
+                                  entry.begin, reached));
     check_size(entry);
     reached = entry.end;
     if (reached > data_bytes)
-      throw_malformed("'" + entry.name + "' ends at byte " + std::to_string(reached) +
-                      " of the data, but the file holds " + std::to_string(data_bytes));
+      throw_malformed(fmt::format("'{}' ends at byte {} of the data, but the file holds {}",
+                                  entry.name, reached, data_bytes));
     entry.begin += data_begin;
     entry.end += data_begin;
   }
   if (reached != data_bytes)
-    throw_malformed("the tensors take " + std::to_string(reached) + " bytes, but the file holds " +
-                    std::to_string(data_bytes));
+    throw_malformed(fmt::format("the tensors take {}, but the file holds {}",
+                                counted(reached, "byte"), data_bytes));
   return std::move(reader.header);
 }
 

@@ -30,7 +30,8 @@ struct SafetensorsHeader {
 /// duplicate keys (however they are escaped), NUL in names, numbers with sign, point or exponent,
 /// products that overflow, sizes that differ from the offsets, holes, overlaps and left-over bytes.
 /// CheckpointError gives the reason; the caller adds the file's name.
-SafetensorsHeader parse_safetensors_header(std::string_view json, std::uint64_t data_begin,
-                                           std::uint64_t file_bytes);
+[[nodiscard]] SafetensorsHeader parse_safetensors_header(std::string_view json,
+                                                         std::uint64_t data_begin,
+                                                         std::uint64_t file_bytes);
 
 }  // namespace penstock::runtime

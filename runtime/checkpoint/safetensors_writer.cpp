@@ -1,5 +1,7 @@
 #include "runtime/checkpoint/safetensors_writer.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <numeric>
@@ -30,9 +32,9 @@ void check_names(std::span<const NamedTensor> tensors) {
   std::set<std::string_view> names;
   for (const NamedTensor& tensor : tensors) {
     if (tensor.name == "__metadata__" || tensor.name.find('\0') != std::string::npos)
-      throw CheckpointError("a tensor can't be named '" + tensor.name + "'");
+      throw CheckpointError(fmt::format("a tensor can't be named '{}'", tensor.name));
     if (!names.insert(tensor.name).second)
-      throw CheckpointError("two tensors are named '" + tensor.name + "'");
+      throw CheckpointError(fmt::format("two tensors are named '{}'", tensor.name));
   }
 }
 
@@ -40,8 +42,8 @@ std::string padded_header(const nlohmann::ordered_json& json) {
   std::string text = json.dump();
   text.resize(layers::aligned(kLengthBytes + text.size()) - kLengthBytes, ' ');
   if (text.size() > kSafetensorsHeaderLimit)
-    throw CheckpointError("the header would take " + std::to_string(text.size()) +
-                          " bytes; readers accept 100000000");
+    throw CheckpointError(
+        fmt::format("the header would take {} bytes, but readers accept 100000000", text.size()));
   std::string length(kLengthBytes, '\0');
   for (std::size_t i = 0; i < kLengthBytes; ++i)
     length[i] = static_cast<char>(text.size() >> 8 * i);
@@ -107,7 +109,8 @@ SafetensorsLayout write_safetensors(const std::filesystem::path& path,
   file.commit();
   return layout;
 } catch (const nlohmann::json::exception& error) {  // a name that is not UTF-8
-  throw CheckpointError(path.string() + ": can't be written as JSON: " + error.what());
+  throw CheckpointError(
+      fmt::format("{}: can't be written as JSON: {}", path.string(), error.what()));
 }
 
 }  // namespace penstock::runtime

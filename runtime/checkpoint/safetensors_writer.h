@@ -25,7 +25,8 @@ using TensorBytes =
     std::function<std::span<const std::byte>(const layers::Tensor&, std::size_t begin)>;
 
 /// Of a tensor in host memory: all that are left, where they lie.
-std::span<const std::byte> host_bytes(const layers::Tensor& tensor, std::size_t begin);
+[[nodiscard]] std::span<const std::byte> host_bytes(const layers::Tensor& tensor,
+                                                    std::size_t begin);
 
 /// What write_safetensors wrote.
 struct SafetensorsLayout {

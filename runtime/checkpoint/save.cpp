@@ -1,5 +1,7 @@
 #include "runtime/checkpoint/save.h"
 
+#include <fmt/format.h>
+
 #include <system_error>
 #include <utility>
 
@@ -36,7 +38,7 @@ std::filesystem::path start_save(const std::filesystem::path& output, std::int64
   std::filesystem::create_directory(folder);
   return folder;
 } catch (const std::filesystem::filesystem_error& error) {
-  throw CheckpointError("a save can't begin: " + std::string(error.what()));
+  throw CheckpointError(fmt::format("a save can't begin: {}", error.what()));
 }
 
 std::filesystem::path commit(const std::filesystem::path& folder, const TrainingState& state,

@@ -11,7 +11,8 @@ namespace penstock::runtime {
 
 /// Begins a save, on rank 0: removes what dead saves and dead removals left in the output folder,
 /// and makes the folder to which every rank then calls write_shard. CheckpointError.
-std::filesystem::path start_save(const std::filesystem::path& output, std::int64_t step);
+[[nodiscard]] std::filesystem::path start_save(const std::filesystem::path& output,
+                                               std::int64_t step);
 
 /// Ends a save, on rank 0, when every rank's shard is on the disk: checks that the pieces of every
 /// tensor cover it exactly once, writes the manifest, and gives the folder of start_save its name.

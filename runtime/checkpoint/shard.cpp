@@ -1,5 +1,8 @@
 #include "runtime/checkpoint/shard.h"
 
+#include <fmt/format.h>
+
+#include "base/counted.h"
 #include "base/error.h"
 #include "runtime/checkpoint/hash.h"
 
@@ -8,11 +11,10 @@ namespace {
 
 NamedTensor to_tensor(const CheckpointPiece& piece) {
   const std::int64_t count = layers::element_count(piece.full_shape);
-  const std::string range =
-      '[' + std::to_string(piece.begin) + ':' + std::to_string(piece.end) + ']';
+  const std::string range = fmt::format("[{}:{}]", piece.begin, piece.end);
   if (piece.begin < 0 || piece.begin > piece.end || piece.end > count)
-    throw CheckpointError("the block " + range + " lies outside '" + piece.name + "', which has " +
-                          std::to_string(count) + " elements");
+    throw CheckpointError(fmt::format("the block {} lies outside '{}', which has {}", range,
+                                      piece.name, counted(count, "element")));
   void* data = const_cast<void*>(piece.data);  // a writer only reads
   if (piece.end - piece.begin == count) return {piece.name, {data, piece.dtype, piece.full_shape}};
   return {piece.name + range, {data, piece.dtype, {piece.end - piece.begin}}};

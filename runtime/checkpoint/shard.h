@@ -43,17 +43,17 @@ struct ShardIndex {
 };
 
 /// Text that ranks can send to each other; parse_shard_index gives the same index back.
-std::string to_text(const ShardIndex& index);
+[[nodiscard]] std::string to_text(const ShardIndex& index);
 /// CheckpointError if `text` is no shard index.
-ShardIndex parse_shard_index(std::string_view text);
+[[nodiscard]] ShardIndex parse_shard_index(std::string_view text);
 
 /// Writes "<folder>/<shard>.safetensors" safely to the disk; `shard` is unique among the ranks:
 /// "stage-0", "stage-0-replica-1". A tensor held whole keeps its name and shape in the file; a part
 /// is named "<name>[<begin>:<end>]" and flat. `bytes` brings blocks that lie elsewhere to the host.
 /// CheckpointError on ranges outside the tensor and on any call that fails; the temporary file is
 /// removed.
-ShardIndex write_shard(const std::filesystem::path& folder, const std::string& shard,
-                       std::span<const CheckpointPiece> pieces,
-                       const TensorBytes& bytes = host_bytes);
+[[nodiscard]] ShardIndex write_shard(const std::filesystem::path& folder, const std::string& shard,
+                                     std::span<const CheckpointPiece> pieces,
+                                     const TensorBytes& bytes = host_bytes);
 
 }  // namespace penstock::runtime

@@ -1,5 +1,8 @@
 #include "runtime/corpus/corpora.h"
 
+#include <fmt/format.h>
+
+#include "base/counted.h"
 #include "base/error.h"
 #include "partition/schedule/make_schedule.h"
 #include "runtime/data/features.h"
@@ -38,11 +41,10 @@ void check_training_manifest(const configs::Config& config) {
 void check_features(const configs::Config& config) {
   const int bins = feature_bins(config.features);
   if (bins == config.model.features) return;
-  throw ConfigError(
-      "[features] makes " + std::to_string(bins) + " channels a frame, but model.features = " +
-      std::to_string(config.model.features) + ": set model.features = " + std::to_string(bins) +
-      ", or change features.window_ms, features.fft or "
-      "features.mels");
+  throw ConfigError(fmt::format(
+      "[features] makes {0} a frame, but model.features = {1}: set model.features = {2}, or change "
+      "features.window_ms, features.fft or features.mels",
+      counted(bins, "channel"), config.model.features, bins));
 }
 
 }  // namespace penstock::runtime

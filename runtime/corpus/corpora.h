@@ -9,13 +9,14 @@ namespace penstock::runtime {
 
 /// How `config` describes the corpus of `manifest`, for a run in trainer.output; `sequence` must
 /// outlive the result.
-CorpusOptions corpus_options(const configs::Config& config,
-                             const partition::LayerSequence& sequence, const std::string& manifest,
-                             CorpusUse use);
+[[nodiscard]] CorpusOptions corpus_options(const configs::Config& config,
+                                           const partition::LayerSequence& sequence,
+                                           const std::string& manifest, CorpusUse use);
 
 /// The ranks that read the corpora of a recipe: those of the last stage, where the layer sequence's
 /// only layer that needs targets is, and those of the first. ConfigError as read_plan.
-CorpusReaders corpus_readers(const configs::Config& config, const partition::PlannedModel& model);
+[[nodiscard]] CorpusReaders corpus_readers(const configs::Config& config,
+                                           const partition::PlannedModel& model);
 
 /// ConfigError if data.train names no manifest.
 void check_training_manifest(const configs::Config& config);

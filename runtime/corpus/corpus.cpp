@@ -1,5 +1,6 @@
 #include "runtime/corpus/corpus.h"
 
+#include <fmt/format.h>
 #include <xxhash.h>
 
 #include <memory>
@@ -80,8 +81,8 @@ std::int64_t ctc_frames(const std::vector<std::int32_t>& labels) {
 Corpus load_corpus(const CorpusOptions& options, const Alphabet& alphabet,
                    comm::Communicator& world, const CorpusReaders& readers) {
   if (options.data.bad_utterances != "refuse" && options.data.bad_utterances != "skip")
-    throw ConfigError("data.bad_utterances is \"" + options.data.bad_utterances +
-                      "\", not refuse or skip");
+    throw ConfigError(fmt::format("data.bad_utterances is \"{}\", not refuse or skip",
+                                  options.data.bad_utterances));
   const std::string manifest = options.manifest.string();
   CorpusTexts texts;
   CorpusLines lines =
@@ -92,18 +93,18 @@ Corpus load_corpus(const CorpusOptions& options, const Alphabet& alphabet,
   CorpusLengths found =
       unpack_lengths(read_alike(world, {readers.audio, manifest + ": lengths of audio"},
                                 [&] { return pack_lengths(find_lengths(options, lines)); }));
-  const std::int64_t skipped = settle(world, all_of(lines, found), options);
+  const std::int64_t skipped = throw_or_count(world, all_of(lines, found), options);
   if (found.kept.empty())
     raise_by_rank_0<DataError>(
-        world, manifest + " has no utterances that can be used: " + std::to_string(skipped) +
-                   " are bad, " + std::to_string(found.too_short) + " too short, " +
-                   std::to_string(found.too_long) + " too long");
+        world,
+        fmt::format("{} has no utterances that can be used: bad {}, too short {}, too long {}",
+                    manifest, skipped, found.too_short, found.too_long));
   const std::vector<std::size_t> kept = found.kept;
   Corpus corpus = assemble(options, std::move(lines), std::move(found));
   corpus.skipped = skipped;
   corpus.hash = std::stoull(read_alike(world, {readers.texts, manifest + ": texts"}, [&] {
     add_texts(std::move(texts), kept, corpus);
-    return std::to_string(hash_of(corpus));
+    return fmt::format("{}", hash_of(corpus));
   }));
   return corpus;
 }

@@ -61,11 +61,11 @@ struct CorpusReaders {
 /// else than the first reader's; ConfigError if data.bad_utterances is neither refuse nor skip. All
 /// ranks of `world` call it; the first reader tells the others what it has found, and rank 0 raises
 /// what any has met.
-Corpus load_corpus(const CorpusOptions&, const Alphabet&, comm::Communicator& world,
-                   const CorpusReaders&);
+[[nodiscard]] Corpus load_corpus(const CorpusOptions&, const Alphabet&, comm::Communicator& world,
+                                 const CorpusReaders&);
 
 /// The same for a process alone.
-Corpus load_corpus(const CorpusOptions&, const Alphabet&);
+[[nodiscard]] Corpus load_corpus(const CorpusOptions&, const Alphabet&);
 
 /// Frames that CTC needs for these labels: one for each, and a blank between equal neighbours.
 std::int64_t ctc_frames(const std::vector<std::int32_t>& labels);

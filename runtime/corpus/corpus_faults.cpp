@@ -1,23 +1,26 @@
 #include "runtime/corpus/corpus_faults.h"
 
+#include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
 #include <string>
 
+#include "base/counted.h"
 #include "base/error.h"
 #include "runtime/job/consistency.h"
 
 namespace penstock::runtime {
 
-std::int64_t settle(comm::Communicator& world, const Faults& faults, const CorpusOptions& options) {
+std::int64_t throw_or_count(comm::Communicator& world, const Faults& faults,
+                            const CorpusOptions& options) {
   if (faults.empty()) return 0;
   const auto count = static_cast<std::int64_t>(faults.size());
   const std::string headline =
-      std::to_string(count) + " utterances of " + options.manifest.string();
+      fmt::format("{} of {}", counted(count, "utterance"), options.manifest.string());
   if (options.data.bad_utterances != "skip")
     raise_by_rank_0<DataError>(
-        world, headline + " cannot be used:" + faults.listed() + "\n" + options.advice);
-  if (world.rank() == 0) spdlog::warn("{} are left out:{}", headline, faults.listed());
+        world, fmt::format("{} cannot be used:{}\n{}", headline, faults.listed(), options.advice));
+  if (world.rank() == 0) spdlog::warn("left out: {}:{}", headline, faults.listed());
   return count;
 }
 

@@ -11,9 +11,10 @@ namespace penstock::runtime {
 
 /// Ends what all ranks know of a corpus's faults: DataError by rank 0, or, under
 /// data.bad_utterances = "skip", how many there are; rank 0 logs them.
-std::int64_t settle(comm::Communicator& world, const Faults& faults, const CorpusOptions& options);
+std::int64_t throw_or_count(comm::Communicator& world, const Faults& faults,
+                            const CorpusOptions& options);
 
 void pack(const Faults& faults, Packer& message);
-Faults unpack_faults(Unpacker& message);
+[[nodiscard]] Faults unpack_faults(Unpacker& message);
 
 }  // namespace penstock::runtime

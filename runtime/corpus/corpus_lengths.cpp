@@ -1,8 +1,11 @@
 #include "runtime/corpus/corpus_lengths.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
+#include "base/counted.h"
 #include "base/error.h"
 #include "runtime/corpus/corpus_faults.h"
 #include "runtime/data/batching.h"
@@ -36,9 +39,10 @@ class LengthFilter {
     const std::int64_t held =
         options_.output_frames(shape_utterance(0, length, fastest_, options_.features).frames);
     if (line.frames <= held) return {};
-    return "its " + std::to_string(line.labels) + " labels need " + std::to_string(line.frames) +
-           " frames at the loss, and its " + std::to_string(length.seconds()) + " s make " +
-           std::to_string(held) + (fastest_ == 1 ? "" : " at speed " + std::to_string(fastest_));
+    return fmt::format("its text of {} needs {} at the loss, but its {:f} s make {}{}",
+                       counted(line.labels, "label"), counted(line.frames, "frame"),
+                       length.seconds(), held,
+                       fastest_ == 1 ? "" : fmt::format(" at speed {:f}", fastest_));
   } catch (const DataError& error) {
     return error.what();
   }

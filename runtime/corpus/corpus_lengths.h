@@ -19,10 +19,10 @@ struct CorpusLengths {
 /// Lengths of the lines' audio, by index_audio. Lines out of data.min_seconds and data.max_seconds
 /// are counted first; then faults are audio that can't be used and labels that need more frames
 /// than their audio makes.
-CorpusLengths find_lengths(const CorpusOptions& options, const CorpusLines& lines);
+[[nodiscard]] CorpusLengths find_lengths(const CorpusOptions& options, const CorpusLines& lines);
 
 /// The same as a message between ranks.
-std::string pack_lengths(const CorpusLengths& lengths);
-CorpusLengths unpack_lengths(std::string message);
+[[nodiscard]] std::string pack_lengths(const CorpusLengths& lengths);
+[[nodiscard]] CorpusLengths unpack_lengths(std::string message);
 
 }  // namespace penstock::runtime

@@ -17,7 +17,8 @@ struct CorpusTexts {
 };
 
 /// Reads a manifest's lines and texts. DataError as read_manifest.
-CorpusTexts read_texts(const std::filesystem::path& manifest, const Alphabet& alphabet);
+[[nodiscard]] CorpusTexts read_texts(const std::filesystem::path& manifest,
+                                     const Alphabet& alphabet);
 
 /// What other ranks must know of a line: where its audio is, and what its labels ask of it.
 struct CorpusLine {
@@ -33,7 +34,7 @@ struct CorpusLines {
 };
 
 /// The lines of `texts` as a message between ranks.
-std::string pack_lines(const CorpusTexts& texts);
-CorpusLines unpack_lines(std::string message);
+[[nodiscard]] std::string pack_lines(const CorpusTexts& texts);
+[[nodiscard]] CorpusLines unpack_lines(std::string message);
 
 }  // namespace penstock::runtime

@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "base/counted.h"
 #include "base/error.h"
 #include "comm/collectives.h"
 #include "runtime/data/faults.h"
@@ -23,7 +24,7 @@ Faults gather_failures(comm::Communicator& world, const std::vector<FailedUttera
   Faults all;
   for (std::string& of_rank : comm::gather(world, message.bytes()))
     for (Unpacker from(std::move(of_rank)); !from.empty();) {
-      const std::string where = "utterance " + std::to_string(from.number());
+      const std::string where = fmt::format("utterance {}", from.number());
       all.add(where, from.text());
     }
   return all;
@@ -39,9 +40,10 @@ void FailedAudio::check(comm::Communicator& world, std::int64_t epoch, std::int6
   if (static_cast<double>(failed - before_) <= share_ * static_cast<double>(utterances_)) return;
   raise_by_rank_0<DataError>(
       world,
-      fmt::format("{} utterances have failed:{}\ndata.failing_utterances = {:g} of {} may: "
-                  "correct them, or allow more",
-                  failed - before_, gather_failures(world, here()).listed(), share_, utterances_));
+      fmt::format("{} could not be read:{}\nThe limit, data.failing_utterances, is {:g} of {}. "
+                  "Correct the recordings, or raise the limit.",
+                  counted(failed - before_, "utterance"), gather_failures(world, here()).listed(),
+                  share_, utterances_));
 }
 
 }  // namespace penstock::runtime

@@ -1,7 +1,10 @@
 #include "runtime/corpus/feature_feed.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
+#include "base/counted.h"
 #include "base/error.h"
 
 namespace penstock::runtime {
@@ -34,9 +37,8 @@ ReadFeatures FeatureFeed::reader() {
   return [this](int micro_batch, std::span<float> x_FC, std::span<float> weights) {
     const LoadedBatch batch = loader_.take();
     if (batch.x_FC.size() != x_FC.size() || batch.weights.size() != weights.size())
-      throw ShapeError("micro-batch " + std::to_string(micro_batch) + " has " +
-                       std::to_string(batch.x_FC.size()) + " features, expected " +
-                       std::to_string(x_FC.size()));
+      throw ShapeError(fmt::format("micro-batch {} has {}, expected {}", micro_batch,
+                                   counted(batch.x_FC.size(), "feature"), x_FC.size()));
     std::copy(batch.x_FC.begin(), batch.x_FC.end(), x_FC.begin());
     std::copy(batch.weights.begin(), batch.weights.end(), weights.begin());
   };

@@ -9,7 +9,8 @@ namespace penstock::runtime {
 
 /// data.train or data.validation, by use, for planning alone, which makes no folder: what is
 /// indexed is kept beside the manifest, or where a run is already. Errors as load_corpus.
-Corpus planned_corpus(const configs::Config& config, const partition::LayerSequence& sequence,
-                      const Alphabet& alphabet, CorpusUse use);
+[[nodiscard]] Corpus planned_corpus(const configs::Config& config,
+                                    const partition::LayerSequence& sequence,
+                                    const Alphabet& alphabet, CorpusUse use);
 
 }  // namespace penstock::runtime

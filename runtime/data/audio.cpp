@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 
+#include "base/counted.h"
 #include "base/error.h"
 #include "runtime/data/container.h"
 
@@ -25,7 +26,7 @@ struct CloseFile {
 using File = std::unique_ptr<SNDFILE, CloseFile>;
 
 [[noreturn]] void throw_unusable(const std::filesystem::path& file, const std::string& reason) {
-  throw DataError(file.string() + ": " + reason);
+  throw DataError(fmt::format("{}: {}", file.string(), reason));
 }
 
 void check_whole(const std::filesystem::path& file) {
@@ -36,7 +37,7 @@ void check_whole(const std::filesystem::path& file) {
   if (std::filesystem::file_size(file, error) == 0) throw_unusable(file, "empty file");
   if (error) throw_unusable(file, error.message());
   const std::string missing = missing_end(file);
-  if (!missing.empty()) throw_unusable(file, "truncated: " + missing);
+  if (!missing.empty()) throw_unusable(file, fmt::format("truncated: {}", missing));
 }
 
 float mean(const float* frame, int channels) {
@@ -53,9 +54,9 @@ AudioLength decode(const std::filesystem::path& file, Sink&& sink) {
   const File sound(sf_open(file.c_str(), SFM_READ, &info));
   if (!sound)
     throw_unusable(file,
-                   std::string("not audio that libsndfile can read: ") + sf_strerror(nullptr));
+                   fmt::format("not audio that libsndfile can read: {}", sf_strerror(nullptr)));
   if (info.samplerate <= 0)
-    throw_unusable(file, "its sample rate is " + std::to_string(info.samplerate));
+    throw_unusable(file, fmt::format("its sample rate is {}", info.samplerate));
 
   std::vector<float> block(static_cast<std::size_t>(kBlock * info.channels));
   AudioLength length{0, info.samplerate};
@@ -63,8 +64,7 @@ AudioLength decode(const std::filesystem::path& file, Sink&& sink) {
     for (sf_count_t i = 0; i < frames; ++i) {
       const float sample = mean(block.data() + i * info.channels, info.channels);
       if (!std::isfinite(sample))
-        throw_unusable(file,
-                       "sample " + std::to_string(length.samples + i) + " is not a finite number");
+        throw_unusable(file, fmt::format("sample {} is not a finite number", length.samples + i));
       if (std::abs(sample) > kLoudest)
         throw_unusable(file, fmt::format("sample {} is {:g}, but sound lies between -1 and 1",
                                          length.samples + i, sample));
@@ -73,12 +73,13 @@ AudioLength decode(const std::filesystem::path& file, Sink&& sink) {
     length.samples += frames;
   }
   if (sf_error(sound.get()) != SF_ERR_NO_ERROR)
-    throw_unusable(file, "cannot be decoded after sample " + std::to_string(length.samples) + ": " +
-                             sf_strerror(sound.get()));
+    throw_unusable(file, fmt::format("cannot be decoded after sample {}: {}", length.samples,
+                                     sf_strerror(sound.get())));
   // A stream of unknown length says SF_COUNT_MAX.
   if (info.frames != SF_COUNT_MAX && length.samples < info.frames)
-    throw_unusable(file, "truncated: its header promises " + std::to_string(info.frames) +
-                             " samples and " + std::to_string(length.samples) + " can be decoded");
+    throw_unusable(file,
+                   fmt::format("truncated: its header promises {}, but only {} can be decoded",
+                               counted(info.frames, "sample"), length.samples));
   if (length.samples == 0) throw_unusable(file, "has no samples");
   return length;
 }

@@ -23,9 +23,9 @@ struct Audio {
 /// Reads whatever libsndfile reads (WAV, FLAC, Ogg, SPHERE, MP3, …). DataError that names the file
 /// if it is missing, empty, no sound file, truncated, without samples, or holds a sample that is
 /// not a number.
-Audio read_audio(const std::filesystem::path& file);
+[[nodiscard]] Audio read_audio(const std::filesystem::path& file);
 
 /// The exact length, by decoding everything as read_audio does, with the same errors.
-AudioLength measure_audio(const std::filesystem::path& file);
+[[nodiscard]] AudioLength measure_audio(const std::filesystem::path& file);
 
 }  // namespace penstock::runtime

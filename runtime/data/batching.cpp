@@ -36,7 +36,7 @@ std::vector<MicroBatch> fill(const std::vector<BatchUtterance>& utterances,
 /// The smallest value in [low, high] that `suffices`; `high` does, and all above one that does.
 std::int64_t smallest(std::int64_t low, std::int64_t high,
                       const std::function<bool(std::int64_t)>& suffices) {
-  while (low < high) {
+  while (low < high) {  // `high` suffices, nothing below `low` does
     const std::int64_t middle = std::midpoint(low, high);
     if (suffices(middle))
       high = middle;

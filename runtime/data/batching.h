@@ -36,12 +36,14 @@ struct MicroBatchBounds {
 };
 
 /// From data.micro_batch_seconds and data.micro_batch_utterances.
-MicroBatchBounds micro_batch_bounds(const configs::DataConfig&, const configs::FeatureConfig&);
+[[nodiscard]] MicroBatchBounds micro_batch_bounds(const configs::DataConfig&,
+                                                  const configs::FeatureConfig&);
 
 /// Cuts the utterances, in their order, into as few micro-batches as the bounds allow, and among
 /// those cuts takes one whose largest micro-batch is smallest. An utterance beyond the bound of
 /// frames is alone.
-std::vector<MicroBatch> cut_evenly(const std::vector<BatchUtterance>&, const MicroBatchBounds&);
+[[nodiscard]] std::vector<MicroBatch> cut_evenly(const std::vector<BatchUtterance>&,
+                                                 const MicroBatchBounds&);
 
 /// What one epoch of training consists of.
 struct EpochKey {
@@ -52,13 +54,14 @@ struct EpochKey {
 /// Micro-batches of an epoch in training order, each utterance once. A speed is sampled for each;
 /// utterances of similar length (give or take an eighth) share a micro-batch; micro-batches are
 /// shuffled. Depends on its arguments alone.
-std::vector<MicroBatch> training_batches(const std::vector<AudioLength>&,
-                                         const configs::DataConfig&, const configs::FeatureConfig&,
-                                         const EpochKey&);
+[[nodiscard]] std::vector<MicroBatch> training_batches(const std::vector<AudioLength>&,
+                                                       const configs::DataConfig&,
+                                                       const configs::FeatureConfig&,
+                                                       const EpochKey&);
 
 /// Micro-batches for validation, evaluation and transcription: speed 1, by length, shortest first.
-std::vector<MicroBatch> evaluation_batches(const std::vector<AudioLength>&,
-                                           const configs::DataConfig&,
-                                           const configs::FeatureConfig&);
+[[nodiscard]] std::vector<MicroBatch> evaluation_batches(const std::vector<AudioLength>&,
+                                                         const configs::DataConfig&,
+                                                         const configs::FeatureConfig&);
 
 }  // namespace penstock::runtime

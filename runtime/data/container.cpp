@@ -1,10 +1,14 @@
 #include "runtime/data/container.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <fstream>
 #include <string_view>
+
+#include "base/counted.h"
 
 namespace penstock::runtime {
 namespace {
@@ -27,8 +31,8 @@ std::uint32_t little_endian_32(std::string_view bytes) {
 
 std::string short_by(std::int64_t promised, std::int64_t held) {
   if (promised <= held) return {};
-  return "its header promises " + std::to_string(promised) + " bytes of audio and the file holds " +
-         std::to_string(std::max<std::int64_t>(held, 0));
+  return fmt::format("its header promises {} of audio, but the file holds {}",
+                     counted(promised, "byte"), std::max<std::int64_t>(held, 0));
 }
 
 std::string riff_end(std::ifstream& in, std::int64_t size) {
@@ -49,7 +53,7 @@ std::string riff_end(std::ifstream& in, std::int64_t size) {
 /// The integer behind `name` in a SPHERE header ("sample_count -i 16000"), or `otherwise`.
 std::int64_t sphere_field(const std::string& header, const std::string& name,
                           std::int64_t otherwise) {
-  const std::string key = "\n" + name + " -i ";
+  const std::string key = fmt::format("\n{} -i ", name);
   const std::size_t at = header.find(key);
   return at == std::string::npos ? otherwise
                                  : std::strtoll(header.c_str() + at + key.size(), nullptr, 10);

@@ -12,6 +12,6 @@ namespace penstock::runtime {
 /// - NIST SPHERE: sample_count × channel_count × sample_n_bytes beyond the end, if not compressed;
 /// - Ogg: a last page that is cut or not marked as the end of its stream.
 /// FLAC and MP3 (if it has a Xing or Info header) promise samples, which a full decoding counts.
-std::string missing_end(const std::filesystem::path& file);
+[[nodiscard]] std::string missing_end(const std::filesystem::path& file);
 
 }  // namespace penstock::runtime

@@ -24,15 +24,15 @@ struct WorkExtent {
   bool operator==(const WorkExtent&) const = default;
 };
 
-WorkExtent extent_of(const std::vector<MicroBatch>& batches);
+[[nodiscard]] WorkExtent extent_of(const std::vector<MicroBatch>& batches);
 
 /// Of any step in any epoch, from bounds alone: the longest utterances at the slowest speed, the
 /// shortest at the fastest, and what data.micro_batch_seconds and micro_batch_utterances allow.
-WorkExtent greatest_extent(const StepSequenceOptions& options);
+[[nodiscard]] WorkExtent greatest_extent(const StepSequenceOptions& options);
 
 /// Of the first `steps` steps. Every epoch samples speeds and groups anew, so all of them are
 /// looked at, unless one comes within a hundredth of the bound or there are very many: then the
 /// bound stands for all.
-WorkExtent extent_of(const StepSequence& sequence, std::int64_t steps);
+[[nodiscard]] WorkExtent extent_of(const StepSequence& sequence, std::int64_t steps);
 
 }  // namespace penstock::runtime

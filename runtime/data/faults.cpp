@@ -1,5 +1,7 @@
 #include "runtime/data/faults.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -15,15 +17,14 @@ std::string Faults::listed() const {
   std::string lines;
   const std::size_t shown = std::min(faults_.size(), kListed);
   for (std::size_t i = 0; i < shown; ++i)
-    lines += "\n  " + faults_[i].where + ": " + faults_[i].what;
-  if (faults_.size() > shown)
-    lines += "\n  and " + std::to_string(faults_.size() - shown) + " more";
+    lines += fmt::format("\n  {}: {}", faults_[i].where, faults_[i].what);
+  if (faults_.size() > shown) lines += fmt::format("\n  and {} more", faults_.size() - shown);
   return lines;
 }
 
 void Faults::require_none(const std::string& headline, const std::string& advice) const {
   if (empty()) return;
-  throw DataError(headline + ":" + listed() + (advice.empty() ? "" : "\n" + advice));
+  throw DataError(fmt::format("{}:{}{}{}", headline, listed(), advice.empty() ? "" : "\n", advice));
 }
 
 }  // namespace penstock::runtime

@@ -21,7 +21,7 @@ class Faults {
   const std::vector<Fault>& all() const { return faults_; }
 
   /// "where: what" by lines, at most `kListed`, then "and N more".
-  std::string listed() const;
+  [[nodiscard]] std::string listed() const;
 
   /// DataError with `headline`, the faults and `advice`, if there are any.
   void require_none(const std::string& headline, const std::string& advice = {}) const;

@@ -1,5 +1,7 @@
 #include "runtime/data/features.h"
 
+#include <fmt/format.h>
+
 #include <Eigen/Core>
 #include <algorithm>
 #include <cmath>
@@ -9,6 +11,7 @@
 #include <unsupported/Eigen/FFT>
 #include <vector>
 
+#include "base/counted.h"
 #include "base/error.h"
 #include "runtime/data/mel.h"
 
@@ -47,15 +50,15 @@ FrameGeometry frame_geometry(const configs::FeatureConfig& config) {
   if (geometry.fft == 0) geometry.fft = geometry.window;
   std::string faults;
   if (config.kind != "spectrogram" && config.kind != "log-mel")
-    faults += "\n  features.kind is \"" + config.kind + "\", not spectrogram or log-mel";
+    faults += fmt::format("\n  features.kind is \"{}\", not spectrogram or log-mel", config.kind);
   if (config.window != "hamming" && config.window != "hann")
-    faults += "\n  features.window is \"" + config.window + "\", not hamming or hann";
+    faults += fmt::format("\n  features.window is \"{}\", not hamming or hann", config.window);
   if (config.sample_rate <= 0) faults += "\n  features.sample_rate must be positive";
   if (geometry.window < 2) faults += "\n  features.window_ms must cover at least two samples";
   if (geometry.hop < 1) faults += "\n  features.hop_ms must cover at least one sample";
   if (geometry.fft < geometry.window)
-    faults += "\n  features.fft is " + std::to_string(config.fft) + ", less than the window's " +
-              std::to_string(geometry.window) + " samples";
+    faults += fmt::format("\n  features.fft is {}, less than the window's {}", config.fft,
+                          counted(geometry.window, "sample"));
   if (config.kind == "log-mel" && config.mels < 1) faults += "\n  features.mels must be positive";
   if (!faults.empty()) throw ConfigError("[features] cannot be used:" + faults);
   return geometry;
@@ -140,9 +143,8 @@ void FeatureExtractor::extract(std::span<const float> samples, std::span<float> 
   const std::int64_t frames = feature_frames(std::ssize(samples), state_->config);
   const int bins = feature_bins(state_->config);
   if (std::ssize(x_FC) != frames * bins)
-    throw ShapeError("features of " + std::to_string(samples.size()) + " samples are " +
-                     std::to_string(frames) + " x " + std::to_string(bins) + " numbers, not " +
-                     std::to_string(x_FC.size()));
+    throw ShapeError(fmt::format("features of {} are {} x {} numbers, not {}",
+                                 counted(samples.size(), "sample"), frames, bins, x_FC.size()));
   for (std::int64_t t = 0; t < frames; ++t) {
     state_->transform(samples, t * state_->geometry.hop);
     state_->finish();

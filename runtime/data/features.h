@@ -19,11 +19,11 @@ struct FrameGeometry {
 FrameGeometry frame_geometry(const configs::FeatureConfig&);
 
 /// Channels of a frame: fft / 2 + 1 of a spectrogram, `mels` of log-mel.
-int feature_bins(const configs::FeatureConfig&);
+[[nodiscard]] int feature_bins(const configs::FeatureConfig&);
 
 /// Frames of an utterance of `samples` at the configuration's rate: frames are centred on samples
 /// 0, hop, 2 hop, …, as librosa.stft(center=True): 1 + (samples + 2 (fft / 2) - fft) / hop.
-std::int64_t feature_frames(std::int64_t samples, const configs::FeatureConfig&);
+[[nodiscard]] std::int64_t feature_frames(std::int64_t samples, const configs::FeatureConfig&);
 
 /// Makes frames from audio, as librosa does:
 /// - the short-time Fourier transform of librosa.stft: centred, zeros beyond both ends, a periodic

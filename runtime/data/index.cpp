@@ -1,10 +1,12 @@
 #include "runtime/data/index.h"
 
+#include <fmt/format.h>
 #include <spdlog/spdlog.h>
 #include <xxhash.h>
 
 #include <optional>
 
+#include "base/counted.h"
 #include "base/error.h"
 #include "base/parallel_for.h"
 #include "runtime/data/index_cache.h"
@@ -19,9 +21,8 @@ std::vector<std::filesystem::path> cache_places(const IndexOptions& options) {
   std::vector<std::filesystem::path> places{manifest.string() + ".index"};
   if (!options.output.empty()) {
     const std::string path = manifest.string();
-    places.push_back(options.output /
-                     (manifest.filename().string() + "-" +
-                      std::to_string(XXH3_64bits(path.data(), path.size())) + ".index"));
+    places.push_back(options.output / fmt::format("{}-{}.index", manifest.filename().string(),
+                                                  XXH3_64bits(path.data(), path.size())));
   }
   return places;
 }
@@ -33,7 +34,7 @@ IndexCache known_lengths(const std::vector<std::filesystem::path>& places) {
     if (auto cache = read_index_cache(place))
       known.merge(*cache);
     else
-      spdlog::warn("{} is damaged or of another version; the audio is read again", place.string());
+      spdlog::warn("{} is damaged or of another version: the audio is read again", place.string());
   }
   return known;
 }
@@ -44,7 +45,7 @@ void write_somewhere(const IndexCache& cache, const std::vector<std::filesystem:
     std::filesystem::create_directories(place.parent_path(), error);
     if (write_index_cache(cache, place)) return;
   }
-  spdlog::warn("{} cannot be written; the audio will be read again next time",
+  spdlog::warn("{} cannot be written: the next run will read the audio again",
                places.back().string());
 }
 
@@ -73,8 +74,8 @@ std::vector<IndexedAudio> index_audio(const std::vector<ManifestEntry>& entries,
   }
   if (unknown.empty()) return index;
 
-  spdlog::info("reading {} of {} recordings of {} for their lengths", unknown.size(),
-               entries.size(), options.manifest.string());
+  spdlog::info("measuring the lengths of {} of {} of {}", unknown.size(),
+               counted(entries.size(), "recording"), options.manifest.string());
   parallel_for(unknown.size(), options.threads, [&](std::size_t u) {
     const std::size_t i = unknown[u];
     try {

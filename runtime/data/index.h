@@ -26,6 +26,7 @@ struct IndexOptions {
 /// doesn't know a file of its path, size and time of change; a cache that can't be read or trusted
 /// counts as none. The cache is written beside the manifest (MANIFEST.index), else in `output`,
 /// else not at all; never in part.
-std::vector<IndexedAudio> index_audio(const std::vector<ManifestEntry>&, const IndexOptions&);
+[[nodiscard]] std::vector<IndexedAudio> index_audio(const std::vector<ManifestEntry>&,
+                                                    const IndexOptions&);
 
 }  // namespace penstock::runtime

@@ -1,5 +1,6 @@
 #include "runtime/data/index_cache.h"
 
+#include <fmt/format.h>
 #include <xxhash.h>
 
 #include <chrono>
@@ -16,7 +17,7 @@ constexpr const char* kMagic = "penstock audio index 1 ";
 
 /// First line of a file with this body: the magic and the body's hash.
 std::string heading(const std::string& body) {
-  return kMagic + std::to_string(XXH3_64bits(body.data(), body.size())) + "\n";
+  return fmt::format("{}{}\n", kMagic, XXH3_64bits(body.data(), body.size()));
 }
 
 }  // namespace
@@ -50,12 +51,11 @@ std::optional<IndexCache> read_index_cache(const std::filesystem::path& file) {
 }
 
 bool write_index_cache(const IndexCache& cache, const std::filesystem::path& file) {
-  std::ostringstream lines;
+  std::string body;
   for (const auto& [path, cached] : cache)
     if (path.find('\n') == std::string::npos)
-      lines << cached.stamp.bytes << ' ' << cached.stamp.changed << ' ' << cached.length.samples
-            << ' ' << cached.length.rate << ' ' << path << '\n';
-  const std::string body = lines.str();
+      body += fmt::format("{} {} {} {} {}\n", cached.stamp.bytes, cached.stamp.changed,
+                          cached.length.samples, cached.length.rate, path);
   return atomic_write(file, heading(body) + body);
 }
 

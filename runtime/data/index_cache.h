@@ -18,7 +18,7 @@ struct FileStamp {
 };
 
 /// Nothing if there is no such file.
-std::optional<FileStamp> stamp_of(const std::filesystem::path& file);
+[[nodiscard]] std::optional<FileStamp> stamp_of(const std::filesystem::path& file);
 
 struct CachedLength {
   FileStamp stamp;
@@ -29,9 +29,9 @@ struct CachedLength {
 using IndexCache = std::map<std::string, CachedLength>;
 
 /// What the file holds; nothing if it is missing, of another format, or its XXH3 hash is wrong.
-std::optional<IndexCache> read_index_cache(const std::filesystem::path& file);
+[[nodiscard]] std::optional<IndexCache> read_index_cache(const std::filesystem::path& file);
 
 /// Replaces the file as a whole. False, with nothing left behind, if it can't be written.
-bool write_index_cache(const IndexCache&, const std::filesystem::path& file);
+[[nodiscard]] bool write_index_cache(const IndexCache&, const std::filesystem::path& file);
 
 }  // namespace penstock::runtime

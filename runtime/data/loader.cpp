@@ -1,5 +1,6 @@
 #include "runtime/data/loader.h"
 
+#include <fmt/format.h>
 #include <spdlog/spdlog.h>
 #include <unistd.h>
 
@@ -13,6 +14,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/counted.h"
 #include "base/error.h"
 #include "runtime/data/features.h"
 #include "runtime/data/resample.h"
@@ -43,10 +45,9 @@ class UtteranceMaker {
     const Audio audio = read_audio(source.audio);
     const AudioLength found{std::ssize(audio.samples), audio.rate};
     if (found != source.length)
-      throw DataError(source.audio.string() + ": holds " + std::to_string(found.samples) +
-                      " samples at " + std::to_string(found.rate) + " Hz, but held " +
-                      std::to_string(source.length.samples) + " at " +
-                      std::to_string(source.length.rate) + " Hz when it was indexed");
+      throw DataError(fmt::format("{}: holds {} at {} Hz, but held {} at {} Hz when it was indexed",
+                                  source.audio.string(), counted(found.samples, "sample"),
+                                  found.rate, source.length.samples, source.length.rate));
     samples_.resize(static_cast<std::size_t>(utterance.samples));
     resample(audio.samples, resampling(audio.rate, rate_, utterance.speed), samples_);
     extractor_.extract(samples_, x_FC);
@@ -187,7 +188,8 @@ void FeatureLoader::push(std::int64_t epoch, const MicroBatch& batch) {
 
 LoadedBatch FeatureLoader::take() {
   std::unique_lock lock(state_->mutex);
-  if (state_->jobs.empty()) throw Error("a micro-batch's features are taken that nobody announced");
+  if (state_->jobs.empty())
+    throw Error("the features of a micro-batch are taken, but nobody announced it");
   state_->ready.wait(lock,
                      [&] { return state_->jobs.front()->done == state_->jobs.front()->size(); });
   const std::unique_ptr<Job> job = std::move(state_->jobs.front());

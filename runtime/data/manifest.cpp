@@ -1,5 +1,7 @@
 #include "runtime/data/manifest.h"
 
+#include <fmt/format.h>
+
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
@@ -28,7 +30,7 @@ std::string_view name_of(ManifestFormat format) {
 ManifestFormat manifest_format(const std::filesystem::path& manifest) {
   std::error_code error;
   if (!std::filesystem::exists(manifest, error))
-    throw DataError("manifest " + manifest.string() + ": no such file or folder");
+    throw DataError(fmt::format("manifest {}: no such file or folder", manifest.string()));
   if (std::filesystem::is_directory(manifest)) return ManifestFormat::librispeech;
   if (manifest.extension() == ".csv") return ManifestFormat::deepspeech_csv;
   if (manifest.extension() == ".tsv") return ManifestFormat::common_voice;
@@ -61,7 +63,7 @@ std::vector<ManifestEntry> read_manifest(const std::filesystem::path& manifest, 
 }
 
 std::string ManifestReading::at_line(std::size_t line) const {
-  return manifest.filename().string() + ":" + std::to_string(line);
+  return fmt::format("{}:{}", manifest.filename().string(), line);
 }
 
 std::string read_text(const std::filesystem::path& file) {

@@ -32,11 +32,12 @@ std::string_view name_of(ManifestFormat);
 
 /// A folder is LibriSpeech, .csv and .tsv say what they are, an object with "samples" is
 /// deepspeech.pytorch's; everything else is JSON lines. DataError if there is nothing there.
-ManifestFormat manifest_format(const std::filesystem::path& manifest);
+[[nodiscard]] ManifestFormat manifest_format(const std::filesystem::path& manifest);
 
 /// Utterances in the manifest's order. Relative audio paths are taken from the manifest's folder.
 /// What is wrong with single lines goes to `faults`; DataError if the manifest can't be read at
 /// all.
-std::vector<ManifestEntry> read_manifest(const std::filesystem::path& manifest, Faults& faults);
+[[nodiscard]] std::vector<ManifestEntry> read_manifest(const std::filesystem::path& manifest,
+                                                       Faults& faults);
 
 }  // namespace penstock::runtime

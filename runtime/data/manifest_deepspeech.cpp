@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
@@ -16,7 +18,7 @@ void add(const ManifestReading& reading, const std::filesystem::path& audio,
     std::ranges::replace(text, '\n', ' ');
     reading.entries.push_back({audio, std::move(text), {}, where});
   } catch (const DataError& error) {
-    reading.faults.add(where, std::string("its transcript ") + error.what());
+    reading.faults.add(where, fmt::format("its transcript {}", error.what()));
   }
 }
 
@@ -35,7 +37,7 @@ void read_deepspeech_json(const ManifestReading& reading) {
                     (has_string(json, "root_path") ? json["root_path"].get<std::string>() : "");
   for (std::size_t i = 0; i < json["samples"].size(); ++i) {
     const auto& sample = json["samples"][i];
-    const std::string where = file + ":samples[" + std::to_string(i) + "]";
+    const std::string where = fmt::format("{}:samples[{}]", file, i);
     if (!has_string(sample, "wav_path") || !has_string(sample, "transcript_path"))
       reading.faults.add(where, "needs the strings \"wav_path\" and \"transcript_path\"");
     else

@@ -26,7 +26,7 @@ void read_librispeech(const ManifestReading&);
 void read_common_voice(const ManifestReading&);
 
 /// The text of a whole file. DataError if it can't be read.
-std::string read_text(const std::filesystem::path& file);
+[[nodiscard]] std::string read_text(const std::filesystem::path& file);
 
 /// Calls `use(line, number from 1)` for every line that isn't blank, without line ends and byte
 /// order mark.

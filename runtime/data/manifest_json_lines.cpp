@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -8,28 +10,29 @@ namespace {
 
 /// What is wrong with a line's duration, "" if nothing is.
 std::string duration_fault(const nlohmann::json& duration) {
-  if (!duration.is_number()) return "its duration " + duration.dump() + " is not a number";
+  if (!duration.is_number()) return fmt::format("its duration {} is not a number", duration.dump());
   if (!(duration.get<double>() > 0) || !std::isfinite(duration.get<double>()))
-    return "its duration " + duration.dump() + " is not positive";
+    return fmt::format("its duration {} is not positive", duration.dump());
   return {};
 }
 
 /// What is wrong with a line's offset, "" if nothing is.
 std::string offset_fault(const nlohmann::json& offset) {
   if (offset.is_null()) return {};
-  if (!offset.is_number()) return "its offset " + offset.dump() + " is not a number";
+  if (!offset.is_number()) return fmt::format("its offset {} is not a number", offset.dump());
   if (offset.get<double>() == 0) return {};
-  return "its offset " + offset.dump() +
-         " names a segment of a recording, and penstock reads whole recordings only: "
-         "cut the segment into a file of its own";
+  return fmt::format(
+      "its offset {} names a segment of a recording, but penstock reads whole recordings only: cut "
+      "the segment into a file of its own",
+      offset.dump());
 }
 
 /// What is wrong with a line, "" if nothing is.
 std::string fault_of(const nlohmann::json& line) {
   if (!line.is_object()) return "is not a JSON object";
   for (const char* key : {"audio_filepath", "text"}) {
-    if (!line.contains(key)) return std::string("has no \"") + key + "\"";
-    if (!line[key].is_string()) return std::string("its \"") + key + "\" is not a string";
+    if (!line.contains(key)) return fmt::format("has no \"{}\"", key);
+    if (!line[key].is_string()) return fmt::format("its \"{}\" is not a string", key);
   }
   if (line["audio_filepath"].get_ref<const std::string&>().empty())
     return "its \"audio_filepath\" is empty";

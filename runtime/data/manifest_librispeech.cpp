@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <system_error>
 
@@ -19,11 +21,12 @@ std::vector<std::filesystem::path> transcripts_below(const std::filesystem::path
     last = item->path();
     if (last.string().ends_with(".trans.txt")) files.push_back(last);
   }
-  if (error) throw DataError(last.string() + ": can't be read: " + error.message());
+  if (error) throw DataError(fmt::format("{}: can't be read: {}", last.string(), error.message()));
   if (files.empty())
-    throw DataError(folder.string() +
-                    ": a folder is read as LibriSpeech, and no *.trans.txt lies in it; list its "
-                    "recordings in a manifest");
+    throw DataError(
+        fmt::format("{}: a folder is read as LibriSpeech, but this one holds no *.trans.txt: list "
+                    "its recordings in a manifest",
+                    folder.string()));
   std::ranges::sort(files);
   return files;
 }
@@ -34,7 +37,7 @@ void read_librispeech(const ManifestReading& reading) {
   for (const auto& file : transcripts_below(reading.manifest))
     for_each_line(file, [&](const std::string& line, std::size_t number) {
       const std::size_t space = line.find(' ');
-      const std::string where = file.filename().string() + ":" + std::to_string(number);
+      const std::string where = fmt::format("{}:{}", file.filename().string(), number);
       if (space == 0 || space == std::string::npos)
         return reading.faults.add(where, "is not an utterance's name, a space and its text");
       reading.entries.push_back({file.parent_path() / (line.substr(0, space) + ".flac"),

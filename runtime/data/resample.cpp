@@ -1,5 +1,6 @@
 #include "runtime/data/resample.h"
 
+#include <fmt/format.h>
 #include <soxr.h>
 
 #include <algorithm>
@@ -7,6 +8,7 @@
 #include <numeric>
 #include <string>
 
+#include "base/counted.h"
 #include "base/error.h"
 
 namespace penstock::runtime {
@@ -17,9 +19,9 @@ Resampling resampling(int file_rate, int rate, double speed) {
   const std::int64_t from = file_rate * std::llround(speed * kSpeedUnits);
   const std::int64_t to = rate * kSpeedUnits;
   if (from <= 0 || to <= 0 || from > kLargestRatio * to || to > kLargestRatio * from)
-    throw DataError("cannot resample " + std::to_string(file_rate) + " Hz at speed " +
-                    std::to_string(speed) + " to " + std::to_string(rate) +
-                    " Hz: the ratio must lie between 1/256 and 256");
+    throw DataError(fmt::format(
+        "cannot resample {} Hz at speed {:f} to {} Hz: the ratio must lie between 1/256 and 256",
+        file_rate, speed, rate));
   const std::int64_t divisor = std::gcd(from, to);
   return {from / divisor, to / divisor};
 }
@@ -31,8 +33,8 @@ std::int64_t resampled_samples(std::int64_t samples, const Resampling& ratio) {
 void resample(std::span<const float> input, const Resampling& ratio, std::span<float> output) {
   const std::int64_t expected = resampled_samples(std::ssize(input), ratio);
   if (std::ssize(output) != expected)
-    throw ShapeError("resampling needs room for " + std::to_string(expected) + " samples, not " +
-                     std::to_string(output.size()));
+    throw ShapeError(fmt::format("resampling needs room for {}, not {}",
+                                 counted(expected, "sample"), output.size()));
   if (ratio.from == ratio.to) {
     std::ranges::copy(input, output.begin());
     return;
@@ -42,7 +44,7 @@ void resample(std::span<const float> input, const Resampling& ratio, std::span<f
   const soxr_error_t error = soxr_oneshot(
       static_cast<double>(ratio.from), static_cast<double>(ratio.to), 1, input.data(), input.size(),
       &read, output.data(), output.size(), &written, nullptr, &quality, nullptr);
-  if (error != nullptr) throw DataError(std::string("libsoxr: ") + soxr_strerror(error));
+  if (error != nullptr) throw DataError(fmt::format("libsoxr: {}", soxr_strerror(error)));
   // soxr rounds its length to nearest, ours is rounded up: a sample may be left.
   std::ranges::fill(output.subspan(written), 0.0f);
 }

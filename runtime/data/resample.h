@@ -15,7 +15,7 @@ struct Resampling {
 /// How audio at `file_rate`, played `speed` times as fast, becomes audio at `rate`. A speed is
 /// taken to the nearest thousandth. DataError if rates or speed aren't positive or the ratio lies
 /// outside 1/256 to 256.
-Resampling resampling(int file_rate, int rate, double speed = 1);
+[[nodiscard]] Resampling resampling(int file_rate, int rate, double speed = 1);
 
 /// Samples that `samples` become: ceil(samples × to / from). Integer arithmetic, so every rank
 /// knows it without touching audio.

@@ -1,5 +1,7 @@
 #include "runtime/data/steps.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <functional>
 #include <mutex>
@@ -8,6 +10,7 @@
 #include <tuple>
 #include <utility>
 
+#include "base/counted.h"
 #include "base/error.h"
 #include "configs/rules.h"
 #include "runtime/data/sample_hash.h"
@@ -18,12 +21,11 @@ namespace {
 void check_keys(const StepSequenceOptions& options) {
   const configs::DataConfig& data = options.data;
   std::string faults;
-  for (const configs::Contradiction& found :
-       configs::contradictions({data.micro_batches, options.lanes, 1}))
-    faults += "\n  " + found.what;
+  for (const Contradiction& found : configs::contradictions({data.micro_batches, options.lanes, 1}))
+    faults += fmt::format("\n  {}", found.what);
   if (const std::string wrong = configs::fault_of_order(options.order, data.micro_batches);
       !wrong.empty())
-    faults += "\n  trainer.order " + wrong;
+    faults += fmt::format("\n  trainer.order {}", wrong);
   if (data.micro_batches < 1) faults += "\n  data.micro_batches must be positive";
   if (!(data.micro_batch_seconds > 0)) faults += "\n  data.micro_batch_seconds must be positive";
   if (data.micro_batch_utterances < 0)
@@ -31,7 +33,7 @@ void check_keys(const StepSequenceOptions& options) {
   if (data.speeds.empty()) faults += "\n  data.speeds must name a speed; [1] leaves audio as it is";
   for (const double speed : data.speeds)
     if (!(speed >= configs::kSlowestSpeed && speed <= configs::kFastestSpeed))
-      faults += "\n  data.speeds holds " + std::to_string(speed) + ", not within 0.5 to 2";
+      faults += fmt::format("\n  data.speeds holds {:f}, not within 0.5 to 2", speed);
   if (!faults.empty()) throw ConfigError("[data] cannot be used:" + faults);
 }
 
@@ -47,12 +49,11 @@ void check_lengths(const StepSequenceOptions& options) {
     if (utterance.frames > longest.frames) longest = utterance;
   }
   if (beyond > 0)
-    throw ConfigError(
-        "data.micro_batch_seconds = " + std::to_string(options.data.micro_batch_seconds) +
-        " is less than " + std::to_string(beyond) + " utterances last at the slowest of " +
-        "data.speeds; the longest takes " +
-        std::to_string(static_cast<double>(longest.samples) / options.features.sample_rate) +
-        " s: raise it, or leave such utterances out by data.max_seconds");
+    throw ConfigError(fmt::format(
+        "data.micro_batch_seconds = {:f} is too short for {} at the slowest of data.speeds, and "
+        "the longest takes {:f} s: raise it, or leave long utterances out by data.max_seconds",
+        options.data.micro_batch_seconds, counted(beyond, "utterance"),
+        static_cast<double>(longest.samples) / options.features.sample_rate));
 }
 
 /// Places of a step's micro-batches as sampled, the longest first.

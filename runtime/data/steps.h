@@ -44,7 +44,7 @@ class StepSequence {
   StepSequence& operator=(StepSequence&&) noexcept;
 
   /// The batches of a step, counted from 0 over all epochs.
-  StepBatches at(std::int64_t step) const;
+  [[nodiscard]] StepBatches at(std::int64_t step) const;
 
   const StepSequenceOptions& options() const;
 

@@ -1,11 +1,14 @@
 #include "runtime/data/summary.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <utility>
 
 #include "base/atomic_write.h"
+#include "base/counted.h"
 #include "base/error.h"
 
 namespace penstock::runtime {
@@ -41,9 +44,9 @@ void count(const ManifestEntry& entry, const AudioLength& length, ManifestSummar
   if (entry.text.find_first_not_of(' ') == std::string::npos)
     summary.without_text.add(entry.where, entry.audio.string());
   if (entry.duration && std::abs(*entry.duration - seconds) > kExact)
-    summary.inexact.add(entry.where, "its duration is given as " + std::to_string(*entry.duration) +
-                                         " s; " + entry.audio.string() + " lasts " +
-                                         std::to_string(seconds) + " s");
+    summary.inexact.add(entry.where,
+                        fmt::format("its duration is given as {:f} s, but {} lasts {:f} s",
+                                    *entry.duration, entry.audio.string(), seconds));
 }
 
 /// Appends a manifest's usable utterances and counts what it holds.
@@ -74,7 +77,7 @@ std::string json_line(const ManifestEntry& entry, const AudioLength& length,
   try {
     return line.dump() + "\n";
   } catch (const nlohmann::json::exception&) {
-    throw DataError(entry.where + ": its text or path is not UTF-8");
+    throw DataError(fmt::format("{}: its text or path is not UTF-8", entry.where));
   }
 }
 
@@ -95,7 +98,7 @@ ManifestSummary make_manifest(const MakeOptions& options) {
     read({input, options.output.parent_path(), options.threads, false}, usable, summary);
   if (!options.skip_bad)
     summary.rejected.require_none(
-        std::to_string(summary.rejected.size()) + " utterances cannot be used",
+        fmt::format("{} cannot be used", counted(summary.rejected.size(), "utterance")),
         "Correct them, or leave them out by --skip-bad.");
   if (usable.entries.empty()) throw DataError("there are no utterances to write");
   std::string text;

@@ -1,7 +1,10 @@
 #include "runtime/devices/device.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
+#include "base/counted.h"
 #include "base/error.h"
 #include "runtime/devices/rank_info.h"
 
@@ -20,22 +23,23 @@ const std::string& absence_in(const std::vector<RankInfo>& ranks) {
 void check(const std::vector<RankInfo>& ranks) {
   const auto lacking = [](const RankInfo& info) { return on_cuda(info) && lacks(info); };
   if (std::ranges::any_of(ranks, lacking))
-    throw DeviceError("trainer.device is \"cuda\", and there is no device for " +
-                      ranks_where(ranks, lacking) + " (" + absence_in(ranks) +
-                      "): take machines with a GPU and its driver, or trainer.device = \"cpu\"");
+    throw DeviceError(fmt::format(
+        "trainer.device is \"cuda\", but there is no CUDA device for {} ({}): use machines with a "
+        "GPU and its driver, or set trainer.device = \"cpu\"",
+        ranks_where(ranks, lacking), absence_in(ranks)));
   if (std::ranges::any_of(ranks, on_cuda) && std::ranges::any_of(ranks, on_cpu))
-    throw ConfigError(
-        "ranks of one job compute on one kind of device, but trainer.device gives a "
-        "CUDA device to " +
-        ranks_where(ranks, on_cuda) + " and the CPU to " + ranks_where(ranks, on_cpu) +
-        ": set it to \"cpu\", or start all ranks where there is a GPU");
+    throw ConfigError(fmt::format(
+        "ranks of one job compute on one kind of device, but trainer.device gives a CUDA device to "
+        "{} and the CPU to {}: set it to \"cpu\", or start all ranks where there is a GPU",
+        ranks_where(ranks, on_cuda), ranks_where(ranks, on_cpu)));
 }
 
 std::string how_chosen(const configs::TrainerConfig& config) {
   if (config.device != "auto") return "";
   return device_kind(config) == layers::DeviceKind::cuda
              ? "trainer.device is auto, and a CUDA device was found"
-             : "trainer.device is auto, and there is no CUDA device: " + layers::cuda_absence();
+             : fmt::format("trainer.device is auto, and there is no CUDA device: {}",
+                           layers::cuda_absence());
 }
 
 /// Why ranks on CUDA devices can't send over NCCL; empty where they can.
@@ -44,13 +48,20 @@ std::string why_not_nccl(const std::vector<RankInfo>& ranks) {
   for (std::size_t rank = 0; rank < ranks.size(); ++rank)
     if (local_rank(ranks, static_cast<int>(rank)) >= ranks[rank].devices &&
         !ranks[rank].shares_devices)
-      return ranks[rank].machine + " has more ranks than its " +
-             std::to_string(ranks[rank].devices) + " CUDA devices, and NCCL wants one for each";
+      return fmt::format("{} has more ranks than its {}, and NCCL needs one for each rank",
+                         ranks[rank].machine, counted(ranks[rank].devices, "CUDA device"));
   return "";
 }
 
+std::string carried_by(const std::string& why_not_nccl) {
+  if (why_not_nccl.empty()) return "NCCL carries activations and gradients";
+  return fmt::format(
+      "activations and gradients pass through pinned memory and the host's messages: {}",
+      why_not_nccl);
+}
+
 std::string joined(const std::string& first, const std::string& second) {
-  return first + (first.empty() || second.empty() ? "" : "; ") + second;
+  return fmt::format("{}{}{}", first, first.empty() || second.empty() ? "" : "; ", second);
 }
 
 }  // namespace
@@ -60,7 +71,8 @@ layers::DeviceKind device_kind(const configs::TrainerConfig& config) {
   if (config.device == "cpu") return layers::DeviceKind::cpu;
   if (config.device == "auto")
     return layers::cuda_device_count() > 0 ? layers::DeviceKind::cuda : layers::DeviceKind::cpu;
-  throw ConfigError("trainer.device is \"" + config.device + "\", expected auto, cpu or cuda");
+  throw ConfigError(
+      fmt::format("trainer.device is \"{}\", expected auto, cpu or cuda", config.device));
 }
 
 std::unique_ptr<layers::Backend> make_backend(const configs::TrainerConfig& config) {
@@ -84,15 +96,11 @@ RankDevice choose_device(const configs::TrainerConfig& config, comm::Communicato
   }
   const int number = local_rank(ranks, world.rank()) % own.devices;
   device.backend = layers::make_cuda_backend(number);
-  device.place = "CUDA device " + std::to_string(number) + " of " + own.machine;
+  device.place = fmt::format("CUDA device {} of {}", number, own.machine);
   if (ranks.size() == 1) return device;
   const std::string why_not = why_not_nccl(ranks);
   if (why_not.empty()) device.links = DeviceLinks::nccl;
-  device.how = joined(device.how, why_not.empty()
-                                      ? "NCCL carries activations and gradients"
-                                      : "activations and gradients pass through pinned memory and "
-                                        "the host's messages: " +
-                                            why_not);
+  device.how = joined(device.how, carried_by(why_not));
   return device;
 }
 

@@ -13,10 +13,10 @@ namespace penstock::runtime {
 
 /// What trainer.device names; "auto" is a CUDA device where this machine has one, else the CPU.
 /// ConfigError for another name.
-layers::DeviceKind device_kind(const configs::TrainerConfig& config);
+[[nodiscard]] layers::DeviceKind device_kind(const configs::TrainerConfig& config);
 
 /// That device, alone. DeviceError if there is none.
-std::unique_ptr<layers::Backend> make_backend(const configs::TrainerConfig& config);
+[[nodiscard]] std::unique_ptr<layers::Backend> make_backend(const configs::TrainerConfig& config);
 
 /// A rank's device, and how what it holds passes to other ranks.
 struct RankDevice {
@@ -34,7 +34,8 @@ void require_devices(const configs::TrainerConfig& config, comm::Communicator& w
 /// Ranks of one machine take its CUDA devices in turn, and send over NCCL where it was built in and
 /// each has a device of its own (or NCCL_HOSTID says that they may share one). Every rank calls
 /// this. Errors as of require_devices().
-RankDevice choose_device(const configs::TrainerConfig& config, comm::Communicator& world);
+[[nodiscard]] RankDevice choose_device(const configs::TrainerConfig& config,
+                                       comm::Communicator& world);
 
 /// ConfigError on every rank that names stage, ranks and devices where the replicas of a stage have
 /// devices of different models. Every rank calls this, with its stage.

@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <limits>
 #include <map>
@@ -19,7 +21,7 @@ struct Demand {
   std::size_t for_each() const { return free / count; }
 };
 
-std::string mib(std::size_t bytes) { return std::to_string((bytes >> 20) + 1) + " MiB"; }
+std::string mib(std::size_t bytes) { return fmt::format("{} MiB", (bytes >> 20) + 1); }
 
 /// By name of the device.
 std::map<std::string, Demand> demands(Unpacker all) {
@@ -29,7 +31,7 @@ std::map<std::string, Demand> demands(Unpacker all) {
     demand.planned += static_cast<std::size_t>(all.number());
     demand.free = static_cast<std::size_t>(all.number());
     ++demand.count;
-    demand.ranks += (demand.ranks.empty() ? "" : ", ") + std::to_string(rank);
+    demand.ranks += fmt::format("{}{}", demand.ranks.empty() ? "" : ", ", rank);
   }
   return demands;
 }
@@ -48,16 +50,18 @@ void require_memory(const RankDevice& device, std::size_t planned, comm::Communi
   for (const auto& [place, demand] : demands(Unpacker(gather_to_all(world, own)))) {
     for_each = std::min(for_each, demand.for_each());
     if (demand.planned > demand.free)
-      lacking += (lacking.empty() ? "" : "; ") + std::string("the plan takes ") +
-                 mib(demand.planned) + " of " + place + " (rank " + demand.ranks + "), which has " +
-                 mib(demand.free) + " free";
+      lacking += fmt::format("{}the plan takes {} of {} (rank {}), which has {} free",
+                             lacking.empty() ? "" : "; ", mib(demand.planned), place, demand.ranks,
+                             mib(demand.free));
   }
   if (lacking.empty()) return;
   const std::string fits =
       comm::broadcast(world, std::string(world.rank() == 0 && advice ? advice(for_each) : ""));
-  throw DeviceError(lacking +
-                    ": take more stages, smaller micro-batches, or a plan for that memory" +
-                    (fits.empty() ? " (penstock plan)" : "; as planned for it: " + fits));
+  const std::string found = fits.empty()
+                                ? " (penstock plan)"
+                                : fmt::format(". The search for such a plan found: {}", fits);
+  throw DeviceError(fmt::format(
+      "{}: take more stages, smaller micro-batches, or a plan for that memory{}", lacking, found));
 }
 
 }  // namespace penstock::runtime

@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <map>
 #include <string>
 
@@ -18,17 +20,17 @@ void require_equal_replicas(const RankDevice& device, int stage, comm::Communica
   for (Unpacker all(gather_to_all(world, own)); !all.empty(); ++rank) {
     const std::int64_t of_stage = all.number();
     std::string& ranks = ranks_of[of_stage][all.text()];
-    ranks += (ranks.empty() ? "" : ", ") + std::to_string(rank);
+    ranks += fmt::format("{}{}", ranks.empty() ? "" : ", ", rank);
   }
   for (const auto& [of_stage, models] : ranks_of) {
     if (models.size() == 1) continue;
     std::string text;
     for (const auto& [model, ranks] : models)
-      text += (text.empty() ? "" : " and ") + model + " (rank " + ranks + ")";
-    throw ConfigError("replicas of stage " + std::to_string(of_stage) + " would compute on " +
-                      text +
-                      ", which do not round alike: give the replicas of a stage devices of one "
-                      "model, or change pipeline.stages and pipeline.replicas");
+      text += fmt::format("{}{} (rank {})", text.empty() ? "" : " and ", model, ranks);
+    throw ConfigError(fmt::format(
+        "replicas of stage {} would compute on {}, which do not round alike: give the replicas of "
+        "a stage devices of one model, or change pipeline.stages and pipeline.replicas",
+        of_stage, text));
   }
 }
 

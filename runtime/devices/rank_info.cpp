@@ -1,5 +1,6 @@
 #include "runtime/devices/rank_info.h"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <array>
@@ -46,6 +47,14 @@ std::vector<RankInfo> info_of_ranks(const configs::TrainerConfig& config,
     info.absence = all.text();
   }
   return ranks;
+}
+
+std::string places_of(const std::vector<RankInfo>& ranks, const std::vector<int>& of_ranks) {
+  std::string text;
+  for (const int rank : of_ranks)
+    text += fmt::format("{}rank {} on {}", text.empty() ? "" : ", ", rank,
+                        ranks[static_cast<std::size_t>(rank)].machine);
+  return text;
 }
 
 int local_rank(const std::vector<RankInfo>& ranks, int rank) {

@@ -20,18 +20,20 @@ struct RankInfo {
 };
 
 /// Every rank's, by rank; all ranks call this.
-std::vector<RankInfo> info_of_ranks(const configs::TrainerConfig& config,
-                                    comm::Communicator& world);
+[[nodiscard]] std::vector<RankInfo> info_of_ranks(const configs::TrainerConfig& config,
+                                                  comm::Communicator& world);
 
-/// "rank 1 on lion, rank 3 on tiger" of those that fit.
+/// "rank 1 on lion, rank 3 on tiger".
+[[nodiscard]] std::string places_of(const std::vector<RankInfo>& ranks,
+                                    const std::vector<int>& of_ranks);
+
+/// The same of those that fit.
 template <class Fits>
-std::string ranks_where(const std::vector<RankInfo>& ranks, Fits fits) {
-  std::string text;
+[[nodiscard]] std::string ranks_where(const std::vector<RankInfo>& ranks, Fits fits) {
+  std::vector<int> places;
   for (std::size_t rank = 0; rank < ranks.size(); ++rank)
-    if (fits(ranks[rank]))
-      text += (text.empty() ? "rank " : ", rank ") + std::to_string(rank) + " on " +
-              ranks[rank].machine;
-  return text;
+    if (fits(ranks[rank])) places.push_back(static_cast<int>(rank));
+  return places_of(ranks, places);
 }
 
 /// How many ranks before this one run on the same machine.

@@ -1,5 +1,7 @@
 #include "runtime/job/consistency.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <string_view>
 #include <vector>
@@ -40,11 +42,11 @@ configs::FlatConfig unpacked(std::string_view text) {
 /// The value in quotes; of another version of penstock, a key may be unknown.
 std::string shown(const configs::FlatConfig& config, const std::string& key) {
   const auto found = config.find(key);
-  return found == config.end() ? "unknown" : '"' + found->second + '"';
+  return found == config.end() ? "unknown" : fmt::format("\"{}\"", found->second);
 }
 
 std::string in_words(const comm::Communicator& world) {
-  return "rank " + std::to_string(world.rank());
+  return fmt::format("rank {}", world.rank());
 }
 
 /// What `read` returns; a DataError goes to `fault` instead.
@@ -52,7 +54,7 @@ std::string read_or_fault(const comm::Communicator& world, const std::function<s
                           std::string& fault) try {
   return read();
 } catch (const DataError& error) {
-  fault = (world.rank() == 0 ? "" : in_words(world) + ": ") + error.what();
+  fault = world.rank() == 0 ? error.what() : fmt::format("{}: {}", in_words(world), error.what());
   return {};
 }
 
@@ -67,9 +69,10 @@ void require_same_recipe(comm::Communicator& world, const configs::Config& confi
     keys.insert(other.begin(), other.end());
     for (const auto& [key, value] : keys) {
       if (shown(first, key) == shown(other, key)) continue;
-      throw ConfigError("the ranks were started with different recipes: " + key + " is " +
-                        shown(first, key) + " on rank 0 and " + shown(other, key) + " on rank " +
-                        std::to_string(rank) + ": give every rank the same recipe and overrides");
+      throw ConfigError(fmt::format(
+          "the ranks were started with different recipes: {} is {} on rank 0 and {} on rank {}: "
+          "give every rank the same recipe and overrides",
+          key, shown(first, key), shown(other, key), rank));
     }
   }
 }
@@ -92,8 +95,9 @@ std::string read_alike(comm::Communicator& world, const Reading& reading,
 
   if (here != first && std::ranges::count(reading.readers, here) > 0 &&
       read_or_fault(world, read, fault) != told && fault.empty())
-    fault = reading.what + " that " + in_words(world) + " finds differ from those of rank " +
-            std::to_string(first) + ": give every rank the same files";
+    fault =
+        fmt::format("{} that {} finds differ from those of rank {}: give every rank the same files",
+                    reading.what, in_words(world), first);
   throw_together(world, fault);
   return told;
 }

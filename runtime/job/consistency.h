@@ -37,7 +37,7 @@ struct Reading {
 /// What `read` returns on the first reader, on every rank. That one reads first and alone, so that
 /// faults are told once and caches written once; then the others do. DataError by rank 0 if a
 /// reader meets one or finds something else, naming it.
-std::string read_alike(comm::Communicator& world, const Reading& reading,
-                       const std::function<std::string()>& read);
+[[nodiscard]] std::string read_alike(comm::Communicator& world, const Reading& reading,
+                                     const std::function<std::string()>& read);
 
 }  // namespace penstock::runtime

@@ -12,10 +12,11 @@ using Complain = std::function<int(const std::exception&)>;
 
 /// Whether this process was not started as a rank, by rank_in_job(): it then does the work of a
 /// whole job.
-bool runs_alone();
+[[nodiscard]] bool runs_alone();
 
 /// Runs `work` as this process's rank of the job that join_job() finds. An error of one rank ends
 /// them all, under mpirun with its code. Returns the exit code.
-int run_job(const std::function<int(comm::Communicator&)>& work, const Complain& complain);
+[[nodiscard]] int run_job(const std::function<int(comm::Communicator&)>& work,
+                          const Complain& complain);
 
 }  // namespace penstock::runtime

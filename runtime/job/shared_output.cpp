@@ -1,5 +1,7 @@
 #include "runtime/job/shared_output.h"
 
+#include <fmt/format.h>
+
 #include <fstream>
 #include <iterator>
 #include <vector>
@@ -18,7 +20,7 @@ std::string fault(const std::filesystem::path& output, const std::string& token,
   const std::string found(std::istreambuf_iterator<char>(lock), {});
   if (found != token) return "sees another folder of that name, or none";
   try {
-    const auto probe = output / (".probe-" + std::to_string(rank));
+    const auto probe = output / fmt::format(".probe-{}", rank);
     write_durably(probe, "written to see whether this rank can write here\n");
     std::filesystem::remove(probe);
     return {};
@@ -35,12 +37,12 @@ void check_shared_output(comm::Communicator& world, const OutputShare& share) {
       comm::gather(world, share.writes ? fault(share.output, token, world.rank()) : "");
   std::string faults;
   for (std::size_t rank = 0; rank < all.size(); ++rank)
-    if (!all[rank].empty()) faults += "\n  rank " + std::to_string(rank) + ": " + all[rank];
+    if (!all[rank].empty()) faults += fmt::format("\n  rank {}: {}", rank, all[rank]);
   if (!faults.empty())
-    throw CheckpointError(share.output.string() +
-                          ": trainer.output must be one folder for every rank that writes a "
-                          "stage's checkpoints:" +
-                          faults + "\nChoose a folder on a file system that all nodes share.");
+    throw CheckpointError(
+        fmt::format("{}: trainer.output must be the same folder for every rank that writes "
+                    "checkpoints:{}\nChoose a folder on a file system that all nodes share.",
+                    share.output.string(), faults));
 }
 
 }  // namespace penstock::runtime

@@ -1,5 +1,7 @@
 #include "runtime/optim/optimizer.h"
 
+#include <fmt/format.h>
+
 #include "base/error.h"
 
 namespace penstock::runtime {
@@ -13,8 +15,8 @@ std::unique_ptr<Optimizer> make_optimizer(const configs::OptimizerConfig& config
   if (config.kind == "sgd") return make_sgd(config);
   if (config.kind == "lamb") return make_lamb(config);
   if (config.kind == "novograd") return make_novograd(config);
-  throw ConfigError("optimizer.kind is \"" + config.kind +
-                    "\", expected adamw, sgd, lamb or novograd");
+  throw ConfigError(
+      fmt::format("optimizer.kind is \"{}\", expected adamw, sgd, lamb or novograd", config.kind));
 }
 
 }  // namespace penstock::runtime

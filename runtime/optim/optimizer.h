@@ -47,12 +47,12 @@ class Optimizer {
 };
 
 /// `config.kind` is adamw, sgd, lamb or novograd; ConfigError for others.
-std::unique_ptr<Optimizer> make_optimizer(const configs::OptimizerConfig& config);
+[[nodiscard]] std::unique_ptr<Optimizer> make_optimizer(const configs::OptimizerConfig& config);
 
 /// One file each. Sgd is LARC where `config.larc` is above 0.
-std::unique_ptr<Optimizer> make_adamw(const configs::OptimizerConfig& config);
-std::unique_ptr<Optimizer> make_sgd(const configs::OptimizerConfig& config);
-std::unique_ptr<Optimizer> make_lamb(const configs::OptimizerConfig& config);
-std::unique_ptr<Optimizer> make_novograd(const configs::OptimizerConfig& config);
+[[nodiscard]] std::unique_ptr<Optimizer> make_adamw(const configs::OptimizerConfig& config);
+[[nodiscard]] std::unique_ptr<Optimizer> make_sgd(const configs::OptimizerConfig& config);
+[[nodiscard]] std::unique_ptr<Optimizer> make_lamb(const configs::OptimizerConfig& config);
+[[nodiscard]] std::unique_ptr<Optimizer> make_novograd(const configs::OptimizerConfig& config);
 
 }  // namespace penstock::runtime

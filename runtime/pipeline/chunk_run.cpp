@@ -1,5 +1,7 @@
 #include "runtime/pipeline/chunk_run.h"
 
+#include <fmt/format.h>
+
 #include <thread>
 
 #include "base/error.h"
@@ -203,8 +205,8 @@ comm::Message ChunkRun::message(int producer, bool gradient, int peer_chunk,
                                 int micro_batch) const {
   const partition::Schedule& schedule = context_.schedule;
   return {schedule.chunk_rank.at(peer_chunk), edge_tag(producer, gradient),
-          (gradient ? "gradient of micro-batch " : "activation of micro-batch ") +
-              std::to_string(micro_batch) + " from chunk " + std::to_string(producer)};
+          fmt::format("{} of micro-batch {} from chunk {}", gradient ? "gradient" : "activation",
+                      micro_batch, producer)};
 }
 
 }  // namespace penstock::runtime

@@ -1,5 +1,7 @@
 #include "runtime/pipeline/executor.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <deque>
 
@@ -28,8 +30,8 @@ void Executor::run(const partition::Schedule& schedule, const StepWork& step, la
     }
     const auto chunk = std::find(places_.begin(), places_.end(), action.chunk);
     if (chunk == places_.end())
-      throw Error("schedule " + schedule.name + " gives rank " + std::to_string(pipeline_.rank()) +
-                  " work for chunk " + std::to_string(action.chunk) + ", which it does not hold");
+      throw Error(fmt::format("schedule {} gives rank {} work for chunk {}, which it does not hold",
+                              schedule.name, pipeline_.rank(), action.chunk));
     if (callbacks.action) callbacks.action(action, Moment::begins);
     runs[chunk - places_.begin()].perform(action);
     if (callbacks.action) callbacks.action(action, Moment::ends);

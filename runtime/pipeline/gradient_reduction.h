@@ -45,6 +45,7 @@ struct GradientReductionOptions {
 /// In the host's memory a LaneReduction. On a device the lanes of a single replica are added there;
 /// those of several over NCCL, or through the host, where the replicas' ranks exchange them. All
 /// replicas call this, with zeros in the arenas.
-std::unique_ptr<GradientReduction> make_gradient_reduction(const GradientReductionOptions& options);
+[[nodiscard]] std::unique_ptr<GradientReduction> make_gradient_reduction(
+    const GradientReductionOptions& options);
 
 }  // namespace penstock::runtime

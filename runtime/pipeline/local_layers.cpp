@@ -1,7 +1,10 @@
 #include "runtime/pipeline/local_layers.h"
 
+#include <fmt/format.h>
+
 #include <string>
 
+#include "base/counted.h"
 #include "base/error.h"
 #include "partition/memory/stage_bytes.h"
 
@@ -13,9 +16,9 @@ const std::vector<std::int64_t> kAnyLengths = {100};
 
 void check_cut(const std::vector<int>& cut, std::size_t chunks, int layers) {
   if (cut.size() != chunks + 1 || cut.front() != 0 || cut.back() != layers)
-    throw Error("the schedule has " + std::to_string(chunks) + " chunks and the model " +
-                std::to_string(layers) + " layers, which the cut into " +
-                std::to_string(cut.empty() ? 0 : cut.size() - 1) + " does not cover");
+    throw Error(fmt::format(
+        "the schedule has {} and the model {}, which the cut into {} does not cover",
+        counted(chunks, "chunk"), counted(layers, "layer"), cut.empty() ? 0 : cut.size() - 1));
 }
 
 }  // namespace

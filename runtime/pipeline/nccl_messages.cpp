@@ -1,5 +1,7 @@
 #include "runtime/pipeline/nccl_messages.h"
 
+#include <fmt/format.h>
+
 #include <string>
 #include <utility>
 
@@ -44,9 +46,9 @@ NcclMessages::NcclMessages(comm::Communicator& pipeline, const std::vector<int>&
 void NcclMessages::connect(int producer, bool gradient, const Ends& ranks) {
   const int own = carrier().rank();
   if (own != ranks.from && own != ranks.to) return;
-  const std::string name = std::string(gradient ? "gradients" : "activations") + " of chunk " +
-                           std::to_string(producer) + " from stage " + std::to_string(ranks.from) +
-                           " to stage " + std::to_string(ranks.to);
+  const std::string name =
+      fmt::format("{} of chunk {} from stage {} to stage {}",
+                  gradient ? "gradients" : "activations", producer, ranks.from, ranks.to);
   Edge& edge = edges_[edge_tag(producer, gradient)];
   edge.stream = backend_.make_stream();
   edge.nccl = comm::make_nccl(
@@ -62,8 +64,7 @@ void NcclMessages::connect(int producer, bool gradient, const Ends& ranks) {
 NcclMessages::Edge& NcclMessages::edge_of(const comm::Message& message) {
   const auto found = edges_.find(message.tag);
   if (found == edges_.end())
-    throw CommError("NCCL connects no edge of rank " + std::to_string(rank()) + " for " +
-                    message.what);
+    throw CommError(fmt::format("NCCL connects no edge of rank {} for {}", rank(), message.what));
   backend_.wait(*found->second.stream, *backend_.record(computing_));
   return found->second;
 }

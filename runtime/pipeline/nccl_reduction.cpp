@@ -1,5 +1,7 @@
 #include "runtime/pipeline/nccl_reduction.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <numeric>
 #include <span>
@@ -14,8 +16,6 @@ namespace {
 std::span<std::byte> bytes_of(const layers::Tensor& tensor) {
   return {static_cast<std::byte*>(tensor.data), tensor.bytes()};
 }
-
-std::string name_of_bucket(int bucket) { return "bucket " + std::to_string(bucket); }
 
 }  // namespace
 
@@ -127,7 +127,7 @@ std::vector<layers::Tensor> NcclReduction::scatter(int bucket) {
     for (std::byte* arena : arenas_)
       parts.push_back({replica, bytes_of(piece(arena, bucket, replica)), {}});
   }
-  nccl_->exchange(parts, "gradients of " + name_of_bucket(bucket));
+  nccl_->exchange(parts, fmt::format("gradients of bucket {}", bucket));
   return lanes;
 }
 
@@ -148,7 +148,7 @@ void NcclReduction::gather(int bucket) {
     if (replica != replicas_.rank())
       parts.push_back({replica, bytes_of(piece(arenas_[0], bucket, replicas_.rank())),
                        bytes_of(piece(arenas_[0], bucket, replica))});
-  nccl_->exchange(parts, "summed gradients of " + name_of_bucket(bucket));
+  nccl_->exchange(parts, fmt::format("summed gradients of bucket {}", bucket));
 }
 
 }  // namespace penstock::runtime

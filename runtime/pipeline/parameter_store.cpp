@@ -1,5 +1,7 @@
 #include "runtime/pipeline/parameter_store.h"
 
+#include <fmt/format.h>
+
 #include "base/error.h"
 #include "layers/initialise.h"
 #include "layers/ops/cast.h"
@@ -105,8 +107,9 @@ SharedArena ParameterStore::shared_arena() const {
 layers::Tensor ParameterStore::weight(const partition::ParameterEntry& entry) const {
   if (!layout_.parts) return view(weights_, entry);
   if (has_copy(entry))
-    throw ShapeError("replica " + std::to_string(options_.replica) + " has no whole master of " +
-                     entry.decl.name + ": it shares them with other replicas");
+    throw ShapeError(
+        fmt::format("replica {} has no whole master of {}: it shares them with other replicas",
+                    options_.replica, entry.decl.name));
   return {copies_.data() + entry.copy_offset, dtype(), entry.decl.shape};
 }
 

@@ -1,7 +1,10 @@
 #include "runtime/pipeline/rank_grid.h"
 
+#include <fmt/format.h>
+
 #include <string>
 
+#include "base/counted.h"
 #include "base/error.h"
 #include "comm/group.h"
 
@@ -11,8 +14,8 @@ namespace penstock::runtime {
 // replicas have one rank in common.
 RankGrid::RankGrid(comm::Communicator& world, const partition::Plan& plan) : world_(world) {
   if (plan.world_size() != world.size())
-    throw CommError("the plan places " + std::to_string(plan.world_size()) +
-                    " ranks, but the job has " + std::to_string(world.size()));
+    throw CommError(fmt::format("the plan places {}, but the job has {}",
+                                counted(plan.world_size(), "rank"), world.size()));
   here_ = plan.place_of(world.rank());
   std::vector<int> pipeline;
   for (const auto& stage : plan.ranks) pipeline.push_back(stage[here_.replica]);

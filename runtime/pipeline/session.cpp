@@ -1,7 +1,10 @@
 #include "runtime/pipeline/session.h"
 
+#include <fmt/format.h>
+
 #include <utility>
 
+#include "base/counted.h"
 #include "base/error.h"
 #include "partition/model/recomputed_layers.h"
 #include "partition/plan/plan_schedule.h"
@@ -12,13 +15,13 @@ namespace {
 const std::vector<std::int64_t> kAnyLengths = {100};  // parameters do not depend on them
 
 void require_ranks(int stages, int replicas, int ranks, const std::string& plan_file) {
-  const std::string wanted = std::to_string(stages * replicas);
   if (stages * replicas == ranks) return;
-  throw ConfigError("the job has " + std::to_string(ranks) + " ranks, but " +
-                    std::to_string(stages) + " stages × " + std::to_string(replicas) +
-                    " replicas need " + wanted + ": start it with mpirun -np " + wanted +
-                    (plan_file.empty() ? ", or change pipeline.stages and pipeline.replicas"
-                                       : ", or change " + plan_file + " (pipeline.plan)"));
+  const std::string keys = plan_file.empty() ? "pipeline.stages and pipeline.replicas"
+                                             : fmt::format("{} (pipeline.plan)", plan_file);
+  throw ConfigError(
+      fmt::format("the job has {}, but {} × {} need {}: start it with mpirun -np {}, or change {}",
+                  counted(ranks, "rank"), counted(stages, "stage"), counted(replicas, "replica"),
+                  stages * replicas, stages * replicas, keys));
 }
 
 StageOptions part_of(const SessionOptions& options, const partition::StageReplica& here) {
@@ -53,8 +56,8 @@ layers::DType compute_type(const configs::PrecisionConfig& precision) {
   if (precision.compute == "fp32") return layers::DType::f32;
   if (precision.compute == "fp16") return layers::DType::f16;
   if (precision.compute == "bf16") return layers::DType::bf16;
-  throw ConfigError("precision.compute is \"" + precision.compute +
-                    "\", expected fp32, fp16 or bf16");
+  throw ConfigError(
+      fmt::format("precision.compute is \"{}\", expected fp32, fp16 or bf16", precision.compute));
 }
 
 partition::Sharing sharing_of(const configs::PipelineConfig& pipeline) {

@@ -65,7 +65,7 @@ std::string fitting_plan(const partition::LayerSequence& sequence, const configs
   const std::string stages = with_more_stages(sequence, limited, shape_of(limited)),
                     seconds = with_smaller_micro_batches(sequence, limited, shape_of);
   if (stages.empty() && seconds.empty()) return "neither more stages nor smaller micro-batches fit";
-  return stages + (stages.empty() || seconds.empty() ? "" : " or ") + seconds;
+  return fmt::format("{}{}{}", stages, stages.empty() || seconds.empty() ? "" : " or ", seconds);
 }
 
 }  // namespace penstock::runtime

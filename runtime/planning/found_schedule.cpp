@@ -1,5 +1,8 @@
 #include "runtime/planning/found_schedule.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <sstream>
 #include <utility>
@@ -99,10 +102,10 @@ std::vector<int> find_order(const partition::LayerSequence& sequence, const conf
 std::vector<int> shared_order(comm::Communicator& world, const partition::LayerSequence& sequence,
                               const configs::Config& config, const RunShape& shape) {
   if (!wants_order(config)) return config.trainer.order;
-  std::ostringstream told;
+  std::string told;
   if (world.rank() == 0)
-    for (const int size : find_order(sequence, config, shape)) told << size << ' ';
-  std::istringstream text(comm::broadcast(world, told.str()));
+    told = fmt::format("{}", fmt::join(find_order(sequence, config, shape), " "));
+  std::istringstream text(comm::broadcast(world, told));
   std::vector<int> order;
   for (int size = 0; text >> size;) order.push_back(size);
   return order;

@@ -11,23 +11,25 @@ namespace penstock::runtime {
 
 /// Whether the run that `config` begins is to be put into an order of its own: pipeline.schedule is
 /// found, and neither trainer.order nor a plan file says one.
-bool wants_order(const configs::Config& config);
+[[nodiscard]] bool wants_order(const configs::Config& config);
 
 /// An order of a step's micro-batches (trainer.order) for pipeline.stages × pipeline.replicas: that
 /// of the shortest simulated step that find_schedule() finds, for the mean micro-batch of every
 /// size and within a rank's memory. It follows from recipe and lengths alone: costs are computed.
 /// Empty, as sampled, for one stage. ConfigError as make_plan.
-std::vector<int> find_order(const partition::LayerSequence& sequence, const configs::Config& config,
-                            const RunShape& shape);
+[[nodiscard]] std::vector<int> find_order(const partition::LayerSequence& sequence,
+                                          const configs::Config& config, const RunShape& shape);
 
 /// The same where config wants one, else trainer.order, as rank 0 says.
-std::vector<int> shared_order(comm::Communicator& world, const partition::LayerSequence& sequence,
-                              const configs::Config& config, const RunShape& shape);
+[[nodiscard]] std::vector<int> shared_order(comm::Communicator& world,
+                                            const partition::LayerSequence& sequence,
+                                            const configs::Config& config, const RunShape& shape);
 
 /// The fastest cut, as make_plan(), with lists that find_schedule() finds for it, for micro-batches
 /// in trainer.order. A rank holds as many micro-batches as pipeline.memory_gib has room for, twice
 /// the stages at most; without that limit as many as stages. ConfigError as make_plan.
-partition::Plan plan_found(const partition::LayerSequence& sequence, const configs::Config& config,
-                           const RunShape& shape, const std::vector<partition::LayerCost>& costs);
+[[nodiscard]] partition::Plan plan_found(const partition::LayerSequence& sequence,
+                                         const configs::Config& config, const RunShape& shape,
+                                         const std::vector<partition::LayerCost>& costs);
 
 }  // namespace penstock::runtime

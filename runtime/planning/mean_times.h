@@ -13,7 +13,7 @@ namespace penstock::runtime {
 /// sizes sR to sR + R − 1; of more sizes than the steps have, the last. `costs` are of a middling
 /// micro-batch; those of other lengths are in the proportion that computed costs have. `begin` has
 /// the first layer of each chunk, then the number of layers.
-std::vector<std::vector<partition::ChunkTimes>> mean_times_by_size(
+[[nodiscard]] std::vector<std::vector<partition::ChunkTimes>> mean_times_by_size(
     const partition::LayerSequence& sequence, const configs::Config& config, const RunShape& shape,
     const std::vector<partition::LayerCost>& costs, const std::vector<int>& begin, int own);
 

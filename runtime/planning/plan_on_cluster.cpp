@@ -1,11 +1,14 @@
 #include "runtime/planning/plan_on_cluster.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <map>
 #include <optional>
 #include <utility>
 
+#include "base/counted.h"
 #include "base/error.h"
 #include "base/gib.h"
 #include "comm/nccl.h"
@@ -137,15 +140,16 @@ class RecipeData {
 };
 
 /// What the executor runs, the one that wins a tie first; but for found, which is sought for the
-/// best of the others, and in place of which, if it is wished, they have those that it comes from.
+/// best of the others, and in place of which, if it is requested, they have those that it comes
+/// from.
 std::vector<std::string> trained_schedules(const configs::Config& config,
-                                           const std::string& wished) {
+                                           const std::string& requested) {
   configs::Config any = config;
   const auto key = configs::find_key(any, "pipeline.schedule");
-  if (!wished.empty()) {
-    if (const auto wrong = configs::set_value(*key, wished)) throw ConfigError(*wrong);
-    if (wished == partition::kFound) return {"zb-h1", "1f1b"};  // which holds less
-    return {wished};
+  if (!requested.empty()) {
+    if (const auto wrong = configs::set_value(*key, requested)) throw ConfigError(*wrong);
+    if (requested == partition::kFound) return {"zb-h1", "1f1b"};  // which holds less
+    return {requested};
   }
   std::vector<std::string> names(key->allowed.choices.begin(), key->allowed.choices.end());
   std::erase(names, partition::kFound);
@@ -177,10 +181,11 @@ std::vector<partition::BatchChoice> choices_of(const configs::Config& recipe,
                                      recipe.trainer.order};
   const bool kept = !constraints.free_batch || !recipe.trainer.order.empty();
   if (kept && constraints.micro_batches > 0)
-    throw ConfigError("--micro-batches " + std::to_string(constraints.micro_batches) +
-                      ": a step keeps its " + std::to_string(given.micro_batches) +
-                      " micro-batches, of the checkpoint that trainer.resume goes on from or of "
-                      "trainer.order: leave --micro-batches out, or start anew without them");
+    throw ConfigError(fmt::format(
+        "--micro-batches {} can't change a step: it keeps its {}, set by trainer.order or by the "
+        "checkpoint that trainer.resume goes on from. Leave --micro-batches out, or start anew "
+        "without them.",
+        constraints.micro_batches, counted(given.micro_batches, "micro-batch", "micro-batches")));
   if (kept) return {given};
   if (constraints.micro_batches > 0)
     return {{given.seconds * given.micro_batches / constraints.micro_batches,
@@ -209,7 +214,7 @@ void set_costs(partition::PlanningProblem& problem, const partition::DeviceProfi
                                       .compute = recipe.precision.compute,
                                       .layers = partition::names_of(*problem.sequence)});
   problem.costs = partition::fitted_cost_model(measured.layers);
-  problem.costs_from = "measured on " + measured.device;
+  problem.costs_from = fmt::format("measured on {}", measured.device);
   problem.reading = measured.reading;
   problem.step_s = measured.step_s;
   problem.parameter_s = measured.parameter_s;

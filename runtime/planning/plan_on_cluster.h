@@ -51,12 +51,13 @@ struct ClusterPlan {
 /// limits every device besides its memory. Where trainer.resume goes on with a run, that run's
 /// batches, lanes and order stay. ConfigError and DataError as train(), as decide(), and for
 /// measured costs of another model.
-ClusterPlan plan_on_cluster(const configs::Config& recipe, const partition::Cluster& cluster,
-                            const ClusterConstraints& constraints);
+[[nodiscard]] ClusterPlan plan_on_cluster(const configs::Config& recipe,
+                                          const partition::Cluster& cluster,
+                                          const ClusterConstraints& constraints);
 
 /// Ways to share out as much audio a step as `data` does, fewest micro-batches first: so few as
 /// hold the longest utterance, and at most `most`.
-std::vector<partition::BatchChoice> batch_choices(const configs::DataConfig& data, double longest,
-                                                  int most);
+[[nodiscard]] std::vector<partition::BatchChoice> batch_choices(const configs::DataConfig& data,
+                                                                double longest, int most);
 
 }  // namespace penstock::runtime

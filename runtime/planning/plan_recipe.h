@@ -14,6 +14,6 @@ struct PlannedRun {
 /// The plan that training `recipe` would make, for the utterances of data.train; costs are measured
 /// on this machine or computed. Where trainer.resume goes on with a run, its lanes and order stay.
 /// ConfigError, DataError and CheckpointError as train().
-PlannedRun plan_recipe(const configs::Config& recipe, bool measure);
+[[nodiscard]] PlannedRun plan_recipe(const configs::Config& recipe, bool measure);
 
 }  // namespace penstock::runtime

@@ -1,5 +1,8 @@
 #include "runtime/planning/planning.h"
 
+#include <fmt/format.h>
+
+#include "base/counted.h"
 #include "base/error.h"
 #include "configs/value.h"
 #include "partition/model/build_model.h"
@@ -50,8 +53,10 @@ std::vector<partition::LayerCost> measured_or_computed_costs(
   return measured_costs(sequence, config, shape);
 } catch (const DeviceError& error) {
   if (note)
-    note(std::string("the layers' times can't be measured on one device (") + error.what() +
-         "): stages are cut by counted operations");
+    note(
+        fmt::format("the times of the layers can't be measured on one device ({}): the cut into "
+                    "stages follows from operation counts",
+                    error.what()));
   return computed_costs(sequence, config, shape);
 }
 
@@ -120,10 +125,11 @@ configs::Config with_plan_file(const configs::Config& config) {
   const partition::PlannedModel model = planned_model(sequence, config.model, labels);
   const partition::Plan plan = partition::read_plan(config.pipeline.plan, model);
   if (config.data.micro_batches != plan.micro_batches)
-    throw ConfigError(config.pipeline.plan + " is for " + std::to_string(plan.micro_batches) +
-                      " micro-batches a step, but the recipe has data.micro_batches = " +
-                      std::to_string(config.data.micro_batches) +
-                      ": make them equal, or plan anew");
+    throw ConfigError(fmt::format(
+        "{} is for {} a step, but the recipe has data.micro_batches = {}: make them equal, or plan "
+        "anew",
+        config.pipeline.plan, counted(plan.micro_batches, "micro-batch", "micro-batches"),
+        config.data.micro_batches));
   planned.pipeline.stages = plan.stages();
   planned.pipeline.replicas = plan.replicas();
   planned.pipeline.schedule = plan.schedule;
@@ -131,15 +137,16 @@ configs::Config with_plan_file(const configs::Config& config) {
     partition::set_recomputed_layers(planned.pipeline, *recomputed, model.layers);
   planned.trainer.lanes = plan.lanes;
   if (config.trainer.lanes != 0 && config.trainer.lanes != plan.lanes)
-    throw ConfigError(config.pipeline.plan + " is for " + std::to_string(plan.lanes) +
-                      " lanes, but the recipe has trainer.lanes = " +
-                      std::to_string(config.trainer.lanes) + ": make them equal, or plan anew");
+    throw ConfigError(fmt::format(
+        "{} is for {}, but the recipe has trainer.lanes = {}: make them equal, or plan anew",
+        config.pipeline.plan, counted(plan.lanes, "lane"), config.trainer.lanes));
   std::vector<int>& order = planned.trainer.order;
   std::vector<int> of_plan = plan.order;
   if (!order.empty() && !of_plan.empty() && order != of_plan)
-    throw ConfigError(config.pipeline.plan + " is for micro-batches in the order " +
-                      configs::value_text(&of_plan) + ", but the recipe has trainer.order = " +
-                      configs::value_text(&order) + ": make them equal, or plan anew");
+    throw ConfigError(fmt::format(
+        "{} is for micro-batches in the order {}, but the recipe has trainer.order = {}: make them "
+        "equal, or plan anew",
+        config.pipeline.plan, configs::value_text(&of_plan), configs::value_text(&order)));
   if (!of_plan.empty()) order = of_plan;
   return planned;
 }

@@ -14,47 +14,47 @@
 namespace penstock::runtime {
 
 /// Of a micro-batch of middling size: measured on this machine, or from rates.
-std::vector<partition::LayerCost> measured_costs(const partition::LayerSequence& sequence,
-                                                 const configs::Config& config,
-                                                 const RunShape& shape);
+[[nodiscard]] std::vector<partition::LayerCost> measured_costs(
+    const partition::LayerSequence& sequence, const configs::Config& config, const RunShape& shape);
 /// The same, or computed where no single device has room for the whole model, which `note` is told.
-std::vector<partition::LayerCost> measured_or_computed_costs(
+[[nodiscard]] std::vector<partition::LayerCost> measured_or_computed_costs(
     const partition::LayerSequence& sequence, const configs::Config& config, const RunShape& shape,
     const std::function<void(const std::string&)>& note);
 /// From the rates of the kind of device that the recipe names.
-std::vector<partition::LayerCost> computed_costs(const partition::LayerSequence& sequence,
-                                                 const configs::Config& config,
-                                                 const RunShape& shape);
+[[nodiscard]] std::vector<partition::LayerCost> computed_costs(
+    const partition::LayerSequence& sequence, const configs::Config& config, const RunShape& shape);
 
 /// Computed costs of forward passes alone, and without the loss where there are no `texts` to
 /// compare with.
-std::vector<partition::LayerCost> recognition_costs(const partition::LayerSequence& sequence,
-                                                    const configs::Config& config,
-                                                    const RunShape& shape, bool texts);
+[[nodiscard]] std::vector<partition::LayerCost> recognition_costs(
+    const partition::LayerSequence& sequence, const configs::Config& config, const RunShape& shape,
+    bool texts);
 
 /// What a plan for `config` follows from, but for the bytes.
-partition::PlanRequest plan_request(const partition::LayerSequence& sequence,
-                                    const configs::Config& config, const RunShape& shape,
-                                    const std::vector<partition::LayerCost>& costs);
+[[nodiscard]] partition::PlanRequest plan_request(const partition::LayerSequence& sequence,
+                                                  const configs::Config& config,
+                                                  const RunShape& shape,
+                                                  const std::vector<partition::LayerCost>& costs);
 
 /// The plan of pipeline.plan, with predictions of its own, else the fastest cut for
 /// pipeline.stages × pipeline.replicas, which are those of with_plan_file; of pipeline.schedule =
 /// "found" with its lists. Steps are in trainer.order. ConfigError as from read_plan,
 /// with_estimates, make_plan and plan_found.
-partition::Plan plan_run(const partition::LayerSequence& sequence, const configs::Config& config,
-                         const RunShape& shape, const std::vector<partition::LayerCost>& costs);
+[[nodiscard]] partition::Plan plan_run(const partition::LayerSequence& sequence,
+                                       const configs::Config& config, const RunShape& shape,
+                                       const std::vector<partition::LayerCost>& costs);
 
 /// The layers that a plan file must name.
-partition::PlannedModel planned_model(const partition::LayerSequence& sequence,
-                                      const configs::ModelConfig& model, int labels);
+[[nodiscard]] partition::PlannedModel planned_model(const partition::LayerSequence& sequence,
+                                                    const configs::ModelConfig& model, int labels);
 
 /// With the stages, replicas, schedule, lanes, order and, if it says so, recomputed layers of the
 /// plan file that the recipe names, if any. ConfigError as read_plan, and if trainer.lanes or
 /// data.micro_batches is another number, or trainer.order another one.
-configs::Config with_plan_file(const configs::Config& config);
+[[nodiscard]] configs::Config with_plan_file(const configs::Config& config);
 
 /// For a process that runs a recipe alone: one stage and one replica, with the memory that all of
 /// the recipe's ranks may use. Its lanes stay, which must be known, so that the bits are the same.
-configs::Config alone(const configs::Config& config);
+[[nodiscard]] configs::Config alone(const configs::Config& config);
 
 }  // namespace penstock::runtime

@@ -24,12 +24,12 @@ struct RunShape {
 };
 
 /// The shape of a training of `steps`, which validates on utterances of `validation` lengths.
-RunShape shape_of_run(const configs::Config& config, const StepSequence& steps,
-                      const std::vector<AudioLength>& validation, int labels);
+[[nodiscard]] RunShape shape_of_run(const configs::Config& config, const StepSequence& steps,
+                                    const std::vector<AudioLength>& validation, int labels);
 
 /// The shape of a pass over utterances of these lengths, for the costs alone.
-RunShape shape_of_recognition(const configs::Config& config,
-                              const std::vector<AudioLength>& lengths, int labels);
+[[nodiscard]] RunShape shape_of_recognition(const configs::Config& config,
+                                            const std::vector<AudioLength>& lengths, int labels);
 
 /// Lengths of one micro-batch for which no stage needs fewer bytes than for any within `extent`: as
 /// many utterances, one as long as the longest, and as many frames in all, rounded up to lengths
@@ -40,11 +40,13 @@ std::vector<std::int64_t> covering_lengths(const MicroBatchExtent& extent,
 
 /// What chunks need so that every step of the run fits under `schedule` and, in turn with it, every
 /// validation: on the replica that needs most.
-partition::ChunkBytes bytes_of_run(const partition::LayerSequence& sequence,
-                                   const configs::Config& config, const RunShape& shape,
-                                   const partition::RunSchedule& schedule);
+[[nodiscard]] partition::ChunkBytes bytes_of_run(const partition::LayerSequence& sequence,
+                                                 const configs::Config& config,
+                                                 const RunShape& shape,
+                                                 const partition::RunSchedule& schedule);
 /// The same under pipeline.schedule, which must be one that make_schedule makes.
-partition::ChunkBytes bytes_of_run(const partition::LayerSequence& sequence,
-                                   const configs::Config& config, const RunShape& shape);
+[[nodiscard]] partition::ChunkBytes bytes_of_run(const partition::LayerSequence& sequence,
+                                                 const configs::Config& config,
+                                                 const RunShape& shape);
 
 }  // namespace penstock::runtime

@@ -1,10 +1,13 @@
 #include "runtime/profiling/bench.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <functional>
 #include <numeric>
 #include <utility>
 
+#include "base/counted.h"
 #include "base/error.h"
 #include "comm/collectives.h"
 #include "comm/stopwatch.h"
@@ -52,9 +55,9 @@ std::vector<int> given_cut(const std::vector<int>& cut, int layers, int chunks) 
   begin.push_back(layers);
   const auto equal_or_falling = std::ranges::adjacent_find(begin, std::ranges::greater_equal{});
   if (std::ssize(begin) != chunks + 1 || equal_or_falling != begin.end())
-    throw ConfigError("--cut takes " + std::to_string(chunks - 1) +
-                      " rising layer numbers from 1 to " + std::to_string(layers - 1) + " for " +
-                      std::to_string(chunks) + " parts");
+    throw ConfigError(fmt::format("--cut takes {} from 1 to {}, in rising order, for {}",
+                                  counted(chunks - 1, "layer number"), layers - 1,
+                                  counted(chunks, "part")));
   return begin;
 }
 

@@ -1,6 +1,6 @@
 #include "runtime/profiling/gather_actions.h"
 
-#include <cstring>
+#include <algorithm>
 #include <span>
 #include <string>
 
@@ -28,7 +28,7 @@ std::string rows_of(const std::vector<ProfiledStep>& steps) {
 
 std::vector<ProfiledStep> steps_of(const std::string& bytes) {
   std::vector<Row> rows(bytes.size() / sizeof(Row));
-  std::memcpy(rows.data(), bytes.data(), rows.size() * sizeof(Row));
+  std::copy_n(bytes.data(), rows.size() * sizeof(Row), reinterpret_cast<char*>(rows.data()));
   std::vector<ProfiledStep> steps;
   for (const Row& row : rows) {
     if (row.kind < 0) {

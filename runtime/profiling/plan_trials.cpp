@@ -1,9 +1,12 @@
 #include "runtime/profiling/plan_trials.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <span>
 #include <utility>
 
+#include "base/counted.h"
 #include "base/error.h"
 #include "base/median.h"
 #include "comm/collectives.h"
@@ -18,10 +21,11 @@ namespace {
 /// The data as the plan deals them out, which may be a resumed run's.
 StepSequence in_order(const ProfilingData& data, const partition::Plan& plan) {
   if (plan.micro_batches != data.config.data.micro_batches)
-    throw ConfigError("the plan is for " + std::to_string(plan.micro_batches) +
-                      " micro-batches a step, but data.micro_batches = " +
-                      std::to_string(data.config.data.micro_batches) +
-                      ": set data.micro_batches and data.micro_batch_seconds to the plan's");
+    throw ConfigError(fmt::format(
+        "the plan is for {} a step, but data.micro_batches = {}: set data.micro_batches and "
+        "data.micro_batch_seconds to the plan's",
+        counted(plan.micro_batches, "micro-batch", "micro-batches"),
+        data.config.data.micro_batches));
   StepSequenceOptions options = data.steps.options();
   options.lanes = plan.lanes;
   options.order = plan.order;
@@ -61,7 +65,7 @@ std::vector<double> try_plans(comm::Communicator& world, const configs::Config& 
   const ProfilingData data = load_profiling_data(recipe, world);
   const partition::PlannedModel model =
       planned_model(data.sequence, data.config.model, data.labels);
-  const int count = std::stoi(comm::broadcast(world, std::to_string(plans.size())));
+  const int count = std::stoi(comm::broadcast(world, fmt::format("{}", plans.size())));
   std::vector<TriedPlan> tried;
   for (int i = 0; i < count; ++i) {
     partition::Plan plan = partition::parse_plan(

@@ -25,13 +25,13 @@ class Alphabet {
 
   /// The text with case folded as configured, runs of white space as one space, ends trimmed.
   /// DataError if not UTF-8.
-  std::string normalised(std::string_view text) const;
+  [[nodiscard]] std::string normalised(std::string_view text) const;
 
   /// Labels of the normalised text. DataError lists every character that the alphabet lacks.
-  std::vector<std::int32_t> encode(std::string_view text) const;
+  [[nodiscard]] std::vector<std::int32_t> encode(std::string_view text) const;
 
   /// Text of labels; blanks are left out. DataError if a label is not one of `classes()`.
-  std::string decode(std::span<const std::int32_t> labels) const;
+  [[nodiscard]] std::string decode(std::span<const std::int32_t> labels) const;
 
  private:
   std::u32string normalised_characters(std::string_view text) const;

@@ -34,7 +34,10 @@ std::vector<std::u32string_view> words_of(std::u32string_view text) {
   return words;
 }
 
-// Levenshtein's distance, by rows.
+// Levenshtein's distance, by rows: d(i, j) is that of the first i units and the first j.
+//   d(i, 0) = i, d(0, j) = j
+//   d(i + 1, j + 1) = min(d(i, j) + (units i and j differ), d(i + 1, j) + 1, d(i, j + 1) + 1)
+// row[0 … j] has d(i + 1, ·), the rest still d(i, ·), and `diagonal` is d(i, j).
 template <class Units>
 EditCount count(const Units& reference, const Units& hypothesis) {
   std::vector<std::int64_t> row(hypothesis.size() + 1);

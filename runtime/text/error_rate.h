@@ -27,6 +27,6 @@ struct ErrorCount {
 /// Counts as jiwer 4 does. Both texts are trimmed. Words lie between spaces, of which runs count as
 /// one; characters are code points, inner spaces included as they stand. Case and punctuation
 /// count. DataError if a text is not UTF-8.
-ErrorCount count_errors(std::string_view reference, std::string_view hypothesis);
+[[nodiscard]] ErrorCount count_errors(std::string_view reference, std::string_view hypothesis);
 
 }  // namespace penstock::runtime

@@ -1,8 +1,11 @@
 #include "runtime/text/greedy.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <string>
 
+#include "base/counted.h"
 #include "base/error.h"
 #include "runtime/text/alphabet.h"
 
@@ -11,8 +14,8 @@ namespace penstock::runtime {
 std::vector<std::int32_t> greedy_labels(std::span<const float> logits_FC, std::int64_t channels) {
   const auto width = static_cast<std::size_t>(channels);
   if (channels < 1 || logits_FC.size() % width != 0)
-    throw ShapeError(std::to_string(logits_FC.size()) + " logits are not frames of " +
-                     std::to_string(channels) + " channels");
+    throw ShapeError(fmt::format("{} are not frames of {}", counted(logits_FC.size(), "logit"),
+                                 counted(channels, "channel")));
   std::vector<std::int32_t> labels;
   std::int32_t before = kBlank;
   for (std::size_t start = 0; start < logits_FC.size(); start += width) {

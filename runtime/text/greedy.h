@@ -9,6 +9,7 @@ namespace penstock::runtime {
 /// Greedy CTC decoding of one utterance: the best label of every frame (the lower one of equals),
 /// repeats collapsed, then blanks dropped. `logits_FC` are frames × `channels` numbers, normalised
 /// or not. ShapeError if that is no whole number of frames.
-std::vector<std::int32_t> greedy_labels(std::span<const float> logits_FC, std::int64_t channels);
+[[nodiscard]] std::vector<std::int32_t> greedy_labels(std::span<const float> logits_FC,
+                                                      std::int64_t channels);
 
 }  // namespace penstock::runtime

@@ -1,14 +1,24 @@
 #include "runtime/trainer/best_validation.h"
 
+#include <fmt/format.h>
+
 namespace penstock::runtime {
+namespace {
+
+std::string best_of(const TrainingState& saved) {
+  return fmt::format("the best checkpoint so far, of step {}", saved.best_step);
+}
+
+}  // namespace
 
 std::string BestValidation::recall(const TrainingState& saved, bool stored) {
   if (saved.best_metric.empty()) return {};
-  const std::string what =
-      "the best checkpoint so far, of step " + std::to_string(saved.best_step) + ", ";
-  if (!stored) return what + "is gone: the next validation begins the search anew";
+  if (!stored)
+    return fmt::format("{}, is gone: the next validation begins the search anew", best_of(saved));
   if (!corpus_hash_.empty() && corpus_hash_ != saved.best_corpus_hash)
-    return what + "was chosen on another data.validation: the next begins the search anew";
+    return fmt::format(
+        "{}, was chosen on another data.validation: the next validation begins the search anew",
+        best_of(saved));
   corpus_hash_ = saved.best_corpus_hash;
   known_ = true;
   wer_ = saved.best_value;

@@ -17,7 +17,7 @@ class BestValidation {
 
   /// Goes on from what a checkpoint knows, if the best checkpoint is still `stored` and was chosen
   /// on the same utterances, or none are validated on now. Returns what to tell otherwise.
-  std::string recall(const TrainingState& saved, bool stored);
+  [[nodiscard]] std::string recall(const TrainingState& saved, bool stored);
 
   bool beaten_by(const EvaluationReport& report) const { return !known_ || report.wer < wer_; }
   void set(const EvaluationReport& report);

@@ -1,5 +1,7 @@
 #include "runtime/trainer/evaluation.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 #include <memory>
@@ -49,12 +51,12 @@ class Scorer {
       const std::size_t size = logits.lengths[u] * logits.channels();
       const std::string text = alphabet_.decode(greedy_labels({row, size}, logits.channels()));
       row += size;
-      lines_ << work.utterances[u] << '\t' << text << '\n';
+      lines_ += fmt::format("{}\t{}\n", work.utterances[u], text);
       if (!work.label_lengths.empty()) score(work.utterances[u], text);
     }
   }
 
-  std::string lines() const { return lines_.str(); }
+  const std::string& lines() const { return lines_; }
 
  private:
   void score(std::size_t id, const std::string& text) {
@@ -69,7 +71,7 @@ class Scorer {
   const Corpus& corpus_;
   const Alphabet& alphabet_;
   Table& table_;
-  std::ostringstream lines_;
+  std::string lines_;
 };
 
 std::vector<std::string> transcripts_of(const std::vector<std::string>& ranks, std::size_t count) {

@@ -25,7 +25,7 @@ struct Evaluation {
 /// replicas; decodes greedily; scores where the corpus has labels. Recordings that fail are counted
 /// among the skipped; DataError by rank 0 if more do than data.failing_utterances. All ranks call
 /// it.
-Evaluation evaluate(Session& session, const Corpus& corpus, const Alphabet& alphabet,
-                    const EvaluationOptions& options);
+[[nodiscard]] Evaluation evaluate(Session& session, const Corpus& corpus, const Alphabet& alphabet,
+                                  const EvaluationOptions& options);
 
 }  // namespace penstock::runtime

@@ -24,19 +24,20 @@ struct TrainingStepSpec {
 
 /// How gradients are added on devices with such links: in the library's order if the recipe asks
 /// for it and replicas meet over NCCL, or there is only one; else in lane order.
-ReductionOrder reduction_order(const configs::Config& config, const partition::Plan& plan,
-                               DeviceLinks links);
+[[nodiscard]] ReductionOrder reduction_order(const configs::Config& config,
+                                             const partition::Plan& plan, DeviceLinks links);
 
 /// Of a session that trains: with room for the optimizer's slots.
-SessionOptions training_session_options(const configs::Config& config,
-                                        const partition::LayerSequence& sequence,
-                                        const partition::Plan& plan,
-                                        const MemoryAdvice& advice = {});
+[[nodiscard]] SessionOptions training_session_options(const configs::Config& config,
+                                                      const partition::LayerSequence& sequence,
+                                                      const partition::Plan& plan,
+                                                      const MemoryAdvice& advice = {});
 
 /// The training step of a session made by training_session_options(), with the stage's buffers
 /// reserved for the shape, so that no step and no validation allocates. From now on the session's
 /// long computations move the step's messages. All ranks call it. The session must outlive the
 /// step, and compute nothing behind the step's end.
-std::unique_ptr<TrainingStep> make_training_step(Session& session, const TrainingStepSpec& spec);
+[[nodiscard]] std::unique_ptr<TrainingStep> make_training_step(Session& session,
+                                                               const TrainingStepSpec& spec);
 
 }  // namespace penstock::runtime

@@ -1,5 +1,7 @@
 #include "runtime/trainer/metrics.h"
 
+#include <fmt/format.h>
+
 #include <cmath>
 #include <cstdio>
 #include <nlohmann/json.hpp>
@@ -16,7 +18,7 @@ using Json = nlohmann::ordered_json;
 std::string hexadecimal(double value) {
   if (std::isnan(value)) return "nan";  // without the sign that printf gives some
   char text[64];
-  std::snprintf(text, sizeof text, "%a", value);
+  std::snprintf(text, sizeof text, "%a", value);  // fmt writes other digits
   return text;
 }
 
@@ -48,14 +50,16 @@ MetricsFile::MetricsFile(const std::filesystem::path& file, std::int64_t last_st
   }
   std::error_code error;
   std::filesystem::rename(fresh, file, error);
-  if (error) throw CheckpointError("can't write " + file.string() + ": " + error.message());
+  if (error)
+    throw CheckpointError(fmt::format("can't write {}: {}", file.string(), error.message()));
   out_.open(file, std::ios::app);
   if (!out_) throw CheckpointError("can't append to " + file.string());
 }
 
 void MetricsFile::append(const std::string& line) {
   out_ << line << '\n' << std::flush;
-  if (!out_) throw CheckpointError("can't append to " + file_.string() + ": is its disk full?");
+  if (!out_)
+    throw CheckpointError(fmt::format("can't append to {}: is its disk full?", file_.string()));
 }
 
 void MetricsFile::write(const StepReport& r) {

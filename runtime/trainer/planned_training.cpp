@@ -1,5 +1,7 @@
 #include "runtime/trainer/planned_training.h"
 
+#include <fmt/format.h>
+
 #include <utility>
 
 #include "comm/collectives.h"
@@ -31,9 +33,9 @@ void find_order(PlannedTraining& planned) {
   if (order.empty()) return;
   training.config.trainer.order = order;
   planned.steps = steps_of(training, training.config);
-  training.context.note("the micro-batches of a step are in the order trainer.order = " +
-                        configs::value_text(&training.config.trainer.order) +
-                        ", as found; the run keeps it");
+  training.context.note(
+      fmt::format("the search for a schedule found trainer.order = {}; the run keeps this order",
+                  configs::value_text(&training.config.trainer.order)));
 }
 
 /// Rank 0's, since measured costs differ from rank to rank.

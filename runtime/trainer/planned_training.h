@@ -22,6 +22,6 @@ struct PlannedTraining {
 
 /// Plans a training for all its ranks, which call it together. A new run's order of micro-batches
 /// may be found, and a note says so. ConfigError where no plan fits.
-PlannedTraining plan_training(PreparedTraining prepared);
+[[nodiscard]] PlannedTraining plan_training(PreparedTraining prepared);
 
 }  // namespace penstock::runtime

@@ -62,8 +62,8 @@ void work_alone(PreparedTraining& training) {
   config = alone(config);
   if (ranks > 1 && limit > 0)
     training.context.note(
-        fmt::format("alone, this process stands for {} ranks: it may use {} × pipeline.memory_gib, "
-                    "{:g} GiB",
+        fmt::format("this process does the work of {} ranks alone: it may use {} × "
+                    "pipeline.memory_gib, {:g} GiB",
                     ranks, ranks, config.pipeline.memory_gib));
 }
 

@@ -30,7 +30,7 @@ struct PreparedTraining {
 
 /// Prepares a training. All ranks call it together. ConfigError, DeviceError, DataError and
 /// CheckpointError for what can be known before a plan.
-PreparedTraining prepare_training(const TrainingTask& task, comm::Communicator& world,
-                                  const TrainingObserver& observer);
+[[nodiscard]] PreparedTraining prepare_training(const TrainingTask& task, comm::Communicator& world,
+                                                const TrainingObserver& observer);
 
 }  // namespace penstock::runtime

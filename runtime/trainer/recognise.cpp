@@ -1,7 +1,10 @@
 #include "runtime/trainer/recognise.h"
 
+#include <fmt/format.h>
+
 #include <functional>
 
+#include "base/counted.h"
 #include "base/error.h"
 #include "comm/collectives.h"
 #include "configs/flatten.h"
@@ -43,10 +46,10 @@ Checkpoint open_in_turn(comm::Communicator& world, const std::filesystem::path& 
 /// Every rank is a stage, of a layer at least.
 void check_ranks(const comm::Communicator& world, const partition::LayerSequence& sequence) {
   if (world.size() <= sequence.size()) return;
-  const std::string layers = std::to_string(sequence.size());
-  throw ConfigError("the job has " + std::to_string(world.size()) +
-                    " ranks, each a stage, but the checkpoint's model has only " + layers +
-                    " layers: start it with mpirun -np " + layers + " or fewer");
+  throw ConfigError(fmt::format(
+      "the job has {}, each a stage, but the checkpoint's model has only {}: start it with mpirun "
+      "-np {} or fewer",
+      counted(world.size(), "rank"), counted(sequence.size(), "layer"), sequence.size()));
 }
 
 /// What is recognised.
@@ -83,7 +86,7 @@ AudioLength usable_length(const std::filesystem::path& recording,
   try {
     shape_utterance(0, length, 1, features);
   } catch (const DataError& error) {
-    throw DataError(recording.string() + ": " + error.what());
+    throw DataError(fmt::format("{}: {}", recording.string(), error.what()));
   }
   return length;
 }
@@ -98,9 +101,9 @@ std::string measure(const std::vector<std::filesystem::path>& recordings,
       lengths.add(length.samples);
       lengths.add(std::int64_t{length.rate});
     } catch (const DataError& error) {
-      faults.add("recording " + std::to_string(i + 1), error.what());
+      faults.add(fmt::format("recording {}", i + 1), error.what());
     }
-  faults.require_none(std::to_string(faults.size()) + " recordings cannot be used",
+  faults.require_none(fmt::format("{} cannot be used", counted(faults.size(), "recording")),
                       "Correct them, or leave them out.");
   return lengths.bytes();
 }

@@ -15,8 +15,7 @@ namespace penstock::runtime {
 struct Trained {
   std::filesystem::path checkpoint;  // a checkpoint's folder, or an output folder: its newest
   int threads = 1;                   // of a rank
-  std::vector<configs::ModelFamily> families =
-      layers::model_families();  // that its model may be of
+  std::vector<layers::ModelFamily> families = layers::model_families();  // that its model may be of
 };
 
 /// What to judge it by.
@@ -28,13 +27,13 @@ struct TestSet {
 /// Loss and error rates of a checkpoint on a manifest, over as many stages as `world` has ranks.
 /// All ranks call it; the report is whole on each. CheckpointError if any shard is damaged,
 /// ConfigError if no manifest is named, DataError as load_corpus.
-EvaluationReport evaluate_checkpoint(const Trained& trained, const TestSet& test,
-                                     comm::Communicator& world);
+[[nodiscard]] EvaluationReport evaluate_checkpoint(const Trained& trained, const TestSet& test,
+                                                   comm::Communicator& world);
 
 /// What a checkpoint makes of recordings, one text each, on rank 0. DataError lists every recording
 /// that can't be used.
-std::vector<std::string> transcribe(const Trained& trained,
-                                    const std::vector<std::filesystem::path>& recordings,
-                                    comm::Communicator& world);
+[[nodiscard]] std::vector<std::string> transcribe(
+    const Trained& trained, const std::vector<std::filesystem::path>& recordings,
+    comm::Communicator& world);
 
 }  // namespace penstock::runtime

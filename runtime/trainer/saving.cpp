@@ -1,5 +1,7 @@
 #include "runtime/trainer/saving.h"
 
+#include <fmt/format.h>
+
 #include <functional>
 
 #include "base/error.h"
@@ -24,7 +26,7 @@ std::string or_fault(const std::function<std::string()>& work) {
 bool is_fault(const std::string& text) { return !text.empty() && text.front() == kFault; }
 
 std::string slot_name(const std::string& slot, const layers::ParamDecl& parameter) {
-  return "optimizer." + slot + "/" + parameter.name;
+  return fmt::format("optimizer.{}/{}", slot, parameter.name);
 }
 
 /// Rank 0's outcome on every rank. Rank 0 raises a fault.
@@ -58,10 +60,10 @@ std::string Saving::write_own_shard(const std::filesystem::path& folder) {
   for (std::size_t i = 0; replica == 0 && i < store.states().size(); ++i)
     add(store.states()[i].decl.name, store.state(i));
   if (pieces.empty() && replica > 0) return "";
-  const std::string of_replica = store.shared() ? "-replica-" + std::to_string(replica) : "";
+  const std::string of_replica = store.shared() ? fmt::format("-replica-{}", replica) : "";
   HostWindow window(backend_, stream_);
   return to_text(write_shard(
-      folder, "stage-" + std::to_string(stage) + of_replica, pieces,
+      folder, fmt::format("stage-{}{}", stage, of_replica), pieces,
       [&](const layers::Tensor& tensor, std::size_t begin) { return window.read(tensor, begin); }));
 }
 
@@ -96,7 +98,7 @@ std::filesystem::path Saving::save(const TrainingState& state) {
         try {
           for (std::size_t rank = 0; rank < shards.size(); ++rank) {
             if (is_fault(shards[rank]))
-              throw CheckpointError("rank " + std::to_string(rank) + ": " + shards[rank].substr(1));
+              throw CheckpointError(fmt::format("rank {}: {}", rank, shards[rank].substr(1)));
             if (!shards[rank].empty()) indices.push_back(parse_shard_index(shards[rank]));
           }
           return commit(folder, state, indices).string();

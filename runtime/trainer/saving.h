@@ -44,6 +44,6 @@ class Saving {
 };
 
 /// Free space that a checkpoint of a model with so many parameters may need, in bytes.
-std::uint64_t checkpoint_bytes(std::int64_t parameters, std::size_t slots);
+[[nodiscard]] std::uint64_t checkpoint_bytes(std::int64_t parameters, std::size_t slots);
 
 }  // namespace penstock::runtime

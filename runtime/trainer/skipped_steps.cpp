@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "base/counted.h"
 #include "base/error.h"
 
 namespace penstock::runtime {
@@ -21,11 +22,11 @@ void SkippedSteps::check_end() const {
 
 void SkippedSteps::throw_divergence() const {
   throw DivergenceError(fmt::format(
-      "training diverged: no gradient of the {} steps {} to {} is finite, so none of them changed "
+      "training diverged: no gradient of the last {} ({} to {}) is finite, so none of them changed "
       "the model (last loss {}, learning rate {:g}; trainer.max_skipped = {}). Begin anew with a "
-      "lower "
-      "optimizer.learning_rate, a lower optimizer.clip_norm or a longer lr_schedule.warmup",
-      in_a_row_, last_.step - in_a_row_ + 1, last_.step, last_.loss, last_.learning_rate, most_));
+      "lower optimizer.learning_rate, a lower optimizer.clip_norm or a longer lr_schedule.warmup.",
+      counted(in_a_row_, "step"), last_.step - in_a_row_ + 1, last_.step, last_.loss,
+      last_.learning_rate, most_));
 }
 
 }  // namespace penstock::runtime

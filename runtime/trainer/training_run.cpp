@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/counted.h"
 #include "comm/collectives.h"
 #include "configs/flatten.h"
 #include "partition/plan/plan_file.h"
@@ -30,7 +31,7 @@ double audio_seconds(const StepBatches& batches, int rate) {
 
 /// Of the utterances that are validated on; empty where there are none.
 std::string validation_hash(const PreparedTraining& training) {
-  return training.config.data.validation.empty() ? "" : std::to_string(training.validation.hash);
+  return training.config.data.validation.empty() ? "" : fmt::format("{}", training.validation.hash);
 }
 
 }  // namespace
@@ -69,8 +70,8 @@ std::unique_ptr<TrainingStep> TrainingRun::make_step() {
   const ReductionOrder order = reduction_order(config_, training_.plan, session_.device().links);
   if (config_.pipeline.reduction == "nccl" && order == ReductionOrder::lanes)
     context_.note(
-        "pipeline.reduction is nccl, but replicas do not meet over NCCL here: gradients are added "
-        "in lane order");
+        "pipeline.reduction is nccl, but the replicas of this job have no links over NCCL: they "
+        "add gradients in lane order");
   return make_training_step(session_, {.config = config_,
                                        .sequence = training_.prepared.sequence,
                                        .plan = training_.plan,
@@ -80,7 +81,7 @@ std::unique_ptr<TrainingStep> TrainingRun::make_step() {
 
 void TrainingRun::restore(const Checkpoint& checkpoint) {
   const TrainingState& saved = checkpoint.state();
-  check_corpus(std::to_string(training_.prepared.corpus.hash), saved);
+  check_corpus(fmt::format("{}", training_.prepared.corpus.hash), saved);
   saving_.restore(checkpoint, true);
   clock_ = {saved.step, saved.optimizer_steps};
   training_step_->loss_scale().restore(saved.loss_scale);
@@ -106,10 +107,10 @@ void TrainingRun::begin() {
     metrics_ = std::make_unique<MetricsFile>(
         std::filesystem::path(config_.trainer.output) / "metrics.jsonl", clock_.step);
     if (const std::string& how = session_.device().how; !how.empty()) context_.note(how);
-    context_.note(
-        fmt::format("{} a rank; {} stages × {} replicas, {} lanes; {} parameters; {} utterances",
-                    session_.backend().description(), plan.stages(), plan.replicas(), plan.lanes,
-                    summary_.parameters, summary_.utterances));
+    context_.note(fmt::format("{} a rank; {} × {}, {}; {} parameters; {}",
+                              session_.backend().description(), counted(plan.stages(), "stage"),
+                              counted(plan.replicas(), "replica"), counted(plan.lanes, "lane"),
+                              summary_.parameters, counted(summary_.utterances, "utterance")));
     if (context_.observer.begin) context_.observer.begin(clock_.step, config_.trainer.steps);
   }
   comm::barrier(context_.world);
@@ -212,7 +213,7 @@ TrainingState TrainingRun::state() const {
   state.seed = config_.trainer.seed;
   state.lanes = training_.plan.lanes;
   state.loss_scale = training_step_->loss_scale().state();
-  state.corpus_hash = std::to_string(training_.prepared.corpus.hash);
+  state.corpus_hash = fmt::format("{}", training_.prepared.corpus.hash);
   state.config = configs::flatten(config_);
   state.plan_toml = partition::plan_toml(training_.plan);
   best_.write_to(state);
@@ -231,8 +232,8 @@ TrainingSummary TrainingRun::finish() {
   flush();
   if (saved_ != clock_.step) save();
   if (training_step_->optimistic() > 0)
-    context_.note(fmt::format("post-validation rolled back {} of {} updates",
-                              training_step_->rolled_back(), training_step_->optimistic()));
+    context_.note(fmt::format("post-validation rolled back {} of {}", training_step_->rolled_back(),
+                              counted(training_step_->optimistic(), "update")));
   skipped_.check_end();
   return summary_;
 }

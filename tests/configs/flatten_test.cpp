@@ -71,7 +71,7 @@ TEST(Write, DocumentsWhatTheSchemaHolds) {
   std::stringstream page;
   page << in.rdbuf();
   EXPECT_TRUE(page.str().ends_with(config_reference(layers::model_families())))
-      << "docs/configuration.md no longer ends with what `penstock keys` prints:\n"
+      << "docs/configuration.md no longer ends with what `penstock --keys` prints:\n"
       << config_reference(layers::model_families());
 }
 

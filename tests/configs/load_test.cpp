@@ -82,7 +82,7 @@ TEST(Load, BaseMayBeAFile) {
   std::ofstream(file) << "[model]\nhidden = 7\n[trainer]\nsteps = 3\n";
   EXPECT_EQ(fault("", {"model.base=" + file.string()}),
             "the configuration can't be used:\n  " + file.string() +
-                ":4: trainer.steps has no place in a model's file, which holds [model] alone");
+                ":4: trainer.steps is not allowed in a model's file, which holds only [model]");
   std::ofstream(file) << "[model]\nhidden = 7\n";
   EXPECT_EQ(deepspeech2(parsed("", Overrides{"model.base=" + file.string()})).hidden, 7);
 }
@@ -141,11 +141,11 @@ TEST(Load, ReadsListsOfLayerNames) {
               std::string::npos)
         << names;
   EXPECT_NE(fault("[pipeline]\nrecompute = 'layers'")
-                .find("recipe.toml:2: pipeline.recompute = layers needs pipeline.recompute_layers"),
+                .find("recipe.toml:2: pipeline.recompute = layers needs the layers' names"),
             std::string::npos);
   EXPECT_NE(fault("[pipeline]\nrecompute = 'stage'\nrecompute_layers = ['norm1']")
-                .find("recipe.toml:3: pipeline.recompute_layers goes with pipeline.recompute = "
-                      "layers, not with stage"),
+                .find("recipe.toml:3: pipeline.recompute_layers needs pipeline.recompute = "
+                      "layers, not stage"),
             std::string::npos);
 }
 
@@ -154,13 +154,13 @@ TEST(Load, RejectsPostValidationWithUnsupportedOptimizersAndScaling) {
   EXPECT_EQ(fault(late + "[optimizer]\nkind = 'sgd'"), "accepted");
   for (const char* waiting : {"kind = 'lamb'", "kind = 'novograd'", "kind = 'sgd'\nlarc = 0.01"})
     EXPECT_NE(fault(late + "[optimizer]\n" + waiting)
-                  .find("recipe.toml:2: pipeline.post_validation goes with optimizer.kind = adamw, "
+                  .find("recipe.toml:2: pipeline.post_validation needs optimizer.kind = adamw, "
                         "or sgd without optimizer.larc"),
               std::string::npos);
   const std::string logmax = "loss_scaling = 'logmax'";
   EXPECT_EQ(fault(late + "[precision]\n" + logmax), "accepted");
   EXPECT_NE(fault(late + "[precision]\ncompute = 'fp16'\n" + logmax)
-                .find("recipe.toml:2: pipeline.post_validation goes with precision.loss_scaling"),
+                .find("recipe.toml:2: pipeline.post_validation needs precision.loss_scaling"),
             std::string::npos);
 }
 

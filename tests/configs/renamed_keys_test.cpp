@@ -37,8 +37,8 @@ TEST(RenamedKeys, EachGetsALineWithItsNewName) {
   test::write_file(file, "[trainer]\nsteps = 3\n[schedule]\nfloor = 0.001\n");
   const std::vector<std::string> overrides = {"schedule.horizon=7", "lr_schedule.power=2"};
   const std::vector<std::string> notes = {
-      file.string() + ":4: schedule.floor is lr_schedule.min_lr now",
-      "command line: schedule.horizon is lr_schedule.total_steps now"};
+      file.string() + ":4: schedule.floor is now lr_schedule.min_lr",
+      "command line: schedule.horizon is now lr_schedule.total_steps"};
   EXPECT_EQ(renaming_notes(file, overrides), notes);
   EXPECT_TRUE(named_keys(file, overrides).contains("lr_schedule.min_lr"));
   EXPECT_FALSE(named_keys(file, overrides).contains("schedule.floor"));
@@ -55,7 +55,7 @@ TEST(RenamedKeys, ACheckpointsEarlierKeysAreRead) {
   const FlatConfig both = {{"schedule.floor", "0.25"}, {"trainer.steps", "3"}};
   EXPECT_EQ(
       renaming_notes(both, "checkpoint-000000004"),
-      std::vector<std::string>{"checkpoint-000000004: schedule.floor is lr_schedule.min_lr now"});
+      std::vector<std::string>{"checkpoint-000000004: schedule.floor is now lr_schedule.min_lr"});
 }
 
 std::string fault_of_names(const std::string& recipe, const std::vector<std::string>& overrides) {
@@ -66,10 +66,10 @@ TEST(RenamedKeys, OneRecipeWithBothNamesIsAFault) {
   EXPECT_EQ(
       fault_of_names("[lr_schedule]\nmin_lr = 0.1\n[schedule]\nkind = 'cosine'\nfloor = 0.1\n", {}),
       "the configuration can't be used:\n  recipe.toml:5: schedule.floor and "
-      "lr_schedule.min_lr (recipe.toml:2) are one key: keep lr_schedule.min_lr alone");
+      "lr_schedule.min_lr (recipe.toml:2) are one key: keep only lr_schedule.min_lr");
   EXPECT_EQ(fault_of_names("", {"schedule.power=2", "lr_schedule.power=3"}),
             "the configuration can't be used:\n  command line: lr_schedule.power and "
-            "schedule.power (command line) are one key: keep lr_schedule.power alone");
+            "schedule.power (command line) are one key: keep only lr_schedule.power");
 }
 
 TEST(RenamedKeys, AnOverrideByAnotherNameStillHolds) {

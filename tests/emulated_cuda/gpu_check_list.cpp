@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
+#include <iterator>
 #include <set>
 #include <string>
 
@@ -11,9 +13,11 @@
 namespace emulated_cuda {
 namespace {
 
-std::set<std::string> tests_of_cuda() {
+using Names = std::set<std::string>;
+
+Names tests_of_cuda() {
   const auto& program = *::testing::UnitTest::GetInstance();
-  std::set<std::string> names;
+  Names names;
   for (int s = 0; s < program.total_test_suite_count(); ++s) {
     const auto& suite = *program.GetTestSuite(s);
     if (!std::string(suite.name()).starts_with("Cuda")) continue;
@@ -23,12 +27,20 @@ std::set<std::string> tests_of_cuda() {
   return names;
 }
 
+Names without(const Names& some, const Names& others) {
+  Names left;
+  std::ranges::set_difference(some, others, std::inserter(left, left.end()));
+  return left;
+}
+
 TEST(GpuCheckList, HasEveryTestOfTheBackend) {
   std::ifstream list(penstock::test::source("tools/gpu/checks"));
-  std::set<std::string> names;
+  Names names;
   for (std::string line; std::getline(list, line);)
     if (line.starts_with("Cuda")) names.insert(line.substr(0, line.find(' ')));
-  EXPECT_EQ(tests_of_cuda(), names);
+  EXPECT_EQ(without(tests_of_cuda(), names), Names())
+      << "add these to tools/gpu/checks, then run tools/gpu/status_page --write";
+  EXPECT_EQ(without(names, tests_of_cuda()), Names()) << "tools/gpu/checks has tests that are not";
 }
 
 }  // namespace

@@ -60,13 +60,13 @@ class Ranks {
       check(cudaStreamSynchronize(stream(rank)), "waiting");
     }
     check(cudaSetDevice(0), "choosing");
-    settle();
+    await();
   }
   Ranks(const Ranks&) = delete;
   Ranks& operator=(const Ranks&) = delete;
   ~Ranks() {
     for (ncclComm_t communicator : communicators_) {
-      settle(ncclCommFinalize(communicator), communicator);
+      await(ncclCommFinalize(communicator), communicator);
       ncclCommDestroy(communicator);
     }
   }
@@ -76,20 +76,20 @@ class Ranks {
 
   /// The first number of one rank becomes the second of the other.
   void send(int rank, int to) {
-    settle(ncclSend(array(rank).data(), 1, ncclInt32, to, of(rank), stream(rank)), of(rank));
+    await(ncclSend(array(rank).data(), 1, ncclInt32, to, of(rank), stream(rank)), of(rank));
   }
   void receive(int rank, int from, std::size_t count = 1) {
-    settle(ncclRecv(array(rank).data() + 1, count, ncclInt32, from, of(rank), stream(rank)),
-           of(rank));
+    await(ncclRecv(array(rank).data() + 1, count, ncclInt32, from, of(rank), stream(rank)),
+          of(rank));
   }
   int received(int rank) const { return array(rank).values(stream(rank))[1]; }
   ncclComm_t of(int rank) const { return communicators_[static_cast<std::size_t>(rank)]; }
-  void settle() const {
-    for (ncclComm_t communicator : communicators_) settle(ncclInProgress, communicator);
+  void await() const {
+    for (ncclComm_t communicator : communicators_) await(ncclInProgress, communicator);
   }
 
  private:
-  static void settle(ncclResult_t status, ncclComm_t communicator) {
+  static void await(ncclResult_t status, ncclComm_t communicator) {
     while (status == ncclInProgress) ncclCommGetAsyncError(communicator, &status);
     EXPECT_EQ(status, ncclSuccess);
   }
@@ -117,7 +117,7 @@ TEST(Nccl, GroupedMessagesPassEachOther) {
     ranks.send(rank, 1 - rank);
     ranks.receive(rank, 1 - rank);
     ncclGroupEnd();
-    ranks.settle();
+    ranks.await();
   }
   EXPECT_EQ(ranks.received(0), 1);
   EXPECT_EQ(ranks.received(1), 0);

@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -20,7 +21,7 @@ class Bench : public testing::Test {
     std::vector<std::string> words;
     if (ranks > 0)
       words = {PENSTOCK_MPIRUN, "--allow-run-as-root", "--oversubscribe", "-np",
-               std::to_string(ranks)};
+               fmt::to_string(ranks)};
     words.insert(words.end(), {PENSTOCK_BINARY, "bench", model_});
     words.insert(words.end(), options.begin(), options.end());
     return test::run_program(words);
@@ -75,7 +76,7 @@ TEST_F(Bench, SaysTheSameInWords) {
   const auto outcome = bench({"--batch", "1", "--seconds", "0.1", "--steps", "1"});
   EXPECT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_NE(outcome.out.find("audio seconds a second"), std::string::npos) << outcome.out;
-  EXPECT_NE(outcome.out.find("1 stages, 1 micro-batches of 1 utterances"), std::string::npos);
+  EXPECT_NE(outcome.out.find("1 stage, 1 micro-batch of 1 utterance"), std::string::npos);
 }
 
 TEST_F(Bench, TakesACut) { EXPECT_EQ(report(2, {"--cut", "3"})["first_layers"][1], 3); }

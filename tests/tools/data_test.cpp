@@ -52,8 +52,7 @@ TEST_F(DataCommand, SummaryNamesEmptyTexts) {
   test::write_file(in("empty.jsonl"), R"({"audio_filepath": "a.wav", "text": ""})");
   const auto outcome = data({"summary", in("empty.jsonl")});
   EXPECT_EQ(outcome.code, 0);
-  EXPECT_NE(outcome.out.find("1 utterances have an empty text:\n  empty.jsonl:1: "),
-            std::string::npos)
+  EXPECT_NE(outcome.out.find("1 utterance without text:\n  empty.jsonl:1: "), std::string::npos)
       << outcome.out;
 }
 

@@ -28,7 +28,8 @@ class Divergence : public testing::Test {
 };
 
 TEST_F(Divergence, EndsTheRunAndIsSaidOnce) {
-  expect_diverged(train({"trainer.max_skipped=3", "pipeline.stages=2"}, {2}), "4 steps 2 to 5");
+  expect_diverged(train({"trainer.max_skipped=3", "pipeline.stages=2"}, {2}),
+                  "last 4 steps (2 to 5)");
   std::ifstream metrics(folder_.in("output/metrics.jsonl"));
   int skipped = 0;
   for (std::string line; std::getline(metrics, line);) {
@@ -40,7 +41,7 @@ TEST_F(Divergence, EndsTheRunAndIsSaidOnce) {
 }
 
 TEST_F(Divergence, FailsARunThatStopsInIt) {
-  expect_diverged(train({"trainer.steps=4", "--json"}), "3 steps 2 to 4");
+  expect_diverged(train({"trainer.steps=4", "--json"}), "last 3 steps (2 to 4)");
 }
 
 TEST_F(Divergence, IsNeverTheBest) {

@@ -1,7 +1,9 @@
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 
+#include "base/counted.h"
 #include "runtime/checkpoint/newest.h"
 #include "tests/support/runtime/training_folder.h"
 #include "tests/support/system/temporary_folder.h"
@@ -43,8 +45,8 @@ const Layout kShardedGrid = {
     {"pipeline.stages=2", "pipeline.replicas=2", "pipeline.shard_optimizer=true"},
     {4}};
 
-const Layout kLateVerdicts = {
-    "LateVerdicts",
+const Layout kLateNorms = {
+    "LateNorms",
     {"pipeline.stages=3", "pipeline.schedule=zb-h2", "pipeline.post_validation=true"},
     {3}};
 const Layout kLateGrid = {"LateGrid",
@@ -100,7 +102,7 @@ INSTANTIATE_TEST_SUITE_P(Of, Layout20Steps,
                          testing::Values(kStages, kStagesOverTcp, kStagesInAFolder, kThreeStages,
                                          kFourStages, kReplicas, kGrid, kShards, kPartedPasses,
                                          kChunksInARound, kChunksDownAndUp, kChunksOfOneRank,
-                                         kLateVerdicts, kLateGrid),
+                                         kLateNorms, kLateGrid),
                          [](const auto& info) { return info.param.name; });
 
 class FoundLayout20Steps : public Layouts, public testing::WithParamInterface<Layout> {};
@@ -157,7 +159,7 @@ TEST_P(ResumedElsewhere, ChangesNoBit) {
 
 INSTANTIATE_TEST_SUITE_P(
     From, ResumedElsewhere,
-    testing::Values(Move{kLateVerdicts, kLateGrid}, Move{kAlone, kGrid}, Move{kStages, kReplicas},
+    testing::Values(Move{kLateNorms, kLateGrid}, Move{kAlone, kGrid}, Move{kStages, kReplicas},
                     Move{kGrid, kAlone}, Move{kShardedGrid, kAlone}, Move{kAlone, kShards},
                     Move{kShards, kShardedGrid}, Move{kChunksDownAndUp, kGrid},
                     Move{kShards, kChunksDownAndUp}, Move{kChunksInARound, kPartedPasses}),
@@ -190,7 +192,7 @@ TEST_F(Layouts, ARecipeNeedsItsNumberOfRanks) {
   for (int ranks : {1, 3}) {
     const auto outcome = folder_.train("output", {"pipeline.stages=2"}, {ranks});
     EXPECT_EQ(outcome.code, 2);
-    const std::string said = "the job has " + std::to_string(ranks) + " ranks, but 2 stages";
+    const std::string said = fmt::format("the job has {}, but 2 stages", counted(ranks, "rank"));
     EXPECT_NE(outcome.err.find(said), std::string::npos) << outcome.err;
     EXPECT_EQ(outcome.err.find(said), outcome.err.rfind(said)) << "said twice: " << outcome.err;
     EXPECT_FALSE(std::filesystem::exists(folder_.in("output")));

@@ -54,11 +54,11 @@ class OldCheckpoint : public testing::Test {
         {"decay_steps", "decay_steps"}};
     for (const auto& [before, now] : renamed) {
       const std::string line =
-          "checkpoint-000000004: schedule." + before + " is lr_schedule." + now + " now\n";
+          "checkpoint-000000004: schedule." + before + " is now lr_schedule." + now + "\n";
       EXPECT_EQ(count_of(line, outcome.err), 1) << words.front() << ": " << outcome.err;
     }
-    EXPECT_EQ(count_of(" is lr_schedule.", outcome.err), 7) << words.front() << outcome.err;
-    EXPECT_EQ(count_of(" is lr_schedule.", outcome.out), 0) << words.front() << outcome.out;
+    EXPECT_EQ(count_of(" is now lr_schedule.", outcome.err), 7) << words.front() << outcome.err;
+    EXPECT_EQ(count_of(" is now lr_schedule.", outcome.out), 0) << words.front() << outcome.out;
     return outcome;
   }
   Words resuming(const std::string& command, const Words& more) const {

@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -83,7 +84,7 @@ TEST_F(PlanCluster, TrainsWithRecomputationWhereOnlyThatFits) {
   EXPECT_EQ(stage["recompute"], "stage");
   const std::string file = folder_.in("plan.toml");
   const double gib = (largest(json(with({}))) + largest(stage)) / 2;
-  const auto tight = json(with({"pipeline.memory_gib=" + std::to_string(gib), "-o", file}));
+  const auto tight = json(with({fmt::format("pipeline.memory_gib={:f}", gib), "-o", file}));
   EXPECT_EQ(tight["recompute"], "layers");
   const std::string schedule = tight["schedule"];
   EXPECT_EQ(tight["recompute_exact"],
@@ -96,7 +97,7 @@ TEST_F(PlanCluster, TrainsWithRecomputationWhereOnlyThatFits) {
   ASSERT_EQ(folder_.train("planned", {"pipeline.plan=" + file, "trainer.steps=3"}, {2}).code, 0);
   ASSERT_EQ(folder_.train("alone", {"trainer.steps=3"}).code, 0);
   EXPECT_EQ(folder_.record("planned"), folder_.record("alone"));
-  const auto text = plan(with({"pipeline.memory_gib=" + std::to_string(gib)}));
+  const auto text = plan(with({fmt::format("pipeline.memory_gib={:f}", gib)}));
   EXPECT_NE(text.out.find("recomputed"), std::string::npos) << text.out;
 }
 
@@ -163,10 +164,11 @@ TEST_F(PlanCluster, NamesWhatItRejects) {
   for (const auto& [words, said] : std::vector<std::pair<std::vector<std::string>, std::string>>{
            {{"--stages", "99"}, "99 stages, but the model has "},
            {{"--stages", "5"}, "5 stages, but the cluster has 4 devices"},
-           {{"--stages", "2", "--replicas", "3"}, "need 6 devices, and the cluster has 4"},
+           {{"--stages", "2", "--replicas", "3"}, "need 6 devices, but the cluster has 4"},
            {{"pipeline.memory_gib=0.00001"}, "memory binds: "},
            {{"--schedule", "2f2b"}, "pipeline.schedule"},
-           {{"--micro-batches", "8", "data.micro_batches=4"}, "--micro-batches shares out"},
+           {{"--micro-batches", "8", "data.micro_batches=4"},
+            "--micro-batches is for a recipe that sets neither"},
            {{"-o", folder_.in("gone/plan.toml")}, "gone/plan.toml"},
            {{"--report", folder_.in("gone/plan.html")}, "gone/plan.html"}}) {
     const auto outcome = plan(words);

@@ -102,7 +102,7 @@ TEST(PlanSequence, RecomputesWholeStagesWhereNothingElseFits) {
   for (const auto& stage : again["stages"]) EXPECT_LE(stage["bytes"], 0.4 * (1 << 30));
   const auto refused = with("0.2");
   EXPECT_EQ(refused.code, 2);
-  EXPECT_NE(refused.err.find("whether or not whole stages are recomputed"), std::string::npos)
+  EXPECT_NE(refused.err.find("with whole stages recomputed or not"), std::string::npos)
       << refused.err;
 }
 

@@ -69,7 +69,7 @@ TEST_F(PlanCommand, ItsFileIsTrained) {
   json({recipe[0], recipe[1], "-o", file});
   const auto trained = folder_.train("planned", {"pipeline.plan=" + file, "trainer.steps=3"}, {2});
   ASSERT_EQ(trained.code, 0) << trained.err;
-  EXPECT_NE(trained.err.find("2 stages × 1 replicas"), std::string::npos) << trained.err;
+  EXPECT_NE(trained.err.find("2 stages × 1 replica, "), std::string::npos) << trained.err;
   ASSERT_EQ(folder_.train("alone", {"trainer.steps=3"}).code, 0);
   EXPECT_EQ(folder_.record("planned"), folder_.record("alone"));
 

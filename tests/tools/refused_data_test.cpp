@@ -47,7 +47,8 @@ std::vector<BadUtterance> bad_utterances() {
       {"NegativeDuration", sound(R"("duration": -1.5, "text": "ab")"), "duration -1.5"},
       {"DurationOfLetters", sound(R"("duration": "long", "text": "ab")"), "is not a number"},
       {"Alphabet", sound(R"("text": "abz")"), "outside text.alphabet: 'z'"},
-      {"Labels", sound("\"text\": \"" + std::string(200, 'a') + "\""), "its 200 labels need 399"},
+      {"Labels", sound("\"text\": \"" + std::string(200, 'a') + "\""),
+       "its text of 200 labels needs 399"},
   };
 }
 

@@ -1,5 +1,6 @@
 #include "tools/trace_json.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
@@ -30,8 +31,7 @@ TEST(TraceJson, HasACompleteEventForEachAction) {
     }
     EXPECT_EQ(event["ph"], "X");
     EXPECT_EQ(event["tid"], 1);
-    events[std::to_string(event["pid"].get<int>()) + " " + event["name"].get<std::string>()] =
-        event;
+    events[fmt::format("{} {}", event["pid"].get<int>(), event["name"].get<std::string>())] = event;
   }
   EXPECT_EQ(names, 2 + 2 * 2);  // processes, ranks in each
   ASSERT_EQ(events.size(), 5u);

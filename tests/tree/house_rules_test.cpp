@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <regex>
 
 #include "tests/support/tree/source_files.h"
@@ -26,9 +27,58 @@ bool includes_heavy_library(const SourceFile& file) {
   return matches(file.bracketed, R"(^(Eigen|nlohmann|toml\+\+|CLI|spdlog|fmt)/|^cuda|^nccl)");
 }
 
+/// Code in pieces that end with ';', '{' or '}', each in one line.
+std::vector<std::string> statements_of(const SourceFile& file) {
+  std::vector<std::string> statements(1);
+  for (const std::string& line : file.code) {
+    for (const char c : line + " ") {
+      statements.back() += c;
+      if (c == ';' || c == '{' || c == '}') statements.emplace_back();
+    }
+  }
+  return statements;
+}
+
+/// Whether a reference that a condition bound is written to in the statements behind it.
+bool is_written(const std::vector<std::string>& statements, std::size_t bound,
+                const std::string& name) {
+  constexpr std::size_t near = 6;
+  const std::regex written("(^|[^\\w.>])" + name +
+                           R"((\.\w+|\[[^\]]*\])*\s*([-+*/%&|^]?=[^=]|\+\+|--))" + R"(|(\+\+|--))" +
+                           name + "\\b");
+  for (std::size_t i = bound + 1; i < std::min(statements.size(), bound + 1 + near); ++i) {
+    if (std::regex_search(statements[i], written)) return true;
+  }
+  return false;
+}
+
+/// An expression that chooses what to assign to: "(a ? b : c) = x", also by way of a reference.
+bool chooses_target(const SourceFile& file) {
+  // Behind a name, a parenthesis holds arguments; within one, "==" and "<=" assign nothing.
+  static const std::string part = "(?:[^=]|[=!<>]=)*";
+  static const std::regex direct("(^|[^\\w\\s])\\s*\\(" + part + "\\?" + part + ":" + part +
+                                 R"(\)\s*([-+*/%&|^]|<<|>>)?=[^=])"
+                                 R"(|(\+\+|--)\s*\([^()]*\?|\([^()]*\?[^()]*\)\s*(\+\+|--))");
+  static const std::regex reference(R"(^\s*(\w[\w:<>, ]*)[&*]\s*(\w+)\s*=[^?]*\?)");
+  const std::vector<std::string> statements = statements_of(file);
+  for (std::size_t i = 0; i < statements.size(); ++i) {
+    const std::string& statement = statements[i];
+    if (statement.find('?') == std::string::npos) continue;
+    std::smatch match;
+    if (std::regex_search(statement, direct)) return true;
+    if (std::regex_search(statement, match, reference) && is_written(statements, i, match[2]))
+      return true;
+  }
+  return false;
+}
+
 /// What of the rules of CONTRIBUTING.md a file breaks.
 std::vector<std::string> broken(const SourceFile& file) {
   std::vector<std::string> rules;
+  if (!file.in("tests") &&
+      matches(file.code, R"(\bstd::to_string\b|\bw?o?stringstream\b|\bstd::v?format\w*)"))
+    rules.push_back("formats text without fmt");
+  if (chooses_target(file)) rules.push_back("chooses in an expression what to assign to");
   if (file.lines.size() > most_lines) rules.push_back("is longer than 500 lines");
   if (file.header() && (file.code.empty() || file.code.front() != "#pragma once")) {
     rules.push_back("does not begin with #pragma once");
@@ -70,9 +120,39 @@ TEST(HouseRules, AreNoticedWhereBroken) {
   EXPECT_EQ(faults("layers/a.h", "#pragma once\n#include <Eigen/Dense>\n"), 1u);
   EXPECT_EQ(faults("layers/a.cpp", "void f() { std::exit(1); }\n"), 1u);
   EXPECT_EQ(faults("runtime/a.cpp", "void f() { abort(); }\n"), 1u);
+  EXPECT_EQ(faults("runtime/a.cpp", "auto a = fmt::format(\"{}\", std::to_chars(b, e, 1).ptr);"),
+            0u);
+  EXPECT_EQ(faults("tests/a.cpp", "auto a = std::to_string(1);\n"), 0u);
+  EXPECT_EQ(faults("layers/a.cpp", "auto a = std::to_string(1);\n"), 1u);
+  EXPECT_EQ(faults("layers/a.cpp", "std::ostringstream a;\n"), 1u);
+  EXPECT_EQ(faults("tools/a.cpp", "std::stringstream a;\n"), 1u);
+  EXPECT_EQ(faults("tools/a.cpp", "auto a = std::format(\"\", 1);\n"), 1u);
   std::string text;
   for (std::size_t line = 0; line <= most_lines; ++line) text += "\n";
   EXPECT_EQ(faults("layers/a.cpp", text), 1u);
+}
+
+TEST(HouseRules, NoticeChosenTargets) {
+  const auto chosen = [](const std::string& text) {
+    return !broken(test::parse_source("layers/a.cpp", text)).empty();
+  };
+  EXPECT_FALSE(chosen("x = (a ? b : c) + 1;"));
+  EXPECT_FALSE(chosen("x = f(a ? b : c) == d;"));
+  EXPECT_FALSE(chosen("for (int i = (a ? 1 : 2); i <= n; ++i) x = 1;"));
+  EXPECT_FALSE(chosen("if (a ? b : c) x = 1;"));
+  EXPECT_FALSE(chosen("const auto& x = a ? b : c; y = x;"));
+  EXPECT_FALSE(chosen("Stream& x = a ? *b : c; x.run(); y.x = 1; if (x == y) f();"));
+  EXPECT_FALSE(chosen("v.at(a ? i : j) = 1;"));
+  EXPECT_TRUE(chosen("(a ? b : c) = 1;"));
+  EXPECT_TRUE(chosen("(a == 0 ? b : c) = 1;"));
+  EXPECT_TRUE(chosen("x = 1; (a <= d ? b : c) += 1;"));
+  EXPECT_TRUE(chosen("(f(a) ? b :\n c) += 1;"));
+  EXPECT_TRUE(chosen("*(a ? &b : &c) = 1;"));
+  EXPECT_TRUE(chosen("++(a ? b : c);"));
+  EXPECT_TRUE(chosen("auto& x = a ? b : c; x = 1;"));
+  EXPECT_TRUE(chosen("double& x = a < 3 ?\n b : c; f(); x[2].y += 1;"));
+  EXPECT_TRUE(chosen("int& x = a ? b : c; ++x;"));
+  EXPECT_TRUE(chosen("int* x = a ? &b : &c; *x = 1;"));
 }
 
 }  // namespace

@@ -18,10 +18,9 @@ struct Arrow {
 
 const std::vector<Arrow> arrows = {
     {"base", {"base"}},
-    {"configs", {"configs", "base"}},
     {"layers", {"layers", "base"}},
-    // A family of models declares its keys.
-    {"layers/models", {"layers", "configs/key.h", "configs/model_family.h", "base"}},
+    // The keys of a recipe are those of the model's family, and more.
+    {"configs", {"configs", "layers/models/model_family.h", "base"}},
     {"comm", {"comm", "layers/tensor", "base"}},
     {"comm/nccl", {"comm", "layers/tensor", "layers/cuda", "base"}},
     // Declarations: what can be planned on any machine, for any device.
@@ -131,7 +130,7 @@ TEST(IncludeArrows, AreNoticedWhereBroken) {
            {"base/a.h", "configs/config.h"},
            {"configs/a.h", "layers/tensor/tensor.h"},
            {"layers/cpu/a.cpp", "configs/config.h"},
-           {"layers/nn/a.h", "configs/key.h"},
+           {"layers/nn/a.h", "configs/schema.h"},
            {"layers/models/a.cpp", "configs/config.h"},
            {"partition/a.h", "layers/cpu/cpu_backend.h"},
            {"runtime/data/a.cpp", "runtime/text/alphabet.h"},

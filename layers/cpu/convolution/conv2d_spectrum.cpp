@@ -68,7 +68,8 @@ bool empty(const FoldedRows& rows, std::int64_t row) {
   return std::all_of(frames, frames + rows.phases, [](std::int64_t f) { return f < 0; });
 }
 
-// Spectra of both real rows from that of row + i · next row, by their symmetry.
+// Spectra A and B of both real rows from that of row + i · next row, Z:
+//   A_k = (Z_k + conj Z_{-k}) / 2, B_k = (Z_k - conj Z_{-k}) / 2i
 void split(const Complex8* points, std::int64_t length, const Spectrum& to, std::int64_t row,
            std::int64_t group) {
   for (std::int64_t k = 0; k <= length / 2; ++k) {
@@ -93,7 +94,7 @@ Bins bins(const Spectrum& from, const FoldedRows& to, std::int64_t row, std::int
   return {from.at(0, row) + group, from.bin_stride};
 }
 
-// The inverse of split().
+// The inverse of split(): Z_k = A_k + i·B_k, Z_{-k} = conj A_k + i·conj B_k.
 void join(const Bins& first, const Bins& second, std::int64_t length, Complex8* points) {
   points[0] = {first[0].re, second[0].re};
   points[length / 2] = {first[length / 2].re, second[length / 2].re};

@@ -7,7 +7,10 @@ namespace penstock::layers {
 namespace {
 
 // One pass of Stockham's self-sorting transform: sub-transforms of length `n`, `s` of them
-// interleaved, by butterflies of a fixed radix. `roots` are of the whole length n·s.
+// interleaved, by butterflies of a fixed radix r. With m = n / r, for q < s, p < m, k < r:
+//   out[q + s·(r·p + k)] =
+//       exp(-2πi·p·k / n) · sum over j < r of in[q + s·(p + m·j)] · exp(-2πi·j·k / r)
+// `roots` are of the whole length n·s.
 struct Pass {
   std::int64_t n, s;
   const Complex8* in;
@@ -22,6 +25,7 @@ Complex8 turned(const Complex8& a) {  // by a quarter: times -i, or i for the in
   return kInverse ? Complex8{-a.im, a.re} : Complex8{a.im, -a.re};
 }
 
+// v[k] = sum over j of v[j] · exp(-2πi·j·k / kRadix), or with +2πi for the inverse.
 template <bool kInverse, int kRadix>
 inline void butterfly(Complex8 (&v)[kRadix]) {
   if constexpr (kRadix == 2) {
@@ -78,6 +82,8 @@ void transform(const std::vector<int>& radices, Pass pass) {
   Complex8 between[2][Fft8::kLongest];
   Complex8* const out = pass.out;
   const std::int64_t out_stride = pass.out_stride;
+  // n · s is the length. pass.in holds s interleaved sequences of n numbers: number k of the whole
+  // transform is number (k - q) / s of the transform of sequence q = k mod s.
   for (std::size_t i = 0; i < radices.size(); ++i) {
     const bool last = i + 1 == radices.size();
     pass.out = last ? out : between[i % 2];

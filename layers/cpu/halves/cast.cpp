@@ -1,5 +1,7 @@
 #include "layers/ops/cast.h"
 
+#include <fmt/format.h>
+
 #include <cstring>
 
 #include "base/error.h"
@@ -44,7 +46,7 @@ void for_type(DType dtype, Work work) {
     case DType::bf16:
       return work(static_cast<BFloat16*>(nullptr));
     default:
-      throw DeviceError("Cast takes f32, f64, f16 and bf16, not " + std::string(name_of(dtype)));
+      throw DeviceError(fmt::format("Cast takes f32, f64, f16 and bf16, not {}", name_of(dtype)));
   }
 }
 
@@ -73,8 +75,7 @@ template <>
 void CpuBackend::compute(Stream&, const Cast& op) {
   const std::int64_t count = op.from.size();
   if (op.to.size() != count)
-    throw ShapeError("Cast of " + std::to_string(count) + " numbers into " +
-                     std::to_string(op.to.size()));
+    throw ShapeError(fmt::format("Cast of {} numbers into {}", count, op.to.size()));
   if (op.from.dtype == op.to.dtype) {
     std::memcpy(op.to.data, op.from.data, op.from.bytes());
     return;

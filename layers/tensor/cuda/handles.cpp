@@ -1,5 +1,7 @@
 #include "layers/tensor/cuda/handles.h"
 
+#include <fmt/format.h>
+
 #include <string>
 
 #include "base/error.h"
@@ -26,9 +28,10 @@ Buffer device_buffer(std::size_t bytes) {
   const cudaError_t status = cudaGetLastError();
   std::size_t free = 0, total = 0;
   cudaMemGetInfo(&free, &total);
-  throw DeviceError(std::to_string(bytes) + " bytes of device memory were asked for, " +
-                    std::to_string(free) + " of " + std::to_string(total) + " are free: " +
-                    cudaGetErrorString(status) + "; take more stages or smaller micro-batches");
+  throw DeviceError(
+      fmt::format("{} bytes of device memory were requested, but {} of {} are free: {}; take more "
+                  "stages or smaller micro-batches",
+                  bytes, free, total, cudaGetErrorString(status)));
 }
 
 Buffer pinned_buffer(std::size_t bytes) {

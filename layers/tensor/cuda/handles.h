@@ -21,13 +21,13 @@ using EventHandle =
     std::unique_ptr<std::remove_pointer_t<cudaEvent_t>, Destroy<cudaEvent_t, cudaEventDestroy>>;
 
 /// A stream that does not wait for the NULL stream.
-StreamHandle make_stream_handle();
+[[nodiscard]] StreamHandle make_stream_handle();
 /// An event that orders and keeps no time.
-EventHandle make_event_handle();
+[[nodiscard]] EventHandle make_event_handle();
 
 /// Memory of the current device, uninitialised. DeviceError says how much was free.
 Buffer device_buffer(std::size_t bytes);
 /// Host memory from and to which copies run beside other work.
-Buffer pinned_buffer(std::size_t bytes);
+[[nodiscard]] Buffer pinned_buffer(std::size_t bytes);
 
 }  // namespace penstock::layers::cuda

@@ -24,17 +24,19 @@ void add_matrix(ClusterSource& source, Cluster& cluster) {
                         });
     if (square) continue;
     source.fault(matrix.line,
-                 fmt::format("matrix.{} must have a row for each of the {} devices, and in it a "
+                 fmt::format("matrix.{} must have a row for each of the {} devices, with a "
                              "number for each",
                              rows == &matrix.gb_per_s ? "gb_per_s" : "latency_us", devices));
     return;
   }
   if (source.between || !source.links.empty())
-    source.fault(matrix.line, "[matrix] gives every link: leave out [between] and [[link]]");
+    source.fault(matrix.line,
+                 "[matrix] already gives every link: leave out [between] and [[link]]");
   for (const NodeGroup& group : source.groups)
     if (group.within)
-      source.fault(group.line, fmt::format("[matrix] gives every link: leave out node {}'s within",
-                                           group.name));
+      source.fault(
+          group.line,
+          fmt::format("[matrix] already gives every link: leave out node {}'s within", group.name));
   for (std::size_t from = 0; from < devices; ++from)
     for (std::size_t to = 0; to < devices; ++to)
       cluster.exact_links.push_back(
@@ -68,7 +70,7 @@ void add_within(ClusterSource& source, Cluster& cluster) {
   }
 }
 
-void refuse_missing(ClusterSource& source, const Cluster& cluster) {
+void require_all_links(ClusterSource& source, const Cluster& cluster) {
   const std::size_t nodes = cluster.nodes.size();
   std::size_t missing = 0;
   std::string first;
@@ -109,7 +111,7 @@ void add_links(ClusterSource& source, Cluster& cluster) {
                                           link.nodes[0], link.nodes[1]));
     cluster.node_links[*a * nodes + *b] = cluster.node_links[*b * nodes + *a] = link.rates;
   }
-  refuse_missing(source, cluster);
+  require_all_links(source, cluster);
 }
 
 }  // namespace penstock::partition

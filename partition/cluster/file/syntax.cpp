@@ -1,12 +1,12 @@
 #include "partition/cluster/file/syntax.h"
 
 #include <fmt/format.h>
+#include <fmt/ostream.h>
 #include <toml++/toml.h>
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <sstream>
 #include <string_view>
 
 #include "base/nearest_name.h"
@@ -51,12 +51,13 @@ class Keys {
     return node;
   }
   void expect(const toml::node& node, std::string_view key, const std::string& what) {
-    std::ostringstream shown;
+    std::string shown;
     node.visit([&](const auto& value) {
-      shown << toml::toml_formatter(toml::table{{"v", value}});
+      const toml::table holder{{"v", value}};
+      shown = fmt::format("{}", fmt::streamed(holder));
     });
     source_.fault(line_of(node), fmt::format("{}{} = {}, but it takes {}", where_, key,
-                                             shown.str().substr(shown.str().find('=') + 2), what));
+                                             shown.substr(shown.find('=') + 2), what));
   }
   double number(std::string_view key, const Least& least) {
     const toml::node* node = need(key);

@@ -51,10 +51,10 @@ struct ClusterSource {
   void fault(int line, const std::string& what);
 };
 
-LinkRates rates_of(double latency_us, double gb_per_s);
+[[nodiscard]] LinkRates rates_of(double latency_us, double gb_per_s);
 
 /// Reads what the syntax alone says: faults are bad TOML, unknown or missing keys, wrong types and
 /// numbers out of range.
-ClusterSource cluster_of_toml(const std::string& text, const std::string& name);
+[[nodiscard]] ClusterSource cluster_of_toml(const std::string& text, const std::string& name);
 
 }  // namespace penstock::partition

@@ -10,6 +10,6 @@ namespace penstock::partition {
 /// (Cluster::exact_links), links between the same nodes that differ by no more than a quarter are
 /// written as one, their medians; otherwise all are, as a matrix. Memory that has no limit is
 /// written as 2^20 GiB.
-std::string cluster_toml(const Cluster& cluster);
+[[nodiscard]] std::string cluster_toml(const Cluster& cluster);
 
 }  // namespace penstock::partition

@@ -21,6 +21,7 @@ int largest_group(const Cluster& cluster, double width) {
     while (group[device] != device) device = group[device] = group[group[device]];
     return device;
   };
+  // Two devices have one root if links of that width, among pairs seen so far, join them.
   for (int from = 0; from < cluster.size(); ++from)
     for (int to = 0; to < from; ++to)
       if (std::max(cluster.link(from, to).bandwidth, cluster.link(to, from).bandwidth) >= width)
@@ -61,10 +62,11 @@ int Bounds::largest_group(std::size_t width) const {
   return largest_[width] = partition::largest_group(problem_.cluster, widths_[width]);
 }
 
-/// No ring over so many devices has wider links alone.
+/// No ring over so many devices has wider links alone: those links would join its devices.
 double Bounds::widest_ring(int replicas) const {
   const auto enough = [&](std::size_t width) { return largest_group(width) >= replicas; };
   std::size_t low = 0, high = widths_.size() - 1;
+  // The narrowest links join all devices. So enough(high) holds, and no place before `low` has it.
   while (low < high) {
     const std::size_t middle = (low + high) / 2;
     if (enough(middle))
@@ -101,6 +103,8 @@ double Bounds::spread(const Grid& grid) const {
 double Bounds::quick(const Grid& grid) const {
   const SequenceLoad& sequence = problem_.sequence;
   const auto best = best_stages(grid);
+  // All work on the fastest stage, all gradients added at the best ring's pace, the least message
+  // at every boundary: no cut has a smaller sum, and no slowest stage is below the mean.
   double sum = sequence.work(0, sequence.size()) / speed(grid, 0) +
                best.front().reduction.seconds(sequence.parameters(0, sequence.size()));
   if (grid.stages > 1)  // what crosses counts for both stages
@@ -110,7 +114,7 @@ double Bounds::quick(const Grid& grid) const {
   return std::max(goal_of(problem_, grid).value(sum, slowest), spread(grid));
 }
 
-/// The least bottleneck of best_stages, if it is at most `highest`, else infinite. A table that
+/// The least bottleneck of best_stages; where it is above `highest`, that or infinite. A table that
 /// holds for all numbers of stages is kept for each number of replicas.
 double Bounds::least_slowest(const Grid& grid, double highest) const {
   const StageCost stage = best_stages(grid).front();
@@ -119,6 +123,8 @@ double Bounds::least_slowest(const Grid& grid, double highest) const {
   double limit =
       kFirstLimit * std::max(sequence.work(0, sequence.size()) / speed(grid, 0) / grid.stages,
                              sequence.longest_layer() / speed(grid, 0));
+  // A table finds the least bottleneck if its limit reaches it, else nothing. So nothing is within
+  // the limits tried before, and what the first that finds something finds is the least.
   for (;; limit *= kFirstLimit) {
     if (limit == 0 || limit > highest) limit = highest;
     auto table = tables_.find(grid.replicas);

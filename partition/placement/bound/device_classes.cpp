@@ -57,9 +57,12 @@ DeviceClasses::Class DeviceClasses::class_of(const std::vector<bool>& member) co
     device_class.largest_node = std::max(device_class.largest_node, ++in_node[node]);
     for (int other = 0; other < cluster.size(); ++other) {
       if (other == device) continue;
-      BestLink& best = cluster.devices[other].node == node ? within : between;
-      best.add(cluster.link(device, other));
-      best.add(cluster.link(other, device));
+      const bool same_node = cluster.devices[other].node == node;
+      for (const auto& link : {cluster.link(device, other), cluster.link(other, device)})
+        if (same_node)
+          within.add(link);
+        else
+          between.add(link);
     }
   }
   // Where there are no such links, stages can't have them either.
@@ -81,6 +84,8 @@ double DeviceClasses::memory(const std::vector<int>& devices, std::size_t k) con
 void DeviceClasses::add_stages(const Class& device_class, int replicas, Stages& stages) const {
   std::vector<int> all(problem_.cluster.size());
   std::iota(all.begin(), all.end(), 0);
+  // One replica is on a device of the class, and all R are on some R devices of the cluster: no
+  // stage has more than the class's largest memory, nor than the R-th largest of all.
   StageClass stage{.run = stages.runs.size() - 1,
                    .per_work = 1 / device_class.speed,
                    .memory = std::min(memory(device_class.devices, 1), memory(all, replicas)),

@@ -53,6 +53,8 @@ double RunBound::of(const Grid& grid) {
   };
   request.limit = limit();
   double slowest = 0;
+  // Where it takes too long to count limited stages, any number of them is allowed. Then more
+  // pipelines are tried, and the least of them is still a bound.
   if (!can_count(request, grid.replicas)) {
     if (request.limit < kNever) slowest = slowest_of_any(request, grid.replicas);
     request.limited = 0;
@@ -62,6 +64,8 @@ double RunBound::of(const Grid& grid) {
   slowest = std::max(slowest, table->second.least(grid.stages));
   if (slowest == kNever) return value_;
   request.sums = true;
+  // No solution below value_ has a smaller sum than `sum`, so none has a stage slower than limit().
+  // The least sum within that limit is no larger than theirs, and takes the place of `sum`.
   for (int round = 0; goal.sum > 0 && round < kSums; ++round) {
     request.limit = limit();
     const double least = RunTable(problem_.sequence, request).least(grid.stages);

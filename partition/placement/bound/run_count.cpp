@@ -41,7 +41,8 @@ double RunCount::effort(double limit) const {
 }
 
 /// Calls visit(last, seconds) where a stage can end, with what it takes but for messages. In flight
-/// are at least the micro-batches of the stages that the work behind it needs.
+/// are at least the micro-batches of the stages that the work behind it needs. Work and least bytes
+/// grow with `last`: where either is too much, no stage ends further on.
 template <class Visit>
 void RunCount::for_ends(const StageClass& stage_class, int first, Visit visit) const {
   for (int last = first + 1; last <= layers(); ++last) {
@@ -82,6 +83,12 @@ void RunCount::for_ways(const StageClass& stage_class, int first, Visit visit) c
   });
 }
 
+/// fewest(first, state, left): with so many other stages, at least, and at most `left` limited ones
+/// the layers from `first` on are done. A stage counts 1 as `limited` or as `other`.
+///   fewest(layers, fresh, left) = 0
+///   fewest(first, state, left) = min over stages' ways (last, behind) of
+///       other + fewest(last, behind, left - limited)
+/// A state of more devices left is no worse than one of fewer: it can do the same.
 void RunCount::put_first(const StageClass& stage_class, int first) {
   const int limited = stage_class.limited ? 1 : 0, other = 1 - limited;
   for_ways(stage_class, first, [&](std::size_t state, const Way& way) {
@@ -102,6 +109,7 @@ bool RunCount::possible(double limit) {
   fewest_.assign(at(layers() + 1, 0), kTooMany);
   std::fill_n(fewest_.begin() + static_cast<std::ptrdiff_t>(at(layers(), kFresh)),
               request_.limited + 1, 0);
+  // A way leads to a later boundary, of which everything is known.
   for (int first = layers() - 1; first >= 0; --first)
     for (const StageClass& stage_class : request_.classes) put_first(stage_class, first);
   for (int limited = 0; limited <= request_.limited; ++limited)
@@ -111,9 +119,13 @@ bool RunCount::possible(double limit) {
 
 double RunCount::least(double low, double high) {
   if (low >= high || !possible(high)) return high;
+  // There may be one within `high`. Within `low` there is none, or `low` is the caller's.
   while (high > low * kCloseEnough) {
     const double middle = (low + high) / 2;
-    (possible(middle) ? high : low) = middle;
+    if (possible(middle))
+      high = middle;
+    else
+      low = middle;
   }
   return low;
 }
@@ -124,6 +136,7 @@ std::vector<StageRun> RunCount::sample(std::mt19937_64& numbers) const {
   int others = most_ - limited;
   std::vector<StageRun> runs;
   std::size_t state = kFresh;
+  // fewest(first, state, limited) <= others: what is behind can be done, and some way leads on.
   for (int first = 0; first < layers();) {
     std::vector<Way> ways;
     for (const StageClass& stage_class : request_.classes) {

@@ -27,6 +27,7 @@ RunTable::Row RunTable::no_row() const {
 }
 
 double RunTable::least(int stages) {
+  // least_ has all numbers of stages below its size. The next one needs one stage less in row_.
   while (static_cast<int>(least_.size()) <= stages) {
     if (stages_behind_ + 1 < static_cast<int>(least_.size())) {
       row_ = extended();
@@ -43,7 +44,7 @@ double RunTable::join(double load, double rest) const {
 }
 
 /// Calls visit(last, seconds) where a stage in front of row_ can end, with what it takes but for
-/// messages.
+/// messages. Work and least bytes grow with `last`: where either is too much, none ends further on.
 template <class Visit>
 void RunTable::for_ends(const StageClass& stage_class, int first, Visit visit) const {
   const int behind = stages_behind_;
@@ -57,7 +58,16 @@ void RunTable::for_ends(const StageClass& stage_class, int first, Visit visit) c
   }
 }
 
-/// Puts a stage of the class that begins at `first` in front of row_.
+/// Puts a stage of the class that begins at `first` in front of row_. With n devices of the node
+/// left, d of them needed, and s stages:
+///   fresh_0(layers) = 0
+///   fresh_{s+1}(first) = min over last of
+///       join(between + stage + between, fresh_s(last)),
+///       join(between + stage + within, within_s(last, capacity - d))
+///   within_{s+1}(first, n) = min over last of
+///       join(within + stage + between, fresh_s(last)),      for d <= n
+///       join(within + stage + within, within_s(last, n - d)), for d < n
+/// A limited stage goes on from `left` - 1. What n - 1 devices can do, n can.
 void RunTable::put_first(const StageClass& stage_class, int limited_left, int first,
                          Row& next) const {
   const RunKind& run = request_.runs[stage_class.run];
@@ -92,6 +102,7 @@ RunTable::Row RunTable::extended() const {
   Row next = no_row();
   for (int left = 0; left <= request_.limited; ++left)
     for (int first = 0; first < layers() - stages_behind_; ++first) {
+      // More work than that many stages do within the limit, wherever they are.
       if (sequence_.work(first, layers()) * least_per_work_ > request_.limit * (stages_behind_ + 1))
         continue;
       for (const StageClass& stage_class : request_.classes)

@@ -9,7 +9,7 @@ namespace {
 /// Stages filled to `time` until the work is done.
 WaterFill filled(double work, const std::vector<double>& speeds, double time) {
   double sum = 0;
-  for (const double speed : speeds) {
+  for (const double speed : speeds) {  // `work` is what is left for it and slower ones
     if (work <= speed * time) return {sum + work / speed, time};
     work -= speed * time;
     sum += time;
@@ -30,6 +30,8 @@ WaterFill water_fill(double work, const std::vector<double>& speeds, double larg
     least = value;
     best = filled;
   };
+  // The n fastest, all filled for T_n = work / (sum of their speeds), just do the work. T_n falls
+  // with n, and those before were above `largest`: the best T is one of these, or `largest`.
   for (std::size_t n = 1; n <= speeds.size(); ++n) {
     together += speeds[n - 1];
     const double time = work / together;

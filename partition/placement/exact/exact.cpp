@@ -41,6 +41,8 @@ ExactResult place_exactly(const PlacementProblem& problem, const Grid& grid,
   if (!graph) return {.edges = effort.edges};
   GraphSweep sweep(problem, *graph);
   ExactResult result{.best = {}, .proven = true, .edges = graph->target.size()};
+  // Every solution better than `known` has loads of at most `limit`. Of all that do, the found one
+  // has the least sum: none that is as slow is better, and none that is better has a smaller sum.
   for (;;) {
     const auto found = sweep.least_sum(
         {.slowest = limit, .sum = most(known, goal.sum, goal.slowest * floor.slowest)});

@@ -67,10 +67,10 @@ void GraphSweep::find_ends(double limit) {
 /// Calls visit(word, ends) for the live boundaries behind an edge where its stage can end, until
 /// that is false.
 template <class Visit>
-void GraphSweep::for_ends(int settled, int state, int edge, int first, Visit visit) {
+void GraphSweep::for_ends(int placed, int state, int edge, int first, Visit visit) {
   const int* rates = graph_.rates_of(edge);
   const Word* behind = live(graph_.target[edge]);
-  const Word* fits = fits_.of(graph_.memory[state] * graph_.grid.stages + settled, first);
+  const Word* fits = fits_.of(graph_.memory[state] * graph_.grid.stages + placed, first);
   for (std::size_t word = first / EndMasks::kBits; word < words_; ++word) {
     Word ends = behind[word] & fits[word];
     for (int r = 0; r < graph_.grid.replicas && ends != 0; ++r)
@@ -91,19 +91,22 @@ bool GraphSweep::promising(int state, int boundary, const GraphCutLimits& limits
 }
 
 /// Makes those boundaries live from which the rest can be done; whether any path can.
+///   live(state behind the last stage, layers)
+///   live(state, first) = promising, and for some edge and end: the stage [first, end) fits,
+///                        no replica takes more than the limit, and live(edge's target, end)
 bool GraphSweep::find_finishing(const GraphCutLimits& limits) {
   std::ranges::fill(live_, 0);
   const int stages = graph_.grid.stages;
   for (int state = graph_.states_begin(stages); state < graph_.states_end(stages); ++state)
     live(state)[layers() / EndMasks::kBits] |= Word{1} << (layers() % EndMasks::kBits);
-  for (int settled = stages - 1; settled >= 0; --settled)
-    for (int state = graph_.states_begin(settled); state < graph_.states_end(settled); ++state) {
-      const int last = settled == 0 ? 0 : layers() - (stages - settled);
-      for (int first = settled; first <= last; ++first) {
+  for (int placed = stages - 1; placed >= 0; --placed)
+    for (int state = graph_.states_begin(placed); state < graph_.states_end(placed); ++state) {
+      const int last = placed == 0 ? 0 : layers() - (stages - placed);
+      for (int first = placed; first <= last; ++first) {
         if (!promising(state, first, limits)) continue;
         bool found = false;
         for (int edge = graph_.edges_begin(state); !found && edge < graph_.edges_end(state); ++edge)
-          for_ends(settled, state, edge, first, [&](int, Word) {
+          for_ends(placed, state, edge, first, [&](int, Word) {
             found = true;
             return false;
           });
@@ -117,12 +120,14 @@ bool GraphSweep::find_finishing(const GraphCutLimits& limits) {
 
 /// Leaves only those live that a beginning reaches, and sets their windows.
 void GraphSweep::keep_reached() {
+  // Edges lead to states with one stage more placed. So when a state's turn comes, `reached` has
+  // all of its boundaries that live beginnings lead to.
   std::vector<Word> reached(live_.size(), 0);
   for (int state = graph_.states_begin(0); state < graph_.states_end(0); ++state)
     reached[state * words_] = 1;
   std::size_t offset = 0;
-  for (int settled = 0; settled <= graph_.grid.stages; ++settled)
-    for (int state = graph_.states_begin(settled); state < graph_.states_end(settled); ++state) {
+  for (int placed = 0; placed <= graph_.grid.stages; ++placed)
+    for (int state = graph_.states_begin(placed); state < graph_.states_end(placed); ++state) {
       Window window{.begin = layers(), .end = 0, .offset = offset};
       for (int first = 0; first <= layers(); ++first) {
         Word* row = live(state);
@@ -132,7 +137,7 @@ void GraphSweep::keep_reached() {
         window.begin = std::min(window.begin, first);
         window.end = first + 1;
         for (int edge = graph_.edges_begin(state); edge < graph_.edges_end(state); ++edge)
-          for_ends(settled, state, edge, first, [&](int at, Word ends) {
+          for_ends(placed, state, edge, first, [&](int at, Word ends) {
             reached[graph_.target[edge] * words_ + at] |= ends;
             return true;
           });
@@ -143,10 +148,10 @@ void GraphSweep::keep_reached() {
   rest_.assign(offset, kNever);
 }
 
-GraphSweep::Step GraphSweep::best_step(int settled, int state, int first) {
+GraphSweep::Step GraphSweep::best_step(int placed, int state, int first) {
   Step best{.value = kNever};
   for (int edge = graph_.edges_begin(state); edge < graph_.edges_end(state); ++edge)
-    for_ends(settled, state, edge, first, [&](int word, Word ends) {
+    for_ends(placed, state, edge, first, [&](int word, Word ends) {
       for (; ends != 0; ends &= ends - 1) {
         const int end = word * EndMasks::kBits + std::countr_zero(ends);
         const double behind = rest(graph_.target[edge], end);
@@ -160,17 +165,19 @@ GraphSweep::Step GraphSweep::best_step(int settled, int state, int first) {
 }
 
 /// Sums of what is behind each live boundary, if with the best of what may be in front of it they
-/// are at most `most`.
+/// are at most `most`; else it no longer is live, as no whole solution within `most` is there.
+///   rest(state behind the last stage, layers) = 0
+///   rest(state, first) = min over edges and ends of load(edge, first, end) + rest(target, end)
 void GraphSweep::add_up(double most) {
   const SequenceLoad& sequence = problem_.sequence;
   const int stages = graph_.grid.stages;
   for (int state = graph_.states_begin(stages); state < graph_.states_end(stages); ++state)
     rest(state, layers()) = 0;
-  for (int settled = stages - 1; settled >= 0; --settled)
-    for (int state = graph_.states_begin(settled); state < graph_.states_end(settled); ++state)
+  for (int placed = stages - 1; placed >= 0; --placed)
+    for (int state = graph_.states_begin(placed); state < graph_.states_end(placed); ++state)
       for (int first = windows_[state].begin; first < windows_[state].end; ++first) {
         if (!is_live(state, first)) continue;
-        const double value = best_step(settled, state, first).value;
+        const double value = best_step(placed, state, first).value;
         const double before =
             first == 0 ? 0 : sequence.work(0, first) / graph_.before[state].fastest;
         if (value + before <= most * kRounding)
@@ -190,8 +197,9 @@ std::optional<GraphCut> GraphSweep::walk() {
     }
   if (least == kNever) return std::nullopt;
   GraphCut cut;
-  for (int settled = 0; settled < graph_.grid.stages; ++settled) {
-    const Step step = best_step(settled, state, first);
+  // What is left takes rest(state, first), and the best step is the one that this came from.
+  for (int placed = 0; placed < graph_.grid.stages; ++placed) {
+    const Step step = best_step(placed, state, first);
     cut.path.push_back(state);
     cut.sum += step.load;
     cut.slowest = std::max(cut.slowest, step.load);

@@ -52,14 +52,14 @@ class GraphSweep {
   bool find_finishing(const GraphCutLimits& limits);
   void keep_reached();
   void add_up(double most);
-  Step best_step(int settled, int state, int first);
+  Step best_step(int placed, int state, int first);
   std::optional<GraphCut> walk();
   template <class Visit>
-  void for_ends(int settled, int state, int edge, int first, Visit visit);
+  void for_ends(int placed, int state, int edge, int first, Visit visit);
 
   const PlacementProblem& problem_;
   const StageGraph& graph_;
-  EndMasks fits_;  // [memory · stages + settled]
+  EndMasks fits_;  // [memory · stages + placed]
   EndMasks ends_;  // [rate]: within the limit
   std::size_t words_;
   std::vector<Word> live_;  // [state]: boundaries in front of its next stage that a solution has

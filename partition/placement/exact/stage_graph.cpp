@@ -35,13 +35,15 @@ class Builder {
   std::optional<StageGraph> run() {
     graph_.first_state.push_back(0);
     for_stages(true, [&] { state_of({}, tuple_); });
-    for (int settled = 0; settled < stages_; ++settled) {
+    // fresh_ has the keys of all states with `placed` stages, in the graph's order. Placing the
+    // next stage of each makes those with one more.
+    for (int placed = 0; placed < stages_; ++placed) {
       graph_.first_state.push_back(static_cast<int>(graph_.memory.size()));
       const std::vector<Key> now = std::exchange(fresh_, {});
       places_.clear();
       for (const Key& key : now) {
         graph_.first_edge.push_back(static_cast<int>(graph_.target.size()));
-        settle(settled, key);
+        add_edges(placed, key);
         if (graph_.target.size() > limits_.edges) return std::nullopt;
       }
     }
@@ -67,15 +69,15 @@ class Builder {
     }
   }
 
-  /// Adds the edges of a state whose stages up to `settled` are known but for what follows.
-  void settle(int settled, const Key& key) {
+  /// Adds the edges of a state whose stages up to `placed` are known but for what follows.
+  void add_edges(int placed, const Key& key) {
     const std::size_t known = key.size() - replicas_;
     for (const char32_t device : key) used_[device] = true;
     own_.assign(key.begin() + known, key.end());
     before_.assign(replicas_, -1);
-    if (settled > 0) before_.assign(key.begin() + known - replicas_, key.begin() + known);
+    if (placed > 0) before_.assign(key.begin() + known - replicas_, key.begin() + known);
     const int reduction = rates_.reduction(own_);
-    if (settled + 1 == stages_) {
+    if (placed + 1 == stages_) {
       add_edge(reduction, std::vector<int>(replicas_, -1), last_state());
     } else {
       Key earlier = key.substr(0, known);
@@ -166,7 +168,7 @@ class Builder {
   StageGraph graph_;
   std::vector<bool> used_;
   std::vector<int> by_speed_, before_, own_, tuple_;
-  std::unordered_map<Key, int> places_;  // of the states behind those being settled
+  std::unordered_map<Key, int> places_;  // of the states behind those being placed
   std::vector<Key> fresh_;               // their keys, in order
 };
 

@@ -11,7 +11,7 @@ namespace penstock::partition {
 /// All placements of a grid as paths through a layered graph, after Held and Karp (1962). A state
 /// stands for every beginning of a placement that uses the same devices and has the same ones in
 /// its last stage and in the next: what can follow, and what that costs, is the same for all of
-/// them. An edge settles the next stage, by what comes behind it. Devices and whole nodes that may
+/// them. An edge places the next stage, by what comes behind it. Devices and whole nodes that may
 /// be exchanged are tried once, and so are orders of replicas.
 struct StageGraph {
   /// The most work that some stages, and that the fastest of them, can do in a second.
@@ -27,19 +27,19 @@ struct StageGraph {
   const int* rates_of(int edge) const { return &edge_rates[edge * std::size_t(grid.replicas)]; }
   int edges_begin(int state) const { return first_edge[state]; }
   int edges_end(int state) const { return first_edge[state + 1]; }
-  int states_begin(int settled) const { return first_state[settled]; }
-  int states_end(int settled) const { return first_state[settled + 1]; }
+  int states_begin(int placed) const { return first_state[placed]; }
+  int states_end(int placed) const { return first_state[placed + 1]; }
   /// Of a path, a state for each stage.
   Placement placement(const std::vector<int>& path) const;
 
   Grid grid;
-  std::vector<int> first_state;  // [stages settled]; the last has one state, without edges
+  std::vector<int> first_state;  // [stages placed]; the last has one state, without edges
   std::vector<int> first_edge;   // [state]
   std::vector<int> target;       // [edge]
   std::vector<int> edge_rates;   // [edge · replicas + r]
   std::vector<int> devices;      // [state · replicas + r]: the next stage's, by the last's sorted
   std::vector<int> memory;       // [state]: a place in `memories`, of the next stage
-  std::vector<Speeds> before;    // [state]: of the settled stages
+  std::vector<Speeds> before;    // [state]: of the placed stages
   std::vector<Speeds> from;      // [state]: of the others
   std::vector<Rate> rates;       // each once
   std::vector<double> memories;  // bytes, each once

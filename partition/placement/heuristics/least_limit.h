@@ -20,13 +20,13 @@ std::optional<double> least_limit(const LimitRange& range, Finds finds) {
   const double highest = std::min(range.below, kHighest * range.least);
   std::optional<double> found;
   double low = range.least;
-  while (!found) {
+  while (!found) {  // nothing was found within `low`
     if (low >= highest) return std::nullopt;
     const double high = std::min(2 * low, highest);
     found = finds(high);
     if (!found) low = high;
   }
-  while (*found > low * kCloseEnough) {
+  while (*found > low * kCloseEnough) {  // that is still so; *found is the least that was
     const double middle = (low + *found) / 2;
     if (const std::optional<double> lower = finds(middle))
       found = lower;

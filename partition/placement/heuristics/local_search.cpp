@@ -77,6 +77,8 @@ class Exchange {
   /// `swap` must undo itself.
   template <class Swap>
   bool keep_if_better(std::vector<int> stages, Swap swap) {
+    // loads_ and value_ are those of placed_, when the call begins and ends. A stage's load depends
+    // on its own devices and on those of both neighbours, and on no others.
     swap();
     std::vector<int> touched;
     for (const int k : stages)
@@ -113,6 +115,7 @@ void improve(const PlacementProblem& problem, const Grid& grid, const SearchEffo
   const int moves =
       static_cast<int>(std::min<double>(effort.moves, 1.0 * grid.slots() * problem.cluster.size()));
   bool better = true;
+  // `placed` is the best so far; a round that makes nothing better leaves it as it is.
   for (int round = 0; better && round < kRounds && promising(placed.cut.value, bound); ++round) {
     PlacedCut moved = placed;
     Exchange exchange(problem, grid, moved);

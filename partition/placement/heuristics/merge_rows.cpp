@@ -144,12 +144,17 @@ void Merge::put(const TeamPlace& at, Used used, int last, const Team* behind, in
   }
 }
 
+/// ways_(first, used, row, step) has the fewest teams of the longer row with which the layers from
+/// `first` on are done, given those used of the shorter row, the row of the stage that begins there
+/// and where the one in front of it will stand. Only from those few it goes on: a heuristic, as
+/// later teams of the longer row may be faster.
 bool Merge::finds(double limit) {
   limit_ = limit;
   ways_.assign(state(sequence_.size(), {}, {}, 0), {});
   for (int row = 0; row < 2; ++row)
     if (!rows_[row].teams.empty()) put({row, 0}, {}, sequence_.size(), nullptr, kNone);
   const int most = static_cast<int>(rows_[0].teams.size());
+  // A stage in front of `last` begins at an earlier layer: the states of `last` are final.
   for (int last = sequence_.size() - 1; last > 0; --last)
     for (Used used{}; used[0] <= most; ++used[0])
       for (int row = 0; row < 2; ++row)

@@ -14,7 +14,7 @@ namespace penstock::partition {
 namespace {
 
 constexpr double kMostEffort = 1e8;  // of a limit
-constexpr int kDrawn = 300'000;      // layers of pipelines, for a limit
+constexpr int kSampled = 300'000;    // layers of pipelines, for a limit
 constexpr int kCuts = 4;             // for a limit: links may be slower than those counted on
 
 /// Free devices of nodes, the nodes of each class.
@@ -67,7 +67,7 @@ std::optional<PlacedCut> pack_runs(const PlacementProblem& problem, double below
                  problem.cluster.size());
   const FreeNodes nodes = nodes_of(problem.cluster, classes.devices());
   const int samples =
-      1 + kDrawn / (problem.sequence.size() + static_cast<int>(problem.cluster.nodes.size()));
+      1 + kSampled / (problem.sequence.size() + static_cast<int>(problem.cluster.nodes.size()));
   std::mt19937_64 numbers(seed);
   std::optional<PlacedCut> best;
   const auto finds = [&](double limit) -> std::optional<double> {

@@ -6,6 +6,7 @@
 #include <set>
 #include <string_view>
 
+#include "base/counted.h"
 #include "base/error.h"
 #include "base/nearest_name.h"
 #include "configs/config.h"
@@ -21,15 +22,15 @@ void check_model(PlanSource& source, const PlannedModel& model) {
   if (source.plan.model == model.summary) return;
   source.fault(source.model_line,
                fmt::format("the plan is for another model\n    planned: {}\n    asked:   {}\n"
-                           "    plan anew, or set model.* as planned",
+                           "    make a new plan, or set model.* as planned",
                            source.plan.model, model.summary));
 }
 
 void check_counts(PlanSource& source) {
   const Plan& plan = source.plan;
   if (plan.lanes < plan.replicas()) {
-    source.fault(source.lanes_line, fmt::format("lanes = {} leaves some of {} replicas without one",
-                                                plan.lanes, plan.replicas()));
+    source.fault(source.lanes_line, fmt::format("lanes = {} leaves some of {} without one",
+                                                plan.lanes, counted(plan.replicas(), "replica")));
   }
   if (plan.micro_batches < plan.lanes) {
     source.fault(source.micro_batches_line,
@@ -47,20 +48,20 @@ void check_ranks(PlanSource& source) {
   std::set<int> seen;
   for (const auto& row : plan.ranks) {
     if (row.size() != plan.ranks.front().size()) {
-      source.fault(source.ranks_line,
-                   fmt::format("every stage has the same number of replicas: found rows of {} and "
-                               "{} ranks",
-                               plan.ranks.front().size(), row.size()));
+      source.fault(
+          source.ranks_line,
+          fmt::format("every stage has the same number of replicas: found rows of {} and {}",
+                      plan.ranks.front().size(), counted(row.size(), "rank")));
       return;
     }
     for (const int rank : row) {
       if (rank < 0 || rank >= plan.world_size()) {
         source.fault(source.ranks_line,
-                     fmt::format("rank {}: {} stages of {} replicas have ranks "
-                                 "0 to {}",
-                                 rank, plan.stages(), plan.replicas(), plan.world_size() - 1));
+                     fmt::format("rank {}: those of {} of {} are 0 to {}", rank,
+                                 counted(plan.stages(), "stage"),
+                                 counted(plan.replicas(), "replica"), plan.world_size() - 1));
       } else if (!seen.insert(rank).second) {
-        source.fault(source.ranks_line, fmt::format("rank {} stands twice", rank));
+        source.fault(source.ranks_line, fmt::format("rank {} is listed twice", rank));
       }
     }
   }
@@ -77,9 +78,10 @@ void check_schedule(PlanSource& source) {
     return;
   }
   if (plan.chunks.size() != stages.size()) {
-    source.fault(source.schedule_line,
-                 fmt::format("{} of {} stages runs {} chunks, found {}", plan.schedule,
-                             plan.stages(), stages.size(), plan.chunks.size()));
+    source.fault(
+        source.schedule_line,
+        fmt::format("{} of {} runs {}, found {}", plan.schedule, counted(plan.stages(), "stage"),
+                    counted(stages.size(), "chunk"), plan.chunks.size()));
     return;
   }
   for (std::size_t i = 0; i < stages.size(); ++i) {
@@ -100,19 +102,20 @@ void check_actions(PlanSource& source) {
   const Plan& plan = source.plan;
   if (plan.schedule != kFound) {
     if (source.actions_line > 0)
-      source.fault(source.actions_line, fmt::format("actions go with schedule = \"found\", not "
-                                                    "with {}: take them out",
+      source.fault(source.actions_line, fmt::format("actions need schedule = \"found\", not "
+                                                    "{}: remove them",
                                                     plan.schedule));
     return;
   }
   if (plan.actions.empty())
-    return source.fault(source.schedule_line,
-                        "schedule = \"found\" needs actions, a row for each stage: plan anew, or "
-                        "name another schedule");
+    return source.fault(
+        source.schedule_line,
+        "schedule = \"found\" needs actions, a row for each stage: make a new plan, or "
+        "name another schedule");
   const auto fault = [&](const std::string& what) { source.fault(source.actions_line, what); };
   if (std::ssize(plan.actions) != plan.stages())
-    return fault(fmt::format("actions has {} rows, but there are {} stages", plan.actions.size(),
-                             plan.stages()));
+    return fault(fmt::format("actions has {}, but the plan has {}",
+                             counted(plan.actions.size(), "row"), counted(plan.stages(), "stage")));
   try {
     const Schedule lists = lists_of(plan.actions);
     const auto whole = [](const Action& a) { return a.kind == ActionKind::backward; };
@@ -132,8 +135,9 @@ void check_actions(PlanSource& source) {
     }
     const int wanted = micro_batches_per_replica(plan);
     if (lists.micro_batches != wanted)
-      return fault(fmt::format("actions are of {} micro-batches, but the busiest replica has {}",
-                               lists.micro_batches, wanted));
+      return fault(fmt::format("actions are of {}, but the busiest replica has {}",
+                               counted(lists.micro_batches, "micro-batch", "micro-batches"),
+                               wanted));
     validate(lists);
   } catch (const ConfigError& error) {
     fault(error.what());
@@ -163,7 +167,7 @@ void check_cover(PlanSource& source, const PlannedModel& model) {
       }
       const auto place = static_cast<std::size_t>(at - model.layers.begin());
       if (place < next) {
-        source.fault(line, fmt::format("layer {} stands twice or out of order", layer));
+        source.fault(line, fmt::format("layer {} is listed twice or out of order", layer));
         return;
       }
       if (place > next) {

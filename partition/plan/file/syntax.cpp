@@ -30,7 +30,7 @@ class Table {
       return std::nullopt;
     }
     if (line != nullptr) *line = line_of(*node);
-    const auto value = node->value_exact<T>();
+    auto value = node->value_exact<T>();
     if (!value) expect(*node, key, expected);
     return value;
   }

@@ -24,12 +24,13 @@ struct PlanSource {
 };
 
 /// Reads what the syntax alone says: faults are bad TOML, unknown or missing keys, wrong types.
-PlanSource plan_of_toml(const std::string& text, const std::string& name);
+[[nodiscard]] PlanSource plan_of_toml(const std::string& text, const std::string& name);
 
 /// Names of StageBytes' members with their values; of what is spared only where something is.
-std::vector<std::pair<std::string, std::size_t>> kinds_of_bytes(const StageBytes& bytes);
+[[nodiscard]] std::vector<std::pair<std::string, std::size_t>> kinds_of_bytes(
+    const StageBytes& bytes);
 
 /// The shortest form that reads as the same number, with a point.
-std::string toml_number(double number);
+[[nodiscard]] std::string toml_number(double number);
 
 }  // namespace penstock::partition

@@ -1,5 +1,7 @@
 #include "partition/schedule/csv/cell.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -61,11 +63,11 @@ std::vector<Cell> parse_cell(std::string_view text) {
     const auto end = std::min(rest.find(';'), rest.size());
     const auto cell = parse_action(rest.substr(0, end));
     if (!cell || (end < rest.size() && parts_of(text) == text)) {
-      throw ConfigError(
-          "\"" + std::string(text) +
-          "\" is no action: expected [stage][action][micro-batch], as 0F3, with F, "
-          "B, I, W, BW, SEND_F, RECV_F, SEND_B or RECV_B and numbers up to 2147483646; "
-          "nothing; or (0F7;7B3)OVERLAP_F_B");
+      throw ConfigError(fmt::format(
+          "\"{}\" is no action: expected [stage][action][micro-batch], as 0F3, with F, "
+          "B, I, W, BW, SEND_F, RECV_F, SEND_B or RECV_B and numbers up to 2147483646; nothing; or "
+          "(0F7;7B3)OVERLAP_F_B",
+          text));
     }
     cells.push_back(*cell);
     rest.remove_prefix(std::min(end + 1, rest.size()));
@@ -74,7 +76,7 @@ std::vector<Cell> parse_cell(std::string_view text) {
 }
 
 std::string cell_text(const Action& action) {
-  const auto letters = [&]() -> std::string {
+  const auto letters = [&] {
     switch (action.kind) {
       case ActionKind::forward:
         return "F";
@@ -86,7 +88,7 @@ std::string cell_text(const Action& action) {
         return "BW";
     }
   };
-  return std::to_string(action.chunk) + letters() + std::to_string(action.micro_batch);
+  return fmt::format("{}{}{}", action.chunk, letters(), action.micro_batch);
 }
 
 }  // namespace penstock::partition

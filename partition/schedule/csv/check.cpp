@@ -1,11 +1,12 @@
 #include "partition/schedule/csv/check.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <fstream>
-#include <sstream>
 #include <vector>
 
 #include "base/error.h"
+#include "configs/source.h"
 #include "partition/schedule/csv/rows.h"
 #include "partition/schedule/csv/schedule_csv.h"
 #include "partition/schedule/edge.h"
@@ -31,13 +32,13 @@ class Cells {
 
   /// "row 1, column 3 (rank 0, forward of micro-batch 2 on chunk 0)"
   std::string describe(const Position& position) const {
-    return "row " + std::to_string(position.rank + 1) + ", " + column(position) + " (rank " +
-           std::to_string(position.rank) + ", " + partition::describe(action(position)) + ")";
+    return fmt::format("row {}, {} (rank {}, {})", position.rank + 1, column(position),
+                       position.rank, partition::describe(action(position)));
   }
 
   /// "column 3 (forward of micro-batch 2 on chunk 0)"
   std::string describe_in_row(const Position& position) const {
-    return column(position) + " (" + partition::describe(action(position)) + ")";
+    return fmt::format("{} ({})", column(position), partition::describe(action(position)));
   }
 
  private:
@@ -54,11 +55,11 @@ class Cells {
     const Action& it = action(position);
     const auto& list = schedule_.ranks[position.rank];
     if (it.kind == ActionKind::step) return "at its end";
-    if (has_cell(it)) return "column " + std::to_string(column_of(position));
-    if (is_receive(it.kind)) return "ahead of column " + std::to_string(column_of(taker(position)));
+    if (has_cell(it)) return fmt::format("column {}", column_of(position));
+    if (is_receive(it.kind)) return fmt::format("before column {}", column_of(taker(position)));
     std::size_t before = position.index;  // of a send or a reduction, which follow a computation
     while (before > 0 && !has_cell(list[before])) --before;
-    return "behind column " + std::to_string(column_of({position.rank, before}));
+    return fmt::format("after column {}", column_of({position.rank, before}));
   }
 
   /// Actions of the text stand in its order, with others in between.
@@ -112,12 +113,11 @@ Schedule check_schedule_csv(std::string_view text, const std::string& name) {
 }
 
 Schedule check_schedule_file(const std::filesystem::path& path) {
-  std::ifstream file(path);
-  std::ostringstream text;
-  if (!file || !(text << file.rdbuf())) {
-    throw ConfigError(path.string() + ": can't be read, or is empty; expected a schedule as CSV");
-  }
-  return check_schedule_csv(text.str(), path.string());
+  const auto text = configs::file_text(path);
+  if (!text || text->empty())
+    throw ConfigError(
+        fmt::format("{}: can't be read, or is empty; expected a schedule as CSV", path.string()));
+  return check_schedule_csv(*text, path.string());
 }
 
 }  // namespace penstock::partition

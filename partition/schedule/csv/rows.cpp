@@ -1,5 +1,7 @@
 #include "partition/schedule/csv/rows.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "base/error.h"
@@ -24,7 +26,7 @@ std::vector<Cell> parse_row(std::string_view line, const std::string& where) {
         row.push_back(cell);
       }
     } catch (const ConfigError& error) {
-      throw ConfigError(where + ", column " + std::to_string(column) + ": " + error.what());
+      throw ConfigError(fmt::format("{}, column {}: {}", where, column, error.what()));
     }
     line.remove_prefix(std::min(end + 1, line.size()));
   }
@@ -37,7 +39,7 @@ std::vector<std::vector<Cell>> parse_rows(std::string_view text, const std::stri
   std::vector<std::vector<Cell>> rows;
   while (!trimmed(text).empty()) {
     const auto end = std::min(text.find('\n'), text.size());
-    const std::string where = name + ": row " + std::to_string(rows.size() + 1);
+    const std::string where = fmt::format("{}: row {}", name, rows.size() + 1);
     rows.push_back(parse_row(trimmed(text.substr(0, end)), where));
     text.remove_prefix(std::min(end + 1, text.size()));
     if (text.find_first_not_of(" \t\r\n") == text.npos) break;

@@ -1,5 +1,8 @@
 #include "partition/schedule/csv/schedule_csv.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <map>
 #include <vector>
@@ -53,9 +56,9 @@ std::vector<int> holders(const Rows& rows, const std::string& name) {
   std::vector<int> chunk_rank;
   for (const auto& [chunk, rank] : ranks) {
     if (chunk != static_cast<int>(chunk_rank.size())) {
-      throw ConfigError(name + ": no row has an action of stage " +
-                        std::to_string(chunk_rank.size()) + ", but row " +
-                        std::to_string(rank + 1) + " has one of stage " + std::to_string(chunk));
+      throw ConfigError(
+          fmt::format("{}: no row has an action of stage {}, but row {} has one of stage {}", name,
+                      chunk_rank.size(), rank + 1, chunk));
     }
     chunk_rank.push_back(rank);
   }
@@ -89,11 +92,10 @@ Schedule parse_schedule_csv(std::string_view text, const std::string& name) {
 std::string schedule_csv(const Schedule& schedule) {
   std::string text;
   for (const auto& list : schedule.ranks) {
-    std::string row;
-    for (const Action& action : list) {
-      if (computes(action.kind)) row += (row.empty() ? "" : ",") + cell_text(action);
-    }
-    text += row + "\n";
+    std::vector<std::string> row;
+    for (const Action& action : list)
+      if (computes(action.kind)) row.push_back(cell_text(action));
+    text += fmt::format("{}\n", fmt::join(row, ","));
   }
   return text;
 }

@@ -14,10 +14,10 @@ namespace penstock::partition {
 /// - where no SEND or RECV stands, transfers are put in (see with_transfers); reduce and step are.
 /// `name` is used for the schedule and for errors. ConfigError names row and column of what can't
 /// be read. The schedule may be unsound: see validate(), and check_schedule_csv() for files.
-Schedule parse_schedule_csv(std::string_view text, const std::string& name);
+[[nodiscard]] Schedule parse_schedule_csv(std::string_view text, const std::string& name);
 
 /// What each rank computes, with F, B (input gradient) and W where the schedule parts them, else F
 /// and BW. Reading it gives the same schedule.
-std::string schedule_csv(const Schedule& schedule);
+[[nodiscard]] std::string schedule_csv(const Schedule& schedule);
 
 }  // namespace penstock::partition

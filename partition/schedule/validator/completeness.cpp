@@ -1,5 +1,7 @@
 #include "partition/schedule/validator/completeness.h"
 
+#include <fmt/format.h>
+
 #include <map>
 #include <optional>
 #include <tuple>
@@ -29,7 +31,7 @@ class Completeness {
       if (!schedule_.forward_only) check_gradient_order(chunk);
     }
     if (!schedule_.forward_only) check_ends();
-    if (needed_ != positions_.size()) refuse_surplus();
+    if (needed_ != positions_.size()) throw_surplus();
   }
 
  private:
@@ -50,8 +52,8 @@ class Completeness {
     for (int chunk = 0; chunk < schedule_.chunks(); ++chunk) {
       const int rank = schedule_.chunk_rank[chunk];
       if (rank >= 0 && rank < ranks) continue;
-      throw_unsound(schedule_, {"chunk " + std::to_string(chunk) + " is held by rank " +
-                                std::to_string(rank) + " of " + std::to_string(ranks)});
+      throw_unsound(schedule_,
+                    {fmt::format("chunk {} is held by rank {} of {}", chunk, rank, ranks)});
     }
   }
 
@@ -69,8 +71,7 @@ class Completeness {
       throw_unsound(schedule_, {position, ": this rank does not hold the chunk"});
     }
     const auto [first, fresh] = positions_.try_emplace(key(action, position.rank), position);
-    if (!fresh)
-      throw_unsound(schedule_, {position, " stands already at ", SameRank{first->second}});
+    if (!fresh) throw_unsound(schedule_, {position, " is already at ", SameRank{first->second}});
   }
 
   std::optional<Position> find(const Action& action, int rank) const {
@@ -82,7 +83,7 @@ class Completeness {
   Position require(const Action& action, int rank) const {
     const auto position = find(action, rank);
     if (!position)
-      throw_unsound(schedule_, {"rank " + std::to_string(rank) + " lacks " + describe(action)});
+      throw_unsound(schedule_, {fmt::format("rank {} lacks {}", rank, describe(action))});
     return *position;
   }
   /// The same, and counts it as one that has a purpose.
@@ -175,7 +176,7 @@ class Completeness {
   }
 
   /// Names an action that no micro-batch, chunk or rank needs.
-  [[noreturn]] void refuse_surplus() const {
+  [[noreturn]] void throw_surplus() const {
     for (const auto& [key, position] : positions_) {
       const Action& action = schedule_.ranks[position.rank][position.index];
       if (!needed(action)) throw_unsound(schedule_, {position, " has no purpose"});

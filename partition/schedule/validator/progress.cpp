@@ -22,6 +22,8 @@ class Run {
   }
 
   void run() {
+    // In front of next_ all has ended. Nothing that a rank does makes another one wait longer: in
+    // whichever order they are asked, those that are left when none moves are stuck.
     bool moved = true;
     while (moved) {
       moved = false;

@@ -1,5 +1,7 @@
 #include "partition/schedule/validator/unsound.h"
 
+#include <fmt/format.h>
+
 #include <utility>
 
 #include "base/error.h"
@@ -8,8 +10,8 @@ namespace penstock::partition {
 namespace {
 
 std::string place(const Schedule& schedule, const Position& position) {
-  return "action " + std::to_string(position.index) + " (" +
-         describe(schedule.ranks[position.rank][position.index]) + ")";
+  return fmt::format("action {} ({})", position.index,
+                     describe(schedule.ranks[position.rank][position.index]));
 }
 
 std::string text_of(const Schedule& schedule, const Fault& fault) {
@@ -28,11 +30,12 @@ std::string text_of(const Schedule& schedule, const Fault& fault) {
 }  // namespace
 
 UnsoundSchedule::UnsoundSchedule(const Schedule& schedule, Fault fault)
-    : ConfigError("schedule \"" + schedule.name + "\" is not sound: " + text_of(schedule, fault)),
+    : ConfigError(
+          fmt::format("schedule \"{}\" is not sound: {}", schedule.name, text_of(schedule, fault))),
       fault_(std::move(fault)) {}
 
 std::string describe(const Schedule& schedule, const Position& position) {
-  return "rank " + std::to_string(position.rank) + ", " + place(schedule, position);
+  return fmt::format("rank {}, {}", position.rank, place(schedule, position));
 }
 
 void throw_unsound(const Schedule& schedule, Fault fault) {

@@ -17,7 +17,7 @@ using test::numbers;
 
 using LayerSequence = std::vector<std::unique_ptr<Layer>>;
 
-LayerSequence deepspeech2(const DeepSpeech2Options& options, const configs::ModelEnds& ends = {}) {
+LayerSequence deepspeech2(const DeepSpeech2Options& options, const ModelEnds& ends = {}) {
   return options.build(ends);
 }
 

@@ -29,7 +29,7 @@ TEST(HostBuffer, IsAlignedAndHoldsItsBytes) {
 }
 
 TEST(HostBuffer, ReturnsItsMemoryWhenFreed) {
-  if (test::address_sanitised()) GTEST_SKIP() << "AddressSanitizer keeps memory of its own";
+  if (test::sanitised()) GTEST_SKIP() << "the sanitiser keeps memory of its own";
   constexpr std::size_t kMiB = 1 << 20;
   const std::size_t before = test::resident();
   for (int times = 0; times < 3; ++times) {

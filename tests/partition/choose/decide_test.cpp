@@ -111,7 +111,7 @@ TEST(Decide, KeepsRequestedValuesAndSaysWhyOthersLost) {
   ASSERT_GT(decision.alternatives.size(), 2u);
   for (std::size_t i = 1; i < decision.alternatives.size(); ++i)
     EXPECT_FALSE(decision.alternatives[i].why.empty()) << i;
-  EXPECT_NE(decision.bottleneck.find("computing of stage"), std::string::npos)
+  EXPECT_NE(decision.bottleneck.find("computation of stage"), std::string::npos)
       << decision.bottleneck;
   problem.most_replicas = 1;
   EXPECT_EQ(decide(problem).choice.replicas, 1);
@@ -186,9 +186,10 @@ TEST(Decide, SaysWhereMemoryIsTheBottleneck) {
   PlanningProblem fixed = tight;
   fixed.stages = 1;
   const auto error_message = test::message_of<ConfigError>([&] { decide(fixed); });
-  for (const char* said : {"memory binds", "stage 0 (layers conv to output)",
-                           "With all layers recomputed it would fit on devices",
-                           "with some perhaps of less", "on these fits 2 stages"})
+  for (const char* said :
+       {"memory binds", "stage 0 (layers conv to output)",
+        "With all layers recomputed, it fits on devices",
+        "With some layers recomputed, less may be enough", "On these devices, 2 stages"})
     EXPECT_NE(error_message.find(said), std::string::npos) << error_message;
 }
 

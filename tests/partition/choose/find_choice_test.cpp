@@ -90,7 +90,8 @@ TEST_F(FindChoice, SaysWhatIsInItsWay) {
   const double bytes = least_full_cut(StageMemory(problem_, whole), sequence_.size()).bytes;
   for (Device& device : problem_.cluster.devices) device.memory = bytes;
   const auto error_message = test::message_of<ConfigError>([&] { decide(problem_); });
-  EXPECT_NE(error_message.find("nothing is found: of 1 stage"), std::string::npos) << error_message;
+  EXPECT_NE(error_message.find("no schedule is found: for 1 stage"), std::string::npos)
+      << error_message;
   EXPECT_NE(error_message.find("stage 0 lacks "), std::string::npos) << error_message;
 }
 

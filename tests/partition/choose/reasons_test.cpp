@@ -18,7 +18,7 @@ TEST(Reasons, CompareSecondsOfAudio) {
   EXPECT_DOUBLE_EQ(pace_of(best), 1.0 / 6);
   EXPECT_EQ(why_slower(best, other), "20.0 % slower: stages idle 50 %");
   EXPECT_EQ(why_slower(best, best), "as fast: the first found is kept");
-  EXPECT_EQ(why_slower(other, best), "16.7 % faster, but 1f1b is asked for");
+  EXPECT_EQ(why_slower(other, best), "16.7 % faster, but 1f1b is requested");
   Alternative longer = simulated(24, {12, 12});
   longer.estimate->audio_seconds = 120;
   EXPECT_EQ(why_slower(best, longer), why_slower(best, other));
@@ -27,14 +27,15 @@ TEST(Reasons, CompareSecondsOfAudio) {
 
 TEST(Reasons, NamesMemoryOnlyWhereMoreWouldBeFaster) {
   const Alternative best = simulated(10, {9, 6});
-  EXPECT_EQ(bottleneck_of(best, {best}), "the computing of stage 0, which is busy 90 % of a step");
+  EXPECT_EQ(bottleneck_of(best, {best}),
+            "the computation of stage 0, which is busy 90 % of a step");
   Alternative tight{.choice = {.stages = 3}, .closed_form = 8, .audio_seconds = 60};
   tight.why = "memory: stage 1 lacks 2 GiB";
   EXPECT_EQ(bottleneck_of(best, {best, tight}), bottleneck_of(best, {best}))
       << "words decide nothing";
   tight.lacks = LackingMemory{.stage = 1, .bytes = 2.0 * (1 << 30)};
   EXPECT_EQ(bottleneck_of(best, {best, tight}),
-            "memory: 3 stages × 1 replica, 1f1b, 1 × 0 s would be faster, and its stage 1 lacks 2 "
+            "memory: 3 stages × 1 replica, 1f1b, 1 × 0 s would be faster, but its stage 1 lacks 2 "
             "GiB");
   tight.closed_form = 10;
   EXPECT_EQ(bottleneck_of(best, {best, tight}), bottleneck_of(best, {best}));

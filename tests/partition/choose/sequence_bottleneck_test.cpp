@@ -24,23 +24,23 @@ class SequenceBottleneck : public testing::Test {
         .sequence = SequenceLoad(profile_, SequenceLoad::Crossing::bytes, recompute),
         .cluster = cluster_,
         .micro_batches = 7};
-    const PlacedSequence placed = place_sequence(problem, wish_, {});
+    const PlacedSequence placed = place_sequence(problem, constraints_, {});
     return bottleneck_of({problem, placed, profile_});
   }
 
   SequenceProfile profile_;
   Cluster cluster_;
-  GridConstraints wish_{.stages = 2};
+  GridConstraints constraints_{.stages = 2};
 };
 
 TEST_F(SequenceBottleneck, IsComputingWhereLinksAreWide) {
   profile_.layers[1].forward_ms = 2;  // and so three layers of 9 ms behind two of 7
-  EXPECT_EQ(bottleneck(), "the computing of stage 1, 100 % of its 9 ms for a micro-batch");
+  EXPECT_EQ(bottleneck(), "the computation of stage 1, 100 % of its 9 ms for a micro-batch");
 }
 
 TEST_F(SequenceBottleneck, NamesALayerAlone) {
   profile_.layers[4].forward_ms = 100;
-  EXPECT_EQ(bottleneck().substr(0, 41), "the computing of stage 1 (layer 4 alone),")
+  EXPECT_EQ(bottleneck().substr(0, 43), "the computation of stage 1 (layer 4 alone),")
       << bottleneck();
 }
 
@@ -51,9 +51,8 @@ TEST_F(SequenceBottleneck, IsMessagesWhereLinksAreNarrow) {
 
 TEST_F(SequenceBottleneck, IsAddingGradientsWhereReplicasAreFar) {
   cluster_.node_links = {LinkRates{.latency = 0, .bandwidth = 1e6}};
-  wish_ = {.stages = 1, .replicas = 2};
-  EXPECT_EQ(bottleneck().substr(0, 48), "the adding of gradients over replicas of stage 0")
-      << bottleneck();
+  constraints_ = {.stages = 1, .replicas = 2};
+  EXPECT_EQ(bottleneck().substr(0, 33), "the gradient reduction of stage 0") << bottleneck();
 }
 
 TEST_F(SequenceBottleneck, IsWhatTheSlowestReplicaSpendsMostOn) {
@@ -79,16 +78,17 @@ TEST_F(SequenceBottleneck, IsMemoryWhereItShapesTheCut) {
   // Two layers on device 0 at most, which is the faster one.
   cluster_.devices[0].speed = 4;
   cluster_.devices[0].memory = 30e6;
-  EXPECT_TRUE(bottleneck().starts_with("memory, which shapes the cut, and the computing of stage "))
+  EXPECT_TRUE(
+      bottleneck().starts_with("memory, which shapes the cut, and the computation of stage "))
       << bottleneck();
   cluster_.devices[0].memory = 300e6;
-  EXPECT_TRUE(bottleneck().starts_with("the computing of stage ")) << bottleneck();
+  EXPECT_TRUE(bottleneck().starts_with("the computation of stage ")) << bottleneck();
 }
 
 TEST_F(SequenceBottleneck, IsMemoryWithRecomputation) {
   EXPECT_TRUE(
       bottleneck(SequenceLoad::Recompute::stage)
-          .starts_with("memory, as nothing fits without activation recomputation, and the "))
+          .starts_with("memory, because nothing fits without activation recomputation, and the "))
       << bottleneck(SequenceLoad::Recompute::stage);
 }
 

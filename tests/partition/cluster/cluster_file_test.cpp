@@ -109,7 +109,7 @@ TEST(ClusterFile, RejectsLinksThatAreGivenTwice) {
                           "within = { latency_us = 1, gb_per_s = 1 }\n"
                           "[matrix]\nlatency_us = [[0, 5], [7, 0]]\ngb_per_s = [[0, 2], [2, 0]]\n"),
             "the cluster can't be used:\n"
-            "  c.toml:4: [matrix] gives every link: leave out node a's within");
+            "  c.toml:4: [matrix] already gives every link: leave out node a's within");
 }
 
 TEST(ClusterFile, NamesPlacesInMatrices) {
@@ -125,7 +125,7 @@ TEST(ClusterFile, NamesPlacesInMatrices) {
 TEST(ClusterFile, SaysOnceWhatManyNodesLack) {
   EXPECT_EQ(error_message(kinds + "[[node]]\nname = \"a\"\ncount = 5\ndevices = { other = 1 }\n"),
             "the cluster can't be used:\n"
-            "  c.toml:4: no kind of device other: describe it as [kinds.other]");
+            "  c.toml:4: unknown device kind other: describe it as [kinds.other]");
 }
 
 TEST(ClusterFile, NamesWrongValuesAndUnknownKeys) {
@@ -141,8 +141,8 @@ TEST(ClusterFile, NamesWrongValuesAndUnknownKeys) {
             "  c.toml:8: node.devices = 1.5, but it takes a whole number from 1 to 1024\n"
             "  c.toml:9: unknown key betwen; did you mean between?");
   EXPECT_NE(error_message(kinds + "[[node]]\nname = \"a\"\ndevices = { bug = 1 }\n")
-                .find("c.toml:4: no kind of device bug: describe it as [kinds.bug], or was big "
-                      "meant?"),
+                .find("c.toml:4: unknown device kind bug: describe it as [kinds.bug]; did you "
+                      "mean big?"),
             std::string::npos);
   EXPECT_NE(
       error_message(kinds + "[[node]]\nname = \"a\"\ndevices = { big = 1 }\n"

@@ -59,7 +59,7 @@ TEST(DeviceProfile, MustMatchTheModelAndItsLayerOrder) {
   };
   EXPECT_EQ(error_message({"two layers", "fp16", own.layers}),
             "the costs are of another model\n    measured: two layers, fp32\n    asked:    two "
-            "layers, fp16\n    measure anew with penstock profile");
+            "layers, fp16\n    measure again with penstock profile");
   EXPECT_TRUE(
       error_message({"three", "fp32", own.layers}).starts_with("the costs are of another model"));
   EXPECT_TRUE(error_message({own.model, "fp32", {"ctc", "rnn"}})
@@ -116,7 +116,7 @@ TEST(DeviceProfile, SaysWhatANeutralProfileLacks) {
           "activation_bytes": 3, "parameter_bytes": 4, "transfer_ms": 5}]})";
   const auto refused =
       test::message_of<ConfigError>([&] { parse_device_profile(neutral, "n.json"); });
-  EXPECT_NE(refused.find("n.json: device: is missing: write the profile by penstock profile"),
+  EXPECT_NE(refused.find("n.json: device: is missing: write the profile with penstock profile"),
             std::string::npos)
       << refused;
   EXPECT_THROW(read_device_profile("/gone.json"), ConfigError);

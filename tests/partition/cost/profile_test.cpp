@@ -44,7 +44,7 @@ TEST(Profile, NamesFileLayerAndFieldOfEveryFault) {
               {"name": "conv", "forwrd_ms": 1, "backward_ms": -2, "activation_bytes": "64",
                "parameter_bytes": 16}]})"),
       "the profile can't be used:\n"
-      "  chain.json: layers[0] (conv): forward_ms is missing; was forwrd_ms meant for it?\n"
+      "  chain.json: layers[0] (conv): forward_ms is missing; did you mean forwrd_ms?\n"
       "  chain.json: layers[0] (conv): backward_ms = -2, but it takes a number from 0 to "
       "1e+18\n"
       "  chain.json: layers[0] (conv): activation_bytes = \"64\", but it takes a number from 0 "

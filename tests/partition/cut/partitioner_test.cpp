@@ -141,8 +141,8 @@ TEST(Partitioner, NamesTheViolatedConstraint) {
   problem.memory = {2147483648.0, 2147483648.0};
   problem.bytes = [](int first, int last, int) { return (last - first) * 1.5 * 1073741824; };
   EXPECT_EQ(error_message(problem),
-            "memory binds: of all cuts into 2 stages, the one that needs least still needs 3 GiB "
-            "on stage 0 (layers conv1 to rnn1), and pipeline.memory_gib allows 2. Allow that much, "
+            "memory binds: of all cuts into 2 stages, the one that needs least needs 3 GiB on "
+            "stage 0 (layers conv1 to rnn1), but pipeline.memory_gib allows 2. Allow that much, "
             "ask for more stages, or lower data.micro_batch_seconds");
   problem.stages = 3;
   problem.memory = {1073741824.0, 1073741824.0, 1073741824.0};

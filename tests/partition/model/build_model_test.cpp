@@ -47,7 +47,7 @@ TEST(BuildModel, ListsEveryImpossibleValueAndWhatItTakes) {
             "no such model can be built:\n"
             "  model.rnn = rnn, but it takes one of tanh, gru, lstm\n"
             "  model.hidden = 0, but it takes a whole number from 1 to 65536\n"
-            "  1 labels, but blank and one more are needed");
+            "  1 label, but blank and one more are needed");
 }
 
 TEST(ModelSummary, DiffersWhereModelsDo) {

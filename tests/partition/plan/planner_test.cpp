@@ -82,8 +82,8 @@ TEST_F(PlannerTest, CutsAsManyChunksAsTheScheduleHas) {
 
   down_and_up.pipeline.stages = 3;
   EXPECT_EQ(test::message_of<ConfigError>([&] { make_plan(sequence_, down_and_up); }),
-            "pipeline.stages = 3, but the model has 4 layers and each of its 2 chunks a stage "
-            "needs one: ask for at most 2");
+            "pipeline.stages = 3, but the model has 4 layers and each of a stage's 2 "
+            "chunks needs one: ask for at most 2");
 }
 
 // A layer takes 1 GiB in the chunks of the first stage, nothing in those of the second.

@@ -9,6 +9,19 @@
 namespace penstock::partition {
 namespace {
 
+/// Of one chunk a stage.
+Plan plan_of(const PlanningProblem& problem, const PlanChoice& choice) {
+  Plan plan{.model = "small", .schedule = choice.schedule, .micro_batches = 4, .lanes = 2};
+  const ChunkBytes bytes = problem.bytes(choice);
+  for (int k = 0; k < choice.stages; ++k) {
+    ChunkPlan& chunk = plan.chunks.emplace_back(ChunkPlan{k, choice.begin[k]});
+    for (int i = choice.begin[k]; i < choice.begin[k + 1]; ++i)
+      chunk.layers.push_back(problem.sequence->layers[i]->name());
+    chunk.predicted.bytes = bytes(choice.begin[k], choice.begin[k + 1], k);
+  }
+  return plan;
+}
+
 TEST(DecisionView, ShowsTheDecisionsEstimates) {
   const LayerSequence sequence = test::small_sequence();
   PlanningProblem problem = test::planned_sequence(sequence, 4, 1e5);
@@ -16,14 +29,7 @@ TEST(DecisionView, ShowsTheDecisionsEstimates) {
   problem.replicas = 2;
   const Decision decision = decide(problem);
   const PlanChoice& choice = decision.choice;
-  Plan plan{.model = "small", .schedule = choice.schedule, .micro_batches = 4, .lanes = 2};
-  const ChunkBytes bytes = problem.bytes(choice);
-  for (int k = 0; k < 2; ++k) {
-    ChunkPlan& chunk = plan.chunks.emplace_back(ChunkPlan{k, choice.begin[k]});
-    for (int i = choice.begin[k]; i < choice.begin[k + 1]; ++i)
-      chunk.layers.push_back(sequence.layers[i]->name());
-    chunk.predicted.bytes = bytes(choice.begin[k], choice.begin[k + 1], k);
-  }
+  const Plan plan = plan_of(problem, choice);
   const PlanView view = view_of(problem, decision, plan);
   EXPECT_EQ(view.title, describe(choice));
   EXPECT_EQ(view.step_seconds, decision.estimate.step_seconds);
@@ -53,8 +59,29 @@ TEST(DecisionView, ShowsTheDecisionsEstimates) {
   EXPECT_EQ(recomputation(), "stage 0: relu, recomputed in backward");
   again.choice.recompute_exact = false;
   EXPECT_EQ(recomputation(),
-            "stage 0: relu, recomputed in backward; not all choices could be tried: "
-            "cheaper ones may do");
+            "stage 0: relu, recomputed in backward; not all choices were tried: "
+            "a cheaper one may exist");
+}
+
+TEST(DecisionView, TellsAlternativesOfTheSameWordsApart) {
+  const LayerSequence sequence = test::small_sequence();
+  PlanningProblem problem = test::planned_sequence(sequence, 4, 1e5);
+  problem.stages = 2;
+  problem.replicas = 2;
+  Decision decision = decide(problem);
+  const Alternative first = decision.alternatives.front();
+  Alternative cut = first, devices = first, again = first;
+  ++cut.choice.begin[1];
+  std::ranges::reverse(devices.choice.devices);
+  std::ranges::rotate(again.choice.devices, again.choice.devices.begin() + 1);
+  decision.alternatives = {first, cut, devices, again};
+  const Plan plan = plan_of(problem, decision.choice);
+  std::vector<std::string> rows;
+  for (const AlternativeView& view : view_of(problem, decision, plan).alternatives)
+    rows.push_back(view.what);
+  const std::string words = describe(first.choice);
+  EXPECT_EQ(rows, (std::vector<std::string>{words, words + ", other cut", words + ", other devices",
+                                            words + ", other devices (2)"}));
 }
 
 }  // namespace

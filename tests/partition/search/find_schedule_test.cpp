@@ -117,8 +117,8 @@ TEST(FindSchedule, KeepsToTheMemory) {
                           .held = {{3, 5}, {3, 5}},
                           .memory = 4};
   EXPECT_EQ(test::message_of<ConfigError>([&] { find_schedule(problem); }),
-            "memory binds: micro-batch 1 alone holds 5 on a rank, and 4 are allowed. Allow that "
-            "much, or make micro-batches smaller");
+            "memory binds: micro-batch 1 alone holds 5 on a rank, but only 4 is allowed. Allow "
+            "that much, or make micro-batches smaller");
 }
 
 TEST(LowerBound, IsReachedByZbH1WithEqualPasses) {

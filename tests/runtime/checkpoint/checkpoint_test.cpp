@@ -66,7 +66,7 @@ TEST_F(CheckpointFaults, ReadsOnlyWhatIsThere) {
   EXPECT_NO_THROW(checkpoint.read("conv1.weight", 380, 385, out));
   const std::string message =
       message_of<CheckpointError>([&] { checkpoint.expect("scalar", layers::DType::f32, {5}); });
-  EXPECT_NE(message.find("'scalar' is i64[], the model expects f32[5]"), std::string::npos)
+  EXPECT_NE(message.find("'scalar' is i64[], but the model expects f32[5]"), std::string::npos)
       << message;
 }
 

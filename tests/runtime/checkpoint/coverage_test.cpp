@@ -1,5 +1,6 @@
 #include "runtime/checkpoint/coverage.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <utility>
@@ -21,7 +22,7 @@ struct Block {
 std::string gap(const std::vector<Block>& blocks) {
   std::vector<ShardIndex> shards(3);
   for (std::size_t i = 0; i < shards.size(); ++i)
-    shards[i].file = "stage-" + std::to_string(i) + ".safetensors";
+    shards[i].file = fmt::format("stage-{}.safetensors", i);
   for (const Block& block : blocks)
     shards[static_cast<std::size_t>(block.shard)].pieces.push_back(
         {"w", block.dtype, block.shape, block.begin, block.end, 0, 0, ""});

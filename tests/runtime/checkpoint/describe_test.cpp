@@ -59,9 +59,9 @@ TEST(Describe, RejectsDamage) {
   std::string bytes = test::read_file(folder / "stage-2.safetensors");
   bytes.back() = static_cast<char>(bytes.back() ^ 1);
   test::write_file(folder / "stage-2.safetensors", bytes);
-  EXPECT_THROW(describe(folder), CheckpointError);
-  EXPECT_THROW(describe(folder / "manifest.json"), CheckpointError);
-  EXPECT_THROW(describe(output.path() / "missing"), CheckpointError);
+  EXPECT_THROW((void)describe(folder), CheckpointError);
+  EXPECT_THROW((void)describe(folder / "manifest.json"), CheckpointError);
+  EXPECT_THROW((void)describe(output.path() / "missing"), CheckpointError);
 }
 
 }  // namespace

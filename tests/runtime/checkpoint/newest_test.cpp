@@ -72,15 +72,17 @@ TEST_F(Newest, OpeningForEvaluationDoesNotFallBack) {
   EXPECT_EQ(open_checkpoint(output_.path()).state().step, 20);
   EXPECT_EQ(open_checkpoint(older).state().step, 10);
   truncate(newer / "stage-0.safetensors");
-  const std::string message = message_of<CheckpointError>([&] { open_checkpoint(output_.path()); });
+  const std::string message =
+      message_of<CheckpointError>([&] { (void)open_checkpoint(output_.path()); });
   EXPECT_NE(message.find((newer / "stage-0.safetensors").string()), std::string::npos) << message;
 }
 
 TEST_F(Newest, OpeningSaysWhatIsNoCheckpoint) {
-  EXPECT_THROW(open_checkpoint(output_.path()), CheckpointError);
-  EXPECT_THROW(open_checkpoint(output_.path() / "missing"), CheckpointError);
+  EXPECT_THROW((void)open_checkpoint(output_.path()), CheckpointError);
+  EXPECT_THROW((void)open_checkpoint(output_.path() / "missing"), CheckpointError);
   fs::remove(save_example(output_.path(), 10, 1) / "manifest.json");
-  const std::string message = message_of<CheckpointError>([&] { open_checkpoint(output_.path()); });
+  const std::string message =
+      message_of<CheckpointError>([&] { (void)open_checkpoint(output_.path()); });
   EXPECT_NE(message.find("manifest.json"), std::string::npos) << message;
 }
 

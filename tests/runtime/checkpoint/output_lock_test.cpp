@@ -1,5 +1,6 @@
 #include "runtime/checkpoint/output_lock.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -19,8 +20,7 @@ TEST(OutputLock, LetsOneRunInAtATime) {
     const OutputLock first(output.path());
     const std::string message =
         message_of<CheckpointError>([&] { const OutputLock second(output.path()); });
-    EXPECT_NE(message.find("process " + std::to_string(::getpid()) + " on host "),
-              std::string::npos)
+    EXPECT_NE(message.find(fmt::format("process {} on host ", ::getpid())), std::string::npos)
         << message;
     EXPECT_EQ(test::read_file(OutputLock::file_of(output.path())), first.token());
   }

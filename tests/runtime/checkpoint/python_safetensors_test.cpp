@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <map>
@@ -35,10 +36,10 @@ nlohmann::json expected_tensor(int rank, const CheckpointPiece& piece) {
   std::string name = piece.name;
   layers::Shape shape = piece.full_shape;
   if (count != layers::element_count(shape)) {
-    name += "[" + std::to_string(piece.begin) + ":" + std::to_string(piece.end) + "]";
+    name += fmt::format("[{}:{}]", piece.begin, piece.end);
     shape = {count};
   }
-  return {"stage-" + std::to_string(rank) + ".safetensors", name, dtypes.at(piece.dtype), shape,
+  return {fmt::format("stage-{}.safetensors", rank), name, dtypes.at(piece.dtype), shape,
           in_hexadecimal(static_cast<const std::byte*>(piece.data),
                          static_cast<std::size_t>(count) * layers::size_of(piece.dtype))};
 }

@@ -3,7 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstring>
+#include <cstddef>
+#include <span>
 
 #include "base/error.h"
 #include "runtime/checkpoint/hash.h"
@@ -38,7 +39,9 @@ TEST(SafetensorsWriter, ReadsBackInBits) {
     const layers::Tensor tensor = file.tensor(examples[i].name);  // aligned, or this would refuse
     EXPECT_EQ(tensor.shape, examples[i].shape);
     ASSERT_EQ(tensor.bytes(), examples[i].bytes.size());
-    EXPECT_EQ(std::memcmp(tensor.data, examples[i].bytes.data(), tensor.bytes()), 0);
+    EXPECT_TRUE(
+        std::ranges::equal(std::span(static_cast<const std::byte*>(tensor.data), tensor.bytes()),
+                           std::as_bytes(std::span(examples[i].bytes))));
     EXPECT_EQ(file.entry(examples[i].name).begin, layout.entries[i].begin);
     EXPECT_EQ(file.entry(examples[i].name).end, layout.entries[i].end);
   }

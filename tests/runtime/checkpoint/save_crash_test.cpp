@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -21,7 +22,7 @@ TEST(SaveCrash, LeavesTheOldOrTheNewCheckpoint) {
   const test::TemporaryFolder parent(fs::exists(memory) ? memory : fs::temp_directory_path());
   std::int64_t before = 10;
   for (int stop = 0;; stop += 2) {  // a call's end and the next one's start find the same files
-    const fs::path output = parent.path() / std::to_string(stop);
+    const fs::path output = parent.path() / fmt::to_string(stop);
     test::save_example(output, 10, 1);
     const ChildEnd end = test::run_until_call(stop, [&] {
       test::save_example(output, 20, 2);

@@ -67,7 +67,7 @@ TEST(Save, ReplacesACheckpointOfTheSameStep) {
 TEST(Save, SaysWhyAnOutputFolderCannotBeUsed) {
   const TemporaryFolder output;
   test::write_file(output.path() / "file", "");
-  EXPECT_THROW(start_save(output.path() / "file", 1), CheckpointError);
+  EXPECT_THROW((void)start_save(output.path() / "file", 1), CheckpointError);
 }
 
 }  // namespace

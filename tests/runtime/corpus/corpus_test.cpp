@@ -1,5 +1,6 @@
 #include "runtime/corpus/corpus.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <string>
@@ -27,7 +28,7 @@ class CorpusTest : public testing::Test {
   std::filesystem::path in(const std::string& name) const { return folder_.path() / name; }
 
   void add(std::int64_t samples, const std::string& text) {
-    const std::string name = std::to_string(samples) + ".wav";
+    const std::string name = fmt::format("{}.wav", samples);
     test::write_sound(in(name), test::make_sound(samples), {0x010002, 8000});
     add_line(R"({"audio_filepath": ")" + name + R"(", "text": ")" + text + "\"}");
   }
@@ -73,7 +74,7 @@ TEST_F(CorpusTest, LeavesOutByLengthInTrainingAlone) {
 
 TEST_F(CorpusTest, RejectsLabelsTooLongAtTheFastestSpeed) {
   options_.data.speeds = {1, 1.2};
-  expect_refused({"1 utterances", "train.jsonl:1: its 6 labels need 6 frames",
+  expect_refused({"1 utterance of", "train.jsonl:1: its text of 6 labels needs 6 frames",
                   "make 5 at speed 1.2", "data.bad_utterances"});
   options_.use = CorpusUse::evaluation;
   EXPECT_EQ(load().entries.size(), 3u);
@@ -81,7 +82,7 @@ TEST_F(CorpusTest, RejectsLabelsTooLongAtTheFastestSpeed) {
 
 TEST_F(CorpusTest, LeavesOutTheTooShortWhateverTheirLabels) {
   add(799, "far too many letters for a tenth of a second");
-  expect_refused({"train.jsonl:4: its 44 labels"});
+  expect_refused({"train.jsonl:4: its text of 44 labels"});
   options_.data.min_seconds = 0.2;
   const Corpus corpus = load();
   EXPECT_EQ(corpus.entries.size(), 2u);
@@ -94,7 +95,7 @@ TEST_F(CorpusTest, CountsABlankBetweenEqualLabels) {
   EXPECT_EQ(ctc_frames({1, 1, 1}), 5);
   EXPECT_EQ(ctc_frames({1, 2, 2, 1}), 5);
   add(801, "aabbc");
-  expect_refused({"train.jsonl:4: its 5 labels need 7 frames"});
+  expect_refused({"train.jsonl:4: its text of 5 labels needs 7 frames"});
 }
 
 TEST_F(CorpusTest, RejectsTextsAndAudioTogether) {
@@ -110,17 +111,18 @@ TEST_F(CorpusTest, HasRank0SayWhatOtherRanksFind) {
   add_line("nonsense");
   add_line(R"({"audio_filepath": "gone.wav", "text": "up"})");
   std::vector<std::string> raised(3);
-  EXPECT_THROW(comm::run_as_threads(
-                   {.ranks = 3},
-                   [&](comm::Communicator& world) {
-                     try {
-                       load_corpus(options_, Alphabet(configs::TextConfig{}), world, {{2}, {1}});
-                     } catch (const DataError& error) {
-                       raised[world.rank()] = error.what();
-                       throw;
-                     }
-                   }),
-               DataError);
+  EXPECT_THROW(
+      comm::run_as_threads(
+          {.ranks = 3},
+          [&](comm::Communicator& world) {
+            try {
+              (void)load_corpus(options_, Alphabet(configs::TextConfig{}), world, {{2}, {1}});
+            } catch (const DataError& error) {
+              raised[world.rank()] = error.what();
+              throw;
+            }
+          }),
+      DataError);
   EXPECT_NE(raised[0].find("train.jsonl:4: bad JSON"), std::string::npos) << raised[0];
   EXPECT_NE(raised[0].find("gone.wav: no such file"), std::string::npos) << raised[0];
   EXPECT_EQ(raised[1] + raised[2], "");
@@ -146,7 +148,7 @@ TEST_F(CorpusTest, SkipsAndCountsIfAsked) {
 
 TEST_F(CorpusTest, RejectsAnEmptyCorpusAndUnknownPolicies) {
   options_.data.min_seconds = 100;
-  expect_refused({"no utterances that can be used", "3 too short"});
+  expect_refused({"no utterances that can be used", "too short 3"});
   options_.data.bad_utterances = "ignore";
   EXPECT_THROW(load(), ConfigError);
 }
@@ -179,7 +181,7 @@ TEST_F(CorpusTest, ReadersMustFindTheSameTexts) {
     comm::run_as_threads({.ranks = 2}, [&](comm::Communicator& world) {
       configs::TextConfig text;
       if (world.rank() == 1) text.alphabet = "zyxwvutsrqponmlkjihgfedcba";
-      load_corpus(options_, Alphabet(text), world, {{0, 1}, {0}});
+      (void)load_corpus(options_, Alphabet(text), world, {{0, 1}, {0}});
     });
   });
   EXPECT_NE(message.find("train.jsonl: texts that rank 1 finds differ"), std::string::npos)

@@ -31,16 +31,18 @@ TEST(FailedAudio, IsLimitedPerEpoch) {
 }
 
 TEST(FailedAudio, OfAllRanksIsNamed) {
-  EXPECT_EQ(test::message_of<DataError>([] {
-              comm::run_as_threads({.ranks = 3}, [](comm::Communicator& world) {
-                std::vector<FailedUtterance> here;
-                if (world.rank() != 1) here = {{7, "a.wav: gone"}, {9, "b.wav: gone"}};
-                FailedAudio(0.2, 10).check(world, 0, 4, [&] { return here; });
-              });
-            }),
-            "4 utterances have failed:\n  utterance 7: a.wav: gone\n  utterance 9: b.wav: gone\n"
-            "  utterance 7: a.wav: gone\n  utterance 9: b.wav: gone\n"
-            "data.failing_utterances = 0.2 of 10 may: correct them, or allow more");
+  EXPECT_EQ(
+      test::message_of<DataError>([] {
+        comm::run_as_threads({.ranks = 3}, [](comm::Communicator& world) {
+          std::vector<FailedUtterance> here;
+          if (world.rank() != 1) here = {{7, "a.wav: gone"}, {9, "b.wav: gone"}};
+          FailedAudio(0.2, 10).check(world, 0, 4, [&] { return here; });
+        });
+      }),
+      "4 utterances could not be read:\n  utterance 7: a.wav: gone\n  utterance 9: b.wav: gone\n"
+      "  utterance 7: a.wav: gone\n  utterance 9: b.wav: gone\n"
+      "The limit, data.failing_utterances, is 0.2 of 10. Correct the recordings, or raise the "
+      "limit.");
 }
 
 /// Nine utterances to train on, seven to validate on, of which some go once all were indexed.
@@ -93,7 +95,7 @@ TEST_F(FailingRun, ThrowsForFailuresOfAllReplicasTogether) {
       test::message_of<DataError>([&] { train(overrides, kFourOfTraining); });
   for (const std::string& part : kFourOfTraining)
     EXPECT_NE(message.find(part + ": no such file"), std::string::npos) << message;
-  EXPECT_NE(message.find("data.failing_utterances = 0.4 of 9"), std::string::npos) << message;
+  EXPECT_NE(message.find("data.failing_utterances, is 0.4 of 9"), std::string::npos) << message;
 }
 
 TEST_F(FailingRun, LeavesFailedRecordingsOutOfAnEvaluation) {

@@ -100,7 +100,7 @@ TEST(CudaTrainingOverNccl, StagesAndReplicasChangeNoBit) {
 }
 
 /// One layer's gradient overflows, which ranks without it can't know when they update.
-void expect_no_late_verdict_to_show(DeviceLinks links) {
+void expect_no_late_norm_to_show(DeviceLinks links) {
   TrainingJob job = small_job(layers::DeviceKind::cuda, "fp16");
   job.precision.loss_scaling = "backoff";
   job.steps = 5;
@@ -126,13 +126,13 @@ void expect_no_late_verdict_to_show(DeviceLinks links) {
 
 TEST(CudaTrainingWithPostValidation, ChangesNoBit) {
   if (layers::cuda_device_count() == 0) GTEST_SKIP() << "no CUDA device here";
-  expect_no_late_verdict_to_show(DeviceLinks::host);
+  expect_no_late_norm_to_show(DeviceLinks::host);
 }
 
 TEST(CudaTrainingOverNccl, PostValidationChangesNoBit) {
   if (!comm::nccl_is_built() || layers::cuda_device_count() < 4)
     GTEST_SKIP() << "no NCCL, or too few devices";
-  expect_no_late_verdict_to_show(DeviceLinks::nccl);
+  expect_no_late_norm_to_show(DeviceLinks::nccl);
 }
 
 // The result is read where the update runs, or by the host where an optimizer takes norms.

@@ -1,5 +1,6 @@
 #include "runtime/data/index.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <string>
@@ -15,7 +16,7 @@ class IndexTest : public testing::Test {
  protected:
   void SetUp() override {
     for (const std::int64_t samples : {777, 1, 16001, 5}) {
-      const std::string name = std::to_string(samples) + ".wav";
+      const std::string name = fmt::format("{}.wav", samples);
       test::write_sound(in(name), test::make_sound(samples));
       entries_.push_back({in(name), "", {}, "train.jsonl:1"});
     }

@@ -1,5 +1,6 @@
 #include "runtime/data/loader.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
@@ -24,7 +25,7 @@ class LoaderTest : public testing::Test {
     features_.sample_rate = 8000;
     unsigned seed = 0;
     for (const std::int64_t samples : {4001, 333, 7777, 1, 2500, 1200}) {
-      const auto file = folder_.path() / (std::to_string(samples) + ".wav");
+      const auto file = folder_.path() / fmt::format("{}.wav", samples);
       const int rate = samples % 2 == 0 ? 16000 : 8000;
       test::write_sound(file, test::make_sound(samples, ++seed), {0x010006, rate});
       sources_.push_back({file, {samples, rate}});

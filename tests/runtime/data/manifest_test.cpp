@@ -1,5 +1,6 @@
 #include "runtime/data/manifest.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sys/fsuid.h>
 
@@ -17,7 +18,7 @@ using test::message_of, test::write_file;
 std::vector<ManifestEntry> read(const std::filesystem::path& manifest) {
   Faults faults;
   std::vector<ManifestEntry> entries = read_manifest(manifest, faults);
-  faults.require_none(std::to_string(faults.size()) + " faults");
+  faults.require_none(fmt::format("{} faults", faults.size()));
   return entries;
 }
 

@@ -64,9 +64,9 @@ TEST(Resample, ManagesTheShortestInputs) {
 }
 
 TEST(Resample, RejectsImpossibleRatiosAndWrongOutputSizes) {
-  EXPECT_THROW(resampling(16000, 16000, 0), DataError);
-  EXPECT_THROW(resampling(16000, 16000, -1), DataError);
-  EXPECT_THROW(resampling(4000000, 8000), DataError);
+  EXPECT_THROW((void)resampling(16000, 16000, 0), DataError);
+  EXPECT_THROW((void)resampling(16000, 16000, -1), DataError);
+  EXPECT_THROW((void)resampling(4000000, 8000), DataError);
   std::vector<float> room(9);
   EXPECT_THROW(resample(tone(10, 0.1), {1, 1}, room), ShapeError);
 }

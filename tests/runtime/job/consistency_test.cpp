@@ -1,5 +1,6 @@
 #include "runtime/job/consistency.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <mutex>
@@ -57,8 +58,8 @@ TEST(ReadAlike, TellsAllWhatTheFirstReaderFinds) {
 TEST(ReadAlike, NamesTheReaderThatFindsSomethingElse) {
   const std::string message = message_of<DataError>([&] {
     comm::run_as_threads({.ranks = 3}, [&](comm::Communicator& world) {
-      read_alike(world, {{0, 2}, "clean.jsonl: texts"},
-                 [&] { return std::to_string(world.rank()); });
+      (void)read_alike(world, {{0, 2}, "clean.jsonl: texts"},
+                       [&] { return fmt::to_string(world.rank()); });
     });
   });
   EXPECT_EQ(message,
@@ -69,18 +70,17 @@ TEST(ReadAlike, NamesTheReaderThatFindsSomethingElse) {
 /// What each rank raises where the readers, of four ranks 2 and 3, read so.
 std::vector<std::string> raised(const std::function<std::string(int rank)>& read) {
   std::vector<std::string> faults(4);
-  EXPECT_THROW(
-      comm::run_as_threads(
-          {.ranks = 4},
-          [&](comm::Communicator& world) {
-            try {
-              read_alike(world, {{2, 3}, "clean.jsonl: texts"}, [&] { return read(world.rank()); });
-            } catch (const DataError& error) {
-              faults[world.rank()] = error.what();
-              throw;
-            }
-          }),
-      DataError);
+  EXPECT_THROW(comm::run_as_threads({.ranks = 4},
+                                    [&](comm::Communicator& world) {
+                                      try {
+                                        (void)read_alike(world, {{2, 3}, "clean.jsonl: texts"},
+                                                         [&] { return read(world.rank()); });
+                                      } catch (const DataError& error) {
+                                        faults[world.rank()] = error.what();
+                                        throw;
+                                      }
+                                    }),
+               DataError);
   return faults;
 }
 
@@ -88,7 +88,7 @@ std::vector<std::string> raised(const std::function<std::string(int rank)>& read
 TEST(ReadAlike, HasRank0RaiseWhatAReaderMeets) {
   const std::vector<std::string> met = {"rank 2: clean.jsonl: gone", "", "", ""};
   EXPECT_EQ(raised([](int) -> std::string { throw DataError("clean.jsonl: gone"); }), met);
-  const auto differing = raised([](int rank) { return std::to_string(rank); });
+  const auto differing = raised([](int rank) { return fmt::to_string(rank); });
   EXPECT_NE(differing[0].find("rank 3 finds differ"), std::string::npos) << differing[0];
   EXPECT_EQ(differing[3], "");
 }

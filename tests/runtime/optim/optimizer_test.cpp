@@ -1,5 +1,6 @@
 #include "runtime/optim/optimizer.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -82,7 +83,7 @@ TEST(Optimizers, SgdTakesTheClippedGradient) {
 void follow(const std::string& name, const configs::OptimizerConfig& config, double learning_rate) {
   const Golden golden(name);
   TwoParameters two(config, golden.shape("start.0"), golden.shape("start.1"));
-  for (int i : {0, 1}) golden.copy("start." + std::to_string(i), two.weight(i));
+  for (int i : {0, 1}) golden.copy(fmt::format("start.{}", i), two.weight(i));
   const std::int64_t steps = golden.shape("gradients.0")[0];
   for (std::int64_t step = 1; step <= steps; ++step) {
     const auto row = [&](const std::string& tensor) {
@@ -90,10 +91,10 @@ void follow(const std::string& name, const configs::OptimizerConfig& config, dou
       const std::ptrdiff_t width = golden.shape(tensor)[1];
       return std::vector(all.begin() + (step - 1) * width, all.begin() + step * width);
     };
-    for (int i : {0, 1}) two.gradient(i, row("gradients." + std::to_string(i)));
+    for (int i : {0, 1}) two.gradient(i, row(fmt::format("gradients.{}", i)));
     two.update({.learning_rate = learning_rate, .factor = {0.37}, .step = step});
     for (int i : {0, 1})
-      EXPECT_LE(relative_error(numbers(two.weight(i)), row("weights." + std::to_string(i))), 1e-6)
+      EXPECT_LE(relative_error(numbers(two.weight(i)), row(fmt::format("weights.{}", i))), 1e-6)
           << name << ", parameter " << i << ", step " << step;
   }
 }
@@ -171,7 +172,7 @@ TEST(Optimizers, NovoGradKeepsOneNumberOfAParameter) {
 }
 
 TEST(Optimizers, AnUnknownKindIsRejected) {
-  EXPECT_THROW(make_optimizer(kind("adamwx")), ConfigError);
+  EXPECT_THROW((void)make_optimizer(kind("adamwx")), ConfigError);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "runtime/pipeline/arena_table.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -13,7 +14,7 @@ std::vector<layers::LayerPlan> plans_of(std::vector<layers::Shape> shapes) {
   std::vector<layers::LayerPlan> plans;
   for (const layers::Shape& shape : shapes) {
     layers::LayerPlan& plan = plans.emplace_back();
-    plan.params.push_back({"p" + std::to_string(plans.size()), shape, {}});
+    plan.params.push_back({fmt::format("p{}", plans.size()), shape, {}});
   }
   return plans;
 }

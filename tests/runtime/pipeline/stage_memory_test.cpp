@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -106,20 +107,22 @@ Asked asked_to_keep(const Cut& cut, const partition::ChunkRange& chunk,
     std::size_t own = 0;
     for (const layers::SavedDecl& s : plans[i].saved) {
       if (s.kind != Kind::own) continue;
-      std::size_t& sum = s.life != layers::Life::carried ? own : carried;
-      sum += padded(s.shape, s.dtype);
+      const bool lasts = s.life == layers::Life::carried;
+      own += lasts ? 0 : padded(s.shape, s.dtype);
+      carried += lasts ? padded(s.shape, s.dtype) : 0;
     }
-    std::size_t* output = nullptr;
+    bool keeps_output = false, makes_output = false;
     if (i + 1 < chunk.last) {
       const bool read_as_input = keeps(i + 1, Kind::input), read_as_output = keeps(i, Kind::output);
       const bool first_of_chosen = chosen(i + 1) && !chosen(i);
-      if (first_of_chosen || (read_as_input && !chosen(i + 1)))
-        output = &kept;
-      else if (read_as_input || read_as_output)
-        output = chosen(i) ? &made : &kept;
+      const bool read = read_as_input || read_as_output;
+      keeps_output = first_of_chosen || (read_as_input && !chosen(i + 1)) || (read && !chosen(i));
+      makes_output = read && !keeps_output;
     }
-    (chosen(i) ? made : kept) += own;
-    if (output != nullptr) *output += plans[i].output.bytes();
+    made += chosen(i) ? own : 0;
+    kept += chosen(i) ? 0 : own;
+    if (keeps_output) kept += plans[i].output.bytes();
+    if (makes_output) made += plans[i].output.bytes();
     most_made = split && chosen(i) ? 0 : std::max(most_made, made);
     if (split && chosen(i)) carried += made, made = 0;
   }
@@ -163,8 +166,7 @@ MostInFlight most_in_flight(const Cut& cut, const partition::ChunkRange& chunk, 
 class PlannedStage : public testing::TestWithParam<std::string_view> {
  protected:
   void check(const Cut& cut) const {
-    const std::string what =
-        "stage " + std::to_string(cut.stage) + " of " + std::to_string(cut.stages);
+    const std::string what = fmt::format("stage {} of {}", cut.stage, cut.stages);
     const partition::StageBytes planned = cut.planned(work_);
 
     const auto plans = partition::plan_layers(sequence_, work_.micro_batches[0].lengths, {});
@@ -235,7 +237,7 @@ INSTANTIATE_TEST_SUITE_P(Of, PlannedStage, testing::ValuesIn(partition::schedule
 
 // The baseline is what libraries keep for themselves once such a step has been computed.
 TEST(StageMemory, PeakIsWithinFivePercentOfThePlan) {
-  if (test::address_sanitised()) GTEST_SKIP() << "AddressSanitizer keeps memory of its own";
+  if (test::sanitised()) GTEST_SKIP() << "the sanitiser keeps memory of its own";
   const auto train = [](const configs::ModelConfig& config, const StepWork& work, auto before) {
     const partition::LayerSequence sequence = partition::build_model(config, 29);
     const Cut whole{sequence, "1f1b"};

@@ -1,5 +1,6 @@
 #include "runtime/planning/found_schedule.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -45,14 +46,14 @@ int most_in_flight(const partition::Plan& plan) {
 
 TEST_F(FoundSchedules, FindOrderAndListsForTheManifest) {
   for (const int stages : {2, 3}) {
-    const partition::Plan found = plan({"pipeline.stages=" + std::to_string(stages)});
+    const partition::Plan found = plan({fmt::format("pipeline.stages={}", stages)});
     EXPECT_EQ(found.schedule, "found");
     EXPECT_EQ(found.order.size(), 8u);
     EXPECT_EQ(configs::fault_of_order(found.order, 8), "");
     EXPECT_EQ(found.actions.size(), static_cast<std::size_t>(stages));
     EXPECT_EQ(partition::schedule_of(found).of(8).micro_batches, 8);
     EXPECT_LE(most_in_flight(found), stages);
-    EXPECT_EQ(found, plan({"pipeline.stages=" + std::to_string(stages)}));  // nothing varies
+    EXPECT_EQ(found, plan({fmt::format("pipeline.stages={}", stages)}));  // nothing varies
   }
 }
 
@@ -90,7 +91,7 @@ TEST_F(FoundSchedules, KeepWithinTheMemory) {
     return std::max(plan.bytes_of(0).total(), plan.bytes_of(1).total());
   };
   const auto within = [&](double bytes) {
-    return plan({"pipeline.stages=2", "pipeline.memory_gib=" + std::to_string(bytes / (1 << 30))});
+    return plan({"pipeline.stages=2", fmt::format("pipeline.memory_gib={:f}", bytes / (1 << 30))});
   };
   const auto needed = static_cast<double>(bytes_of(free));
   EXPECT_EQ(most_in_flight(free), 2);

@@ -1,5 +1,6 @@
 #include "runtime/planning/plan_on_cluster.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -98,15 +99,15 @@ TEST_F(PlanOnCluster, BatchChoicesHoldTheLongestUtterance) {
 TEST_F(PlanOnCluster, LanesAndMemoryLimitIt) {
   EXPECT_EQ(plan_on_cluster(recipe({"trainer.lanes=1"}), mixed("4"), {}).plan.replicas(), 1);
   EXPECT_NE(test::message_of<ConfigError>([&] {
-              plan_on_cluster(recipe(), mixed("0.00001"), {});
+              (void)plan_on_cluster(recipe(), mixed("0.00001"), {});
             }).find("memory binds"),
             std::string::npos);
   EXPECT_NE(test::message_of<ConfigError>([&] {
-              plan_on_cluster(recipe({"pipeline.memory_gib=0.00001"}), mixed("4"), {});
+              (void)plan_on_cluster(recipe({"pipeline.memory_gib=0.00001"}), mixed("4"), {});
             }).find("memory binds"),
             std::string::npos);
   EXPECT_NE(test::message_of<ConfigError>([&] {
-              plan_on_cluster(recipe(), mixed("4"), {.schedule = "2f2b"});
+              (void)plan_on_cluster(recipe(), mixed("4"), {.schedule = "2f2b"});
             }).find("pipeline.schedule"),
             std::string::npos);
 }
@@ -124,7 +125,7 @@ TEST_F(PlanOnCluster, RecomputesAsMuchAsMemoryNeeds) {
   EXPECT_EQ(stage.recipe.pipeline.recompute, "stage");
   ASSERT_LT(gib(stage), gib(kept));
   const double between = (gib(kept) + gib(stage)) / 2;
-  const ClusterPlan tight = plan("none", std::to_string(between));
+  const ClusterPlan tight = plan("none", fmt::format("{:f}", between));
   EXPECT_EQ(tight.recipe.pipeline.recompute, "layers");
   EXPECT_EQ(*tight.plan.recomputed(), tight.decision.choice.recomputed);
   EXPECT_LE(gib(tight), between);

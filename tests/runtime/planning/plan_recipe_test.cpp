@@ -37,7 +37,7 @@ TEST_F(PlanRecipe, CutsTheModelForTheManifestsUtterances) {
 
 TEST_F(PlanRecipe, MakesNoOutputFolderForTheIndex) {
   std::filesystem::create_directories(in("train.jsonl.index/taken"));
-  plan_recipe(recipe({}), false);
+  (void)plan_recipe(recipe({}), false);
   EXPECT_FALSE(std::filesystem::exists(in("output")));
 }
 
@@ -62,13 +62,13 @@ TEST_F(PlanRecipe, RecomputationSparesMemoryAndTakesTime) {
 
 TEST_F(PlanRecipe, RejectsWhatTrainingWouldReject) {
   const auto refused = [&](std::vector<std::string> overrides) {
-    return test::message_of<ConfigError>([&] { plan_recipe(recipe(overrides), false); });
+    return test::message_of<ConfigError>([&] { (void)plan_recipe(recipe(overrides), false); });
   };
   EXPECT_NE(refused({"model.features=40"}).find("model.features = 40"), std::string::npos);
   EXPECT_NE(refused({"data.train="}).find("data.train is not set"), std::string::npos);
   EXPECT_NE(refused({"data.micro_batch_seconds=0.2"}).find("data.micro_batch_seconds"),
             std::string::npos);
-  EXPECT_THROW(plan_recipe(recipe({"data.train=/gone"}), false), DataError);
+  EXPECT_THROW((void)plan_recipe(recipe({"data.train=/gone"}), false), DataError);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "runtime/profiling/plan_trials.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "base/error.h"
@@ -23,8 +24,8 @@ class PlanTrials : public testing::Test {
     return configs::parse_config(
         test::tone_recipe(in("train.jsonl"), "", in("output")), "recipe.toml",
         layers::model_families(),
-        std::vector<std::string>{"pipeline.stages=" + std::to_string(stages),
-                                 "pipeline.replicas=" + std::to_string(replicas)});
+        std::vector<std::string>{fmt::format("pipeline.stages={}", stages),
+                                 fmt::format("pipeline.replicas={}", replicas)});
   }
 
   /// What each rank is told of plans that differ in where their ranks are.

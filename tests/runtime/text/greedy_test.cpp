@@ -30,8 +30,8 @@ TEST(Greedy, TakesTheLowerOfEqualLabels) {
 }
 
 TEST(Greedy, RejectsHalfAFrame) {
-  EXPECT_THROW(greedy_labels(std::vector<float>(7), 3), ShapeError);
-  EXPECT_THROW(greedy_labels({}, 0), ShapeError);
+  EXPECT_THROW((void)greedy_labels(std::vector<float>(7), 3), ShapeError);
+  EXPECT_THROW((void)greedy_labels({}, 0), ShapeError);
 }
 
 }  // namespace

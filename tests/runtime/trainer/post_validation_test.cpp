@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -42,7 +43,7 @@ TEST_P(ScheduledPostValidation, ChangesNoBit) {
     job.stages = stages;
     job.replicas = replicas;
     const TrainingOutcome optimistic = train_on_noise(job);
-    const std::string what = std::to_string(stages) + " × " + std::to_string(replicas);
+    const std::string what = fmt::format("{} × {}", stages, replicas);
     expect_same_numbers(waiting, optimistic, what);
     EXPECT_GT(optimistic.rolled_back, 0) << what;
   }
@@ -86,7 +87,7 @@ TEST(PostValidation, ChangesNoBitWhereAReplicaIsIdle) {
   for (const int stages : {1, 2}) {
     job.stages = stages;
     const TrainingOutcome optimistic = train_on_noise(job);
-    expect_same_numbers(waiting, optimistic, std::to_string(stages) + " stages");
+    expect_same_numbers(waiting, optimistic, fmt::format("{} stages", stages));
     EXPECT_GT(optimistic.rolled_back, 0) << stages;
   }
 }

@@ -1,4 +1,5 @@
 // Training in halves over FP32 masters, on real steps.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -77,8 +78,7 @@ TEST(Precision, OverflowAnywhereSkipsTheStepOnAllRanks) {
       job.poisoned_layer = layer;
       job.poisoned_call = kMicroBatches + micro_batch;
       const TrainingOutcome after = train_on_noise(job);
-      const std::string where =
-          "layer " + std::to_string(layer) + ", micro-batch " + std::to_string(micro_batch);
+      const std::string where = fmt::format("layer {}, micro-batch {}", layer, micro_batch);
       EXPECT_FALSE(std::isfinite(after.norms[1])) << where;
       EXPECT_EQ(after.tensors, before.tensors) << where;
     }

@@ -1,5 +1,6 @@
 #include "runtime/trainer/recognise.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "base/error.h"
@@ -116,7 +117,7 @@ TEST_F(Recognise, OneStagePerLayerFindsTheSameTexts) {
   EXPECT_EQ(transcripts(recordings, static_cast<int>(layers)), transcripts(recordings, 1));
   const std::string message =
       test::message_of<ConfigError>([&] { transcripts(recordings, static_cast<int>(layers) + 1); });
-  EXPECT_NE(message.find("mpirun -np " + std::to_string(layers) + " or fewer"), std::string::npos)
+  EXPECT_NE(message.find(fmt::format("mpirun -np {} or fewer", layers)), std::string::npos)
       << message;
 }
 

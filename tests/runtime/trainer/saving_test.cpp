@@ -1,5 +1,6 @@
 #include "runtime/trainer/saving.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -62,7 +63,7 @@ TEST(Saving, CopiesOnlyAWindowOfDeviceMemory) {
   const test::TemporaryFolder folder;
   std::vector<std::string> shards;
   for (const layers::DeviceKind kind : {layers::DeviceKind::cpu, layers::DeviceKind::cuda}) {
-    Rank rank(kind, folder.path() / std::to_string(static_cast<int>(kind)), 3);
+    Rank rank(kind, folder.path() / fmt::to_string(static_cast<int>(kind)), 3);
     std::size_t largest = 0;
     for (const partition::ParameterEntry& p : rank.stage.parameters().parameters())
       largest = std::max(largest, rank.stage.parameters().weight(p).bytes());

@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <string>
@@ -27,24 +28,22 @@ struct Perceptron {
   int width = 16, depth = 1;
   std::string last = "bias";  // bias | none
 
-  std::vector<configs::Key> keys() {
-    return {configs::Key("model.width", &width, configs::between(1, 512),
-                         "channels of every hidden layer"),
-            configs::Key("model.depth", &depth, configs::between(0, 9), "hidden layers"),
-            configs::Key("model.last", &last, configs::one_of({"bias", "none"}),
-                         "what the last product adds")};
+  std::vector<Key> keys() {
+    return {Key("model.width", &width, between(1, 512), "channels of every hidden layer"),
+            Key("model.depth", &depth, between(0, 9), "hidden layers"),
+            Key("model.last", &last, one_of({"bias", "none"}), "what the last product adds")};
   }
 
-  std::vector<configs::Contradiction> contradictions(int features) const {
+  std::vector<Contradiction> contradictions(int features) const {
     if (width <= features) return {};
     return {{"model.width", "model.width is above model.features: nothing is left to find"}};
   }
 
-  std::vector<std::unique_ptr<layers::Layer>> build(const configs::ModelEnds& ends) const {
+  std::vector<std::unique_ptr<layers::Layer>> build(const layers::ModelEnds& ends) const {
     std::vector<std::unique_ptr<layers::Layer>> layers;
     int in = ends.features;
     for (int i = 1; i <= depth; ++i, in = width) {
-      const std::string number = std::to_string(i);
+      const std::string number = fmt::to_string(i);
       layers.push_back(std::make_unique<layers::Linear>(
           layers::LinearOptions{.name = "hidden" + number, .in = in, .out = width}));
       layers.push_back(std::make_unique<layers::ClippedReLU>("relu" + number));
@@ -56,8 +55,8 @@ struct Perceptron {
   }
 };
 
-std::vector<configs::ModelFamily> families() {
-  std::vector<configs::ModelFamily> all = layers::model_families();
+std::vector<layers::ModelFamily> families() {
+  std::vector<layers::ModelFamily> all = layers::model_families();
   all.emplace_back(Perceptron());
   return all;
 }
@@ -78,7 +77,7 @@ TEST(SecondFamily, IsChosenByItsName) {
   EXPECT_EQ(parsed(kWide).model.family.as<Perceptron>().width, 24);
   EXPECT_EQ(parsed("").model.family.name(), "deepspeech2");
   const configs::Config over = parsed("", Overrides{"model.depth=3", "model.kind=perceptron"});
-  EXPECT_EQ(over.model.family, configs::ModelFamily(Perceptron{.depth = 3}));
+  EXPECT_EQ(over.model.family, layers::ModelFamily(Perceptron{.depth = 3}));
   const configs::Config back =
       parsed("", Overrides{"model.kind=perceptron", "model.kind=deepspeech2"});
   EXPECT_EQ(back, parsed(""));
@@ -89,7 +88,7 @@ TEST(SecondFamily, MayBeAModelsFile) {
   const std::string file = (folder.path() / "model.toml").string();
   test::write_file(file, kWide);
   const configs::Config config = parsed("[model]\ndepth = 2", Overrides{"model.base=" + file});
-  EXPECT_EQ(config.model.family, configs::ModelFamily(Perceptron{.width = 24, .depth = 2}));
+  EXPECT_EQ(config.model.family, layers::ModelFamily(Perceptron{.width = 24, .depth = 2}));
 }
 
 TEST(SecondFamily, ItsKeysAreCheckedLikeAnyOthers) {

@@ -270,7 +270,7 @@ std::size_t train_as_threads(const std::filesystem::path& folder, const std::str
 
 // The baseline is what libraries keep for themselves once a small such training has been run.
 TEST(TrainingMemory, PeakIsWithinFivePercentOfThePlan) {
-  if (test::address_sanitised()) GTEST_SKIP() << "AddressSanitizer keeps memory of its own";
+  if (test::sanitised()) GTEST_SKIP() << "the sanitiser keeps memory of its own";
   const test::TemporaryFolder folder;
   test::write_tone_corpus(folder.path() / "train.jsonl", 30, 1);
   test::write_tone_corpus(folder.path() / "validation.jsonl", 7, 2);

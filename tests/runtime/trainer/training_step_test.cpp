@@ -1,5 +1,6 @@
 #include "runtime/trainer/training_step.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -41,7 +42,7 @@ TEST_P(ScheduledTrainingStep, StagesChangeNoBit) {
   job.schedule = GetParam();
   for (int stages : {1, 2, 3, 4}) {
     job.stages = stages;
-    expect_equal(train_on_noise(job), alone, std::to_string(stages) + " stages");
+    expect_equal(train_on_noise(job), alone, fmt::format("{} stages", stages));
   }
 }
 
@@ -64,8 +65,8 @@ TEST_P(ScheduledTrainingStep, ReplicasChangeNoBit) {
           job.shard = shard;
           job.bucket_bytes = stages == 3 ? 1 << 20 : 256 << stages;
           expect_equal(train_on_noise(job), alone,
-                       std::string(compute) + ", " + std::to_string(stages) + " stages × " +
-                           std::to_string(replicas) + " replicas" + (shard ? " that share" : ""));
+                       fmt::format("{}, {} stages × {} replicas{}", compute, stages, replicas,
+                                   shard ? " that share" : ""));
         }
     }
   }
@@ -84,8 +85,7 @@ TEST_P(ScheduledTrainingStep, RecomputationChangesNoBit) {
         job.stages = stages;
         job.replicas = replicas;
         expect_equal(train_on_noise(job), alone,
-                     std::string(compute) + ", " + std::to_string(stages) + " stages × " +
-                         std::to_string(replicas) + " replicas");
+                     fmt::format("{}, {} stages × {} replicas", compute, stages, replicas));
       }
   }
 }
@@ -107,8 +107,7 @@ TEST_P(ScheduledTrainingStep, RecomputationOfSomeLayersChangesNoBit) {
         job.replicas = replicas;
         job.shard = replicas > 1;
         expect_equal(train_on_noise(job), alone,
-                     std::string(compute) + ", " + std::to_string(stages) + " stages, from layer " +
-                         std::to_string(chosen.front()));
+                     fmt::format("{}, {} stages, from layer {}", compute, stages, chosen.front()));
       }
     }
   }
@@ -153,7 +152,7 @@ TEST(TrainingStep, FoundListsWithoutAnOrderChangeNoBit) {
   for (int replicas : {1, 2}) {
     job.stages = 3;
     job.replicas = replicas;
-    expect_equal(train_on_noise(job), alone, std::to_string(replicas) + " replicas");
+    expect_equal(train_on_noise(job), alone, fmt::format("{} replicas", replicas));
   }
 }
 
@@ -165,7 +164,7 @@ TEST(TrainingStep, ReplicasChangeNoBit) {
   for (int stages : {1, 2}) {
     job.stages = stages;
     job.replicas = 2;
-    expect_equal(train_on_noise(job), alone, std::to_string(stages) + " stages × 2 replicas");
+    expect_equal(train_on_noise(job), alone, fmt::format("{} stages × 2 replicas", stages));
   }
 }
 
@@ -192,7 +191,7 @@ TEST(TrainingStep, BucketsChangeNoBit) {
   job.replicas = 2;
   for (std::int64_t bytes : {256, 4000, 1 << 20}) {
     job.bucket_bytes = bytes;
-    expect_equal(train_on_noise(job), alone, std::to_string(bytes));
+    expect_equal(train_on_noise(job), alone, fmt::to_string(bytes));
   }
 }
 
@@ -220,7 +219,7 @@ TEST_P(ShardedTrainingStep, ChangesNoBit) {
       job.stages = stages;
       job.replicas = replicas;
       expect_equal(train_on_noise(job), alone,
-                   std::to_string(stages) + " stages × " + std::to_string(replicas) + " replicas");
+                   fmt::format("{} stages × {} replicas", stages, replicas));
     }
 }
 
@@ -249,7 +248,7 @@ TEST(TrainingStep, ShardsOfBlocksOrNothingChangeNoBit) {
   for (int stages : {1, 9}) {
     job.stages = stages;
     job.bucket_bytes = 1 << 20;
-    expect_equal(train_on_noise(job), alone, std::to_string(stages) + " stages");
+    expect_equal(train_on_noise(job), alone, fmt::format("{} stages", stages));
   }
 }
 

@@ -52,8 +52,10 @@ double least_bottleneck(const std::vector<double>& seconds, int parts) {
       needed += filled + own > limit;
       filled = filled + own > limit ? own : filled + own;
     }
-    double& end = needed > parts ? low : high;
-    end = limit;
+    if (needed > parts)
+      low = limit;
+    else
+      high = limit;
   }
   return low;
 }

@@ -98,8 +98,11 @@ class Interpreter {
     if (!outbox.contains(slot)) throw Fault{"nothing to send"};
     auto& posts = posts_[edge];
     if (posts.empty()) return false;
-    auto& inbox = edge.kind == partition::Edge::Kind::activation ? inputs_ : gradients_;
-    put(inbox, {edge.consumer, posts.front()}, outbox.at(slot));
+    const Slot at{edge.consumer, posts.front()};
+    if (edge.kind == partition::Edge::Kind::activation)
+      put(inputs_, at, outbox.at(slot));
+    else
+      put(gradients_, at, outbox.at(slot));
     posts.pop_front();
     outbox.erase(slot);
     return true;

@@ -25,6 +25,8 @@ Outcome TrainingFolder::run(std::vector<std::string> words, Ranks ranks) const {
   } else if (ranks.count > 0) {
     command.insert(command.end(), {mpirun_, "--allow-run-as-root", "--oversubscribe", "-np",
                                    std::to_string(ranks.count)});
+    // Of its own: one job that ends removes the folder in which another one begins.
+    command.insert(command.end(), {"--mca", "orte_tmpdir_base", in("sessions")});
     if (ranks.tcp) command.insert(command.end(), {"--mca", "btl", "tcp,self"});
   }
   command.push_back(binary_);

@@ -26,6 +26,9 @@ void restart_peak() {
   std::ofstream("/proc/self/clear_refs") << 5;
 }
 
-bool address_sanitised() { return ::dlsym(RTLD_DEFAULT, "__asan_init") != nullptr; }
+bool sanitised() {
+  return ::dlsym(RTLD_DEFAULT, "__asan_init") != nullptr ||
+         ::dlsym(RTLD_DEFAULT, "__tsan_init") != nullptr;
+}
 
 }  // namespace penstock::test

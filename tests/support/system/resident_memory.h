@@ -11,8 +11,8 @@ std::size_t peak_resident();
 /// Gives freed memory back to the system and begins the peak anew.
 void restart_peak();
 
-/// True under AddressSanitizer, which keeps freed memory and memory of its own: what is resident
-/// says nothing there.
-bool address_sanitised();
+/// True under the sanitisers of addresses and threads, which keep freed memory and memory of their
+/// own: what is resident says nothing there.
+bool sanitised();
 
 }  // namespace penstock::test

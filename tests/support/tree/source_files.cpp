@@ -55,8 +55,10 @@ SourceFile parse_source(std::string path, const std::string& text) {
   for (const std::string& line : file.lines) {
     std::smatch match;
     if (std::regex_search(line, match, include)) {
-      auto& includes = match[1] == "\"" ? file.quoted : file.bracketed;
-      includes.push_back(match[2]);
+      if (match[1] == "\"")
+        file.quoted.push_back(match[2]);
+      else
+        file.bracketed.push_back(match[2]);
     }
   }
   return file;

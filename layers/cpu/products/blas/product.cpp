@@ -2,6 +2,7 @@
 
 #include <cblas.h>
 #include <dnnl.h>
+#include <fmt/format.h>
 #include <omp.h>
 
 #include <string>
@@ -34,9 +35,8 @@ void run_product(const Product<float>& p) {
       dnnl_sgemm(p.a.transposed ? 'T' : 'N', p.b.transposed ? 'T' : 'N', p.m, p.n, p.k, p.alpha,
                  p.a.data, p.a.stride, p.b.data, p.b.stride, p.beta, p.c, p.c_stride);
   if (status != dnnl_success)
-    throw DeviceError("oneDNN refused a product of " + std::to_string(p.m) + " × " +
-                      std::to_string(p.k) + " by " + std::to_string(p.k) + " × " +
-                      std::to_string(p.n) + ": status " + std::to_string(status));
+    throw DeviceError(fmt::format("oneDNN refused a product of {0} × {1} by {1} × {2}: status {3}",
+                                  p.m, p.k, p.n, static_cast<int>(status)));
 }
 
 void run_product(const Product<double>& p) {

@@ -113,7 +113,8 @@ void RaceWatch::add_read(Cell& cell, const Access& now) const {
   if (place == nullptr)  // one of its own operation goes, so that other operations' stay
     for (Access& read : cell.reads)
       if (read.operation == now.operation) place = &read;
-  (place == nullptr ? cell.reads.back() : *place) = now;
+  if (place == nullptr) place = &cell.reads.back();
+  *place = now;
 }
 
 Access RaceWatch::now_in_kernel(const void* code) const {

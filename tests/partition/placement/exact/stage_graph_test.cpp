@@ -39,10 +39,10 @@ Cluster unlike(int devices) {
 std::multiset<Placement> placements(const StageGraph& graph) {
   std::multiset<Placement> all;
   std::vector<int> path;
-  const std::function<void(int, int)> follow = [&](int settled, int state) {
-    EXPECT_GE(state, graph.states_begin(settled));
-    EXPECT_LT(state, graph.states_end(settled));
-    if (settled == graph.grid.stages) {
+  const std::function<void(int, int)> follow = [&](int placed, int state) {
+    EXPECT_GE(state, graph.states_begin(placed));
+    EXPECT_LT(state, graph.states_end(placed));
+    if (placed == graph.grid.stages) {
       Placement placement = graph.placement(path);
       for (auto& stage : placement) std::ranges::sort(stage);
       all.insert(placement);
@@ -50,7 +50,7 @@ std::multiset<Placement> placements(const StageGraph& graph) {
     }
     path.push_back(state);
     for (int edge = graph.edges_begin(state); edge < graph.edges_end(state); ++edge)
-      follow(settled + 1, graph.target[edge]);
+      follow(placed + 1, graph.target[edge]);
     path.pop_back();
   };
   for (int state = graph.states_begin(0); state < graph.states_end(0); ++state) follow(0, state);

@@ -37,10 +37,10 @@ TEST(ScheduleCsvCheck, NamesTheCellThatBreaks) {
             "x is not sound: row 2, column 4 (rank 1, backward of micro-batch 1 on chunk 1) must "
             "come after column 5 (backward of micro-batch 0 on chunk 1)");
   EXPECT_EQ(check_message("0F0,0B0\n1F0,,1F0,1B0\n"),
-            "x is not sound: row 2, column 3 (rank 1, forward of micro-batch 0 on chunk 1) stands "
+            "x is not sound: row 2, column 3 (rank 1, forward of micro-batch 0 on chunk 1) is "
             "already at column 1 (forward of micro-batch 0 on chunk 1)");
   EXPECT_EQ(check_message("0F0,0B0\n1F0,1B0,1B0\n"),
-            "x is not sound: row 2, column 3 (rank 1, backward of micro-batch 0 on chunk 1) stands "
+            "x is not sound: row 2, column 3 (rank 1, backward of micro-batch 0 on chunk 1) is "
             "already at column 2 (backward of micro-batch 0 on chunk 1)");
   EXPECT_EQ(check_message("0F0,0BW0\n1F0,1BW0,1W0\n"),
             "x is not sound: row 2, column 3 (rank 1, backward weight of micro-batch 0 on chunk 1) "
@@ -60,9 +60,9 @@ TEST(ScheduleCsvCheck, NamesTransfersByTheirCells) {
   // Rank 1 wants the gradient of what rank 0 has yet to do.
   EXPECT_EQ(check_message("0F0,0B0,0F1,0B1\n1F0,1F1,1B0,1B1\n"),
             "x is not sound: it hangs: row 1, column 2 (rank 0, backward of micro-batch 0 on chunk "
-            "0) waits for row 2, behind column 3 (rank 1, send gradient of micro-batch 0 on chunk "
+            "0) waits for row 2, after column 3 (rank 1, send gradient of micro-batch 0 on chunk "
             "1); row 2, column 2 (rank 1, forward of micro-batch 1 on chunk 1) waits for row 1, "
-            "behind column 3 (rank 0, send activation of micro-batch 1 on chunk 0)");
+            "after column 3 (rank 0, send activation of micro-batch 1 on chunk 0)");
   // Those of the file have cells.
   EXPECT_EQ(check_message("0F0,0SEND_F0,0RECV_B0,0BW0\n1F0,1RECV_F0,1BW0,1SEND_B0\n"),
             "x is not sound: row 2, column 1 (rank 1, forward of micro-batch 0 on chunk 1) must "

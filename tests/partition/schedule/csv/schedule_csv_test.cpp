@@ -96,7 +96,7 @@ TEST(ScheduleCsv, BadListsAreReadAndThenRejected) {
             "schedule \"some.csv\" is not sound: rank 1 lacks forward of micro-batch 1 on chunk 1");
   EXPECT_NE(error_message("0F0,0B0,1F0,1B0\n1F0,1B0\n").find("does not hold the chunk"),
             std::string::npos);
-  EXPECT_NE(error_message("0F0,0F0,0B0").find("stands already"), std::string::npos);
+  EXPECT_NE(error_message("0F0,0F0,0B0").find("is already"), std::string::npos);
   EXPECT_NE(error_message("0F0,0F2000000000").find("lacks"), std::string::npos);
   EXPECT_NE(error_message("0F0,0F1,0B1,0B0\n1F0,1B0,1F1,1B1\n").find("must come after"),
             std::string::npos);

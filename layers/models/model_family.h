@@ -8,13 +8,10 @@
 #include <utility>
 #include <vector>
 
-#include "configs/key.h"
+#include "base/key.h"
+#include "layers/layer.h"
 
 namespace penstock::layers {
-class Layer;  // layers/layer.h
-}
-
-namespace penstock::configs {
 
 /// What a model has at its two ends, whatever its family.
 struct ModelEnds {
@@ -29,7 +26,7 @@ concept ModelOptions = std::copyable<T> && std::default_initializable<T> &&
     requires(T options, const T& fixed, const ModelEnds& ends) {
   { T::kind } -> std::convertible_to<std::string_view>;
   { options.keys() } -> std::same_as<std::vector<Key>>;
-  { fixed.build(ends) } -> std::same_as<std::vector<std::unique_ptr<layers::Layer>>>;
+  { fixed.build(ends) } -> std::same_as<std::vector<std::unique_ptr<Layer>>>;
 };
 
 /// And, where values that are each allowed may not go together, what is wrong with them.
@@ -54,7 +51,7 @@ class ModelFamily {
     virtual ModelFamily defaults() const = 0;
     virtual std::vector<Key> keys() = 0;
     virtual std::vector<Contradiction> contradictions(int features) const = 0;
-    virtual std::vector<std::unique_ptr<layers::Layer>> build(const ModelEnds& ends) const = 0;
+    virtual std::vector<std::unique_ptr<Layer>> build(const ModelEnds& ends) const = 0;
   };
 
   /// No family: no keys but model.kind, and nothing to build.
@@ -103,7 +100,7 @@ class ModelFamily {
       if constexpr (ChecksItsKeys<T>) return options.contradictions(features);
       return {};
     }
-    std::vector<std::unique_ptr<layers::Layer>> build(const ModelEnds& ends) const override {
+    std::vector<std::unique_ptr<Layer>> build(const ModelEnds& ends) const override {
       return options.build(ends);
     }
     T options;
@@ -116,4 +113,4 @@ class ModelFamily {
 /// The family of that name, or null.
 const ModelFamily* find_family(std::span<const ModelFamily> families, std::string_view name);
 
-}  // namespace penstock::configs
+}  // namespace penstock::layers

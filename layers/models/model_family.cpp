@@ -1,10 +1,22 @@
-#include "configs/model_family.h"
+#include "layers/models/model_family.h"
 
 #include <algorithm>
+#include <variant>
 
-#include "configs/value.h"
+namespace penstock::layers {
+namespace {
 
-namespace penstock::configs {
+/// False of values of different types.
+bool same_value(const KeyValue& a, const KeyValue& b) {
+  return std::visit(
+      [&b]<class T>(T* value) {
+        T* const* other = std::get_if<T*>(&b);
+        return other != nullptr && *value == **other;
+      },
+      a);
+}
+
+}  // namespace
 
 ModelFamily::ModelFamily(const ModelFamily& other)
     : options_(other.options_ ? other.options_->copy() : nullptr), kind_(other.kind_) {}
@@ -32,9 +44,7 @@ ModelFamily ModelFamily::defaults() const { return options_ ? options_->defaults
 bool ModelFamily::operator==(const ModelFamily& other) const {
   ModelFamily a = *this, b = other;
   return name() == other.name() &&
-         std::ranges::equal(
-             a.keys(), b.keys(), {}, [](const Key& key) { return value_text(key.value); },
-             [](const Key& key) { return value_text(key.value); });
+         std::ranges::equal(a.keys(), b.keys(), same_value, &Key::value, &Key::value);
 }
 
 const ModelFamily* find_family(std::span<const ModelFamily> families, std::string_view name) {
@@ -42,4 +52,4 @@ const ModelFamily* find_family(std::span<const ModelFamily> families, std::strin
   return found == families.end() ? nullptr : &*found;
 }
 
-}  // namespace penstock::configs
+}  // namespace penstock::layers

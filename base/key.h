@@ -8,14 +8,14 @@
 #include <variant>
 #include <vector>
 
-namespace penstock::configs {
+namespace penstock {
 
 /// Where a key's value lies; the alternative is the key's type.
-using Value = std::variant<bool*, int*, std::int64_t*, std::uint64_t*, double*, std::string*,
-                           std::vector<double>*, std::vector<int>*, std::vector<std::string>*>;
+using KeyValue = std::variant<bool*, int*, std::int64_t*, std::uint64_t*, double*, std::string*,
+                              std::vector<double>*, std::vector<int>*, std::vector<std::string>*>;
 
 /// What a number may be; of a list, every number in it.
-struct Range {
+struct KeyRange {
   double low = -std::numeric_limits<double>::infinity();
   double high = std::numeric_limits<double>::infinity();
   bool above_low = false;  // `low` itself is not allowed
@@ -23,7 +23,7 @@ struct Range {
 
 struct Allowed {
   std::vector<std::string_view> choices = {};  // of text; empty: any
-  Range range = {};                            // of numbers
+  KeyRange range = {};                         // of numbers
   bool filled = false;                         // text must not be empty
 };
 
@@ -35,7 +35,7 @@ inline Allowed one_of(std::vector<std::string_view> choices) {
 }
 inline Allowed at_least(double low) { return {.range = {.low = low}}; }
 inline Allowed between(double low, double high) { return {.range = {low, high, false}}; }
-inline Allowed above(double low, double high = Range().high) {
+inline Allowed above(double low, double high = KeyRange().high) {
   return {.range = {low, high, true}};
 }
 
@@ -43,19 +43,17 @@ inline Allowed above(double low, double high = Range().high) {
 /// breaks first.
 inline constexpr double kMostChannels = 65536;
 
-/// All that is known of one key. Loading, command-line overrides, checkpoints, the dump and
-/// docs/configuration.md all follow from these.
+/// All that is known of one key of a recipe. Loading, command-line overrides, checkpoints, the dump
+/// and docs/configuration.md all follow from these.
 struct Key {
   std::string_view name;  // "<section>.<key>"
-  Value value;
+  KeyValue value;
   Allowed allowed;
   std::string_view help;  // one line
 
-  Key(std::string_view key_name, Value place, Allowed what, std::string_view line)
+  Key(std::string_view key_name, KeyValue place, Allowed what, std::string_view line)
       : name(key_name), value(place), allowed(std::move(what)), help(line) {}
 
-  /// Whether a run that resumes must have the value it began with.
-  bool kept() const;
   std::string_view section() const { return name.substr(0, name.find('.')); }
   std::string_view leaf() const { return name.substr(name.find('.') + 1); }
 };
@@ -66,4 +64,4 @@ struct Contradiction {
   std::string what;
 };
 
-}  // namespace penstock::configs
+}  // namespace penstock

@@ -1,0 +1,19 @@
+#include "layers/cuda/numbers.h"
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+
+namespace penstock::layers::cuda {
+
+void throw_no_kernel(const char* operation, DType dtype) {
+  throw DeviceError(
+      fmt::format("{} on CUDA takes f32, f16 or bf16, not {}", operation, name_of(dtype)));
+}
+
+void throw_other_type(DType wanted, DType found) {
+  throw ShapeError(
+      fmt::format("an operation on CUDA takes {} here, not {}", name_of(wanted), name_of(found)));
+}
+
+}  // namespace penstock::layers::cuda
