@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <span>
 
+#include "layers/ops/attention.h"
 #include "layers/ops/conv2d.h"
 #include "layers/ops/recurrence.h"
 #include "layers/tensor/dtype.h"
@@ -11,6 +12,7 @@
 // Bytes of workspace that operations take on the CPU.
 namespace penstock::layers::cpu {
 
+Workspace attention_workspace(const AttentionGeometry& geometry, bool relative, DType dtype);
 std::size_t ctc_workspace(std::span<const std::int64_t> lengths, std::int64_t classes, DType dtype);
 Workspace conv2d_workspace(const Conv2dGeometry& geometry, DType dtype);
 Workspace recurrence_workspace(const RecurrenceShape& shape, DType dtype);

@@ -16,4 +16,10 @@ void throw_other_type(DType wanted, DType found) {
       fmt::format("an operation on CUDA takes {} here, not {}", name_of(wanted), name_of(found)));
 }
 
+void throw_head_too_wide(std::int64_t channels, std::int64_t most) {
+  throw DeviceError(fmt::format(
+      "a head of attention has {} channels, but CUDA's kernels take at most {}: choose more heads",
+      channels, most));
+}
+
 }  // namespace penstock::layers::cuda

@@ -31,6 +31,7 @@ __host__ __device__ inline __nv_bfloat16 from_float<__nv_bfloat16>(float value) 
 // Texts are made where g++ compiles: nvcc does not see the library that formats them.
 [[noreturn]] void throw_no_kernel(const char* operation, DType dtype);
 [[noreturn]] void throw_other_type(DType wanted, DType found);
+[[noreturn]] void throw_head_too_wide(std::int64_t channels, std::int64_t most);
 
 /// Calls body(T{}) with the number type of `tensor`. DeviceError where `operation` has no such
 /// type.

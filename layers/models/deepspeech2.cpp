@@ -11,9 +11,9 @@
 #include "layers/nn/clipped_relu.h"
 #include "layers/nn/conv2d.h"
 #include "layers/nn/ctc.h"
+#include "layers/nn/depthwise_conv1d.h"
 #include "layers/nn/dropout.h"
 #include "layers/nn/linear.h"
-#include "layers/nn/lookahead.h"
 #include "layers/nn/recurrence.h"
 
 namespace penstock::layers {
@@ -41,7 +41,8 @@ class Builder {
     for (std::int64_t i = 1; i <= options_.layers; ++i)
       recurrence(i, i == 1 ? frequencies * options_.channels : options_.hidden);
     if (!options_.bidirectional && options_.lookahead > 0) {
-      add<Lookahead>(LookaheadOptions{"lookahead", options_.hidden, options_.lookahead});
+      add<DepthwiseConv1d>(DepthwiseConv1dOptions{
+          .name = "lookahead", .channels = options_.hidden, .kernel = options_.lookahead});
       add<ClippedReLU>("lookahead.relu");
     }
     add<BatchNorm>(BatchNormOptions{.name = "output.norm", .channels = options_.hidden});

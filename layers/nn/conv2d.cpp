@@ -7,6 +7,7 @@
 #include "base/counted.h"
 #include "base/error.h"
 #include "layers/backend.h"
+#include "layers/ops/bias.h"
 
 namespace penstock::layers {
 namespace {
@@ -16,7 +17,7 @@ enum Conv2dSaved { kInput, kOutputGradient };
 }  // namespace
 
 Conv2d::Conv2d(Conv2dOptions options) : options_(std::move(options)) {
-  const auto& [name, in, out, frequencies, frequency, time] = options_;
+  const auto& [name, in, out, frequencies, frequency, time, bias] = options_;
   for (const Conv2dAxis& axis : {frequency, time})
     if (axis.kernel < 1 || axis.stride < 1 || axis.padding < 0)
       throw ShapeError(
@@ -52,7 +53,9 @@ LayerPlan Conv2d::plan(const ActivationDecl& input, const BackendSizes& sizes) c
   const double window = static_cast<double>(g.in_channels * weight[2] * weight[3]);
   LayerPlan plan;
   plan.output = {input.dtype, {{g.out_lengths(), g.out_columns()}}};
-  plan.params = {{name() + ".weight", weight, {Initialiser::Kind::uniform, 1 / std::sqrt(window)}}};
+  const Initialiser start{Initialiser::Kind::uniform, 1 / std::sqrt(window)};
+  plan.params.push_back({name() + ".weight", weight, start});
+  if (options_.bias) plan.params.push_back({name() + ".bias", {g.out_channels}, start});
   plan.saved = {{.kind = SavedDecl::Kind::input, .life = Life::to_backward_weight},
                 {.kind = SavedDecl::Kind::output_gradient, .life = Life::carried}};
   plan.workspace = conv2d_sizes(sizes, g);
@@ -69,6 +72,8 @@ void Conv2d::forward(Context& context, const Params& params, const Activation& x
                                                     .weight = params.weights[0],
                                                     .y_FC = y.only().x_FC,
                                                     .workspace = context.workspace});
+  if (options_.bias)
+    context.backend.run(context.stream, AddBias{y.only().x_FC, params.weights[1], y.only().x_FC});
 }
 
 void Conv2d::backward_input(Context& context, const Params& params, const Activation& dy, Saved,
@@ -87,6 +92,8 @@ void Conv2d::backward_weight(Context& context, Saved saved, Grads grads) const {
                                                            .dy_FC = saved[kOutputGradient],
                                                            .dweight = grads[0],
                                                            .workspace = context.workspace});
+  if (options_.bias)
+    context.backend.run(context.stream, BiasBackwardWeight{saved[kOutputGradient], grads[1]});
 }
 
 }  // namespace penstock::layers

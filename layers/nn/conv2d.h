@@ -14,11 +14,13 @@ struct Conv2dOptions {
   std::int64_t in_channels = 1, out_channels = 1;
   std::int64_t in_frequencies = 1;
   Conv2dAxis frequency, time;
+  bool bias = false;
 };
 
-/// 2-D convolution without bias over frequency and time; rows are [frequency][channel]. Each
-/// utterance of n frames becomes one of time.outputs(n). Parameter: "<name>.weight" [out, in,
-/// frequency kernel, time kernel], starting uniform in ±1/sqrt(in · kernels) as PyTorch's does.
+/// 2-D convolution over frequency and time; rows are [frequency][channel]. Each utterance of n
+/// frames becomes one of time.outputs(n). Parameters: "<name>.weight" [out, in, frequency kernel,
+/// time kernel] and, with bias, "<name>.bias" [out], starting uniform in ±1/sqrt(in · kernels) as
+/// PyTorch's do.
 class Conv2d final : public Layer {
  public:
   /// ShapeError if the options make no convolution.

@@ -14,13 +14,21 @@ struct OperationList {};
 using Operations = OperationList<
     struct LinearForward, struct LinearBackwardInput, struct LinearBackwardWeight,  // linear.h
     struct Conv2dForward, struct Conv2dBackwardInput, struct Conv2dBackwardWeight,  // conv2d.h
+    struct AddBias, struct BiasBackwardWeight,                                      // bias.h
     struct BatchNormForward, struct BatchNormInference,                             // batch_norm.h
     struct BatchNormBackwardInput, struct BatchNormBackwardWeight,                  //
+    struct LayerNormForward, struct LayerNormBackwardInput,
+    struct LayerNormBackwardWeight,                                           // layer_norm.h
+    struct NonlinearityForward, struct NonlinearityBackward,                  // nonlinearity.h
+    struct GateForward, struct GateBackward,                                  // gate.h
+    struct AddScaled,                                                         // add_scaled.h
     struct ClippedReluForward, struct ClippedReluBackward,                    // clipped_relu.h
     struct RecurrenceForward, struct RecurrenceBackwardInput,                 // recurrence.h
     struct RecurrenceBackwardWeight,                                          //
-    struct LookaheadForward, struct LookaheadBackwardInput,                   // lookahead.h
-    struct LookaheadBackwardWeight,                                           //
+    struct AttentionForward, struct AttentionBackward,                        // attention.h
+    struct PositionTable,                                                     // position_table.h
+    struct DepthwiseConv1dForward, struct DepthwiseConv1dBackwardInput,       // depthwise_conv1d.h
+    struct DepthwiseConv1dBackwardWeight,                                     //
     struct DropoutForward, struct DropoutBackward,                            // dropout.h
     struct CtcLoss,                                                           // ctc.h
     struct Cast,                                                              // cast.h

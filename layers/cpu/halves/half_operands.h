@@ -1,13 +1,20 @@
 #pragma once
 
 #include "layers/cpu/halves/widening.h"
+#include "layers/ops/add_scaled.h"
+#include "layers/ops/attention.h"
 #include "layers/ops/batch_norm.h"
+#include "layers/ops/bias.h"
 #include "layers/ops/clipped_relu.h"
 #include "layers/ops/conv2d.h"
 #include "layers/ops/ctc.h"
+#include "layers/ops/depthwise_conv1d.h"
 #include "layers/ops/dropout.h"
+#include "layers/ops/gate.h"
+#include "layers/ops/layer_norm.h"
 #include "layers/ops/linear.h"
-#include "layers/ops/lookahead.h"
+#include "layers/ops/nonlinearity.h"
+#include "layers/ops/position_table.h"
 #include "layers/ops/recurrence.h"
 
 namespace penstock::layers {
@@ -35,6 +42,12 @@ inline void operands(Widening& w, Conv2dBackwardInput& op) {
 }
 inline void operands(Widening& w, Conv2dBackwardWeight& op) { w.reads(op.x_FC, op.dy_FC); }
 
+inline void operands(Widening& w, AddBias& op) {
+  w.reads(op.x, op.bias_C);
+  w.writes(op.y);
+}
+inline void operands(Widening& w, BiasBackwardWeight& op) { w.reads(op.dy); }
+
 inline void operands(Widening& w, BatchNormForward& op) {
   w.reads(op.x);
   w.writes(op.y);
@@ -46,6 +59,38 @@ inline void operands(Widening& w, BatchNormInference& op) {
 inline void operands(Widening& w, BatchNormBackwardInput& op) {
   w.reads(op.x, op.dy);
   w.writes(op.dx);
+}
+
+inline void operands(Widening& w, LayerNormForward& op) {
+  w.reads(op.x_FC);
+  w.writes(op.y_FC);
+}
+inline void operands(Widening& w, LayerNormBackwardInput& op) {
+  w.reads(op.x_FC, op.dy_FC);
+  w.writes(op.dx_FC);
+}
+
+inline void operands(Widening& w, NonlinearityForward& op) {
+  w.reads(op.x);
+  w.writes(op.y);
+}
+inline void operands(Widening& w, NonlinearityBackward& op) {
+  w.reads(op.x, op.dy);
+  w.writes(op.dx);
+}
+
+inline void operands(Widening& w, GateForward& op) {
+  w.reads(op.x_FD);
+  w.writes(op.y_FC);
+}
+inline void operands(Widening& w, GateBackward& op) {
+  w.reads(op.x_FD, op.dy_FC);
+  w.writes(op.dx_FD);
+}
+
+inline void operands(Widening& w, AddScaled& op) {
+  w.reads(op.x, op.f);
+  w.writes(op.y);
 }
 
 inline void operands(Widening& w, RecurrenceForward& op) {
@@ -69,15 +114,26 @@ inline void operands(Widening& w, ClippedReluBackward& op) {
   w.writes(op.dx);
 }
 
-inline void operands(Widening& w, LookaheadForward& op) {
+inline void operands(Widening& w, AttentionForward& op) {
+  w.reads(op.qkv_FP, op.relative.r_XC);
+  w.writes(op.y_FC);
+}
+inline void operands(Widening& w, AttentionBackward& op) {
+  w.reads(op.qkv_FP, op.relative.r_XC, op.y_FC, op.dy_FC);
+  w.writes(op.dqkv_FP);
+}
+
+inline void operands(Widening& w, PositionTable& op) { w.writes(op.table_XC); }
+
+inline void operands(Widening& w, DepthwiseConv1dForward& op) {
   w.reads(op.x_FC, op.weight_CK);
   w.writes(op.y_FC);
 }
-inline void operands(Widening& w, LookaheadBackwardInput& op) {
+inline void operands(Widening& w, DepthwiseConv1dBackwardInput& op) {
   w.reads(op.dy_FC, op.weight_CK);
   w.writes(op.dx_FC);
 }
-inline void operands(Widening& w, LookaheadBackwardWeight& op) { w.reads(op.x_FC, op.dy_FC); }
+inline void operands(Widening& w, DepthwiseConv1dBackwardWeight& op) { w.reads(op.x_FC, op.dy_FC); }
 
 inline void operands(Widening& w, DropoutForward& op) {
   w.reads(op.x_FC);

@@ -28,6 +28,8 @@ void expect_golden(const Conv2d& layer, const std::string& name) {
   LayerRunner runner(layer, {DType::f32, {{golden.integers("lengths"), x[1]}}});
   golden.copy("x", runner.input().only().x_FC);
   golden.copy("weight", runner.params()[0]);
+  const bool with_bias = runner.params().size() == 2;
+  if (with_bias) golden.copy("bias", runner.params()[1]);
   golden.copy("dy", runner.output_gradient().only().x_FC);
   runner.forward();
   runner.backward_input();
@@ -37,6 +39,9 @@ void expect_golden(const Conv2d& layer, const std::string& name) {
   EXPECT_LE(golden.error(runner.output().only().x_FC, "y"), 1e-5);
   EXPECT_LE(golden.error(runner.input_gradient().only().x_FC, "dx"), 1e-4);
   EXPECT_LE(golden.error(runner.grads()[0], "dweight"), 1e-4);
+  if (with_bias) {
+    EXPECT_LE(golden.error(runner.grads()[1], "dbias"), 1e-5);
+  }
 }
 
 void expect_gradients(const Conv2d& layer, const std::vector<std::int64_t>& lengths,
@@ -50,10 +55,15 @@ TEST(Conv2d, AgreesWithPyTorchOnDeepSpeech2sFirst) { expect_golden(like_conv1(6)
 
 TEST(Conv2d, AgreesWithPyTorchOnDeepSpeech2sSecond) { expect_golden(like_conv2(4, 3), "conv2"); }
 
+TEST(Conv2d, AgreesWithPyTorchWithBias) {
+  expect_golden(Conv2d({"conv", 3, 5, 9, {3, 2, 1}, {3, 2, 1}, true}), "conv2d_bias");
+}
+
 TEST(Conv2d, HasTheGradientOfFiniteDifferences) {
   expect_gradients(like_conv1(3), {13, 1, 24, 5}, 29);
   expect_gradients(like_conv2(2, 3), {7, 1, 13, 5}, 30);
   expect_gradients(Conv2d({"gaps", 2, 3, 10, {2, 3, 0}, {1, 2, 0}}), {7, 1, 4}, 20);
+  expect_gradients(Conv2d({"bias", 2, 3, 5, {3, 2, 1}, {3, 2, 1}, true}), {7, 1, 13, 5}, 10);
 }
 
 TEST(Conv2d, PlansLengthsByIntegerArithmetic) {

@@ -2,13 +2,17 @@
 
 #include <gtest/gtest.h>
 
+#include "layers/nn/attention.h"
 #include "layers/nn/batch_norm.h"
 #include "layers/nn/clipped_relu.h"
 #include "layers/nn/conv2d.h"
 #include "layers/nn/ctc.h"
+#include "layers/nn/depthwise_conv1d.h"
 #include "layers/nn/dropout.h"
+#include "layers/nn/gate.h"
+#include "layers/nn/layer_norm.h"
 #include "layers/nn/linear.h"
-#include "layers/nn/lookahead.h"
+#include "layers/nn/nonlinearity.h"
 #include "layers/nn/recurrence.h"
 #include "tests/support/layers/layer_runner.h"
 
@@ -42,10 +46,19 @@ std::vector<Case> all_layers() {
                                               .time = {.kernel = 3, .stride = 1, .padding = 1}}),
        10},
       {"norm", std::make_shared<BatchNorm>(BatchNormOptions{.name = "n", .channels = 7}), 7},
+      {"layer norm", std::make_shared<LayerNorm>(LayerNormOptions{.name = "n", .channels = 7}), 7},
+      {"gelu", std::make_shared<Nonlinearity>("g", NonlinearityKind::gelu), 7},
+      {"glu", std::make_shared<Gate>("g", GateKind::glu), 14},
       {"relu", std::make_shared<ClippedReLU>("r", 0.5), 7},
       {"dropout", std::make_shared<Dropout>("d", 0.3), 7},
-      {"lookahead",
-       std::make_shared<Lookahead>(LookaheadOptions{.name = "a", .channels = 7, .context = 4}), 7}};
+      {"depthwise",
+       std::make_shared<DepthwiseConv1d>(
+           DepthwiseConv1dOptions{.name = "a", .channels = 7, .kernel = 4, .left = 2}),
+       7},
+      {"attention",
+       std::make_shared<Attention>(AttentionOptions{
+           .name = "a", .channels = 8, .heads = 2, .positions = AttentionPositions::rotary}),
+       24}};
   for (const auto& [name, kind, gates] : {std::tuple{"tanh", RecurrenceKind::tanh, 1},
                                           {"gru", RecurrenceKind::gru, 3},
                                           {"lstm", RecurrenceKind::lstm, 4}})

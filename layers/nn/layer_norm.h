@@ -7,18 +7,20 @@
 
 namespace penstock::layers {
 
-struct LookaheadOptions {
+struct LayerNormOptions {
   std::string name;
   std::int64_t channels = 0;
-  std::int64_t context = 20;  // frames that each output sees, the present one included
+  double epsilon = 1e-5;
+  bool centred = true;  // false: RMSNorm, which subtracts no mean
+  bool bias = true;     // RMSNorm has none
 };
 
-/// Depthwise convolution over the present and the next frames of an utterance, which lets a
-/// one-directional model look a little ahead. Parameter: "<name>.weight" [channels, context],
-/// PyTorch's Conv1d weight without its middle axis; no bias.
-class Lookahead final : public Layer {
+/// Normalisation of each frame over its channels: LayerNorm or RMSNorm. A frame's output does not
+/// depend on other frames. Parameters: "<name>.weight" [channels], starting at 1, and with bias
+/// "<name>.bias" [channels], starting at 0.
+class LayerNorm final : public Layer {
  public:
-  explicit Lookahead(LookaheadOptions options);
+  explicit LayerNorm(LayerNormOptions options) : options_(std::move(options)) {}
 
   const std::string& name() const override { return options_.name; }
   LayerPlan plan(const ActivationDecl& input, const BackendSizes&) const override;
@@ -28,7 +30,7 @@ class Lookahead final : public Layer {
   void backward_weight(Context&, Saved, Grads) const override;
 
  private:
-  LookaheadOptions options_;
+  LayerNormOptions options_;
 };
 
 }  // namespace penstock::layers

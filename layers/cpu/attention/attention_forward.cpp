@@ -1,0 +1,63 @@
+#include "layers/cpu/attention/attention_head.h"
+#include "layers/cpu/cpu_backend.h"
+#include "layers/cpu/for_real.h"
+
+namespace penstock::layers {
+namespace {
+
+// Scores become weights. Returns log Σ e^s.
+template <class T>
+T softmax(T* row, std::int64_t count) {
+  const T largest = *std::max_element(row, row + count);
+  Vector<T> sums{};
+  for_each_vector<T>(count, [&](std::int64_t c, auto lanes) {
+    Vector<T> e = exp(load<T>(row + c, lanes) - largest);
+    if (lanes < kLanes<T>)
+      for (std::int64_t lane = lanes; lane < kLanes<T>; ++lane) e[lane] = 0;
+    sums += e;
+    store<T>(row + c, e, lanes);
+  });
+  T sum = 0;
+  for (std::int64_t lane = 0; lane < kLanes<T>; ++lane) sum += sums[lane];
+  const T inverse = 1 / sum;
+  for (std::int64_t c = 0; c < count; ++c) row[c] *= inverse;
+  return largest + std::log(sum);
+}
+
+template <class T>
+void attend(const AttentionForward& op, const AttentionScratch<T>& scratch,
+            const AttentionPlace& place) {
+  const AttentionHead<T, AttentionForward> head(op, scratch, place);
+  head.for_tiles([&](const AttentionTile& tile) {
+    head.compute_scores(tile);
+    for (std::int64_t r = 0; r < tile.rows; ++r) {
+      const T log_sum = softmax(scratch.weights + r * tile.seen, tile.seen);
+      if (T* kept = head.log_sums(tile.first + r)) *kept = log_sum;
+    }
+    if (op.dropout.probability > 0) head.drop(tile, scratch.weights, scratch.weights);
+    run_product(Product<T>{.m = tile.rows,
+                           .n = head.width(),
+                           .k = tile.seen,
+                           .a = {scratch.weights, tile.seen},
+                           .b = {head.values(tile.first_seen), op.qkv_FP.shape[1]},
+                           .c = head.row_of(op.y_FC, tile.first),
+                           .c_stride = op.y_FC.shape[1]});
+  });
+}
+
+}  // namespace
+
+template <>
+void CpuBackend::compute(Stream& stream, const AttentionForward& op) {
+  for_real(op.qkv_FP.dtype, "AttentionForward", [&]<class T>(T) {
+    const AttentionScratch<T> scratch(op.geometry, op.relative.r_XC.data != nullptr, false,
+                                      Scratch(op.workspace));
+    fill_rotary_angles(op.geometry, scratch);
+    for_heads(op.geometry, [&](const AttentionPlace& place) {
+      attend<T>(op, scratch, place);
+      stream.progress();
+    });
+  });
+}
+
+}  // namespace penstock::layers

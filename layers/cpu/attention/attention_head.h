@@ -1,0 +1,188 @@
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "layers/cpu/attention/attention_scratch.h"
+#include "layers/cpu/products/product.h"
+#include "layers/cpu/vector_math.h"
+#include "layers/philox.h"
+
+namespace penstock::layers {
+
+/// Consecutive frames whose weights are computed together, and all the frames that they see.
+struct AttentionTile {
+  std::int64_t first, rows;
+  std::int64_t first_seen, seen;
+
+  std::int64_t distances() const { return rows + seen - 1; }
+};
+
+/// Where one head of one utterance lies.
+struct AttentionPlace {
+  std::size_t utterance = 0;
+  std::int64_t first_row = 0;  // of the utterance, in matrices of frames
+  std::int64_t frames = 0;
+  std::int64_t head = 0;
+};
+
+/// One head of one utterance: its weights, a tile of frames at a time. `Op` is AttentionForward or
+/// AttentionBackward.
+template <class T, class Op>
+class AttentionHead {
+ public:
+  AttentionHead(const Op& op, const AttentionScratch<T>& scratch, const AttentionPlace& place)
+      : op_(op), scratch_(scratch), place_(place) {
+    const std::int64_t d = width();
+    for (std::int64_t j = 0; j < place.frames; ++j)
+      copy_rotated(j, row_of(op.qkv_FP, j) + channels(), scratch.keys + j * d, T(1), nullptr);
+  }
+
+  std::int64_t width() const { return op_.geometry.head_channels(); }
+  std::int64_t channels() const { return op_.geometry.channels; }
+  bool relative() const { return op_.relative.r_XC.data != nullptr; }
+  T scale() const { return 1 / std::sqrt(static_cast<T>(width())); }
+
+  /// The first of this head's channels in that frame of a matrix whose first C columns are q, y or
+  /// their gradients.
+  T* row_of(const Tensor& matrix, std::int64_t frame) const {
+    return matrix.as<T>() + (place_.first_row + frame) * matrix.shape[1] + place_.head * width();
+  }
+  /// v_j: [frames, d], P numbers from row to row.
+  const T* values(std::int64_t j) const { return row_of(op_.qkv_FP, j) + 2 * channels(); }
+  T* log_sums(std::int64_t i) const {
+    if (op_.log_sums_HF.data == nullptr) return nullptr;
+    return op_.log_sums_HF.template as<T>() + place_.head * op_.y_FC.shape[0] + place_.first_row +
+           i;
+  }
+  /// Row of r_XC for the largest distance that the tile has; the next rows are of smaller ones.
+  std::int64_t first_distance(const AttentionTile& tile) const {
+    return op_.geometry.longest() - 1 - (tile.first + tile.rows - 1 - tile.first_seen);
+  }
+
+  /// Calls use(tile) for all frames, in their order.
+  template <class Use>
+  void for_tiles(const Use& use) const {
+    const std::int64_t left = op_.geometry.left, right = op_.geometry.right;
+    for (std::int64_t first = 0; first < place_.frames; first += kTileFrames) {
+      const std::int64_t rows = std::min(kTileFrames, place_.frames - first);
+      const std::int64_t first_seen = std::max<std::int64_t>(0, first - left);
+      const std::int64_t end_seen = std::min(place_.frames, first + rows + right);
+      use(AttentionTile{first, rows, first_seen, end_seen - first_seen});
+    }
+  }
+
+  /// s_ij of the tile, in scratch.weights; -∞ where i does not see j.
+  void compute_scores(const AttentionTile& tile) const {
+    const std::int64_t d = width();
+    for (std::int64_t r = 0; r < tile.rows; ++r)
+      copy_rotated(tile.first + r, row_of(op_.qkv_FP, tile.first + r), scratch_.queries + r * d,
+                   scale(), bias(op_.relative.u_C));
+    run_product(Product<T>{.m = tile.rows,
+                           .n = tile.seen,
+                           .k = d,
+                           .a = {scratch_.queries, d},
+                           .b = {scratch_.keys + tile.first_seen * d, d, true},
+                           .c = scratch_.weights,
+                           .c_stride = tile.seen});
+    if (relative()) add_positions(tile);
+    hide_unseen(tile);
+  }
+
+  /// to[r][c] = dropped ? 0 : from[r][c] / (1 - probability), of the tile.
+  void drop(const AttentionTile& tile, const T* from, T* to) const {
+    const DropoutMask& mask = op_.dropout;
+    const auto limit = static_cast<std::uint64_t>(mask.probability * 0x1p32);
+    const auto factor = static_cast<T>(1 / (1 - mask.probability));
+    const std::uint64_t utterance = mask.random.utterances[place_.utterance];
+    const PhiloxStream random = philox_stream(
+        mask.random.seed, {mask.layer + 2654435769u * static_cast<std::uint32_t>(place_.head),
+                           mask.random.epoch, low_word(utterance), high_word(utterance)});
+    PhiloxBlock block{};
+    for (std::int64_t r = 0; r < tile.rows; ++r, from += tile.seen, to += tile.seen)
+      for (std::int64_t c = 0; c < tile.seen; ++c) {
+        const std::int64_t j = tile.first_seen + c;
+        if (c == 0 || j % 4 == 0)
+          block =
+              random(static_cast<std::uint32_t>(j / 4), static_cast<std::uint32_t>(tile.first + r));
+        to[c] = block[static_cast<std::size_t>(j % 4)] < limit ? T{0} : from[c] * factor;
+      }
+  }
+
+  /// to = factor · (from + bias), turned by the angles of that frame; backwards where `back`.
+  void copy_rotated(std::int64_t frame, const T* from, T* to, T factor, const T* bias,
+                    bool back = false) const {
+    const std::int64_t d = width(), half = d / 2;
+    for (std::int64_t c = 0; c < d; ++c)
+      to[c] = factor * (bias == nullptr ? from[c] : from[c] + bias[c]);
+    if (op_.geometry.rotary_base == 0) return;
+    const T* cosines = scratch_.cosines + frame * half;
+    const T* sines = scratch_.sines + frame * half;
+    const T direction = back ? T(-1) : T(1);
+    for (std::int64_t c = 0; c < half; ++c) {
+      const T a = to[c], b = to[c + half], sine = direction * sines[c];
+      to[c] = a * cosines[c] - b * sine;
+      to[c + half] = b * cosines[c] + a * sine;
+    }
+  }
+
+  const T* bias(const Tensor& of_all_heads) const {
+    return of_all_heads.data == nullptr ? nullptr : of_all_heads.as<T>() + place_.head * width();
+  }
+
+  const AttentionPlace& place() const { return place_; }
+
+ private:
+  // Column x of the band is of the x-th distance of the tile, from the largest down, so that
+  // distance i - j of row r and column c stands in column c + (rows - 1 - r).
+  void add_positions(const AttentionTile& tile) const {
+    const std::int64_t d = width(), C = channels(), columns = tile.distances();
+    for (std::int64_t r = 0; r < tile.rows; ++r)
+      copy_rotated(tile.first + r, row_of(op_.qkv_FP, tile.first + r), scratch_.positioned + r * d,
+                   scale(), bias(op_.relative.v_C));
+    run_product(Product<T>{
+        .m = tile.rows,
+        .n = columns,
+        .k = d,
+        .a = {scratch_.positioned, d},
+        .b = {op_.relative.r_XC.template as<T>() + first_distance(tile) * C + place_.head * d, C,
+              true},
+        .c = scratch_.band,
+        .c_stride = columns});
+    for (std::int64_t r = 0; r < tile.rows; ++r) {
+      const T* from = scratch_.band + r * columns + tile.rows - 1 - r;
+      T* to = scratch_.weights + r * tile.seen;
+      for (std::int64_t c = 0; c < tile.seen; ++c) to[c] += from[c];
+    }
+  }
+
+  void hide_unseen(const AttentionTile& tile) const {
+    constexpr T kUnseen = -std::numeric_limits<T>::infinity();
+    for (std::int64_t r = 0; r < tile.rows; ++r) {
+      T* row = scratch_.weights + r * tile.seen;
+      const std::int64_t i = tile.first + r;
+      const std::int64_t begin = std::max<std::int64_t>(0, i - op_.geometry.left - tile.first_seen);
+      const std::int64_t end = std::min(tile.seen, i + op_.geometry.right + 1 - tile.first_seen);
+      std::fill(row, row + begin, kUnseen);
+      std::fill(row + end, row + tile.seen, kUnseen);
+    }
+  }
+
+  const Op& op_;
+  const AttentionScratch<T>& scratch_;
+  AttentionPlace place_;
+};
+
+/// Calls use(place) for every head of every utterance.
+template <class Use>
+void for_heads(const AttentionGeometry& geometry, const Use& use) {
+  AttentionPlace place;
+  for (; place.utterance < geometry.lengths.size(); ++place.utterance) {
+    place.frames = geometry.lengths[place.utterance];
+    for (place.head = 0; place.head < geometry.heads; ++place.head) use(place);
+    place.first_row += place.frames;
+  }
+}
+
+}  // namespace penstock::layers

@@ -1,0 +1,78 @@
+#include <cmath>
+#include <vector>
+
+#include "layers/cuda/attention.h"
+
+namespace penstock::layers::cuda {
+namespace {
+
+struct Angles {
+  std::int64_t frames;
+  int half;
+  double base;
+};
+
+__global__ void turn(Angles of, float* cosines, float* sines) {
+  const std::int64_t i = grid_thread();
+  if (i >= of.frames * of.half) return;
+  const double angle =
+      static_cast<double>(i / of.half) * pow(of.base, -static_cast<double>(i % of.half) / of.half);
+  cosines[i] = static_cast<float>(cos(angle));
+  sines[i] = static_cast<float>(sin(angle));
+}
+
+std::vector<AttentionTilePlace> tiles_of(std::span<const std::int64_t> lengths) {
+  std::vector<AttentionTilePlace> tiles;
+  std::int64_t row = 0;
+  for (std::size_t u = 0; u < lengths.size(); row += lengths[u], ++u)
+    for (std::int64_t first = 0; first < lengths[u]; first += kAttentionTile)
+      tiles.push_back({row, lengths[u], first, static_cast<std::int64_t>(u)});
+  return tiles;
+}
+
+std::vector<PhiloxStream> streams_of(const DropoutMask& mask, std::int64_t heads) {
+  std::vector<PhiloxStream> streams;
+  for (const std::uint64_t utterance : mask.random.utterances)
+    for (std::uint32_t head = 0; head < heads; ++head)
+      streams.push_back(
+          philox_stream(mask.random.seed, {mask.layer + 2654435769u * head, mask.random.epoch,
+                                           low_word(utterance), high_word(utterance)}));
+  return streams;
+}
+
+}  // namespace
+
+PreparedAttention::PreparedAttention(CudaStream& stream, const AttentionGeometry& geometry,
+                                     const DropoutMask& dropout, std::span<std::byte> workspace,
+                                     Wanted wanted)
+    : geometry_(geometry),
+      scratch_(workspace),
+      room_(scratch_, geometry, wanted.relative, wanted.backward),
+      drop_limit_(static_cast<std::uint64_t>(dropout.probability * 0x1p32)),
+      keep_factor_(static_cast<float>(1 / (1 - dropout.probability))),
+      scale_(1 / std::sqrt(static_cast<float>(geometry.head_channels()))) {
+  if (geometry.head_channels() > kMostHeadChannels)
+    throw_head_too_wide(geometry.head_channels(), kMostHeadChannels);
+  const auto tiles = tiles_of(geometry.lengths);
+  stream.copy_in(room_.tiles, tiles.data(), tiles.size() * sizeof(AttentionTilePlace));
+  if (drop_limit_ > 0) {
+    const auto streams = streams_of(dropout, geometry.heads);
+    stream.copy_in(room_.random_UH, streams.data(), streams.size() * sizeof(PhiloxStream));
+  }
+  fill_angles(stream);
+}
+
+void PreparedAttention::fill_angles(CudaStream& stream) const {
+  if (geometry_.rotary_base == 0) return;
+  const Angles angles{geometry_.longest(), static_cast<int>(geometry_.head_channels() / 2),
+                      geometry_.rotary_base};
+  launch(stream.handle(), grid_over(angles.frames * angles.half), turn, angles, room_.cosines,
+         room_.sines);
+}
+
+Grid PreparedAttention::grid(std::int64_t tiles) const {
+  return {dim3(static_cast<unsigned>(tiles), static_cast<unsigned>(geometry_.heads)),
+          dim3(kAttentionTile * kAttentionTile)};
+}
+
+}  // namespace penstock::layers::cuda

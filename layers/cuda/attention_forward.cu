@@ -1,0 +1,82 @@
+#include "layers/cuda/attention.h"
+#include "layers/cuda/attention_tile.h"
+#include "layers/cuda/cuda_backend.h"
+#include "layers/cuda/launch.h"
+#include "layers/cuda/reduce.h"
+
+namespace penstock::layers {
+namespace cuda {
+namespace {
+
+/// `value` of the threads of a row combined, for each of them.
+template <class Combine>
+__device__ float combine_row(float value, Combine combine) {
+  for (int distance = kAttentionTile / 2; distance > 0; distance /= 2)
+    value = combine(value, shuffle_xor(value, distance));
+  return value;
+}
+
+/// A row's softmax over the tiles so far (Milakov & Gimelshein 2018): with the largest score m and
+/// l = Σ e^(s - m), a tile with a larger score multiplies what was summed by e^(m - m').
+struct RunningSoftmax {
+  float largest = -INFINITY, sum = 0;
+
+  /// Takes a score of each thread of the row; returns e^(s - m'), and what the rows so far are
+  /// multiplied by.
+  __device__ float add(float score, float& factor) {
+    const float m = fmaxf(largest, combine_row(score, Largest()));
+    factor = largest == -INFINITY ? 0.0f : expf(largest - m);
+    const float e = score == -INFINITY ? 0.0f : expf(score - m);
+    sum = sum * factor + combine_row(e, Sum());
+    largest = m;
+    return e;
+  }
+};
+
+/// Block (tile, head).
+template <class T>
+__global__ void attend(AttentionInput<T> in, T* y_FC) {
+  BLOCK_SHARED(float, queries, [kAttentionTile][kTilePitch]);
+  BLOCK_SHARED(float, positioned, [kAttentionTile][kTilePitch]);
+  BLOCK_SHARED(float, others, [kBandRows][kTilePitch]);  // k, then r, then v
+  BLOCK_SHARED(float, weights, [kAttentionTile][kAttentionTile + 1]);
+  const AttentionHead<T> of{in, in.tiles[block_x()], static_cast<int>(block_y())};
+  const int r = tile_row(), c = tile_column(), d = in.width;
+  const std::int64_t i = of.tile.first + r;
+  load_queries(of, queries, positioned);
+  RunningSoftmax softmax;
+  OwnChannels sums;
+  const TileRange seen = seen_by(in, of.tile);
+  for (std::int64_t key = seen.first; key < seen.end; key += kAttentionTile) {
+    sync_block();
+    const float score = score_of(of, {queries, positioned}, key, others);
+    float factor;
+    const float e = softmax.add(of.sees(i, key + c) ? score : -INFINITY, factor);
+    weights[r][c] = e == 0 ? 0.0f : e * of.kept(i, key + c);
+    load_frames(of, AttentionPart::value, nullptr, key, kAttentionTile, others);
+    sync_block();
+    sums.multiply(factor);
+    sums.add(d, others, [&](int k) { return weights[r][k]; });
+  }
+  if (i >= of.tile.frames) return;
+  sums.multiply(1 / softmax.sum);
+  T* const y = y_FC + of.element(i, in.channels);
+  for (int n = 0, channel = c; channel < d; ++n, channel += kAttentionTile)
+    y[channel] = from_float<T>(sums.values[n]);
+  if (in.log_sums_HF != nullptr && c == 0) *of.log_sum(i) = softmax.largest + logf(softmax.sum);
+}
+
+}  // namespace
+}  // namespace cuda
+
+template <>
+void CudaBackend::compute(Stream& stream, const AttentionForward& op) {
+  auto& own = static_cast<CudaStream&>(stream);
+  cuda::with_type_of(op.qkv_FP, "AttentionForward", [&]<class T>(T) {
+    const cuda::PreparedAttention prepared(own, op, false);
+    cuda::launch(own.handle(), prepared.grid(), cuda::attend<T>, prepared.input<T>(op),
+                 cuda::data_of<T>(op.y_FC));
+  });
+}
+
+}  // namespace penstock::layers

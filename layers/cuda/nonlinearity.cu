@@ -1,0 +1,84 @@
+#include "layers/cuda/block.h"
+#include "layers/cuda/cuda_backend.h"
+#include "layers/cuda/launch.h"
+#include "layers/cuda/numbers.h"
+#include "layers/ops/nonlinearity.h"
+
+namespace penstock::layers {
+namespace cuda {
+namespace {
+
+struct Gelu {
+  static __device__ float distribution(float x) { return 0.5f * (1 + erff(x * 0.70710678f)); }
+  static __device__ float value(float x) { return x * distribution(x); }
+  static __device__ float slope(float x) {
+    return distribution(x) + x * expf(-0.5f * x * x) * 0.39894228f;  // 1 / √(2π)
+  }
+};
+
+struct GeluTanh {
+  static constexpr float kScale = 0.79788456f, kCubic = 0.044715f;  // √(2/π)
+  static __device__ float inner(float x) { return tanhf(kScale * (x + kCubic * x * x * x)); }
+  static __device__ float value(float x) { return 0.5f * x * (1 + inner(x)); }
+  static __device__ float slope(float x) {
+    const float t = inner(x);
+    return 0.5f * (1 + t) + 0.5f * x * (1 - t * t) * kScale * (1 + 3 * kCubic * x * x);
+  }
+};
+
+struct Silu {
+  static __device__ float value(float x) { return x / (1 + expf(-x)); }
+  static __device__ float slope(float x) {
+    const float s = 1 / (1 + expf(-x));
+    return s * (1 + x * (1 - s));
+  }
+};
+
+template <class F, class T>
+__global__ void apply(const T* x, T* y, std::int64_t count) {
+  const std::int64_t i = grid_thread();
+  if (i < count) y[i] = from_float<T>(F::value(to_float(x[i])));
+}
+
+template <class F, class T>
+__global__ void apply_backward(const T* x, const T* dy, T* dx, std::int64_t count) {
+  const std::int64_t i = grid_thread();
+  if (i < count) dx[i] = from_float<T>(to_float(dy[i]) * F::slope(to_float(x[i])));
+}
+
+/// Calls work(T{}, F{}) with the number type of `tensor` and the functions that `kind` names.
+template <class Work>
+void with_function(NonlinearityKind kind, const Tensor& tensor, const char* operation, Work work) {
+  with_type_of(tensor, operation, [&]<class T>(T type) {
+    switch (kind) {
+      case NonlinearityKind::gelu:
+        return work(type, Gelu{});
+      case NonlinearityKind::gelu_tanh:
+        return work(type, GeluTanh{});
+      case NonlinearityKind::silu:
+        return work(type, Silu{});
+    }
+  });
+}
+
+}  // namespace
+}  // namespace cuda
+
+template <>
+void CudaBackend::compute(Stream& stream, const NonlinearityForward& op) {
+  cuda::with_function(op.kind, op.x, "NonlinearityForward", [&]<class T, class F>(T, F) {
+    cuda::launch(static_cast<CudaStream&>(stream).handle(), cuda::grid_over(op.x.size()),
+                 cuda::apply<F, T>, cuda::data_of<T>(op.x), cuda::data_of<T>(op.y), op.x.size());
+  });
+}
+
+template <>
+void CudaBackend::compute(Stream& stream, const NonlinearityBackward& op) {
+  cuda::with_function(op.kind, op.x, "NonlinearityBackward", [&]<class T, class F>(T, F) {
+    cuda::launch(static_cast<CudaStream&>(stream).handle(), cuda::grid_over(op.x.size()),
+                 cuda::apply_backward<F, T>, cuda::data_of<T>(op.x), cuda::data_of<T>(op.dy),
+                 cuda::data_of<T>(op.dx), op.x.size());
+  });
+}
+
+}  // namespace penstock::layers

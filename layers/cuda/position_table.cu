@@ -1,0 +1,33 @@
+#include "layers/cuda/block.h"
+#include "layers/cuda/cuda_backend.h"
+#include "layers/cuda/launch.h"
+#include "layers/cuda/numbers.h"
+#include "layers/ops/position_table.h"
+
+namespace penstock::layers {
+namespace cuda {
+namespace {
+
+template <class T>
+__global__ void fill_sinusoids(T* table_XC, std::int64_t rows, int channels) {
+  const std::int64_t i = grid_thread();
+  if (i >= rows * channels) return;
+  const int c = static_cast<int>(i % channels), pair = c / 2 * 2;
+  const auto distance = static_cast<double>((rows - 1) / 2 - i / channels);
+  const double angle = distance * pow(10000.0, -static_cast<double>(pair) / channels);
+  table_XC[i] = from_float<T>(static_cast<float>(c == pair ? sin(angle) : cos(angle)));
+}
+
+}  // namespace
+}  // namespace cuda
+
+template <>
+void CudaBackend::compute(Stream& stream, const PositionTable& op) {
+  cuda::with_type_of(op.table_XC, "PositionTable", [&]<class T>(T) {
+    cuda::launch(static_cast<CudaStream&>(stream).handle(), cuda::grid_over(op.table_XC.size()),
+                 cuda::fill_sinusoids<T>, cuda::data_of<T>(op.table_XC), op.table_XC.shape.at(0),
+                 static_cast<int>(op.table_XC.shape.at(1)));
+  });
+}
+
+}  // namespace penstock::layers

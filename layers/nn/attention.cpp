@@ -1,0 +1,193 @@
+#include "layers/nn/attention.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "base/counted.h"
+#include "base/error.h"
+#include "layers/backend.h"
+#include "layers/ops/add_scaled.h"
+#include "layers/ops/linear.h"
+#include "layers/ops/position_table.h"
+#include "layers/philox.h"
+#include "layers/scratch.h"
+
+namespace penstock::layers {
+namespace {
+
+constexpr double kRotaryBase = 10000;
+
+enum AttentionSaved { kInput, kOutput, kLogSums, kProjected, kProjectedGradient, kBiasGradients };
+enum AttentionParams { kPositions, kBiasU, kBiasV };
+
+Tensor table_in(Scratch& scratch, DType dtype, const Shape& shape) {
+  const Tensor table{nullptr, dtype, shape};
+  return {scratch.take<std::byte>(static_cast<std::int64_t>(table.bytes())), dtype, shape};
+}
+
+Tensor half_of(const Tensor& biases_2C, std::int64_t which) {
+  const std::int64_t C = biases_2C.shape[1];
+  auto* data = static_cast<std::byte*>(biases_2C.data);
+  return {
+      data + static_cast<std::size_t>(which * C) * size_of(biases_2C.dtype), biases_2C.dtype, {C}};
+}
+
+}  // namespace
+
+Attention::Attention(AttentionOptions options) : options_(std::move(options)) {
+  const auto& [name, channels, heads, positions, left, right, dropout] = options_;
+  if (heads < 1 || channels < 1 || channels % heads != 0)
+    throw ShapeError(fmt::format("{} has {}, which {} of attention do not divide evenly", name,
+                                 counted(channels, "channel"), counted(heads, "head")));
+  if (positions == AttentionPositions::rotary && channels / heads % 2 != 0)
+    throw ShapeError(fmt::format("{} rotates pairs of channels, but each of its heads has {}", name,
+                                 counted(channels / heads, "channel")));
+  if (left < 0 || right < 0)
+    throw ShapeError(
+        fmt::format("{} sees {} frames to the left and {} to the right; neither may "
+                    "be negative",
+                    name, left, right));
+  if (!(dropout >= 0 && dropout < 1))
+    throw ShapeError(
+        fmt::format("{} drops a share of {:g} of its weights; it must be at least 0 "
+                    "and less than 1",
+                    name, dropout));
+}
+
+AttentionGeometry Attention::geometry(std::span<const std::int64_t> lengths) const {
+  return {.heads = options_.heads,
+          .channels = options_.channels,
+          .left = options_.left,
+          .right = options_.right,
+          .rotary_base = options_.positions == AttentionPositions::rotary ? kRotaryBase : 0,
+          .lengths = lengths};
+}
+
+DropoutMask Attention::dropout(const Context& context) const {
+  return {.random = context.random,
+          .layer = hash_of_name(options_.name),
+          .lengths = context.lengths,
+          .probability = context.mode == Mode::train ? options_.dropout : 0};
+}
+
+void Attention::declare_positions(LayerPlan& plan, const ActivationDecl& input) const {
+  const std::int64_t C = options_.channels;
+  const AttentionGeometry shape = geometry(input.only().lengths);
+  const Initialiser start{Initialiser::Kind::uniform, 1 / std::sqrt(static_cast<double>(C))};
+  plan.params = {{name() + ".positions.weight", {C, C}, start},
+                 {name() + ".bias_u", {C}, {}, true},
+                 {name() + ".bias_v", {C}, {}, true}};
+  const DType sums = arithmetic_of(input.dtype);
+  const Shape table{shape.distances(), C};
+  plan.saved.push_back({SavedDecl::Kind::own, Life::to_backward_input, input.dtype, table});
+  plan.saved.push_back({SavedDecl::Kind::own, Life::carried, sums, table});
+  plan.saved.push_back({SavedDecl::Kind::own, Life::carried, sums, {2, C}});
+  Scratch one, wide;
+  table_in(one, input.dtype, table);
+  table_in(wide, sums, table);
+  // In evaluation the projected table lies before what the others take turns with.
+  plan.workspace.forward = one.used() + std::max(plan.workspace.forward, one.used());
+  plan.workspace.backward_weight = wide.used();
+  const double product = 2.0 * static_cast<double>(shape.distances() * C * C);
+  plan.flops.forward += product;
+  plan.flops.backward_weight += product;
+}
+
+LayerPlan Attention::plan(const ActivationDecl& input, const BackendSizes& sizes) const {
+  const FramesDecl& x = input.only();
+  const std::int64_t C = options_.channels;
+  if (x.channels != 3 * C)
+    throw ShapeError(fmt::format("{} was given {}, expected q, k and v of {} each", name(),
+                                 counted(x.channels, "channel"), C));
+  LayerPlan plan;
+  plan.output = {input.dtype, {{x.lengths, C}}};
+  plan.saved = {{SavedDecl::Kind::input, Life::to_backward_input},
+                {SavedDecl::Kind::output, Life::to_backward_input},
+                {SavedDecl::Kind::own,
+                 Life::to_backward_input,
+                 arithmetic_of(input.dtype),
+                 {options_.heads, x.rows()}}};
+  plan.workspace = attention_workspace(sizes, geometry(x.lengths), relative());
+  double pairs = 0;  // of a frame and one that it sees
+  for (const std::int64_t frames : x.lengths) {
+    const std::int64_t seen = std::min(frames, options_.left) + std::min(frames, options_.right);
+    pairs += static_cast<double>(frames) * static_cast<double>(std::min(frames, seen + 1));
+  }
+  const double product = 2 * pairs * static_cast<double>(C);
+  plan.flops = {2 * product, 5 * product, 0};
+  if (relative()) {
+    plan.flops.forward += product;
+    plan.flops.backward_input += 3 * product;
+    declare_positions(plan, input);
+  }
+  plan.work = Work::product;
+  return plan;
+}
+
+void Attention::forward(Context& context, const Params& params, const Activation& x, Activation& y,
+                        Saved saved) const {
+  const DType dtype = x.only().x_FC.dtype;
+  const bool training = context.mode == Mode::train;
+  AttentionForward op{.geometry = geometry(context.lengths),
+                      .qkv_FP = x.only().x_FC,
+                      .dropout = dropout(context),
+                      .y_FC = y.only().x_FC,
+                      .log_sums_HF = training ? saved[kLogSums] : Tensor{},
+                      .workspace = context.workspace};
+  if (relative()) {
+    const Shape shape{op.geometry.distances(), options_.channels};
+    Scratch before(context.workspace);
+    const Tensor projected = training ? saved[kProjected] : table_in(before, dtype, shape);
+    op.workspace = context.workspace.subspan(before.used());
+    Scratch scratch(op.workspace);
+    const Tensor table = table_in(scratch, dtype, shape);
+    context.backend.run(context.stream, PositionTable{table});
+    context.backend.run(
+        context.stream,
+        LinearForward{
+            .x_FI = table, .w_OI = params.weights[kPositions], .b_O = {}, .y_FO = projected});
+    op.relative = {projected, params.weights[kBiasU], params.weights[kBiasV]};
+  }
+  context.backend.run(context.stream, op);
+}
+
+void Attention::backward_input(Context& context, const Params& params, const Activation& dy,
+                               Saved saved, Activation& dx) const {
+  if (dx.empty() && !relative()) return;
+  AttentionBackward op{.geometry = geometry(context.lengths),
+                       .qkv_FP = saved[kInput],
+                       .dropout = dropout(context),
+                       .y_FC = saved[kOutput],
+                       .log_sums_HF = saved[kLogSums],
+                       .dy_FC = dy.only().x_FC,
+                       .dqkv_FP = dx.empty() ? Tensor{} : dx.only().x_FC,
+                       .workspace = context.workspace};
+  if (relative()) {
+    op.relative = {saved[kProjected], params.weights[kBiasU], params.weights[kBiasV]};
+    op.dr_XC = saved[kProjectedGradient];
+    op.du_C = half_of(saved[kBiasGradients], 0);
+    op.dv_C = half_of(saved[kBiasGradients], 1);
+  }
+  context.backend.run(context.stream, op);
+}
+
+void Attention::backward_weight(Context& context, Saved saved, Grads grads) const {
+  if (!relative()) return;
+  const Tensor& gradient = saved[kProjectedGradient];
+  Scratch scratch(context.workspace);
+  const Tensor table = table_in(scratch, gradient.dtype, gradient.shape);
+  context.backend.run(context.stream, PositionTable{table});
+  context.backend.run(
+      context.stream,
+      LinearBackwardWeight{
+          .x_FI = table, .dy_FO = gradient, .dw_OI = grads[kPositions], .db_O = {}});
+  for (const int bias : {kBiasU, kBiasV}) {
+    const Tensor sum = half_of(saved[kBiasGradients], bias - kBiasU);
+    context.backend.run(context.stream, AddScaled{grads[bias], sum, grads[bias]});
+  }
+}
+
+}  // namespace penstock::layers

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "layers/layer.h"
+#include "layers/ops/attention.h"
+
+namespace penstock::layers {
+
+enum class AttentionPositions { none, rotary, relative };
+
+struct AttentionOptions {
+  std::string name;
+  std::int64_t channels = 0;  // of the output; the input has three times as many
+  std::int64_t heads = 1;
+  AttentionPositions positions = AttentionPositions::none;
+  std::int64_t left = kWholeUtterance, right = kWholeUtterance;  // frames of context
+  double dropout = 0;                                            // of the weights
+};
+
+/// The core of multi-head self-attention: from q, k and v of each frame, side by side, to the
+/// weighted sums of v. Utterances don't see each other. What it keeps grows with the frames, not
+/// with their square: backward computes the weights again.
+///
+/// With relative positions (Transformer-XL) it has parameters: "<name>.positions.weight" [channels,
+/// channels], which projects the sinusoids of distances, and "<name>.bias_u", "<name>.bias_v"
+/// [channels], which start at 0.
+class Attention final : public Layer {
+ public:
+  /// ShapeError if heads do not divide the channels, or rotary positions meet an odd head.
+  explicit Attention(AttentionOptions options);
+
+  const std::string& name() const override { return options_.name; }
+  LayerPlan plan(const ActivationDecl& input, const BackendSizes& sizes) const override;
+  void forward(Context&, const Params&, const Activation& x, Activation& y, Saved) const override;
+  void backward_input(Context&, const Params&, const Activation& dy, Saved,
+                      Activation& dx) const override;
+  void backward_weight(Context&, Saved, Grads) const override;
+
+ private:
+  bool relative() const { return options_.positions == AttentionPositions::relative; }
+  AttentionGeometry geometry(std::span<const std::int64_t> lengths) const;
+  DropoutMask dropout(const Context& context) const;
+  void declare_positions(LayerPlan& plan, const ActivationDecl& input) const;
+
+  AttentionOptions options_;
+};
+
+}  // namespace penstock::layers

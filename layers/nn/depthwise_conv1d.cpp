@@ -1,0 +1,82 @@
+#include "layers/nn/depthwise_conv1d.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <utility>
+
+#include "base/counted.h"
+#include "base/error.h"
+#include "layers/backend.h"
+#include "layers/ops/bias.h"
+#include "layers/ops/depthwise_conv1d.h"
+
+namespace penstock::layers {
+namespace {
+
+enum DepthwiseConv1dSaved { kInput, kOutputGradient };  // in LayerPlan::saved
+
+}  // namespace
+
+DepthwiseConv1d::DepthwiseConv1d(DepthwiseConv1dOptions options) : options_(std::move(options)) {
+  if (options_.left < 0 || options_.left >= options_.kernel)
+    throw ShapeError(
+        fmt::format("{} sees {} before the present one; its kernel of {} allows 0 to {}", name(),
+                    counted(options_.left, "frame"), options_.kernel, options_.kernel - 1));
+}
+
+LayerPlan DepthwiseConv1d::plan(const ActivationDecl& input, const BackendSizes& sizes) const {
+  const std::int64_t C = options_.channels, K = options_.kernel;
+  if (input.only().channels != C)
+    throw ShapeError(fmt::format("depthwise convolution {} was given {} channels, expected {}",
+                                 name(), input.only().channels, C));
+  LayerPlan plan;
+  plan.output = input;
+  const Initialiser start{Initialiser::Kind::uniform, 1 / std::sqrt(static_cast<double>(K))};
+  plan.params.push_back({name() + ".weight", {C, K}, start});
+  if (options_.bias) plan.params.push_back({name() + ".bias", {C}, start});
+  plan.saved = {{SavedDecl::Kind::input, Life::to_backward_weight},
+                {SavedDecl::Kind::output_gradient, Life::carried}};
+  const std::size_t scratch = depthwise_conv1d_workspace(C, K, sizes.compute);
+  plan.workspace = {scratch, scratch, scratch};
+  const double work = 2.0 * static_cast<double>(input.only().rows() * C * K);
+  plan.flops = {work, work, work};
+  return plan;
+}
+
+void DepthwiseConv1d::forward(Context& context, const Params& params, const Activation& x,
+                              Activation& y, Saved) const {
+  context.backend.run(context.stream, DepthwiseConv1dForward{.x_FC = x.only().x_FC,
+                                                             .y_FC = y.only().x_FC,
+                                                             .weight_CK = params.weights[0],
+                                                             .left = options_.left,
+                                                             .lengths = context.lengths,
+                                                             .workspace = context.workspace});
+  if (options_.bias)
+    context.backend.run(context.stream, AddBias{y.only().x_FC, params.weights[1], y.only().x_FC});
+}
+
+void DepthwiseConv1d::backward_input(Context& context, const Params& params, const Activation& dy,
+                                     Saved, Activation& dx) const {
+  if (dx.empty()) return;
+  context.backend.run(context.stream, DepthwiseConv1dBackwardInput{.dy_FC = dy.only().x_FC,
+                                                                   .dx_FC = dx.only().x_FC,
+                                                                   .weight_CK = params.weights[0],
+                                                                   .left = options_.left,
+                                                                   .lengths = context.lengths,
+                                                                   .workspace = context.workspace});
+}
+
+void DepthwiseConv1d::backward_weight(Context& context, Saved saved, Grads grads) const {
+  context.backend.run(context.stream,
+                      DepthwiseConv1dBackwardWeight{.x_FC = saved[kInput],
+                                                    .dy_FC = saved[kOutputGradient],
+                                                    .d_weight_CK = grads[0],
+                                                    .left = options_.left,
+                                                    .lengths = context.lengths,
+                                                    .workspace = context.workspace});
+  if (options_.bias)
+    context.backend.run(context.stream, BiasBackwardWeight{saved[kOutputGradient], grads[1]});
+}
+
+}  // namespace penstock::layers

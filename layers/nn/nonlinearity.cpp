@@ -1,0 +1,28 @@
+#include "layers/nn/nonlinearity.h"
+
+#include "layers/backend.h"
+
+namespace penstock::layers {
+
+LayerPlan Nonlinearity::plan(const ActivationDecl& input, const BackendSizes&) const {
+  LayerPlan plan;
+  plan.output = input;
+  plan.saved = {{SavedDecl::Kind::input, Life::to_backward_input}};
+  const auto count = static_cast<double>(element_count(input.only().shape()));
+  plan.flops = {10 * count, 20 * count, 0};
+  return plan;
+}
+
+void Nonlinearity::forward(Context& context, const Params&, const Activation& x, Activation& y,
+                           Saved) const {
+  context.backend.run(context.stream, NonlinearityForward{kind_, x.only().x_FC, y.only().x_FC});
+}
+
+void Nonlinearity::backward_input(Context& context, const Params&, const Activation& dy,
+                                  Saved saved, Activation& dx) const {
+  if (dx.empty()) return;
+  context.backend.run(context.stream,
+                      NonlinearityBackward{kind_, saved[0], dy.only().x_FC, dx.only().x_FC});
+}
+
+}  // namespace penstock::layers

@@ -1,0 +1,195 @@
+#include "layers/nn/residual.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "base/error.h"
+#include "layers/backend.h"
+#include "layers/nn/residual_layout.h"
+#include "layers/ops/add_scaled.h"
+
+namespace penstock::layers {
+namespace {
+
+/// Deals each part its share of a list that has those of all parts, in their order.
+template <class T>
+class Shares {
+ public:
+  explicit Shares(std::span<T> all) : left_(all) {}
+  std::span<T> next(std::size_t count) {
+    const std::span<T> share = left_.first(count);
+    left_ = left_.subspan(count);
+    return share;
+  }
+
+ private:
+  std::span<T> left_;
+};
+
+std::vector<Tensor> saved_of(const ResidualLayout& layout, std::size_t part, Saved saved) {
+  std::vector<Tensor> tensors;
+  if (saved.empty()) return tensors;  // evaluation
+  for (const int place : layout.kept_by[part]) tensors.push_back(saved[place]);
+  return tensors;
+}
+
+/// What is kept at that place of `saved`, or `other` where it only passes by.
+Activation kept_or(const ActivationDecl& decl, int place, Saved saved, const Activation& other) {
+  if (place == ResidualLayout::kPassing || saved.empty()) return other;
+  return {{{saved[place], decl.only().lengths}}};
+}
+
+Context part_context(const Context& context, const Scratch& scratch) {
+  Context part = context;
+  part.workspace = context.workspace.subspan(scratch.used());
+  return part;
+}
+
+// Room of forward and of backward_input before that of the parts: activations 1 … n - 1, since the
+// last part writes y or what is kept; gradients 1 … n, of which n is scale · dy.
+PassingBuffers forward_buffers(Scratch& scratch, const ResidualLayout& layout) {
+  return {scratch, layout.activations, 1, layout.plans.size() - 1};
+}
+PassingBuffers backward_buffers(Scratch& scratch, const ResidualLayout& layout) {
+  return {scratch, layout.activations, 1, layout.plans.size()};
+}
+
+}  // namespace
+
+Residual::Residual(ResidualOptions options) : options_(std::move(options)) {
+  if (options_.parts.empty())
+    throw ShapeError(fmt::format("residual unit {} has no parts", options_.name));
+}
+
+ResidualLayout Residual::layout(const ActivationDecl& input, const BackendSizes& sizes) const {
+  return {options_.parts, input, sizes, options_.scale};
+}
+
+ResidualLayout Residual::layout(const Context& context, DType dtype) const {
+  return layout({dtype, {{{context.lengths.begin(), context.lengths.end()}, options_.channels}}},
+                {context.backend.kind(), dtype});
+}
+
+LayerPlan Residual::plan(const ActivationDecl& input, const BackendSizes& sizes) const {
+  if (input.only().channels != options_.channels)
+    throw ShapeError(fmt::format("residual unit {} was given {} channels, expected {}", name(),
+                                 input.only().channels, options_.channels));
+  const ResidualLayout inner = layout(input, sizes);
+  LayerPlan plan;
+  plan.output = input;
+  plan.saved = inner.saved;
+  Workspace most;
+  for (const LayerPlan& part : inner.plans) {
+    plan.params.insert(plan.params.end(), part.params.begin(), part.params.end());
+    plan.state.insert(plan.state.end(), part.state.begin(), part.state.end());
+    plan.sums += part.sums;
+    plan.flops.forward += part.flops.forward;
+    plan.flops.backward_input += part.flops.backward_input;
+    plan.flops.backward_weight += part.flops.backward_weight;
+    if (part.work != Work::elementwise) plan.work = part.work;
+    most.forward = std::max(most.forward, part.workspace.forward);
+    most.backward_input = std::max(most.backward_input, part.workspace.backward_input);
+    most.backward_weight = std::max(most.backward_weight, part.workspace.backward_weight);
+  }
+  const auto count = static_cast<double>(element_count(input.only().shape()));
+  plan.flops.forward += 2 * count;
+  plan.flops.backward_input += 2 * count;
+  Scratch forward, backward;
+  forward_buffers(forward, inner);
+  backward_buffers(backward, inner);
+  plan.workspace = {forward.used() + most.forward, backward.used() + most.backward_input,
+                    most.backward_weight};
+  return plan;
+}
+
+void Residual::forward(Context& context, const Params& params, const Activation& x, Activation& y,
+                       Saved saved) const {
+  const ResidualLayout inner = layout(context, x.only().x_FC.dtype);
+  Scratch scratch(context.workspace);
+  const PassingBuffers passing = forward_buffers(scratch, inner);
+  Context part = part_context(context, scratch);
+  Shares weights(params.weights), state(params.state);
+  Shares sums(context.sums);
+  Activation from = x;
+  const std::size_t last = inner.plans.size();
+  for (std::size_t i = 0; i < last; ++i) {
+    const LayerPlan& plan = inner.plans[i];
+    const ActivationDecl& decl = inner.activations[i + 1];
+    Activation to = kept_or(decl, inner.kept_activations[i + 1], saved,
+                            i + 1 == last ? y : passing.at(decl, i + 1));
+    part.sums = sums.next(context.sums.empty() ? 0 : plan.sums);
+    options_.parts[i]->forward(part,
+                               {weights.next(plan.params.size()), state.next(plan.state.size())},
+                               from, to, saved_of(inner, i, saved));
+    context.stream.progress();
+    from = to;
+  }
+  context.backend.run(context.stream,
+                      AddScaled{x.only().x_FC, from.only().x_FC, y.only().x_FC, options_.scale});
+}
+
+void Residual::backward_input(Context& context, const Params& params, const Activation& dy,
+                              Saved saved, Activation& dx) const {
+  const ResidualLayout inner = layout(context, dy.only().x_FC.dtype);
+  Scratch scratch(context.workspace);
+  const PassingBuffers passing = backward_buffers(scratch, inner);
+  Context part = part_context(context, scratch);
+  const auto gradient = [&](std::size_t i, const Activation& other) {
+    return kept_or(inner.activations[i], inner.kept_gradients[i], saved, other);
+  };
+  const std::size_t last = inner.plans.size();
+  Activation from = dy;
+  if (options_.scale != 1) {
+    from = gradient(last, passing.at(inner.activations[last], last));
+    context.backend.run(context.stream,
+                        AddScaled{{}, dy.only().x_FC, from.only().x_FC, options_.scale});
+  }
+  std::size_t weights = params.weights.size(), state = params.state.size();
+  for (std::size_t i = last; i-- > 0;) {
+    const LayerPlan& plan = inner.plans[i];
+    weights -= plan.params.size();
+    state -= plan.state.size();
+    Activation to = gradient(i, i == 0 ? dx : passing.at(inner.activations[i], i));
+    options_.parts[i]->backward_input(part,
+                                      {params.weights.subspan(weights, plan.params.size()),
+                                       params.state.subspan(state, plan.state.size())},
+                                      from, saved_of(inner, i, saved), to);
+    context.stream.progress();
+    from = to;
+  }
+  if (!dx.empty())
+    context.backend.run(context.stream,
+                        AddScaled{dy.only().x_FC, from.only().x_FC, dx.only().x_FC});
+}
+
+void Residual::backward_weight(Context& context, Saved saved, Grads grads) const {
+  const ResidualLayout inner = layout(context, DType::f32);  // no format changes what is kept where
+  Shares<const Tensor> shares(grads);
+  for (std::size_t i = 0; i < inner.plans.size(); ++i) {
+    const Grads share = shares.next(inner.plans[i].params.size());
+    if (share.empty()) continue;
+    options_.parts[i]->backward_weight(context, saved_of(inner, i, saved), share);
+    context.stream.progress();
+  }
+}
+
+void Residual::commit_state(std::span<const double> sums, std::span<const Tensor> state) const {
+  const ResidualLayout inner = layout({DType::f32, {{{1}, options_.channels}}}, {});
+  std::size_t row = 0;
+  for (const LayerPlan& plan : inner.plans) row += plan.sums;
+  Shares<const Tensor> states(state);
+  std::size_t first = 0;  // of a part's sums in each row
+  for (std::size_t i = 0; i < inner.plans.size(); ++i) {
+    const std::size_t count = inner.plans[i].sums;
+    std::vector<double> own;
+    for (std::size_t begin = first; begin + count <= sums.size(); begin += row)
+      own.insert(own.end(), sums.begin() + static_cast<std::ptrdiff_t>(begin),
+                 sums.begin() + static_cast<std::ptrdiff_t>(begin + count));
+    const std::span<const Tensor> share = states.next(inner.plans[i].state.size());
+    if (!share.empty()) options_.parts[i]->commit_state(own, share);
+    first += count;
+  }
+}
+
+}  // namespace penstock::layers

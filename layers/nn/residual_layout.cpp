@@ -1,0 +1,92 @@
+#include "layers/nn/residual_layout.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+
+namespace penstock::layers {
+namespace {
+
+void require_frames(const Layer& part, const ActivationDecl& from, const ActivationDecl& to) {
+  if (from.only().lengths != to.only().lengths)
+    throw ShapeError(
+        fmt::format("{} changes the number of frames, within a residual unit that "
+                    "adds what comes out to what went in",
+                    part.name()));
+}
+
+}  // namespace
+
+ResidualLayout::ResidualLayout(std::span<const std::unique_ptr<Layer>> parts,
+                               const ActivationDecl& input, const BackendSizes& sizes, double scale)
+    : kept_activations(parts.size() + 1, kPassing), kept_gradients(parts.size() + 1, kPassing) {
+  activations.push_back(input);
+  for (const auto& part : parts) {
+    plans.push_back(part->plan(activations.back(), sizes));
+    require_frames(*part, input, plans.back().output);
+    activations.push_back(plans.back().output);
+  }
+  if (activations.back() != input)
+    throw ShapeError(fmt::format("a residual unit ends with {} of {} channels, but begins with {}",
+                                 parts.back()->name(), activations.back().only().channels,
+                                 input.only().channels));
+  for (std::size_t i = 0; i < plans.size(); ++i) {
+    std::vector<int>& places = kept_by.emplace_back();
+    for (const SavedDecl& decl : plans[i].saved) switch (decl.kind) {
+        case SavedDecl::Kind::own:
+          places.push_back(keep(decl));
+          break;
+        case SavedDecl::Kind::input:
+          places.push_back(keep_activation(i, decl.life));
+          break;
+        case SavedDecl::Kind::output:
+          places.push_back(keep_activation(i + 1, decl.life));
+          break;
+        case SavedDecl::Kind::input_gradient:
+          places.push_back(keep_gradient(i, false));
+          break;
+        case SavedDecl::Kind::output_gradient:
+          places.push_back(keep_gradient(i + 1, i + 1 == plans.size() && scale == 1));
+          break;
+      }
+  }
+}
+
+int ResidualLayout::keep(const SavedDecl& decl) {
+  saved.push_back(decl);
+  return static_cast<int>(saved.size()) - 1;
+}
+
+int ResidualLayout::keep_activation(std::size_t i, Life life) {
+  int& place = kept_activations[i];
+  if (place == kPassing) {
+    place = keep(i == 0 ? SavedDecl{SavedDecl::Kind::input, life}
+                        : SavedDecl{SavedDecl::Kind::own, life, activations[i].dtype,
+                                    activations[i].only().shape()});
+  } else {
+    saved[place].life = std::max(saved[place].life, life);
+  }
+  return place;
+}
+
+int ResidualLayout::keep_gradient(std::size_t i, bool as_given) {
+  int& place = kept_gradients[i];
+  if (place == kPassing)
+    place = keep(as_given ? SavedDecl{SavedDecl::Kind::output_gradient, Life::carried}
+                          : SavedDecl{SavedDecl::Kind::own, Life::carried, activations[i].dtype,
+                                      activations[i].only().shape()});
+  return place;
+}
+
+PassingBuffers::PassingBuffers(Scratch& scratch, std::span<const ActivationDecl> activations,
+                               std::size_t first, std::size_t last) {
+  std::size_t bytes[2] = {};
+  for (std::size_t i = first; i <= last; ++i)
+    bytes[i % 2] = std::max(bytes[i % 2], activations[i].bytes());
+  for (std::size_t i = 0; i < 2; ++i)
+    buffers_[i] = scratch.take<std::byte>(static_cast<std::int64_t>(bytes[i]));
+}
+
+}  // namespace penstock::layers

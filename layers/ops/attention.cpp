@@ -1,0 +1,25 @@
+#include "layers/ops/attention.h"
+
+#include <algorithm>
+
+#include "layers/cpu/sizes.h"
+#include "layers/cuda/sizes/attention.h"
+
+namespace penstock::layers {
+
+std::int64_t AttentionGeometry::longest() const {
+  return lengths.empty() ? 0 : *std::max_element(lengths.begin(), lengths.end());
+}
+
+std::int64_t AttentionGeometry::distances() const {
+  return std::max<std::int64_t>(0, 2 * longest() - 1);
+}
+
+Workspace attention_workspace(const BackendSizes& sizes, const AttentionGeometry& geometry,
+                              bool relative) {
+  return sizes.device == DeviceKind::cuda
+             ? cuda::attention_workspace(geometry, relative)
+             : cpu::attention_workspace(geometry, relative, sizes.compute);
+}
+
+}  // namespace penstock::layers

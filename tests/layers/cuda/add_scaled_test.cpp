@@ -1,0 +1,32 @@
+#include "layers/ops/add_scaled.h"
+
+#include "tests/layers/cuda/parity.h"
+
+namespace penstock::layers {
+namespace {
+
+class CudaAddScaled : public Parity {};
+
+TEST_P(CudaAddScaled, OfTwo) {
+  for (std::int64_t rows : kRows) {
+    const Twin x = random(dtype(), {rows, 35}), f = random(dtype(), {rows, 35});
+    const Twin y = unwritten(dtype(), {rows, 35});
+    run(AddScaled{x.cpu, f.cpu, y.cpu, 0.3}, AddScaled{x.cuda, f.cuda, y.cuda, 0.3});
+    expect_close(y, tolerance(), "y");
+    run(AddScaled{x.cpu, f.cpu, f.cpu, 0.3}, AddScaled{x.cuda, f.cuda, f.cuda, 0.3});
+    expect_close(f, tolerance(), "f, in place");
+  }
+}
+
+TEST_P(CudaAddScaled, OfOne) {
+  for (std::int64_t rows : kRows) {
+    const Twin f = random(dtype(), {rows, 35}), y = unwritten(dtype(), {rows, 35});
+    run(AddScaled{{}, f.cpu, y.cpu, 0.5}, AddScaled{{}, f.cuda, y.cuda, 0.5});
+    expect_close(y, tolerance(), "y");
+  }
+}
+
+PARITY_OF_ALL_TYPES(CudaAddScaled);
+
+}  // namespace
+}  // namespace penstock::layers

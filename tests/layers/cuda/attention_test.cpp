@@ -1,0 +1,134 @@
+#include "layers/ops/attention.h"
+
+#include "layers/ops/position_table.h"
+#include "tests/layers/cuda/parity.h"
+
+namespace penstock::layers {
+namespace {
+
+const std::vector<std::int64_t> kLengths = {7, 1, 33, 5};
+const std::vector<std::uint64_t> kUtterances = {4, 8, 15, 16};
+constexpr std::int64_t kFrames = 46;
+
+struct Kind {
+  bool relative = false;
+  double rotary_base = 0;
+  std::int64_t left = kWholeUtterance, right = kWholeUtterance;
+  double dropout = 0;
+};
+const Kind kKinds[] = {{},
+                       {.rotary_base = 100},
+                       {.relative = true},
+                       {.left = 9, .right = 3},
+                       {.relative = true, .right = 0},
+                       {.relative = true, .dropout = 0.3}};
+
+class CudaAttention : public Parity {
+ protected:
+  struct Operands {
+    Twin qkv, r, u, v, y, log_sums;
+  };
+
+  static AttentionGeometry geometry(const Kind& kind) {
+    return {.heads = 3,
+            .channels = 3 * 10,
+            .left = kind.left,
+            .right = kind.right,
+            .rotary_base = kind.rotary_base,
+            .lengths = kLengths};
+  }
+  Operands operands(const Kind& kind) {
+    const AttentionGeometry shape = geometry(kind);
+    const std::int64_t C = shape.channels;
+    Operands made;
+    made.qkv = random(dtype(), {kFrames, 3 * C}, -2, 2);
+    if (kind.relative) {
+      made.r = random(dtype(), {shape.distances(), C}, -2, 2);
+      made.u = random(DType::f32, {C});
+      made.v = random(DType::f32, {C});
+    }
+    made.y = unwritten(dtype(), {kFrames, C});
+    made.log_sums = unwritten(DType::f32, {shape.heads, kFrames});
+    return made;
+  }
+  static DropoutMask mask(const Kind& kind) {
+    return {.random = {.seed = 3, .epoch = 1, .utterances = kUtterances},
+            .layer = 77,
+            .lengths = kLengths,
+            .probability = kind.dropout};
+  }
+
+  void run_forward(const Kind& kind, const Operands& of) {
+    const Workspace cpu = attention_workspace({}, geometry(kind), kind.relative);
+    const Workspace cuda =
+        attention_workspace({DeviceKind::cuda, dtype()}, geometry(kind), kind.relative);
+    const auto on = [&](auto side, std::span<std::byte> workspace) {
+      return AttentionForward{.geometry = geometry(kind),
+                              .qkv_FP = of.qkv.*side,
+                              .relative = {of.r.*side, of.u.*side, of.v.*side},
+                              .dropout = mask(kind),
+                              .y_FC = of.y.*side,
+                              .log_sums_HF = of.log_sums.*side,
+                              .workspace = workspace};
+    };
+    run(on(&Twin::cpu, host_memory(cpu.forward)), on(&Twin::cuda, device_memory(cuda.forward)));
+  }
+};
+
+TEST_P(CudaAttention, Forward) {
+  for (const Kind& kind : kKinds) {
+    const Operands of = operands(kind);
+    run_forward(kind, of);
+    expect_close(of.y, 4 * tolerance(), "y");
+    expect_close(of.log_sums, 1e-5, "log sums");
+  }
+}
+
+TEST_P(CudaAttention, Backward) {
+  for (const Kind& kind : kKinds) {
+    const AttentionGeometry shape = geometry(kind);
+    const std::int64_t C = shape.channels;
+    const Operands of = operands(kind);
+    run_forward(kind, of);
+    // Both read one y: rounded, where dtype() is a half.
+    const Twin y = twin(dtype(), {kFrames, C}, test::numbers(of.y.cpu));
+    const Twin dy = random(dtype(), {kFrames, C}), dqkv = unwritten(dtype(), {kFrames, 3 * C});
+    const Twin dr = kind.relative ? unwritten(DType::f32, {shape.distances(), C}) : Twin{};
+    const Twin du = kind.relative ? unwritten(DType::f32, {C}) : Twin{};
+    const Twin dv = kind.relative ? unwritten(DType::f32, {C}) : Twin{};
+    const Workspace cpu = attention_workspace({}, shape, kind.relative);
+    const Workspace cuda = attention_workspace({DeviceKind::cuda, dtype()}, shape, kind.relative);
+    const auto on = [&](auto side, std::span<std::byte> workspace) {
+      return AttentionBackward{.geometry = shape,
+                               .qkv_FP = of.qkv.*side,
+                               .relative = {of.r.*side, of.u.*side, of.v.*side},
+                               .dropout = mask(kind),
+                               .y_FC = y.*side,
+                               .log_sums_HF = of.log_sums.*side,
+                               .dy_FC = dy.*side,
+                               .dqkv_FP = dqkv.*side,
+                               .dr_XC = dr.*side,
+                               .du_C = du.*side,
+                               .dv_C = dv.*side,
+                               .workspace = workspace};
+    };
+    run(on(&Twin::cpu, host_memory(cpu.backward_input)),
+        on(&Twin::cuda, device_memory(cuda.backward_input)));
+    expect_close(dqkv, 4 * tolerance(), "dqkv");
+    if (!kind.relative) continue;
+    expect_close(dr, 1e-5, "dr");
+    expect_close(du, 1e-5, "du");
+    expect_close(dv, 1e-5, "dv");
+  }
+}
+
+TEST_P(CudaAttention, PositionTable) {
+  const Twin table = unwritten(dtype(), {2 * 33 - 1, 30});
+  run(PositionTable{table.cpu}, PositionTable{table.cuda});
+  expect_close(table, tolerance(), "table");
+}
+
+PARITY_OF_ALL_TYPES(CudaAttention);
+
+}  // namespace
+}  // namespace penstock::layers

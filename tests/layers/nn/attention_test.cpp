@@ -1,0 +1,149 @@
+#include "layers/nn/attention.h"
+
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "tests/support/layers/golden.h"
+#include "tests/support/layers/gradient_check.h"
+
+namespace penstock::layers {
+namespace {
+
+using test::Golden;
+using test::LayerRunner;
+using test::numbers;
+
+const std::vector<std::int64_t> kAttended = {7, 1, 70, 5};  // 70: more than one tile
+const std::vector<std::uint64_t> kAttendedUtterances = {4, 8, 15, 16};
+
+struct AttentionCase {
+  const char* golden;
+  AttentionPositions positions = AttentionPositions::none;
+  std::int64_t left = kWholeUtterance, right = kWholeUtterance;
+
+  AttentionOptions options(std::int64_t channels, std::int64_t heads) const {
+    return {.name = "att",
+            .channels = channels,
+            .heads = heads,
+            .positions = positions,
+            .left = left,
+            .right = right};
+  }
+};
+
+struct AttentionCases : testing::TestWithParam<AttentionCase> {};
+
+TEST_P(AttentionCases, AgreesWithPyTorch) {
+  const Golden golden(GetParam().golden);
+  const Attention layer(GetParam().options(golden.shape("y")[1], 3));
+  LayerRunner runner(layer, {DType::f32, {{golden.integers("lengths"), golden.shape("x")[1]}}});
+  golden.copy("x", runner.input().only().x_FC);
+  golden.copy("dy", runner.output_gradient().only().x_FC);
+  const auto short_name = [](const ParamDecl& p) { return p.name.substr(4); };  // without "att."
+  for (const ParamDecl& p : runner.plan().params) golden.copy(short_name(p), runner.param(p.name));
+  runner.forward();
+  runner.backward_input();
+  if (!runner.params().empty()) runner.backward_weight();
+  EXPECT_LE(golden.error(runner.output().only().x_FC, "y"), 1e-5);
+  EXPECT_LE(golden.error(runner.input_gradient().only().x_FC, "dx"), 1e-4);
+  for (const ParamDecl& p : runner.plan().params)
+    EXPECT_LE(golden.error(runner.grad(p.name), "d" + short_name(p)), 1e-4) << p.name;
+}
+
+TEST_P(AttentionCases, HasTheGradientOfFiniteDifferences) {
+  for (double dropped : {0.0, 0.3}) {
+    AttentionOptions options = GetParam().options(8, 2);
+    options.dropout = dropped;
+    const Attention layer(options);
+    LayerRunner runner(layer, {DType::f64, {{kAttended, 24}}});
+    runner.random.utterances = kAttendedUtterances;
+    runner.randomise(3);
+    check_gradients(runner);
+  }
+}
+
+TEST_P(AttentionCases, AnUtteranceIgnoresItsNeighbours) {
+  const Attention layer(GetParam().options(8, 2));
+  LayerRunner packed(layer, {DType::f64, {{kAttended, 24}}}),
+      alone(layer, {DType::f64, {{{5}, 24}}});
+  packed.randomise(7);
+  const std::vector<double> x = numbers(packed.input().only().x_FC);
+  test::assign(alone.input().only().x_FC, {x.end() - 5 * 24, x.end()});
+  for (std::size_t i = 0; i < packed.params().size(); ++i)
+    test::assign(alone.params()[i], numbers(packed.params()[i]));
+  for (LayerRunner* runner : {&packed, &alone}) {
+    runner->mode = Mode::evaluate;
+    runner->forward();
+  }
+  const std::vector<double> y = numbers(packed.output().only().x_FC);
+  EXPECT_LE(test::relative_error(numbers(alone.output().only().x_FC), {y.end() - 5 * 8, y.end()}),
+            1e-12);
+}
+
+TEST_P(AttentionCases, EvaluatesAsItTrains) {
+  const Attention layer(GetParam().options(8, 2));
+  LayerRunner runner(layer, {DType::f32, {{kAttended, 24}}});
+  runner.randomise(7);
+  runner.forward();
+  const std::vector<double> trained = numbers(runner.output().only().x_FC);
+  runner.mode = Mode::evaluate;
+  runner.forward();
+  EXPECT_EQ(numbers(runner.output().only().x_FC), trained);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Kinds, AttentionCases,
+    testing::Values(AttentionCase{"attention"},
+                    AttentionCase{"attention_rotary", AttentionPositions::rotary},
+                    AttentionCase{"attention_band", AttentionPositions::none, 9, 3},
+                    AttentionCase{"attention_causal", AttentionPositions::none, kWholeUtterance, 0},
+                    AttentionCase{"attention_relative", AttentionPositions::relative}),
+    [](const auto& tested) { return tested.param.golden; });
+
+// Another packing of the same utterance drops the same weights.
+TEST(Attention, DropsByUtteranceFrameAndHead) {
+  const Attention layer({.name = "att", .channels = 8, .heads = 2, .dropout = 0.4});
+  LayerRunner packed(layer, {DType::f64, {{kAttended, 24}}}),
+      alone(layer, {DType::f64, {{{5}, 24}}});
+  packed.randomise(7);
+  packed.random.utterances = kAttendedUtterances;
+  alone.random.utterances = std::span(kAttendedUtterances).last(1);
+  const std::vector<double> x = numbers(packed.input().only().x_FC);
+  test::assign(alone.input().only().x_FC, {x.end() - 5 * 24, x.end()});
+  packed.forward();
+  alone.forward();
+  const std::vector<double> y = numbers(packed.output().only().x_FC);
+  EXPECT_LE(test::relative_error(numbers(alone.output().only().x_FC), {y.end() - 5 * 8, y.end()}),
+            1e-12);
+  packed.random.epoch = 1;
+  packed.forward();
+  EXPECT_NE(numbers(packed.output().only().x_FC), y);
+}
+
+TEST(Attention, KeepsNothingSquare) {
+  const Attention layer({.name = "att", .channels = 64, .heads = 4});
+  const auto bytes = [&](std::int64_t frames) {
+    const LayerPlan plan = layer.plan({DType::f32, {{{frames}, 192}}}, {});
+    std::size_t total = plan.workspace.forward + plan.workspace.backward_input;
+    for (const SavedDecl& s : plan.saved)
+      if (s.kind == SavedDecl::Kind::own)
+        total += static_cast<std::size_t>(element_count(s.shape)) * size_of(s.dtype);
+    return static_cast<double>(total);
+  };
+  EXPECT_LE(bytes(6000) / bytes(3000), 2.0);
+}
+
+TEST(Attention, RejectsHeadsThatDoNotDivide) {
+  EXPECT_THROW(Attention({.name = "att", .channels = 10, .heads = 4}), ShapeError);
+  EXPECT_THROW(
+      Attention(
+          {.name = "att", .channels = 10, .heads = 2, .positions = AttentionPositions::rotary}),
+      ShapeError);
+  EXPECT_THROW(Attention({.name = "att", .channels = 8, .heads = 2, .left = -1}), ShapeError);
+  EXPECT_THROW(Attention({.name = "att", .channels = 8, .heads = 2, .dropout = 1}), ShapeError);
+  const Attention layer({.name = "att", .channels = 8, .heads = 2});
+  EXPECT_THROW(layer.plan({DType::f32, {{{5}, 8}}}, {}), ShapeError);
+}
+
+}  // namespace
+}  // namespace penstock::layers

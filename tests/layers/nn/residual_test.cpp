@@ -1,0 +1,150 @@
+#include "layers/nn/residual.h"
+
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "layers/nn/batch_norm.h"
+#include "layers/nn/clipped_relu.h"
+#include "layers/nn/conv2d.h"
+#include "layers/nn/dropout.h"
+#include "layers/nn/layer_norm.h"
+#include "layers/nn/linear.h"
+#include "layers/nn/nonlinearity.h"
+#include "tests/support/layers/golden.h"
+#include "tests/support/layers/gradient_check.h"
+
+namespace penstock::layers {
+namespace {
+
+using test::Golden;
+using test::LayerRunner;
+using test::numbers;
+
+const std::vector<std::int64_t> kUnitLengths = {7, 1, 13, 5};
+
+ResidualOptions unit(std::int64_t channels, double scale) {
+  ResidualOptions options;
+  options.name = "unit";
+  options.channels = channels;
+  options.scale = scale;
+  return options;
+}
+
+// Parts named as torch.nn.Sequential names them: "0.weight", "1.bias", …
+ResidualOptions feed_forward(std::int64_t width, std::int64_t inner, double scale) {
+  ResidualOptions options = unit(width, scale);
+  auto& parts = options.parts;
+  parts.push_back(std::make_unique<LayerNorm>(LayerNormOptions{.name = "0", .channels = width}));
+  parts.push_back(std::make_unique<Linear>(LinearOptions{.name = "1", .in = width, .out = inner}));
+  parts.push_back(std::make_unique<Nonlinearity>("2", NonlinearityKind::silu));
+  parts.push_back(std::make_unique<Linear>(LinearOptions{.name = "3", .in = inner, .out = width}));
+  return options;
+}
+
+TEST(Residual, AgreesWithPyTorch) {
+  const Golden golden("residual");
+  const Shape shape = golden.shape("x");
+  const Residual layer(feed_forward(shape[1], golden.shape("1.weight")[0], 0.5));
+  LayerRunner runner(layer, {DType::f32, {{{shape[0]}, shape[1]}}});
+  golden.copy("x", runner.input().only().x_FC);
+  golden.copy("dy", runner.output_gradient().only().x_FC);
+  for (const ParamDecl& p : runner.plan().params) golden.copy(p.name, runner.param(p.name));
+  runner.forward();
+  runner.backward_input();
+  runner.backward_weight();
+  EXPECT_LE(golden.error(runner.output().only().x_FC, "y"), 1e-5);
+  EXPECT_LE(golden.error(runner.input_gradient().only().x_FC, "dx"), 1e-4);
+  for (const ParamDecl& p : runner.plan().params)
+    EXPECT_LE(golden.error(runner.grad(p.name), "d" + p.name), 1e-4) << p.name;
+}
+
+struct ResidualScales : testing::TestWithParam<double> {};
+
+TEST_P(ResidualScales, HasTheGradientOfFiniteDifferences) {
+  ResidualOptions options = feed_forward(6, 11, GetParam());
+  options.parts.push_back(std::make_unique<Dropout>("4", 0.3));
+  const Residual layer(std::move(options));
+  LayerRunner runner(layer, {DType::f64, {{kUnitLengths, 6}}});
+  const std::vector<std::uint64_t> utterances = {4, 8, 15, 16};
+  runner.random.utterances = utterances;
+  runner.randomise(3);
+  check_gradients(runner);
+}
+
+// A part that keeps its output, one at each end, and statistics that a step commits.
+TEST_P(ResidualScales, PartsMayKeepOutputsAndState) {
+  ResidualOptions options = unit(6, GetParam());
+  options.parts.push_back(std::make_unique<ClippedReLU>("first", 0.7));
+  options.parts.push_back(
+      std::make_unique<BatchNorm>(BatchNormOptions{.name = "norm", .channels = 6}));
+  options.parts.push_back(std::make_unique<ClippedReLU>("last", 0.9));
+  const Residual layer(std::move(options));
+  LayerRunner runner(layer, {DType::f64, {{kUnitLengths, 6}}});
+  runner.randomise(9);
+  check_gradients(runner, {.step = 1e-7, .tolerance = 1e-5});  // few numbers near a kink
+}
+
+INSTANTIATE_TEST_SUITE_P(Scales, ResidualScales, testing::Values(1.0, 0.5),
+                         [](const auto& tested) { return tested.param == 1 ? "one" : "half"; });
+
+TEST(Residual, CommitsTheStateOfEachPart) {
+  ResidualOptions options = unit(3, 1);
+  options.parts.push_back(
+      std::make_unique<BatchNorm>(BatchNormOptions{.name = "a", .channels = 3}));
+  options.parts.push_back(
+      std::make_unique<BatchNorm>(BatchNormOptions{.name = "b", .channels = 3}));
+  const Residual layer(std::move(options));
+  const BatchNorm a({.name = "a", .channels = 3}), b({.name = "b", .channels = 3});
+  LayerRunner whole(layer, {DType::f64, {{kUnitLengths, 3}}}),
+      first(a, {DType::f64, {{kUnitLengths, 3}}}), second(b, {DType::f64, {{kUnitLengths, 3}}});
+  whole.randomise(4);
+  const auto copy = [](const Tensor& from, const Tensor& to) { test::assign(to, numbers(from)); };
+  copy(whole.input().only().x_FC, first.input().only().x_FC);
+  for (const char* name : {"a.weight", "a.bias"}) copy(whole.param(name), first.param(name));
+  for (const char* name : {"b.weight", "b.bias"}) copy(whole.param(name), second.param(name));
+  first.forward();
+  copy(first.output().only().x_FC, second.input().only().x_FC);
+  second.forward();
+  whole.forward();
+  std::vector<double> sums(whole.sums().begin(), whole.sums().end());  // two micro-batches
+  sums.insert(sums.end(), whole.sums().begin(), whole.sums().end());
+  layer.commit_state(sums, whole.state());
+  for (auto [part, runner] :
+       {std::pair<const BatchNorm*, LayerRunner*>{&a, &first}, {&b, &second}}) {
+    std::vector<double> twice(runner->sums().begin(), runner->sums().end());
+    twice.insert(twice.end(), runner->sums().begin(), runner->sums().end());
+    part->commit_state(twice, runner->state());
+    for (const char* state : {".running_mean", ".running_var"})
+      EXPECT_EQ(numbers(whole.state(part->name() + state)),
+                numbers(runner->state(part->name() + state)));
+  }
+}
+
+TEST(Residual, EvaluatesAsItTrainsWithoutDropout) {
+  const Residual layer(feed_forward(5, 8, 0.5));
+  LayerRunner runner(layer, {DType::f32, {{kUnitLengths, 5}}});
+  runner.randomise(8);
+  runner.forward();
+  const std::vector<double> trained = numbers(runner.output().only().x_FC);
+  runner.mode = Mode::evaluate;
+  runner.forward();
+  EXPECT_EQ(numbers(runner.output().only().x_FC), trained);
+}
+
+TEST(Residual, RejectsPartsThatDoNotFit) {
+  EXPECT_THROW(Residual(unit(5, 1)), ShapeError);  // none
+  const Residual layer(feed_forward(5, 8, 1));
+  EXPECT_THROW(layer.plan({DType::f32, {{kUnitLengths, 6}}}, {}), ShapeError);
+
+  ResidualOptions widens = unit(5, 1);
+  widens.parts.push_back(std::make_unique<Linear>(LinearOptions{.name = "w", .in = 5, .out = 6}));
+  EXPECT_THROW(Residual(std::move(widens)).plan({DType::f32, {{kUnitLengths, 5}}}, {}), ShapeError);
+
+  ResidualOptions shortens = unit(5, 1);
+  shortens.parts.push_back(std::make_unique<Conv2d>(Conv2dOptions{
+      .name = "c", .in_frequencies = 5, .frequency = {}, .time = {.kernel = 2, .stride = 2}}));
+  EXPECT_THROW(Residual(std::move(shortens)).plan({DType::f32, {{{7, 3}, 5}}}, {}), ShapeError);
+}
+
+}  // namespace
+}  // namespace penstock::layers
