@@ -17,6 +17,10 @@
 namespace penstock::configs {
 namespace {
 
+bool takes(layers::ModelFamily family, std::string_view name) {
+  return std::ranges::any_of(family.keys(), [&](const Key& key) { return key.name == name; });
+}
+
 bool holds_list(const KeyValue& value) {
   return std::holds_alternative<std::vector<double>*>(value) ||
          std::holds_alternative<std::vector<int>*>(value) ||
@@ -115,12 +119,13 @@ class Loader {
     faults.push_back(fmt::format("{}: {}", where, what));
   }
 
-  /// The family that takes an unknown key, or else the nearest of the known ones.
+  /// The families that take an unknown key, or else the nearest of the known ones.
   std::string hint(const std::string& unknown, const std::vector<Key>& known) const {
+    std::vector<std::string> takers;
     for (layers::ModelFamily family : families_)
-      for (const Key& key : family.keys())
-        if (key.name == unknown)
-          return fmt::format(", which goes with model.kind = {}", family.name());
+      if (takes(family, unknown)) takers.emplace_back(family.name());
+    if (!takers.empty())
+      return fmt::format(", which goes with model.kind = {}", fmt::join(takers, " or "));
     std::vector<std::string_view> names;
     for (const Key& key : known) names.push_back(key.name);
     const std::string near = nearest(unknown, names);

@@ -10,15 +10,12 @@
 #include "tools/exit_code.h"
 #include "tools/json_line.h"
 #include "tools/launch.h"
+#include "tools/model_info.h"
+#include "tools/options.h"
 #include "tools/table.h"
 
 namespace penstock::tools {
 namespace {
-
-struct InfoOptions {
-  std::string path;
-  bool json = false;
-};
 
 std::string shape_text(const std::vector<std::uint64_t>& shape) {
   return shape.empty() ? "scalar" : fmt::format("{}", fmt::join(shape, "×"));
@@ -29,9 +26,8 @@ std::string block_text(const runtime::TensorPlace& tensor) {
   return fmt::format("{}–{}", *tensor.first, *tensor.last);
 }
 
-nlohmann::ordered_json to_json(const InfoOptions& options,
-                               const runtime::Description& description) {
-  nlohmann::ordered_json report = {{"path", options.path}};
+nlohmann::ordered_json to_json(const std::string& path, const runtime::Description& description) {
+  nlohmann::ordered_json report = {{"path", path}};
   if (description.state) {
     report["step"] = description.state->step;
     report["epoch"] = description.state->epoch;
@@ -64,10 +60,12 @@ void print(const runtime::Description& description) {
   std::cout << table_text(rows);
 }
 
-int info(const InfoOptions& options) {
-  const runtime::Description description = runtime::describe(options.path);
+/// Of a model or of weights: `options.model` is what the command line names.
+int info(const ModelInfoOptions& options) {
+  if (names_model(options.model)) return print_model(options);
+  const runtime::Description description = runtime::describe(options.model);
   if (options.json) {
-    std::cout << json_line(to_json(options, description));
+    std::cout << json_line(to_json(options.model, description));
   } else {
     print(description);
   }
@@ -77,20 +75,34 @@ int info(const InfoOptions& options) {
 }  // namespace
 
 void add_info(CLI::App& app, Run& run) {
-  const auto options = std::make_shared<InfoOptions>();
-  CLI::App* command =
-      app.add_subcommand("info", "List the tensors of a checkpoint or a safetensors file");
+  const auto options = std::make_shared<ModelInfoOptions>();
+  CLI::App* command = app.add_subcommand(
+      "info", "List the tensors of a checkpoint or a safetensors file, or a model's layers");
   command
-      ->add_option("path", options->path,
+      ->add_option("path", options->model,
                    "A checkpoint's folder, an output folder (its newest checkpoint), or a "
-                   "safetensors file")
+                   "safetensors file; or a model: a name in configs/models/, or a TOML file")
       ->required();
+  command->option_defaults()->always_capture_default();
+  takes_whole(command->add_option("--labels", options->labels, "Of a model: labels, with blank"),
+              {2, 1000000});
+  takes_whole(command->add_option("--batch", options->utterances,
+                                  "Of a model: utterances in a micro-batch"),
+              {1, 4096});
+  takes_number(
+      command->add_option("--seconds", options->seconds, "Of a model: length of each utterance"),
+      {0.1, 3600});
+  command
+      ->add_option("--precision", options->precision,
+                   "Of a model: type of number that layers compute in")
+      ->check(CLI::IsMember({"fp32", "fp16", "bf16"}));
   command->add_flag("--json", options->json, "Print one JSON object");
   command->footer(
       "Every byte of a checkpoint is verified first. Exit code 4: the checkpoint is damaged.\n\n"
       "Examples:\n"
       "  penstock info outputs/quickstart\n"
-      "  penstock info model.safetensors --json");
+      "  penstock info model.safetensors --json\n"
+      "  penstock info conformer-l --seconds 15");
   command->callback([options, &run] { run = on_rank_0([options] { return info(*options); }); });
 }
 

@@ -1,11 +1,15 @@
 #include "layers/models/families.h"
 
 #include "base/error.h"
+#include "layers/models/conformer.h"
 #include "layers/models/deepspeech2.h"
+#include "layers/models/transformer.h"
 
 namespace penstock::layers {
 
-std::vector<ModelFamily> model_families() { return {DeepSpeech2Options()}; }
+std::vector<ModelFamily> model_families() {
+  return {DeepSpeech2Options(), ConformerOptions(), TransformerOptions()};
+}
 
 std::vector<std::unique_ptr<Layer>> build_layers(const ModelFamily& family, const ModelEnds& ends) {
   if (!family.options()) throw ConfigError("the model can't be built: model.kind names no family");

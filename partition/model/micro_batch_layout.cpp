@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "partition/model/saved_tensors.h"
+
 namespace penstock::partition {
 namespace {
 
@@ -41,16 +43,6 @@ std::size_t wide_bytes(const layers::ActivationDecl& activation) {
     bytes +=
         layers::aligned(static_cast<std::size_t>(layers::element_count(f.shape())) * sizeof(float));
   return bytes;
-}
-
-bool keeps(const layers::LayerPlan& plan, layers::SavedDecl::Kind kind) {
-  return std::any_of(plan.saved.begin(), plan.saved.end(),
-                     [kind](const layers::SavedDecl& s) { return s.kind == kind; });
-}
-
-std::size_t bytes_of(const layers::SavedDecl& saved) {
-  return layers::aligned(static_cast<std::size_t>(layers::element_count(saved.shape)) *
-                         layers::size_of(saved.dtype));
 }
 
 /// What is kept of a micro-batch, in its slot or recomputed.

@@ -17,15 +17,6 @@ using test::small_job;
 using test::TrainingJob;
 using test::TrainingOutcome;
 
-void expect_equal(const TrainingOutcome& a, const TrainingOutcome& b, const std::string& what) {
-  EXPECT_EQ(a.losses, b.losses) << what;
-  EXPECT_EQ(a.norms, b.norms) << what;
-  EXPECT_EQ(a.scales, b.scales) << what;
-  ASSERT_EQ(a.tensors.size(), b.tensors.size()) << what;
-  for (const auto& [name, values] : a.tensors)
-    EXPECT_EQ(values, b.tensors.at(name)) << name << ", " << what;
-}
-
 /// Found lists come with an order, which one stage then has as well.
 class ScheduledTrainingStep : public testing::TestWithParam<std::string_view> {
  protected:

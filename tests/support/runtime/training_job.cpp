@@ -1,5 +1,7 @@
 #include "tests/support/runtime/training_job.h"
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -193,6 +195,15 @@ TrainingJob small_job() {
                    .channels = 3, .hidden = 9, .layers = 2, .dropout = 0.2}};
   job.optimizer.learning_rate = 0.01;
   return job;
+}
+
+void expect_equal(const TrainingOutcome& a, const TrainingOutcome& b, const std::string& what) {
+  EXPECT_EQ(a.losses, b.losses) << what;
+  EXPECT_EQ(a.norms, b.norms) << what;
+  EXPECT_EQ(a.scales, b.scales) << what;
+  ASSERT_EQ(a.tensors.size(), b.tensors.size()) << what;
+  for (const auto& [name, values] : a.tensors)
+    EXPECT_EQ(values, b.tensors.at(name)) << name << ", " << what;
 }
 
 runtime::StepWork ragged_work(int step, int lanes, int labels, int shrink) {

@@ -50,6 +50,9 @@ struct TrainingOutcome {
   bool operator==(const TrainingOutcome&) const = default;
 };
 
+/// Fails the test, with `what` in its message, unless the two are equal bit for bit.
+void expect_equal(const TrainingOutcome& a, const TrainingOutcome& b, const std::string& what);
+
 /// A step's work with ragged utterances, micro-batches of different sizes, dealt to lanes in turn.
 /// Lengths, 23 to 75 frames, are divided by `shrink`.
 runtime::StepWork ragged_work(int step, int lanes, int labels, int shrink = 1);

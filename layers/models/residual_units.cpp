@@ -1,0 +1,85 @@
+#include "layers/models/residual_units.h"
+
+#include <utility>
+
+#include "layers/nn/batch_norm.h"
+#include "layers/nn/depthwise_conv1d.h"
+#include "layers/nn/dropout.h"
+#include "layers/nn/gate.h"
+#include "layers/nn/layer_norm.h"
+#include "layers/nn/linear.h"
+#include "layers/nn/nonlinearity.h"
+#include "layers/nn/residual.h"
+
+namespace penstock::layers {
+namespace {
+
+class Unit {
+ public:
+  Unit(const std::string& name, std::int64_t width, double scale) {
+    options_.name = name;
+    options_.channels = width;
+    options_.scale = scale;
+    add<LayerNorm>(LayerNormOptions{.name = part("norm"), .channels = width});
+  }
+
+  std::string part(const std::string& name) const { return options_.name + "." + name; }
+  template <class Kind, class... Arguments>
+  void add(Arguments&&... arguments) {
+    options_.parts.push_back(std::make_unique<Kind>(std::forward<Arguments>(arguments)...));
+  }
+  void linear(const std::string& name, std::int64_t in, std::int64_t out) {
+    add<Linear>(LinearOptions{.name = part(name), .in = in, .out = out});
+  }
+  void dropout(const std::string& name, double probability) {
+    if (probability > 0) add<Dropout>(part(name), probability);
+  }
+  std::unique_ptr<Layer> build() { return std::make_unique<Residual>(std::move(options_)); }
+
+ private:
+  ResidualOptions options_;
+};
+
+}  // namespace
+
+std::unique_ptr<Layer> feed_forward_unit(const FeedForwardOptions& options) {
+  Unit unit(options.name, options.width, options.scale);
+  unit.linear("linear1", options.width, options.inner);
+  unit.add<Nonlinearity>(unit.part("act"), options.kind);
+  unit.dropout("act_dropout", options.dropout);
+  unit.linear("linear2", options.inner, options.width);
+  unit.dropout("dropout", options.dropout);
+  return unit.build();
+}
+
+std::unique_ptr<Layer> attention_unit(const AttentionUnitOptions& options) {
+  Unit unit(options.name, options.width, 1);
+  unit.linear("qkv", options.width, 3 * options.width);
+  unit.add<Attention>(AttentionOptions{.name = unit.part("core"),
+                                       .channels = options.width,
+                                       .heads = options.heads,
+                                       .positions = options.positions,
+                                       .dropout = options.dropout});
+  unit.linear("output", options.width, options.width);
+  unit.dropout("dropout", options.dropout);
+  return unit.build();
+}
+
+std::unique_ptr<Layer> convolution_unit(const ConvolutionUnitOptions& options) {
+  const std::int64_t width = options.width;
+  Unit unit(options.name, width, 1);
+  unit.linear("pointwise1", width, 2 * width);
+  unit.add<Gate>(unit.part("glu"), GateKind::glu);
+  unit.add<DepthwiseConv1d>(DepthwiseConv1dOptions{.name = unit.part("depthwise"),
+                                                   .channels = width,
+                                                   .kernel = options.kernel,
+                                                   .left = (options.kernel - 1) / 2,
+                                                   .bias = true});
+  unit.add<BatchNorm>(BatchNormOptions{.name = unit.part("batch_norm"), .channels = width});
+  unit.add<Nonlinearity>(unit.part("act"), NonlinearityKind::silu);
+  unit.linear("pointwise2", width, width);
+  unit.dropout("dropout", options.dropout);
+  return unit.build();
+}
+
+}  // namespace penstock::layers

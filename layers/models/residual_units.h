@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "layers/layer.h"
+#include "layers/nn/attention.h"
+#include "layers/ops/nonlinearity.h"
+
+namespace penstock::layers {
+
+// The residual units of Transformers and Conformers, each with its layer norm first (pre-norm) and
+// dropout last: y = x + scale · dropout(f(norm(x))). Parts are named "<name>.<part>".
+
+struct FeedForwardOptions {
+  std::string name;
+  std::int64_t width = 0, inner = 0;  // channels
+  NonlinearityKind kind = NonlinearityKind::silu;
+  double scale = 1;  // 1/2 in a Conformer
+  double dropout = 0;
+};
+
+/// norm linear1 act [act_dropout] linear2 [dropout]
+std::unique_ptr<Layer> feed_forward_unit(const FeedForwardOptions& options);
+
+struct AttentionUnitOptions {
+  std::string name;
+  std::int64_t width = 0, heads = 1;
+  AttentionPositions positions = AttentionPositions::none;
+  double dropout = 0;  // of the weights, and of what comes out
+};
+
+/// norm qkv core output [dropout]
+std::unique_ptr<Layer> attention_unit(const AttentionUnitOptions& options);
+
+struct ConvolutionUnitOptions {
+  std::string name;
+  std::int64_t width = 0;
+  std::int64_t kernel = 31;  // frames, odd: as many before the present one as behind it
+  double dropout = 0;
+};
+
+/// norm pointwise1 glu depthwise batch_norm act pointwise2 [dropout]
+std::unique_ptr<Layer> convolution_unit(const ConvolutionUnitOptions& options);
+
+}  // namespace penstock::layers

@@ -1,0 +1,89 @@
+#include "layers/models/transformer.h"
+
+#include <fmt/format.h>
+
+#include "base/counted.h"
+#include "base/error.h"
+#include "layers/models/residual_units.h"
+#include "layers/models/subsampling.h"
+#include "layers/nn/ctc.h"
+#include "layers/nn/layer_norm.h"
+#include "layers/nn/linear.h"
+
+namespace penstock::layers {
+namespace {
+
+AttentionPositions positions_of(const std::string& name) {
+  if (name == "none") return AttentionPositions::none;
+  if (name == "rotary") return AttentionPositions::rotary;
+  if (name == "relative") return AttentionPositions::relative;
+  throw ShapeError(fmt::format(
+      "a Transformer has no positions {}: positions is none, rotary or relative", name));
+}
+
+NonlinearityKind nonlinearity_of(const std::string& name) {
+  if (name == "gelu") return NonlinearityKind::gelu;
+  if (name == "gelu_tanh") return NonlinearityKind::gelu_tanh;
+  if (name == "silu") return NonlinearityKind::silu;
+  throw ShapeError(fmt::format(
+      "a Transformer has no activation {}: activation is gelu, gelu_tanh or silu", name));
+}
+
+}  // namespace
+
+std::vector<Key> TransformerOptions::keys() {
+  return {
+      Key("model.channels", &channels, between(1, kMostChannels),
+          "channels of the convolutions before the first block"),
+      Key("model.width", &width, between(1, kMostChannels), "channels of every block"),
+      Key("model.heads", &heads, between(1, 1024), "heads of attention; they divide the width"),
+      Key("model.layers", &layers, between(1, 1000), "blocks"),
+      Key("model.inner", &inner, between(1, kMostChannels),
+          "channels within each feed-forward unit"),
+      Key("model.positions", &positions, one_of({"none", "rotary", "relative"}),
+          "how attention tells frames apart"),
+      Key("model.activation", &activation, one_of({"gelu", "gelu_tanh", "silu"}),
+          "nonlinearity within each feed-forward unit"),
+      Key("model.dropout", &dropout, between(0, 0.95),
+          "share of numbers dropped within every residual unit, and of attention's weights"),
+  };
+}
+
+std::vector<Contradiction> TransformerOptions::contradictions(int) const {
+  if (width % heads != 0)
+    return {{"model.heads", fmt::format("{} of attention do not divide a width of {}",
+                                        counted(heads, "head"), width)}};
+  if (positions == "rotary" && width / heads % 2 != 0)
+    return {{"model.positions",
+             fmt::format("rotary positions turn pairs of channels, but each head has {}",
+                         width / heads)}};
+  return {};
+}
+
+std::vector<std::unique_ptr<Layer>> TransformerOptions::build(const ModelEnds& ends) const {
+  for (const Contradiction& wrong : contradictions(ends.features)) throw ShapeError(wrong.what);
+  if (layers < 1 || ends.labels < 2)
+    throw ShapeError("a Transformer needs at least 1 block, and 1 label besides blank");
+  std::vector<std::unique_ptr<Layer>> sequence;
+  add_subsampling(sequence, {.features = ends.features, .channels = channels, .width = width});
+  for (int i = 1; i <= layers; ++i) {
+    sequence.push_back(attention_unit({.name = fmt::format("block{}.attention", i),
+                                       .width = width,
+                                       .heads = heads,
+                                       .positions = positions_of(positions),
+                                       .dropout = dropout}));
+    sequence.push_back(feed_forward_unit({.name = fmt::format("block{}.feed_forward", i),
+                                          .width = width,
+                                          .inner = inner,
+                                          .kind = nonlinearity_of(activation),
+                                          .dropout = dropout}));
+  }
+  sequence.push_back(
+      std::make_unique<LayerNorm>(LayerNormOptions{.name = "norm", .channels = width}));
+  sequence.push_back(
+      std::make_unique<Linear>(LinearOptions{.name = "output", .in = width, .out = ends.labels}));
+  sequence.push_back(std::make_unique<Ctc>("ctc"));
+  return sequence;
+}
+
+}  // namespace penstock::layers

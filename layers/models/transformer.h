@@ -1,0 +1,37 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "layers/layer.h"
+#include "layers/models/model_family.h"
+
+namespace penstock::layers {
+
+/// Transformer encoders with CTC on spectra, pre-norm (Vaswani et al. 2017): a family of models.
+struct TransformerOptions {
+  static constexpr std::string_view kind = "transformer";
+
+  int channels = 128;                // of the convolutions of the subsampling
+  int width = 256;                   // channels
+  int heads = 4;                     // of attention
+  int layers = 6;                    // blocks
+  int inner = 1024;                  // channels between the two products of a feed-forward unit
+  std::string positions = "rotary";  // none | rotary | relative
+  std::string activation = "gelu";   // gelu | gelu_tanh | silu
+  double dropout = 0;                // within every unit
+
+  std::vector<Key> keys();
+  std::vector<Contradiction> contradictions(int features) const;
+  /// The layers from feature frames to the CTC loss:
+  ///   subsampling (layers/models/subsampling.h)
+  ///   blockN.attention blockN.feed_forward …
+  ///   norm output ctc
+  /// where the units are residual (layers/models/residual_units.h). ShapeError for options that
+  /// make no model.
+  std::vector<std::unique_ptr<Layer>> build(const ModelEnds& ends) const;
+};
+
+}  // namespace penstock::layers

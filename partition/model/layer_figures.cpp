@@ -1,0 +1,57 @@
+#include "partition/model/layer_figures.h"
+
+#include <algorithm>
+
+#include "partition/model/saved_tensors.h"
+
+namespace penstock::partition {
+namespace {
+
+using Kind = layers::SavedDecl::Kind;
+
+std::size_t own_bytes(const layers::LayerPlan& plan) {
+  std::size_t bytes = 0;
+  for (const layers::SavedDecl& saved : plan.saved)
+    if (saved.kind == Kind::own && saved.life != layers::Life::carried) bytes += bytes_of(saved);
+  return bytes;
+}
+
+}  // namespace
+
+std::vector<LayerFigures> layer_figures(const LayerSequence& sequence,
+                                        std::span<const std::int64_t> lengths,
+                                        const layers::BackendSizes& sizes) {
+  const std::vector<layers::LayerPlan> plans = plan_layers(sequence, lengths, sizes);
+  std::size_t input = layers::aligned(sequence_input(sequence, lengths, sizes).bytes());
+  std::vector<LayerFigures> figures;
+  for (std::size_t i = 0; i < plans.size(); ++i) {
+    const layers::LayerPlan& plan = plans[i];
+    LayerFigures& layer = figures.emplace_back();
+    layer.name = sequence.layers[i]->name();
+    for (const layers::ParamDecl& p : plan.params)
+      layer.parameters += layers::element_count(p.shape);
+    layer.flops = plan.flops;
+    // An activation is kept once, whichever of its neighbours asks for it.
+    const bool kept = keeps(plan, Kind::input) || (i > 0 && keeps(plans[i - 1], Kind::output));
+    layer.kept = own_bytes(plan) + (kept ? input : 0);
+    layer.scratch = std::max(
+        {plan.workspace.forward, plan.workspace.backward_input, plan.workspace.backward_weight});
+    input = layers::aligned(plan.output.bytes());
+  }
+  return figures;
+}
+
+LayerFigures total_of(const std::vector<LayerFigures>& layers) {
+  LayerFigures total;
+  for (const LayerFigures& layer : layers) {
+    total.parameters += layer.parameters;
+    total.flops.forward += layer.flops.forward;
+    total.flops.backward_input += layer.flops.backward_input;
+    total.flops.backward_weight += layer.flops.backward_weight;
+    total.kept += layer.kept;
+    total.scratch = std::max(total.scratch, layer.scratch);
+  }
+  return total;
+}
+
+}  // namespace penstock::partition

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <algorithm>
+
+#include "layers/layer_plan.h"
+
+namespace penstock::partition {
+
+/// Whether the layer asks that its input, say, stays.
+inline bool keeps(const layers::LayerPlan& plan, layers::SavedDecl::Kind kind) {
+  return std::ranges::any_of(plan.saved,
+                             [kind](const layers::SavedDecl& saved) { return saved.kind == kind; });
+}
+
+/// Of a tensor of the layer's own.
+inline std::size_t bytes_of(const layers::SavedDecl& saved) {
+  return layers::aligned(static_cast<std::size_t>(layers::element_count(saved.shape)) *
+                         layers::size_of(saved.dtype));
+}
+
+}  // namespace penstock::partition

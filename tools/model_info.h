@@ -1,0 +1,23 @@
+#pragma once
+
+#include <string>
+
+namespace penstock::tools {
+
+struct ModelInfoOptions {
+  std::string model;  // a name in configs/models/, or a TOML file
+  int labels = 29;    // blank included
+  int utterances = 8;
+  double seconds = 4;
+  std::string precision = "fp32";
+  bool json = false;
+};
+
+/// Whether `path` names a model, and not a checkpoint or a file of weights.
+[[nodiscard]] bool names_model(const std::string& path);
+
+/// Prints the layers of a model: parameters, operations and bytes of one micro-batch. Returns the
+/// exit code. ConfigError as load_config.
+int print_model(const ModelInfoOptions& options);
+
+}  // namespace penstock::tools
