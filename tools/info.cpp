@@ -103,7 +103,13 @@ void add_info(CLI::App& app, Run& run) {
       "  penstock info outputs/quickstart\n"
       "  penstock info model.safetensors --json\n"
       "  penstock info conformer-l --seconds 15");
-  command->callback([options, &run] { run = on_rank_0([options] { return info(*options); }); });
+  command->callback([command, options, &run] {
+    run = on_rank_0([command, options] {
+      if (!names_model(options->model))
+        require_absent(*command, {"--labels", "--batch", "--seconds", "--precision"}, "a model");
+      return info(*options);
+    });
+  });
 }
 
 }  // namespace penstock::tools

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -39,14 +39,13 @@ Report report_of(const ModelInfoOptions& options) {
                                       "precision.compute=" + options.precision};
   const configs::Config config = configs::load_config("", layers::model_families(), base);
   const partition::LayerSequence sequence = partition::build_model(config.model, options.labels);
-  const std::vector<std::int64_t> lengths(
-      static_cast<std::size_t>(options.utterances),
-      static_cast<std::int64_t>(options.seconds * kFramesPerSecond));
+  const auto frames = static_cast<std::int64_t>(std::lround(options.seconds * kFramesPerSecond));
+  const std::vector<std::int64_t> lengths(static_cast<std::size_t>(options.utterances), frames);
   Report report;
   report.layers = partition::layer_figures(
       sequence, lengths, {layers::DeviceKind::cpu, runtime::compute_type(config.precision)});
   report.total = partition::total_of(report.layers);
-  report.seconds = options.seconds * options.utterances;
+  report.seconds = static_cast<double>(frames * options.utterances) / kFramesPerSecond;
   return report;
 }
 
@@ -81,8 +80,7 @@ std::vector<std::string> row_of(const LayerFigures& layer, double seconds) {
 
 bool names_model(const std::string& path) {
   if (std::filesystem::path(path).extension() == ".toml") return true;
-  const std::vector<std::string> names = configs::model_names();
-  return !std::filesystem::exists(path) && std::ranges::find(names, path) != names.end();
+  return !std::filesystem::exists(path) && path.find_first_of("/.") == std::string::npos;
 }
 
 int print_model(const ModelInfoOptions& options) {
@@ -92,7 +90,7 @@ int print_model(const ModelInfoOptions& options) {
     return exit_done;
   }
   std::vector<std::vector<std::string>> rows = {
-      {"layer", "parameters", "GFLOP a second", "kept MiB", "scratch MiB"}};
+      {"layer", "parameters", "GFLOP a second", "kept MiB", "CPU scratch MiB"}};
   for (const LayerFigures& layer : report.layers) rows.push_back(row_of(layer, report.seconds));
   LayerFigures total = report.total;
   total.name = "in all";

@@ -13,7 +13,8 @@ struct ModelInfoOptions {
   bool json = false;
 };
 
-/// Whether `path` names a model, and not a checkpoint or a file of weights.
+/// Whether `path` names a model, and not a checkpoint or a file of weights: a TOML file, or a bare
+/// name that is no file or folder.
 [[nodiscard]] bool names_model(const std::string& path);
 
 /// Prints the layers of a model: parameters, operations and bytes of one micro-batch. Returns the

@@ -53,7 +53,7 @@ std::vector<Key> ConformerOptions::keys() {
 
 std::vector<Contradiction> ConformerOptions::contradictions(int) const {
   std::vector<Contradiction> found;
-  if (width % heads != 0)
+  if (heads < 1 || width % heads != 0)
     found.push_back({"model.heads", fmt::format("{} of attention do not divide a width of {}",
                                                 counted(heads, "head"), width)});
   if (kernel % 2 == 0)

@@ -50,7 +50,7 @@ std::vector<Key> TransformerOptions::keys() {
 }
 
 std::vector<Contradiction> TransformerOptions::contradictions(int) const {
-  if (width % heads != 0)
+  if (heads < 1 || width % heads != 0)
     return {{"model.heads", fmt::format("{} of attention do not divide a width of {}",
                                         counted(heads, "head"), width)}};
   if (positions == "rotary" && width / heads % 2 != 0)

@@ -67,6 +67,11 @@ AttentionGeometry Attention::geometry(std::span<const std::int64_t> lengths) con
 }
 
 DropoutMask Attention::dropout(const Context& context) const {
+  if (context.mode == Mode::train && options_.dropout > 0 &&
+      context.random.utterances.size() != context.lengths.size())
+    throw ShapeError(fmt::format("{} samples for {} and was given the frames of {}", name(),
+                                 counted(context.random.utterances.size(), "utterance"),
+                                 context.lengths.size()));
   return {.random = context.random,
           .layer = hash_of_name(options_.name),
           .lengths = context.lengths,

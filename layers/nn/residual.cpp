@@ -182,6 +182,7 @@ void Residual::commit_state(std::span<const double> sums, std::span<const Tensor
   std::size_t first = 0;  // of a part's sums in each row
   for (std::size_t i = 0; i < inner.plans.size(); ++i) {
     const std::size_t count = inner.plans[i].sums;
+    if (count == 0) continue;  // neither sums nor state
     std::vector<double> own;
     for (std::size_t begin = first; begin + count <= sums.size(); begin += row)
       own.insert(own.end(), sums.begin() + static_cast<std::ptrdiff_t>(begin),

@@ -31,6 +31,7 @@ std::vector<LayerFigures> layer_figures(const LayerSequence& sequence,
     for (const layers::ParamDecl& p : plan.params)
       layer.parameters += layers::element_count(p.shape);
     layer.flops = plan.flops;
+    if (i == 0) layer.flops.backward_input = 0;  // nobody needs the gradient of features
     // An activation is kept once, whichever of its neighbours asks for it.
     const bool kept = keeps(plan, Kind::input) || (i > 0 && keeps(plans[i - 1], Kind::output));
     layer.kept = own_bytes(plan) + (kept ? input : 0);

@@ -13,7 +13,7 @@ namespace penstock::partition {
 struct LayerFigures {
   std::string name;
   std::int64_t parameters = 0;
-  layers::Flops flops;
+  layers::Flops flops;   // of the first layer without the gradient of the features
   std::size_t kept = 0;  // bytes from forward to backward, its input included if backward needs it
   std::size_t scratch = 0;  // bytes while it computes, the most of its methods
 };

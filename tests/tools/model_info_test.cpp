@@ -47,11 +47,39 @@ TEST(ModelInfo, KeepsNothingSquare) {
   EXPECT_NEAR(kept("60") / kept("15"), 4, 0.01);
 }
 
+// The operations of training: the gradient of the features is none of them.
+TEST(ModelInfo, CountsTheOperationsOfTraining) {
+  const nlohmann::json report = model({"conformer-s", "--seconds", "0.29", "--batch", "1"});
+  const nlohmann::json& first = report["layers"].front();
+  EXPECT_EQ(first["backward_flops"], first["forward_flops"]);
+  double flops = 0;
+  for (const auto& layer : report["layers"])
+    flops += layer["forward_flops"].get<double>() + layer["backward_flops"].get<double>();
+  EXPECT_NEAR(report["flops_per_audio_second"].get<double>() * 0.29 / flops, 1, 1e-9);
+  // 29 frames, although 0.29 · 100 is less in binary numbers.
+  EXPECT_NE(report["kept_bytes"],
+            model({"conformer-s", "--seconds", "0.28", "--batch", "1"})["kept_bytes"]);
+}
+
 TEST(ModelInfo, TellsModelsFromFiles) {
   EXPECT_TRUE(names_model("ds2-tiny"));
   EXPECT_TRUE(names_model("somewhere/mine.toml"));
   EXPECT_FALSE(names_model("outputs/quickstart"));
   EXPECT_FALSE(names_model("model.safetensors"));
+}
+
+TEST(ModelInfo, NamesTheKnownModels) {
+  const auto outcome = test::run_program({PENSTOCK_BINARY, "info", "conformer-xs"});
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_NE(outcome.err.find("conformer-l, conformer-m, conformer-s"), std::string::npos)
+      << outcome.err;
+}
+
+TEST(ModelInfo, RejectsItsOptionsForWeights) {
+  const auto outcome =
+      test::run_program({PENSTOCK_BINARY, "info", "some/weights.safetensors", "--labels", "5"});
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_NE(outcome.err.find("--labels"), std::string::npos) << outcome.err;
 }
 
 TEST(ModelInfo, EndsWith2ForAFileThatIsNone) {

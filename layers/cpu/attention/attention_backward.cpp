@@ -45,6 +45,7 @@ class HeadBackward {
       for_each_vector<T>(tile.seen, [&](std::int64_t c, auto lanes) {
         store<T>(row + c, exp(load<T>(row + c, lanes) - log_sum), lanes);
       });
+      head_.clear_unseen(tile, r);
     }
     if (drops()) head_.drop(tile, scratch_.weights, scratch_.dropped);
   }

@@ -31,7 +31,9 @@ void attend(const AttentionForward& op, const AttentionScratch<T>& scratch,
   head.for_tiles([&](const AttentionTile& tile) {
     head.compute_scores(tile);
     for (std::int64_t r = 0; r < tile.rows; ++r) {
-      const T log_sum = softmax(scratch.weights + r * tile.seen, tile.seen);
+      const auto [begin, end] = head.seen_by(tile, r);
+      const T log_sum = softmax(scratch.weights + r * tile.seen + begin, end - begin);
+      head.clear_unseen(tile, r);
       if (T* kept = head.log_sums(tile.first + r)) *kept = log_sum;
     }
     if (op.dropout.probability > 0) head.drop(tile, scratch.weights, scratch.weights);

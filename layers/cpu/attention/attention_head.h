@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "layers/cpu/attention/attention_scratch.h"
 #include "layers/cpu/products/product.h"
@@ -73,7 +72,7 @@ class AttentionHead {
     }
   }
 
-  /// s_ij of the tile, in scratch.weights; -∞ where i does not see j.
+  /// s_ij of the tile, in scratch.weights; what stands where i does not see j means nothing.
   void compute_scores(const AttentionTile& tile) const {
     const std::int64_t d = width();
     for (std::int64_t r = 0; r < tile.rows; ++r)
@@ -87,7 +86,23 @@ class AttentionHead {
                            .c = scratch_.weights,
                            .c_stride = tile.seen});
     if (relative()) add_positions(tile);
-    hide_unseen(tile);
+  }
+
+  /// Columns of the tile that row r sees.
+  struct Seen {
+    std::int64_t begin, end;
+  };
+  Seen seen_by(const AttentionTile& tile, std::int64_t r) const {
+    const std::int64_t i = tile.first + r;
+    return {std::max<std::int64_t>(0, i - op_.geometry.left - tile.first_seen),
+            std::min(tile.seen, i + op_.geometry.right + 1 - tile.first_seen)};
+  }
+  /// Weights of what row r does not see become 0.
+  void clear_unseen(const AttentionTile& tile, std::int64_t r) const {
+    T* row = scratch_.weights + r * tile.seen;
+    const Seen seen = seen_by(tile, r);
+    std::fill(row, row + seen.begin, T{0});
+    std::fill(row + seen.end, row + tile.seen, T{0});
   }
 
   /// to[r][c] = dropped ? 0 : from[r][c] / (1 - probability), of the tile.
@@ -154,18 +169,6 @@ class AttentionHead {
       const T* from = scratch_.band + r * columns + tile.rows - 1 - r;
       T* to = scratch_.weights + r * tile.seen;
       for (std::int64_t c = 0; c < tile.seen; ++c) to[c] += from[c];
-    }
-  }
-
-  void hide_unseen(const AttentionTile& tile) const {
-    constexpr T kUnseen = -std::numeric_limits<T>::infinity();
-    for (std::int64_t r = 0; r < tile.rows; ++r) {
-      T* row = scratch_.weights + r * tile.seen;
-      const std::int64_t i = tile.first + r;
-      const std::int64_t begin = std::max<std::int64_t>(0, i - op_.geometry.left - tile.first_seen);
-      const std::int64_t end = std::min(tile.seen, i + op_.geometry.right + 1 - tile.first_seen);
-      std::fill(row, row + begin, kUnseen);
-      std::fill(row + end, row + tile.seen, kUnseen);
     }
   }
 

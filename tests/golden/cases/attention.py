@@ -44,14 +44,14 @@ def case(save, name, weights):
     save(name, tensors | {f"d{k}": n.grad.float() for k, n in numbers.items()} | dict(y=y.float(), dx=qkv.grad.float()))
 
 
-def relative(q, k, v, numbers):
+def relative(q, k, v, numbers, seen=lambda n: torch.ones(n, n).bool()):
     n = q.shape[1]
     r = heads(sinusoids(n) @ numbers["positions.weight"].T)
     u, w = (numbers[key].view(HEADS, 1, D) for key in ("bias_u", "bias_v"))
     by_distance = (q + w) @ r.transpose(1, 2)
     x = n - 1 - (torch.arange(n)[:, None] - torch.arange(n))  # row of r for i - j
     scores = (q + u) @ k.transpose(1, 2) + by_distance.gather(2, x.expand(HEADS, n, n))
-    return (scores / math.sqrt(D)).softmax(dim=-1) @ v
+    return (scores / math.sqrt(D)).masked_fill(~seen(n), -math.inf).softmax(dim=-1) @ v
 
 
 def make(save):
@@ -62,3 +62,5 @@ def make(save):
     case(save, "attention_causal", dict(attend=lambda q, k, v, _: plain(q, k, v, is_causal=True)))
     shapes = {"positions.weight": (CHANNELS, CHANNELS), "bias_u": (CHANNELS,), "bias_v": (CHANNELS,)}
     case(save, "attention_relative", dict(attend=relative, numbers=shapes))
+    near = lambda *of: relative(*of, seen=lambda n: band(n, 9, 3))
+    case(save, "attention_relative_band", dict(attend=near, numbers=shapes))

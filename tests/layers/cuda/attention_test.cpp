@@ -1,5 +1,6 @@
 #include "layers/ops/attention.h"
 
+#include "base/error.h"
 #include "layers/ops/position_table.h"
 #include "tests/layers/cuda/parity.h"
 
@@ -15,9 +16,12 @@ struct Kind {
   double rotary_base = 0;
   std::int64_t left = kWholeUtterance, right = kWholeUtterance;
   double dropout = 0;
+  std::int64_t width = 37;  // of a head: more than a tile of channels, and no multiple of one
 };
 const Kind kKinds[] = {{},
-                       {.rotary_base = 100},
+                       {.rotary_base = 100, .width = 38},
+                       {.relative = true, .left = 9, .right = 3},
+                       {.relative = true, .width = 128},
                        {.relative = true},
                        {.left = 9, .right = 3},
                        {.relative = true, .right = 0},
@@ -31,7 +35,7 @@ class CudaAttention : public Parity {
 
   static AttentionGeometry geometry(const Kind& kind) {
     return {.heads = 3,
-            .channels = 3 * 10,
+            .channels = 3 * kind.width,
             .left = kind.left,
             .right = kind.right,
             .rotary_base = kind.rotary_base,
@@ -126,6 +130,12 @@ TEST_P(CudaAttention, PositionTable) {
   const Twin table = unwritten(dtype(), {2 * 33 - 1, 30});
   run(PositionTable{table.cpu}, PositionTable{table.cuda});
   expect_close(table, tolerance(), "table");
+}
+
+TEST_P(CudaAttention, RejectsHeadsThatAreTooWide) {
+  const Kind kind{.width = 129};
+  const Operands of = operands(kind);
+  EXPECT_THROW(run_forward(kind, of), DeviceError);
 }
 
 PARITY_OF_ALL_TYPES(CudaAttention);

@@ -30,7 +30,7 @@ TEST(Conformer, IsTheSequenceOfLayersThatItSays) {
                 "block1.convolution", "block1.feed_forward2", "block1.norm", "output", "ctc"}));
 }
 
-// As PyTorch counts the models of the same sizes: 16 × 144, 16 × 256, 17 × 512.
+// As models of the same sizes made of torch.nn modules count them: 16 × 144, 16 × 256, 17 × 512.
 TEST(Conformer, HasAsManyParametersAsPyTorchs) {
   const auto parameters = [](int layers, int width, int heads) {
     const ConformerOptions options{.width = width, .heads = heads, .layers = layers};

@@ -97,7 +97,8 @@ INSTANTIATE_TEST_SUITE_P(
                     AttentionCase{"attention_rotary", AttentionPositions::rotary},
                     AttentionCase{"attention_band", AttentionPositions::none, 9, 3},
                     AttentionCase{"attention_causal", AttentionPositions::none, kWholeUtterance, 0},
-                    AttentionCase{"attention_relative", AttentionPositions::relative}),
+                    AttentionCase{"attention_relative", AttentionPositions::relative},
+                    AttentionCase{"attention_relative_band", AttentionPositions::relative, 9, 3}),
     [](const auto& tested) { return tested.param.golden; });
 
 // Another packing of the same utterance drops the same weights.
@@ -121,16 +122,41 @@ TEST(Attention, DropsByUtteranceFrameAndHead) {
 }
 
 TEST(Attention, KeepsNothingSquare) {
-  const Attention layer({.name = "att", .channels = 64, .heads = 4});
-  const auto bytes = [&](std::int64_t frames) {
-    const LayerPlan plan = layer.plan({DType::f32, {{{frames}, 192}}}, {});
-    std::size_t total = plan.workspace.forward + plan.workspace.backward_input;
-    for (const SavedDecl& s : plan.saved)
-      if (s.kind == SavedDecl::Kind::own)
-        total += static_cast<std::size_t>(element_count(s.shape)) * size_of(s.dtype);
-    return static_cast<double>(total);
-  };
-  EXPECT_LE(bytes(6000) / bytes(3000), 2.0);
+  for (const AttentionPositions positions :
+       {AttentionPositions::none, AttentionPositions::rotary, AttentionPositions::relative})
+    for (const DeviceKind device : {DeviceKind::cpu, DeviceKind::cuda}) {
+      const Attention layer({.name = "att", .channels = 64, .heads = 4, .positions = positions});
+      const auto bytes = [&](std::int64_t frames) {
+        const LayerPlan plan = layer.plan({DType::f32, {{{frames}, 192}}}, {device, DType::f32});
+        std::size_t total = plan.workspace.forward + plan.workspace.backward_input;
+        for (const SavedDecl& s : plan.saved)
+          if (s.kind == SavedDecl::Kind::own)
+            total += static_cast<std::size_t>(element_count(s.shape)) * size_of(s.dtype);
+        return static_cast<double>(total);
+      };
+      EXPECT_LE(bytes(6000) / bytes(3000), 2.001);  // 2T - 1 distances
+    }
+}
+
+// What a frame does not see has no weight at all.
+TEST(Attention, FramesOutsideOfTheContextHaveNoSay) {
+  const Attention layer({.name = "att", .channels = 8, .heads = 2, .left = 4, .right = 0});
+  LayerRunner runner(layer, {DType::f32, {{{70}, 24}}});
+  runner.randomise(7);
+  runner.forward();
+  const std::vector<double> before = numbers(runner.output().only().x_FC);
+  float* last = runner.input().only().x_FC.as<float>() + 69 * 24;
+  std::fill(last, last + 24, 1e30f);
+  runner.forward();
+  const std::vector<double> after = numbers(runner.output().only().x_FC);
+  EXPECT_TRUE(std::equal(before.begin(), before.end() - 8, after.begin()));
+  EXPECT_FALSE(std::equal(before.end() - 8, before.end(), after.end() - 8));
+}
+
+TEST(Attention, NeedsARandomKeyForEachUtterance) {
+  const Attention layer({.name = "att", .channels = 8, .heads = 2, .dropout = 0.1});
+  LayerRunner runner(layer, {DType::f32, {{{5, 3}, 24}}});
+  EXPECT_THROW(runner.forward(), ShapeError);
 }
 
 TEST(Attention, RejectsHeadsThatDoNotDivide) {

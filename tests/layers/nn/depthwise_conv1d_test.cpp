@@ -17,20 +17,26 @@ struct DepthwiseConv1dCases : testing::TestWithParam<const char*> {};
 TEST_P(DepthwiseConv1dCases, AgreesWithPyTorch) {
   const Golden golden(GetParam());
   const Shape weight = golden.shape("weight");
+  const bool bias = GetParam() == std::string("depthwise_conv1d");
   const DepthwiseConv1d layer({.name = "conv",
                                .channels = weight[0],
                                .kernel = weight[1],
-                               .left = golden.integers("left")[0]});
+                               .left = golden.integers("left")[0],
+                               .bias = bias});
   LayerRunner runner(layer, {DType::f32, {{golden.integers("lengths"), weight[0]}}});
   golden.copy("x", runner.input().only().x_FC);
   golden.copy("dy", runner.output_gradient().only().x_FC);
   golden.copy("weight", runner.param("conv.weight"));
+  if (bias) golden.copy("bias", runner.param("conv.bias"));
   runner.forward();
   runner.backward_input();
   runner.backward_weight();
   EXPECT_LE(golden.error(runner.output().only().x_FC, "y"), 1e-5);
   EXPECT_LE(golden.error(runner.input_gradient().only().x_FC, "dx"), 1e-4);
   EXPECT_LE(golden.error(runner.grad("conv.weight"), "dweight"), 1e-4);
+  if (bias) {
+    EXPECT_LE(golden.error(runner.grad("conv.bias"), "dbias"), 1e-5);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Kernels, DepthwiseConv1dCases,

@@ -1,10 +1,12 @@
-// Whole steps of DeepSpeech2 on the CUDA backend.
+// Whole steps of training on the CUDA backend.
 #include <gtest/gtest.h>
 
 #include <cmath>
 
 #include "comm/nccl.h"
 #include "layers/backend.h"
+#include "layers/models/conformer.h"
+#include "layers/models/transformer.h"
 #include "tests/support/layers/tensors.h"
 #include "tests/support/runtime/training_job.h"
 
@@ -185,14 +187,34 @@ TEST(CudaTrainingOverNccl, AddsLanesBeforeNcclAddsReplicas) {
 
 // Errors of the first step's gradients are those of sums of a few hundred products; AdamW makes
 // them whole steps where a gradient is near 0, so that only losses and norms are compared.
-TEST_P(CudaTraining, AgreesWithTheCpu) {
-  const TrainingOutcome cuda = train_on_noise(small_job(layers::DeviceKind::cuda, GetParam())),
-                        cpu = train_on_noise(small_job(layers::DeviceKind::cpu, GetParam()));
-  const double rounding = GetParam() == std::string("fp32")   ? 0
-                          : GetParam() == std::string("fp16") ? 0x1p-11
-                                                              : 0x1p-8;
+void expect_close_to_cpu(TrainingJob job, const TrainingOutcome& cuda) {
+  job.device = layers::DeviceKind::cpu;
+  const TrainingOutcome cpu = train_on_noise(job);
+  const double rounding = job.precision.compute == "fp32"   ? 0
+                          : job.precision.compute == "fp16" ? 0x1p-11
+                                                            : 0x1p-8;
   EXPECT_LE(test::relative_error(cuda.losses, cpu.losses), 1e-4 + 4 * rounding);
   EXPECT_LE(test::relative_error(cuda.norms, cpu.norms), 1e-3 + 16 * rounding);
+}
+
+TEST_P(CudaTraining, AgreesWithTheCpu) {
+  const TrainingJob job = small_job(layers::DeviceKind::cuda, GetParam());
+  expect_close_to_cpu(job, train_on_noise(job));
+}
+
+/// The other families: residual units, attention with positions of both kinds, depthwise
+/// convolution.
+TEST_P(CudaTraining, OtherFamiliesAgreeWithTheCpu) {
+  const layers::ModelFamily families[] = {
+      layers::ConformerOptions{.width = 12, .heads = 3, .layers = 1, .kernel = 5, .dropout = 0.1},
+      layers::TransformerOptions{.channels = 3, .width = 12, .heads = 3, .layers = 1, .inner = 20}};
+  for (const layers::ModelFamily& family : families) {
+    TrainingJob job = small_job(layers::DeviceKind::cuda, GetParam());
+    job.model.family = family;
+    const TrainingOutcome alone = train_on_noise(job);
+    expect_equal_bits(job, alone, {{2, 1}});
+    expect_close_to_cpu(job, alone);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Cuda, CudaTraining, ::testing::Values("fp32", "fp16", "bf16"),

@@ -47,6 +47,12 @@ std::vector<Case> all_layers() {
        10},
       {"norm", std::make_shared<BatchNorm>(BatchNormOptions{.name = "n", .channels = 7}), 7},
       {"layer norm", std::make_shared<LayerNorm>(LayerNormOptions{.name = "n", .channels = 7}), 7},
+      {"rms norm",
+       std::make_shared<LayerNorm>(
+           LayerNormOptions{.name = "n", .channels = 7, .centred = false, .bias = false}),
+       7},
+      {"silu", std::make_shared<Nonlinearity>("s", NonlinearityKind::silu), 7},
+      {"swiglu", std::make_shared<Gate>("g", GateKind::swiglu), 14},
       {"gelu", std::make_shared<Nonlinearity>("g", NonlinearityKind::gelu), 7},
       {"glu", std::make_shared<Gate>("g", GateKind::glu), 14},
       {"relu", std::make_shared<ClippedReLU>("r", 0.5), 7},
