@@ -91,6 +91,17 @@ TEST_P(AttentionCases, EvaluatesAsItTrains) {
   EXPECT_EQ(numbers(runner.output().only().x_FC), trained);
 }
 
+TEST_P(AttentionCases, LeavesGradientsAloneWithoutFrames) {
+  const Attention layer(GetParam().options(8, 2));
+  LayerRunner runner(layer, {DType::f32, {{{}, 24}}});
+  runner.randomise(7);
+  runner.forward();
+  runner.backward_input();
+  if (!runner.params().empty()) runner.backward_weight();
+  for (const Tensor& gradient : runner.grads())
+    EXPECT_EQ(numbers(gradient), std::vector<double>(static_cast<std::size_t>(gradient.size())));
+}
+
 INSTANTIATE_TEST_SUITE_P(
     Kinds, AttentionCases,
     testing::Values(AttentionCase{"attention"},

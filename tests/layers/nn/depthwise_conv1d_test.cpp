@@ -53,6 +53,17 @@ TEST(DepthwiseConv1d, HasTheGradientOfFiniteDifferences) {
   }
 }
 
+TEST(DepthwiseConv1d, LeavesGradientsAloneWithoutFrames) {
+  const DepthwiseConv1d layer(
+      {.name = "conv", .channels = 2, .kernel = 3, .left = 1, .bias = true});
+  LayerRunner runner(layer, {DType::f32, {{{}, 2}}});
+  runner.randomise(2);
+  runner.forward();
+  runner.backward_input();
+  runner.backward_weight();
+  EXPECT_EQ(test::numbers(runner.grad("conv.bias")), (std::vector<double>{0, 0}));
+}
+
 TEST(DepthwiseConv1d, RejectsOtherChannels) {
   const DepthwiseConv1d layer({.name = "conv", .channels = 5, .kernel = 3});
   EXPECT_THROW(layer.plan({DType::f32, {{{3}, 6}}}, {}), ShapeError);

@@ -87,6 +87,21 @@ TEST_P(ResidualScales, PartsMayKeepOutputsAndState) {
 INSTANTIATE_TEST_SUITE_P(Scales, ResidualScales, testing::Values(1.0, 0.5),
                          [](const auto& tested) { return tested.param == 1 ? "one" : "half"; });
 
+TEST_P(ResidualScales, MayHaveOnePart) {
+  ResidualOptions options = unit(6, GetParam());
+  options.parts.push_back(
+      std::make_unique<Linear>(LinearOptions{.name = "only", .in = 6, .out = 6}));
+  const Residual layer(std::move(options));
+  LayerRunner runner(layer, {DType::f64, {{kUnitLengths, 6}}});
+  runner.randomise(5);
+  check_gradients(runner);
+}
+
+TEST(Residual, HasNothingToCommitWithoutState) {
+  const Residual layer(feed_forward(5, 8, 1));
+  EXPECT_NO_THROW(layer.commit_state({}, {}));
+}
+
 TEST(Residual, CommitsTheStateOfEachPart) {
   ResidualOptions options = unit(3, 1);
   options.parts.push_back(
