@@ -26,7 +26,7 @@ struct TextConfig {
 
 /// [features]: what a frame is.
 struct FeatureConfig {
-  std::string kind = "spectrogram";  // spectrogram (log1p of magnitude) | log-mel
+  std::string kind = "spectrogram";  // spectrogram (log1p of magnitude) | log-mel | waveform
   int sample_rate = 16000;
   double window_ms = 20, hop_ms = 10;
   std::string window = "hamming";  // hamming | hann

@@ -32,8 +32,8 @@ std::vector<Key> text_keys(TextConfig& t) {
 
 std::vector<Key> feature_keys(FeatureConfig& f) {
   return {
-      Key("features.kind", &f.kind, one_of({"spectrogram", "log-mel"}),
-          "what a frame holds: log(1 + magnitude), or log-mel energies"),
+      Key("features.kind", &f.kind, one_of({"spectrogram", "log-mel", "waveform"}),
+          "what a frame holds: log(1 + magnitude), log-mel energies, or one sample"),
       Key("features.sample_rate", &f.sample_rate, between(1000, 384000),
           "samples a second; recordings of another rate are resampled"),
       Key("features.window_ms", &f.window_ms, above(0, 1000), "length of a window in milliseconds"),

@@ -5,6 +5,7 @@
 #include <span>
 
 #include "layers/ops/attention.h"
+#include "layers/ops/conv1d.h"
 #include "layers/ops/conv2d.h"
 #include "layers/ops/recurrence.h"
 #include "layers/tensor/dtype.h"
@@ -14,6 +15,7 @@ namespace penstock::layers::cpu {
 
 Workspace attention_workspace(const AttentionGeometry& geometry, bool relative, DType dtype);
 std::size_t ctc_workspace(std::span<const std::int64_t> lengths, std::int64_t classes, DType dtype);
+Workspace conv1d_workspace(const Conv1dGeometry& geometry, DType dtype);
 Workspace conv2d_workspace(const Conv2dGeometry& geometry, DType dtype);
 Workspace recurrence_workspace(const RecurrenceShape& shape, DType dtype);
 

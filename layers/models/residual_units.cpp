@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "layers/nn/batch_norm.h"
+#include "layers/nn/conv1d.h"
 #include "layers/nn/depthwise_conv1d.h"
 #include "layers/nn/dropout.h"
 #include "layers/nn/gate.h"
@@ -20,7 +21,12 @@ class Unit {
     options_.name = name;
     options_.channels = width;
     options_.scale = scale;
-    add<LayerNorm>(LayerNormOptions{.name = part("norm"), .channels = width});
+  }
+  /// One that begins with a norm.
+  static Unit pre_norm(const std::string& name, std::int64_t width, double scale) {
+    Unit unit(name, width, scale);
+    unit.add<LayerNorm>(LayerNormOptions{.name = unit.part("norm"), .channels = width});
+    return unit;
   }
 
   std::string part(const std::string& name) const { return options_.name + "." + name; }
@@ -43,7 +49,7 @@ class Unit {
 }  // namespace
 
 std::unique_ptr<Layer> feed_forward_unit(const FeedForwardOptions& options) {
-  Unit unit(options.name, options.width, options.scale);
+  Unit unit = Unit::pre_norm(options.name, options.width, options.scale);
   unit.linear("linear1", options.width, options.inner);
   unit.add<Nonlinearity>(unit.part("act"), options.kind);
   unit.dropout("act_dropout", options.dropout);
@@ -53,7 +59,7 @@ std::unique_ptr<Layer> feed_forward_unit(const FeedForwardOptions& options) {
 }
 
 std::unique_ptr<Layer> attention_unit(const AttentionUnitOptions& options) {
-  Unit unit(options.name, options.width, 1);
+  Unit unit = Unit::pre_norm(options.name, options.width, 1);
   unit.linear("qkv", options.width, 3 * options.width);
   unit.add<Attention>(AttentionOptions{.name = unit.part("core"),
                                        .channels = options.width,
@@ -67,7 +73,7 @@ std::unique_ptr<Layer> attention_unit(const AttentionUnitOptions& options) {
 
 std::unique_ptr<Layer> convolution_unit(const ConvolutionUnitOptions& options) {
   const std::int64_t width = options.width;
-  Unit unit(options.name, width, 1);
+  Unit unit = Unit::pre_norm(options.name, width, 1);
   unit.linear("pointwise1", width, 2 * width);
   unit.add<Gate>(unit.part("glu"), GateKind::glu);
   unit.add<DepthwiseConv1d>(DepthwiseConv1dOptions{.name = unit.part("depthwise"),
@@ -79,6 +85,20 @@ std::unique_ptr<Layer> convolution_unit(const ConvolutionUnitOptions& options) {
   unit.add<Nonlinearity>(unit.part("act"), NonlinearityKind::silu);
   unit.linear("pointwise2", width, width);
   unit.dropout("dropout", options.dropout);
+  return unit.build();
+}
+
+std::unique_ptr<Layer> convolutional_positions(const ConvolutionalPositionsOptions& options) {
+  Unit unit(options.name, options.width, 1);
+  unit.add<Conv1d>(Conv1dOptions{.name = unit.part("conv"),
+                                 .in_channels = options.width,
+                                 .out_channels = options.width,
+                                 .groups = options.groups,
+                                 .kernel = options.kernel,
+                                 .left = options.kernel / 2,
+                                 .right = options.kernel - 1 - options.kernel / 2,
+                                 .weight_norm = true});
+  unit.add<Nonlinearity>(unit.part("act"), NonlinearityKind::gelu);
   return unit.build();
 }
 

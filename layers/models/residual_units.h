@@ -44,4 +44,16 @@ struct ConvolutionUnitOptions {
 /// norm pointwise1 glu depthwise batch_norm act pointwise2 [dropout]
 std::unique_ptr<Layer> convolution_unit(const ConvolutionUnitOptions& options);
 
+struct ConvolutionalPositionsOptions {
+  std::string name;
+  std::int64_t width = 0;
+  std::int64_t kernel = 128;
+  std::int64_t groups = 16;
+};
+
+/// x + GELU(convolution over frames, weight norm), as wav2vec 2.0 tells frames apart:
+/// "<name>.conv",
+/// "<name>.act". Of an even kernel, the frame too many is the first.
+std::unique_ptr<Layer> convolutional_positions(const ConvolutionalPositionsOptions& options);
+
 }  // namespace penstock::layers

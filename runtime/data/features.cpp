@@ -18,6 +18,8 @@
 namespace penstock::runtime {
 namespace {
 
+bool is_waveform(const configs::FeatureConfig& config) { return config.kind == "waveform"; }
+
 std::vector<float> make_window(const std::string& name, std::int64_t size) {
   const double share = name == "hamming" ? 0.54 : 0.5;
   std::vector<float> window(static_cast<std::size_t>(size));
@@ -26,6 +28,18 @@ std::vector<float> make_window(const std::string& name, std::int64_t size) {
         share - (1 - share) * std::cos(2 * std::numbers::pi * static_cast<double>(i) /
                                        static_cast<double>(size)));
   return window;
+}
+
+/// Mean 0 and variance 1 as transformers' Wav2Vec2FeatureExtractor: (x - mean) / √(var + 1e-7).
+void normalise_samples(std::span<const float> samples, std::span<float> x) {
+  double sum = 0, squares = 0;
+  for (const float sample : samples) sum += sample;
+  const double count = std::max<double>(static_cast<double>(samples.size()), 1);
+  const double mean = sum / count;
+  for (const float sample : samples) squares += (sample - mean) * (sample - mean);
+  const double scale = 1 / std::sqrt(squares / count + 1e-7);
+  std::ranges::transform(samples, x.begin(),
+                         [&](float sample) { return static_cast<float>((sample - mean) * scale); });
 }
 
 void normalise(std::span<float> x_FC) {
@@ -49,8 +63,9 @@ FrameGeometry frame_geometry(const configs::FeatureConfig& config) {
   FrameGeometry geometry{in_samples(config.window_ms), in_samples(config.hop_ms), config.fft};
   if (geometry.fft == 0) geometry.fft = geometry.window;
   std::string faults;
-  if (config.kind != "spectrogram" && config.kind != "log-mel")
-    faults += fmt::format("\n  features.kind is \"{}\", not spectrogram or log-mel", config.kind);
+  if (config.kind != "spectrogram" && config.kind != "log-mel" && !is_waveform(config))
+    faults += fmt::format("\n  features.kind is \"{}\", not spectrogram, log-mel or waveform",
+                          config.kind);
   if (config.window != "hamming" && config.window != "hann")
     faults += fmt::format("\n  features.window is \"{}\", not hamming or hann", config.window);
   if (config.sample_rate <= 0) faults += "\n  features.sample_rate must be positive";
@@ -65,11 +80,13 @@ FrameGeometry frame_geometry(const configs::FeatureConfig& config) {
 }
 
 int feature_bins(const configs::FeatureConfig& config) {
+  if (is_waveform(config)) return 1;
   return config.kind == "log-mel" ? config.mels
                                   : static_cast<int>(frame_geometry(config).fft / 2 + 1);
 }
 
 std::int64_t feature_frames(std::int64_t samples, const configs::FeatureConfig& config) {
+  if (is_waveform(config)) return samples;
   const FrameGeometry geometry = frame_geometry(config);
   return 1 + (samples - geometry.fft % 2) / geometry.hop;
 }
@@ -145,6 +162,7 @@ void FeatureExtractor::extract(std::span<const float> samples, std::span<float> 
   if (std::ssize(x_FC) != frames * bins)
     throw ShapeError(fmt::format("features of {} are {} x {} numbers, not {}",
                                  counted(samples.size(), "sample"), frames, bins, x_FC.size()));
+  if (is_waveform(state_->config)) return normalise_samples(samples, x_FC);
   for (std::int64_t t = 0; t < frames; ++t) {
     state_->transform(samples, t * state_->geometry.hop);
     state_->finish();

@@ -138,8 +138,8 @@ void add_times(const BenchOptions& options, comm::Communicator& world,
 
 /// What the median step comes to.
 void add_speeds(const partition::LayerSequence& sequence, const StepWork& work,
-                BenchReport& report) {
-  report.audio_s_per_s = audio_seconds(work) / report.step_s;
+                int frames_per_second, BenchReport& report) {
+  report.audio_s_per_s = audio_seconds(work, frames_per_second) / report.step_s;
   for (const MicroBatchWork& micro_batch : work.micro_batches)
     report.flops_per_s += partition::training_flops(sequence, micro_batch.lengths) / report.step_s;
 }
@@ -174,8 +174,12 @@ BenchReport bench(const BenchOptions& options, comm::Communicator& world) {
   const configs::Config config = recipe_of(options, stages);
   RankDevice device = choose_device(config.trainer, world);
   const partition::LayerSequence sequence = partition::build_model(options.model, options.labels);
-  const StepWork work = synthetic_work(
-      {options.micro_batches, options.utterances, options.seconds, options.labels, 0});
+  const int frames_per_second = options.model.family.frames_per_second();
+  const StepWork work = synthetic_work({.micro_batches = options.micro_batches,
+                                        .utterances = options.utterances,
+                                        .seconds = options.seconds,
+                                        .frames_per_second = frames_per_second,
+                                        .labels = options.labels});
   const ReadFeatures features = synthetic_features(0);
 
   const layers::BackendSizes sizes{device.backend->kind(), compute_type(options.precision)};
@@ -196,7 +200,7 @@ BenchReport bench(const BenchOptions& options, comm::Communicator& world) {
   TrainingClock clock;
   const auto run_step = [&] { return step->run(work, features, clock).front().loss; };
   add_times(options, world, run_step, report);
-  add_speeds(sequence, work, report);
+  add_speeds(sequence, work, frames_per_second, report);
   add_stages(plan, layers, report);
   report.parameters = parameters_of_all(world, session);
   report.device = session.backend().description();

@@ -3,6 +3,8 @@
 
 #include "layers/models/conformer.h"
 #include "layers/models/transformer.h"
+#include "layers/models/wav2letter.h"
+#include "layers/models/wav2vec2.h"
 #include "partition/schedule/make_schedule.h"
 #include "tests/support/runtime/training_job.h"
 
@@ -15,6 +17,7 @@ using test::TrainingOutcome;
 struct Family {
   const char* name;
   layers::ModelFamily options;
+  int features = 17;
 };
 
 /// Models of residual units, with dropout, run as small_job().
@@ -22,7 +25,7 @@ class FamilyTraining : public testing::TestWithParam<Family> {
  protected:
   static TrainingJob job() {
     TrainingJob job = test::small_job();
-    job.model.family = GetParam().options;
+    job.model = {.features = GetParam().features, .family = GetParam().options};
     job.optimizer.learning_rate = 0.003;
     job.steps = 5;
     job.lanes = 2;
@@ -90,7 +93,25 @@ INSTANTIATE_TEST_SUITE_P(
         Family{
             "transformer",
             layers::TransformerOptions{
-                .channels = 5, .width = 12, .heads = 3, .layers = 2, .inner = 20, .dropout = 0.1}}),
+                .channels = 5, .width = 12, .heads = 3, .layers = 2, .inner = 20, .dropout = 0.1}},
+        Family{"wav2vec2",
+               layers::Wav2Vec2Options{.channels = 6,
+                                       .kernels = {3, 2},
+                                       .strides = {2, 1},
+                                       .width = 12,
+                                       .heads = 3,
+                                       .layers = 2,
+                                       .inner = 20,
+                                       .position_kernel = 6,
+                                       .position_groups = 3,
+                                       .dropout = 0.1},
+               1},
+        Family{"wav2letter", layers::Wav2LetterOptions{.channels = {5, 7},
+                                                       .kernels = {3, 4},
+                                                       .repeats = {1, 2},
+                                                       .strides = {2, 1},
+                                                       .dilations = {1, 2},
+                                                       .dropouts = {0.1, 0}}}),
     [](const auto& tested) { return tested.param.name; });
 
 }  // namespace
