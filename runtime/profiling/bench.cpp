@@ -173,9 +173,10 @@ BenchReport bench(const BenchOptions& options, comm::Communicator& world) {
   const int stages = world.size();
   const configs::Config config = recipe_of(options, stages);
   RankDevice device = choose_device(config.trainer, world);
-  const partition::LayerSequence sequence = partition::build_model(options.model, options.labels);
-  const StepWork work = synthetic_work(
-      {options.micro_batches, options.utterances, options.seconds, options.labels, 0});
+  const int labels = partition::labels_without_text(options.model);
+  const partition::LayerSequence sequence = partition::build_model(options.model, labels);
+  const StepWork work =
+      synthetic_work({options.micro_batches, options.utterances, options.seconds, labels, 0});
   const ReadFeatures features = synthetic_features(0);
 
   const layers::BackendSizes sizes{device.backend->kind(), compute_type(options.precision)};
@@ -187,7 +188,7 @@ BenchReport bench(const BenchOptions& options, comm::Communicator& world) {
   if (cut.empty()) cut = fastest_cut(layers, chunks, stages);
 
   const partition::Plan plan = plan_of(config, sequence, cut);
-  const RunShape shape = shape_of(work, options.labels);
+  const RunShape shape = shape_of(work, labels);
   Session session(world, std::move(device), training_session_options(config, sequence, plan));
   const auto step = make_training_step(
       session, {.config = config, .sequence = sequence, .plan = plan, .shape = shape});
