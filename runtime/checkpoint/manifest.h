@@ -10,6 +10,7 @@
 namespace penstock::runtime {
 
 inline constexpr const char* kManifestFile = "manifest.json";
+inline constexpr const char* kTokenizerFile = "tokenizer.model";  // the bytes of text.model
 
 /// What a checkpoint holds, written last: its existence makes the checkpoint.
 struct Manifest {

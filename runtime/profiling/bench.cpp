@@ -173,13 +173,14 @@ BenchReport bench(const BenchOptions& options, comm::Communicator& world) {
   const int stages = world.size();
   const configs::Config config = recipe_of(options, stages);
   RankDevice device = choose_device(config.trainer, world);
-  const partition::LayerSequence sequence = partition::build_model(options.model, options.labels);
+  const int labels = partition::labels_without_text(options.model);
+  const partition::LayerSequence sequence = partition::build_model(options.model, labels);
   const int frames_per_second = options.model.family.frames_per_second();
   const StepWork work = synthetic_work({.micro_batches = options.micro_batches,
                                         .utterances = options.utterances,
                                         .seconds = options.seconds,
                                         .frames_per_second = frames_per_second,
-                                        .labels = options.labels});
+                                        .labels = labels});
   const ReadFeatures features = synthetic_features(0);
 
   const layers::BackendSizes sizes{device.backend->kind(), compute_type(options.precision)};
@@ -191,7 +192,7 @@ BenchReport bench(const BenchOptions& options, comm::Communicator& world) {
   if (cut.empty()) cut = fastest_cut(layers, chunks, stages);
 
   const partition::Plan plan = plan_of(config, sequence, cut);
-  const RunShape shape = shape_of(work, options.labels);
+  const RunShape shape = shape_of(work, labels);
   Session session(world, std::move(device), training_session_options(config, sequence, plan));
   const auto step = make_training_step(
       session, {.config = config, .sequence = sequence, .plan = plan, .shape = shape});
