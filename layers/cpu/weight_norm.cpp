@@ -33,8 +33,8 @@ void normalise_taps(const WeightNormForward& op) {
   }
   for (std::int64_t first = 0; first < count; first += kernel)
     for (std::int64_t k = 0; k < kernel; ++k)
-      w[first + k] = static_cast<T>(static_cast<double>(v[first + k]) *
-                                    factors[static_cast<std::size_t>(k)]);
+      w[first + k] =
+          static_cast<T>(static_cast<double>(v[first + k]) * factors[static_cast<std::size_t>(k)]);
 }
 
 template <class T>
@@ -50,8 +50,8 @@ void normalise_taps_backward(const WeightNormBackward& op) {
     const double share = along[tap] / squares[tap];
     dg[k] += static_cast<T>(along[tap] / std::sqrt(squares[tap]));
     for (std::int64_t i = k; i < count; i += kernel)
-      dv[i] += static_cast<T>(factor * (static_cast<double>(dw[i]) -
-                                        share * static_cast<double>(v[i])));
+      dv[i] +=
+          static_cast<T>(factor * (static_cast<double>(dw[i]) - share * static_cast<double>(v[i])));
   }
 }
 

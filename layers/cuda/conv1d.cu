@@ -45,8 +45,8 @@ __global__ void lay_windows(const T* x, T* windows, Windows size, RowRange outpu
   const std::int64_t frame =
       in.starts[u] + (row - out.starts[u]) * size.stride + tap * size.dilation - size.left;
   const bool real = frame >= in.starts[u] && frame < in.starts[u + 1];
-  windows[i] = real ? x[frame * size.channels + group * size.group_in + channel]
-                    : from_float<T>(0.0f);
+  windows[i] =
+      real ? x[frame * size.channels + group * size.group_in + channel] : from_float<T>(0.0f);
 }
 
 /// A thread for each number of some inputs: adds what the windows that saw it say, in the order of
@@ -59,7 +59,8 @@ __global__ void gather_windows(const T* windows, T* dx, Windows size, RowRange i
   const std::int64_t row = inputs.first + i / size.channels, channel = i % size.channels;
   const std::int64_t group = channel / size.group_in;
   const int u = in.of_row[row];
-  const std::int64_t frame = row - in.starts[u] + size.left, frames = out.starts[u + 1] - out.starts[u];
+  const std::int64_t frame = row - in.starts[u] + size.left,
+                     frames = out.starts[u + 1] - out.starts[u];
   float sum = 0;
   for (std::int64_t tap = 0; tap < size.kernel; ++tap) {
     const std::int64_t from = frame - tap * size.dilation;
@@ -91,8 +92,8 @@ class WindowedConvolution {
   }
 
   void lay(const Tensor& x_FC, const RowRange& outputs) const {
-    launch(stream_.handle(), grid_over(outputs.count * columns()), lay_windows<T>,
-           data_of<T>(x_FC), reinterpret_cast<T*>(windows_), Windows(g_), outputs, in_, out_);
+    launch(stream_.handle(), grid_over(outputs.count * columns()), lay_windows<T>, data_of<T>(x_FC),
+           reinterpret_cast<T*>(windows_), Windows(g_), outputs, in_, out_);
   }
   void gather(const Tensor& dx_FC, const RowRange& inputs, const RowRange& outputs) const {
     launch(stream_.handle(), grid_over(inputs.count * g_.in_channels), gather_windows<T>,
@@ -131,7 +132,8 @@ class WindowedConvolution {
     const std::int64_t rows = in_starts_.back(), most = conv1d_tile_rows(g_);
     for (std::int64_t first = 0; first < rows; first += most) {
       const RowRange inputs{first, std::min(most, rows - first)};
-      const std::int64_t begin = first_output_of(first), end = end_of_outputs(first + inputs.count - 1);
+      const std::int64_t begin = first_output_of(first),
+                         end = end_of_outputs(first + inputs.count - 1);
       use(inputs, RowRange{begin, std::max<std::int64_t>(0, end - begin)});
     }
   }
@@ -139,8 +141,8 @@ class WindowedConvolution {
  private:
   std::int64_t columns() const { return g_.in_channels * g_.kernel; }
   std::size_t utterance_of(std::int64_t in_row) const {
-    return static_cast<std::size_t>(
-        std::upper_bound(in_starts_.begin(), in_starts_.end(), in_row) - in_starts_.begin() - 1);
+    return static_cast<std::size_t>(std::upper_bound(in_starts_.begin(), in_starts_.end(), in_row) -
+                                    in_starts_.begin() - 1);
   }
   /// The first output that sees an input or a later one.
   std::int64_t first_output_of(std::int64_t in_row) const {

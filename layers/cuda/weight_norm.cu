@@ -1,8 +1,7 @@
-#include "layers/ops/weight_norm.h"
-
 #include "layers/cuda/column_sums.h"
 #include "layers/cuda/cuda_backend.h"
 #include "layers/cuda/numbers.h"
+#include "layers/ops/weight_norm.h"
 
 namespace penstock::layers {
 namespace cuda {

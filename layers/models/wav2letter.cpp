@@ -14,8 +14,8 @@
 namespace penstock::layers {
 namespace {
 
-/// As many frames come out as go in, but for the stride: as many zeros before as behind, the odd one
-/// behind.
+/// As many frames come out as go in, but for the stride: as many zeros before as behind, the odd
+/// one behind.
 Conv1dOptions centred(Conv1dOptions options) {
   const std::int64_t zeros = options.dilation * (options.kernel - 1);
   options.left = zeros / 2;
@@ -63,7 +63,9 @@ std::vector<std::unique_ptr<Layer>> Wav2LetterOptions::build(const ModelEnds& en
   std::int64_t in = ends.features;
   for (std::size_t b = 0; b < channels.size(); ++b) {
     for (int i = 1; i <= repeats[b]; ++i) {
-      const auto name = [&](const char* part) { return fmt::format("block{}.{}{}", b + 1, part, i); };
+      const auto name = [&](const char* part) {
+        return fmt::format("block{}.{}{}", b + 1, part, i);
+      };
       sequence.push_back(std::make_unique<Conv1d>(centred({.name = name("conv"),
                                                            .in_channels = in,
                                                            .out_channels = channels[b],

@@ -8,8 +8,8 @@
 
 namespace penstock::layers {
 
-/// Convolutions over frames with CTC, without recurrence or attention (Collobert et al. 2016), sized
-/// as OpenSeq2Seq's Wav2Letter+: a family of models. A block is so many equal convolutions.
+/// Convolutions over frames with CTC, without recurrence or attention (Collobert et al. 2016),
+/// sized as OpenSeq2Seq's Wav2Letter+: a family of models. A block is so many equal convolutions.
 struct Wav2LetterOptions {
   static constexpr std::string_view kind = "wav2letter";
 

@@ -79,10 +79,10 @@ std::vector<Key> Wav2Vec2Options::keys() {
 std::vector<Contradiction> Wav2Vec2Options::contradictions(int features) const {
   std::vector<Contradiction> found;
   if (features != 1)
-    found.push_back({"model.features",
-                     fmt::format("the model hears samples, 1 channel, and not {}: set "
-                                 "model.features = 1 and features.kind = \"waveform\"",
-                                 counted(features, "channel"))});
+    found.push_back(
+        {"model.features", fmt::format("the model hears samples, 1 channel, and not {}: set "
+                                       "model.features = 1 and features.kind = \"waveform\"",
+                                       counted(features, "channel"))});
   if (kernels.empty() || kernels.size() != strides.size())
     found.push_back({"model.strides", fmt::format("{} for {}: each convolution has one of each",
                                                   counted(strides.size(), "stride"),
@@ -91,9 +91,9 @@ std::vector<Contradiction> Wav2Vec2Options::contradictions(int features) const {
     found.push_back({"model.heads", fmt::format("{} of attention do not divide a width of {}",
                                                 counted(heads, "head"), width)});
   if (position_groups < 1 || width % position_groups != 0)
-    found.push_back({"model.position_groups",
-                     fmt::format("{} of channels do not divide a width of {}",
-                                 counted(position_groups, "group"), width)});
+    found.push_back(
+        {"model.position_groups", fmt::format("{} of channels do not divide a width of {}",
+                                              counted(position_groups, "group"), width)});
   return found;
 }
 
@@ -105,10 +105,8 @@ Sequence Wav2Vec2Options::build(const ModelEnds& ends) const {
   add_frontend(sequence, *this);
   add_norm(sequence, "projection.norm", channels);
   add_linear(sequence, "projection.linear", channels, width);
-  sequence.push_back(convolutional_positions({.name = "positions",
-                                              .width = width,
-                                              .kernel = position_kernel,
-                                              .groups = position_groups}));
+  sequence.push_back(convolutional_positions(
+      {.name = "positions", .width = width, .kernel = position_kernel, .groups = position_groups}));
   for (int i = 1; i <= layers; ++i) add_block(sequence, *this, i);
   add_norm(sequence, "norm", width);
   add_linear(sequence, "output", width, ends.labels);

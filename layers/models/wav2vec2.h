@@ -15,7 +15,7 @@ struct Wav2Vec2Options {
   static constexpr std::string_view kind = "wav2vec2";
   static constexpr int frames_per_second = 16000;  // samples: nothing is made of the audio before
 
-  int channels = 512;                                // of the front end's convolutions
+  int channels = 512;                                 // of the front end's convolutions
   std::vector<int> kernels = {10, 3, 3, 3, 3, 2, 2};  // of each
   std::vector<int> strides = {5, 2, 2, 2, 2, 2, 2};
   int width = 768;

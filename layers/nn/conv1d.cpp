@@ -76,10 +76,8 @@ void Conv1d::declare_params(LayerPlan& plan) const {
   if (options_.weight_norm) {
     // ‖v‖ of a tap whose numbers are uniform: √(out · in · bound² / 3).
     const double length = std::sqrt(static_cast<double>(g.out_channels * g.group_in()) / 3 / taps);
-    plan.params.push_back({name() + ".weight_g",
-                           {1, 1, g.kernel},
-                           {Initialiser::Kind::constant, length},
-                           true});
+    plan.params.push_back(
+        {name() + ".weight_g", {1, 1, g.kernel}, {Initialiser::Kind::constant, length}, true});
     plan.params.push_back({name() + ".weight_v", g.weight_shape(), start});
   } else {
     plan.params.push_back({name() + ".weight", g.weight_shape(), start});
@@ -173,9 +171,8 @@ void Conv1d::backward_weight(Context& context, Saved saved, Grads grads) const {
   }
   context.backend.run(context.stream, op);
   if (options_.weight_norm)
-    context.backend.run(context.stream,
-                        WeightNormBackward{saved[kDirections], saved[kLengths], op.d_weight_OCK,
-                                           grads[kV], grads[kG]});
+    context.backend.run(context.stream, WeightNormBackward{saved[kDirections], saved[kLengths],
+                                                           op.d_weight_OCK, grads[kV], grads[kG]});
   if (options_.bias)
     context.backend.run(context.stream, BiasBackwardWeight{saved[kOutputGradient], grads.back()});
 }

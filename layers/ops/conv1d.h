@@ -16,8 +16,8 @@ struct Conv1dGeometry {
   std::int64_t in_channels = 1, out_channels = 1;
   std::int64_t groups = 1;  // of channels, each convolved by itself; they divide both
   std::int64_t kernel = 1, stride = 1;
-  std::int64_t dilation = 1;         // frames from tap to tap
-  std::int64_t left = 0, right = 0;  // frames of zeros before and behind
+  std::int64_t dilation = 1;                   // frames from tap to tap
+  std::int64_t left = 0, right = 0;            // frames of zeros before and behind
   std::span<const std::int64_t> lengths = {};  // frames in, of each utterance
 
   /// Frames that one output sees, from the first to the last.

@@ -92,12 +92,14 @@ void CpuBackend::compute(Stream& stream, const Conv1dForward& op) {
 
 template <>
 void CpuBackend::compute(Stream& stream, const Conv1dBackwardInput& op) {
-  for_real(op.dy_FO.dtype, "Conv1dBackwardInput", [&]<class T>(T) { backward_input<T>(stream, op); });
+  for_real(op.dy_FO.dtype, "Conv1dBackwardInput",
+           [&]<class T>(T) { backward_input<T>(stream, op); });
 }
 
 template <>
 void CpuBackend::compute(Stream& stream, const Conv1dBackwardWeight& op) {
-  for_real(op.x_FC.dtype, "Conv1dBackwardWeight", [&]<class T>(T) { backward_weight<T>(stream, op); });
+  for_real(op.x_FC.dtype, "Conv1dBackwardWeight",
+           [&]<class T>(T) { backward_weight<T>(stream, op); });
 }
 
 Workspace cpu::conv1d_workspace(const Conv1dGeometry& geometry, DType dtype) {

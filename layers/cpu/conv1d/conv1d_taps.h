@@ -71,12 +71,11 @@ void for_each_product(const Conv1dGeometry& g, const Use& use) {
       const Conv1dRows rows(g, taps, frames);
       if (rows.count == 0) return;
       for (std::int64_t group = 0; group < g.groups; ++group)
-        use(Conv1dProduct{
-            .rows = rows.count,
-            .x = (in_row + rows.first_in) * g.in_channels + group * g.group_in(),
-            .y = (out_row + rows.first_out) * g.out_channels + group * g.group_out(),
-            .weight = place_of(g, taps, group),
-            .columns = taps.count * g.group_in()});
+        use(Conv1dProduct{.rows = rows.count,
+                          .x = (in_row + rows.first_in) * g.in_channels + group * g.group_in(),
+                          .y = (out_row + rows.first_out) * g.out_channels + group * g.group_out(),
+                          .weight = place_of(g, taps, group),
+                          .columns = taps.count * g.group_in()});
     });
     in_row += frames;
     out_row += g.outputs(frames);

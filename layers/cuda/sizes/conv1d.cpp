@@ -18,8 +18,7 @@ Conv1dRoom::Conv1dRoom(Scratch& scratch, const Conv1dGeometry& geometry, DType c
     : in(scratch, geometry.lengths), out(scratch, geometry.lengths) {
   // A tile of inputs is seen by no more outputs than it has rows, and some at both of its ends.
   const std::int64_t ends = 2 * (geometry.field() / geometry.stride + 1);
-  const std::int64_t rows =
-      std::min(conv1d_tile_rows(geometry) + ends, rows_of(geometry.lengths));
+  const std::int64_t rows = std::min(conv1d_tile_rows(geometry) + ends, rows_of(geometry.lengths));
   windows = scratch.take<std::byte>(rows * geometry.kernel * geometry.in_channels *
                                     static_cast<std::int64_t>(size_of(compute)));
 }

@@ -12,7 +12,8 @@ class CudaConv1d : public Parity {
   /// Calls body for strides, gaps between windows, groups, dilation, and zeros at either end.
   template <class Body>
   void for_each_geometry(Body body) {
-    const Conv1dGeometry base{.in_channels = 6, .out_channels = 9, .kernel = 3, .lengths = lengths_};
+    const Conv1dGeometry base{
+        .in_channels = 6, .out_channels = 9, .kernel = 3, .lengths = lengths_};
     Conv1dGeometry strided = base, gaps = base, grouped = base, dilated = base, long_field = base;
     strided.stride = 2;
     gaps.stride = 5;

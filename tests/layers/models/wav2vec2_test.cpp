@@ -31,11 +31,10 @@ TEST(Wav2Vec2, AgreesWithTransformersInFP64) {
 TEST(Wav2Vec2, IsTheSequenceOfLayersThatItSays) {
   const Wav2Vec2Options options{.kernels = {10, 3}, .strides = {5, 2}, .layers = 1};
   EXPECT_EQ(test::names(options.build({.features = 1})),
-            (std::vector<std::string>{"frontend.conv1", "frontend.norm1", "frontend.act1",
-                                      "frontend.conv2", "frontend.norm2", "frontend.act2",
-                                      "projection.norm", "projection.linear", "positions",
-                                      "block1.attention", "block1.feed_forward", "norm", "output",
-                                      "ctc"}));
+            (std::vector<std::string>{
+                "frontend.conv1", "frontend.norm1", "frontend.act1", "frontend.conv2",
+                "frontend.norm2", "frontend.act2", "projection.norm", "projection.linear",
+                "positions", "block1.attention", "block1.feed_forward", "norm", "output", "ctc"}));
 }
 
 // As transformers 5.23 counts Wav2Vec2ForCTC without time masks; the last four as published.

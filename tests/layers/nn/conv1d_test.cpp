@@ -55,9 +55,16 @@ INSTANTIATE_TEST_SUITE_P(Geometries, Conv1dCases,
                                          "conv1d_dilated", "conv1d_causal", "conv1d_weight_norm"));
 
 TEST(Conv1d, HasTheGradientOfFiniteDifferences) {
-  Conv1dOptions plain{.name = "conv", .in_channels = 3, .out_channels = 5, .kernel = 5, .stride = 2};
-  Conv1dOptions grouped{.name = "conv", .in_channels = 6, .out_channels = 4, .groups = 2,
-                        .kernel = 3, .dilation = 2, .left = 3, .right = 1};
+  Conv1dOptions plain{
+      .name = "conv", .in_channels = 3, .out_channels = 5, .kernel = 5, .stride = 2};
+  Conv1dOptions grouped{.name = "conv",
+                        .in_channels = 6,
+                        .out_channels = 4,
+                        .groups = 2,
+                        .kernel = 3,
+                        .dilation = 2,
+                        .left = 3,
+                        .right = 1};
   for (const Conv1dOptions& options : {plain, grouped}) {
     const Conv1d layer(options);
     LayerRunner runner(layer, {DType::f64, {{{7, 5, 13}, options.in_channels}}});
@@ -67,16 +74,26 @@ TEST(Conv1d, HasTheGradientOfFiniteDifferences) {
 }
 
 TEST(Conv1d, HasTheGradientOfDifferencesWithWeightNorm) {
-  const Conv1d layer({.name = "conv", .in_channels = 4, .out_channels = 6, .groups = 2,
-                      .kernel = 4, .left = 2, .right = 1, .weight_norm = true});
+  const Conv1d layer({.name = "conv",
+                      .in_channels = 4,
+                      .out_channels = 6,
+                      .groups = 2,
+                      .kernel = 4,
+                      .left = 2,
+                      .right = 1,
+                      .weight_norm = true});
   LayerRunner runner(layer, {DType::f64, {{{7, 1, 13, 5}, 4}}});
   runner.randomise(2);
   check_gradients(runner, {});
 }
 
 TEST(Conv1d, KeepsLengthsOfWeightsThatStartUniform) {
-  const Conv1d layer({.name = "c", .in_channels = 64, .out_channels = 64, .kernel = 3,
-                      .bias = false, .weight_norm = true});
+  const Conv1d layer({.name = "c",
+                      .in_channels = 64,
+                      .out_channels = 64,
+                      .kernel = 3,
+                      .bias = false,
+                      .weight_norm = true});
   const LayerPlan plan = layer.plan({DType::f32, {{{9}, 64}}}, {});
   // The mean square of numbers uniform in ±b is b²/3.
   const double b = plan.params[1].initialiser.value;
@@ -94,7 +111,8 @@ TEST(Conv1d, LeavesGradientsAloneWithoutUtterances) {
 }
 
 TEST(Conv1d, RejectsUtterancesShorterThanItsField) {
-  const Conv1d layer({.name = "c", .in_channels = 1, .out_channels = 3, .kernel = 4, .dilation = 2});
+  const Conv1d layer(
+      {.name = "c", .in_channels = 1, .out_channels = 3, .kernel = 4, .dilation = 2});
   EXPECT_EQ(layer.plan({DType::f32, {{{7}, 1}}}, {}).output.only().lengths[0], 1);
   EXPECT_THROW(layer.plan({DType::f32, {{{9, 6}, 1}}}, {}), ShapeError);
 }
