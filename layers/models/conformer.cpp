@@ -19,7 +19,8 @@ void add_block(std::vector<std::unique_ptr<Layer>>& sequence, const ConformerOpt
                                 .width = options.width,
                                 .inner = std::int64_t{4} * options.width,
                                 .scale = 0.5,
-                                .dropout = options.dropout};
+                                .dropout = options.dropout,
+                                .layer_drop = options.layer_drop};
   FeedForwardOptions other_half = half;
   other_half.name = name + ".feed_forward2";
   sequence.push_back(feed_forward_unit(half));
@@ -27,11 +28,13 @@ void add_block(std::vector<std::unique_ptr<Layer>>& sequence, const ConformerOpt
                                      .width = options.width,
                                      .heads = options.heads,
                                      .positions = AttentionPositions::relative,
-                                     .dropout = options.dropout}));
+                                     .dropout = options.dropout,
+                                     .layer_drop = options.layer_drop}));
   sequence.push_back(convolution_unit({.name = name + ".convolution",
                                        .width = options.width,
                                        .kernel = options.kernel,
-                                       .dropout = options.dropout}));
+                                       .dropout = options.dropout,
+                                       .layer_drop = options.layer_drop}));
   sequence.push_back(feed_forward_unit(other_half));
   sequence.push_back(std::make_unique<LayerNorm>(
       LayerNormOptions{.name = name + ".norm", .channels = options.width}));
@@ -48,6 +51,8 @@ std::vector<Key> ConformerOptions::keys() {
           "frames of each block's depthwise convolution; an odd number"),
       Key("model.dropout", &dropout, between(0, 0.95),
           "share of numbers dropped within every residual unit, and of attention's weights"),
+      Key("model.layer_drop", &layer_drop, between(0, 0.95),
+          "share of utterances that pass by a residual unit (stochastic depth), for each unit"),
   };
 }
 

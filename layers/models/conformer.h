@@ -13,11 +13,12 @@ namespace penstock::layers {
 struct ConformerOptions {
   static constexpr std::string_view kind = "conformer";
 
-  int width = 144;     // channels
-  int heads = 4;       // of attention
-  int layers = 16;     // blocks
-  int kernel = 31;     // frames of the depthwise convolution, odd
-  double dropout = 0;  // within every unit
+  int width = 144;        // channels
+  int heads = 4;          // of attention
+  int layers = 16;        // blocks
+  int kernel = 31;        // frames of the depthwise convolution, odd
+  double dropout = 0;     // within every unit
+  double layer_drop = 0;  // share of utterances that pass by a unit, for each unit
 
   std::vector<Key> keys();
   std::vector<Contradiction> contradictions(int features) const;

@@ -16,8 +16,9 @@ namespace {
 
 class Unit {
  public:
-  Unit(const std::string& name, std::int64_t width, double scale) {
+  Unit(const std::string& name, std::int64_t width, double layer_drop, double scale = 1) {
     options_.name = name;
+    options_.layer_drop = layer_drop;
     options_.channels = width;
     options_.scale = scale;
     add<LayerNorm>(LayerNormOptions{.name = part("norm"), .channels = width});
@@ -43,7 +44,7 @@ class Unit {
 }  // namespace
 
 std::unique_ptr<Layer> feed_forward_unit(const FeedForwardOptions& options) {
-  Unit unit(options.name, options.width, options.scale);
+  Unit unit(options.name, options.width, options.layer_drop, options.scale);
   unit.linear("linear1", options.width, options.inner);
   unit.add<Nonlinearity>(unit.part("act"), options.kind);
   unit.dropout("act_dropout", options.dropout);
@@ -53,7 +54,7 @@ std::unique_ptr<Layer> feed_forward_unit(const FeedForwardOptions& options) {
 }
 
 std::unique_ptr<Layer> attention_unit(const AttentionUnitOptions& options) {
-  Unit unit(options.name, options.width, 1);
+  Unit unit(options.name, options.width, options.layer_drop);
   unit.linear("qkv", options.width, 3 * options.width);
   unit.add<Attention>(AttentionOptions{.name = unit.part("core"),
                                        .channels = options.width,
@@ -67,7 +68,7 @@ std::unique_ptr<Layer> attention_unit(const AttentionUnitOptions& options) {
 
 std::unique_ptr<Layer> convolution_unit(const ConvolutionUnitOptions& options) {
   const std::int64_t width = options.width;
-  Unit unit(options.name, width, 1);
+  Unit unit(options.name, width, options.layer_drop);
   unit.linear("pointwise1", width, 2 * width);
   unit.add<Gate>(unit.part("glu"), GateKind::glu);
   unit.add<DepthwiseConv1d>(DepthwiseConv1dOptions{.name = unit.part("depthwise"),

@@ -11,7 +11,8 @@
 namespace penstock::layers {
 
 // The residual units of Transformers and Conformers, each with its layer norm first (pre-norm) and
-// dropout last: y = x + scale · dropout(f(norm(x))). Parts are named "<name>.<part>".
+// dropout last: y = x + scale · dropout(f(norm(x))). Parts are named "<name>.<part>". With a
+// layer_drop, that share of the utterances passes by the parts (layers/nn/layer_drop.h).
 
 struct FeedForwardOptions {
   std::string name;
@@ -19,6 +20,7 @@ struct FeedForwardOptions {
   NonlinearityKind kind = NonlinearityKind::silu;
   double scale = 1;  // 1/2 in a Conformer
   double dropout = 0;
+  double layer_drop = 0;
 };
 
 /// norm linear1 act [act_dropout] linear2 [dropout]
@@ -29,6 +31,7 @@ struct AttentionUnitOptions {
   std::int64_t width = 0, heads = 1;
   AttentionPositions positions = AttentionPositions::none;
   double dropout = 0;  // of the weights, and of what comes out
+  double layer_drop = 0;
 };
 
 /// norm qkv core output [dropout]
@@ -39,6 +42,7 @@ struct ConvolutionUnitOptions {
   std::int64_t width = 0;
   std::int64_t kernel = 31;  // frames, odd: as many before the present one as behind it
   double dropout = 0;
+  double layer_drop = 0;
 };
 
 /// norm pointwise1 glu depthwise batch_norm act pointwise2 [dropout]

@@ -17,7 +17,7 @@ struct Family {
   layers::ModelFamily options;
 };
 
-/// Models of residual units, with dropout, run as small_job().
+/// Models of residual units, with dropout and layer drop, run as small_job().
 class FamilyTraining : public testing::TestWithParam<Family> {
  protected:
   static TrainingJob job() {
@@ -83,14 +83,19 @@ TEST_P(FamilyTraining, Learns) {
 
 INSTANTIATE_TEST_SUITE_P(
     Of, FamilyTraining,
-    testing::Values(
-        Family{"conformer",
-               layers::ConformerOptions{
-                   .width = 12, .heads = 3, .layers = 2, .kernel = 5, .dropout = 0.1}},
-        Family{
-            "transformer",
-            layers::TransformerOptions{
-                .channels = 5, .width = 12, .heads = 3, .layers = 2, .inner = 20, .dropout = 0.1}}),
+    testing::Values(Family{"conformer", layers::ConformerOptions{.width = 12,
+                                                                 .heads = 3,
+                                                                 .layers = 2,
+                                                                 .kernel = 5,
+                                                                 .dropout = 0.1,
+                                                                 .layer_drop = 0.3}},
+                    Family{"transformer", layers::TransformerOptions{.channels = 5,
+                                                                     .width = 12,
+                                                                     .heads = 3,
+                                                                     .layers = 2,
+                                                                     .inner = 20,
+                                                                     .dropout = 0.1,
+                                                                     .layer_drop = 0.3}}),
     [](const auto& tested) { return tested.param.name; });
 
 }  // namespace
