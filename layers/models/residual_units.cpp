@@ -5,7 +5,6 @@
 #include "layers/nn/batch_norm.h"
 #include "layers/nn/depthwise_conv1d.h"
 #include "layers/nn/dropout.h"
-#include "layers/nn/gate.h"
 #include "layers/nn/layer_norm.h"
 #include "layers/nn/linear.h"
 #include "layers/nn/nonlinearity.h"
@@ -70,14 +69,14 @@ std::unique_ptr<Layer> convolution_unit(const ConvolutionUnitOptions& options) {
   const std::int64_t width = options.width;
   Unit unit(options.name, width, options.layer_drop);
   unit.linear("pointwise1", width, 2 * width);
-  unit.add<Gate>(unit.part("glu"), GateKind::glu);
   unit.add<DepthwiseConv1d>(DepthwiseConv1dOptions{.name = unit.part("depthwise"),
                                                    .channels = width,
                                                    .kernel = options.kernel,
                                                    .left = (options.kernel - 1) / 2,
-                                                   .bias = true});
-  unit.add<BatchNorm>(BatchNormOptions{.name = unit.part("batch_norm"), .channels = width});
-  unit.add<Nonlinearity>(unit.part("act"), NonlinearityKind::silu);
+                                                   .bias = true,
+                                                   .gated = true});
+  unit.add<BatchNorm>(
+      BatchNormOptions{.name = unit.part("batch_norm"), .channels = width, .silu = true});
   unit.linear("pointwise2", width, width);
   unit.dropout("dropout", options.dropout);
   return unit.build();

@@ -45,7 +45,8 @@ struct ConvolutionUnitOptions {
   double layer_drop = 0;
 };
 
-/// norm pointwise1 glu depthwise batch_norm act pointwise2 [dropout]
+/// norm pointwise1 depthwise batch_norm pointwise2 [dropout], where depthwise is gated and
+/// batch_norm goes through SiLU: what lies between the gate, the norm and SiLU is not kept.
 std::unique_ptr<Layer> convolution_unit(const ConvolutionUnitOptions& options);
 
 }  // namespace penstock::layers

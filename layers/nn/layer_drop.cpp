@@ -29,9 +29,8 @@ std::vector<double> LayerDrop::factors(const Context& context) const {
   const auto limit = static_cast<std::uint64_t>(probability_ * 0x1p32);
   std::vector<double> factors;
   for (const std::uint64_t utterance : key.utterances) {
-    const PhiloxStream random =
-        philox_stream(key.seed, {hash_of_name(name_), key.epoch, low_word(utterance),
-                                 high_word(utterance)});
+    const PhiloxStream random = philox_stream(
+        key.seed, {hash_of_name(name_), key.epoch, low_word(utterance), high_word(utterance)});
     factors.push_back(random(0, 0)[0] < limit ? 0 : 1 / (1 - probability_));
   }
   return factors;
