@@ -7,6 +7,7 @@
 #include "layers/ops/attention.h"
 #include "layers/ops/conv1d.h"
 #include "layers/ops/conv2d.h"
+#include "layers/ops/depthwise_conv1d.h"
 #include "layers/ops/recurrence.h"
 #include "layers/tensor/dtype.h"
 
@@ -17,6 +18,7 @@ Workspace attention_workspace(const AttentionGeometry& geometry, bool relative, 
 std::size_t ctc_workspace(std::span<const std::int64_t> lengths, std::int64_t classes, DType dtype);
 Workspace conv1d_workspace(const Conv1dGeometry& geometry, DType dtype);
 Workspace conv2d_workspace(const Conv2dGeometry& geometry, DType dtype);
+std::size_t depthwise_conv1d_workspace(const DepthwiseConv1dSize& size, DType dtype);
 Workspace recurrence_workspace(const RecurrenceShape& shape, DType dtype);
 
 }  // namespace penstock::layers::cpu

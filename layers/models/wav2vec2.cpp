@@ -46,12 +46,14 @@ void add_block(Sequence& sequence, const Wav2Vec2Options& options, int number) {
                                      .width = options.width,
                                      .heads = options.heads,
                                      .positions = AttentionPositions::none,
-                                     .dropout = options.dropout}));
+                                     .dropout = options.dropout,
+                                     .layer_drop = options.layer_drop}));
   sequence.push_back(feed_forward_unit({.name = fmt::format("block{}.feed_forward", number),
                                         .width = options.width,
                                         .inner = options.inner,
                                         .kind = NonlinearityKind::gelu,
-                                        .dropout = options.dropout}));
+                                        .dropout = options.dropout,
+                                        .layer_drop = options.layer_drop}));
 }
 
 }  // namespace
@@ -73,6 +75,8 @@ std::vector<Key> Wav2Vec2Options::keys() {
           "groups of channels of the convolution of positions; they divide the width"),
       Key("model.dropout", &dropout, between(0, 0.95),
           "share of numbers dropped within every residual unit, and of attention's weights"),
+      Key("model.layer_drop", &layer_drop, between(0, 0.95),
+          "share of utterances that pass by a residual unit (stochastic depth), for each unit"),
   };
 }
 

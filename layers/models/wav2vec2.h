@@ -25,6 +25,7 @@ struct Wav2Vec2Options {
   int position_kernel = 128;  // frames that the convolution of positions sees
   int position_groups = 16;
   double dropout = 0;
+  double layer_drop = 0;  // share of utterances that pass by a unit of a block, for each unit
 
   std::vector<Key> keys();
   std::vector<Contradiction> contradictions(int features) const;

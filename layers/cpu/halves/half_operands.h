@@ -145,14 +145,14 @@ inline void operands(Widening& w, AttentionBackward& op) {
 inline void operands(Widening& w, PositionTable& op) { w.writes(op.table_XC); }
 
 inline void operands(Widening& w, DepthwiseConv1dForward& op) {
-  w.reads(op.x_FC, op.weight_CK);
+  w.reads(op.x_FD, op.weight_CK, op.bias_C);
   w.writes(op.y_FC);
 }
 inline void operands(Widening& w, DepthwiseConv1dBackwardInput& op) {
-  w.reads(op.dy_FC, op.weight_CK);
-  w.writes(op.dx_FC);
+  w.reads(op.x_FD, op.dy_FC, op.weight_CK);
+  w.writes(op.dx_FD);
 }
-inline void operands(Widening& w, DepthwiseConv1dBackwardWeight& op) { w.reads(op.x_FC, op.dy_FC); }
+inline void operands(Widening& w, DepthwiseConv1dBackwardWeight& op) { w.reads(op.x_FD, op.dy_FC); }
 
 inline void operands(Widening& w, DepthwiseConv2dForward& op) {
   w.reads(op.x_FC, op.weight);

@@ -60,6 +60,8 @@ std::vector<Case> all_layers() {
                                               .bias = false}),
        6},
       {"norm", std::make_shared<BatchNorm>(BatchNormOptions{.name = "n", .channels = 7}), 7},
+      {"norm with silu",
+       std::make_shared<BatchNorm>(BatchNormOptions{.name = "n", .channels = 7, .silu = true}), 7},
       {"layer norm", std::make_shared<LayerNorm>(LayerNormOptions{.name = "n", .channels = 7}), 7},
       {"rms norm",
        std::make_shared<LayerNorm>(
@@ -80,6 +82,10 @@ std::vector<Case> all_layers() {
            .name = "a", .channels = 3, .in_frequencies = 5, .frequency = axis, .time = axis}),
        15},
       {"scale", std::make_shared<Scale>("s", 1.7), 7},
+      {"gated depthwise",
+       std::make_shared<DepthwiseConv1d>(DepthwiseConv1dOptions{
+           .name = "a", .channels = 7, .kernel = 4, .left = 2, .bias = true, .gated = true}),
+       14},
       {"attention",
        std::make_shared<Attention>(AttentionOptions{
            .name = "a", .channels = 8, .heads = 2, .positions = AttentionPositions::rotary}),
