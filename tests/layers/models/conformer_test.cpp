@@ -38,12 +38,12 @@ TEST(FastConformer, AgreesWithTransformersInEvaluation) {
   test::expect_golden_evaluation(small_fast_conformer(), "parakeet_evaluation", DType::f32, 1e-5);
 }
 
-TEST(FastConformer, HasTheGradientsOfTransformersOnEqualLengths) {
+TEST(FastConformer, HasTransformersGradientsOnEqualLengths) {
   test::expect_golden_model(small_fast_conformer(), "parakeet_equal", DType::f32, {1e-5, 1e-4});
 }
 
 // Batch norm of transformers counts padding; here it was told the real frames.
-TEST(FastConformer, HasTheGradientsOfTransformersOnARaggedBatch) {
+TEST(FastConformer, HasTransformersGradientsOnARaggedBatch) {
   test::expect_golden_model(small_fast_conformer(), "parakeet", DType::f32, {1e-5, 1e-4});
 }
 
