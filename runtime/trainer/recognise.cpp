@@ -57,6 +57,7 @@ struct Heard {
   bool texts = false;  // to compare with
   std::function<Corpus(const configs::Config&, const partition::LayerSequence&, const Alphabet&)>
       load;
+  LogitsFile* logits = nullptr;  // as EvaluationOptions::logits
 };
 
 Evaluation recognise(const Trained& trained, comm::Communicator& world, const Heard& heard) {
@@ -74,7 +75,8 @@ Evaluation recognise(const Trained& trained, comm::Communicator& world, const He
   Session session(world, {.config = config, .sequence = sequence, .plan = plan});
   Saving(session.backend(), session.stream(), session.grid(), session.stage(), {})
       .restore(checkpoint, false);
-  Evaluation evaluation = evaluate(session, corpus, alphabet, {config.features, config.data});
+  Evaluation evaluation =
+      evaluate(session, corpus, alphabet, {config.features, config.data, heard.logits});
   evaluation.report.step = checkpoint.state().step;
   return evaluation;
 }
@@ -137,15 +139,21 @@ EvaluationReport evaluate_checkpoint(const Trained& trained, const TestSet& test
     const partition::PlannedModel model = planned_model(sequence, config.model, alphabet.classes());
     return load_corpus(options, alphabet, world, corpus_readers(config, model));
   };
-  return recognise(trained, world, {true, load}).report;
+  return recognise(trained, world, {true, load, nullptr}).report;
 }
 
 std::vector<std::string> transcribe(const Trained& trained,
                                     const std::vector<std::filesystem::path>& recordings,
-                                    comm::Communicator& world) {
+                                    comm::Communicator& world,
+                                    const std::filesystem::path& logits) {
   const auto load = [&](const configs::Config& config, const partition::LayerSequence&,
                         const Alphabet&) { return corpus_of(recordings, config.features, world); };
-  return recognise(trained, world, {false, load}).transcripts;
+  LogitsFile kept(recordings.size());
+  const bool asked = !logits.empty();
+  std::vector<std::string> texts =
+      recognise(trained, world, {false, load, asked ? &kept : nullptr}).transcripts;
+  if (asked) kept.write(world, logits);
+  return texts;
 }
 
 }  // namespace penstock::runtime
