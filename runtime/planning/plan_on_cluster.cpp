@@ -19,6 +19,7 @@
 #include "partition/choose/rank_choices.h"
 #include "partition/model/build_model.h"
 #include "partition/model/recomputed_layers.h"
+#include "partition/model/trained_model.h"
 #include "partition/plan/planner.h"
 #include "partition/schedule/make_schedule.h"
 #include "runtime/checkpoint/resume.h"
@@ -310,7 +311,7 @@ ClusterPlan plan_on_cluster(const configs::Config& asked, const partition::Clust
   ClusterPlan planned;
   const int labels = Alphabet(recipe.text).classes();
   planned.sequence =
-      std::make_unique<partition::LayerSequence>(partition::build_model(recipe.model, labels));
+      std::make_unique<partition::LayerSequence>(partition::build_trained_model(recipe, labels));
   const partition::LayerSequence& sequence = *planned.sequence;
   RecipeData data(recipe, sequence);
   planned.problem = {

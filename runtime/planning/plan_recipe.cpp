@@ -1,6 +1,6 @@
 #include "runtime/planning/plan_recipe.h"
 
-#include "partition/model/build_model.h"
+#include "partition/model/trained_model.h"
 #include "runtime/checkpoint/resume.h"
 #include "runtime/corpus/corpora.h"
 #include "runtime/corpus/planned_corpus.h"
@@ -20,7 +20,7 @@ PlannedRun plan_recipe(const configs::Config& recipe, bool measure) {
   config.trainer.order = choose_order(config, run);
   const Alphabet alphabet(config.text);
   const partition::LayerSequence sequence =
-      partition::build_model(config.model, alphabet.classes());
+      partition::build_trained_model(config, alphabet.classes());
   const Corpus corpus = planned_corpus(config, sequence, alphabet, CorpusUse::training);
   const StepSequence steps({corpus.lengths, config.data, config.features, config.trainer.seed,
                             config.trainer.lanes, config.trainer.order});

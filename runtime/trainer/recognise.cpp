@@ -9,7 +9,7 @@
 #include "comm/collectives.h"
 #include "configs/flatten.h"
 #include "partition/model/build_model.h"
-#include "runtime/checkpoint/newest.h"
+#include "runtime/checkpoint/open_in_turn.h"
 #include "runtime/corpus/corpora.h"
 #include "runtime/data/batching.h"
 #include "runtime/data/faults.h"
@@ -33,14 +33,6 @@ configs::Config config_for(const Checkpoint& checkpoint, const Trained& trained,
   config.trainer.threads = trained.threads;
   config.trainer.output = checkpoint.folder().string();
   return config;
-}
-
-/// Rank 0 verifies every byte, so that damage is said once; the others wait for that.
-Checkpoint open_in_turn(comm::Communicator& world, const std::filesystem::path& path) {
-  if (world.rank() != 0) return Checkpoint(comm::broadcast(world, std::string()));
-  Checkpoint checkpoint = open_checkpoint(path);
-  comm::broadcast(world, checkpoint.folder().string());
-  return checkpoint;
 }
 
 /// Every rank is a stage, of a layer at least.
