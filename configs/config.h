@@ -67,7 +67,9 @@ struct OptimizerConfig {
   bool nesterov = true;
   double larc = 0;  // sgd's trust coefficient; 0: no LARC
   double weight_decay = 1e-5;
-  double clip_norm = 400;  // of the whole gradient; 0: no clipping
+  double clip_norm = 400;                        // of the whole gradient; 0: no clipping
+  std::vector<std::string> freeze = {};          // patterns of parameters that stay as they are
+  std::vector<std::string> learning_rates = {};  // "pattern: factor"; the first that matches holds
   bool operator==(const OptimizerConfig&) const = default;
 };
 
@@ -116,6 +118,8 @@ struct TrainerConfig {
   std::vector<int> order;
   std::string output = "outputs/run";
   bool resume = false;
+  std::string init = {};              // checkpoint from which a new run takes its weights
+  std::string init_head = "auto";     // auto | keep | new
   int threads = 1;                    // of a rank
   std::string device = "auto";        // auto | cpu | cuda
   std::int64_t validate_every = 0;    // steps; 0: every epoch; -1: never

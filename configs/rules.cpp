@@ -7,6 +7,7 @@
 #include "base/counted.h"
 #include "base/error.h"
 #include "configs/alphabet.h"
+#include "configs/rate_factors.h"
 #include "configs/value.h"
 
 namespace penstock::configs {
@@ -15,6 +16,14 @@ namespace {
 /// What is wrong with [text], or nothing.
 std::string fault_of(const TextConfig& text) try {
   alphabet_characters(text);
+  return {};
+} catch (const ConfigError& error) {
+  return error.what();
+}
+
+/// What is wrong with optimizer.learning_rates, or nothing.
+std::string fault_of(const OptimizerConfig& optimizer) try {
+  rate_factors(optimizer);
   return {};
 } catch (const ConfigError& error) {
   return error.what();
@@ -37,6 +46,8 @@ Found of_optimization(const Config& c) {
         {"optimizer.larc", fmt::format("optimizer.larc needs optimizer.kind = sgd, not {}: set "
                                        "optimizer.larc = 0, or choose sgd",
                                        c.optimizer.kind)});
+  if (const std::string wrong = fault_of(c.optimizer); !wrong.empty())
+    found.push_back({"optimizer.learning_rates", wrong});
   double min_lr = s.min_lr, peak = c.optimizer.learning_rate;
   if (falls && min_lr > peak)
     found.push_back({"lr_schedule.min_lr",
@@ -117,6 +128,10 @@ Found of_features(const Config& c) {
 Found of_steps(const Config& c) {
   const int lanes = c.trainer.lanes > 0 ? c.trainer.lanes : c.pipeline.replicas;
   Found found = contradictions({c.data.micro_batches, lanes, c.pipeline.replicas});
+  if (c.trainer.init.empty() && c.trainer.init_head != "auto")
+    found.push_back({"trainer.init_head",
+                     "trainer.init_head says what to take of the checkpoint trainer.init, which "
+                     "is empty: name one, or leave trainer.init_head out"});
   const std::string wrong = fault_of_order(c.trainer.order, c.data.micro_batches);
   if (!wrong.empty()) found.push_back({"trainer.order", "trainer.order " + wrong});
   return found;

@@ -105,6 +105,12 @@ std::vector<Key> optimizer_keys(OptimizerConfig& o) {
           "gradient in sgd"),
       Key("optimizer.clip_norm", &o.clip_norm, at_least(0),
           "largest norm of the whole gradient; 0: no clipping"),
+      Key("optimizer.freeze", &o.freeze, anything(),
+          "parameters that stay as they are: patterns of their names, with * and ?"),
+      Key("optimizer.learning_rates", &o.learning_rates, anything(),
+          "factors of the learning rate: \"pattern: factor\" of parameter names, of which the "
+          "first "
+          "that matches holds"),
   };
 }
 
@@ -188,6 +194,12 @@ std::vector<Key> trainer_keys(TrainerConfig& t) {
       Key("trainer.output", &t.output, filled_text(), "folder for metrics.jsonl and checkpoints"),
       Key("trainer.resume", &t.resume, anything(),
           "continue from the newest checkpoint in the output folder"),
+      Key("trainer.init", &t.init, anything(),
+          "checkpoint, or output folder, whose weights a new run starts from; a run that resumes "
+          "ignores it"),
+      Key("trainer.init_head", &t.init_head, one_of({"auto", "keep", "new"}),
+          "last product of a run with trainer.init: taken where the labels are the checkpoint's, "
+          "taken in any case, or new"),
       Key("trainer.threads", &t.threads, between(1, kMostThreads), "CPU threads of a rank"),
       Key("trainer.device", &t.device, one_of({"auto", "cpu", "cuda"}),
           "where to compute; auto: on CUDA devices where the ranks have them"),

@@ -41,12 +41,19 @@ bool read_item(std::string_view text, Number& number) {
   return read_number(text, number);
 }
 
-/// A name without blanks, in quotes or not.
+/// Blanks stand only behind the colon of "name: number".
+bool blanks_fit(const std::string& name) {
+  for (std::size_t at = name.find(' '); at != std::string::npos; at = name.find(' ', at + 1))
+    if (at == 0 || name[at - 1] != ':') return false;
+  return true;
+}
+
+/// A name, in quotes or not.
 bool read_item(std::string_view text, std::string& name) {
   const bool quoted = text.size() >= 2 && text.front() == text.back() &&
                       (text.front() == '"' || text.front() == '\'');
   name = quoted ? text.substr(1, text.size() - 2) : text;
-  return !name.empty() && name.find_first_of(" \t\"'[]") == std::string::npos;
+  return !name.empty() && blanks_fit(name) && name.find_first_of("\t\"'[]") == std::string::npos;
 }
 
 template <class Item>

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <string>
 #include <vector>
@@ -32,6 +33,9 @@ struct ParamDecl {
   Shape shape;
   Initialiser initialiser;
   bool full_precision = false;  // FP32 where layers compute in halves: scales and shifts of norms
+  double rate = 1;              // factor of the learning rate; 0: frozen
+
+  bool frozen() const { return rate == 0; }
 };
 
 /// Numbers that are checkpointed but not trained, such as running means.
@@ -81,6 +85,16 @@ struct LayerPlan {
   Flops flops;
   Work work = Work::elementwise;
   bool needs_targets = false;  // reads labels; adds a loss where `output` is empty
+  /// False: nobody asks for the gradient of its input, since nothing before the layer is trained.
+  bool passes_gradient = true;
+
+  /// False: all its parameters are frozen, or it has none.
+  bool trained() const {
+    return std::any_of(params.begin(), params.end(),
+                       [](const ParamDecl& p) { return !p.frozen(); });
+  }
+  /// False: neither the layer nor one before it is trained.
+  bool runs_backward() const { return passes_gradient || trained(); }
 };
 
 }  // namespace penstock::layers

@@ -10,6 +10,7 @@
 #include "tools/json_line.h"
 #include "tools/launch.h"
 #include "tools/options.h"
+#include "tools/output_file.h"
 
 namespace penstock::tools {
 namespace {
@@ -17,6 +18,7 @@ namespace {
 struct TranscribeOptions {
   runtime::Trained trained;
   std::vector<std::filesystem::path> recordings;
+  std::string logits = {};
   bool json = false;
 };
 
@@ -35,10 +37,23 @@ void print(const TranscribeOptions& options, const std::vector<std::string>& tex
   }
 }
 
+/// What the file of logits must not replace.
+std::vector<NamedFile> inputs(const TranscribeOptions& options) {
+  std::vector<NamedFile> files;
+  for (const std::filesystem::path& recording : options.recordings)
+    files.push_back({"recordings", recording.string()});
+  std::error_code error;
+  const std::filesystem::recursive_directory_iterator inside(options.trained.checkpoint, error);
+  for (const auto& entry : inside) files.push_back({"checkpoint", entry.path().string()});
+  return files;
+}
+
 int run_transcribe(const TranscribeOptions& options) {
   return runtime::run_job(
       [&](comm::Communicator& world) {
-        const auto texts = runtime::transcribe(options.trained, options.recordings, world);
+        if (world.rank() == 0) check_outputs({{"--logits", options.logits}}, inputs(options));
+        const auto texts =
+            runtime::transcribe(options.trained, options.recordings, world, options.logits);
         if (world.rank() == 0) print(options, texts);
         return exit_done;
       },
@@ -59,6 +74,9 @@ void add_transcribe(CLI::App& app, Run& run) {
       ->required();
   takes_whole(command->add_option("--threads", options->trained.threads, "Threads of each rank"),
               kThreads);
+  command->add_option("--logits", options->logits,
+                      "File to write each recording's logits to (safetensors, FP32, frames × "
+                      "classes, named 00000, 00001, …)");
   command->add_flag("--json", options->json, "Print one JSON object");
   command->footer(
       "Prints the text of one recording, or a line for each of several.\n\nExamples:\n"

@@ -21,7 +21,8 @@ struct RunSizes {
 };
 
 /// What every choice of layers of one chunk needs of memory, without laying it out: the rules of
-/// lay_out_training() by runs. Exact; of several micro-batches for the one that keeps most.
+/// lay_out_training() by runs. Exact, but for layers that have no backward, which count as if they
+/// kept what they save; of several micro-batches for the one that keeps most.
 class ChunkSizes {
  public:
   explicit ChunkSizes(const ChunkBytes::Training& training);

@@ -73,8 +73,8 @@ std::vector<double> parameter_bytes(const LayerSequence& sequence) {
   std::vector<double> bytes;
   for (const layers::LayerPlan& plan : plan_without_frames(sequence, {})) {
     double of_layer = 0;
-    for (const layers::ParamDecl& param : plan.params)
-      of_layer += static_cast<double>(layers::element_count(param.shape)) *
+    for (std::size_t i = 0; plan.trained() && i < plan.params.size(); ++i)
+      of_layer += static_cast<double>(layers::element_count(plan.params[i].shape)) *
                   layers::size_of(layers::DType::f32);
     bytes.push_back(of_layer);
   }

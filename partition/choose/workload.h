@@ -37,7 +37,7 @@ class Workloads {
   std::map<std::pair<BatchChoice, int>, Workload> known_;
 };
 
-/// FP32 bytes of each layer's parameters.
+/// FP32 bytes of each layer's gradients, which a layer that is frozen whole has none of.
 std::vector<double> parameter_bytes(const LayerSequence& sequence);
 
 }  // namespace penstock::partition

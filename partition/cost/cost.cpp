@@ -49,8 +49,9 @@ LayerCost cost_of(const layers::Layer& layer, const layers::ActivationDecl& inpu
   };
   LayerCost cost{.layer = layer.name()};
   cost.forward = seconds(plan.flops.forward, x + y + saved + weights);
-  cost.backward_input = seconds(plan.flops.backward_input, x + y + saved + weights);
-  if (!plan.params.empty()) {
+  if (plan.runs_backward())
+    cost.backward_input = seconds(plan.flops.backward_input, x + y + saved + weights);
+  if (plan.trained()) {
     cost.backward_weight = seconds(plan.flops.backward_weight, x + y + saved + weights);
   }
   return cost;

@@ -79,7 +79,8 @@ StageBytes stage_bytes(const std::vector<layers::LayerPlan>& layers, const Chunk
   bytes.gradients = layout.arena * parameters.lanes_of.at(replica);
   bytes.optimizer = layout.slot * parameters.slots.of_elements +
                     number_bytes(layers) * parameters.slots.of_parameters;
-  if (parameters.rollback) bytes.optimizer += bytes.optimizer + bytes.weights;
+  if (parameters.rollback)
+    bytes.optimizer += bytes.optimizer + layout.changing_masters + layout.changing_copies;
   bytes.optimizer += table_bytes(layout);
   for (const layers::LayerPlan& layer : layers)
     for (const layers::StateDecl& s : layer.state)

@@ -45,6 +45,16 @@ std::size_t wide_bytes(const layers::ActivationDecl& activation) {
   return bytes;
 }
 
+/// Layers whose activations do not stay between forward and backward: those that are recomputed,
+/// and those that have no backward.
+ChosenLayers not_kept(const MicroBatchLayout& layout, const ChunkRole& role) {
+  ChosenLayers chosen = role.recomputes;
+  chosen.resize(layout.layers.size());
+  for (std::size_t i = 0; i < chosen.size(); ++i)
+    if (!layout.layers[i].runs_backward()) chosen[i] = true;
+  return chosen;
+}
+
 /// What is kept of a micro-batch, in its slot or recomputed.
 class Keeping {
  public:
@@ -203,8 +213,10 @@ std::size_t place_saved(MicroBatchLayout& layout, std::size_t offset, bool split
 }  // namespace
 
 MicroBatchLayout lay_out_training(LayerRange layers, const layers::ActivationDecl& input,
-                                  const layers::BackendSizes& sizes, const ChunkRole& role) {
+                                  const layers::BackendSizes& sizes, const ChunkRole& of_chunk) {
   MicroBatchLayout layout = plan_layers(layers, input, sizes);
+  ChunkRole role = of_chunk;
+  role.recomputes = not_kept(layout, of_chunk);
   Keeping keeping(layout, role);
   const PassingBy forward = place_activations(layout, true, keeping);
   const Turns backward = place_gradients(layout, role, keeping);

@@ -33,7 +33,7 @@ struct MicroBatchLayout {
   std::vector<std::vector<Place>> saved_places;  // of each layer's SavedDecl::Kind::own
   Place workspace;  // of one layer's method; also of features and logits in FP32, for the host
   std::vector<LayerRun> recomputed_runs =
-      {};  // whose activations are recomputed before their backward
+      {};  // whose activations are recomputed before their backward, or that have none
 
   std::size_t slot_bytes = 0;        // what must stay between forward and backward
   std::size_t recomputed_bytes = 0;  // what activation recomputation makes instead

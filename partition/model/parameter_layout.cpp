@@ -10,22 +10,37 @@ std::size_t bytes_of(std::int64_t elements, layers::DType dtype) {
   return static_cast<std::size_t>(elements) * layers::size_of(dtype);
 }
 
-void place_parameters(const std::vector<layers::LayerPlan>& layers, const ParameterKinds& kinds,
-                      std::span<const std::int64_t> first_blocks, ParameterLayout& layout) {
+void list_parameters(const std::vector<layers::LayerPlan>& layers,
+                     std::span<const std::int64_t> first_blocks, ParameterLayout& layout) {
   std::int64_t first_block = 0;
   for (std::size_t layer = 0; layer < layers.size(); ++layer) {
     if (!first_blocks.empty()) first_block = first_blocks[layer];
     for (const layers::ParamDecl& decl : layers[layer].params) {
       const std::int64_t elements = layers::element_count(decl.shape);
-      layout.parameters.push_back({decl, layer, layout.arena, elements, first_block, layout.copies,
-                                   std::ssize(layout.parameters)});
-      layout.arena += layers::aligned(bytes_of(elements, kinds.dtype));
-      if (has_copy(decl, kinds.compute))
-        layout.copies += layers::aligned(bytes_of(elements, kinds.compute));
-      else if (layout.parts)
-        layout.copies += layers::aligned(bytes_of(elements, kinds.dtype));
+      if (layers[layer].trained()) layout.summed.push_back(layout.parameters.size());
+      layout.parameters.push_back({.decl = decl,
+                                   .layer = layer,
+                                   .summed = layers[layer].trained(),
+                                   .elements = elements,
+                                   .first_block = first_block,
+                                   .index = std::ssize(layout.parameters)});
       first_block += layers::norm_blocks(elements);
     }
+  }
+}
+
+/// Parameters that have gradient sums, or those that have none, behind `end` of the arena.
+void place_parameters(bool summed, std::size_t& end, ParameterLayout& layout) {
+  const ParameterKinds& kinds = layout.kinds;
+  for (ParameterEntry& p : layout.parameters) {
+    if (p.summed != summed) continue;
+    p.offset = end;
+    p.copy_offset = layout.copies;
+    end += layers::aligned(bytes_of(p.elements, kinds.dtype));
+    if (has_copy(p.decl, kinds.compute))
+      layout.copies += layers::aligned(bytes_of(p.elements, kinds.compute));
+    else if (layout.parts)
+      layout.copies += layers::aligned(bytes_of(p.elements, kinds.dtype));
   }
 }
 
@@ -53,7 +68,8 @@ std::vector<ParameterPiece> pieces_of(const ParameterEntry& p, const Shards& sha
 }
 
 void place_owned(const ParameterKinds& kinds, int replica, ParameterLayout& layout) {
-  for (const ParameterEntry& p : layout.parameters)
+  for (const ParameterEntry& p : layout.parameters) {
+    if (p.decl.frozen()) continue;
     for (ParameterPiece& piece : pieces_of(p, layout.shards, replica, kinds.dtype)) {
       const std::size_t bytes = layers::aligned(bytes_of(piece.count, kinds.dtype));
       const std::size_t within = bytes_of(piece.first, kinds.dtype);
@@ -69,7 +85,16 @@ void place_owned(const ParameterKinds& kinds, int replica, ParameterLayout& layo
       }
       layout.owned.push_back(piece);
     }
-  if (!layout.parts) layout.masters = layout.arena;
+  }
+}
+
+/// Frozen masters that replicas with parts of the others keep besides what layers read.
+void place_frozen(ParameterLayout& layout) {
+  for (ParameterEntry& p : layout.parameters) {
+    if (!p.decl.frozen() || !has_copy(p.decl, layout.kinds.compute)) continue;
+    p.whole_offset = layout.masters;
+    layout.masters += layers::aligned(bytes_of(p.elements, layout.kinds.dtype));
+  }
 }
 
 /// Everything in one range.
@@ -84,9 +109,10 @@ Shards unshared(std::size_t arena, layers::DType dtype) {
 std::size_t ParameterLayout::read_offset(std::int64_t element) const {
   const std::size_t offset = bytes_of(element, kinds.dtype);
   if (!parts) return offset;
-  if (offset == arena) return copies;
-  const auto behind = std::ranges::upper_bound(parameters, offset, {}, &ParameterEntry::offset);
-  const ParameterEntry& p = *std::prev(behind);
+  if (offset == arena) return changing_copies;
+  const auto offset_of = [this](std::size_t index) { return parameters[index].offset; };
+  const ParameterEntry& p =
+      parameters[*std::prev(std::ranges::upper_bound(summed, offset, {}, offset_of))];
   const layers::DType read = has_copy(p.decl, kinds.compute) ? kinds.compute : kinds.dtype;
   return p.copy_offset + (offset - p.offset) / layers::size_of(kinds.dtype) * layers::size_of(read);
 }
@@ -107,10 +133,19 @@ ParameterLayout lay_out_parameters(const std::vector<layers::LayerPlan>& layers,
   layout.kinds = kinds;
   const bool shared = kinds.sharing.replicas > 1;
   layout.parts = shared && layers::is_half(kinds.compute);
-  place_parameters(layers, kinds, first_blocks, layout);
+  list_parameters(layers, first_blocks, layout);
+  place_parameters(true, layout.arena, layout);
+  layout.changing_copies = layout.copies;
+  std::size_t whole = layout.arena;
+  place_parameters(false, whole, layout);
   layout.shards =
       shared ? share_out(layers, kinds.dtype, kinds.sharing) : unshared(layout.arena, kinds.dtype);
   place_owned(kinds, shared ? replica : 0, layout);
+  layout.changing_masters = layout.parts ? layout.masters : layout.arena;
+  if (layout.parts)
+    place_frozen(layout);
+  else
+    layout.masters = whole;
   return layout;
 }
 

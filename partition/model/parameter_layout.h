@@ -16,9 +16,11 @@ struct ParameterEntry {
   layers::ParamDecl decl;
   std::size_t layer = 0;   // within the stage
   std::size_t offset = 0;  // in bytes, the same in every arena that holds the whole stage
+  bool summed = true;      // whether it has gradient sums: a parameter of its layer is trained
   std::int64_t elements = 0;
   std::int64_t first_block = 0;  // of the model's norm blocks
   std::size_t copy_offset = 0;   // in bytes, of what layers read instead of a master, if any
+  std::size_t whole_offset = 0;  // in bytes, among the masters: frozen ones, of which copies exist
   std::int64_t index = 0;        // among the stage's parameters
 };
 
@@ -45,13 +47,16 @@ struct ParameterKinds {
 struct ParameterLayout {
   ParameterKinds kinds;
   std::vector<ParameterEntry> parameters;
-  std::vector<ParameterPiece> owned;  // in the order of the parameters
+  std::vector<std::size_t> summed;    // of their indices: those with gradient sums
+  std::vector<ParameterPiece> owned;  // of what is trained, in the order of the parameters
   std::size_t arena = 0;              // bytes of what is whole on every rank: gradient sums
   std::size_t masters = 0;
   std::size_t copies = 0;  // of what layers read instead of masters
   std::size_t slot = 0;    // of one slot of the optimizer
   /// Masters of owned pieces alone: copies hold all that layers read, also in full precision.
   bool parts = false;
+  /// Of masters and copies, from their beginning: what lies behind never changes.
+  std::size_t changing_masters = 0, changing_copies = 0;
   Shards shards;  // where replicas do not share, the first owns all
 
   /// The bytes [first, second) of each bucket that a replica owns of the arena that layers read:
@@ -65,7 +70,8 @@ struct ParameterLayout {
 /// Of `replica`, which matters where they share. `first_blocks[i]` counts the norm blocks of the
 /// model's layers before layer i, since a stage's layers need not follow each other; empty: they
 /// are the model's first. In FP32 layers read the masters, which are therefore whole on every
-/// replica even where the optimizer's state is shared.
+/// replica even where the optimizer's state is shared. So are those of frozen parameters: they lie
+/// behind all others, without gradient sums where their whole layer is frozen.
 ParameterLayout lay_out_parameters(const std::vector<layers::LayerPlan>& layers,
                                    const ParameterKinds& kinds, int replica,
                                    std::span<const std::int64_t> first_blocks = {});

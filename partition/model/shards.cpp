@@ -14,7 +14,8 @@ std::vector<std::int64_t> block_starts(const std::vector<layers::LayerPlan>& lay
                                        layers::DType dtype) {
   std::vector<std::int64_t> starts;
   std::int64_t end = 0;
-  for (const layers::LayerPlan& layer : layers)
+  for (const layers::LayerPlan& layer : layers) {
+    if (!layer.trained()) continue;
     for (const layers::ParamDecl& p : layer.params) {
       const std::int64_t elements = layers::element_count(p.shape);
       for (std::int64_t block = 0; block < layers::norm_blocks(elements); ++block)
@@ -23,6 +24,7 @@ std::vector<std::int64_t> block_starts(const std::vector<layers::LayerPlan>& lay
       end += static_cast<std::int64_t>(layers::aligned(static_cast<std::size_t>(elements) * width) /
                                        width);
     }
+  }
   starts.push_back(end);
   return starts;
 }

@@ -28,9 +28,9 @@ struct Shards {
   std::pair<std::int64_t, std::int64_t> range(std::size_t bucket, int replica) const;
 };
 
-/// Buckets as full as whole blocks allow, one block at least; ranges such that all replicas own
-/// nearly as much, to a few blocks. Where there are fewer blocks than replicas, some own nothing.
-/// `dtype` is the arena's.
+/// Layers that are frozen whole have no part in it. Buckets as full as whole blocks allow, one
+/// block at least; ranges such that all replicas own nearly as much, to a few blocks. Where there
+/// are fewer blocks than replicas, some own nothing. `dtype` is the arena's.
 Shards share_out(const std::vector<layers::LayerPlan>& layers, layers::DType dtype,
                  const Sharing& sharing);
 

@@ -11,19 +11,20 @@ class AdamW final : public Optimizer {
 
   void update(layers::Backend& backend, layers::Stream& stream, ParameterStore& store,
               const UpdateArguments& with) const override {
-    backend.run(stream, layers::AdamWStep{.blocks = store.table().all(),
-                                          .weight = store.weight_arena(),
-                                          .mean = store.slot_arena(0),
-                                          .square = store.slot_arena(1),
-                                          .gradient = store.gradient_arena(),
-                                          .learning_rate = with.learning_rate,
-                                          .beta1 = config_.beta1,
-                                          .beta2 = config_.beta2,
-                                          .epsilon = config_.epsilon,
-                                          .weight_decay = config_.weight_decay,
-                                          .factor = with.factor,
-                                          .step = with.step,
-                                          .rounded = store.copy_arena()});
+    for (const auto& [blocks, rate] : store.table().by_rate())
+      backend.run(stream, layers::AdamWStep{.blocks = blocks,
+                                            .weight = store.weight_arena(),
+                                            .mean = store.slot_arena(0),
+                                            .square = store.slot_arena(1),
+                                            .gradient = store.gradient_arena(),
+                                            .learning_rate = with.learning_rate * rate,
+                                            .beta1 = config_.beta1,
+                                            .beta2 = config_.beta2,
+                                            .epsilon = config_.epsilon,
+                                            .weight_decay = config_.weight_decay,
+                                            .factor = with.factor,
+                                            .step = with.step,
+                                            .rounded = store.copy_arena()});
   }
 
  private:

@@ -28,8 +28,9 @@ class Lamb final : public Optimizer {
                                               .step = with.step});
     const std::vector<double> trust = trust_ratios(backend, stream, store, with);
     for (const partition::ParameterPiece& p : store.owned())
-      backend.run(stream, layers::AddInto{store.gradient(p, 0), store.weight(p),
-                                          -with.learning_rate * trust[p.parameter]});
+      backend.run(stream,
+                  layers::AddInto{store.gradient(p, 0), store.weight(p),
+                                  -with.learning_rate * rate_of(store, p) * trust[p.parameter]});
     store.round_copies(stream);
   }
 

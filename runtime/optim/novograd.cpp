@@ -33,7 +33,8 @@ class NovoGrad final : public Optimizer {
                                           .weight = store.weight_arena(),
                                           .velocity = store.slot_arena(0),
                                           .gradient = store.gradient_arena(),
-                                          .learning_rate = with.learning_rate,
+                                          .learning_rate = with.learning_rate *
+                                                           rate_of(store, store.owned()[piece]),
                                           .momentum = config_.beta1,
                                           .nesterov = false,
                                           .weight_decay = config_.weight_decay,

@@ -32,6 +32,12 @@ struct UpdateArguments {
   std::function<void(std::span<double>)> sum_over_owners = {};
 };
 
+/// The factor of the learning rate of what a rank updates.
+[[nodiscard]] inline double rate_of(const ParameterStore& store,
+                                    const partition::ParameterPiece& piece) {
+  return store.parameters()[piece.parameter].decl.rate;
+}
+
 /// Turns the gradients in lane 0's arena, which it may change, into new parameters, both masters
 /// and the copies that layers read. Its own numbers lie in the slots of the ParameterStore.
 class Optimizer {

@@ -20,25 +20,29 @@ class Sgd final : public Optimizer {
 
   void update(layers::Backend& backend, layers::Stream& stream, ParameterStore& store,
               const UpdateArguments& with) const override {
-    if (config_.larc == 0)
-      return backend.run(stream, step_of(store, store.table().all(), with, with.factor, 1));
+    if (config_.larc == 0) {
+      for (const RatedBlocks& run : store.table().by_rate())
+        backend.run(stream, step_of(store, run, with, with.factor, 1));
+      return;
+    }
     const std::vector<double> shares = shares_of(backend, stream, store, with);
     for (std::size_t piece = 0; piece < store.owned().size(); ++piece) {
-      const double slower = shares[store.owned()[piece].parameter];
-      backend.run(stream, step_of(store, store.table().piece(piece), with,
+      const partition::ParameterPiece& own = store.owned()[piece];
+      const double slower = shares[own.parameter];
+      backend.run(stream, step_of(store, {store.table().piece(piece), rate_of(store, own)}, with,
                                   {with.factor.otherwise * slower}, slower));
     }
   }
 
  private:
-  layers::SgdStep step_of(const ParameterStore& store, const layers::ArenaBlocks& blocks,
+  layers::SgdStep step_of(const ParameterStore& store, const RatedBlocks& run,
                           const UpdateArguments& with, const layers::GradientFactor& factor,
                           double slower) const {
-    return {.blocks = blocks,
+    return {.blocks = run.blocks,
             .weight = store.weight_arena(),
             .velocity = store.slot_arena(0),
             .gradient = store.gradient_arena(),
-            .learning_rate = with.learning_rate,
+            .learning_rate = with.learning_rate * run.rate,
             .momentum = config_.momentum,
             .nesterov = config_.nesterov,
             .weight_decay = config_.weight_decay * slower,
@@ -50,8 +54,10 @@ class Sgd final : public Optimizer {
   std::vector<double> shares_of(layers::Backend& backend, layers::Stream& stream,
                                 const ParameterStore& store, const UpdateArguments& with) const {
     std::vector<double> shares = weight_norms(backend, stream, store, with);
-    for (std::size_t i = 0; i < shares.size(); ++i)
-      shares[i] = share(shares[i], gradient_norm(store.parameters()[i], with), with.learning_rate);
+    for (std::size_t i = 0; i < shares.size(); ++i) {
+      const partition::ParameterEntry& p = store.parameters()[i];
+      shares[i] = share(shares[i], gradient_norm(p, with), with.learning_rate * p.decl.rate);
+    }
     return shares;
   }
 

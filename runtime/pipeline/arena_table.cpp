@@ -47,10 +47,20 @@ ArenaTable::ArenaTable(layers::Backend& backend, layers::Stream& stream,
     for (std::int64_t first = 0; first < piece.count; first += layers::kNormBlock)
       blocks.push_back(moved(whole, first));
     starts_.push_back(static_cast<std::int64_t>(blocks.size()));
+    rates_.push_back(store.parameters()[piece.parameter].decl.rate);
   }
   if (blocks.empty()) return;
   memory_ = backend.allocate(blocks.size() * sizeof(layers::ArenaBlock));
   backend.copy_in(stream, memory_.data(), blocks.data(), memory_.bytes());
+}
+
+std::vector<RatedBlocks> ArenaTable::by_rate() const {
+  std::vector<RatedBlocks> runs;
+  for (std::size_t begin = 0, end = 0; begin < rates_.size(); begin = end) {
+    while (end < rates_.size() && rates_[end] == rates_[begin]) ++end;
+    runs.push_back({part(begin, end), rates_[begin]});
+  }
+  return runs;
 }
 
 layers::ArenaBlocks ArenaTable::part(std::size_t begin, std::size_t end) const {

@@ -9,6 +9,12 @@ namespace penstock::runtime {
 
 class ParameterStore;
 
+/// Consecutive pieces of ParameterStore::owned() that share a factor of the learning rate.
+struct RatedBlocks {
+  layers::ArenaBlocks blocks;
+  double rate = 1;
+};
+
 /// Where the norm blocks of what a rank updates lie in its arenas: made once, and then one
 /// operation goes over a whole arena. The store must be complete.
 class ArenaTable {
@@ -18,6 +24,8 @@ class ArenaTable {
 
   /// Of all of ParameterStore::owned(), in their order.
   layers::ArenaBlocks all() const { return part(0, starts_.size() - 1); }
+  /// The same, a part for each factor: one alone where all factors are equal.
+  std::vector<RatedBlocks> by_rate() const;
   /// Of the piece with this index there.
   layers::ArenaBlocks piece(std::size_t index) const { return part(index, index + 1); }
 
@@ -26,6 +34,7 @@ class ArenaTable {
 
   layers::Buffer memory_;                   // of the backend
   std::vector<std::int64_t> starts_ = {0};  // of each piece's blocks, and their number
+  std::vector<double> rates_;               // of each piece
 };
 
 }  // namespace penstock::runtime

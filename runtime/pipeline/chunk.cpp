@@ -135,6 +135,7 @@ layers::Activation Chunk::activation(const MicroBatchRun& run, std::size_t layer
 
 layers::Activation Chunk::gradient(const MicroBatchRun& run, std::size_t layer) const {
   if (layer == 0 && !options_.role.sends_input_gradient) return {};
+  if (layer < run.layout.layers.size() && !run.layout.layers[layer].passes_gradient) return {};
   return layers::place(run.layout.activations[layer], at(run, run.layout.gradient_places[layer]));
 }
 
@@ -213,6 +214,7 @@ void Chunk::forward(MicroBatchRun& run, const StepWork& step, layers::Mode mode,
 }
 
 void Chunk::recompute_output(MicroBatchRun& run, const StepWork& step, StepSums& sums) {
+  if (!runs_backward(run, options_.layers.size() - 1)) return;
   run_forward(run, step, layers::Mode::train, run.layout.recomputed_runs.back(), sums);
 }
 
@@ -228,21 +230,31 @@ void Chunk::recompute_before(MicroBatchRun& run, const StepWork& step, std::size
 void Chunk::backward(MicroBatchRun& run, const StepWork& step, StepSums& sums,
                      const LayerDone& layer_done) {
   for (std::size_t i = options_.layers.size(); i-- > 0;) {
-    recompute_before(run, step, i, sums);
-    pass_gradient(run, step, i);
-    add_gradient(run, step, i);
+    if (runs_backward(run, i)) {
+      recompute_before(run, step, i, sums);
+      pass_gradient(run, step, i);
+      add_gradient(run, step, i);
+    }
     layer_done(options_.first_layer + i);
     stream_.progress();
   }
-  fill_gaps(gradient(run, 0));
+  finish_input_gradient(run);
 }
 
 void Chunk::backward_input(MicroBatchRun& run, const StepWork& step, StepSums& sums) {
-  for (std::size_t i = options_.layers.size(); i-- > 0;) {
+  for (std::size_t i = options_.layers.size(); i-- > 0 && runs_backward(run, i);) {
     recompute_before(run, step, i, sums);
     pass_gradient(run, step, i);
   }
-  fill_gaps(gradient(run, 0));
+  finish_input_gradient(run);
+}
+
+/// What is sent although nobody needs it is zeros.
+void Chunk::finish_input_gradient(const MicroBatchRun& run) {
+  if (!options_.role.sends_input_gradient) return;
+  if (run.layout.layers.front().passes_gradient) return fill_gaps(gradient(run, 0));
+  const std::span<std::byte> message = input_gradient(run);
+  backend_.zero(stream_, message.data(), message.size());
 }
 
 void Chunk::backward_weight(const MicroBatchRun& run, const StepWork& step,
@@ -267,7 +279,7 @@ void Chunk::pass_gradient(const MicroBatchRun& run, const StepWork& step, std::s
 }
 
 void Chunk::add_gradient(const MicroBatchRun& run, const StepWork& step, std::size_t layer) {
-  if (run.layout.layers[layer].params.empty()) return;
+  if (!run.layout.layers[layer].trained()) return;
   const auto kept = saved(run, layer, true);
   layers::Context c = context(run, step, layer, layers::Mode::train);
   timed(backend_, stream_, time_of(&LayerTimes::backward_weight, layer), [&] {

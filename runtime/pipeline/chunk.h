@@ -101,6 +101,10 @@ class Chunk {
   BufferRing slots, recomputed, inputs, output_gradients, input_gradients;
 
  private:
+  bool runs_backward(const MicroBatchRun& run, std::size_t layer) const {
+    return run.layout.layers[layer].runs_backward();
+  }
+  void finish_input_gradient(const MicroBatchRun& run);
   double* time_of(std::vector<double> LayerTimes::*method, std::size_t layer) const;
   void run_forward(MicroBatchRun& run, const StepWork& step, layers::Mode mode,
                    const partition::LayerRun& layers, StepSums& sums);

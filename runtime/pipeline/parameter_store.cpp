@@ -106,6 +106,8 @@ SharedArena ParameterStore::shared_arena() const {
 
 layers::Tensor ParameterStore::weight(const partition::ParameterEntry& entry) const {
   if (!layout_.parts) return view(weights_, entry);
+  if (has_copy(entry) && entry.decl.frozen())
+    return {weights_.data() + entry.whole_offset, dtype(), entry.decl.shape};
   if (has_copy(entry))
     throw ShapeError(
         fmt::format("replica {} has no whole master of {}: it shares them with other replicas",
@@ -142,7 +144,7 @@ void ParameterStore::round_copies(layers::Stream& stream) {
 }
 
 layers::Tensor ParameterStore::loading(const partition::ParameterEntry& entry) const {
-  return layout_.parts ? gradient(entry, 0) : weight(entry);
+  return layout_.parts && !entry.decl.frozen() ? gradient(entry, 0) : weight(entry);
 }
 
 void ParameterStore::loaded(layers::Stream& stream) {
@@ -154,7 +156,7 @@ void ParameterStore::loaded(layers::Stream& stream) {
     const layers::Tensor from = loading(p), read = read_by_layers(p);
     if (has_copy(p))
       backend_.run(stream, layers::Cast{from, read});
-    else if (layout_.parts)
+    else if (from.data != read.data)
       backend_.copy(stream, read.data, from.data, from.bytes());
   }
 }
@@ -188,17 +190,16 @@ layers::Grads ParameterStore::grads(std::size_t layer, int lane) const {
 }
 
 std::vector<std::span<std::byte>> ParameterStore::updated_arenas() const {
-  std::vector<const layers::Buffer*> buffers = {&weights_, &copies_};
-  for (const layers::Buffer& slot : slots_) buffers.push_back(&slot);
-  std::vector<std::span<std::byte>> arenas;
-  for (const layers::Buffer* buffer : buffers)
-    if (buffer->bytes() > 0) arenas.emplace_back(buffer->data(), buffer->bytes());
+  std::vector<std::span<std::byte>> arenas = {{weights_.data(), layout_.changing_masters},
+                                              {copies_.data(), layout_.changing_copies}};
+  for (const layers::Buffer& slot : slots_) arenas.emplace_back(slot.data(), slot.bytes());
+  std::erase_if(arenas, [](const auto& arena) { return arena.empty(); });
   return arenas;
 }
 
 std::size_t ParameterStore::arena_offset(std::size_t layer) const {
   for (const partition::ParameterEntry& p : parameters())
-    if (p.layer >= layer) return p.offset;
+    if (p.summed && p.layer >= layer) return p.offset;
   return layout_.arena;
 }
 

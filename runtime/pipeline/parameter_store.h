@@ -56,8 +56,9 @@ class ParameterStore {
 
   /// The whole master; ShapeError where this rank has only pieces of it.
   layers::Tensor weight(const partition::ParameterEntry& entry) const;
+  /// No data where the whole layer is frozen.
   layers::Tensor gradient(const partition::ParameterEntry& entry, int lane) const {
-    return view(gradients_[lane], entry);
+    return entry.summed ? view(gradients_[lane], entry) : layers::Tensor{};
   }
   /// What layers read instead of the master; no data where they read that.
   layers::Tensor copy(const partition::ParameterEntry& entry) const;
@@ -93,7 +94,7 @@ class ParameterStore {
   }
   /// All that an update changes: masters, copies and slots, as far as this rank has them.
   std::vector<std::span<std::byte>> updated_arenas() const;
-  /// Where the parameters of this layer and those behind it begin in an arena, in bytes.
+  /// Where the gradients of this layer and those behind it begin in their arena, in bytes.
   std::size_t arena_offset(std::size_t layer) const;
   void zero_gradients(layers::Stream& stream);
 

@@ -17,8 +17,9 @@
 #include "configs/value.h"
 #include "partition/choose/find_choice.h"
 #include "partition/choose/rank_choices.h"
-#include "partition/model/build_model.h"
+#include "partition/model/trained_model.h"
 #include "partition/model/recomputed_layers.h"
+#include "partition/model/trained_model.h"
 #include "partition/plan/planner.h"
 #include "partition/schedule/make_schedule.h"
 #include "runtime/checkpoint/resume.h"
@@ -167,7 +168,7 @@ partition::Cluster limited(partition::Cluster cluster, double memory_gib) {
 
 std::unique_ptr<partition::LayerSequence> sequence_of(const configs::Config& recipe) {
   return std::make_unique<partition::LayerSequence>(
-      partition::build_model(recipe.model, make_tokenizer(recipe.text)->labels()));
+      partition::build_trained_model(recipe, make_tokenizer(recipe.text)->labels()));
 }
 
 /// The recipe with what a run that goes on must keep.

@@ -1,6 +1,6 @@
 #include "runtime/planning/plan_recipe.h"
 
-#include "partition/model/build_model.h"
+#include "partition/model/trained_model.h"
 #include "runtime/checkpoint/resume.h"
 #include "runtime/checkpoint/saved_tokenizer.h"
 #include "runtime/corpus/corpora.h"
@@ -21,7 +21,7 @@ PlannedRun plan_recipe(const configs::Config& recipe, bool measure) {
   config.trainer.order = choose_order(config, run);
   const auto tokenizer = make_tokenizer(config.text);
   const partition::LayerSequence sequence =
-      partition::build_model(config.model, tokenizer->labels());
+      partition::build_trained_model(config, tokenizer->labels());
   const Corpus corpus = planned_corpus(config, sequence, *tokenizer, CorpusUse::training);
   const StepSequence steps({corpus.lengths, config.data, config.features, config.trainer.seed,
                             config.trainer.lanes, config.trainer.order});

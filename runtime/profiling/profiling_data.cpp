@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "comm/collectives.h"
-#include "partition/model/build_model.h"
+#include "partition/model/trained_model.h"
 #include "runtime/corpus/corpora.h"
 #include "runtime/corpus/planned_corpus.h"
 #include "runtime/planning/found_schedule.h"
@@ -34,7 +34,7 @@ ProfilingData load_profiling_data(const configs::Config& recipe, comm::Communica
   if (config.trainer.lanes == 0) config.trainer.lanes = config.pipeline.replicas;
   config.data.validation.clear();
   const auto tokenizer = make_tokenizer(config.text);
-  partition::LayerSequence sequence = partition::build_model(config.model, tokenizer->labels());
+  partition::LayerSequence sequence = partition::build_trained_model(config, tokenizer->labels());
   Corpus corpus = load_in_turn(config, sequence, *tokenizer, world);
   const auto steps_of = [&] {
     return StepSequence({corpus.lengths, config.data, config.features, config.trainer.seed,

@@ -75,6 +75,15 @@ class Scorer {
   std::string lines_;
 };
 
+void keep(const MicroBatchWork& work, const layers::Frames& logits, LogitsFile& file) {
+  const float* row = logits.x_FC.as<float>();
+  for (std::size_t u = 0; u < work.utterances.size(); ++u) {
+    const auto size = static_cast<std::size_t>(logits.lengths[u] * logits.channels());
+    file.keep(work.utterances[u], {row, size}, logits.channels());
+    row += size;
+  }
+}
+
 std::vector<std::string> transcripts_of(const std::vector<std::string>& ranks, std::size_t count) {
   std::vector<std::string> transcripts(count);
   for (const std::string& lines : ranks) {
@@ -137,6 +146,7 @@ Evaluation evaluate(Session& session, const Corpus& corpus, const Tokenizer& tok
   Scorer scorer(corpus, tokenizer, table);
   callbacks.logits = [&](const MicroBatchWork& m, const layers::Frames& logits) {
     scorer(m, logits);
+    if (options.logits != nullptr) keep(m, logits, *options.logits);
   };
   if (!work.micro_batches.empty()) {
     const StepSums sums = stage.evaluate(work, callbacks);

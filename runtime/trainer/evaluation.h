@@ -6,6 +6,7 @@
 #include "runtime/corpus/corpus.h"
 #include "runtime/pipeline/session.h"
 #include "runtime/text/tokenizer.h"
+#include "runtime/trainer/logits_file.h"
 #include "runtime/trainer/report.h"
 
 namespace penstock::runtime {
@@ -13,6 +14,7 @@ namespace penstock::runtime {
 struct EvaluationOptions {
   configs::FeatureConfig features;
   configs::DataConfig data;
+  LogitsFile* logits = nullptr;  // keeps every utterance's; null: nobody wants them
 };
 
 /// What recognition makes of a corpus. The report is whole on every rank.

@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "partition/model/build_model.h"
+#include "partition/model/trained_model.h"
 #include "runtime/checkpoint/output_folder.h"
 #include "runtime/checkpoint/resume.h"
 #include "runtime/checkpoint/saved_tokenizer.h"
@@ -29,7 +29,7 @@ configs::Config checked(const TrainingTask& task, comm::Communicator& world) {
 
 PreparedTraining of_recipe(const configs::Config& recipe, const RunContext& context) {
   std::unique_ptr<const Tokenizer> tokenizer = make_tokenizer(recipe.text);
-  partition::LayerSequence sequence = partition::build_model(recipe.model, tokenizer->labels());
+  partition::LayerSequence sequence = partition::build_trained_model(recipe, tokenizer->labels());
   return {context, recipe, recipe, std::move(tokenizer), std::move(sequence)};
 }
 
@@ -49,7 +49,8 @@ void lock_output(PreparedTraining& training) {
   training.lock = std::make_unique<OutputLock>(output);
 }
 
-/// The checkpoint to go on from, if there is one, and what the run keeps of it.
+/// The checkpoint to go on from, if there is one, and what the run keeps of it; else what a new run
+/// takes its weights from.
 void find_checkpoint(PreparedTraining& training) {
   configs::Config& config = training.config;
   const auto note = [&](const std::string& text) { training.context.note(text); };
@@ -60,6 +61,8 @@ void find_checkpoint(PreparedTraining& training) {
     note_threads(config, *saved, note);
     note_reduction(config, *saved, note);
   }
+  if (!training.start)
+    training.init = find_initial_weights(config, training.sequence, training.context.world, note);
   config.trainer.lanes = choose_lanes(config, saved, note);
   config.trainer.order = choose_order(config, saved);
 }

@@ -9,6 +9,7 @@
 #include "runtime/corpus/corpus.h"
 #include "runtime/optim/optimizer.h"
 #include "runtime/text/tokenizer.h"
+#include "runtime/trainer/initial_weights.h"
 #include "runtime/trainer/run_context.h"
 
 namespace penstock::runtime {
@@ -23,9 +24,10 @@ struct PreparedTraining {
   std::unique_ptr<const Tokenizer> tokenizer;
   partition::LayerSequence sequence;
   OptimizerSlots slots = {};
-  std::unique_ptr<OutputLock> lock = {};  // rank 0 only
-  std::optional<Checkpoint> start = {};   // nothing: from random weights
-  Corpus corpus = {}, validation = {};    // validation is empty where the recipe names none
+  std::unique_ptr<OutputLock> lock = {};    // rank 0 only
+  std::optional<Checkpoint> start = {};     // that the run goes on from; nothing: a new run
+  std::optional<InitialWeights> init = {};  // of a new run; nothing: random weights
+  Corpus corpus = {}, validation = {};      // validation is empty where the recipe names none
 };
 
 /// Prepares a training. All ranks call it together. ConfigError, DeviceError, DataError and

@@ -9,7 +9,7 @@
 #include "comm/collectives.h"
 #include "configs/flatten.h"
 #include "partition/model/build_model.h"
-#include "runtime/checkpoint/newest.h"
+#include "runtime/checkpoint/open_in_turn.h"
 #include "runtime/corpus/corpora.h"
 #include "runtime/data/batching.h"
 #include "runtime/data/faults.h"
@@ -37,14 +37,6 @@ configs::Config config_for(const Checkpoint& checkpoint, const Trained& trained,
   return config;
 }
 
-/// Rank 0 verifies every byte, so that damage is said once; the others wait for that.
-Checkpoint open_in_turn(comm::Communicator& world, const std::filesystem::path& path) {
-  if (world.rank() != 0) return Checkpoint(comm::broadcast(world, std::string()));
-  Checkpoint checkpoint = open_checkpoint(path);
-  comm::broadcast(world, checkpoint.folder().string());
-  return checkpoint;
-}
-
 /// Every rank is a stage, of a layer at least.
 void check_ranks(const comm::Communicator& world, const partition::LayerSequence& sequence) {
   if (world.size() <= sequence.size()) return;
@@ -59,6 +51,7 @@ struct Heard {
   bool texts = false;  // to compare with
   std::function<Corpus(const configs::Config&, const partition::LayerSequence&, const Tokenizer&)>
       load;
+  LogitsFile* logits = nullptr;  // as EvaluationOptions::logits
 };
 
 Evaluation recognise(const Trained& trained, comm::Communicator& world, const Heard& heard) {
@@ -76,7 +69,8 @@ Evaluation recognise(const Trained& trained, comm::Communicator& world, const He
   Session session(world, {.config = config, .sequence = sequence, .plan = plan});
   Saving(session.backend(), session.stream(), session.grid(), session.stage(), {})
       .restore(checkpoint, false);
-  Evaluation evaluation = evaluate(session, corpus, *tokenizer, {config.features, config.data});
+  Evaluation evaluation =
+      evaluate(session, corpus, *tokenizer, {config.features, config.data, heard.logits});
   evaluation.report.step = checkpoint.state().step;
   return evaluation;
 }
@@ -139,15 +133,21 @@ EvaluationReport evaluate_checkpoint(const Trained& trained, const TestSet& test
     const partition::PlannedModel model = planned_model(sequence, config.model, tokenizer.labels());
     return load_corpus(options, tokenizer, world, corpus_readers(config, model));
   };
-  return recognise(trained, world, {true, load}).report;
+  return recognise(trained, world, {true, load, nullptr}).report;
 }
 
 std::vector<std::string> transcribe(const Trained& trained,
                                     const std::vector<std::filesystem::path>& recordings,
-                                    comm::Communicator& world) {
+                                    comm::Communicator& world,
+                                    const std::filesystem::path& logits) {
   const auto load = [&](const configs::Config& config, const partition::LayerSequence&,
                         const Tokenizer&) { return corpus_of(recordings, config.features, world); };
-  return recognise(trained, world, {false, load}).transcripts;
+  LogitsFile kept(recordings.size());
+  const bool asked = !logits.empty();
+  std::vector<std::string> texts =
+      recognise(trained, world, {false, load, asked ? &kept : nullptr}).transcripts;
+  if (asked) kept.write(world, logits);
+  return texts;
 }
 
 }  // namespace penstock::runtime

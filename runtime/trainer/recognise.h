@@ -30,10 +30,11 @@ struct TestSet {
 [[nodiscard]] EvaluationReport evaluate_checkpoint(const Trained& trained, const TestSet& test,
                                                    comm::Communicator& world);
 
-/// What a checkpoint makes of recordings, one text each, on rank 0. DataError lists every recording
+/// What a checkpoint makes of recordings, one text each, on rank 0, which also writes their logits
+/// to the file `logits`, if that is named, as LogitsFile has it. DataError lists every recording
 /// that can't be used.
 [[nodiscard]] std::vector<std::string> transcribe(
     const Trained& trained, const std::vector<std::filesystem::path>& recordings,
-    comm::Communicator& world);
+    comm::Communicator& world, const std::filesystem::path& logits = {});
 
 }  // namespace penstock::runtime

@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "base/error.h"
+#include "layers/initialise.h"
 #include "runtime/checkpoint/save.h"
 #include "runtime/checkpoint/shard.h"
 #include "runtime/devices/host_window.h"
@@ -27,6 +28,40 @@ bool is_fault(const std::string& text) { return !text.empty() && text.front() ==
 
 std::string slot_name(const std::string& slot, const layers::ParamDecl& parameter) {
   return fmt::format("optimizer.{}/{}", slot, parameter.name);
+}
+
+/// Brings a checkpoint's tensors to where they belong.
+class Reader {
+ public:
+  Reader(HostWindow& window, const Checkpoint& checkpoint)
+      : window_(window), checkpoint_(checkpoint) {}
+
+  void elements(const std::string& name, const layers::Tensor& to, std::int64_t first) {
+    const std::size_t width = layers::size_of(to.dtype);
+    window_.write(to, [&](std::size_t begin, std::span<std::byte> part) {
+      const auto from = first + static_cast<std::int64_t>(begin / width);
+      checkpoint_.read(name, from, from + static_cast<std::int64_t>(part.size() / width), part);
+    });
+  }
+
+  void whole(const std::string& name, const layers::Tensor& to) {
+    checkpoint_.expect(name, to.dtype, to.shape);
+    elements(name, to, 0);
+  }
+
+ private:
+  HostWindow& window_;
+  const Checkpoint& checkpoint_;
+};
+
+void initialise(HostWindow& window, const layers::ParamDecl& decl, const layers::Tensor& to,
+                std::uint64_t seed) {
+  const std::size_t width = layers::size_of(to.dtype);
+  window.write(to, [&](std::size_t begin, std::span<std::byte> part) {
+    const auto count = static_cast<std::int64_t>(part.size() / width);
+    layers::initialise(decl, seed, {part.data(), to.dtype, {count}},
+                       static_cast<std::int64_t>(begin / width));
+  });
 }
 
 /// Rank 0's outcome on every rank. Rank 0 raises a fault.
@@ -54,9 +89,12 @@ std::string Saving::write_own_shard(const std::filesystem::path& folder) {
   const auto add = [&](const std::string& name, const layers::Tensor& tensor) {
     pieces.push_back({name, tensor.dtype, tensor.shape, 0, tensor.size(), tensor.data});
   };
-  for (const partition::ParameterEntry& p : store.parameters())
+  for (const partition::ParameterEntry& p : store.parameters()) {
+    if (replica == 0 && p.decl.frozen()) add(p.decl.name, store.weight(p));
     for (std::size_t i = 0; replica == 0 && i < options_.slots.of_parameters.size(); ++i)
-      add(slot_name(options_.slots.of_parameters[i], p.decl), store.number(p, i));
+      if (!p.decl.frozen())
+        add(slot_name(options_.slots.of_parameters[i], p.decl), store.number(p, i));
+  }
   for (std::size_t i = 0; replica == 0 && i < store.states().size(); ++i)
     add(store.states()[i].decl.name, store.state(i));
   if (pieces.empty() && replica > 0) return "";
@@ -110,35 +148,35 @@ std::filesystem::path Saving::save(const TrainingState& state) {
 }
 
 void Saving::restore(const Checkpoint& checkpoint, bool training) {
-  HostWindow window(backend_, stream_);
-  ParameterStore& store = stage_.parameters();
-  const auto read_from = [&](const std::string& name, const layers::Tensor& to,
-                             std::int64_t first) {
-    const std::size_t width = layers::size_of(to.dtype);
-    window.write(to, [&](std::size_t begin, std::span<std::byte> part) {
-      const auto from = first + static_cast<std::int64_t>(begin / width);
-      checkpoint.read(name, from, from + static_cast<std::int64_t>(part.size() / width), part);
-    });
-  };
-  const auto read = [&](const std::string& name, const layers::Tensor& to) {
-    checkpoint.expect(name, to.dtype, to.shape);
-    read_from(name, to, 0);
-  };
-  for (const partition::ParameterEntry& p : store.parameters()) read(p.decl.name, store.loading(p));
-  store.loaded(stream_);
-  for (std::size_t i = 0; i < store.states().size(); ++i)
-    read(store.states()[i].decl.name, store.state(i));
+  start_from({checkpoint, {}}, 0);
   if (!training) return;
+  HostWindow window(backend_, stream_);
+  Reader reader(window, checkpoint);
+  const ParameterStore& store = stage_.parameters();
   for (const partition::ParameterPiece& piece : store.owned())
     for (std::size_t i = 0; i < options_.slots.of_elements.size(); ++i) {
       const layers::ParamDecl& decl = store.parameters()[piece.parameter].decl;
       const std::string name = slot_name(options_.slots.of_elements[i], decl);
       checkpoint.expect(name, store.dtype(), decl.shape);
-      read_from(name, store.slot(piece, i), piece.first);
+      reader.elements(name, store.slot(piece, i), piece.first);
     }
   for (const partition::ParameterEntry& p : store.parameters())
-    for (std::size_t i = 0; i < options_.slots.of_parameters.size(); ++i)
-      read(slot_name(options_.slots.of_parameters[i], p.decl), store.number(p, i));
+    for (std::size_t i = 0; !p.decl.frozen() && i < options_.slots.of_parameters.size(); ++i)
+      reader.whole(slot_name(options_.slots.of_parameters[i], p.decl), store.number(p, i));
+}
+
+void Saving::start_from(const StartingWeights& weights, std::uint64_t seed) {
+  HostWindow window(backend_, stream_);
+  Reader reader(window, weights.checkpoint);
+  ParameterStore& store = stage_.parameters();
+  for (const partition::ParameterEntry& p : store.parameters())
+    if (weights.anew.contains(p.decl.name))
+      initialise(window, p.decl, store.loading(p), seed);
+    else
+      reader.whole(p.decl.name, store.loading(p));
+  store.loaded(stream_);
+  for (std::size_t i = 0; i < store.states().size(); ++i)
+    reader.whole(store.states()[i].decl.name, store.state(i));
 }
 
 std::uint64_t checkpoint_bytes(std::int64_t parameters, std::size_t slots) {

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -11,6 +13,12 @@
 #include "runtime/pipeline/stage.h"
 
 namespace penstock::runtime {
+
+/// Where a run begins that is not to start from random numbers alone.
+struct StartingWeights {
+  const Checkpoint& checkpoint;
+  std::set<std::string> anew = {};  // parameters that it does not take from there
+};
 
 /// Moves a stage's numbers between its arenas and checkpoints, straight or through a HostWindow: a
 /// rank that has room for its plan has room to save. All ranks call save() together.
@@ -32,6 +40,11 @@ class Saving {
   /// Parameters and state of this stage's layers, and the optimizer's slots if `training`.
   /// CheckpointError if a tensor is missing or has another shape.
   void restore(const Checkpoint& checkpoint, bool training);
+
+  /// Parameters and state of this stage's layers where another run starts: from its checkpoint, but
+  /// for parameters that start anew from (seed, name). Nothing of the optimizer's. CheckpointError
+  /// as restore().
+  void start_from(const StartingWeights& weights, std::uint64_t seed);
 
  private:
   std::string write_own_shard(const std::filesystem::path& folder);

@@ -56,6 +56,9 @@ TrainingRun::TrainingRun(PlannedTraining training)
   training_step_ = make_step();
   std::optional<Checkpoint>& start = training_.prepared.start;
   if (start) restore(*start);
+  if (auto& init = training_.prepared.init)
+    saving_.start_from({init->checkpoint, init->anew}, config_.trainer.seed);
+  training_.prepared.init.reset();
   if (context_.leads()) set_aside_after(config_.trainer.output, clock_.step);
   if (start) recall_best(start->state());
   start.reset();

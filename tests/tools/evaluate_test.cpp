@@ -77,5 +77,22 @@ TEST_F(Evaluate, TranscribeNamesEveryRecordingThatCannotBeUsed) {
     EXPECT_NE(outcome.err.find(name), std::string::npos) << outcome.err;
 }
 
+TEST_F(Evaluate, LogitsReplaceNothingThatIsRead) {
+  const std::string recording = folder_.in("train-0.wav");
+  const std::string shard = folder_.in("output/checkpoint-000000002/stage-0.safetensors");
+  for (const std::string& taken : {recording, shard, folder_.in("gone/logits")}) {
+    const auto outcome =
+        folder_.run({"transcribe", folder_.in("output"), recording, "--logits", taken});
+    EXPECT_EQ(outcome.code, 2) << outcome.err;
+    EXPECT_EQ(outcome.out, "");
+    EXPECT_NE(outcome.err.find("--logits"), std::string::npos) << outcome.err;
+  }
+  const std::string logits = folder_.in("logits.safetensors");
+  const auto outcome = folder_.run(
+      {"transcribe", folder_.in("output"), recording, recording, "--logits", logits}, {2});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_NE(test::read_file(logits).find("\"00001\""), std::string::npos);
+}
+
 }  // namespace
 }  // namespace penstock::tools

@@ -23,6 +23,7 @@ class Declared final : public layers::Layer {
     plan.saved = saved_;
     plan.workspace = {workspace_, workspace_ / 2, 0};
     plan.needs_targets = needs_targets;
+    plan.passes_gradient = passes_gradient;
     return plan;
   }
   void forward(layers::Context&, const layers::Params&, const layers::Activation&,
@@ -30,7 +31,7 @@ class Declared final : public layers::Layer {
   void backward_input(layers::Context&, const layers::Params&, const layers::Activation&,
                       layers::Saved, layers::Activation&) const override {}
 
-  bool needs_targets = false;
+  bool needs_targets = false, passes_gradient = true;
 
  private:
   std::string name_ = "declared";
@@ -206,6 +207,23 @@ TEST(MicroBatchLayout, FirstStageMakesNoInputGradient) {
   EXPECT_EQ(with, without);  // it would have its own message buffer
   EXPECT_EQ(lay_out_training(sequence, kInput, {}, {true, false}).gradient_places[0].region,
             Region::input_gradient);
+}
+
+TEST(MicroBatchLayout, LayersWithoutBackwardKeepNothing) {
+  const layers::SavedDecl own{Kind::own, layers::Life::to_backward_input, layers::DType::f32, {99}};
+  for (const bool frozen : {false, true}) {
+    std::vector<Declared> layers = {{8, {own}}, {4, {own}}, {12, {own}}, {5, {own}}};
+    for (int i : {0, 1}) layers[i].passes_gradient = !frozen;
+    const auto sequence = sequence_of(std::move(layers));
+    const MicroBatchLayout layout = lay_out_training(sequence, kInput, {}, {false, true});
+    const std::size_t output = layers::aligned(21 * 5 * 4) + layout.weights_bytes;
+    EXPECT_EQ(layout.slot_bytes, output + (frozen ? 2 : 4) * layers::aligned(99 * 4));
+    EXPECT_EQ(layout.recomputed_bytes, frozen ? 2 * layers::aligned(99 * 4) : 0);
+    EXPECT_FALSE(layout.recomputes_output());
+    const MicroBatchLayout forward = lay_out_evaluation(sequence, kInput, {}, true);
+    EXPECT_TRUE(forward.recomputed_runs.empty());
+    EXPECT_EQ(forward.slot_bytes, output);
+  }
 }
 
 TEST(MicroBatchLayout, UncomputedLossGetsNoWorkspace) {

@@ -94,5 +94,22 @@ TEST_F(Table, PointsToEveryPieceInEveryArena) {
   }
 }
 
+TEST_F(Table, PartsByRateFollowEachOther) {
+  auto plans = plans_of({{7}, {70001}, {3, 5}, {11}, {13}});
+  EXPECT_EQ(store_of(plans, 0).table().by_rate().size(), 1u);
+  plans[0].params[0].rate = plans[1].params[0].rate = 0.5;
+  plans[3].params[0].rate = 0;
+  const ParameterStore store = store_of(plans, 0);
+  const std::vector<RatedBlocks> parts = store.table().by_rate();
+  ASSERT_EQ(parts.size(), 2u);
+  EXPECT_EQ(parts[0].rate, 0.5);
+  EXPECT_EQ(parts[0].blocks.count, 3);
+  EXPECT_EQ(parts[1].rate, 1);
+  EXPECT_EQ(parts[1].blocks.first, store.table().piece(2).first);
+  EXPECT_EQ(parts[1].blocks.count, 2);  // the frozen one between them is left out
+  EXPECT_EQ(store.table().all().count, 5);
+  EXPECT_TRUE(store_of({}, 0).table().by_rate().empty());
+}
+
 }  // namespace
 }  // namespace penstock::runtime

@@ -103,5 +103,59 @@ TEST_F(Store, ShardedReplicasHoldTheirPartsAndReadAll) {
   EXPECT_EQ(found, expected);
 }
 
+/// The first layer is frozen, and a bias of the second.
+std::vector<layers::LayerPlan> frozen_layers() {
+  std::vector<layers::LayerPlan> plans = two_layers();
+  for (layers::ParamDecl& p : plans[0].params) p.rate = 0;
+  plans[1].params.push_back({"b.bias", {5}, {Kind::uniform, 0.5}, false, 0});
+  plans[1].params.push_back({"b.scale", {3}, {Kind::uniform, 0.5}, true, 0});
+  return plans;
+}
+
+TEST_F(Store, FrozenParametersHaveNeitherSlotsNorSums) {
+  const ParameterStore store = make(frozen_layers(), {.slots = {.of_elements = 2}});
+  const std::size_t of_layer = layers::aligned(11 * 4) + layers::aligned(5 * 4) +
+                               layers::aligned(3 * 4);  // that has a trained parameter
+  EXPECT_EQ(store.gradient_arena(0).size(), of_layer);
+  EXPECT_EQ(store.arena_offset(0), 0u);
+  EXPECT_EQ(store.gradient(store.parameters()[0], 0).data, nullptr);
+  ASSERT_EQ(store.owned().size(), 1u);
+  EXPECT_EQ(store.owned()[0].parameter, 2u);
+  EXPECT_EQ(store.slot_arena(1).bytes(), layers::aligned(11 * 4));
+  EXPECT_EQ(store.layout().masters, of_layer + layers::aligned(15 * 4) + layers::aligned(3 * 4));
+  const auto changed = store.updated_arenas();
+  ASSERT_EQ(changed.size(), 3u);
+  EXPECT_EQ(changed[0].size(), of_layer);
+  EXPECT_EQ(store.element_count(), 15 + 3 + 11 + 5 + 3);
+}
+
+TEST_F(Store, FrozenParametersAreWholeOnEveryReplica) {
+  for (const layers::DType compute : {layers::DType::f32, layers::DType::f16}) {
+    const ParameterStore alone = make(frozen_layers(), {.kinds = {.compute = compute}});
+    for (int replica = 0; replica < 3; ++replica) {
+      const ParameterStore store =
+          make(frozen_layers(), {.slots = {.of_elements = 1},
+                                 .kinds = {.compute = compute, .sharing = {.replicas = 3}},
+                                 .replica = replica});
+      for (const std::size_t i : {0, 1, 3, 4}) {
+        const partition::ParameterEntry &p = store.parameters()[i], &other = alone.parameters()[i];
+        EXPECT_EQ(values_of(store.weight(p)), values_of(alone.weight(other))) << p.decl.name;
+        EXPECT_EQ(store.loading(p).data, store.weight(p).data) << p.decl.name;
+      }
+      for (const std::size_t layer : {0, 1})
+        for (std::size_t i = 0; i < store.params(layer).weights.size(); ++i) {
+          const layers::Tensor read = store.params(layer).weights[i];
+          const layers::Tensor expected = alone.params(layer).weights[i];
+          EXPECT_EQ(read.dtype, expected.dtype);
+          EXPECT_EQ(std::memcmp(read.data, expected.data, expected.bytes()), 0);
+        }
+      const SharedArena shared = store.shared_arena();
+      for (const auto& [begin, end] : shared.of_replicas[replica])
+        EXPECT_LE(end, compute == layers::DType::f32 ? store.layout().arena
+                                                     : store.layout().changing_copies);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace penstock::runtime

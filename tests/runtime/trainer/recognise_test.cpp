@@ -3,11 +3,17 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstring>
+
 #include "base/error.h"
 #include "comm/threads.h"
 #include "configs/load.h"
 #include "layers/models/families.h"
 #include "partition/model/build_model.h"
+#include "runtime/checkpoint/safetensors.h"
+#include "runtime/text/alphabet.h"
+#include "runtime/text/greedy.h"
 #include "runtime/trainer/trainer.h"
 #include "tests/support/runtime/sounds.h"
 #include "tests/support/runtime/tone_corpus.h"
@@ -85,6 +91,40 @@ TEST_F(Recognise, TranscribesInTheOrderOfTheRecordings) {
   EXPECT_EQ(texts[0], texts[2]);
   EXPECT_EQ(transcripts({in("test-4.wav"), in("test-0.wav"), in("test-4.wav")}, 2), texts);
   EXPECT_THROW(transcripts({in("gone.wav")}, 1), DataError);
+}
+
+TEST_F(Recognise, WritesTheLogitsOfEveryRecording) {
+  const std::vector<std::filesystem::path> recordings = {in("test-4.wav"), in("test-0.wav"),
+                                                         in("test-4.wav")};
+  std::vector<std::string> files, texts;
+  for (const int ranks : {1, 3}) {
+    const std::string file = in(fmt::format("logits-{}", ranks));
+    comm::run_as_threads({.ranks = ranks}, [&](comm::Communicator& world) {
+      const auto found = transcribe({in("output")}, recordings, world, file);
+      if (world.rank() == 0) texts = found;
+    });
+    files.push_back(test::read_file(file));
+  }
+  EXPECT_TRUE(files[0] == files[1]);
+
+  const SafetensorsFile file(in("logits-3"));
+  ASSERT_EQ(file.entries().size(), recordings.size());
+  configs::TextConfig text;
+  text.alphabet = "abcd";
+  for (std::size_t i = 0; i < recordings.size(); ++i) {
+    const SafetensorsEntry& entry = file.entries()[i];
+    EXPECT_EQ(entry.name, fmt::format("{:05}", i));
+    EXPECT_EQ(entry.dtype, "F32");
+    ASSERT_EQ(entry.shape.size(), 2u);
+    EXPECT_EQ(entry.shape[1], 5u);
+    std::vector<float> logits_FC(entry.shape[0] * entry.shape[1]);
+    ASSERT_EQ(file.bytes(entry).size(), logits_FC.size() * sizeof(float));
+    std::memcpy(logits_FC.data(), file.bytes(entry).data(), file.bytes(entry).size());
+    EXPECT_EQ(Alphabet(text).decode(greedy_labels(logits_FC, 5)), texts[i]);
+    EXPECT_LT(*std::ranges::min_element(logits_FC), 0);  // no probabilities
+  }
+  EXPECT_EQ(file.entries()[0].shape, file.entries()[2].shape);  // one recording
+  EXPECT_NE(file.entries()[0].shape, file.entries()[1].shape);
 }
 
 TEST_F(Recognise, MakesNoFolderForTheIndex) {

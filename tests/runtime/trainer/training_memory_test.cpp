@@ -8,6 +8,7 @@
 #include "layers/models/families.h"
 #include "partition/model/build_model.h"
 #include "partition/model/recomputed_layers.h"
+#include "partition/model/trained_model.h"
 #include "partition/plan/plan_file.h"
 #include "partition/schedule/make_schedule.h"
 #include "partition/simulate/size_order.h"
@@ -187,6 +188,7 @@ struct Kept {
   const char* recompute = "none";
   std::vector<std::string> recomputed = {};
   bool post_validation = false;
+  std::vector<std::string> frozen = {};
 };
 
 class PlannedTrainingMemory : public testing::TestWithParam<Kept> {};
@@ -200,7 +202,8 @@ TEST_P(PlannedTrainingMemory, IsAllocatedAndNoStepTakesMore) {
   config.pipeline.recompute = GetParam().recompute;
   config.pipeline.recompute_layers = GetParam().recomputed;
   config.pipeline.post_validation = GetParam().post_validation;
-  const partition::LayerSequence sequence = partition::build_model(config.model, 29);
+  config.optimizer.freeze = GetParam().frozen;
+  const partition::LayerSequence sequence = partition::build_trained_model(config, 29);
   const test::TemporaryFolder folder;
   const Corpus corpus = small_corpus(23, 5), validation = small_corpus(31, 6);
   comm::run_as_threads({.ranks = kStages * kReplicas}, [&](comm::Communicator& world) {
@@ -241,6 +244,24 @@ INSTANTIATE_TEST_SUITE_P(
                          {"norm1", "rnn1.input", "rnn1"}},
                     Kept{"Backups", false, "fp32", "zb-h2", "none", {}, true},
                     Kept{"BackupsOfShards", true, "fp16", "1f1b", "none", {}, true}),
+    [](const auto& info) { return info.param.name; });
+
+const std::vector<std::string> kFront = {"conv*", "norm?.*", "rnn1*"};
+
+INSTANTIATE_TEST_SUITE_P(
+    Frozen, PlannedTrainingMemory,
+    testing::Values(
+        Kept{"Front", false, "fp32", "1f1b", "none", {}, true, kFront},
+        Kept{"FrontInShards", true, "fp16", "1f1b", "none", {}, true, {"conv*", "norm1.*"}},
+        Kept{"FrontOfChunks", false, "fp32", "zb-v", "stage", {}, false, kFront},
+        Kept{"MiddleOfPartedPasses",
+             true,
+             "fp16",
+             "zb-h2",
+             "none",
+             {},
+             false,
+             {"conv2.*", "rnn1.*", "*.bias"}}),
     [](const auto& info) { return info.param.name; });
 
 /// 2 stages × 2 replicas of the whole command, all in this process: data, two steps, a validation

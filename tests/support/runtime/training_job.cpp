@@ -11,6 +11,7 @@
 
 #include "comm/threads.h"
 #include "layers/models/deepspeech2.h"
+#include "partition/model/trained_model.h"
 #include "partition/plan/planner.h"
 #include "partition/schedule/make_schedule.h"
 #include "partition/simulate/size_order.h"
@@ -63,6 +64,8 @@ void collect(layers::Backend& backend, layers::Stream& stream, const runtime::Pa
     for (int slot = 0; slot < slots.of_elements; ++slot)
       add(p.decl.name + "#" + std::to_string(slot), store.slot(piece, slot));
   }
+  for (const partition::ParameterEntry& p : store.parameters())
+    if (p.decl.frozen()) outcome.tensors[p.decl.name] = numbers(backend, stream, store.weight(p));
   for (int slot = 0; slot < slots.of_parameters; ++slot)
     for (const partition::ParameterEntry& p : store.parameters())
       outcome.tensors[p.decl.name + "#number" + std::to_string(slot)] =
@@ -80,7 +83,10 @@ void put_together(const TrainingOutcome& part, TrainingOutcome& whole) {
 }
 
 partition::LayerSequence sequence_of(const TrainingJob& job) {
-  partition::LayerSequence sequence = partition::build_model(job.model, job.labels);
+  configs::Config config;
+  config.model = job.model;
+  config.optimizer = job.optimizer;
+  partition::LayerSequence sequence = partition::build_trained_model(config, job.labels);
   if (job.poisoned_layer >= 0) {
     auto& layer = sequence.layers.at(job.poisoned_layer);
     layer = std::make_unique<PoisonedLayer>(std::move(layer), job.poisoned_call);

@@ -1,0 +1,53 @@
+#include "layers/models/rated_layer.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace penstock::layers {
+
+namespace {
+
+/// Whether backward_weight reads the gradient of the layer's input.
+bool reads_it_again(const LayerPlan& plan) {
+  return std::ranges::any_of(plan.saved, [](const SavedDecl& saved) {
+    return saved.kind == SavedDecl::Kind::input_gradient;
+  });
+}
+
+}  // namespace
+
+RatedLayer::RatedLayer(std::unique_ptr<Layer> layer, Rates rates)
+    : layer_(std::move(layer)), rates_(std::move(rates)) {}
+
+LayerPlan RatedLayer::plan(const ActivationDecl& input, const BackendSizes& sizes) const {
+  LayerPlan plan = layer_->plan(input, sizes);
+  for (std::size_t i = 0; i < plan.params.size(); ++i)
+    plan.params[i].rate = rates_.of_parameters.at(i);
+  plan.passes_gradient = rates_.passes_gradient || (plan.trained() && reads_it_again(plan));
+  if (!plan.trained()) plan.flops.backward_weight = 0;
+  if (!plan.trained()) plan.workspace.backward_weight = 0;
+  if (plan.runs_backward()) return plan;
+  plan.flops.backward_input = 0;
+  plan.workspace.backward_input = 0;
+  return plan;
+}
+
+void RatedLayer::forward(Context& context, const Params& params, const Activation& x, Activation& y,
+                         Saved saved) const {
+  layer_->forward(context, params, x, y, saved);
+}
+
+void RatedLayer::backward_input(Context& context, const Params& params, const Activation& dy,
+                                Saved saved, Activation& dx) const {
+  layer_->backward_input(context, params, dy, saved, dx);
+}
+
+void RatedLayer::backward_weight(Context& context, Saved saved, Grads grads) const {
+  layer_->backward_weight(context, saved, grads);
+}
+
+void RatedLayer::commit_state(std::span<const double> sums, std::span<const Tensor> state) const {
+  layer_->commit_state(sums, state);
+}
+
+}  // namespace penstock::layers

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "layers/layer.h"
+
+namespace penstock::layers {
+
+/// A layer whose parameters have learning rates of their own, or none: what they are follows from
+/// its plan, and all else is as the layer has it.
+class RatedLayer final : public Layer {
+ public:
+  struct Rates {
+    std::vector<double> of_parameters;  // ParamDecl::rate of each, in the order of the plan
+    bool passes_gradient = true;        // LayerPlan::passes_gradient, unless it reads that itself
+  };
+  RatedLayer(std::unique_ptr<Layer> layer, Rates rates);
+
+  const std::string& name() const override { return layer_->name(); }
+  /// Without the operations and scratch memory of what is never computed.
+  LayerPlan plan(const ActivationDecl& input, const BackendSizes& sizes) const override;
+  void forward(Context&, const Params&, const Activation& x, Activation& y, Saved) const override;
+  void backward_input(Context&, const Params&, const Activation& dy, Saved,
+                      Activation& dx) const override;
+  void backward_weight(Context&, Saved, Grads) const override;
+  void commit_state(std::span<const double> sums, std::span<const Tensor> state) const override;
+
+ private:
+  std::unique_ptr<Layer> layer_;
+  Rates rates_;
+};
+
+}  // namespace penstock::layers

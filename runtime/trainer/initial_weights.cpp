@@ -1,0 +1,164 @@
+#include "runtime/trainer/initial_weights.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+#include "configs/flatten.h"
+#include "runtime/checkpoint/open_in_turn.h"
+#include "runtime/checkpoint/saved_tokenizer.h"
+
+namespace penstock::runtime {
+namespace {
+
+using Flat = std::map<std::string, std::string>;
+
+constexpr std::string_view kSlots = "optimizer.";  // begins the names of its tensors
+
+/// Keys of a section that the checkpoint knows with another value: "text.alphabet".
+std::vector<std::string> changed(const Flat& now, const Flat& before, std::string_view section) {
+  std::vector<std::string> keys;
+  for (const auto& [key, value] : now) {
+    const auto was = before.find(key);
+    if (key.starts_with(section) && was != before.end() && was->second != value)
+      keys.push_back(key);
+  }
+  return keys;
+}
+
+/// Those that make other labels: case folding makes other transcripts, of the same labels. Of a file
+/// of pieces its bytes count, not where it lies.
+std::vector<std::string> changed_labels(const configs::Config& config, const TrainingState& saved) {
+  std::vector<std::string> keys = changed(configs::flatten(config), saved.config, "text.");
+  std::erase(keys, "text.fold");
+  if (tokenizer_change(config.text, saved).empty()) std::erase(keys, "text.model");
+  return keys;
+}
+
+std::string told(const std::vector<std::string>& keys, const Flat& now, const Flat& before) {
+  std::vector<std::string> texts;
+  for (const std::string& key : keys)
+    texts.push_back(
+        fmt::format("{} is \"{}\", in the checkpoint \"{}\"", key, now.at(key), before.at(key)));
+  return fmt::format("{}", fmt::join(texts, "; "));
+}
+
+/// The layer of the last product before the loss.
+struct Head {
+  std::string layer;
+  std::set<std::string> parameters;
+};
+
+Head head_of(const partition::LayerSequence& sequence,
+             const std::vector<layers::LayerPlan>& plans) {
+  for (std::size_t i = plans.size(); i-- > 0;) {
+    if (plans[i].params.empty()) continue;
+    Head head{sequence.layers[i]->name(), {}};
+    for (const layers::ParamDecl& p : plans[i].params) head.parameters.insert(p.name);
+    return head;
+  }
+  return {};
+}
+
+/// Compares the model's tensors with the checkpoint's, but for those of a head that starts anew.
+class Accounts {
+ public:
+  Accounts(const Checkpoint& checkpoint, const Head& anew) : checkpoint_(checkpoint), anew_(anew) {}
+
+  void expect(const std::string& name, const layers::Shape& shape) {
+    known_.insert(name);
+    if (anew_.parameters.contains(name)) return;
+    const auto found = checkpoint_.tensors().find(name);
+    const std::string wanted = fmt::format("f32[{}]", fmt::join(shape, ", "));
+    if (found == checkpoint_.tensors().end())
+      faults_.push_back(fmt::format("'{}', {}, is missing", name, wanted));
+    else if (found->second.shape != shape || found->second.dtype != layers::DType::f32)
+      faults_.push_back(fmt::format("'{}' is {}[{}], but the model expects {}", name,
+                                    layers::name_of(found->second.dtype),
+                                    fmt::join(found->second.shape, ", "), wanted));
+  }
+
+  /// CheckpointError that lists all faults, also tensors that nothing expects.
+  void close() {
+    for (const auto& [name, tensor] : checkpoint_.tensors()) {
+      const bool of_head = !anew_.layer.empty() && name.starts_with(anew_.layer + ".");
+      if (!known_.contains(name) && !name.starts_with(kSlots) && !of_head)
+        faults_.push_back(fmt::format("'{}' is no tensor of the model", name));
+    }
+    if (faults_.empty()) return;
+    throw CheckpointError(fmt::format(
+        "{}: does not fit the model of the recipe:\n  {}\nSet the keys of [model] and [features] "
+        "to the checkpoint's, or name another checkpoint in trainer.init. trainer.init_head = new "
+        "leaves out the head alone.",
+        checkpoint_.folder().string(), fmt::join(faults_, "\n  ")));
+  }
+
+ private:
+  const Checkpoint& checkpoint_;
+  const Head& anew_;
+  std::set<std::string> known_;
+  std::vector<std::string> faults_;
+};
+
+void check(const Checkpoint& checkpoint, const std::vector<layers::LayerPlan>& plans,
+           const Head& anew) {
+  Accounts accounts(checkpoint, anew);
+  for (const layers::LayerPlan& plan : plans) {
+    for (const layers::ParamDecl& p : plan.params) accounts.expect(p.name, p.shape);
+    for (const layers::StateDecl& s : plan.state) accounts.expect(s.name, s.shape);
+  }
+  accounts.close();
+}
+
+/// What the run takes, and what of the recipe is not as it was where the weights come from.
+std::string told_of(const InitialWeights& weights, const configs::Config& config,
+                    const Head& head) {
+  const TrainingState& saved = weights.checkpoint.state();
+  const Flat now = configs::flatten(config), before = saved.config;
+  const auto labels = changed_labels(config, saved);
+  std::string text = fmt::format("the run starts from the weights of {} (step {})",
+                                 weights.checkpoint.folder().string(), saved.step);
+  if (!weights.anew.empty())
+    text += fmt::format("; {} starts anew", fmt::join(weights.anew, " and "));
+  if (!labels.empty())
+    text += fmt::format("; {}{}", weights.anew.empty() ? head.layer + " is taken although " : "",
+                        told(labels, now, before));
+  std::vector<std::string> others = changed(now, before, "model.");
+  std::erase(others, "model.base");
+  for (std::string& key : changed(now, before, "features.")) others.push_back(std::move(key));
+  if (!others.empty())
+    text += fmt::format("; the same weights may mean something else, since {}",
+                        told(others, now, before));
+  return text;
+}
+
+bool starts_anew(const configs::Config& config, const TrainingState& saved) {
+  if (config.trainer.init_head != "auto") return config.trainer.init_head == "new";
+  return !changed_labels(config, saved).empty();
+}
+
+}  // namespace
+
+std::optional<InitialWeights> find_initial_weights(
+    const configs::Config& config, const partition::LayerSequence& sequence,
+    comm::Communicator& world, const std::function<void(const std::string&)>& note) {
+  if (config.trainer.init.empty()) return std::nullopt;
+  const std::vector<layers::LayerPlan> plans = partition::plan_without_frames(sequence, {});
+  const Head head = head_of(sequence, plans);
+  const auto anew = [&](const Checkpoint& checkpoint) {
+    return starts_anew(config, checkpoint.state()) ? head : Head();
+  };
+  Checkpoint checkpoint = open_in_turn(world, config.trainer.init, [&](const Checkpoint& opened) {
+    check(opened, plans, anew(opened));
+  });
+  std::set<std::string> fresh = anew(checkpoint).parameters;
+  InitialWeights weights{std::move(checkpoint), std::move(fresh)};
+  note(told_of(weights, config, head));
+  return weights;
+}
+
+}  // namespace penstock::runtime

@@ -1,0 +1,208 @@
+#include "runtime/trainer/initial_weights.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "comm/threads.h"
+#include "configs/load.h"
+#include "layers/models/families.h"
+#include "runtime/checkpoint/newest.h"
+#include "runtime/checkpoint/output_folder.h"
+#include "runtime/trainer/trainer.h"
+#include "tests/support/runtime/tone_corpus.h"
+#include "tests/support/system/temporary_folder.h"
+
+namespace penstock::runtime {
+namespace {
+
+using Overrides = std::vector<std::string>;
+using Bytes = std::vector<std::byte>;
+
+/// A checkpoint of two steps in "source", and what other runs make of it.
+class InitialWeightsOfRun : public testing::Test {
+ protected:
+  InitialWeightsOfRun() {
+    test::write_tone_corpus(in("train.jsonl"), 9, 1);
+    run("source", {"trainer.seed=7", "trainer.init="});
+  }
+
+  std::string in(const std::string& name) const { return (folder_.path() / name).string(); }
+
+  TrainingSummary run(const std::string& output, const Overrides& overrides, int ranks = 1) {
+    Overrides all = {"trainer.steps=2", "data.validation=", "trainer.init=" + in("source")};
+    all.insert(all.end(), overrides.begin(), overrides.end());
+    const configs::Config config =
+        configs::parse_config(test::tone_recipe(in("train.jsonl"), "", in(output)), "recipe.toml",
+                              layers::model_families(), all);
+    TrainingSummary summary;
+    TrainingObserver observer;
+    notes_.clear();
+    observer.note = [this](const std::string& note) { notes_ += note + "\n"; };
+    comm::run_as_threads({.ranks = ranks}, [&](comm::Communicator& world) {
+      const TrainingSummary own = train({config}, world, observer);
+      if (world.rank() == 0) summary = own;
+    });
+    return summary;
+  }
+
+  /// Of a run of one step in which nothing but a bias moves: all else is as it began.
+  std::string start(const std::string& output, Overrides overrides, int ranks = 1) {
+    overrides.insert(overrides.end(), {"trainer.steps=1", "optimizer.freeze=[*.weight]"});
+    run(output, overrides, ranks);
+    return in(output);
+  }
+
+  static Bytes tensor(const std::filesystem::path& output, const std::string& name) {
+    const Checkpoint checkpoint = open_checkpoint(output);
+    const CheckpointTensor& stored = checkpoint.tensor(name);
+    const std::int64_t elements = layers::element_count(stored.shape);
+    Bytes bytes(static_cast<std::size_t>(elements) * layers::size_of(stored.dtype));
+    checkpoint.read(name, 0, elements, bytes);
+    return bytes;
+  }
+  bool as_in_source(const std::filesystem::path& output, const std::string& name) const {
+    return tensor(output, name) == tensor(in("source"), name);
+  }
+  bool noted(const std::string& part) const { return notes_.find(part) != std::string::npos; }
+
+  std::string fault(const Overrides& overrides) {
+    return test::message_of<CheckpointError>([&] { run("refused", overrides); });
+  }
+
+  test::TemporaryFolder folder_;
+  std::string notes_;
+};
+
+TEST_F(InitialWeightsOfRun, AreThoseOfTheCheckpoint) {
+  const std::string output = start("tuned", {});
+  for (const char* name : {"conv1.weight", "rnn1.weight", "norm1.weight", "output.weight"})
+    EXPECT_TRUE(as_in_source(output, name)) << name;
+  EXPECT_TRUE(noted("starts from the weights of " + in("source"))) << notes_;
+  EXPECT_FALSE(noted("anew")) << notes_;
+  const Checkpoint tuned = open_checkpoint(output);
+  EXPECT_EQ(tuned.state().step, 1);
+  EXPECT_EQ(tuned.state().optimizer_steps, 1);
+  EXPECT_FALSE(tuned.contains("optimizer.mean/conv1.weight"));
+  EXPECT_TRUE(tuned.contains("optimizer.mean/norm1.bias"));
+}
+
+TEST_F(InitialWeightsOfRun, ChangeNoBitOverRanks) {
+  run("alone", {});
+  run("stages", {"pipeline.stages=3"}, 3);
+  run("replicas", {"pipeline.replicas=2", "pipeline.shard_optimizer=true"}, 2);
+  const Checkpoint alone = open_checkpoint(in("alone"));
+  for (const auto& [name, of_alone] : alone.tensors())
+    for (const char* other : {"stages", "replicas"})
+      EXPECT_EQ(tensor(in(other), name), tensor(in("alone"), name)) << name << ", " << other;
+}
+
+TEST_F(InitialWeightsOfRun, OtherLabelsGetANewHead) {
+  EXPECT_TRUE(
+      as_in_source(start("same", {"text.alphabet=abcd", "text.fold=none"}), "output.weight"));
+  const std::string longer = start("longer", {"text.alphabet=abcde"});
+  EXPECT_TRUE(as_in_source(longer, "rnn1.weight"));
+  EXPECT_TRUE(as_in_source(longer, "output.norm.weight"));
+  EXPECT_TRUE(noted("output.weight starts anew")) << notes_;
+  EXPECT_TRUE(noted("text.alphabet is \"abcde\", in the checkpoint \"abcd\"")) << notes_;
+  EXPECT_EQ(open_checkpoint(longer).tensor("output.weight").shape.front(), 6);
+
+  const std::string other = start("other", {"text.alphabet=dcba"});
+  EXPECT_FALSE(as_in_source(other, "output.weight"));
+  EXPECT_TRUE(noted("output.weight starts anew")) << notes_;
+}
+
+TEST_F(InitialWeightsOfRun, NewHeadsStartAsWithoutCheckpoint) {
+  const std::string random = start("random", {"trainer.init="});
+  for (const char* compute : {"fp32", "bf16"})
+    for (const char* shard : {"false", "true"}) {
+      const std::string output = start(fmt::format("{}-{}", compute, shard),
+                                       {"trainer.init_head=new", "pipeline.replicas=2",
+                                        fmt::format("precision.compute={}", compute),
+                                        fmt::format("pipeline.shard_optimizer={}", shard)},
+                                       2);
+      EXPECT_EQ(tensor(output, "output.weight"), tensor(random, "output.weight")) << compute;
+      EXPECT_TRUE(as_in_source(output, "conv1.weight")) << compute << ", shared " << shard;
+    }
+}
+
+TEST_F(InitialWeightsOfRun, TrainedHeadsStartAnewInShardsToo) {
+  const Overrides anew = {"trainer.init_head=new", "precision.compute=bf16", "trainer.lanes=2"};
+  run("alone", anew);
+  Overrides shared = anew;
+  shared.insert(shared.end(), {"pipeline.replicas=2", "pipeline.shard_optimizer=true"});
+  run("shared", shared, 2);
+  for (const char* name : {"output.weight", "conv1.weight"})
+    EXPECT_EQ(tensor(in("shared"), name), tensor(in("alone"), name)) << name;
+}
+
+TEST_F(InitialWeightsOfRun, HeadsAreKeptOrRenewedOnRequest) {
+  const std::string kept = start("kept", {"text.alphabet=dcba", "trainer.init_head=keep"});
+  EXPECT_TRUE(as_in_source(kept, "output.weight"));
+  EXPECT_TRUE(noted("output is taken although text.alphabet is \"dcba\"")) << notes_;
+  EXPECT_FALSE(as_in_source(start("new", {"trainer.init_head=new"}), "output.weight"));
+}
+
+TEST_F(InitialWeightsOfRun, NamesEveryTensorThatDoesNotFit) {
+  const std::string wider = fault({"model.hidden=13"});
+  for (const char* part :
+       {"'rnn1.weight' is f32[", "'rnn2.input.weight' is f32[",
+        "'output.weight' is f32[5, 12], but", "the model expects f32[5, 13]", "trainer.init"})
+    EXPECT_NE(wider.find(part), std::string::npos) << part << " is not in " << wider;
+  EXPECT_EQ(wider.find("'conv1.weight'"), std::string::npos) << wider;
+
+  const std::string deeper = fault({"model.layers=3"});
+  EXPECT_NE(deeper.find("'rnn3.weight', f32["), std::string::npos) << deeper;
+  EXPECT_NE(deeper.find("is missing"), std::string::npos) << deeper;
+  const std::string flatter = fault({"model.layers=1"});
+  EXPECT_NE(flatter.find("'rnn2.weight' is no tensor of the model"), std::string::npos) << flatter;
+  EXPECT_EQ(flatter.find("optimizer."), std::string::npos) << flatter;
+  EXPECT_NE(fault({"text.alphabet=abcde", "trainer.init_head=keep"}).find("'output.weight'"),
+            std::string::npos);
+  EXPECT_TRUE(list_checkpoints(in("refused")).empty());
+}
+
+TEST_F(InitialWeightsOfRun, RefusesWhatIsNoCheckpoint) {
+  EXPECT_NE(fault({"trainer.init=" + in("nowhere")}).find("nowhere"), std::string::npos);
+  const auto shard = open_checkpoint(in("source")).folder() / "stage-0.safetensors";
+  std::string bytes = test::read_file(shard);
+  bytes.back() = static_cast<char>(bytes.back() ^ 1);
+  test::write_file(shard, bytes);
+  EXPECT_NE(fault({}).find("damaged"), std::string::npos);
+}
+
+TEST_F(InitialWeightsOfRun, GivesWayToARunThatResumes) {
+  const Overrides resumed = {"trainer.resume=true"};
+  run("tuned", resumed);
+  EXPECT_TRUE(noted("starts from the weights")) << notes_;
+  const Bytes before = tensor(in("tuned"), "conv1.weight");
+  EXPECT_EQ(run("tuned", {"trainer.resume=true", "trainer.steps=3"}).steps, 1);
+  EXPECT_FALSE(noted("starts from the weights")) << notes_;
+  run("through", {"trainer.steps=3"});
+  EXPECT_EQ(tensor(in("tuned"), "conv1.weight"), tensor(in("through"), "conv1.weight"));
+  EXPECT_NE(tensor(in("tuned"), "conv1.weight"), before);
+}
+
+TEST_F(InitialWeightsOfRun, SaysWhichKeysOfTheModelDiffer) {
+  run("tuned", {"model.dropout=0.3", "features.window=hann"});
+  EXPECT_TRUE(noted("model.dropout is \"0.3\", in the checkpoint \"0.1\"")) << notes_;
+  EXPECT_TRUE(noted("features.window is \"hann\"")) << notes_;
+}
+
+TEST_F(InitialWeightsOfRun, FrozenRunsResumeToTheBit) {
+  const Overrides frozen = {"optimizer.freeze=[conv*,rnn1*]", "optimizer.kind=novograd",
+                            "optimizer.learning_rates=[output.*: 3]", "trainer.resume=true"};
+  Overrides longer = frozen;
+  longer.emplace_back("trainer.steps=4");
+  run("through", longer);
+  run("parts", frozen);
+  run("parts", longer);
+  const Checkpoint through = open_checkpoint(in("through"));
+  for (const auto& [name, stored] : through.tensors())
+    EXPECT_EQ(tensor(in("parts"), name), tensor(in("through"), name)) << name;
+  longer[0] = "optimizer.freeze=[conv*]";
+  EXPECT_THROW(run("parts", longer), ConfigError);
+}
+
+}  // namespace
+}  // namespace penstock::runtime
