@@ -16,14 +16,13 @@
 namespace penstock::partition {
 namespace {
 
-const std::vector<std::int64_t> kAnyLengths = {100};  // parameters do not depend on them
 constexpr std::size_t kShownNames = 8;                // of all, in an error
 
 using Names = std::vector<std::vector<std::string>>;  // of each layer's parameters
 
 Names parameter_names(const LayerSequence& sequence) {
   Names names;
-  for (const layers::LayerPlan& plan : plan_layers(sequence, kAnyLengths, {})) {
+  for (const layers::LayerPlan& plan : plan_without_frames(sequence, {})) {
     std::vector<std::string>& own = names.emplace_back();
     for (const layers::ParamDecl& p : plan.params) own.push_back(p.name);
   }
