@@ -42,7 +42,10 @@ class Checkpoint {
   const Tensors& tensors() const { return tensors_; }
   std::span<const SafetensorsFile> shards() const { return files_; }
 
-  /// Compares the hash of every tensor of every shard, optimizer state included.
+  /// What came with an imported model.
+  std::span<const KeptFile> files() const { return manifest_.files; }
+
+  /// Compares the hash of every tensor of every shard, optimizer state included, and of files.
   void verify() const;
 
   bool contains(std::string_view name) const { return tensors_.contains(name); }
