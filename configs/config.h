@@ -29,9 +29,12 @@ struct FeatureConfig {
   std::string kind = "spectrogram";  // spectrogram (log1p of magnitude) | log-mel
   int sample_rate = 16000;
   double window_ms = 20, hop_ms = 10;
-  std::string window = "hamming";  // hamming | hann
-  int fft = 0;                     // 0: the window's samples
-  int mels = 80;                   // of log-mel
+  std::string window = "hamming";       // hamming | hann | hann-symmetric
+  int fft = 0;                          // 0: the window's samples
+  int mels = 80;                        // of log-mel
+  double preemphasis = 0;               // share of the sample before that is taken away
+  std::string normalise = "utterance";  // utterance | channel: what has one mean and deviation
+  bool last_frame = true;               // the one at the end, of which half lies beyond
   bool operator==(const FeatureConfig&) const = default;
 };
 

@@ -38,11 +38,18 @@ std::vector<Key> feature_keys(FeatureConfig& f) {
           "samples a second; recordings of another rate are resampled"),
       Key("features.window_ms", &f.window_ms, above(0, 1000), "length of a window in milliseconds"),
       Key("features.hop_ms", &f.hop_ms, above(0, 1000), "milliseconds from frame to frame"),
-      Key("features.window", &f.window, one_of({"hamming", "hann"}), "shape of a window"),
+      Key("features.window", &f.window, one_of({"hamming", "hann", "hann-symmetric"}),
+          "shape of a window; the first two are periodic"),
       Key("features.fft", &f.fft, between(0, 1048576),
           "points of the Fourier transform; 0: as many as a window has samples"),
       Key("features.mels", &f.mels, between(1, kMostChannels),
           "mel channels, with features.kind = log-mel"),
+      Key("features.preemphasis", &f.preemphasis, between(0, 1),
+          "share of the sample before that is taken away from each sample"),
+      Key("features.normalise", &f.normalise, one_of({"utterance", "channel"}),
+          "what gets mean 0 and deviation 1: all numbers of an utterance, or each channel's"),
+      Key("features.last_frame", &f.last_frame, anything(),
+          "false leaves out the last frame, of which about half lies beyond the recording"),
   };
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "layers/cpu/channels_last.h"
 #include "layers/cpu/cpu_backend.h"
 #include "layers/cpu/for_real.h"
 
@@ -19,17 +20,6 @@ struct Taps {
         end(std::min(size.kernel, frames - t + size.left)) {}
   std::int64_t first, end;
 };
-
-// [C, K] as [K, C], so that loops run over channels.
-template <class T>
-T* transposed(const Tensor& weight_CK, std::span<std::byte> workspace) {
-  const std::int64_t C = weight_CK.shape[0], K = weight_CK.shape[1];
-  const T* from = weight_CK.as<T>();
-  T* to = reinterpret_cast<T*>(workspace.data());
-  for (std::int64_t c = 0; c < C; ++c)
-    for (std::int64_t k = 0; k < K; ++k) to[k * C + c] = from[c * K + k];
-  return to;
-}
 
 // y += w · x, channel by channel.
 template <class T>
@@ -78,7 +68,7 @@ template <>
 void CpuBackend::compute(Stream&, const DepthwiseConv1dForward& op) {
   for_real(op.x_FC.dtype, "DepthwiseConv1dForward", [&]<class T>(T) {
     const Size size{op.weight_CK.shape[0], op.weight_CK.shape[1], op.left};
-    const T* weight = transposed<T>(op.weight_CK, op.workspace);
+    const T* weight = channels_last<T>(op.weight_CK, op.workspace);
     const T* x = op.x_FC.as<T>();
     T* y = op.y_FC.as<T>();
     for (std::int64_t frames : op.lengths) {
@@ -93,7 +83,7 @@ template <>
 void CpuBackend::compute(Stream&, const DepthwiseConv1dBackwardInput& op) {
   for_real(op.dy_FC.dtype, "DepthwiseConv1dBackwardInput", [&]<class T>(T) {
     const Size size{op.weight_CK.shape[0], op.weight_CK.shape[1], op.left};
-    const T* weight = transposed<T>(op.weight_CK, op.workspace);
+    const T* weight = channels_last<T>(op.weight_CK, op.workspace);
     const T* dy = op.dy_FC.as<T>();
     T* dx = op.dx_FC.as<T>();
     for (std::int64_t frames : op.lengths) {
@@ -109,14 +99,12 @@ void CpuBackend::compute(Stream&, const DepthwiseConv1dBackwardWeight& op) {
   for_real(op.x_FC.dtype, "DepthwiseConv1dBackwardWeight", [&]<class T>(T) {
     const std::int64_t C = op.d_weight_CK.shape[0], K = op.d_weight_CK.shape[1];
     T* sums = reinterpret_cast<T*>(op.workspace.data());
-    T* d_weight = op.d_weight_CK.as<T>();
     const T* x = op.x_FC.as<T>();
     const T* dy = op.dy_FC.as<T>();
     for (std::int64_t frames : op.lengths) {  // one sum for each utterance: shorter sums round less
       std::fill_n(sums, C * K, T{0});
       backward_weight({C, K, op.left}, frames, x, dy, sums);
-      for (std::int64_t c = 0; c < C; ++c)
-        for (std::int64_t k = 0; k < K; ++k) d_weight[c * K + k] += sums[k * C + c];
+      add_channels_first(sums, op.d_weight_CK);
       x += frames * C;
       dy += frames * C;
     }

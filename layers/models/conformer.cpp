@@ -2,11 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "base/counted.h"
 #include "base/error.h"
 #include "layers/models/residual_units.h"
 #include "layers/models/subsampling.h"
 #include "layers/nn/ctc.h"
+#include "layers/nn/dropout.h"
 #include "layers/nn/layer_norm.h"
 #include "layers/nn/linear.h"
 
@@ -15,11 +18,14 @@ namespace {
 
 void add_block(std::vector<std::unique_ptr<Layer>>& sequence, const ConformerOptions& options,
                const std::string& name) {
-  const FeedForwardOptions half{.name = name + ".feed_forward1",
-                                .width = options.width,
-                                .inner = std::int64_t{4} * options.width,
-                                .scale = 0.5,
-                                .dropout = options.dropout};
+  const FeedForwardOptions half{
+      .name = name + ".feed_forward1",
+      .width = options.width,
+      .inner = options.inner > 0 ? std::int64_t{options.inner} : std::int64_t{4} * options.width,
+      .scale = 0.5,
+      .bias = options.attention_bias,
+      .dropout = options.dropout,
+      .output_dropout = options.output_dropout};
   FeedForwardOptions other_half = half;
   other_half.name = name + ".feed_forward2";
   sequence.push_back(feed_forward_unit(half));
@@ -27,11 +33,14 @@ void add_block(std::vector<std::unique_ptr<Layer>>& sequence, const ConformerOpt
                                      .width = options.width,
                                      .heads = options.heads,
                                      .positions = AttentionPositions::relative,
-                                     .dropout = options.dropout}));
+                                     .bias = options.attention_bias,
+                                     .dropout = options.dropout,
+                                     .output_dropout = options.output_dropout}));
   sequence.push_back(convolution_unit({.name = name + ".convolution",
                                        .width = options.width,
                                        .kernel = options.kernel,
-                                       .dropout = options.dropout}));
+                                       .bias = options.convolution_bias,
+                                       .dropout = options.output_dropout ? options.dropout : 0}));
   sequence.push_back(feed_forward_unit(other_half));
   sequence.push_back(std::make_unique<LayerNorm>(
       LayerNormOptions{.name = name + ".norm", .channels = options.width}));
@@ -44,10 +53,26 @@ std::vector<Key> ConformerOptions::keys() {
       Key("model.width", &width, between(1, kMostChannels), "channels of every block"),
       Key("model.heads", &heads, between(1, 1024), "heads of attention; they divide the width"),
       Key("model.layers", &layers, between(1, 1000), "blocks"),
+      Key("model.inner", &inner, between(0, kMostChannels),
+          "channels within each feed-forward unit; 0: four times the width"),
       Key("model.kernel", &kernel, between(1, 1001),
           "frames of each block's depthwise convolution; an odd number"),
+      Key("model.subsampling", &subsampling, between(4, 8),
+          "feature frames that become one: 4, or 8 with depthwise convolutions"),
+      Key("model.channels", &channels, between(0, kMostChannels),
+          "channels of the convolutions before the first block; 0: the width"),
+      Key("model.scale_input", &scale_input, anything(),
+          "multiply what enters the first block by the width's square root"),
+      Key("model.attention_bias", &attention_bias, anything(),
+          "biases in the products of attention and feed-forward units"),
+      Key("model.convolution_bias", &convolution_bias, anything(),
+          "biases in the products and convolutions of convolution units"),
       Key("model.dropout", &dropout, between(0, 0.95),
           "share of numbers dropped within every residual unit, and of attention's weights"),
+      Key("model.input_dropout", &input_dropout, between(0, 0.95),
+          "share of numbers dropped before the first block"),
+      Key("model.output_dropout", &output_dropout, anything(),
+          "drop what residual units add as well, not only numbers within them"),
   };
 }
 
@@ -60,6 +85,9 @@ std::vector<Contradiction> ConformerOptions::contradictions(int) const {
     found.push_back({"model.kernel", fmt::format("a kernel of {} has no middle: choose an odd "
                                                  "number",
                                                  counted(kernel, "frame"))});
+  if (subsampling != 4 && subsampling != 8)
+    found.push_back({"model.subsampling", fmt::format("{} can't become one: choose 4 or 8",
+                                                      counted(subsampling, "feature frame"))});
   return found;
 }
 
@@ -68,7 +96,13 @@ std::vector<std::unique_ptr<Layer>> ConformerOptions::build(const ModelEnds& end
   if (layers < 1 || ends.labels < 2)
     throw ShapeError("a Conformer needs at least 1 block, and 1 label besides blank");
   std::vector<std::unique_ptr<Layer>> sequence;
-  add_subsampling(sequence, {.features = ends.features, .channels = width, .width = width});
+  add_subsampling(sequence, {.features = ends.features,
+                             .channels = channels > 0 ? channels : width,
+                             .width = width,
+                             .factor = subsampling,
+                             .scale = scale_input ? std::sqrt(width) : 1});
+  if (input_dropout > 0)
+    sequence.push_back(std::make_unique<Dropout>("input_dropout", input_dropout));
   for (int i = 1; i <= layers; ++i) add_block(sequence, *this, fmt::format("block{}", i));
   sequence.push_back(
       std::make_unique<Linear>(LinearOptions{.name = "output", .in = width, .out = ends.labels}));

@@ -9,20 +9,29 @@
 
 namespace penstock::layers {
 
-/// Conformers with CTC (Gulati et al. 2020): a family of models.
+/// Conformers with CTC (Gulati et al. 2020) and FastConformers (Rekesh et al. 2023): a family of
+/// models.
 struct ConformerOptions {
   static constexpr std::string_view kind = "conformer";
 
-  int width = 144;     // channels
-  int heads = 4;       // of attention
-  int layers = 16;     // blocks
-  int kernel = 31;     // frames of the depthwise convolution, odd
-  double dropout = 0;  // within every unit
+  int width = 144;               // channels
+  int heads = 4;                 // of attention
+  int layers = 16;               // blocks
+  int inner = 0;                 // channels within feed-forward units; 0: 4 · width
+  int kernel = 31;               // frames of the depthwise convolution, odd
+  int subsampling = 4;           // 4 | 8: feature frames that become one
+  int channels = 0;              // of the subsampling's convolutions; 0: width
+  bool scale_input = false;      // the blocks' input is multiplied by √width
+  bool attention_bias = true;    // products of attention and feed-forward units have biases
+  bool convolution_bias = true;  // products and convolutions of convolution units have biases
+  double dropout = 0;            // within every unit
+  double input_dropout = 0;      // before the first block
+  bool output_dropout = true;    // `dropout` also of what every unit adds
 
   std::vector<Key> keys();
   std::vector<Contradiction> contradictions(int features) const;
   /// The layers from feature frames to the CTC loss:
-  ///   subsampling (layers/models/subsampling.h)
+  ///   subsampling (layers/models/subsampling.h) [input_dropout]
   ///   blockN.feed_forward1 blockN.attention blockN.convolution blockN.feed_forward2 blockN.norm …
   ///   output ctc
   /// where the four units are residual (layers/models/residual_units.h), feed-forward ones add half

@@ -16,7 +16,7 @@ namespace {
 
 class Unit {
  public:
-  Unit(const std::string& name, std::int64_t width, double scale) {
+  Unit(const std::string& name, std::int64_t width, double scale, bool bias) : bias_(bias) {
     options_.name = name;
     options_.channels = width;
     options_.scale = scale;
@@ -29,7 +29,7 @@ class Unit {
     options_.parts.push_back(std::make_unique<Kind>(std::forward<Arguments>(arguments)...));
   }
   void linear(const std::string& name, std::int64_t in, std::int64_t out) {
-    add<Linear>(LinearOptions{.name = part(name), .in = in, .out = out});
+    add<Linear>(LinearOptions{.name = part(name), .in = in, .out = out, .bias = bias_});
   }
   void dropout(const std::string& name, double probability) {
     if (probability > 0) add<Dropout>(part(name), probability);
@@ -38,22 +38,23 @@ class Unit {
 
  private:
   ResidualOptions options_;
+  bool bias_;
 };
 
 }  // namespace
 
 std::unique_ptr<Layer> feed_forward_unit(const FeedForwardOptions& options) {
-  Unit unit(options.name, options.width, options.scale);
+  Unit unit(options.name, options.width, options.scale, options.bias);
   unit.linear("linear1", options.width, options.inner);
   unit.add<Nonlinearity>(unit.part("act"), options.kind);
   unit.dropout("act_dropout", options.dropout);
   unit.linear("linear2", options.inner, options.width);
-  unit.dropout("dropout", options.dropout);
+  if (options.output_dropout) unit.dropout("dropout", options.dropout);
   return unit.build();
 }
 
 std::unique_ptr<Layer> attention_unit(const AttentionUnitOptions& options) {
-  Unit unit(options.name, options.width, 1);
+  Unit unit(options.name, options.width, 1, options.bias);
   unit.linear("qkv", options.width, 3 * options.width);
   unit.add<Attention>(AttentionOptions{.name = unit.part("core"),
                                        .channels = options.width,
@@ -61,20 +62,20 @@ std::unique_ptr<Layer> attention_unit(const AttentionUnitOptions& options) {
                                        .positions = options.positions,
                                        .dropout = options.dropout});
   unit.linear("output", options.width, options.width);
-  unit.dropout("dropout", options.dropout);
+  if (options.output_dropout) unit.dropout("dropout", options.dropout);
   return unit.build();
 }
 
 std::unique_ptr<Layer> convolution_unit(const ConvolutionUnitOptions& options) {
   const std::int64_t width = options.width;
-  Unit unit(options.name, width, 1);
+  Unit unit(options.name, width, 1, options.bias);
   unit.linear("pointwise1", width, 2 * width);
   unit.add<Gate>(unit.part("glu"), GateKind::glu);
   unit.add<DepthwiseConv1d>(DepthwiseConv1dOptions{.name = unit.part("depthwise"),
                                                    .channels = width,
                                                    .kernel = options.kernel,
                                                    .left = (options.kernel - 1) / 2,
-                                                   .bias = true});
+                                                   .bias = options.bias});
   unit.add<BatchNorm>(BatchNormOptions{.name = unit.part("batch_norm"), .channels = width});
   unit.add<Nonlinearity>(unit.part("act"), NonlinearityKind::silu);
   unit.linear("pointwise2", width, width);

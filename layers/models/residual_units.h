@@ -18,7 +18,9 @@ struct FeedForwardOptions {
   std::int64_t width = 0, inner = 0;  // channels
   NonlinearityKind kind = NonlinearityKind::silu;
   double scale = 1;  // 1/2 in a Conformer
+  bool bias = true;  // of both products
   double dropout = 0;
+  bool output_dropout = true;  // what comes out is dropped as well
 };
 
 /// norm linear1 act [act_dropout] linear2 [dropout]
@@ -28,7 +30,9 @@ struct AttentionUnitOptions {
   std::string name;
   std::int64_t width = 0, heads = 1;
   AttentionPositions positions = AttentionPositions::none;
-  double dropout = 0;  // of the weights, and of what comes out
+  bool bias = true;            // of both products; that of positions has none
+  double dropout = 0;          // of the weights
+  bool output_dropout = true;  // and of what comes out
 };
 
 /// norm qkv core output [dropout]
@@ -38,7 +42,8 @@ struct ConvolutionUnitOptions {
   std::string name;
   std::int64_t width = 0;
   std::int64_t kernel = 31;  // frames, odd: as many before the present one as behind it
-  double dropout = 0;
+  bool bias = true;          // of both products and of the convolution
+  double dropout = 0;        // of what comes out
 };
 
 /// norm pointwise1 glu depthwise batch_norm act pointwise2 [dropout]

@@ -6,31 +6,73 @@
 
 #include "layers/nn/clipped_relu.h"
 #include "layers/nn/conv2d.h"
+#include "layers/nn/depthwise_conv2d.h"
 #include "layers/nn/linear.h"
+#include "layers/nn/scale.h"
 
 namespace penstock::layers {
+namespace {
+
+constexpr Conv2dAxis kHalving{.kernel = 3, .stride = 2, .padding = 1};
+
+/// The image so far.
+struct Image {
+  std::int64_t channels = 1, frequencies = 0;
+};
+
+std::string part(std::string_view kind, int number) {
+  return fmt::format("subsampling.{}{}", kind, number);
+}
+
+void add_dense(std::vector<std::unique_ptr<Layer>>& sequence, int number, std::int64_t channels,
+               Image& image) {
+  auto convolution = std::make_unique<Conv2d>(Conv2dOptions{.name = part("conv", number),
+                                                            .in_channels = image.channels,
+                                                            .out_channels = channels,
+                                                            .in_frequencies = image.frequencies,
+                                                            .frequency = kHalving,
+                                                            .time = kHalving,
+                                                            .bias = true});
+  image = {channels, convolution->out_frequencies()};
+  sequence.push_back(std::move(convolution));
+}
+
+void add_separable(std::vector<std::unique_ptr<Layer>>& sequence, int number, Image& image) {
+  auto convolution =
+      std::make_unique<DepthwiseConv2d>(DepthwiseConv2dOptions{.name = part("conv", number),
+                                                               .channels = image.channels,
+                                                               .in_frequencies = image.frequencies,
+                                                               .frequency = kHalving,
+                                                               .time = kHalving,
+                                                               .bias = true});
+  image.frequencies = convolution->out_frequencies();
+  sequence.push_back(std::move(convolution));
+  sequence.push_back(std::make_unique<Linear>(LinearOptions{.name = part("pointwise", number),
+                                                            .in = image.channels,
+                                                            .out = image.channels,
+                                                            .parts = image.frequencies}));
+}
+
+}  // namespace
 
 void add_subsampling(std::vector<std::unique_ptr<Layer>>& sequence,
                      const SubsamplingOptions& options) {
-  constexpr Conv2dAxis kHalving{.kernel = 3, .stride = 2, .padding = 1};
-  std::int64_t channels = 1, frequencies = options.features;
-  for (const char* number : {"1", "2"}) {
-    auto convolution =
-        std::make_unique<Conv2d>(Conv2dOptions{.name = fmt::format("subsampling.conv{}", number),
-                                               .in_channels = channels,
-                                               .out_channels = options.channels,
-                                               .in_frequencies = frequencies,
-                                               .frequency = kHalving,
-                                               .time = kHalving,
-                                               .bias = true});
-    channels = options.channels;
-    frequencies = convolution->out_frequencies();
-    sequence.push_back(std::move(convolution));
-    sequence.push_back(std::make_unique<ClippedReLU>(fmt::format("subsampling.relu{}", number),
+  Image image{.frequencies = options.features};
+  const bool separable = options.factor == 8;
+  for (int number = 1; number <= (separable ? 3 : 2); ++number) {
+    if (separable && number > 1)
+      add_separable(sequence, number, image);
+    else
+      add_dense(sequence, number, options.channels, image);
+    sequence.push_back(std::make_unique<ClippedReLU>(part("relu", number),
                                                      std::numeric_limits<double>::infinity()));
   }
-  sequence.push_back(std::make_unique<Linear>(LinearOptions{
-      .name = "subsampling.linear", .in = frequencies * channels, .out = options.width}));
+  sequence.push_back(
+      std::make_unique<Linear>(LinearOptions{.name = "subsampling.linear",
+                                             .in = image.frequencies * image.channels,
+                                             .out = options.width}));
+  if (options.scale != 1)
+    sequence.push_back(std::make_unique<Scale>("subsampling.scale", options.scale));
 }
 
 }  // namespace penstock::layers

@@ -13,24 +13,30 @@ namespace {
 
 enum LinearSaved { kInput, kOutputGradient };
 
+/// The parts of rows as rows of their own.
+Tensor part_rows(Tensor x_FC, std::int64_t parts) {
+  x_FC.shape = {x_FC.shape.at(0) * parts, x_FC.shape.at(1) / parts};
+  return x_FC;
+}
+
 }  // namespace
 
 LayerPlan Linear::plan(const ActivationDecl& input, const BackendSizes&) const {
   const FramesDecl& x = input.only();
-  const auto& [name, in, out, bias, bound] = options_;
-  if (x.channels != in)
-    throw ShapeError(
-        fmt::format("linear layer {} was given {} channels, expected {}", name, x.channels, in));
+  const auto& [name, in, out, bias, bound, parts] = options_;
+  if (x.channels != parts * in)
+    throw ShapeError(fmt::format("linear layer {} was given {} channels, expected {}", name,
+                                 x.channels, parts * in));
 
   const Initialiser start{Initialiser::Kind::uniform,
                           bound > 0 ? bound : 1 / std::sqrt(static_cast<double>(in))};
   LayerPlan plan;
-  plan.output = {input.dtype, {{x.lengths, out}}};
+  plan.output = {input.dtype, {{x.lengths, parts * out}}};
   plan.params.push_back({name + ".weight", {out, in}, start});
   if (bias) plan.params.push_back({name + ".bias", {out}, start});
   plan.saved = {{.kind = SavedDecl::Kind::input, .life = Life::to_backward_weight},
                 {.kind = SavedDecl::Kind::output_gradient, .life = Life::carried}};
-  const double product = 2.0 * static_cast<double>(x.rows() * in * out);
+  const double product = 2.0 * static_cast<double>(x.rows() * parts * in * out);
   plan.flops = {product, product, product};
   plan.work = Work::product;
   return plan;
@@ -39,26 +45,28 @@ LayerPlan Linear::plan(const ActivationDecl& input, const BackendSizes&) const {
 void Linear::forward(Context& context, const Params& params, const Activation& x, Activation& y,
                      Saved) const {
   context.backend.run(context.stream,
-                      LinearForward{.x_FI = x.only().x_FC,
+                      LinearForward{.x_FI = part_rows(x.only().x_FC, options_.parts),
                                     .w_OI = params.weights[0],
                                     .b_O = options_.bias ? params.weights[1] : Tensor{},
-                                    .y_FO = y.only().x_FC});
+                                    .y_FO = part_rows(y.only().x_FC, options_.parts)});
 }
 
 void Linear::backward_input(Context& context, const Params& params, const Activation& dy, Saved,
                             Activation& dx) const {
   if (dx.empty()) return;
-  context.backend.run(context.stream, LinearBackwardInput{.dy_FO = dy.only().x_FC,
-                                                          .w_OI = params.weights[0],
-                                                          .dx_FI = dx.only().x_FC});
+  context.backend.run(context.stream,
+                      LinearBackwardInput{.dy_FO = part_rows(dy.only().x_FC, options_.parts),
+                                          .w_OI = params.weights[0],
+                                          .dx_FI = part_rows(dx.only().x_FC, options_.parts)});
 }
 
 void Linear::backward_weight(Context& context, Saved saved, Grads grads) const {
-  context.backend.run(context.stream,
-                      LinearBackwardWeight{.x_FI = saved[kInput],
-                                           .dy_FO = saved[kOutputGradient],
-                                           .dw_OI = grads[0],
-                                           .db_O = options_.bias ? grads[1] : Tensor{}});
+  context.backend.run(
+      context.stream,
+      LinearBackwardWeight{.x_FI = part_rows(saved[kInput], options_.parts),
+                           .dy_FO = part_rows(saved[kOutputGradient], options_.parts),
+                           .dw_OI = grads[0],
+                           .db_O = options_.bias ? grads[1] : Tensor{}});
 }
 
 }  // namespace penstock::layers

@@ -20,10 +20,10 @@ std::int64_t Conv2dAxis::outputs(std::int64_t n) const {
   return beyond / stride + 1;
 }
 
-std::vector<std::int64_t> Conv2dGeometry::out_lengths() const {
+std::vector<std::int64_t> Conv2dAxis::outputs(std::span<const std::int64_t> all) const {
   std::vector<std::int64_t> out;
-  out.reserve(lengths.size());
-  for (std::int64_t n : lengths) out.push_back(time.outputs(n));
+  out.reserve(all.size());
+  for (std::int64_t n : all) out.push_back(outputs(n));
   return out;
 }
 

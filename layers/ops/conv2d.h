@@ -16,6 +16,8 @@ struct Conv2dAxis {
   /// (n + 2·padding - kernel) / stride + 1 positions out of n. ShapeError if the kernel does not
   /// fit.
   std::int64_t outputs(std::int64_t n) const;
+  /// The same of each of these.
+  std::vector<std::int64_t> outputs(std::span<const std::int64_t> all) const;
 };
 
 /// A 2-D convolution over frequency and time, without bias: torch.nn.Conv2d's cross-correlation.
@@ -28,7 +30,7 @@ struct Conv2dGeometry {
   std::span<const std::int64_t> lengths;  // frames in, of each utterance
 
   std::int64_t out_frequencies() const { return frequency.outputs(in_frequencies); }
-  std::vector<std::int64_t> out_lengths() const;
+  std::vector<std::int64_t> out_lengths() const { return time.outputs(lengths); }
   std::int64_t in_columns() const { return in_frequencies * in_channels; }
   std::int64_t out_columns() const { return out_frequencies() * out_channels; }
   /// [out, in, frequency kernel, time kernel].

@@ -20,15 +20,24 @@ namespace {
 
 std::vector<float> make_window(const std::string& name, std::int64_t size) {
   const double share = name == "hamming" ? 0.54 : 0.5;
+  const std::int64_t period = name == "hann-symmetric" ? size - 1 : size;
   std::vector<float> window(static_cast<std::size_t>(size));
   for (std::int64_t i = 0; i < size; ++i)
     window[static_cast<std::size_t>(i)] = static_cast<float>(
         share - (1 - share) * std::cos(2 * std::numbers::pi * static_cast<double>(i) /
-                                       static_cast<double>(size)));
+                                       static_cast<double>(period)));
   return window;
 }
 
-void normalise(std::span<float> x_FC) {
+/// x[t] - share · x[t - 1]; the first sample stays.
+std::vector<float> preemphasised(std::span<const float> samples, double share) {
+  std::vector<float> sharper(samples.begin(), samples.end());
+  for (std::size_t i = 1; i < sharper.size(); ++i)
+    sharper[i] = samples[i] - static_cast<float>(share) * samples[i - 1];
+  return sharper;
+}
+
+void normalise_utterance(std::span<float> x_FC) {
   constexpr double kNoVariation = 1e-6;
   double sum = 0, squares = 0;
   for (const float x : x_FC) sum += x;
@@ -38,6 +47,23 @@ void normalise(std::span<float> x_FC) {
   const double deviation = std::sqrt(squares / std::max(count - 1, 1.0));
   const double scale = deviation > kNoVariation ? 1 / deviation : 0;
   for (float& x : x_FC) x = static_cast<float>((x - mean) * scale);
+}
+
+void normalise_channels(std::span<float> x_FC, int channels) {
+  constexpr double kAdded = 1e-5;  // to a deviation
+  const double frames = static_cast<double>(x_FC.size()) / channels;
+  const auto each = [&](std::size_t channel, const auto& use) {
+    for (std::size_t i = channel; i < x_FC.size(); i += static_cast<std::size_t>(channels))
+      use(x_FC[i]);
+  };
+  for (std::size_t channel = 0; channel < static_cast<std::size_t>(channels); ++channel) {
+    double sum = 0, squares = 0;
+    each(channel, [&](float x) { sum += x; });
+    const double mean = sum / frames;
+    each(channel, [&](float x) { squares += (x - mean) * (x - mean); });
+    const double scale = 1 / (std::sqrt(squares / std::max(frames - 1, 1.0)) + kAdded);
+    each(channel, [&](float& x) { x = static_cast<float>((x - mean) * scale); });
+  }
 }
 
 }  // namespace
@@ -51,8 +77,12 @@ FrameGeometry frame_geometry(const configs::FeatureConfig& config) {
   std::string faults;
   if (config.kind != "spectrogram" && config.kind != "log-mel")
     faults += fmt::format("\n  features.kind is \"{}\", not spectrogram or log-mel", config.kind);
-  if (config.window != "hamming" && config.window != "hann")
-    faults += fmt::format("\n  features.window is \"{}\", not hamming or hann", config.window);
+  if (config.window != "hamming" && config.window != "hann" && config.window != "hann-symmetric")
+    faults += fmt::format("\n  features.window is \"{}\", not hamming, hann or hann-symmetric",
+                          config.window);
+  if (config.normalise != "utterance" && config.normalise != "channel")
+    faults +=
+        fmt::format("\n  features.normalise is \"{}\", not utterance or channel", config.normalise);
   if (config.sample_rate <= 0) faults += "\n  features.sample_rate must be positive";
   if (geometry.window < 2) faults += "\n  features.window_ms must cover at least two samples";
   if (geometry.hop < 1) faults += "\n  features.hop_ms must cover at least one sample";
@@ -71,7 +101,8 @@ int feature_bins(const configs::FeatureConfig& config) {
 
 std::int64_t feature_frames(std::int64_t samples, const configs::FeatureConfig& config) {
   const FrameGeometry geometry = frame_geometry(config);
-  return 1 + (samples - geometry.fft % 2) / geometry.hop;
+  const std::int64_t hops = (samples - geometry.fft % 2) / geometry.hop;
+  return config.last_frame ? hops + 1 : std::max<std::int64_t>(hops, 1);
 }
 
 struct FeatureExtractor::State {
@@ -145,12 +176,20 @@ void FeatureExtractor::extract(std::span<const float> samples, std::span<float> 
   if (std::ssize(x_FC) != frames * bins)
     throw ShapeError(fmt::format("features of {} are {} x {} numbers, not {}",
                                  counted(samples.size(), "sample"), frames, bins, x_FC.size()));
+  std::vector<float> sharper;
+  if (state_->config.preemphasis != 0) {
+    sharper = preemphasised(samples, state_->config.preemphasis);
+    samples = sharper;
+  }
   for (std::int64_t t = 0; t < frames; ++t) {
     state_->transform(samples, t * state_->geometry.hop);
     state_->finish();
     std::ranges::copy(state_->row, x_FC.begin() + t * bins);
   }
-  normalise(x_FC);
+  if (state_->config.normalise == "channel")
+    normalise_channels(x_FC, bins);
+  else
+    normalise_utterance(x_FC);
 }
 
 }  // namespace penstock::runtime

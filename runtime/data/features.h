@@ -22,7 +22,8 @@ FrameGeometry frame_geometry(const configs::FeatureConfig&);
 [[nodiscard]] int feature_bins(const configs::FeatureConfig&);
 
 /// Frames of an utterance of `samples` at the configuration's rate: frames are centred on samples
-/// 0, hop, 2 hop, …, as librosa.stft(center=True): 1 + (samples + 2 (fft / 2) - fft) / hop.
+/// 0, hop, 2 hop, …, as librosa.stft(center=True): 1 + (samples + 2 (fft / 2) - fft) / hop, less 1
+/// (but 1 at least) without features.last_frame.
 [[nodiscard]] std::int64_t feature_frames(std::int64_t samples, const configs::FeatureConfig&);
 
 /// Makes frames from audio, as librosa does:
@@ -33,7 +34,12 @@ FrameGeometry frame_geometry(const configs::FeatureConfig&);
 ///   area normalisation, 0 Hz to half the rate;
 /// - then the utterance's one mean is subtracted and its one (unbiased) standard deviation divided
 ///   out; an utterance without any variation becomes zeros.
-/// Not for two threads at once.
+/// As transformers' ParakeetFeatureExtractor does with
+///   kind = "log-mel", window_ms = 25, hop_ms = 10, fft = 512, window = "hann-symmetric",
+///   preemphasis = 0.97, normalise = "channel", last_frame = false:
+/// - before all, x[t] - preemphasis · x[t - 1];
+/// - after all, each channel's own mean and (unbiased) deviation + 1e-5 over the utterance's
+/// frames. Not for two threads at once.
 class FeatureExtractor {
  public:
   /// ConfigError as frame_geometry.

@@ -194,7 +194,8 @@ TEST(Load, NamesKnownModels) {
   EXPECT_EQ(fault("[model]\n\nbase = \"conformer-x\""),
             "the configuration can't be used:\n  recipe.toml:3: model.base = conformer-x is not a "
             "known model; known are conformer-l, conformer-m, conformer-s, ds2-large, ds2-small, "
-            "ds2-tiny, ds2-wide, transformer-base, or give a TOML file");
+            "ds2-tiny, ds2-wide, fastconformer-l, fastconformer-m, fastconformer-xl, "
+            "fastconformer-xxl, transformer-base, or give a TOML file");
 }
 
 TEST(Load, RejectsWhatIsNotToml) {

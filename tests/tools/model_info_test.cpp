@@ -39,6 +39,17 @@ TEST(ModelInfo, CountsLabelsAndHalves) {
   EXPECT_NEAR(kept(model({"conformer-s", "--precision", "bf16"})) / kept(report), 0.5, 0.05);
 }
 
+// As transformers' ParakeetForCTC of these sizes has them.
+TEST(ModelInfo, CountsFastConformersWithoutAllocatingThem) {
+  const auto parameters = [](const char* name, const char* labels) {
+    return model({name, "--labels", labels})["parameters"];
+  };
+  EXPECT_EQ(parameters("fastconformer-m", "129"), 26161793);
+  EXPECT_EQ(parameters("fastconformer-l", "1025"), 109287937);
+  EXPECT_EQ(parameters("fastconformer-xl", "1025"), 608799745);
+  EXPECT_EQ(parameters("fastconformer-xxl", "1025"), 1062540289);
+}
+
 // What a Transformer keeps is linear in the duration.
 TEST(ModelInfo, KeepsNothingSquare) {
   const auto kept = [](const char* seconds) {

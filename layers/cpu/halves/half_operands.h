@@ -9,6 +9,7 @@
 #include "layers/ops/conv2d.h"
 #include "layers/ops/ctc.h"
 #include "layers/ops/depthwise_conv1d.h"
+#include "layers/ops/depthwise_conv2d.h"
 #include "layers/ops/dropout.h"
 #include "layers/ops/gate.h"
 #include "layers/ops/layer_norm.h"
@@ -134,6 +135,16 @@ inline void operands(Widening& w, DepthwiseConv1dBackwardInput& op) {
   w.writes(op.dx_FC);
 }
 inline void operands(Widening& w, DepthwiseConv1dBackwardWeight& op) { w.reads(op.x_FC, op.dy_FC); }
+
+inline void operands(Widening& w, DepthwiseConv2dForward& op) {
+  w.reads(op.x_FC, op.weight);
+  w.writes(op.y_FC);
+}
+inline void operands(Widening& w, DepthwiseConv2dBackwardInput& op) {
+  w.reads(op.dy_FC, op.weight);
+  w.writes(op.dx_FC);
+}
+inline void operands(Widening& w, DepthwiseConv2dBackwardWeight& op) { w.reads(op.x_FC, op.dy_FC); }
 
 inline void operands(Widening& w, DropoutForward& op) {
   w.reads(op.x_FC);

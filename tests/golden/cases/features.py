@@ -1,5 +1,4 @@
 """Spectrograms and log-mel features by librosa, normalised as deepspeech.pytorch does. Needs librosa."""
-import librosa
 import numpy as np
 
 CASES = {
@@ -22,6 +21,8 @@ def sound(samples):
 
 
 def features(wave, kind, rate, window, hop, fft, name, mels=None):
+    import librosa  # here, so that sound() does not need it
+
     spectrum = np.abs(librosa.stft(wave, n_fft=fft, hop_length=hop, win_length=window, window=name))
     if kind == "spectrogram":
         x = np.log1p(spectrum)

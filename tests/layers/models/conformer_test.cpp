@@ -22,6 +22,43 @@ TEST(Conformer, AgreesWithPyTorchInFP64) {
   test::expect_golden_model(small_conformer(), "conformer", DType::f64, {1e-12, 1e-9});
 }
 
+const ConformerOptions kSmallFastConformer{.width = 8,
+                                           .heads = 2,
+                                           .layers = 2,
+                                           .kernel = 5,
+                                           .subsampling = 8,
+                                           .channels = 6,
+                                           .scale_input = true};
+
+test::LayerSequence small_fast_conformer() {
+  return kSmallFastConformer.build({.features = 16, .labels = 11});
+}
+
+TEST(FastConformer, AgreesWithTransformersInEvaluation) {
+  test::expect_golden_evaluation(small_fast_conformer(), "parakeet_evaluation", DType::f32, 1e-5);
+}
+
+TEST(FastConformer, HasTheGradientsOfTransformersOnEqualLengths) {
+  test::expect_golden_model(small_fast_conformer(), "parakeet_equal", DType::f32, {1e-5, 1e-4});
+}
+
+// Batch norm of transformers counts padding; here it was told the real frames.
+TEST(FastConformer, HasTheGradientsOfTransformersOnARaggedBatch) {
+  test::expect_golden_model(small_fast_conformer(), "parakeet", DType::f32, {1e-5, 1e-4});
+}
+
+TEST(FastConformer, IsTheSequenceOfLayersThatItSays) {
+  EXPECT_EQ(test::names(ConformerOptions{
+                .layers = 1, .subsampling = 8, .scale_input = true, .input_dropout = 0.1}
+                            .build({.features = 80})),
+            (std::vector<std::string>{
+                "subsampling.conv1", "subsampling.relu1", "subsampling.conv2",
+                "subsampling.pointwise2", "subsampling.relu2", "subsampling.conv3",
+                "subsampling.pointwise3", "subsampling.relu3", "subsampling.linear",
+                "subsampling.scale", "input_dropout", "block1.feed_forward1", "block1.attention",
+                "block1.convolution", "block1.feed_forward2", "block1.norm", "output", "ctc"}));
+}
+
 TEST(Conformer, IsTheSequenceOfLayersThatItSays) {
   EXPECT_EQ(test::names(ConformerOptions{.layers = 1}.build({.features = 80})),
             (std::vector<std::string>{
@@ -41,10 +78,42 @@ TEST(Conformer, HasAsManyParametersAsPyTorchs) {
   EXPECT_EQ(parameters(17, 512, 8), 115126301);
 }
 
+// As transformers' ParakeetForCTC counts them, for 80 mels.
+TEST(FastConformer, HasAsManyParametersAsTransformers) {
+  const auto parameters = [](int layers, int width, int heads, int labels) {
+    const ConformerOptions options{.width = width,
+                                   .heads = heads,
+                                   .layers = layers,
+                                   .kernel = 9,
+                                   .subsampling = 8,
+                                   .channels = 256,
+                                   .scale_input = true};
+    return test::parameter_count(options.build({.features = 80, .labels = labels}), 80);
+  };
+  EXPECT_EQ(parameters(16, 256, 4, 129), 26161793);
+  EXPECT_EQ(parameters(17, 512, 8, 1025), 109287937);
+  EXPECT_EQ(parameters(24, 1024, 8, 1025), 608799745);
+  EXPECT_EQ(parameters(42, 1024, 8, 1025), 1062540289);
+}
+
+TEST(FastConformer, HasBiasesWhereItIsTold) {
+  const auto parameters = [](bool attention, bool convolution) {
+    ConformerOptions options = kSmallFastConformer;
+    options.attention_bias = attention;
+    options.convolution_bias = convolution;
+    return test::parameter_count(options.build({.features = 16, .labels = 11}), 16);
+  };
+  const std::int64_t width = 8, blocks = 2;
+  EXPECT_EQ(parameters(true, true) - parameters(false, true),
+            blocks * (2 * (4 + 1) * width + (3 + 1) * width));
+  EXPECT_EQ(parameters(true, true) - parameters(true, false), blocks * (2 + 1 + 1) * width);
+}
+
 TEST(Conformer, RejectsSizesThatMakeNoModel) {
   EXPECT_THROW((ConformerOptions{.width = 10, .heads = 4}.build({})), ShapeError);
   EXPECT_THROW((ConformerOptions{.kernel = 4}.build({})), ShapeError);
   EXPECT_THROW((ConformerOptions{.layers = 0}.build({})), ShapeError);
+  EXPECT_THROW((ConformerOptions{.subsampling = 6}.build({})), ShapeError);
   EXPECT_THROW((ConformerOptions{}.build({.labels = 1})), ShapeError);
 }
 

@@ -47,6 +47,26 @@ TEST_P(LinearTest, HasTheGradientOfFiniteDifferences) {
 
 INSTANTIATE_TEST_SUITE_P(Bias, LinearTest, testing::Bool());
 
+TEST(LinearPartsTest, AreMultipliedEachByItself) {
+  const Linear parts({.name = "a", .in = 7, .out = 3, .parts = 2});
+  const Linear rows({.name = "a", .in = 7, .out = 3});
+  LayerRunner frames(parts, {DType::f32, {{{7, 1, 5}, 14}}});
+  LayerRunner twice(rows, {DType::f32, {{{14, 2, 10}, 7}}});
+  for (LayerRunner* runner : {&frames, &twice}) {
+    runner->randomise(3);
+    runner->forward();
+    runner->backward_input();
+    runner->backward_weight();
+  }
+  EXPECT_EQ(frames.output().only().x_FC.shape, (Shape{13, 6}));
+  EXPECT_EQ(test::numbers(frames.output().only().x_FC), test::numbers(twice.output().only().x_FC));
+  EXPECT_EQ(test::numbers(frames.input_gradient().only().x_FC),
+            test::numbers(twice.input_gradient().only().x_FC));
+  EXPECT_EQ(test::numbers(frames.grads()[0]), test::numbers(twice.grads()[0]));
+  EXPECT_EQ(test::numbers(frames.grads()[1]), test::numbers(twice.grads()[1]));
+  EXPECT_EQ(frames.plan().flops.forward, twice.plan().flops.forward);
+}
+
 TEST(LinearPlanTest, DefaultsToPyTorchsInitialisationBound) {
   const Linear plain({.name = "a", .in = 16, .out = 3});
   const Linear bounded({.name = "b", .in = 16, .out = 3, .bound = 0.125});

@@ -30,6 +30,15 @@ configs::FeatureConfig features(const char* kind, int rate, double window_ms, co
   return config;
 }
 
+/// What transformers' ParakeetFeatureExtractor has.
+configs::FeatureConfig parakeet_features() {
+  configs::FeatureConfig config = features("log-mel", 16000, 25, "hann-symmetric", 512, 80);
+  config.preemphasis = 0.97;
+  config.normalise = "channel";
+  config.last_frame = false;
+  return config;
+}
+
 std::vector<float> extract(const configs::FeatureConfig& config,
                            const std::vector<float>& samples) {
   std::vector<float> x_FC(
@@ -58,7 +67,9 @@ INSTANTIATE_TEST_SUITE_P(
         FeatureCase{"spectrogram_8k_hann", features("spectrogram", 8000, 20, "hann", 256)},
         FeatureCase{"spectrogram_odd", features("spectrogram", 11025, 20, "hamming", 0)},
         FeatureCase{"log_mel_16k", features("log-mel", 16000, 25, "hann", 512, 80)},
-        FeatureCase{"log_mel_8k", features("log-mel", 8000, 20, "hamming", 0, 23)}),
+        FeatureCase{"log_mel_8k", features("log-mel", 8000, 20, "hamming", 0, 23)},
+        FeatureCase{"parakeet", parakeet_features()},
+        FeatureCase{"parakeet_short", parakeet_features()}),
     [](const auto& info) { return std::string(info.param.name); });
 
 TEST(Features, HaveOneMeanAndOneDeviationAnUtterance) {
@@ -73,6 +84,15 @@ TEST(Features, HaveOneMeanAndOneDeviationAnUtterance) {
 
 TEST(Features, SilenceBecomesZeros) {
   for (const float x : extract({}, std::vector<float>(1777))) ASSERT_EQ(x, 0);
+  for (const float x : extract(parakeet_features(), std::vector<float>(1777))) ASSERT_EQ(x, 0);
+}
+
+TEST(Features, WithoutTheLastFrameAreOneLess) {
+  const configs::FeatureConfig config = parakeet_features();
+  for (const std::int64_t samples : {160, 319, 320, 3201})
+    EXPECT_EQ(feature_frames(samples, config), samples / 160);
+  EXPECT_EQ(feature_frames(159, config), 1);  // one is left to the shortest
+  for (const float x : extract(config, test::make_sound(159))) ASSERT_EQ(x, 0);
 }
 
 TEST(Features, EverySampleCountHasAFrame) {
@@ -86,9 +106,11 @@ TEST(Features, EverySampleCountHasAFrame) {
 TEST(Features, RejectKeysThatDoNotFit) {
   configs::FeatureConfig config = features("mfcc", 16000, 20, "kaiser", 256);
   config.hop_ms = 0;
+  config.normalise = "batch";
   const std::string message = test::message_of<ConfigError>([&] { frame_geometry(config); });
-  for (const char* part : {"features.kind is \"mfcc\"", "features.window is \"kaiser\"",
-                           "features.hop_ms", "features.fft is 256", "320 samples"})
+  for (const char* part :
+       {"features.kind is \"mfcc\"", "features.window is \"kaiser\"",
+        "features.normalise is \"batch\"", "features.hop_ms", "features.fft is 256", "320 samples"})
     EXPECT_NE(message.find(part), std::string::npos) << part << " in " << message;
 }
 

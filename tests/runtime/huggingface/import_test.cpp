@@ -118,6 +118,37 @@ class Import : public testing::Test {
 
 TEST_F(Import, ComputesTheLogitsOfWav2Vec2) { expect_logits(kWav2Vec2, 2); }
 
+TEST_F(Import, ComputesTheLogitsOfParakeet) { expect_logits(kParakeet, 7); }
+
+TEST_F(Import, TakesTheSettingsOfParakeet) {
+  const Checkpoint checkpoint = import(kParakeet);
+  const auto& config = checkpoint.state().config;
+  EXPECT_EQ(config.at("model.kind"), "conformer");
+  EXPECT_EQ(config.at("model.inner"), "20");
+  EXPECT_EQ(config.at("model.channels"), "4");
+  EXPECT_EQ(config.at("model.features"), "16");
+  EXPECT_EQ(config.at("features.window_ms"), "25");
+  EXPECT_EQ(config.at("features.preemphasis"), "0.97");
+  EXPECT_EQ(config.at("features.normalise"), "channel");
+  EXPECT_TRUE(checkpoint.contains("huggingface/encoder.layers.1.conv.norm.num_batches_tracked"));
+}
+
+TEST_F(Import, RefusesOtherParakeetsByName) {
+  const std::vector<std::array<std::string, 3>> cases = {
+      {"\"subsampling_factor\": 8", "\"subsampling_factor\": 4",
+       "encoder_config.subsampling_factor is 4, but penstock's models have 8"},
+      {"\"conv_kernel_size\": 5", "\"conv_kernel_size\": 4", "conv_kernel_size: a kernel of 4"},
+      {"\"num_mel_bins\": 16", "\"num_mel_bins\": 24", "feature_size is 16, but the model"},
+      {"parakeet_ctc", "parakeet_tdt", "model_type is \"parakeet_tdt\""},
+  };
+  for (const auto& [from, to, said] : cases) {
+    test::change_text(spoilt(kParakeet) / "config.json", from, to);
+    expect_fault(said);
+  }
+  std::filesystem::remove(spoilt(kParakeet) / "tokenizer.json");
+  expect_fault("tokenizer.json");
+}
+
 TEST_F(Import, TakesTheSettingsOfWav2Vec2) {
   const Checkpoint checkpoint = import(kWav2Vec2);
   const auto& config = checkpoint.state().config;

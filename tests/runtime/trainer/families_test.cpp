@@ -87,6 +87,17 @@ INSTANTIATE_TEST_SUITE_P(
         Family{"conformer",
                layers::ConformerOptions{
                    .width = 12, .heads = 3, .layers = 2, .kernel = 5, .dropout = 0.1}},
+        Family{"fastconformer", layers::ConformerOptions{.width = 12,
+                                                         .heads = 3,
+                                                         .layers = 2,
+                                                         .kernel = 5,
+                                                         .subsampling = 8,
+                                                         .channels = 5,
+                                                         .scale_input = true,
+                                                         .attention_bias = false,
+                                                         .dropout = 0.1,
+                                                         .input_dropout = 0.1,
+                                                         .output_dropout = false}},
         Family{
             "transformer",
             layers::TransformerOptions{

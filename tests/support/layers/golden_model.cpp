@@ -67,35 +67,72 @@ double largest_gradient(const SequenceRunner& runner) {
   return largest;
 }
 
-}  // namespace
+// The batch of a golden file.
+struct GoldenBatch {
+  explicit GoldenBatch(const Golden& golden)
+      : labels(as_int32(golden, "labels")),
+        counts(as_int32(golden, "label_counts")),
+        weights(counts.size(), 1),
+        losses(counts.size()),
+        targets{labels, counts, weights, 1.0 / static_cast<double>(counts.size()), losses} {}
+  GoldenBatch(const GoldenBatch&) = delete;
 
-void expect_golden_model(const LayerSequence& sequence, const std::string& golden_name,
-                         layers::DType dtype, ModelTolerance tolerance) {
-  const Golden golden(golden_name);
-  const auto as_int32 = [&](const char* name) {
+  static std::vector<std::int32_t> as_int32(const Golden& golden, const char* name) {
     const auto values = golden.integers(name);
-    return std::vector<std::int32_t>(values.begin(), values.end());
-  };
-  const auto labels = as_int32("labels"), counts = as_int32("label_counts");
-  const std::vector<float> weights(counts.size(), 1);
-  std::vector<double> losses(counts.size());
-  layers::Targets targets{labels, counts, weights, 1.0 / static_cast<double>(counts.size()),
-                          losses};
+    return {values.begin(), values.end()};
+  }
 
-  SequenceRunner runner(sequence, {dtype, {{golden.integers("lengths"), golden.shape("x")[1]}}},
-                        targets);
+  std::vector<std::int32_t> labels, counts;
+  std::vector<float> weights;
+  std::vector<double> losses;
+  layers::Targets targets;
+};
+
+void take_input_and_parameters(const Golden& golden, const SequenceRunner& runner) {
   golden.copy("x", runner.layers().front()->input().only().x_FC);
   for (const auto& layer : runner.layers())
     for (const ParamDecl& param : layer->plan().params) {
       EXPECT_EQ(param.shape, golden.shape(param.name)) << param.name;
       golden.copy(param.name, layer->param(param.name));
     }
+}
+
+layers::ActivationDecl input_of(const Golden& golden, layers::DType dtype) {
+  return {dtype, {{golden.integers("lengths"), golden.shape("x")[1]}}};
+}
+
+}  // namespace
+
+void expect_golden_evaluation(const LayerSequence& sequence, const std::string& golden_name,
+                              layers::DType dtype, double tolerance) {
+  const Golden golden(golden_name);
+  GoldenBatch batch(golden);
+  SequenceRunner runner(sequence, input_of(golden, dtype), batch.targets);
+  take_input_and_parameters(golden, runner);
+  for (const auto& layer : runner.layers()) {
+    layer->mode = layers::Mode::evaluate;
+    for (const layers::StateDecl& state : layer->plan().state)
+      golden.copy(state.name, layer->state(state.name));
+  }
+  runner.forward();
+  LayerRunner& last = *runner.layers()[sequence.size() - 2];
+  EXPECT_EQ(last.plan().output.only().lengths, golden.integers("output_lengths"));
+  EXPECT_LE(golden.error(last.output().only().x_FC, "logits"), tolerance);
+  EXPECT_LE(relative_error(batch.losses, golden["losses"]), tolerance);
+}
+
+void expect_golden_model(const LayerSequence& sequence, const std::string& golden_name,
+                         layers::DType dtype, ModelTolerance tolerance) {
+  const Golden golden(golden_name);
+  GoldenBatch batch(golden);
+  SequenceRunner runner(sequence, input_of(golden, dtype), batch.targets);
+  take_input_and_parameters(golden, runner);
   runner.forward();
   runner.backward();
 
   const LayerRunner& last = *runner.layers()[sequence.size() - 2];
   EXPECT_EQ(last.plan().output.only().lengths, golden.integers("output_lengths"));
-  EXPECT_LE(relative_error(losses, golden["losses"]), tolerance.loss);
+  EXPECT_LE(relative_error(batch.losses, golden["losses"]), tolerance.loss);
   const double largest = largest_gradient(runner);
   for (const auto& layer : runner.layers())
     for (const ParamDecl& param : layer->plan().params) {

@@ -22,6 +22,12 @@ struct ModelTolerance {
 void expect_golden_model(const LayerSequence& sequence, const std::string& golden,
                          layers::DType dtype, ModelTolerance tolerance);
 
+/// Fails the test unless a whole model in evaluation has the losses of a golden file, and before
+/// the loss its "logits", to max|a - b| / max|b|. The file has, besides "x", "lengths" and so on as
+/// above, each parameter and each state by its name.
+void expect_golden_evaluation(const LayerSequence& sequence, const std::string& golden,
+                              layers::DType dtype, double tolerance);
+
 /// The layers' names.
 std::vector<std::string> names(const LayerSequence& sequence);
 

@@ -8,12 +8,14 @@
 #include "layers/nn/conv2d.h"
 #include "layers/nn/ctc.h"
 #include "layers/nn/depthwise_conv1d.h"
+#include "layers/nn/depthwise_conv2d.h"
 #include "layers/nn/dropout.h"
 #include "layers/nn/gate.h"
 #include "layers/nn/layer_norm.h"
 #include "layers/nn/linear.h"
 #include "layers/nn/nonlinearity.h"
 #include "layers/nn/recurrence.h"
+#include "layers/nn/scale.h"
 #include "tests/support/layers/layer_runner.h"
 
 namespace penstock::layers {
@@ -61,6 +63,11 @@ std::vector<Case> all_layers() {
        std::make_shared<DepthwiseConv1d>(
            DepthwiseConv1dOptions{.name = "a", .channels = 7, .kernel = 4, .left = 2}),
        7},
+      {"depthwise image",
+       std::make_shared<DepthwiseConv2d>(DepthwiseConv2dOptions{
+           .name = "a", .channels = 3, .in_frequencies = 5, .frequency = axis, .time = axis}),
+       15},
+      {"scale", std::make_shared<Scale>("s", 1.7), 7},
       {"attention",
        std::make_shared<Attention>(AttentionOptions{
            .name = "a", .channels = 8, .heads = 2, .positions = AttentionPositions::rotary}),

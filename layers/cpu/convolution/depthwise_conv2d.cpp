@@ -1,0 +1,179 @@
+#include "layers/ops/depthwise_conv2d.h"
+
+#include <algorithm>
+
+#include "layers/cpu/channels_last.h"
+#include "layers/cpu/cpu_backend.h"
+#include "layers/cpu/for_real.h"
+#include "layers/cpu/vector.h"
+
+namespace penstock::layers {
+namespace {
+
+/// One step of a kernel along an axis, and the position at the other side that it meets.
+struct AxisTap {
+  std::int64_t step, position;
+};
+using AxisTaps = std::vector<AxisTap>;
+
+/// Of the output at `place`: which of `inputs` positions it sees.
+AxisTaps seen_by(const Conv2dAxis& axis, std::int64_t place, std::int64_t inputs) {
+  AxisTaps taps;
+  for (std::int64_t k = 0; k < axis.kernel; ++k) {
+    const std::int64_t position = place * axis.stride + k - axis.padding;
+    if (position >= 0 && position < inputs) taps.push_back({k, position});
+  }
+  return taps;
+}
+
+/// Of the input at `place`: which of `outputs` positions see it.
+AxisTaps seeing(const Conv2dAxis& axis, std::int64_t place, std::int64_t outputs) {
+  AxisTaps taps;
+  for (std::int64_t k = 0; k < axis.kernel; ++k) {
+    const std::int64_t from = place + axis.padding - k;
+    if (from >= 0 && from % axis.stride == 0 && from / axis.stride < outputs)
+      taps.push_back({k, from / axis.stride});
+  }
+  return taps;
+}
+
+using TapsOf = AxisTaps (*)(const Conv2dAxis&, std::int64_t, std::int64_t);
+
+std::vector<AxisTaps> all_taps(TapsOf taps_of, const Conv2dAxis& axis, std::int64_t places,
+                               std::int64_t others) {
+  std::vector<AxisTaps> all;
+  for (std::int64_t place = 0; place < places; ++place)
+    all.push_back(taps_of(axis, place, others));
+  return all;
+}
+
+/// A weight's numbers of all channels, and the numbers that they meet.
+template <class T>
+struct Meeting {
+  const T* weight_C;
+  const T* from_C;
+};
+
+template <class T>
+void sum_of_products(const std::vector<Meeting<T>>& meetings, std::int64_t channels, T* to_C) {
+  for_each_vector<T>(channels, [&](std::int64_t c, auto lanes) {
+    Vector<T> sum = {};
+    for (const auto& [weight_C, from_C] : meetings)
+      sum += load(weight_C + c, lanes) * load(from_C + c, lanes);
+    store(to_C + c, sum, lanes);
+  });
+}
+
+template <class T>
+void add_product(std::int64_t channels, const T* a_C, const T* b_C, T* sum_C) {
+  for_each_vector<T>(channels, [&](std::int64_t c, auto lanes) {
+    store(sum_C + c, load(sum_C + c, lanes) + load(a_C + c, lanes) * load(b_C + c, lanes), lanes);
+  });
+}
+
+/// Rows of numbers that are made from rows of others: outputs from inputs, or the other way round.
+template <class T>
+struct Side {
+  const Conv2dAxis& axis;  // of time
+  TapsOf taps_of;
+  std::int64_t channels, frequencies, other_frequencies;
+  std::vector<AxisTaps> frequency_taps;
+  const T* weight_KC;
+
+  const T* weight(std::int64_t frequency_step, std::int64_t time_step) const {
+    return weight_KC + (frequency_step * axis.kernel + time_step) * channels;
+  }
+  void fill(std::int64_t frames, std::int64_t other_frames, const T* from, T* to) const {
+    std::vector<Meeting<T>> meetings;
+    for (std::int64_t t = 0; t < frames; ++t) {
+      const AxisTaps time_taps = taps_of(axis, t, other_frames);
+      for (const AxisTaps& taps : frequency_taps) {
+        meetings.clear();
+        for (const AxisTap& time : time_taps)
+          for (const AxisTap& tap : taps)
+            meetings.push_back(
+                {weight(tap.step, time.step),
+                 from + (time.position * other_frequencies + tap.position) * channels});
+        sum_of_products(meetings, channels, to);
+        to += channels;
+      }
+    }
+  }
+};
+
+template <class T>
+void add_weight_gradient(const DepthwiseConv2dGeometry& g, std::int64_t frames, const T* x,
+                         const T* dy, T* sums_KC) {
+  const std::int64_t C = g.channels;
+  const auto frequency_taps =
+      all_taps(seen_by, g.frequency, g.out_frequencies(), g.in_frequencies);
+  for (std::int64_t t = 0; t < g.time.outputs(frames); ++t) {
+    const AxisTaps time_taps = seen_by(g.time, t, frames);
+    for (const AxisTaps& taps : frequency_taps) {
+      for (const AxisTap& time : time_taps)
+        for (const AxisTap& tap : taps)
+          add_product(C, dy, x + (time.position * g.in_frequencies + tap.position) * C,
+                      sums_KC + (tap.step * g.time.kernel + time.step) * C);
+      dy += C;
+    }
+  }
+}
+
+}  // namespace
+
+template <>
+void CpuBackend::compute(Stream&, const DepthwiseConv2dForward& op) {
+  for_real(op.x_FC.dtype, "DepthwiseConv2dForward", [&]<class T>(T) {
+    const DepthwiseConv2dGeometry& g = op.geometry;
+    const std::int64_t out = g.out_frequencies();
+    const Side<T> side{g.time,           seen_by,
+                       g.channels,       out,
+                       g.in_frequencies, all_taps(seen_by, g.frequency, out, g.in_frequencies),
+                       channels_last<T>(op.weight, op.workspace)};
+    const T* x = op.x_FC.as<T>();
+    T* y = op.y_FC.as<T>();
+    for (const std::int64_t frames : g.lengths) {
+      side.fill(g.time.outputs(frames), frames, x, y);
+      x += frames * g.in_columns();
+      y += g.time.outputs(frames) * g.out_columns();
+    }
+  });
+}
+
+template <>
+void CpuBackend::compute(Stream&, const DepthwiseConv2dBackwardInput& op) {
+  for_real(op.dy_FC.dtype, "DepthwiseConv2dBackwardInput", [&]<class T>(T) {
+    const DepthwiseConv2dGeometry& g = op.geometry;
+    const std::int64_t out = g.out_frequencies();
+    const Side<T> side{g.time,     seeing,
+                       g.channels, g.in_frequencies,
+                       out,        all_taps(seeing, g.frequency, g.in_frequencies, out),
+                       channels_last<T>(op.weight, op.workspace)};
+    const T* dy = op.dy_FC.as<T>();
+    T* dx = op.dx_FC.as<T>();
+    for (const std::int64_t frames : g.lengths) {
+      side.fill(frames, g.time.outputs(frames), dy, dx);
+      dy += g.time.outputs(frames) * g.out_columns();
+      dx += frames * g.in_columns();
+    }
+  });
+}
+
+template <>
+void CpuBackend::compute(Stream&, const DepthwiseConv2dBackwardWeight& op) {
+  for_real(op.x_FC.dtype, "DepthwiseConv2dBackwardWeight", [&]<class T>(T) {
+    const DepthwiseConv2dGeometry& g = op.geometry;
+    T* sums = reinterpret_cast<T*>(op.workspace.data());
+    const T* x = op.x_FC.as<T>();
+    const T* dy = op.dy_FC.as<T>();
+    for (const std::int64_t frames : g.lengths) {  // a sum for each: shorter sums round less
+      std::fill_n(sums, op.dweight.size(), T{0});
+      add_weight_gradient(g, frames, x, dy, sums);
+      add_channels_first(sums, op.dweight);
+      x += frames * g.in_columns();
+      dy += g.time.outputs(frames) * g.out_columns();
+    }
+  });
+}
+
+}  // namespace penstock::layers

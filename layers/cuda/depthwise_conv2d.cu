@@ -1,0 +1,172 @@
+#include "layers/cuda/column_sums.h"
+#include "layers/cuda/cuda_backend.h"
+#include "layers/cuda/numbers.h"
+#include "layers/cuda/utterances.h"
+#include "layers/ops/depthwise_conv2d.h"
+
+namespace penstock::layers {
+namespace cuda {
+namespace {
+
+/// The sizes of an image, and the rows of its utterances at both ends of the convolution.
+struct DepthwiseImage {
+  Conv2dAxis frequency, time;
+  std::int64_t in_rows, out_rows;
+  int channels, in_frequencies, out_frequencies;
+  Utterances in, out;
+
+  int kernel() const { return static_cast<int>(frequency.kernel * time.kernel); }
+};
+
+/// A thread for each number of y.
+template <class T>
+__global__ void convolve_image(const T* x, T* y, const T* weight_CK, DepthwiseImage image) {
+  const std::int64_t i = grid_thread(), channels = image.channels;
+  if (i >= image.out_rows * image.out_frequencies * channels) return;
+  const std::int64_t c = i % channels, f = i / channels % image.out_frequencies,
+                     row = i / channels / image.out_frequencies;
+  const int utterance = image.out.of_row[row];
+  const std::int64_t begin = image.in.starts[utterance], end = image.in.starts[utterance + 1];
+  const std::int64_t from_row =
+      begin + (row - image.out.starts[utterance]) * image.time.stride - image.time.padding;
+  const std::int64_t from_f = f * image.frequency.stride - image.frequency.padding;
+  const T* weight = weight_CK + c * image.frequency.kernel * image.time.kernel;
+  float sum = 0;
+  for (std::int64_t step_f = 0; step_f < image.frequency.kernel; ++step_f)
+    for (std::int64_t step_t = 0; step_t < image.time.kernel; ++step_t, ++weight) {
+      const std::int64_t at_f = from_f + step_f, at_row = from_row + step_t;
+      if (at_f < 0 || at_f >= image.in_frequencies || at_row < begin || at_row >= end) continue;
+      sum += to_float(*weight) * to_float(x[(at_row * image.in_frequencies + at_f) * channels + c]);
+    }
+  y[i] = from_float<T>(sum);
+}
+
+/// Which of `outputs` positions saw the one at `place` by this step of the kernel; -1: none.
+__device__ inline std::int64_t seen_from(const Conv2dAxis& axis, std::int64_t place,
+                                         std::int64_t step, std::int64_t outputs) {
+  const std::int64_t from = place + axis.padding - step;
+  if (from < 0 || from % axis.stride != 0 || from / axis.stride >= outputs) return -1;
+  return from / axis.stride;
+}
+
+/// A thread for each number of dx.
+template <class T>
+__global__ void convolve_image_back(const T* dy, T* dx, const T* weight_CK, DepthwiseImage image) {
+  const std::int64_t i = grid_thread(), channels = image.channels;
+  if (i >= image.in_rows * image.in_frequencies * channels) return;
+  const std::int64_t c = i % channels, f = i / channels % image.in_frequencies,
+                     row = i / channels / image.in_frequencies;
+  const int utterance = image.in.of_row[row];
+  const std::int64_t begin = image.out.starts[utterance];
+  const std::int64_t frames = image.out.starts[utterance + 1] - begin;
+  const std::int64_t t = row - image.in.starts[utterance];
+  const T* weight = weight_CK + c * image.frequency.kernel * image.time.kernel;
+  float sum = 0;
+  for (std::int64_t step_f = 0; step_f < image.frequency.kernel; ++step_f)
+    for (std::int64_t step_t = 0; step_t < image.time.kernel; ++step_t, ++weight) {
+      const std::int64_t at_f = seen_from(image.frequency, f, step_f, image.out_frequencies);
+      const std::int64_t at_t = seen_from(image.time, t, step_t, frames);
+      if (at_f < 0 || at_t < 0) continue;
+      sum += to_float(*weight) *
+             to_float(dy[((begin + at_t) * image.out_frequencies + at_f) * channels + c]);
+    }
+  dx[i] = from_float<T>(sum);
+}
+
+/// A row is a frequency of a frame of dy. Columns are [frequency step][time step][channel], so that
+/// neighbouring threads read neighbouring channels.
+template <class T>
+struct ImageWeightGradient {
+  static constexpr int kSums = 1;
+  const T* x;
+  const T* dy;
+  DepthwiseImage image;
+  int columns;
+  __device__ void add(std::int64_t element, int column, double* sums) const {
+    const std::int64_t place = element / columns, channel = column % image.channels;
+    const std::int64_t f = place % image.out_frequencies, row = place / image.out_frequencies;
+    const std::int64_t step = column / image.channels;
+    const int utterance = image.out.of_row[row];
+    const std::int64_t begin = image.in.starts[utterance], end = image.in.starts[utterance + 1];
+    const std::int64_t from_row = begin +
+                                  (row - image.out.starts[utterance]) * image.time.stride -
+                                  image.time.padding + step % image.time.kernel;
+    const std::int64_t from_f =
+        f * image.frequency.stride - image.frequency.padding + step / image.time.kernel;
+    if (from_f < 0 || from_f >= image.in_frequencies || from_row < begin || from_row >= end) return;
+    sums[0] += static_cast<double>(to_float(dy[place * image.channels + channel])) *
+               static_cast<double>(to_float(
+                   x[(from_row * image.in_frequencies + from_f) * image.channels + channel]));
+  }
+};
+
+__global__ void add_image_weight(const double* sums_KC, int channels, int kernel, float* dweight) {
+  const std::int64_t i = grid_thread();
+  if (i >= channels * kernel) return;
+  const std::int64_t channel = i / kernel, k = i % kernel;
+  dweight[i] += static_cast<float>(sums_KC[k * channels + channel]);
+}
+
+/// The geometry on the device; its utterances lie in `scratch`.
+DepthwiseImage upload_image(CudaStream& stream, const DepthwiseConv2dGeometry& geometry,
+                            Scratch& scratch) {
+  const std::vector<std::int64_t> out_lengths = geometry.out_lengths();
+  const UtterancesRoom in(scratch, geometry.lengths), out(scratch, out_lengths);
+  return {geometry.frequency,
+          geometry.time,
+          rows_of(geometry.lengths),
+          rows_of(out_lengths),
+          static_cast<int>(geometry.channels),
+          static_cast<int>(geometry.in_frequencies),
+          static_cast<int>(geometry.out_frequencies()),
+          upload_utterances(stream, geometry.lengths, in),
+          upload_utterances(stream, out_lengths, out)};
+}
+
+}  // namespace
+}  // namespace cuda
+
+template <>
+void CudaBackend::compute(Stream& stream, const DepthwiseConv2dForward& op) {
+  auto& own = static_cast<CudaStream&>(stream);
+  Scratch scratch = own.scratch();
+  const cuda::DepthwiseImage image = cuda::upload_image(own, op.geometry, scratch);
+  cuda::with_type_of(op.x_FC, "DepthwiseConv2dForward", [&]<class T>(T) {
+    cuda::launch(own.handle(), cuda::grid_over(op.y_FC.size()), cuda::convolve_image<T>,
+                 cuda::data_of<T>(op.x_FC), cuda::data_of<T>(op.y_FC), cuda::data_of<T>(op.weight),
+                 image);
+  });
+}
+
+template <>
+void CudaBackend::compute(Stream& stream, const DepthwiseConv2dBackwardInput& op) {
+  auto& own = static_cast<CudaStream&>(stream);
+  Scratch scratch = own.scratch();
+  const cuda::DepthwiseImage image = cuda::upload_image(own, op.geometry, scratch);
+  cuda::with_type_of(op.dy_FC, "DepthwiseConv2dBackwardInput", [&]<class T>(T) {
+    cuda::launch(own.handle(), cuda::grid_over(op.dx_FC.size()), cuda::convolve_image_back<T>,
+                 cuda::data_of<T>(op.dy_FC), cuda::data_of<T>(op.dx_FC),
+                 cuda::data_of<T>(op.weight), image);
+  });
+}
+
+template <>
+void CudaBackend::compute(Stream& stream, const DepthwiseConv2dBackwardWeight& op) {
+  auto& own = static_cast<CudaStream&>(stream);
+  Scratch scratch = own.scratch();
+  const cuda::DepthwiseImage image = cuda::upload_image(own, op.geometry, scratch);
+  const int columns = image.channels * image.kernel();
+  const std::int64_t rows = image.out_rows * image.out_frequencies;
+  cuda::with_type_of(op.x_FC, "DepthwiseConv2dBackwardWeight", [&]<class T>(T) {
+    using Term = cuda::ImageWeightGradient<T>;
+    auto* const sums = scratch.take<double>(columns);
+    auto* const partial = scratch.take<double>(cuda::partial_count<Term>(rows, columns));
+    const Term term{cuda::data_of<T>(op.x_FC), cuda::data_of<T>(op.dy_FC), image, columns};
+    cuda::sum_columns(own.handle(), term,
+                      {.rows = rows, .columns = columns, .partial = partial, .sums = sums});
+    cuda::launch(own.handle(), cuda::grid_over(columns), cuda::add_image_weight, sums,
+                 image.channels, image.kernel(), cuda::data_of<float>(op.dweight));
+  });
+}
+
+}  // namespace penstock::layers
