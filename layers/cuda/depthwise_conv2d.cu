@@ -88,8 +88,7 @@ struct ImageWeightGradient {
     const std::int64_t step = column / image.channels;
     const int utterance = image.out.of_row[row];
     const std::int64_t begin = image.in.starts[utterance], end = image.in.starts[utterance + 1];
-    const std::int64_t from_row = begin +
-                                  (row - image.out.starts[utterance]) * image.time.stride -
+    const std::int64_t from_row = begin + (row - image.out.starts[utterance]) * image.time.stride -
                                   image.time.padding + step % image.time.kernel;
     const std::int64_t from_f =
         f * image.frequency.stride - image.frequency.padding + step / image.time.kernel;

@@ -19,9 +19,9 @@ struct DepthwiseConv2dOptions {
 };
 
 /// 2-D convolution over frequency and time, each channel by itself; rows are [frequency][channel].
-/// Each utterance of n frames becomes one of time.outputs(n). Parameters: "<name>.weight" [channels,
-/// frequency kernel, time kernel] and, with bias, "<name>.bias" [channels], starting uniform in
-/// ±1/sqrt(kernels) as PyTorch's do.
+/// Each utterance of n frames becomes one of time.outputs(n). Parameters: "<name>.weight"
+/// [channels, frequency kernel, time kernel] and, with bias, "<name>.bias" [channels], starting
+/// uniform in ±1/sqrt(kernels) as PyTorch's do.
 class DepthwiseConv2d final : public Layer {
  public:
   /// ShapeError if the options make no convolution.

@@ -42,8 +42,7 @@ using TapsOf = AxisTaps (*)(const Conv2dAxis&, std::int64_t, std::int64_t);
 std::vector<AxisTaps> all_taps(TapsOf taps_of, const Conv2dAxis& axis, std::int64_t places,
                                std::int64_t others) {
   std::vector<AxisTaps> all;
-  for (std::int64_t place = 0; place < places; ++place)
-    all.push_back(taps_of(axis, place, others));
+  for (std::int64_t place = 0; place < places; ++place) all.push_back(taps_of(axis, place, others));
   return all;
 }
 
@@ -105,8 +104,7 @@ template <class T>
 void add_weight_gradient(const DepthwiseConv2dGeometry& g, std::int64_t frames, const T* x,
                          const T* dy, T* sums_KC) {
   const std::int64_t C = g.channels;
-  const auto frequency_taps =
-      all_taps(seen_by, g.frequency, g.out_frequencies(), g.in_frequencies);
+  const auto frequency_taps = all_taps(seen_by, g.frequency, g.out_frequencies(), g.in_frequencies);
   for (std::int64_t t = 0; t < g.time.outputs(frames); ++t) {
     const AxisTaps time_taps = seen_by(g.time, t, frames);
     for (const AxisTaps& taps : frequency_taps) {
@@ -126,9 +124,12 @@ void CpuBackend::compute(Stream&, const DepthwiseConv2dForward& op) {
   for_real(op.x_FC.dtype, "DepthwiseConv2dForward", [&]<class T>(T) {
     const DepthwiseConv2dGeometry& g = op.geometry;
     const std::int64_t out = g.out_frequencies();
-    const Side<T> side{g.time,           seen_by,
-                       g.channels,       out,
-                       g.in_frequencies, all_taps(seen_by, g.frequency, out, g.in_frequencies),
+    const Side<T> side{g.time,
+                       seen_by,
+                       g.channels,
+                       out,
+                       g.in_frequencies,
+                       all_taps(seen_by, g.frequency, out, g.in_frequencies),
                        channels_last<T>(op.weight, op.workspace)};
     const T* x = op.x_FC.as<T>();
     T* y = op.y_FC.as<T>();
@@ -145,9 +146,12 @@ void CpuBackend::compute(Stream&, const DepthwiseConv2dBackwardInput& op) {
   for_real(op.dy_FC.dtype, "DepthwiseConv2dBackwardInput", [&]<class T>(T) {
     const DepthwiseConv2dGeometry& g = op.geometry;
     const std::int64_t out = g.out_frequencies();
-    const Side<T> side{g.time,     seeing,
-                       g.channels, g.in_frequencies,
-                       out,        all_taps(seeing, g.frequency, g.in_frequencies, out),
+    const Side<T> side{g.time,
+                       seeing,
+                       g.channels,
+                       g.in_frequencies,
+                       out,
+                       all_taps(seeing, g.frequency, g.in_frequencies, out),
                        channels_last<T>(op.weight, op.workspace)};
     const T* dy = op.dy_FC.as<T>();
     T* dx = op.dx_FC.as<T>();

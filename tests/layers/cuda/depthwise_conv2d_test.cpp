@@ -12,9 +12,8 @@ class CudaDepthwiseConv2d : public Parity {
     Conv2dAxis frequency, time;
   };
   /// FastConformer's subsampling, of more columns than a block's threads, and uneven axes.
-  static constexpr Case kCases[] = {{35, 9, {3, 2, 1}, {3, 2, 1}},
-                                    {5, 7, {2, 1, 0}, {4, 3, 2}},
-                                    {3, 6, {4, 3, 2}, {1, 2, 0}}};
+  static constexpr Case kCases[] = {
+      {35, 9, {3, 2, 1}, {3, 2, 1}}, {5, 7, {2, 1, 0}, {4, 3, 2}}, {3, 6, {4, 3, 2}, {1, 2, 0}}};
 
   DepthwiseConv2dGeometry geometry(const Case& c) const {
     return {c.channels, c.frequency, c.time, c.frequencies, lengths_};

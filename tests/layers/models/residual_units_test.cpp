@@ -45,18 +45,14 @@ TEST(ResidualUnits, HaveNoBiasesButOfNormsIfTold) {
 TEST(ResidualUnits, DropWhatTheyAddIfTold) {
   for (const bool dropped : {true, false}) {
     const double share = dropped ? 0.5 : 0;
-    EXPECT_NEAR(untouched(feed_forward_unit({.name = "f",
-                                             .width = 12,
-                                             .inner = 20,
-                                             .dropout = 0.5,
-                                             .output_dropout = dropped})),
-                share, 0.15);
-    EXPECT_NEAR(untouched(attention_unit({.name = "a",
-                                          .width = 12,
-                                          .heads = 3,
-                                          .dropout = 0.5,
-                                          .output_dropout = dropped})),
-                share, 0.15);
+    EXPECT_NEAR(
+        untouched(feed_forward_unit(
+            {.name = "f", .width = 12, .inner = 20, .dropout = 0.5, .output_dropout = dropped})),
+        share, 0.15);
+    EXPECT_NEAR(
+        untouched(attention_unit(
+            {.name = "a", .width = 12, .heads = 3, .dropout = 0.5, .output_dropout = dropped})),
+        share, 0.15);
   }
 }
 

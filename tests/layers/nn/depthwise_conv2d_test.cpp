@@ -65,7 +65,8 @@ TEST(DepthwiseConv2d, GivesEachUtteranceWhatItGetsAlone) {
   together.randomise(3);
   const auto all = test::numbers(together.input().only().x_FC);
   test::assign(alone.input().only().x_FC, std::vector<double>(all.end() - 13 * 55, all.end()));
-  for (std::size_t i = 0; i < 2; ++i) test::assign(alone.params()[i], test::numbers(together.params()[i]));
+  for (std::size_t i = 0; i < 2; ++i)
+    test::assign(alone.params()[i], test::numbers(together.params()[i]));
   together.forward();
   alone.forward();
   const auto packed = test::numbers(together.output().only().x_FC);
