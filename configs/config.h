@@ -13,20 +13,23 @@ namespace penstock::configs {
 struct ModelConfig {
   std::string base = {};
   int features = 161;          // input channels; must equal what [features] makes
+  int classes = 0;             // of the output layer; 0: as many as the text has labels
   layers::ModelFamily family;  // what model.kind chooses, with the values of the family's own keys
   bool operator==(const ModelConfig&) const = default;
 };
 
-/// [text]: labels. Blank is 0, the alphabet's characters follow in order.
+/// [text]: labels. Blank is 0, the alphabet's characters or the model's pieces follow in order.
 struct TextConfig {
+  std::string kind = "alphabet";  // alphabet | sentencepiece
   std::string alphabet = "'abcdefghijklmnopqrstuvwxyz ";
+  std::string model;           // of sentencepiece: a .model file
   std::string fold = "lower";  // lower | upper | none, applied to transcripts
   bool operator==(const TextConfig&) const = default;
 };
 
 /// [features]: what a frame is.
 struct FeatureConfig {
-  std::string kind = "spectrogram";  // spectrogram (log1p of magnitude) | log-mel
+  std::string kind = "spectrogram";  // spectrogram (log1p of magnitude) | log-mel | waveform
   int sample_rate = 16000;
   double window_ms = 20, hop_ms = 10;
   std::string window = "hamming";       // hamming | hann | hann-symmetric

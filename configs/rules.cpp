@@ -52,7 +52,22 @@ Found of_data(const Config& c) {
     found.push_back(
         {"data.min_seconds",
          "data.min_seconds must be below data.max_seconds: no utterance lies between them"});
-  if (const std::string wrong = fault_of(c.text); !wrong.empty())
+  return found;
+}
+
+Found of_text(const Config& c) {
+  const bool pieces = c.text.kind == "sentencepiece";
+  Found found;
+  if (pieces && c.text.model.empty())
+    found.push_back({"text.kind",
+                     "text.kind = sentencepiece needs a model of pieces: name its file in "
+                     "text.model; `penstock data tokens` makes one"});
+  if (!pieces && !c.text.model.empty())
+    found.push_back({"text.model",
+                     fmt::format("text.model needs text.kind = sentencepiece, not {}: set that, or "
+                                 "leave the model out",
+                                 c.text.kind)});
+  if (const std::string wrong = pieces ? "" : fault_of(c.text); !wrong.empty())
     found.push_back({"text.alphabet", wrong});
   return found;
 }
@@ -113,7 +128,7 @@ std::vector<std::string> contradictions(const Config& c,
                                         const std::function<std::string(std::string_view)>& where) {
   std::vector<std::string> faults;
   for (const Found& found : {c.model.family.contradictions(c.model.features), of_optimization(c),
-                             of_data(c), of_pipeline(c), of_features(c), of_steps(c)})
+                             of_data(c), of_text(c), of_pipeline(c), of_features(c), of_steps(c)})
     for (const auto& [key, what] : found) faults.push_back(fmt::format("{}: {}", where(key), what));
   return faults;
 }

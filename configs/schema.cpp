@@ -15,6 +15,8 @@ std::vector<Key> model_keys(ModelConfig& m, std::vector<std::string_view> kinds)
       m.family.kind_key(std::move(kinds)),
       Key("model.features", &m.features, between(1, kMostChannels),
           "input channels; must equal what [features] makes"),
+      Key("model.classes", &m.classes, between(0, kMostChannels),
+          "outputs of the last layer, blank included; 0: as many as the text has labels"),
   };
   const std::vector<Key> own = m.family.keys();
   all.insert(all.end(), own.begin(), own.end());
@@ -23,8 +25,13 @@ std::vector<Key> model_keys(ModelConfig& m, std::vector<std::string_view> kinds)
 
 std::vector<Key> text_keys(TextConfig& t) {
   return {
+      Key("text.kind", &t.kind, one_of({"alphabet", "sentencepiece"}),
+          "what a label stands for: a character of text.alphabet, or a piece of text.model"),
       Key("text.alphabet", &t.alphabet, anything(),
           "characters (Unicode, in UTF-8) of the labels 1, 2, …; 0 is CTC's blank"),
+      Key("text.model", &t.model, anything(),
+          "SentencePiece model (.model file), with text.kind = sentencepiece; its piece i is label "
+          "i + 1. Checkpoints keep a copy."),
       Key("text.fold", &t.fold, one_of({"lower", "upper", "none"}),
           "case to which ASCII and Latin-1 letters of transcripts are converted"),
   };
@@ -32,8 +39,8 @@ std::vector<Key> text_keys(TextConfig& t) {
 
 std::vector<Key> feature_keys(FeatureConfig& f) {
   return {
-      Key("features.kind", &f.kind, one_of({"spectrogram", "log-mel"}),
-          "what a frame holds: log(1 + magnitude), or log-mel energies"),
+      Key("features.kind", &f.kind, one_of({"spectrogram", "log-mel", "waveform"}),
+          "what a frame holds: log(1 + magnitude), log-mel energies, or one sample"),
       Key("features.sample_rate", &f.sample_rate, between(1000, 384000),
           "samples a second; recordings of another rate are resampled"),
       Key("features.window_ms", &f.window_ms, above(0, 1000), "length of a window in milliseconds"),
@@ -201,9 +208,10 @@ std::vector<Key> trainer_keys(TrainerConfig& t) {
 }  // namespace
 
 bool kept(const Key& key) {
-  // Training data are known by the hash of their index, not by the manifest's name.
-  constexpr std::string_view free[] = {"model.base", "data.train", "data.validation",
-                                       "data.failing_utterances", "data.loaders"};
+  // Training data and pieces are known by their hashes, not by the names of their files.
+  constexpr std::string_view free[] = {
+      "model.base",  "text.model", "data.train", "data.validation", "data.failing_utterances",
+      "data.loaders"};
   if (key.section() == "pipeline" || key.section() == "trainer") return key.name == "trainer.seed";
   return std::ranges::find(free, key.name) == std::end(free);
 }

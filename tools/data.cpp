@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "runtime/data/summary.h"
 #include "tools/commands.h"
+#include "tools/data_tokens.h"
 #include "tools/exit_code.h"
 #include "tools/launch.h"
 #include "tools/options.h"
@@ -84,7 +85,8 @@ void add_make(CLI::App* command, DataOptions& options) {
 
 void add_data(CLI::App& app, Run& run) {
   const auto options = std::make_shared<DataOptions>();
-  CLI::App* data = app.add_subcommand("data", "Make, merge, verify and summarise manifests");
+  CLI::App* data = app.add_subcommand(
+      "data", "Make, merge, verify and summarise manifests; train pieces of text");
   data->require_subcommand(1);
   data->footer(
       "Formats: JSON lines (audio_filepath, duration, text), deepspeech.pytorch's JSON and CSV, a\n"
@@ -93,7 +95,8 @@ void add_data(CLI::App& app, Run& run) {
       "  penstock data make LibriSpeech/train-clean-100 --output train.jsonl\n"
       "  penstock data merge a.jsonl b.csv --output both.jsonl\n"
       "  penstock data verify train.jsonl\n"
-      "  penstock data summary train.jsonl --json");
+      "  penstock data summary train.jsonl --json\n"
+      "  penstock data tokens train.jsonl --pieces 128 --output pieces.model");
   const auto add = [&](const char* name, const char* what, auto add_options, auto work) {
     CLI::App* command = add_common(data->add_subcommand(name, what), *options);
     add_options(command, *options);
@@ -106,6 +109,7 @@ void add_data(CLI::App& app, Run& run) {
       verify);
   add("summary", "Print hours, durations, characters and rejected utterances", add_manifest,
       summary);
+  add_data_tokens(*data, run);
 }
 
 }  // namespace penstock::tools

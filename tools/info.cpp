@@ -84,7 +84,8 @@ void add_info(CLI::App& app, Run& run) {
                    "safetensors file; or a model: a name in configs/models/, or a TOML file")
       ->required();
   command->option_defaults()->always_capture_default();
-  takes_whole(command->add_option("--labels", options->labels, "Of a model: labels, with blank"),
+  takes_whole(command->add_option("--labels", options->labels,
+                                  "Of a model: labels, with blank [model.classes, or 29]"),
               {2, 1000000});
   takes_whole(command->add_option("--batch", options->utterances,
                                   "Of a model: utterances in a micro-batch"),

@@ -22,8 +22,6 @@ namespace {
 
 using partition::LayerFigures;
 
-constexpr double kFramesPerSecond = 100;  // of features, as in `penstock bench`
-
 double flops_of(const LayerFigures& layer) {
   return layer.flops.forward + layer.flops.backward_input + layer.flops.backward_weight;
 }
@@ -38,14 +36,16 @@ Report report_of(const ModelInfoOptions& options) {
   const std::vector<std::string> base{"model.base=" + options.model,
                                       "precision.compute=" + options.precision};
   const configs::Config config = configs::load_config("", layers::model_families(), base);
-  const partition::LayerSequence sequence = partition::build_model(config.model, options.labels);
-  const auto frames = static_cast<std::int64_t>(std::lround(options.seconds * kFramesPerSecond));
+  const partition::LayerSequence sequence = partition::build_model(
+      config.model, options.labels.value_or(partition::labels_without_text(config.model)));
+  const double rate = config.model.family.frames_per_second();
+  const auto frames = static_cast<std::int64_t>(std::lround(options.seconds * rate));
   const std::vector<std::int64_t> lengths(static_cast<std::size_t>(options.utterances), frames);
   Report report;
   report.layers = partition::layer_figures(
       sequence, lengths, {layers::DeviceKind::cpu, runtime::compute_type(config.precision)});
   report.total = partition::total_of(report.layers);
-  report.seconds = static_cast<double>(frames * options.utterances) / kFramesPerSecond;
+  report.seconds = static_cast<double>(frames * options.utterances) / rate;
   return report;
 }
 

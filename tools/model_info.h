@@ -1,12 +1,13 @@
 #pragma once
 
+#include <optional>
 #include <string>
 
 namespace penstock::tools {
 
 struct ModelInfoOptions {
-  std::string model;  // a name in configs/models/, or a TOML file
-  int labels = 29;    // blank included
+  std::string model;               // a name in configs/models/, or a TOML file
+  std::optional<int> labels = {};  // blank included; nothing: labels_without_text()
   int utterances = 8;
   double seconds = 4;
   std::string precision = "fp32";

@@ -40,6 +40,7 @@ configs::Config RecipeArguments::load() const {
 std::vector<NamedFile> RecipeArguments::files(const configs::Config& config,
                                               std::vector<NamedFile> others) const {
   others.insert(others.end(), {{"model.base", config.model.base},
+                               {"text.model", config.text.model},
                                {"data.train", config.data.train},
                                {"data.validation", config.data.validation}});
   for (const std::string& word : words)

@@ -6,6 +6,7 @@
 
 #include "layers/cpu/cpu_backend.h"
 #include "layers/cpu/for_real.h"
+#include "layers/cpu/silu.h"
 
 namespace penstock::layers {
 namespace {
@@ -22,15 +23,49 @@ template <class T>
 struct Affine {
   explicit Affine(std::int64_t channels) : shift(channels), scale(channels), bias(channels) {}
   std::vector<T> shift, scale, bias;
+
+  void apply(const T* __restrict x, T* __restrict y) const {
+    const T* __restrict from = shift.data();
+    const T* __restrict by = scale.data();
+    const T* __restrict then = bias.data();
+    const auto channels = static_cast<std::int64_t>(shift.size());
+    for (std::int64_t c = 0; c < channels; ++c) y[c] = (x[c] - from[c]) * by[c] + then[c];
+  }
 };
 
+// What training normalises by.
 template <class T>
-void apply(const Affine<T>& affine, Columns size, const T* __restrict x, T* __restrict y) {
-  const T* __restrict shift = affine.shift.data();
-  const T* __restrict scale = affine.scale.data();
-  const T* __restrict bias = affine.bias.data();
-  for (std::int64_t row = 0; row < size.rows; ++row, x += size.channels, y += size.channels)
-    for (std::int64_t c = 0; c < size.channels; ++c) y[c] = (x[c] - shift[c]) * scale[c] + bias[c];
+Affine<T> affine_of(const Tensor& statistics, const Tensor& weight_C, const Tensor& bias_C) {
+  const std::int64_t C = weight_C.size();
+  const double* mean = statistics.as<double>();
+  Affine<T> affine(C);
+  for (std::int64_t c = 0; c < C; ++c) {
+    affine.shift[c] = static_cast<T>(mean[c]);
+    affine.scale[c] = static_cast<T>(mean[C + c] * weight_C.as<T>()[c]);
+    affine.bias[c] = bias_C.as<T>()[c];
+  }
+  return affine;
+}
+
+template <class T>
+void apply(const Affine<T>& affine, Columns size, bool silu, const T* x, T* y) {
+  for (std::int64_t row = 0; row < size.rows; ++row, x += size.channels, y += size.channels) {
+    affine.apply(x, y);
+    if (!silu) continue;
+    for_each_vector<T>(size.channels, [&](std::int64_t c, auto lanes) {
+      store<T>(y + c, Silu<T>::value(load<T>(y + c, lanes)), lanes);
+    });
+  }
+}
+
+// The gradient of z in one row; `dz` is not dy.
+template <class T>
+void silu_gradient(const Affine<T>& affine, const T* x, const T* dy, T* dz) {
+  affine.apply(x, dz);
+  const auto channels = static_cast<std::int64_t>(affine.shift.size());
+  for_each_vector<T>(channels, [&](std::int64_t c, auto lanes) {
+    store<T>(dz + c, load<T>(dy + c, lanes) * Silu<T>::slope(load<T>(dz + c, lanes)), lanes);
+  });
 }
 
 // Means, then Σ (x - mean)², from one pass over x. The numbers are taken relative to the first row,
@@ -67,16 +102,13 @@ void forward(const BatchNormForward& op) {
   op.sums[0] = static_cast<double>(size.rows);
 
   double* statistics = op.statistics.as<double>();
-  Affine<T> affine(C);
   for (std::int64_t c = 0; c < C; ++c) {
     const double variance = size.rows == 0 ? 0 : squares[c] / op.sums[0];
     statistics[c] = mean[c];
     statistics[C + c] = 1 / std::sqrt(variance + op.epsilon);
-    affine.shift[c] = static_cast<T>(mean[c]);
-    affine.scale[c] = static_cast<T>(statistics[C + c] * op.weight_C.as<T>()[c]);
-    affine.bias[c] = op.bias_C.as<T>()[c];
   }
-  apply(affine, size, op.x.as<T>(), op.y.as<T>());
+  apply(affine_of<T>(op.statistics, op.weight_C, op.bias_C), size, op.silu, op.x.as<T>(),
+        op.y.as<T>());
 }
 
 template <class T, class S>
@@ -89,20 +121,37 @@ void infer(const BatchNormInference& op) {
         static_cast<T>(op.weight_C.as<T>()[c] / std::sqrt(op.variance_C.as<S>()[c] + op.epsilon));
     affine.bias[c] = op.bias_C.as<T>()[c];
   }
-  apply(affine, size, op.x.as<T>(), op.y.as<T>());
+  apply(affine, size, op.silu, op.x.as<T>(), op.y.as<T>());
 }
 
+// Sums of one row more.
 template <class T>
-void reduce(Columns size, const T* __restrict x, const T* __restrict dy,
-            const double* __restrict mean, double* __restrict sum_dy, double* __restrict sum_dy_x) {
+void reduce(std::int64_t channels, const T* __restrict x, const T* __restrict dz,
+            const double* __restrict mean, double* __restrict reductions) {
+  double* __restrict sum_dz_x = reductions + channels;
+  for (std::int64_t c = 0; c < channels; ++c) {
+    reductions[c] += dz[c];
+    sum_dz_x[c] += dz[c] * (x[c] - mean[c]);
+  }
+}
+
+// Σ dz and Σ dz · (x - mean). With silu, dz is left where dx will be, if that is wanted.
+template <class T>
+void reduce(const BatchNormBackwardInput& op, Columns size) {
   const std::int64_t C = size.channels;
-  std::fill_n(sum_dy, C, 0.0);
-  std::fill_n(sum_dy_x, C, 0.0);
-  for (std::int64_t row = 0; row < size.rows; ++row, x += C, dy += C)
-    for (std::int64_t c = 0; c < C; ++c) {
-      sum_dy[c] += dy[c];
-      sum_dy_x[c] += dy[c] * (x[c] - mean[c]);
-    }
+  double* reductions = op.reductions.as<double>();
+  std::fill_n(reductions, 2 * C, 0.0);
+  const T* x = op.x.as<T>();
+  const T* dy = op.dy.as<T>();
+  std::vector<T> unwanted(op.dx.data == nullptr ? static_cast<std::size_t>(C) : 0);
+  T* dx = op.dx.data == nullptr ? unwanted.data() : op.dx.as<T>();
+  const Affine<T> affine =
+      op.silu ? affine_of<T>(op.statistics, op.weight_C, op.bias_C) : Affine<T>(0);
+  for (std::int64_t row = 0; row < size.rows; ++row, x += C, dy += C) {
+    if (op.silu) silu_gradient(affine, x, dy, dx);
+    reduce(C, x, op.silu ? dx : dy, op.statistics.as<double>(), reductions);
+    if (unwanted.empty()) dx += C;
+  }
 }
 
 template <class T>
@@ -111,33 +160,34 @@ void backward_input(const BatchNormBackwardInput& op) {
   const std::int64_t C = size.channels;
   const double* mean = op.statistics.as<double>();
   const double* inverse = mean + C;
-  double* sum_dy = op.reductions.as<double>();
-  double* sum_dy_xhat = sum_dy + C;
-  reduce(size, op.x.as<T>(), op.dy.as<T>(), mean, sum_dy, sum_dy_xhat);
-  for (std::int64_t c = 0; c < C; ++c) sum_dy_xhat[c] *= inverse[c];
+  double* sum_dz = op.reductions.as<double>();
+  double* sum_dz_xhat = sum_dz + C;
+  reduce<T>(op, size);
+  for (std::int64_t c = 0; c < C; ++c) sum_dz_xhat[c] *= inverse[c];
   if (op.dx.data == nullptr) return;
 
-  // dx = (dy - Σ dy / n) · scale - (x - mean) · slope
+  // dx = (dz - Σ dz / n) · scale - (x - mean) · slope
   const auto n = static_cast<double>(size.rows);
   Affine<T> affine(C);
   std::vector<T> means(C), slopes(C);
   for (std::int64_t c = 0; c < C; ++c) {
     const double scale = op.weight_C.as<T>()[c] * inverse[c];
-    affine.shift[c] = static_cast<T>(sum_dy[c] / n);
+    affine.shift[c] = static_cast<T>(sum_dz[c] / n);
     affine.scale[c] = static_cast<T>(scale);
     means[c] = static_cast<T>(mean[c]);
-    slopes[c] = static_cast<T>(scale * inverse[c] * sum_dy_xhat[c] / n);
+    slopes[c] = static_cast<T>(scale * inverse[c] * sum_dz_xhat[c] / n);
   }
   const T* __restrict x = op.x.as<T>();
-  const T* __restrict dy = op.dy.as<T>();
+  const T* dz = op.silu ? op.dx.as<T>() : op.dy.as<T>();
   const T* __restrict shift = affine.shift.data();
   const T* __restrict scale = affine.scale.data();
   const T* __restrict centre = means.data();
   const T* __restrict slope = slopes.data();
-  T* __restrict dx = op.dx.as<T>();
-  for (std::int64_t row = 0; row < size.rows; ++row, x += C, dy += C, dx += C)
+  T* dx = op.dx.as<T>();
+  for (std::int64_t row = 0; row < size.rows; ++row, x += C, dz += C, dx += C)
+#pragma GCC ivdep  // dz may be dx, never a part of it
     for (std::int64_t c = 0; c < C; ++c)
-      dx[c] = (dy[c] - shift[c]) * scale[c] - (x[c] - centre[c]) * slope[c];
+      dx[c] = (dz[c] - shift[c]) * scale[c] - (x[c] - centre[c]) * slope[c];
 }
 
 template <class T>

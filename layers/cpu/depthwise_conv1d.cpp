@@ -1,114 +1,164 @@
 #include "layers/ops/depthwise_conv1d.h"
 
-#include <algorithm>
-
-#include "layers/cpu/channels_last.h"
 #include "layers/cpu/cpu_backend.h"
+#include "layers/cpu/depthwise_window.h"
 #include "layers/cpu/for_real.h"
+#include "layers/cpu/gate_functions.h"
+#include "layers/cpu/sizes.h"
 
 namespace penstock::layers {
 namespace {
 
-struct Size {
-  std::int64_t channels, kernel, left;
+/// Columns of rows that have `stride` numbers each.
+template <class T>
+struct Rows {
+  T* first;
+  std::int64_t stride;
+  T* at(std::int64_t row) const { return first + row * stride; }
 };
 
-// Taps that meet a frame: those whose frame t + k - left is one of the utterance's.
-struct Taps {
-  Taps(const Size& size, std::int64_t t, std::int64_t frames)
-      : first(std::max<std::int64_t>(0, size.left - t)),
-        end(std::min(size.kernel, frames - t + size.left)) {}
-  std::int64_t first, end;
+/// What is convolved: x, or glu(x).
+template <class T, bool kGated>
+struct Source {
+  Rows<const T> x;
+  std::int64_t channels;
+
+  template <class Lanes>
+  Halves<T> halves(std::int64_t row, std::int64_t c, Lanes lanes) const {
+    return {load<T>(x.at(row) + c, lanes), load<T>(x.at(row) + channels + c, lanes)};
+  }
+  template <class Lanes>
+  Vector<T> value(std::int64_t row, std::int64_t c, Lanes lanes) const {
+    if constexpr (kGated)
+      return Glu<T>::value(halves(row, c, lanes));
+    else
+      return load<T>(x.at(row) + c, lanes);
+  }
 };
 
-// y += w · x, channel by channel.
-template <class T>
-void add_product(std::int64_t channels, const T* __restrict w, const T* __restrict x,
-                 T* __restrict y) {
-  for (std::int64_t c = 0; c < channels; ++c) y[c] += w[c] * x[c];
+/// Calls work(T{}, source) with the number type and the kind of source.
+template <class Work>
+void with_source(const Tensor& x_FD, std::int64_t channels, bool gated, const char* operation,
+                 Work work) {
+  for_real(x_FD.dtype, operation, [&]<class T>(T type) {
+    const Rows<const T> x{x_FD.as<T>(), gated ? 2 * channels : channels};
+    if (gated)
+      work(type, Source<T, true>{x, channels});
+    else
+      work(type, Source<T, false>{x, channels});
+  });
 }
 
-template <class T>
-void forward(const Size& size, std::int64_t frames, const T* weight_KC, const T* x, T* y) {
-  const std::int64_t C = size.channels;
-  std::fill_n(y, frames * C, T{0});
-  for (std::int64_t t = 0; t < frames; ++t) {
-    const Taps taps(size, t, frames);
-    for (std::int64_t k = taps.first; k < taps.end; ++k)
-      add_product(C, weight_KC + k * C, x + (t + k - size.left) * C, y + t * C);
+/// Taps of channels c and following, the first one first or last.
+template <class T, class Lanes>
+void gather_taps(const Tensor& weight_CK, std::int64_t c, Lanes lanes, bool reversed,
+                 Vector<T>* to) {
+  const std::int64_t K = weight_CK.shape[1];
+  const T* from = weight_CK.as<T>() + c * K;
+  for (std::int64_t k = 0; k < K; ++k) {
+    Vector<T> taps = {};
+    for (std::int64_t lane = 0; lane < lanes; ++lane)
+      taps[lane] = from[lane * K + (reversed ? K - 1 - k : k)];
+    to[k] = taps;
   }
 }
 
 template <class T>
-void backward_input(const Size& size, std::int64_t frames, const T* weight_KC, const T* dy, T* dx) {
-  const std::int64_t C = size.channels;
-  std::fill_n(dx, frames * C, T{0});
-  for (std::int64_t t = 0; t < frames; ++t) {
-    const std::int64_t first = std::max<std::int64_t>(0, t + size.left - frames + 1);
-    const std::int64_t end = std::min(size.kernel, t + size.left + 1);
-    for (std::int64_t k = first; k < end; ++k)
-      add_product(C, weight_KC + k * C, dy + (t - k + size.left) * C, dx + t * C);
-  }
-}
-
-template <class T>
-void backward_weight(const Size& size, std::int64_t frames, const T* x, const T* dy,
-                     T* d_weight_KC) {
-  const std::int64_t C = size.channels;
-  for (std::int64_t t = 0; t < frames; ++t) {
-    const Taps taps(size, t, frames);
-    for (std::int64_t k = taps.first; k < taps.end; ++k)
-      add_product(C, dy + t * C, x + (t + k - size.left) * C, d_weight_KC + k * C);
-  }
+cpu::DepthwiseRoom<T> room_of(std::span<std::byte> workspace, std::int64_t rows,
+                              std::int64_t kernel) {
+  Scratch scratch(workspace);
+  return {scratch, rows, kernel};
 }
 
 }  // namespace
 
+std::size_t cpu::depthwise_conv1d_workspace(const DepthwiseConv1dSize& size, DType dtype) {
+  Scratch counted;
+  for_real(dtype, "DepthwiseConv1d",
+           [&]<class T>(T) { DepthwiseRoom<T>(counted, size.rows, size.kernel); });
+  return counted.used();
+}
+
 template <>
 void CpuBackend::compute(Stream&, const DepthwiseConv1dForward& op) {
-  for_real(op.x_FC.dtype, "DepthwiseConv1dForward", [&]<class T>(T) {
-    const Size size{op.weight_CK.shape[0], op.weight_CK.shape[1], op.left};
-    const T* weight = channels_last<T>(op.weight_CK, op.workspace);
-    const T* x = op.x_FC.as<T>();
-    T* y = op.y_FC.as<T>();
-    for (std::int64_t frames : op.lengths) {
-      forward(size, frames, weight, x, y);
-      x += frames * size.channels;
-      y += frames * size.channels;
-    }
+  const std::int64_t C = op.weight_CK.shape[0], K = op.weight_CK.shape[1];
+  with_source(op.x_FD, C, op.gated, "DepthwiseConv1dForward", [&]<class T>(T, const auto& source) {
+    const auto room = room_of<T>(op.workspace, op.x_FD.shape[0], K);
+    const Rows<T> y{op.y_FC.as<T>(), C};
+    for_each_vector<T>(C, [&](std::int64_t c, auto lanes) {
+      gather_taps<T>(op.weight_CK, c, lanes, false, room.weight);
+      const Vector<T> bias =
+          op.bias_C.data == nullptr ? Vector<T>{} : load<T>(op.bias_C.as<T>() + c, lanes);
+      std::int64_t row = 0;
+      for (const std::int64_t frames : op.lengths) {
+        cpu::fill_window<T>(room.window, frames, op.left, K,
+                            [&](std::int64_t t) { return source.value(row + t, c, lanes); });
+        cpu::convolve_window<T>(room.window, frames, op.left, room.weight, K,
+                                [&](std::int64_t t, const Vector<T>& sum) {
+                                  store<T>(y.at(row + t) + c, sum + bias, lanes);
+                                });
+        row += frames;
+      }
+    });
   });
 }
 
 template <>
 void CpuBackend::compute(Stream&, const DepthwiseConv1dBackwardInput& op) {
-  for_real(op.dy_FC.dtype, "DepthwiseConv1dBackwardInput", [&]<class T>(T) {
-    const Size size{op.weight_CK.shape[0], op.weight_CK.shape[1], op.left};
-    const T* weight = channels_last<T>(op.weight_CK, op.workspace);
-    const T* dy = op.dy_FC.as<T>();
-    T* dx = op.dx_FC.as<T>();
-    for (std::int64_t frames : op.lengths) {
-      backward_input(size, frames, weight, dy, dx);
-      dy += frames * size.channels;
-      dx += frames * size.channels;
-    }
-  });
+  const std::int64_t C = op.weight_CK.shape[0], K = op.weight_CK.shape[1];
+  const std::int64_t after = K - 1 - op.left;  // frames behind the present one
+  const auto backward = [&]<class T, bool kGated>(T, const Source<T, kGated>& source) {
+    const auto room = room_of<T>(op.workspace, op.dy_FC.shape[0], K);
+    const Rows<const T> dy{op.dy_FC.as<T>(), C};
+    const Rows<T> dx{op.dx_FD.as<T>(), source.x.stride};
+    for_each_vector<T>(C, [&](std::int64_t c, auto lanes) {
+      gather_taps<T>(op.weight_CK, c, lanes, true, room.weight);
+      std::int64_t row = 0;
+      for (const std::int64_t frames : op.lengths) {
+        cpu::fill_window<T>(room.window, frames, after, K,
+                            [&](std::int64_t t) { return load<T>(dy.at(row + t) + c, lanes); });
+        cpu::convolve_window<T>(
+            room.window, frames, after, room.weight, K, [&](std::int64_t t, const Vector<T>& dg) {
+              T* const to = dx.at(row + t) + c;
+              if constexpr (kGated) {
+                const auto gradient = Glu<T>::gradient(source.halves(row + t, c, lanes), dg);
+                store<T>(to, gradient.a, lanes);
+                store<T>(to + C, gradient.b, lanes);
+              } else {
+                store<T>(to, dg, lanes);
+              }
+            });
+        row += frames;
+      }
+    });
+  };
+  with_source(op.gated ? op.x_FD : op.dy_FC, C, op.gated, "DepthwiseConv1dBackwardInput", backward);
 }
 
 template <>
 void CpuBackend::compute(Stream&, const DepthwiseConv1dBackwardWeight& op) {
-  for_real(op.x_FC.dtype, "DepthwiseConv1dBackwardWeight", [&]<class T>(T) {
-    const std::int64_t C = op.d_weight_CK.shape[0], K = op.d_weight_CK.shape[1];
-    T* sums = reinterpret_cast<T*>(op.workspace.data());
-    const T* x = op.x_FC.as<T>();
-    const T* dy = op.dy_FC.as<T>();
-    for (std::int64_t frames : op.lengths) {  // one sum for each utterance: shorter sums round less
-      std::fill_n(sums, C * K, T{0});
-      backward_weight({C, K, op.left}, frames, x, dy, sums);
-      add_channels_first(sums, op.d_weight_CK);
-      x += frames * C;
-      dy += frames * C;
-    }
-  });
+  const std::int64_t C = op.d_weight_CK.shape[0], K = op.d_weight_CK.shape[1];
+  const auto backward = [&]<class T>(T, const auto& source) {
+    const auto room = room_of<T>(op.workspace, op.dy_FC.shape[0], K);
+    const Rows<const T> dy{op.dy_FC.as<T>(), C};
+    for_each_vector<T>(C, [&](std::int64_t c, auto lanes) {
+      T* const d_weight = op.d_weight_CK.as<T>() + c * K;
+      std::int64_t row = 0;
+      for (const std::int64_t frames : op.lengths) {  // shorter sums round less
+        cpu::fill_window<T>(room.window, frames, op.left, K,
+                            [&](std::int64_t t) { return source.value(row + t, c, lanes); });
+        for (std::int64_t t = 0; t < frames; ++t)
+          room.gradient[t] = load<T>(dy.at(row + t) + c, lanes);
+        cpu::correlate_window<T>(room.window, room.gradient, frames, K,
+                                 [&](std::int64_t k, const Vector<T>& sum) {
+                                   for (std::int64_t lane = 0; lane < lanes; ++lane)
+                                     d_weight[lane * K + k] += sum[lane];
+                                 });
+        row += frames;
+      }
+    });
+  };
+  with_source(op.x_FD, C, op.gated, "DepthwiseConv1dBackwardWeight", backward);
 }
 
 }  // namespace penstock::layers

@@ -2,33 +2,10 @@
 
 #include "layers/cpu/cpu_backend.h"
 #include "layers/cpu/for_real.h"
-#include "layers/cpu/vector_math.h"
+#include "layers/cpu/gate_functions.h"
 
 namespace penstock::layers {
 namespace {
-
-template <class T>
-struct Halves {
-  Vector<T> a, b;
-};
-
-template <class T>
-struct Glu {
-  static Vector<T> value(const Halves<T>& x) { return x.a * sigmoid(x.b); }
-  static Halves<T> gradient(const Halves<T>& x, Vector<T> dy) {
-    const Vector<T> s = sigmoid(x.b);
-    return {dy * s, dy * x.a * s * (T(1) - s)};
-  }
-};
-
-template <class T>
-struct SwiGlu {
-  static Vector<T> value(const Halves<T>& x) { return x.a * sigmoid(x.a) * x.b; }
-  static Halves<T> gradient(const Halves<T>& x, Vector<T> dy) {
-    const Vector<T> s = sigmoid(x.a);
-    return {dy * x.b * s * (T(1) + x.a * (T(1) - s)), dy * x.a * s};
-  }
-};
 
 // Calls work(T{}, F{}) with the functions that `kind` and `dtype` name.
 template <class Work>

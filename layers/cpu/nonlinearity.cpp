@@ -4,6 +4,7 @@
 
 #include "layers/cpu/cpu_backend.h"
 #include "layers/cpu/for_real.h"
+#include "layers/cpu/silu.h"
 #include "layers/cpu/vector_math.h"
 
 namespace penstock::layers {
@@ -35,16 +36,6 @@ struct GeluTanh {
     const V t = inner(x);
     return T(0.5) * (T(1) + t) +
            T(0.5) * x * (T(1) - t * t) * kScale * (T(1) + T(3) * kCubic * x * x);
-  }
-};
-
-template <class T>
-struct Silu {
-  using V = Vector<T>;
-  static V value(V x) { return x * sigmoid(x); }
-  static V slope(V x) {
-    const V s = sigmoid(x);
-    return s * (T(1) + x * (T(1) - s));
   }
 };
 

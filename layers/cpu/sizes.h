@@ -5,7 +5,9 @@
 #include <span>
 
 #include "layers/ops/attention.h"
+#include "layers/ops/conv1d.h"
 #include "layers/ops/conv2d.h"
+#include "layers/ops/depthwise_conv1d.h"
 #include "layers/ops/recurrence.h"
 #include "layers/tensor/dtype.h"
 
@@ -14,7 +16,9 @@ namespace penstock::layers::cpu {
 
 Workspace attention_workspace(const AttentionGeometry& geometry, bool relative, DType dtype);
 std::size_t ctc_workspace(std::span<const std::int64_t> lengths, std::int64_t classes, DType dtype);
+Workspace conv1d_workspace(const Conv1dGeometry& geometry, DType dtype);
 Workspace conv2d_workspace(const Conv2dGeometry& geometry, DType dtype);
+std::size_t depthwise_conv1d_workspace(const DepthwiseConv1dSize& size, DType dtype);
 Workspace recurrence_workspace(const RecurrenceShape& shape, DType dtype);
 
 }  // namespace penstock::layers::cpu

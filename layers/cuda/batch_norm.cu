@@ -1,6 +1,9 @@
+#include <type_traits>
+
 #include "layers/cuda/column_sums.h"
 #include "layers/cuda/cuda_backend.h"
 #include "layers/cuda/numbers.h"
+#include "layers/cuda/silu.h"
 #include "layers/ops/batch_norm.h"
 
 namespace penstock::layers {
@@ -37,20 +40,6 @@ struct SquaredDistances {
   }
 };
 
-template <class T>
-struct Reductions {
-  static constexpr int kSums = 2;
-  const T* x;
-  const T* dy;
-  const double* mean;
-  const double* inverse_deviation;
-  __device__ void add(std::int64_t element, int channel, double* sums) const {
-    const double gradient = to_float(dy[element]);
-    sums[0] += gradient;
-    sums[1] += gradient * (to_float(x[element]) - mean[channel]) * inverse_deviation[channel];
-  }
-};
-
 __global__ void invert_deviations(const double* squares, int channels, double n, double epsilon,
                                   double* inverse_deviation) {
   const std::int64_t c = grid_thread();
@@ -76,52 +65,89 @@ struct Gradients {
   int channels;
 };
 
-/// y = weight · x_hat + bias, of each channel.
+/// z = weight · x_hat + bias, of each channel; then SiLU, or nothing.
 struct Affine {
   const float* weight;
   const float* bias;
+  __device__ float operator()(float distance, float inverse_deviation, int c) const {
+    return distance * (inverse_deviation * weight[c]) + bias[c];
+  }
 };
 
-template <class T>
-__global__ void normalise(Matrices<T> matrices, const double* mean, const double* inverse_deviation,
-                          Affine affine) {
-  const auto& [x, y, count, channels] = matrices;
-  const auto& [weight, bias] = affine;
-  const std::int64_t i = grid_thread();
-  if (i >= count) return;
-  const int c = static_cast<int>(i % channels);
-  const auto distance = static_cast<float>(to_float(x[i]) - mean[c]);
-  const float scale = static_cast<float>(inverse_deviation[c]) * weight[c];
-  y[i] = from_float<T>(distance * scale + bias[c]);
+template <bool kSilu>
+__device__ float activate(float z) {
+  if constexpr (kSilu)
+    return Silu::value(z);
+  else
+    return z;
 }
 
-template <class T, class State>
+/// What training normalises by.
+struct Normaliser {
+  const double* mean;
+  const double* inverse_deviation;
+  Affine affine;
+  __device__ float operator()(float x, int c) const {
+    return affine(static_cast<float>(x - mean[c]), static_cast<float>(inverse_deviation[c]), c);
+  }
+  /// The gradient of z.
+  template <bool kSilu>
+  __device__ float gradient(float x, float dy, int c) const {
+    if constexpr (kSilu)
+      return dy * Silu::slope((*this)(x, c));
+    else
+      return dy;
+  }
+};
+
+template <class T, bool kSilu>
+struct Reductions {
+  static constexpr int kSums = 2;
+  const T* x;
+  const T* dy;
+  Normaliser by;
+  __device__ void add(std::int64_t element, int channel, double* sums) const {
+    const float value = to_float(x[element]);
+    const double dz = by.gradient<kSilu>(value, to_float(dy[element]), channel);
+    sums[0] += dz;
+    sums[1] += dz * (value - by.mean[channel]) * by.inverse_deviation[channel];
+  }
+};
+
+template <bool kSilu, class T>
+__global__ void normalise(Matrices<T> matrices, Normaliser by) {
+  const auto& [x, y, count, channels] = matrices;
+  const std::int64_t i = grid_thread();
+  if (i >= count) return;
+  y[i] = from_float<T>(activate<kSilu>(by(to_float(x[i]), static_cast<int>(i % channels))));
+}
+
+template <bool kSilu, class T, class State>
 __global__ void normalise_by_state(Matrices<T> matrices, const State* mean, const State* variance,
                                    double epsilon, Affine affine) {
   const auto& [x, y, count, channels] = matrices;
-  const auto& [weight, bias] = affine;
   const std::int64_t i = grid_thread();
   if (i >= count) return;
   const int c = static_cast<int>(i % channels);
   const double inverse_deviation = 1 / sqrt(static_cast<double>(variance[c]) + epsilon);
   const auto distance = static_cast<float>(to_float(x[i]) - static_cast<double>(mean[c]));
-  const float scale = static_cast<float>(inverse_deviation) * weight[c];
-  y[i] = from_float<T>(distance * scale + bias[c]);
+  y[i] = from_float<T>(activate<kSilu>(affine(distance, static_cast<float>(inverse_deviation), c)));
 }
 
-template <class T>
-__global__ void normalise_backward(Gradients<T> gradients, const double* statistics,
-                                   const double* reductions, double n, const float* weight) {
+template <bool kSilu, class T>
+__global__ void normalise_backward(Gradients<T> gradients, Normaliser by, const double* reductions,
+                                   double n) {
   const auto& [x, dy, dx, count, channels] = gradients;
   const std::int64_t i = grid_thread();
   if (i >= count) return;
   const int c = static_cast<int>(i % channels);
-  const double inverse_deviation = statistics[channels + c];
-  const auto x_hat = static_cast<float>((to_float(x[i]) - statistics[c]) * inverse_deviation);
-  const auto mean_dy = static_cast<float>(reductions[c] / n);
-  const auto mean_dy_x_hat = static_cast<float>(reductions[channels + c] / n);
-  const float scale = static_cast<float>(inverse_deviation) * weight[c];
-  dx[i] = from_float<T>(scale * (to_float(dy[i]) - mean_dy - x_hat * mean_dy_x_hat));
+  const double inverse_deviation = by.inverse_deviation[c];
+  const float dz = by.gradient<kSilu>(to_float(x[i]), to_float(dy[i]), c);
+  const auto x_hat = static_cast<float>((to_float(x[i]) - by.mean[c]) * inverse_deviation);
+  const auto mean_dz = static_cast<float>(reductions[c] / n);
+  const auto mean_dz_x_hat = static_cast<float>(reductions[channels + c] / n);
+  const float scale = static_cast<float>(inverse_deviation) * by.affine.weight[c];
+  dx[i] = from_float<T>(scale * (dz - mean_dz - x_hat * mean_dz_x_hat));
 }
 
 __global__ void add_reductions(const double* reductions, int channels, float* d_weight,
@@ -130,6 +156,17 @@ __global__ void add_reductions(const double* reductions, int channels, float* d_
   if (c >= channels) return;
   d_bias[c] += static_cast<float>(reductions[c]);
   d_weight[c] += static_cast<float>(reductions[channels + c]);
+}
+
+/// Calls work(T{}, silu) with the number type of `x` and a constant.
+template <class Work>
+void with_activation(const Tensor& x, bool silu, const char* operation, Work work) {
+  with_type_of(x, operation, [&]<class T>(T type) {
+    if (silu)
+      work(type, std::true_type{});
+    else
+      work(type, std::false_type{});
+  });
 }
 
 }  // namespace
@@ -144,7 +181,7 @@ void CudaBackend::compute(Stream& stream, const BatchNormForward& op) {
   const auto channels = static_cast<std::size_t>(size.channels);
   auto* mean = cuda::data_of<double>(op.statistics);
   auto* inverse_deviation = mean + channels;
-  cuda::with_type_of(op.x, "BatchNormForward", [&]<class T>(T) {
+  cuda::with_activation(op.x, op.silu, "BatchNormForward", [&]<class T, class S>(T, S) {
     const T* x = cuda::data_of<T>(op.x);
     Scratch scratch = own.scratch();
     auto* const squares = scratch.take<double>(size.channels);
@@ -161,10 +198,10 @@ void CudaBackend::compute(Stream& stream, const BatchNormForward& op) {
         {.rows = size.rows, .columns = size.channels, .partial = partial, .sums = squares});
     cuda::launch(own.handle(), cuda::grid_over(size.channels), cuda::invert_deviations, squares,
                  size.channels, n, op.epsilon, inverse_deviation);
-    cuda::launch(own.handle(), cuda::grid_over(size.count), cuda::normalise<T>,
-                 cuda::Matrices<T>{x, cuda::data_of<T>(op.y), size.count, size.channels}, mean,
-                 inverse_deviation,
-                 cuda::Affine{cuda::data_of<float>(op.weight_C), cuda::data_of<float>(op.bias_C)});
+    const cuda::Affine affine{cuda::data_of<float>(op.weight_C), cuda::data_of<float>(op.bias_C)};
+    cuda::launch(own.handle(), cuda::grid_over(size.count), cuda::normalise<S::value, T>,
+                 cuda::Matrices<T>{x, cuda::data_of<T>(op.y), size.count, size.channels},
+                 cuda::Normaliser{mean, inverse_deviation, affine});
     own.copy_out(op.sums.data() + 1, mean, channels * sizeof(double));
     own.copy_out(op.sums.data() + 1 + channels, squares, channels * sizeof(double));
   });
@@ -173,19 +210,19 @@ void CudaBackend::compute(Stream& stream, const BatchNormForward& op) {
 template <>
 void CudaBackend::compute(Stream& stream, const BatchNormInference& op) {
   const cuda::BatchNormSize size(op.x, op.weight_C);
-  const auto normalise = [&]<class T, class State>(T, State) {
+  const auto normalise = [&]<class T, class S, class State>(T, S, State) {
     cuda::launch(static_cast<CudaStream&>(stream).handle(), cuda::grid_over(size.count),
-                 cuda::normalise_by_state<T, State>,
+                 cuda::normalise_by_state<S::value, T, State>,
                  cuda::Matrices<T>{cuda::data_of<T>(op.x), cuda::data_of<T>(op.y), size.count,
                                    size.channels},
                  cuda::data_of<State>(op.mean_C), cuda::data_of<State>(op.variance_C), op.epsilon,
                  cuda::Affine{cuda::data_of<float>(op.weight_C), cuda::data_of<float>(op.bias_C)});
   };
-  cuda::with_type_of(op.x, "BatchNormInference", [&]<class T>(T type) {
+  cuda::with_activation(op.x, op.silu, "BatchNormInference", [&](auto type, auto silu) {
     if (op.mean_C.dtype == DType::f64)
-      normalise(type, double{});
+      normalise(type, silu, double{});
     else
-      normalise(type, float{});
+      normalise(type, silu, float{});
   });
 }
 
@@ -195,20 +232,23 @@ void CudaBackend::compute(Stream& stream, const BatchNormBackwardInput& op) {
   auto& own = static_cast<CudaStream&>(stream);
   const double* statistics = cuda::data_of<double>(op.statistics);
   auto* reductions = cuda::data_of<double>(op.reductions);
-  cuda::with_type_of(op.x, "BatchNormBackwardInput", [&]<class T>(T) {
-    using Term = cuda::Reductions<T>;
+  const cuda::Normaliser by{
+      statistics,
+      statistics + size.channels,
+      {cuda::data_of<float>(op.weight_C), op.silu ? cuda::data_of<float>(op.bias_C) : nullptr}};
+  cuda::with_activation(op.x, op.silu, "BatchNormBackwardInput", [&]<class T, class S>(T, S) {
+    using Term = cuda::Reductions<T, S::value>;
     const T* x = cuda::data_of<T>(op.x);
     const T* dy = cuda::data_of<T>(op.dy);
     auto* const partial =
         own.scratch().take<double>(cuda::partial_count<Term>(size.rows, size.channels));
     cuda::sum_columns(
-        own.handle(), Term{x, dy, statistics, statistics + size.channels},
+        own.handle(), Term{x, dy, by},
         {.rows = size.rows, .columns = size.channels, .partial = partial, .sums = reductions});
     if (op.dx.data == nullptr) return;
-    cuda::launch(own.handle(), cuda::grid_over(size.count), cuda::normalise_backward<T>,
-                 cuda::Gradients<T>{x, dy, cuda::data_of<T>(op.dx), size.count, size.channels},
-                 statistics, reductions, static_cast<double>(size.rows),
-                 cuda::data_of<float>(op.weight_C));
+    cuda::launch(own.handle(), cuda::grid_over(size.count), cuda::normalise_backward<S::value, T>,
+                 cuda::Gradients<T>{x, dy, cuda::data_of<T>(op.dx), size.count, size.channels}, by,
+                 reductions, static_cast<double>(size.rows));
   });
 }
 

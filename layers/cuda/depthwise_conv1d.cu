@@ -1,10 +1,9 @@
-#include <algorithm>
-
 #include "layers/cuda/column_sums.h"
 #include "layers/cuda/cuda_backend.h"
 #include "layers/cuda/numbers.h"
 #include "layers/cuda/utterances.h"
 #include "layers/ops/depthwise_conv1d.h"
+#include "layers/ops/gate.h"
 
 namespace penstock::layers {
 namespace cuda {
@@ -20,29 +19,37 @@ struct DepthwiseSize {
   int channels, kernel;
 };
 
+/// Taps of each channel, and what is added to their sums.
 template <class T>
-__global__ void convolve_frames(const T* x, T* y, const T* weight_CK, DepthwiseSize size,
+struct DepthwiseTaps {
+  const T* weight_CK;
+  const T* bias_C;  // or null
+};
+
+template <class T>
+__global__ void convolve_frames(const T* x, T* y, DepthwiseTaps<T> taps, DepthwiseSize size,
                                 Utterances utterances) {
   const std::int64_t i = grid_thread();
   if (i >= size.rows * size.channels) return;
   const std::int64_t row = i / size.channels, from = row - size.left;
   const std::int64_t begin = utterances.begin(row), end = utterances.end(row);
-  const T* const weight = weight_CK + (i % size.channels) * size.kernel;
+  const T* const weight = taps.weight_CK + (i % size.channels) * size.kernel;
   float sum = 0;
   for (std::int64_t k = 0; k < size.kernel; ++k)
     if (from + k >= begin && from + k < end)
       sum += to_float(weight[k]) * to_float(x[i + (k - size.left) * size.channels]);
+  if (taps.bias_C != nullptr) sum += to_float(taps.bias_C[i % size.channels]);
   y[i] = from_float<T>(sum);
 }
 
 template <class T>
-__global__ void convolve_frames_back(const T* dy, T* dx, const T* weight_CK, DepthwiseSize size,
+__global__ void convolve_frames_back(const T* dy, T* dx, DepthwiseTaps<T> taps, DepthwiseSize size,
                                      Utterances utterances) {
   const std::int64_t i = grid_thread();
   if (i >= size.rows * size.channels) return;
   const std::int64_t row = i / size.channels, from = row + size.left;
   const std::int64_t begin = utterances.begin(row), end = utterances.end(row);
-  const T* const weight = weight_CK + (i % size.channels) * size.kernel;
+  const T* const weight = taps.weight_CK + (i % size.channels) * size.kernel;
   float sum = 0;
   for (std::int64_t k = 0; k < size.kernel; ++k)
     if (from - k >= begin && from - k < end)
@@ -79,9 +86,16 @@ struct Operands {
   const Tensor& from;
   const Tensor& to;
   const Tensor& weight_CK;
+  const Tensor& bias_C;
   std::int64_t left;
   std::span<const std::int64_t> lengths;
 };
+
+/// The workspace as frames of the convolution's channels.
+Tensor in_workspace(std::span<std::byte> workspace, const Tensor& like_FC) {
+  auto* const data = Scratch(workspace).take<std::byte>(static_cast<std::int64_t>(like_FC.bytes()));
+  return {data, like_FC.dtype, like_FC.shape};
+}
 
 /// Forward or its mirror image.
 template <class Kernel>
@@ -91,9 +105,12 @@ void convolve(CudaStream& stream, const char* operation, const Operands& operand
   const Utterances utterances =
       upload_utterances(stream, operands.lengths, UtterancesRoom(scratch, operands.lengths));
   with_type_of(operands.from, operation, [&]<class T>(T type) {
-    launch(stream.handle(), grid_over(size.rows * size.channels), kernel(type),
-           data_of<T>(operands.from), data_of<T>(operands.to), data_of<T>(operands.weight_CK), size,
-           utterances);
+    launch(
+        stream.handle(), grid_over(size.rows * size.channels), kernel(type),
+        data_of<T>(operands.from), data_of<T>(operands.to),
+        DepthwiseTaps<T>{data_of<T>(operands.weight_CK),
+                         operands.bias_C.data == nullptr ? nullptr : data_of<T>(operands.bias_C)},
+        size, utterances);
   });
 }
 
@@ -102,30 +119,36 @@ void convolve(CudaStream& stream, const char* operation, const Operands& operand
 
 template <>
 void CudaBackend::compute(Stream& stream, const DepthwiseConv1dForward& op) {
+  const Tensor g_FC = op.gated ? cuda::in_workspace(op.workspace, op.y_FC) : op.x_FD;
+  if (op.gated) run(stream, GateForward{GateKind::glu, op.x_FD, g_FC});
   cuda::convolve(static_cast<CudaStream&>(stream), "DepthwiseConv1dForward",
-                 {op.x_FC, op.y_FC, op.weight_CK, op.left, op.lengths},
+                 {g_FC, op.y_FC, op.weight_CK, op.bias_C, op.left, op.lengths},
                  []<class T>(T) { return cuda::convolve_frames<T>; });
 }
 
 template <>
 void CudaBackend::compute(Stream& stream, const DepthwiseConv1dBackwardInput& op) {
+  const Tensor dg_FC = op.gated ? cuda::in_workspace(op.workspace, op.dy_FC) : op.dx_FD;
   cuda::convolve(static_cast<CudaStream&>(stream), "DepthwiseConv1dBackwardInput",
-                 {op.dy_FC, op.dx_FC, op.weight_CK, op.left, op.lengths},
+                 {op.dy_FC, dg_FC, op.weight_CK, {}, op.left, op.lengths},
                  []<class T>(T) { return cuda::convolve_frames_back<T>; });
+  if (op.gated) run(stream, GateBackward{GateKind::glu, op.x_FD, dg_FC, op.dx_FD});
 }
 
 template <>
 void CudaBackend::compute(Stream& stream, const DepthwiseConv1dBackwardWeight& op) {
   auto& own = static_cast<CudaStream&>(stream);
-  const cuda::DepthwiseSize size(op.x_FC, op.d_weight_CK, op.left);
+  const cuda::DepthwiseSize size(op.dy_FC, op.d_weight_CK, op.left);
+  const Tensor g_FC = op.gated ? cuda::in_workspace(op.workspace, op.dy_FC) : op.x_FD;
+  if (op.gated) run(stream, GateForward{GateKind::glu, op.x_FD, g_FC});
   const int columns = size.channels * size.kernel;
-  cuda::with_type_of(op.x_FC, "DepthwiseConv1dBackwardWeight", [&]<class T>(T) {
+  cuda::with_type_of(op.dy_FC, "DepthwiseConv1dBackwardWeight", [&]<class T>(T) {
     using Term = cuda::DepthwiseWeightGradient<T>;
     Scratch scratch = own.scratch();
     const cuda::UtterancesRoom room(scratch, op.lengths);
     auto* const sums = scratch.take<double>(columns);
     auto* const partial = scratch.take<double>(cuda::partial_count<Term>(size.rows, columns));
-    const Term term{cuda::data_of<T>(op.x_FC), cuda::data_of<T>(op.dy_FC),
+    const Term term{cuda::data_of<T>(g_FC), cuda::data_of<T>(op.dy_FC),
                     cuda::upload_utterances(own, op.lengths, room), size};
     cuda::sum_columns(own.handle(), term,
                       {.rows = size.rows, .columns = columns, .partial = partial, .sums = sums});

@@ -2,6 +2,7 @@
 #include "layers/cuda/cuda_backend.h"
 #include "layers/cuda/launch.h"
 #include "layers/cuda/numbers.h"
+#include "layers/cuda/silu.h"
 #include "layers/ops/nonlinearity.h"
 
 namespace penstock::layers {
@@ -23,14 +24,6 @@ struct GeluTanh {
   static __device__ float slope(float x) {
     const float t = inner(x);
     return 0.5f * (1 + t) + 0.5f * x * (1 - t * t) * kScale * (1 + 3 * kCubic * x * x);
-  }
-};
-
-struct Silu {
-  static __device__ float value(float x) { return x / (1 + expf(-x)); }
-  static __device__ float slope(float x) {
-    const float s = 1 / (1 + expf(-x));
-    return s * (1 + x * (1 - s));
   }
 };
 

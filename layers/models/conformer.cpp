@@ -25,7 +25,8 @@ void add_block(std::vector<std::unique_ptr<Layer>>& sequence, const ConformerOpt
       .scale = 0.5,
       .bias = options.attention_bias,
       .dropout = options.dropout,
-      .output_dropout = options.output_dropout};
+      .output_dropout = options.output_dropout,
+      .layer_drop = options.layer_drop};
   FeedForwardOptions other_half = half;
   other_half.name = name + ".feed_forward2";
   sequence.push_back(feed_forward_unit(half));
@@ -35,12 +36,14 @@ void add_block(std::vector<std::unique_ptr<Layer>>& sequence, const ConformerOpt
                                      .positions = AttentionPositions::relative,
                                      .bias = options.attention_bias,
                                      .dropout = options.dropout,
-                                     .output_dropout = options.output_dropout}));
+                                     .output_dropout = options.output_dropout,
+                                     .layer_drop = options.layer_drop}));
   sequence.push_back(convolution_unit({.name = name + ".convolution",
                                        .width = options.width,
                                        .kernel = options.kernel,
                                        .bias = options.convolution_bias,
-                                       .dropout = options.output_dropout ? options.dropout : 0}));
+                                       .dropout = options.output_dropout ? options.dropout : 0,
+                                       .layer_drop = options.layer_drop}));
   sequence.push_back(feed_forward_unit(other_half));
   sequence.push_back(std::make_unique<LayerNorm>(
       LayerNormOptions{.name = name + ".norm", .channels = options.width}));
@@ -73,6 +76,8 @@ std::vector<Key> ConformerOptions::keys() {
           "share of numbers dropped before the first block"),
       Key("model.output_dropout", &output_dropout, anything(),
           "drop what residual units add as well, not only numbers within them"),
+      Key("model.layer_drop", &layer_drop, between(0, 0.95),
+          "share of utterances that pass by a residual unit (stochastic depth), for each unit"),
   };
 }
 

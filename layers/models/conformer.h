@@ -27,6 +27,7 @@ struct ConformerOptions {
   double dropout = 0;            // within every unit
   double input_dropout = 0;      // before the first block
   bool output_dropout = true;    // `dropout` also of what every unit adds
+  double layer_drop = 0;         // share of utterances that pass by a unit, for each unit
 
   std::vector<Key> keys();
   std::vector<Contradiction> contradictions(int features) const;

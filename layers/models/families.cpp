@@ -4,11 +4,14 @@
 #include "layers/models/conformer.h"
 #include "layers/models/deepspeech2.h"
 #include "layers/models/transformer.h"
+#include "layers/models/wav2letter.h"
+#include "layers/models/wav2vec2.h"
 
 namespace penstock::layers {
 
 std::vector<ModelFamily> model_families() {
-  return {DeepSpeech2Options(), ConformerOptions(), TransformerOptions()};
+  return {DeepSpeech2Options(), ConformerOptions(), TransformerOptions(), Wav2Vec2Options(),
+          Wav2LetterOptions()};
 }
 
 std::vector<std::unique_ptr<Layer>> build_layers(const ModelFamily& family, const ModelEnds& ends) {

@@ -3,9 +3,9 @@
 #include <utility>
 
 #include "layers/nn/batch_norm.h"
+#include "layers/nn/conv1d.h"
 #include "layers/nn/depthwise_conv1d.h"
 #include "layers/nn/dropout.h"
-#include "layers/nn/gate.h"
 #include "layers/nn/layer_norm.h"
 #include "layers/nn/linear.h"
 #include "layers/nn/nonlinearity.h"
@@ -14,13 +14,27 @@
 namespace penstock::layers {
 namespace {
 
+struct UnitOptions {
+  std::string name;
+  std::int64_t width = 0;
+  bool bias = true;  // of its products
+  double layer_drop = 0;
+  double scale = 1;
+};
+
 class Unit {
  public:
-  Unit(const std::string& name, std::int64_t width, double scale, bool bias) : bias_(bias) {
-    options_.name = name;
-    options_.channels = width;
-    options_.scale = scale;
-    add<LayerNorm>(LayerNormOptions{.name = part("norm"), .channels = width});
+  explicit Unit(const UnitOptions& options) : bias_(options.bias) {
+    options_.name = options.name;
+    options_.channels = options.width;
+    options_.scale = options.scale;
+    options_.layer_drop = options.layer_drop;
+  }
+  /// One that begins with a norm.
+  static Unit pre_norm(const UnitOptions& options) {
+    Unit unit(options);
+    unit.add<LayerNorm>(LayerNormOptions{.name = unit.part("norm"), .channels = options.width});
+    return unit;
   }
 
   std::string part(const std::string& name) const { return options_.name + "." + name; }
@@ -44,7 +58,8 @@ class Unit {
 }  // namespace
 
 std::unique_ptr<Layer> feed_forward_unit(const FeedForwardOptions& options) {
-  Unit unit(options.name, options.width, options.scale, options.bias);
+  Unit unit = Unit::pre_norm(
+      {options.name, options.width, options.bias, options.layer_drop, options.scale});
   unit.linear("linear1", options.width, options.inner);
   unit.add<Nonlinearity>(unit.part("act"), options.kind);
   unit.dropout("act_dropout", options.dropout);
@@ -54,7 +69,7 @@ std::unique_ptr<Layer> feed_forward_unit(const FeedForwardOptions& options) {
 }
 
 std::unique_ptr<Layer> attention_unit(const AttentionUnitOptions& options) {
-  Unit unit(options.name, options.width, 1, options.bias);
+  Unit unit = Unit::pre_norm({options.name, options.width, options.bias, options.layer_drop});
   unit.linear("qkv", options.width, 3 * options.width);
   unit.add<Attention>(AttentionOptions{.name = unit.part("core"),
                                        .channels = options.width,
@@ -68,18 +83,32 @@ std::unique_ptr<Layer> attention_unit(const AttentionUnitOptions& options) {
 
 std::unique_ptr<Layer> convolution_unit(const ConvolutionUnitOptions& options) {
   const std::int64_t width = options.width;
-  Unit unit(options.name, width, 1, options.bias);
+  Unit unit = Unit::pre_norm({options.name, width, options.bias, options.layer_drop});
   unit.linear("pointwise1", width, 2 * width);
-  unit.add<Gate>(unit.part("glu"), GateKind::glu);
   unit.add<DepthwiseConv1d>(DepthwiseConv1dOptions{.name = unit.part("depthwise"),
                                                    .channels = width,
                                                    .kernel = options.kernel,
                                                    .left = (options.kernel - 1) / 2,
-                                                   .bias = options.bias});
-  unit.add<BatchNorm>(BatchNormOptions{.name = unit.part("batch_norm"), .channels = width});
-  unit.add<Nonlinearity>(unit.part("act"), NonlinearityKind::silu);
+                                                   .bias = options.bias,
+                                                   .gated = true});
+  unit.add<BatchNorm>(
+      BatchNormOptions{.name = unit.part("batch_norm"), .channels = width, .silu = true});
   unit.linear("pointwise2", width, width);
   unit.dropout("dropout", options.dropout);
+  return unit.build();
+}
+
+std::unique_ptr<Layer> convolutional_positions(const ConvolutionalPositionsOptions& options) {
+  Unit unit({options.name, options.width});
+  unit.add<Conv1d>(Conv1dOptions{.name = unit.part("conv"),
+                                 .in_channels = options.width,
+                                 .out_channels = options.width,
+                                 .groups = options.groups,
+                                 .kernel = options.kernel,
+                                 .left = options.kernel / 2,
+                                 .right = options.kernel - 1 - options.kernel / 2,
+                                 .weight_norm = true});
+  unit.add<Nonlinearity>(unit.part("act"), NonlinearityKind::gelu);
   return unit.build();
 }
 

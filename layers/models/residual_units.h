@@ -11,7 +11,8 @@
 namespace penstock::layers {
 
 // The residual units of Transformers and Conformers, each with its layer norm first (pre-norm) and
-// dropout last: y = x + scale · dropout(f(norm(x))). Parts are named "<name>.<part>".
+// dropout last: y = x + scale · dropout(f(norm(x))). Parts are named "<name>.<part>". With a
+// layer_drop, that share of the utterances passes by the parts (layers/nn/layer_drop.h).
 
 struct FeedForwardOptions {
   std::string name;
@@ -21,6 +22,7 @@ struct FeedForwardOptions {
   bool bias = true;  // of both products
   double dropout = 0;
   bool output_dropout = true;  // what comes out is dropped as well
+  double layer_drop = 0;
 };
 
 /// norm linear1 act [act_dropout] linear2 [dropout]
@@ -33,6 +35,7 @@ struct AttentionUnitOptions {
   bool bias = true;            // of both products; that of positions has none
   double dropout = 0;          // of the weights
   bool output_dropout = true;  // and of what comes out
+  double layer_drop = 0;
 };
 
 /// norm qkv core output [dropout]
@@ -44,9 +47,22 @@ struct ConvolutionUnitOptions {
   std::int64_t kernel = 31;  // frames, odd: as many before the present one as behind it
   bool bias = true;          // of both products and of the convolution
   double dropout = 0;        // of what comes out
+  double layer_drop = 0;
 };
 
-/// norm pointwise1 glu depthwise batch_norm act pointwise2 [dropout]
+/// norm pointwise1 depthwise batch_norm pointwise2 [dropout], where depthwise is gated and
+/// batch_norm goes through SiLU: what lies between the gate, the norm and SiLU is not kept.
 std::unique_ptr<Layer> convolution_unit(const ConvolutionUnitOptions& options);
+
+struct ConvolutionalPositionsOptions {
+  std::string name;
+  std::int64_t width = 0;
+  std::int64_t kernel = 128;
+  std::int64_t groups = 16;
+};
+
+/// conv act, without a norm: x + GELU(convolution over frames, weight norm), as wav2vec 2.0 tells
+/// frames apart. Of an even kernel, the frame too many is the first.
+std::unique_ptr<Layer> convolutional_positions(const ConvolutionalPositionsOptions& options);
 
 }  // namespace penstock::layers

@@ -46,6 +46,8 @@ std::vector<Key> TransformerOptions::keys() {
           "nonlinearity within each feed-forward unit"),
       Key("model.dropout", &dropout, between(0, 0.95),
           "share of numbers dropped within every residual unit, and of attention's weights"),
+      Key("model.layer_drop", &layer_drop, between(0, 0.95),
+          "share of utterances that pass by a residual unit (stochastic depth), for each unit"),
   };
 }
 
@@ -71,12 +73,14 @@ std::vector<std::unique_ptr<Layer>> TransformerOptions::build(const ModelEnds& e
                                        .width = width,
                                        .heads = heads,
                                        .positions = positions_of(positions),
-                                       .dropout = dropout}));
+                                       .dropout = dropout,
+                                       .layer_drop = layer_drop}));
     sequence.push_back(feed_forward_unit({.name = fmt::format("block{}.feed_forward", i),
                                           .width = width,
                                           .inner = inner,
                                           .kind = nonlinearity_of(activation),
-                                          .dropout = dropout}));
+                                          .dropout = dropout,
+                                          .layer_drop = layer_drop}));
   }
   sequence.push_back(
       std::make_unique<LayerNorm>(LayerNormOptions{.name = "norm", .channels = width}));

@@ -22,6 +22,7 @@ struct TransformerOptions {
   std::string positions = "rotary";  // none | rotary | relative
   std::string activation = "gelu";   // gelu | gelu_tanh | silu
   double dropout = 0;                // within every unit
+  double layer_drop = 0;             // share of utterances that pass by a unit, for each unit
 
   std::vector<Key> keys();
   std::vector<Contradiction> contradictions(int features) const;

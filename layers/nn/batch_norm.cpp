@@ -69,6 +69,10 @@ LayerPlan BatchNorm::plan(const ActivationDecl& input, const BackendSizes&) cons
                 {SavedDecl::Kind::own, Life::carried, DType::f64, {2, C}}};
   const auto count = static_cast<double>(input.only().rows() * columns);
   plan.flops = {5 * count, 9 * count, 2.0 * static_cast<double>(C)};
+  if (options_.silu) {
+    plan.flops.forward += 10 * count;
+    plan.flops.backward_input += 25 * count;  // z again, and its slope
+  }
   return plan;
 }
 
@@ -76,20 +80,21 @@ void BatchNorm::forward(Context& context, const Params& params, const Activation
                         Saved saved) const {
   const auto w = params.weights;
   if (context.mode == Mode::evaluate)
-    context.backend.run(context.stream,
-                        BatchNormInference{x.only().x_FC, y.only().x_FC, w[0], w[1],
-                                           params.state[0], params.state[1], options_.epsilon});
+    context.backend.run(context.stream, BatchNormInference{x.only().x_FC, y.only().x_FC, w[0], w[1],
+                                                           params.state[0], params.state[1],
+                                                           options_.epsilon, options_.silu});
   else
-    context.backend.run(context.stream, BatchNormForward{x.only().x_FC, y.only().x_FC, w[0], w[1],
-                                                         saved[1], context.sums, options_.epsilon});
+    context.backend.run(context.stream,
+                        BatchNormForward{x.only().x_FC, y.only().x_FC, w[0], w[1], saved[1],
+                                         context.sums, options_.epsilon, options_.silu});
 }
 
 void BatchNorm::backward_input(Context& context, const Params& params, const Activation& dy,
                                Saved saved, Activation& dx) const {
-  context.backend.run(
-      context.stream,
-      BatchNormBackwardInput{saved[0], dy.only().x_FC, dx.empty() ? Tensor{} : dx.only().x_FC,
-                             params.weights[0], saved[1], saved[2]});
+  context.backend.run(context.stream, BatchNormBackwardInput{saved[0], dy.only().x_FC,
+                                                             dx.empty() ? Tensor{} : dx.only().x_FC,
+                                                             params.weights[0], saved[1], saved[2],
+                                                             params.weights[1], options_.silu});
 }
 
 void BatchNorm::backward_weight(Context& context, Saved saved, Grads grads) const {

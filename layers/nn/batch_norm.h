@@ -13,6 +13,7 @@ struct BatchNormOptions {
   std::int64_t groups = 1;  // frequencies behind a convolution: columns are [frequency][channel]
   double epsilon = 1e-5;
   double momentum = 0.1;  // of the running statistics
+  bool silu = false;      // y = z · σ(z) of what is normalised: keeps no z
 };
 
 /// Batch normalisation over real frames. In training a micro-batch is normalised by its own

@@ -27,52 +27,59 @@ DepthwiseConv1d::DepthwiseConv1d(DepthwiseConv1dOptions options) : options_(std:
 
 LayerPlan DepthwiseConv1d::plan(const ActivationDecl& input, const BackendSizes& sizes) const {
   const std::int64_t C = options_.channels, K = options_.kernel;
-  if (input.only().channels != C)
+  const std::int64_t columns = options_.gated ? 2 * C : C, rows = input.only().rows();
+  if (input.only().channels != columns)
     throw ShapeError(fmt::format("depthwise convolution {} was given {} channels, expected {}",
-                                 name(), input.only().channels, C));
+                                 name(), input.only().channels, columns));
   LayerPlan plan;
-  plan.output = input;
+  plan.output = {input.dtype, {{input.only().lengths, C}}};
   const Initialiser start{Initialiser::Kind::uniform, 1 / std::sqrt(static_cast<double>(K))};
   plan.params.push_back({name() + ".weight", {C, K}, start});
   if (options_.bias) plan.params.push_back({name() + ".bias", {C}, start});
   plan.saved = {{SavedDecl::Kind::input, Life::to_backward_weight},
                 {SavedDecl::Kind::output_gradient, Life::carried}};
-  const std::size_t scratch = depthwise_conv1d_workspace(C, K, sizes.compute);
+  const std::size_t scratch = depthwise_conv1d_workspace(
+      {.rows = rows, .channels = C, .kernel = K, .gated = options_.gated}, sizes);
   plan.workspace = {scratch, scratch, scratch};
-  const double work = 2.0 * static_cast<double>(input.only().rows() * C * K);
-  plan.flops = {work, work, work};
+  const auto count = static_cast<double>(rows * C);
+  const double work = 2 * count * static_cast<double>(K), gate = options_.gated ? 10 * count : 0;
+  plan.flops = {work + gate, work + 2 * gate, work + gate};
   return plan;
 }
 
 void DepthwiseConv1d::forward(Context& context, const Params& params, const Activation& x,
                               Activation& y, Saved) const {
-  context.backend.run(context.stream, DepthwiseConv1dForward{.x_FC = x.only().x_FC,
-                                                             .y_FC = y.only().x_FC,
-                                                             .weight_CK = params.weights[0],
-                                                             .left = options_.left,
-                                                             .lengths = context.lengths,
-                                                             .workspace = context.workspace});
-  if (options_.bias)
-    context.backend.run(context.stream, AddBias{y.only().x_FC, params.weights[1], y.only().x_FC});
+  context.backend.run(context.stream,
+                      DepthwiseConv1dForward{.x_FD = x.only().x_FC,
+                                             .y_FC = y.only().x_FC,
+                                             .weight_CK = params.weights[0],
+                                             .bias_C = options_.bias ? params.weights[1] : Tensor{},
+                                             .left = options_.left,
+                                             .gated = options_.gated,
+                                             .lengths = context.lengths,
+                                             .workspace = context.workspace});
 }
 
 void DepthwiseConv1d::backward_input(Context& context, const Params& params, const Activation& dy,
-                                     Saved, Activation& dx) const {
+                                     Saved saved, Activation& dx) const {
   if (dx.empty()) return;
-  context.backend.run(context.stream, DepthwiseConv1dBackwardInput{.dy_FC = dy.only().x_FC,
-                                                                   .dx_FC = dx.only().x_FC,
+  context.backend.run(context.stream, DepthwiseConv1dBackwardInput{.x_FD = saved[kInput],
+                                                                   .dy_FC = dy.only().x_FC,
+                                                                   .dx_FD = dx.only().x_FC,
                                                                    .weight_CK = params.weights[0],
                                                                    .left = options_.left,
+                                                                   .gated = options_.gated,
                                                                    .lengths = context.lengths,
                                                                    .workspace = context.workspace});
 }
 
 void DepthwiseConv1d::backward_weight(Context& context, Saved saved, Grads grads) const {
   context.backend.run(context.stream,
-                      DepthwiseConv1dBackwardWeight{.x_FC = saved[kInput],
+                      DepthwiseConv1dBackwardWeight{.x_FD = saved[kInput],
                                                     .dy_FC = saved[kOutputGradient],
                                                     .d_weight_CK = grads[0],
                                                     .left = options_.left,
+                                                    .gated = options_.gated,
                                                     .lengths = context.lengths,
                                                     .workspace = context.workspace});
   if (options_.bias)

@@ -2,12 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "base/error.h"
 #include "layers/backend.h"
 #include "layers/nn/residual_layout.h"
 #include "layers/ops/add_scaled.h"
+#include "layers/ops/cast.h"
 
 namespace penstock::layers {
 namespace {
@@ -57,13 +59,14 @@ PassingBuffers backward_buffers(Scratch& scratch, const ResidualLayout& layout) 
 
 }  // namespace
 
-Residual::Residual(ResidualOptions options) : options_(std::move(options)) {
+Residual::Residual(ResidualOptions options)
+    : options_(std::move(options)), drop_(options_.name + ".layer_drop", options_.layer_drop) {
   if (options_.parts.empty())
     throw ShapeError(fmt::format("residual unit {} has no parts", options_.name));
 }
 
 ResidualLayout Residual::layout(const ActivationDecl& input, const BackendSizes& sizes) const {
-  return {options_.parts, input, sizes, options_.scale};
+  return {options_.parts, input, sizes, scales()};
 }
 
 ResidualLayout Residual::layout(const Context& context, DType dtype) const {
@@ -105,6 +108,11 @@ LayerPlan Residual::plan(const ActivationDecl& input, const BackendSizes& sizes)
 
 void Residual::forward(Context& context, const Params& params, const Activation& x, Activation& y,
                        Saved saved) const {
+  const std::vector<double> factors = drop_.factors(context);
+  if (all_dropped(factors)) {
+    std::fill(context.sums.begin(), context.sums.end(), 0.0);
+    return context.backend.run(context.stream, Cast{x.only().x_FC, y.only().x_FC});
+  }
   const ResidualLayout inner = layout(context, x.only().x_FC.dtype);
   Scratch scratch(context.workspace);
   const PassingBuffers passing = forward_buffers(scratch, inner);
@@ -125,12 +133,17 @@ void Residual::forward(Context& context, const Params& params, const Activation&
     context.stream.progress();
     from = to;
   }
-  context.backend.run(context.stream,
-                      AddScaled{x.only().x_FC, from.only().x_FC, y.only().x_FC, options_.scale});
+  context.backend.run(context.stream, AddScaled{x.only().x_FC, from.only().x_FC, y.only().x_FC,
+                                                options_.scale, factors, context.lengths});
 }
 
 void Residual::backward_input(Context& context, const Params& params, const Activation& dy,
                               Saved saved, Activation& dx) const {
+  const std::vector<double> factors = drop_.factors(context);
+  if (all_dropped(factors)) {
+    if (!dx.empty()) context.backend.run(context.stream, Cast{dy.only().x_FC, dx.only().x_FC});
+    return;
+  }
   const ResidualLayout inner = layout(context, dy.only().x_FC.dtype);
   Scratch scratch(context.workspace);
   const PassingBuffers passing = backward_buffers(scratch, inner);
@@ -140,10 +153,11 @@ void Residual::backward_input(Context& context, const Params& params, const Acti
   };
   const std::size_t last = inner.plans.size();
   Activation from = dy;
-  if (options_.scale != 1) {
+  if (scales()) {
     from = gradient(last, passing.at(inner.activations[last], last));
-    context.backend.run(context.stream,
-                        AddScaled{{}, dy.only().x_FC, from.only().x_FC, options_.scale});
+    context.backend.run(
+        context.stream,
+        AddScaled{{}, dy.only().x_FC, from.only().x_FC, options_.scale, factors, context.lengths});
   }
   std::size_t weights = params.weights.size(), state = params.state.size();
   for (std::size_t i = last; i-- > 0;) {
@@ -164,6 +178,7 @@ void Residual::backward_input(Context& context, const Params& params, const Acti
 }
 
 void Residual::backward_weight(Context& context, Saved saved, Grads grads) const {
+  if (all_dropped(drop_.factors(context))) return;
   const ResidualLayout inner = layout(context, DType::f32);  // no format changes what is kept where
   Shares<const Tensor> shares(grads);
   for (std::size_t i = 0; i < inner.plans.size(); ++i) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "layers/layer.h"
+#include "layers/nn/layer_drop.h"
 
 namespace penstock::layers {
 
@@ -14,16 +15,19 @@ struct ResidualLayout;
 struct ResidualOptions {
   std::string name;
   std::int64_t channels = 0;
-  double scale = 1;  // of what the parts add: 1/2 of a Conformer's feed-forward
+  double scale = 1;       // of what the parts add: 1/2 of a Conformer's feed-forward
+  double layer_drop = 0;  // share of utterances that pass by the parts in training, of 0 to 1
   std::vector<std::unique_ptr<Layer>> parts;  // at least one
 };
 
 /// y = x + scale · f(x), f being its parts one after the other, none of which changes the number of
 /// frames. One link of the layer sequence: a stage begins before or behind it. Parameters, state
-/// and kept tensors are those of the parts.
+/// and kept tensors are those of the parts. With a layer_drop, utterances are dropped as LayerDrop
+/// says: what the parts compute of them counts 0. Where all of a micro-batch are, nothing is
+/// computed.
 class Residual final : public Layer {
  public:
-  /// ShapeError without parts, or if they do not fit each other.
+  /// ShapeError without parts, or unless 0 <= layer_drop < 1.
   explicit Residual(ResidualOptions options);
 
   const std::string& name() const override { return options_.name; }
@@ -39,7 +43,11 @@ class Residual final : public Layer {
   /// Of a micro-batch that is being computed.
   ResidualLayout layout(const Context& context, DType dtype) const;
 
+  /// Whether the parts are given another gradient than that of y.
+  bool scales() const { return options_.scale != 1 || drop_.active(); }
+
   ResidualOptions options_;
+  LayerDrop drop_;
 };
 
 }  // namespace penstock::layers

@@ -20,7 +20,7 @@ void require_frames(const Layer& part, const ActivationDecl& from, const Activat
 }  // namespace
 
 ResidualLayout::ResidualLayout(std::span<const std::unique_ptr<Layer>> parts,
-                               const ActivationDecl& input, const BackendSizes& sizes, double scale)
+                               const ActivationDecl& input, const BackendSizes& sizes, bool scales)
     : kept_activations(parts.size() + 1, kPassing), kept_gradients(parts.size() + 1, kPassing) {
   activations.push_back(input);
   for (const auto& part : parts) {
@@ -48,7 +48,7 @@ ResidualLayout::ResidualLayout(std::span<const std::unique_ptr<Layer>> parts,
           places.push_back(keep_gradient(i, false));
           break;
         case SavedDecl::Kind::output_gradient:
-          places.push_back(keep_gradient(i + 1, i + 1 == plans.size() && scale == 1));
+          places.push_back(keep_gradient(i + 1, i + 1 == plans.size() && !scales));
           break;
       }
   }

@@ -14,10 +14,11 @@ namespace penstock::layers {
 struct ResidualLayout {
   static constexpr int kPassing = -1;
 
+  /// `scales`: whether the last part is given another gradient than that of the unit's output.
   /// ShapeError if a part does not fit what comes before it, or changes the number of frames, or if
   /// the last one does not end with the first one's channels.
   ResidualLayout(std::span<const std::unique_ptr<Layer>> parts, const ActivationDecl& input,
-                 const BackendSizes& sizes, double scale);
+                 const BackendSizes& sizes, bool scales);
 
   std::vector<ActivationDecl> activations;
   std::vector<LayerPlan> plans;           // of the parts

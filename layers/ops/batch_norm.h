@@ -10,7 +10,8 @@ namespace penstock::layers {
 /// times C columns, channels innermost: behind a convolution a row is [frequency][channel] and
 /// groups are frequencies, else groups is 1. A channel's statistics are over n = rows · groups
 /// numbers, summed in FP64, whatever the dtype (f32 or f64) of the data.
-///   y = (x - mean) / √(variance + epsilon) · weight + bias, variance = Σ (x - mean)² / n
+///   z = (x - mean) / √(variance + epsilon) · weight + bias, variance = Σ (x - mean)² / n
+/// y is z, or z · σ(z) with `silu`.
 struct BatchNormForward {
   Tensor x;         // [rows, groups · C]
   Tensor y;         // as x
@@ -19,6 +20,7 @@ struct BatchNormForward {
   Tensor statistics;       // out, f64 [2, C]: mean; 1 / √(variance + epsilon)
   std::span<double> sums;  // out, host, 1 + 2·C: n; mean of each channel; Σ (x - mean)²
   double epsilon = 1e-5;
+  bool silu = false;
 };
 
 /// As above with the given statistics instead of the micro-batch's own.
@@ -30,21 +32,24 @@ struct BatchNormInference {
   Tensor mean_C;  // f32 or f64
   Tensor variance_C;
   double epsilon = 1e-5;
+  bool silu = false;
 };
 
-/// With x̂ = (x - mean) / deviation:
-///   reductions = Σ dy; Σ dy · x̂, for each channel
-///   dx = weight / deviation · (dy - Σ dy / n - x̂ · Σ (dy · x̂) / n)
+/// With x̂ = (x - mean) / deviation and dz the gradient of z, from dy:
+///   reductions = Σ dz; Σ dz · x̂, for each channel
+///   dx = weight / deviation · (dz - Σ dz / n - x̂ · Σ (dz · x̂) / n)
 struct BatchNormBackwardInput {
   Tensor x;
   Tensor dy;
   Tensor dx;  // without data: only the reductions are wanted
   Tensor weight_C;
-  Tensor statistics;  // as forward left it
-  Tensor reductions;  // out, f64 [2, C]
+  Tensor statistics;   // as forward left it
+  Tensor reductions;   // out, f64 [2, C]
+  Tensor bias_C = {};  // with silu
+  bool silu = false;
 };
 
-/// d_weight += Σ dy · x̂, d_bias += Σ dy, as backward_input left them.
+/// d_weight += Σ dz · x̂, d_bias += Σ dz, as backward_input left them.
 struct BatchNormBackwardWeight {
   Tensor reductions;
   Tensor d_weight_C;  // f32 or f64

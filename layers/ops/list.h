@@ -14,6 +14,8 @@ struct OperationList {};
 using Operations = OperationList<
     struct LinearForward, struct LinearBackwardInput, struct LinearBackwardWeight,  // linear.h
     struct Conv2dForward, struct Conv2dBackwardInput, struct Conv2dBackwardWeight,  // conv2d.h
+    struct Conv1dForward, struct Conv1dBackwardInput, struct Conv1dBackwardWeight,  // conv1d.h
+    struct WeightNormForward, struct WeightNormBackward,                            // weight_norm.h
     struct AddBias, struct BiasBackwardWeight,                                      // bias.h
     struct BatchNormForward, struct BatchNormInference,                             // batch_norm.h
     struct BatchNormBackwardInput, struct BatchNormBackwardWeight,                  //

@@ -71,7 +71,7 @@ void sum_up(Workload& workload, const ChosenLayers& recomputed) {
 
 std::vector<double> parameter_bytes(const LayerSequence& sequence) {
   std::vector<double> bytes;
-  for (const layers::LayerPlan& plan : plan_layers(sequence, std::vector<std::int64_t>{100}, {})) {
+  for (const layers::LayerPlan& plan : plan_without_frames(sequence, {})) {
     double of_layer = 0;
     for (const layers::ParamDecl& param : plan.params)
       of_layer += static_cast<double>(layers::element_count(param.shape)) *

@@ -10,7 +10,7 @@
 namespace penstock::partition {
 namespace {
 
-constexpr std::int64_t kFrames = 1000;  // to see how operations grow
+constexpr std::int64_t kFrames = 1000;  // of the shortest utterances, to see how operations grow
 constexpr double kFaster = 2.5;         // than twice, where frames are twice as many
 
 double operations(const layers::LayerPlan& plan) {
@@ -50,8 +50,9 @@ double value_of(CostTerm term, const MicroBatchLengths& lengths) {
 
 std::vector<std::vector<CostTerm>> cost_terms(const LayerSequence& sequence,
                                               const layers::BackendSizes& sizes) {
-  const auto once = plan_layers(sequence, std::vector<std::int64_t>{kFrames}, sizes);
-  const auto twice = plan_layers(sequence, std::vector<std::int64_t>{2 * kFrames}, sizes);
+  const std::int64_t frames = kFrames * fewest_frames(sequence);
+  const auto once = plan_layers(sequence, std::vector<std::int64_t>{frames}, sizes);
+  const auto twice = plan_layers(sequence, std::vector<std::int64_t>{2 * frames}, sizes);
   std::vector<std::vector<CostTerm>> all;
   for (std::size_t i = 0; i < once.size(); ++i) {
     auto& terms = all.emplace_back(std::vector{CostTerm::constant, CostTerm::frames});

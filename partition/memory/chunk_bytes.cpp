@@ -13,7 +13,7 @@ ChunkBytes::ChunkBytes(const LayerSequence& sequence, const std::vector<ChunkLoa
       parameters_(parameters),
       edge_(edge),
       all_(all),
-      plans_(plan_layers(sequence, std::vector<std::int64_t>{100}, sizes)) {
+      plans_(plan_without_frames(sequence, sizes)) {
   for (const auto& [micro_batches, schedule, recomputes] : loads) {
     Load& load = loads_.emplace_back();
     load.training = !schedule.forward_only;

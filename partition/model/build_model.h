@@ -7,12 +7,16 @@
 
 namespace penstock::partition {
 
-/// The layer sequence of a model with `labels` labels, blank included. ConfigError lists every key
-/// of [model] with an impossible value and what it takes.
+/// The layer sequence of a model for a text with `labels` labels, blank included: it has so many
+/// outputs, or model.classes. ConfigError lists every key of [model] with an impossible value and
+/// what it takes, model.classes below `labels` among them.
 LayerSequence build_model(const configs::ModelConfig& model, int labels);
 
+/// Labels of a model where no text says how many: model.classes, or those of the default alphabet.
+[[nodiscard]] int labels_without_text(const configs::ModelConfig& model);
+
 /// Everything that the layer sequence follows from, on one line: "kind=deepspeech2 features=161 …
-/// labels=29". Equal for equal sequences.
+/// labels=29", of which the last are the outputs. Equal for equal sequences.
 std::string model_summary(const configs::ModelConfig& model, int labels);
 
 }  // namespace penstock::partition

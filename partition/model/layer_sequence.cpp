@@ -1,6 +1,10 @@
 #include "partition/model/layer_sequence.h"
 
+#include <fmt/format.h>
+
 #include <utility>
+
+#include "base/error.h"
 
 namespace penstock::partition {
 
@@ -20,6 +24,37 @@ std::vector<layers::LayerPlan> plan_layers(const LayerSequence& sequence,
     input = plans.back().output;
   }
   return plans;
+}
+
+std::vector<layers::LayerPlan> plan_without_frames(const LayerSequence& sequence,
+                                                   const layers::BackendSizes& sizes) {
+  return plan_layers(sequence, {}, sizes);
+}
+
+std::int64_t fewest_frames(const LayerSequence& sequence) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 26;
+  const auto takes = [&](std::int64_t frames) {
+    try {
+      return output_frames(sequence, std::vector<std::int64_t>{frames}).front() > 0;
+    } catch (const ShapeError&) {
+      return false;
+    }
+  };
+  std::int64_t enough = 1;
+  while (!takes(enough)) {
+    if (enough == kMost)
+      throw ShapeError(fmt::format("the model takes no utterance of {} frames or fewer", kMost));
+    enough *= 2;
+  }
+  std::int64_t too_few = enough / 2;  // frames; between both lies the least
+  while (enough - too_few > 1) {
+    const std::int64_t middle = (enough + too_few) / 2;
+    if (takes(middle))
+      enough = middle;
+    else
+      too_few = middle;
+  }
+  return enough;
 }
 
 std::vector<std::int64_t> output_frames(const LayerSequence& sequence,

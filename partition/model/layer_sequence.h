@@ -29,6 +29,15 @@ std::vector<layers::LayerPlan> plan_layers(const LayerSequence& sequence,
                                            std::span<const std::int64_t> lengths,
                                            const layers::BackendSizes& sizes);
 
+/// Every layer's plan for no utterance: parameters, state and sums, which follow from the layers
+/// alone.
+std::vector<layers::LayerPlan> plan_without_frames(const LayerSequence& sequence,
+                                                   const layers::BackendSizes& sizes);
+
+/// The fewest feature frames of an utterance that a model takes. ShapeError if even an hour of
+/// samples is too short.
+std::int64_t fewest_frames(const LayerSequence& sequence);
+
 /// Frames of each utterance that enter the loss (the first layer that needs targets, else leave
 /// the layer sequence), which bound the labels that it can have.
 std::vector<std::int64_t> output_frames(const LayerSequence& sequence,

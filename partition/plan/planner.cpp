@@ -139,7 +139,7 @@ Plan make_plan(const LayerSequence& sequence, const PlanRequest& request) {
 
 Plan with_estimates(const LayerSequence& sequence, const PlanRequest& request, Plan plan) {
   const double whole = seconds_of(request.costs, 0, static_cast<int>(request.costs.size()));
-  const auto plans = plan_layers(sequence, std::vector<std::int64_t>{1}, {});
+  const auto plans = plan_without_frames(sequence, {});
   const ChosenLayers recomputed = recomputed_layers(request.pipeline, sequence);
   std::vector<int> stages;
   for (const ChunkPlan& chunk : plan.chunks) stages.push_back(chunk.stage);

@@ -41,9 +41,16 @@ std::string shape_text(const layers::Shape& shape) {
 
 Checkpoint::Checkpoint(std::filesystem::path folder)
     : folder_(std::move(folder)), manifest_(read_manifest(folder_ / kManifestFile)) {
+  if (const std::filesystem::path tokenizer = tokenizer_file(); !tokenizer.empty())
+    if (xxh3_128(MappedFile(tokenizer).bytes()) != state().tokenizer_hash)
+      throw_fault(tokenizer, "damaged: not the model of pieces that the manifest describes");
   for (const ShardIndex& shard : manifest_.shards) open_shard(shard);
   for (auto& [name, tensor] : tensors_)
     std::ranges::sort(tensor.blocks, {}, &CheckpointBlock::begin);
+}
+
+std::filesystem::path Checkpoint::tokenizer_file() const {
+  return state().tokenizer_hash.empty() ? std::filesystem::path() : folder_ / kTokenizerFile;
 }
 
 void Checkpoint::open_shard(const ShardIndex& shard) {

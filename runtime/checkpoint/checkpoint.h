@@ -29,8 +29,8 @@ struct CheckpointTensor {
 };
 
 /// A committed checkpoint, open for reading, whatever partition wrote it. Opening checks manifest,
-/// headers and sizes of all shards; verify() reads every byte. Every error is a CheckpointError
-/// that names the file. Reading from several threads at once is safe.
+/// tokenizer, headers and sizes of all shards; verify() reads every byte. Every error is a
+/// CheckpointError that names the file. Reading from several threads at once is safe.
 class Checkpoint {
  public:
   using Tensors = std::map<std::string, CheckpointTensor, std::less<>>;
@@ -41,6 +41,8 @@ class Checkpoint {
   const TrainingState& state() const { return manifest_.state; }
   const Tensors& tensors() const { return tensors_; }
   std::span<const SafetensorsFile> shards() const { return files_; }
+  /// Its copy of text.model; empty where the text is of an alphabet.
+  std::filesystem::path tokenizer_file() const;
 
   /// What came with an imported model.
   std::span<const KeptFile> files() const { return manifest_.files; }

@@ -33,6 +33,7 @@ constexpr int kVersion = 2;
 // What a manifest begins with, up to the digits of its hash.
 constexpr std::string_view kOpening = "{\n \"hash\": \"";
 constexpr std::size_t kDigits = 32;
+constexpr const char* kTokenizer = "tokenizer";  // only manifests of models with pieces have it
 
 }  // namespace
 
@@ -64,9 +65,11 @@ void for_fields(State& state, Visit visit) {
 }
 void to_json(Json& json, const TrainingState& state) {
   for_fields(state, [&](const char* key, const auto& field) { json[key] = field; });
+  if (!state.tokenizer_hash.empty()) json[kTokenizer] = state.tokenizer_hash;
 }
 void from_json(const Json& json, TrainingState& state) {
   for_fields(state, [&](const char* key, auto& field) { json.at(key).get_to(field); });
+  state.tokenizer_hash = json.value(kTokenizer, std::string());
 }
 
 std::string to_text(const ShardIndex& index) try {

@@ -11,6 +11,7 @@
 namespace penstock::runtime {
 
 inline constexpr const char* kManifestFile = "manifest.json";
+inline constexpr const char* kTokenizerFile = "tokenizer.model";  // the bytes of text.model
 
 /// A file that a checkpoint keeps besides its shards: what came with an imported model.
 struct KeptFile {

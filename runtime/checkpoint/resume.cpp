@@ -12,6 +12,7 @@
 #include "runtime/checkpoint/best.h"
 #include "runtime/checkpoint/newest.h"
 #include "runtime/checkpoint/output_folder.h"
+#include "runtime/checkpoint/saved_tokenizer.h"
 
 namespace penstock::runtime {
 namespace {
@@ -77,6 +78,8 @@ void check_unchanged(const configs::Config& config, const TrainingState& saved) 
   std::string faults;
   for (const configs::Difference& d : configs::differences(before, config))
     if (d.kept) faults += fault_of(d.key, d.before, d.after);
+  if (const std::string change = tokenizer_change(config.text, saved); !change.empty())
+    faults += "\n  text.model: " + change;
   if (!faults.empty()) throw_changes(faults);
 }
 

@@ -30,7 +30,7 @@ namespace penstock::runtime {
                                            const TrainingState& saved);
 
 /// ConfigError naming each key that a resumed run must not change: another model, data, seed or
-/// optimizer.
+/// optimizer, or pieces of another text.model.
 void check_unchanged(const configs::Config& config, const TrainingState& saved);
 
 /// Lanes of a run: what the recipe asks for, else the checkpoint's, else one for each replica, and

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "runtime/checkpoint/coverage.h"
 #include "runtime/checkpoint/folders.h"
+#include "runtime/checkpoint/hash.h"
 #include "runtime/checkpoint/manifest.h"
 #include "runtime/checkpoint/output_folder.h"
 
@@ -42,9 +43,15 @@ std::filesystem::path start_save(const std::filesystem::path& output, std::int64
 }
 
 std::filesystem::path commit(const std::filesystem::path& folder, const TrainingState& state,
-                             std::vector<ShardIndex> shards) {
+                             std::vector<ShardIndex> shards, std::string_view tokenizer) {
   check_coverage(shards);
-  write_durably(folder / kManifestFile, to_text(Manifest{state, std::move(shards)}));
+  Manifest manifest{state, std::move(shards)};
+  manifest.state.tokenizer_hash.clear();
+  if (!tokenizer.empty()) {
+    write_durably(folder / kTokenizerFile, tokenizer);
+    manifest.state.tokenizer_hash = xxh3_128(tokenizer);
+  }
+  write_durably(folder / kManifestFile, to_text(manifest));
   auto committed = folder.parent_path() / checkpoint_name(state.step);
   move_folder(folder, committed);
   write_durably(folder.parent_path() / "LATEST", committed.filename().string() + "\n");

@@ -22,6 +22,7 @@ struct TrainingState {
   double best_value = 0;
   std::int64_t best_step = 0;
   std::string best_corpus_hash;  // of the utterances on which it is the best
+  std::string tokenizer_hash;    // XXH3-128 of kTokenizerFile; empty: the text is of an alphabet
   bool operator==(const TrainingState&) const = default;
 };
 

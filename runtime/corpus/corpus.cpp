@@ -78,7 +78,7 @@ std::int64_t ctc_frames(const std::vector<std::int32_t>& labels) {
   return frames;
 }
 
-Corpus load_corpus(const CorpusOptions& options, const Alphabet& alphabet,
+Corpus load_corpus(const CorpusOptions& options, const Tokenizer& tokenizer,
                    comm::Communicator& world, const CorpusReaders& readers) {
   if (options.data.bad_utterances != "refuse" && options.data.bad_utterances != "skip")
     throw ConfigError(fmt::format("data.bad_utterances is \"{}\", not refuse or skip",
@@ -87,7 +87,7 @@ Corpus load_corpus(const CorpusOptions& options, const Alphabet& alphabet,
   CorpusTexts texts;
   CorpusLines lines =
       unpack_lines(read_alike(world, {readers.texts, manifest + ": utterances"}, [&] {
-        texts = read_texts(options.manifest, alphabet);
+        texts = read_texts(options.manifest, tokenizer);
         return pack_lines(texts);
       }));
   CorpusLengths found =
@@ -109,9 +109,9 @@ Corpus load_corpus(const CorpusOptions& options, const Alphabet& alphabet,
   return corpus;
 }
 
-Corpus load_corpus(const CorpusOptions& options, const Alphabet& alphabet) {
+Corpus load_corpus(const CorpusOptions& options, const Tokenizer& tokenizer) {
   const auto alone = comm::make_thread_communicators({.ranks = 1});
-  return load_corpus(options, alphabet, *alone.front(), {});
+  return load_corpus(options, tokenizer, *alone.front(), {});
 }
 
 }  // namespace penstock::runtime

@@ -13,7 +13,7 @@
 
 namespace penstock::runtime {
 
-class Alphabet;
+class Tokenizer;
 
 /// The utterances of a manifest that take part. Utterance id is place `id` of every vector. Only
 /// ranks with a loss have texts and labels.
@@ -54,18 +54,18 @@ struct CorpusReaders {
 };
 
 /// Reads the manifest, the texts, and (by index_audio) the lengths. An utterance is bad if its line
-/// or audio can't be used, its text has characters outside the alphabet, or its labels need more
+/// or audio can't be used, its text has characters without a label, or its labels need more
 /// frames than it has at the loss; one whose length is out of bounds is left out before its labels
 /// are weighed against it. DataError lists all bad ones; under data.bad_utterances = "skip" they
 /// are logged and counted instead. DataError if none is left, or if a reader's files say something
 /// else than the first reader's; ConfigError if data.bad_utterances is neither refuse nor skip. All
 /// ranks of `world` call it; the first reader tells the others what it has found, and rank 0 raises
 /// what any has met.
-[[nodiscard]] Corpus load_corpus(const CorpusOptions&, const Alphabet&, comm::Communicator& world,
+[[nodiscard]] Corpus load_corpus(const CorpusOptions&, const Tokenizer&, comm::Communicator& world,
                                  const CorpusReaders&);
 
 /// The same for a process alone.
-[[nodiscard]] Corpus load_corpus(const CorpusOptions&, const Alphabet&);
+[[nodiscard]] Corpus load_corpus(const CorpusOptions&, const Tokenizer&);
 
 /// Frames that CTC needs for these labels: one for each, and a blank between equal neighbours.
 std::int64_t ctc_frames(const std::vector<std::int32_t>& labels);

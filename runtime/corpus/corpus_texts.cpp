@@ -8,10 +8,10 @@
 
 namespace penstock::runtime {
 
-CorpusTexts read_texts(const std::filesystem::path& manifest, const Alphabet& alphabet) {
+CorpusTexts read_texts(const std::filesystem::path& manifest, const Tokenizer& tokenizer) {
   CorpusTexts texts;
   for (ManifestEntry& entry : read_manifest(manifest, texts.faults)) try {
-      texts.labels.push_back(alphabet.encode(entry.text));
+      texts.labels.push_back(tokenizer.encode(entry.text));
       texts.entries.push_back(std::move(entry));
     } catch (const DataError& error) {
       texts.faults.add(entry.where, error.what());

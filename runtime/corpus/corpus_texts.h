@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "runtime/corpus/corpus.h"
-#include "runtime/text/alphabet.h"
+#include "runtime/text/tokenizer.h"
 
 namespace penstock::runtime {
 
@@ -18,7 +18,7 @@ struct CorpusTexts {
 
 /// Reads a manifest's lines and texts. DataError as read_manifest.
 [[nodiscard]] CorpusTexts read_texts(const std::filesystem::path& manifest,
-                                     const Alphabet& alphabet);
+                                     const Tokenizer& tokenizer);
 
 /// What other ranks must know of a line: where its audio is, and what its labels ask of it.
 struct CorpusLine {

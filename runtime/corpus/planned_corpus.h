@@ -3,7 +3,7 @@
 #include "configs/config.h"
 #include "partition/model/layer_sequence.h"
 #include "runtime/corpus/corpus.h"
-#include "runtime/text/alphabet.h"
+#include "runtime/text/tokenizer.h"
 
 namespace penstock::runtime {
 
@@ -11,6 +11,6 @@ namespace penstock::runtime {
 /// indexed is kept beside the manifest, or where a run is already. Errors as load_corpus.
 [[nodiscard]] Corpus planned_corpus(const configs::Config& config,
                                     const partition::LayerSequence& sequence,
-                                    const Alphabet& alphabet, CorpusUse use);
+                                    const Tokenizer& tokenizer, CorpusUse use);
 
 }  // namespace penstock::runtime

@@ -9,7 +9,6 @@
 namespace penstock::runtime {
 namespace {
 
-constexpr std::int64_t kFramesPerSecond = 100;
 constexpr std::int64_t kLabelsPerSecond = 12;
 
 }  // namespace
@@ -20,14 +19,15 @@ StepWork synthetic_work(const SyntheticOptions& options) {
   work.seed = options.seed;
   work.global_micro_batches = options.micro_batches;
   work.scale = 1.0 / (static_cast<double>(options.micro_batches) * options.utterances);
-  const double top = std::floor(options.seconds * kFramesPerSecond);
+  const double top = std::floor(options.seconds * options.frames_per_second);
   for (int m = 0; m < options.micro_batches; ++m) {
     MicroBatchWork& micro_batch = work.micro_batches.emplace_back();
     micro_batch.place = m;
     for (int u = 0; u < options.utterances; ++u) {
       const double part = options.utterances == 1 ? 0 : u / (options.utterances - 1.0);
       const auto frames = static_cast<std::int64_t>(top / 2 + part * top / 2);
-      const auto labels = std::max<std::int64_t>(1, frames * kLabelsPerSecond / kFramesPerSecond);
+      const auto labels =
+          std::max<std::int64_t>(1, frames * kLabelsPerSecond / options.frames_per_second);
       micro_batch.lengths.push_back(frames);
       micro_batch.utterances.push_back(m * options.utterances + u);
       micro_batch.label_lengths.push_back(static_cast<std::int32_t>(labels));
@@ -56,11 +56,11 @@ ReadFeatures synthetic_features(std::uint64_t seed) {
   };
 }
 
-double audio_seconds(const StepWork& work) {
+double audio_seconds(const StepWork& work, int frames_per_second) {
   std::int64_t frames = 0;
   for (const MicroBatchWork& m : work.micro_batches)
     for (std::int64_t length : m.lengths) frames += length;
-  return static_cast<double>(frames) / kFramesPerSecond;
+  return static_cast<double>(frames) / frames_per_second;
 }
 
 }  // namespace penstock::runtime

@@ -2,16 +2,18 @@
 
 #include <cstdint>
 
+#include "layers/models/model_family.h"
 #include "runtime/pipeline/step_work.h"
 
 namespace penstock::runtime {
 
-/// Utterances of noise with lengths spread evenly over [0.5, 1] × `seconds`, 100 frames and 12
-/// labels a second.
+/// Utterances of noise with lengths spread evenly over [0.5, 1] × `seconds` and 12 labels a
+/// second.
 struct SyntheticOptions {
   int micro_batches = 1;
   int utterances = 8;  // of each micro-batch
   double seconds = 4;
+  int frames_per_second = layers::kFramesPerSecond;
   int labels = 29;  // blank included
   std::uint64_t seed = 0;
 };
@@ -22,6 +24,6 @@ StepWork synthetic_work(const SyntheticOptions& options);
 ReadFeatures synthetic_features(std::uint64_t seed);
 
 /// Seconds of audio that `work` stands for.
-double audio_seconds(const StepWork& work);
+double audio_seconds(const StepWork& work, int frames_per_second);
 
 }  // namespace penstock::runtime

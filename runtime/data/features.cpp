@@ -18,6 +18,8 @@
 namespace penstock::runtime {
 namespace {
 
+bool is_waveform(const configs::FeatureConfig& config) { return config.kind == "waveform"; }
+
 std::vector<float> make_window(const std::string& name, std::int64_t size) {
   const double share = name == "hamming" ? 0.54 : 0.5;
   const std::int64_t period = name == "hann-symmetric" ? size - 1 : size;
@@ -27,6 +29,18 @@ std::vector<float> make_window(const std::string& name, std::int64_t size) {
         share - (1 - share) * std::cos(2 * std::numbers::pi * static_cast<double>(i) /
                                        static_cast<double>(period)));
   return window;
+}
+
+/// Mean 0 and variance 1 as transformers' Wav2Vec2FeatureExtractor: (x - mean) / √(var + 1e-7).
+void normalise_samples(std::span<const float> samples, std::span<float> x) {
+  double sum = 0, squares = 0;
+  for (const float sample : samples) sum += sample;
+  const double count = std::max<double>(static_cast<double>(samples.size()), 1);
+  const double mean = sum / count;
+  for (const float sample : samples) squares += (sample - mean) * (sample - mean);
+  const double scale = 1 / std::sqrt(squares / count + 1e-7);
+  std::ranges::transform(samples, x.begin(),
+                         [&](float sample) { return static_cast<float>((sample - mean) * scale); });
 }
 
 /// x[t] - share · x[t - 1]; the first sample stays.
@@ -75,8 +89,9 @@ FrameGeometry frame_geometry(const configs::FeatureConfig& config) {
   FrameGeometry geometry{in_samples(config.window_ms), in_samples(config.hop_ms), config.fft};
   if (geometry.fft == 0) geometry.fft = geometry.window;
   std::string faults;
-  if (config.kind != "spectrogram" && config.kind != "log-mel")
-    faults += fmt::format("\n  features.kind is \"{}\", not spectrogram or log-mel", config.kind);
+  if (config.kind != "spectrogram" && config.kind != "log-mel" && !is_waveform(config))
+    faults += fmt::format("\n  features.kind is \"{}\", not spectrogram, log-mel or waveform",
+                          config.kind);
   if (config.window != "hamming" && config.window != "hann" && config.window != "hann-symmetric")
     faults += fmt::format("\n  features.window is \"{}\", not hamming, hann or hann-symmetric",
                           config.window);
@@ -95,11 +110,13 @@ FrameGeometry frame_geometry(const configs::FeatureConfig& config) {
 }
 
 int feature_bins(const configs::FeatureConfig& config) {
+  if (is_waveform(config)) return 1;
   return config.kind == "log-mel" ? config.mels
                                   : static_cast<int>(frame_geometry(config).fft / 2 + 1);
 }
 
 std::int64_t feature_frames(std::int64_t samples, const configs::FeatureConfig& config) {
+  if (is_waveform(config)) return samples;
   const FrameGeometry geometry = frame_geometry(config);
   const std::int64_t hops = (samples - geometry.fft % 2) / geometry.hop;
   return config.last_frame ? hops + 1 : std::max<std::int64_t>(hops, 1);
@@ -176,6 +193,7 @@ void FeatureExtractor::extract(std::span<const float> samples, std::span<float> 
   if (std::ssize(x_FC) != frames * bins)
     throw ShapeError(fmt::format("features of {} are {} x {} numbers, not {}",
                                  counted(samples.size(), "sample"), frames, bins, x_FC.size()));
+  if (is_waveform(state_->config)) return normalise_samples(samples, x_FC);
   std::vector<float> sharper;
   if (state_->config.preemphasis != 0) {
     sharper = preemphasised(samples, state_->config.preemphasis);

@@ -18,12 +18,12 @@ struct FrameGeometry {
 /// ConfigError if the keys do not make sense together.
 FrameGeometry frame_geometry(const configs::FeatureConfig&);
 
-/// Channels of a frame: fft / 2 + 1 of a spectrogram, `mels` of log-mel.
+/// Channels of a frame: fft / 2 + 1 of a spectrogram, `mels` of log-mel, 1 of a waveform.
 [[nodiscard]] int feature_bins(const configs::FeatureConfig&);
 
 /// Frames of an utterance of `samples` at the configuration's rate: frames are centred on samples
 /// 0, hop, 2 hop, …, as librosa.stft(center=True): 1 + (samples + 2 (fft / 2) - fft) / hop, less 1
-/// (but 1 at least) without features.last_frame.
+/// (but 1 at least) without features.last_frame. Of a waveform each sample is a frame.
 [[nodiscard]] std::int64_t feature_frames(std::int64_t samples, const configs::FeatureConfig&);
 
 /// Makes frames from audio, as librosa does:
@@ -34,6 +34,7 @@ FrameGeometry frame_geometry(const configs::FeatureConfig&);
 ///   area normalisation, 0 Hz to half the rate;
 /// - then the utterance's one mean is subtracted and its one (unbiased) standard deviation divided
 ///   out; an utterance without any variation becomes zeros.
+/// Of "waveform", frames are the samples, their mean subtracted and divided by √(variance + 1e-7).
 /// As transformers' ParakeetFeatureExtractor does with
 ///   kind = "log-mel", window_ms = 25, hop_ms = 10, fft = 512, window = "hann-symmetric",
 ///   preemphasis = 0.97, normalise = "channel", last_frame = false:

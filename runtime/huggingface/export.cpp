@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "base/atomic_file.h"
@@ -17,7 +16,6 @@
 #include "runtime/huggingface/text_file.h"
 #include "runtime/huggingface/tokenizer_files.h"
 #include "runtime/huggingface/weights_writer.h"
-#include "runtime/text/alphabet.h"
 
 namespace penstock::runtime {
 namespace {
@@ -45,10 +43,10 @@ class Exporter {
         config_(configs::unflatten(checkpoint.state().config, checkpoint.folder().string(),
                                    layers::model_families())),
         architecture_(architecture_of_family(config_.model.family.name())),
-        ours_(model_tensors(config_.model, runtime::Alphabet(config_.text).classes())),
+        rows_(checkpoint.tensor("output.bias").shape.front()),
+        ours_(model_tensors(config_.model, static_cast<int>(rows_))),
         pairing_(pair_tensors(architecture_, config_.model, ours_)),
         kept_config_(kept_config(checkpoint)) {
-    rows_ = ours_.at("output.weight").front();
     blank_ = architecture_.blank_last ? rows_ - 1 : 0;
     if (kept_config_) {
       settings_ = read_settings(*kept_config_);
@@ -68,7 +66,7 @@ class Exporter {
       give_back_files(folder);
     } else {
       write_durably(folder / kPreprocessorConfig, to_json_text(features_));
-      write_tokenizer(folder, architecture_, config_.text, blank_);
+      write_labels(folder);
     }
     ExportReport report{.architecture = std::string(architecture_.name)};
     for (const auto& [name, shape] : ours_) report.parameters += layers::element_count(shape);
@@ -82,6 +80,16 @@ class Exporter {
   }
 
  private:
+  /// Pieces stay the SentencePiece model that they are.
+  void write_labels(const std::filesystem::path& folder) const {
+    const std::filesystem::path pieces = checkpoint_.tokenizer_file();
+    if (pieces.empty()) {
+      write_tokenizer(folder, architecture_, config_.text, {rows_, blank_});
+    } else {
+      write_durably(folder / kTokenizerFile, text_of_file(pieces));
+    }
+  }
+
   void give_back_files(const std::filesystem::path& folder) const {
     for (const KeptFile& kept : checkpoint_.files()) {
       const std::filesystem::path name = std::filesystem::path(kept.file).filename();
@@ -121,10 +129,10 @@ class Exporter {
   ExportOptions options_;
   configs::Config config_;
   Architecture architecture_;
+  std::int64_t rows_ = 0, blank_ = 0;  // of the head
   ModelTensors ours_;
   Pairing pairing_;
   std::optional<std::filesystem::path> kept_config_;
-  std::int64_t rows_ = 0, blank_ = 0;  // of the head
   Settings settings_, features_;
 };
 

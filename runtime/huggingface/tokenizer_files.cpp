@@ -1,5 +1,7 @@
 #include "runtime/huggingface/tokenizer_files.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -17,8 +19,10 @@ using Tokens = std::vector<std::string>;
 
 constexpr const char* kPad = "<pad>";
 
-OrderedJson rows_of(Tokens tokens, std::int64_t blank) {
-  tokens.insert(tokens.begin() + blank, kPad);
+OrderedJson rows_of(Tokens tokens, const HeadRows& head) {
+  while (static_cast<std::int64_t>(tokens.size()) + 1 < head.count)
+    tokens.push_back(fmt::format("<{}>", tokens.size() + 1));
+  tokens.insert(tokens.begin() + head.blank, kPad);
   OrderedJson rows = OrderedJson::object();
   for (std::size_t row = 0; row < tokens.size(); ++row) rows[tokens[row]] = row;
   return rows;
@@ -35,11 +39,11 @@ void write_json(const std::filesystem::path& file, const OrderedJson& json) {
 }
 
 void write_characters(const std::filesystem::path& folder, const configs::TextConfig& text,
-                      std::int64_t blank) {
+                      const HeadRows& head) {
   // A letter may be what others take for the end of a word.
   const std::string space = text.alphabet.find('|') == std::string::npos ? "|" : "<space>";
   const Tokens tokens = tokens_of_text(text, space);
-  write_json(folder / kVocabulary, rows_of(tokens, blank));
+  write_json(folder / kVocabulary, rows_of(tokens, head));
   write_json(folder / kTokenizerConfig, {{"tokenizer_class", "Wav2Vec2CTCTokenizer"},
                                          {"pad_token", kPad},
                                          {"word_delimiter_token", space},
@@ -55,9 +59,9 @@ OrderedJson replace(const char* from, const char* to) {
 
 /// As the tokenizers library writes a BPE model without merges: every character is a piece.
 void write_pieces(const std::filesystem::path& folder, const configs::TextConfig& text,
-                  std::int64_t blank) {
-  const OrderedJson pad = {{"id", blank},     {"content", kPad}, {"single_word", false},
-                           {"lstrip", false}, {"rstrip", false}, {"normalized", false},
+                  const HeadRows& head) {
+  const OrderedJson pad = {{"id", head.blank}, {"content", kPad}, {"single_word", false},
+                           {"lstrip", false},  {"rstrip", false}, {"normalized", false},
                            {"special", true}};
   const OrderedJson model = {{"type", "BPE"},
                              {"dropout", nullptr},
@@ -67,7 +71,7 @@ void write_pieces(const std::filesystem::path& folder, const configs::TextConfig
                              {"fuse_unk", false},
                              {"byte_fallback", false},
                              {"ignore_merges", false},
-                             {"vocab", rows_of(tokens_of_text(text, "▁"), blank)},
+                             {"vocab", rows_of(tokens_of_text(text, "▁"), head)},
                              {"merges", OrderedJson::array()}};
   write_json(folder / kTokenizer, {{"version", "1.0"},
                                    {"truncation", nullptr},
@@ -85,11 +89,11 @@ void write_pieces(const std::filesystem::path& folder, const configs::TextConfig
 }  // namespace
 
 void write_tokenizer(const std::filesystem::path& folder, const Architecture& architecture,
-                     const configs::TextConfig& text, std::int64_t blank) {
+                     const configs::TextConfig& text, const HeadRows& rows) {
   if (architecture.tokenizer == TokenizerKind::characters) {
-    write_characters(folder, text, blank);
+    write_characters(folder, text, rows);
   } else {
-    write_pieces(folder, text, blank);
+    write_pieces(folder, text, rows);
   }
 }
 

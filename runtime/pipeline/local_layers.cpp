@@ -11,9 +11,6 @@
 namespace penstock::runtime {
 namespace {
 
-// Parameters and state do not depend on lengths: any input tells them.
-const std::vector<std::int64_t> kAnyLengths = {100};
-
 void check_cut(const std::vector<int>& cut, std::size_t chunks, int layers) {
   if (cut.size() != chunks + 1 || cut.front() != 0 || cut.back() != layers)
     throw Error(fmt::format(
@@ -27,7 +24,7 @@ LocalLayers local_layers(const partition::LayerSequence& sequence,
                          const layers::BackendSizes& sizes, const std::vector<int>& cut,
                          const std::vector<int>& chunk_ranks, int rank) {
   check_cut(cut, chunk_ranks.size(), sequence.size());
-  const std::vector<layers::LayerPlan> plans = partition::plan_layers(sequence, kAnyLengths, sizes);
+  const std::vector<layers::LayerPlan> plans = partition::plan_without_frames(sequence, sizes);
   const std::vector<std::int64_t> blocks = partition::norm_blocks_before(plans);
   LocalLayers held;
   for (int chunk = 0; chunk < static_cast<int>(chunk_ranks.size()); ++chunk) {

@@ -12,8 +12,6 @@
 namespace penstock::runtime {
 namespace {
 
-const std::vector<std::int64_t> kAnyLengths = {100};  // parameters do not depend on them
-
 void require_ranks(int stages, int replicas, int ranks, const std::string& plan_file) {
   if (stages * replicas == ranks) return;
   const std::string keys = plan_file.empty() ? "pipeline.stages and pipeline.replicas"
@@ -89,12 +87,12 @@ Session::Session(comm::Communicator& world, RankDevice device, const SessionOpti
 }
 
 std::int64_t model_blocks(const partition::LayerSequence& sequence) {
-  return partition::norm_blocks(partition::plan_layers(sequence, kAnyLengths, {}));
+  return partition::norm_blocks(partition::plan_without_frames(sequence, {}));
 }
 
 std::int64_t parameter_count(const partition::LayerSequence& sequence) {
   std::int64_t count = 0;
-  for (const layers::LayerPlan& layer : partition::plan_layers(sequence, kAnyLengths, {}))
+  for (const layers::LayerPlan& layer : partition::plan_without_frames(sequence, {}))
     for (const layers::ParamDecl& p : layer.params) count += layers::element_count(p.shape);
   return count;
 }

@@ -22,6 +22,7 @@
 #include "partition/plan/planner.h"
 #include "partition/schedule/make_schedule.h"
 #include "runtime/checkpoint/resume.h"
+#include "runtime/checkpoint/saved_tokenizer.h"
 #include "runtime/corpus/corpora.h"
 #include "runtime/corpus/planned_corpus.h"
 #include "runtime/data/batching.h"
@@ -56,11 +57,11 @@ class RecipeData {
  public:
   RecipeData(configs::Config config, const partition::LayerSequence& sequence)
       : config_(std::move(config)), sequence_(sequence) {
-    const Alphabet alphabet(config_.text);
-    labels_ = alphabet.classes();
-    training_ = planned_corpus(config_, sequence, alphabet, CorpusUse::training);
+    const auto tokenizer = make_tokenizer(config_.text);
+    labels_ = tokenizer->labels();
+    training_ = planned_corpus(config_, sequence, *tokenizer, CorpusUse::training);
     if (!config_.data.validation.empty() && config_.trainer.validate_every >= 0)
-      validation_ = planned_corpus(config_, sequence, alphabet, CorpusUse::evaluation).lengths;
+      validation_ = planned_corpus(config_, sequence, *tokenizer, CorpusUse::evaluation).lengths;
   }
 
   int labels() const { return labels_; }
@@ -162,6 +163,11 @@ partition::Cluster limited(partition::Cluster cluster, double memory_gib) {
     for (partition::Device& device : cluster.devices)
       device.memory = std::min(device.memory, memory_gib * kGib / (1 - cluster.margin));
   return cluster;
+}
+
+std::unique_ptr<partition::LayerSequence> sequence_of(const configs::Config& recipe) {
+  return std::make_unique<partition::LayerSequence>(
+      partition::build_model(recipe.model, make_tokenizer(recipe.text)->labels()));
 }
 
 /// The recipe with what a run that goes on must keep.
@@ -299,8 +305,9 @@ std::vector<partition::BatchChoice> batch_choices(const configs::DataConfig& dat
   return choices;
 }
 
-ClusterPlan plan_on_cluster(const configs::Config& asked, const partition::Cluster& cluster,
+ClusterPlan plan_on_cluster(const configs::Config& given, const partition::Cluster& cluster,
                             const ClusterConstraints& any) {
+  const configs::Config asked = with_saved_tokenizer(given);
   check_features(asked);
   check_training_manifest(asked);
   const auto saved = state_to_resume(asked);
@@ -308,9 +315,7 @@ ClusterPlan plan_on_cluster(const configs::Config& asked, const partition::Clust
   ClusterConstraints constraints = any;
   if (saved) constraints.free_batch = false;
   ClusterPlan planned;
-  const int labels = Alphabet(recipe.text).classes();
-  planned.sequence =
-      std::make_unique<partition::LayerSequence>(partition::build_model(recipe.model, labels));
+  planned.sequence = sequence_of(recipe);
   const partition::LayerSequence& sequence = *planned.sequence;
   RecipeData data(recipe, sequence);
   planned.problem = {
@@ -330,7 +335,7 @@ ClusterPlan plan_on_cluster(const configs::Config& asked, const partition::Clust
       .barrier = recipe.pipeline.post_validation ? partition::Barrier::none
                                                  : partition::Barrier::before_step,
       .seed = constraints.seed};
-  set_costs(planned.problem, constraints, recipe, labels);
+  set_costs(planned.problem, constraints, recipe, data.labels());
   partition::PlanningProblem problem = planned.problem;
   problem.sample = [&](const partition::BatchChoice& batch, int replicas) {
     return data.sample(batch, replicas, constraints.first_steps);

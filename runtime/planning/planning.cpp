@@ -14,7 +14,7 @@
 #include "runtime/pipeline/measure_layers.h"
 #include "runtime/pipeline/session.h"
 #include "runtime/planning/found_schedule.h"
-#include "runtime/text/alphabet.h"
+#include "runtime/text/tokenizer.h"
 
 namespace penstock::runtime {
 namespace {
@@ -120,7 +120,7 @@ partition::PlannedModel planned_model(const partition::LayerSequence& sequence,
 configs::Config with_plan_file(const configs::Config& config) {
   configs::Config planned = config;
   if (config.pipeline.plan.empty()) return planned;
-  const int labels = Alphabet(config.text).classes();
+  const int labels = make_tokenizer(config.text)->labels();
   const partition::LayerSequence sequence = partition::build_model(config.model, labels);
   const partition::PlannedModel model = planned_model(sequence, config.model, labels);
   const partition::Plan plan = partition::read_plan(config.pipeline.plan, model);

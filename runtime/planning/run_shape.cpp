@@ -60,23 +60,26 @@ std::vector<std::vector<std::vector<std::int64_t>>> micro_batches_by_size(
 class FullLengths {
  public:
   explicit FullLengths(const partition::LayerSequence& sequence)
-      : sequence_(sequence), apart_(at_least(at_least(kAny) + 1) - at_least(kAny)) {}
+      : sequence_(sequence),
+        fewest_(partition::fewest_frames(sequence)),
+        apart_(at_least(at_least(kAny + fewest_) + 1) - at_least(kAny + fewest_)) {}
 
   std::int64_t at_least(std::int64_t frames) const {
-    while (frames > 1 && out(frames) == out(frames - 1)) ++frames;
-    return std::max<std::int64_t>(frames, 1);
+    frames = std::max(frames, fewest_);
+    while (frames > fewest_ && out(frames) == out(frames - 1)) ++frames;
+    return frames;
   }
   std::int64_t apart() const { return apart_; }
 
  private:
-  static constexpr std::int64_t kAny = 1000;
+  static constexpr std::int64_t kAny = 1000;  // more than the fewest
 
   std::int64_t out(std::int64_t frames) const {
     return partition::output_frames(sequence_, std::vector<std::int64_t>{frames}).front();
   }
 
   const partition::LayerSequence& sequence_;
-  std::int64_t apart_;
+  std::int64_t fewest_, apart_;
 };
 
 /// `count` full lengths, nearly equal, of at least `frames` in all.

@@ -138,8 +138,8 @@ void add_times(const BenchOptions& options, comm::Communicator& world,
 
 /// What the median step comes to.
 void add_speeds(const partition::LayerSequence& sequence, const StepWork& work,
-                BenchReport& report) {
-  report.audio_s_per_s = audio_seconds(work) / report.step_s;
+                int frames_per_second, BenchReport& report) {
+  report.audio_s_per_s = audio_seconds(work, frames_per_second) / report.step_s;
   for (const MicroBatchWork& micro_batch : work.micro_batches)
     report.flops_per_s += partition::training_flops(sequence, micro_batch.lengths) / report.step_s;
 }
@@ -173,9 +173,14 @@ BenchReport bench(const BenchOptions& options, comm::Communicator& world) {
   const int stages = world.size();
   const configs::Config config = recipe_of(options, stages);
   RankDevice device = choose_device(config.trainer, world);
-  const partition::LayerSequence sequence = partition::build_model(options.model, options.labels);
-  const StepWork work = synthetic_work(
-      {options.micro_batches, options.utterances, options.seconds, options.labels, 0});
+  const int labels = partition::labels_without_text(options.model);
+  const partition::LayerSequence sequence = partition::build_model(options.model, labels);
+  const int frames_per_second = options.model.family.frames_per_second();
+  const StepWork work = synthetic_work({.micro_batches = options.micro_batches,
+                                        .utterances = options.utterances,
+                                        .seconds = options.seconds,
+                                        .frames_per_second = frames_per_second,
+                                        .labels = labels});
   const ReadFeatures features = synthetic_features(0);
 
   const layers::BackendSizes sizes{device.backend->kind(), compute_type(options.precision)};
@@ -187,7 +192,7 @@ BenchReport bench(const BenchOptions& options, comm::Communicator& world) {
   if (cut.empty()) cut = fastest_cut(layers, chunks, stages);
 
   const partition::Plan plan = plan_of(config, sequence, cut);
-  const RunShape shape = shape_of(work, options.labels);
+  const RunShape shape = shape_of(work, labels);
   Session session(world, std::move(device), training_session_options(config, sequence, plan));
   const auto step = make_training_step(
       session, {.config = config, .sequence = sequence, .plan = plan, .shape = shape});
@@ -196,7 +201,7 @@ BenchReport bench(const BenchOptions& options, comm::Communicator& world) {
   TrainingClock clock;
   const auto run_step = [&] { return step->run(work, features, clock).front().loss; };
   add_times(options, world, run_step, report);
-  add_speeds(sequence, work, report);
+  add_speeds(sequence, work, frames_per_second, report);
   add_stages(plan, layers, report);
   report.parameters = parameters_of_all(world, session);
   report.device = session.backend().description();

@@ -13,7 +13,6 @@ namespace penstock::runtime {
 /// user sees them: forward, loss, backward, clipping and AdamW.
 struct BenchOptions {
   configs::ModelConfig model;
-  int labels = 29;              // blank included
   int utterances = 8;           // of each micro-batch
   double seconds = 4;           // longest utterance; lengths spread evenly over [0.5, 1] of it
   int micro_batches = 1;        // of a step

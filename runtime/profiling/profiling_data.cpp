@@ -9,14 +9,16 @@
 #include "runtime/corpus/planned_corpus.h"
 #include "runtime/planning/found_schedule.h"
 #include "runtime/planning/planning.h"
-#include "runtime/text/alphabet.h"
+#include "runtime/text/tokenizer.h"
 
 namespace penstock::runtime {
 namespace {
 
 Corpus load_in_turn(const configs::Config& config, const partition::LayerSequence& sequence,
-                    const Alphabet& alphabet, comm::Communicator& world) {
-  const auto load = [&] { return planned_corpus(config, sequence, alphabet, CorpusUse::training); };
+                    const Tokenizer& tokenizer, comm::Communicator& world) {
+  const auto load = [&] {
+    return planned_corpus(config, sequence, tokenizer, CorpusUse::training);
+  };
   std::optional<Corpus> corpus;
   if (world.rank() == 0) corpus = load();
   comm::barrier(world);
@@ -31,18 +33,18 @@ ProfilingData load_profiling_data(const configs::Config& recipe, comm::Communica
   configs::Config config = with_plan_file(recipe);
   if (config.trainer.lanes == 0) config.trainer.lanes = config.pipeline.replicas;
   config.data.validation.clear();
-  const Alphabet alphabet(config.text);
-  partition::LayerSequence sequence = partition::build_model(config.model, alphabet.classes());
-  Corpus corpus = load_in_turn(config, sequence, alphabet, world);
+  const auto tokenizer = make_tokenizer(config.text);
+  partition::LayerSequence sequence = partition::build_model(config.model, tokenizer->labels());
+  Corpus corpus = load_in_turn(config, sequence, *tokenizer, world);
   const auto steps_of = [&] {
     return StepSequence({corpus.lengths, config.data, config.features, config.trainer.seed,
                          config.trainer.lanes, config.trainer.order});
   };
-  RunShape shape = shape_of_run(config, steps_of(), {}, alphabet.classes());
+  RunShape shape = shape_of_run(config, steps_of(), {}, tokenizer->labels());
   config.trainer.order = shared_order(world, sequence, config, shape);
   StepSequence steps = steps_of();
-  return {std::move(config), alphabet.classes(), std::move(sequence),
-          std::move(corpus), std::move(steps),   std::move(shape)};
+  return {std::move(config), tokenizer->labels(), std::move(sequence),
+          std::move(corpus), std::move(steps),    std::move(shape)};
 }
 
 }  // namespace penstock::runtime

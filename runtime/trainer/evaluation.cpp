@@ -42,14 +42,15 @@ class Table {
 /// Decodes and scores what leaves the last stage of this replica.
 class Scorer {
  public:
-  Scorer(const Corpus& corpus, const Alphabet& alphabet, Table& table)
-      : corpus_(corpus), alphabet_(alphabet), table_(table) {}
+  Scorer(const Corpus& corpus, const Tokenizer& tokenizer, Table& table)
+      : corpus_(corpus), tokenizer_(tokenizer), table_(table) {}
 
   void operator()(const MicroBatchWork& work, const layers::Frames& logits) {
     const float* row = logits.x_FC.as<float>();
     for (std::size_t u = 0; u < work.utterances.size(); ++u) {
       const std::size_t size = logits.lengths[u] * logits.channels();
-      const std::string text = alphabet_.decode(greedy_labels({row, size}, logits.channels()));
+      const std::string text =
+          tokenizer_.decode(greedy_labels({row, size}, logits.channels(), tokenizer_.labels()));
       row += size;
       lines_ += fmt::format("{}\t{}\n", work.utterances[u], text);
       if (!work.label_lengths.empty()) score(work.utterances[u], text);
@@ -60,7 +61,7 @@ class Scorer {
 
  private:
   void score(std::size_t id, const std::string& text) {
-    const ErrorCount errors = count_errors(alphabet_.normalised(corpus_.entries[id].text), text);
+    const ErrorCount errors = count_errors(tokenizer_.normalised(corpus_.entries[id].text), text);
     const auto cells = table_.utterance(id);
     cells[kWordEdits] = static_cast<double>(errors.words.edits);
     cells[kWords] = static_cast<double>(errors.words.reference);
@@ -69,7 +70,7 @@ class Scorer {
   }
 
   const Corpus& corpus_;
-  const Alphabet& alphabet_;
+  const Tokenizer& tokenizer_;
   Table& table_;
   std::string lines_;
 };
@@ -115,7 +116,7 @@ EvaluationReport report_of(Table& table, const Corpus& corpus) {
 
 }  // namespace
 
-Evaluation evaluate(Session& session, const Corpus& corpus, const Alphabet& alphabet,
+Evaluation evaluate(Session& session, const Corpus& corpus, const Tokenizer& tokenizer,
                     const EvaluationOptions& options) {
   const auto start = std::chrono::steady_clock::now();
   Stage& stage = session.stage();
@@ -133,7 +134,7 @@ Evaluation evaluate(Session& session, const Corpus& corpus, const Alphabet& alph
     callbacks.read_features = feed->reader();
   }
   Table table(batches.size(), corpus.entries.size());
-  Scorer scorer(corpus, alphabet, table);
+  Scorer scorer(corpus, tokenizer, table);
   callbacks.logits = [&](const MicroBatchWork& m, const layers::Frames& logits) {
     scorer(m, logits);
   };

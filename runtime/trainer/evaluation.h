@@ -5,7 +5,7 @@
 
 #include "runtime/corpus/corpus.h"
 #include "runtime/pipeline/session.h"
-#include "runtime/text/alphabet.h"
+#include "runtime/text/tokenizer.h"
 #include "runtime/trainer/report.h"
 
 namespace penstock::runtime {
@@ -25,7 +25,7 @@ struct Evaluation {
 /// replicas; decodes greedily; scores where the corpus has labels. Recordings that fail are counted
 /// among the skipped; DataError by rank 0 if more do than data.failing_utterances. All ranks call
 /// it.
-[[nodiscard]] Evaluation evaluate(Session& session, const Corpus& corpus, const Alphabet& alphabet,
-                                  const EvaluationOptions& options);
+[[nodiscard]] Evaluation evaluate(Session& session, const Corpus& corpus,
+                                  const Tokenizer& tokenizer, const EvaluationOptions& options);
 
 }  // namespace penstock::runtime

@@ -21,7 +21,7 @@ StepSequence steps_of(const PreparedTraining& training, const configs::Config& c
 
 RunShape shape_of(const PreparedTraining& training, const configs::Config& config,
                   const StepSequence& steps) {
-  return shape_of_run(config, steps, training.validation.lengths, training.alphabet.classes());
+  return shape_of_run(config, steps, training.validation.lengths, training.tokenizer->labels());
 }
 
 /// Bits follow from the order, so that a process alone takes that of the recipe's ranks.
@@ -51,7 +51,7 @@ partition::Plan shared_plan(const PreparedTraining& training, const RunShape& sh
     text = partition::plan_toml(plan_run(sequence, config, shape, costs));
   }
   return partition::parse_plan(comm::broadcast(training.context.world, text), "the plan of rank 0",
-                               planned_model(sequence, config.model, training.alphabet.classes()));
+                               planned_model(sequence, config.model, training.tokenizer->labels()));
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "partition/model/build_model.h"
 #include "runtime/checkpoint/output_folder.h"
 #include "runtime/checkpoint/resume.h"
+#include "runtime/checkpoint/saved_tokenizer.h"
 #include "runtime/corpus/corpora.h"
 #include "runtime/devices/device.h"
 #include "runtime/job/consistency.h"
@@ -20,23 +21,31 @@ namespace {
 configs::Config checked(const TrainingTask& task, comm::Communicator& world) {
   check_features(task.recipe);
   check_training_manifest(task.recipe);
-  const configs::Config planned = with_plan_file(task.recipe);
+  const configs::Config planned = with_plan_file(with_saved_tokenizer(task.recipe));
   if (!task.alone) check_ranks(planned, world.size());
   require_same_recipe(world, planned);
   return planned;
 }
 
 PreparedTraining of_recipe(const configs::Config& recipe, const RunContext& context) {
-  Alphabet alphabet(recipe.text);
-  partition::LayerSequence sequence = partition::build_model(recipe.model, alphabet.classes());
-  return {context, recipe, recipe, std::move(alphabet), std::move(sequence)};
+  std::unique_ptr<const Tokenizer> tokenizer = make_tokenizer(recipe.text);
+  partition::LayerSequence sequence = partition::build_model(recipe.model, tokenizer->labels());
+  return {context, recipe, recipe, std::move(tokenizer), std::move(sequence)};
+}
+
+void note_tokenizer(const PreparedTraining& training, const configs::Config& asked) {
+  const std::string& model = training.config.text.model;
+  if (model != asked.text.model)
+    training.context.note(fmt::format("text.model = {} is missing: the run goes on with {}",
+                                      asked.text.model, model));
 }
 
 void lock_output(PreparedTraining& training) {
   if (!training.context.leads()) return;
   const std::string& output = training.config.trainer.output;
   probe_output(output, checkpoint_bytes(parameter_count(training.sequence),
-                                        training.slots.of_elements.size()));
+                                        training.slots.of_elements.size()) +
+                           training.tokenizer->model().size());
   training.lock = std::make_unique<OutputLock>(output);
 }
 
@@ -70,8 +79,8 @@ void work_alone(PreparedTraining& training) {
 Corpus load(const PreparedTraining& training, const std::string& manifest, CorpusUse use) {
   const configs::Config& config = training.config;
   const partition::PlannedModel model =
-      planned_model(training.sequence, config.model, training.alphabet.classes());
-  return load_corpus(corpus_options(config, training.sequence, manifest, use), training.alphabet,
+      planned_model(training.sequence, config.model, training.tokenizer->labels());
+  return load_corpus(corpus_options(config, training.sequence, manifest, use), *training.tokenizer,
                      training.context.world, corpus_readers(config, model));
 }
 
@@ -81,6 +90,7 @@ PreparedTraining prepare_training(const TrainingTask& task, comm::Communicator& 
                                   const TrainingObserver& observer) {
   PreparedTraining training = of_recipe(checked(task, world), {world, observer});
   require_devices(training.config.trainer, world);  // before anything is read, planned or written
+  note_tokenizer(training, task.recipe);
   training.slots = make_optimizer(training.config.optimizer)->slots();
   lock_output(training);
   find_checkpoint(training);

@@ -8,7 +8,7 @@
 #include "runtime/checkpoint/output_lock.h"
 #include "runtime/corpus/corpus.h"
 #include "runtime/optim/optimizer.h"
-#include "runtime/text/alphabet.h"
+#include "runtime/text/tokenizer.h"
 #include "runtime/trainer/run_context.h"
 
 namespace penstock::runtime {
@@ -20,7 +20,7 @@ struct PreparedTraining {
   configs::Config
       config;  // with plan file, lanes and a resumed run's order; of one rank where it is alone
   configs::Config recipe;  // the same for the recipe's ranks
-  Alphabet alphabet;
+  std::unique_ptr<const Tokenizer> tokenizer;
   partition::LayerSequence sequence;
   OptimizerSlots slots = {};
   std::unique_ptr<OutputLock> lock = {};  // rank 0 only

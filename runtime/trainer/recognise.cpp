@@ -27,6 +27,8 @@ namespace {
 configs::Config config_for(const Checkpoint& checkpoint, const Trained& trained, int ranks) {
   configs::Config config =
       configs::unflatten(checkpoint.state().config, checkpoint.folder().string(), trained.families);
+  if (const auto tokenizer = checkpoint.tokenizer_file(); !tokenizer.empty())
+    config.text.model = tokenizer.string();  // the recipe's may be elsewhere by now, or another
   config.pipeline = {};
   config.pipeline.stages = ranks;
   config.trainer.lanes = 1;
@@ -55,26 +57,26 @@ void check_ranks(const comm::Communicator& world, const partition::LayerSequence
 /// What is recognised.
 struct Heard {
   bool texts = false;  // to compare with
-  std::function<Corpus(const configs::Config&, const partition::LayerSequence&, const Alphabet&)>
+  std::function<Corpus(const configs::Config&, const partition::LayerSequence&, const Tokenizer&)>
       load;
 };
 
 Evaluation recognise(const Trained& trained, comm::Communicator& world, const Heard& heard) {
   const Checkpoint checkpoint = open_in_turn(world, trained.checkpoint);
   const configs::Config config = config_for(checkpoint, trained, world.size());
-  const Alphabet alphabet(config.text);
+  const auto tokenizer = make_tokenizer(config.text);
   const partition::LayerSequence sequence =
-      partition::build_model(config.model, alphabet.classes());
+      partition::build_model(config.model, tokenizer->labels());
   check_ranks(world, sequence);
-  const Corpus corpus = heard.load(config, sequence, alphabet);
+  const Corpus corpus = heard.load(config, sequence, *tokenizer);
 
-  const RunShape shape = shape_of_recognition(config, corpus.lengths, alphabet.classes());
+  const RunShape shape = shape_of_recognition(config, corpus.lengths, tokenizer->labels());
   const partition::Plan plan =
       plan_run(sequence, config, shape, recognition_costs(sequence, config, shape, heard.texts));
   Session session(world, {.config = config, .sequence = sequence, .plan = plan});
   Saving(session.backend(), session.stream(), session.grid(), session.stage(), {})
       .restore(checkpoint, false);
-  Evaluation evaluation = evaluate(session, corpus, alphabet, {config.features, config.data});
+  Evaluation evaluation = evaluate(session, corpus, *tokenizer, {config.features, config.data});
   evaluation.report.step = checkpoint.state().step;
   return evaluation;
 }
@@ -130,12 +132,12 @@ EvaluationReport evaluate_checkpoint(const Trained& trained, const TestSet& test
   if (test.manifest.empty())
     throw ConfigError("the manifest's name is empty: name the utterances to evaluate");
   const auto load = [&](const configs::Config& config, const partition::LayerSequence& sequence,
-                        const Alphabet& alphabet) {
+                        const Tokenizer& tokenizer) {
     CorpusOptions options = corpus_options(config, sequence, test.manifest, CorpusUse::evaluation);
     options.data.bad_utterances = test.skip_bad ? "skip" : "refuse";
     options.advice = "Correct them, or leave them out by --skip-bad.";
-    const partition::PlannedModel model = planned_model(sequence, config.model, alphabet.classes());
-    return load_corpus(options, alphabet, world, corpus_readers(config, model));
+    const partition::PlannedModel model = planned_model(sequence, config.model, tokenizer.labels());
+    return load_corpus(options, tokenizer, world, corpus_readers(config, model));
   };
   return recognise(trained, world, {true, load}).report;
 }
@@ -144,7 +146,7 @@ std::vector<std::string> transcribe(const Trained& trained,
                                     const std::vector<std::filesystem::path>& recordings,
                                     comm::Communicator& world) {
   const auto load = [&](const configs::Config& config, const partition::LayerSequence&,
-                        const Alphabet&) { return corpus_of(recordings, config.features, world); };
+                        const Tokenizer&) { return corpus_of(recordings, config.features, world); };
   return recognise(trained, world, {false, load}).transcripts;
 }
 

@@ -19,6 +19,7 @@ class Saving {
   struct Options {
     std::filesystem::path output;
     OptimizerSlots slots = {};
+    std::string tokenizer = {};  // bytes of text.model, of which every checkpoint keeps a copy
   };
   Saving(layers::Backend& backend, layers::Stream& stream, const RankGrid& grid, Stage& stage,
          Options options);

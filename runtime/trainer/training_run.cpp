@@ -44,7 +44,9 @@ TrainingRun::TrainingRun(PlannedTraining training)
                                    config_, training_.prepared.sequence, training_.plan,
                                    [this](std::size_t bytes) { return training_.fitting(bytes); })),
       saving_(session_.backend(), session_.stream(), session_.grid(), session_.stage(),
-              {config_.trainer.output, training_.prepared.slots}),
+              {.output = config_.trainer.output,
+               .slots = training_.prepared.slots,
+               .tokenizer = std::string(training_.prepared.tokenizer->model())}),
       skipped_(config_.trainer.max_skipped),
       failed_audio_(config_.data.failing_utterances, training_.prepared.corpus.entries.size()),
       best_(validation_hash(training_.prepared)) {
@@ -174,7 +176,7 @@ void TrainingRun::validate() {
   flush();
   const PreparedTraining& prepared = training_.prepared;
   EvaluationReport report =
-      evaluate(session_, prepared.validation, prepared.alphabet, {config_.features, config_.data})
+      evaluate(session_, prepared.validation, *prepared.tokenizer, {config_.features, config_.data})
           .report;
   report.step = clock_.step;
   summary_.last_validation = report;

@@ -218,6 +218,13 @@ TEST(Load, RejectsContradictions) {
             std::string::npos);
   EXPECT_NE(fault("[text]\nalphabet = 'aÖ'").find("text.fold = lower turns into 'ö'"),
             std::string::npos);
+  EXPECT_NE(
+      fault("[text]\nkind = 'sentencepiece'").find("recipe.toml:2: text.kind = sentencepiece"),
+      std::string::npos);
+  EXPECT_NE(fault("[text]\nmodel = 'a.model'").find("recipe.toml:2: text.model needs text.kind"),
+            std::string::npos);
+  EXPECT_EQ(fault("[text]\nkind = 'sentencepiece'\nmodel = 'a.model'\nalphabet = 'aba'"),
+            "accepted");
   EXPECT_NE(fault("[features]\nfft = 319").find("below the window's 320"), std::string::npos);
   EXPECT_NE(fault("[lr_schedule]\nkind = 'cosine'\ntotal_steps = 9\nmin_lr = 0.1")
                 .find("recipe.toml:4: lr_schedule.min_lr = 0.1 is above optimizer.learning_rate"),

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/support/system/process.h"
+#include "tests/support/system/temporary_folder.h"
 
 namespace penstock::tools {
 namespace {
@@ -37,6 +38,19 @@ TEST(ModelInfo, CountsLabelsAndHalves) {
             report["parameters"].get<std::int64_t>() + 100 * 145);
   const auto kept = [](const nlohmann::json& of) { return of["kept_bytes"].get<double>(); };
   EXPECT_NEAR(kept(model({"conformer-s", "--precision", "bf16"})) / kept(report), 0.5, 0.05);
+}
+
+TEST(ModelInfo, HonoursTheClassesOfTheModel) {
+  const test::TemporaryFolder folder;
+  const std::string free = folder.path() / "free.toml", kept = folder.path() / "kept.toml";
+  test::write_file(free, "[model]\nfeatures = 41\nhidden = 12\n");
+  test::write_file(kept, "[model]\nfeatures = 41\nhidden = 12\nclasses = 40\n");
+  EXPECT_EQ(model({kept})["parameters"], model({free, "--labels", "40"})["parameters"]);
+  EXPECT_EQ(model({kept, "--labels", "9"})["parameters"], model({kept})["parameters"]);
+  EXPECT_NE(model({kept})["parameters"], model({free})["parameters"]);
+  const auto refused = test::run_program({PENSTOCK_BINARY, "info", kept, "--labels", "41"});
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_NE(refused.err.find("model.classes = 40"), std::string::npos) << refused.err;
 }
 
 // As transformers' ParakeetForCTC of these sizes has them.

@@ -24,7 +24,8 @@ bool matches(const std::vector<std::string>& lines, const std::string& pattern) 
 bool of_device(const SourceFile& file) { return matches({file.path}, "(^|/)(cuda|no_cuda)/"); }
 
 bool includes_heavy_library(const SourceFile& file) {
-  return matches(file.bracketed, R"(^(Eigen|nlohmann|toml\+\+|CLI|spdlog|fmt)/|^cuda|^nccl)");
+  return matches(file.bracketed,
+                 R"(^(Eigen|nlohmann|toml\+\+|CLI|spdlog|fmt)/|^cuda|^nccl|^sentencepiece)");
 }
 
 /// Code in pieces that end with ';', '{' or '}', each in one line.

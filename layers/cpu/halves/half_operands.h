@@ -6,6 +6,7 @@
 #include "layers/ops/batch_norm.h"
 #include "layers/ops/bias.h"
 #include "layers/ops/clipped_relu.h"
+#include "layers/ops/conv1d.h"
 #include "layers/ops/conv2d.h"
 #include "layers/ops/ctc.h"
 #include "layers/ops/depthwise_conv1d.h"
@@ -17,6 +18,7 @@
 #include "layers/ops/nonlinearity.h"
 #include "layers/ops/position_table.h"
 #include "layers/ops/recurrence.h"
+#include "layers/ops/weight_norm.h"
 
 namespace penstock::layers {
 
@@ -42,6 +44,22 @@ inline void operands(Widening& w, Conv2dBackwardInput& op) {
   w.writes(op.dx_FC);
 }
 inline void operands(Widening& w, Conv2dBackwardWeight& op) { w.reads(op.x_FC, op.dy_FC); }
+
+inline void operands(Widening& w, Conv1dForward& op) {
+  w.reads(op.x_FC, op.weight_OCK);
+  w.writes(op.y_FO);
+}
+inline void operands(Widening& w, Conv1dBackwardInput& op) {
+  w.reads(op.dy_FO, op.weight_OCK);
+  w.writes(op.dx_FC);
+}
+inline void operands(Widening& w, Conv1dBackwardWeight& op) { w.reads(op.x_FC, op.dy_FO); }
+
+inline void operands(Widening& w, WeightNormForward& op) {
+  w.reads(op.v_OCK);
+  w.writes(op.w_OCK);
+}
+inline void operands(Widening& w, WeightNormBackward& op) { w.reads(op.v_OCK); }
 
 inline void operands(Widening& w, AddBias& op) {
   w.reads(op.x, op.bias_C);
@@ -127,14 +145,14 @@ inline void operands(Widening& w, AttentionBackward& op) {
 inline void operands(Widening& w, PositionTable& op) { w.writes(op.table_XC); }
 
 inline void operands(Widening& w, DepthwiseConv1dForward& op) {
-  w.reads(op.x_FC, op.weight_CK);
+  w.reads(op.x_FD, op.weight_CK, op.bias_C);
   w.writes(op.y_FC);
 }
 inline void operands(Widening& w, DepthwiseConv1dBackwardInput& op) {
-  w.reads(op.dy_FC, op.weight_CK);
-  w.writes(op.dx_FC);
+  w.reads(op.x_FD, op.dy_FC, op.weight_CK);
+  w.writes(op.dx_FD);
 }
-inline void operands(Widening& w, DepthwiseConv1dBackwardWeight& op) { w.reads(op.x_FC, op.dy_FC); }
+inline void operands(Widening& w, DepthwiseConv1dBackwardWeight& op) { w.reads(op.x_FD, op.dy_FC); }
 
 inline void operands(Widening& w, DepthwiseConv2dForward& op) {
   w.reads(op.x_FC, op.weight);

@@ -6,12 +6,13 @@ import torch.nn.functional as F
 LENGTHS, CHANNELS = (7, 1, 13, 5), 6
 
 
-def case(save, name, kernel, left=0, with_bias=False):
-    x = torch.randn(sum(LENGTHS), CHANNELS).double().requires_grad_()
+def case(save, name, kernel, left=0, with_bias=False, gated=False):
+    x = torch.randn(sum(LENGTHS), 2 * CHANNELS if gated else CHANNELS).double().requires_grad_()
     weight = torch.randn(CHANNELS, kernel).double().requires_grad_()
     padding = (left, kernel - 1 - left)
     bias = torch.randn(CHANNELS).double().requires_grad_() if with_bias else None
-    outs = [F.conv1d(F.pad(u.T, padding), weight[:, None], bias, groups=CHANNELS).T for u in x.split(LENGTHS)]
+    outs = [F.conv1d(F.pad(u.T, padding), weight[:, None], bias, groups=CHANNELS).T
+            for u in (F.glu(x) if gated else x).split(LENGTHS)]
     y = torch.cat(outs)
     dy = torch.randn(y.shape).double()
     x32, w32, dy32 = x.float(), weight.float(), dy.float()
@@ -27,3 +28,4 @@ def make(save):
     case(save, "depthwise_conv1d", kernel=5, left=2, with_bias=True)
     case(save, "depthwise_conv1d_long", kernel=31, left=15)
     case(save, "depthwise_conv1d_causal", kernel=4, left=3)
+    case(save, "depthwise_conv1d_gated", kernel=9, left=4, with_bias=True, gated=True)

@@ -26,6 +26,20 @@ TEST_P(CudaAddScaled, OfOne) {
   }
 }
 
+TEST_P(CudaAddScaled, OfUtterances) {
+  const std::vector<std::int64_t> lengths = {7, 1, 13, 5};
+  const std::vector<double> factors = {1.25, 0, 2, 0};
+  const Shape shape = {26, 35};
+  const Twin x = random(dtype(), shape), f = random(dtype(), shape);
+  const Twin y = unwritten(dtype(), shape), dy = unwritten(dtype(), shape);
+  run(AddScaled{x.cpu, f.cpu, y.cpu, 0.5, factors, lengths},
+      AddScaled{x.cuda, f.cuda, y.cuda, 0.5, factors, lengths});
+  expect_close(y, tolerance(), "y");
+  run(AddScaled{{}, f.cpu, dy.cpu, 0.5, factors, lengths},
+      AddScaled{{}, f.cuda, dy.cuda, 0.5, factors, lengths});
+  expect_close(dy, tolerance(), "y without x");
+}
+
 PARITY_OF_ALL_TYPES(CudaAddScaled);
 
 }  // namespace

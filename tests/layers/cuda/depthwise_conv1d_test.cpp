@@ -8,47 +8,89 @@ namespace {
 class CudaDepthwiseConv1d : public Parity {
  protected:
   static constexpr std::int64_t kChannels = 35;
-  /// Shorter than most utterances, and longer than all of them; frames before the present one.
-  struct Kernel {
-    std::int64_t frames, left;
+  struct Case {
+    std::int64_t kernel, left;
+    bool gated, bias;
   };
-  static constexpr Kernel kKernels[] = {{6, 0}, {20, 0}, {5, 2}, {31, 15}};
+  /// Shorter than most utterances, and longer than all of them; frames before the present one.
+  static constexpr Case kCases[] = {{6, 0, false, false}, {20, 0, false, false},
+                                    {5, 2, false, true},  {31, 15, false, false},
+                                    {6, 3, true, false},  {31, 15, true, true}};
 
-  Twin frames() { return random(dtype(), {26, kChannels}); }
-  Twin no_frames() { return unwritten(dtype(), {26, kChannels}); }
-  std::span<std::byte> workspace(std::int64_t kernel) {
-    return host_memory(depthwise_conv1d_workspace(kChannels, kernel, DType::f32));
+  Twin frames(bool gated = false) {
+    return random(dtype(), {26, gated ? 2 * kChannels : kChannels});
   }
+  Twin no_frames(bool gated = false) {
+    return unwritten(dtype(), {26, gated ? 2 * kChannels : kChannels});
+  }
+  std::span<std::byte> workspace(const Case& of, DeviceKind device) {
+    const DepthwiseConv1dSize size{
+        .rows = 26, .channels = kChannels, .kernel = of.kernel, .gated = of.gated};
+    return device == DeviceKind::cpu
+               ? host_memory(depthwise_conv1d_workspace(size, {device, DType::f32}))
+               : device_memory(depthwise_conv1d_workspace(size, {device, dtype()}));
+  }
+  /// On the device glu(x), or its gradient, is rounded before it is used.
+  double tolerance_of(const Case& of) const { return of.gated ? 3 * tolerance() : tolerance(); }
 
   const std::vector<std::int64_t> lengths_ = {7, 1, 13, 5};
 };
 
 TEST_P(CudaDepthwiseConv1d, Forward) {
-  for (const auto& [kernel, left] : kKernels) {
-    const Twin x = frames(), y = no_frames(), weight = random(dtype(), {kChannels, kernel});
-    run(DepthwiseConv1dForward{x.cpu, y.cpu, weight.cpu, left, lengths_, workspace(kernel)},
-        DepthwiseConv1dForward{x.cuda, y.cuda, weight.cuda, left, lengths_, {}});
-    expect_close(y, tolerance(), "y");
+  for (const Case& of : kCases) {
+    const Twin x = frames(of.gated), y = no_frames(), bias = random(dtype(), {kChannels});
+    const Twin weight = random(dtype(), {kChannels, of.kernel});
+    const auto op = [&](Tensor Twin::*on, DeviceKind device) {
+      return DepthwiseConv1dForward{.x_FD = x.*on,
+                                    .y_FC = y.*on,
+                                    .weight_CK = weight.*on,
+                                    .bias_C = of.bias ? bias.*on : Tensor{},
+                                    .left = of.left,
+                                    .gated = of.gated,
+                                    .lengths = lengths_,
+                                    .workspace = workspace(of, device)};
+    };
+    run(op(&Twin::cpu, DeviceKind::cpu), op(&Twin::cuda, DeviceKind::cuda));
+    expect_close(y, tolerance_of(of), "y");
   }
 }
 
 TEST_P(CudaDepthwiseConv1d, BackwardInput) {
-  for (const auto& [kernel, left] : kKernels) {
-    const Twin dy = frames(), dx = no_frames(), weight = random(dtype(), {kChannels, kernel});
-    run(DepthwiseConv1dBackwardInput{dy.cpu, dx.cpu, weight.cpu, left, lengths_, workspace(kernel)},
-        DepthwiseConv1dBackwardInput{dy.cuda, dx.cuda, weight.cuda, left, lengths_, {}});
-    expect_close(dx, tolerance(), "dx");
+  for (const Case& of : kCases) {
+    const Twin x = frames(of.gated), dy = frames(), dx = no_frames(of.gated);
+    const Twin weight = random(dtype(), {kChannels, of.kernel});
+    const auto op = [&](Tensor Twin::*on, DeviceKind device) {
+      return DepthwiseConv1dBackwardInput{.x_FD = x.*on,
+                                          .dy_FC = dy.*on,
+                                          .dx_FD = dx.*on,
+                                          .weight_CK = weight.*on,
+                                          .left = of.left,
+                                          .gated = of.gated,
+                                          .lengths = lengths_,
+                                          .workspace = workspace(of, device)};
+    };
+    run(op(&Twin::cpu, DeviceKind::cpu), op(&Twin::cuda, DeviceKind::cuda));
+    expect_close(dx, tolerance_of(of), "dx");
   }
 }
 
 TEST_P(CudaDepthwiseConv1d, BackwardWeight) {
-  for (const auto& [kernel, left] : kKernels) {
-    const Twin x = frames(), dy = frames(), d_weight = random(DType::f32, {kChannels, kernel});
+  for (const Case& of : kCases) {
+    const Twin x = frames(of.gated), dy = frames();
+    const Twin d_weight = random(DType::f32, {kChannels, of.kernel});
+    const auto op = [&](Tensor Twin::*on, DeviceKind device) {
+      return DepthwiseConv1dBackwardWeight{.x_FD = x.*on,
+                                           .dy_FC = dy.*on,
+                                           .d_weight_CK = d_weight.*on,
+                                           .left = of.left,
+                                           .gated = of.gated,
+                                           .lengths = lengths_,
+                                           .workspace = workspace(of, device)};
+    };
     for (int micro_batch = 0; micro_batch < 2; ++micro_batch)
-      run(DepthwiseConv1dBackwardWeight{x.cpu, dy.cpu, d_weight.cpu, left, lengths_,
-                                        workspace(kernel)},
-          DepthwiseConv1dBackwardWeight{x.cuda, dy.cuda, d_weight.cuda, left, lengths_, {}});
-    expect_close(d_weight, 1e-5, "d_weight");  // FP32 sums whatever the inputs
+      run(op(&Twin::cpu, DeviceKind::cpu), op(&Twin::cuda, DeviceKind::cuda));
+    // FP32 sums whatever the inputs; glu(x) is rounded.
+    expect_close(d_weight, of.gated ? 1e-5 + tolerance() : 1e-5, "d_weight");
   }
 }
 

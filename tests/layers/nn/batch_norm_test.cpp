@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "layers/nn/nonlinearity.h"
 #include "tests/support/layers/golden.h"
 #include "tests/support/layers/gradient_check.h"
 
@@ -78,6 +79,52 @@ INSTANTIATE_TEST_SUITE_P(Shapes, BatchNormCases,
                          testing::Values(Case{"batch_norm", 11, 1},
                                          Case{"batch_norm_groups", 3, 5}),
                          [](const auto& info) { return info.param.golden; });
+
+BatchNormOptions with_silu(std::int64_t channels) {
+  return {.name = "norm1", .channels = channels, .silu = true};
+}
+
+TEST(BatchNormWithSilu, HasTheGradientOfFiniteDifferences) {
+  const BatchNorm layer(with_silu(11));
+  LayerRunner runner(layer, {DType::f64, {{{7, 1, 13, 5}, 11}}});
+  runner.randomise(11);
+  check_gradients(runner);
+}
+
+// 19 channels: two vectors, and lanes left.
+TEST(BatchNormWithSilu, IsTheNormAndSilu) {
+  const auto copy = [](const Tensor& from, const Tensor& to) { test::assign(to, numbers(from)); };
+  const std::int64_t channels = 19;
+  const BatchNorm layer(with_silu(channels)), before({.name = "norm1", .channels = channels});
+  const Nonlinearity silu("act", NonlinearityKind::silu);
+  const ActivationDecl input{DType::f32, {{{7, 1, 13, 5}, channels}}};
+  LayerRunner whole(layer, input), first(before, input), second(silu, input);
+  for (LayerRunner* runner : {&whole, &first, &second}) runner->randomise(6);
+  for (Mode mode : {Mode::evaluate, Mode::train}) {
+    whole.mode = first.mode = second.mode = mode;
+    whole.forward();
+    first.forward();
+    copy(first.output().only().x_FC, second.input().only().x_FC);
+    second.forward();
+    EXPECT_LE(test::relative_error(numbers(whole.output().only().x_FC),
+                                   numbers(second.output().only().x_FC)),
+              1e-6);
+  }
+  second.backward_input();
+  copy(second.input_gradient().only().x_FC, first.output_gradient().only().x_FC);
+  first.backward_input();
+  whole.backward_input();
+  first.backward_weight();
+  whole.backward_weight();
+  EXPECT_LE(test::relative_error(numbers(whole.input_gradient().only().x_FC),
+                                 numbers(first.input_gradient().only().x_FC)),
+            1e-5);
+  for (const char* name : {"norm1.weight", "norm1.bias"})
+    EXPECT_LE(test::relative_error(numbers(whole.grad(name)), numbers(first.grad(name))), 1e-5)
+        << name;
+  EXPECT_EQ(std::vector(whole.sums().begin(), whole.sums().end()),
+            std::vector(first.sums().begin(), first.sums().end()));
+}
 
 TEST(BatchNorm, LeavesTheStateAloneWithoutFrames) {
   const BatchNorm layer({.name = "norm1", .channels = 2});

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "layers/nn/gate.h"
 #include "tests/support/layers/golden.h"
 #include "tests/support/layers/gradient_check.h"
 
@@ -11,19 +12,22 @@ namespace {
 
 using test::Golden;
 using test::LayerRunner;
+using test::numbers;
 
 struct DepthwiseConv1dCases : testing::TestWithParam<const char*> {};
 
 TEST_P(DepthwiseConv1dCases, AgreesWithPyTorch) {
   const Golden golden(GetParam());
   const Shape weight = golden.shape("weight");
-  const bool bias = GetParam() == std::string("depthwise_conv1d");
+  const bool gated = GetParam() == std::string("depthwise_conv1d_gated");
+  const bool bias = gated || GetParam() == std::string("depthwise_conv1d");
   const DepthwiseConv1d layer({.name = "conv",
                                .channels = weight[0],
                                .kernel = weight[1],
                                .left = golden.integers("left")[0],
-                               .bias = bias});
-  LayerRunner runner(layer, {DType::f32, {{golden.integers("lengths"), weight[0]}}});
+                               .bias = bias,
+                               .gated = gated});
+  LayerRunner runner(layer, {DType::f32, {{golden.integers("lengths"), golden.shape("x")[1]}}});
   golden.copy("x", runner.input().only().x_FC);
   golden.copy("dy", runner.output_gradient().only().x_FC);
   golden.copy("weight", runner.param("conv.weight"));
@@ -41,7 +45,8 @@ TEST_P(DepthwiseConv1dCases, AgreesWithPyTorch) {
 
 INSTANTIATE_TEST_SUITE_P(Kernels, DepthwiseConv1dCases,
                          testing::Values("lookahead", "lookahead_long", "depthwise_conv1d",
-                                         "depthwise_conv1d_long", "depthwise_conv1d_causal"));
+                                         "depthwise_conv1d_long", "depthwise_conv1d_causal",
+                                         "depthwise_conv1d_gated"));
 
 TEST(DepthwiseConv1d, HasTheGradientOfFiniteDifferences) {
   for (std::int64_t left : {0, 3}) {
@@ -51,6 +56,56 @@ TEST(DepthwiseConv1d, HasTheGradientOfFiniteDifferences) {
     runner.randomise(2);
     check_gradients(runner, {.step = 1e-3});  // linear: no error from a long step
   }
+}
+
+TEST(DepthwiseConv1d, HasTheGradientOfFiniteDifferencesWhenGated) {
+  for (std::int64_t kernel : {1, 6, 19}) {  // of one frame, of some, and longer than any utterance
+    const DepthwiseConv1d layer({.name = "conv",
+                                 .channels = 5,
+                                 .kernel = kernel,
+                                 .left = kernel / 2,
+                                 .bias = true,
+                                 .gated = true});
+    LayerRunner runner(layer, {DType::f64, {{{7, 1, 13, 5}, 10}}});
+    runner.randomise(2);
+    check_gradients(runner);
+  }
+}
+
+// 19 channels: two vectors, and lanes left; an utterance of two tiles of frames and some left.
+TEST(DepthwiseConv1d, GatedIsTheGateAndTheConvolution) {
+  const auto copy = [](const Tensor& from, const Tensor& to) { test::assign(to, numbers(from)); };
+  DepthwiseConv1dOptions options{
+      .name = "conv", .channels = 19, .kernel = 11, .left = 5, .bias = true};
+  const Gate gate("gate", GateKind::glu);
+  const DepthwiseConv1d behind(options);
+  options.gated = true;
+  const DepthwiseConv1d layer(options);
+  const std::vector<std::int64_t> lengths = {7, 1, 21, 16};
+  LayerRunner whole(layer, {DType::f32, {{lengths, 38}}}),
+      first(gate, {DType::f32, {{lengths, 38}}}), second(behind, {DType::f32, {{lengths, 19}}});
+  whole.randomise(6);
+  second.randomise(6);
+  copy(whole.input().only().x_FC, first.input().only().x_FC);
+  copy(whole.output_gradient().only().x_FC, second.output_gradient().only().x_FC);
+  for (const char* name : {"conv.weight", "conv.bias"}) copy(whole.param(name), second.param(name));
+  whole.forward();
+  first.forward();
+  copy(first.output().only().x_FC, second.input().only().x_FC);
+  second.forward();
+  second.backward_input();
+  copy(second.input_gradient().only().x_FC, first.output_gradient().only().x_FC);
+  first.backward_input();
+  second.backward_weight();
+  whole.backward_input();
+  whole.backward_weight();
+  const auto expect_near = [](const Tensor& a, const Tensor& b, const char* what) {
+    EXPECT_LE(test::relative_error(numbers(a), numbers(b)), 1e-6) << what;
+  };
+  expect_near(whole.output().only().x_FC, second.output().only().x_FC, "y");
+  expect_near(whole.input_gradient().only().x_FC, first.input_gradient().only().x_FC, "dx");
+  for (const char* name : {"conv.weight", "conv.bias"})
+    expect_near(whole.grad(name), second.grad(name), name);
 }
 
 TEST(DepthwiseConv1d, LeavesGradientsAloneWithoutFrames) {
@@ -65,8 +120,10 @@ TEST(DepthwiseConv1d, LeavesGradientsAloneWithoutFrames) {
 }
 
 TEST(DepthwiseConv1d, RejectsOtherChannels) {
-  const DepthwiseConv1d layer({.name = "conv", .channels = 5, .kernel = 3});
-  EXPECT_THROW(layer.plan({DType::f32, {{{3}, 6}}}, {}), ShapeError);
+  for (bool gated : {false, true}) {
+    const DepthwiseConv1d layer({.name = "conv", .channels = 5, .kernel = 3, .gated = gated});
+    EXPECT_THROW(layer.plan({DType::f32, {{{3}, 6}}}, {}), ShapeError);
+  }
 }
 
 TEST(DepthwiseConv1d, RejectsAKernelThatMissesThePresent) {

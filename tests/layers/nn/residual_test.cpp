@@ -87,6 +87,46 @@ TEST_P(ResidualScales, PartsMayKeepOutputsAndState) {
 INSTANTIATE_TEST_SUITE_P(Scales, ResidualScales, testing::Values(1.0, 0.5),
                          [](const auto& tested) { return tested.param == 1 ? "one" : "half"; });
 
+// Utterances of which 0.5 keeps some, by the seeds below.
+const std::vector<std::uint64_t> kUnitUtterances = {4, 8, 15, 16};
+
+ResidualOptions dropping(double scale) {
+  ResidualOptions options = feed_forward(6, 11, scale);
+  options.layer_drop = 0.5;
+  return options;
+}
+
+TEST_P(ResidualScales, HasItsGradientWithUtterancesDropped) {
+  const Residual layer(dropping(GetParam()));
+  LayerRunner runner(layer, {DType::f64, {{kUnitLengths, 6}}});
+  runner.random = {.seed = 1, .epoch = 0, .utterances = kUnitUtterances};
+  runner.randomise(3);
+  check_gradients(runner);
+}
+
+TEST_P(ResidualScales, DroppedUtterancesPassAndOthersAreScaled) {
+  const Residual layer(dropping(GetParam())), whole(feed_forward(6, 11, GetParam()));
+  LayerRunner runner(layer, {DType::f64, {{kUnitLengths, 6}}}),
+      expected(whole, {DType::f64, {{kUnitLengths, 6}}});
+  runner.random = {.seed = 1, .epoch = 0, .utterances = kUnitUtterances};
+  for (LayerRunner* each : {&runner, &expected}) {
+    each->randomise(3);
+    each->forward();
+  }
+  const auto x = numbers(runner.input().only().x_FC), y = numbers(runner.output().only().x_FC),
+             of_all = numbers(expected.output().only().x_FC);
+  int dropped = 0;
+  std::size_t i = 0;
+  for (const std::int64_t frames : kUnitLengths) {
+    const bool passes = y[i] == x[i];
+    dropped += passes ? 1 : 0;
+    for (const std::size_t end = i + static_cast<std::size_t>(frames) * 6; i < end; ++i)
+      EXPECT_NEAR(y[i] - x[i], passes ? 0 : 2 * (of_all[i] - x[i]), 1e-12);
+  }
+  EXPECT_GT(dropped, 0);
+  EXPECT_LT(dropped, 4);
+}
+
 TEST_P(ResidualScales, MayHaveOnePart) {
   ResidualOptions options = unit(6, GetParam());
   options.parts.push_back(
@@ -95,6 +135,40 @@ TEST_P(ResidualScales, MayHaveOnePart) {
   LayerRunner runner(layer, {DType::f64, {{kUnitLengths, 6}}});
   runner.randomise(5);
   check_gradients(runner);
+}
+
+// LayerRunner poisons what is not written: parts that ran would read NaN.
+TEST(Residual, ComputesNothingWhereAllUtterancesAreDropped) {
+  ResidualOptions options = unit(3, 1);
+  options.layer_drop = 0.9999;
+  options.parts.push_back(
+      std::make_unique<BatchNorm>(BatchNormOptions{.name = "a", .channels = 3}));
+  const Residual layer(std::move(options));
+  LayerRunner runner(layer, {DType::f64, {{{5, 7}, 3}}});
+  const std::vector<std::uint64_t> utterances = {3, 5};
+  runner.random.utterances = utterances;
+  runner.randomise(4);
+  runner.forward();
+  runner.backward_input();
+  runner.backward_weight();
+  runner.commit_state();
+  EXPECT_EQ(numbers(runner.output().only().x_FC), numbers(runner.input().only().x_FC));
+  EXPECT_EQ(numbers(runner.input_gradient().only().x_FC),
+            numbers(runner.output_gradient().only().x_FC));
+  EXPECT_EQ(numbers(runner.grad("a.weight")), (std::vector<double>{0, 0, 0}));
+  EXPECT_EQ(numbers(runner.state("a.running_mean")), (std::vector<double>{0, 0, 0}));
+}
+
+TEST(Residual, DropsNoUtteranceInEvaluation) {
+  const Residual layer(dropping(0.5)), whole(feed_forward(6, 11, 0.5));
+  LayerRunner runner(layer, {DType::f32, {{kUnitLengths, 6}}}),
+      expected(whole, {DType::f32, {{kUnitLengths, 6}}});
+  for (LayerRunner* each : {&runner, &expected}) {
+    each->mode = Mode::evaluate;
+    each->randomise(8);
+    each->forward();
+  }
+  EXPECT_EQ(numbers(runner.output().only().x_FC), numbers(expected.output().only().x_FC));
 }
 
 TEST(Residual, HasNothingToCommitWithoutState) {

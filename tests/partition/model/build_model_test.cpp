@@ -50,6 +50,25 @@ TEST(BuildModel, ListsEveryImpossibleValueAndWhatItTakes) {
             "  1 label, but blank and one more are needed");
 }
 
+TEST(BuildModel, KeepsAnOutputLayerOfItsOwnSize) {
+  configs::ModelConfig model = tiny();
+  model.classes = 31;
+  EXPECT_EQ(parameters(build_model(model, 29)), parameters(build_model(tiny(), 31)));
+  EXPECT_EQ(parameters(build_model(model, 31)), parameters(build_model(tiny(), 31)));
+  EXPECT_EQ(model_summary(model, 29), model_summary(tiny(), 31));
+  EXPECT_EQ(test::message_of<ConfigError>([&] { build_model(model, 32); }),
+            "no such model can be built:\n"
+            "  model.classes = 31 has no room for the text's 32 labels, blank included: set it to "
+            "32 or more, or to 0 for as many as the text has");
+}
+
+TEST(BuildModel, HasLabelsWithoutAText) {
+  configs::ModelConfig model = tiny();
+  EXPECT_EQ(labels_without_text(model), 29);
+  model.classes = 7;
+  EXPECT_EQ(labels_without_text(model), 7);
+}
+
 TEST(ModelSummary, DiffersWhereModelsDo) {
   EXPECT_EQ(model_summary(tiny(), 29),
             "kind=deepspeech2 features=80 channels=8 rnn=gru hidden=192 layers=3 "

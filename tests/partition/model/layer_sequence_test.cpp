@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "layers/models/conformer.h"
+#include "layers/models/wav2vec2.h"
 #include "layers/nn/linear.h"
 #include "tests/support/partition/small_sequence.h"
 
@@ -21,6 +23,27 @@ TEST(LayerSequence, PlansEveryLayerForTheLengths) {
 
 TEST(LayerSequence, CountsTheFramesThatAreLeft) {
   EXPECT_EQ(output_frames(test::small_sequence(), Lengths{7, 1, 13, 5}), (Lengths{4, 1, 7, 3}));
+}
+
+TEST(LayerSequence, KnowsTheFewestFrames) {
+  // ((n - 10) / 5 + 1 - 3) / 2 + 1 frames, at least one: 20 samples.
+  const layers::Wav2Vec2Options two{.kernels = {10, 3}, .strides = {5, 2}, .layers = 1};
+  EXPECT_EQ(fewest_frames({two.build({.features = 1}), 1}), 20);
+  EXPECT_EQ(fewest_frames({layers::Wav2Vec2Options{}.build({.features = 1}), 1}), 400);
+  EXPECT_EQ(fewest_frames({layers::ConformerOptions{.layers = 1}.build({.features = 80}), 80}), 1);
+}
+
+TEST(LayerSequence, HasItsParametersWithoutFrames) {
+  const LayerSequence sequence{layers::Wav2Vec2Options{}.build({.features = 1}), 1};
+  const auto with = plan_layers(sequence, std::vector<std::int64_t>{400}, {});
+  const auto without = plan_without_frames(sequence, {});
+  ASSERT_EQ(without.size(), with.size());
+  for (std::size_t i = 0; i < with.size(); ++i) {
+    ASSERT_EQ(without[i].params.size(), with[i].params.size());
+    EXPECT_EQ(without[i].sums, with[i].sums);
+    for (std::size_t p = 0; p < with[i].params.size(); ++p)
+      EXPECT_EQ(without[i].params[p].shape, with[i].params[p].shape);
+  }
 }
 
 TEST(LayerSequence, RejectsLayersThatDoNotFit) {

@@ -23,7 +23,8 @@ Manifest example() {
                     .best_metric = "cer",
                     .best_value = 0.1,
                     .best_step = 1000,
-                    .best_corpus_hash = "def"};
+                    .best_corpus_hash = "def",
+                    .tokenizer_hash = std::string(32, 'c')};
   manifest.shards = {{"stage-0.safetensors",
                       1 << 20,
                       std::string(32, 'a'),
@@ -35,6 +36,15 @@ Manifest example() {
 TEST(Manifest, ReadsBackEqual) {
   EXPECT_EQ(parse_manifest(to_text(example())), example());
   EXPECT_EQ(parse_manifest(to_text(Manifest{})), Manifest{});
+}
+
+// Those of alphabets are as they were before there were pieces.
+TEST(Manifest, HasNoTokenizerWithoutPieces) {
+  Manifest manifest = example();
+  EXPECT_NE(to_text(manifest).find("\"tokenizer\""), std::string::npos);
+  manifest.state.tokenizer_hash.clear();
+  EXPECT_EQ(to_text(manifest).find("\"tokenizer\""), std::string::npos);
+  EXPECT_EQ(parse_manifest(to_text(manifest)), manifest);
 }
 
 TEST(Manifest, NoticesEveryFlippedBit) {

@@ -66,6 +66,7 @@ INSTANTIATE_TEST_SUITE_P(
         FeatureCase{"spectrogram_16k", features("spectrogram", 16000, 20, "hamming", 0)},
         FeatureCase{"spectrogram_8k_hann", features("spectrogram", 8000, 20, "hann", 256)},
         FeatureCase{"spectrogram_odd", features("spectrogram", 11025, 20, "hamming", 0)},
+        FeatureCase{"waveform", features("waveform", 16000, 20, "hamming", 0)},
         FeatureCase{"log_mel_16k", features("log-mel", 16000, 25, "hann", 512, 80)},
         FeatureCase{"log_mel_8k", features("log-mel", 8000, 20, "hamming", 0, 23)},
         FeatureCase{"parakeet", parakeet_features()},

@@ -32,9 +32,9 @@ void load(const Checkpoint& checkpoint, const std::string& name, const layers::T
 }
 
 /// What the last layer before the loss makes of the golden input, in evaluation.
-class Evaluation {
+class EvaluatedModel {
  public:
-  Evaluation(const Checkpoint& checkpoint, const test::Golden& golden, int labels) {
+  EvaluatedModel(const Checkpoint& checkpoint, const test::Golden& golden, int labels) {
     const configs::Config config = config_of_checkpoint(checkpoint);
     sequence_ = partition::build_model(config.model, labels);
     layers::ActivationDecl input{layers::DType::f32,
@@ -76,7 +76,7 @@ class Import : public testing::Test {
     const Checkpoint checkpoint = import(name);
     const test::Golden golden(name + "/logits");
     const std::int64_t labels = golden.shape("logits")[1];
-    Evaluation evaluation(checkpoint, golden, static_cast<int>(labels));
+    EvaluatedModel evaluation(checkpoint, golden, static_cast<int>(labels));
     EXPECT_EQ(evaluation.frames().lengths, golden.integers("output_lengths"));
     const std::vector<double>& expected = golden["logits"];
     double error = 0, largest = 0;

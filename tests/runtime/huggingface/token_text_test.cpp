@@ -16,7 +16,7 @@ TEST(TokenText, GivesEveryTokenButBlankACharacter) {
   EXPECT_EQ(alphabet[2], U'A');
   EXPECT_EQ(alphabet[4], U'É');
   EXPECT_EQ(found.replaced, (std::vector<std::string>{"<unk>", "CH", " "}));
-  EXPECT_EQ(Alphabet(found.text).classes(), 7);
+  EXPECT_EQ(Alphabet(found.text).labels(), 7);
 }
 
 TEST(TokenText, FoldsAsTheAlphabetNeeds) {

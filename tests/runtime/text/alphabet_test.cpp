@@ -20,7 +20,7 @@ configs::TextConfig text(const std::string& alphabet, const std::string& fold = 
 
 TEST(Alphabet, LabelsFollowItsOrderBehindTheBlank) {
   const Alphabet alphabet(text("'abé ", "none"));
-  EXPECT_EQ(alphabet.classes(), 6);
+  EXPECT_EQ(alphabet.labels(), 6);
   EXPECT_EQ(alphabet.encode("é 'ba"), (Labels{4, 5, 1, 3, 2}));
   EXPECT_EQ(alphabet.encode(""), Labels{});
   EXPECT_EQ(alphabet.decode(Labels{4, 0, 5, 1, 3, 2}), "é 'ba");
@@ -28,7 +28,7 @@ TEST(Alphabet, LabelsFollowItsOrderBehindTheBlank) {
 
 TEST(Alphabet, DefaultIsEnglish) {
   const Alphabet alphabet{configs::TextConfig{}};
-  EXPECT_EQ(alphabet.classes(), 29);
+  EXPECT_EQ(alphabet.labels(), 29);
   EXPECT_EQ(alphabet.decode(alphabet.encode("Don't PANIC")), "don't panic");
 }
 

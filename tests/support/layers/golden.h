@@ -14,6 +14,7 @@ class Golden {
   /// CheckpointError if the file is missing or can't be read.
   explicit Golden(const std::string& name);
 
+  bool has(const std::string& tensor) const { return tensors_.contains(tensor); }
   /// std::out_of_range if there is none of that name.
   const layers::Shape& shape(const std::string& tensor) const { return tensors_.at(tensor).shape; }
   const std::vector<double>& operator[](const std::string& tensor) const {

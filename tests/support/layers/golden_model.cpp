@@ -150,7 +150,7 @@ std::vector<std::string> names(const LayerSequence& sequence) {
 }
 
 std::int64_t parameter_count(const LayerSequence& sequence, std::int64_t features) {
-  layers::ActivationDecl input{layers::DType::f32, {{{7, 1, 13, 400}, features}}};
+  layers::ActivationDecl input{layers::DType::f32, {{{}, features}}};
   std::int64_t parameters = 0;
   for (const auto& layer : sequence) {
     const layers::LayerPlan plan = layer->plan(input, {});

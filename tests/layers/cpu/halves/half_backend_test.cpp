@@ -5,6 +5,7 @@
 #include "layers/nn/attention.h"
 #include "layers/nn/batch_norm.h"
 #include "layers/nn/clipped_relu.h"
+#include "layers/nn/conv1d.h"
 #include "layers/nn/conv2d.h"
 #include "layers/nn/ctc.h"
 #include "layers/nn/depthwise_conv1d.h"
@@ -47,7 +48,20 @@ std::vector<Case> all_layers() {
                                               .frequency = axis,
                                               .time = {.kernel = 3, .stride = 1, .padding = 1}}),
        10},
+      {"convolution over frames",
+       std::make_shared<Conv1d>(Conv1dOptions{.name = "c",
+                                              .in_channels = 6,
+                                              .out_channels = 9,
+                                              .groups = 3,
+                                              .kernel = 3,
+                                              .stride = 2,
+                                              .left = 1,
+                                              .right = 1,
+                                              .bias = false}),
+       6},
       {"norm", std::make_shared<BatchNorm>(BatchNormOptions{.name = "n", .channels = 7}), 7},
+      {"norm with silu",
+       std::make_shared<BatchNorm>(BatchNormOptions{.name = "n", .channels = 7, .silu = true}), 7},
       {"layer norm", std::make_shared<LayerNorm>(LayerNormOptions{.name = "n", .channels = 7}), 7},
       {"rms norm",
        std::make_shared<LayerNorm>(
@@ -68,6 +82,10 @@ std::vector<Case> all_layers() {
            .name = "a", .channels = 3, .in_frequencies = 5, .frequency = axis, .time = axis}),
        15},
       {"scale", std::make_shared<Scale>("s", 1.7), 7},
+      {"gated depthwise",
+       std::make_shared<DepthwiseConv1d>(DepthwiseConv1dOptions{
+           .name = "a", .channels = 7, .kernel = 4, .left = 2, .bias = true, .gated = true}),
+       14},
       {"attention",
        std::make_shared<Attention>(AttentionOptions{
            .name = "a", .channels = 8, .heads = 2, .positions = AttentionPositions::rotary}),

@@ -1,0 +1,85 @@
+#pragma once
+
+#include <algorithm>
+
+#include "layers/ops/conv1d.h"
+
+namespace penstock::layers {
+
+/// Taps whose products are taken as one: their inputs lie end to end in memory.
+struct Conv1dTaps {
+  std::int64_t first, count;
+};
+
+/// Calls use(Conv1dTaps) for the whole kernel. As many taps as the stride has frames make one
+/// product whose rows do not overlap. Zeros and gaps between frames part them into single ones.
+template <class Use>
+void for_each_taps(const Conv1dGeometry& g, const Use& use) {
+  const bool joined = g.groups == 1 && g.dilation == 1 && g.left == 0 && g.right == 0;
+  const std::int64_t most = joined ? g.stride : 1;
+  for (std::int64_t first = 0; first < g.kernel; first += most)
+    use(Conv1dTaps{first, std::min(most, g.kernel - first)});
+}
+
+/// Rows of an utterance that meet under some taps: `count` outputs from `first_out` on, whose
+/// inputs are the rows first_in, first_in + stride, …
+struct Conv1dRows {
+  Conv1dRows(const Conv1dGeometry& g, const Conv1dTaps& taps, std::int64_t frames) {
+    const std::int64_t shift = taps.first * g.dilation - g.left;  // input of output 0
+    const std::int64_t before = std::max<std::int64_t>(0, -shift);
+    first_out = (before + g.stride - 1) / g.stride;
+    // The last tap of the last output lies within the utterance.
+    const std::int64_t room = frames - taps.count - shift;
+    count = std::max<std::int64_t>(
+        0, (room < 0 ? 0 : std::min(g.outputs(frames), room / g.stride + 1)) - first_out);
+    first_in = first_out * g.stride + shift;
+  }
+  std::int64_t first_out, count, first_in;
+};
+
+/// Where the numbers of some taps and a group begin in weights laid out as [taps][out][tap][in].
+inline std::int64_t place_of(const Conv1dGeometry& g, const Conv1dTaps& taps, std::int64_t group) {
+  return g.group_in() * (taps.first * g.out_channels + taps.count * group * g.group_out());
+}
+
+/// Calls use(number of [out, in, kernel], number of [taps][out][tap][in]) for every weight.
+template <class Use>
+void for_each_weight(const Conv1dGeometry& g, const Use& use) {
+  const std::int64_t in = g.group_in();
+  for_each_taps(g, [&](const Conv1dTaps& taps) {
+    std::int64_t to = taps.first * g.out_channels * in;
+    for (std::int64_t o = 0; o < g.out_channels; ++o)
+      for (std::int64_t k = taps.first; k < taps.first + taps.count; ++k)
+        for (std::int64_t c = 0; c < in; ++c) use((o * in + c) * g.kernel + k, to++);
+  });
+}
+
+/// One product of a convolution: rows of an utterance, channels of a group, some taps.
+struct Conv1dProduct {
+  std::int64_t rows;
+  std::int64_t x, y, weight;  // the first number of each
+  std::int64_t columns;       // of x and of a weight's row: taps.count · group_in()
+};
+
+/// Calls use(Conv1dProduct) for all that an utterance needs, in the order of taps, then groups.
+/// `in_row` and `out_row` are the utterance's first rows.
+template <class Use>
+void for_each_product(const Conv1dGeometry& g, const Use& use) {
+  std::int64_t in_row = 0, out_row = 0;
+  for (const std::int64_t frames : g.lengths) {
+    for_each_taps(g, [&](const Conv1dTaps& taps) {
+      const Conv1dRows rows(g, taps, frames);
+      if (rows.count == 0) return;
+      for (std::int64_t group = 0; group < g.groups; ++group)
+        use(Conv1dProduct{.rows = rows.count,
+                          .x = (in_row + rows.first_in) * g.in_channels + group * g.group_in(),
+                          .y = (out_row + rows.first_out) * g.out_channels + group * g.group_out(),
+                          .weight = place_of(g, taps, group),
+                          .columns = taps.count * g.group_in()});
+    });
+    in_row += frames;
+    out_row += g.outputs(frames);
+  }
+}
+
+}  // namespace penstock::layers

@@ -1,0 +1,18 @@
+#pragma once
+
+#include "layers/cpu/vector_math.h"
+
+namespace penstock::layers {
+
+/// x · σ(x) and its slope, whole vectors at a time.
+template <class T>
+struct Silu {
+  using V = Vector<T>;
+  static V value(V x) { return x * sigmoid(x); }
+  static V slope(V x) {
+    const V s = sigmoid(x);
+    return s * (T(1) + x * (T(1) - s));
+  }
+};
+
+}  // namespace penstock::layers

@@ -1,0 +1,32 @@
+#include "layers/cuda/sizes/conv1d.h"
+
+#include <algorithm>
+
+namespace penstock::layers::cuda {
+namespace {
+
+constexpr std::int64_t kTileNumbers = 16 << 20;  // 64 MiB in FP32
+constexpr std::int64_t kLeastRows = 64;          // fewer leave a product idle
+
+}  // namespace
+
+std::int64_t conv1d_tile_rows(const Conv1dGeometry& geometry) {
+  return std::max(kLeastRows, kTileNumbers / (geometry.kernel * geometry.in_channels));
+}
+
+Conv1dRoom::Conv1dRoom(Scratch& scratch, const Conv1dGeometry& geometry, DType compute)
+    : in(scratch, geometry.lengths), out(scratch, geometry.lengths) {
+  // A tile of inputs is seen by no more outputs than it has rows, and some at both of its ends.
+  const std::int64_t ends = 2 * (geometry.field() / geometry.stride + 1);
+  const std::int64_t rows = std::min(conv1d_tile_rows(geometry) + ends, rows_of(geometry.lengths));
+  windows = scratch.take<std::byte>(rows * geometry.kernel * geometry.in_channels *
+                                    static_cast<std::int64_t>(size_of(compute)));
+}
+
+Workspace conv1d_workspace(const Conv1dGeometry& geometry, DType compute) {
+  Scratch counted;
+  Conv1dRoom(counted, geometry, compute);
+  return {counted.used(), counted.used(), counted.used()};
+}
+
+}  // namespace penstock::layers::cuda

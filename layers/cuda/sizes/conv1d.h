@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "layers/cuda/sizes/utterances.h"
+#include "layers/ops/conv1d.h"
+#include "layers/scratch.h"
+
+namespace penstock::layers::cuda {
+
+/// Rows of a tile for which a 1-D convolution lays its windows side by side, one product a tile.
+/// A row has kernel · in_channels numbers.
+std::int64_t conv1d_tile_rows(const Conv1dGeometry& geometry);
+
+/// Parts of the workspace of a 1-D convolution on a CUDA device. There are no more outputs than
+/// inputs: what is planned for so many frames holds whatever the lengths of utterances.
+struct Conv1dRoom {
+  Conv1dRoom(Scratch& scratch, const Conv1dGeometry& geometry, DType compute);
+
+  UtterancesRoom in, out;
+  std::byte* windows;  // [group][row of a tile][channel][tap], of the compute dtype
+};
+
+Workspace conv1d_workspace(const Conv1dGeometry& geometry, DType compute);
+
+}  // namespace penstock::layers::cuda

@@ -1,0 +1,121 @@
+#include "layers/models/wav2vec2.h"
+
+#include <fmt/format.h>
+
+#include "base/counted.h"
+#include "base/error.h"
+#include "layers/models/residual_units.h"
+#include "layers/nn/conv1d.h"
+#include "layers/nn/ctc.h"
+#include "layers/nn/layer_norm.h"
+#include "layers/nn/linear.h"
+#include "layers/nn/nonlinearity.h"
+
+namespace penstock::layers {
+namespace {
+
+using Sequence = std::vector<std::unique_ptr<Layer>>;
+
+void add_norm(Sequence& sequence, const std::string& name, int channels) {
+  sequence.push_back(
+      std::make_unique<LayerNorm>(LayerNormOptions{.name = name, .channels = channels}));
+}
+
+void add_linear(Sequence& sequence, const std::string& name, int in, int out) {
+  sequence.push_back(std::make_unique<Linear>(LinearOptions{.name = name, .in = in, .out = out}));
+}
+
+void add_frontend(Sequence& sequence, const Wav2Vec2Options& options) {
+  int in = 1;
+  for (std::size_t i = 0; i < options.kernels.size(); ++i) {
+    sequence.push_back(
+        std::make_unique<Conv1d>(Conv1dOptions{.name = fmt::format("frontend.conv{}", i + 1),
+                                               .in_channels = in,
+                                               .out_channels = options.channels,
+                                               .kernel = options.kernels[i],
+                                               .stride = options.strides[i]}));
+    add_norm(sequence, fmt::format("frontend.norm{}", i + 1), options.channels);
+    sequence.push_back(std::make_unique<Nonlinearity>(fmt::format("frontend.act{}", i + 1),
+                                                      NonlinearityKind::gelu));
+    in = options.channels;
+  }
+}
+
+void add_block(Sequence& sequence, const Wav2Vec2Options& options, int number) {
+  sequence.push_back(attention_unit({.name = fmt::format("block{}.attention", number),
+                                     .width = options.width,
+                                     .heads = options.heads,
+                                     .positions = AttentionPositions::none,
+                                     .dropout = options.dropout,
+                                     .layer_drop = options.layer_drop}));
+  sequence.push_back(feed_forward_unit({.name = fmt::format("block{}.feed_forward", number),
+                                        .width = options.width,
+                                        .inner = options.inner,
+                                        .kind = NonlinearityKind::gelu,
+                                        .dropout = options.dropout,
+                                        .layer_drop = options.layer_drop}));
+}
+
+}  // namespace
+
+std::vector<Key> Wav2Vec2Options::keys() {
+  return {
+      Key("model.channels", &channels, between(1, kMostChannels),
+          "channels of the convolutions that turn samples into frames"),
+      Key("model.kernels", &kernels, between(1, 1001), "kernel of each of these convolutions"),
+      Key("model.strides", &strides, between(1, 1001), "stride of each of these convolutions"),
+      Key("model.width", &width, between(1, kMostChannels), "channels of every block"),
+      Key("model.heads", &heads, between(1, 1024), "heads of attention; they divide the width"),
+      Key("model.layers", &layers, between(1, 1000), "blocks"),
+      Key("model.inner", &inner, between(1, kMostChannels),
+          "channels within each feed-forward unit"),
+      Key("model.position_kernel", &position_kernel, between(1, 1001),
+          "frames that the convolution of positions sees"),
+      Key("model.position_groups", &position_groups, between(1, 1024),
+          "groups of channels of the convolution of positions; they divide the width"),
+      Key("model.dropout", &dropout, between(0, 0.95),
+          "share of numbers dropped within every residual unit, and of attention's weights"),
+      Key("model.layer_drop", &layer_drop, between(0, 0.95),
+          "share of utterances that pass by a residual unit (stochastic depth), for each unit"),
+  };
+}
+
+std::vector<Contradiction> Wav2Vec2Options::contradictions(int features) const {
+  std::vector<Contradiction> found;
+  if (features != 1)
+    found.push_back(
+        {"model.features", fmt::format("the model hears samples, 1 channel, and not {}: set "
+                                       "model.features = 1 and features.kind = \"waveform\"",
+                                       counted(features, "channel"))});
+  if (kernels.empty() || kernels.size() != strides.size())
+    found.push_back({"model.strides", fmt::format("{} for {}: each convolution has one of each",
+                                                  counted(strides.size(), "stride"),
+                                                  counted(kernels.size(), "kernel"))});
+  if (heads < 1 || width % heads != 0)
+    found.push_back({"model.heads", fmt::format("{} of attention do not divide a width of {}",
+                                                counted(heads, "head"), width)});
+  if (position_groups < 1 || width % position_groups != 0)
+    found.push_back(
+        {"model.position_groups", fmt::format("{} of channels do not divide a width of {}",
+                                              counted(position_groups, "group"), width)});
+  return found;
+}
+
+Sequence Wav2Vec2Options::build(const ModelEnds& ends) const {
+  for (const Contradiction& wrong : contradictions(ends.features)) throw ShapeError(wrong.what);
+  if (layers < 1 || ends.labels < 2)
+    throw ShapeError("a wav2vec 2.0 model needs at least 1 block, and 1 label besides blank");
+  Sequence sequence;
+  add_frontend(sequence, *this);
+  add_norm(sequence, "projection.norm", channels);
+  add_linear(sequence, "projection.linear", channels, width);
+  sequence.push_back(convolutional_positions(
+      {.name = "positions", .width = width, .kernel = position_kernel, .groups = position_groups}));
+  for (int i = 1; i <= layers; ++i) add_block(sequence, *this, i);
+  add_norm(sequence, "norm", width);
+  add_linear(sequence, "output", width, ends.labels);
+  sequence.push_back(std::make_unique<Ctc>("ctc"));
+  return sequence;
+}
+
+}  // namespace penstock::layers

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "layers/models/model_family.h"
+
+namespace penstock::layers {
+
+/// Transformer encoders on raw audio with CTC, as wav2vec 2.0 has them where its features are
+/// normalised by layer and its blocks pre-norm (Baevski et al. 2020): a family of models.
+struct Wav2Vec2Options {
+  static constexpr std::string_view kind = "wav2vec2";
+  static constexpr int frames_per_second = 16000;  // samples: nothing is made of the audio before
+
+  int channels = 512;                                 // of the front end's convolutions
+  std::vector<int> kernels = {10, 3, 3, 3, 3, 2, 2};  // of each
+  std::vector<int> strides = {5, 2, 2, 2, 2, 2, 2};
+  int width = 768;
+  int heads = 12;
+  int layers = 12;  // blocks
+  int inner = 3072;
+  int position_kernel = 128;  // frames that the convolution of positions sees
+  int position_groups = 16;
+  double dropout = 0;
+  double layer_drop = 0;  // share of utterances that pass by a unit of a block, for each unit
+
+  std::vector<Key> keys();
+  std::vector<Contradiction> contradictions(int features) const;
+  /// The layers from samples to the CTC loss:
+  ///   frontend.convI frontend.normI frontend.actI …
+  ///   projection.norm projection.linear positions
+  ///   blockN.attention blockN.feed_forward …
+  ///   norm output ctc
+  /// where positions and what blocks hold are residual units (layers/models/residual_units.h).
+  /// ShapeError for options that make no model.
+  std::vector<std::unique_ptr<Layer>> build(const ModelEnds& ends) const;
+};
+
+}  // namespace penstock::layers

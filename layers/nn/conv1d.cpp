@@ -1,0 +1,180 @@
+#include "layers/nn/conv1d.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <utility>
+
+#include "base/counted.h"
+#include "base/error.h"
+#include "layers/backend.h"
+#include "layers/ops/bias.h"
+#include "layers/ops/weight_norm.h"
+#include "layers/scratch.h"
+
+namespace penstock::layers {
+namespace {
+
+enum Conv1dSaved { kInput, kOutputGradient, kDirections, kLengths };
+enum WeightNormParams { kG, kV };
+
+/// Memory at the workspace's beginning, and what is left for the convolution.
+struct NormedWeight {
+  NormedWeight(std::span<std::byte> workspace, DType dtype, const Shape& shape)
+      : weight{nullptr, dtype, shape} {
+    Scratch scratch(workspace);
+    weight.data = scratch.take<std::byte>(static_cast<std::int64_t>(weight.bytes()));
+    rest = workspace.subspan(scratch.used());
+  }
+  Tensor weight;
+  std::span<std::byte> rest;
+};
+
+std::size_t bytes_of(DType dtype, const Shape& shape) {
+  return aligned(Tensor{nullptr, dtype, shape}.bytes());
+}
+
+}  // namespace
+
+Conv1d::Conv1d(Conv1dOptions options) : options_(std::move(options)) {
+  const Conv1dOptions& o = options_;
+  for (const std::int64_t size :
+       {o.in_channels, o.out_channels, o.groups, o.kernel, o.stride, o.dilation})
+    if (size < 1)
+      throw ShapeError(fmt::format(
+          "convolution {}: channels, groups, kernel, stride and dilation must be positive, found "
+          "{} to {} channels, {} groups, kernel {}, stride {}, dilation {}",
+          name(), o.in_channels, o.out_channels, o.groups, o.kernel, o.stride, o.dilation));
+  if (o.in_channels % o.groups != 0 || o.out_channels % o.groups != 0)
+    throw ShapeError(fmt::format("convolution {}: {} do not divide {} to {} channels evenly",
+                                 name(), counted(o.groups, "group"), o.in_channels,
+                                 o.out_channels));
+  const std::int64_t field = geometry({}).field();
+  if (o.left < 0 || o.right < 0 || o.left + o.right >= field)
+    throw ShapeError(fmt::format(
+        "convolution {}: it puts {} and {} frames of zeros before and behind; neither may be "
+        "negative, and together they must be fewer than the {} that an output sees",
+        name(), o.left, o.right, field));
+}
+
+Conv1dGeometry Conv1d::geometry(std::span<const std::int64_t> lengths) const {
+  return {.in_channels = options_.in_channels,
+          .out_channels = options_.out_channels,
+          .groups = options_.groups,
+          .kernel = options_.kernel,
+          .stride = options_.stride,
+          .dilation = options_.dilation,
+          .left = options_.left,
+          .right = options_.right,
+          .lengths = lengths};
+}
+
+void Conv1d::declare_params(LayerPlan& plan) const {
+  const Conv1dGeometry g = geometry({});
+  const auto taps = static_cast<double>(g.group_in() * g.kernel);
+  const Initialiser start{Initialiser::Kind::uniform, 1 / std::sqrt(taps)};
+  if (options_.weight_norm) {
+    // ‖v‖ of a tap whose numbers are uniform: √(out · in · bound² / 3).
+    const double length = std::sqrt(static_cast<double>(g.out_channels * g.group_in()) / 3 / taps);
+    plan.params.push_back(
+        {name() + ".weight_g", {1, 1, g.kernel}, {Initialiser::Kind::constant, length}, true});
+    plan.params.push_back({name() + ".weight_v", g.weight_shape(), start});
+  } else {
+    plan.params.push_back({name() + ".weight", g.weight_shape(), start});
+  }
+  if (options_.bias) plan.params.push_back({name() + ".bias", {g.out_channels}, start});
+}
+
+void Conv1d::declare_weight_norm(LayerPlan& plan, const ActivationDecl& input) const {
+  const Conv1dGeometry g = geometry({});
+  const DType sums = arithmetic_of(input.dtype);
+  plan.saved.push_back({SavedDecl::Kind::own, Life::carried, input.dtype, g.weight_shape()});
+  plan.saved.push_back({SavedDecl::Kind::own, Life::carried, sums, {1, 1, g.kernel}});
+  const std::size_t weight = bytes_of(input.dtype, g.weight_shape());
+  plan.workspace.forward += weight;
+  plan.workspace.backward_input += weight;
+  plan.workspace.backward_weight += bytes_of(sums, g.weight_shape());
+}
+
+LayerPlan Conv1d::plan(const ActivationDecl& input, const BackendSizes& sizes) const {
+  const FramesDecl& x = input.only();
+  const Conv1dGeometry g = geometry(x.lengths);
+  if (x.channels != g.in_channels)
+    throw ShapeError(fmt::format("convolution {} was given {}, expected {}", name(),
+                                 counted(x.channels, "channel"), g.in_channels));
+  LayerPlan plan;
+  plan.output = {input.dtype, {{g.out_lengths(), g.out_channels}}};
+  declare_params(plan);
+  plan.saved = {{SavedDecl::Kind::input, Life::to_backward_weight},
+                {SavedDecl::Kind::output_gradient, Life::carried}};
+  plan.workspace = conv1d_workspace(sizes, g);
+  if (options_.weight_norm) declare_weight_norm(plan, input);
+  const auto products = static_cast<double>(g.out_channels * g.group_in() * g.kernel);
+  const double pass = 2 * products * static_cast<double>(plan.output.only().rows());
+  plan.flops = {pass, pass, pass};
+  plan.work = Work::convolution;
+  return plan;
+}
+
+void Conv1d::forward(Context& context, const Params& params, const Activation& x, Activation& y,
+                     Saved) const {
+  Conv1dForward op{.geometry = geometry(context.lengths),
+                   .x_FC = x.only().x_FC,
+                   .weight_OCK = params.weights[0],
+                   .y_FO = y.only().x_FC,
+                   .workspace = context.workspace};
+  if (options_.weight_norm) {
+    const NormedWeight normed(context.workspace, op.x_FC.dtype, op.geometry.weight_shape());
+    context.backend.run(context.stream,
+                        WeightNormForward{params.weights[kV], params.weights[kG], normed.weight});
+    op.weight_OCK = normed.weight;
+    op.workspace = normed.rest;
+  }
+  context.backend.run(context.stream, op);
+  if (options_.bias)
+    context.backend.run(context.stream, AddBias{op.y_FO, params.weights.back(), op.y_FO});
+}
+
+void Conv1d::backward_input(Context& context, const Params& params, const Activation& dy,
+                            Saved saved, Activation& dx) const {
+  if (options_.weight_norm)
+    for (const auto& [kept, param] : {std::pair{kDirections, kV}, std::pair{kLengths, kG}})
+      context.backend.copy(context.stream, saved[kept].data, params.weights[param].data,
+                           saved[kept].bytes());
+  if (dx.empty()) return;
+  Conv1dBackwardInput op{.geometry = geometry(context.lengths),
+                         .dy_FO = dy.only().x_FC,
+                         .weight_OCK = params.weights[0],
+                         .dx_FC = dx.only().x_FC,
+                         .workspace = context.workspace};
+  if (options_.weight_norm) {
+    const NormedWeight normed(context.workspace, op.dy_FO.dtype, op.geometry.weight_shape());
+    context.backend.run(context.stream,
+                        WeightNormForward{params.weights[kV], params.weights[kG], normed.weight});
+    op.weight_OCK = normed.weight;
+    op.workspace = normed.rest;
+  }
+  context.backend.run(context.stream, op);
+}
+
+void Conv1d::backward_weight(Context& context, Saved saved, Grads grads) const {
+  Conv1dBackwardWeight op{.geometry = geometry(context.lengths),
+                          .x_FC = saved[kInput],
+                          .dy_FO = saved[kOutputGradient],
+                          .d_weight_OCK = grads[0],
+                          .workspace = context.workspace};
+  if (options_.weight_norm) {
+    const NormedWeight gradient(context.workspace, grads[kV].dtype, grads[kV].shape);
+    context.backend.zero(context.stream, gradient.weight.data, gradient.weight.bytes());
+    op.d_weight_OCK = gradient.weight;
+    op.workspace = gradient.rest;
+  }
+  context.backend.run(context.stream, op);
+  if (options_.weight_norm)
+    context.backend.run(context.stream, WeightNormBackward{saved[kDirections], saved[kLengths],
+                                                           op.d_weight_OCK, grads[kV], grads[kG]});
+  if (options_.bias)
+    context.backend.run(context.stream, BiasBackwardWeight{saved[kOutputGradient], grads.back()});
+}
+
+}  // namespace penstock::layers

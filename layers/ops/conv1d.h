@@ -1,0 +1,59 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "layers/layer_plan.h"
+#include "layers/tensor/tensor.h"
+
+namespace penstock::layers {
+
+/// A 1-D convolution over the frames of each utterance by itself, as torch.nn.Conv1d's, without
+/// bias. Zeros are put before an utterance's first frame and behind its last one: fewer than the
+/// field, so that no output sees zeros alone.
+struct Conv1dGeometry {
+  std::int64_t in_channels = 1, out_channels = 1;
+  std::int64_t groups = 1;  // of channels, each convolved by itself; they divide both
+  std::int64_t kernel = 1, stride = 1;
+  std::int64_t dilation = 1;                   // frames from tap to tap
+  std::int64_t left = 0, right = 0;            // frames of zeros before and behind
+  std::span<const std::int64_t> lengths = {};  // frames in, of each utterance
+
+  /// Frames that one output sees, from the first to the last.
+  std::int64_t field() const { return dilation * (kernel - 1) + 1; }
+  /// (n + left + right - field) / stride + 1 frames out of n. ShapeError if there are none.
+  std::int64_t outputs(std::int64_t n) const;
+  std::vector<std::int64_t> out_lengths() const;
+  std::int64_t group_in() const { return in_channels / groups; }
+  std::int64_t group_out() const { return out_channels / groups; }
+  /// [out, in of a group, kernel].
+  Shape weight_shape() const { return {out_channels, group_in(), kernel}; }
+};
+
+/// Bytes of scratch memory that the operations below take.
+Workspace conv1d_workspace(const BackendSizes& sizes, const Conv1dGeometry& geometry);
+
+/// With c over the channels of o's group:
+///   y[t, o] = Σ_ck weight[o, c, k] · x[t · stride + k · dilation - left, c]
+struct Conv1dForward {
+  Conv1dGeometry geometry;
+  Tensor x_FC, weight_OCK, y_FO;
+  std::span<std::byte> workspace;
+};
+
+/// dx from dy; dx is overwritten.
+struct Conv1dBackwardInput {
+  Conv1dGeometry geometry;
+  Tensor dy_FO, weight_OCK, dx_FC;
+  std::span<std::byte> workspace;
+};
+
+/// Adds the gradient of the weight to `d_weight_OCK`.
+struct Conv1dBackwardWeight {
+  Conv1dGeometry geometry;
+  Tensor x_FC, dy_FO, d_weight_OCK;
+  std::span<std::byte> workspace;
+};
+
+}  // namespace penstock::layers

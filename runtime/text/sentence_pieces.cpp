@@ -1,0 +1,91 @@
+#include "runtime/text/sentence_pieces.h"
+
+#include <fmt/format.h>
+#include <sentencepiece_processor.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <system_error>
+
+#include "base/error.h"
+#include "base/utf8.h"
+#include "runtime/text/folded_text.h"
+
+namespace penstock::runtime {
+namespace {
+
+[[noreturn]] void throw_unusable(const std::string& path, const std::string& reason) {
+  throw ConfigError(
+      fmt::format("text.model = {}: {}; it must name a SentencePiece model, such as `penstock data "
+                  "tokens` makes",
+                  path, reason));
+}
+
+std::string bytes_of(const std::string& path) {
+  std::error_code ignored;  // opening says what is wrong
+  if (std::filesystem::is_directory(path, ignored)) throw_unusable(path, "is a folder");
+  std::ifstream file(path, std::ios::binary);
+  if (!file)
+    throw_unusable(path,
+                   fmt::format("can't be opened: {}", std::generic_category().message(errno)));
+  std::string bytes{std::istreambuf_iterator<char>(file), {}};
+  if (file.bad()) throw_unusable(path, "can't be read");
+  return bytes;
+}
+
+}  // namespace
+
+SentencePieces::SentencePieces(const configs::TextConfig& config)
+    : fold_(configs::fold_of(config.fold)),
+      model_(bytes_of(config.model)),
+      pieces_(std::make_unique<sentencepiece::SentencePieceProcessor>()) {
+  const auto status = pieces_->LoadFromSerializedProto(model_);
+  if (!status.ok())
+    throw_unusable(config.model, fmt::format("can't be used: {}", status.message()));
+  if (pieces_->GetPieceSize() == 0) throw_unusable(config.model, "has no pieces");
+}
+
+SentencePieces::~SentencePieces() = default;
+
+int SentencePieces::labels() const { return pieces_->GetPieceSize() + 1; }
+
+std::string SentencePieces::normalised(std::string_view text) const { return decode(encode(text)); }
+
+std::vector<std::int32_t> SentencePieces::encode(std::string_view text) const {
+  std::vector<std::int32_t> labels;
+  std::u32string missing;
+  const auto encoded = pieces_->EncodeAsImmutableProto(to_utf8(folded_text(text, fold_)));
+  for (const auto& piece : encoded.pieces()) {
+    const int id = static_cast<int>(piece.id());
+    if (!pieces_->IsUnknown(id))
+      labels.push_back(id + 1);
+    else  // the space that models put before a text has no surface
+      missing += piece.surface().empty() ? U" " : from_utf8(piece.surface());
+  }
+  if (missing.empty()) return labels;
+  throw DataError("the transcript has characters that no piece of text.model has: " +
+                  listed(missing));
+}
+
+std::string SentencePieces::decode(std::span<const std::int32_t> labels) const {
+  std::vector<int> pieces;
+  for (const std::int32_t label : labels) {
+    if (label < 0 || label >= this->labels())
+      throw DataError(
+          fmt::format("label {} is none of the {} of text.model", label, this->labels()));
+    if (label == kBlank || pieces_->IsUnknown(label - 1) || pieces_->IsControl(label - 1)) continue;
+    pieces.push_back(label - 1);
+  }
+  std::string decoded;
+  const auto status = pieces_->Decode(pieces, &decoded);
+  if (!status.ok())
+    throw DataError(fmt::format("the labels can't be decoded: {}", status.message()));
+  std::u32string text = from_utf8(decoded);
+  std::ranges::replace_if(text, is_space, U' ');  // a transcript is one line
+  return to_utf8(text);
+}
+
+}  // namespace penstock::runtime

@@ -1,0 +1,65 @@
+#include "layers/models/wav2vec2.h"
+
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "tests/support/layers/golden_model.h"
+
+namespace penstock::layers {
+namespace {
+
+const Wav2Vec2Options kSmallWav2Vec2{.channels = 6,
+                                     .kernels = {10, 3, 2},
+                                     .strides = {5, 2, 2},
+                                     .width = 12,
+                                     .heads = 3,
+                                     .layers = 2,
+                                     .inner = 20,
+                                     .position_kernel = 8,
+                                     .position_groups = 3};
+
+test::LayerSequence small_wav2vec2() { return kSmallWav2Vec2.build({.features = 1, .labels = 7}); }
+
+TEST(Wav2Vec2, AgreesWithTransformersInFP32) {
+  test::expect_golden_model(small_wav2vec2(), "wav2vec2", DType::f32, {1e-5, 1e-4});
+}
+
+TEST(Wav2Vec2, AgreesWithTransformersInFP64) {
+  test::expect_golden_model(small_wav2vec2(), "wav2vec2", DType::f64, {1e-12, 1e-9});
+}
+
+TEST(Wav2Vec2, IsTheSequenceOfLayersThatItSays) {
+  const Wav2Vec2Options options{.kernels = {10, 3}, .strides = {5, 2}, .layers = 1};
+  EXPECT_EQ(test::names(options.build({.features = 1})),
+            (std::vector<std::string>{
+                "frontend.conv1", "frontend.norm1", "frontend.act1", "frontend.conv2",
+                "frontend.norm2", "frontend.act2", "projection.norm", "projection.linear",
+                "positions", "block1.attention", "block1.feed_forward", "norm", "output", "ctc"}));
+}
+
+// As transformers 5.23 counts Wav2Vec2ForCTC without time masks; the last four as published.
+TEST(Wav2Vec2, HasAsManyParametersAsTransformers) {
+  const auto parameters = [](int width, int layers, int heads, int labels) {
+    const Wav2Vec2Options options{
+        .width = width, .heads = heads, .layers = layers, .inner = 4 * width};
+    return test::parameter_count(options.build({.features = 1, .labels = labels}), 1);
+  };
+  EXPECT_EQ(parameters(512, 12, 8, 32), 44417696);
+  EXPECT_EQ(parameters(1024, 24, 16, 9812), 325494996);
+  EXPECT_EQ(parameters(1280, 48, 16, 9812), 975065300);
+  EXPECT_EQ(parameters(2048, 60, 16, 9812), 3080423636);
+  EXPECT_EQ(parameters(2048, 128, 16, 9812), 6504786132);
+}
+
+TEST(Wav2Vec2, RejectsSizesThatMakeNoModel) {
+  const ModelEnds ends{.features = 1};
+  EXPECT_THROW((Wav2Vec2Options{}.build({.features = 80})), ShapeError);
+  EXPECT_THROW((Wav2Vec2Options{.strides = {5}}.build(ends)), ShapeError);
+  EXPECT_THROW((Wav2Vec2Options{.width = 10, .heads = 4}.build(ends)), ShapeError);
+  EXPECT_THROW((Wav2Vec2Options{.width = 12, .position_groups = 8}.build(ends)), ShapeError);
+  EXPECT_THROW((Wav2Vec2Options{.layers = 0}.build(ends)), ShapeError);
+  EXPECT_THROW((Wav2Vec2Options{}.build({.features = 1, .labels = 1})), ShapeError);
+}
+
+}  // namespace
+}  // namespace penstock::layers

@@ -1,0 +1,112 @@
+#include "runtime/text/sentence_pieces.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "tests/support/system/temporary_folder.h"
+#include "tests/support/tree/sources.h"
+
+namespace penstock::runtime {
+namespace {
+
+using Labels = std::vector<std::int32_t>;
+using test::message_of;
+
+configs::TextConfig pieces_of(const std::string& path, const std::string& fold = "lower") {
+  configs::TextConfig config;
+  config.kind = "sentencepiece";
+  config.model = path;
+  config.fold = fold;
+  return config;
+}
+
+configs::TextConfig golden_pieces(const std::string& name, const std::string& fold = "lower") {
+  return pieces_of(test::source("tests/golden/pieces/" + name + ".model"), fold);
+}
+
+TEST(SentencePieces, SpellsTextsAsPythonDoes) {
+  std::ifstream file(test::source("tests/golden/pieces/cases.jsonl"));
+  int texts = 0, decoded = 0;
+  for (std::string line; std::getline(file, line);) {
+    const auto golden = nlohmann::json::parse(line);
+    const SentencePieces pieces(golden_pieces(golden[0]));
+    Labels labels = golden[2];
+    for (std::int32_t& label : labels) ++label;
+    EXPECT_EQ(pieces.decode(labels), golden[3]) << line;
+    ++decoded;
+    if (golden[1].is_null()) continue;
+    EXPECT_EQ(pieces.encode(golden[1].get<std::string>()), labels) << line;
+    EXPECT_EQ(pieces.normalised(golden[1].get<std::string>()), golden[3]) << line;
+    ++texts;
+  }
+  EXPECT_GT(texts, 50);
+  EXPECT_GT(decoded, 110);
+}
+
+TEST(SentencePieces, PutsTheBlankBeforeThePieces) {
+  const SentencePieces pieces(golden_pieces("unigram"));
+  EXPECT_EQ(pieces.labels(), 81);
+  Labels labels = pieces.encode("the cat");
+  const std::string text = pieces.decode(labels);
+  for (std::size_t at = 0; at <= labels.size(); at += 2) labels.insert(labels.begin() + at, kBlank);
+  EXPECT_EQ(pieces.decode(labels), text);
+}
+
+TEST(SentencePieces, FoldsBeforeItSpells) {
+  EXPECT_EQ(SentencePieces(golden_pieces("unigram")).normalised(" The\t CAT "), "the cat");
+  EXPECT_THROW((void)SentencePieces(golden_pieces("unigram", "none")).encode("The"), DataError);
+  EXPECT_EQ(SentencePieces(golden_pieces("rules")).normalised("Straße, weg"), "strasse weg");
+}
+
+TEST(SentencePieces, ListsEveryCharacterThatItLacksOnce) {
+  const SentencePieces pieces(golden_pieces("bpe"));
+  EXPECT_EQ(message_of<DataError>([&] { (void)pieces.encode("a 77 cat é 7 éé <s>"); }),
+            "the transcript has characters that no piece of text.model has: '7' (U+0037), 'é' "
+            "(U+00E9), '<' (U+003C), '>' (U+003E)");
+  EXPECT_THROW((void)pieces.encode("\xff"), DataError);
+}
+
+// In the unigram model <unk>, <s> and </s> are the pieces 0 to 2.
+TEST(SentencePieces, ControlSymbolsDecodeToNothing) {
+  const SentencePieces pieces(golden_pieces("unigram"));
+  Labels labels = pieces.encode("the cat");
+  labels.insert(labels.begin() + 1, {1, 2, 3});
+  EXPECT_EQ(pieces.decode(labels), "the cat");
+}
+
+TEST(SentencePieces, RejectsLabelsThatItLacks) {
+  const SentencePieces pieces(golden_pieces("bpe"));
+  EXPECT_NO_THROW((void)pieces.decode(Labels{90}));
+  EXPECT_THROW((void)pieces.decode(Labels{91}), DataError);
+  EXPECT_THROW((void)pieces.decode(Labels{-1}), DataError);
+}
+
+TEST(SentencePieces, KeepsTheBytesOfItsModel) {
+  const configs::TextConfig config = golden_pieces("bpe");
+  EXPECT_EQ(SentencePieces(config).model(), test::read_file(config.model));
+}
+
+TEST(SentencePieces, RejectsWhatIsNoModel) {
+  const test::TemporaryFolder folder;
+  const std::string path = folder.path() / "some.model";
+  const auto refused = [&] {
+    return message_of<ConfigError>([&] { SentencePieces(pieces_of(path)); });
+  };
+  EXPECT_NE(refused().find(path + ": can't be opened: No such file"), std::string::npos)
+      << refused();
+  const std::string whole = test::read_file(golden_pieces("bpe").model);
+  for (const std::string& bytes :
+       {std::string(), std::string("some text\n"), whole.substr(0, 700)}) {
+    test::write_file(path, bytes);
+    EXPECT_NE(refused().find("text.model = " + path + ": "), std::string::npos) << bytes.size();
+  }
+  std::filesystem::remove(path);
+  std::filesystem::create_directory(path);
+  EXPECT_NE(refused().find("is a folder"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace penstock::runtime
