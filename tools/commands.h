@@ -16,6 +16,8 @@ void add_plan(CLI::App& app, Run& run);
 void add_train(CLI::App& app, Run& run);
 void add_evaluate(CLI::App& app, Run& run);
 void add_transcribe(CLI::App& app, Run& run);
+void add_import(CLI::App& app, Run& run);
+void add_export(CLI::App& app, Run& run);
 void add_data(CLI::App& app, Run& run);
 void add_info(CLI::App& app, Run& run);
 void add_bench(CLI::App& app, Run& run);

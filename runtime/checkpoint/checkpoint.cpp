@@ -78,6 +78,9 @@ void Checkpoint::verify() const {
       if (hash_of(files_[i], piece.file_begin, piece.file_end) != piece.hash)
         throw_fault(files_[i].path(),
                     fmt::format("damaged: '{}' does not have its hash", piece.name));
+  for (const KeptFile& kept : files())
+    if (xxh3_128(MappedFile(folder_ / kept.file).bytes()) != kept.hash)
+      throw_fault(folder_ / kept.file, "damaged: not the file that the manifest describes");
 }
 
 const CheckpointTensor& Checkpoint::tensor(std::string_view name) const {

@@ -44,7 +44,10 @@ class Checkpoint {
   /// Its copy of text.model; empty where the text is of an alphabet.
   std::filesystem::path tokenizer_file() const;
 
-  /// Compares the hash of every tensor of every shard, optimizer state included.
+  /// What came with an imported model.
+  std::span<const KeptFile> files() const { return manifest_.files; }
+
+  /// Compares the hash of every tensor of every shard, optimizer state included, and of files.
   void verify() const;
 
   bool contains(std::string_view name) const { return tensors_.contains(name); }

@@ -42,6 +42,8 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ShardPiece, name, dtype, full_shape, begin, e
                                    file_end, hash)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ShardIndex, file, bytes, header_hash, pieces)
 
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(KeptFile, file, bytes, hash)
+
 /// Calls visit(key, field) for each field of a state, under the key that manifests have had for it
 /// since version 2.
 template <class State, class Visit>
@@ -91,6 +93,7 @@ std::string to_text(const Manifest& manifest) try {
   json["version"] = kVersion;
   json["state"] = manifest.state;
   json["shards"] = manifest.shards;
+  if (!manifest.files.empty()) json["kept"] = manifest.files;
   std::string text = json.dump(1) + "\n";
   text.replace(kOpening.size(), kDigits, xxh3_128(text));
   return text;
@@ -110,7 +113,8 @@ Manifest parse_manifest(std::string_view text) try {
     throw CheckpointError(
         fmt::format("of version {} of the format, but this penstock reads version {}",
                     json.at("version").dump(), kVersion));
-  return {json.at("state").get<TrainingState>(), json.at("shards").get<std::vector<ShardIndex>>()};
+  return {json.at("state").get<TrainingState>(), json.at("shards").get<std::vector<ShardIndex>>(),
+          json.value("kept", std::vector<KeptFile>())};
 } catch (const Json::exception& error) {
   throw CheckpointError(fmt::format("not a checkpoint's manifest: {}", error.what()));
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,10 +13,19 @@ namespace penstock::runtime {
 inline constexpr const char* kManifestFile = "manifest.json";
 inline constexpr const char* kTokenizerFile = "tokenizer.model";  // the bytes of text.model
 
+/// A file that a checkpoint keeps besides its shards: what came with an imported model.
+struct KeptFile {
+  std::string file;  // within the checkpoint's folder
+  std::uint64_t bytes = 0;
+  std::string hash;  // XXH3-128
+  bool operator==(const KeptFile&) const = default;
+};
+
 /// What a checkpoint holds, written last: its existence makes the checkpoint.
 struct Manifest {
   TrainingState state;
   std::vector<ShardIndex> shards;
+  std::vector<KeptFile> files = {};
   bool operator==(const Manifest&) const = default;
 };
 

@@ -46,8 +46,8 @@ const std::vector<Storeys> storeys = {
      {"model", "cost", "schedule", "simulate", "memory", "cluster", "cut", "placement", "search",
       "plan", "choose", "report"}},
     {"runtime",
-     {"text", "data", "checkpoint", "job", "devices", "pipeline", "corpus", "optim", "planning",
-      "trainer", "profiling"}},
+     {"text", "data", "checkpoint", "huggingface", "job", "devices", "pipeline", "corpus", "optim",
+      "planning", "trainer", "profiling"}},
 };
 
 bool below(const std::string& path, const std::string& place) {

@@ -29,6 +29,7 @@ Manifest example() {
                       1 << 20,
                       std::string(32, 'a'),
                       {{"w", layers::DType::bf16, {3, 5}, 2, 15, 64, 90, std::string(32, 'b')}}}};
+  manifest.files = {{"huggingface/config.json", 12, std::string(32, 'c')}};
   return manifest;
 }
 

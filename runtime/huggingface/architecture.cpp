@@ -1,0 +1,55 @@
+#include "runtime/huggingface/architecture.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+
+namespace penstock::runtime {
+namespace {
+
+std::string setting_text(const Settings& settings, std::string_view path) {
+  const auto found = settings.find(path);
+  return found == settings.end() ? "" : plain_text(found->second);
+}
+
+std::string known_types() {
+  std::vector<std::string> types;
+  for (const Architecture& known : architectures())
+    types.push_back(fmt::format("{} ({})", known.model_type, known.name));
+  return fmt::format("{}", fmt::join(types, ", "));
+}
+
+std::string_view family_of(const Architecture& architecture) {
+  return std::ranges::find(architecture.fixed, "model.kind", &Fixed::ours)->value;
+}
+
+}  // namespace
+
+std::vector<Architecture> architectures() { return {wav2vec2_for_ctc(), parakeet_for_ctc()}; }
+
+Architecture architecture_of(const Settings& config, const std::string& where) {
+  const std::string type = setting_text(config, "model_type");
+  for (const Architecture& known : architectures()) {
+    if (known.model_type != type) continue;
+    const auto names = config.find("architectures");
+    if (names == config.end() || names->second.find(quoted_json(known.name)) != std::string::npos)
+      return known;
+    throw CheckpointError(fmt::format("{}: architectures is {}, but penstock reads {}", where,
+                                      names->second, known.name));
+  }
+  throw CheckpointError(
+      fmt::format("{}: model_type is \"{}\", but penstock reads {}", where, type, known_types()));
+}
+
+Architecture architecture_of_family(std::string_view kind) {
+  for (Architecture& known : architectures())
+    if (family_of(known) == kind) return known;
+  throw ConfigError(fmt::format(
+      "a model of model.kind = {} has no counterpart in transformers; penstock exports {}", kind,
+      known_types()));
+}
+
+}  // namespace penstock::runtime

@@ -1,0 +1,73 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runtime/huggingface/settings.h"
+#include "runtime/huggingface/tensor_rule.h"
+
+namespace penstock::runtime {
+
+/// How a setting of transformers is written as a key of penstock.
+enum class Form {
+  plain,
+  equal_list,    // one number for each of model.kernels, all of them equal
+  milliseconds,  // samples, of the sample rate that was taken before
+};
+
+/// A setting that becomes a key. `absent` is its JSON where a file does not name it.
+struct Taken {
+  std::string_view theirs, absent, ours;
+  Form form = Form::plain;
+};
+
+/// A setting that penstock's models fix.
+struct Wanted {
+  std::string_view theirs, absent, value;
+};
+
+/// A key that the architecture fixes.
+struct Fixed {
+  std::string_view ours, value;
+};
+
+/// Tensors of every layer, or of the model: `repeats` is a number, or the key that counts the
+/// layers or lists something of each.
+struct RuleGroup {
+  std::string_view repeats;
+  std::vector<TensorRule> rules = {};
+  std::vector<KeptRule> kept = {};
+};
+
+enum class TokenizerKind { characters, pieces };
+
+/// All that is known of an architecture of transformers: tables, one file for each architecture.
+struct Architecture {
+  std::string_view name;        // "Wav2Vec2ForCTC"
+  std::string_view model_type;  // "wav2vec2"
+  std::vector<Fixed> fixed;
+  std::vector<Taken> model;     // of config.json
+  std::vector<Wanted> wanted;   // of config.json
+  std::vector<Taken> features;  // of preprocessor_config.json
+  std::vector<Wanted> wanted_features;
+  std::vector<RuleGroup> tensors;
+  std::string_view blank;   // pad_token_id where config.json does not name it
+  bool blank_last = false;  // where an export of labels that were never theirs puts it
+  TokenizerKind tokenizer = TokenizerKind::characters;
+};
+
+[[nodiscard]] Architecture wav2vec2_for_ctc();
+[[nodiscard]] Architecture parakeet_for_ctc();
+
+/// Those that penstock reads and writes.
+[[nodiscard]] std::vector<Architecture> architectures();
+
+/// The architecture of a config.json. CheckpointError "<where>: …" names its model_type and those
+/// that are known.
+[[nodiscard]] Architecture architecture_of(const Settings& config, const std::string& where);
+
+/// The architecture of a family of penstock's. ConfigError if there is none.
+[[nodiscard]] Architecture architecture_of_family(std::string_view kind);
+
+}  // namespace penstock::runtime

@@ -1,0 +1,198 @@
+#include "runtime/huggingface/config_map.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "configs/flatten.h"
+#include "configs/rules.h"
+#include "layers/models/families.h"
+#include "runtime/checkpoint/fault.h"
+#include "runtime/huggingface/file_names.h"
+
+namespace penstock::runtime {
+namespace {
+
+constexpr std::string_view kWithinProcessor = "feature_extractor.";
+
+std::string_view value_of(const Settings& settings, std::string_view name,
+                          std::string_view absent) {
+  const auto found = settings.find(name);
+  return found == settings.end() ? absent : std::string_view(found->second);
+}
+
+double number_of(std::string_view text) {
+  double number = 0;
+  std::from_chars(text.data(), text.data() + text.size(), number);
+  return number;
+}
+
+/// Settings of one file become keys; faults are gathered.
+class Taker {
+ public:
+  Taker(configs::FlatConfig& keys, std::vector<std::string>& faults)
+      : keys_(keys), faults_(faults) {}
+
+  void check(const std::vector<Wanted>& wanted, const Settings& settings, const std::string& file) {
+    for (const Wanted& one : wanted) {
+      const std::string_view value = value_of(settings, one.theirs, one.absent);
+      if (!same_json(value, one.value))
+        faults_.push_back(fmt::format("{}: {} is {}, but penstock's models have {}", file,
+                                      one.theirs, value, one.value));
+    }
+  }
+
+  void take(const std::vector<Taken>& taken, const Settings& settings, const std::string& file) {
+    for (const Taken& one : taken) {
+      const std::string_view value = value_of(settings, one.theirs, one.absent);
+      keys_[std::string(one.ours)] = as_key(one, value, file);
+    }
+  }
+
+ private:
+  std::string as_key(const Taken& taken, std::string_view value, const std::string& file) {
+    if (taken.form == Form::milliseconds)
+      return fmt::format("{}", number_of(value) * 1000 / number_of(keys_["features.sample_rate"]));
+    if (taken.form == Form::plain) return plain_text(value);
+    const std::vector<std::string> numbers = items_of_json_list(value);
+    if (numbers.empty() || std::ranges::count(numbers, numbers.front()) !=
+                               static_cast<std::ptrdiff_t>(numbers.size())) {
+      faults_.push_back(fmt::format("{}: {} is {}, but penstock's models have one number for all",
+                                    file, taken.theirs, value));
+      return plain_text(taken.absent);
+    }
+    return numbers.front();
+  }
+
+  configs::FlatConfig& keys_;
+  std::vector<std::string>& faults_;
+};
+
+[[noreturn]] void throw_unlike(const std::filesystem::path& folder,
+                               const Architecture& architecture,
+                               const std::vector<std::string>& faults) {
+  throw CheckpointError(fmt::format("{}: this {} can't be imported:\n  {}", folder.string(),
+                                    architecture.name, fmt::join(faults, "\n  ")));
+}
+
+/// Where the setting stands that a key came from.
+std::string source_of(const Architecture& architecture, std::string_view key) {
+  for (const Taken& taken : architecture.model)
+    if (taken.ours == key) return fmt::format("{}: {}", kModelConfig, taken.theirs);
+  for (const Taken& taken : architecture.features)
+    if (taken.ours == key) return fmt::format("{}: {}", kPreprocessorConfig, taken.theirs);
+  return std::string(key);
+}
+
+std::string as_setting(const Taken& taken, const configs::FlatConfig& keys) {
+  const auto found = keys.find(std::string(taken.ours));
+  if (found == keys.end()) return std::string(taken.absent);
+  const std::string& value = found->second;
+  if (taken.form == Form::milliseconds)
+    return fmt::format(
+        "{}", std::llround(number_of(value) / 1000 * number_of(keys.at("features.sample_rate"))));
+  if (taken.form == Form::plain) return value;
+  const std::size_t count = items_of_json_list(keys.at("model.kernels")).size();
+  return fmt::format("[{}]", fmt::join(std::vector<std::string>(count, value), ","));
+}
+
+Settings settings_of(const std::vector<Taken>& taken, const std::vector<Wanted>& wanted,
+                     const configs::FlatConfig& keys) {
+  Settings settings;
+  for (const Taken& one : taken) settings.emplace(one.theirs, as_setting(one, keys));
+  for (const Wanted& one : wanted) settings.emplace(one.theirs, one.value);
+  return settings;
+}
+
+}  // namespace
+
+FolderSettings read_folder(const std::filesystem::path& folder) {
+  std::error_code ignored;
+  if (!std::filesystem::is_directory(folder, ignored))
+    throw_fault(folder, "is no folder: name one that save_pretrained() of transformers made");
+  FolderSettings found{.folder = folder,
+                       .config = {},
+                       .features = {},
+                       .config_file = folder / kModelConfig,
+                       .features_file = folder / kPreprocessorConfig};
+  found.config = read_settings(found.config_file);
+  if (std::filesystem::exists(found.features_file)) {
+    found.features = read_settings(found.features_file);
+    return found;
+  }
+  if (!std::filesystem::exists(folder / kProcessorConfig))
+    throw_fault(folder, fmt::format("holds neither {} nor {}: save the processor of the model into "
+                                    "it",
+                                    kPreprocessorConfig, kProcessorConfig));
+  found.features_file = folder / kProcessorConfig;
+  for (const auto& [key, value] : read_settings(found.features_file))
+    if (key.starts_with(kWithinProcessor))
+      found.features.emplace(key.substr(kWithinProcessor.size()), value);
+  return found;
+}
+
+configs::Config config_of(const Architecture& architecture, const FolderSettings& settings,
+                          const configs::TextConfig& text) {
+  configs::FlatConfig keys;
+  std::vector<std::string> faults;
+  Taker taker(keys, faults);
+  const std::string config_file = settings.config_file.filename().string();
+  const std::string features_file = settings.features_file.filename().string();
+  for (const Fixed& fixed : architecture.fixed) keys.emplace(fixed.ours, fixed.value);
+  taker.check(architecture.wanted, settings.config, config_file);
+  taker.take(architecture.model, settings.config, config_file);
+  taker.check(architecture.wanted_features, settings.features, features_file);
+  taker.take(architecture.features, settings.features, features_file);
+  if (!faults.empty()) throw_unlike(settings.folder, architecture, faults);
+  try {
+    configs::Config config =
+        configs::unflatten(keys, settings.folder.string(), layers::model_families());
+    config.text = text;
+    faults = configs::contradictions(
+        config, [&](std::string_view key) { return source_of(architecture, key); });
+    if (!faults.empty()) throw_unlike(settings.folder, architecture, faults);
+    return config;
+  } catch (const ConfigError& error) {
+    throw CheckpointError(error.what());
+  }
+}
+
+Settings model_settings(const Architecture& architecture, const configs::Config& config,
+                        std::int64_t rows, std::int64_t blank) {
+  Settings settings =
+      settings_of(architecture.model, architecture.wanted, configs::flatten(config));
+  settings["architectures"] = fmt::format("[{}]", quoted_json(architecture.name));
+  settings["model_type"] = quoted_json(architecture.model_type);
+  settings["vocab_size"] = fmt::format("{}", rows);
+  settings["pad_token_id"] = fmt::format("{}", blank);
+  return settings;
+}
+
+Settings feature_settings(const Architecture& architecture, const configs::Config& config) {
+  const configs::FlatConfig keys = configs::flatten(config);
+  for (const Fixed& fixed : architecture.fixed) {
+    const std::string& value = keys.at(std::string(fixed.ours));
+    if (value != fixed.value)
+      throw ConfigError(fmt::format("{} of transformers needs {} = {}, but the checkpoint has {}",
+                                    architecture.name, fixed.ours, fixed.value, value));
+  }
+  return settings_of(architecture.features, architecture.wanted_features, keys);
+}
+
+std::int64_t whole_setting(const Settings& settings, std::string_view name, std::string_view absent,
+                           const std::filesystem::path& file) {
+  const std::string_view text = value_of(settings, name, absent);
+  std::int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size())
+    throw_fault(file, fmt::format("{} is {}, but it must be a whole number", name, text));
+  return number;
+}
+
+}  // namespace penstock::runtime

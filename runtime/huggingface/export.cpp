@@ -1,0 +1,151 @@
+#include "runtime/huggingface/export.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "base/atomic_file.h"
+#include "configs/flatten.h"
+#include "runtime/checkpoint/fault.h"
+#include "runtime/checkpoint/newest.h"
+#include "runtime/huggingface/config_map.h"
+#include "runtime/huggingface/file_names.h"
+#include "runtime/huggingface/new_folder.h"
+#include "runtime/huggingface/streams.h"
+#include "runtime/huggingface/text_file.h"
+#include "runtime/huggingface/tokenizer_files.h"
+#include "runtime/huggingface/weights_writer.h"
+
+namespace penstock::runtime {
+namespace {
+
+/// What the type of number is called in config.json.
+std::string dtype_setting(layers::DType dtype) {
+  if (dtype == layers::DType::f16) return quoted_json("float16");
+  return quoted_json(dtype == layers::DType::bf16 ? "bfloat16" : "float32");
+}
+
+/// config.json of the model that was imported, if one was.
+std::optional<std::filesystem::path> kept_config(const Checkpoint& checkpoint) {
+  const std::string file = fmt::format("{}/{}", kKeptFolder, kModelConfig);
+  if (std::ranges::find(checkpoint.files(), file, &KeptFile::file) == checkpoint.files().end())
+    return std::nullopt;
+  return checkpoint.folder() / file;
+}
+
+/// What an export knows before it writes.
+class Exporter {
+ public:
+  Exporter(const Checkpoint& checkpoint, const ExportOptions& options)
+      : checkpoint_(checkpoint),
+        options_(options),
+        config_(configs::unflatten(checkpoint.state().config, checkpoint.folder().string(),
+                                   layers::model_families())),
+        architecture_(architecture_of_family(config_.model.family.name())),
+        rows_(checkpoint.tensor("output.bias").shape.front()),
+        ours_(model_tensors(config_.model, static_cast<int>(rows_))),
+        pairing_(pair_tensors(architecture_, config_.model, ours_)),
+        kept_config_(kept_config(checkpoint)) {
+    blank_ = architecture_.blank_last ? rows_ - 1 : 0;
+    if (kept_config_) {
+      settings_ = read_settings(*kept_config_);
+      blank_ = whole_setting(settings_, "pad_token_id", architecture_.blank, *kept_config_);
+    } else {
+      features_ = feature_settings(architecture_, config_);
+      settings_ = model_settings(architecture_, config_, rows_, blank_);
+    }
+    settings_["dtype"] = dtype_setting(options.dtype);
+    settings_.erase("torch_dtype");
+    for (const auto& [name, shape] : ours_) checkpoint.expect(name, layers::DType::f32, shape);
+  }
+
+  ExportReport write(const std::filesystem::path& folder) const {
+    write_durably(folder / kModelConfig, to_json_text(settings_));
+    if (kept_config_) {
+      give_back_files(folder);
+    } else {
+      write_durably(folder / kPreprocessorConfig, to_json_text(features_));
+      write_labels(folder);
+    }
+    ExportReport report{.architecture = std::string(architecture_.name)};
+    for (const auto& [name, shape] : ours_) report.parameters += layers::element_count(shape);
+    report.files = write_weight_files(
+        folder, streams(), options_.shard_bytes,
+        [&](const std::string& source, std::int64_t begin, std::span<float> out) {
+          checkpoint_.read(source, begin, begin + static_cast<std::int64_t>(out.size()),
+                           std::as_writable_bytes(out));
+        });
+    return report;
+  }
+
+ private:
+  /// Pieces stay the SentencePiece model that they are.
+  void write_labels(const std::filesystem::path& folder) const {
+    const std::filesystem::path pieces = checkpoint_.tokenizer_file();
+    if (pieces.empty()) {
+      write_tokenizer(folder, architecture_, config_.text, {rows_, blank_});
+    } else {
+      write_durably(folder / kTokenizerFile, text_of_file(pieces));
+    }
+  }
+
+  void give_back_files(const std::filesystem::path& folder) const {
+    for (const KeptFile& kept : checkpoint_.files()) {
+      const std::filesystem::path name = std::filesystem::path(kept.file).filename();
+      if (name != kModelConfig)
+        write_durably(folder / name, text_of_file(checkpoint_.folder() / kept.file));
+    }
+  }
+
+  std::vector<StreamedTensor> streams() const {
+    std::vector<StreamedTensor> streams = their_tensors(pairing_, blank_, options_.dtype);
+    for (const KeptTensor& kept : pairing_.kept) {
+      const std::string stored = kKeptTensors + kept.name;
+      const bool there = checkpoint_.contains(stored);
+      if (!there && !needed(kept)) continue;
+      StreamedTensor& tensor = streams.emplace_back();
+      tensor.name = kept.name;
+      tensor.dtype = kept.dtype;
+      tensor.shape = kept.shape;
+      tensor.ready.resize(tensor.handle().bytes());  // zeros
+      if (there)
+        checkpoint_.read(stored, 0, layers::element_count(kept.shape), std::span(tensor.ready));
+    }
+    return streams;
+  }
+
+  /// Whether a model of these settings has the tensor.
+  bool needed(const KeptTensor& kept) const {
+    const auto above_0 = [&](const KeptWith& with) {
+      const auto found = settings_.find(with.setting);
+      return !same_json(found == settings_.end() ? with.absent : std::string_view(found->second),
+                        "0.0");
+    };
+    return kept.with.empty() || std::ranges::any_of(kept.with, above_0);
+  }
+
+  const Checkpoint& checkpoint_;
+  ExportOptions options_;
+  configs::Config config_;
+  Architecture architecture_;
+  std::int64_t rows_ = 0, blank_ = 0;  // of the head
+  ModelTensors ours_;
+  Pairing pairing_;
+  std::optional<std::filesystem::path> kept_config_;
+  Settings settings_, features_;
+};
+
+}  // namespace
+
+ExportReport export_model(const std::filesystem::path& checkpoint,
+                          const std::filesystem::path& folder, const ExportOptions& options) {
+  const Checkpoint opened = open_checkpoint(checkpoint);
+  const Exporter exporter(opened, options);
+  NewFolder made(folder);
+  ExportReport report = exporter.write(made.partial());
+  made.commit();
+  return report;
+}
+
+}  // namespace penstock::runtime

@@ -1,0 +1,30 @@
+#pragma once
+
+namespace penstock::runtime {
+
+// Files of a folder of transformers'.
+inline constexpr const char* kModelConfig = "config.json";
+inline constexpr const char* kWeightsFile = "model.safetensors";
+inline constexpr const char* kWeightsIndex = "model.safetensors.index.json";
+inline constexpr const char* kPreprocessorConfig = "preprocessor_config.json";
+inline constexpr const char* kProcessorConfig = "processor_config.json";
+inline constexpr const char* kVocabulary = "vocab.json";
+inline constexpr const char* kAddedTokens = "added_tokens.json";
+inline constexpr const char* kTokenizerConfig = "tokenizer_config.json";
+inline constexpr const char* kTokenizer = "tokenizer.json";
+
+/// Those that a checkpoint keeps where an import finds them, and an export gives back.
+inline constexpr const char* kKeptFiles[] = {kModelConfig,
+                                             kPreprocessorConfig,
+                                             kProcessorConfig,
+                                             kVocabulary,
+                                             kAddedTokens,
+                                             kTokenizerConfig,
+                                             kTokenizer,
+                                             "special_tokens_map.json",
+                                             "generation_config.json"};
+
+/// The folder within a checkpoint that holds them.
+inline constexpr const char* kKeptFolder = "huggingface";
+
+}  // namespace penstock::runtime

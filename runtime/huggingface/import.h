@@ -1,0 +1,25 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace penstock::runtime {
+
+/// What an import found.
+struct ImportReport {
+  std::string architecture;  // "Wav2Vec2ForCTC"
+  std::int64_t parameters = 0;
+  int labels = 0;                           // blank included
+  std::vector<std::string> without_letter;  // tokens for which the alphabet has stand-ins
+};
+
+/// Makes a checkpoint of step 0 of a folder that transformers saved. Numbers become FP32; the
+/// blank's label becomes 0. Tokenizer, settings and tensors that penstock does not compute with are
+/// kept for export_model(). Memory does not grow with the model. CheckpointError says what the
+/// folder lacks, has besides, or has otherwise; then there is no `checkpoint`.
+ImportReport import_model(const std::filesystem::path& folder,
+                          const std::filesystem::path& checkpoint);
+
+}  // namespace penstock::runtime

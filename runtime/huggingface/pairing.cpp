@@ -1,0 +1,189 @@
+#include "runtime/huggingface/pairing.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <set>
+#include <stdexcept>
+
+#include "configs/flatten.h"
+#include "partition/model/build_model.h"
+
+namespace penstock::runtime {
+namespace {
+
+/// Frames for which layers can be planned; parameters do not depend on them.
+constexpr std::int64_t kAnyFrames = 4000;
+
+std::string numbered(std::string_view name, int number) {
+  std::string text(name);
+  const std::size_t place = text.find("{}");
+  return place == std::string::npos ? text : text.replace(place, 2, fmt::format("{}", number));
+}
+
+std::string joined(std::string_view name, std::string_view suffix) {
+  return name.empty() ? "" : fmt::format("{}{}", name, suffix);
+}
+
+int whole_number(std::string_view text) {
+  int number = 0;
+  std::from_chars(text.data(), text.data() + text.size(), number);
+  return number;
+}
+
+/// A number, or the length of a list.
+int count_of(std::string_view text) {
+  if (!text.starts_with('[')) return whole_number(text);
+  return static_cast<int>(std::ranges::count(text, ',')) + 1;
+}
+
+layers::Shape their_shape(layers::Shape shape, Axes axes, std::int64_t heads) {
+  switch (axes) {
+    case Axes::same:
+      break;
+    case Axes::one_second:
+      shape.insert(shape.begin() + 1, 1);
+      break;
+    case Axes::one_last:
+      shape.push_back(1);
+      break;
+    case Axes::ones_last:
+      shape.insert(shape.end(), 2, 1);
+      break;
+    case Axes::heads_first:
+      shape.insert(shape.begin(), heads);
+      shape[1] /= heads;
+      break;
+  }
+  return shape;
+}
+
+/// For each column of theirs, which of ours: their columns are a matrix of `outer` × `inner`, ours
+/// its transpose; `blocks` such matrices follow each other.
+std::vector<std::int64_t> transposed(std::int64_t blocks, std::int64_t outer, std::int64_t inner) {
+  std::vector<std::int64_t> columns;
+  for (std::int64_t block = 0; block < blocks; ++block)
+    for (std::int64_t i = 0; i < outer; ++i)
+      for (std::int64_t j = 0; j < inner; ++j) columns.push_back((block * inner + j) * outer + i);
+  return columns;
+}
+
+class Pairer {
+ public:
+  Pairer(const configs::ModelConfig& model, const ModelTensors& ours) : ours_(ours) {
+    configs::Config config;
+    config.model = model;
+    settings_ = configs::flatten(config);
+    heads_ = whole_number(settings_["model.heads"]);
+  }
+
+  void add(const RuleGroup& group) {
+    const auto key = settings_.find(std::string(group.repeats));
+    const int repeats = count_of(key == settings_.end() ? group.repeats : key->second);
+    for (int i = 0; i < repeats; ++i) {
+      for (const TensorRule& rule : group.rules) add_rule(rule, i);
+      for (const KeptRule& rule : group.kept) add_kept(rule, i);
+    }
+  }
+
+  Pairing take() {
+    for (const auto& [name, shape] : ours_)
+      if (!used_.contains(name))
+        throw std::logic_error(fmt::format("no tensor of transformers is {}", name));
+    return std::move(pairing_);
+  }
+
+ private:
+  void add_rule(const TensorRule& rule, int layer) {
+    if (rule.alone) {
+      add_tensor(rule, layer, "");
+      return;
+    }
+    add_tensor(rule, layer, ".weight");
+    if (!ours_.contains(joined(numbered(rule.ours, layer + 1), ".bias"))) return;
+    TensorRule bias = rule;
+    bias.columns = Columns::same;
+    bias.axes = Axes::same;
+    add_tensor(bias, layer, ".bias");
+  }
+
+  void add_tensor(const TensorRule& rule, int layer, std::string_view suffix) {
+    TheirTensor tensor{.name = joined(numbered(rule.theirs, layer), suffix),
+                       .former = numbered(rule.formerly, layer),
+                       .shape = {},
+                       .ours = joined(numbered(rule.ours, layer + 1), suffix),
+                       .by_label = rule.rows == Rows::labels};
+    const layers::Shape& shape = shape_of(tensor.ours);
+    tensor.rows = shape.front();
+    if (rule.rows == Rows::queries || rule.rows == Rows::keys || rule.rows == Rows::values) {
+      tensor.rows /= 3;
+      tensor.first_row =
+          tensor.rows * (static_cast<int>(rule.rows) - static_cast<int>(Rows::queries));
+    }
+    tensor.columns = columns_of(rule, shape);
+    tensor.shape = shape;
+    tensor.shape.front() = tensor.rows;
+    tensor.shape = their_shape(tensor.shape, rule.axes, heads_);
+    if (rule.columns == Columns::time_first)
+      std::swap(*(tensor.shape.end() - 1), *(tensor.shape.end() - 2));
+    used_.insert(tensor.ours);
+    pairing_.tensors.push_back(std::move(tensor));
+  }
+
+  std::vector<std::int64_t> columns_of(const TensorRule& rule, const layers::Shape& shape) const {
+    if (rule.columns == Columns::same) return {};
+    if (rule.columns == Columns::channel_first) {
+      const std::int64_t channels = shape_of(std::string(rule.channels_of)).front();
+      return transposed(1, channels, shape.back() / channels);
+    }
+    const std::int64_t frequencies = shape[shape.size() - 2], times = shape.back();
+    const std::int64_t columns = layers::element_count(shape) / shape.front();
+    return transposed(columns / (frequencies * times), times, frequencies);
+  }
+
+  void add_kept(const KeptRule& rule, int layer) {
+    KeptTensor kept{numbered(rule.theirs, layer), layers::DType::i64, {}, rule.with};
+    if (!rule.like.empty()) {
+      kept.dtype = layers::DType::f32;
+      kept.shape = shape_of(numbered(rule.like, layer + 1));
+    }
+    pairing_.kept.push_back(std::move(kept));
+  }
+
+  const layers::Shape& shape_of(const std::string& ours) const {
+    const auto found = ours_.find(ours);
+    if (found == ours_.end())
+      throw std::logic_error(fmt::format("the model has no tensor {}", ours));
+    return found->second;
+  }
+
+  const ModelTensors& ours_;
+  configs::FlatConfig settings_;
+  std::int64_t heads_ = 1;
+  std::set<std::string, std::less<>> used_;
+  Pairing pairing_;
+};
+
+}  // namespace
+
+ModelTensors model_tensors(const configs::ModelConfig& model, int labels) {
+  const partition::LayerSequence sequence = partition::build_model(model, labels);
+  const std::vector<std::int64_t> lengths = {kAnyFrames};
+  ModelTensors tensors;
+  for (const layers::LayerPlan& plan : partition::plan_layers(sequence, lengths, {})) {
+    for (const layers::ParamDecl& parameter : plan.params)
+      tensors.emplace(parameter.name, parameter.shape);
+    for (const layers::StateDecl& state : plan.state) tensors.emplace(state.name, state.shape);
+  }
+  return tensors;
+}
+
+Pairing pair_tensors(const Architecture& architecture, const configs::ModelConfig& model,
+                     const ModelTensors& ours) {
+  Pairer pairer(model, ours);
+  for (const RuleGroup& group : architecture.tensors) pairer.add(group);
+  return pairer.take();
+}
+
+}  // namespace penstock::runtime

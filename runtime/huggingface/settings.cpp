@@ -1,0 +1,70 @@
+#include "runtime/huggingface/settings.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "runtime/checkpoint/fault.h"
+#include "runtime/huggingface/text_file.h"
+
+namespace penstock::runtime {
+namespace {
+
+using OrderedJson = nlohmann::ordered_json;
+
+void flatten_json(const OrderedJson& object, const std::string& prefix, Settings& settings) {
+  for (const auto& [key, value] : object.items()) {
+    if (value.is_object()) {
+      flatten_json(value, prefix + key + ".", settings);
+    } else {
+      settings[prefix + key] = value.dump();
+    }
+  }
+}
+
+}  // namespace
+
+Settings read_settings(const std::filesystem::path& file) try {
+  const OrderedJson json = OrderedJson::parse(text_of_file(file));
+  if (!json.is_object()) throw_fault(file, "holds no JSON object");
+  Settings settings;
+  flatten_json(json, "", settings);
+  return settings;
+} catch (const OrderedJson::exception& error) {
+  throw_fault(file, fmt::format("can't be read as JSON: {}", error.what()));
+}
+
+std::string to_json_text(const Settings& settings) {
+  OrderedJson json = OrderedJson::object();
+  for (const auto& [path, text] : settings) {
+    OrderedJson* object = &json;
+    std::size_t begin = 0;
+    for (std::size_t dot = path.find('.'); dot != std::string::npos; dot = path.find('.', begin)) {
+      object = &(*object)[path.substr(begin, dot - begin)];
+      begin = dot + 1;
+    }
+    (*object)[path.substr(begin)] = OrderedJson::parse(text);
+  }
+  return json.dump(2) + "\n";
+}
+
+bool same_json(std::string_view a, std::string_view b) {
+  return OrderedJson::parse(a) == OrderedJson::parse(b);
+}
+
+std::string plain_text(std::string_view json) {
+  const OrderedJson value = OrderedJson::parse(json);
+  return value.is_string() ? value.get<std::string>() : value.dump();
+}
+
+std::vector<std::string> items_of_json_list(std::string_view json) {
+  std::vector<std::string> items;
+  const OrderedJson list = OrderedJson::parse(json);
+  if (!list.is_array()) return items;
+  for (const OrderedJson& item : list) items.push_back(item.dump());
+  return items;
+}
+
+std::string quoted_json(std::string_view text) { return OrderedJson(text).dump(); }
+
+}  // namespace penstock::runtime

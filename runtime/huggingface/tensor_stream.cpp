@@ -1,0 +1,56 @@
+#include "runtime/huggingface/tensor_stream.h"
+
+#include <algorithm>
+
+namespace penstock::runtime {
+namespace {
+
+constexpr std::int64_t kElementsAtOnce = 1 << 20;
+
+}  // namespace
+
+layers::Tensor StreamedTensor::handle() const {
+  return {const_cast<StreamedTensor*>(this), dtype, shape};  // a writer only reads
+}
+
+std::span<const std::byte> TensorStream::bytes(const layers::Tensor& handle, std::size_t begin) {
+  const auto& tensor = *static_cast<const StreamedTensor*>(handle.data);
+  if (tensor.runs.empty()) return std::span(tensor.ready).subspan(begin);
+  const std::size_t width = layers::size_of(tensor.dtype);
+  fill(tensor, static_cast<std::int64_t>(begin / width) / tensor.columns);
+  if (!tensor.order.empty()) reorder(tensor);
+  return layers::is_half(tensor.dtype) ? rounded(tensor.dtype) : std::as_bytes(std::span(rows_));
+}
+
+/// Reads whole rows from `row` on: as many as lie in one run and are not too many.
+void TensorStream::fill(const StreamedTensor& tensor, std::int64_t row) {
+  auto run = tensor.runs.begin();
+  for (; row >= run->count; ++run) row -= run->count;
+  const std::int64_t most = std::max<std::int64_t>(1, kElementsAtOnce / tensor.columns);
+  const std::int64_t rows = std::min(run->count - row, most);
+  rows_.resize(static_cast<std::size_t>(rows * tensor.columns));
+  read_(run->source, (run->first + row) * tensor.columns, rows_);
+}
+
+void TensorStream::reorder(const StreamedTensor& tensor) {
+  const auto columns = static_cast<std::size_t>(tensor.columns);
+  for (std::size_t begin = 0; begin < rows_.size(); begin += columns) {
+    const std::span<float> row = std::span(rows_).subspan(begin, columns);
+    row_.assign(row.begin(), row.end());
+    for (std::size_t j = 0; j < columns; ++j)
+      row[j] = row_[static_cast<std::size_t>(tensor.order[j])];
+  }
+}
+
+std::span<const std::byte> TensorStream::rounded(layers::DType dtype) {
+  halves_.resize(rows_.size());
+  if (dtype == layers::DType::f16) {
+    std::ranges::transform(rows_, halves_.begin(), [](float x) { return layers::to_half(x).bits; });
+  } else {
+    std::ranges::transform(rows_, halves_.begin(),
+                           [](float x) { return layers::to_bfloat16(x).bits; });
+  }
+  return std::as_bytes(std::span(halves_));
+}
+
+}  // namespace penstock::runtime

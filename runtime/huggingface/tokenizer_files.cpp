@@ -1,0 +1,100 @@
+#include "runtime/huggingface/tokenizer_files.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "base/atomic_file.h"
+#include "runtime/huggingface/file_names.h"
+#include "runtime/huggingface/token_text.h"
+
+namespace penstock::runtime {
+namespace {
+
+using OrderedJson = nlohmann::ordered_json;
+using Tokens = std::vector<std::string>;
+
+constexpr const char* kPad = "<pad>";
+
+OrderedJson rows_of(Tokens tokens, const HeadRows& head) {
+  while (static_cast<std::int64_t>(tokens.size()) + 1 < head.count)
+    tokens.push_back(fmt::format("<{}>", tokens.size() + 1));
+  tokens.insert(tokens.begin() + head.blank, kPad);
+  OrderedJson rows = OrderedJson::object();
+  for (std::size_t row = 0; row < tokens.size(); ++row) rows[tokens[row]] = row;
+  return rows;
+}
+
+/// The name of a token if there is one, else null.
+OrderedJson if_among(const Tokens& tokens, const char* name) {
+  if (std::ranges::find(tokens, name) == tokens.end()) return nullptr;
+  return name;
+}
+
+void write_json(const std::filesystem::path& file, const OrderedJson& json) {
+  write_durably(file, json.dump(2) + "\n");
+}
+
+void write_characters(const std::filesystem::path& folder, const configs::TextConfig& text,
+                      const HeadRows& head) {
+  // A letter may be what others take for the end of a word.
+  const std::string space = text.alphabet.find('|') == std::string::npos ? "|" : "<space>";
+  const Tokens tokens = tokens_of_text(text, space);
+  write_json(folder / kVocabulary, rows_of(tokens, head));
+  write_json(folder / kTokenizerConfig, {{"tokenizer_class", "Wav2Vec2CTCTokenizer"},
+                                         {"pad_token", kPad},
+                                         {"word_delimiter_token", space},
+                                         {"bos_token", if_among(tokens, "<s>")},
+                                         {"eos_token", if_among(tokens, "</s>")},
+                                         {"unk_token", if_among(tokens, "<unk>")},
+                                         {"do_lower_case", false}});
+}
+
+OrderedJson replace(const char* from, const char* to) {
+  return {{"type", "Replace"}, {"pattern", {{"String", from}}}, {"content", to}};
+}
+
+/// As the tokenizers library writes a BPE model without merges: every character is a piece.
+void write_pieces(const std::filesystem::path& folder, const configs::TextConfig& text,
+                  const HeadRows& head) {
+  const OrderedJson pad = {{"id", head.blank}, {"content", kPad}, {"single_word", false},
+                           {"lstrip", false},  {"rstrip", false}, {"normalized", false},
+                           {"special", true}};
+  const OrderedJson model = {{"type", "BPE"},
+                             {"dropout", nullptr},
+                             {"unk_token", nullptr},
+                             {"continuing_subword_prefix", nullptr},
+                             {"end_of_word_suffix", nullptr},
+                             {"fuse_unk", false},
+                             {"byte_fallback", false},
+                             {"ignore_merges", false},
+                             {"vocab", rows_of(tokens_of_text(text, "▁"), head)},
+                             {"merges", OrderedJson::array()}};
+  write_json(folder / kTokenizer, {{"version", "1.0"},
+                                   {"truncation", nullptr},
+                                   {"padding", nullptr},
+                                   {"added_tokens", OrderedJson::array({pad})},
+                                   {"normalizer", replace(" ", "▁")},
+                                   {"pre_tokenizer", nullptr},
+                                   {"post_processor", nullptr},
+                                   {"decoder", replace("▁", " ")},
+                                   {"model", model}});
+  write_json(folder / kTokenizerConfig,
+             {{"tokenizer_class", "ParakeetTokenizer"}, {"pad_token", kPad}});
+}
+
+}  // namespace
+
+void write_tokenizer(const std::filesystem::path& folder, const Architecture& architecture,
+                     const configs::TextConfig& text, const HeadRows& rows) {
+  if (architecture.tokenizer == TokenizerKind::characters) {
+    write_characters(folder, text, rows);
+  } else {
+    write_pieces(folder, text, rows);
+  }
+}
+
+}  // namespace penstock::runtime

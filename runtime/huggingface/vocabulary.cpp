@@ -1,0 +1,141 @@
+#include "runtime/huggingface/vocabulary.h"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "base/counted.h"
+#include "base/error.h"
+#include "runtime/checkpoint/fault.h"
+#include "runtime/huggingface/file_names.h"
+#include "runtime/huggingface/text_file.h"
+
+namespace penstock::runtime {
+namespace {
+
+using Json = nlohmann::json;
+using TokensByRow = std::map<std::int64_t, std::string>;
+
+Json json_of(const std::filesystem::path& file) try {
+  return Json::parse(text_of_file(file));
+} catch (const Json::exception& error) {
+  throw_fault(file, fmt::format("can't be read as JSON: {}", error.what()));
+}
+
+std::optional<Json> json_if_there(const std::filesystem::path& file) {
+  if (!std::filesystem::exists(file)) return std::nullopt;
+  return json_of(file);
+}
+
+void add_token(TokensByRow& tokens, std::int64_t row, const std::string& token,
+               const std::filesystem::path& file) {
+  const auto [at, is_new] = tokens.emplace(row, token);
+  if (!is_new && at->second != token)
+    throw_fault(
+        file, fmt::format("gives row {} of the head to '{}' and to '{}'", row, at->second, token));
+}
+
+/// Of an object "token": row.
+void add_tokens(TokensByRow& tokens, const Json& json, const std::filesystem::path& file) {
+  for (const auto& [token, row] : json.items()) {
+    if (row.is_object())
+      throw_fault(file,
+                  "holds a vocabulary for each of several languages; penstock reads those "
+                  "of one");
+    add_token(tokens, row.get<std::int64_t>(), token, file);
+  }
+}
+
+/// A token of tokenizer_config.json, which is a text or an object with one.
+std::optional<std::string> named_token(const Json& json, const char* key) {
+  const auto found = json.find(key);
+  if (found == json.end() || found->is_null()) return std::nullopt;
+  return found->is_object() ? found->at("content").get<std::string>() : found->get<std::string>();
+}
+
+void read_characters(const std::filesystem::path& folder, TokensByRow& tokens,
+                     Vocabulary& vocabulary) {
+  add_tokens(tokens, json_of(folder / kVocabulary), folder / kVocabulary);
+  if (const auto more = json_if_there(folder / kAddedTokens))
+    add_tokens(tokens, *more, folder / kAddedTokens);
+  const auto config = json_if_there(folder / kTokenizerConfig);
+  if (!config) return;
+  vocabulary.space = named_token(*config, "word_delimiter_token").value_or("|");
+  vocabulary.lower_case = config->value("do_lower_case", false);
+  const Json added = config->value("added_tokens_decoder", Json::object());
+  for (const auto& [row, token] : added.items())
+    add_token(tokens, std::stoll(row), token.at("content"), folder / kTokenizerConfig);
+}
+
+void read_pieces(const std::filesystem::path& folder, TokensByRow& tokens, Vocabulary& vocabulary) {
+  const auto file = folder / kTokenizer;
+  const Json json = json_of(file);
+  const Json& pieces = json.at("model").at("vocab");
+  vocabulary.space = "▁";
+  if (pieces.is_array()) {  // of a unigram model: a piece and its score
+    for (std::size_t row = 0; row < pieces.size(); ++row)
+      add_token(tokens, static_cast<std::int64_t>(row), pieces[row].at(0), file);
+  } else {
+    add_tokens(tokens, pieces, file);
+  }
+  const Json added = json.value("added_tokens", Json::array());
+  for (const Json& token : added) add_token(tokens, token.at("id"), token.at("content"), file);
+}
+
+/// CheckpointError unless the tokens are those of a head.
+void check_tokens(const TokensByRow& tokens, std::int64_t rows, const std::filesystem::path& file) {
+  if (!tokens.empty() && (tokens.begin()->first < 0 || tokens.rbegin()->first >= rows))
+    throw_fault(file,
+                fmt::format("gives '{}' row {}, but the head of config.json's vocab_size has {}",
+                            tokens.rbegin()->second, tokens.rbegin()->first, counted(rows, "row")));
+  if (static_cast<std::int64_t>(tokens.size()) == rows) return;
+  std::int64_t row = 0;
+  while (tokens.contains(row)) ++row;
+  throw_fault(file, fmt::format("has {}, but the head of config.json's vocab_size has {}: row {} "
+                                "stands for none",
+                                counted(static_cast<std::int64_t>(tokens.size()), "token"),
+                                counted(rows, "row"), row));
+}
+
+void check_blank(const std::filesystem::path& folder, const TokensByRow& tokens,
+                 std::int64_t blank) {
+  const auto config = json_if_there(folder / kTokenizerConfig);
+  const auto pad = config ? named_token(*config, "pad_token") : std::nullopt;
+  if (blank < 0 || blank >= static_cast<std::int64_t>(tokens.size()))
+    throw_fault(folder / kModelConfig,
+                fmt::format("pad_token_id is {}, but the head has {}: it must name the blank's row",
+                            blank, counted(static_cast<std::int64_t>(tokens.size()), "row")));
+  if (pad && tokens.at(blank) != *pad)
+    throw_fault(folder / kTokenizerConfig,
+                fmt::format("pad_token is '{}', but pad_token_id of config.json, {}, is the row of "
+                            "'{}': both must be the blank",
+                            *pad, blank, tokens.at(blank)));
+}
+
+}  // namespace
+
+Vocabulary read_vocabulary(const std::filesystem::path& folder, TokenizerKind kind,
+                           std::int64_t rows, std::int64_t blank) {
+  const auto file = folder / (kind == TokenizerKind::characters ? kVocabulary : kTokenizer);
+  Vocabulary vocabulary;
+  TokensByRow tokens;
+  try {
+    if (kind == TokenizerKind::characters) {
+      read_characters(folder, tokens, vocabulary);
+    } else {
+      read_pieces(folder, tokens, vocabulary);
+    }
+    check_tokens(tokens, rows, file);
+    check_blank(folder, tokens, blank);
+  } catch (const Json::exception& error) {
+    throw_fault(file, fmt::format("is no tokenizer that penstock reads: {}", error.what()));
+  } catch (const std::logic_error& error) {  // a row that is no number
+    throw_fault(folder / kTokenizerConfig, "added_tokens_decoder has a key that is no number");
+  }
+  for (auto& [row, token] : tokens) vocabulary.tokens.push_back(token);
+  return vocabulary;
+}
+
+}  // namespace penstock::runtime

@@ -1,0 +1,108 @@
+#include "runtime/huggingface/weights_folder.h"
+
+#include <fmt/format.h>
+
+#include <cstring>
+#include <set>
+
+#include "base/error.h"
+#include "runtime/checkpoint/fault.h"
+#include "runtime/checkpoint/safetensors_dtype.h"
+#include "runtime/huggingface/file_names.h"
+#include "runtime/huggingface/settings.h"
+
+namespace penstock::runtime {
+namespace {
+
+constexpr std::string_view kWeightMap = "weight_map.";
+
+/// Files by their names in an index, each once, and the file of each tensor.
+struct Index {
+  std::set<std::string> files;
+  std::map<std::string, std::string> file_of;
+};
+
+Index read_index(const std::filesystem::path& path) {
+  Index index;
+  for (const auto& [key, value] : read_settings(path)) {
+    if (!key.starts_with(kWeightMap)) continue;
+    const std::string file = plain_text(value);
+    if (file.empty() || std::filesystem::path(file).filename() != file)
+      throw_fault(path, fmt::format("names the file {}, which is none of its folder", value));
+    index.files.insert(file);
+    index.file_of.emplace(key.substr(kWeightMap.size()), file);
+  }
+  if (index.files.empty()) throw_fault(path, "has no weight_map that names files");
+  return index;
+}
+
+template <class Number>
+void widen(std::span<const std::byte> bytes, float* out) {
+  for (std::size_t i = 0; i < bytes.size() / sizeof(Number); ++i) {
+    Number number;
+    std::memcpy(&number, bytes.data() + i * sizeof(Number), sizeof(Number));
+    if constexpr (std::is_same_v<Number, float>) {
+      out[i] = number;
+    } else {
+      out[i] = layers::to_float(number);
+    }
+  }
+}
+
+void widen(layers::DType dtype, std::span<const std::byte> bytes, float* out) {
+  if (dtype == layers::DType::f32) widen<float>(bytes, out);
+  if (dtype == layers::DType::f16) widen<layers::Half>(bytes, out);
+  if (dtype == layers::DType::bf16) widen<layers::BFloat16>(bytes, out);
+}
+
+}  // namespace
+
+WeightsFolder::WeightsFolder(const std::filesystem::path& folder) {
+  const auto whole = folder / kWeightsFile, index_file = folder / kWeightsIndex;
+  if (std::filesystem::exists(whole)) {
+    open(whole);
+    return;
+  }
+  if (!std::filesystem::exists(index_file))
+    throw_fault(folder, fmt::format("holds neither {} nor {}: save the model with "
+                                    "save_pretrained() of transformers",
+                                    kWeightsFile, kWeightsIndex));
+  const Index index = read_index(index_file);
+  for (const std::string& file : index.files) open(folder / file);
+  for (const auto& [tensor, file] : index.file_of) {
+    const auto found = places_.find(tensor);
+    if (found == places_.end() || files_[found->second.file].path().filename() != file)
+      throw_fault(index_file,
+                  fmt::format("says that {} holds '{}', but it does not", file, tensor));
+  }
+}
+
+void WeightsFolder::open(const std::filesystem::path& file) {
+  const SafetensorsFile& opened = files_.emplace_back(file);
+  for (const SafetensorsEntry& entry : opened.entries())
+    if (!places_.emplace(entry.name, Place{files_.size() - 1, entry}).second)
+      throw_fault(file, fmt::format("holds '{}', which an earlier file holds too", entry.name));
+}
+
+void WeightsFolder::read(const std::string& name, std::int64_t begin, std::span<float> out) const {
+  const Place& place = places_.at(name);
+  const SafetensorsFile& file = files_[place.file];
+  const auto dtype = from_safetensors(place.entry.dtype);
+  if (!dtype || (*dtype != layers::DType::f32 && !layers::is_half(*dtype)))
+    throw_fault(file.path(), fmt::format("'{}' is of {}", name, place.entry.dtype));
+  const std::size_t width = layers::size_of(*dtype);
+  const std::uint64_t from = place.entry.begin + static_cast<std::uint64_t>(begin) * width;
+  float* to = out.data();
+  file.read(from, from + out.size() * width, [&](std::span<const std::byte> part) {
+    widen(*dtype, part, to);
+    to += part.size() / width;
+  });
+}
+
+std::vector<std::byte> WeightsFolder::bytes(std::string_view name) const {
+  const Place& place = places_.find(name)->second;
+  const auto view = files_[place.file].bytes(place.entry);
+  return {view.begin(), view.end()};
+}
+
+}  // namespace penstock::runtime

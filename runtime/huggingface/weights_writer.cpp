@@ -1,0 +1,61 @@
+#include "runtime/huggingface/weights_writer.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/atomic_file.h"
+#include "runtime/huggingface/file_names.h"
+
+namespace penstock::runtime {
+namespace {
+
+using Part = std::vector<NamedTensor>;
+
+/// Tensors of each file, in their order.
+std::vector<Part> parts_of(const std::vector<StreamedTensor>& tensors, std::uint64_t most) {
+  std::vector<Part> parts(1);
+  std::uint64_t reached = 0;
+  for (const StreamedTensor& tensor : tensors) {
+    const NamedTensor named{tensor.name, tensor.handle()};
+    if (reached > 0 && reached + named.tensor.bytes() > most) {
+      parts.emplace_back();
+      reached = 0;
+    }
+    reached += named.tensor.bytes();
+    parts.back().push_back(named);
+  }
+  return parts;
+}
+
+}  // namespace
+
+int write_weight_files(const std::filesystem::path& folder,
+                       const std::vector<StreamedTensor>& tensors, std::uint64_t most,
+                       const ReadElements& read) {
+  TensorStream stream(read);
+  const auto bytes = [&](const layers::Tensor& handle, std::size_t begin) {
+    return stream.bytes(handle, begin);
+  };
+  const std::vector<Part> parts = parts_of(tensors, most);
+  nlohmann::ordered_json map = nlohmann::ordered_json::object();
+  std::uint64_t total = 0;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const std::string file =
+        parts.size() == 1 ? kWeightsFile
+                          : fmt::format("model-{:05}-of-{:05}.safetensors", i + 1, parts.size());
+    write_safetensors(folder / file, parts[i], {{"format", "pt"}}, bytes);
+    for (const NamedTensor& tensor : parts[i]) {
+      map[tensor.name] = file;
+      total += tensor.tensor.bytes();
+    }
+  }
+  if (parts.size() > 1) {
+    const nlohmann::ordered_json index = {{"metadata", {{"total_size", total}}},
+                                          {"weight_map", map}};
+    write_durably(folder / kWeightsIndex, index.dump(2) + "\n");
+  }
+  return static_cast<int>(parts.size());
+}
+
+}  // namespace penstock::runtime

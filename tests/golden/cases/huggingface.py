@@ -1,0 +1,95 @@
+"""Tiny models as transformers saves them, with their logits for a ragged batch: folders beside this script.
+
+NAME/ is what save_pretrained() writes of model and processor; NAME/logits.safetensors holds "x", the real frames of
+one utterance after the other, their "lengths", the "output_lengths" and the "logits" of the frames that come out.
+"""
+import json
+import shutil
+from pathlib import Path
+
+import torch
+from safetensors.torch import save_file
+from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers
+from transformers import (
+    ParakeetCTCConfig, ParakeetEncoderConfig, ParakeetFeatureExtractor, ParakeetForCTC, ParakeetTokenizer,
+    Wav2Vec2Config, Wav2Vec2CTCTokenizer, Wav2Vec2FeatureExtractor, Wav2Vec2ForCTC)
+
+FOLDER = Path(__file__).parent.parent
+
+
+def scrambled(model):
+    """Numbers that no initialisation gives, so that one put in another's place shows."""
+    generator = torch.Generator().manual_seed(5)
+    for name, tensor in model.state_dict().items():
+        if tensor.is_floating_point():
+            noise = torch.randn(tensor.shape, generator=generator) * 0.3
+            tensor.copy_(noise.abs() + 0.5 if name.endswith(("running_var", "original0")) else tensor + noise)
+        else:
+            tensor.fill_(3)
+    return model.eval()
+
+
+def save_logits(folder, model, utterances, padded, mask, output_lengths):
+    with torch.no_grad():
+        batch = model(padded, attention_mask=mask).logits
+        rows = [batch[i, :n] for i, n in enumerate(output_lengths)]
+        for utterance, row in zip(utterances, rows):  # padding has no say
+            alone = model(utterance[None], attention_mask=torch.ones(1, len(utterance), dtype=torch.long)).logits[0]
+            assert (alone - row).abs().max() < 1e-4 * row.abs().max(), (alone - row).abs().max()
+    x = torch.cat([u.reshape(len(u), -1) for u in utterances])
+    save_file({"x": x, "lengths": torch.tensor([len(u) for u in utterances]),
+               "output_lengths": torch.tensor(output_lengths), "logits": torch.cat(rows).contiguous()},
+              folder / "logits.safetensors")
+
+
+def fresh(name):
+    folder = FOLDER / name
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    return folder
+
+
+def wav2vec2():
+    folder = fresh("wav2vec2_for_ctc")
+    config = Wav2Vec2Config(
+        vocab_size=9, hidden_size=12, num_hidden_layers=2, num_attention_heads=3, intermediate_size=20,
+        conv_dim=[5] * 4, conv_kernel=[10, 3, 3, 2], conv_stride=[5, 2, 2, 2], feat_extract_norm="layer",
+        conv_bias=True, do_stable_layer_norm=True, num_conv_pos_embeddings=6, num_conv_pos_embedding_groups=2,
+        pad_token_id=2)
+    model = scrambled(Wav2Vec2ForCTC(config))
+    model.save_pretrained(folder)
+    vocabulary = {"|": 0, "<unk>": 1, "<pad>": 2, "A": 3, "'": 4, "B": 5, "É": 6, "C": 7, "CH": 8}
+    (folder / "vocab.json").write_text(json.dumps(vocabulary, ensure_ascii=False))
+    Wav2Vec2CTCTokenizer(folder / "vocab.json", bos_token=None, eos_token=None).save_pretrained(folder)
+    Wav2Vec2FeatureExtractor(return_attention_mask=True).save_pretrained(folder)
+    utterances = [torch.randn(n) for n in (523, 311, 700)]
+    padded = torch.nn.utils.rnn.pad_sequence(utterances, batch_first=True)
+    mask = torch.arange(padded.shape[1])[None] < torch.tensor([[len(u)] for u in utterances])
+    lengths = model._get_feat_extract_output_lengths(mask.sum(-1)).tolist()
+    save_logits(folder, model, utterances, padded, mask.long(), lengths)
+
+
+def parakeet():
+    folder = fresh("parakeet_for_ctc")
+    encoder = ParakeetEncoderConfig(
+        hidden_size=12, num_hidden_layers=2, num_attention_heads=3, intermediate_size=20, conv_kernel_size=5,
+        subsampling_conv_channels=4, num_mel_bins=16)
+    model = scrambled(ParakeetForCTC(ParakeetCTCConfig(vocab_size=8, pad_token_id=7, encoder_config=encoder)))
+    model.save_pretrained(folder)
+    pieces = ["<unk>", "▁a", "▁", "a", "b", "c", "ab"]
+    tokenizer = Tokenizer(models.BPE({p: i for i, p in enumerate(pieces)}, [("▁", "a"), ("a", "b")], unk_token="<unk>"))
+    tokenizer.normalizer = normalizers.Replace(" ", "▁")
+    tokenizer.decoder = decoders.Replace("▁", " ")
+    tokenizer.add_special_tokens([AddedToken("<pad>", normalized=False, special=True)])
+    ParakeetTokenizer(tokenizer_object=tokenizer, pad_token="<pad>").save_pretrained(folder)
+    ParakeetFeatureExtractor(feature_size=16).save_pretrained(folder)
+    utterances = [torch.randn(n, 16) for n in (43, 29, 57)]
+    padded = torch.nn.utils.rnn.pad_sequence(utterances, batch_first=True)
+    mask = torch.arange(padded.shape[1])[None] < torch.tensor([[len(u)] for u in utterances])
+    lengths = model._get_subsampling_output_length(mask.sum(-1)).tolist()
+    save_logits(folder, model, utterances, padded, mask, lengths)
+
+
+def make(save):
+    wav2vec2()
+    parakeet()

@@ -1,0 +1,172 @@
+#include "runtime/huggingface/export.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "base/error.h"
+#include "runtime/checkpoint/newest.h"
+#include "runtime/checkpoint/save.h"
+#include "runtime/huggingface/import.h"
+#include "runtime/huggingface/settings.h"
+#include "tests/support/runtime/example_checkpoint.h"
+#include "tests/support/runtime/exchanged_folder.h"
+#include "tests/support/system/temporary_folder.h"
+#include "tests/support/tree/sources.h"
+
+namespace penstock::runtime {
+namespace {
+
+const std::string kImported = "wav2vec2_for_ctc";
+
+/// A checkpoint as training saves them, of an imported one: without what came with the import.
+void save_as_trained(const Checkpoint& imported, const std::filesystem::path& output,
+                     const std::function<void(TrainingState&)>& change = {}) {
+  std::vector<std::vector<std::byte>> numbers;
+  std::vector<CheckpointPiece> pieces;
+  for (const auto& [name, tensor] : imported.tensors()) {
+    if (name.starts_with("huggingface/")) continue;
+    const std::int64_t count = layers::element_count(tensor.shape);
+    numbers.emplace_back(static_cast<std::size_t>(count) * layers::size_of(tensor.dtype));
+    imported.read(name, 0, count, numbers.back());
+    pieces.push_back({name, tensor.dtype, tensor.shape, 0, count, numbers.back().data()});
+  }
+  TrainingState state = imported.state();
+  state.step = 7;
+  if (change) change(state);
+  const auto folder = start_save(output, state.step);
+  commit(folder, state, {write_shard(folder, "stage-0", pieces)});
+}
+
+/// Fails unless both have the same numbers, but for those that are only kept.
+void expect_equal(const Checkpoint& before, const Checkpoint& again) {
+  for (const auto& [name, tensor] : before.tensors()) {
+    if (name.starts_with("huggingface/")) continue;
+    const std::int64_t count = layers::element_count(tensor.shape);
+    std::vector<std::byte> a(static_cast<std::size_t>(count) * sizeof(float)), b = a;
+    before.read(name, 0, count, a);
+    again.read(name, 0, count, b);
+    EXPECT_EQ(a, b) << name;
+  }
+}
+
+class Export : public testing::Test {
+ protected:
+  std::filesystem::path golden(const std::string& name) const {
+    return test::source("tests/golden/" + name);
+  }
+  void import(const std::string& name) {
+    std::filesystem::remove_all(at("imported"));
+    import_model(golden(name), at("imported"));
+  }
+  std::filesystem::path at(const char* name) const { return output_.path() / name; }
+
+  /// Fails unless import and export give the folder back: tensors to the byte.
+  void expect_round_trip(const std::string& name) {
+    import(name);
+    const ExportReport report = export_model(at("imported"), at("exported"));
+    EXPECT_EQ(report.files, 1);
+    EXPECT_EQ(test::tensors_of_file(at("exported") / "model.safetensors"),
+              test::tensors_of_file(golden(name) / "model.safetensors"));
+    EXPECT_EQ(read_settings(at("exported") / "config.json"),
+              read_settings(golden(name) / "config.json"));
+    for (const auto& entry : std::filesystem::directory_iterator(at("exported"))) {
+      const auto file = entry.path().filename();
+      if (file != "model.safetensors" && file != "config.json") {
+        EXPECT_EQ(test::read_file(entry.path()), test::read_file(golden(name) / file)) << file;
+      }
+    }
+  }
+
+  test::TemporaryFolder output_;
+};
+
+TEST_F(Export, GivesWav2Vec2Back) { expect_round_trip(kImported); }
+
+TEST_F(Export, GivesParakeetBack) { expect_round_trip("parakeet_for_ctc"); }
+
+// Its tokenizer is of the alphabet's characters, and the blank is the last row.
+TEST_F(Export, MakesTheFilesOfATrainedParakeet) {
+  import("parakeet_for_ctc");
+  save_as_trained(Checkpoint(at("imported")), at("trained"), [](TrainingState& state) {
+    state.config.at("text.alphabet") = " abcdef";
+    state.config.at("text.fold") = "lower";
+  });
+  export_model(at("trained"), at("exported"));
+  import_model(at("exported"), at("again"));
+  const Checkpoint again(at("again"));
+  EXPECT_EQ(again.state().config.at("text.alphabet"), " abcdef");
+  expect_equal(Checkpoint(at("imported")), again);
+}
+
+TEST_F(Export, WritesHalvesInSeveralFiles) {
+  import(kImported);
+  const ExportReport report = export_model(at("imported"), at("exported"),
+                                           {.dtype = layers::DType::f16, .shard_bytes = 3000});
+  EXPECT_GT(report.files, 2);
+  const std::string config = test::read_file(at("exported") / "config.json");
+  EXPECT_NE(config.find("\"dtype\": \"float16\""), std::string::npos);
+  import_model(at("exported"), at("again"));
+  const Checkpoint again(at("again")), before(at("imported"));
+  for (const auto& [name, tensor] : before.tensors()) {
+    const std::int64_t count = layers::element_count(tensor.shape);
+    std::vector<float> a(static_cast<std::size_t>(count)), b = a;
+    before.read(name, 0, count, std::as_writable_bytes(std::span(a)));
+    again.read(name, 0, count, std::as_writable_bytes(std::span(b)));
+    for (std::size_t i = 0; i < a.size(); ++i)
+      EXPECT_NEAR(a[i], b[i], 1e-3 * std::abs(a[i]) + 1e-7);
+  }
+}
+
+// Nothing but the recipe says what the labels are.
+TEST_F(Export, MakesTheFilesOfATrainedModel) {
+  import(kImported);
+  save_as_trained(Checkpoint(at("imported")), at("trained"));
+  export_model(at("trained"), at("exported"));
+  const auto theirs = test::tensors_of_file(golden(kImported) / "model.safetensors");
+  const auto ours = test::tensors_of_file(at("exported") / "model.safetensors");
+  ASSERT_EQ(theirs.size(), ours.size());
+  for (const auto& [name, tensor] : ours) {
+    EXPECT_EQ(tensor.shape, theirs.at(name).shape) << name;
+    if (!name.starts_with("lm_head") && !name.ends_with("masked_spec_embed")) {
+      EXPECT_EQ(tensor.bytes, theirs.at(name).bytes) << name;
+    }
+  }
+  import_model(at("exported"), at("again"));
+  const Checkpoint again(at("again"));
+  EXPECT_EQ(again.state().config.at("model.width"), "12");
+  expect_equal(Checkpoint(at("imported")), again);
+}
+
+TEST_F(Export, PutsTheBlankFirstInNewVocabularies) {
+  import(kImported);
+  save_as_trained(Checkpoint(at("imported")), at("trained"), [](TrainingState& state) {
+    state.config.at("text.alphabet") = " abcd|fg";
+    state.config.at("text.fold") = "none";
+  });
+  export_model(at("trained"), at("exported"));
+  const std::string vocabulary = test::read_file(at("exported") / "vocab.json");
+  EXPECT_EQ(vocabulary.find("{\n  \"<pad>\": 0,\n  \"<space>\": 1,\n  \"a\": 2,"), 0u)
+      << vocabulary;
+}
+
+TEST_F(Export, RefusesModelsThatTransformersLacks) {
+  const auto checkpoint = test::source("tests/golden/checkpoint_0.1");
+  EXPECT_NE(test::message_of<ConfigError>([&] {
+              export_model(checkpoint, at("exported"));
+            }).find("model.kind = deepspeech2 has no counterpart"),
+            std::string::npos);
+  EXPECT_FALSE(std::filesystem::exists(at("exported")));
+}
+
+TEST_F(Export, FindsDamagedFiles) {
+  import(kImported);
+  test::change_text(at("imported") / "huggingface" / "vocab.json", "A", "Z");
+  EXPECT_NE(test::message_of<CheckpointError>([&] {
+              export_model(at("imported"), at("exported"));
+            }).find("vocab.json: damaged"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace penstock::runtime

@@ -1,0 +1,244 @@
+#include "runtime/huggingface/import.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cmath>
+#include <cstring>
+
+#include "base/error.h"
+#include "configs/flatten.h"
+#include "layers/models/families.h"
+#include "partition/model/build_model.h"
+#include "runtime/checkpoint/newest.h"
+#include "tests/support/layers/golden.h"
+#include "tests/support/layers/layer_runner.h"
+#include "tests/support/runtime/exchanged_folder.h"
+#include "tests/support/system/temporary_folder.h"
+#include "tests/support/tree/sources.h"
+
+namespace penstock::runtime {
+namespace {
+
+const std::string kWav2Vec2 = "wav2vec2_for_ctc", kParakeet = "parakeet_for_ctc";
+
+configs::Config config_of_checkpoint(const Checkpoint& checkpoint) {
+  return configs::unflatten(checkpoint.state().config, "the checkpoint", layers::model_families());
+}
+
+void load(const Checkpoint& checkpoint, const std::string& name, const layers::Tensor& to) {
+  checkpoint.expect(name, to.dtype, to.shape);
+  checkpoint.read(name, 0, to.size(), {static_cast<std::byte*>(to.data), to.bytes()});
+}
+
+/// What the last layer before the loss makes of the golden input, in evaluation.
+class EvaluatedModel {
+ public:
+  EvaluatedModel(const Checkpoint& checkpoint, const test::Golden& golden, int labels) {
+    const configs::Config config = config_of_checkpoint(checkpoint);
+    sequence_ = partition::build_model(config.model, labels);
+    layers::ActivationDecl input{layers::DType::f32,
+                                 {{golden.integers("lengths"), golden.shape("x")[1]}}};
+    for (int i = 0; i + 1 < sequence_.size(); ++i) {
+      auto runner = std::make_unique<test::LayerRunner>(*sequence_.layers[i], input);
+      runner->mode = layers::Mode::evaluate;
+      for (const layers::ParamDecl& param : runner->plan().params)
+        load(checkpoint, param.name, runner->param(param.name));
+      for (const layers::StateDecl& state : runner->plan().state)
+        load(checkpoint, state.name, runner->state(state.name));
+      if (i == 0) golden.copy("x", runner->input().only().x_FC);
+      if (i > 0) copy(runners_.back()->output().only().x_FC, runner->input().only().x_FC);
+      runner->forward();
+      input = runner->plan().output;
+      runners_.push_back(std::move(runner));
+    }
+  }
+  const layers::FramesDecl& frames() const { return runners_.back()->plan().output.only(); }
+  const float* logits() { return runners_.back()->output().only().x_FC.as<float>(); }
+
+ private:
+  static void copy(const layers::Tensor& from, const layers::Tensor& to) {
+    std::memcpy(to.data, from.data, from.bytes());
+  }
+  partition::LayerSequence sequence_;
+  std::vector<std::unique_ptr<test::LayerRunner>> runners_;
+};
+
+class Import : public testing::Test {
+ protected:
+  Checkpoint import(const std::string& name) {
+    import_model(test::source("tests/golden/" + name), checkpoint_);
+    return open_checkpoint(checkpoint_);
+  }
+
+  /// Fails unless a golden model has its logits; penstock's label 0 is row `blank` of the head.
+  void expect_logits(const std::string& name, std::int64_t blank) {
+    const Checkpoint checkpoint = import(name);
+    const test::Golden golden(name + "/logits");
+    const std::int64_t labels = golden.shape("logits")[1];
+    EvaluatedModel evaluation(checkpoint, golden, static_cast<int>(labels));
+    EXPECT_EQ(evaluation.frames().lengths, golden.integers("output_lengths"));
+    const std::vector<double>& expected = golden["logits"];
+    double error = 0, largest = 0;
+    for (std::int64_t i = 0; i < static_cast<std::int64_t>(expected.size()); ++i) {
+      const std::int64_t row = i % labels;
+      const std::int64_t label = row == blank ? 0 : row < blank ? row + 1 : row;
+      const double logit = evaluation.logits()[i - row + label];
+      const double wanted = expected[static_cast<std::size_t>(i)];
+      error = std::max(error, std::abs(logit - wanted));
+      largest = std::max(largest, std::abs(wanted));
+    }
+    EXPECT_LE(error, 1e-4 * largest);
+  }
+
+  /// A copy of a golden folder, to be spoilt.
+  std::filesystem::path spoilt(const std::string& name) {
+    const auto folder = output_.path() / "spoilt";
+    std::filesystem::remove_all(folder);
+    std::filesystem::copy(test::source("tests/golden/" + name), folder);
+    return folder;
+  }
+
+  /// What the import of the copy says, if anything; then nothing is left of it.
+  std::string fault() {
+    const std::string message = test::message_of<CheckpointError>(
+        [&] { import_model(output_.path() / "spoilt", checkpoint_); });
+    EXPECT_EQ(std::filesystem::exists(checkpoint_), message.empty());
+    EXPECT_FALSE(std::filesystem::exists(checkpoint_.string() + ".partial"));
+    return message;
+  }
+  void expect_fault(const std::string& part) {
+    const std::string message = fault();
+    EXPECT_NE(message.find(part), std::string::npos) << part << " is not in: " << message;
+  }
+
+  test::TemporaryFolder output_;
+  std::filesystem::path checkpoint_ = output_.path() / "checkpoint";
+};
+
+TEST_F(Import, ComputesTheLogitsOfWav2Vec2) { expect_logits(kWav2Vec2, 2); }
+
+TEST_F(Import, ComputesTheLogitsOfParakeet) { expect_logits(kParakeet, 7); }
+
+TEST_F(Import, TakesTheSettingsOfParakeet) {
+  const Checkpoint checkpoint = import(kParakeet);
+  const auto& config = checkpoint.state().config;
+  EXPECT_EQ(config.at("model.kind"), "conformer");
+  EXPECT_EQ(config.at("model.inner"), "20");
+  EXPECT_EQ(config.at("model.channels"), "4");
+  EXPECT_EQ(config.at("model.features"), "16");
+  EXPECT_EQ(config.at("features.window_ms"), "25");
+  EXPECT_EQ(config.at("features.preemphasis"), "0.97");
+  EXPECT_EQ(config.at("features.normalise"), "channel");
+  EXPECT_TRUE(checkpoint.contains("huggingface/encoder.layers.1.conv.norm.num_batches_tracked"));
+}
+
+TEST_F(Import, RefusesOtherParakeetsByName) {
+  const std::vector<std::array<std::string, 3>> cases = {
+      {"\"subsampling_factor\": 8", "\"subsampling_factor\": 4",
+       "encoder_config.subsampling_factor is 4, but penstock's models have 8"},
+      {"\"conv_kernel_size\": 5", "\"conv_kernel_size\": 4", "conv_kernel_size: a kernel of 4"},
+      {"\"num_mel_bins\": 16", "\"num_mel_bins\": 24", "feature_size is 16, but the model"},
+      {"parakeet_ctc", "parakeet_tdt", "model_type is \"parakeet_tdt\""},
+  };
+  for (const auto& [from, to, said] : cases) {
+    test::change_text(spoilt(kParakeet) / "config.json", from, to);
+    expect_fault(said);
+  }
+  std::filesystem::remove(spoilt(kParakeet) / "tokenizer.json");
+  expect_fault("tokenizer.json");
+}
+
+TEST_F(Import, TakesTheSettingsOfWav2Vec2) {
+  const Checkpoint checkpoint = import(kWav2Vec2);
+  const auto& config = checkpoint.state().config;
+  EXPECT_EQ(config.at("model.kind"), "wav2vec2");
+  EXPECT_EQ(config.at("model.width"), "12");
+  EXPECT_EQ(config.at("model.channels"), "5");
+  EXPECT_EQ(config.at("model.strides"), "[5, 2, 2, 2]");
+  EXPECT_EQ(config.at("features.kind"), "waveform");
+  EXPECT_EQ(config.at("text.fold"), "upper");
+  EXPECT_EQ(checkpoint.state().step, 0);
+  EXPECT_TRUE(checkpoint.contains("huggingface/wav2vec2.masked_spec_embed"));
+}
+
+TEST_F(Import, ReadsFormerNamesAndHalves) {
+  const auto folder = spoilt(kWav2Vec2);
+  test::change_tensors(folder / "model.safetensors", [](test::FileTensors& tensors) {
+    const std::string conv = "wav2vec2.encoder.pos_conv_embed.conv.";
+    for (const char* names : {"weight_g", "weight_v"}) {
+      const bool length = std::string_view(names) == "weight_g";
+      auto node = tensors.extract(conv + "parametrizations.weight.original" + (length ? "0" : "1"));
+      node.key() = conv + names;
+      tensors.insert(std::move(node));
+    }
+    test::FileTensor& bias = tensors.at("lm_head.bias");
+    bias.dtype = layers::DType::bf16;
+    std::vector<std::byte> halves;
+    for (std::size_t i = 0; i < bias.bytes.size(); i += 4)  // the upper half of an FP32 number
+      halves.insert(halves.end(), bias.bytes.begin() + i + 2, bias.bytes.begin() + i + 4);
+    bias.bytes = halves;
+  });
+  EXPECT_EQ(fault(), "");
+}
+
+TEST_F(Import, NamesEveryTensorThatDoesNotFit) {
+  const auto folder = spoilt(kWav2Vec2);
+  test::change_tensors(folder / "model.safetensors", [](test::FileTensors& tensors) {
+    tensors.erase("lm_head.bias");
+    tensors["lm_head.bonus"] = tensors.at("wav2vec2.encoder.layer_norm.bias");
+    tensors.at("lm_head.weight").shape = {12, 9};
+    auto& ints = tensors.at("wav2vec2.encoder.layer_norm.weight");
+    ints.dtype = layers::DType::i32;
+  });
+  const std::string message = fault();
+  for (const char* part : {"lacks lm_head.bias", "lm_head.bonus", "lm_head.weight is [12, 9]",
+                           "layer_norm.weight is of I32, expected F32, F16 or BF16"})
+    EXPECT_NE(message.find(part), std::string::npos) << part << ": " << message;
+}
+
+TEST_F(Import, RefusesOtherModelsByName) {
+  const std::vector<std::array<std::string, 3>> cases = {
+      {"\"model_type\": \"wav2vec2\"", "\"model_type\": \"hubert\"", "model_type is \"hubert\""},
+      {"Wav2Vec2ForCTC", "Wav2Vec2ForPreTraining", "architectures is"},
+      {"\"feat_extract_norm\": \"layer\"", "\"feat_extract_norm\": \"group\"",
+       "feat_extract_norm is \"group\", but penstock's models have \"layer\""},
+      {"\"do_stable_layer_norm\": true", "\"do_stable_layer_norm\": false", "do_stable_layer_norm"},
+      {"\"add_adapter\": false", "\"add_adapter\": true", "add_adapter is true"},
+      {"\"adapter_attn_dim\": null", "\"adapter_attn_dim\": 16", "adapter_attn_dim is 16"},
+      {"\"num_attention_heads\": 3", "\"num_attention_heads\": 5", "num_attention_heads: 5 heads"},
+      {"\"vocab_size\": 9", "\"vocab_size\": 10", "row 9 stands for none"},
+      {"\"hidden_size\": 12", "\"hidden_size\": 0", "model.width"},
+  };
+  for (const auto& [from, to, said] : cases) {
+    test::change_text(spoilt(kWav2Vec2) / "config.json", from, to);
+    expect_fault(said);
+  }
+}
+
+TEST_F(Import, NamesMissingFiles) {
+  for (const char* file :
+       {"config.json", "model.safetensors", "preprocessor_config.json", "vocab.json"}) {
+    std::filesystem::remove(spoilt(kWav2Vec2) / file);
+    expect_fault(file);
+  }
+  std::filesystem::remove_all(output_.path() / "spoilt");
+  expect_fault("is no folder");
+}
+
+TEST_F(Import, ReadsSettingsOfAProcessor) {
+  const auto folder = spoilt(kWav2Vec2);
+  const std::string features = test::read_file(folder / "preprocessor_config.json");
+  std::filesystem::remove(folder / "preprocessor_config.json");
+  test::write_file(folder / "processor_config.json", "{\"feature_extractor\": " + features + "}");
+  EXPECT_EQ(fault(), "");
+}
+
+TEST_F(Import, ReplacesNoCheckpoint) {
+  import(kWav2Vec2);
+  EXPECT_NE(test::message_of<CheckpointError>([&] { import(kWav2Vec2); }).find("is there already"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace penstock::runtime

@@ -1,0 +1,49 @@
+#include "runtime/huggingface/new_folder.h"
+
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "tests/support/system/temporary_folder.h"
+
+namespace penstock::runtime {
+namespace {
+
+TEST(NewFolder, AppearsWhenItIsWhole) {
+  const test::TemporaryFolder output;
+  const auto path = output.path() / "a" / "b";
+  NewFolder folder(path / "");
+  test::write_file(folder.partial() / "file", "text");
+  EXPECT_FALSE(std::filesystem::exists(path));
+  folder.commit();
+  EXPECT_EQ(test::read_file(path / "file"), "text");
+  EXPECT_FALSE(std::filesystem::exists(folder.partial()) && !folder.partial().empty());
+}
+
+TEST(NewFolder, LeavesNothingHalfWritten) {
+  const test::TemporaryFolder output;
+  {
+    const NewFolder folder(output.path() / "a");
+    test::write_file(folder.partial() / "file", "text");
+  }
+  EXPECT_TRUE(std::filesystem::is_empty(output.path()));
+}
+
+TEST(NewFolder, ReplacesNothing) {
+  const test::TemporaryFolder output;
+  EXPECT_NE(
+      test::message_of<CheckpointError>([&] { NewFolder{output.path()}; }).find("is there already"),
+      std::string::npos);
+}
+
+// What a process that was killed left.
+TEST(NewFolder, ClearsAwayDeadAttempts) {
+  const test::TemporaryFolder output;
+  std::filesystem::create_directory(output.path() / "a.partial");
+  test::write_file(output.path() / "a.partial" / "old", "text");
+  NewFolder folder(output.path() / "a");
+  folder.commit();
+  EXPECT_TRUE(std::filesystem::is_empty(output.path() / "a"));
+}
+
+}  // namespace
+}  // namespace penstock::runtime

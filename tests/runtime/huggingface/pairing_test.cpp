@@ -1,0 +1,107 @@
+#include "runtime/huggingface/pairing.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "runtime/huggingface/streams.h"
+
+namespace penstock::runtime {
+namespace {
+
+/// Tables of one layer as any model may have them; no family is built for them.
+Architecture example() {
+  Architecture architecture;
+  architecture.name = "Example";
+  architecture.tensors = {
+      {"1",
+       {{.theirs = "conv",
+         .ours = "conv",
+         .columns = Columns::time_first,
+         .axes = Axes::one_second},
+        {.theirs = "linear",
+         .ours = "linear",
+         .columns = Columns::channel_first,
+         .channels_of = "conv.bias"}}},
+      {"2",
+       {{"layers.{}.q", "block{}.qkv", Rows::queries},
+        {"layers.{}.k", "block{}.qkv", Rows::keys},
+        {"layers.{}.v", "block{}.qkv", Rows::values},
+        {.theirs = "layers.{}.u", .ours = "block{}.u", .alone = true, .formerly = "old.{}.u"}},
+       {{.theirs = "layers.{}.count"}, {.theirs = "layers.{}.mask", .like = "block{}.u"}}},
+      {"1", {{.theirs = "head", .ours = "output", .rows = Rows::labels, .axes = Axes::one_last}}}};
+  return architecture;
+}
+
+ModelTensors example_tensors() {
+  return {{"conv.weight", {2, 3, 5}},    {"conv.bias", {2}},
+          {"linear.weight", {7, 6}},     {"linear.bias", {7}},
+          {"block1.qkv.weight", {9, 4}}, {"block1.u", {4}},
+          {"block2.qkv.weight", {9, 4}}, {"block2.u", {4}},
+          {"output.weight", {5, 4}},     {"output.bias", {5}}};
+}
+
+const TheirTensor& find(const Pairing& pairing, std::string_view name) {
+  return *std::ranges::find(pairing.tensors, name, &TheirTensor::name);
+}
+
+TEST(Pairing, NumbersLayersAndSplitsRows) {
+  const Pairing pairing = pair_tensors(example(), {}, example_tensors());
+  const TheirTensor& keys = find(pairing, "layers.1.k.weight");
+  EXPECT_EQ(keys.ours, "block2.qkv.weight");
+  EXPECT_EQ(keys.shape, (layers::Shape{3, 4}));
+  EXPECT_EQ(keys.first_row, 3);
+  EXPECT_EQ(find(pairing, "layers.0.u").former, "old.0.u");
+  EXPECT_EQ(find(pairing, "head.weight").shape, (layers::Shape{5, 4, 1}));
+  EXPECT_EQ(find(pairing, "head.bias").shape, (layers::Shape{5}));
+  ASSERT_EQ(pairing.kept.size(), 4u);
+  EXPECT_EQ(pairing.kept[3].name, "layers.1.mask");
+  EXPECT_EQ(pairing.kept[3].shape, (layers::Shape{4}));
+}
+
+TEST(Pairing, TransposesImagesAndKernels) {
+  const Pairing pairing = pair_tensors(example(), {}, example_tensors());
+  const TheirTensor& kernel = find(pairing, "conv.weight");
+  EXPECT_EQ(kernel.shape, (layers::Shape{2, 1, 5, 3}));
+  EXPECT_EQ(kernel.columns[1], 5);       // their time 0, frequency 1 is our frequency 1, time 0
+  EXPECT_EQ(kernel.columns[3 + 2], 11);  // time 1, frequency 2
+  const TheirTensor& linear = find(pairing, "linear.weight");  // 2 channels of 3 frequencies
+  EXPECT_EQ(linear.columns, (std::vector<std::int64_t>{0, 2, 4, 1, 3, 5}));
+}
+
+TEST(Pairing, LeavesNoTensorOut) {
+  ModelTensors more = example_tensors();
+  more["forgotten.weight"] = {1};
+  EXPECT_THROW((void)pair_tensors(example(), {}, more), std::logic_error);
+  ModelTensors fewer = example_tensors();
+  fewer.erase("block2.u");
+  EXPECT_THROW((void)pair_tensors(example(), {}, fewer), std::logic_error);
+}
+
+TEST(Streams, MoveTheBlankThereAndBack) {
+  const Pairing pairing = pair_tensors(example(), {}, example_tensors());
+  StoredNames stored;
+  for (const TheirTensor& tensor : pairing.tensors) stored[tensor.name] = tensor.name;
+  const auto rows = [](const std::vector<StreamedTensor>& streams, const std::string& name) {
+    std::vector<std::int64_t> rows;
+    for (const RowRun& run : std::ranges::find(streams, name, &StreamedTensor::name)->runs)
+      for (std::int64_t i = 0; i < run.count; ++i) rows.push_back(run.first + i);
+    return rows;
+  };
+  using Rows = std::vector<std::int64_t>;
+  const auto ours = [&](std::int64_t blank) {
+    return rows(our_tensors(pairing, example_tensors(), stored, blank), "output.weight");
+  };
+  const auto theirs = [&](std::int64_t blank) {
+    return rows(their_tensors(pairing, blank, layers::DType::f32), "head.weight");
+  };
+  EXPECT_EQ(ours(0), (Rows{0, 1, 2, 3, 4}));
+  EXPECT_EQ(ours(2), (Rows{2, 0, 1, 3, 4}));
+  EXPECT_EQ(ours(4), (Rows{4, 0, 1, 2, 3}));
+  EXPECT_EQ(theirs(0), (Rows{0, 1, 2, 3, 4}));
+  EXPECT_EQ(theirs(2), (Rows{1, 2, 0, 3, 4}));
+  EXPECT_EQ(theirs(4), (Rows{1, 2, 3, 4, 0}));
+}
+
+}  // namespace
+}  // namespace penstock::runtime

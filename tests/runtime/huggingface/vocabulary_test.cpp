@@ -1,0 +1,75 @@
+#include "runtime/huggingface/vocabulary.h"
+
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "tests/support/system/temporary_folder.h"
+
+namespace penstock::runtime {
+namespace {
+
+constexpr auto kCharacters = TokenizerKind::characters;
+
+class VocabularyFiles : public testing::Test {
+ protected:
+  void write(const char* file, std::string_view text) {
+    test::write_file(folder_.path() / file, text);
+  }
+  Vocabulary read(std::int64_t rows, std::int64_t blank, TokenizerKind kind = kCharacters) {
+    return read_vocabulary(folder_.path(), kind, rows, blank);
+  }
+  std::string fault(std::int64_t rows, std::int64_t blank) {
+    return test::message_of<CheckpointError>([&] { (void)read(rows, blank); });
+  }
+
+ private:
+  test::TemporaryFolder folder_;
+};
+
+TEST_F(VocabularyFiles, AreReadWithAddedTokens) {
+  write("vocab.json", R"({"b": 1, "a": 0, "_": 2})");
+  write("added_tokens.json", R"({"<s>": 3})");
+  write("tokenizer_config.json",
+        R"({"word_delimiter_token": "_", "do_lower_case": true, "pad_token": {"content": "<p>"},
+            "added_tokens_decoder": {"4": {"content": "<p>"}, "0": {"content": "a"}}})");
+  const Vocabulary vocabulary = read(5, 4);
+  EXPECT_EQ(vocabulary.tokens, (std::vector<std::string>{"a", "b", "_", "<s>", "<p>"}));
+  EXPECT_EQ(vocabulary.space, "_");
+  EXPECT_TRUE(vocabulary.lower_case);
+}
+
+TEST_F(VocabularyFiles, MatchTheHead) {
+  write("vocab.json", R"({"a": 0, "b": 2})");
+  EXPECT_NE(fault(2, 0).find("gives 'b' row 2, but the head"), std::string::npos) << fault(2, 0);
+  EXPECT_NE(fault(3, 0).find("row 1 stands for none"), std::string::npos) << fault(3, 0);
+  write("added_tokens.json", R"({"c": 1, "d": 2})");
+  EXPECT_NE(fault(3, 0).find("row 2 of the head to 'b' and to 'd'"), std::string::npos);
+}
+
+TEST_F(VocabularyFiles, NameTheBlank) {
+  write("vocab.json", R"({"a": 0, "<pad>": 1})");
+  write("tokenizer_config.json", R"({"pad_token": "<pad>"})");
+  EXPECT_EQ(fault(2, 1), "");
+  EXPECT_NE(fault(2, 0).find("pad_token is '<pad>', but"), std::string::npos) << fault(2, 0);
+  EXPECT_NE(fault(2, 2).find("pad_token_id is 2, but the head has 2 rows"), std::string::npos);
+}
+
+TEST_F(VocabularyFiles, AreOfOneLanguage) {
+  EXPECT_NE(fault(2, 0).find("vocab.json"), std::string::npos);
+  write("vocab.json", R"({"eng": {"a": 0}})");
+  EXPECT_NE(fault(1, 0).find("several languages"), std::string::npos);
+  write("vocab.json", R"({"a": "0"})");
+  EXPECT_NE(fault(1, 0).find("is no tokenizer"), std::string::npos) << fault(1, 0);
+}
+
+TEST_F(VocabularyFiles, MayHoldPieces) {
+  write("tokenizer.json", R"({"model": {"vocab": [["<unk>", 0], ["▁a", -1.5]]},
+                              "added_tokens": [{"id": 2, "content": "<pad>"}]})");
+  EXPECT_EQ(read(3, 2, TokenizerKind::pieces).tokens,
+            (std::vector<std::string>{"<unk>", "▁a", "<pad>"}));
+  write("tokenizer.json", R"({"model": {"vocab": {"b": 1, "a": 0}}})");
+  EXPECT_EQ(read(2, 0, TokenizerKind::pieces).tokens, (std::vector<std::string>{"a", "b"}));
+}
+
+}  // namespace
+}  // namespace penstock::runtime

@@ -1,0 +1,60 @@
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "tests/support/system/process.h"
+#include "tests/support/system/temporary_folder.h"
+#include "tests/support/tree/sources.h"
+
+namespace penstock::tools {
+namespace {
+
+test::Outcome penstock(std::vector<std::string> words) {
+  words.insert(words.begin(), PENSTOCK_BINARY);
+  return test::run_program(words);
+}
+
+TEST(HuggingFace, ImportsExportsAndSaysSo) {
+  const test::TemporaryFolder output;
+  const auto folder = test::source("tests/golden/wav2vec2_for_ctc").string();
+  const std::string checkpoint = (output.path() / "model").string();
+  const std::string exported = (output.path() / "exported").string();
+  const test::Outcome imported = penstock({"import", folder, "-o", checkpoint});
+  EXPECT_EQ(imported.code, 0) << imported.err;
+  EXPECT_NE(imported.out.find("2 tokens are no single character, so that transcripts show a "
+                              "stand-in: <unk> CH"),
+            std::string::npos)
+      << imported.out;
+  EXPECT_EQ(penstock({"info", checkpoint}).code, 0);
+  const test::Outcome back = penstock({"export", checkpoint, "-o", exported, "--json"});
+  EXPECT_EQ(back.code, 0) << back.err;
+  EXPECT_NE(back.out.find("\"weight_files\":1"), std::string::npos) << back.out;
+}
+
+TEST(HuggingFace, EndsWithItsExitCodes) {
+  const test::TemporaryFolder output;
+  const std::string nowhere = (output.path() / "nowhere").string();
+  EXPECT_EQ(penstock({"import", nowhere, "-o", nowhere + "2"}).code, 4);
+  EXPECT_EQ(penstock({"import", nowhere}).code, 2);
+  EXPECT_EQ(penstock({"export", nowhere, "-o", nowhere + "2"}).code, 4);
+  const auto old = test::source("tests/golden/checkpoint_0.1").string();
+  EXPECT_EQ(penstock({"export", old, "-o", nowhere}).code, 2);
+  EXPECT_TRUE(std::filesystem::is_empty(output.path()));
+}
+
+/// Random small models, there and back: round_trip.py says how.
+TEST(PythonTransformers, LoadsWhatPenstockExports) {
+  if (test::run_program({"python3", "-c", "import transformers, torch"}).code != 0)
+    GTEST_SKIP()
+        << "python3 has no modules transformers and torch (pip install transformers torch)";
+  const test::TemporaryFolder output;
+  const auto script = test::source("tests/tools/round_trip.py").string();
+  for (const char* kind : {"wav2vec2", "parakeet"}) {
+    const test::Outcome done =
+        test::run_program({"python3", script, PENSTOCK_BINARY, kind, output.path().string()});
+    EXPECT_EQ(done.code, 0) << done.out << done.err;
+  }
+}
+
+}  // namespace
+}  // namespace penstock::tools

@@ -1,0 +1,89 @@
+#!/usr/bin/env python3
+"""Random small models of transformers through `penstock import` and `penstock export`: equal to the byte, and loaded
+again without a warning.
+
+  round_trip.py PENSTOCK wav2vec2|parakeet FOLDER [SEED...]
+"""
+import json
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+import torch
+from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers
+from transformers import (
+    ParakeetCTCConfig, ParakeetEncoderConfig, ParakeetFeatureExtractor, ParakeetForCTC, ParakeetTokenizer,
+    Wav2Vec2Config, Wav2Vec2CTCTokenizer, Wav2Vec2FeatureExtractor, Wav2Vec2ForCTC)
+
+
+def save_wav2vec2(folder, rng):
+    labels, heads, groups, layers = rng.randint(5, 40), rng.randint(1, 4), rng.choice([1, 2]), rng.randint(1, 3)
+    convolutions = rng.randint(2, 4)
+    blank = rng.randrange(labels)
+    model = Wav2Vec2ForCTC(Wav2Vec2Config(
+        vocab_size=labels, hidden_size=heads * groups * 2 * rng.randint(1, 4), num_hidden_layers=layers,
+        num_attention_heads=heads, intermediate_size=rng.randint(3, 40), conv_dim=[rng.randint(3, 9)] * convolutions,
+        conv_kernel=[rng.randint(2, 6) for _ in range(convolutions)],
+        conv_stride=[rng.randint(1, 3) for _ in range(convolutions)], feat_extract_norm="layer", conv_bias=True,
+        do_stable_layer_norm=True, num_conv_pos_embeddings=rng.randint(3, 9),
+        num_conv_pos_embedding_groups=groups, pad_token_id=blank, mask_time_prob=rng.choice([0.0, 0.05])))
+    tokens = ["|", "<unk>"] + [chr(0x3b1 + i) for i in range(labels - 3)]
+    rng.shuffle(tokens)
+    tokens.insert(blank, "<pad>")
+    (folder / "vocab.json").write_text(json.dumps({t: i for i, t in enumerate(tokens)}))
+    Wav2Vec2CTCTokenizer(folder / "vocab.json", bos_token=None, eos_token=None).save_pretrained(folder)
+    Wav2Vec2FeatureExtractor(return_attention_mask=True).save_pretrained(folder)
+    return model
+
+
+def save_parakeet(folder, rng):
+    labels, heads = rng.randint(5, 40), rng.randint(1, 4)
+    mels = 8 * rng.randint(1, 6)
+    model = ParakeetForCTC(ParakeetCTCConfig(vocab_size=labels, pad_token_id=labels - 1, encoder_config=ParakeetEncoderConfig(
+        hidden_size=heads * 2 * rng.randint(1, 5), num_hidden_layers=rng.randint(1, 3), num_attention_heads=heads,
+        intermediate_size=rng.randint(3, 40), conv_kernel_size=2 * rng.randint(1, 5) + 1,
+        subsampling_conv_channels=rng.randint(2, 9), num_mel_bins=mels, scale_input=rng.choice([True, False]),
+        attention_bias=rng.choice([True, False]), convolution_bias=rng.choice([True, False]))))
+    pieces = ["<unk>", "▁"] + [chr(0x3b1 + i) for i in range(labels - 3)]
+    tokenizer = Tokenizer(models.BPE({p: i for i, p in enumerate(pieces)}, [], unk_token="<unk>"))
+    tokenizer.normalizer = normalizers.Replace(" ", "▁")
+    tokenizer.decoder = decoders.Replace("▁", " ")
+    tokenizer.add_special_tokens([AddedToken("<pad>", normalized=False, special=True)])
+    ParakeetTokenizer(tokenizer_object=tokenizer, pad_token="<pad>").save_pretrained(folder)
+    ParakeetFeatureExtractor(feature_size=mels).save_pretrained(folder)
+    return model
+
+
+def run(*words):
+    done = subprocess.run(words, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def round_trip(penstock, kind, output, seed):
+    rng = random.Random(seed)
+    torch.manual_seed(seed)
+    folder, checkpoint, exported = (output / f"{kind}-{seed}{part}" for part in ("", "-checkpoint", "-exported"))
+    folder.mkdir()
+    model = (save_wav2vec2 if kind == "wav2vec2" else save_parakeet)(folder, rng)
+    for tensor in model.state_dict().values():
+        if tensor.is_floating_point():
+            tensor.add_(torch.rand_like(tensor))
+    model.save_pretrained(folder, max_shard_size=rng.choice(["3KB", "1GB"]))
+    run(penstock, "import", folder, "-o", checkpoint)
+    run(penstock, "export", checkpoint, "-o", exported)
+    loaded, info = type(model).from_pretrained(exported, output_loading_info=True)
+    assert not any(info.values()), info
+    expected, found = model.state_dict(), loaded.state_dict()
+    assert expected.keys() == found.keys()
+    for name, tensor in expected.items():
+        assert torch.equal(tensor, found[name]), name
+    settings = [json.loads((where / "config.json").read_text()) for where in (folder, exported)]
+    assert settings[0] == settings[1], settings
+
+
+if __name__ == "__main__":
+    penstock, kind, output, *seeds = sys.argv[1:]
+    for seed in seeds or range(4):
+        round_trip(penstock, kind, Path(output), int(seed))
+        print(f"{kind} {seed}: equal")

@@ -1,0 +1,72 @@
+#include "runtime/huggingface/export.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <iostream>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "base/counted.h"
+#include "tools/commands.h"
+#include "tools/exit_code.h"
+#include "tools/json_line.h"
+#include "tools/launch.h"
+
+namespace penstock::tools {
+namespace {
+
+struct ExportCommand {
+  std::filesystem::path checkpoint, folder;
+  std::string precision = "fp32";
+  bool json = false;
+};
+
+void print(const ExportCommand& options, const runtime::ExportReport& report) {
+  if (options.json) {
+    std::cout << json_line(nlohmann::ordered_json{{"architecture", report.architecture},
+                                                  {"parameters", report.parameters},
+                                                  {"weight_files", report.files},
+                                                  {"folder", options.folder.string()}});
+    return;
+  }
+  std::cout << fmt::format("{} with {} is now {}, its weights in {}\n", report.architecture,
+                           counted(report.parameters, "number"), options.folder.string(),
+                           counted(report.files, "file"));
+}
+
+int run_export(const ExportCommand& options) {
+  static const std::map<std::string, layers::DType> dtypes = {
+      {"fp32", layers::DType::f32}, {"fp16", layers::DType::f16}, {"bf16", layers::DType::bf16}};
+  print(options, runtime::export_model(options.checkpoint, options.folder,
+                                       {.dtype = dtypes.at(options.precision)}));
+  return exit_done;
+}
+
+}  // namespace
+
+void add_export(CLI::App& app, Run& run) {
+  const auto options = std::make_shared<ExportCommand>();
+  CLI::App* command =
+      app.add_subcommand("export", "Write a checkpoint as transformers of Hugging Face loads it");
+  command
+      ->add_option("checkpoint", options->checkpoint,
+                   "A checkpoint's folder, or an output folder (its newest checkpoint)")
+      ->required();
+  command->add_option("-o,--output", options->folder, "The folder, which is made")->required();
+  command->option_defaults()->always_capture_default();
+  command->add_option("--precision", options->precision, "Type of number of the weights")
+      ->check(CLI::IsMember({"fp32", "fp16", "bf16"}));
+  command->add_flag("--json", options->json, "Print one JSON object");
+  command->footer(
+      "A wav2vec 2.0 model becomes a Wav2Vec2ForCTC, a FastConformer a ParakeetForCTC. Exit code\n"
+      "2: transformers has no such model.\n\n"
+      "Examples:\n"
+      "  penstock export outputs/omni-300m -o for-transformers\n"
+      "  penstock export outputs/omni-300m -o halves --precision bf16");
+  command->callback(
+      [options, &run] { run = on_rank_0([options] { return run_export(*options); }); });
+}
+
+}  // namespace penstock::tools
