@@ -16,7 +16,7 @@
 namespace penstock::partition {
 namespace {
 
-constexpr std::size_t kShownNames = 8;                // of all, in an error
+constexpr std::size_t kShownNames = 8;  // of all, in an error
 
 using Names = std::vector<std::vector<std::string>>;  // of each layer's parameters
 

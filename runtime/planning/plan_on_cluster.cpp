@@ -17,7 +17,6 @@
 #include "configs/value.h"
 #include "partition/choose/find_choice.h"
 #include "partition/choose/rank_choices.h"
-#include "partition/model/trained_model.h"
 #include "partition/model/recomputed_layers.h"
 #include "partition/model/trained_model.h"
 #include "partition/plan/planner.h"

@@ -30,8 +30,8 @@ std::vector<std::string> changed(const Flat& now, const Flat& before, std::strin
   return keys;
 }
 
-/// Those that make other labels: case folding makes other transcripts, of the same labels. Of a file
-/// of pieces its bytes count, not where it lies.
+/// Those that make other labels: case folding makes other transcripts, of the same labels. Of a
+/// file of pieces its bytes count, not where it lies.
 std::vector<std::string> changed_labels(const configs::Config& config, const TrainingState& saved) {
   std::vector<std::string> keys = changed(configs::flatten(config), saved.config, "text.");
   std::erase(keys, "text.fold");
