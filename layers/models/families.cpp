@@ -4,6 +4,7 @@
 #include "layers/models/conformer.h"
 #include "layers/models/deepspeech2.h"
 #include "layers/models/transformer.h"
+#include "layers/nn/residual.h"
 
 namespace penstock::layers {
 
@@ -14,6 +15,11 @@ std::vector<ModelFamily> model_families() {
 std::vector<std::unique_ptr<Layer>> build_layers(const ModelFamily& family, const ModelEnds& ends) {
   if (!family.options()) throw ConfigError("the model can't be built: model.kind names no family");
   return family.options()->build(ends);
+}
+
+void remake_cheap_parts(std::span<const std::unique_ptr<Layer>> layers) {
+  for (const auto& layer : layers)
+    if (auto* const unit = dynamic_cast<Residual*>(layer.get())) unit->remake_cheap_parts();
 }
 
 }  // namespace penstock::layers

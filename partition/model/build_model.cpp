@@ -7,6 +7,7 @@
 #include "configs/schema.h"
 #include "configs/value.h"
 #include "layers/models/families.h"
+#include "partition/model/recomputed_layers.h"
 
 namespace penstock::partition {
 namespace {
@@ -28,9 +29,13 @@ void check(const configs::ModelConfig& model, int labels) {
 
 }  // namespace
 
-LayerSequence build_model(const configs::ModelConfig& model, int labels) {
+LayerSequence build_model(const configs::ModelConfig& model, int labels,
+                          const configs::PipelineConfig& pipeline) {
   check(model, labels);
-  return {layers::build_layers(model.family, {model.features, labels}), model.features};
+  LayerSequence sequence{layers::build_layers(model.family, {model.features, labels}),
+                         model.features};
+  if (pipeline.recompute == kSelective) layers::remake_cheap_parts(sequence.layers);
+  return sequence;
 }
 
 std::string model_summary(const configs::ModelConfig& model, int labels) {

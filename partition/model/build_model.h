@@ -8,8 +8,10 @@
 namespace penstock::partition {
 
 /// The layer sequence of a model with `labels` labels, blank included. ConfigError lists every key
-/// of [model] with an impossible value and what it takes.
-LayerSequence build_model(const configs::ModelConfig& model, int labels);
+/// of [model] with an impossible value and what it takes. Residual units remake what their cheap
+/// parts wrote, if `pipeline.recompute` is selective.
+LayerSequence build_model(const configs::ModelConfig& model, int labels,
+                          const configs::PipelineConfig& pipeline = {});
 
 /// Everything that the layer sequence follows from, on one line: "kind=deepspeech2 features=161 …
 /// labels=29". Equal for equal sequences.

@@ -309,8 +309,8 @@ ClusterPlan plan_on_cluster(const configs::Config& asked, const partition::Clust
   if (saved) constraints.free_batch = false;
   ClusterPlan planned;
   const int labels = Alphabet(recipe.text).classes();
-  planned.sequence =
-      std::make_unique<partition::LayerSequence>(partition::build_model(recipe.model, labels));
+  planned.sequence = std::make_unique<partition::LayerSequence>(
+      partition::build_model(recipe.model, labels, recipe.pipeline));
   const partition::LayerSequence& sequence = *planned.sequence;
   RecipeData data(recipe, sequence);
   planned.problem = {

@@ -20,7 +20,7 @@ PlannedRun plan_recipe(const configs::Config& recipe, bool measure) {
   config.trainer.order = choose_order(config, run);
   const Alphabet alphabet(config.text);
   const partition::LayerSequence sequence =
-      partition::build_model(config.model, alphabet.classes());
+      partition::build_model(config.model, alphabet.classes(), config.pipeline);
   const Corpus corpus = planned_corpus(config, sequence, alphabet, CorpusUse::training);
   const StepSequence steps({corpus.lengths, config.data, config.features, config.trainer.seed,
                             config.trainer.lanes, config.trainer.order});

@@ -121,7 +121,8 @@ configs::Config with_plan_file(const configs::Config& config) {
   configs::Config planned = config;
   if (config.pipeline.plan.empty()) return planned;
   const int labels = Alphabet(config.text).classes();
-  const partition::LayerSequence sequence = partition::build_model(config.model, labels);
+  const partition::LayerSequence sequence =
+      partition::build_model(config.model, labels, config.pipeline);
   const partition::PlannedModel model = planned_model(sequence, config.model, labels);
   const partition::Plan plan = partition::read_plan(config.pipeline.plan, model);
   if (config.data.micro_batches != plan.micro_batches)

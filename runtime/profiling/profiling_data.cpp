@@ -32,7 +32,8 @@ ProfilingData load_profiling_data(const configs::Config& recipe, comm::Communica
   if (config.trainer.lanes == 0) config.trainer.lanes = config.pipeline.replicas;
   config.data.validation.clear();
   const Alphabet alphabet(config.text);
-  partition::LayerSequence sequence = partition::build_model(config.model, alphabet.classes());
+  partition::LayerSequence sequence =
+      partition::build_model(config.model, alphabet.classes(), config.pipeline);
   Corpus corpus = load_in_turn(config, sequence, alphabet, world);
   const auto steps_of = [&] {
     return StepSequence({corpus.lengths, config.data, config.features, config.trainer.seed,

@@ -28,7 +28,8 @@ configs::Config checked(const TrainingTask& task, comm::Communicator& world) {
 
 PreparedTraining of_recipe(const configs::Config& recipe, const RunContext& context) {
   Alphabet alphabet(recipe.text);
-  partition::LayerSequence sequence = partition::build_model(recipe.model, alphabet.classes());
+  partition::LayerSequence sequence =
+      partition::build_model(recipe.model, alphabet.classes(), recipe.pipeline);
   return {context, recipe, recipe, std::move(alphabet), std::move(sequence)};
 }
 

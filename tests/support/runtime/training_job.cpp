@@ -11,6 +11,8 @@
 
 #include "comm/threads.h"
 #include "layers/models/deepspeech2.h"
+#include "partition/model/build_model.h"
+#include "partition/model/recomputed_layers.h"
 #include "partition/plan/planner.h"
 #include "partition/schedule/make_schedule.h"
 #include "partition/simulate/size_order.h"
@@ -80,7 +82,9 @@ void put_together(const TrainingOutcome& part, TrainingOutcome& whole) {
 }
 
 partition::LayerSequence sequence_of(const TrainingJob& job) {
-  partition::LayerSequence sequence = partition::build_model(job.model, job.labels);
+  configs::PipelineConfig pipeline;
+  if (job.selective) pipeline.recompute = partition::kSelective;
+  partition::LayerSequence sequence = partition::build_model(job.model, job.labels, pipeline);
   if (job.poisoned_layer >= 0) {
     auto& layer = sequence.layers.at(job.poisoned_layer);
     layer = std::make_unique<PoisonedLayer>(std::move(layer), job.poisoned_call);
