@@ -155,9 +155,10 @@ std::vector<Key> pipeline_keys(PipelineConfig& p) {
           one_of({"gpipe", "1f1b", "interleaved", "zb-h1", "zb-h2", "zb-v", "found"}),
           "order of forward and backward passes; found: searched for the data's "
           "micro-batches"),
-      Key("pipeline.recompute", &p.recompute, one_of({"none", "stage", "layers"}),
-          "activations that backward recomputes: none, those of whole stages, or those of "
-          "pipeline.recompute_layers; this saves memory, costs time and changes no bit"),
+      Key("pipeline.recompute", &p.recompute, one_of({"none", "selective", "stage", "layers"}),
+          "activations that backward recomputes: none, those within residual units that no product "
+          "made, those of whole stages, or those of pipeline.recompute_layers; this saves memory, "
+          "costs time and changes no bit"),
       Key("pipeline.recompute_layers", &p.recompute_layers, anything(),
           "layers to recompute, with pipeline.recompute = layers; adjacent ones in a stage keep "
           "only "

@@ -6,6 +6,7 @@
 #include "layers/models/transformer.h"
 #include "layers/models/wav2letter.h"
 #include "layers/models/wav2vec2.h"
+#include "layers/nn/residual.h"
 
 namespace penstock::layers {
 
@@ -17,6 +18,11 @@ std::vector<ModelFamily> model_families() {
 std::vector<std::unique_ptr<Layer>> build_layers(const ModelFamily& family, const ModelEnds& ends) {
   if (!family.options()) throw ConfigError("the model can't be built: model.kind names no family");
   return family.options()->build(ends);
+}
+
+void remake_cheap_parts(std::span<const std::unique_ptr<Layer>> layers) {
+  for (const auto& layer : layers)
+    if (auto* const unit = dynamic_cast<Residual*>(layer.get())) unit->remake_cheap_parts();
 }
 
 }  // namespace penstock::layers

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "layers/models/model_family.h"
@@ -14,5 +15,9 @@ namespace penstock::layers {
 /// The layers from feature frames to the loss. ConfigError of no family; ShapeError for values that
 /// make no model.
 std::vector<std::unique_ptr<Layer>> build_layers(const ModelFamily& family, const ModelEnds& ends);
+
+/// From now on the residual units of such a sequence make again, before backward, what their parts
+/// without a product wrote, instead of keeping it (layers/nn/residual.h).
+void remake_cheap_parts(std::span<const std::unique_ptr<Layer>> layers);
 
 }  // namespace penstock::layers

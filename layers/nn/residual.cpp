@@ -66,7 +66,7 @@ Residual::Residual(ResidualOptions options)
 }
 
 ResidualLayout Residual::layout(const ActivationDecl& input, const BackendSizes& sizes) const {
-  return {options_.parts, input, sizes, scales()};
+  return {options_.parts, input, sizes, scales(), options_.remakes};
 }
 
 ResidualLayout Residual::layout(const Context& context, DType dtype) const {
@@ -83,7 +83,8 @@ LayerPlan Residual::plan(const ActivationDecl& input, const BackendSizes& sizes)
   plan.output = input;
   plan.saved = inner.saved;
   Workspace most;
-  for (const LayerPlan& part : inner.plans) {
+  for (std::size_t i = 0; i < inner.plans.size(); ++i) {
+    const LayerPlan& part = inner.plans[i];
     plan.params.insert(plan.params.end(), part.params.begin(), part.params.end());
     plan.state.insert(plan.state.end(), part.state.begin(), part.state.end());
     plan.sums += part.sums;
@@ -94,6 +95,9 @@ LayerPlan Residual::plan(const ActivationDecl& input, const BackendSizes& sizes)
     most.forward = std::max(most.forward, part.workspace.forward);
     most.backward_input = std::max(most.backward_input, part.workspace.backward_input);
     most.backward_weight = std::max(most.backward_weight, part.workspace.backward_weight);
+    if (!inner.remade[i + 1]) continue;
+    plan.flops.backward_input += part.flops.forward;
+    most.backward_input = std::max(most.backward_input, part.workspace.forward);
   }
   const auto count = static_cast<double>(element_count(input.only().shape()));
   plan.flops.forward += 2 * count;
@@ -124,8 +128,9 @@ void Residual::forward(Context& context, const Params& params, const Activation&
   for (std::size_t i = 0; i < last; ++i) {
     const LayerPlan& plan = inner.plans[i];
     const ActivationDecl& decl = inner.activations[i + 1];
-    Activation to = kept_or(decl, inner.kept_activations[i + 1], saved,
-                            i + 1 == last ? y : passing.at(decl, i + 1));
+    const int place =
+        inner.remade[i + 1] ? ResidualLayout::kPassing : inner.kept_activations[i + 1];
+    Activation to = kept_or(decl, place, saved, i + 1 == last ? y : passing.at(decl, i + 1));
     part.sums = sums.next(context.sums.empty() ? 0 : plan.sums);
     options_.parts[i]->forward(part,
                                {weights.next(plan.params.size()), state.next(plan.state.size())},
@@ -148,6 +153,7 @@ void Residual::backward_input(Context& context, const Params& params, const Acti
   Scratch scratch(context.workspace);
   const PassingBuffers passing = backward_buffers(scratch, inner);
   Context part = part_context(context, scratch);
+  remake(part, inner, params, passing, saved);
   const auto gradient = [&](std::size_t i, const Activation& other) {
     return kept_or(inner.activations[i], inner.kept_gradients[i], saved, other);
   };
@@ -175,6 +181,23 @@ void Residual::backward_input(Context& context, const Params& params, const Acti
   if (!dx.empty())
     context.backend.run(context.stream,
                         AddScaled{dy.only().x_FC, from.only().x_FC, dx.only().x_FC});
+}
+
+void Residual::remake(Context& part, const ResidualLayout& inner, const Params& params,
+                      const PassingBuffers& passing, Saved saved) const {
+  const auto activation = [&](std::size_t i) {
+    const ActivationDecl& decl = inner.activations[i];
+    return kept_or(decl, inner.kept_activations[i], saved, passing.at(decl, i));
+  };
+  Shares weights(params.weights), state(params.state);
+  for (std::size_t i = 0; i < inner.plans.size(); ++i) {
+    const Params own{weights.next(inner.plans[i].params.size()),
+                     state.next(inner.plans[i].state.size())};
+    if (!inner.remade[i + 1]) continue;
+    Activation to = activation(i + 1);
+    options_.parts[i]->forward(part, own, activation(i), to, saved_of(inner, i, saved));
+    part.stream.progress();
+  }
 }
 
 void Residual::backward_weight(Context& context, Saved saved, Grads grads) const {

@@ -11,11 +11,13 @@
 namespace penstock::layers {
 
 struct ResidualLayout;
+class PassingBuffers;
 
 struct ResidualOptions {
   std::string name;
   std::int64_t channels = 0;
   double scale = 1;       // of what the parts add: 1/2 of a Conformer's feed-forward
+  bool remakes = false;   // backward runs cheap parts again: see Residual
   double layer_drop = 0;  // share of utterances that pass by the parts in training, of 0 to 1
   std::vector<std::unique_ptr<Layer>> parts;  // at least one
 };
@@ -24,7 +26,9 @@ struct ResidualOptions {
 /// frames. One link of the layer sequence: a stage begins before or behind it. Parameters, state
 /// and kept tensors are those of the parts. With a layer_drop, utterances are dropped as LayerDrop
 /// says: what the parts compute of them counts 0. Where all of a micro-batch are, nothing is
-/// computed.
+/// computed. If the unit remakes, what parts without a product made of what stays is made again
+/// before backward (selective recomputation, Korthikanti et al. 2022): norms, nonlinearities,
+/// gates, dropout, but not what has statistics for a step. That changes no bit.
 class Residual final : public Layer {
  public:
   /// ShapeError without parts, or unless 0 <= layer_drop < 1.
@@ -38,7 +42,13 @@ class Residual final : public Layer {
   void backward_weight(Context&, Saved, Grads) const override;
   void commit_state(std::span<const double> sums, std::span<const Tensor> state) const override;
 
+  /// From now on: ResidualOptions::remakes.
+  void remake_cheap_parts() { options_.remakes = true; }
+
  private:
+  /// Runs the parts again whose output is remade. `part` is their context.
+  void remake(Context& part, const ResidualLayout& inner, const Params& params,
+              const PassingBuffers& passing, Saved saved) const;
   ResidualLayout layout(const ActivationDecl& input, const BackendSizes& sizes) const;
   /// Of a micro-batch that is being computed.
   ResidualLayout layout(const Context& context, DType dtype) const;

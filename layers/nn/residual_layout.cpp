@@ -20,8 +20,11 @@ void require_frames(const Layer& part, const ActivationDecl& from, const Activat
 }  // namespace
 
 ResidualLayout::ResidualLayout(std::span<const std::unique_ptr<Layer>> parts,
-                               const ActivationDecl& input, const BackendSizes& sizes, bool scales)
-    : kept_activations(parts.size() + 1, kPassing), kept_gradients(parts.size() + 1, kPassing) {
+                               const ActivationDecl& input, const BackendSizes& sizes, bool scales,
+                               bool remakes)
+    : remade(parts.size() + 1),
+      kept_activations(parts.size() + 1, kPassing),
+      kept_gradients(parts.size() + 1, kPassing) {
   activations.push_back(input);
   for (const auto& part : parts) {
     plans.push_back(part->plan(activations.back(), sizes));
@@ -32,6 +35,7 @@ ResidualLayout::ResidualLayout(std::span<const std::unique_ptr<Layer>> parts,
     throw ShapeError(fmt::format("a residual unit ends with {} of {} channels, but begins with {}",
                                  parts.back()->name(), activations.back().only().channels,
                                  input.only().channels));
+  if (remakes) choose_remade();
   for (std::size_t i = 0; i < plans.size(); ++i) {
     std::vector<int>& places = kept_by.emplace_back();
     for (const SavedDecl& decl : plans[i].saved) switch (decl.kind) {
@@ -54,6 +58,27 @@ ResidualLayout::ResidualLayout(std::span<const std::unique_ptr<Layer>> parts,
   }
 }
 
+/// Whether a part asks that it stays.
+bool ResidualLayout::asked_for(std::size_t activation) const {
+  const auto asks = [&](std::size_t part, SavedDecl::Kind kind) {
+    return std::ranges::any_of(plans[part].saved,
+                               [kind](const SavedDecl& decl) { return decl.kind == kind; });
+  };
+  return (activation < plans.size() && asks(activation, SavedDecl::Kind::input)) ||
+         (activation > 0 && asks(activation - 1, SavedDecl::Kind::output));
+}
+
+/// What cheap parts make of what stays, or of what is itself remade, as far as somebody needs it.
+/// A part that leaves sums for a step would leave them twice.
+void ResidualLayout::choose_remade() {
+  std::vector<bool> possible(remade.size());
+  for (std::size_t i = 1; i < remade.size(); ++i)
+    possible[i] = plans[i - 1].work == Work::elementwise && plans[i - 1].sums == 0 &&
+                  (asked_for(i - 1) || possible[i - 1]);
+  for (std::size_t i = remade.size(); i-- > 1;)
+    remade[i] = possible[i] && (asked_for(i) || (i + 1 < remade.size() && remade[i + 1]));
+}
+
 int ResidualLayout::keep(const SavedDecl& decl) {
   saved.push_back(decl);
   return static_cast<int>(saved.size()) - 1;
@@ -63,8 +88,8 @@ int ResidualLayout::keep_activation(std::size_t i, Life life) {
   int& place = kept_activations[i];
   if (place == kPassing) {
     place = keep(i == 0 ? SavedDecl{SavedDecl::Kind::input, life}
-                        : SavedDecl{SavedDecl::Kind::own, life, activations[i].dtype,
-                                    activations[i].only().shape()});
+                        : SavedDecl{SavedDecl::Kind::own, remade[i] ? Life::carried : life,
+                                    activations[i].dtype, activations[i].only().shape()});
   } else {
     saved[place].life = std::max(saved[place].life, life);
   }

@@ -8,6 +8,7 @@
 #include "configs/schema.h"
 #include "configs/value.h"
 #include "layers/models/families.h"
+#include "partition/model/recomputed_layers.h"
 
 namespace penstock::partition {
 namespace {
@@ -44,10 +45,14 @@ int labels_without_text(const configs::ModelConfig& model) {
   return static_cast<int>(configs::alphabet_characters({}).size()) + 1;
 }
 
-LayerSequence build_model(const configs::ModelConfig& model, int labels) {
+LayerSequence build_model(const configs::ModelConfig& model, int labels,
+                          const configs::PipelineConfig& pipeline) {
   check(model, labels);
-  return {layers::build_layers(model.family, {model.features, outputs_of(model, labels)}),
-          model.features};
+  LayerSequence sequence{
+      layers::build_layers(model.family, {model.features, outputs_of(model, labels)}),
+      model.features};
+  if (pipeline.recompute == kSelective) layers::remake_cheap_parts(sequence.layers);
+  return sequence;
 }
 
 std::string model_summary(const configs::ModelConfig& model, int labels) {

@@ -23,7 +23,7 @@ std::string unknown_layer(const std::string& name, std::span<const std::string> 
 
 ChosenLayers recomputed_layers(const configs::PipelineConfig& pipeline,
                                std::span<const std::string> names) {
-  if (pipeline.recompute == "none") return {};
+  if (pipeline.recompute == "none" || pipeline.recompute == kSelective) return {};
   ChosenLayers chosen(names.size(), pipeline.recompute == "stage");
   if (pipeline.recompute == "stage") return chosen;
   std::vector<std::string> faults;
@@ -56,7 +56,8 @@ void set_recomputed_layers(configs::PipelineConfig& pipeline, const ChosenLayers
                            std::span<const std::string> names) {
   const auto count = std::ranges::count(chosen, true);
   pipeline.recompute_layers.clear();
-  pipeline.recompute = count == 0 ? "none" : count == std::ssize(chosen) ? "stage" : "layers";
+  const std::string none = pipeline.recompute == kSelective ? kSelective : "none";
+  pipeline.recompute = count == 0 ? none : count == std::ssize(chosen) ? "stage" : "layers";
   if (pipeline.recompute != "layers") return;
   for (std::size_t layer = 0; layer < names.size(); ++layer)
     if (chosen[layer]) pipeline.recompute_layers.push_back(names[layer]);

@@ -10,6 +10,10 @@
 
 namespace penstock::partition {
 
+/// The value of pipeline.recompute with which no whole layer is recomputed, but residual units
+/// remake what their cheap parts wrote (build_model).
+inline constexpr const char* kSelective = "selective";
+
 /// The layers of a layer sequence, known by their names, whose forward runs a second time before
 /// their backward: what pipeline.recompute and .recompute_layers choose. ConfigError lists names
 /// that the layer sequence has not, or that stand twice.
@@ -19,7 +23,8 @@ ChosenLayers recomputed_layers(const configs::PipelineConfig& pipeline,
                                const LayerSequence& sequence);
 [[nodiscard]] std::vector<std::string> names_of(const LayerSequence& sequence);
 
-/// The same choice as pipeline.recompute and .recompute_layers.
+/// The same choice as pipeline.recompute and .recompute_layers. Where none is chosen, what was
+/// selective stays so.
 void set_recomputed_layers(configs::PipelineConfig& pipeline, const ChosenLayers& chosen,
                            std::span<const std::string> names);
 

@@ -70,7 +70,7 @@ double rate_of(const std::string& name, const configs::OptimizerConfig& optimize
 
 LayerSequence build_trained_model(const configs::Config& config, int labels) {
   const configs::OptimizerConfig& optimizer = config.optimizer;
-  LayerSequence sequence = build_model(config.model, labels);
+  LayerSequence sequence = build_model(config.model, labels, config.pipeline);
   if (optimizer.freeze.empty() && optimizer.learning_rates.empty()) return sequence;
   const Names names = parameter_names(sequence);
   const std::vector<configs::RateFactor> factors = configs::rate_factors(optimizer);

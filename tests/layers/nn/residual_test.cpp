@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "layers/models/families.h"
+#include "layers/models/residual_units.h"
 #include "layers/nn/batch_norm.h"
 #include "layers/nn/clipped_relu.h"
 #include "layers/nn/conv2d.h"
@@ -218,6 +220,72 @@ TEST(Residual, EvaluatesAsItTrainsWithoutDropout) {
   runner.mode = Mode::evaluate;
   runner.forward();
   EXPECT_EQ(numbers(runner.output().only().x_FC), trained);
+}
+
+std::unique_ptr<Layer> remaking(std::unique_ptr<Layer> unit) {
+  remake_cheap_parts({&unit, 1});
+  return unit;
+}
+
+// Each family's units, with dropout behind a nonlinearity and behind the last product.
+std::vector<std::unique_ptr<Layer>> units() {
+  std::vector<std::unique_ptr<Layer>> all;
+  all.push_back(feed_forward_unit(
+      {.name = "f", .width = 6, .inner = 11, .scale = 0.5, .dropout = 0.3, .layer_drop = 0.4}));
+  all.push_back(attention_unit({.name = "a", .width = 6, .heads = 2, .dropout = 0.3}));
+  all.push_back(convolution_unit({.name = "c", .width = 6, .kernel = 5, .dropout = 0.3}));
+  return all;
+}
+
+std::size_t kept_bytes(const LayerPlan& plan) {
+  std::size_t bytes = 0;
+  for (const SavedDecl& saved : plan.saved)
+    if (saved.kind == SavedDecl::Kind::own && saved.life != Life::carried)
+      bytes += static_cast<std::size_t>(element_count(saved.shape)) * size_of(saved.dtype);
+  return bytes;
+}
+
+// LayerRunner poisons what is carried before backward_input, so what is not remade would be NaN.
+TEST(Residual, RemakingChangesNoBitAndKeepsLess) {
+  std::vector<std::unique_ptr<Layer>> keep = units(), remake = units();
+  for (std::size_t i = 0; i < keep.size(); ++i) {
+    const auto unit = remaking(std::move(remake[i]));
+    LayerRunner expected(*keep[i], {DType::bf16, {{kUnitLengths, 6}}}),
+        runner(*unit, {DType::bf16, {{kUnitLengths, 6}}});
+    for (LayerRunner* each : {&expected, &runner}) {
+      each->random.utterances = kUnitUtterances;
+      each->randomise(7);
+      each->forward();
+      each->backward_input();
+      each->backward_weight();
+    }
+    EXPECT_EQ(numbers(runner.output().only().x_FC), numbers(expected.output().only().x_FC));
+    EXPECT_EQ(numbers(runner.input_gradient().only().x_FC),
+              numbers(expected.input_gradient().only().x_FC));
+    for (const ParamDecl& p : runner.plan().params)
+      EXPECT_EQ(numbers(runner.grad(p.name)), numbers(expected.grad(p.name))) << p.name;
+    EXPECT_LT(kept_bytes(runner.plan()), kept_bytes(expected.plan())) << unit->name();
+  }
+}
+
+TEST(Residual, RemakingKeepsOfFeedForwardOneProductsOutput) {
+  const auto unit =
+      remaking(feed_forward_unit({.name = "f", .width = 6, .inner = 11, .dropout = 0.3}));
+  const LayerPlan plan = unit->plan({DType::f32, {{kUnitLengths, 6}}}, {});
+  const std::size_t rows = 26, statistics = 2 * rows;  // of the norm
+  EXPECT_EQ(kept_bytes(plan), sizeof(float) * (rows * 11 + statistics));
+}
+
+TEST(Residual, RemakingHasTheGradientOfFiniteDifferences) {
+  std::vector<std::unique_ptr<Layer>> all = units();
+  all.pop_back();  // the gradient of a bias before batch norm is 0, so nothing to compare with
+  for (auto& each : all) {
+    const auto unit = remaking(std::move(each));
+    LayerRunner runner(*unit, {DType::f64, {{kUnitLengths, 6}}});
+    runner.random.utterances = kUnitUtterances;
+    runner.randomise(3);
+    check_gradients(runner);
+  }
 }
 
 TEST(Residual, RejectsPartsThatDoNotFit) {

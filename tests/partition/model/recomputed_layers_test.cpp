@@ -19,6 +19,7 @@ configs::PipelineConfig asked(const std::string& recompute, std::vector<std::str
 
 TEST(RecomputedLayers, AreNoneAllOrThoseNamed) {
   EXPECT_TRUE(recomputed_layers(asked("none"), kNames).empty());
+  EXPECT_TRUE(recomputed_layers(asked("selective"), kNames).empty());
   EXPECT_EQ(recomputed_layers(asked("stage"), kNames), ChosenLayers(4, true));
   EXPECT_EQ(recomputed_layers(asked("layers", {"relu1", "conv1"}), kNames),
             (ChosenLayers{true, false, true, false}));
@@ -36,6 +37,14 @@ TEST(RecomputedLayers, AreSetAsTheyAreRead) {
     EXPECT_EQ(read, wanted);
     EXPECT_EQ(pipeline.recompute_layers.empty(), pipeline.recompute != "layers");
   }
+}
+
+TEST(RecomputedLayers, SelectiveStaysWhereNoneIsChosen) {
+  configs::PipelineConfig pipeline = asked(kSelective);
+  set_recomputed_layers(pipeline, ChosenLayers(4, false), kNames);
+  EXPECT_EQ(pipeline.recompute, kSelective);
+  set_recomputed_layers(pipeline, {true, false, true, false}, kNames);
+  EXPECT_EQ(pipeline.recompute, "layers");
 }
 
 TEST(RecomputedLayers, EveryFaultOfAListIsNamed) {

@@ -77,6 +77,22 @@ TEST_P(FamilyTraining, RecomputationChangesNoBit) {
   }
 }
 
+TEST_P(FamilyTraining, SelectiveRecomputationChangesNoBit) {
+  for (const char* compute : {"fp32", "bf16"}) {
+    TrainingJob job = this->job();
+    job.precision.compute = compute;
+    const TrainingOutcome alone = train_on_noise(job);
+    job.stages = 2;
+    job.selective = true;
+    for (const char* schedule : {"1f1b", "zb-h1"}) {
+      job.schedule = schedule;
+      expect_equal(train_on_noise(job), alone, fmt::format("{}, {}", compute, schedule));
+    }
+    job.recomputed_layers = {5, 6, 8};  // of whole layers besides
+    expect_equal(train_on_noise(job), alone, fmt::format("{}, some layers", compute));
+  }
+}
+
 TEST_P(FamilyTraining, Learns) {
   TrainingJob job = this->job();
   job.steps = 20;

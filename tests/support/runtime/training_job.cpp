@@ -11,6 +11,7 @@
 
 #include "comm/threads.h"
 #include "layers/models/deepspeech2.h"
+#include "partition/model/recomputed_layers.h"
 #include "partition/model/trained_model.h"
 #include "partition/plan/planner.h"
 #include "partition/schedule/make_schedule.h"
@@ -86,6 +87,7 @@ partition::LayerSequence sequence_of(const TrainingJob& job) {
   configs::Config config;
   config.model = job.model;
   config.optimizer = job.optimizer;
+  if (job.selective) config.pipeline.recompute = partition::kSelective;
   partition::LayerSequence sequence = partition::build_trained_model(config, job.labels);
   if (job.poisoned_layer >= 0) {
     auto& layer = sequence.layers.at(job.poisoned_layer);

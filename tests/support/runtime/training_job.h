@@ -37,6 +37,7 @@ struct TrainingJob {
   bool shard = false;                       // replicas share the update
   bool recompute = false;                   // all layers
   std::vector<int> recomputed_layers = {};  // or these
+  bool selective = false;                   // within residual units
 };
 
 /// A DeepSpeech2 of two small recurrent layers with dropout.
