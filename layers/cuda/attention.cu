@@ -21,11 +21,11 @@ __global__ void turn(Angles of, float* cosines, float* sines) {
   sines[i] = static_cast<float>(sin(angle));
 }
 
-std::vector<AttentionTilePlace> tiles_of(std::span<const std::int64_t> lengths) {
+std::vector<AttentionTilePlace> tiles_of(std::span<const std::int64_t> lengths, int tile) {
   std::vector<AttentionTilePlace> tiles;
   std::int64_t row = 0;
   for (std::size_t u = 0; u < lengths.size(); row += lengths[u], ++u)
-    for (std::int64_t first = 0; first < lengths[u]; first += kAttentionTile)
+    for (std::int64_t first = 0; first < lengths[u]; first += tile)
       tiles.push_back({row, lengths[u], first, static_cast<std::int64_t>(u)});
   return tiles;
 }
@@ -44,16 +44,18 @@ std::vector<PhiloxStream> streams_of(const DropoutMask& mask, std::int64_t heads
 
 PreparedAttention::PreparedAttention(CudaStream& stream, const AttentionGeometry& geometry,
                                      const DropoutMask& dropout, std::span<std::byte> workspace,
-                                     Wanted wanted)
+                                     const AttentionRoomFor& use)
     : geometry_(geometry),
       scratch_(workspace),
-      room_(scratch_, geometry, wanted.relative, wanted.backward),
+      room_(scratch_, geometry, use),
+      tile_threads_(use.compute == DType::f32 ? kAttentionTile * kAttentionTile : kHalvesThreads),
       drop_limit_(static_cast<std::uint64_t>(dropout.probability * 0x1p32)),
       keep_factor_(static_cast<float>(1 / (1 - dropout.probability))),
       scale_(1 / std::sqrt(static_cast<float>(geometry.head_channels()))) {
   if (geometry.head_channels() > kMostHeadChannels)
     throw_head_too_wide(geometry.head_channels(), kMostHeadChannels);
-  const auto tiles = tiles_of(geometry.lengths);
+  if (use.compute != DType::f32 && use.relative && geometry.rotary_base != 0) throw_two_positions();
+  const auto tiles = tiles_of(geometry.lengths, attention_tile(use.compute));
   stream.copy_in(room_.tiles, tiles.data(), tiles.size() * sizeof(AttentionTilePlace));
   if (drop_limit_ > 0) {
     const auto streams = streams_of(dropout, geometry.heads);
@@ -72,7 +74,7 @@ void PreparedAttention::fill_angles(CudaStream& stream) const {
 
 Grid PreparedAttention::grid(std::int64_t tiles) const {
   return {dim3(static_cast<unsigned>(tiles), static_cast<unsigned>(geometry_.heads)),
-          dim3(kAttentionTile * kAttentionTile)};
+          dim3(static_cast<unsigned>(tile_threads_))};
 }
 
 }  // namespace penstock::layers::cuda

@@ -11,11 +11,11 @@ namespace penstock::layers::cuda {
 class PreparedAttention {
  public:
   /// `Op` is AttentionForward or AttentionBackward. DeviceError for heads wider than the kernels
-  /// are made for.
+  /// are made for, and for rotary and relative positions together in halves.
   template <class Op>
   PreparedAttention(CudaStream& stream, const Op& op, bool backward)
       : PreparedAttention(stream, op.geometry, op.dropout, op.workspace,
-                          {op.relative.r_XC.data != nullptr, backward}) {}
+                          {op.relative.r_XC.data != nullptr, backward, op.qkv_FP.dtype}) {}
 
   const AttentionRoom& room() const { return room_; }
   /// A block for each tile and head.
@@ -35,6 +35,8 @@ class PreparedAttention {
         .log_sums_HF = op.log_sums_HF.data == nullptr ? nullptr : data_of<float>(op.log_sums_HF),
         .tiles = room_.tiles,
         .random_UH = room_.random_UH,
+        .key_biases_HF = room_.key_biases_HF,
+        .distance_biases_HX = room_.distance_biases_HX,
         .drop_limit = drop_limit_,
         .keep_factor = keep_factor_,
         .scale = scale_,
@@ -48,16 +50,15 @@ class PreparedAttention {
   }
 
  private:
-  struct Wanted {
-    bool relative, backward;
-  };
   PreparedAttention(CudaStream& stream, const AttentionGeometry& geometry,
-                    const DropoutMask& dropout, std::span<std::byte> workspace, Wanted wanted);
+                    const DropoutMask& dropout, std::span<std::byte> workspace,
+                    const AttentionRoomFor& use);
   void fill_angles(CudaStream& stream) const;
 
   AttentionGeometry geometry_;
   Scratch scratch_;
   AttentionRoom room_;
+  int tile_threads_;
   std::uint64_t drop_limit_;
   float keep_factor_, scale_;
 };

@@ -1,5 +1,8 @@
+#include <type_traits>
+
 #include "layers/cuda/attention.h"
 #include "layers/cuda/attention_backward.h"
+#include "layers/cuda/attention_halves_launch.h"
 #include "layers/cuda/cuda_backend.h"
 
 namespace penstock::layers {
@@ -21,9 +24,9 @@ __global__ void sum_through_outputs(AttentionInput<T> in, AttentionOutputs<T> ou
 /// The sums of a tile's rows, for its part `which` of the gradients of u and v.
 template <class T>
 __device__ void store_bias_gradients(const AttentionHead<T>& of, const TileRow* rows, int which,
-                                     float* bias_gradients_2) {
+                                     float* bias_gradients) {
   float* const to =
-      bias_gradients_2 + (block_x() * 2 + which) * of.in.channels + of.head * of.in.width;
+      bias_gradients + (block_x() * 2 + which) * of.in.channels + of.head * of.in.width;
   for (int c = thread_x(); c < of.in.width; c += block_threads()) {
     float sum = 0;
     for (int row = 0; row < kAttentionTile; ++row) sum += rows[row][c];
@@ -73,8 +76,8 @@ __global__ void queries_backward(AttentionInput<T> in, AttentionOutputs<T> out) 
   by_position.store(d, positioned);
   sync_block();
   if (relative) {
-    store_bias_gradients(of, queries, 0, out.bias_gradients_2);
-    store_bias_gradients(of, positioned, 1, out.bias_gradients_2);
+    store_bias_gradients(of, queries, 0, out.bias_gradients);
+    store_bias_gradients(of, positioned, 1, out.bias_gradients);
   }
   if (out.dqkv_FP == nullptr || i >= of.tile.frames) return;
   T* const dq = out.dqkv_FP + of.element(i, 3 * in.channels);
@@ -83,19 +86,60 @@ __global__ void queries_backward(AttentionInput<T> in, AttentionOutputs<T> out) 
                                 (relative ? positioned[r][channel] : 0.0f));
 }
 
-/// du_C and dv_C, one after the other, from every tile's share.
-__global__ void add_bias_gradients(const float* bias_gradients_2, std::int64_t tiles, int channels,
-                                   float* du_C, float* dv_C) {
-  const std::int64_t i = grid_thread();
-  if (i >= 2 * channels) return;
+/// Shares of a bias's gradient, one of C numbers for each tile.
+struct TileShares {
+  const float* first;
+  std::int64_t tiles, pitch;
+};
+
+__global__ void add_shares(TileShares of, int channels, float* to_C) {
+  const std::int64_t c = grid_thread();
+  if (c >= channels) return;
   double sum = 0;
-  for (std::int64_t tile = 0; tile < tiles; ++tile)
-    sum += bias_gradients_2[tile * 2 * channels + i];
-  if (i < channels)
-    du_C[i] = static_cast<float>(sum);
-  else
-    dv_C[i - channels] = static_cast<float>(sum);
+  for (std::int64_t tile = 0; tile < of.tiles; ++tile) sum += of.first[tile * of.pitch + c];
+  to_C[c] = static_cast<float>(sum);
 }
+
+/// The launches of one backward.
+template <class T>
+struct BackwardLaunches {
+  CudaStream& stream;
+  const AttentionBackward& op;
+  const PreparedAttention& prepared;
+  const AttentionInput<T>& in;
+  const AttentionOutputs<T>& out;
+
+  Grid distances_grid() const { return prepared.grid(prepared.room().distance_tile_count); }
+  void add(const TileShares& shares, const Tensor& to_C) const {
+    launch(stream.handle(), grid_over(in.channels), add_shares, shares, in.channels,
+           data_of<float>(to_C));
+  }
+
+  void by_fma() const {
+    launch(stream.handle(), prepared.grid(), queries_backward<T>, in, out);
+    if (out.dqkv_FP != nullptr) launch_keys_backward(stream, prepared.grid(), in, out);
+    if (in.r_XC == nullptr) return;
+    const AttentionRoom& room = prepared.room();
+    add({room.bias_gradients, room.tile_count, 2 * in.channels}, op.du_C);
+    add({room.bias_gradients + in.channels, room.tile_count, 2 * in.channels}, op.dv_C);
+    launch_distances_backward(stream, distances_grid(), in, out,
+                              {data_of<float>(op.dr_XC), room.tile_count});
+  }
+  void in_halves() const {
+    const bool relative = in.r_XC != nullptr;
+    fill_halves_biases(stream, in, prepared.room());
+    if (out.dqkv_FP != nullptr) launch_halves_queries_backward(stream, prepared.grid(), in, out);
+    if (out.dqkv_FP != nullptr || relative)
+      launch_halves_keys_backward(stream, prepared.grid(), in, out);
+    if (!relative) return;
+    const AttentionRoom& room = prepared.room();
+    float* const dv_shares = room.bias_gradients + room.tile_count * in.channels;
+    launch_halves_distances_backward(stream, distances_grid(), in, out,
+                                     {data_of<float>(op.dr_XC), dv_shares, room.tile_count});
+    add({room.bias_gradients, room.tile_count, in.channels}, op.du_C);
+    add({dv_shares, room.distance_tile_count, in.channels}, op.dv_C);
+  }
+};
 
 }  // namespace
 }  // namespace cuda
@@ -103,7 +147,6 @@ __global__ void add_bias_gradients(const float* bias_gradients_2, std::int64_t t
 template <>
 void CudaBackend::compute(Stream& stream, const AttentionBackward& op) {
   auto& own = static_cast<CudaStream&>(stream);
-  const int channels = static_cast<int>(op.geometry.channels);
   cuda::with_type_of(op.qkv_FP, "AttentionBackward", [&]<class T>(T) {
     const cuda::PreparedAttention prepared(own, op, true);
     const auto in = prepared.input<T>(op);
@@ -113,19 +156,14 @@ void CudaBackend::compute(Stream& stream, const AttentionBackward& op) {
         .dy_FC = cuda::data_of<T>(op.dy_FC),
         .dqkv_FP = op.dqkv_FP.data == nullptr ? nullptr : cuda::data_of<T>(op.dqkv_FP),
         .through_sums_HF = room.through_sums_HF,
-        .bias_gradients_2 = room.bias_gradients_2};
+        .bias_gradients = room.bias_gradients};
     cuda::launch(own.handle(), cuda::grid_over(in.rows * in.heads), cuda::sum_through_outputs<T>,
                  in, out);
-    cuda::launch(own.handle(), prepared.grid(), cuda::queries_backward<T>, in, out);
-    if (out.dqkv_FP != nullptr) cuda::launch_keys_backward(own, prepared.grid(), in, out);
-    if (in.r_XC == nullptr) return;
-    cuda::launch(own.handle(), cuda::grid_over(2 * channels), cuda::add_bias_gradients,
-                 room.bias_gradients_2, room.tile_count, channels, cuda::data_of<float>(op.du_C),
-                 cuda::data_of<float>(op.dv_C));
-    const std::int64_t distances = op.geometry.distances();
-    cuda::launch_distances_backward(
-        own, prepared.grid((distances + cuda::kAttentionTile - 1) / cuda::kAttentionTile), in, out,
-        {cuda::data_of<float>(op.dr_XC), room.tile_count});
+    const cuda::BackwardLaunches<T> launches{own, op, prepared, in, out};
+    if constexpr (std::is_same_v<T, float>)
+      launches.by_fma();
+    else
+      launches.in_halves();
   });
 }
 

@@ -1,4 +1,7 @@
+#include <type_traits>
+
 #include "layers/cuda/attention.h"
+#include "layers/cuda/attention_halves_launch.h"
 #include "layers/cuda/attention_tile.h"
 #include "layers/cuda/cuda_backend.h"
 #include "layers/cuda/launch.h"
@@ -74,8 +77,14 @@ void CudaBackend::compute(Stream& stream, const AttentionForward& op) {
   auto& own = static_cast<CudaStream&>(stream);
   cuda::with_type_of(op.qkv_FP, "AttentionForward", [&]<class T>(T) {
     const cuda::PreparedAttention prepared(own, op, false);
-    cuda::launch(own.handle(), prepared.grid(), cuda::attend<T>, prepared.input<T>(op),
-                 cuda::data_of<T>(op.y_FC));
+    const auto in = prepared.input<T>(op);
+    T* const y_FC = cuda::data_of<T>(op.y_FC);
+    if constexpr (std::is_same_v<T, float>) {
+      cuda::launch(own.handle(), prepared.grid(), cuda::attend<T>, in, y_FC);
+    } else {
+      cuda::fill_halves_biases(own, in, prepared.room());
+      cuda::launch_halves_forward(own, prepared.grid(), in, y_FC);
+    }
   });
 }
 

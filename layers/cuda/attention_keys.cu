@@ -123,14 +123,9 @@ void launch_distances_backward(CudaStream& stream, const Grid& grid, const Atten
   launch(stream.handle(), grid, distances_backward<T>, in, out, to);
 }
 
-#define FOR_TYPE(T)                                                                           \
-  template void launch_keys_backward(CudaStream&, const Grid&, const AttentionInput<T>&,      \
-                                     const AttentionOutputs<T>&);                             \
-  template void launch_distances_backward(CudaStream&, const Grid&, const AttentionInput<T>&, \
-                                          const AttentionOutputs<T>&, const DistanceGradients&);
-FOR_TYPE(float)
-FOR_TYPE(__half)
-FOR_TYPE(__nv_bfloat16)
-#undef FOR_TYPE
+template void launch_keys_backward(CudaStream&, const Grid&, const AttentionInput<float>&,
+                                   const AttentionOutputs<float>&);
+template void launch_distances_backward(CudaStream&, const Grid&, const AttentionInput<float>&,
+                                        const AttentionOutputs<float>&, const DistanceGradients&);
 
 }  // namespace penstock::layers::cuda

@@ -26,9 +26,10 @@ struct AttentionInput {
   float* log_sums_HF;            // null in evaluation
   const AttentionTilePlace* tiles;
   const PhiloxStream* random_UH;
-  std::uint64_t drop_limit;  // 0: nothing is dropped
-  float keep_factor;         // of what is not dropped
-  float scale;               // 1 / √d
+  const float *key_biases_HF, *distance_biases_HX;  // u · k and v · r, of halves alone
+  std::uint64_t drop_limit;                         // 0: nothing is dropped
+  float keep_factor;                                // of what is not dropped
+  float scale;                                      // 1 / √d
   std::int64_t rows, left, right, longest;
   int heads, channels, width;  // C, d
 };
@@ -37,19 +38,26 @@ struct TileRange {
   std::int64_t first, end;
 };
 
-/// Frames that a tile's frames see, from a tile's beginning on.
+/// Frames of a tile, and how many it meets at a time.
+struct TileShape {
+  int rows = kAttentionTile, columns = kAttentionTile;
+};
+
+/// Frames that a tile's frames see, from a beginning of `columns` of them on.
 template <class T>
-__device__ TileRange seen_by(const AttentionInput<T>& in, const AttentionTilePlace& tile) {
-  const std::int64_t first = tile.first - in.left, end = tile.first + kAttentionTile + in.right;
-  return {first < 0 ? 0 : first / kAttentionTile * kAttentionTile,
+__device__ TileRange seen_by(const AttentionInput<T>& in, const AttentionTilePlace& tile,
+                             const TileShape& shape = {}) {
+  const std::int64_t first = tile.first - in.left, end = tile.first + shape.rows + in.right;
+  return {first < 0 ? 0 : first / shape.columns * shape.columns,
           end < tile.frames ? end : tile.frames};
 }
 
 /// Frames that see a tile's frames, likewise.
 template <class T>
-__device__ TileRange seeing(const AttentionInput<T>& in, const AttentionTilePlace& tile) {
-  const std::int64_t first = tile.first - in.right, end = tile.first + kAttentionTile + in.left;
-  return {first < 0 ? 0 : first / kAttentionTile * kAttentionTile,
+__device__ TileRange seeing(const AttentionInput<T>& in, const AttentionTilePlace& tile,
+                            const TileShape& shape = {}) {
+  const std::int64_t first = tile.first - in.right, end = tile.first + shape.rows + in.left;
+  return {first < 0 ? 0 : first / shape.columns * shape.columns,
           end < tile.frames ? end : tile.frames};
 }
 
@@ -66,8 +74,8 @@ template <class T>
 struct AttentionOutputs {
   const T *y_FC, *dy_FC;
   T* dqkv_FP;
-  float* through_sums_HF;   // dy · y of each frame's heads
-  float* bias_gradients_2;  // [tiles, 2, C]
+  float* through_sums_HF;  // dy · y of each frame's heads
+  float* bias_gradients;   // as in AttentionRoom
 };
 
 enum class AttentionPart { query, key, value };

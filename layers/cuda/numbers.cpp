@@ -22,4 +22,10 @@ void throw_head_too_wide(std::int64_t channels, std::int64_t most) {
       channels, most));
 }
 
+void throw_two_positions() {
+  throw DeviceError(
+      "attention in halves has rotary and relative positions, but CUDA's kernels take one of them: "
+      "choose one, or compute in fp32");
+}
+
 }  // namespace penstock::layers::cuda

@@ -32,6 +32,7 @@ __host__ __device__ inline __nv_bfloat16 from_float<__nv_bfloat16>(float value) 
 [[noreturn]] void throw_no_kernel(const char* operation, DType dtype);
 [[noreturn]] void throw_other_type(DType wanted, DType found);
 [[noreturn]] void throw_head_too_wide(std::int64_t channels, std::int64_t most);
+[[noreturn]] void throw_two_positions();
 
 /// Calls body(T{}) with the number type of `tensor`. DeviceError where `operation` has no such
 /// type.

@@ -18,7 +18,7 @@ std::int64_t AttentionGeometry::distances() const {
 Workspace attention_workspace(const BackendSizes& sizes, const AttentionGeometry& geometry,
                               bool relative) {
   return sizes.device == DeviceKind::cuda
-             ? cuda::attention_workspace(geometry, relative)
+             ? cuda::attention_workspace(geometry, relative, sizes.compute)
              : cpu::attention_workspace(geometry, relative, sizes.compute);
 }
 

@@ -4,11 +4,12 @@
 
 namespace penstock::layers::cuda {
 
-AttentionRoom::AttentionRoom(Scratch& scratch, const AttentionGeometry& geometry, bool relative,
-                             bool backward)
+AttentionRoom::AttentionRoom(Scratch& scratch, const AttentionGeometry& geometry,
+                             const AttentionRoomFor& use)
     : tile_count(0) {
-  for (const std::int64_t frames : geometry.lengths)
-    tile_count += (frames + kAttentionTile - 1) / kAttentionTile;
+  const std::int64_t tile = attention_tile(use.compute), rows = rows_of(geometry.lengths);
+  for (const std::int64_t frames : geometry.lengths) tile_count += (frames + tile - 1) / tile;
+  distance_tile_count = (geometry.distances() + tile - 1) / tile;
   const auto utterances = static_cast<std::int64_t>(geometry.lengths.size());
   const std::int64_t angles =
       geometry.rotary_base == 0 ? 0 : geometry.longest() * (geometry.head_channels() / 2);
@@ -16,15 +17,20 @@ AttentionRoom::AttentionRoom(Scratch& scratch, const AttentionGeometry& geometry
   random_UH = scratch.take<PhiloxStream>(utterances * geometry.heads);
   cosines = scratch.take<float>(angles);
   sines = scratch.take<float>(angles);
-  through_sums_HF = scratch.take<float>(backward ? geometry.heads * rows_of(geometry.lengths) : 0);
-  bias_gradients_2 =
-      scratch.take<float>(backward && relative ? tile_count * 2 * geometry.channels : 0);
+  through_sums_HF = scratch.take<float>(use.backward ? geometry.heads * rows : 0);
+  const bool halves = use.compute != DType::f32;
+  const std::int64_t shares = halves ? tile_count + distance_tile_count : 2 * tile_count;
+  bias_gradients =
+      scratch.take<float>(use.backward && use.relative ? shares * geometry.channels : 0);
+  const std::int64_t biased_heads = halves && use.relative ? geometry.heads : 0;
+  key_biases_HF = scratch.take<float>(biased_heads * rows);
+  distance_biases_HX = scratch.take<float>(biased_heads * geometry.distances());
 }
 
-Workspace attention_workspace(const AttentionGeometry& geometry, bool relative) {
+Workspace attention_workspace(const AttentionGeometry& geometry, bool relative, DType compute) {
   Scratch forward, backward;
-  AttentionRoom(forward, geometry, relative, false);
-  AttentionRoom(backward, geometry, relative, true);
+  AttentionRoom(forward, geometry, {relative, false, compute});
+  AttentionRoom(backward, geometry, {relative, true, compute});
   return {.forward = forward.used(), .backward_input = backward.used()};
 }
 

@@ -7,6 +7,7 @@
 #include "tests/emulated_cuda/emulation/device/barrier.h"
 #include "tests/emulated_cuda/emulation/device/indices.h"
 #include "tests/emulated_cuda/emulation/device/launch.h"
+#include "tests/emulated_cuda/emulation/device/mma.h"
 #include "tests/emulated_cuda/emulation/device/shared.h"
 #include "tests/emulated_cuda/emulation/device/warp.h"
 #include "tests/emulated_cuda/emulation/device/words.h"

@@ -13,7 +13,7 @@ Warp::Warp(Threads& threads, int first) : threads_(threads), first_(first) {
   exist_ = lanes == 32 ? ~0u : (1u << lanes) - 1;
 }
 
-const WarpValues& Warp::meet(const WarpCall& call, std::uint64_t value) {
+const WarpValues& Warp::meet(const WarpCall& call, const WarpValue& value) {
   const Thread& self = *threads_.current();
   const unsigned lane_bit = 1u << self.lane();
   if ((call.mask & lane_bit) == 0)

@@ -15,10 +15,13 @@ struct WarpCall {
   int line;
 };
 
+/// What a lane brings: a number of up to 8 bytes, or its operands of mma.
+using WarpValue = std::array<std::uint64_t, 3>;
+
 /// What the lanes brought: `values` of those in `present`.
 struct WarpValues {
   unsigned present = 0;
-  std::array<std::uint64_t, 32> values{};
+  std::array<WarpValue, 32> values{};
 };
 
 /// 32 threads of a block, or those that the block has of them.
@@ -28,7 +31,7 @@ class Warp {
 
   /// Waits until every lane of the mask that has not ended brought its value. fail() where the lane
   /// is not of the mask, or lanes meet in different calls. The values stay until it meets again.
-  const WarpValues& meet(const WarpCall& call, std::uint64_t value);
+  const WarpValues& meet(const WarpCall& call, const WarpValue& value);
   /// Lanes that wait for the current thread no longer do.
   void ended(const Thread& thread);
 

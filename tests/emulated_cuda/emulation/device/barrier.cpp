@@ -13,6 +13,6 @@ void __syncthreads(int line) {
 void __syncwarp(unsigned mask, int line) {
   const Unobserved unobserved;
   Thread& self = *running_block().threads.current();
-  running_block().warp_of(self).meet({"__syncwarp", mask, line}, 0);
+  running_block().warp_of(self).meet({"__syncwarp", mask, line}, {});
   if (mask == ~0u) ++self.warp_syncs;
 }

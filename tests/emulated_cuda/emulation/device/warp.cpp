@@ -8,7 +8,7 @@ namespace emulated_cuda {
 namespace {
 
 const WarpValues& meet(const WarpCall& call, std::uint64_t value) {
-  return running_block().warp_of(*running_block().threads.current()).meet(call, value);
+  return running_block().warp_of(*running_block().threads.current()).meet(call, {value});
 }
 
 }  // namespace
@@ -21,7 +21,7 @@ std::uint64_t exchange(const WarpCall& call, std::uint64_t value, int source) {
   if (source == kNoLane) return value;
   if ((all.present >> source & 1) == 0)
     fail(call.name, " (line ", call.line, ") reads lane ", source, ", which does not take part");
-  return all.values[static_cast<std::size_t>(source)];
+  return all.values[static_cast<std::size_t>(source)][0];
 }
 
 unsigned vote(const WarpCall& call, bool value) {
@@ -29,7 +29,7 @@ unsigned vote(const WarpCall& call, bool value) {
   const WarpValues& all = meet(call, value ? 1 : 0);
   unsigned votes = 0;
   for (unsigned lane = 0; lane < 32; ++lane)
-    if ((all.present >> lane & 1) != 0 && all.values[lane] != 0) votes |= 1u << lane;
+    if ((all.present >> lane & 1) != 0 && all.values[lane][0] != 0) votes |= 1u << lane;
   return votes;
 }
 

@@ -12,6 +12,8 @@
 #define __device__
 #define __host__
 #define __launch_bounds__(...)
+#define UNROLLED
+#define NEVER_INLINED
 
 /// Of functions in headers whose loads and stores are not the kernel's own.
 #define EMULATED_CUDA_UNOBSERVED __attribute__((no_sanitize("thread")))
