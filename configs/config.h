@@ -61,7 +61,8 @@ struct OptimizerConfig {
   bool nesterov = true;
   double larc = 0;  // sgd's trust coefficient; 0: no LARC
   double weight_decay = 1e-5;
-  double clip_norm = 400;  // of the whole gradient; 0: no clipping
+  double clip_norm = 400;      // of the whole gradient; 0: no clipping
+  std::string state = "fp32";  // fp32 | bf16 | 8bit
   bool operator==(const OptimizerConfig&) const = default;
 };
 

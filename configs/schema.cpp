@@ -91,6 +91,10 @@ std::vector<Key> optimizer_keys(OptimizerConfig& o) {
           "gradient in sgd"),
       Key("optimizer.clip_norm", &o.clip_norm, at_least(0),
           "largest norm of the whole gradient; 0: no clipping"),
+      Key("optimizer.state", &o.state, one_of({"fp32", "bf16", "8bit"}),
+          "number format of what the optimizer keeps of each weight: 4, 2 or 1 bytes a number. "
+          "bf16 "
+          "rounds at random, 8bit has a scale for 256 weights. It changes results a little."),
   };
 }
 

@@ -67,9 +67,9 @@ void CodedSlot::encode(std::int64_t at, std::int64_t count, const float* numbers
   const float* const between = map_of(holds_).between;
   for (std::int64_t i = 0; i < count; ++i) {
     const float share = numbers[i] / over;
-    codes_[at + i] = static_cast<std::uint8_t>(holds_ == Holds::squares
-                                                   ? nearest_code_of_square(between, share)
-                                                   : nearest_code(between, share));
+    codes_[at + i] =
+        static_cast<std::uint8_t>(holds_ == Holds::squares ? nearest_code_of_square(between, share)
+                                                           : nearest_code(between, share));
   }
 }
 

@@ -29,6 +29,48 @@ std::string slot_name(const std::string& slot, const layers::ParamDecl& paramete
   return fmt::format("optimizer.{}/{}", slot, parameter.name);
 }
 
+std::string scales_name(const std::string& slot, const layers::ParamDecl& parameter) {
+  return slot_name(slot + ".scales", parameter);
+}
+
+/// Of the scales of a whole parameter.
+layers::Shape scales_shape(const partition::ParameterEntry& parameter) {
+  return {layers::code_blocks(parameter.elements)};
+}
+
+struct Source {
+  const Checkpoint& checkpoint;
+  HostWindow& window;
+};
+
+/// A tensor of a checkpoint, of which a rank reads what begins with element `first`.
+struct WholeTensor {
+  layers::Shape shape;
+  std::int64_t first = 0;
+};
+
+void read_part(const Source& source, const std::string& name, const layers::Tensor& to,
+               const WholeTensor& whole) {
+  source.checkpoint.expect(name, to.dtype, whole.shape);
+  const std::size_t width = layers::size_of(to.dtype);
+  source.window.write(to, [&](std::size_t begin, std::span<std::byte> part) {
+    const auto from = whole.first + static_cast<std::int64_t>(begin / width);
+    source.checkpoint.read(name, from, from + static_cast<std::int64_t>(part.size() / width), part);
+  });
+}
+
+void restore_slots(const Source& source, const ParameterStore& store, const OptimizerSlots& slots) {
+  for (const partition::ParameterPiece& piece : store.owned())
+    for (std::size_t i = 0; i < slots.of_elements.size(); ++i) {
+      const partition::ParameterEntry& p = store.parameters()[piece.parameter];
+      const std::string& slot = slots.of_elements[i];
+      read_part(source, slot_name(slot, p.decl), store.slot(piece, i), {p.decl.shape, piece.first});
+      if (const layers::Tensor scales = store.scales(piece, i); scales.data != nullptr)
+        read_part(source, scales_name(slot, p.decl), scales,
+                  {scales_shape(p), piece.first / layers::kCodeBlock});
+    }
+}
+
 /// Rank 0's outcome on every rank. Rank 0 raises a fault.
 std::string agree(comm::Communicator& world, const std::string& of_rank_0) {
   const std::string outcome = comm::broadcast(world, of_rank_0);
@@ -71,14 +113,22 @@ std::vector<CheckpointPiece> Saving::owned_pieces() const {
   const ParameterStore& store = stage_.parameters();
   std::vector<CheckpointPiece> pieces;
   for (const partition::ParameterPiece& piece : store.owned()) {
-    const layers::ParamDecl& decl = store.parameters()[piece.parameter].decl;
+    const partition::ParameterEntry& parameter = store.parameters()[piece.parameter];
+    const layers::ParamDecl& decl = parameter.decl;
     const auto add = [&](const std::string& name, const layers::Tensor& tensor) {
       pieces.push_back(
           {name, tensor.dtype, decl.shape, piece.first, piece.first + piece.count, tensor.data});
     };
     add(decl.name, store.weight(piece));
-    for (std::size_t i = 0; i < options_.slots.of_elements.size(); ++i)
-      add(slot_name(options_.slots.of_elements[i], decl), store.slot(piece, i));
+    for (std::size_t i = 0; i < options_.slots.of_elements.size(); ++i) {
+      const std::string& slot = options_.slots.of_elements[i];
+      add(slot_name(slot, decl), store.slot(piece, i));
+      const layers::Tensor scales = store.scales(piece, i);
+      if (scales.data == nullptr) continue;
+      const std::int64_t first = piece.first / layers::kCodeBlock;
+      pieces.push_back({scales_name(slot, decl), scales.dtype, scales_shape(parameter), first,
+                        first + scales.size(), scales.data});
+    }
   }
   return pieces;
 }
@@ -111,38 +161,29 @@ std::filesystem::path Saving::save(const TrainingState& state) {
 
 void Saving::restore(const Checkpoint& checkpoint, bool training) {
   HostWindow window(backend_, stream_);
+  const Source source{checkpoint, window};
   ParameterStore& store = stage_.parameters();
-  const auto read_from = [&](const std::string& name, const layers::Tensor& to,
-                             std::int64_t first) {
-    const std::size_t width = layers::size_of(to.dtype);
-    window.write(to, [&](std::size_t begin, std::span<std::byte> part) {
-      const auto from = first + static_cast<std::int64_t>(begin / width);
-      checkpoint.read(name, from, from + static_cast<std::int64_t>(part.size() / width), part);
-    });
-  };
   const auto read = [&](const std::string& name, const layers::Tensor& to) {
-    checkpoint.expect(name, to.dtype, to.shape);
-    read_from(name, to, 0);
+    read_part(source, name, to, {to.shape});
   };
   for (const partition::ParameterEntry& p : store.parameters()) read(p.decl.name, store.loading(p));
   store.loaded(stream_);
   for (std::size_t i = 0; i < store.states().size(); ++i)
     read(store.states()[i].decl.name, store.state(i));
   if (!training) return;
-  for (const partition::ParameterPiece& piece : store.owned())
-    for (std::size_t i = 0; i < options_.slots.of_elements.size(); ++i) {
-      const layers::ParamDecl& decl = store.parameters()[piece.parameter].decl;
-      const std::string name = slot_name(options_.slots.of_elements[i], decl);
-      checkpoint.expect(name, store.dtype(), decl.shape);
-      read_from(name, store.slot(piece, i), piece.first);
-    }
+  restore_slots(source, store, options_.slots);
   for (const partition::ParameterEntry& p : store.parameters())
     for (std::size_t i = 0; i < options_.slots.of_parameters.size(); ++i)
       read(slot_name(options_.slots.of_parameters[i], p.decl), store.number(p, i));
 }
 
-std::uint64_t checkpoint_bytes(std::int64_t parameters, std::size_t slots) {
-  return static_cast<std::uint64_t>(parameters) * sizeof(float) * (1 + slots) + (1 << 20);
+std::uint64_t checkpoint_bytes(std::int64_t parameters, std::size_t slots,
+                               partition::SlotFormat format) {
+  const bool coded = format == partition::SlotFormat::codes;
+  const std::uint64_t of_slot =
+      parameters * layers::size_of(partition::ParameterKinds{.slots = format}.slot_type()) +
+      (coded ? layers::code_blocks(parameters) * sizeof(float) : 0);
+  return static_cast<std::uint64_t>(parameters) * sizeof(float) + slots * of_slot + (1 << 20);
 }
 
 }  // namespace penstock::runtime

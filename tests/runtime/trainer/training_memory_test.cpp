@@ -90,6 +90,7 @@ StageOptions part_of(const partition::LayerSequence& sequence, const configs::Co
                                                      : std::vector{0, 3, 6, 7, sequence.size()};
   part.sizes = backend_sizes(config);
   part.store.kinds.sharing = sharing_of(config.pipeline);
+  part.store.kinds.slots = slot_format(config.optimizer);
   part.store.replica = here.replica;
   return part;
 }
@@ -187,6 +188,7 @@ struct Kept {
   const char* recompute = "none";
   std::vector<std::string> recomputed = {};
   bool post_validation = false;
+  const char* state = "fp32";
 };
 
 class PlannedTrainingMemory : public testing::TestWithParam<Kept> {};
@@ -195,6 +197,7 @@ TEST_P(PlannedTrainingMemory, IsAllocatedAndNoStepTakesMore) {
   configs::Config config = small_recipe();
   config.pipeline.shard_optimizer = GetParam().shard;
   config.precision.compute = GetParam().compute;
+  config.optimizer.state = GetParam().state;
   config.pipeline.schedule = GetParam().schedule;
   if (config.pipeline.schedule == partition::kFound) config.trainer.order = {3, 0, 4, 1, 2};
   config.pipeline.recompute = GetParam().recompute;
@@ -240,7 +243,11 @@ INSTANTIATE_TEST_SUITE_P(
                          "layers",
                          {"norm1", "rnn1.input", "rnn1"}},
                     Kept{"Backups", false, "fp32", "zb-h2", "none", {}, true},
-                    Kept{"BackupsOfShards", true, "fp16", "1f1b", "none", {}, true}),
+                    Kept{"BackupsOfShards", true, "fp16", "1f1b", "none", {}, true},
+                    Kept{"Halves", false, "fp32", "1f1b", "none", {}, false, "bf16"},
+                    Kept{"Codes", false, "bf16", "zb-v", "none", {}, false, "8bit"},
+                    Kept{"ShardsInHalves", true, "fp16", "1f1b", "none", {}, false, "bf16"},
+                    Kept{"BackupsOfShardsInCodes", true, "fp32", "1f1b", "none", {}, true, "8bit"}),
     [](const auto& info) { return info.param.name; });
 
 /// 2 stages × 2 replicas of the whole command, all in this process: data, two steps, a validation
