@@ -70,6 +70,7 @@ struct OptimizerConfig {
   double clip_norm = 400;                        // of the whole gradient; 0: no clipping
   std::vector<std::string> freeze = {};          // patterns of parameters that stay as they are
   std::vector<std::string> learning_rates = {};  // "pattern: factor"; the first that matches holds
+  std::string state = "fp32";                    // fp32 | bf16 | 8bit
   bool operator==(const OptimizerConfig&) const = default;
 };
 

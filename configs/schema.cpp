@@ -111,6 +111,10 @@ std::vector<Key> optimizer_keys(OptimizerConfig& o) {
           "factors of the learning rate: \"pattern: factor\" of parameter names, of which the "
           "first "
           "that matches holds"),
+      Key("optimizer.state", &o.state, one_of({"fp32", "bf16", "8bit"}),
+          "number format of what the optimizer keeps of each weight: 4, 2 or 1 bytes a number. "
+          "bf16 "
+          "rounds at random, 8bit has a scale for 256 weights. It changes results a little."),
   };
 }
 

@@ -2,9 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "base/error.h"
+#include "layers/cpu/coded_slot.h"
 #include "layers/cpu/cpu_backend.h"
 #include "layers/cpu/for_real.h"
 #include "layers/ops/cast.h"
@@ -51,54 +54,108 @@ struct Moments {
   T beta1, beta2, rest1, rest2, deviation, epsilon, gradient;
 };
 
+// Elements that one step goes over; `second` is null where the optimizer has one slot.
 template <class T>
-void adamw(const AdamWStep& op, const ArenaBlock& block) {
+struct StepElements {
+  T *weight, *first, *second, *gradient;
+  std::int64_t count;
+};
+
+template <class T>
+void step(const AdamWStep& op, const StepElements<T>& elements) {
   const Moments<T> moments(op);
   const auto keep = static_cast<T>(1 - op.learning_rate * op.weight_decay);
   const auto rate = static_cast<T>(op.learning_rate / (1 - std::pow(op.beta1, op.step)));
-  T* __restrict weight = at<T>(op.weight, block.weight);
-  T* __restrict mean = at<T>(op.mean, block.slot);
-  T* __restrict square = at<T>(op.square, block.slot);
-  const T* __restrict gradient = at<T>(op.gradient, block.gradient);
-  for (std::int64_t i = 0; i < block.count; ++i)
+  T* __restrict weight = elements.weight;
+  T* __restrict mean = elements.first;
+  T* __restrict square = elements.second;
+  const T* __restrict gradient = elements.gradient;
+  for (std::int64_t i = 0; i < elements.count; ++i)
     weight[i] = weight[i] * keep - moments.move(gradient[i], mean[i], square[i], rate);
 }
 
 template <class T>
-void lamb_direction(const LambDirection& op, const ArenaBlock& block) {
+void step(const LambDirection& op, const StepElements<T>& elements) {
   const Moments<T> moments(op);
   const auto decay = static_cast<T>(op.weight_decay);
   const auto rate = static_cast<T>(1 / (1 - std::pow(op.beta1, op.step)));
-  const T* __restrict weight = at<T>(op.weight, block.weight);
-  T* __restrict mean = at<T>(op.mean, block.slot);
-  T* __restrict square = at<T>(op.square, block.slot);
-  T* __restrict gradient = at<T>(op.gradient, block.gradient);
-  for (std::int64_t i = 0; i < block.count; ++i)
+  const T* __restrict weight = elements.weight;
+  T* __restrict mean = elements.first;
+  T* __restrict square = elements.second;
+  T* __restrict gradient = elements.gradient;
+  for (std::int64_t i = 0; i < elements.count; ++i)
     gradient[i] = moments.move(gradient[i], mean[i], square[i], rate) + decay * weight[i];
 }
 
 template <class T>
-void sgd(const SgdStep& op, const ArenaBlock& block) {
-  T* __restrict weight = at<T>(op.weight, block.weight);
-  T* __restrict velocity = at<T>(op.velocity, block.slot);
-  const T* __restrict gradient = at<T>(op.gradient, block.gradient);
+void step(const SgdStep& op, const StepElements<T>& elements) {
+  T* __restrict weight = elements.weight;
+  T* __restrict velocity = elements.first;
+  const T* __restrict gradient = elements.gradient;
   const auto rate = static_cast<T>(op.learning_rate);
   const auto momentum = static_cast<T>(op.momentum);
   const auto decay = static_cast<T>(op.weight_decay);
   const T factor = value_of<T>(op.factor);
   const T ahead = op.nesterov ? momentum : T{1};
   const T now = op.nesterov ? T{1} : T{0};
-  for (std::int64_t i = 0; i < block.count; ++i) {
+  for (std::int64_t i = 0; i < elements.count; ++i) {
     const T g = gradient[i] * factor + decay * weight[i];
     velocity[i] = momentum * velocity[i] + g;
     weight[i] -= rate * (now * g + ahead * velocity[i]);
   }
 }
 
-// step(op, block) for every block.
+// Arenas of the slots; no data where there is none.
+struct StepSlots {
+  Tensor first, second;
+};
+template <class Op>
+StepSlots slots_of(const Op& op) {
+  return {op.mean, op.square};
+}
+StepSlots slots_of(const SgdStep& op) { return {op.velocity, {}}; }
+
 template <class T, class Op>
-void for_blocks(const Op& op, void (*step)(const Op&, const ArenaBlock&)) {
-  for (std::int64_t b = 0; b < op.blocks.count; ++b) step(op, op.blocks.first[b]);
+void step_over_blocks(const Op& op) {
+  const StepSlots slots = slots_of(op);
+  for (std::int64_t b = 0; b < op.blocks.count; ++b) {
+    const ArenaBlock& block = op.blocks.first[b];
+    step<T>(op, {at<T>(op.weight, block.weight), at<T>(slots.first, block.slot),
+                 slots.second.data != nullptr ? at<T>(slots.second, block.slot) : nullptr,
+                 at<T>(op.gradient, block.gradient), block.count});
+  }
+}
+
+// The same on FP32 copies of what slots hold, a code block at a time.
+template <class Op>
+void step_over_coded_slots(const Op& op) {
+  const StepSlots slots = slots_of(op);
+  const CodedSlot first(slots.first, op.coding.first_scales, CodedSlot::Holds::signed_numbers);
+  std::optional<CodedSlot> second;
+  if (slots.second.data != nullptr)
+    second.emplace(slots.second, op.coding.second_scales, CodedSlot::Holds::squares);
+  alignas(kAlignment) float of_first[kCodeBlock], of_second[kCodeBlock];
+  CodeBlockBits bits;
+  for (std::int64_t b = 0; b < op.blocks.count; ++b) {
+    const ArenaBlock& block = op.blocks.first[b];
+    for (std::int64_t i = 0; i < block.count; i += kCodeBlock) {
+      const CodeBlockPart part{block, i, std::min(kCodeBlock, block.count - i)};
+      first.take_out(part, of_first);
+      if (second) second->take_out(part, of_second);
+      step<float>(op, {at<float>(op.weight, block.weight + i), of_first, of_second,
+                       at<float>(op.gradient, block.gradient + i), part.count});
+      if (first.rounds_at_random()) bits.draw(op.coding.random, part);
+      first.put_back(part, bits, of_first);
+      if (second) second->put_back(part, bits, of_second);
+    }
+  }
+}
+
+template <class Op>
+void step_over(const Op& op, const char* name) {
+  const DType kept = slots_of(op).first.dtype;
+  if (kept == DType::bf16 || kept == DType::u8) return step_over_coded_slots(op);
+  for_real(op.weight.dtype, name, [&]<class T>(T) { step_over_blocks<T>(op); });
 }
 
 Tensor part(const Tensor& arena, std::int64_t first, std::int64_t count) {
@@ -136,21 +193,20 @@ void CpuBackend::compute(Stream&, const AddInto& op) {
 template <>
 void CpuBackend::compute(Stream& stream, const AdamWStep& op) {
   if (skips(op.factor)) return;
-  for_real(op.weight.dtype, "AdamWStep", [&]<class T>(T) { for_blocks<T>(op, adamw<T>); });
+  step_over(op, "AdamWStep");
   round(*this, stream, op);
 }
 
 template <>
 void CpuBackend::compute(Stream&, const LambDirection& op) {
   if (skips(op.factor)) return;
-  for_real(op.weight.dtype, "LambDirection",
-           [&]<class T>(T) { for_blocks<T>(op, lamb_direction<T>); });
+  step_over(op, "LambDirection");
 }
 
 template <>
 void CpuBackend::compute(Stream& stream, const SgdStep& op) {
   if (skips(op.factor)) return;
-  for_real(op.weight.dtype, "SgdStep", [&]<class T>(T) { for_blocks<T>(op, sgd<T>); });
+  step_over(op, "SgdStep");
   round(*this, stream, op);
 }
 

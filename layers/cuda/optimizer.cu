@@ -1,10 +1,11 @@
+#include <algorithm>
 #include <cmath>
 #include <type_traits>
 
-#include "layers/cuda/block.h"
 #include "layers/cuda/cuda_backend.h"
 #include "layers/cuda/launch.h"
 #include "layers/cuda/numbers.h"
+#include "layers/cuda/optimizer_slots.h"
 #include "layers/ops/optimizer.h"
 
 namespace penstock::layers {
@@ -14,16 +15,6 @@ namespace {
 __global__ void add_into(const float* from, float* to, float factor, std::int64_t count) {
   const std::int64_t i = grid_thread();
   if (i < count) to[i] += factor * from[i];
-}
-
-constexpr int kThreads = 256, kSlices = 8;  // blocks of threads for each block of the arena
-
-/// Calls body(i, place) for those elements of a block of the arena that are this thread's.
-template <class Body>
-__device__ void for_elements(const ArenaBlock* blocks, Body body) {
-  const ArenaBlock block = blocks[block_x()];
-  for (std::int64_t i = block_y() * kThreads + thread_x(); i < block.count; i += kSlices * kThreads)
-    body(i, block);
 }
 
 /// GradientFactor, as kernels read it.
@@ -53,63 +44,59 @@ struct Weights {
   }
 };
 
-/// What AdamW and LAMB share: the moments and the factors of one step.
+/// What AdamW and LAMB share: the factors of one step.
 struct Moments {
-  float *mean, *square;
   const float* gradient;
   float beta1, beta2, rate, inverse_square_bias, epsilon;
   float decay;  // what each makes of weight decay
 
   /// Moves the moments of an element; rate · mean over the deviation.
-  __device__ float move(const ArenaBlock& block, std::int64_t i, float factor) const {
-    const std::int64_t slot = block.slot + i;
+  __device__ float move(const ArenaBlock& block, std::int64_t i, Kept& kept, float factor) const {
     const float g = factor * gradient[block.gradient + i];
-    const float first = beta1 * mean[slot] + (1 - beta1) * g;
-    const float second = beta2 * square[slot] + (1 - beta2) * g * g;
-    mean[slot] = first;
-    square[slot] = second;
-    return rate * first / (sqrtf(second * inverse_square_bias) + epsilon);
+    kept.first = beta1 * kept.first + (1 - beta1) * g;
+    kept.second = beta2 * kept.second + (1 - beta2) * g * g;
+    return rate * kept.first / (sqrtf(kept.second * inverse_square_bias) + epsilon);
   }
 };
 
-template <class Half>
-__global__ void adamw(const ArenaBlock* blocks, Moments moments, Weights<Half> weights,
+template <class Slots, class Half>
+__global__ void adamw(const ArenaBlock* blocks, Slots slots, Moments moments, Weights<Half> weights,
                       Factor factor) {
   if (factor.skips()) return;
   const float of_gradient = factor.value();
-  for_elements(blocks, [&](std::int64_t i, const ArenaBlock& block) {
+  for_elements(blocks, slots, [&](std::int64_t i, const ArenaBlock& block, Kept& kept) {
     weights.set(block, i,
-                weights.get(block, i) * moments.decay - moments.move(block, i, of_gradient));
+                weights.get(block, i) * moments.decay - moments.move(block, i, kept, of_gradient));
   });
 }
 
-__global__ void lamb_direction(const ArenaBlock* blocks, Moments moments, const float* weight,
-                               float* direction, Factor factor) {
+template <class Slots>
+__global__ void lamb_direction(const ArenaBlock* blocks, Slots slots, Moments moments,
+                               const float* weight, float* direction, Factor factor) {
   if (factor.skips()) return;
   const float of_gradient = factor.value();
-  for_elements(blocks, [&](std::int64_t i, const ArenaBlock& block) {
+  for_elements(blocks, slots, [&](std::int64_t i, const ArenaBlock& block, Kept& kept) {
     direction[block.gradient + i] =
-        moments.move(block, i, of_gradient) + moments.decay * weight[block.weight + i];
+        moments.move(block, i, kept, of_gradient) + moments.decay * weight[block.weight + i];
   });
 }
 
 struct Sgd {
-  float* velocity;
   const float* gradient;
   float momentum, weight_decay;
   float of_gradient, of_velocity;  // what the step is made of
 };
 
-template <class Half>
-__global__ void sgd(const ArenaBlock* blocks, Sgd op, Weights<Half> weights, float learning_rate,
-                    Factor factor) {
+template <class Slots, class Half>
+__global__ void sgd(const ArenaBlock* blocks, Slots slots, Sgd op, Weights<Half> weights,
+                    float learning_rate, Factor factor) {
   if (factor.skips()) return;
   const float scale = factor.value();
-  for_elements(blocks, [&](std::int64_t i, const ArenaBlock& block) {
+  for_elements(blocks, slots, [&](std::int64_t i, const ArenaBlock& block, Kept& kept) {
     const float weight = weights.get(block, i);
     const float gradient = scale * op.gradient[block.gradient + i] + op.weight_decay * weight;
-    const float velocity = op.momentum * op.velocity[block.slot + i] + gradient;
-    op.velocity[block.slot + i] = velocity;
+    const float velocity = op.momentum * kept.first + gradient;
+    kept.first = velocity;
     weights.set(block, i,
                 weight - learning_rate * (op.of_gradient * gradient + op.of_velocity * velocity));
   });
@@ -118,9 +105,7 @@ __global__ void sgd(const ArenaBlock* blocks, Sgd op, Weights<Half> weights, flo
 template <class Op>
 Moments moments_of(const Op& op, double rate, double decay) {
   const auto step = static_cast<double>(op.step);
-  return {.mean = data_of<float>(op.mean),
-          .square = data_of<float>(op.square),
-          .gradient = data_of<float>(op.gradient),
+  return {.gradient = data_of<float>(op.gradient),
           .beta1 = static_cast<float>(op.beta1),
           .beta2 = static_cast<float>(op.beta2),
           .rate = static_cast<float>(rate / (1 - std::pow(op.beta1, step))),
@@ -136,7 +121,7 @@ Factor factor_of(const Op& op) {
 
 template <class Op>
 Grid grid_of(const Op& op) {
-  return {dim3(static_cast<unsigned>(op.blocks.count), kSlices), dim3(kThreads)};
+  return {dim3(static_cast<unsigned>(op.blocks.count), kSlices), dim3(kStepThreads)};
 }
 
 /// Calls body(Weights) for masters alone, or with the copy that layers read.
@@ -147,6 +132,45 @@ void with_weights(const Tensor& masters, const Tensor& rounded, const char* oper
   with_type_of(rounded, operation, [&]<class Half>(Half) {
     body(Weights<Half>{weight, data_of<Half>(rounded)});
   });
+}
+
+template <class T>
+T* slot_of(const Tensor& arena, DType dtype) {
+  if (arena.dtype != dtype) throw_other_type(dtype, arena.dtype);
+  return static_cast<T*>(arena.data);
+}
+
+CodeSlot code_slot(const Tensor& codes, const Tensor& scales) {
+  return {slot_of<std::uint8_t>(codes, DType::u8), slot_of<float>(scales, DType::f32)};
+}
+
+/// Calls body(slots) with FullSlots, HalfSlots or CodedSlots of one slot.
+template <class Body>
+void with_slot(const Tensor& slot, const SlotCoding& coding, Body body) {
+  if (slot.dtype == DType::bf16)
+    return body(HalfSlots<1>{slot_of<std::uint16_t>(slot, DType::bf16), nullptr, {coding.random}});
+  if (slot.dtype != DType::u8) return body(FullSlots<1>{data_of<float>(slot), nullptr});
+  CodedSlots<1> slots;
+  slots.slots[0] = code_slot(slot, coding.first_scales);
+  std::copy_n(kSignedCodes.values, kCodes, slots.values[0]);
+  body(slots);
+}
+
+/// The same of a mean and a square.
+template <class Body>
+void with_slots(const Tensor& mean, const Tensor& square, const SlotCoding& coding, Body body) {
+  if (mean.dtype == DType::bf16)
+    return body(HalfSlots<2>{slot_of<std::uint16_t>(mean, DType::bf16),
+                             slot_of<std::uint16_t>(square, DType::bf16),
+                             {coding.random}});
+  if (mean.dtype != DType::u8)
+    return body(FullSlots<2>{data_of<float>(mean), data_of<float>(square)});
+  CodedSlots<2> slots;
+  slots.slots[0] = code_slot(mean, coding.first_scales);
+  slots.slots[1] = code_slot(square, coding.second_scales);
+  std::copy_n(kSignedCodes.values, kCodes, slots.values[0]);
+  std::copy_n(kUnsignedCodes.values, kCodes, slots.values[1]);
+  body(slots);
 }
 
 }  // namespace
@@ -162,33 +186,38 @@ void CudaBackend::compute(Stream& stream, const AddInto& op) {
 template <>
 void CudaBackend::compute(Stream& stream, const AdamWStep& op) {
   const double keep = 1 - op.learning_rate * op.weight_decay;
-  cuda::with_weights(op.weight, op.rounded, "AdamWStep", [&]<class Half>(cuda::Weights<Half> w) {
-    cuda::launch(static_cast<CudaStream&>(stream).handle(), cuda::grid_of(op), cuda::adamw<Half>,
-                 op.blocks.first, cuda::moments_of(op, op.learning_rate, keep), w,
-                 cuda::factor_of(op));
+  cuda::with_slots(op.mean, op.square, op.coding, [&]<class Slots>(const Slots& slots) {
+    cuda::with_weights(op.weight, op.rounded, "AdamWStep", [&]<class Half>(cuda::Weights<Half> w) {
+      cuda::launch(static_cast<CudaStream&>(stream).handle(), cuda::grid_of(op),
+                   cuda::adamw<Slots, Half>, op.blocks.first, slots,
+                   cuda::moments_of(op, op.learning_rate, keep), w, cuda::factor_of(op));
+    });
   });
 }
 
 template <>
 void CudaBackend::compute(Stream& stream, const LambDirection& op) {
-  cuda::launch(static_cast<CudaStream&>(stream).handle(), cuda::grid_of(op), cuda::lamb_direction,
-               op.blocks.first, cuda::moments_of(op, 1, op.weight_decay),
-               cuda::data_of<float>(op.weight), cuda::data_of<float>(op.gradient),
-               cuda::factor_of(op));
+  cuda::with_slots(op.mean, op.square, op.coding, [&]<class Slots>(const Slots& slots) {
+    cuda::launch(static_cast<CudaStream&>(stream).handle(), cuda::grid_of(op),
+                 cuda::lamb_direction<Slots>, op.blocks.first, slots,
+                 cuda::moments_of(op, 1, op.weight_decay), cuda::data_of<float>(op.weight),
+                 cuda::data_of<float>(op.gradient), cuda::factor_of(op));
+  });
 }
 
 template <>
 void CudaBackend::compute(Stream& stream, const SgdStep& op) {
-  const cuda::Sgd arguments{.velocity = cuda::data_of<float>(op.velocity),
-                            .gradient = cuda::data_of<float>(op.gradient),
+  const cuda::Sgd arguments{.gradient = cuda::data_of<float>(op.gradient),
                             .momentum = static_cast<float>(op.momentum),
                             .weight_decay = static_cast<float>(op.weight_decay),
                             .of_gradient = op.nesterov ? 1.0f : 0.0f,
                             .of_velocity = op.nesterov ? static_cast<float>(op.momentum) : 1.0f};
-  cuda::with_weights(op.weight, op.rounded, "SgdStep", [&]<class Half>(cuda::Weights<Half> w) {
-    cuda::launch(static_cast<CudaStream&>(stream).handle(), cuda::grid_of(op), cuda::sgd<Half>,
-                 op.blocks.first, arguments, w, static_cast<float>(op.learning_rate),
-                 cuda::factor_of(op));
+  cuda::with_slot(op.velocity, op.coding, [&]<class Slots>(const Slots& slots) {
+    cuda::with_weights(op.weight, op.rounded, "SgdStep", [&]<class Half>(cuda::Weights<Half> w) {
+      cuda::launch(static_cast<CudaStream&>(stream).handle(), cuda::grid_of(op),
+                   cuda::sgd<Slots, Half>, op.blocks.first, slots, arguments, w,
+                   static_cast<float>(op.learning_rate), cuda::factor_of(op));
+    });
   });
 }
 

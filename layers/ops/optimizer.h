@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "layers/ops/norms.h"
+#include "layers/ops/slot_coding.h"
 #include "layers/tensor/tensor.h"
 
 namespace penstock::layers {
@@ -28,6 +29,7 @@ struct GradientFactor {
 ///   mean    = beta1 · mean + (1 - beta1) · g
 ///   square  = beta2 · square + (1 - beta2) · g²
 ///   weight -= learning_rate · (mean / (1 - beta1^step)) / (√(square / (1 - beta2^step)) + epsilon)
+/// Slots (mean and square here) may also be bf16 or u8 over weights in f32; see SlotCoding.
 struct AdamWStep {
   ArenaBlocks blocks;
   Tensor weight;  // FP32 masters
@@ -42,6 +44,7 @@ struct AdamWStep {
   GradientFactor factor = {};
   std::int64_t step = 1;  // counted from 1
   Tensor rounded = {};    // f16 or bf16: what layers read, the new weight; or none
+  SlotCoding coding = {};
 };
 
 /// Where LAMB (You et al. 2020, algorithm 2) goes, before it is scaled for each parameter: moments
@@ -60,6 +63,7 @@ struct LambDirection {
   double weight_decay = 0;
   GradientFactor factor = {};
   std::int64_t step = 1;  // counted from 1
+  SlotCoding coding = {};
 };
 
 /// One step of gradient descent as torch.optim.SGD (without dampening) takes it, for the elements
@@ -78,6 +82,7 @@ struct SgdStep {
   double weight_decay = 0;
   GradientFactor factor = {};
   Tensor rounded = {};  // as of AdamWStep
+  SlotCoding coding = {};
 };
 
 }  // namespace penstock::layers

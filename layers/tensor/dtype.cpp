@@ -16,6 +16,8 @@ std::size_t size_of(DType dtype) {
     case DType::f16:
     case DType::bf16:
       return 2;
+    case DType::u8:
+      return 1;
   }
   return 0;
 }
@@ -34,6 +36,8 @@ std::string_view name_of(DType dtype) {
       return "i32";
     case DType::i64:
       return "i64";
+    case DType::u8:
+      return "u8";
   }
   return "?";
 }

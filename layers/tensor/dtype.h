@@ -8,12 +8,12 @@ namespace penstock::layers {
 
 /// Number formats of tensors. Sums of weight gradients, statistics and losses are never narrower
 /// than f32.
-enum class DType : std::uint8_t { f32, f64, f16, bf16, i32, i64 };
+enum class DType : std::uint8_t { f32, f64, f16, bf16, i32, i64, u8 };
 
 /// Bytes of one number.
 std::size_t size_of(DType dtype);
 
-/// "f32", "f64", "f16", "bf16", "i32", "i64".
+/// "f32", "f64", "f16", "bf16", "i32", "i64", "u8".
 std::string_view name_of(DType dtype);
 
 constexpr bool is_half(DType dtype) { return dtype == DType::f16 || dtype == DType::bf16; }
@@ -59,6 +59,10 @@ struct DTypeOf<std::int32_t> {
 template <>
 struct DTypeOf<std::int64_t> {
   static constexpr DType value = DType::i64;
+};
+template <>
+struct DTypeOf<std::uint8_t> {
+  static constexpr DType value = DType::u8;
 };
 
 }  // namespace penstock::layers

@@ -77,7 +77,7 @@ StageBytes stage_bytes(const std::vector<layers::LayerPlan>& layers, const Chunk
   StageBytes bytes;
   bytes.weights = layout.masters + layout.copies;
   bytes.gradients = layout.arena * parameters.lanes_of.at(replica);
-  bytes.optimizer = layout.slot * parameters.slots.of_elements +
+  bytes.optimizer = (layout.slot + layout.scales) * parameters.slots.of_elements +
                     number_bytes(layers) * parameters.slots.of_parameters;
   if (parameters.rollback)
     bytes.optimizer += bytes.optimizer + layout.changing_masters + layout.changing_copies;

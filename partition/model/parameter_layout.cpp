@@ -67,6 +67,13 @@ std::vector<ParameterPiece> pieces_of(const ParameterEntry& p, const Shards& sha
   return pieces;
 }
 
+/// Of a piece. Codes end with a whole block, so that the places of scales follow from theirs.
+std::size_t slot_bytes(std::int64_t elements, const ParameterKinds& kinds) {
+  if (kinds.slots == SlotFormat::codes)
+    return static_cast<std::size_t>(layers::code_blocks(elements) * layers::kCodeBlock);
+  return layers::aligned(bytes_of(elements, kinds.slot_type()));
+}
+
 void place_owned(const ParameterKinds& kinds, int replica, ParameterLayout& layout) {
   for (const ParameterEntry& p : layout.parameters) {
     if (p.decl.frozen()) continue;
@@ -74,7 +81,7 @@ void place_owned(const ParameterKinds& kinds, int replica, ParameterLayout& layo
       const std::size_t bytes = layers::aligned(bytes_of(piece.count, kinds.dtype));
       const std::size_t within = bytes_of(piece.first, kinds.dtype);
       piece.slot_offset = layout.slot;
-      layout.slot += bytes;
+      layout.slot += slot_bytes(piece.count, kinds);
       if (!layout.parts) {
         piece.master_offset = p.offset + within;
       } else if (!has_copy(p.decl, kinds.compute)) {
@@ -86,6 +93,8 @@ void place_owned(const ParameterKinds& kinds, int replica, ParameterLayout& layo
       layout.owned.push_back(piece);
     }
   }
+  if (kinds.slots == SlotFormat::codes)
+    layout.scales = layers::aligned(layout.slot / layers::kCodeBlock * sizeof(float));
 }
 
 /// Frozen masters that replicas with parts of the others keep besides what layers read.
@@ -104,6 +113,18 @@ Shards unshared(std::size_t arena, layers::DType dtype) {
 }
 
 }  // namespace
+
+layers::DType ParameterKinds::slot_type() const {
+  switch (slots) {
+    case SlotFormat::bf16:
+      return layers::DType::bf16;
+    case SlotFormat::codes:
+      return layers::DType::u8;
+    case SlotFormat::full:
+      break;
+  }
+  return dtype;
+}
 
 /// Of an element of the arena at which a norm block begins, or of its end.
 std::size_t ParameterLayout::read_offset(std::int64_t element) const {

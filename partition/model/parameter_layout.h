@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "layers/tensor/code_blocks.h"
 #include "layers/tensor/norm_blocks.h"
 #include "partition/model/shards.h"
 
@@ -35,12 +36,23 @@ struct ParameterPiece {
   std::int64_t blocks() const { return layers::norm_blocks(count); }
 };
 
+/// How a slot of the optimizer keeps its numbers.
+enum class SlotFormat {
+  full,   // as masters are kept
+  bf16,   // in halves
+  codes,  // in 8 bits, over an FP32 scale for each code block of a parameter
+};
+
 /// Types of a stage's numbers, and who keeps them.
 struct ParameterKinds {
-  layers::DType dtype = layers::DType::f32;  // of masters, gradient sums and optimizer
+  layers::DType dtype = layers::DType::f32;  // of masters, gradient sums and full slots
   layers::DType compute =
       layers::DType::f32;  // of what layers read: halves are rounded copies of the masters
   Sharing sharing = {};
+  SlotFormat slots = SlotFormat::full;
+
+  /// Of a slot's numbers.
+  layers::DType slot_type() const;
 };
 
 /// Where a rank keeps a stage's parameters. The runtime allocates it, the planner adds it up.
@@ -53,6 +65,7 @@ struct ParameterLayout {
   std::size_t masters = 0;
   std::size_t copies = 0;  // of what layers read instead of masters
   std::size_t slot = 0;    // of one slot of the optimizer
+  std::size_t scales = 0;  // of a slot that is kept in codes
   /// Masters of owned pieces alone: copies hold all that layers read, also in full precision.
   bool parts = false;
   /// Of masters and copies, from their beginning: what lies behind never changes.

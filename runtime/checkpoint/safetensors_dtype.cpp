@@ -16,13 +16,14 @@ constexpr std::array<std::pair<std::string_view, std::uint64_t>, 22> kBits{{
     {"I64", 64},        {"U64", 64},
 }};
 
-constexpr std::array<std::pair<std::string_view, layers::DType>, 6> kComputed{{
+constexpr std::array<std::pair<std::string_view, layers::DType>, 7> kKept{{
     {"F32", layers::DType::f32},
     {"F64", layers::DType::f64},
     {"F16", layers::DType::f16},
     {"BF16", layers::DType::bf16},
     {"I32", layers::DType::i32},
     {"I64", layers::DType::i64},
+    {"U8", layers::DType::u8},
 }};
 
 }  // namespace
@@ -34,13 +35,13 @@ std::optional<std::uint64_t> safetensors_bits(std::string_view name) {
 }
 
 std::optional<layers::DType> from_safetensors(std::string_view name) {
-  for (const auto& [known, dtype] : kComputed)
+  for (const auto& [known, dtype] : kKept)
     if (known == name) return dtype;
   return std::nullopt;
 }
 
 std::string_view to_safetensors(layers::DType dtype) {
-  return std::find_if(kComputed.begin(), kComputed.end(),
+  return std::find_if(kKept.begin(), kKept.end(),
                       [&](const auto& entry) { return entry.second == dtype; })
       ->first;
 }

@@ -12,10 +12,10 @@ namespace penstock::runtime {
 /// that the format does not know.
 [[nodiscard]] std::optional<std::uint64_t> safetensors_bits(std::string_view name);
 
-/// The dtype that penstock computes with, or nothing for the others ("U8", "BOOL", …).
+/// The dtype that penstock keeps numbers in, or nothing for the others ("I8", "BOOL", …).
 [[nodiscard]] std::optional<layers::DType> from_safetensors(std::string_view name);
 
-/// "F32", "F64", "F16", "BF16", "I32", "I64".
+/// "F32", "F64", "F16", "BF16", "I32", "I64", "U8".
 [[nodiscard]] std::string_view to_safetensors(layers::DType dtype);
 
 }  // namespace penstock::runtime

@@ -24,7 +24,8 @@ class AdamW final : public Optimizer {
                                             .weight_decay = config_.weight_decay,
                                             .factor = with.factor,
                                             .step = with.step,
-                                            .rounded = store.copy_arena()});
+                                            .rounded = store.copy_arena(),
+                                            .coding = slot_coding(store, with)});
   }
 
  private:

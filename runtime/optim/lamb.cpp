@@ -25,7 +25,8 @@ class Lamb final : public Optimizer {
                                               .epsilon = config_.epsilon,
                                               .weight_decay = config_.weight_decay,
                                               .factor = with.factor,
-                                              .step = with.step});
+                                              .step = with.step,
+                                              .coding = slot_coding(store, with)});
     const std::vector<double> trust = trust_ratios(backend, stream, store, with);
     for (const partition::ParameterPiece& p : store.owned())
       backend.run(stream,

@@ -39,7 +39,8 @@ class NovoGrad final : public Optimizer {
                                           .nesterov = false,
                                           .weight_decay = config_.weight_decay,
                                           .factor = {with.factor.otherwise / shrink},
-                                          .rounded = store.copy_arena()});
+                                          .rounded = store.copy_arena(),
+                                          .coding = slot_coding(store, with)});
     }
   }
 

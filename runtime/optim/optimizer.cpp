@@ -19,4 +19,11 @@ std::unique_ptr<Optimizer> make_optimizer(const configs::OptimizerConfig& config
       fmt::format("optimizer.kind is \"{}\", expected adamw, sgd, lamb or novograd", config.kind));
 }
 
+layers::SlotCoding slot_coding(const ParameterStore& store, const UpdateArguments& with) {
+  const int slots = store.slots_of_elements();
+  return {.random = layers::slot_random(with.seed, with.step),
+          .first_scales = slots > 0 ? store.scale_arena(0) : layers::Tensor{},
+          .second_scales = slots > 1 ? store.scale_arena(1) : layers::Tensor{}};
+}
+
 }  // namespace penstock::runtime

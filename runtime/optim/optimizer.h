@@ -25,6 +25,7 @@ struct UpdateArguments {
   double learning_rate = 0;
   layers::GradientFactor factor = {};  // of clipping and loss scaling
   std::int64_t step = 1;               // steps taken, this one included; skipped ones do not count
+  std::uint64_t seed = 0;              // of the run, for slots that are rounded at random
   std::span<const double> squared_sums = {};  // of the gradients, for each norm block of the model
   double* room = nullptr;                     // for as many numbers, in the backend's memory
   /// Adds numbers of which each rank that holds this stage has those of its own pieces, and 0 of
@@ -54,6 +55,10 @@ class Optimizer {
 
 /// `config.kind` is adamw, sgd, lamb or novograd; ConfigError for others.
 [[nodiscard]] std::unique_ptr<Optimizer> make_optimizer(const configs::OptimizerConfig& config);
+
+/// What an operation of a step needs to know of the store's slots.
+[[nodiscard]] layers::SlotCoding slot_coding(const ParameterStore& store,
+                                             const UpdateArguments& with);
 
 /// One file each. Sgd is LARC where `config.larc` is above 0.
 [[nodiscard]] std::unique_ptr<Optimizer> make_adamw(const configs::OptimizerConfig& config);

@@ -47,7 +47,8 @@ class Sgd final : public Optimizer {
             .nesterov = config_.nesterov,
             .weight_decay = config_.weight_decay * slower,
             .factor = factor,
-            .rounded = store.copy_arena()};
+            .rounded = store.copy_arena(),
+            .coding = slot_coding(store, with)};
   }
 
   /// Of the learning rate, for every parameter.

@@ -33,7 +33,11 @@ ParameterStore::ParameterStore(layers::Backend& backend, layers::Stream& stream,
     slots_.push_back(backend.allocate(layout_.slot));
   for (int slot = 0; slot < options.slots.of_parameters; ++slot)
     slots_.push_back(backend.allocate(partition::number_bytes(plans)));
-  for (const layers::Buffer& slot : slots_) backend.zero(stream, slot.data(), slot.bytes());
+  if (options.kinds.slots == partition::SlotFormat::codes)
+    for (int slot = 0; slot < options.slots.of_elements; ++slot)
+      scales_.push_back(backend.allocate(layout_.scales));
+  for (const std::vector<layers::Buffer>* kept : {&slots_, &scales_})
+    for (const layers::Buffer& each : *kept) backend.zero(stream, each.data(), each.bytes());
   for (const layers::Buffer* read :
        {&weights_, &copies_})  // replicas send gaps between parameters, too
     backend.zero(stream, read->data(), read->bytes());
@@ -134,7 +138,19 @@ layers::Tensor ParameterStore::copy(const partition::ParameterPiece& piece) cons
 }
 
 layers::Tensor ParameterStore::slot(const partition::ParameterPiece& piece, int slot) const {
-  return {slots_[slot].data() + piece.slot_offset, dtype(), {piece.count}};
+  return {slots_[slot].data() + piece.slot_offset, options_.kinds.slot_type(), {piece.count}};
+}
+
+layers::Tensor ParameterStore::scale_arena(int slot) const {
+  return scales_.empty() ? layers::Tensor{} : flat(scales_[slot], layers::DType::f32);
+}
+
+layers::Tensor ParameterStore::scales(const partition::ParameterPiece& piece, int slot) const {
+  if (scales_.empty()) return {};
+  const auto first = static_cast<std::int64_t>(piece.slot_offset) / layers::kCodeBlock;
+  return {scale_arena(slot).as<float>() + first,
+          layers::DType::f32,
+          {layers::code_blocks(piece.count)}};
 }
 
 void ParameterStore::round_copies(layers::Stream& stream) {
@@ -193,6 +209,7 @@ std::vector<std::span<std::byte>> ParameterStore::updated_arenas() const {
   std::vector<std::span<std::byte>> arenas = {{weights_.data(), layout_.changing_masters},
                                               {copies_.data(), layout_.changing_copies}};
   for (const layers::Buffer& slot : slots_) arenas.emplace_back(slot.data(), slot.bytes());
+  for (const layers::Buffer& scales : scales_) arenas.emplace_back(scales.data(), scales.bytes());
   std::erase_if(arenas, [](const auto& arena) { return arena.empty(); });
   return arenas;
 }

@@ -67,12 +67,17 @@ class ParameterStore {
   layers::Tensor gradient(const partition::ParameterPiece& piece, int lane) const;
   layers::Tensor copy(const partition::ParameterPiece& piece) const;
   layers::Tensor slot(const partition::ParameterPiece& piece, int slot) const;
+  /// Of the slot's code blocks; no data where the slot is not kept in codes.
+  layers::Tensor scales(const partition::ParameterPiece& piece, int slot) const;
 
   /// Whole arenas, in whose elements the table counts; no data where there is none. Masters that
   /// lie among the copies are counted from where the others begin, too.
   layers::Tensor weight_arena() const { return flat(weights_, dtype()); }
   layers::Tensor gradient_arena() const { return flat(gradients_[0], dtype()); }  // lane 0's
-  layers::Tensor slot_arena(int slot) const { return flat(slots_[slot], dtype()); }
+  layers::Tensor slot_arena(int slot) const {
+    return flat(slots_[slot], options_.kinds.slot_type());
+  }
+  layers::Tensor scale_arena(int slot) const;  // of slots that are kept in codes
   layers::Tensor copy_arena() const {
     return copies_.bytes() == 0 ? layers::Tensor{} : flat(copies_, options_.kinds.compute);
   }
@@ -129,7 +134,7 @@ class ParameterStore {
   std::vector<StateEntry> states_;
   std::vector<layers::Tensor> state_tensors_;
   layers::Buffer weights_, copies_, state_memory_;
-  std::vector<layers::Buffer> gradients_, slots_;
+  std::vector<layers::Buffer> gradients_, slots_, scales_;
   std::vector<LayerViews> layers_;
   ArenaTable table_;
 };

@@ -32,6 +32,7 @@ StageOptions part_of(const SessionOptions& options, const partition::StageReplic
   part.store.lanes = options.plan.lanes_of_replicas().at(here.replica);
   part.store.slots = options.slots;
   part.store.kinds.sharing = sharing_of(config.pipeline);
+  part.store.kinds.slots = slot_format(config.optimizer);
   part.store.replica = here.replica;
   part.seed = config.trainer.seed;
   part.sizes = backend_sizes(config);
@@ -60,6 +61,14 @@ layers::DType compute_type(const configs::PrecisionConfig& precision) {
 
 partition::Sharing sharing_of(const configs::PipelineConfig& pipeline) {
   return {pipeline.shard_optimizer ? pipeline.replicas : 1, pipeline.bucket_bytes};
+}
+
+partition::SlotFormat slot_format(const configs::OptimizerConfig& optimizer) {
+  if (optimizer.state == "fp32") return partition::SlotFormat::full;
+  if (optimizer.state == "bf16") return partition::SlotFormat::bf16;
+  if (optimizer.state == "8bit") return partition::SlotFormat::codes;
+  throw ConfigError(
+      fmt::format("optimizer.state is \"{}\", expected fp32, bf16 or 8bit", optimizer.state));
 }
 
 layers::BackendSizes backend_sizes(const configs::Config& config) {

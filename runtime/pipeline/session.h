@@ -18,6 +18,9 @@ layers::DType compute_type(const configs::PrecisionConfig& precision);
 /// Among whom the recipe shares the update of a stage.
 partition::Sharing sharing_of(const configs::PipelineConfig& pipeline);
 
+/// How optimizer.state keeps the optimizer's slots. ConfigError for another name.
+partition::SlotFormat slot_format(const configs::OptimizerConfig& optimizer);
+
 /// What the recipe computes on and in.
 layers::BackendSizes backend_sizes(const configs::Config& config);
 

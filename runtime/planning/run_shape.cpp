@@ -108,6 +108,7 @@ partition::ParameterBytes parameters_of(const configs::Config& config, int lanes
   const layers::BackendSizes sizes = backend_sizes(config);
   parameters.kinds.compute = sizes.compute;
   parameters.kinds.sharing = sharing_of(config.pipeline);
+  parameters.kinds.slots = slot_format(config.optimizer);
   const bool on_device = sizes.device != layers::DeviceKind::cpu;
   if (on_device && !comm::nccl_is_built()) return parameters;  // replicas meet in the host's memory
   const auto others = static_cast<int>(lanes_of.size()) - 1;

@@ -12,6 +12,7 @@ TrainingStep::Options step_options(const TrainingStepSpec& spec, DeviceLinks lin
   options.optimizer = config.optimizer;
   options.schedule = config.lr_schedule;
   options.precision = config.precision;
+  options.seed = config.trainer.seed;
   options.bucket_bytes = config.pipeline.bucket_bytes;
   options.model_blocks = model_blocks(spec.sequence);
   options.lanes_of = spec.plan.lanes_of_replicas();

@@ -44,7 +44,8 @@ void lock_output(PreparedTraining& training) {
   if (!training.context.leads()) return;
   const std::string& output = training.config.trainer.output;
   probe_output(output, checkpoint_bytes(parameter_count(training.sequence),
-                                        training.slots.of_elements.size()) +
+                                        training.slots.of_elements.size(),
+                                        slot_format(training.config.optimizer)) +
                            training.tokenizer->model().size());
   training.lock = std::make_unique<OutputLock>(output);
 }

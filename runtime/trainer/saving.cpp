@@ -30,12 +30,31 @@ std::string slot_name(const std::string& slot, const layers::ParamDecl& paramete
   return fmt::format("optimizer.{}/{}", slot, parameter.name);
 }
 
+std::string scales_name(const std::string& slot, const layers::ParamDecl& parameter) {
+  return slot_name(slot + ".scales", parameter);
+}
+
+/// Of the scales of a whole parameter.
+layers::Shape scales_shape(const partition::ParameterEntry& parameter) {
+  return {layers::code_blocks(parameter.elements)};
+}
+
 /// Brings a checkpoint's tensors to where they belong.
 class Reader {
  public:
   Reader(HostWindow& window, const Checkpoint& checkpoint)
       : window_(window), checkpoint_(checkpoint) {}
 
+  void whole(const std::string& name, const layers::Tensor& to) { part(name, to, to.shape, 0); }
+
+  /// What begins with element `first` of a tensor of that shape.
+  void part(const std::string& name, const layers::Tensor& to, const layers::Shape& shape,
+            std::int64_t first) {
+    checkpoint_.expect(name, to.dtype, shape);
+    elements(name, to, first);
+  }
+
+ private:
   void elements(const std::string& name, const layers::Tensor& to, std::int64_t first) {
     const std::size_t width = layers::size_of(to.dtype);
     window_.write(to, [&](std::size_t begin, std::span<std::byte> part) {
@@ -44,12 +63,6 @@ class Reader {
     });
   }
 
-  void whole(const std::string& name, const layers::Tensor& to) {
-    checkpoint_.expect(name, to.dtype, to.shape);
-    elements(name, to, 0);
-  }
-
- private:
   HostWindow& window_;
   const Checkpoint& checkpoint_;
 };
@@ -62,6 +75,18 @@ void initialise(HostWindow& window, const layers::ParamDecl& decl, const layers:
     layers::initialise(decl, seed, {part.data(), to.dtype, {count}},
                        static_cast<std::int64_t>(begin / width));
   });
+}
+
+void restore_slots(Reader& reader, const ParameterStore& store, const OptimizerSlots& slots) {
+  for (const partition::ParameterPiece& piece : store.owned())
+    for (std::size_t i = 0; i < slots.of_elements.size(); ++i) {
+      const partition::ParameterEntry& p = store.parameters()[piece.parameter];
+      const std::string& slot = slots.of_elements[i];
+      reader.part(slot_name(slot, p.decl), store.slot(piece, i), p.decl.shape, piece.first);
+      if (const layers::Tensor scales = store.scales(piece, i); scales.data != nullptr)
+        reader.part(scales_name(slot, p.decl), scales, scales_shape(p),
+                    piece.first / layers::kCodeBlock);
+    }
 }
 
 /// Rank 0's outcome on every rank. Rank 0 raises a fault.
@@ -109,14 +134,22 @@ std::vector<CheckpointPiece> Saving::owned_pieces() const {
   const ParameterStore& store = stage_.parameters();
   std::vector<CheckpointPiece> pieces;
   for (const partition::ParameterPiece& piece : store.owned()) {
-    const layers::ParamDecl& decl = store.parameters()[piece.parameter].decl;
+    const partition::ParameterEntry& parameter = store.parameters()[piece.parameter];
+    const layers::ParamDecl& decl = parameter.decl;
     const auto add = [&](const std::string& name, const layers::Tensor& tensor) {
       pieces.push_back(
           {name, tensor.dtype, decl.shape, piece.first, piece.first + piece.count, tensor.data});
     };
     add(decl.name, store.weight(piece));
-    for (std::size_t i = 0; i < options_.slots.of_elements.size(); ++i)
-      add(slot_name(options_.slots.of_elements[i], decl), store.slot(piece, i));
+    for (std::size_t i = 0; i < options_.slots.of_elements.size(); ++i) {
+      const std::string& slot = options_.slots.of_elements[i];
+      add(slot_name(slot, decl), store.slot(piece, i));
+      const layers::Tensor scales = store.scales(piece, i);
+      if (scales.data == nullptr) continue;
+      const std::int64_t first = piece.first / layers::kCodeBlock;
+      pieces.push_back({scales_name(slot, decl), scales.dtype, scales_shape(parameter), first,
+                        first + scales.size(), scales.data});
+    }
   }
   return pieces;
 }
@@ -153,13 +186,7 @@ void Saving::restore(const Checkpoint& checkpoint, bool training) {
   HostWindow window(backend_, stream_);
   Reader reader(window, checkpoint);
   const ParameterStore& store = stage_.parameters();
-  for (const partition::ParameterPiece& piece : store.owned())
-    for (std::size_t i = 0; i < options_.slots.of_elements.size(); ++i) {
-      const layers::ParamDecl& decl = store.parameters()[piece.parameter].decl;
-      const std::string name = slot_name(options_.slots.of_elements[i], decl);
-      checkpoint.expect(name, store.dtype(), decl.shape);
-      reader.elements(name, store.slot(piece, i), piece.first);
-    }
+  restore_slots(reader, store, options_.slots);
   for (const partition::ParameterEntry& p : store.parameters())
     for (std::size_t i = 0; !p.decl.frozen() && i < options_.slots.of_parameters.size(); ++i)
       reader.whole(slot_name(options_.slots.of_parameters[i], p.decl), store.number(p, i));
@@ -179,8 +206,13 @@ void Saving::start_from(const StartingWeights& weights, std::uint64_t seed) {
     reader.whole(store.states()[i].decl.name, store.state(i));
 }
 
-std::uint64_t checkpoint_bytes(std::int64_t parameters, std::size_t slots) {
-  return static_cast<std::uint64_t>(parameters) * sizeof(float) * (1 + slots) + (1 << 20);
+std::uint64_t checkpoint_bytes(std::int64_t parameters, std::size_t slots,
+                               partition::SlotFormat format) {
+  const bool coded = format == partition::SlotFormat::codes;
+  const std::uint64_t of_slot =
+      parameters * layers::size_of(partition::ParameterKinds{.slots = format}.slot_type()) +
+      (coded ? layers::code_blocks(parameters) * sizeof(float) : 0);
+  return static_cast<std::uint64_t>(parameters) * sizeof(float) + slots * of_slot + (1 << 20);
 }
 
 }  // namespace penstock::runtime

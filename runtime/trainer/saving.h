@@ -58,6 +58,7 @@ class Saving {
 };
 
 /// Free space that a checkpoint of a model with so many parameters may need, in bytes.
-[[nodiscard]] std::uint64_t checkpoint_bytes(std::int64_t parameters, std::size_t slots);
+[[nodiscard]] std::uint64_t checkpoint_bytes(std::int64_t parameters, std::size_t slots,
+                                             partition::SlotFormat format);
 
 }  // namespace penstock::runtime

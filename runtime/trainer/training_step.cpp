@@ -186,8 +186,10 @@ std::vector<double> TrainingStep::tell(StepSums& sums) {
 /// weights, whoever owns them.
 void TrainingStep::update(const layers::GradientNormResult* result, const Ended& step) {
   ParameterStore& store = stage_.parameters();
-  UpdateArguments with{
-      .learning_rate = step.learning_rate, .factor = {1, result}, .step = step.optimizer_steps};
+  UpdateArguments with{.learning_rate = step.learning_rate,
+                       .factor = {1, result},
+                       .step = step.optimizer_steps,
+                       .seed = options_.seed};
   std::vector<double> squared_sums;
   if (optimizer_->takes_norms()) {
     const layers::GradientNormResult agreed = norm_sync_.result();

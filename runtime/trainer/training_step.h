@@ -41,6 +41,7 @@ class TrainingStep {
     configs::OptimizerConfig optimizer;
     configs::LrScheduleConfig schedule;
     configs::PrecisionConfig precision;
+    std::uint64_t seed = 0;  // of what the optimizer rounds at random
     std::int64_t bucket_bytes = 4 << 20;
     std::int64_t model_blocks = 0;    // norm blocks of the whole model
     std::vector<int> lanes_of = {1};  // each replica

@@ -87,6 +87,24 @@ TEST_F(Resume, IsBitEqualWithEveryOptimizer) {
   }
 }
 
+TEST_F(Resume, IsBitEqualWithStateInFewerBytes) {
+  for (const std::string state : {"bf16", "8bit"}) {
+    const auto train = [&](const std::string& output, std::vector<std::string> more, int ranks) {
+      more.insert(more.end(),
+                  {"optimizer.state=" + state, "trainer.lanes=2", "trainer.validate_every=-1"});
+      const auto outcome = folder_.train(output, more, {ranks});
+      EXPECT_EQ(outcome.code, 0) << state << ": " << outcome.err;
+    };
+    train(state, {"trainer.steps=6"}, 0);
+    train(state + "-parts", {"trainer.steps=4", "pipeline.stages=2"}, 2);
+    train(state + "-parts",
+          {"trainer.steps=6", "trainer.resume=true", "pipeline.replicas=2",
+           "pipeline.shard_optimizer=true"},
+          2);
+    EXPECT_EQ(folder_.record(state + "-parts"), folder_.record(state)) << state;
+  }
+}
+
 TEST_F(Resume, AppendsMetricsBehindItsStep) {
   ASSERT_EQ(resume({"trainer.steps=8"}).code, 0);
   std::ifstream metrics(folder_.in("output/metrics.jsonl"));
@@ -110,9 +128,10 @@ TEST_F(Resume, AppendsMetricsBehindItsStep) {
 }
 
 TEST_F(Resume, RejectsOtherModelsDataSeedsAndOptimizers) {
-  for (const char* change : {"model.hidden=13", "text.alphabet=abcde", "features.window=hann",
-                             "data.micro_batches=3", "data.speeds=[1]", "trainer.seed=2",
-                             "optimizer.learning_rate=0.02", "lr_schedule.warmup=3"}) {
+  for (const char* change :
+       {"model.hidden=13", "text.alphabet=abcde", "features.window=hann", "data.micro_batches=3",
+        "data.speeds=[1]", "trainer.seed=2", "optimizer.learning_rate=0.02", "optimizer.state=8bit",
+        "lr_schedule.warmup=3"}) {
     const auto outcome = resume({change});
     EXPECT_EQ(outcome.code, 2) << change;
     const std::string key = std::string(change).substr(0, std::string(change).find('='));

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <span>
 
+#include "layers/tensor/code_blocks.h"
 #include "tests/layers/cuda/parity.h"
 
 namespace penstock::layers {
@@ -104,6 +105,110 @@ TEST_P(CudaOptimizer, Sgd) {
     expect_close(velocity, 1e-6, "velocity");
   }
 }
+
+/// Slots in few bytes on both backends: the same bits, NaN nowhere.
+struct FewBytes {
+  Twin slot, scales;
+};
+
+class CudaOptimizerInFewBytes : public CudaOptimizer {
+ protected:
+  /// Of numbers that a slot of `dtype` held before.
+  FewBytes few(DType dtype, bool square) {
+    const auto count = static_cast<std::size_t>(arena_[0]);
+    const Tensor cpu{host_memory(count * size_of(dtype)).data(), dtype, arena_};
+    const std::vector<double> values = test::uniform(arena_[0], square ? 8 : 9, 0.01, 0.1);
+    std::vector<double> held = values;
+    if (dtype == DType::u8)
+      for (double& code : held) code = std::floor(code * 2550);
+    test::assign(cpu, held);
+    const Tensor cuda{device_memory(count * size_of(dtype)).data(), dtype, arena_};
+    cuda_->copy_in(*cuda_stream_, cuda.data, cpu.data, cpu.bytes());
+    return {{cpu, cuda}, random(DType::f32, {code_blocks(arena_[0])}, 0.01, 0.1)};
+  }
+  SlotCoding coding(Tensor Twin::*side, const FewBytes& first, const FewBytes& second) const {
+    return {slot_random(3, 2), first.scales.*side, second.scales.*side};
+  }
+  /// Slots of both backends hold the same, but for codes and halves next to each other where FP32
+  /// differs in the last bit.
+  void expect_alike(const FewBytes& few, const char* what) {
+    expect_close(few.scales, 1e-6, what);
+    const std::vector<double> cpu = test::numbers(few.slot.cpu), cuda = on_device(few.slot.cuda);
+    const bool codes = few.slot.cpu.dtype == DType::u8;
+    std::int64_t others = 0;
+    for (std::size_t i = 0; i < cpu.size(); ++i) {
+      EXPECT_LE(std::abs(cpu[i] - cuda[i]), codes ? 1 : std::abs(cpu[i]) * 0x1p-7) << what << i;
+      others += cpu[i] != cuda[i];
+    }
+    EXPECT_LE(others, 20) << what;
+  }
+};
+
+TEST_P(CudaOptimizerInFewBytes, AdamW) {
+  const Twin weight = random(DType::f32, arena_), gradient = random(DType::f32, arena_);
+  const FewBytes mean = few(dtype(), false), square = few(dtype(), true);
+  const auto step = [&](Tensor Twin::*side) {
+    return AdamWStep{.blocks = blocks(side),
+                     .weight = weight.*side,
+                     .mean = mean.slot.*side,
+                     .square = square.slot.*side,
+                     .gradient = gradient.*side,
+                     .learning_rate = 0.01,
+                     .weight_decay = 0.1,
+                     .factor = factor(side, halved_),
+                     .step = 2,
+                     .coding = coding(side, mean, square)};
+  };
+  run(step(&Twin::cpu), step(&Twin::cuda));
+  expect_close(weight, 1e-6, "weight");
+  expect_alike(mean, "mean");
+  expect_alike(square, "square");
+}
+
+TEST_P(CudaOptimizerInFewBytes, LambDirection) {
+  const Twin weight = random(DType::f32, arena_), gradient = random(DType::f32, arena_);
+  const FewBytes mean = few(dtype(), false), square = few(dtype(), true);
+  const auto step = [&](Tensor Twin::*side) {
+    return LambDirection{.blocks = blocks(side),
+                         .weight = weight.*side,
+                         .mean = mean.slot.*side,
+                         .square = square.slot.*side,
+                         .gradient = gradient.*side,
+                         .weight_decay = 0.1,
+                         .factor = factor(side, halved_),
+                         .step = 2,
+                         .coding = coding(side, mean, square)};
+  };
+  run(step(&Twin::cpu), step(&Twin::cuda));
+  expect_close(gradient, 1e-5, "direction");  // a rounded mean over the root of a small square
+  expect_alike(mean, "mean");
+  expect_alike(square, "square");
+}
+
+TEST_P(CudaOptimizerInFewBytes, Sgd) {
+  const Twin weight = random(DType::f32, arena_), gradient = random(DType::f32, arena_),
+             rounded = random(DType::f16, arena_);
+  const FewBytes velocity = few(dtype(), false);
+  const auto step = [&](Tensor Twin::*side) {
+    return SgdStep{.blocks = blocks(side),
+                   .weight = weight.*side,
+                   .velocity = velocity.slot.*side,
+                   .gradient = gradient.*side,
+                   .learning_rate = 0.1,
+                   .momentum = 0.9,
+                   .nesterov = true,
+                   .factor = factor(side, halved_),
+                   .rounded = rounded.*side,
+                   .coding = {slot_random(3, 2), velocity.scales.*side}};
+  };
+  run(step(&Twin::cpu), step(&Twin::cuda));
+  expect_close(weight, 1e-6, "weight");
+  expect_close(rounded, 0x1p-10, "rounded");
+  expect_alike(velocity, "velocity");
+}
+
+INSTANTIATE_TEST_SUITE_P(Cuda, CudaOptimizerInFewBytes, ::testing::Values(DType::bf16, DType::u8),
+                         name_of_parameter);
 
 // A spacing of the halves, where FP32 weights that differ in their last bit round apart.
 TEST_P(CudaOptimizer, WeightsRoundedForLayers) {

@@ -112,6 +112,33 @@ TEST(ParameterLayout, ShardsMastersOnlyInHalfPrecision) {
   EXPECT_LT(masters, alone.arena);
 }
 
+TEST(ParameterLayout, KeepsSlotsInFewerBytes) {
+  const std::vector<layers::LayerPlan> layers = layers_of(kRagged);
+  for (int replica = 0; replica < 3; ++replica) {
+    const auto layout = [&](SlotFormat slots) {
+      return lay_out_parameters(layers, {.sharing = {3, 1 << 20}, .slots = slots}, replica);
+    };
+    const ParameterLayout full = layout(SlotFormat::full), halves = layout(SlotFormat::bf16),
+                          codes = layout(SlotFormat::codes);
+    std::size_t of_halves = 0, of_codes = 0;
+    for (std::size_t i = 0; i < full.owned.size(); ++i) {
+      const std::int64_t count = full.owned[i].count;
+      EXPECT_EQ(halves.owned[i].count, count);
+      EXPECT_EQ(codes.owned[i].count, count);
+      EXPECT_EQ(codes.owned[i].master_offset, full.owned[i].master_offset);
+      EXPECT_EQ(halves.owned[i].slot_offset, of_halves);
+      EXPECT_EQ(codes.owned[i].slot_offset, of_codes);
+      of_halves += layers::aligned(static_cast<std::size_t>(count) * 2);
+      of_codes += static_cast<std::size_t>(count + 255) / 256 * 256;
+    }
+    EXPECT_EQ(halves.slot, of_halves);
+    EXPECT_EQ(codes.slot, of_codes);
+    EXPECT_EQ(codes.scales, layers::aligned(of_codes / 64));
+    EXPECT_EQ(full.scales, 0u);
+    EXPECT_EQ(halves.scales, 0u);
+  }
+}
+
 TEST(ParameterLayout, RangesOfWhatLayersReadFollowEachOther) {
   for (const layers::DType compute : {layers::DType::f32, layers::DType::f16}) {
     std::size_t reached = 0;

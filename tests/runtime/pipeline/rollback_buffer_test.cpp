@@ -42,5 +42,17 @@ TEST(RollbackBuffer, RestoresAllThatUpdatesChange) {
   }
 }
 
+TEST(RollbackBuffer, HoldsCodesAndTheirScales) {
+  const auto backend = layers::make_cpu_backend();
+  const auto stream = backend->make_stream();
+  std::vector<layers::LayerPlan> plans(1);
+  plans[0].params = {{"a", {300}, {}}};
+  StoreOptions options{.slots = {.of_elements = 2}};
+  options.kinds.slots = partition::SlotFormat::codes;
+  const ParameterStore store(*backend, *stream, plans, {}, options, 3);
+  EXPECT_EQ(bytes_of(store).size(),
+            store.weight_arena().bytes() + 2 * (512 + layers::aligned(2 * sizeof(float))));
+}
+
 }  // namespace
 }  // namespace penstock::runtime

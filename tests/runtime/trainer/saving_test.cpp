@@ -12,6 +12,7 @@
 #include "partition/model/build_model.h"
 #include "runtime/checkpoint/newest.h"
 #include "runtime/devices/host_window.h"
+#include "tests/support/layers/tensors.h"
 #include "tests/support/layers/watched_backend.h"
 #include "tests/support/system/temporary_folder.h"
 
@@ -106,7 +107,8 @@ void visit_owned(const ParameterStore& store, const std::function<void(float&, f
 
 /// The same model on `replicas` ranks that share its update, in halves.
 void on_shares(int replicas, const std::filesystem::path& output,
-               const std::function<void(ParameterStore&, Saving&)>& body) {
+               const std::function<void(ParameterStore&, Saving&)>& body,
+               partition::SlotFormat format = partition::SlotFormat::full) {
   comm::run_as_threads({.ranks = replicas}, [&](comm::Communicator& world) {
     WatchedBackend backend;
     const auto stream = backend.make_stream({});
@@ -117,6 +119,7 @@ void on_shares(int replicas, const std::filesystem::path& output,
     StageOptions options = whole(sequence, 3);
     options.sizes.compute = layers::DType::f16;
     options.store.kinds.sharing = {replicas};
+    options.store.kinds.slots = format;
     options.store.replica = grid.here().replica;
     Stage stage(backend, *stream, grid.pipeline(), sequence, options);
     Saving saving(backend, *stream, grid, stage, Saving::Options{output, {{"m", "v"}, {}}});
@@ -144,6 +147,58 @@ TEST(Saving, SharesReadAlikeOnAnyNumberOfReplicas) {
                   layers::to_float(layers::to_half(3 + 2)));
       });
   }
+}
+
+/// The same with slots in codes.
+void visit_coded(const ParameterStore& store, const std::function<void(double&, double)>& visit) {
+  for (const partition::ParameterPiece& piece : store.owned())
+    for (int slot = 0; slot < 2; ++slot) {
+      const auto visit_all = [&](const layers::Tensor& tensor, std::int64_t first, int modulus) {
+        std::vector<double> values = test::numbers(tensor);
+        for (std::size_t i = 0; i < values.size(); ++i)
+          visit(values[i], static_cast<double>((first + static_cast<std::int64_t>(i) + slot +
+                                                static_cast<std::int64_t>(piece.parameter)) %
+                                               modulus));
+        test::assign(tensor, values);
+      };
+      visit_all(store.slot(piece, slot), piece.first, 251);
+      visit_all(store.scales(piece, slot), piece.first / layers::kCodeBlock, 9973);
+    }
+}
+
+TEST(Saving, CodesReadAlikeOnAnyNumberOfReplicas) {
+  for (const int from : {1, 3}) {
+    const test::TemporaryFolder folder;
+    on_shares(
+        from, folder.path(),
+        [](ParameterStore& store, Saving& saving) {
+          visit_coded(store, [](double& value, double expected) { value = expected; });
+          saving.save({});
+        },
+        partition::SlotFormat::codes);
+    const Checkpoint saved = open_checkpoint(folder.path());
+    EXPECT_EQ(saved.tensor("optimizer.m/rnn1.weight").dtype, layers::DType::u8);
+    EXPECT_EQ(saved.tensor("optimizer.m.scales/rnn1.weight").dtype, layers::DType::f32);
+    for (const int to : {1, 2, 3})
+      on_shares(
+          to, folder.path(),
+          [&](ParameterStore& store, Saving& saving) {
+            saving.restore(saved, true);
+            std::int64_t wrong = 0;
+            visit_coded(store, [&](double& value, double expected) { wrong += value != expected; });
+            EXPECT_EQ(wrong, 0) << "from " << from << " replicas to " << to;
+          },
+          partition::SlotFormat::codes);
+  }
+}
+
+TEST(Saving, NeedsTheBytesThatSlotsHave) {
+  const auto bytes = [](partition::SlotFormat format) {
+    return checkpoint_bytes(1000000, 2, format) - (1 << 20);
+  };
+  EXPECT_EQ(bytes(partition::SlotFormat::full), 12000000u);
+  EXPECT_EQ(bytes(partition::SlotFormat::bf16), 8000000u);
+  EXPECT_EQ(bytes(partition::SlotFormat::codes), 6000000u + 2 * 4 * 3907);
 }
 
 TEST(Saving, RejectsAnotherModelsTensors) {

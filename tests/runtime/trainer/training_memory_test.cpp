@@ -91,6 +91,7 @@ StageOptions part_of(const partition::LayerSequence& sequence, const configs::Co
                                                      : std::vector{0, 3, 6, 7, sequence.size()};
   part.sizes = backend_sizes(config);
   part.store.kinds.sharing = sharing_of(config.pipeline);
+  part.store.kinds.slots = slot_format(config.optimizer);
   part.store.replica = here.replica;
   return part;
 }
@@ -189,6 +190,7 @@ struct Kept {
   std::vector<std::string> recomputed = {};
   bool post_validation = false;
   std::vector<std::string> frozen = {};
+  const char* state = "fp32";
 };
 
 class PlannedTrainingMemory : public testing::TestWithParam<Kept> {};
@@ -197,6 +199,7 @@ TEST_P(PlannedTrainingMemory, IsAllocatedAndNoStepTakesMore) {
   configs::Config config = small_recipe();
   config.pipeline.shard_optimizer = GetParam().shard;
   config.precision.compute = GetParam().compute;
+  config.optimizer.state = GetParam().state;
   config.pipeline.schedule = GetParam().schedule;
   if (config.pipeline.schedule == partition::kFound) config.trainer.order = {3, 0, 4, 1, 2};
   config.pipeline.recompute = GetParam().recompute;
@@ -213,37 +216,41 @@ TEST_P(PlannedTrainingMemory, IsAllocatedAndNoStepTakesMore) {
 
 INSTANTIATE_TEST_SUITE_P(
     Of, PlannedTrainingMemory,
-    testing::Values(Kept{"Whole", false, "fp32"}, Kept{"Shards", true, "fp32"},
-                    Kept{"ShardsUnderHalves", true, "fp16"},
-                    Kept{"PartedPasses", false, "fp32", "zb-h2"},
-                    Kept{"FoundLists", false, "fp32", "found"},
-                    Kept{"FoundListsInShards", true, "fp16", "found"},
-                    Kept{"FoundListsMadeAnew", false, "fp32", "found", "stage"},
-                    Kept{"ChunksInARound", true, "fp16", "interleaved"},
-                    Kept{"ChunksDownAndUp", false, "fp32", "zb-v"},
-                    Kept{"ChunksDownAndUpInShards", true, "fp32", "zb-v"},
-                    Kept{"Inputs", false, "fp16", "1f1b", "stage"},
-                    Kept{"InputsOfChunks", false, "fp32", "zb-v", "stage"},
-                    Kept{"InputsOfLayers",
-                         true,
-                         "fp16",
-                         "1f1b",
-                         "layers",
-                         {"norm1", "relu1", "conv2", "relu2", "rnn2"}},
-                    Kept{"InputsOfLayersOfChunks",
-                         false,
-                         "fp32",
-                         "zb-v",
-                         "layers",
-                         {"conv1", "relu1", "rnn1", "rnn2", "ctc"}},
-                    Kept{"InputsOfLayersOfPartedPasses",
-                         false,
-                         "fp32",
-                         "zb-h1",
-                         "layers",
-                         {"norm1", "rnn1.input", "rnn1"}},
-                    Kept{"Backups", false, "fp32", "zb-h2", "none", {}, true},
-                    Kept{"BackupsOfShards", true, "fp16", "1f1b", "none", {}, true}),
+    testing::Values(
+        Kept{"Whole", false, "fp32"}, Kept{"Shards", true, "fp32"},
+        Kept{"ShardsUnderHalves", true, "fp16"}, Kept{"PartedPasses", false, "fp32", "zb-h2"},
+        Kept{"FoundLists", false, "fp32", "found"},
+        Kept{"FoundListsInShards", true, "fp16", "found"},
+        Kept{"FoundListsMadeAnew", false, "fp32", "found", "stage"},
+        Kept{"ChunksInARound", true, "fp16", "interleaved"},
+        Kept{"ChunksDownAndUp", false, "fp32", "zb-v"},
+        Kept{"ChunksDownAndUpInShards", true, "fp32", "zb-v"},
+        Kept{"Inputs", false, "fp16", "1f1b", "stage"},
+        Kept{"InputsOfChunks", false, "fp32", "zb-v", "stage"},
+        Kept{"InputsOfLayers",
+             true,
+             "fp16",
+             "1f1b",
+             "layers",
+             {"norm1", "relu1", "conv2", "relu2", "rnn2"}},
+        Kept{"InputsOfLayersOfChunks",
+             false,
+             "fp32",
+             "zb-v",
+             "layers",
+             {"conv1", "relu1", "rnn1", "rnn2", "ctc"}},
+        Kept{"InputsOfLayersOfPartedPasses",
+             false,
+             "fp32",
+             "zb-h1",
+             "layers",
+             {"norm1", "rnn1.input", "rnn1"}},
+        Kept{"Backups", false, "fp32", "zb-h2", "none", {}, true},
+        Kept{"BackupsOfShards", true, "fp16", "1f1b", "none", {}, true},
+        Kept{"Halves", false, "fp32", "1f1b", "none", {}, false, {}, "bf16"},
+        Kept{"Codes", false, "bf16", "zb-v", "none", {}, false, {}, "8bit"},
+        Kept{"ShardsInHalves", true, "fp16", "1f1b", "none", {}, false, {}, "bf16"},
+        Kept{"BackupsOfShardsInCodes", true, "fp32", "1f1b", "none", {}, true, {}, "8bit"}),
     [](const auto& info) { return info.param.name; });
 
 const std::vector<std::string> kFront = {"conv*", "norm?.*", "rnn1*"};

@@ -30,6 +30,8 @@ void visit_numbers(const layers::Tensor& tensor, Visit visit) {
       return visit(tensor.as<std::int32_t>());
     case layers::DType::i64:
       return visit(tensor.as<std::int64_t>());
+    case layers::DType::u8:
+      return visit(tensor.as<std::uint8_t>());
   }
 }
 

@@ -20,6 +20,7 @@
 #include "runtime/pipeline/session.h"
 #include "runtime/trainer/training_step.h"
 #include "tests/support/layers/poisoned_layer.h"
+#include "tests/support/layers/tensors.h"
 #include "tests/support/partition/found_lists.h"
 
 namespace penstock::test {
@@ -41,14 +42,11 @@ runtime::ReadFeatures noise(const runtime::StepWork& work, int features, bool po
 
 std::vector<float> numbers(layers::Backend& backend, layers::Stream& stream,
                            const layers::Tensor& tensor) {
-  const auto count = static_cast<std::size_t>(tensor.size());
-  std::vector<float> narrow(count);
-  std::vector<double> wide(count);
-  const bool is_wide = tensor.dtype == layers::DType::f64;
-  backend.copy_out(stream, is_wide ? static_cast<void*>(wide.data()) : narrow.data(), tensor.data,
-                   tensor.bytes());
+  const layers::Buffer host = layers::host_buffer(tensor.bytes());
+  backend.copy_out(stream, host.data(), tensor.data, tensor.bytes());
   backend.synchronize(stream);
-  return is_wide ? std::vector<float>(wide.begin(), wide.end()) : narrow;
+  const std::vector<double> wide = test::numbers({host.data(), tensor.dtype, tensor.shape});
+  return {wide.begin(), wide.end()};
 }
 
 /// What the rank owns; NaN where it owns nothing.
@@ -62,8 +60,16 @@ void collect(layers::Backend& backend, layers::Stream& stream, const runtime::Pa
       std::ranges::copy(numbers(backend, stream, tensor), whole.begin() + piece.first);
     };
     add(p.decl.name, store.weight(piece));
-    for (int slot = 0; slot < slots.of_elements; ++slot)
-      add(p.decl.name + "#" + std::to_string(slot), store.slot(piece, slot));
+    for (int slot = 0; slot < slots.of_elements; ++slot) {
+      const std::string name = p.decl.name + "#" + std::to_string(slot);
+      add(name, store.slot(piece, slot));
+      const layers::Tensor scales = store.scales(piece, slot);
+      if (scales.data == nullptr) continue;
+      std::vector<float>& whole = outcome.tensors[name + "#scales"];
+      whole.resize(static_cast<std::size_t>(layers::code_blocks(p.elements)), std::nanf(""));
+      std::ranges::copy(numbers(backend, stream, scales),
+                        whole.begin() + piece.first / layers::kCodeBlock);
+    }
   }
   for (const partition::ParameterEntry& p : store.parameters())
     if (p.decl.frozen()) outcome.tensors[p.decl.name] = numbers(backend, stream, store.weight(p));
@@ -137,6 +143,7 @@ runtime::StageOptions stage_options(const TrainingJob& job,
   options.store.lanes = job.lanes / job.replicas;
   options.store.slots = runtime::make_optimizer(job.optimizer)->slots().counts();
   if (job.shard) options.store.kinds.sharing = {job.replicas, job.bucket_bytes};
+  options.store.kinds.slots = runtime::slot_format(job.optimizer);
   options.store.replica = here.replica;
   options.seed = 5;
   options.sizes = {job.device, runtime::compute_type(job.precision)};
@@ -149,6 +156,7 @@ runtime::TrainingStep::Options step_options(const TrainingJob& job,
   runtime::TrainingStep::Options options;
   options.optimizer = job.optimizer;
   options.precision = job.precision;
+  options.seed = 5;
   options.bucket_bytes = job.bucket_bytes;
   options.model_blocks =
       partition::norm_blocks(partition::plan_layers(sequence, std::vector<std::int64_t>{50}, {}));

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstdint>
+
+#include "layers/code_map.h"
+#include "layers/ops/norms.h"
+#include "layers/ops/slot_coding.h"
+#include "layers/random_rounding.h"
+#include "layers/tensor/code_blocks.h"
+
+namespace penstock::layers {
+
+/// Elements [first, first + count) of a norm block that make up a code block.
+struct CodeBlockPart {
+  const ArenaBlock& block;
+  std::int64_t first = 0, count = 0;
+};
+
+/// Random numbers of a code block, which its slots share.
+struct CodeBlockBits {
+  std::uint32_t words[kCodeBlock];
+  void draw(const PhiloxStream& random, const CodeBlockPart& part);
+};
+
+/// A slot of an optimizer in bf16 or u8, of which a step sees FP32 numbers, a code block at a time.
+class CodedSlot {
+ public:
+  enum class Holds { signed_numbers, squares };
+
+  /// `scales` are of u8. ShapeError where the arena is of another type.
+  CodedSlot(const Tensor& arena, const Tensor& scales, Holds holds);
+
+  /// The part's numbers as FP32.
+  void take_out(const CodeBlockPart& part, float* numbers) const;
+  bool rounds_at_random() const { return halves_ != nullptr; }
+  /// Puts them back; `bits` are read by rounding at random alone.
+  void put_back(const CodeBlockPart& part, const CodeBlockBits& bits, const float* numbers) const;
+
+ private:
+  void round(std::int64_t at, std::int64_t count, const CodeBlockBits& bits,
+             const float* numbers) const;
+  void encode(std::int64_t at, std::int64_t count, const float* numbers) const;
+
+  BFloat16* halves_ = nullptr;
+  std::uint8_t* codes_ = nullptr;
+  float* scales_ = nullptr;
+  Holds holds_;
+};
+
+}  // namespace penstock::layers
