@@ -9,7 +9,7 @@
 namespace penstock::tools {
 namespace {
 
-test::Outcome penstock(std::vector<std::string> words) {
+test::Outcome run_penstock(std::vector<std::string> words) {
   words.insert(words.begin(), PENSTOCK_BINARY);
   return test::run_program(words);
 }
@@ -19,14 +19,14 @@ TEST(HuggingFace, ImportsExportsAndSaysSo) {
   const auto folder = test::source("tests/golden/wav2vec2_for_ctc").string();
   const std::string checkpoint = (output.path() / "model").string();
   const std::string exported = (output.path() / "exported").string();
-  const test::Outcome imported = penstock({"import", folder, "-o", checkpoint});
+  const test::Outcome imported = run_penstock({"import", folder, "-o", checkpoint});
   EXPECT_EQ(imported.code, 0) << imported.err;
   EXPECT_NE(imported.out.find("2 tokens are no single character, so that transcripts show a "
                               "stand-in: <unk> CH"),
             std::string::npos)
       << imported.out;
-  EXPECT_EQ(penstock({"info", checkpoint}).code, 0);
-  const test::Outcome back = penstock({"export", checkpoint, "-o", exported, "--json"});
+  EXPECT_EQ(run_penstock({"info", checkpoint}).code, 0);
+  const test::Outcome back = run_penstock({"export", checkpoint, "-o", exported, "--json"});
   EXPECT_EQ(back.code, 0) << back.err;
   EXPECT_NE(back.out.find("\"weight_files\":1"), std::string::npos) << back.out;
 }
@@ -34,11 +34,11 @@ TEST(HuggingFace, ImportsExportsAndSaysSo) {
 TEST(HuggingFace, EndsWithItsExitCodes) {
   const test::TemporaryFolder output;
   const std::string nowhere = (output.path() / "nowhere").string();
-  EXPECT_EQ(penstock({"import", nowhere, "-o", nowhere + "2"}).code, 4);
-  EXPECT_EQ(penstock({"import", nowhere}).code, 2);
-  EXPECT_EQ(penstock({"export", nowhere, "-o", nowhere + "2"}).code, 4);
+  EXPECT_EQ(run_penstock({"import", nowhere, "-o", nowhere + "2"}).code, 4);
+  EXPECT_EQ(run_penstock({"import", nowhere}).code, 2);
+  EXPECT_EQ(run_penstock({"export", nowhere, "-o", nowhere + "2"}).code, 4);
   const auto old = test::source("tests/golden/checkpoint_0.1").string();
-  EXPECT_EQ(penstock({"export", old, "-o", nowhere}).code, 2);
+  EXPECT_EQ(run_penstock({"export", old, "-o", nowhere}).code, 2);
   EXPECT_TRUE(std::filesystem::is_empty(output.path()));
 }
 
