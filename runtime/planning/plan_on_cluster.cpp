@@ -18,6 +18,7 @@
 #include "partition/choose/find_choice.h"
 #include "partition/choose/rank_choices.h"
 #include "partition/model/recomputed_layers.h"
+#include "partition/model/build_model.h"
 #include "partition/model/trained_model.h"
 #include "partition/plan/planner.h"
 #include "partition/schedule/make_schedule.h"

@@ -7,6 +7,7 @@
 #include "layers/backend.h"
 #include "layers/models/conformer.h"
 #include "layers/models/transformer.h"
+#include "layers/models/wav2vec2.h"
 #include "tests/support/layers/tensors.h"
 #include "tests/support/runtime/training_job.h"
 
@@ -202,15 +203,38 @@ TEST_P(CudaTraining, AgreesWithTheCpu) {
   expect_close_to_cpu(job, train_on_noise(job));
 }
 
-/// The other families: residual units, attention with positions of both kinds, depthwise
-/// convolution.
+/// The other families: residual units, attention with positions of all kinds, convolutions over
+/// frames and depthwise ones.
 TEST_P(CudaTraining, OtherFamiliesAgreeWithTheCpu) {
-  const layers::ModelFamily families[] = {
-      layers::ConformerOptions{.width = 12, .heads = 3, .layers = 1, .kernel = 5, .dropout = 0.1},
-      layers::TransformerOptions{.channels = 3, .width = 12, .heads = 3, .layers = 1, .inner = 20}};
-  for (const layers::ModelFamily& family : families) {
+  const configs::ModelConfig models[] = {
+      {.features = 17,
+       .family = layers::ConformerOptions{
+           .width = 12, .heads = 3, .layers = 1, .kernel = 5, .dropout = 0.1, .layer_drop = 0.2}},
+      {.features = 17,
+       .family = layers::ConformerOptions{.width = 12,
+                                          .heads = 3,
+                                          .layers = 1,
+                                          .kernel = 5,
+                                          .subsampling = 8,
+                                          .channels = 3,
+                                          .scale_input = true}},
+      {.features = 17,
+       .family = layers::TransformerOptions{
+           .channels = 3, .width = 12, .heads = 3, .layers = 1, .inner = 20}},
+      {.features = 1,
+       .family = layers::Wav2Vec2Options{.channels = 6,
+                                         .kernels = {3, 2},
+                                         .strides = {2, 1},
+                                         .width = 12,
+                                         .heads = 3,
+                                         .layers = 1,
+                                         .inner = 20,
+                                         .position_kernel = 6,
+                                         .position_groups = 3}}};
+  for (const configs::ModelConfig& model : models) {
+    SCOPED_TRACE(model.family.name());
     TrainingJob job = small_job(layers::DeviceKind::cuda, GetParam());
-    job.model.family = family;
+    job.model = model;
     const TrainingOutcome alone = train_on_noise(job);
     expect_equal_bits(job, alone, {{2, 1}});
     expect_close_to_cpu(job, alone);
