@@ -27,6 +27,11 @@ struct Windows {
   std::int64_t channels, group_in, kernel, stride, dilation, left;
 };
 
+/// Where utterances begin and end among inputs and among outputs.
+struct BothUtterances {
+  Utterances in, out;
+};
+
 /// Some rows of a matrix of frames.
 struct RowRange {
   std::int64_t first, count;
@@ -34,8 +39,9 @@ struct RowRange {
 
 /// A thread for each number of the windows of some outputs.
 template <class T>
-__global__ void lay_windows(const T* x, T* windows, Windows size, RowRange outputs, Utterances in,
-                            Utterances out) {
+__global__ void lay_windows(const T* x, T* windows, Windows size, RowRange outputs,
+                            BothUtterances utterances) {
+  const auto& [in, out] = utterances;
   const std::int64_t i = grid_thread();
   if (i >= outputs.count * size.channels * size.kernel) return;
   const std::int64_t tap = i % size.kernel, channel = i / size.kernel % size.group_in;
@@ -53,7 +59,8 @@ __global__ void lay_windows(const T* x, T* windows, Windows size, RowRange outpu
 /// taps.
 template <class T>
 __global__ void gather_windows(const T* windows, T* dx, Windows size, RowRange inputs,
-                               RowRange outputs, Utterances in, Utterances out) {
+                               RowRange outputs, BothUtterances utterances) {
+  const auto& [in, out] = utterances;
   const std::int64_t i = grid_thread();
   if (i >= inputs.count * size.channels) return;
   const std::int64_t row = inputs.first + i / size.channels, channel = i % size.channels;
@@ -86,19 +93,19 @@ class WindowedConvolution {
     const std::vector<std::int64_t> out_lengths = geometry.out_lengths();
     in_starts_ = starts_of(geometry.lengths);
     out_starts_ = starts_of(out_lengths);
-    in_ = upload_utterances(stream, geometry.lengths, room.in);
-    out_ = upload_utterances(stream, out_lengths, room.out);
+    utterances_ = {upload_utterances(stream, geometry.lengths, room.in),
+                   upload_utterances(stream, out_lengths, room.out)};
     windows_ = room.windows;
   }
 
   void lay(const Tensor& x_FC, const RowRange& outputs) const {
     launch(stream_.handle(), grid_over(outputs.count * columns()), lay_windows<T>, data_of<T>(x_FC),
-           reinterpret_cast<T*>(windows_), Windows(g_), outputs, in_, out_);
+           reinterpret_cast<T*>(windows_), Windows(g_), outputs, utterances_);
   }
   void gather(const Tensor& dx_FC, const RowRange& inputs, const RowRange& outputs) const {
     launch(stream_.handle(), grid_over(inputs.count * g_.in_channels), gather_windows<T>,
            reinterpret_cast<const T*>(windows_), data_of<T>(dx_FC), Windows(g_), inputs, outputs,
-           in_, out_);
+           utterances_);
   }
   void run(Product product) const {
     product.batch = static_cast<int>(g_.groups);
@@ -163,7 +170,7 @@ class WindowedConvolution {
   const Conv1dGeometry& g_;
   DType dtype_;
   std::vector<std::int64_t> in_starts_, out_starts_;
-  Utterances in_{}, out_{};
+  BothUtterances utterances_{};
   std::byte* windows_ = nullptr;
 };
 

@@ -208,8 +208,12 @@ TEST_P(CudaTraining, AgreesWithTheCpu) {
 TEST_P(CudaTraining, OtherFamiliesAgreeWithTheCpu) {
   const configs::ModelConfig models[] = {
       {.features = 17,
-       .family = layers::ConformerOptions{
-           .width = 12, .heads = 3, .layers = 1, .kernel = 5, .dropout = 0.1, .layer_drop = 0.2}},
+       .family = layers::ConformerOptions{.width = 12,
+                                          .heads = 3,
+                                          .layers = 1,
+                                          .kernel = 5,
+                                          .dropout = 0.1,
+                                          .layer_drop = 0.2}},
       {.features = 17,
        .family = layers::ConformerOptions{.width = 12,
                                           .heads = 3,
@@ -219,8 +223,9 @@ TEST_P(CudaTraining, OtherFamiliesAgreeWithTheCpu) {
                                           .channels = 3,
                                           .scale_input = true}},
       {.features = 17,
-       .family = layers::TransformerOptions{
-           .channels = 3, .width = 12, .heads = 3, .layers = 1, .inner = 20}},
+       .family =
+           layers::TransformerOptions{
+               .channels = 3, .width = 12, .heads = 3, .layers = 1, .inner = 20}},
       {.features = 1,
        .family = layers::Wav2Vec2Options{.channels = 6,
                                          .kernels = {3, 2},

@@ -36,10 +36,9 @@ struct Case {
   std::int64_t channels;
 };
 
-std::vector<Case> all_layers() {
+std::vector<Case> convolutions() {
   const Conv2dAxis axis{.kernel = 3, .stride = 2, .padding = 1};
-  std::vector<Case> cases = {
-      {"linear", std::make_shared<Linear>(LinearOptions{.name = "l", .in = 7, .out = 9}), 7},
+  return {
       {"convolution",
        std::make_shared<Conv2d>(Conv2dOptions{.name = "c",
                                               .in_channels = 2,
@@ -59,6 +58,35 @@ std::vector<Case> all_layers() {
                                               .right = 1,
                                               .bias = false}),
        6},
+      {"depthwise",
+       std::make_shared<DepthwiseConv1d>(
+           DepthwiseConv1dOptions{.name = "a", .channels = 7, .kernel = 4, .left = 2}),
+       7},
+      {"depthwise image",
+       std::make_shared<DepthwiseConv2d>(DepthwiseConv2dOptions{
+           .name = "a", .channels = 3, .in_frequencies = 5, .frequency = axis, .time = axis}),
+       15},
+      {"gated depthwise",
+       std::make_shared<DepthwiseConv1d>(DepthwiseConv1dOptions{
+           .name = "a", .channels = 7, .kernel = 4, .left = 2, .bias = true, .gated = true}),
+       14}};
+}
+
+std::vector<Case> recurrences() {
+  std::vector<Case> cases;
+  for (const auto& [name, kind, gates] : {std::tuple{"tanh", RecurrenceKind::tanh, 1},
+                                          {"gru", RecurrenceKind::gru, 3},
+                                          {"lstm", RecurrenceKind::lstm, 4}})
+    cases.push_back({name,
+                     std::make_shared<Recurrence>(RecurrenceOptions{
+                         .name = "r", .kind = kind, .directions = 2, .hidden = 5}),
+                     2 * 5 * gates});
+  return cases;
+}
+
+std::vector<Case> all_layers() {
+  std::vector<Case> cases = {
+      {"linear", std::make_shared<Linear>(LinearOptions{.name = "l", .in = 7, .out = 9}), 7},
       {"norm", std::make_shared<BatchNorm>(BatchNormOptions{.name = "n", .channels = 7}), 7},
       {"norm with silu",
        std::make_shared<BatchNorm>(BatchNormOptions{.name = "n", .channels = 7, .silu = true}), 7},
@@ -73,30 +101,13 @@ std::vector<Case> all_layers() {
       {"glu", std::make_shared<Gate>("g", GateKind::glu), 14},
       {"relu", std::make_shared<ClippedReLU>("r", 0.5), 7},
       {"dropout", std::make_shared<Dropout>("d", 0.3), 7},
-      {"depthwise",
-       std::make_shared<DepthwiseConv1d>(
-           DepthwiseConv1dOptions{.name = "a", .channels = 7, .kernel = 4, .left = 2}),
-       7},
-      {"depthwise image",
-       std::make_shared<DepthwiseConv2d>(DepthwiseConv2dOptions{
-           .name = "a", .channels = 3, .in_frequencies = 5, .frequency = axis, .time = axis}),
-       15},
       {"scale", std::make_shared<Scale>("s", 1.7), 7},
-      {"gated depthwise",
-       std::make_shared<DepthwiseConv1d>(DepthwiseConv1dOptions{
-           .name = "a", .channels = 7, .kernel = 4, .left = 2, .bias = true, .gated = true}),
-       14},
       {"attention",
        std::make_shared<Attention>(AttentionOptions{
            .name = "a", .channels = 8, .heads = 2, .positions = AttentionPositions::rotary}),
        24}};
-  for (const auto& [name, kind, gates] : {std::tuple{"tanh", RecurrenceKind::tanh, 1},
-                                          {"gru", RecurrenceKind::gru, 3},
-                                          {"lstm", RecurrenceKind::lstm, 4}})
-    cases.push_back({name,
-                     std::make_shared<Recurrence>(RecurrenceOptions{
-                         .name = "r", .kind = kind, .directions = 2, .hidden = 5}),
-                     2 * 5 * gates});
+  for (const auto& more : {convolutions(), recurrences()})
+    cases.insert(cases.end(), more.begin(), more.end());
   return cases;
 }
 
