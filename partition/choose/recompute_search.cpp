@@ -1,6 +1,7 @@
 #include "partition/choose/recompute_search.h"
 
 #include <algorithm>
+#include <numeric>
 #include <span>
 #include <utility>
 
@@ -13,6 +14,10 @@ namespace {
 // Of a boundary: in a first round, which gives a bound, and in the exact one, which for long chunks
 // has fewer, so that no chunk takes more than a few seconds.
 constexpr std::size_t kFewLabels = 30, kMostLabels = 1000, kLabelsTimesLayersSquared = 3'000'000;
+
+// A cut of a longer layer sequence asks for the chunks between tens of thousands of pairs of
+// layers.
+constexpr std::size_t kLongSequence = 64;
 
 /// A choice of the layers before a boundary, the last of which is not chosen.
 struct Label {
@@ -135,6 +140,47 @@ class Labelling {
   bool exact_ = true;
 };
 
+/// Bytes that a set of layers makes a chunk take more, or below 0 less, than none.
+double change_of(const ChunkSizes& sizes, const ChosenLayers& chosen) {
+  RunSizes all;
+  bool any = false;
+  for (int i = 0; i < sizes.layers(); ++i) {
+    LayerRun run{i, i};
+    while (run.last < sizes.layers() && chosen[run.last]) ++run.last;
+    any = any || run.last > i;
+    all = sizes.joined(all, run.last > i ? sizes.of(run) : sizes.without({i, i + 1}));
+    i = run.last;  // is not chosen
+  }
+  return sizes.change(all, any);
+}
+
+/// Layers that free most for a second, as few of them as make the chunk fit.
+std::optional<RecomputeChoice> greedy_choice(const ChunkSizes& sizes, std::span<const double> freed,
+                                             std::span<const double> forward, double room) {
+  std::vector<int> order(freed.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::stable_sort(order, [&](int one, int other) {
+    return freed[one] * forward[other] > freed[other] * forward[one];
+  });
+  const auto first = [&](std::size_t count) {
+    ChosenLayers chosen(order.size(), false);
+    for (std::size_t i = 0; i < count; ++i) chosen[order[i]] = true;
+    return chosen;
+  };
+  std::size_t too_few = 0, enough = order.size();  // `enough` layers fit, `too_few` do not
+  if (change_of(sizes, first(enough)) > room) return std::nullopt;
+  while (enough - too_few > 1) {
+    const std::size_t middle = (too_few + enough) / 2;
+    if (change_of(sizes, first(middle)) <= room)
+      enough = middle;
+    else
+      too_few = middle;
+  }
+  RecomputeChoice choice{.layers = first(enough), .exact = false};
+  for (std::size_t i = 0; i < enough; ++i) choice.seconds += forward[order[i]];
+  return choice;
+}
+
 }  // namespace
 
 const std::optional<RecomputeChoice>& RecomputeSearch::within(int first, int last, int chunk,
@@ -152,6 +198,10 @@ std::optional<RecomputeChoice> RecomputeSearch::search(int first, int last, int 
   const auto forward = std::span(forward_).subspan(first, last - first);
   std::vector<double> freed;
   for (int i = 0; i < sizes.layers(); ++i) freed.push_back(sizes.most_freed(i));
+  if (forward_.size() > kLongSequence) {
+    exact_ = false;
+    return greedy_choice(sizes, freed, forward, room);
+  }
   const FreeingBound bound(freed, forward);
   Labelling quick(sizes, forward, bound, room, kFewLabels, kNever);
   auto first_found = quick.best();

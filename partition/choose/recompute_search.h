@@ -21,7 +21,9 @@ struct RecomputeChoice {
 /// dropped where another one takes no more seconds and, whatever follows, no more bytes
 /// (multi-objective shortest path, Martins 1984), or where the seconds that it takes at least
 /// (FreeingBound) are no less than those of a choice known. Of more labels at a layer than 1,000,
-/// or 3,000,000 / layers², some are dropped besides, and the choice is not called exact.
+/// or 3,000,000 / layers², some are dropped besides, and the choice is not called exact. In a layer
+/// sequence of more than 64 layers it is those layers that free most for a second: not exact
+/// either.
 class RecomputeSearch {
  public:
   /// `forward` has the seconds of each of the layer sequence's layers on a device of speed 1.

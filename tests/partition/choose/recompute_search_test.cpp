@@ -174,5 +174,32 @@ TEST(RecomputeSearch, SaysWhereLabelsWereDropped) {
   EXPECT_LE(ChunkBytes(sequence, chosen, {}, {})(0, sequence.size(), 0).total(), limit);
 }
 
+// Of hundreds of layers no exact choice is looked for: what is chosen fits all the same, and costs
+// no more than all layers.
+TEST(RecomputeSearch, FindsWhatFitsInLongSequences) {
+  std::mt19937 random(7);
+  const LayerSequence sequence = unlike_layers(90, random);
+  const std::vector<ChunkLoad> loads{
+      {{{61, 23, 40}}, make_schedule("1f1b", 4, 8)}};
+  const ChunkBytes none(sequence, loads, {}, {});
+  const std::vector<double> forward = unlike_seconds(sequence.size(), random);
+  double all = 0;
+  for (const double seconds : forward) all += seconds;
+  double before = all;
+  for (const double share : {0.1, 0.4, 0.8}) {  // of what recomputation can free is kept
+    const double limit = limit_at(share, sequence, loads);
+    RecomputeSearch search(none, forward);
+    const auto& found = search.within(0, sequence.size(), 0, limit);
+    ASSERT_TRUE(found) << share;
+    EXPECT_FALSE(search.exact());
+    std::vector<ChunkLoad> chosen = loads;
+    chosen.front().recomputes = found->layers;
+    EXPECT_LE(ChunkBytes(sequence, chosen, {}, {})(0, sequence.size(), 0).total(), limit) << share;
+    EXPECT_GT(found->seconds, 0);
+    EXPECT_LT(found->seconds, before) << share;
+    before = found->seconds;
+  }
+}
+
 }  // namespace
 }  // namespace penstock::partition

@@ -120,7 +120,7 @@ TEST_F(Recognise, WritesTheLogitsOfEveryRecording) {
     std::vector<float> logits_FC(entry.shape[0] * entry.shape[1]);
     ASSERT_EQ(file.bytes(entry).size(), logits_FC.size() * sizeof(float));
     std::memcpy(logits_FC.data(), file.bytes(entry).data(), file.bytes(entry).size());
-    EXPECT_EQ(Alphabet(text).decode(greedy_labels(logits_FC, 5)), texts[i]);
+    EXPECT_EQ(Alphabet(text).decode(greedy_labels(logits_FC, 5, 5)), texts[i]);
     EXPECT_LT(*std::ranges::min_element(logits_FC), 0);  // no probabilities
   }
   EXPECT_EQ(file.entries()[0].shape, file.entries()[2].shape);  // one recording
