@@ -160,9 +160,9 @@ std::vector<Key> pipeline_keys(PipelineConfig& p) {
           "order of forward and backward passes; found: searched for the data's "
           "micro-batches"),
       Key("pipeline.recompute", &p.recompute, one_of({"none", "selective", "stage", "layers"}),
-          "activations that backward recomputes: none, those within residual units that no product "
-          "made, those of whole stages, or those of pipeline.recompute_layers; this saves memory, "
-          "costs time and changes no bit"),
+          "activations that backward recomputes: none, those of cheap layers within residual units "
+          "(selective), of whole stages, or of pipeline.recompute_layers. This saves memory, costs "
+          "time and changes no bit."),
       Key("pipeline.recompute_layers", &p.recompute_layers, anything(),
           "layers to recompute, with pipeline.recompute = layers; adjacent ones in a stage keep "
           "only "

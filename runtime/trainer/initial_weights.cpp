@@ -65,9 +65,10 @@ Head head_of(const partition::LayerSequence& sequence,
 }
 
 /// Compares the model's tensors with the checkpoint's, but for those of a head that starts anew.
-class Accounts {
+class WeightAccounts {
  public:
-  Accounts(const Checkpoint& checkpoint, const Head& anew) : checkpoint_(checkpoint), anew_(anew) {}
+  WeightAccounts(const Checkpoint& checkpoint, const Head& anew)
+      : checkpoint_(checkpoint), anew_(anew) {}
 
   void expect(const std::string& name, const layers::Shape& shape) {
     known_.insert(name);
@@ -106,7 +107,7 @@ class Accounts {
 
 void check(const Checkpoint& checkpoint, const std::vector<layers::LayerPlan>& plans,
            const Head& anew) {
-  Accounts accounts(checkpoint, anew);
+  WeightAccounts accounts(checkpoint, anew);
   for (const layers::LayerPlan& plan : plans) {
     for (const layers::ParamDecl& p : plan.params) accounts.expect(p.name, p.shape);
     for (const layers::StateDecl& s : plan.state) accounts.expect(s.name, s.shape);

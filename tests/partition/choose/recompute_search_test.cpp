@@ -179,8 +179,7 @@ TEST(RecomputeSearch, SaysWhereLabelsWereDropped) {
 TEST(RecomputeSearch, FindsWhatFitsInLongSequences) {
   std::mt19937 random(7);
   const LayerSequence sequence = unlike_layers(90, random);
-  const std::vector<ChunkLoad> loads{
-      {{{61, 23, 40}}, make_schedule("1f1b", 4, 8)}};
+  const std::vector<ChunkLoad> loads{{{{61, 23, 40}}, make_schedule("1f1b", 4, 8)}};
   const ChunkBytes none(sequence, loads, {}, {});
   const std::vector<double> forward = unlike_seconds(sequence.size(), random);
   double all = 0;
