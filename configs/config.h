@@ -99,7 +99,7 @@ struct PipelineConfig {
   std::string plan;  // a plan file; empty: made at the start
   int stages = 1, replicas = 1;
   std::string schedule = "1f1b";   // gpipe | 1f1b | interleaved | zb-h1 | zb-h2 | zb-v | found
-  std::string recompute = "none";  // none | stage | layers
+  std::string recompute = "none";  // none | selective | stage | layers
   std::vector<std::string> recompute_layers;
   std::int64_t bucket_bytes = 4 << 20;  // of the reduction over replicas
   bool shard_optimizer = false;         // over replicas, and halves' masters with it

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <utility>
 
 #include "base/counted.h"
 #include "base/error.h"
@@ -108,9 +109,25 @@ Found of_pipeline(const Config& c) {
   return found;
 }
 
-Found of_features(const Config& c) {
+/// Keys of spectra that are set although frames are samples.
+Found of_waveform(const FeatureConfig& f) {
+  if (f.kind != "waveform") return {};
+  const FeatureConfig usual;
   Found found;
+  for (const auto& [key, set] :
+       {std::pair{"features.preemphasis", f.preemphasis != usual.preemphasis},
+        {"features.normalise", f.normalise != usual.normalise},
+        {"features.last_frame", f.last_frame != usual.last_frame}})
+    if (set)
+      found.push_back({key, fmt::format("{} has no effect with features.kind = waveform, of which "
+                                        "a frame is a sample: leave it out, or choose another kind",
+                                        key)});
+  return found;
+}
+
+Found of_features(const Config& c) {
   const auto& f = c.features;
+  Found found = of_waveform(f);
   const auto window = static_cast<std::int64_t>(std::llround(f.sample_rate * f.window_ms / 1000));
   if (f.fft > 0 && f.fft < window)
     found.push_back(

@@ -109,12 +109,10 @@ std::vector<Key> optimizer_keys(OptimizerConfig& o) {
           "parameters that stay as they are: patterns of their names, with * and ?"),
       Key("optimizer.learning_rates", &o.learning_rates, anything(),
           "factors of the learning rate: \"pattern: factor\" of parameter names, of which the "
-          "first "
-          "that matches holds"),
+          "first that matches holds"),
       Key("optimizer.state", &o.state, one_of({"fp32", "bf16", "8bit"}),
           "number format of what the optimizer keeps of each weight: 4, 2 or 1 bytes a number. "
-          "bf16 "
-          "rounds at random, 8bit has a scale for 256 weights. It changes results a little."),
+          "bf16 rounds at random, 8bit has a scale for 256 weights. It changes results a little."),
   };
 }
 
@@ -161,12 +159,12 @@ std::vector<Key> pipeline_keys(PipelineConfig& p) {
           "micro-batches"),
       Key("pipeline.recompute", &p.recompute, one_of({"none", "selective", "stage", "layers"}),
           "activations that backward recomputes: none, those of cheap layers within residual units "
-          "(selective), of whole stages, or of pipeline.recompute_layers. This saves memory, costs "
-          "time and changes no bit."),
+          "(selective), of whole stages, or of pipeline.recompute_layers. Depthwise convolutions "
+          "are "
+          "cheap, products are not. This saves memory, costs time and changes no bit."),
       Key("pipeline.recompute_layers", &p.recompute_layers, anything(),
           "layers to recompute, with pipeline.recompute = layers; adjacent ones in a stage keep "
-          "only "
-          "the first one's input"),
+          "only the first one's input"),
       Key("pipeline.bucket_bytes", &p.bucket_bytes, between(4096, 1 << 30),
           "bytes of gradient that replicas add at once"),
       Key("pipeline.shard_optimizer", &p.shard_optimizer, anything(),

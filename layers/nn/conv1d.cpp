@@ -34,6 +34,16 @@ std::size_t bytes_of(DType dtype, const Shape& shape) {
   return aligned(Tensor{nullptr, dtype, shape}.bytes());
 }
 
+/// Gives a convolution the weight that g and v make, in what it computes in.
+template <typename Operation>
+void take_normed_weight(Operation& op, DType dtype, Context& context, const Params& params) {
+  const NormedWeight normed(context.workspace, dtype, op.geometry.weight_shape());
+  context.backend.run(context.stream,
+                      WeightNormForward{params.weights[kV], params.weights[kG], normed.weight});
+  op.weight_OCK = normed.weight;
+  op.workspace = normed.rest;
+}
+
 }  // namespace
 
 Conv1d::Conv1d(Conv1dOptions options) : options_(std::move(options)) {
@@ -123,13 +133,7 @@ void Conv1d::forward(Context& context, const Params& params, const Activation& x
                    .weight_OCK = params.weights[0],
                    .y_FO = y.only().x_FC,
                    .workspace = context.workspace};
-  if (options_.weight_norm) {
-    const NormedWeight normed(context.workspace, op.x_FC.dtype, op.geometry.weight_shape());
-    context.backend.run(context.stream,
-                        WeightNormForward{params.weights[kV], params.weights[kG], normed.weight});
-    op.weight_OCK = normed.weight;
-    op.workspace = normed.rest;
-  }
+  if (options_.weight_norm) take_normed_weight(op, op.x_FC.dtype, context, params);
   context.backend.run(context.stream, op);
   if (options_.bias)
     context.backend.run(context.stream, AddBias{op.y_FO, params.weights.back(), op.y_FO});
@@ -147,13 +151,7 @@ void Conv1d::backward_input(Context& context, const Params& params, const Activa
                          .weight_OCK = params.weights[0],
                          .dx_FC = dx.only().x_FC,
                          .workspace = context.workspace};
-  if (options_.weight_norm) {
-    const NormedWeight normed(context.workspace, op.dy_FO.dtype, op.geometry.weight_shape());
-    context.backend.run(context.stream,
-                        WeightNormForward{params.weights[kV], params.weights[kG], normed.weight});
-    op.weight_OCK = normed.weight;
-    op.workspace = normed.rest;
-  }
+  if (options_.weight_norm) take_normed_weight(op, op.dy_FO.dtype, context, params);
   context.backend.run(context.stream, op);
 }
 

@@ -7,8 +7,7 @@ namespace penstock::layers {
 
 /// What a step needs besides, where the slots of its optimizer are not f32 or f64. It computes in
 /// FP32 on numbers that it takes out of the slots and puts back:
-///   bf16  rounded up or down at random, up with the probability of what is cut off, so that
-///   changes
+///   bf16  rounded up or down at random, up with the probability of what is cut off: so changes
 ///         below half a unit in the last place arrive on average (layers/random_rounding.h)
 ///   u8    codes of a map over `scales`, the largest magnitude of each code block
 ///         (layers/code_map.h)

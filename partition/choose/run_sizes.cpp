@@ -40,15 +40,18 @@ ChunkSizes::ChunkSizes(const ChunkBytes::Training& training)
   const MicroBatchLayout& layout =
       *std::ranges::max_element(training.layouts, {}, &MicroBatchLayout::slot_bytes);
   slot_ = static_cast<std::ptrdiff_t>(layout.slot_bytes);
-  carried_ = static_cast<std::ptrdiff_t>(layout.carried_bytes);
+  if (layout.recomputed_runs.empty())  // else it is not in slots, whatever is chosen
+    carried_ = static_cast<std::ptrdiff_t>(layout.carried_bytes);
   workspace_ = static_cast<std::ptrdiff_t>(layout.scratch_bytes - layout.workspace.offset);
   gradients_ = gradients_in_scratch(layout);
   behind_gradients_ = split_ ? gradients_ : static_cast<std::ptrdiff_t>(layout.workspace.offset);
   for (std::size_t i = 0; i < layout.layers.size(); ++i) {
-    own_.push_back(saved_by_forward(layout.layers[i]));
+    const layers::LayerPlan& plan = layout.layers[i];
+    const bool kept = plan.runs_backward();
+    own_.push_back(kept ? saved_by_forward(plan) : 0);
     enters_.push_back(static_cast<std::ptrdiff_t>(layers::aligned(layout.activations[i].bytes())));
-    as_input_.push_back(keeps(layout.layers[i], Kind::input));
-    as_output_.push_back(keeps(layout.layers[i], Kind::output));
+    as_input_.push_back(kept && keeps(plan, Kind::input));
+    as_output_.push_back(kept && keeps(plan, Kind::output));
   }
   const std::ptrdiff_t fewest = slot_ + of({0, layers()}).slot - carried_;  // where all are chosen
   slots_may_be_few_ = fewest * count_.slots < static_cast<std::ptrdiff_t>(evaluation_.slots);

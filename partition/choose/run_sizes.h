@@ -21,8 +21,9 @@ struct RunSizes {
 };
 
 /// What every choice of layers of one chunk needs of memory, without laying it out: the rules of
-/// lay_out_training() by runs. Exact, but for layers that have no backward, which count as if they
-/// kept what they save; of several micro-batches for the one that keeps most.
+/// lay_out_training() by runs. Exact where all layers have a backward; of several micro-batches for
+/// the one that keeps most. Those without keep nothing, so choosing them frees nothing. A run of
+/// theirs, or right behind them, may take less than is said.
 class ChunkSizes {
  public:
   explicit ChunkSizes(const ChunkBytes::Training& training);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/counted.h"
 #include "base/error.h"
 #include "base/nearest_name.h"
 
@@ -55,9 +56,15 @@ std::vector<std::string> names_of(const LayerSequence& sequence) {
 void set_recomputed_layers(configs::PipelineConfig& pipeline, const ChosenLayers& chosen,
                            std::span<const std::string> names) {
   const auto count = std::ranges::count(chosen, true);
+  const bool selective = pipeline.recompute == kSelective;
+  if (selective && count > 0)
+    throw ConfigError(fmt::format(
+        "the plan recomputes {}, but the recipe has pipeline.recompute = {}, which recomputes "
+        "within layers: set pipeline.recompute = none, so that the plan alone says, or plan anew",
+        counted(count, "whole layer"), kSelective));
   pipeline.recompute_layers.clear();
-  const std::string none = pipeline.recompute == kSelective ? kSelective : "none";
-  pipeline.recompute = count == 0 ? none : count == std::ssize(chosen) ? "stage" : "layers";
+  if (selective) return;
+  pipeline.recompute = count == 0 ? "none" : count == std::ssize(chosen) ? "stage" : "layers";
   if (pipeline.recompute != "layers") return;
   for (std::size_t layer = 0; layer < names.size(); ++layer)
     if (chosen[layer]) pipeline.recompute_layers.push_back(names[layer]);

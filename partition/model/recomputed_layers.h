@@ -23,8 +23,8 @@ ChosenLayers recomputed_layers(const configs::PipelineConfig& pipeline,
                                const LayerSequence& sequence);
 [[nodiscard]] std::vector<std::string> names_of(const LayerSequence& sequence);
 
-/// The same choice as pipeline.recompute and .recompute_layers. Where none is chosen, what was
-/// selective stays so.
+/// The choice of a plan as pipeline.recompute and .recompute_layers. Where none is chosen, what was
+/// selective stays so. ConfigError where some are, and the recipe is selective.
 void set_recomputed_layers(configs::PipelineConfig& pipeline, const ChosenLayers& chosen,
                            std::span<const std::string> names);
 

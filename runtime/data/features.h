@@ -39,8 +39,9 @@ FrameGeometry frame_geometry(const configs::FeatureConfig&);
 ///   kind = "log-mel", window_ms = 25, hop_ms = 10, fft = 512, window = "hann-symmetric",
 ///   preemphasis = 0.97, normalise = "channel", last_frame = false:
 /// - before all, x[t] - preemphasis · x[t - 1];
-/// - after all, each channel's own mean and (unbiased) deviation + 1e-5 over the utterance's
-/// frames. Not for two threads at once.
+/// - after all, each channel's own mean and (unbiased) deviation + 1e-5 over the utterance.
+///
+/// Not for two threads at once.
 class FeatureExtractor {
  public:
   /// ConfigError as frame_geometry.

@@ -42,8 +42,7 @@ void add_tokens(TokensByRow& tokens, const Json& json, const std::filesystem::pa
   for (const auto& [token, row] : json.items()) {
     if (row.is_object())
       throw_fault(file,
-                  "holds a vocabulary for each of several languages; penstock reads those "
-                  "of one");
+                  "holds a vocabulary for each of several languages; penstock reads those of one");
     add_token(tokens, row.get<std::int64_t>(), token, file);
   }
 }

@@ -202,9 +202,10 @@ partition::SequenceProfile neutral_profile(const partition::DeviceProfile& profi
     partition::LayerProfile& layer = neutral.layers.emplace_back();
     layer.name = profile.layers[i].layer;
     layer.activation_bytes = static_cast<double>(plans[i].output.bytes());
-    for (const layers::ParamDecl& param : plans[i].params)
-      layer.parameter_bytes +=
-          static_cast<double>(layers::element_count(param.shape)) * sizeof(float);
+    if (plans[i].trained())
+      for (const layers::ParamDecl& param : plans[i].params)
+        layer.parameter_bytes +=
+            static_cast<double>(layers::element_count(param.shape)) * sizeof(float);
     layer.transfer_ms = 1e3 * transfers[i];
   }
   return neutral;

@@ -5,6 +5,7 @@
 
 #include "comm/collectives.h"
 #include "partition/model/trained_model.h"
+#include "runtime/checkpoint/saved_tokenizer.h"
 #include "runtime/corpus/corpora.h"
 #include "runtime/corpus/planned_corpus.h"
 #include "runtime/planning/found_schedule.h"
@@ -30,7 +31,7 @@ Corpus load_in_turn(const configs::Config& config, const partition::LayerSequenc
 ProfilingData load_profiling_data(const configs::Config& recipe, comm::Communicator& world) {
   check_features(recipe);
   check_training_manifest(recipe);
-  configs::Config config = with_plan_file(recipe);
+  configs::Config config = with_plan_file(with_saved_tokenizer(recipe));
   if (config.trainer.lanes == 0) config.trainer.lanes = config.pipeline.replicas;
   config.data.validation.clear();
   const auto tokenizer = make_tokenizer(config.text);

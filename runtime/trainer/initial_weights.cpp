@@ -3,13 +3,16 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "base/error.h"
+#include "base/utf8.h"
 #include "configs/flatten.h"
 #include "runtime/checkpoint/open_in_turn.h"
+#include "runtime/checkpoint/resume.h"
 #include "runtime/checkpoint/saved_tokenizer.h"
 
 namespace penstock::runtime {
@@ -30,20 +33,38 @@ std::vector<std::string> changed(const Flat& now, const Flat& before, std::strin
   return keys;
 }
 
+/// The recipe of the checkpoint. A key that it lacks has its default: it is younger. Of another
+/// family it is as saved: the tensors do not fit then, which is said of them.
+Flat recipe_of(const configs::Config& config, const TrainingState& saved) {
+  const auto kind = saved.config.find("model.kind");
+  if (kind != saved.config.end() && kind->second != config.model.family.name()) return saved.config;
+  return configs::flatten(saved_recipe(config, saved));
+}
+
 /// Those that make other labels: case folding makes other transcripts, of the same labels. Of a
-/// file of pieces its bytes count, not where it lies.
+/// file of pieces its bytes count, not where it lies; beside one, the alphabet has no say.
 std::vector<std::string> changed_labels(const configs::Config& config, const TrainingState& saved) {
-  std::vector<std::string> keys = changed(configs::flatten(config), saved.config, "text.");
+  std::vector<std::string> keys =
+      changed(configs::flatten(config), recipe_of(config, saved), "text.");
   std::erase(keys, "text.fold");
+  if (config.text.kind == "sentencepiece") std::erase(keys, "text.alphabet");
   if (tokenizer_change(config.text, saved).empty()) std::erase(keys, "text.model");
   return keys;
+}
+
+/// A value as a note has room for it.
+std::string shortened(const std::string& value) {
+  constexpr std::size_t kMost = 40;  // characters
+  const std::u32string characters = decode_utf8(value).characters;
+  if (characters.size() <= kMost) return value;
+  return fmt::format("{}…", to_utf8(std::u32string_view(characters).substr(0, kMost - 1)));
 }
 
 std::string told(const std::vector<std::string>& keys, const Flat& now, const Flat& before) {
   std::vector<std::string> texts;
   for (const std::string& key : keys)
-    texts.push_back(
-        fmt::format("{} is \"{}\", in the checkpoint \"{}\"", key, now.at(key), before.at(key)));
+    texts.push_back(fmt::format("{} is \"{}\", in the checkpoint \"{}\"", key,
+                                shortened(now.at(key)), shortened(before.at(key))));
   return fmt::format("{}", fmt::join(texts, "; "));
 }
 
@@ -51,6 +72,7 @@ std::string told(const std::vector<std::string>& keys, const Flat& now, const Fl
 struct Head {
   std::string layer;
   std::set<std::string> parameters;
+  std::vector<std::string> frozen = {};  // of these
 };
 
 Head head_of(const partition::LayerSequence& sequence,
@@ -58,7 +80,10 @@ Head head_of(const partition::LayerSequence& sequence,
   for (std::size_t i = plans.size(); i-- > 0;) {
     if (plans[i].params.empty()) continue;
     Head head{sequence.layers[i]->name(), {}};
-    for (const layers::ParamDecl& p : plans[i].params) head.parameters.insert(p.name);
+    for (const layers::ParamDecl& p : plans[i].params) {
+      head.parameters.insert(p.name);
+      if (p.frozen()) head.frozen.push_back(p.name);
+    }
     return head;
   }
   return {};
@@ -105,6 +130,16 @@ class WeightAccounts {
   std::vector<std::string> faults_;
 };
 
+/// ConfigError if random weights would stay as they are.
+void check_trained(const Head& anew) {
+  if (anew.frozen.empty()) return;
+  throw ConfigError(
+      fmt::format("{} starts anew, with random weights, but optimizer.freeze keeps it as it is: "
+                  "leave it out of the patterns, or keep the checkpoint's head with "
+                  "trainer.init_head = keep",
+                  fmt::join(anew.frozen, " and ")));
+}
+
 void check(const Checkpoint& checkpoint, const std::vector<layers::LayerPlan>& plans,
            const Head& anew) {
   WeightAccounts accounts(checkpoint, anew);
@@ -119,7 +154,7 @@ void check(const Checkpoint& checkpoint, const std::vector<layers::LayerPlan>& p
 std::string told_of(const InitialWeights& weights, const configs::Config& config,
                     const Head& head) {
   const TrainingState& saved = weights.checkpoint.state();
-  const Flat now = configs::flatten(config), before = saved.config;
+  const Flat now = configs::flatten(config), before = recipe_of(config, saved);
   const auto labels = changed_labels(config, saved);
   std::string text = fmt::format("the run starts from the weights of {} (step {})",
                                  weights.checkpoint.folder().string(), saved.step);
@@ -154,7 +189,9 @@ std::optional<InitialWeights> find_initial_weights(
     return starts_anew(config, checkpoint.state()) ? head : Head();
   };
   Checkpoint checkpoint = open_in_turn(world, config.trainer.init, [&](const Checkpoint& opened) {
-    check(opened, plans, anew(opened));
+    const Head fresh = anew(opened);
+    check(opened, plans, fresh);
+    check_trained(fresh);
   });
   std::set<std::string> fresh = anew(checkpoint).parameters;
   InitialWeights weights{std::move(checkpoint), std::move(fresh)};

@@ -22,7 +22,8 @@ struct InitialWeights {
 /// taken where [text] gives the labels that the checkpoint has, and starts anew where it gives
 /// others. Rank 0 verifies every byte and tells `note` what is taken. All ranks call it.
 /// CheckpointError on rank 0 if the checkpoint is damaged, or its tensors are not the model's:
-/// it names each that is missing, of another shape or unknown.
+/// it names each that is missing, of another shape or unknown. ConfigError there if a head that
+/// starts anew is frozen.
 [[nodiscard]] std::optional<InitialWeights> find_initial_weights(
     const configs::Config& config, const partition::LayerSequence& sequence,
     comm::Communicator& world, const std::function<void(const std::string&)>& note);

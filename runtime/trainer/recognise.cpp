@@ -75,25 +75,32 @@ Evaluation recognise(const Trained& trained, comm::Communicator& world, const He
   return evaluation;
 }
 
-/// DataError that names the recording if it can't be read or resampled.
+/// DataError that names the recording if it can't be read or resampled, or is too short for the
+/// model.
 AudioLength usable_length(const std::filesystem::path& recording,
-                          const configs::FeatureConfig& features) {
+                          const configs::FeatureConfig& features,
+                          const partition::LayerSequence& sequence) {
   const AudioLength length = measure_audio(recording);
   try {
-    shape_utterance(0, length, 1, features);
+    const std::int64_t frames = shape_utterance(0, length, 1, features).frames;
+    (void)partition::output_frames(sequence, std::vector<std::int64_t>{frames});
   } catch (const DataError& error) {
     throw DataError(fmt::format("{}: {}", recording.string(), error.what()));
+  } catch (const ShapeError& too_short) {
+    throw DataError(fmt::format("{}: its {:f} s are too short for the model: {}",
+                                recording.string(), length.seconds(), too_short.what()));
   }
   return length;
 }
 
 /// Lengths of recordings as a message. DataError lists those that can't be used.
 std::string measure(const std::vector<std::filesystem::path>& recordings,
-                    const configs::FeatureConfig& features) {
+                    const configs::FeatureConfig& features,
+                    const partition::LayerSequence& sequence) {
   Packer lengths;
   Faults faults;
   for (std::size_t i = 0; i < recordings.size(); ++i) try {
-      const AudioLength length = usable_length(recordings[i], features);
+      const AudioLength length = usable_length(recordings[i], features, sequence);
       lengths.add(length.samples);
       lengths.add(std::int64_t{length.rate});
     } catch (const DataError& error) {
@@ -106,9 +113,10 @@ std::string measure(const std::vector<std::filesystem::path>& recordings,
 
 /// Recordings without transcripts. The first stage alone reads them.
 Corpus corpus_of(const std::vector<std::filesystem::path>& recordings,
-                 const configs::FeatureConfig& features, comm::Communicator& world) {
-  Unpacker lengths(
-      read_alike(world, {{0}, "recordings"}, [&] { return measure(recordings, features); }));
+                 const configs::FeatureConfig& features, const partition::LayerSequence& sequence,
+                 comm::Communicator& world) {
+  Unpacker lengths(read_alike(world, {{0}, "recordings"},
+                              [&] { return measure(recordings, features, sequence); }));
   Corpus corpus;
   for (const std::filesystem::path& recording : recordings) {
     const std::int64_t samples = lengths.number();
@@ -140,8 +148,10 @@ std::vector<std::string> transcribe(const Trained& trained,
                                     const std::vector<std::filesystem::path>& recordings,
                                     comm::Communicator& world,
                                     const std::filesystem::path& logits) {
-  const auto load = [&](const configs::Config& config, const partition::LayerSequence&,
-                        const Tokenizer&) { return corpus_of(recordings, config.features, world); };
+  const auto load = [&](const configs::Config& config, const partition::LayerSequence& sequence,
+                        const Tokenizer&) {
+    return corpus_of(recordings, config.features, sequence, world);
+  };
   LogitsFile kept(recordings.size());
   const bool asked = !logits.empty();
   std::vector<std::string> texts =

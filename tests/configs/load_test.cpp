@@ -235,6 +235,14 @@ TEST(Load, RejectsContradictions) {
                 .find("recipe.toml:3: features.mels = 162 is above the 161 bins"),
             std::string::npos);
   EXPECT_EQ(fault("[features]\nkind = 'log-mel'\nmels = 161"), "accepted");
+  for (const char* set : {"preemphasis = 0.97", "normalise = 'channel'", "last_frame = false"}) {
+    const std::string waveform = fault(std::string("[features]\nkind = 'waveform'\n") + set);
+    EXPECT_NE(waveform.find("has no effect with features.kind = waveform"), std::string::npos)
+        << set << ": " << waveform;
+    EXPECT_NE(waveform.find("recipe.toml:3: "), std::string::npos) << waveform;
+    EXPECT_EQ(fault(std::string("[features]\nkind = 'log-mel'\n") + set), "accepted") << set;
+  }
+  EXPECT_EQ(fault("[features]\nkind = 'waveform'\nnormalise = 'utterance'"), "accepted");
   EXPECT_NE(fault("", {"trainer.lanes=1", "pipeline.replicas=2"}).find("without a lane"),
             std::string::npos);
   EXPECT_NE(fault("", {"data.micro_batches=1", "trainer.lanes=2"}).find("too few for 2 lanes"),

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <random>
 
+#include "partition/model/trained_model.h"
 #include "tests/support/partition/chosen_layers.h"
 
 namespace penstock::partition {
@@ -87,6 +88,27 @@ TEST(ChunkSizes, MostFreedBoundsWhatLayersFree) {
         EXPECT_GE(sizes.change(sizes.of({begin, end}), true), nothing - most) << schedule;
       }
   }
+}
+
+TEST(ChunkSizes, ChoosingFrozenLayersFreesNothing) {
+  configs::Config config;
+  config.model = {.features = 17,
+                  .family = layers::DeepSpeech2Options{
+                      .channels = 2, .hidden = 7, .layers = 2, .dropout = 0.1}};
+  config.optimizer.freeze = {"conv*", "norm?.*", "rnn1*"};
+  const LayerSequence sequence = build_trained_model(config, 9);
+  const auto plans = plan_without_frames(sequence, {});
+  int frozen = 0;
+  for (const auto& [schedule, first, last, chunk] : test::chunks_to_choose_from()) {
+    const ChunkSizes sizes(test::bytes_with(sequence, schedule, {}).training(first, last, chunk));
+    for (int end = 1; end <= sizes.layers() && !plans[first + end - 1].runs_backward(); ++end) {
+      const RunSizes all =
+          sizes.joined(sizes.of({0, end}), sizes.without({end + 1, sizes.layers()}));
+      EXPECT_GE(sizes.change(all, true), 0) << schedule << ", " << end;
+      ++frozen;
+    }
+  }
+  EXPECT_GT(frozen, 10);
 }
 
 }  // namespace

@@ -43,8 +43,19 @@ TEST(RecomputedLayers, SelectiveStaysWhereNoneIsChosen) {
   configs::PipelineConfig pipeline = asked(kSelective);
   set_recomputed_layers(pipeline, ChosenLayers(4, false), kNames);
   EXPECT_EQ(pipeline.recompute, kSelective);
-  set_recomputed_layers(pipeline, {true, false, true, false}, kNames);
-  EXPECT_EQ(pipeline.recompute, "layers");
+  EXPECT_TRUE(pipeline.recompute_layers.empty());
+}
+
+TEST(RecomputedLayers, SelectiveRefusesAPlansLayers) {
+  configs::PipelineConfig pipeline = asked(kSelective);
+  const auto said = test::message_of<ConfigError>([&] {
+    set_recomputed_layers(pipeline, {true, false, true, false}, kNames);
+  });
+  EXPECT_NE(said.find("the plan recomputes 2 whole layers, but the recipe has pipeline.recompute = "
+                      "selective"),
+            std::string::npos)
+      << said;
+  EXPECT_EQ(pipeline.recompute, kSelective);
 }
 
 TEST(RecomputedLayers, EveryFaultOfAListIsNamed) {

@@ -90,6 +90,16 @@ TEST_F(CorpusTest, LeavesOutTheTooShortWhateverTheirLabels) {
   EXPECT_EQ(corpus.skipped, 0);
 }
 
+TEST_F(CorpusTest, RejectsAudioTooShortForTheModel) {
+  options_.output_frames = [](std::int64_t frames) {
+    if (frames < 12) throw ShapeError("it takes 12 frames at least");
+    return frames;
+  };
+  expect_refused({"1 utterance of",
+                  "train.jsonl:1: its 0.100000 s are too short for the model: it takes 12 frames "
+                  "at least"});
+}
+
 TEST_F(CorpusTest, CountsABlankBetweenEqualLabels) {
   EXPECT_EQ(ctc_frames({}), 0);
   EXPECT_EQ(ctc_frames({1, 1, 1}), 5);

@@ -145,6 +145,11 @@ TEST_F(PlanFileOfARecipe, SaysWhichLayersAreRecomputed) {
   EXPECT_LT(again.bytes_of(0).saved, plan_.bytes_of(0).saved);
   EXPECT_GT(again.chunks[0].predicted.time_share, plan_.chunks[0].predicted.time_share);
 
+  config_.pipeline.recompute = "selective";
+  const std::string refused = test::message_of<ConfigError>([&] { (void)with_plan_file(config_); });
+  EXPECT_NE(refused.find("the plan recomputes 2 whole layers"), std::string::npos) << refused;
+  config_.pipeline.recompute = "stage";
+
   for (partition::ChunkPlan& chunk : plan_.chunks) chunk.recomputed.reset();  // the recipe says
   partition::write_plan(config_.pipeline.plan, plan_);
   EXPECT_EQ(with_plan_file(config_).pipeline.recompute, "stage");

@@ -4,11 +4,14 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "base/utf8.h"
 #include "comm/threads.h"
 #include "configs/load.h"
 #include "layers/models/families.h"
+#include "runtime/checkpoint/manifest.h"
 #include "runtime/checkpoint/newest.h"
 #include "runtime/checkpoint/output_folder.h"
+#include "runtime/text/train_pieces.h"
 #include "runtime/trainer/trainer.h"
 #include "tests/support/runtime/tone_corpus.h"
 #include "tests/support/system/temporary_folder.h"
@@ -46,9 +49,9 @@ class InitialWeightsOfRun : public testing::Test {
     return summary;
   }
 
-  /// Of a run of one step in which nothing but a bias moves: all else is as it began.
+  /// Of a run of one step that moves no weight by as much as its last bit: all is as it began.
   std::string start(const std::string& output, Overrides overrides, int ranks = 1) {
-    overrides.insert(overrides.end(), {"trainer.steps=1", "optimizer.freeze=[*.weight]"});
+    overrides.insert(overrides.end(), {"trainer.steps=1", "optimizer.learning_rate=1e-30"});
     run(output, overrides, ranks);
     return in(output);
   }
@@ -66,6 +69,14 @@ class InitialWeightsOfRun : public testing::Test {
   }
   bool noted(const std::string& part) const { return notes_.find(part) != std::string::npos; }
 
+  /// As if the checkpoint were older than a key.
+  void forget(const std::string& key) const {
+    const auto file = open_checkpoint(in("source")).folder() / kManifestFile;
+    Manifest manifest = parse_manifest(test::read_file(file));
+    ASSERT_EQ(manifest.state.config.erase(key), 1u);
+    test::write_file(file, to_text(manifest));
+  }
+
   std::string fault(const Overrides& overrides) {
     return test::message_of<CheckpointError>([&] { run("refused", overrides); });
   }
@@ -75,7 +86,7 @@ class InitialWeightsOfRun : public testing::Test {
 };
 
 TEST_F(InitialWeightsOfRun, AreThoseOfTheCheckpoint) {
-  const std::string output = start("tuned", {});
+  const std::string output = start("tuned", {"optimizer.freeze=[*.weight]"});
   for (const char* name : {"conv1.weight", "rnn1.weight", "norm1.weight", "output.weight"})
     EXPECT_TRUE(as_in_source(output, name)) << name;
   EXPECT_TRUE(noted("starts from the weights of " + in("source"))) << notes_;
@@ -187,6 +198,50 @@ TEST_F(InitialWeightsOfRun, SaysWhichKeysOfTheModelDiffer) {
   run("tuned", {"model.dropout=0.3", "features.window=hann"});
   EXPECT_TRUE(noted("model.dropout is \"0.3\", in the checkpoint \"0.1\"")) << notes_;
   EXPECT_TRUE(noted("features.window is \"hann\"")) << notes_;
+}
+
+TEST_F(InitialWeightsOfRun, KeysThatCheckpointsLackHaveTheirDefaults) {
+  forget("features.window");
+  run("same", {});
+  EXPECT_FALSE(noted("features.window")) << notes_;
+  run("other", {"features.window=hann"});
+  EXPECT_TRUE(noted("features.window is \"hann\", in the checkpoint \"hamming\"")) << notes_;
+}
+
+TEST_F(InitialWeightsOfRun, CheckpointsWithoutAKindOfTextHaveAlphabets) {
+  forget("text.kind");
+  EXPECT_TRUE(as_in_source(start("same", {}), "output.weight"));
+  const std::string pieces = in("pieces.model");
+  test::write_file(pieces, train_pieces({"abab cdcd", "abab cdcd"}, {8, "bpe"}));
+  start("pieces", {"text.kind=sentencepiece", "text.model=" + pieces});
+  EXPECT_TRUE(noted("output.weight starts anew")) << notes_;
+  EXPECT_TRUE(noted("text.kind is \"sentencepiece\", in the checkpoint \"alphabet\"")) << notes_;
+}
+
+TEST_F(InitialWeightsOfRun, NotesCutLongValuesAtCharacters) {
+  std::string alphabet = "abcd", shown = "abcd";
+  for (int i = 0; i < 50; ++i) {
+    const std::string letter = to_utf8(std::u32string(1, static_cast<char32_t>(0x3b1 + i)));
+    alphabet += letter;
+    if (i < 35) shown += letter;
+  }
+  run("long", {"text.alphabet=" + alphabet});
+  EXPECT_TRUE(noted("text.alphabet is \"" + shown + "…\", in the checkpoint \"abcd\"")) << notes_;
+}
+
+TEST_F(InitialWeightsOfRun, NewHeadsMustBeTrained) {
+  const auto refused = [&](const Overrides& overrides) {
+    return test::message_of<ConfigError>([&] { run("refused", overrides); });
+  };
+  for (const char* other : {"trainer.init_head=new", "text.alphabet=dcba"}) {
+    const std::string message = refused({other, "optimizer.freeze=[output.w*]"});
+    EXPECT_NE(message.find("output.weight starts anew, with random weights"), std::string::npos)
+        << message;
+    EXPECT_NE(message.find("trainer.init_head = keep"), std::string::npos) << message;
+  }
+  EXPECT_TRUE(list_checkpoints(in("refused")).empty());
+  run("kept", {"trainer.init_head=keep", "text.alphabet=dcba", "optimizer.freeze=[output.w*]"});
+  EXPECT_TRUE(as_in_source(in("kept"), "output.weight"));
 }
 
 TEST_F(InitialWeightsOfRun, FrozenRunsResumeToTheBit) {

@@ -95,6 +95,30 @@ TEST(TrainingInFewBytes, PostValidationChangesNoBit) {
     }
 }
 
+TEST(TrainingInFewBytes, FreezingChangesNoBitOverRanks) {
+  for (const char* state : {"bf16", "8bit"})
+    for (const char* compute : {"fp32", "bf16"}) {
+      TrainingJob job = test::small_job();
+      job.optimizer.state = state;
+      job.optimizer.freeze = {"conv2.*", "rnn1.weight*", "*.bias"};
+      job.precision.compute = compute;
+      job.lanes = 2;
+      job.steps = 4;
+      job.bucket_bytes = 512;
+      const TrainingOutcome alone = train_on_noise(job);
+      for (const auto& [stages, replicas] : {std::pair{3, 1}, {1, 2}, {2, 2}})
+        for (const bool shard : {false, true}) {
+          if (shard && replicas == 1) continue;
+          job.stages = stages;
+          job.replicas = replicas;
+          job.shard = shard;
+          expect_equal(train_on_noise(job), alone,
+                       fmt::format("{}, {}, {} × {}{}", state, compute, stages, replicas,
+                                   shard ? ", shared" : ""));
+        }
+    }
+}
+
 TEST(TrainingInFewBytes, AGradientThatIsNotFiniteChangesNothing) {
   for (const char* state : {"bf16", "8bit"}) {
     TrainingJob job = test::small_job();

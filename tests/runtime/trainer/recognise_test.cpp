@@ -149,6 +149,49 @@ TEST_F(Recognise, NamesEveryRecordingThatCannotBeResampled) {
     EXPECT_NE(message.find(part), std::string::npos) << part << " is not in " << message;
 }
 
+TEST_F(Recognise, NamesEveryRecordingTooShortForTheModel) {
+  const std::string recipe = fmt::format(
+      R"([model]
+kind = "wav2vec2"
+features = 1
+channels = 6
+kernels = [10, 3]
+strides = [5, 4]
+width = 12
+heads = 3
+layers = 1
+inner = 20
+position_kernel = 6
+position_groups = 3
+[text]
+alphabet = "abcd"
+[features]
+kind = "waveform"
+sample_rate = 8000
+[data]
+micro_batch_seconds = 2.5
+train = "{}"
+[trainer]
+steps = 1
+output = "{}"
+)",
+      in("train.jsonl"), in("waves"));
+  const configs::Config config =
+      configs::parse_config(recipe, "recipe.toml", layers::model_families());
+  test::write_sound(in("enough.wav"), test::make_sound(20), {0x010002, 8000});
+  test::write_sound(in("short.wav"), test::make_sound(19), {0x010002, 8000});
+  comm::run_as_threads({.ranks = 1}, [&](comm::Communicator& world) {
+    train({config}, world, {});
+    const std::string message = test::message_of<DataError>([&] {
+      (void)transcribe({in("waves")}, {in("short.wav"), in("enough.wav")}, world);
+    });
+    for (const char* part : {"1 recording cannot be used", "recording 1: ",
+                             "short.wav: its 0.002375 s are too short for the model: "})
+      EXPECT_NE(message.find(part), std::string::npos) << part << " is not in " << message;
+    EXPECT_EQ(transcribe({in("waves")}, {in("enough.wav")}, world).size(), 1u);
+  });
+}
+
 TEST_F(Recognise, OneStagePerLayerFindsTheSameTexts) {
   const std::vector<std::filesystem::path> recordings = {in("test-0.wav"), in("test-1.wav")};
   const configs::Config config = configs::parse_config(
