@@ -12,6 +12,7 @@
 #include "runtime/checkpoint/fault.h"
 #include "runtime/checkpoint/hash.h"
 #include "runtime/checkpoint/manifest.h"
+#include "runtime/checkpoint/output_folder.h"
 #include "runtime/checkpoint/shard.h"
 #include "runtime/huggingface/config_map.h"
 #include "runtime/huggingface/file_names.h"
@@ -85,9 +86,9 @@ ShardIndex write_weights(const std::filesystem::path& folder,
 std::vector<KeptFile> keep_files(const std::filesystem::path& from,
                                  const std::filesystem::path& checkpoint) {
   std::vector<KeptFile> kept;
-  std::filesystem::create_directory(checkpoint / kKeptFolder);
+  make_output(checkpoint / kKeptFolder);
   for (const char* name : kKeptFiles) {
-    if (!std::filesystem::exists(from / name)) continue;
+    if (!is_there(from / name)) continue;
     const std::string text = text_of_file(from / name);
     const std::string file = fmt::format("{}/{}", kKeptFolder, name);
     write_durably(checkpoint / file, text);
