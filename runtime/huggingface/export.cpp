@@ -105,6 +105,8 @@ class Exporter {
       if (name != kModelConfig)
         write_durably(folder / name, text_of_file(checkpoint_.folder() / kept.file));
     }
+    if (const std::filesystem::path pieces = checkpoint_.tokenizer_file(); !pieces.empty())
+      write_durably(folder / kTokenizerFile, text_of_file(pieces));
   }
 
   std::vector<StreamedTensor> streams() const {

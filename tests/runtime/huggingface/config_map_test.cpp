@@ -12,10 +12,14 @@ namespace {
 
 /// A FastConformer as a recipe has it, with features as transformers makes them.
 configs::Config fast_conformer(const configs::FlatConfig& changes) {
-  configs::FlatConfig keys = {{"model.kind", "conformer"},           {"model.width", "12"},
-                              {"model.subsampling", "8"},            {"features.kind", "log-mel"},
-                              {"features.window", "hann-symmetric"}, {"features.window_ms", "25"},
-                              {"features.normalise", "channel"},     {"features.last_frame", "false"}};
+  configs::FlatConfig keys = {{"model.kind", "conformer"},
+                              {"model.width", "12"},
+                              {"model.subsampling", "8"},
+                              {"features.kind", "log-mel"},
+                              {"features.window", "hann-symmetric"},
+                              {"features.window_ms", "25"},
+                              {"features.normalise", "channel"},
+                              {"features.last_frame", "false"}};
   for (const auto& [key, value] : changes) keys[key] = value;
   return configs::unflatten(keys, "a test", layers::model_families());
 }
@@ -42,7 +46,8 @@ TEST(ConfigMap, ResolvesKeysOfZero) {
 }
 
 TEST(ConfigMap, NamesKeysThatAreFixed) {
-  const std::string message = fixed_fault({{"model.subsampling", "4"}, {"features.window", "hann"}});
+  const std::string message =
+      fixed_fault({{"model.subsampling", "4"}, {"features.window", "hann"}});
   for (const char* part : {"model.subsampling = 8, but the checkpoint has 4",
                            "features.window = hann-symmetric, but the checkpoint has hann"})
     EXPECT_NE(message.find(part), std::string::npos) << part << " is not in " << message;

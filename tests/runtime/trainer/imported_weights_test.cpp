@@ -33,8 +33,8 @@ class ImportedWeights : public testing::Test {
     if (!std::filesystem::exists(imported))
       import_model(test::source("tests/golden/" + golden), imported);
     const Checkpoint before = open_checkpoint(imported);
-    configs::Config config = configs::unflatten(before.state().config, "the checkpoint",
-                                                layers::model_families());
+    configs::Config config =
+        configs::unflatten(before.state().config, "the checkpoint", layers::model_families());
     config.data.train = in("train.jsonl");
     config.data.micro_batches = 1;
     config.optimizer.freeze = {"block1.attention.*"};
