@@ -13,6 +13,10 @@ namespace penstock::runtime {
 inline constexpr const char* kManifestFile = "manifest.json";
 inline constexpr const char* kTokenizerFile = "tokenizer.model";  // the bytes of text.model
 
+/// Begins the names of tensors that a checkpoint only keeps: they came with an imported model, and
+/// nothing computes with them.
+inline constexpr const char* kKeptTensors = "huggingface/";
+
 /// A file that a checkpoint keeps besides its shards: what came with an imported model.
 struct KeptFile {
   std::string file;  // within the checkpoint's folder

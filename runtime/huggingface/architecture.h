@@ -30,6 +30,13 @@ struct Wanted {
 /// A key that the architecture fixes.
 struct Fixed {
   std::string_view ours, value;
+  bool training_only = false;  // an import sets it, and an export takes any value of it
+};
+
+/// A key whose 0 stands for a multiple of another key's number.
+struct Multiple {
+  std::string_view ours, of;
+  int times = 1;
 };
 
 /// Tensors of every layer, or of the model: `repeats` is a number, or the key that counts the
@@ -47,6 +54,7 @@ struct Architecture {
   std::string_view name;        // "Wav2Vec2ForCTC"
   std::string_view model_type;  // "wav2vec2"
   std::vector<Fixed> fixed;
+  std::vector<Multiple> multiples = {};
   std::vector<Taken> model;     // of config.json
   std::vector<Wanted> wanted;   // of config.json
   std::vector<Taken> features;  // of preprocessor_config.json

@@ -14,7 +14,9 @@
 #include "configs/rules.h"
 #include "layers/models/families.h"
 #include "runtime/checkpoint/fault.h"
+#include "runtime/data/features.h"
 #include "runtime/huggingface/file_names.h"
+#include "runtime/huggingface/text_file.h"
 
 namespace penstock::runtime {
 namespace {
@@ -110,6 +112,18 @@ Settings settings_of(const std::vector<Taken>& taken, const std::vector<Wanted>&
   return settings;
 }
 
+/// Keys by name, with the numbers for which a 0 stands.
+configs::FlatConfig resolved_keys(const Architecture& architecture, const configs::Config& config) {
+  configs::FlatConfig keys = configs::flatten(config);
+  for (const Multiple& multiple : architecture.multiples) {
+    std::string& value = keys.at(std::string(multiple.ours));
+    if (value == "0")
+      value = fmt::format("{}", multiple.times * number_of(keys.at(std::string(multiple.of))));
+  }
+  keys.at("features.fft") = fmt::format("{}", frame_geometry(config.features).fft);
+  return keys;
+}
+
 }  // namespace
 
 FolderSettings read_folder(const std::filesystem::path& folder) {
@@ -122,11 +136,11 @@ FolderSettings read_folder(const std::filesystem::path& folder) {
                        .config_file = folder / kModelConfig,
                        .features_file = folder / kPreprocessorConfig};
   found.config = read_settings(found.config_file);
-  if (std::filesystem::exists(found.features_file)) {
+  if (is_there(found.features_file)) {
     found.features = read_settings(found.features_file);
     return found;
   }
-  if (!std::filesystem::exists(folder / kProcessorConfig))
+  if (!is_there(folder / kProcessorConfig))
     throw_fault(folder, fmt::format("holds neither {} nor {}: save the processor of the model into "
                                     "it",
                                     kPreprocessorConfig, kProcessorConfig));
@@ -163,10 +177,26 @@ configs::Config config_of(const Architecture& architecture, const FolderSettings
   }
 }
 
+void check_fixed(const Architecture& architecture, const configs::Config& config) {
+  const configs::FlatConfig keys = configs::flatten(config);
+  std::vector<std::string> faults;
+  for (const Fixed& fixed : architecture.fixed) {
+    const std::string& value = keys.at(std::string(fixed.ours));
+    if (!fixed.training_only && value != fixed.value)
+      faults.push_back(
+          fmt::format("{} = {}, but the checkpoint has {}", fixed.ours, fixed.value, value));
+  }
+  if (!faults.empty())
+    throw ConfigError(
+        fmt::format("{} of transformers needs other values than the checkpoint's:\n"
+                    "  {}\nTrain a model with these values to export it.",
+                    architecture.name, fmt::join(faults, "\n  ")));
+}
+
 Settings model_settings(const Architecture& architecture, const configs::Config& config,
                         std::int64_t rows, std::int64_t blank) {
   Settings settings =
-      settings_of(architecture.model, architecture.wanted, configs::flatten(config));
+      settings_of(architecture.model, architecture.wanted, resolved_keys(architecture, config));
   settings["architectures"] = fmt::format("[{}]", quoted_json(architecture.name));
   settings["model_type"] = quoted_json(architecture.model_type);
   settings["vocab_size"] = fmt::format("{}", rows);
@@ -175,14 +205,8 @@ Settings model_settings(const Architecture& architecture, const configs::Config&
 }
 
 Settings feature_settings(const Architecture& architecture, const configs::Config& config) {
-  const configs::FlatConfig keys = configs::flatten(config);
-  for (const Fixed& fixed : architecture.fixed) {
-    const std::string& value = keys.at(std::string(fixed.ours));
-    if (value != fixed.value)
-      throw ConfigError(fmt::format("{} of transformers needs {} = {}, but the checkpoint has {}",
-                                    architecture.name, fixed.ours, fixed.value, value));
-  }
-  return settings_of(architecture.features, architecture.wanted_features, keys);
+  return settings_of(architecture.features, architecture.wanted_features,
+                     resolved_keys(architecture, config));
 }
 
 std::int64_t whole_setting(const Settings& settings, std::string_view name, std::string_view absent,

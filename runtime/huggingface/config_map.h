@@ -26,11 +26,15 @@ struct FolderSettings {
                                         const FolderSettings& settings,
                                         const configs::TextConfig& text);
 
-/// The other way: config.json for a head of so many rows with the blank's at `blank`.
+/// ConfigError names every key with another value than the one that the architecture fixes.
+void check_fixed(const Architecture& architecture, const configs::Config& config);
+
+/// The other way, for a configuration that check_fixed() takes: config.json for a head of so many
+/// rows with the blank's at `blank`.
 [[nodiscard]] Settings model_settings(const Architecture& architecture,
                                       const configs::Config& config, std::int64_t rows,
                                       std::int64_t blank);
-/// And preprocessor_config.json. ConfigError if transformers makes no such features.
+/// And preprocessor_config.json.
 [[nodiscard]] Settings feature_settings(const Architecture& architecture,
                                         const configs::Config& config);
 

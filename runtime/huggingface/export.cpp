@@ -34,6 +34,13 @@ std::optional<std::filesystem::path> kept_config(const Checkpoint& checkpoint) {
   return checkpoint.folder() / file;
 }
 
+/// Found before any tensor is looked at. ConfigError if transformers has no such model.
+Architecture exported_architecture(const configs::Config& config) {
+  Architecture architecture = architecture_of_family(config.model.family.name());
+  check_fixed(architecture, config);
+  return architecture;
+}
+
 /// What an export knows before it writes.
 class Exporter {
  public:
@@ -42,7 +49,7 @@ class Exporter {
         options_(options),
         config_(configs::unflatten(checkpoint.state().config, checkpoint.folder().string(),
                                    layers::model_families())),
-        architecture_(architecture_of_family(config_.model.family.name())),
+        architecture_(exported_architecture(config_)),
         rows_(checkpoint.tensor("output.bias").shape.front()),
         ours_(model_tensors(config_.model, static_cast<int>(rows_))),
         pairing_(pair_tensors(architecture_, config_.model, ours_)),
@@ -55,16 +62,18 @@ class Exporter {
       features_ = feature_settings(architecture_, config_);
       settings_ = model_settings(architecture_, config_, rows_, blank_);
     }
-    settings_["dtype"] = dtype_setting(options.dtype);
-    settings_.erase("torch_dtype");
     for (const auto& [name, shape] : ours_) checkpoint.expect(name, layers::DType::f32, shape);
   }
 
   ExportReport write(const std::filesystem::path& folder) const {
-    write_durably(folder / kModelConfig, to_json_text(settings_));
+    const std::string dtype = dtype_setting(options_.dtype);
     if (kept_config_) {
+      write_durably(folder / kModelConfig, text_with_dtype(*kept_config_, dtype));
       give_back_files(folder);
     } else {
+      Settings settings = settings_;
+      settings["dtype"] = dtype;
+      write_durably(folder / kModelConfig, to_json_text(settings));
       write_durably(folder / kPreprocessorConfig, to_json_text(features_));
       write_labels(folder);
     }
@@ -96,6 +105,8 @@ class Exporter {
       if (name != kModelConfig)
         write_durably(folder / name, text_of_file(checkpoint_.folder() / kept.file));
     }
+    if (const std::filesystem::path pieces = checkpoint_.tokenizer_file(); !pieces.empty())
+      write_durably(folder / kTokenizerFile, text_of_file(pieces));
   }
 
   std::vector<StreamedTensor> streams() const {

@@ -4,6 +4,7 @@
 
 #include <cstring>
 #include <span>
+#include <utility>
 
 #include "base/atomic_file.h"
 #include "base/error.h"
@@ -12,10 +13,12 @@
 #include "runtime/checkpoint/fault.h"
 #include "runtime/checkpoint/hash.h"
 #include "runtime/checkpoint/manifest.h"
+#include "runtime/checkpoint/output_folder.h"
 #include "runtime/checkpoint/shard.h"
 #include "runtime/huggingface/config_map.h"
 #include "runtime/huggingface/file_names.h"
 #include "runtime/huggingface/new_folder.h"
+#include "runtime/huggingface/piece_model.h"
 #include "runtime/huggingface/streams.h"
 #include "runtime/huggingface/text_file.h"
 #include "runtime/huggingface/token_text.h"
@@ -30,6 +33,7 @@ struct ImportPlan {
   FolderSettings settings;
   std::int64_t rows = 0, blank = 0;  // of the head
   TokenText tokens;
+  std::string piece_model;  // empty: the text is of an alphabet
   configs::Config config;
 };
 
@@ -41,8 +45,15 @@ ImportPlan plan_import(const std::filesystem::path& folder) {
   plan.architecture = architecture_of(config, file.string());
   plan.rows = whole_setting(config, "vocab_size", "null", file);
   plan.blank = whole_setting(config, "pad_token_id", plan.architecture.blank, file);
-  plan.tokens = text_of_tokens(
-      read_vocabulary(folder, plan.architecture.tokenizer, plan.rows, plan.blank), plan.blank);
+  const Vocabulary vocabulary =
+      read_vocabulary(folder, plan.architecture.tokenizer, plan.rows, plan.blank);
+  if (plan.architecture.tokenizer == TokenizerKind::pieces) {
+    if (auto model = find_piece_model(folder, vocabulary, plan.blank)) {
+      plan.tokens.text = std::move(model->text);
+      plan.piece_model = std::move(model->bytes);
+    }
+  }
+  if (plan.piece_model.empty()) plan.tokens = text_of_tokens(vocabulary, plan.blank);
   plan.config = config_of(plan.architecture, plan.settings, plan.tokens.text);
   const configs::FeatureConfig& features = plan.config.features;
   if (features.kind == "log-mel" && features.mels != plan.config.model.features)
@@ -85,9 +96,9 @@ ShardIndex write_weights(const std::filesystem::path& folder,
 std::vector<KeptFile> keep_files(const std::filesystem::path& from,
                                  const std::filesystem::path& checkpoint) {
   std::vector<KeptFile> kept;
-  std::filesystem::create_directory(checkpoint / kKeptFolder);
+  make_output(checkpoint / kKeptFolder);
   for (const char* name : kKeptFiles) {
-    if (!std::filesystem::exists(from / name)) continue;
+    if (!is_there(from / name)) continue;
     const std::string text = text_of_file(from / name);
     const std::string file = fmt::format("{}/{}", kKeptFolder, name);
     write_durably(checkpoint / file, text);
@@ -120,6 +131,10 @@ ImportReport import_model(const std::filesystem::path& folder,
   manifest.state.seed = plan.config.trainer.seed;
   manifest.shards = {write_weights(made.partial(), tensors, weights)};
   manifest.files = keep_files(folder, made.partial());
+  if (!plan.piece_model.empty()) {
+    write_durably(made.partial() / kTokenizerFile, plan.piece_model);
+    manifest.state.tokenizer_hash = xxh3_128(plan.piece_model);
+  }
   check_coverage(manifest.shards);
   write_durably(made.partial() / kManifestFile, to_text(manifest));
   made.commit();

@@ -1,16 +1,24 @@
 #include "runtime/huggingface/new_folder.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <stdio.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <system_error>
 #include <utility>
 
+#include "base/atomic_file.h"
 #include "base/error.h"
 #include "runtime/checkpoint/fault.h"
-#include "runtime/checkpoint/folders.h"
 
 namespace penstock::runtime {
 namespace {
+
+constexpr const char* kMark = ".unfinished";  // the file that says that a folder is ours
 
 /// "a/b/" as "a/b", absolute.
 std::filesystem::path without_slash(std::filesystem::path path) {
@@ -18,17 +26,59 @@ std::filesystem::path without_slash(std::filesystem::path path) {
   return path.has_filename() ? path : path.parent_path();
 }
 
+[[noreturn]] void throw_taken(const std::filesystem::path& path) {
+  throw_fault(path, "is there already: name a folder that is not, or remove it");
+}
+
+bool is_taken(const std::filesystem::path& path) {
+  std::error_code ignored;
+  return std::filesystem::exists(std::filesystem::symlink_status(path, ignored));
+}
+
+/// The mark of a folder, locked as long as the handle lives.
+FileHandle locked_mark(const std::filesystem::path& folder, int flags) {
+  FileHandle mark(folder / kMark, O_RDWR | O_NOFOLLOW | flags);
+  if (::flock(mark.descriptor(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+    throw_fault(folder, "is being written by another process: wait for it, or name another folder");
+  return mark;
+}
+
+/// Removes what a process that died left, and nothing else.
+void remove_leftover(const std::filesystem::path& partial) {
+  std::error_code error;
+  if (!is_taken(partial) || ::rmdir(partial.c_str()) == 0) return;  // an empty folder is no loss
+  if (!is_taken(partial / kMark))
+    throw_fault(partial, "is there already, and penstock did not make it: remove it");
+  const FileHandle mark = locked_mark(partial, 0);
+  std::filesystem::remove_all(partial, error);
+  if (error) throw_fault(partial, fmt::format("can't be removed: {}", error.message()));
+}
+
+/// Renames a folder. False, with errno, if that fails or `to` is there.
+bool renamed_to_new(const std::filesystem::path& from, const std::filesystem::path& to) {
+  if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0) return true;
+  if (errno != EINVAL && errno != ENOSYS) return false;
+  // The file system can't do that: take the name with an empty folder, which rename() replaces.
+  if (::mkdir(to.c_str(), 0777) != 0) return false;
+  if (::rename(from.c_str(), to.c_str()) == 0) return true;
+  const int reason = errno;
+  ::rmdir(to.c_str());
+  errno = reason;
+  return false;
+}
+
 }  // namespace
 
 NewFolder::NewFolder(std::filesystem::path path) : path_(without_slash(std::move(path))) {
   partial_ = path_;
   partial_ += ".partial";
+  if (is_taken(path_)) throw_taken(path_);
+  remove_leftover(partial_);
   std::error_code error;
-  if (std::filesystem::exists(std::filesystem::symlink_status(path_, error)))
-    throw_fault(path_, "is there already: name a folder that is not, or remove it");
-  std::filesystem::remove_all(partial_, error);  // what a process that died left
-  if (!error) std::filesystem::create_directories(partial_, error);
+  std::filesystem::create_directories(path_.parent_path(), error);
   if (error) throw_fault(partial_, fmt::format("can't be made: {}", error.message()));
+  if (::mkdir(partial_.c_str(), 0777) != 0) raise_errno(partial_, "can't be made");
+  mark_.emplace(locked_mark(partial_, O_CREAT | O_EXCL));
 }
 
 NewFolder::~NewFolder() {
@@ -37,8 +87,15 @@ NewFolder::~NewFolder() {
 }
 
 void NewFolder::commit() {
-  move_folder(partial_, path_);
+  if (!renamed_to_new(partial_, path_)) {
+    if (errno == EEXIST || errno == ENOTEMPTY) throw_taken(path_);
+    raise_errno(partial_, fmt::format("can't be renamed to {}", path_.string()));
+  }
   partial_.clear();
+  ::unlink((path_ / kMark).c_str());
+  mark_.reset();
+  sync_folder(path_);
+  sync_folder(path_.parent_path());
 }
 
 }  // namespace penstock::runtime

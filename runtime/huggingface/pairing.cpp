@@ -13,9 +13,6 @@
 namespace penstock::runtime {
 namespace {
 
-/// Frames for which layers can be planned; parameters do not depend on them.
-constexpr std::int64_t kAnyFrames = 4000;
-
 std::string numbered(std::string_view name, int number) {
   std::string text(name);
   const std::size_t place = text.find("{}");
@@ -169,9 +166,8 @@ class Pairer {
 
 ModelTensors model_tensors(const configs::ModelConfig& model, int labels) {
   const partition::LayerSequence sequence = partition::build_model(model, labels);
-  const std::vector<std::int64_t> lengths = {kAnyFrames};
   ModelTensors tensors;
-  for (const layers::LayerPlan& plan : partition::plan_layers(sequence, lengths, {})) {
+  for (const layers::LayerPlan& plan : partition::plan_without_frames(sequence, {})) {
     for (const layers::ParamDecl& parameter : plan.params)
       tensors.emplace(parameter.name, parameter.shape);
     for (const layers::StateDecl& state : plan.state) tensors.emplace(state.name, state.shape);

@@ -22,16 +22,29 @@ void flatten_json(const OrderedJson& object, const std::string& prefix, Settings
   }
 }
 
-}  // namespace
-
-Settings read_settings(const std::filesystem::path& file) try {
-  const OrderedJson json = OrderedJson::parse(text_of_file(file));
+OrderedJson object_of_file(const std::filesystem::path& file) try {
+  OrderedJson json = OrderedJson::parse(text_of_file(file));
   if (!json.is_object()) throw_fault(file, "holds no JSON object");
-  Settings settings;
-  flatten_json(json, "", settings);
-  return settings;
+  return json;
 } catch (const OrderedJson::exception& error) {
   throw_fault(file, fmt::format("can't be read as JSON: {}", error.what()));
+}
+
+}  // namespace
+
+Settings read_settings(const std::filesystem::path& file) {
+  Settings settings;
+  flatten_json(object_of_file(file), "", settings);
+  return settings;
+}
+
+std::string text_with_dtype(const std::filesystem::path& file, std::string_view dtype) {
+  OrderedJson json = object_of_file(file);
+  const OrderedJson type = OrderedJson::parse(dtype);
+  const bool former = json.contains("torch_dtype");
+  if (former) json["torch_dtype"] = type;
+  if (!former || json.contains("dtype")) json["dtype"] = type;
+  return json.dump(2) + "\n";
 }
 
 std::string to_json_text(const Settings& settings) {

@@ -10,9 +10,6 @@
 
 namespace penstock::runtime {
 
-/// Where a checkpoint keeps a tensor that is given back: before its name.
-inline constexpr const char* kKeptTensors = "huggingface/";
-
 /// penstock's tensors, made of those of a folder; `blank` is the head's row that becomes row 0.
 [[nodiscard]] std::vector<StreamedTensor> our_tensors(const Pairing& pairing,
                                                       const ModelTensors& ours,

@@ -25,7 +25,7 @@ Json json_of(const std::filesystem::path& file) try {
 }
 
 std::optional<Json> json_if_there(const std::filesystem::path& file) {
-  if (!std::filesystem::exists(file)) return std::nullopt;
+  if (!is_there(file)) return std::nullopt;
   return json_of(file);
 }
 
@@ -85,10 +85,11 @@ void read_pieces(const std::filesystem::path& folder, TokensByRow& tokens, Vocab
 
 /// CheckpointError unless the tokens are those of a head.
 void check_tokens(const TokensByRow& tokens, std::int64_t rows, const std::filesystem::path& file) {
-  if (!tokens.empty() && (tokens.begin()->first < 0 || tokens.rbegin()->first >= rows))
-    throw_fault(file,
-                fmt::format("gives '{}' row {}, but the head of config.json's vocab_size has {}",
-                            tokens.rbegin()->second, tokens.rbegin()->first, counted(rows, "row")));
+  for (const auto& [row, token] : tokens)
+    if (row < 0 || row >= rows)
+      throw_fault(file,
+                  fmt::format("gives '{}' row {}, but the head of config.json's vocab_size has {}",
+                              token, row, counted(rows, "row")));
   if (static_cast<std::int64_t>(tokens.size()) == rows) return;
   std::int64_t row = 0;
   while (tokens.contains(row)) ++row;

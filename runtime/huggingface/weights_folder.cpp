@@ -10,6 +10,7 @@
 #include "runtime/checkpoint/safetensors_dtype.h"
 #include "runtime/huggingface/file_names.h"
 #include "runtime/huggingface/settings.h"
+#include "runtime/huggingface/text_file.h"
 
 namespace penstock::runtime {
 namespace {
@@ -59,11 +60,11 @@ void widen(layers::DType dtype, std::span<const std::byte> bytes, float* out) {
 
 WeightsFolder::WeightsFolder(const std::filesystem::path& folder) {
   const auto whole = folder / kWeightsFile, index_file = folder / kWeightsIndex;
-  if (std::filesystem::exists(whole)) {
+  if (is_there(whole)) {
     open(whole);
     return;
   }
-  if (!std::filesystem::exists(index_file))
+  if (!is_there(index_file))
     throw_fault(folder, fmt::format("holds neither {} nor {}: save the model with "
                                     "save_pretrained() of transformers",
                                     kWeightsFile, kWeightsIndex));

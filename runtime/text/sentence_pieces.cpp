@@ -52,6 +52,12 @@ SentencePieces::~SentencePieces() = default;
 
 int SentencePieces::labels() const { return pieces_->GetPieceSize() + 1; }
 
+std::vector<std::string> SentencePieces::pieces() const {
+  std::vector<std::string> pieces;
+  for (int i = 0; i < pieces_->GetPieceSize(); ++i) pieces.push_back(pieces_->IdToPiece(i));
+  return pieces;
+}
+
 std::string SentencePieces::normalised(std::string_view text) const { return decode(encode(text)); }
 
 std::vector<std::int32_t> SentencePieces::encode(std::string_view text) const {

@@ -31,6 +31,8 @@ class SentencePieces : public Tokenizer {
   std::vector<std::int32_t> encode(std::string_view text) const override;
   std::string decode(std::span<const std::int32_t> labels) const override;
   std::string_view model() const override { return model_; }
+  /// By number, control and unknown symbols among them.
+  std::vector<std::string> pieces() const;
 
  private:
   configs::Fold fold_;

@@ -108,11 +108,13 @@ class WeightAccounts {
                                     fmt::join(found->second.shape, ", "), wanted));
   }
 
-  /// CheckpointError that lists all faults, also tensors that nothing expects.
+  /// CheckpointError that lists all faults, also tensors that nothing expects. Optimizer state, and
+  /// what an import keeps, are of no model.
   void close() {
     for (const auto& [name, tensor] : checkpoint_.tensors()) {
       const bool of_head = !anew_.layer.empty() && name.starts_with(anew_.layer + ".");
-      if (!known_.contains(name) && !name.starts_with(kSlots) && !of_head)
+      const bool of_no_model = name.starts_with(kSlots) || name.starts_with(kKeptTensors);
+      if (!known_.contains(name) && !of_no_model && !of_head)
         faults_.push_back(fmt::format("'{}' is no tensor of the model", name));
     }
     if (faults_.empty()) return;

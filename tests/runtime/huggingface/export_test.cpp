@@ -25,7 +25,7 @@ void save_as_trained(const Checkpoint& imported, const std::filesystem::path& ou
   std::vector<std::vector<std::byte>> numbers;
   std::vector<CheckpointPiece> pieces;
   for (const auto& [name, tensor] : imported.tensors()) {
-    if (name.starts_with("huggingface/")) continue;
+    if (name.starts_with(kKeptTensors)) continue;
     const std::int64_t count = layers::element_count(tensor.shape);
     numbers.emplace_back(static_cast<std::size_t>(count) * layers::size_of(tensor.dtype));
     imported.read(name, 0, count, numbers.back());
@@ -41,7 +41,7 @@ void save_as_trained(const Checkpoint& imported, const std::filesystem::path& ou
 /// Fails unless both have the same numbers, but for those that are only kept.
 void expect_equal(const Checkpoint& before, const Checkpoint& again) {
   for (const auto& [name, tensor] : before.tensors()) {
-    if (name.starts_with("huggingface/")) continue;
+    if (name.starts_with(kKeptTensors)) continue;
     const std::int64_t count = layers::element_count(tensor.shape);
     std::vector<std::byte> a(static_cast<std::size_t>(count) * sizeof(float)), b = a;
     before.read(name, 0, count, a);
@@ -157,6 +157,41 @@ TEST_F(Export, RefusesModelsThatTransformersLacks) {
             }).find("model.kind = deepspeech2 has no counterpart"),
             std::string::npos);
   EXPECT_FALSE(std::filesystem::exists(at("exported")));
+}
+
+// A Conformer has other tensors then, so its keys are looked at first.
+TEST_F(Export, RefusesConformersThatTransformersLacks) {
+  import("parakeet_for_ctc");
+  save_as_trained(Checkpoint(at("imported")), at("trained"),
+                  [](TrainingState& state) { state.config.at("model.subsampling") = "4"; });
+  EXPECT_NE(test::message_of<ConfigError>([&] {
+              export_model(at("trained"), at("exported"));
+            }).find("model.subsampling = 8, but the checkpoint has 4"),
+            std::string::npos);
+  EXPECT_FALSE(std::filesystem::exists(at("exported")));
+}
+
+// Other values than those that the import set, and keys that stand for the same number.
+TEST_F(Export, TakesConformersOfOtherRecipes) {
+  import("parakeet_for_ctc");
+  save_as_trained(Checkpoint(at("imported")), at("trained"), [](TrainingState& state) {
+    state.config.at("model.output_dropout") = "true";
+    state.config.at("features.fft") = "0";
+  });
+  export_model(at("trained"), at("exported"));
+  EXPECT_EQ(read_settings(at("exported") / "preprocessor_config.json").at("n_fft"), "400");
+}
+
+// Their keys may hold dots, and objects may be empty.
+TEST_F(Export, KeepsWhateverConfigJsonHolds) {
+  std::filesystem::copy(golden(kImported), at("theirs"));
+  test::change_text(at("theirs") / "config.json", "\"vocab_size\": 9",
+                    "\"label2id\": {\"a.b\": 0}, \"none\": {}, \"vocab_size\": 9");
+  import_model(at("theirs"), at("imported"));
+  export_model(at("imported"), at("exported"));
+  const std::string config = test::read_file(at("exported") / "config.json");
+  EXPECT_NE(config.find("\"a.b\": 0"), std::string::npos) << config;
+  EXPECT_NE(config.find("\"none\": {}"), std::string::npos) << config;
 }
 
 TEST_F(Export, FindsDamagedFiles) {

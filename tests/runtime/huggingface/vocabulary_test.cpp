@@ -42,6 +42,9 @@ TEST_F(VocabularyFiles, MatchTheHead) {
   write("vocab.json", R"({"a": 0, "b": 2})");
   EXPECT_NE(fault(2, 0).find("gives 'b' row 2, but the head"), std::string::npos) << fault(2, 0);
   EXPECT_NE(fault(3, 0).find("row 1 stands for none"), std::string::npos) << fault(3, 0);
+  write("vocab.json", R"({"a": -1, "b": 0})");
+  EXPECT_NE(fault(2, 0).find("gives 'a' row -1, but the head"), std::string::npos) << fault(2, 0);
+  write("vocab.json", R"({"a": 0, "b": 2})");
   write("added_tokens.json", R"({"c": 1, "d": 2})");
   EXPECT_NE(fault(3, 0).find("row 2 of the head to 'b' and to 'd'"), std::string::npos);
 }

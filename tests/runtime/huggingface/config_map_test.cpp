@@ -1,0 +1,63 @@
+#include "runtime/huggingface/config_map.h"
+
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "configs/flatten.h"
+#include "layers/models/families.h"
+#include "tests/support/system/temporary_folder.h"
+
+namespace penstock::runtime {
+namespace {
+
+/// A FastConformer as a recipe has it, with features as transformers makes them.
+configs::Config fast_conformer(const configs::FlatConfig& changes) {
+  configs::FlatConfig keys = {{"model.kind", "conformer"},
+                              {"model.width", "12"},
+                              {"model.subsampling", "8"},
+                              {"features.kind", "log-mel"},
+                              {"features.window", "hann-symmetric"},
+                              {"features.window_ms", "25"},
+                              {"features.normalise", "channel"},
+                              {"features.last_frame", "false"}};
+  for (const auto& [key, value] : changes) keys[key] = value;
+  return configs::unflatten(keys, "a test", layers::model_families());
+}
+
+std::string setting_of(const configs::FlatConfig& changes, const char* name) {
+  return model_settings(parakeet_for_ctc(), fast_conformer(changes), 9, 8).at(name);
+}
+
+std::string fixed_fault(const configs::FlatConfig& changes) {
+  return test::message_of<ConfigError>(
+      [&] { check_fixed(parakeet_for_ctc(), fast_conformer(changes)); });
+}
+
+TEST(ConfigMap, ResolvesKeysOfZero) {
+  EXPECT_EQ(setting_of({}, "encoder_config.intermediate_size"), "48");
+  EXPECT_EQ(setting_of({{"model.inner", "20"}}, "encoder_config.intermediate_size"), "20");
+  EXPECT_EQ(setting_of({}, "encoder_config.subsampling_conv_channels"), "12");
+  EXPECT_EQ(setting_of({{"model.channels", "5"}}, "encoder_config.subsampling_conv_channels"), "5");
+  const auto fft = [](const configs::FlatConfig& changes) {
+    return feature_settings(parakeet_for_ctc(), fast_conformer(changes)).at("n_fft");
+  };
+  EXPECT_EQ(fft({}), "400");
+  EXPECT_EQ(fft({{"features.fft", "512"}}), "512");
+}
+
+TEST(ConfigMap, NamesKeysThatAreFixed) {
+  const std::string message =
+      fixed_fault({{"model.subsampling", "4"}, {"features.window", "hann"}});
+  for (const char* part : {"model.subsampling = 8, but the checkpoint has 4",
+                           "features.window = hann-symmetric, but the checkpoint has hann"})
+    EXPECT_NE(message.find(part), std::string::npos) << part << " is not in " << message;
+}
+
+// What is dropped in training has no say in what is exported.
+TEST(ConfigMap, ExportsAnyDropout) {
+  EXPECT_EQ(fixed_fault({{"model.output_dropout", "true"}}), "");
+  EXPECT_EQ(fixed_fault({{"model.output_dropout", "false"}}), "");
+}
+
+}  // namespace
+}  // namespace penstock::runtime
