@@ -65,9 +65,20 @@ class FullLengths {
         apart_(at_least(at_least(kAny + fewest_) + 1) - at_least(kAny + fewest_)) {}
 
   std::int64_t at_least(std::int64_t frames) const {
-    frames = std::max(frames, fewest_);
-    while (frames > fewest_ && out(frames) == out(frames - 1)) ++frames;
-    return frames;
+    if (frames <= fewest_) return fewest_;
+    const std::int64_t before = out(frames - 1);
+    if (out(frames) > before) return frames;
+    std::int64_t step = 1;
+    while (out(frames + step) == before) step *= 2;
+    std::int64_t same = frames + step / 2, more = frames + step;  // of frames that enter
+    while (more - same > 1) {
+      const std::int64_t middle = (same + more) / 2;
+      if (out(middle) == before)
+        same = middle;
+      else
+        more = middle;
+    }
+    return more;
   }
   std::int64_t apart() const { return apart_; }
 
