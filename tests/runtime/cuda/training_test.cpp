@@ -237,6 +237,11 @@ TEST_P(CudaTraining, OtherFamiliesAgreeWithTheCpu) {
     SCOPED_TRACE(model.family.name());
     TrainingJob job = small_job(layers::DeviceKind::cuda, GetParam());
     job.model = model;
+    // Behind ×8, a third of the frames would leave batch norm two rows.
+    const auto* conformer = model.family.name() == layers::ConformerOptions::kind
+                                ? &model.family.as<layers::ConformerOptions>()
+                                : nullptr;
+    if (conformer != nullptr && conformer->subsampling == 8) job.shrink = 1;
     const TrainingOutcome alone = train_on_noise(job);
     expect_equal_bits(job, alone, {{2, 1}});
     expect_close_to_cpu(job, alone);
