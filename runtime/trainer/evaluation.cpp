@@ -152,7 +152,7 @@ Evaluation evaluate(Session& session, const Corpus& corpus, const Tokenizer& tok
     const StepSums sums = stage.evaluate(work, callbacks);
     if (stage.last()) std::ranges::copy(sums.losses, table.losses().begin());
   }
-  const auto failures = feed ? feed->failures() : std::vector<FailedUtterance>();
+  auto failures = feed ? feed->failures() : std::vector<FailedUtterance>();
   for (const FailedUtterance& utterance : failures) table.utterance(utterance.id)[kFailed] = 1;
   comm::sum_disjoint(grid.world(), table.numbers());
 

@@ -21,7 +21,7 @@ namespace {
 configs::Config checked(const TrainingTask& task, comm::Communicator& world) {
   check_features(task.recipe);
   check_training_manifest(task.recipe);
-  const configs::Config planned = with_plan_file(with_saved_tokenizer(task.recipe));
+  configs::Config planned = with_plan_file(with_saved_tokenizer(task.recipe));
   if (!task.alone) check_ranks(planned, world.size());
   require_same_recipe(world, planned);
   return planned;

@@ -91,7 +91,7 @@ void restore_slots(Reader& reader, const ParameterStore& store, const OptimizerS
 
 /// Rank 0's outcome on every rank. Rank 0 raises a fault.
 std::string agree(comm::Communicator& world, const std::string& of_rank_0) {
-  const std::string outcome = comm::broadcast(world, of_rank_0);
+  std::string outcome = comm::broadcast(world, of_rank_0);
   if (is_fault(outcome)) raise_by_rank_0<CheckpointError>(world, outcome.substr(1));
   return outcome;
 }

@@ -93,7 +93,7 @@ class Import : public testing::Test {
 
   /// A copy of a golden folder, to be spoilt.
   std::filesystem::path spoilt(const std::string& name) {
-    const auto folder = output_.path() / "spoilt";
+    auto folder = output_.path() / "spoilt";
     std::filesystem::remove_all(folder);
     std::filesystem::copy(test::source("tests/golden/" + name), folder);
     return folder;
@@ -101,7 +101,7 @@ class Import : public testing::Test {
 
   /// What the import of the copy says, if anything; then nothing is left of it.
   std::string fault() {
-    const std::string message = test::message_of<CheckpointError>(
+    std::string message = test::message_of<CheckpointError>(
         [&] { import_model(output_.path() / "spoilt", checkpoint_); });
     EXPECT_EQ(std::filesystem::exists(checkpoint_), message.empty());
     EXPECT_FALSE(std::filesystem::exists(checkpoint_.string() + ".partial"));
