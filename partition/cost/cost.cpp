@@ -119,7 +119,7 @@ std::vector<double> transfer_costs(const LayerSequence& sequence,
 std::vector<LayerCost> with_recomputation(std::vector<LayerCost> costs,
                                           const ChosenLayers& chosen) {
   for (std::size_t layer = 0; layer < chosen.size(); ++layer)
-    if (chosen[layer]) costs[layer].backward_input += costs[layer].forward;
+    if (chosen[layer]) costs[layer].backward_input += costs[layer].recomputed();
   return costs;
 }
 

@@ -16,6 +16,8 @@ struct LayerCost {
   double forward = 0, backward_input = 0, backward_weight = 0;
 
   double total() const { return forward + backward_input + backward_weight; }
+  /// Of a second forward: none where the layer has no backward.
+  double recomputed() const { return backward_input + backward_weight > 0 ? forward : 0; }
 };
 
 /// What a device achieves: operations a second by kind of work, as LayerPlan counts them, and

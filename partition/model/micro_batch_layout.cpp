@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "partition/model/saved_tensors.h"
 
@@ -45,22 +46,24 @@ std::size_t wide_bytes(const layers::ActivationDecl& activation) {
   return bytes;
 }
 
-/// Layers whose activations do not stay between forward and backward: those that are recomputed,
-/// and those that have no backward.
-ChosenLayers not_kept(const MicroBatchLayout& layout, const ChunkRole& role) {
-  ChosenLayers chosen = role.recomputes;
-  chosen.resize(layout.layers.size());
-  for (std::size_t i = 0; i < chosen.size(); ++i)
-    if (!layout.layers[i].runs_backward()) chosen[i] = true;
-  return chosen;
+/// Layers whose activations do not stay between forward and backward: those in front that have no
+/// backward, which never run again, and of the others the runs that are recomputed.
+std::vector<LayerRun> runs_not_kept(const MicroBatchLayout& layout, const ChosenLayers& chosen) {
+  const auto front = std::ranges::find_if(layout.layers, &layers::LayerPlan::runs_backward) -
+                     layout.layers.begin();
+  ChosenLayers behind = chosen;
+  std::fill_n(behind.begin(), std::min(front, std::ssize(behind)), false);
+  std::vector<LayerRun> runs = runs_of(behind);
+  if (front > 0) runs.insert(runs.begin(), {0, static_cast<int>(front)});
+  return runs;
 }
 
 /// What is kept of a micro-batch, in its slot or recomputed.
 class Keeping {
  public:
-  Keeping(MicroBatchLayout& layout, const ChunkRole& role)
-      : layout_(layout), shared_(role.splits_backward), run_of_(layout.layers.size(), -1) {
-    layout.recomputed_runs = runs_of(role.recomputes);
+  Keeping(MicroBatchLayout& layout, std::vector<LayerRun> not_kept, bool splits_backward)
+      : layout_(layout), shared_(splits_backward), run_of_(layout.layers.size(), -1) {
+    layout.recomputed_runs = std::move(not_kept);
     for (std::size_t run = 0; run < layout.recomputed_runs.size(); ++run)
       for (int i = layout.recomputed_runs[run].first; i < layout.recomputed_runs[run].last; ++i)
         run_of_[i] = static_cast<int>(run);
@@ -69,7 +72,7 @@ class Keeping {
 
   bool recomputes(std::size_t layer) const { return run_of_[layer] >= 0; }
   bool begins_run(std::size_t layer) const {
-    return recomputes(layer) && (layer == 0 || !recomputes(layer - 1));
+    return recomputes(layer) && (layer == 0 || run_of_[layer] != run_of_[layer - 1]);
   }
   /// Whether that layer is recomputed while the gradient of a later one's input is there.
   bool recomputes_beside_gradients(std::size_t layer) const {
@@ -213,11 +216,9 @@ std::size_t place_saved(MicroBatchLayout& layout, std::size_t offset, bool split
 }  // namespace
 
 MicroBatchLayout lay_out_training(LayerRange layers, const layers::ActivationDecl& input,
-                                  const layers::BackendSizes& sizes, const ChunkRole& of_chunk) {
+                                  const layers::BackendSizes& sizes, const ChunkRole& role) {
   MicroBatchLayout layout = plan_layers(layers, input, sizes);
-  ChunkRole role = of_chunk;
-  role.recomputes = not_kept(layout, of_chunk);
-  Keeping keeping(layout, role);
+  Keeping keeping(layout, runs_not_kept(layout, role.recomputes), role.splits_backward);
   const PassingBy forward = place_activations(layout, true, keeping);
   const Turns backward = place_gradients(layout, role, keeping);
   layout.passing_bytes = std::max(forward.first.bytes(), backward.bytes());
@@ -238,7 +239,7 @@ MicroBatchLayout lay_out_training(LayerRange layers, const layers::ActivationDec
 MicroBatchLayout lay_out_evaluation(LayerRange layers, const layers::ActivationDecl& input,
                                     const layers::BackendSizes& sizes, bool targets) {
   MicroBatchLayout layout = plan_layers(layers, input, sizes);
-  Keeping keeping(layout, {});
+  Keeping keeping(layout, {}, false);
   const PassingBy passing = place_activations(layout, false, keeping);
   place_what_passes_by(layout, passing, 0, keeping);
   layout.workspace = {Region::scratch, passing.first.bytes()};

@@ -32,8 +32,9 @@ struct MicroBatchLayout {
   std::vector<Place> gradient_places;            // of their gradients
   std::vector<std::vector<Place>> saved_places;  // of each layer's SavedDecl::Kind::own
   Place workspace;  // of one layer's method; also of features and logits in FP32, for the host
-  std::vector<LayerRun> recomputed_runs =
-      {};  // whose activations are recomputed before their backward, or that have none
+  /// Whose activations are recomputed before their backward; the first may be layers in front of
+  /// all backward, which keep none and run once.
+  std::vector<LayerRun> recomputed_runs = {};
 
   std::size_t slot_bytes = 0;        // what must stay between forward and backward
   std::size_t recomputed_bytes = 0;  // what activation recomputation makes instead

@@ -11,7 +11,8 @@ std::vector<ChunkTimes> chunk_times(const std::vector<int>& begin,
       times[i].forward += costs[layer].forward;
       times[i].backward_input += costs[layer].backward_input;
       times[i].backward_weight += costs[layer].backward_weight;
-      if (!recomputed.empty() && recomputed[layer]) times[i].backward_input += costs[layer].forward;
+      if (!recomputed.empty() && recomputed[layer])
+        times[i].backward_input += costs[layer].recomputed();
     }
   return times;
 }

@@ -23,7 +23,7 @@ has_torch() {
 }
 
 # best SIDE MODEL PRECISION BATCH...: audio seconds a second of the fastest batch that fits, and the
-# operations a second that penstock counts in it.
+# operations a second that penstock counts in it. A batch may take `limit` seconds, 60 unless it is set.
 best() {
   local side=$1 model=$2 precision=$3 batch command
   shift 3
@@ -32,8 +32,9 @@ best() {
       penstock) command=("$bin/penstock" bench) ;;
       pytorch) command=(python3 "$torch") ;;
       compiled) command=(python3 "$torch" --compile) ;;
+      transformers) command=(python3 "$transformers") ;;
     esac
-    within 60 "${command[@]}" "$model" --device "$kind" --precision "$precision" --batch "$batch" \
+    within "${limit:-60}" "${command[@]}" "$model" --device "$kind" --precision "$precision" --batch "$batch" \
       --seconds 8 --json >"$work/timed" && echo "$(field audio_s_per_s <"$work/timed") $(field flops_per_s <"$work/timed")"
   done | sort -n | tail -n 1
 }

@@ -57,5 +57,12 @@ TEST(Cost, OfARecomputedLayerHasItsForwardTwice) {
   EXPECT_EQ(more[1].total(), 7);
 }
 
+TEST(Cost, LayersWithoutBackwardAreNotRecomputed) {
+  const std::vector<LayerCost> costs{{"conv1", 3, 0, 0}, {"conv2", 4, 0, 2}};
+  const auto more = with_recomputation(costs, {true, true});
+  EXPECT_EQ(more[0].total(), 3);
+  EXPECT_EQ(more[1].total(), 10);
+}
+
 }  // namespace
 }  // namespace penstock::partition

@@ -226,6 +226,23 @@ TEST(MicroBatchLayout, LayersWithoutBackwardKeepNothing) {
   }
 }
 
+// Else recomputation would begin with what enters the front, and run that again.
+TEST(MicroBatchLayout, WhatEntersARunBehindFrozenLayersStays) {
+  const layers::SavedDecl own{Kind::own, layers::Life::to_backward_input, layers::DType::f32, {99}};
+  std::vector<Declared> layers = {{8, {own}}, {4, {own}}, {12, {own}}, {5, {own}}};
+  for (int i : {0, 1}) layers[i].passes_gradient = false;
+  const auto sequence = sequence_of(std::move(layers));
+  for (const ChosenLayers& chosen :
+       {ChosenLayers{false, false, true, false}, {false, true, true, false}}) {
+    const MicroBatchLayout layout =
+        lay_out_training(sequence, kInput, {}, {false, true, false, chosen});
+    EXPECT_EQ(layout.recomputed_runs, (std::vector<LayerRun>{{0, 2}, {2, 3}}));
+    EXPECT_EQ(layout.activation_places[2].region, Region::slot);
+    EXPECT_EQ(layout.slot_bytes, activation_bytes(4) + layers::aligned(99 * 4) +
+                                     layers::aligned(21 * 5 * 4) + layout.weights_bytes);
+  }
+}
+
 TEST(MicroBatchLayout, UncomputedLossGetsNoWorkspace) {
   std::vector<Declared> layers = {{8, {}, 1000}, {4, {}, 500000}};
   layers.back().needs_targets = true;

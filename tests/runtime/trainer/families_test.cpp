@@ -1,11 +1,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "layers/models/conformer.h"
-#include "layers/models/transformer.h"
-#include "layers/models/wav2letter.h"
-#include "layers/models/wav2vec2.h"
 #include "partition/schedule/make_schedule.h"
+#include "tests/support/runtime/small_families.h"
 #include "tests/support/runtime/training_job.h"
 
 namespace penstock::runtime {
@@ -14,14 +11,8 @@ namespace {
 using test::TrainingJob;
 using test::TrainingOutcome;
 
-struct Family {
-  const char* name;
-  layers::ModelFamily options;
-  int features = 17;
-};
-
-/// Models of residual units, with dropout and layer drop, run as small_job().
-class FamilyTraining : public testing::TestWithParam<Family> {
+/// Models with dropout and layer drop, run as small_job().
+class FamilyTraining : public testing::TestWithParam<test::SmallFamily> {
  protected:
   static TrainingJob job() {
     TrainingJob job = test::small_job();
@@ -100,52 +91,8 @@ TEST_P(FamilyTraining, Learns) {
   EXPECT_LT(outcome.losses.back(), outcome.losses.front());
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Of, FamilyTraining,
-    testing::Values(Family{"conformer", layers::ConformerOptions{.width = 12,
-                                                                 .heads = 3,
-                                                                 .layers = 2,
-                                                                 .kernel = 5,
-                                                                 .dropout = 0.1,
-                                                                 .layer_drop = 0.3}},
-                    Family{"fastconformer", layers::ConformerOptions{.width = 12,
-                                                                     .heads = 3,
-                                                                     .layers = 2,
-                                                                     .kernel = 5,
-                                                                     .subsampling = 8,
-                                                                     .channels = 5,
-                                                                     .scale_input = true,
-                                                                     .attention_bias = false,
-                                                                     .dropout = 0.1,
-                                                                     .input_dropout = 0.1,
-                                                                     .output_dropout = false}},
-                    Family{"transformer", layers::TransformerOptions{.channels = 5,
-                                                                     .width = 12,
-                                                                     .heads = 3,
-                                                                     .layers = 2,
-                                                                     .inner = 20,
-                                                                     .dropout = 0.1,
-                                                                     .layer_drop = 0.3}},
-                    Family{"wav2vec2",
-                           layers::Wav2Vec2Options{.channels = 6,
-                                                   .kernels = {3, 2},
-                                                   .strides = {2, 1},
-                                                   .width = 12,
-                                                   .heads = 3,
-                                                   .layers = 2,
-                                                   .inner = 20,
-                                                   .position_kernel = 6,
-                                                   .position_groups = 3,
-                                                   .dropout = 0.1,
-                                                   .layer_drop = 0.3},
-                           1},
-                    Family{"wav2letter", layers::Wav2LetterOptions{.channels = {5, 7},
-                                                                   .kernels = {3, 4},
-                                                                   .repeats = {1, 2},
-                                                                   .strides = {2, 1},
-                                                                   .dilations = {1, 2},
-                                                                   .dropouts = {0.1, 0}}}),
-    [](const auto& tested) { return tested.param.name; });
+INSTANTIATE_TEST_SUITE_P(Of, FamilyTraining, testing::ValuesIn(test::small_families()),
+                         [](const auto& tested) { return tested.param.name; });
 
 }  // namespace
 }  // namespace penstock::runtime

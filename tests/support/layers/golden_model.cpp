@@ -4,54 +4,14 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 
 #include "tests/support/layers/golden.h"
-#include "tests/support/layers/layer_runner.h"
+#include "tests/support/layers/sequence_runner.h"
 
 namespace penstock::test {
 namespace {
 
-using layers::Activation;
 using layers::ParamDecl;
-
-void copy(const Activation& from, const Activation& to) {
-  const layers::Tensor& x = from.only().x_FC;
-  std::memcpy(to.only().x_FC.data, x.data, x.bytes());
-}
-
-// Runs all layers of a layer sequence, each from its own plan.
-class SequenceRunner {
- public:
-  SequenceRunner(const LayerSequence& sequence, layers::ActivationDecl input,
-                 layers::Targets& targets) {
-    for (const auto& layer : sequence) {
-      runners_.push_back(std::make_unique<LayerRunner>(*layer, input));
-      runners_.back()->targets = &targets;
-      input = runners_.back()->plan().output;
-    }
-  }
-
-  const std::vector<std::unique_ptr<LayerRunner>>& layers() const { return runners_; }
-
-  void forward() {
-    for (std::size_t i = 0; i < runners_.size(); ++i) {
-      if (i > 0) copy(runners_[i - 1]->output(), runners_[i]->input());
-      runners_[i]->forward();
-    }
-  }
-
-  void backward() {
-    for (std::size_t i = runners_.size(); i-- > 0;) {
-      runners_[i]->backward_input(i > 0);
-      if (!runners_[i]->params().empty()) runners_[i]->backward_weight();
-      if (i > 0) copy(runners_[i]->input_gradient(), runners_[i - 1]->output_gradient());
-    }
-  }
-
- private:
-  std::vector<std::unique_ptr<LayerRunner>> runners_;
-};
 
 double magnitude(const std::vector<double>& values) {
   double largest = 0;

@@ -1,0 +1,54 @@
+#include "tests/support/runtime/small_families.h"
+
+#include "layers/models/conformer.h"
+#include "layers/models/transformer.h"
+#include "layers/models/wav2letter.h"
+#include "layers/models/wav2vec2.h"
+
+namespace penstock::test {
+
+std::vector<SmallFamily> small_families() {
+  return {
+      {"conformer",
+       layers::ConformerOptions{
+           .width = 12, .heads = 3, .layers = 2, .kernel = 5, .dropout = 0.1, .layer_drop = 0.3}},
+      {"fastconformer", layers::ConformerOptions{.width = 12,
+                                                 .heads = 3,
+                                                 .layers = 2,
+                                                 .kernel = 5,
+                                                 .subsampling = 8,
+                                                 .channels = 5,
+                                                 .scale_input = true,
+                                                 .attention_bias = false,
+                                                 .dropout = 0.1,
+                                                 .input_dropout = 0.1,
+                                                 .output_dropout = false}},
+      {"transformer", layers::TransformerOptions{.channels = 5,
+                                                 .width = 12,
+                                                 .heads = 3,
+                                                 .layers = 2,
+                                                 .inner = 20,
+                                                 .dropout = 0.1,
+                                                 .layer_drop = 0.3}},
+      {"wav2vec2",
+       layers::Wav2Vec2Options{.channels = 6,
+                               .kernels = {3, 2},
+                               .strides = {2, 1},
+                               .width = 12,
+                               .heads = 3,
+                               .layers = 2,
+                               .inner = 20,
+                               .position_kernel = 6,
+                               .position_groups = 3,
+                               .dropout = 0.1,
+                               .layer_drop = 0.3},
+       1},
+      {"wav2letter", layers::Wav2LetterOptions{.channels = {5, 7},
+                                               .kernels = {3, 4},
+                                               .repeats = {1, 2},
+                                               .strides = {2, 1},
+                                               .dilations = {1, 2},
+                                               .dropouts = {0.1, 0}}}};
+}
+
+}  // namespace penstock::test
