@@ -1,6 +1,7 @@
 #include "layers/ops/conv1d.h"
 
 #include "layers/cpu/conv1d/conv1d_taps.h"
+#include "layers/cpu/conv1d/conv1d_two_taps.h"
 #include "layers/cpu/cpu_backend.h"
 #include "layers/cpu/for_real.h"
 #include "layers/cpu/products/product.h"
@@ -23,6 +24,7 @@ T* laid_out(const Conv1dGeometry& g, const Tensor& weight_OCK, std::span<std::by
 template <class T>
 void forward(Stream& stream, const Conv1dForward& op) {
   const Conv1dGeometry& g = op.geometry;
+  if (has_two_taps(g)) return two_taps_forward<T>(stream, op);
   const T* const weight = laid_out<T>(g, op.weight_OCK, op.workspace);
   const T* const x = op.x_FC.as<T>();
   T* const y = op.y_FO.as<T>();
@@ -43,6 +45,7 @@ void forward(Stream& stream, const Conv1dForward& op) {
 template <class T>
 void backward_input(Stream& stream, const Conv1dBackwardInput& op) {
   const Conv1dGeometry& g = op.geometry;
+  if (has_two_taps(g)) return two_taps_backward_input<T>(stream, op);
   const T* const weight = laid_out<T>(g, op.weight_OCK, op.workspace);
   const T* const dy = op.dy_FO.as<T>();
   T* const dx = op.dx_FC.as<T>();
@@ -63,6 +66,7 @@ void backward_input(Stream& stream, const Conv1dBackwardInput& op) {
 template <class T>
 void backward_weight(Stream& stream, const Conv1dBackwardWeight& op) {
   const Conv1dGeometry& g = op.geometry;
+  if (has_two_taps(g)) return two_taps_backward_weight<T>(stream, op);
   const T* const x = op.x_FC.as<T>();
   const T* const dy = op.dy_FO.as<T>();
   T* const sums = Scratch(op.workspace).take<T>(op.d_weight_OCK.size());
@@ -103,6 +107,9 @@ void CpuBackend::compute(Stream& stream, const Conv1dBackwardWeight& op) {
 }
 
 Workspace cpu::conv1d_workspace(const Conv1dGeometry& geometry, DType dtype) {
+  if (has_two_taps(geometry))
+    return dtype == DType::f64 ? two_taps_workspace<double>(geometry)
+                               : two_taps_workspace<float>(geometry);
   const auto weights = static_cast<std::size_t>(element_count(geometry.weight_shape()));
   const std::size_t bytes = aligned(weights * size_of(dtype));
   return {bytes, bytes, bytes};

@@ -22,8 +22,9 @@ struct Product {
   T alpha = 1, beta = 0;
 };
 
-/// By OpenBLAS or oneDNN, whichever was measured faster for such shapes, or by Eigen in a build
-/// without them; the same shape always goes the same way, so equal calls give equal bits.
+/// By OpenBLAS or oneDNN, whichever was measured faster for such shapes on such a CPU, or by Eigen
+/// in a build without them; the same shape always goes the same way, so equal calls give equal bits
+/// on one kind of CPU.
 void run_product(const Product<float>&);
 void run_product(const Product<double>&);
 

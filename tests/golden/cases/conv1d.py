@@ -31,3 +31,4 @@ def make(save):
     case(save, "conv1d_dilated", kernel=4, dilation=3, padding=(2, 5), bias=True)
     case(save, "conv1d_causal", kernel=4, dilation=2, padding=(6, 0))
     case(save, "conv1d_weight_norm", kernel=8, groups=3, padding=(4, 3), bias=True, weight_norm=True)
+    case(save, "conv1d_two_taps", kernel=3, stride=2, bias=True)  # the first and last tap see the same frames

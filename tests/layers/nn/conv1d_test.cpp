@@ -52,7 +52,8 @@ TEST_P(Conv1dCases, AgreesWithPyTorch) {
 
 INSTANTIATE_TEST_SUITE_P(Geometries, Conv1dCases,
                          testing::Values("conv1d_strided", "conv1d_gaps", "conv1d_grouped",
-                                         "conv1d_dilated", "conv1d_causal", "conv1d_weight_norm"));
+                                         "conv1d_dilated", "conv1d_causal", "conv1d_weight_norm",
+                                         "conv1d_two_taps"));
 
 TEST(Conv1d, HasTheGradientOfFiniteDifferences) {
   Conv1dOptions plain{
@@ -65,7 +66,10 @@ TEST(Conv1d, HasTheGradientOfFiniteDifferences) {
                         .dilation = 2,
                         .left = 3,
                         .right = 1};
-  for (const Conv1dOptions& options : {plain, grouped}) {
+  Conv1dOptions two_taps = plain;
+  two_taps.kernel = 4;
+  two_taps.stride = 3;
+  for (const Conv1dOptions& options : {plain, two_taps, grouped}) {
     const Conv1d layer(options);
     LayerRunner runner(layer, {DType::f64, {{{7, 5, 13}, options.in_channels}}});
     runner.randomise(2);

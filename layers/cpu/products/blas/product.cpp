@@ -12,10 +12,17 @@
 namespace penstock::layers {
 namespace {
 
-// Zen 3, one thread, GFLOP/s of OpenBLAS 0.3.21 and oneDNN 2.6.3:
+// One thread, GFLOP/s of OpenBLAS 0.3.21 and oneDNN 2.6.3. Zen 3:
 //   x·W^T and dy·W, 1 row 5 and 27, 8 rows 42 and 56–85, 64 rows 73 and 90, 1200 rows 84 and 92;
 //   dy^T·x, 1536 × 256 over 1200 rows 88 and 66, 4096 × 1024 93 and 86, 29 × 256 66 and 91.
-bool openblas_is_faster(const Product<float>& p) { return p.a.transposed && p.m >= 64; }
+// Zen 4, with AVX-512, of whose 117 oneDNN takes 100 to 109 for x·W^T and dy·W:
+//   dy^T·x, 512 × 512 over 1200 rows 96 and 102, 144 × 576 over 600 103 and 114; 64 × 64 over 64
+//   112 and 99. Where rows of dy are whole pages apart, both lose: 1024 × 256 over 300 88 and 91.
+bool openblas_is_faster(const Product<float>& p) {
+  if (!p.a.transposed || p.m < 64) return false;
+  const bool small = p.n <= 64 && p.k <= 64, pages_apart = p.a.stride % 1024 == 0;
+  return !__builtin_cpu_supports("avx512f") || small || pages_apart;
+}
 
 CBLAS_TRANSPOSE blas_form(bool transposed) { return transposed ? CblasTrans : CblasNoTrans; }
 

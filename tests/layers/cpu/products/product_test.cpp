@@ -75,7 +75,9 @@ INSTANTIATE_TEST_SUITE_P(Shapes, ProductTest,
                                          Case{13, 7, 64, false, false},
                                          Case{67, 33, 5, false, true}, Case{17, 9, 26, true, false},
                                          Case{65, 31, 26, true, false}, Case{64, 1, 1, true, true},
-                                         Case{130, 70, 261, false, false}));
+                                         Case{130, 70, 261, false, false},
+                                         Case{130, 70, 261, true, false},
+                                         Case{1021, 66, 5, true, false}));
 
 TEST(ProductTest, AnEmptyProductLeavesCAlone) {
   float c = 3;
