@@ -12,8 +12,7 @@ KeptParts read_kept(const Checkpoint& checkpoint) {
   for (const KeptFile& stored : checkpoint.files()) {
     const MappedFile file(checkpoint.folder() / stored.file);
     kept.files.push_back(
-        {stored.file,
-         {reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size()}});
+        {stored.file, {reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size()}});
   }
   for (const auto& [name, tensor] : checkpoint.tensors()) {
     if (!name.starts_with(kKeptTensors)) continue;

@@ -13,10 +13,10 @@ namespace {
 
 // Numbers of fields, from sentencepiece_model.proto.
 namespace field {
-constexpr int pieces = 1, trainer = 2, normalizer = 3;                // of ModelProto
-constexpr int piece = 1, score = 2, type = 3;                         // of SentencePiece
-constexpr int kind = 3, vocab_size = 4, suffix = 24, fallback = 35;   // of TrainerSpec
-constexpr int unk_id = 40, unk_piece = 45;                            // of TrainerSpec
+constexpr int pieces = 1, trainer = 2, normalizer = 3;                    // of ModelProto
+constexpr int piece = 1, score = 2, type = 3;                             // of SentencePiece
+constexpr int kind = 3, vocab_size = 4, suffix = 24, fallback = 35;       // of TrainerSpec
+constexpr int unk_id = 40, unk_piece = 45;                                // of TrainerSpec
 constexpr int name = 1, charsmap = 2, prefix = 3, extra = 4, escape = 5;  // of NormalizerSpec
 }  // namespace field
 

@@ -62,8 +62,7 @@ OrderedTokenizer sequence(const char* list, std::vector<OrderedTokenizer> steps)
 OrderedTokenizer normalizer_of(const ModelProto& model) {
   std::vector<OrderedTokenizer> steps;
   if (!model.charsmap.empty())
-    steps.push_back(
-        {{"type", "Precompiled"}, {"precompiled_charsmap", to_base64(model.charsmap)}});
+    steps.push_back({{"type", "Precompiled"}, {"precompiled_charsmap", to_base64(model.charsmap)}});
   if (model.remove_extra_spaces) {
     steps.push_back({{"type", "Strip"}, {"strip_left", true}, {"strip_right", true}});
     steps.push_back(replacement({{"Regex", " {2,}"}}, " "));
@@ -151,22 +150,20 @@ void write_piece_tokenizer(const std::filesystem::path& folder, std::string_view
   const auto unknown = static_cast<std::size_t>(
       std::ranges::find(pieces, PieceType::unknown, &Piece::type) - pieces.begin());
   const std::string& unknown_text = pieces.at(unknown).text;
-  const OrderedTokenizer tokenizer = {
-      {"version", "1.0"},
-      {"truncation", nullptr},
-      {"padding", nullptr},
-      {"added_tokens", added_tokens_of(pieces)},
-      {"normalizer", normalizer_of(model)},
-      {"pre_tokenizer", metaspace_of(model, pieces)},
-      {"post_processor", nullptr},
-      {"decoder", decoder_of(model)},
-      {"model",
-       model.bpe ? bpe_of(model, pieces, unknown_text) : unigram_of(model, pieces, unknown)}};
+  const OrderedTokenizer tokenizer = {{"version", "1.0"},
+                                      {"truncation", nullptr},
+                                      {"padding", nullptr},
+                                      {"added_tokens", added_tokens_of(pieces)},
+                                      {"normalizer", normalizer_of(model)},
+                                      {"pre_tokenizer", metaspace_of(model, pieces)},
+                                      {"post_processor", nullptr},
+                                      {"decoder", decoder_of(model)},
+                                      {"model", model.bpe ? bpe_of(model, pieces, unknown_text)
+                                                          : unigram_of(model, pieces, unknown)}};
   write_durably(folder / kTokenizer, tokenizer.dump(2) + "\n");
-  const OrderedTokenizer config = {
-      {"tokenizer_class", "ParakeetTokenizer"},
-      {"pad_token", pieces[static_cast<std::size_t>(rows.blank)].text},
-      {"unk_token", unknown_text}};
+  const OrderedTokenizer config = {{"tokenizer_class", "ParakeetTokenizer"},
+                                   {"pad_token", pieces[static_cast<std::size_t>(rows.blank)].text},
+                                   {"unk_token", unknown_text}};
   write_durably(folder / kTokenizerConfig, config.dump(2) + "\n");
   write_durably(folder / kTokenizerFile, bytes);
 }

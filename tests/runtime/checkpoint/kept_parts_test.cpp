@@ -23,8 +23,8 @@ std::filesystem::path save(const std::filesystem::path& output, const KeptParts&
   state.step = step;
   const auto folder = start_save(output, step);
   const auto shard =
-      write_shard(folder, "stage-0", std::vector<CheckpointPiece>{
-                                         {"w", layers::DType::f32, {1}, 0, 1, &weight}});
+      write_shard(folder, "stage-0",
+                  std::vector<CheckpointPiece>{{"w", layers::DType::f32, {1}, 0, 1, &weight}});
   return commit(folder, state, {shard}, "", kept);
 }
 

@@ -66,7 +66,7 @@ TEST(ConfigMap, ChangesWhatDiffersAlone) {
   EXPECT_EQ(model_changes(parakeet_for_ctc(), config, theirs),
             (Settings{{"encoder_config.activation_dropout", "0.2"},
                       {"encoder_config.attention_dropout", "0.2"},
-                      {"encoder_config.layerdrop", "0.0"}}));
+                      {"encoder_config.layerdrop", "0"}}));
   Settings features = feature_settings(parakeet_for_ctc(), config);
   EXPECT_TRUE(feature_changes(parakeet_for_ctc(), config, features).empty());
   features["hop_length"] = "200";

@@ -22,7 +22,8 @@ TEST(KeptLabels, GoWithTheLabels) {
     EXPECT_EQ(left.files[1].file, "huggingface/preprocessor_config.json");
     EXPECT_FALSE(left.tensors.empty());
   }
-  EXPECT_FALSE(keeps_labels(Checkpoint(test::source("tests/golden/checkpoint_0.1"))));
+  EXPECT_FALSE(
+      keeps_labels(Checkpoint(test::source("tests/golden/checkpoint_0.1/checkpoint-000000004"))));
 }
 
 }  // namespace

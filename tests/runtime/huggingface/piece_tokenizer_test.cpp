@@ -27,11 +27,10 @@ TEST(PieceTokenizer, IsReadAsTheModelThatItIs) {
       const std::int64_t rows = theirs.labels();
       const std::int64_t at = std::min(blank, rows - 1);
       write_piece_tokenizer(folder.path(), model_file(name), {rows, at});
-      const Vocabulary vocabulary =
-          read_vocabulary(folder.path(), TokenizerKind::pieces, rows, at);
+      const Vocabulary vocabulary = read_vocabulary(folder.path(), TokenizerKind::pieces, rows, at);
       EXPECT_EQ(vocabulary.tokens[static_cast<std::size_t>(at)], "<pad>");
-      const SentencePieces again(
-          to_model_bytes(model_of_tokenizer(folder.path(), vocabulary, at)), text);
+      const SentencePieces again(to_model_bytes(model_of_tokenizer(folder.path(), vocabulary, at)),
+                                 text);
       EXPECT_EQ(again.pieces(), theirs.pieces());
       for (const char* sentence : {"the other mother", "sea shells by the shore", "straße"}) {
         const auto labels = theirs.encode(sentence);

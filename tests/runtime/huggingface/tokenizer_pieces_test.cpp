@@ -120,8 +120,9 @@ std::string bpe_of(const std::vector<std::string>& tokens, const char* merges) {
 TEST_F(TokenizerPieces, RefuseMergesThatScoresCannotSay) {
   const std::vector<std::string> tokens = {"<pad>", "<unk>", "▁", "a", "b", "c", "ab", "bc", "abc"};
   test::write_file(tokenizer(), bpe_of(tokens, R"(["b c", "a b", "ab c"])"));
-  EXPECT_NE(test::message_of<CheckpointError>([&] { (void)model(0); })
-                .find("its merges never make 'abc' of 'a' and 'bc'"),
+  EXPECT_NE(test::message_of<CheckpointError>([&] {
+              (void)model(0);
+            }).find("its merges never make 'abc' of 'a' and 'bc'"),
             std::string::npos);
   test::write_file(tokenizer(), bpe_of(tokens, R"([["b", "c"], ["a", "b"], ["a", "bc"]])"));
   const SentencePieces pieces(model(0), text_as_it_is());
