@@ -31,6 +31,7 @@ void print(const ImportOptions& options, const runtime::ImportReport& report) {
                                                   {"parameters", report.parameters},
                                                   {"labels", report.labels},
                                                   {"without_letter", report.without_letter},
+                                                  {"no_pieces", report.no_pieces},
                                                   {"checkpoint", options.checkpoint.string()}});
     return;
   }
@@ -46,6 +47,8 @@ void print(const ImportOptions& options, const runtime::ImportReport& report) {
       "{} no single character, so that transcripts show a stand-in: {}{}\n",
       tokens.size() == 1 ? "1 token is" : fmt::format("{} tokens are", tokens.size()),
       fmt::join(shown, " "), tokens.size() > shown.size() ? " …" : "");
+  if (!report.no_pieces.empty())
+    std::cout << fmt::format("tokenizer.json is no SentencePiece model: {}\n", report.no_pieces);
 }
 
 }  // namespace

@@ -43,9 +43,11 @@ std::filesystem::path start_save(const std::filesystem::path& output, std::int64
 }
 
 std::filesystem::path commit(const std::filesystem::path& folder, const TrainingState& state,
-                             std::vector<ShardIndex> shards, std::string_view tokenizer) {
-  check_coverage(shards);
+                             std::vector<ShardIndex> shards, std::string_view tokenizer,
+                             const KeptParts& kept) {
   Manifest manifest{state, std::move(shards)};
+  write_kept(folder, kept, manifest);
+  check_coverage(manifest.shards);
   manifest.state.tokenizer_hash.clear();
   if (!tokenizer.empty()) {
     write_durably(folder / kTokenizerFile, tokenizer);

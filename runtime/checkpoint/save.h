@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "runtime/checkpoint/kept_parts.h"
 #include "runtime/checkpoint/shard.h"
 #include "runtime/checkpoint/training_state.h"
 
@@ -18,10 +19,12 @@ namespace penstock::runtime {
 /// Ends a save, on rank 0, when every rank's shard is on the disk: checks that the pieces of every
 /// tensor cover it exactly once, writes the manifest, and gives the folder of start_save its name.
 /// The bytes of text.model, if there are any, become a file of it, and the state's hash is of them.
+/// What is kept of an imported model is written too.
 /// A checkpoint of the same step is replaced. Also writes LATEST, a hint for people. Returns the
 /// checkpoint's folder. CheckpointError; then earlier checkpoints are as they were.
 std::filesystem::path commit(const std::filesystem::path& folder, const TrainingState& state,
-                             std::vector<ShardIndex> shards, std::string_view tokenizer = {});
+                             std::vector<ShardIndex> shards, std::string_view tokenizer = {},
+                             const KeptParts& kept = {});
 
 /// Removes the folder of a save that some rank could not finish, as far as possible.
 void abandon_save(const std::filesystem::path& folder) noexcept;

@@ -55,9 +55,10 @@ struct Architecture {
   std::string_view model_type;  // "wav2vec2"
   std::vector<Fixed> fixed;
   std::vector<Multiple> multiples = {};
-  std::vector<Taken> model;     // of config.json
-  std::vector<Wanted> wanted;   // of config.json
-  std::vector<Taken> features;  // of preprocessor_config.json
+  std::vector<Taken> model;      // of config.json
+  std::vector<Taken> also = {};  // an export says them too; an import leaves them
+  std::vector<Wanted> wanted;    // of config.json
+  std::vector<Taken> features;   // of preprocessor_config.json
   std::vector<Wanted> wanted_features;
   std::vector<RuleGroup> tensors;
   std::string_view blank;   // pad_token_id where config.json does not name it

@@ -21,8 +21,6 @@
 namespace penstock::runtime {
 namespace {
 
-constexpr std::string_view kWithinProcessor = "feature_extractor.";
-
 std::string_view value_of(const Settings& settings, std::string_view name,
                           std::string_view absent) {
   const auto found = settings.find(name);
@@ -112,6 +110,16 @@ Settings settings_of(const std::vector<Taken>& taken, const std::vector<Wanted>&
   return settings;
 }
 
+Settings changes_of(const std::vector<Taken>& taken, const configs::FlatConfig& keys,
+                    const Settings& theirs) {
+  Settings changes;
+  for (const Taken& one : taken)
+    if (const std::string ours = as_setting(one, keys);
+        !same_json(value_of(theirs, one.theirs, one.absent), ours))
+      changes.emplace(one.theirs, ours);
+  return changes;
+}
+
 /// Keys by name, with the numbers for which a 0 stands.
 configs::FlatConfig resolved_keys(const Architecture& architecture, const configs::Config& config) {
   configs::FlatConfig keys = configs::flatten(config);
@@ -145,10 +153,16 @@ FolderSettings read_folder(const std::filesystem::path& folder) {
                                     "it",
                                     kPreprocessorConfig, kProcessorConfig));
   found.features_file = folder / kProcessorConfig;
-  for (const auto& [key, value] : read_settings(found.features_file))
-    if (key.starts_with(kWithinProcessor))
-      found.features.emplace(key.substr(kWithinProcessor.size()), value);
+  found.features = settings_within_processor(found.features_file);
   return found;
+}
+
+Settings settings_within_processor(const std::filesystem::path& file) {
+  Settings within;
+  for (const auto& [key, value] : read_settings(file))
+    if (key.starts_with(kWithinProcessor))
+      within.emplace(key.substr(std::string_view(kWithinProcessor).size()), value);
+  return within;
 }
 
 configs::Config config_of(const Architecture& architecture, const FolderSettings& settings,
@@ -195,8 +209,9 @@ void check_fixed(const Architecture& architecture, const configs::Config& config
 
 Settings model_settings(const Architecture& architecture, const configs::Config& config,
                         std::int64_t rows, std::int64_t blank) {
-  Settings settings =
-      settings_of(architecture.model, architecture.wanted, resolved_keys(architecture, config));
+  const configs::FlatConfig keys = resolved_keys(architecture, config);
+  Settings settings = settings_of(architecture.model, architecture.wanted, keys);
+  for (const Taken& one : architecture.also) settings.emplace(one.theirs, as_setting(one, keys));
   settings["architectures"] = fmt::format("[{}]", quoted_json(architecture.name));
   settings["model_type"] = quoted_json(architecture.model_type);
   settings["vocab_size"] = fmt::format("{}", rows);
@@ -207,6 +222,21 @@ Settings model_settings(const Architecture& architecture, const configs::Config&
 Settings feature_settings(const Architecture& architecture, const configs::Config& config) {
   return settings_of(architecture.features, architecture.wanted_features,
                      resolved_keys(architecture, config));
+}
+
+Settings model_changes(const Architecture& architecture, const configs::Config& config,
+                       const Settings& theirs) {
+  const configs::FlatConfig keys = resolved_keys(architecture, config);
+  Settings changes = changes_of(architecture.model, keys, theirs);
+  for (const Taken& one : architecture.also)  // follow the setting that the key was taken from
+    if (changes.contains(std::ranges::find(architecture.model, one.ours, &Taken::ours)->theirs))
+      changes.emplace(one.theirs, as_setting(one, keys));
+  return changes;
+}
+
+Settings feature_changes(const Architecture& architecture, const configs::Config& config,
+                         const Settings& theirs) {
+  return changes_of(architecture.features, resolved_keys(architecture, config), theirs);
 }
 
 std::int64_t whole_setting(const Settings& settings, std::string_view name, std::string_view absent,

@@ -20,6 +20,9 @@ struct FolderSettings {
 /// Reads them. CheckpointError if one is missing or can't be read.
 [[nodiscard]] FolderSettings read_folder(const std::filesystem::path& folder);
 
+/// The feature extractor's of a processor_config.json, where kWithinProcessor begins their paths.
+[[nodiscard]] Settings settings_within_processor(const std::filesystem::path& file);
+
 /// penstock's configuration of such a model. CheckpointError lists every setting that its models do
 /// not have, with what they have, and every value that can't be.
 [[nodiscard]] configs::Config config_of(const Architecture& architecture,
@@ -37,6 +40,12 @@ void check_fixed(const Architecture& architecture, const configs::Config& config
 /// And preprocessor_config.json.
 [[nodiscard]] Settings feature_settings(const Architecture& architecture,
                                         const configs::Config& config);
+
+/// What a configuration says otherwise than the settings of an imported model do.
+[[nodiscard]] Settings model_changes(const Architecture& architecture,
+                                     const configs::Config& config, const Settings& theirs);
+[[nodiscard]] Settings feature_changes(const Architecture& architecture,
+                                       const configs::Config& config, const Settings& theirs);
 
 /// A whole number of settings; `absent` is its JSON where they do not name it. CheckpointError if
 /// it is none.

@@ -11,7 +11,9 @@
 #include "runtime/checkpoint/newest.h"
 #include "runtime/huggingface/config_map.h"
 #include "runtime/huggingface/file_names.h"
+#include "runtime/huggingface/kept_labels.h"
 #include "runtime/huggingface/new_folder.h"
+#include "runtime/huggingface/piece_tokenizer.h"
 #include "runtime/huggingface/streams.h"
 #include "runtime/huggingface/text_file.h"
 #include "runtime/huggingface/tokenizer_files.h"
@@ -57,7 +59,8 @@ class Exporter {
     blank_ = architecture_.blank_last ? rows_ - 1 : 0;
     if (kept_config_) {
       settings_ = read_settings(*kept_config_);
-      blank_ = whole_setting(settings_, "pad_token_id", architecture_.blank, *kept_config_);
+      if (keeps_labels(checkpoint))
+        blank_ = whole_setting(settings_, "pad_token_id", architecture_.blank, *kept_config_);
     } else {
       features_ = feature_settings(architecture_, config_);
       settings_ = model_settings(architecture_, config_, rows_, blank_);
@@ -66,17 +69,16 @@ class Exporter {
   }
 
   ExportReport write(const std::filesystem::path& folder) const {
-    const std::string dtype = dtype_setting(options_.dtype);
     if (kept_config_) {
-      write_durably(folder / kModelConfig, text_with_dtype(*kept_config_, dtype));
+      write_durably(folder / kModelConfig, text_with_settings(*kept_config_, config_changes()));
       give_back_files(folder);
     } else {
       Settings settings = settings_;
-      settings["dtype"] = dtype;
+      settings["dtype"] = dtype_setting(options_.dtype);
       write_durably(folder / kModelConfig, to_json_text(settings));
       write_durably(folder / kPreprocessorConfig, to_json_text(features_));
-      write_labels(folder);
     }
+    if (!keeps_labels(checkpoint_)) write_labels(folder);
     ExportReport report{.architecture = std::string(architecture_.name)};
     for (const auto& [name, shape] : ours_) report.parameters += layers::element_count(shape);
     report.files = write_weight_files(
@@ -89,24 +91,54 @@ class Exporter {
   }
 
  private:
-  /// Pieces stay the SentencePiece model that they are.
   void write_labels(const std::filesystem::path& folder) const {
     const std::filesystem::path pieces = checkpoint_.tokenizer_file();
     if (pieces.empty()) {
       write_tokenizer(folder, architecture_, config_.text, {rows_, blank_});
     } else {
-      write_durably(folder / kTokenizerFile, text_of_file(pieces));
+      write_piece_tokenizer(folder, text_of_file(pieces), {rows_, blank_});
     }
+  }
+
+  /// A checkpoint of an import says what the files say; one of a training may not.
+  bool trained() const { return checkpoint_.state().step > 0; }
+
+  Settings config_changes() const {
+    Settings changes;
+    if (trained()) {
+      changes = model_changes(architecture_, config_, settings_);
+      changes["vocab_size"] = fmt::format("{}", rows_);
+      changes["pad_token_id"] = fmt::format("{}", blank_);
+    }
+    const bool former = settings_.contains("torch_dtype");
+    if (former) changes["torch_dtype"] = dtype_setting(options_.dtype);
+    if (!former || settings_.contains("dtype")) changes["dtype"] = dtype_setting(options_.dtype);
+    return changes;
   }
 
   void give_back_files(const std::filesystem::path& folder) const {
     for (const KeptFile& kept : checkpoint_.files()) {
-      const std::filesystem::path name = std::filesystem::path(kept.file).filename();
-      if (name != kModelConfig)
-        write_durably(folder / name, text_of_file(checkpoint_.folder() / kept.file));
+      const std::filesystem::path file = checkpoint_.folder() / kept.file;
+      const std::filesystem::path name = file.filename();
+      if (name == kModelConfig) continue;
+      const bool features = name == kPreprocessorConfig || name == kProcessorConfig;
+      write_durably(folder / name,
+                    features && trained() ? text_of_features(file) : text_of_file(file));
     }
-    if (const std::filesystem::path pieces = checkpoint_.tokenizer_file(); !pieces.empty())
+    const std::filesystem::path pieces = checkpoint_.tokenizer_file();
+    if (!pieces.empty() && keeps_labels(checkpoint_))
       write_durably(folder / kTokenizerFile, text_of_file(pieces));
+  }
+
+  /// As the recipe has them.
+  std::string text_of_features(const std::filesystem::path& file) const {
+    const bool alone = file.filename() == kPreprocessorConfig;
+    const Settings theirs = alone ? read_settings(file) : settings_within_processor(file);
+    Settings changes;
+    if (alone || !theirs.empty())
+      for (const auto& [key, value] : feature_changes(architecture_, config_, theirs))
+        changes.emplace(alone ? key : kWithinProcessor + key, value);
+    return changes.empty() ? text_of_file(file) : text_with_settings(file, changes);
   }
 
   std::vector<StreamedTensor> streams() const {

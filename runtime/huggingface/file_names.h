@@ -8,6 +8,7 @@ inline constexpr const char* kWeightsFile = "model.safetensors";
 inline constexpr const char* kWeightsIndex = "model.safetensors.index.json";
 inline constexpr const char* kPreprocessorConfig = "preprocessor_config.json";
 inline constexpr const char* kProcessorConfig = "processor_config.json";
+inline constexpr const char* kWithinProcessor = "feature_extractor.";  // path of the features
 inline constexpr const char* kVocabulary = "vocab.json";
 inline constexpr const char* kAddedTokens = "added_tokens.json";
 inline constexpr const char* kTokenizerConfig = "tokenizer_config.json";

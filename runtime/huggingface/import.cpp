@@ -34,10 +34,26 @@ struct ImportPlan {
   std::int64_t rows = 0, blank = 0;  // of the head
   TokenText tokens;
   std::string piece_model;  // empty: the text is of an alphabet
+  std::string no_pieces;    // why it is, where it has tokens of several characters
   configs::Config config;
 };
 
-ImportPlan plan_import(const std::filesystem::path& folder) {
+/// Pieces of tokenizer.model, or of tokenizer.json; or why there are none.
+void plan_pieces(const std::filesystem::path& folder, const std::filesystem::path& checkpoint,
+                 const Vocabulary& vocabulary, ImportPlan& plan) {
+  auto model = find_piece_model(folder, vocabulary, plan.blank);
+  try {
+    if (!model)
+      model = make_piece_model(folder, vocabulary, plan.blank, checkpoint / kTokenizerFile);
+    plan.tokens.text = std::move(model->text);
+    plan.piece_model = std::move(model->bytes);
+  } catch (const CheckpointError& error) {
+    plan.no_pieces = error.what();
+  }
+}
+
+ImportPlan plan_import(const std::filesystem::path& folder,
+                       const std::filesystem::path& checkpoint) {
   ImportPlan plan;
   plan.settings = read_folder(folder);
   const Settings& config = plan.settings.config;
@@ -45,15 +61,13 @@ ImportPlan plan_import(const std::filesystem::path& folder) {
   plan.architecture = architecture_of(config, file.string());
   plan.rows = whole_setting(config, "vocab_size", "null", file);
   plan.blank = whole_setting(config, "pad_token_id", plan.architecture.blank, file);
-  const Vocabulary vocabulary =
-      read_vocabulary(folder, plan.architecture.tokenizer, plan.rows, plan.blank);
-  if (plan.architecture.tokenizer == TokenizerKind::pieces) {
-    if (auto model = find_piece_model(folder, vocabulary, plan.blank)) {
-      plan.tokens.text = std::move(model->text);
-      plan.piece_model = std::move(model->bytes);
-    }
-  }
+  const bool pieces = plan.architecture.tokenizer == TokenizerKind::pieces ||
+                      (!is_there(folder / kVocabulary) && is_there(folder / kTokenizer));
+  const Vocabulary vocabulary = read_vocabulary(
+      folder, pieces ? TokenizerKind::pieces : TokenizerKind::characters, plan.rows, plan.blank);
+  if (pieces) plan_pieces(folder, checkpoint, vocabulary, plan);
   if (plan.piece_model.empty()) plan.tokens = text_of_tokens(vocabulary, plan.blank);
+  if (plan.tokens.replaced.empty()) plan.no_pieces.clear();
   plan.config = config_of(plan.architecture, plan.settings, plan.tokens.text);
   const configs::FeatureConfig& features = plan.config.features;
   if (features.kind == "log-mel" && features.mels != plan.config.model.features)
@@ -111,7 +125,7 @@ std::vector<KeptFile> keep_files(const std::filesystem::path& from,
 
 ImportReport import_model(const std::filesystem::path& folder,
                           const std::filesystem::path& checkpoint) {
-  const ImportPlan plan = plan_import(folder);
+  const ImportPlan plan = plan_import(folder, checkpoint);
   const ModelTensors ours = model_tensors(plan.config.model, static_cast<int>(plan.rows));
   const Pairing pairing = pair_tensors(plan.architecture, plan.config.model, ours);
   const WeightsFolder weights(folder);
@@ -120,7 +134,8 @@ ImportReport import_model(const std::filesystem::path& folder,
   std::vector<StreamedTensor> tensors = our_tensors(pairing, ours, stored, plan.blank);
   ImportReport report{.architecture = std::string(plan.architecture.name),
                       .labels = static_cast<int>(plan.rows),
-                      .without_letter = plan.tokens.replaced};
+                      .without_letter = plan.tokens.replaced,
+                      .no_pieces = plan.no_pieces};
   for (const StreamedTensor& tensor : tensors) report.parameters += tensor.handle().size();
   for (const KeptTensor& kept : pairing.kept)
     if (stored.contains(kept.name)) tensors.push_back(kept_tensor(kept, weights));

@@ -13,6 +13,7 @@ struct ImportReport {
   std::int64_t parameters = 0;
   int labels = 0;                           // blank included
   std::vector<std::string> without_letter;  // tokens for which the alphabet has stand-ins
+  std::string no_pieces;  // why tokenizer.json is no SentencePiece model, if that makes them
 };
 
 /// Makes a checkpoint of step 0 of a folder that transformers saved. Numbers become FP32; the

@@ -16,6 +16,7 @@ const std::vector<Taken> kParakeetModel = {
     {"encoder_config.convolution_bias", "true", "model.convolution_bias"},
     {"encoder_config.activation_dropout", "0.1", "model.dropout"},
     {"encoder_config.dropout", "0.1", "model.input_dropout"},
+    {"encoder_config.layerdrop", "0.1", "model.layer_drop"},
 };
 
 const std::vector<Wanted> kParakeetWanted = {
@@ -124,6 +125,7 @@ Architecture parakeet_for_ctc() {
                 {"features.last_frame", "false"}},
       .multiples = {{"model.inner", "model.width", 4}, {"model.channels", "model.width", 1}},
       .model = kParakeetModel,
+      .also = {{"encoder_config.attention_dropout", "0.1", "model.dropout"}},
       .wanted = kParakeetWanted,
       .features = kParakeetFeatures,
       .wanted_features = {{"feature_extractor_type", R"("ParakeetFeatureExtractor")",

@@ -4,18 +4,27 @@
 #include "runtime/checkpoint/fault.h"
 #include "runtime/checkpoint/manifest.h"
 #include "runtime/huggingface/text_file.h"
+#include "runtime/huggingface/tokenizer_pieces.h"
 #include "runtime/text/sentence_pieces.h"
 
 namespace penstock::runtime {
+namespace {
+
+configs::TextConfig text_of_pieces(const std::filesystem::path& file) {
+  configs::TextConfig text;
+  text.kind = "sentencepiece";
+  text.model = std::filesystem::absolute(file).string();
+  text.fold = "none";
+  return text;
+}
+
+}  // namespace
 
 std::optional<PieceModel> find_piece_model(const std::filesystem::path& folder,
                                            const Vocabulary& vocabulary, std::int64_t blank) {
   const std::filesystem::path file = folder / kTokenizerFile;
   if (!is_there(file)) return std::nullopt;
-  PieceModel found;
-  found.text.kind = "sentencepiece";
-  found.text.model = std::filesystem::absolute(file).string();
-  found.text.fold = "none";
+  PieceModel found{text_of_pieces(file), {}};
   try {
     const SentencePieces pieces(found.text);
     std::vector<std::string> tokens = vocabulary.tokens;
@@ -26,6 +35,20 @@ std::optional<PieceModel> find_piece_model(const std::filesystem::path& folder,
     throw_fault(file, error.what());
   }
   return found;
+}
+
+PieceModel make_piece_model(const std::filesystem::path& folder, const Vocabulary& vocabulary,
+                            std::int64_t blank, const std::filesystem::path& file) {
+  PieceModel made{text_of_pieces(file),
+                  to_model_bytes(model_of_tokenizer(folder, vocabulary, blank))};
+  try {
+    const SentencePieces loaded(made.bytes, made.text);
+    if (loaded.labels() != static_cast<int>(vocabulary.tokens.size()))
+      throw CheckpointError("its tokens are not those of the head");
+  } catch (const ConfigError& error) {
+    throw CheckpointError(error.what());
+  }
+  return made;
 }
 
 }  // namespace penstock::runtime

@@ -22,4 +22,10 @@ struct PieceModel {
                                                          const Vocabulary& vocabulary,
                                                          std::int64_t blank);
 
+/// What the folder's tokenizer.json is, to be written to `file`. CheckpointError, as from
+/// model_of_tokenizer(), if it is no such model.
+[[nodiscard]] PieceModel make_piece_model(const std::filesystem::path& folder,
+                                          const Vocabulary& vocabulary, std::int64_t blank,
+                                          const std::filesystem::path& file);
+
 }  // namespace penstock::runtime

@@ -30,25 +30,7 @@ OrderedJson object_of_file(const std::filesystem::path& file) try {
   throw_fault(file, fmt::format("can't be read as JSON: {}", error.what()));
 }
 
-}  // namespace
-
-Settings read_settings(const std::filesystem::path& file) {
-  Settings settings;
-  flatten_json(object_of_file(file), "", settings);
-  return settings;
-}
-
-std::string text_with_dtype(const std::filesystem::path& file, std::string_view dtype) {
-  OrderedJson json = object_of_file(file);
-  const OrderedJson type = OrderedJson::parse(dtype);
-  const bool former = json.contains("torch_dtype");
-  if (former) json["torch_dtype"] = type;
-  if (!former || json.contains("dtype")) json["dtype"] = type;
-  return json.dump(2) + "\n";
-}
-
-std::string to_json_text(const Settings& settings) {
-  OrderedJson json = OrderedJson::object();
+void set_values(OrderedJson& json, const Settings& settings) {
   for (const auto& [path, text] : settings) {
     OrderedJson* object = &json;
     std::size_t begin = 0;
@@ -58,6 +40,25 @@ std::string to_json_text(const Settings& settings) {
     }
     (*object)[path.substr(begin)] = OrderedJson::parse(text);
   }
+}
+
+}  // namespace
+
+Settings read_settings(const std::filesystem::path& file) {
+  Settings settings;
+  flatten_json(object_of_file(file), "", settings);
+  return settings;
+}
+
+std::string text_with_settings(const std::filesystem::path& file, const Settings& changes) {
+  OrderedJson json = object_of_file(file);
+  set_values(json, changes);
+  return json.dump(2) + "\n";
+}
+
+std::string to_json_text(const Settings& settings) {
+  OrderedJson json = OrderedJson::object();
+  set_values(json, settings);
   return json.dump(2) + "\n";
 }
 

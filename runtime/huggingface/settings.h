@@ -18,10 +18,10 @@ using Settings = std::map<std::string, std::string, std::less<>>;
 /// JSON of settings, objects within objects again.
 [[nodiscard]] std::string to_json_text(const Settings& settings);
 
-/// The JSON of a file, with another type of number: `dtype`, itself JSON, where the file has dtype
-/// or torch_dtype. All else stays as it is, in its order. CheckpointError as read_settings().
-[[nodiscard]] std::string text_with_dtype(const std::filesystem::path& file,
-                                          std::string_view dtype);
+/// The JSON of a file with other values, each by its path. All else stays as it is, in its order.
+/// CheckpointError as read_settings().
+[[nodiscard]] std::string text_with_settings(const std::filesystem::path& file,
+                                             const Settings& changes);
 
 /// Whether two JSON texts are one value: "1e-05" is "0.00001", and 1 is 1.0.
 [[nodiscard]] bool same_json(std::string_view a, std::string_view b);

@@ -9,6 +9,7 @@
 #include <fstream>
 #include <iterator>
 #include <system_error>
+#include <utility>
 
 #include "base/error.h"
 #include "base/utf8.h"
@@ -39,8 +40,11 @@ std::string bytes_of(const std::string& path) {
 }  // namespace
 
 SentencePieces::SentencePieces(const configs::TextConfig& config)
+    : SentencePieces(bytes_of(config.model), config) {}
+
+SentencePieces::SentencePieces(std::string model, const configs::TextConfig& config)
     : fold_(configs::fold_of(config.fold)),
-      model_(bytes_of(config.model)),
+      model_(std::move(model)),
       pieces_(std::make_unique<sentencepiece::SentencePieceProcessor>()) {
   const auto status = pieces_->LoadFromSerializedProto(model_);
   if (!status.ok())

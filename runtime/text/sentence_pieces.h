@@ -22,6 +22,8 @@ class SentencePieces : public Tokenizer {
  public:
   /// Reads text.model. ConfigError if it can't be read, or is no SentencePiece model.
   explicit SentencePieces(const configs::TextConfig& config);
+  /// Of the bytes of a model that text.model need not hold yet. ConfigError if they are none.
+  SentencePieces(std::string model, const configs::TextConfig& config);
   ~SentencePieces() override;
 
   int labels() const override;

@@ -196,7 +196,8 @@ std::optional<InitialWeights> find_initial_weights(
     check_trained(fresh);
   });
   std::set<std::string> fresh = anew(checkpoint).parameters;
-  InitialWeights weights{std::move(checkpoint), std::move(fresh)};
+  const bool same_labels = changed_labels(config, checkpoint.state()).empty();
+  InitialWeights weights{std::move(checkpoint), std::move(fresh), same_labels};
   note(told_of(weights, config, head));
   return weights;
 }

@@ -16,6 +16,7 @@ namespace penstock::runtime {
 struct InitialWeights {
   Checkpoint checkpoint;
   std::set<std::string> anew;  // parameters of the head, where it starts anew; else none
+  bool same_labels = true;     // [text] gives the labels that the checkpoint has
 };
 
 /// Nothing if trainer.init is empty. The head is the last layer with parameters. By default it is

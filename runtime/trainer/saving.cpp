@@ -172,7 +172,7 @@ std::filesystem::path Saving::save(const TrainingState& state) {
               throw CheckpointError(fmt::format("rank {}: {}", rank, shards[rank].substr(1)));
             if (!shards[rank].empty()) indices.push_back(parse_shard_index(shards[rank]));
           }
-          return commit(folder, state, indices, options_.tokenizer).string();
+          return commit(folder, state, indices, options_.tokenizer, options_.kept).string();
         } catch (...) {
           abandon_save(folder);
           throw;

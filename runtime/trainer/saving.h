@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "runtime/checkpoint/checkpoint.h"
+#include "runtime/checkpoint/kept_parts.h"
 #include "runtime/checkpoint/shard.h"
 #include "runtime/optim/optimizer.h"
 #include "runtime/pipeline/rank_grid.h"
@@ -28,6 +29,7 @@ class Saving {
     std::filesystem::path output;
     OptimizerSlots slots = {};
     std::string tokenizer = {};  // bytes of text.model, of which every checkpoint keeps a copy
+    KeptParts kept = {};         // of an imported model; on rank 0
   };
   Saving(layers::Backend& backend, layers::Stream& stream, const RankGrid& grid, Stage& stage,
          Options options);

@@ -13,6 +13,7 @@
 #include "runtime/checkpoint/output_folder.h"
 #include "runtime/checkpoint/resume.h"
 #include "runtime/checkpoint/retention.h"
+#include "runtime/huggingface/kept_labels.h"
 #include "runtime/job/shared_output.h"
 #include "runtime/trainer/evaluation.h"
 #include "runtime/trainer/make_training_step.h"
@@ -34,6 +35,15 @@ std::string validation_hash(const PreparedTraining& training) {
   return training.config.data.validation.empty() ? "" : fmt::format("{}", training.validation.hash);
 }
 
+/// What a run hands on of the imported model that it goes back to.
+KeptParts kept_of(const PreparedTraining& training) {
+  if (!training.context.leads()) return {};
+  if (training.start) return read_kept(*training.start);
+  if (!training.init) return {};
+  KeptParts kept = read_kept(training.init->checkpoint);
+  return training.init->same_labels ? kept : without_labels(std::move(kept));
+}
+
 }  // namespace
 
 TrainingRun::TrainingRun(PlannedTraining training)
@@ -46,7 +56,8 @@ TrainingRun::TrainingRun(PlannedTraining training)
       saving_(session_.backend(), session_.stream(), session_.grid(), session_.stage(),
               {.output = config_.trainer.output,
                .slots = training_.prepared.slots,
-               .tokenizer = std::string(training_.prepared.tokenizer->model())}),
+               .tokenizer = std::string(training_.prepared.tokenizer->model()),
+               .kept = kept_of(training_.prepared)}),
       skipped_(config_.trainer.max_skipped),
       failed_audio_(config_.data.failing_utterances, training_.prepared.corpus.entries.size()),
       best_(validation_hash(training_.prepared)) {

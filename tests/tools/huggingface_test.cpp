@@ -42,11 +42,26 @@ TEST(HuggingFace, EndsWithItsExitCodes) {
   EXPECT_TRUE(std::filesystem::is_empty(output.path()));
 }
 
+bool has_transformers() {
+  return test::run_program({"python3", "-c", "import transformers, torch"}).code == 0;
+}
+
+constexpr const char* kLacking =
+    "python3 has no modules transformers and torch (pip install transformers torch)";
+
+/// Pieces of tokenizer.json, and tokenizer.json of pieces: piece_round_trip.py says how.
+TEST(PythonTransformers, TakesPiecesBothWays) {
+  if (!has_transformers()) GTEST_SKIP() << kLacking;
+  const test::TemporaryFolder output;
+  const test::Outcome done = test::run_program(
+      {"python3", test::source("tests/tools/piece_round_trip.py").string(), PENSTOCK_BINARY,
+       test::source("tests/golden/piece_tokenizers").string(), output.path().string()});
+  EXPECT_EQ(done.code, 0) << done.out << done.err;
+}
+
 /// Random small models, there and back: round_trip.py says how.
 TEST(PythonTransformers, LoadsWhatPenstockExports) {
-  if (test::run_program({"python3", "-c", "import transformers, torch"}).code != 0)
-    GTEST_SKIP()
-        << "python3 has no modules transformers and torch (pip install transformers torch)";
+  if (!has_transformers()) GTEST_SKIP() << kLacking;
   const test::TemporaryFolder output;
   const auto script = test::source("tests/tools/round_trip.py").string();
   for (const char* kind : {"wav2vec2", "parakeet"}) {

@@ -1,5 +1,9 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+
 #include "tests/support/runtime/training_folder.h"
 
 namespace penstock::tools {
@@ -35,6 +39,39 @@ TEST(ReadingRanks, AStageReadsOnlyWhatItsLayersNeed) {
   EXPECT_EQ(evaluated.code, 0) << evaluated.err;
   const auto heard = run("transcribe " + folder.in("output") + " train-0.wav");
   EXPECT_EQ(heard.code, 0) << heard.err;
+}
+
+/// Puts zeros for all numbers of a safetensors file; its header stays.
+void clear_numbers(const std::string& file) {
+  std::string bytes = test::read_file(file);
+  std::uint64_t header = 0;
+  std::memcpy(&header, bytes.data(), sizeof header);
+  std::fill(bytes.begin() + static_cast<std::ptrdiff_t>(sizeof header + header), bytes.end(), '\0');
+  test::write_file(file, bytes);
+}
+
+// In the last stage's folder the first stage's weights are zeros; rank 0 alone verifies the whole.
+TEST(ReadingRanks, AStageStartsFromItsOwnLayersAlone) {
+  const test::TrainingFolder folder(PENSTOCK_BINARY, PENSTOCK_MPIRUN);
+  ASSERT_EQ(folder.train("first", {"trainer.steps=1", "pipeline.stages=2"}, {.count = 2}).code, 0);
+  for (const char* rank : {"0", "1"}) {
+    fs::create_directory(folder.in(rank));
+    fs::copy(folder.in("first"), folder.in(rank) + std::string("/first"),
+             fs::copy_options::recursive);
+  }
+  const std::string shard = folder.in("1/first/checkpoint-000000001/stage-0.safetensors");
+  ASSERT_TRUE(fs::exists(shard));
+  clear_numbers(shard);
+  const auto trained = test::run_program(
+      {"timeout", "-k", "2", "30", PENSTOCK_MPIRUN, "--allow-run-as-root", "--oversubscribe", "-np",
+       "2", "sh", "-c",
+       "cd " + folder.in("") + "/$OMPI_COMM_WORLD_RANK && exec " + PENSTOCK_BINARY + " train " +
+           folder.in("recipe.toml") + " trainer.init=first pipeline.stages=2 trainer.steps=2" +
+           " trainer.output=" + folder.in("second")});
+  ASSERT_EQ(trained.code, 0) << trained.err;
+  ASSERT_EQ(folder.train("alone", {"trainer.steps=2", "trainer.init=" + folder.in("first")}).code,
+            0);
+  EXPECT_EQ(folder.record("second"), folder.record("alone"));
 }
 
 }  // namespace

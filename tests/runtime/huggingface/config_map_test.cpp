@@ -45,6 +45,35 @@ TEST(ConfigMap, ResolvesKeysOfZero) {
   EXPECT_EQ(fft({{"features.fft", "512"}}), "512");
 }
 
+TEST(ConfigMap, SaysDropoutsAsTheRecipeHasThem) {
+  const configs::FlatConfig changes = {
+      {"model.dropout", "0.2"}, {"model.input_dropout", "0.3"}, {"model.layer_drop", "0.4"}};
+  EXPECT_EQ(setting_of(changes, "encoder_config.activation_dropout"), "0.2");
+  EXPECT_EQ(setting_of(changes, "encoder_config.attention_dropout"), "0.2");
+  EXPECT_EQ(setting_of(changes, "encoder_config.dropout"), "0.3");
+  EXPECT_EQ(setting_of(changes, "encoder_config.layerdrop"), "0.4");
+  EXPECT_EQ(setting_of(changes, "encoder_config.dropout_positions"), "0.0");
+}
+
+TEST(ConfigMap, ChangesWhatDiffersAlone) {
+  const configs::Config config = fast_conformer({{"model.dropout", "0.2"}});
+  Settings theirs = model_settings(parakeet_for_ctc(), config, 9, 8);
+  EXPECT_TRUE(model_changes(parakeet_for_ctc(), config, theirs).empty());
+  theirs["encoder_config.attention_dropout"] = "0.7";  // no key is taken from it
+  EXPECT_TRUE(model_changes(parakeet_for_ctc(), config, theirs).empty());
+  theirs["encoder_config.activation_dropout"] = "0.1";
+  theirs.erase("encoder_config.layerdrop");  // 0.1 then
+  EXPECT_EQ(model_changes(parakeet_for_ctc(), config, theirs),
+            (Settings{{"encoder_config.activation_dropout", "0.2"},
+                      {"encoder_config.attention_dropout", "0.2"},
+                      {"encoder_config.layerdrop", "0"}}));
+  Settings features = feature_settings(parakeet_for_ctc(), config);
+  EXPECT_TRUE(feature_changes(parakeet_for_ctc(), config, features).empty());
+  features["hop_length"] = "200";
+  EXPECT_EQ(feature_changes(parakeet_for_ctc(), config, features),
+            (Settings{{"hop_length", "160"}}));
+}
+
 TEST(ConfigMap, NamesKeysThatAreFixed) {
   const std::string message =
       fixed_fault({{"model.subsampling", "4"}, {"features.window", "hann"}});

@@ -130,6 +130,10 @@ TEST_F(Import, TakesTheSettingsOfParakeet) {
   EXPECT_EQ(config.at("features.window_ms"), "25");
   EXPECT_EQ(config.at("features.preemphasis"), "0.97");
   EXPECT_EQ(config.at("features.normalise"), "channel");
+  EXPECT_EQ(config.at("model.dropout"), "0.1");
+  EXPECT_EQ(config.at("model.input_dropout"), "0.1");
+  EXPECT_EQ(config.at("model.layer_drop"), "0.1");
+  EXPECT_EQ(config.at("text.kind"), "sentencepiece");
   EXPECT_TRUE(checkpoint.contains("huggingface/encoder.layers.1.conv.norm.num_batches_tracked"));
 }
 
@@ -149,6 +153,16 @@ TEST_F(Import, RefusesOtherParakeetsByName) {
   expect_fault("tokenizer.json");
 }
 
+// Their logits are right all the same.
+TEST_F(Import, SaysWhyTokensAreNoPieces) {
+  test::change_text(spoilt(kParakeet) / "tokenizer.json", "\"pre_tokenizer\": null",
+                    "\"pre_tokenizer\": {\"type\": \"Whitespace\"}");
+  const ImportReport report = import_model(output_.path() / "spoilt", checkpoint_);
+  EXPECT_EQ(report.no_pieces, "its pre_tokenizer is {\"type\":\"Whitespace\"}");
+  EXPECT_EQ(report.without_letter, (std::vector<std::string>{"<unk>", "▁a", "ab"}));
+  EXPECT_EQ(open_checkpoint(checkpoint_).state().config.at("text.kind"), "alphabet");
+}
+
 TEST_F(Import, TakesTheSettingsOfWav2Vec2) {
   const Checkpoint checkpoint = import(kWav2Vec2);
   const auto& config = checkpoint.state().config;
@@ -158,6 +172,8 @@ TEST_F(Import, TakesTheSettingsOfWav2Vec2) {
   EXPECT_EQ(config.at("model.strides"), "[5, 2, 2, 2]");
   EXPECT_EQ(config.at("features.kind"), "waveform");
   EXPECT_EQ(config.at("text.fold"), "upper");
+  EXPECT_EQ(config.at("model.dropout"), "0.1");
+  EXPECT_EQ(config.at("model.layer_drop"), "0.1");
   EXPECT_EQ(checkpoint.state().step, 0);
   EXPECT_TRUE(checkpoint.contains("huggingface/wav2vec2.masked_spec_embed"));
 }

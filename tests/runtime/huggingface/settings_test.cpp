@@ -20,21 +20,23 @@ TEST(Settings, FindsWhatLiesWithinObjects) {
   EXPECT_EQ(read_settings(file), settings);
 }
 
-TEST(Settings, ChangesTheTypeOfNumberAlone) {
+TEST(Settings, ChangesWhatItIsTold) {
   const test::TemporaryFolder folder;
   const auto file = folder.path() / "config.json";
   test::write_file(file, R"({"z": {"a.b": 0, "c": {}}, "torch_dtype": "float16", "a": 1e-05})");
-  EXPECT_EQ(text_with_dtype(file, "\"float32\""), R"({
+  EXPECT_EQ(text_with_settings(file, {{"torch_dtype", "\"float32\""}, {"z.d", "7"}}), R"({
   "z": {
     "a.b": 0,
-    "c": {}
+    "c": {},
+    "d": 7
   },
   "torch_dtype": "float32",
   "a": 1e-05
 }
 )");
   test::write_file(file, "{}");
-  EXPECT_EQ(text_with_dtype(file, "\"bfloat16\""), "{\n  \"dtype\": \"bfloat16\"\n}\n");
+  EXPECT_EQ(text_with_settings(file, {{"dtype", "\"bfloat16\""}}),
+            "{\n  \"dtype\": \"bfloat16\"\n}\n");
 }
 
 TEST(Settings, ComparesNumbersByValue) {

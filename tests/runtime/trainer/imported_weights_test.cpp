@@ -4,8 +4,11 @@
 #include "configs/flatten.h"
 #include "layers/models/families.h"
 #include "runtime/checkpoint/newest.h"
+#include "runtime/huggingface/export.h"
 #include "runtime/huggingface/import.h"
+#include "runtime/huggingface/settings.h"
 #include "runtime/trainer/trainer.h"
+#include "tests/support/runtime/exchanged_folder.h"
 #include "tests/support/runtime/sounds.h"
 #include "tests/support/system/temporary_folder.h"
 #include "tests/support/tree/sources.h"
@@ -27,27 +30,45 @@ class ImportedWeights : public testing::Test {
     test::write_file(in("train.jsonl"), lines);
   }
 
-  /// Fails unless training takes the weights, whatever head it has.
-  void expect_start(const std::string& golden, const std::string& head) {
-    const std::string imported = in(golden), output = in(golden + "-" + head);
+  /// The recipe of the imported model, for a run of one step.
+  configs::Config recipe(const std::string& golden, const std::string& output) const {
+    const std::string imported = in(golden);
     if (!std::filesystem::exists(imported))
       import_model(test::source("tests/golden/" + golden), imported);
-    const Checkpoint before = open_checkpoint(imported);
-    configs::Config config =
-        configs::unflatten(before.state().config, "the checkpoint", layers::model_families());
+    configs::Config config = configs::unflatten(open_checkpoint(imported).state().config,
+                                                "the checkpoint", layers::model_families());
     config.data.train = in("train.jsonl");
     config.data.micro_batches = 1;
-    config.optimizer.freeze = {"block1.attention.*"};
     config.trainer.steps = 1;
-    config.trainer.output = output;
+    config.trainer.output = in(output);
     config.trainer.init = imported;
-    config.trainer.init_head = head;
-    comm::run_as_threads({.ranks = 1},
+    return config;
+  }
+
+  void run(const configs::Config& config, int ranks = 1) const {
+    comm::run_as_threads({.ranks = ranks},
                          [&](comm::Communicator& world) { (void)train({config}, world, {}); });
-    const Checkpoint after = open_checkpoint(output);
+  }
+
+  /// Fails unless training takes the weights, whatever head it has.
+  void expect_start(const std::string& golden, const std::string& head) {
+    const std::string output = golden + "-" + head;
+    configs::Config config = recipe(golden, output);
+    config.optimizer.freeze = {"block1.attention.*"};
+    config.trainer.init_head = head;
+    run(config);
+    const Checkpoint before = open_checkpoint(in(golden));
+    const Checkpoint after = open_checkpoint(in(output));
     EXPECT_EQ(after.state().optimizer_steps, 1);
     EXPECT_EQ(numbers(after, kAttention), numbers(before, kAttention));
     EXPECT_NE(numbers(after, "output.weight"), numbers(before, "output.weight"));
+  }
+
+  /// Fails unless an export has the file as it was imported.
+  void expect_file(const std::string& golden, const std::string& exported, const char* file) const {
+    EXPECT_EQ(test::read_file(in(exported) + "/" + file),
+              test::read_file(test::source("tests/golden/" + golden + "/" + file)))
+        << exported;
   }
 
  private:
@@ -68,6 +89,59 @@ TEST_F(ImportedWeights, StartTrainings) {
   write_corpus();
   for (const char* golden : {"wav2vec2_for_ctc", "parakeet_for_ctc"})
     for (const char* head : {"keep", "new"}) expect_start(golden, head);
+}
+
+// Over two stages, and over a run that goes on.
+TEST_F(ImportedWeights, HandOnWhatNothingComputesWith) {
+  write_corpus();
+  for (const std::string golden : {"wav2vec2_for_ctc", "parakeet_for_ctc"}) {
+    configs::Config config = recipe(golden, golden + "-trained");
+    config.pipeline.stages = 2;
+    run(config, 2);
+    std::filesystem::remove_all(in(golden));  // the run has what it needs
+    config.trainer.steps = 2;
+    config.trainer.resume = true;
+    if (config.text.kind == "sentencepiece") config.text.model = in("gone.model");
+    run(config, 2);
+    export_model(in(golden + "-trained"), in(golden + "-exported"));
+    const auto theirs = test::tensors_of_file(test::source("tests/golden/" + golden) /
+                                              std::filesystem::path("model.safetensors"));
+    const auto ours = test::tensors_of_file(in(golden + "-exported") + "/model.safetensors");
+    EXPECT_EQ(ours.size(), theirs.size());
+    for (const auto& [name, tensor] : ours) {
+      const bool kept = name.ends_with("masked_spec_embed") || name.ends_with("_tracked");
+      EXPECT_EQ(tensor.bytes == theirs.at(name).bytes, kept) << name;
+    }
+    for (const char* file : {"config.json", "preprocessor_config.json", "tokenizer_config.json"})
+      expect_file(golden, golden + "-exported", file);
+    expect_file(golden, golden + "-exported",
+                golden.starts_with("wav") ? "vocab.json" : "tokenizer.json");
+  }
+}
+
+TEST_F(ImportedWeights, ExportsSayWhatTheRecipeDoes) {
+  write_corpus();
+  const std::string golden = "wav2vec2_for_ctc";
+  configs::Config config = recipe(golden, "other");
+  config.text.alphabet = "ab";
+  config.text.fold = "none";
+  auto keys = configs::flatten(config);
+  keys["model.layer_drop"] = "0.25";
+  keys["model.dropout"] = "0.125";
+  run(configs::unflatten(keys, "a test", layers::model_families()));
+  export_model(in("other"), in("exported"));
+  const Settings settings = read_settings(in("exported") + "/config.json");
+  EXPECT_EQ(settings.at("layerdrop"), "0.25");
+  EXPECT_EQ(settings.at("hidden_dropout"), "0.125");
+  EXPECT_EQ(settings.at("attention_dropout"), "0.125");
+  EXPECT_EQ(settings.at("final_dropout"), "0.1");
+  EXPECT_EQ(settings.at("vocab_size"), "3");
+  EXPECT_EQ(settings.at("pad_token_id"), "0");  // in the imported model it was 2
+  EXPECT_EQ(settings.at("mask_time_prob"), "0.05");
+  EXPECT_EQ(read_settings(in("exported") + "/vocab.json"),
+            (Settings{{"<pad>", "0"}, {"a", "1"}, {"b", "2"}}));
+  expect_file(golden, "exported", "preprocessor_config.json");
+  import_model(in("exported"), in("back"));
 }
 
 }  // namespace

@@ -1,0 +1,41 @@
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+#include "comm/threads.h"
+#include "runtime/huggingface/import.h"
+#include "runtime/trainer/recognise.h"
+#include "tests/support/system/temporary_folder.h"
+#include "tests/support/tree/sources.h"
+
+namespace penstock::runtime {
+namespace {
+
+const std::string kGolden = "tests/golden/imported_transcripts/";
+
+// From audio to transcript; imported_transcripts.py says what transformers writes.
+TEST(ImportedTranscripts, AreThoseOfTransformers) {
+  const test::TemporaryFolder output;
+  for (const std::string kind : {"parakeet", "wav2vec2"}) {
+    const auto imported = output.path() / kind;
+    import_model(test::source(kGolden + kind), imported);
+    std::vector<std::filesystem::path> recordings;
+    for (const char* name : {"1.wav", "2.wav", "3.wav"})
+      recordings.push_back(test::source(kGolden + name));
+    std::vector<std::string> texts;
+    comm::run_as_threads({.ranks = 1}, [&](comm::Communicator& world) {
+      texts = transcribe({imported}, recordings, world);
+    });
+    std::istringstream expected(test::read_file(test::source(kGolden + kind + "/transcripts.txt")));
+    ASSERT_EQ(texts.size(), 3u);
+    for (const std::string& text : texts) {
+      std::string line;
+      std::getline(expected, line);
+      EXPECT_EQ(text, line) << kind;
+      EXPECT_GT(line.size(), 5u);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace penstock::runtime
