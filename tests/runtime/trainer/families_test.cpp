@@ -100,8 +100,12 @@ TEST_P(FamilyTraining, Learns) {
   EXPECT_LT(outcome.losses.back(), outcome.losses.front());
 }
 
+const auto kFamilyName = [](const testing::TestParamInfo<Family>& tested) {
+  return std::string(tested.param.name);
+};
+
 INSTANTIATE_TEST_SUITE_P(
-    Of, FamilyTraining,
+    OfConformers, FamilyTraining,
     testing::Values(Family{"conformer", layers::ConformerOptions{.width = 12,
                                                                  .heads = 3,
                                                                  .layers = 2,
@@ -119,13 +123,33 @@ INSTANTIATE_TEST_SUITE_P(
                                                                      .dropout = 0.1,
                                                                      .input_dropout = 0.1,
                                                                      .output_dropout = false}},
-                    Family{"transformer", layers::TransformerOptions{.channels = 5,
+                    Family{"absolute_conformer", layers::ConformerOptions{.width = 12,
+                                                                          .heads = 3,
+                                                                          .layers = 2,
+                                                                          .kernel = 5,
+                                                                          .positions = "absolute",
+                                                                          .scale_input = true,
+                                                                          .dropout = 0.1,
+                                                                          .input_dropout = 0.1}}),
+    kFamilyName);
+
+INSTANTIATE_TEST_SUITE_P(
+    Of, FamilyTraining,
+    testing::Values(Family{"transformer", layers::TransformerOptions{.channels = 5,
                                                                      .width = 12,
                                                                      .heads = 3,
                                                                      .layers = 2,
                                                                      .inner = 20,
                                                                      .dropout = 0.1,
                                                                      .layer_drop = 0.3}},
+                    Family{"absolute_transformer",
+                           layers::TransformerOptions{.channels = 5,
+                                                      .width = 12,
+                                                      .heads = 3,
+                                                      .layers = 2,
+                                                      .inner = 20,
+                                                      .positions = "absolute",
+                                                      .dropout = 0.1}},
                     Family{"wav2vec2",
                            layers::Wav2Vec2Options{.channels = 6,
                                                    .kernels = {3, 2},
@@ -145,7 +169,7 @@ INSTANTIATE_TEST_SUITE_P(
                                                                    .strides = {2, 1},
                                                                    .dilations = {1, 2},
                                                                    .dropouts = {0.1, 0}}}),
-    [](const auto& tested) { return tested.param.name; });
+    kFamilyName);
 
 }  // namespace
 }  // namespace penstock::runtime

@@ -17,6 +17,7 @@
 #include "layers/nn/nonlinearity.h"
 #include "layers/nn/recurrence.h"
 #include "layers/nn/scale.h"
+#include "layers/nn/sinusoidal_positions.h"
 #include "tests/support/layers/layer_runner.h"
 
 namespace penstock::layers {
@@ -102,6 +103,7 @@ std::vector<Case> all_layers() {
       {"relu", std::make_shared<ClippedReLU>("r", 0.5), 7},
       {"dropout", std::make_shared<Dropout>("d", 0.3), 7},
       {"scale", std::make_shared<Scale>("s", 1.7), 7},
+      {"positions", std::make_shared<SinusoidalPositions>("p", 1.7), 7},
       {"attention",
        std::make_shared<Attention>(AttentionOptions{
            .name = "a", .channels = 8, .heads = 2, .positions = AttentionPositions::rotary}),
