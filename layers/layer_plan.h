@@ -84,6 +84,9 @@ struct LayerPlan {
   Workspace workspace;
   Flops flops;
   Work work = Work::elementwise;
+  /// Its output costs so little that a residual unit, where it can, makes it again before backward
+  /// instead of keeping it beside what it was made of.
+  bool remade = false;
   bool needs_targets = false;  // reads labels; adds a loss where `output` is empty
   /// False: nobody asks for the gradient of its input, since nothing before the layer is trained.
   bool passes_gradient = true;

@@ -12,8 +12,8 @@ namespace cuda {
 namespace {
 
 /// `x` may be null, or y; `f` may be y.
-template <class T>
-__global__ void add_scaled(const T* x, const T* f, T* y, std::int64_t count, float scale) {
+template <class X, class T>
+__global__ void add_scaled(const X* x, const T* f, T* y, std::int64_t count, float scale) {
   const std::int64_t i = grid_thread();
   if (i >= count) return;
   const float value = scale * to_float(f[i]);
@@ -27,8 +27,8 @@ struct RowScales {
   int channels;
 };
 
-template <class T>
-__global__ void add_scaled_rows(const T* x, const T* f, T* y, std::int64_t count,
+template <class X, class T>
+__global__ void add_scaled_rows(const X* x, const T* f, T* y, std::int64_t count,
                                 RowScales scales) {
   const std::int64_t i = grid_thread();
   if (i >= count) return;
@@ -48,6 +48,19 @@ RowScales upload_scales(CudaStream& stream, Scratch& scratch, const AddScaled& o
           .channels = static_cast<int>(op.y.shape.at(1))};
 }
 
+template <class X, class T>
+void add(CudaStream& stream, const X* x, const AddScaled& op) {
+  const T* f = data_of<T>(op.f);
+  T* y = data_of<T>(op.y);
+  const std::int64_t count = op.y.size();
+  if (op.factors.empty())
+    return launch(stream.handle(), grid_over(count), add_scaled<X, T>, x, f, y, count,
+                  static_cast<float>(op.scale));
+  Scratch scratch = stream.scratch();
+  launch(stream.handle(), grid_over(count), add_scaled_rows<X, T>, x, f, y, count,
+         upload_scales(stream, scratch, op));
+}
+
 }  // namespace
 }  // namespace cuda
 
@@ -55,16 +68,9 @@ template <>
 void CudaBackend::compute(Stream& stream, const AddScaled& op) {
   auto& own = static_cast<CudaStream&>(stream);
   cuda::with_type_of(op.y, "AddScaled", [&]<class T>(T) {
-    const T* x = op.x.data == nullptr ? nullptr : cuda::data_of<T>(op.x);
-    const T* f = cuda::data_of<T>(op.f);
-    T* y = cuda::data_of<T>(op.y);
-    const std::int64_t count = op.y.size();
-    if (op.factors.empty())
-      return cuda::launch(own.handle(), cuda::grid_over(count), cuda::add_scaled<T>, x, f, y, count,
-                          static_cast<float>(op.scale));
-    Scratch scratch = own.scratch();
-    cuda::launch(own.handle(), cuda::grid_over(count), cuda::add_scaled_rows<T>, x, f, y, count,
-                 cuda::upload_scales(own, scratch, op));
+    if (op.x.data == nullptr) return cuda::add<T, T>(own, nullptr, op);
+    if (op.x.dtype == DType::f32) return cuda::add<float, T>(own, cuda::data_of<float>(op.x), op);
+    cuda::add<T, T>(own, cuda::data_of<T>(op.x), op);
   });
 }
 

@@ -17,6 +17,13 @@ __global__ void add_to_total(const double* sums, int count, float* total) {
   if (i < count) total[i] += static_cast<float>(sums[i]);
 }
 
+__global__ void add_transposed(const double* sums_KC, int channels, int kernel, float* total) {
+  const std::int64_t i = grid_thread();
+  if (i >= channels * kernel) return;
+  const std::int64_t channel = i / kernel, k = i % kernel;
+  total[i] += static_cast<float>(sums_KC[k * channels + channel]);
+}
+
 }  // namespace
 
 void add_chunks(cudaStream_t stream, const double* partial, std::int64_t chunks, int width,
@@ -26,6 +33,12 @@ void add_chunks(cudaStream_t stream, const double* partial, std::int64_t chunks,
 
 void add_to(cudaStream_t stream, const double* sums, int count, float* total) {
   launch(stream, grid_over(count), add_to_total, sums, count, total);
+}
+
+void add_transposed_to(cudaStream_t stream, const double* sums, int columns, int rows,
+                       float* total) {
+  launch(stream, grid_over(std::int64_t{columns} * rows), add_transposed, sums, columns, rows,
+         total);
 }
 
 }  // namespace penstock::layers::cuda

@@ -56,6 +56,10 @@ void add_chunks(cudaStream_t stream, const double* partial, std::int64_t chunks,
 /// total[i] += sums[i], for i < count.
 void add_to(cudaStream_t stream, const double* sums, int count, float* total);
 
+/// total[column][row] += sums[row][column], of so many columns and rows.
+void add_transposed_to(cudaStream_t stream, const double* sums, int columns, int rows,
+                       float* total);
+
 /// Of a matrix of rows × columns: sums[s][column] = factor · a term's sums.
 struct ColumnSums {
   std::int64_t rows = 0;

@@ -5,6 +5,7 @@
 #include "layers/cuda/numbers.h"
 #include "layers/cuda/sizes/conv1d.h"
 #include "layers/cuda/utterances.h"
+#include "layers/ops/bias.h"
 #include "layers/ops/conv1d.h"
 
 namespace penstock::layers {
@@ -180,6 +181,7 @@ class WindowedConvolution {
 template <>
 void CudaBackend::compute(Stream& stream, const Conv1dForward& op) {
   auto& own = static_cast<CudaStream&>(stream);
+  const bool by_groups = op.geometry.groups > 1;  // a batch of products, which adds no bias
   cuda::with_type_of(op.x_FC, "Conv1dForward", [&]<class T>(T) {
     const cuda::WindowedConvolution<T> of(own, products_, op.geometry, op.x_FC.dtype, op.workspace);
     of.for_each_tile_of_outputs([&](const cuda::RowRange& rows) {
@@ -187,9 +189,11 @@ void CudaBackend::compute(Stream& stream, const Conv1dForward& op) {
       of.run({.a = of.windows(rows),
               .b = of.weight(op.weight_OCK),
               .d = of.outputs(op.y_FO, rows),
-              .transpose_b = true});
+              .transpose_b = true,
+              .bias = op.bias_O.data == nullptr || by_groups ? nullptr : &op.bias_O});
     });
   });
+  if (op.bias_O.data != nullptr && by_groups) run(stream, AddBias{op.y_FO, op.bias_O, op.y_FO});
 }
 
 template <>

@@ -1,5 +1,6 @@
 #include "layers/cuda/block.h"
 #include "layers/cuda/cuda_backend.h"
+#include "layers/cuda/depthwise_conv2d.h"
 #include "layers/cuda/launch.h"
 #include "layers/cuda/numbers.h"
 #include "layers/cuda/sizes/conv2d.h"
@@ -31,15 +32,26 @@ __global__ void __launch_bounds__(kThreads)
     image[row * columns + i] = real ? frames[frame * columns + i] : from_float<T>(0.0f);
 }
 
+/// What is added to the channels of every frequency; or null.
+template <class T>
+struct ImageBias {
+  const T* bias_C;
+  int channels;
+  __device__ T added_to(T value, std::int64_t column) const {
+    return bias_C == nullptr ? value
+                             : from_float<T>(to_float(value) + to_float(bias_C[column % channels]));
+  }
+};
+
 /// A block for each frame of each utterance.
 template <class T>
 __global__ void __launch_bounds__(kThreads)
-    gather(const T* image, T* frames, Rows rows, std::int64_t columns) {
+    gather(const T* image, T* frames, Rows rows, std::int64_t columns, ImageBias<T> bias) {
   const std::int64_t frame = block_x();
   const int u = last_not_behind(rows.in_frames, rows.utterances, frame);
   const std::int64_t row = rows.in_image[u] + frame - rows.in_frames[u];
   for (std::int64_t i = thread_x(); i < columns; i += kThreads)
-    frames[frame * columns + i] = image[row * columns + i];
+    frames[frame * columns + i] = bias.added_to(image[row * columns + i], i);
 }
 
 /// Sizes of a weight [out, in, frequency, time], and which of its numbers is which of cuDNN's
@@ -113,12 +125,13 @@ class Pass {
   void leave_in(const Tensor& x_FC) const {
     launch(stream_.handle(), rows(x_FC.shape.at(0)), gather<T>,
            reinterpret_cast<const T*>(room_.in_image), data_of<T>(x_FC), in_,
-           geometry_.in_columns());
+           geometry_.in_columns(), ImageBias<T>{});
   }
-  void leave_out(const Tensor& y_FC) const {
+  void leave_out(const Tensor& y_FC, const Tensor& bias_O) const {
+    const T* const bias = bias_O.data == nullptr ? nullptr : data_of<T>(bias_O);
     launch(stream_.handle(), rows(y_FC.shape.at(0)), gather<T>,
            reinterpret_cast<const T*>(room_.out_image), data_of<T>(y_FC), out_,
-           geometry_.out_columns());
+           geometry_.out_columns(), ImageBias<T>{bias, static_cast<int>(geometry_.out_channels)});
   }
   void add_filter(const Tensor& dweight) const {
     launch(stream_.handle(), grid_over(dweight.size()), add_reordered<T>,
@@ -152,12 +165,13 @@ template <>
 void CudaBackend::compute(Stream& stream, const Conv2dForward& op) {
   if (op.y_FC.size() == 0) return;
   auto& own = static_cast<CudaStream&>(stream);
+  if (op.geometry.depthwise) return cuda::convolve_depthwise(own, op);
   cuda::with_type_of(op.y_FC, "Conv2dForward", [&]<class T>(T) {
     cuda::Pass<T> pass(own, op.geometry, op.y_FC.dtype, op.workspace);
     pass.take_in(op.x_FC);
     pass.take_filter(op.weight);
     convolutions_.forward(own, pass.convolution());
-    pass.leave_out(op.y_FC);
+    pass.leave_out(op.y_FC, op.bias_O);
   });
 }
 
@@ -165,6 +179,7 @@ template <>
 void CudaBackend::compute(Stream& stream, const Conv2dBackwardInput& op) {
   if (op.dx_FC.size() == 0) return;
   auto& own = static_cast<CudaStream&>(stream);
+  if (op.geometry.depthwise) return cuda::convolve_depthwise(own, op);
   cuda::with_type_of(op.dy_FC, "Conv2dBackwardInput", [&]<class T>(T) {
     cuda::Pass<T> pass(own, op.geometry, op.dy_FC.dtype, op.workspace);
     pass.take_out(op.dy_FC);
@@ -178,6 +193,7 @@ template <>
 void CudaBackend::compute(Stream& stream, const Conv2dBackwardWeight& op) {
   if (op.dy_FC.size() == 0) return;
   auto& own = static_cast<CudaStream&>(stream);
+  if (op.geometry.depthwise) return cuda::convolve_depthwise(own, op);
   cuda::with_type_of(op.dy_FC, "Conv2dBackwardWeight", [&]<class T>(T) {
     cuda::Pass<T> pass(own, op.geometry, op.dy_FC.dtype, op.workspace);
     pass.take_in(op.x_FC);

@@ -1,11 +1,9 @@
 #include "layers/cuda/column_sums.h"
-#include "layers/cuda/cuda_backend.h"
+#include "layers/cuda/depthwise_conv2d.h"
 #include "layers/cuda/numbers.h"
 #include "layers/cuda/utterances.h"
-#include "layers/ops/depthwise_conv2d.h"
 
-namespace penstock::layers {
-namespace cuda {
+namespace penstock::layers::cuda {
 namespace {
 
 /// The sizes of an image, and the rows of its utterances at both ends of the convolution.
@@ -18,9 +16,16 @@ struct DepthwiseImage {
   int kernel() const { return static_cast<int>(frequency.kernel * time.kernel); }
 };
 
+/// Taps of each channel, and what is added to their sums.
+template <class T>
+struct ImageTaps {
+  const T* weight_CK;
+  const T* bias_C;  // or null
+};
+
 /// A thread for each number of y.
 template <class T>
-__global__ void convolve_image(const T* x, T* y, const T* weight_CK, DepthwiseImage image) {
+__global__ void convolve_image(const T* x, T* y, ImageTaps<T> taps, DepthwiseImage image) {
   const std::int64_t i = grid_thread(), channels = image.channels;
   if (i >= image.out_rows * image.out_frequencies * channels) return;
   const std::int64_t c = i % channels, f = i / channels % image.out_frequencies,
@@ -30,7 +35,7 @@ __global__ void convolve_image(const T* x, T* y, const T* weight_CK, DepthwiseIm
   const std::int64_t from_row =
       begin + (row - image.out.starts[utterance]) * image.time.stride - image.time.padding;
   const std::int64_t from_f = f * image.frequency.stride - image.frequency.padding;
-  const T* weight = weight_CK + c * image.frequency.kernel * image.time.kernel;
+  const T* weight = taps.weight_CK + c * image.frequency.kernel * image.time.kernel;
   float sum = 0;
   for (std::int64_t step_f = 0; step_f < image.frequency.kernel; ++step_f)
     for (std::int64_t step_t = 0; step_t < image.time.kernel; ++step_t, ++weight) {
@@ -38,6 +43,7 @@ __global__ void convolve_image(const T* x, T* y, const T* weight_CK, DepthwiseIm
       if (at_f < 0 || at_f >= image.in_frequencies || at_row < begin || at_row >= end) continue;
       sum += to_float(*weight) * to_float(x[(at_row * image.in_frequencies + at_f) * channels + c]);
     }
+  if (taps.bias_C != nullptr) sum += to_float(taps.bias_C[c]);
   y[i] = from_float<T>(sum);
 }
 
@@ -99,23 +105,15 @@ struct ImageWeightGradient {
   }
 };
 
-__global__ void add_image_weight(const double* sums_KC, int channels, int kernel, float* dweight) {
-  const std::int64_t i = grid_thread();
-  if (i >= channels * kernel) return;
-  const std::int64_t channel = i / kernel, k = i % kernel;
-  dweight[i] += static_cast<float>(sums_KC[k * channels + channel]);
-}
-
 /// The geometry on the device; its utterances lie in `scratch`.
-DepthwiseImage upload_image(CudaStream& stream, const DepthwiseConv2dGeometry& geometry,
-                            Scratch& scratch) {
+DepthwiseImage upload_image(CudaStream& stream, const Conv2dGeometry& geometry, Scratch& scratch) {
   const std::vector<std::int64_t> out_lengths = geometry.out_lengths();
   const UtterancesRoom in(scratch, geometry.lengths), out(scratch, out_lengths);
   return {geometry.frequency,
           geometry.time,
           rows_of(geometry.lengths),
           rows_of(out_lengths),
-          static_cast<int>(geometry.channels),
+          static_cast<int>(geometry.in_channels),
           static_cast<int>(geometry.in_frequencies),
           static_cast<int>(geometry.out_frequencies()),
           upload_utterances(stream, geometry.lengths, in),
@@ -123,49 +121,43 @@ DepthwiseImage upload_image(CudaStream& stream, const DepthwiseConv2dGeometry& g
 }
 
 }  // namespace
-}  // namespace cuda
 
-template <>
-void CudaBackend::compute(Stream& stream, const DepthwiseConv2dForward& op) {
-  auto& own = static_cast<CudaStream&>(stream);
-  Scratch scratch = own.scratch();
-  const cuda::DepthwiseImage image = cuda::upload_image(own, op.geometry, scratch);
-  cuda::with_type_of(op.x_FC, "DepthwiseConv2dForward", [&]<class T>(T) {
-    cuda::launch(own.handle(), cuda::grid_over(op.y_FC.size()), cuda::convolve_image<T>,
-                 cuda::data_of<T>(op.x_FC), cuda::data_of<T>(op.y_FC), cuda::data_of<T>(op.weight),
-                 image);
+void convolve_depthwise(CudaStream& stream, const Conv2dForward& op) {
+  Scratch scratch = stream.scratch();
+  const DepthwiseImage image = upload_image(stream, op.geometry, scratch);
+  with_type_of(op.x_FC, "Conv2dForward", [&]<class T>(T) {
+    launch(stream.handle(), grid_over(op.y_FC.size()), convolve_image<T>, data_of<T>(op.x_FC),
+           data_of<T>(op.y_FC),
+           ImageTaps<T>{data_of<T>(op.weight),
+                        op.bias_O.data == nullptr ? nullptr : data_of<T>(op.bias_O)},
+           image);
   });
 }
 
-template <>
-void CudaBackend::compute(Stream& stream, const DepthwiseConv2dBackwardInput& op) {
-  auto& own = static_cast<CudaStream&>(stream);
-  Scratch scratch = own.scratch();
-  const cuda::DepthwiseImage image = cuda::upload_image(own, op.geometry, scratch);
-  cuda::with_type_of(op.dy_FC, "DepthwiseConv2dBackwardInput", [&]<class T>(T) {
-    cuda::launch(own.handle(), cuda::grid_over(op.dx_FC.size()), cuda::convolve_image_back<T>,
-                 cuda::data_of<T>(op.dy_FC), cuda::data_of<T>(op.dx_FC),
-                 cuda::data_of<T>(op.weight), image);
+void convolve_depthwise(CudaStream& stream, const Conv2dBackwardInput& op) {
+  Scratch scratch = stream.scratch();
+  const DepthwiseImage image = upload_image(stream, op.geometry, scratch);
+  with_type_of(op.dy_FC, "Conv2dBackwardInput", [&]<class T>(T) {
+    launch(stream.handle(), grid_over(op.dx_FC.size()), convolve_image_back<T>,
+           data_of<T>(op.dy_FC), data_of<T>(op.dx_FC), data_of<T>(op.weight), image);
   });
 }
 
-template <>
-void CudaBackend::compute(Stream& stream, const DepthwiseConv2dBackwardWeight& op) {
-  auto& own = static_cast<CudaStream&>(stream);
-  Scratch scratch = own.scratch();
-  const cuda::DepthwiseImage image = cuda::upload_image(own, op.geometry, scratch);
+void convolve_depthwise(CudaStream& stream, const Conv2dBackwardWeight& op) {
+  Scratch scratch = stream.scratch();
+  const DepthwiseImage image = upload_image(stream, op.geometry, scratch);
   const int columns = image.channels * image.kernel();
   const std::int64_t rows = image.out_rows * image.out_frequencies;
-  cuda::with_type_of(op.x_FC, "DepthwiseConv2dBackwardWeight", [&]<class T>(T) {
-    using Term = cuda::ImageWeightGradient<T>;
+  with_type_of(op.x_FC, "Conv2dBackwardWeight", [&]<class T>(T) {
+    using Term = ImageWeightGradient<T>;
     auto* const sums = scratch.take<double>(columns);
-    auto* const partial = scratch.take<double>(cuda::partial_count<Term>(rows, columns));
-    const Term term{cuda::data_of<T>(op.x_FC), cuda::data_of<T>(op.dy_FC), image, columns};
-    cuda::sum_columns(own.handle(), term,
-                      {.rows = rows, .columns = columns, .partial = partial, .sums = sums});
-    cuda::launch(own.handle(), cuda::grid_over(columns), cuda::add_image_weight, sums,
-                 image.channels, image.kernel(), cuda::data_of<float>(op.dweight));
+    auto* const partial = scratch.take<double>(partial_count<Term>(rows, columns));
+    const Term term{data_of<T>(op.x_FC), data_of<T>(op.dy_FC), image, columns};
+    sum_columns(stream.handle(), term,
+                {.rows = rows, .columns = columns, .partial = partial, .sums = sums});
+    add_transposed_to(stream.handle(), sums, image.channels, image.kernel(),
+                      data_of<float>(op.dweight));
   });
 }
 
-}  // namespace penstock::layers
+}  // namespace penstock::layers::cuda

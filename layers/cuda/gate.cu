@@ -1,5 +1,6 @@
 #include "layers/cuda/block.h"
 #include "layers/cuda/cuda_backend.h"
+#include "layers/cuda/gate_functions.h"
 #include "layers/cuda/launch.h"
 #include "layers/cuda/numbers.h"
 #include "layers/ops/gate.h"
@@ -7,26 +8,6 @@
 namespace penstock::layers {
 namespace cuda {
 namespace {
-
-struct HalfRows {
-  float a, b;
-};
-
-struct Glu {
-  static __device__ float value(HalfRows x) { return x.a / (1 + expf(-x.b)); }
-  static __device__ HalfRows gradient(HalfRows x, float dy) {
-    const float s = 1 / (1 + expf(-x.b));
-    return {dy * s, dy * x.a * s * (1 - s)};
-  }
-};
-
-struct SwiGlu {
-  static __device__ float value(HalfRows x) { return x.a / (1 + expf(-x.a)) * x.b; }
-  static __device__ HalfRows gradient(HalfRows x, float dy) {
-    const float s = 1 / (1 + expf(-x.a));
-    return {dy * x.b * s * (1 + x.a * (1 - s)), dy * x.a * s};
-  }
-};
 
 /// Element i of y, and where its a and b lie in x.
 struct GatePlace {

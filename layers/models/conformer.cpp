@@ -12,6 +12,7 @@
 #include "layers/nn/dropout.h"
 #include "layers/nn/layer_norm.h"
 #include "layers/nn/linear.h"
+#include "layers/nn/sinusoidal_positions.h"
 
 namespace penstock::layers {
 namespace {
@@ -30,14 +31,16 @@ void add_block(std::vector<std::unique_ptr<Layer>>& sequence, const ConformerOpt
   FeedForwardOptions other_half = half;
   other_half.name = name + ".feed_forward2";
   sequence.push_back(feed_forward_unit(half));
-  sequence.push_back(attention_unit({.name = name + ".attention",
-                                     .width = options.width,
-                                     .heads = options.heads,
-                                     .positions = AttentionPositions::relative,
-                                     .bias = options.attention_bias,
-                                     .dropout = options.dropout,
-                                     .output_dropout = options.output_dropout,
-                                     .layer_drop = options.layer_drop}));
+  sequence.push_back(
+      attention_unit({.name = name + ".attention",
+                      .width = options.width,
+                      .heads = options.heads,
+                      .positions = options.positions == "relative" ? AttentionPositions::relative
+                                                                   : AttentionPositions::none,
+                      .bias = options.attention_bias,
+                      .dropout = options.dropout,
+                      .output_dropout = options.output_dropout,
+                      .layer_drop = options.layer_drop}));
   sequence.push_back(convolution_unit({.name = name + ".convolution",
                                        .width = options.width,
                                        .kernel = options.kernel,
@@ -64,6 +67,9 @@ std::vector<Key> ConformerOptions::keys() {
           "feature frames that become one: 4, or 8 with depthwise convolutions"),
       Key("model.channels", &channels, between(0, kMostChannels),
           "channels of the convolutions before the first block; 0: the width"),
+      Key("model.positions", &positions, one_of({"relative", "absolute"}),
+          "how frames are told apart: by attention (relative), or by what is added before the "
+          "first block (absolute)"),
       Key("model.scale_input", &scale_input, anything(),
           "multiply what enters the first block by the width's square root"),
       Key("model.attention_bias", &attention_bias, anything(),
@@ -100,12 +106,18 @@ std::vector<std::unique_ptr<Layer>> ConformerOptions::build(const ModelEnds& end
   for (const Contradiction& wrong : contradictions(ends.features)) throw ShapeError(wrong.what);
   if (layers < 1 || ends.labels < 2)
     throw ShapeError("a Conformer needs at least 1 block, and 1 label besides blank");
+  const bool absolute = positions == "absolute";
+  if (!absolute && positions != "relative")
+    throw ShapeError(fmt::format(
+        "a Conformer has no positions {}: positions is relative or absolute", positions));
+  const double scale = scale_input ? std::sqrt(width) : 1;
   std::vector<std::unique_ptr<Layer>> sequence;
   add_subsampling(sequence, {.features = ends.features,
                              .channels = channels > 0 ? channels : width,
                              .width = width,
                              .factor = subsampling,
-                             .scale = scale_input ? std::sqrt(width) : 1});
+                             .scale = absolute ? 1 : scale});
+  if (absolute) sequence.push_back(std::make_unique<SinusoidalPositions>("positions", scale));
   if (input_dropout > 0)
     sequence.push_back(std::make_unique<Dropout>("input_dropout", input_dropout));
   for (int i = 1; i <= layers; ++i) add_block(sequence, *this, fmt::format("block{}", i));

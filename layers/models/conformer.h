@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -14,30 +15,32 @@ namespace penstock::layers {
 struct ConformerOptions {
   static constexpr std::string_view kind = "conformer";
 
-  int width = 144;               // channels
-  int heads = 4;                 // of attention
-  int layers = 16;               // blocks
-  int inner = 0;                 // channels within feed-forward units; 0: 4 · width
-  int kernel = 31;               // frames of the depthwise convolution, odd
-  int subsampling = 4;           // 4 | 8: feature frames that become one
-  int channels = 0;              // of the subsampling's convolutions; 0: width
-  bool scale_input = false;      // the blocks' input is multiplied by √width
-  bool attention_bias = true;    // products of attention and feed-forward units have biases
-  bool convolution_bias = true;  // products and convolutions of convolution units have biases
-  double dropout = 0;            // within every unit
-  double input_dropout = 0;      // before the first block
-  bool output_dropout = true;    // `dropout` also of what every unit adds
-  double layer_drop = 0;         // share of utterances that pass by a unit, for each unit
+  int width = 144;                     // channels
+  int heads = 4;                       // of attention
+  int layers = 16;                     // blocks
+  int inner = 0;                       // channels within feed-forward units; 0: 4 · width
+  int kernel = 31;                     // frames of the depthwise convolution, odd
+  int subsampling = 4;                 // 4 | 8: feature frames that become one
+  int channels = 0;                    // of the subsampling's convolutions; 0: width
+  std::string positions = "relative";  // relative | absolute
+  bool scale_input = false;            // the blocks' input is multiplied by √width
+  bool attention_bias = true;          // products of attention and feed-forward units have biases
+  bool convolution_bias = true;        // products and convolutions of convolution units have biases
+  double dropout = 0;                  // within every unit
+  double input_dropout = 0;            // before the first block
+  bool output_dropout = true;          // `dropout` also of what every unit adds
+  double layer_drop = 0;               // share of utterances that pass by a unit, for each unit
 
   std::vector<Key> keys();
   std::vector<Contradiction> contradictions(int features) const;
   /// The layers from feature frames to the CTC loss:
-  ///   subsampling (layers/models/subsampling.h) [input_dropout]
+  ///   subsampling (layers/models/subsampling.h) [positions] [input_dropout]
   ///   blockN.feed_forward1 blockN.attention blockN.convolution blockN.feed_forward2 blockN.norm …
   ///   output ctc
   /// where the four units are residual (layers/models/residual_units.h), feed-forward ones add half
-  /// of what they compute, and attention has Transformer-XL's relative positions. ShapeError for
-  /// options that make no model.
+  /// of what they compute, and attention has Transformer-XL's relative positions. Absolute ones are
+  /// added before the first block instead, to frames that are scaled. ShapeError for options that
+  /// make no model.
   std::vector<std::unique_ptr<Layer>> build(const ModelEnds& ends) const;
 };
 

@@ -6,7 +6,6 @@
 
 #include "layers/nn/clipped_relu.h"
 #include "layers/nn/conv2d.h"
-#include "layers/nn/depthwise_conv2d.h"
 #include "layers/nn/linear.h"
 #include "layers/nn/scale.h"
 
@@ -24,29 +23,19 @@ std::string part(std::string_view kind, int number) {
   return fmt::format("subsampling.{}{}", kind, number);
 }
 
-void add_dense(std::vector<std::unique_ptr<Layer>>& sequence, int number, std::int64_t channels,
-               Image& image) {
+void add_convolution(std::vector<std::unique_ptr<Layer>>& sequence, int number,
+                     std::int64_t channels, bool depthwise, Image& image) {
   auto convolution = std::make_unique<Conv2d>(Conv2dOptions{.name = part("conv", number),
                                                             .in_channels = image.channels,
                                                             .out_channels = channels,
                                                             .in_frequencies = image.frequencies,
                                                             .frequency = kHalving,
                                                             .time = kHalving,
-                                                            .bias = true});
+                                                            .bias = true,
+                                                            .depthwise = depthwise});
   image = {channels, convolution->out_frequencies()};
   sequence.push_back(std::move(convolution));
-}
-
-void add_separable(std::vector<std::unique_ptr<Layer>>& sequence, int number, Image& image) {
-  auto convolution =
-      std::make_unique<DepthwiseConv2d>(DepthwiseConv2dOptions{.name = part("conv", number),
-                                                               .channels = image.channels,
-                                                               .in_frequencies = image.frequencies,
-                                                               .frequency = kHalving,
-                                                               .time = kHalving,
-                                                               .bias = true});
-  image.frequencies = convolution->out_frequencies();
-  sequence.push_back(std::move(convolution));
+  if (!depthwise) return;
   sequence.push_back(std::make_unique<Linear>(LinearOptions{.name = part("pointwise", number),
                                                             .in = image.channels,
                                                             .out = image.channels,
@@ -60,10 +49,7 @@ void add_subsampling(std::vector<std::unique_ptr<Layer>>& sequence,
   Image image{.frequencies = options.features};
   const bool separable = options.factor == 8;
   for (int number = 1; number <= (separable ? 3 : 2); ++number) {
-    if (separable && number > 1)
-      add_separable(sequence, number, image);
-    else
-      add_dense(sequence, number, options.channels, image);
+    add_convolution(sequence, number, options.channels, separable && number > 1, image);
     sequence.push_back(std::make_unique<ClippedReLU>(part("relu", number),
                                                      std::numeric_limits<double>::infinity()));
   }

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "base/counted.h"
 #include "base/error.h"
 #include "layers/models/residual_units.h"
@@ -9,16 +11,17 @@
 #include "layers/nn/ctc.h"
 #include "layers/nn/layer_norm.h"
 #include "layers/nn/linear.h"
+#include "layers/nn/sinusoidal_positions.h"
 
 namespace penstock::layers {
 namespace {
 
 AttentionPositions positions_of(const std::string& name) {
-  if (name == "none") return AttentionPositions::none;
+  if (name == "none" || name == "absolute") return AttentionPositions::none;
   if (name == "rotary") return AttentionPositions::rotary;
   if (name == "relative") return AttentionPositions::relative;
   throw ShapeError(fmt::format(
-      "a Transformer has no positions {}: positions is none, rotary or relative", name));
+      "a Transformer has no positions {}: positions is none, absolute, rotary or relative", name));
 }
 
 NonlinearityKind nonlinearity_of(const std::string& name) {
@@ -40,8 +43,9 @@ std::vector<Key> TransformerOptions::keys() {
       Key("model.layers", &layers, between(1, 1000), "blocks"),
       Key("model.inner", &inner, between(1, kMostChannels),
           "channels within each feed-forward unit"),
-      Key("model.positions", &positions, one_of({"none", "rotary", "relative"}),
-          "how attention tells frames apart"),
+      Key("model.positions", &positions, one_of({"none", "absolute", "rotary", "relative"}),
+          "how frames are told apart: by what is added before the first block (absolute), or by "
+          "attention (rotary, relative)"),
       Key("model.activation", &activation, one_of({"gelu", "gelu_tanh", "silu"}),
           "nonlinearity within each feed-forward unit"),
       Key("model.dropout", &dropout, between(0, 0.95),
@@ -68,6 +72,8 @@ std::vector<std::unique_ptr<Layer>> TransformerOptions::build(const ModelEnds& e
     throw ShapeError("a Transformer needs at least 1 block, and 1 label besides blank");
   std::vector<std::unique_ptr<Layer>> sequence;
   add_subsampling(sequence, {.features = ends.features, .channels = channels, .width = width});
+  if (positions == "absolute")
+    sequence.push_back(std::make_unique<SinusoidalPositions>("positions", std::sqrt(width)));
   for (int i = 1; i <= layers; ++i) {
     sequence.push_back(attention_unit({.name = fmt::format("block{}.attention", i),
                                        .width = width,

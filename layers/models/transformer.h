@@ -19,7 +19,7 @@ struct TransformerOptions {
   int heads = 4;                     // of attention
   int layers = 6;                    // blocks
   int inner = 1024;                  // channels between the two products of a feed-forward unit
-  std::string positions = "rotary";  // none | rotary | relative
+  std::string positions = "rotary";  // none | absolute | rotary | relative
   std::string activation = "gelu";   // gelu | gelu_tanh | silu
   double dropout = 0;                // within every unit
   double layer_drop = 0;             // share of utterances that pass by a unit, for each unit
@@ -27,11 +27,12 @@ struct TransformerOptions {
   std::vector<Key> keys();
   std::vector<Contradiction> contradictions(int features) const;
   /// The layers from feature frames to the CTC loss:
-  ///   subsampling (layers/models/subsampling.h)
+  ///   subsampling (layers/models/subsampling.h) [positions]
   ///   blockN.attention blockN.feed_forward …
   ///   norm output ctc
-  /// where the units are residual (layers/models/residual_units.h). ShapeError for options that
-  /// make no model.
+  /// where the units are residual (layers/models/residual_units.h). Absolute positions are added to
+  /// frames that are multiplied by the width's square root. ShapeError for options that make no
+  /// model.
   std::vector<std::unique_ptr<Layer>> build(const ModelEnds& ends) const;
 };
 

@@ -28,6 +28,11 @@ Tensor table_in(Scratch& scratch, DType dtype, const Shape& shape) {
   return {scratch.take<std::byte>(static_cast<std::int64_t>(table.bytes())), dtype, shape};
 }
 
+/// Of 2n - 1 rows, from n - 1 down.
+PositionTable distances_in(const Tensor& table_XC) {
+  return {.table_XC = table_XC, .first = (table_XC.shape[0] - 1) / 2, .step = -1};
+}
+
 Tensor half_of(const Tensor& biases_2C, std::int64_t which) {
   const std::int64_t C = biases_2C.shape[1];
   auto* data = static_cast<std::byte*>(biases_2C.data);
@@ -149,7 +154,7 @@ void Attention::forward(Context& context, const Params& params, const Activation
     op.workspace = context.workspace.subspan(before.used());
     Scratch scratch(op.workspace);
     const Tensor table = table_in(scratch, dtype, shape);
-    context.backend.run(context.stream, PositionTable{table});
+    context.backend.run(context.stream, distances_in(table));
     context.backend.run(
         context.stream,
         LinearForward{
@@ -184,7 +189,7 @@ void Attention::backward_weight(Context& context, Saved saved, Grads grads) cons
   const Tensor& gradient = saved[kProjectedGradient];
   Scratch scratch(context.workspace);
   const Tensor table = table_in(scratch, gradient.dtype, gradient.shape);
-  context.backend.run(context.stream, PositionTable{table});
+  context.backend.run(context.stream, distances_in(table));
   context.backend.run(
       context.stream,
       LinearBackwardWeight{

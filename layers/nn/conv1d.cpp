@@ -132,11 +132,10 @@ void Conv1d::forward(Context& context, const Params& params, const Activation& x
                    .x_FC = x.only().x_FC,
                    .weight_OCK = params.weights[0],
                    .y_FO = y.only().x_FC,
-                   .workspace = context.workspace};
+                   .workspace = context.workspace,
+                   .bias_O = options_.bias ? params.weights.back() : Tensor{}};
   if (options_.weight_norm) take_normed_weight(op, op.x_FC.dtype, context, params);
   context.backend.run(context.stream, op);
-  if (options_.bias)
-    context.backend.run(context.stream, AddBias{op.y_FO, params.weights.back(), op.y_FO});
 }
 
 void Conv1d::backward_input(Context& context, const Params& params, const Activation& dy,

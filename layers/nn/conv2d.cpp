@@ -17,7 +17,7 @@ enum Conv2dSaved { kInput, kOutputGradient };
 }  // namespace
 
 Conv2d::Conv2d(Conv2dOptions options) : options_(std::move(options)) {
-  const auto& [name, in, out, frequencies, frequency, time, bias] = options_;
+  const auto& [name, in, out, frequencies, frequency, time, bias, depthwise] = options_;
   for (const Conv2dAxis& axis : {frequency, time})
     if (axis.kernel < 1 || axis.stride < 1 || axis.padding < 0)
       throw ShapeError(
@@ -29,6 +29,9 @@ Conv2d::Conv2d(Conv2dOptions options) : options_(std::move(options)) {
         fmt::format("convolution {} needs channels and frequencies, found {} input channels, {} "
                     "output channels and {} frequencies",
                     name, in, out, frequencies));
+  if (depthwise && in != out)
+    throw ShapeError(
+        fmt::format("depthwise convolution {} makes {} channels of {}", name, out, in));
   out_frequencies();
 }
 
@@ -38,7 +41,8 @@ Conv2dGeometry Conv2d::geometry(std::span<const std::int64_t> lengths) const {
           .frequency = options_.frequency,
           .time = options_.time,
           .in_frequencies = options_.in_frequencies,
-          .lengths = lengths};
+          .lengths = lengths,
+          .depthwise = options_.depthwise};
 }
 
 LayerPlan Conv2d::plan(const ActivationDecl& input, const BackendSizes& sizes) const {
@@ -49,31 +53,31 @@ LayerPlan Conv2d::plan(const ActivationDecl& input, const BackendSizes& sizes) c
         fmt::format("convolution {} was given rows of {} numbers, expected {} frequencies of {}",
                     name(), x.channels, g.in_frequencies, counted(g.in_channels, "channel")));
 
-  const Shape weight = g.weight_shape();
-  const double window = static_cast<double>(g.in_channels * weight[2] * weight[3]);
+  const double window =
+      static_cast<double>((g.depthwise ? 1 : g.in_channels) * g.frequency.kernel * g.time.kernel);
   LayerPlan plan;
   plan.output = {input.dtype, {{g.out_lengths(), g.out_columns()}}};
   const Initialiser start{Initialiser::Kind::uniform, 1 / std::sqrt(window)};
-  plan.params.push_back({name() + ".weight", weight, start});
+  plan.params.push_back({name() + ".weight", g.weight_shape(), start});
   if (options_.bias) plan.params.push_back({name() + ".bias", {g.out_channels}, start});
   plan.saved = {{.kind = SavedDecl::Kind::input, .life = Life::to_backward_weight},
                 {.kind = SavedDecl::Kind::output_gradient, .life = Life::carried}};
   plan.workspace = conv2d_sizes(sizes, g);
   const double pass = 2 * window * static_cast<double>(plan.output.only().rows() * g.out_columns());
   plan.flops = {pass, pass, pass};
-  plan.work = Work::convolution;
+  plan.work = g.depthwise ? Work::elementwise : Work::convolution;
   return plan;
 }
 
 void Conv2d::forward(Context& context, const Params& params, const Activation& x, Activation& y,
                      Saved) const {
-  context.backend.run(context.stream, Conv2dForward{.geometry = geometry(context.lengths),
-                                                    .x_FC = x.only().x_FC,
-                                                    .weight = params.weights[0],
-                                                    .y_FC = y.only().x_FC,
-                                                    .workspace = context.workspace});
-  if (options_.bias)
-    context.backend.run(context.stream, AddBias{y.only().x_FC, params.weights[1], y.only().x_FC});
+  context.backend.run(context.stream,
+                      Conv2dForward{.geometry = geometry(context.lengths),
+                                    .x_FC = x.only().x_FC,
+                                    .weight = params.weights[0],
+                                    .y_FC = y.only().x_FC,
+                                    .workspace = context.workspace,
+                                    .bias_O = options_.bias ? params.weights[1] : Tensor{}});
 }
 
 void Conv2d::backward_input(Context& context, const Params& params, const Activation& dy, Saved,

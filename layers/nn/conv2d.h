@@ -15,12 +15,13 @@ struct Conv2dOptions {
   std::int64_t in_frequencies = 1;
   Conv2dAxis frequency, time;
   bool bias = false;
+  bool depthwise = false;  // each channel by itself: as many out as in
 };
 
 /// 2-D convolution over frequency and time; rows are [frequency][channel]. Each utterance of n
 /// frames becomes one of time.outputs(n). Parameters: "<name>.weight" [out, in, frequency kernel,
-/// time kernel] and, with bias, "<name>.bias" [out], starting uniform in ±1/sqrt(in · kernels) as
-/// PyTorch's do.
+/// time kernel], depthwise without its second axis, and, with bias, "<name>.bias" [out]. They start
+/// uniform in ±1/sqrt(numbers that an output sees) as PyTorch's do.
 class Conv2d final : public Layer {
  public:
   /// ShapeError if the options make no convolution.

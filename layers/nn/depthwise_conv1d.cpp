@@ -38,8 +38,7 @@ LayerPlan DepthwiseConv1d::plan(const ActivationDecl& input, const BackendSizes&
   if (options_.bias) plan.params.push_back({name() + ".bias", {C}, start});
   plan.saved = {{SavedDecl::Kind::input, Life::to_backward_weight},
                 {SavedDecl::Kind::output_gradient, Life::carried}};
-  const std::size_t scratch = depthwise_conv1d_workspace(
-      {.rows = rows, .channels = C, .kernel = K, .gated = options_.gated}, sizes);
+  const std::size_t scratch = depthwise_conv1d_workspace({.rows = rows, .kernel = K}, sizes);
   plan.workspace = {scratch, scratch, scratch};
   const auto count = static_cast<double>(rows * C);
   const double work = 2 * count * static_cast<double>(K), gate = options_.gated ? 10 * count : 0;

@@ -37,6 +37,7 @@ LayerPlan Dropout::plan(const ActivationDecl& input, const BackendSizes&) const 
   plan.output = input;
   const auto count = static_cast<double>(element_count(input.only().shape()));
   plan.flops = {count, count, 0};
+  plan.remade = true;
   return plan;
 }
 

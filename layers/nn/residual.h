@@ -26,10 +26,11 @@ struct ResidualOptions {
 /// frames. One link of the layer sequence: a stage begins before or behind it. Parameters, state
 /// and kept tensors are those of the parts. With a layer_drop, utterances are dropped as LayerDrop
 /// says: what the parts compute of them counts 0. Where all of a micro-batch are, nothing is
-/// computed. If the unit remakes, what parts without a matrix product made of what stays is made
-/// again before backward (selective recomputation, Korthikanti et al. 2022): norms, nonlinearities,
-/// gates, dropout and depthwise convolutions, which are cheap beside a product, but not what has
-/// statistics for a step. That changes no bit.
+/// computed. What LayerPlan::remade says of a part, backward makes again, so that of a nonlinearity
+/// only one side is kept. If the unit remakes, what parts without a matrix product made of what
+/// stays is made again before backward (selective recomputation, Korthikanti et al. 2022): norms,
+/// nonlinearities, gates, dropout and depthwise convolutions, which are cheap beside a product, but
+/// not what has statistics for a step. That changes no bit.
 class Residual final : public Layer {
  public:
   /// ShapeError without parts, or unless 0 <= layer_drop < 1.

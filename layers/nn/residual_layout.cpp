@@ -35,7 +35,7 @@ ResidualLayout::ResidualLayout(std::span<const std::unique_ptr<Layer>> parts,
     throw ShapeError(fmt::format("a residual unit ends with {} of {} channels, but begins with {}",
                                  parts.back()->name(), activations.back().only().channels,
                                  input.only().channels));
-  if (remakes) choose_remade();
+  choose_remade(remakes);
   for (std::size_t i = 0; i < plans.size(); ++i) {
     std::vector<int>& places = kept_by.emplace_back();
     for (const SavedDecl& decl : plans[i].saved) switch (decl.kind) {
@@ -68,12 +68,13 @@ bool ResidualLayout::asked_for(std::size_t activation) const {
          (activation > 0 && asks(activation - 1, SavedDecl::Kind::output));
 }
 
-/// What cheap parts make of what stays, or of what is itself remade, as far as somebody needs it.
-/// A part that leaves sums for a step would leave them twice.
-void ResidualLayout::choose_remade() {
+/// What cheap parts make of what stays, or of what is itself remade, as far as somebody needs it:
+/// of the cheapest parts always. A part that leaves sums for a step would leave them twice.
+void ResidualLayout::choose_remade(bool remakes) {
   std::vector<bool> possible(remade.size());
   for (std::size_t i = 1; i < remade.size(); ++i)
-    possible[i] = plans[i - 1].work == Work::elementwise && plans[i - 1].sums == 0 &&
+    possible[i] = (plans[i - 1].remade ||
+                   (remakes && plans[i - 1].work == Work::elementwise && plans[i - 1].sums == 0)) &&
                   (asked_for(i - 1) || possible[i - 1]);
   for (std::size_t i = remade.size(); i-- > 1;)
     remade[i] = possible[i] && (asked_for(i) || (i + 1 < remade.size() && remade[i + 1]));

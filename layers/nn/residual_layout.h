@@ -15,7 +15,8 @@ struct ResidualLayout {
   static constexpr int kPassing = -1;
 
   /// `scales`: whether the last part is given another gradient than that of the unit's output.
-  /// `remakes`: whether backward makes again what cheap parts wrote, instead of keeping it.
+  /// `remakes`: whether backward makes again what cheap parts wrote, instead of keeping it; what
+  /// LayerPlan::remade says, it does in any case.
   /// ShapeError if a part does not fit what comes before it, or changes the number of frames, or if
   /// the last one does not end with the first one's channels.
   ResidualLayout(std::span<const std::unique_ptr<Layer>> parts, const ActivationDecl& input,
@@ -31,7 +32,7 @@ struct ResidualLayout {
 
  private:
   bool asked_for(std::size_t activation) const;
-  void choose_remade();
+  void choose_remade(bool remakes);
   int keep(const SavedDecl& decl);
   int keep_activation(std::size_t i, Life life);
   int keep_gradient(std::size_t i, bool as_given);

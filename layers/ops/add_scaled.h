@@ -9,7 +9,7 @@ namespace penstock::layers {
 
 /// y = x + scale · f, of equal shapes; y may be x or f. Without data in x: y = scale · f. With
 /// `factors`, rows are frames, and `scale` is multiplied by the factor of a frame's utterance.
-/// Where that is 0, f is not read.
+/// Where that is 0, f is not read. Where y is of halves, x may be f32.
 struct AddScaled {
   Tensor x;
   Tensor f;

@@ -9,9 +9,9 @@
 
 namespace penstock::layers {
 
-/// A 1-D convolution over the frames of each utterance by itself, as torch.nn.Conv1d's, without
-/// bias. Zeros are put before an utterance's first frame and behind its last one: fewer than the
-/// field, so that no output sees zeros alone.
+/// A 1-D convolution over the frames of each utterance by itself, as torch.nn.Conv1d's. Zeros are
+/// put before an utterance's first frame and behind its last one: fewer than the field, so that no
+/// output sees zeros alone.
 struct Conv1dGeometry {
   std::int64_t in_channels = 1, out_channels = 1;
   std::int64_t groups = 1;  // of channels, each convolved by itself; they divide both
@@ -35,11 +35,12 @@ struct Conv1dGeometry {
 Workspace conv1d_workspace(const BackendSizes& sizes, const Conv1dGeometry& geometry);
 
 /// With c over the channels of o's group:
-///   y[t, o] = Σ_ck weight[o, c, k] · x[t · stride + k · dilation - left, c]
+///   y[t, o] = bias[o] + Σ_ck weight[o, c, k] · x[t · stride + k · dilation - left, c]
 struct Conv1dForward {
   Conv1dGeometry geometry;
   Tensor x_FC, weight_OCK, y_FO;
   std::span<std::byte> workspace;
+  Tensor bias_O = {};  // without data: none
 };
 
 /// dx from dy; dx is overwritten.

@@ -28,6 +28,7 @@ std::vector<std::int64_t> Conv2dAxis::outputs(std::span<const std::int64_t> all)
 }
 
 Shape Conv2dGeometry::weight_shape() const {
+  if (depthwise) return {out_channels, frequency.kernel, time.kernel};
   return {out_channels, in_channels, frequency.kernel, time.kernel};
 }
 

@@ -20,7 +20,7 @@ struct Conv2dAxis {
   std::vector<std::int64_t> outputs(std::span<const std::int64_t> all) const;
 };
 
-/// A 2-D convolution over frequency and time, without bias: torch.nn.Conv2d's cross-correlation.
+/// A 2-D convolution over frequency and time: torch.nn.Conv2d's cross-correlation.
 /// A row of an activation is one frame, [frequency][channel], channels innermost. Utterances lie
 /// end to end; each is padded by zeros in time as if it were alone.
 struct Conv2dGeometry {
@@ -28,23 +28,27 @@ struct Conv2dGeometry {
   Conv2dAxis frequency, time;
   std::int64_t in_frequencies = 1;
   std::span<const std::int64_t> lengths;  // frames in, of each utterance
+  bool depthwise = false;                 // each channel by itself: as many out as in
 
   std::int64_t out_frequencies() const { return frequency.outputs(in_frequencies); }
   std::vector<std::int64_t> out_lengths() const { return time.outputs(lengths); }
   std::int64_t in_columns() const { return in_frequencies * in_channels; }
   std::int64_t out_columns() const { return out_frequencies() * out_channels; }
-  /// [out, in, frequency kernel, time kernel].
+  /// [out, in, frequency kernel, time kernel]; depthwise [channel, frequency kernel, time kernel].
   Shape weight_shape() const;
 };
 
 /// Bytes of scratch memory that the operations below take; on CUDA, a bound for what cuDNN may.
 Workspace conv2d_sizes(const BackendSizes& sizes, const Conv2dGeometry& geometry);
 
-/// y[t, f, o] = sum over c, i, j of x[t·st + j - pt, f·sf + i - pf, c] · w[o, c, i, j].
+/// y[t, f, o] = b[o] + sum over c, i, j of x[t·st + j - pt, f·sf + i - pf, c] · w[o, c, i, j],
+/// where depthwise c is o alone. What cuDNN writes, dense sums in halves, is rounded before b is
+/// added.
 struct Conv2dForward {
   Conv2dGeometry geometry;
   Tensor x_FC, weight, y_FC;
   std::span<std::byte> workspace;
+  Tensor bias_O = {};  // without data: none
 };
 
 /// dx from dy; dx is overwritten.

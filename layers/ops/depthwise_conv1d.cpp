@@ -5,10 +5,8 @@
 namespace penstock::layers {
 
 std::size_t depthwise_conv1d_workspace(const DepthwiseConv1dSize& size, const BackendSizes& sizes) {
-  if (sizes.device == DeviceKind::cpu)
-    return cpu::depthwise_conv1d_workspace(size, arithmetic_of(sizes.compute));
-  if (!size.gated) return 0;
-  return aligned(static_cast<std::size_t>(size.rows * size.channels) * size_of(sizes.compute));
+  if (sizes.device == DeviceKind::cuda) return 0;
+  return cpu::depthwise_conv1d_workspace(size, arithmetic_of(sizes.compute));
 }
 
 }  // namespace penstock::layers

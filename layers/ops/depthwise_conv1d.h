@@ -52,8 +52,7 @@ struct DepthwiseConv1dBackwardWeight {
 };
 
 struct DepthwiseConv1dSize {
-  std::int64_t rows = 0, channels = 0, kernel = 0;
-  bool gated = false;
+  std::int64_t rows = 0, kernel = 0;
 };
 
 /// Enough for any lengths of so many rows in all.

@@ -31,8 +31,6 @@ using Operations = OperationList<
     struct PositionTable,                                                     // position_table.h
     struct DepthwiseConv1dForward, struct DepthwiseConv1dBackwardInput,       // depthwise_conv1d.h
     struct DepthwiseConv1dBackwardWeight,                                     //
-    struct DepthwiseConv2dForward, struct DepthwiseConv2dBackwardInput,       // depthwise_conv2d.h
-    struct DepthwiseConv2dBackwardWeight,                                     //
     struct DropoutForward, struct DropoutBackward,                            // dropout.h
     struct CtcLoss,                                                           // ctc.h
     struct Cast,                                                              // cast.h

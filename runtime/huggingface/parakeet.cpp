@@ -118,6 +118,7 @@ Architecture parakeet_for_ctc() {
       .model_type = "parakeet_ctc",
       .fixed = {{"model.kind", "conformer"},
                 {"model.subsampling", "8"},
+                {"model.positions", "relative"},
                 {.ours = "model.output_dropout", .value = "false", .training_only = true},
                 {"features.kind", "log-mel"},
                 {"features.window", "hann-symmetric"},

@@ -14,15 +14,15 @@ void CpuBackend::compute(Stream&, const PositionTable& op) {
     T* table = op.table_XC.as<T>();
     for (std::int64_t c = 0; c < C; c += 2) {
       const double turn = std::pow(10000.0, -static_cast<double>(c) / static_cast<double>(C));
-      // The angle of row x is that of row x - 1 less `turn`: turned by multiplication, in FP64.
-      const double cosine = std::cos(turn), sine = std::sin(turn);
-      const double first = static_cast<double>((X - 1) / 2) * turn;
+      // The angle of row x is a step from that of row x - 1: turned by multiplication, in FP64.
+      const double cosine = std::cos(turn), sine = static_cast<double>(op.step) * std::sin(turn);
+      const double first = static_cast<double>(op.first) * turn;
       double s = std::sin(first), k = std::cos(first);
       for (std::int64_t x = 0; x < X; ++x) {
         table[x * C + c] = static_cast<T>(s);
         if (c + 1 < C) table[x * C + c + 1] = static_cast<T>(k);
-        const double next = s * cosine - k * sine;
-        k = k * cosine + s * sine;
+        const double next = s * cosine + k * sine;
+        k = k * cosine - s * sine;
         s = next;
       }
     }

@@ -1,5 +1,7 @@
 #include "layers/ops/conv1d.h"
 
+#include <algorithm>
+
 #include "layers/cpu/conv1d/conv1d_taps.h"
 #include "layers/cpu/conv1d/conv1d_two_taps.h"
 #include "layers/cpu/cpu_backend.h"
@@ -28,7 +30,11 @@ void forward(Stream& stream, const Conv1dForward& op) {
   const T* const weight = laid_out<T>(g, op.weight_OCK, op.workspace);
   const T* const x = op.x_FC.as<T>();
   T* const y = op.y_FO.as<T>();
-  std::fill_n(y, op.y_FO.size(), T{0});
+  if (op.bias_O.data == nullptr)
+    std::fill_n(y, op.y_FO.size(), T{0});
+  else
+    for (std::int64_t f = 0; f < op.y_FO.shape[0]; ++f)
+      std::copy_n(op.bias_O.as<T>(), g.out_channels, y + f * g.out_channels);
   for_each_product(g, [&](const Conv1dProduct& p) {
     stream.progress();
     run_product(Product<T>{.m = p.rows,

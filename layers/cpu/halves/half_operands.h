@@ -10,7 +10,6 @@
 #include "layers/ops/conv2d.h"
 #include "layers/ops/ctc.h"
 #include "layers/ops/depthwise_conv1d.h"
-#include "layers/ops/depthwise_conv2d.h"
 #include "layers/ops/dropout.h"
 #include "layers/ops/gate.h"
 #include "layers/ops/layer_norm.h"
@@ -36,7 +35,7 @@ inline void operands(Widening& w, LinearBackwardInput& op) {
 inline void operands(Widening& w, LinearBackwardWeight& op) { w.reads(op.x_FI, op.dy_FO); }
 
 inline void operands(Widening& w, Conv2dForward& op) {
-  w.reads(op.x_FC, op.weight);
+  w.reads(op.x_FC, op.weight, op.bias_O);
   w.writes(op.y_FC);
 }
 inline void operands(Widening& w, Conv2dBackwardInput& op) {
@@ -46,7 +45,7 @@ inline void operands(Widening& w, Conv2dBackwardInput& op) {
 inline void operands(Widening& w, Conv2dBackwardWeight& op) { w.reads(op.x_FC, op.dy_FC); }
 
 inline void operands(Widening& w, Conv1dForward& op) {
-  w.reads(op.x_FC, op.weight_OCK);
+  w.reads(op.x_FC, op.weight_OCK, op.bias_O);
   w.writes(op.y_FO);
 }
 inline void operands(Widening& w, Conv1dBackwardInput& op) {
@@ -153,16 +152,6 @@ inline void operands(Widening& w, DepthwiseConv1dBackwardInput& op) {
   w.writes(op.dx_FD);
 }
 inline void operands(Widening& w, DepthwiseConv1dBackwardWeight& op) { w.reads(op.x_FD, op.dy_FC); }
-
-inline void operands(Widening& w, DepthwiseConv2dForward& op) {
-  w.reads(op.x_FC, op.weight);
-  w.writes(op.y_FC);
-}
-inline void operands(Widening& w, DepthwiseConv2dBackwardInput& op) {
-  w.reads(op.dy_FC, op.weight);
-  w.writes(op.dx_FC);
-}
-inline void operands(Widening& w, DepthwiseConv2dBackwardWeight& op) { w.reads(op.x_FC, op.dy_FC); }
 
 inline void operands(Widening& w, DropoutForward& op) {
   w.reads(op.x_FC);

@@ -59,6 +59,7 @@ Conv2dRoom::Conv2dRoom(Scratch& scratch, const Conv2dGeometry& geometry, DType c
 }
 
 Workspace conv2d_workspace(const Conv2dGeometry& geometry, DType compute) {
+  if (geometry.depthwise) return {};
   Scratch counted;
   Conv2dRoom(counted, geometry, compute);
   return {counted.used(), counted.used(), counted.used()};

@@ -8,6 +8,8 @@ import torch
 import torch.nn as nn
 import torch.nn.functional as F
 
+from cases.sinusoidal_positions import absolute_positions
+
 LENGTHS = (37, 11, 61, 26)  # feature frames; 10, 3, 16, 7 at the loss
 LABELS = ([3, 1, 1, 4], [5], [2, 6, 6, 1, 3, 5, 4, 2], [])
 CLASSES, FEATURES, WIDTH, HEADS = 7, 11, 12, 3
@@ -52,16 +54,16 @@ def feed_forward(p, name, x, inner, act, scale):
     return x + scale * p.linear(f"{name}.linear2", act(p.linear(f"{name}.linear1", p.norm(f"{name}.norm", x), inner)), WIDTH)
 
 
-def attention(p, name, x, relative):
+def attention(p, name, x, positions):
     q, k, v = (t.view(len(x), HEADS, D).transpose(0, 1) for t in p.linear(f"{name}.qkv", p.norm(f"{name}.norm", x), 3 * WIDTH).chunk(3, 1))
     n = len(x)
-    if relative:
+    if positions == "relative":
         r = (sinusoids(n) @ p(f"{name}.core.positions.weight", WIDTH, WIDTH).T).view(-1, HEADS, D).transpose(0, 1)
         u, w = (p(f"{name}.core.bias_{b}", WIDTH).view(HEADS, 1, D) for b in "uv")
         at = (n - 1 - (torch.arange(n)[:, None] - torch.arange(n))).expand(HEADS, n, n)
         scores = (q + u) @ k.transpose(1, 2) + ((q + w) @ r.transpose(1, 2)).gather(2, at)
     else:
-        scores = rotate(q) @ rotate(k).transpose(1, 2)
+        scores = (rotate(q) @ rotate(k).transpose(1, 2)) if positions == "rotary" else q @ k.transpose(1, 2)
     out = (scores / math.sqrt(D)).softmax(-1) @ v
     return x + p.linear(f"{name}.output", out.transpose(0, 1).reshape(n, WIDTH), WIDTH)
 
@@ -77,18 +79,22 @@ def convolution(p, name, xs, kernel):
 def conformer(p, xs):
     for i in (1, 2):
         xs = [feed_forward(p, f"block{i}.feed_forward1", x, 4 * WIDTH, F.silu, 0.5) for x in xs]
-        xs = [attention(p, f"block{i}.attention", x, relative=True) for x in xs]
+        xs = [attention(p, f"block{i}.attention", x, "relative") for x in xs]
         xs = convolution(p, f"block{i}.convolution", xs, 5)
         xs = [feed_forward(p, f"block{i}.feed_forward2", x, 4 * WIDTH, F.silu, 0.5) for x in xs]
         xs = [p.norm(f"block{i}.norm", x) for x in xs]
     return xs
 
 
-def transformer(p, xs):
+def transformer(p, xs, positions="rotary"):
     for i in (1, 2):
-        xs = [attention(p, f"block{i}.attention", x, relative=False) for x in xs]
+        xs = [attention(p, f"block{i}.attention", x, positions) for x in xs]
         xs = [feed_forward(p, f"block{i}.feed_forward", x, 20, F.gelu, 1) for x in xs]
     return [p.norm("norm", x) for x in xs]
+
+
+def transformer_absolute(p, xs):
+    return transformer(p, [x * math.sqrt(WIDTH) + absolute_positions(len(x), WIDTH) for x in xs], "absolute")
 
 
 def case(save, name, encoder):
@@ -109,3 +115,4 @@ def case(save, name, encoder):
 def make(save):
     case(save, "conformer", conformer)
     case(save, "transformer", transformer)
+    case(save, "transformer_absolute", transformer_absolute)

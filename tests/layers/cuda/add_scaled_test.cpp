@@ -18,6 +18,14 @@ TEST_P(CudaAddScaled, OfTwo) {
   }
 }
 
+TEST_P(CudaAddScaled, OfFP32AndAnother) {
+  const Shape shape = {26, 35};
+  const Twin x = random(DType::f32, shape), f = random(dtype(), shape),
+             y = unwritten(dtype(), shape);
+  run(AddScaled{x.cpu, f.cpu, y.cpu, 0.3}, AddScaled{x.cuda, f.cuda, y.cuda, 0.3});
+  expect_close(y, tolerance(), "y");
+}
+
 TEST_P(CudaAddScaled, OfOne) {
   for (std::int64_t rows : kRows) {
     const Twin f = random(dtype(), {rows, 35}), y = unwritten(dtype(), {rows, 35});

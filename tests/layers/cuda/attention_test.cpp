@@ -164,9 +164,11 @@ TEST_P(CudaAttention, BackwardOfLongUtterances) {
 }
 
 TEST_P(CudaAttention, PositionTable) {
-  const Twin table = unwritten(dtype(), {2 * 33 - 1, 30});
-  run(PositionTable{table.cpu}, PositionTable{table.cuda});
-  expect_close(table, tolerance(), "table");
+  for (const auto& [first, step] : {std::pair<std::int64_t, std::int64_t>{32, -1}, {0, 1}}) {
+    const Twin table = unwritten(dtype(), {2 * 33 - 1, 31});
+    run(PositionTable{table.cpu, first, step}, PositionTable{table.cuda, first, step});
+    expect_close(table, tolerance(), "table");
+  }
 }
 
 TEST_P(CudaAttention, RejectsHeadsThatAreTooWide) {

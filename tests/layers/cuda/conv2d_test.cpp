@@ -43,10 +43,13 @@ class CudaConv2d : public Parity {
 TEST_P(CudaConv2d, Forward) {
   for_each_geometry([&](const Conv2dGeometry& g) {
     const Twin x = random(dtype(), in(g)), weight = random(dtype(), g.weight_shape());
-    const Twin y = unwritten(dtype(), out(g));
+    const Twin y = unwritten(dtype(), out(g)), bias = random(dtype(), {g.out_channels});
     run(Conv2dForward{g, x.cpu, weight.cpu, y.cpu, on_host(g, &Workspace::forward)},
         Conv2dForward{g, x.cuda, weight.cuda, y.cuda, on_cuda(g, &Workspace::forward)});
     expect_close(y, tolerance(), "y");
+    run(Conv2dForward{g, x.cpu, weight.cpu, y.cpu, on_host(g, &Workspace::forward), bias.cpu},
+        Conv2dForward{g, x.cuda, weight.cuda, y.cuda, on_cuda(g, &Workspace::forward), bias.cuda});
+    expect_close(y, 2 * tolerance(), "y with bias");  // cuDNN rounds before the bias is added
   });
 }
 

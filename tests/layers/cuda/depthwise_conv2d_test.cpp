@@ -1,5 +1,4 @@
-#include "layers/ops/depthwise_conv2d.h"
-
+#include "layers/ops/conv2d.h"
 #include "tests/layers/cuda/parity.h"
 
 namespace penstock::layers {
@@ -15,17 +14,17 @@ class CudaDepthwiseConv2d : public Parity {
   static constexpr Case kCases[] = {
       {35, 9, {3, 2, 1}, {3, 2, 1}}, {5, 7, {2, 1, 0}, {4, 3, 2}}, {3, 6, {4, 3, 2}, {1, 2, 0}}};
 
-  DepthwiseConv2dGeometry geometry(const Case& c) const {
-    return {c.channels, c.frequency, c.time, c.frequencies, lengths_};
+  Conv2dGeometry geometry(const Case& c) const {
+    return {c.channels, c.channels, c.frequency, c.time, c.frequencies, lengths_, true};
   }
-  Shape in(const DepthwiseConv2dGeometry& g) const { return {26, g.in_columns()}; }
-  Shape out(const DepthwiseConv2dGeometry& g) const {
+  Shape in(const Conv2dGeometry& g) const { return {26, g.in_columns()}; }
+  Shape out(const Conv2dGeometry& g) const {
     std::int64_t rows = 0;
     for (const std::int64_t frames : g.out_lengths()) rows += frames;
     return {rows, g.out_columns()};
   }
-  std::span<std::byte> workspace(const DepthwiseConv2dGeometry& g) {
-    return host_memory(g.workspace(DType::f32));
+  std::span<std::byte> workspace(const Conv2dGeometry& g) {
+    return host_memory(conv2d_sizes({DeviceKind::cpu, DType::f32}, g).forward);
   }
 
   const std::vector<std::int64_t> lengths_ = {7, 1, 13, 5};
@@ -35,10 +34,14 @@ TEST_P(CudaDepthwiseConv2d, Forward) {
   for (const Case& c : kCases) {
     const auto g = geometry(c);
     const Twin x = random(dtype(), in(g)), y = unwritten(dtype(), out(g)),
-               weight = random(dtype(), g.weight_shape());
-    run(DepthwiseConv2dForward{g, x.cpu, weight.cpu, y.cpu, workspace(g)},
-        DepthwiseConv2dForward{g, x.cuda, weight.cuda, y.cuda, {}});
+               weight = random(dtype(), g.weight_shape()), bias = random(dtype(), {c.channels});
+    EXPECT_EQ(conv2d_sizes({DeviceKind::cuda, dtype()}, g).forward, 0);
+    run(Conv2dForward{g, x.cpu, weight.cpu, y.cpu, workspace(g)},
+        Conv2dForward{g, x.cuda, weight.cuda, y.cuda, {}});
     expect_close(y, tolerance(), "y");
+    run(Conv2dForward{g, x.cpu, weight.cpu, y.cpu, workspace(g), bias.cpu},
+        Conv2dForward{g, x.cuda, weight.cuda, y.cuda, {}, bias.cuda});
+    expect_close(y, tolerance(), "y with bias");
   }
 }
 
@@ -47,8 +50,8 @@ TEST_P(CudaDepthwiseConv2d, BackwardInput) {
     const auto g = geometry(c);
     const Twin dy = random(dtype(), out(g)), dx = unwritten(dtype(), in(g)),
                weight = random(dtype(), g.weight_shape());
-    run(DepthwiseConv2dBackwardInput{g, dy.cpu, weight.cpu, dx.cpu, workspace(g)},
-        DepthwiseConv2dBackwardInput{g, dy.cuda, weight.cuda, dx.cuda, {}});
+    run(Conv2dBackwardInput{g, dy.cpu, weight.cpu, dx.cpu, workspace(g)},
+        Conv2dBackwardInput{g, dy.cuda, weight.cuda, dx.cuda, {}});
     expect_close(dx, tolerance(), "dx");
   }
 }
@@ -59,8 +62,8 @@ TEST_P(CudaDepthwiseConv2d, BackwardWeight) {
     const Twin x = random(dtype(), in(g)), dy = random(dtype(), out(g)),
                dweight = random(DType::f32, g.weight_shape());
     for (int micro_batch = 0; micro_batch < 2; ++micro_batch)
-      run(DepthwiseConv2dBackwardWeight{g, x.cpu, dy.cpu, dweight.cpu, workspace(g)},
-          DepthwiseConv2dBackwardWeight{g, x.cuda, dy.cuda, dweight.cuda, {}});
+      run(Conv2dBackwardWeight{g, x.cpu, dy.cpu, dweight.cpu, workspace(g)},
+          Conv2dBackwardWeight{g, x.cuda, dy.cuda, dweight.cuda, {}});
     expect_close(dweight, 1e-5, "dweight");  // FP32 sums whatever the inputs
   }
 }

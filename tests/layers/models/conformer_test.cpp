@@ -67,6 +67,21 @@ TEST(Conformer, IsTheSequenceOfLayersThatItSays) {
                 "block1.convolution", "block1.feed_forward2", "block1.norm", "output", "ctc"}));
 }
 
+// Frames are scaled with the positions, and attention has no parameters of its own.
+TEST(Conformer, AddsAbsolutePositionsBeforeTheFirstBlock) {
+  ConformerOptions options{.layers = 1, .scale_input = true, .input_dropout = 0.1};
+  const auto relative = test::parameter_count(options.build({.features = 80}), 80);
+  options.positions = "absolute";
+  const auto sequence = options.build({.features = 80});
+  EXPECT_EQ(test::names(sequence),
+            (std::vector<std::string>{"subsampling.conv1", "subsampling.relu1", "subsampling.conv2",
+                                      "subsampling.relu2", "subsampling.linear", "positions",
+                                      "input_dropout", "block1.feed_forward1", "block1.attention",
+                                      "block1.convolution", "block1.feed_forward2", "block1.norm",
+                                      "output", "ctc"}));
+  EXPECT_EQ(relative - test::parameter_count(sequence, 80), 144 * 144 + 2 * 144);
+}
+
 // As models of the same sizes made of torch.nn modules count them: 16 × 144, 16 × 256, 17 × 512.
 TEST(Conformer, HasAsManyParametersAsPyTorchs) {
   const auto parameters = [](int layers, int width, int heads) {
@@ -114,6 +129,7 @@ TEST(Conformer, RejectsSizesThatMakeNoModel) {
   EXPECT_THROW((ConformerOptions{.kernel = 4}.build({})), ShapeError);
   EXPECT_THROW((ConformerOptions{.layers = 0}.build({})), ShapeError);
   EXPECT_THROW((ConformerOptions{.subsampling = 6}.build({})), ShapeError);
+  EXPECT_THROW((ConformerOptions{.positions = "rotary"}.build({})), ShapeError);
   EXPECT_THROW((ConformerOptions{}.build({.labels = 1})), ShapeError);
 }
 

@@ -173,20 +173,20 @@ TransformerOptions transformer(const char* positions) {
 
 std::string name_of(const testing::TestParamInfo<Model>& tested) { return tested.param.name; }
 
-const auto kWithoutBatchStatistics = testing::Values(Model{"transformer", transformer("none")},
-                                                     Model{"rotary", transformer("rotary")},
-                                                     Model{"relative", transformer("relative")},
-                                                     Model{"wav2vec2",
-                                                           Wav2Vec2Options{.channels = 6,
-                                                                           .width = 12,
-                                                                           .heads = 3,
-                                                                           .layers = 2,
-                                                                           .inner = 20,
-                                                                           .position_kernel = 8,
-                                                                           .position_groups = 3,
-                                                                           .dropout = 0.1,
-                                                                           .layer_drop = 0.3},
-                                                           1});
+const auto kWithoutBatchStatistics = testing::Values(
+    Model{"transformer", transformer("none")}, Model{"rotary", transformer("rotary")},
+    Model{"relative", transformer("relative")}, Model{"absolute", transformer("absolute")},
+    Model{"wav2vec2",
+          Wav2Vec2Options{.channels = 6,
+                          .width = 12,
+                          .heads = 3,
+                          .layers = 2,
+                          .inner = 20,
+                          .position_kernel = 8,
+                          .position_groups = 3,
+                          .dropout = 0.1,
+                          .layer_drop = 0.3},
+          1});
 INSTANTIATE_TEST_SUITE_P(Of, PackedUtterances, kWithoutBatchStatistics, name_of);
 INSTANTIATE_TEST_SUITE_P(Of, TrainedUtterances, kWithoutBatchStatistics, name_of);
 

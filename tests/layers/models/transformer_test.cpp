@@ -23,6 +23,30 @@ TEST(Transformer, AgreesWithPyTorchInFP64) {
   test::expect_golden_model(small_transformer(), "transformer", DType::f64, {1e-12, 1e-9});
 }
 
+test::LayerSequence absolute_transformer() {
+  TransformerOptions options = kSmallTransformer;
+  options.positions = "absolute";
+  return options.build({.features = 11, .labels = 7});
+}
+
+TEST(Transformer, WithAbsolutePositionsAgreesInFP32) {
+  test::expect_golden_model(absolute_transformer(), "transformer_absolute", DType::f32,
+                            {1e-5, 1e-4});
+}
+
+TEST(Transformer, WithAbsolutePositionsAgreesInFP64) {
+  test::expect_golden_model(absolute_transformer(), "transformer_absolute", DType::f64,
+                            {1e-12, 1e-9});
+}
+
+TEST(Transformer, AddsAbsolutePositionsBeforeTheFirstBlock) {
+  EXPECT_EQ(test::names(TransformerOptions{.layers = 1, .positions = "absolute"}.build({})),
+            (std::vector<std::string>{"subsampling.conv1", "subsampling.relu1", "subsampling.conv2",
+                                      "subsampling.relu2", "subsampling.linear", "positions",
+                                      "block1.attention", "block1.feed_forward", "norm", "output",
+                                      "ctc"}));
+}
+
 TEST(Transformer, IsTheSequenceOfLayersThatItSays) {
   EXPECT_EQ(test::names(TransformerOptions{.layers = 1}.build({.features = 80})),
             (std::vector<std::string>{"subsampling.conv1", "subsampling.relu1", "subsampling.conv2",

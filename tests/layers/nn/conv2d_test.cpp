@@ -22,7 +22,18 @@ Conv2d like_conv2(std::int64_t in, std::int64_t out) {
   return Conv2d({"conv2", in, out, 15, kFrequency2, kTime2});
 }
 
-void expect_golden(const Conv2d& layer, const std::string& name) {
+constexpr Conv2dAxis kHalving{.kernel = 3, .stride = 2, .padding = 1};
+
+Conv2d depthwise(std::int64_t channels, std::int64_t frequencies, const Conv2dAxis& frequency,
+                 const Conv2dAxis& time, bool bias) {
+  return Conv2d({"conv", channels, channels, frequencies, frequency, time, bias, true});
+}
+Conv2d like_subsampling(std::int64_t channels, std::int64_t frequencies) {
+  return depthwise(channels, frequencies, kHalving, kHalving, true);
+}
+Conv2d uneven() { return depthwise(3, 7, {2, 1, 0}, {4, 3, 2}, false); }
+
+void expect_golden(const Conv2d& layer, const std::string& name, double dx_tolerance = 1e-4) {
   const Golden golden(name);
   const Shape x = golden.shape("x");
   LayerRunner runner(layer, {DType::f32, {{golden.integers("lengths"), x[1]}}});
@@ -37,7 +48,7 @@ void expect_golden(const Conv2d& layer, const std::string& name) {
   EXPECT_EQ(runner.params()[0].shape, golden.shape("weight"));
   EXPECT_EQ(runner.output().only().x_FC.shape, golden.shape("y"));
   EXPECT_LE(golden.error(runner.output().only().x_FC, "y"), 1e-5);
-  EXPECT_LE(golden.error(runner.input_gradient().only().x_FC, "dx"), 1e-4);
+  EXPECT_LE(golden.error(runner.input_gradient().only().x_FC, "dx"), dx_tolerance);
   EXPECT_LE(golden.error(runner.grads()[0], "dweight"), 1e-4);
   if (with_bias) {
     EXPECT_LE(golden.error(runner.grads()[1], "dbias"), 1e-5);
@@ -59,6 +70,19 @@ TEST(Conv2d, AgreesWithPyTorchWithBias) {
   expect_golden(Conv2d({"conv", 3, 5, 9, {3, 2, 1}, {3, 2, 1}, true}), "conv2d_bias");
 }
 
+TEST(DepthwiseConv2d, AgreesWithPyTorchOnFastConformersSubsampling) {
+  expect_golden(like_subsampling(5, 9), "depthwise_conv2d", 1e-5);
+}
+
+TEST(DepthwiseConv2d, AgreesWithPyTorchOnUnevenKernels) {
+  expect_golden(uneven(), "depthwise_conv2d_uneven", 1e-5);
+}
+
+TEST(DepthwiseConv2d, HasTheGradientOfFiniteDifferences) {
+  expect_gradients(like_subsampling(11, 5), {7, 1, 13, 5}, 55);
+  expect_gradients(uneven(), {7, 1, 13, 5}, 21);
+}
+
 TEST(Conv2d, HasTheGradientOfFiniteDifferences) {
   expect_gradients(like_conv1(3), {13, 1, 24, 5}, 29);
   expect_gradients(like_conv2(2, 3), {7, 1, 13, 5}, 30);
@@ -73,6 +97,31 @@ TEST(Conv2d, PlansLengthsByIntegerArithmetic) {
   EXPECT_EQ(plan.output.only().channels, 15 * 6);
   EXPECT_EQ(plan.params[0].shape, (Shape{6, 1, 41, 11}));
   EXPECT_DOUBLE_EQ(plan.params[0].initialiser.value, 1 / std::sqrt(451.0));
+}
+
+TEST(DepthwiseConv2d, GivesEachUtteranceWhatItGetsAlone) {
+  const Conv2d layer = like_subsampling(11, 5);
+  LayerRunner together(layer, {DType::f32, {{{7, 1, 13}, 55}}});
+  LayerRunner alone(layer, {DType::f32, {{{13}, 55}}});
+  together.randomise(3);
+  const auto all = test::numbers(together.input().only().x_FC);
+  test::assign(alone.input().only().x_FC, std::vector<double>(all.end() - 13 * 55, all.end()));
+  for (std::size_t i = 0; i < 2; ++i)
+    test::assign(alone.params()[i], test::numbers(together.params()[i]));
+  together.forward();
+  alone.forward();
+  const auto packed = test::numbers(together.output().only().x_FC);
+  EXPECT_EQ(test::numbers(alone.output().only().x_FC),
+            std::vector<double>(packed.end() - 7 * 33, packed.end()));
+}
+
+TEST(DepthwiseConv2d, RejectsWhatDoesNotFit) {
+  EXPECT_THROW(like_subsampling(5, 9).plan({DType::f32, {{{7}, 46}}}, {}), ShapeError);
+  EXPECT_THROW(like_subsampling(5, 9).plan({DType::f32, {{{7, 0}, 45}}}, {}), ShapeError);
+  EXPECT_THROW(like_subsampling(0, 9), ShapeError);
+  EXPECT_THROW(depthwise(5, 9, {3, 0, 1}, kHalving, false), ShapeError);
+  EXPECT_THROW(depthwise(5, 2, {3, 1, 0}, kHalving, false), ShapeError);
+  EXPECT_THROW(Conv2d({"conv", 5, 6, 9, kHalving, kHalving, false, true}), ShapeError);
 }
 
 TEST(Conv2d, RejectsWhatDoesNotFit) {

@@ -268,6 +268,16 @@ TEST(Residual, RemakingChangesNoBitAndKeepsLess) {
   }
 }
 
+// Of the norm, its statistics and its output; of what follows, the first product's output alone.
+TEST(Residual, KeepsOneSideOfANonlinearity) {
+  for (const double dropout : {0.0, 0.3}) {
+    const auto unit = feed_forward_unit({.name = "f", .width = 6, .inner = 11, .dropout = dropout});
+    const LayerPlan plan = unit->plan({DType::f32, {{kUnitLengths, 6}}}, {});
+    const std::size_t rows = 26, statistics = 2 * rows;
+    EXPECT_EQ(kept_bytes(plan), sizeof(float) * (rows * (6 + 11) + statistics));
+  }
+}
+
 TEST(Residual, RemakingKeepsOfFeedForwardOneProductsOutput) {
   const auto unit =
       remaking(feed_forward_unit({.name = "f", .width = 6, .inner = 11, .dropout = 0.3}));

@@ -222,6 +222,7 @@ TEST_P(CudaTraining, OtherFamiliesAgreeWithTheCpu) {
                                            .kernel = 5,
                                            .subsampling = 8,
                                            .channels = 3,
+                                           .positions = "absolute",
                                            .scale_input = true}},
        1},  // behind ×8, a third of the frames would leave batch norm two rows
       {{.features = 17,

@@ -1,5 +1,8 @@
 #include "tests/support/runtime/small_families.h"
 
+#include <algorithm>
+#include <iterator>
+
 #include "layers/models/conformer.h"
 #include "layers/models/transformer.h"
 #include "layers/models/wav2letter.h"
@@ -7,7 +10,9 @@
 
 namespace penstock::test {
 
-std::vector<SmallFamily> small_families() {
+namespace {
+
+std::vector<SmallFamily> conformers() {
   return {
       {"conformer",
        layers::ConformerOptions{
@@ -23,6 +28,20 @@ std::vector<SmallFamily> small_families() {
                                                  .dropout = 0.1,
                                                  .input_dropout = 0.1,
                                                  .output_dropout = false}},
+      {"absolute_conformer", layers::ConformerOptions{.width = 12,
+                                                      .heads = 3,
+                                                      .layers = 2,
+                                                      .kernel = 5,
+                                                      .positions = "absolute",
+                                                      .scale_input = true,
+                                                      .dropout = 0.1,
+                                                      .input_dropout = 0.1}}};
+}
+
+}  // namespace
+
+std::vector<SmallFamily> small_families() {
+  std::vector<SmallFamily> families = {
       {"transformer", layers::TransformerOptions{.channels = 5,
                                                  .width = 12,
                                                  .heads = 3,
@@ -30,6 +49,13 @@ std::vector<SmallFamily> small_families() {
                                                  .inner = 20,
                                                  .dropout = 0.1,
                                                  .layer_drop = 0.3}},
+      {"absolute_transformer", layers::TransformerOptions{.channels = 5,
+                                                          .width = 12,
+                                                          .heads = 3,
+                                                          .layers = 2,
+                                                          .inner = 20,
+                                                          .positions = "absolute",
+                                                          .dropout = 0.1}},
       {"wav2vec2",
        layers::Wav2Vec2Options{.channels = 6,
                                .kernels = {3, 2},
@@ -49,6 +75,8 @@ std::vector<SmallFamily> small_families() {
                                                .strides = {2, 1},
                                                .dilations = {1, 2},
                                                .dropouts = {0.1, 0}}}};
+  std::ranges::move(conformers(), std::back_inserter(families));
+  return families;
 }
 
 }  // namespace penstock::test

@@ -9,7 +9,6 @@
 #include "layers/nn/conv2d.h"
 #include "layers/nn/ctc.h"
 #include "layers/nn/depthwise_conv1d.h"
-#include "layers/nn/depthwise_conv2d.h"
 #include "layers/nn/dropout.h"
 #include "layers/nn/gate.h"
 #include "layers/nn/layer_norm.h"
@@ -17,6 +16,7 @@
 #include "layers/nn/nonlinearity.h"
 #include "layers/nn/recurrence.h"
 #include "layers/nn/scale.h"
+#include "layers/nn/sinusoidal_positions.h"
 #include "tests/support/layers/layer_runner.h"
 
 namespace penstock::layers {
@@ -38,38 +38,43 @@ struct Case {
 
 std::vector<Case> convolutions() {
   const Conv2dAxis axis{.kernel = 3, .stride = 2, .padding = 1};
-  return {
-      {"convolution",
-       std::make_shared<Conv2d>(Conv2dOptions{.name = "c",
-                                              .in_channels = 2,
-                                              .out_channels = 3,
-                                              .in_frequencies = 5,
-                                              .frequency = axis,
-                                              .time = {.kernel = 3, .stride = 1, .padding = 1}}),
-       10},
-      {"convolution over frames",
-       std::make_shared<Conv1d>(Conv1dOptions{.name = "c",
-                                              .in_channels = 6,
-                                              .out_channels = 9,
-                                              .groups = 3,
-                                              .kernel = 3,
-                                              .stride = 2,
-                                              .left = 1,
-                                              .right = 1,
-                                              .bias = false}),
-       6},
-      {"depthwise",
-       std::make_shared<DepthwiseConv1d>(
-           DepthwiseConv1dOptions{.name = "a", .channels = 7, .kernel = 4, .left = 2}),
-       7},
-      {"depthwise image",
-       std::make_shared<DepthwiseConv2d>(DepthwiseConv2dOptions{
-           .name = "a", .channels = 3, .in_frequencies = 5, .frequency = axis, .time = axis}),
-       15},
-      {"gated depthwise",
-       std::make_shared<DepthwiseConv1d>(DepthwiseConv1dOptions{
-           .name = "a", .channels = 7, .kernel = 4, .left = 2, .bias = true, .gated = true}),
-       14}};
+  return {{"convolution",
+           std::make_shared<Conv2d>(Conv2dOptions{.name = "c",
+                                                  .in_channels = 2,
+                                                  .out_channels = 3,
+                                                  .in_frequencies = 5,
+                                                  .frequency = axis,
+                                                  .time = {.kernel = 3, .stride = 1, .padding = 1},
+                                                  .bias = true}),
+           10},
+          {"convolution over frames",
+           std::make_shared<Conv1d>(Conv1dOptions{.name = "c",
+                                                  .in_channels = 6,
+                                                  .out_channels = 9,
+                                                  .groups = 3,
+                                                  .kernel = 3,
+                                                  .stride = 2,
+                                                  .left = 1,
+                                                  .right = 1}),
+           6},
+          {"depthwise",
+           std::make_shared<DepthwiseConv1d>(
+               DepthwiseConv1dOptions{.name = "a", .channels = 7, .kernel = 4, .left = 2}),
+           7},
+          {"depthwise image",
+           std::make_shared<Conv2d>(Conv2dOptions{.name = "a",
+                                                  .in_channels = 3,
+                                                  .out_channels = 3,
+                                                  .in_frequencies = 5,
+                                                  .frequency = axis,
+                                                  .time = axis,
+                                                  .bias = true,
+                                                  .depthwise = true}),
+           15},
+          {"gated depthwise",
+           std::make_shared<DepthwiseConv1d>(DepthwiseConv1dOptions{
+               .name = "a", .channels = 7, .kernel = 4, .left = 2, .bias = true, .gated = true}),
+           14}};
 }
 
 std::vector<Case> recurrences() {
@@ -102,6 +107,7 @@ std::vector<Case> all_layers() {
       {"relu", std::make_shared<ClippedReLU>("r", 0.5), 7},
       {"dropout", std::make_shared<Dropout>("d", 0.3), 7},
       {"scale", std::make_shared<Scale>("s", 1.7), 7},
+      {"positions", std::make_shared<SinusoidalPositions>("p", 1.7), 7},
       {"attention",
        std::make_shared<Attention>(AttentionOptions{
            .name = "a", .channels = 8, .heads = 2, .positions = AttentionPositions::rotary}),

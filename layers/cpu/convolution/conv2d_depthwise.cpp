@@ -1,9 +1,8 @@
-#include "layers/ops/depthwise_conv2d.h"
+#include "layers/cpu/convolution/conv2d_depthwise.h"
 
 #include <algorithm>
 
 #include "layers/cpu/channels_last.h"
-#include "layers/cpu/cpu_backend.h"
 #include "layers/cpu/for_real.h"
 #include "layers/cpu/vector.h"
 
@@ -101,9 +100,9 @@ struct Side {
 };
 
 template <class T>
-void add_weight_gradient(const DepthwiseConv2dGeometry& g, std::int64_t frames, const T* x,
-                         const T* dy, T* sums_KC) {
-  const std::int64_t C = g.channels;
+void add_weight_gradient(const Conv2dGeometry& g, std::int64_t frames, const T* x, const T* dy,
+                         T* sums_KC) {
+  const std::int64_t C = g.in_channels;
   const auto frequency_taps = all_taps(seen_by, g.frequency, g.out_frequencies(), g.in_frequencies);
   for (std::int64_t t = 0; t < g.time.outputs(frames); ++t) {
     const AxisTaps time_taps = seen_by(g.time, t, frames);
@@ -119,14 +118,19 @@ void add_weight_gradient(const DepthwiseConv2dGeometry& g, std::int64_t frames, 
 
 }  // namespace
 
-template <>
-void CpuBackend::compute(Stream&, const DepthwiseConv2dForward& op) {
-  for_real(op.x_FC.dtype, "DepthwiseConv2dForward", [&]<class T>(T) {
-    const DepthwiseConv2dGeometry& g = op.geometry;
+Workspace conv2d_depthwise::workspace(const Conv2dGeometry& geometry, DType dtype) {
+  const std::size_t bytes =
+      static_cast<std::size_t>(element_count(geometry.weight_shape())) * size_of(dtype);
+  return {bytes, bytes, bytes};
+}
+
+void conv2d_depthwise::run(Stream&, const Conv2dForward& op) {
+  for_real(op.x_FC.dtype, "Conv2dForward", [&]<class T>(T) {
+    const Conv2dGeometry& g = op.geometry;
     const std::int64_t out = g.out_frequencies();
     const Side<T> side{g.time,
                        seen_by,
-                       g.channels,
+                       g.in_channels,
                        out,
                        g.in_frequencies,
                        all_taps(seen_by, g.frequency, out, g.in_frequencies),
@@ -141,14 +145,13 @@ void CpuBackend::compute(Stream&, const DepthwiseConv2dForward& op) {
   });
 }
 
-template <>
-void CpuBackend::compute(Stream&, const DepthwiseConv2dBackwardInput& op) {
-  for_real(op.dy_FC.dtype, "DepthwiseConv2dBackwardInput", [&]<class T>(T) {
-    const DepthwiseConv2dGeometry& g = op.geometry;
+void conv2d_depthwise::run(Stream&, const Conv2dBackwardInput& op) {
+  for_real(op.dy_FC.dtype, "Conv2dBackwardInput", [&]<class T>(T) {
+    const Conv2dGeometry& g = op.geometry;
     const std::int64_t out = g.out_frequencies();
     const Side<T> side{g.time,
                        seeing,
-                       g.channels,
+                       g.in_channels,
                        g.in_frequencies,
                        out,
                        all_taps(seeing, g.frequency, g.in_frequencies, out),
@@ -163,10 +166,9 @@ void CpuBackend::compute(Stream&, const DepthwiseConv2dBackwardInput& op) {
   });
 }
 
-template <>
-void CpuBackend::compute(Stream&, const DepthwiseConv2dBackwardWeight& op) {
-  for_real(op.x_FC.dtype, "DepthwiseConv2dBackwardWeight", [&]<class T>(T) {
-    const DepthwiseConv2dGeometry& g = op.geometry;
+void conv2d_depthwise::run(Stream&, const Conv2dBackwardWeight& op) {
+  for_real(op.x_FC.dtype, "Conv2dBackwardWeight", [&]<class T>(T) {
+    const Conv2dGeometry& g = op.geometry;
     T* sums = reinterpret_cast<T*>(op.workspace.data());
     const T* x = op.x_FC.as<T>();
     const T* dy = op.dy_FC.as<T>();

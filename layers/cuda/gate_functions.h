@@ -1,0 +1,28 @@
+#pragma once
+
+#include <cuda_runtime.h>
+
+namespace penstock::layers::cuda {
+
+/// A number of each half of a row of layers/ops/gate.h.
+struct HalfRows {
+  float a, b;
+};
+
+struct Glu {
+  static __device__ float value(HalfRows x) { return x.a / (1 + expf(-x.b)); }
+  static __device__ HalfRows gradient(HalfRows x, float dy) {
+    const float s = 1 / (1 + expf(-x.b));
+    return {dy * s, dy * x.a * s * (1 - s)};
+  }
+};
+
+struct SwiGlu {
+  static __device__ float value(HalfRows x) { return x.a / (1 + expf(-x.a)) * x.b; }
+  static __device__ HalfRows gradient(HalfRows x, float dy) {
+    const float s = 1 / (1 + expf(-x.a));
+    return {dy * x.b * s * (1 + x.a * (1 - s)), dy * x.a * s};
+  }
+};
+
+}  // namespace penstock::layers::cuda

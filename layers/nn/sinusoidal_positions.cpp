@@ -1,0 +1,64 @@
+#include "layers/nn/sinusoidal_positions.h"
+
+#include <algorithm>
+#include <span>
+
+#include "layers/backend.h"
+#include "layers/ops/add_scaled.h"
+#include "layers/ops/position_table.h"
+#include "layers/scratch.h"
+
+namespace penstock::layers {
+namespace {
+
+/// Of the longest utterance, in what activations are computed in.
+Tensor table_in(Scratch& scratch, DType activations, std::span<const std::int64_t> lengths,
+                std::int64_t channels) {
+  const std::int64_t longest = lengths.empty() ? 0 : std::ranges::max(lengths);
+  Tensor table{nullptr, arithmetic_of(activations), {longest, channels}};
+  table.data = scratch.take<std::byte>(static_cast<std::int64_t>(table.bytes()));
+  return table;
+}
+
+Tensor rows(const Tensor& all_FC, std::int64_t first, std::int64_t count) {
+  const std::int64_t C = all_FC.shape[1];
+  auto* const data = static_cast<std::byte*>(all_FC.data);
+  return {
+      data + static_cast<std::size_t>(first * C) * size_of(all_FC.dtype), all_FC.dtype, {count, C}};
+}
+
+}  // namespace
+
+LayerPlan SinusoidalPositions::plan(const ActivationDecl& input, const BackendSizes&) const {
+  const FramesDecl& x = input.only();
+  LayerPlan plan;
+  plan.output = input;
+  Scratch counted;
+  table_in(counted, input.dtype, x.lengths, x.channels);
+  plan.workspace.forward = counted.used();
+  const auto count = static_cast<double>(element_count(x.shape()));
+  plan.flops = {2 * count, count, 0};
+  return plan;
+}
+
+void SinusoidalPositions::forward(Context& context, const Params&, const Activation& x,
+                                  Activation& y, Saved) const {
+  const Tensor& from = x.only().x_FC;
+  Scratch scratch(context.workspace);
+  const Tensor table = table_in(scratch, from.dtype, context.lengths, from.shape[1]);
+  context.backend.run(context.stream, PositionTable{table});
+  std::int64_t row = 0;
+  for (const std::int64_t frames : context.lengths) {
+    context.backend.run(context.stream, AddScaled{rows(table, 0, frames), rows(from, row, frames),
+                                                  rows(y.only().x_FC, row, frames), scale_});
+    row += frames;
+  }
+}
+
+void SinusoidalPositions::backward_input(Context& context, const Params&, const Activation& dy,
+                                         Saved, Activation& dx) const {
+  if (dx.empty()) return;
+  context.backend.run(context.stream, AddScaled{{}, dy.only().x_FC, dx.only().x_FC, scale_});
+}
+
+}  // namespace penstock::layers

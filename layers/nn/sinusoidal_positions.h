@@ -1,0 +1,29 @@
+#pragma once
+
+#include <string>
+#include <utility>
+
+#include "layers/layer.h"
+
+namespace penstock::layers {
+
+/// y[t] = scale · x[t] + table[t], where t counts from an utterance's first frame: absolute
+/// positions (Vaswani et al. 2017), as PyTorch's tutorial, ESPnet and NeMo call PositionalEncoding.
+/// The table (layers/ops/position_table.h) is made once for all utterances of a micro-batch, and
+/// lies in scratch. No parameters; keeps nothing.
+class SinusoidalPositions final : public Layer {
+ public:
+  SinusoidalPositions(std::string name, double scale) : name_(std::move(name)), scale_(scale) {}
+
+  const std::string& name() const override { return name_; }
+  LayerPlan plan(const ActivationDecl& input, const BackendSizes&) const override;
+  void forward(Context&, const Params&, const Activation& x, Activation& y, Saved) const override;
+  void backward_input(Context&, const Params&, const Activation& dy, Saved,
+                      Activation& dx) const override;
+
+ private:
+  std::string name_;
+  double scale_;
+};
+
+}  // namespace penstock::layers

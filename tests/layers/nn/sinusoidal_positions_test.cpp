@@ -1,0 +1,78 @@
+#include "layers/nn/sinusoidal_positions.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "tests/support/layers/golden.h"
+#include "tests/support/layers/gradient_check.h"
+
+namespace penstock::layers {
+namespace {
+
+using test::LayerRunner;
+using test::numbers;
+
+TEST(SinusoidalPositions, AgreeWithPyTorch) {
+  const test::Golden golden("sinusoidal_positions");
+  const std::int64_t channels = golden.shape("x")[1];  // odd
+  const SinusoidalPositions layer("positions", std::sqrt(channels));
+  LayerRunner runner(layer, {DType::f32, {{golden.integers("lengths"), channels}}});
+  golden.copy("x", runner.input().only().x_FC);
+  golden.copy("dy", runner.output_gradient().only().x_FC);
+  runner.forward();
+  runner.backward_input();
+  EXPECT_LE(golden.error(runner.output().only().x_FC, "y"), 1e-6);
+  EXPECT_LE(golden.error(runner.input_gradient().only().x_FC, "dx"), 1e-6);
+}
+
+TEST(SinusoidalPositions, HaveTheGradientOfFiniteDifferences) {
+  const SinusoidalPositions layer("positions", 2.5);
+  LayerRunner runner(layer, {DType::f64, {{{7, 0, 1, 13}, 5}}});
+  runner.randomise(2);
+  check_gradients(runner);
+}
+
+// An hour at 25 frames a second: the angles of the last frames are as exact as FP64 allows.
+TEST(SinusoidalPositions, AreExactFarFromTheFirstFrame) {
+  const std::int64_t frames = 90000, channels = 4;
+  const SinusoidalPositions layer("positions", 0);
+  LayerRunner runner(layer, {DType::f64, {{{frames}, channels}}});
+  runner.randomise(2);
+  runner.forward();
+  const std::vector<double> y = numbers(runner.output().only().x_FC);
+  for (const std::int64_t t : {0L, 1L, 89999L})
+    for (std::int64_t c = 0; c < channels; ++c) {
+      const double angle = static_cast<double>(t) * (c < 2 ? 1 : 0.01);
+      EXPECT_NEAR(y[static_cast<std::size_t>(t * channels + c)],
+                  c % 2 == 0 ? std::sin(angle) : std::cos(angle), 1e-10)
+          << t << " " << c;
+    }
+}
+
+TEST(SinusoidalPositions, DoNotDependOnNeighbours) {
+  const SinusoidalPositions layer("positions", 1.5);
+  LayerRunner packed(layer, {DType::f32, {{{9, 4, 12}, 6}}}),
+      alone(layer, {DType::f32, {{{4}, 6}}});
+  packed.randomise(2);
+  const std::vector<double> x = numbers(packed.input().only().x_FC);
+  test::assign(alone.input().only().x_FC, {x.begin() + 9 * 6, x.begin() + 13 * 6});
+  packed.forward();
+  alone.forward();
+  const std::vector<double> y = numbers(packed.output().only().x_FC);
+  EXPECT_EQ(numbers(alone.output().only().x_FC),
+            std::vector<double>(y.begin() + 9 * 6, y.begin() + 13 * 6));
+}
+
+// One table for the longest utterance, in what activations are computed in, and nothing is kept.
+TEST(SinusoidalPositions, TakeOneTableOfScratch) {
+  const SinusoidalPositions layer("positions", 1.5);
+  const LayerPlan plan = layer.plan({DType::bf16, {{{9, 4, 12}, 6}}}, {});
+  EXPECT_EQ(plan.workspace.forward, aligned(12 * 6 * sizeof(float)));
+  EXPECT_EQ(plan.workspace.backward_input, 0);
+  EXPECT_TRUE(plan.saved.empty());
+  EXPECT_TRUE(plan.params.empty());
+}
+
+}  // namespace
+}  // namespace penstock::layers
