@@ -2,12 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "base/counted.h"
 #include "base/error.h"
 #include "layers/backend.h"
 #include "layers/ops/bias.h"
+#include "layers/widened.h"
 
 namespace penstock::layers {
 namespace {
@@ -59,6 +61,11 @@ LayerPlan Conv2d::plan(const ActivationDecl& input, const BackendSizes& sizes) c
   plan.saved = {{.kind = SavedDecl::Kind::input, .life = Life::to_backward_weight},
                 {.kind = SavedDecl::Kind::output_gradient, .life = Life::carried}};
   plan.workspace = conv2d_sizes(sizes, g);
+  const std::int64_t in = x.rows() * x.channels, taps = element_count(weight),
+                     out = element_count(plan.output.only().shape());
+  const std::size_t bias = options_.bias ? widened(sizes, {out, g.out_channels, out}) : 0;
+  add_copies(plan.workspace, {std::max(widened(sizes, {in, taps, out}), bias),
+                              widened(sizes, {out, taps, in}), widened(sizes, {in, out})});
   const double pass = 2 * window * static_cast<double>(plan.output.only().rows() * g.out_columns());
   plan.flops = {pass, pass, pass};
   plan.work = Work::convolution;

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/error.h"
 #include "layers/nn/attention.h"
 #include "layers/nn/batch_norm.h"
 #include "layers/nn/clipped_relu.h"
@@ -176,6 +177,28 @@ TEST_P(HalfBackend, BackwardIsNearFp32AndSumsInFp32) {
     for (std::size_t i = 0; i < pair.wide.grads().size(); ++i) {
       EXPECT_EQ(pair.narrow.grads()[i].dtype, DType::f32);
       EXPECT_TRUE(near(pair.narrow.grads()[i], pair.wide.grads()[i])) << i;
+    }
+  }
+}
+
+// Those whose operations themselves have no scratch memory.
+TEST_P(HalfBackend, LayersDeclareNoMoreCopiesThanThereAre) {
+  for (const Case& c : all_layers()) {
+    const ActivationDecl input{DType::f32, {{kLengths, c.channels}}};
+    const Workspace own = c.layer->plan(input, {DeviceKind::cpu, DType::f32}).workspace;
+    SCOPED_TRACE(c.name);
+    Pair pair(c, GetParam());
+    pair.narrow.forward();
+    pair.narrow.backward_input();
+    pair.narrow.withheld = kAlignment;
+    if (own.forward == 0) {
+      EXPECT_THROW(pair.narrow.forward(), ShapeError);
+    }
+    if (own.backward_input == 0) {
+      EXPECT_THROW(pair.narrow.backward_input(), ShapeError);
+    }
+    if (own.backward_weight == 0 && pair.narrow.plan().workspace.backward_weight > 0) {
+      EXPECT_THROW(pair.narrow.backward_weight(), ShapeError);
     }
   }
 }
