@@ -14,9 +14,9 @@ class MemoryLimit : public testing::Test {
  protected:
   /// GiB of the fullest of so many stages.
   double fullest(int stages) const {
-    const auto outcome = folder_.run({"plan", folder_.in("recipe.toml"), kWide,
-                                      fmt::format("pipeline.stages={}", stages), "--computed",
-                                      "--json"});
+    const auto outcome =
+        folder_.run({"plan", folder_.in("recipe.toml"), kWide,
+                     fmt::format("pipeline.stages={}", stages), "--computed", "--json"});
     EXPECT_EQ(outcome.code, 0) << outcome.err;
     double most = 0;
     for (const auto& stage : nlohmann::json::parse(outcome.out)["plan"])

@@ -17,6 +17,7 @@
 #include "layers/nn/linear.h"
 #include "layers/nn/nonlinearity.h"
 #include "layers/nn/recurrence.h"
+#include "layers/nn/residual.h"
 #include "layers/nn/scale.h"
 #include "tests/support/layers/layer_runner.h"
 
@@ -85,6 +86,18 @@ std::vector<Case> recurrences() {
   return cases;
 }
 
+std::shared_ptr<Layer> residual() {
+  ResidualOptions options;
+  options.name = "u";
+  options.channels = 8;
+  options.scale = 0.5;
+  options.parts.push_back(
+      std::make_unique<LayerNorm>(LayerNormOptions{.name = "u.norm", .channels = 8}));
+  options.parts.push_back(
+      std::make_unique<Linear>(LinearOptions{.name = "u.linear", .in = 8, .out = 8}));
+  return std::make_shared<Residual>(std::move(options));
+}
+
 std::vector<Case> all_layers() {
   std::vector<Case> cases = {
       {"linear", std::make_shared<Linear>(LinearOptions{.name = "l", .in = 7, .out = 9}), 7},
@@ -110,6 +123,25 @@ std::vector<Case> all_layers() {
   for (const auto& more : {convolutions(), recurrences()})
     cases.insert(cases.end(), more.begin(), more.end());
   return cases;
+}
+
+/// Those that round in between.
+std::vector<Case> layers_of_several_operations() {
+  return {{"normalised convolution over frames",
+           std::make_shared<Conv1d>(Conv1dOptions{.name = "c",
+                                                  .in_channels = 6,
+                                                  .out_channels = 4,
+                                                  .groups = 2,
+                                                  .kernel = 5,
+                                                  .left = 2,
+                                                  .right = 2,
+                                                  .weight_norm = true}),
+           6},
+          {"relative attention",
+           std::make_shared<Attention>(AttentionOptions{
+               .name = "a", .channels = 8, .heads = 2, .positions = AttentionPositions::relative}),
+           24},
+          {"residual", residual(), 8}};
 }
 
 std::vector<double> rounded(const std::vector<double>& values, DType dtype) {
@@ -183,7 +215,9 @@ TEST_P(HalfBackend, BackwardIsNearFp32AndSumsInFp32) {
 
 // Those whose operations themselves have no scratch memory.
 TEST_P(HalfBackend, LayersDeclareNoMoreCopiesThanThereAre) {
-  for (const Case& c : all_layers()) {
+  std::vector<Case> cases = all_layers();
+  for (const Case& c : layers_of_several_operations()) cases.push_back(c);
+  for (const Case& c : cases) {
     const ActivationDecl input{DType::f32, {{kLengths, c.channels}}};
     const Workspace own = c.layer->plan(input, {DeviceKind::cpu, DType::f32}).workspace;
     SCOPED_TRACE(c.name);
