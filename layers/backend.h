@@ -4,7 +4,9 @@
 #include <functional>
 #include <limits>
 #include <memory>
+#include <span>
 #include <string>
+#include <utility>
 
 #include "layers/layer_plan.h"
 #include "layers/ops/dispatch.h"
@@ -20,6 +22,26 @@ class Stream {
   virtual void progress() {}
   /// The device's own queue, for libraries that take one; null on the CPU.
   virtual void* native() { return nullptr; }
+  /// Memory whose end operations may use for themselves: the CPU for its FP32 copies of halves.
+  std::span<std::byte> lent() const { return lent_; }
+
+ private:
+  friend class Lending;
+  std::span<std::byte> lent_;
+};
+
+/// Lends a stream the workspace that a layer's plan() declared, for one call of the layer.
+class Lending {
+ public:
+  Lending(Stream& stream, std::span<std::byte> workspace)
+      : stream_(stream), before_(std::exchange(stream.lent_, workspace)) {}
+  Lending(const Lending&) = delete;
+  Lending& operator=(const Lending&) = delete;
+  ~Lending() { stream_.lent_ = before_; }
+
+ private:
+  Stream& stream_;
+  std::span<std::byte> before_;
 };
 
 /// A point in a stream's work.

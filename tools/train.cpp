@@ -23,9 +23,14 @@ struct TrainOptions {
   bool json = false;
 };
 
+/// Audio seconds a second: below 10 with two digits, since large models are slower than speech.
+std::string speed(double rate) {
+  return rate < 10 ? fmt::format("{:.2g}", rate) : fmt::format("{:.0f}", rate);
+}
+
 std::string facts(const runtime::StepReport& r) {
-  return fmt::format("loss {:.3f}  norm {:.2f}  {:.0f} audio s/s{}", r.loss, r.gradient_norm,
-                     r.audio_seconds_per_second(), r.skipped ? "  skipped" : "");
+  return fmt::format("loss {:.3f}  norm {:.2f}  {} audio s/s{}", r.loss, r.gradient_norm,
+                     speed(r.audio_seconds_per_second()), r.skipped ? "  skipped" : "");
 }
 
 std::string facts(const runtime::EvaluationReport& r) {
@@ -76,7 +81,7 @@ void report(const runtime::TrainingSummary& s, bool as_json) {
   }
   std::cout << fmt::format("{} ({} skipped) in {} s, {} audio seconds a second; checkpoint {}\n",
                            counted(s.steps, "step"), s.skipped, static_cast<long>(s.seconds),
-                           static_cast<long>(rate), s.checkpoint.string());
+                           speed(rate), s.checkpoint.string());
   if (s.last_validation.utterances > 0) std::cout << facts(s.last_validation) << '\n';
 }
 

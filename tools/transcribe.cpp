@@ -77,6 +77,10 @@ void add_transcribe(CLI::App& app, Run& run) {
   command->add_option("--logits", options->logits,
                       "File to write each recording's logits to (safetensors, FP32, frames × "
                       "classes, named 00000, 00001, …)");
+  command
+      ->add_option("--precision", options->trained.compute,
+                   "Number format that layers compute in. Default: that of the training")
+      ->check(CLI::IsMember({"fp32", "fp16", "bf16"}));
   command->add_flag("--json", options->json, "Print one JSON object");
   command->footer(
       "Prints the text of one recording, or a line for each of several.\n\nExamples:\n"

@@ -14,6 +14,7 @@
 #include "layers/ops/position_table.h"
 #include "layers/philox.h"
 #include "layers/scratch.h"
+#include "layers/widened.h"
 
 namespace penstock::layers {
 namespace {
@@ -106,6 +107,15 @@ void Attention::declare_positions(LayerPlan& plan, const ActivationDecl& input) 
   plan.flops.backward_weight += product;
 }
 
+/// Of attention, or of the product that makes the table of positions.
+Workspace Attention::copies(const BackendSizes& sizes, const FramesDecl& x) const {
+  const std::int64_t C = options_.channels, y = x.rows() * C,
+                     table = relative() ? geometry(x.lengths).distances() * C : 0;
+  const std::size_t product = relative() ? widened(sizes, {table, C * C, table}) : 0;
+  return {std::max(widened(sizes, {3 * y, table, y}), product),
+          widened(sizes, {3 * y, table, y, y, 3 * y}), 0};
+}
+
 LayerPlan Attention::plan(const ActivationDecl& input, const BackendSizes& sizes) const {
   const FramesDecl& x = input.only();
   const std::int64_t C = options_.channels;
@@ -133,6 +143,7 @@ LayerPlan Attention::plan(const ActivationDecl& input, const BackendSizes& sizes
     plan.flops.backward_input += 3 * product;
     declare_positions(plan, input);
   }
+  add_copies(plan.workspace, copies(sizes, x));
   plan.work = Work::product;
   return plan;
 }

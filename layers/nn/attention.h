@@ -43,6 +43,7 @@ class Attention final : public Layer {
   AttentionGeometry geometry(std::span<const std::int64_t> lengths) const;
   DropoutMask dropout(const Context& context) const;
   void declare_positions(LayerPlan& plan, const ActivationDecl& input) const;
+  Workspace copies(const BackendSizes& sizes, const FramesDecl& x) const;
 
   AttentionOptions options_;
 };

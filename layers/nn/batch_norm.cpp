@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "layers/backend.h"
 #include "layers/ops/batch_norm.h"
+#include "layers/widened.h"
 
 namespace penstock::layers {
 namespace {
@@ -51,7 +52,7 @@ void move_towards(const Tensor& state, std::span<const double> values, double mo
 
 BatchNorm::BatchNorm(BatchNormOptions options) : options_(std::move(options)) {}
 
-LayerPlan BatchNorm::plan(const ActivationDecl& input, const BackendSizes&) const {
+LayerPlan BatchNorm::plan(const ActivationDecl& input, const BackendSizes& sizes) const {
   const std::int64_t C = options_.channels, columns = input.only().channels;
   if (columns != C * options_.groups)
     throw ShapeError(fmt::format("{} normalises {} of {}, but its input has {}", name(),
@@ -67,7 +68,9 @@ LayerPlan BatchNorm::plan(const ActivationDecl& input, const BackendSizes&) cons
   plan.saved = {{SavedDecl::Kind::input, Life::to_backward_input},
                 {SavedDecl::Kind::own, Life::to_backward_input, DType::f64, {2, C}},
                 {SavedDecl::Kind::own, Life::carried, DType::f64, {2, C}}};
-  const auto count = static_cast<double>(input.only().rows() * columns);
+  const std::int64_t n = input.only().rows() * columns;
+  plan.workspace = {widened(sizes, {n, n}), widened(sizes, {n, n, n}), 0};
+  const auto count = static_cast<double>(n);
   plan.flops = {5 * count, 9 * count, 2.0 * static_cast<double>(C)};
   if (options_.silu) {
     plan.flops.forward += 10 * count;

@@ -4,16 +4,19 @@
 
 #include "layers/backend.h"
 #include "layers/ops/clipped_relu.h"
+#include "layers/widened.h"
 
 namespace penstock::layers {
 
 ClippedReLU::ClippedReLU(std::string name, double bound) : name_(std::move(name)), bound_(bound) {}
 
-LayerPlan ClippedReLU::plan(const ActivationDecl& input, const BackendSizes&) const {
+LayerPlan ClippedReLU::plan(const ActivationDecl& input, const BackendSizes& sizes) const {
   LayerPlan plan;
   plan.output = input;
   plan.saved = {{SavedDecl::Kind::output, Life::to_backward_input}};
-  const auto count = static_cast<double>(element_count(input.only().shape()));
+  const std::int64_t n = element_count(input.only().shape());
+  plan.workspace = {widened(sizes, {n, n}), widened(sizes, {n, n, n}), 0};
+  const auto count = static_cast<double>(n);
   plan.flops = {2 * count, 2 * count, 0};
   return plan;
 }

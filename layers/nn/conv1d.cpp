@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -11,6 +12,7 @@
 #include "layers/ops/bias.h"
 #include "layers/ops/weight_norm.h"
 #include "layers/scratch.h"
+#include "layers/widened.h"
 
 namespace penstock::layers {
 namespace {
@@ -106,6 +108,18 @@ void Conv1d::declare_weight_norm(LayerPlan& plan, const ActivationDecl& input) c
   plan.workspace.backward_weight += bytes_of(sums, g.weight_shape());
 }
 
+/// Of the convolution, or of weight normalisation where that has more.
+Workspace Conv1d::copies(const BackendSizes& sizes, const FramesDecl& x,
+                         const FramesDecl& y) const {
+  const std::int64_t in = element_count(x.shape()), out = element_count(y.shape()),
+                     taps = element_count(geometry({}).weight_shape()),
+                     bias = options_.bias ? y.channels : 0;
+  const std::size_t norm = options_.weight_norm ? widened(sizes, {taps, taps}) : 0;
+  return {std::max(widened(sizes, {in, taps, bias, out}), norm),
+          std::max(widened(sizes, {out, taps, in}), norm),
+          std::max(widened(sizes, {in, out}), widened(sizes, {options_.weight_norm ? taps : 0}))};
+}
+
 LayerPlan Conv1d::plan(const ActivationDecl& input, const BackendSizes& sizes) const {
   const FramesDecl& x = input.only();
   const Conv1dGeometry g = geometry(x.lengths);
@@ -119,6 +133,7 @@ LayerPlan Conv1d::plan(const ActivationDecl& input, const BackendSizes& sizes) c
                 {SavedDecl::Kind::output_gradient, Life::carried}};
   plan.workspace = conv1d_workspace(sizes, g);
   if (options_.weight_norm) declare_weight_norm(plan, input);
+  add_copies(plan.workspace, copies(sizes, input.only(), plan.output.only()));
   const auto products = static_cast<double>(g.out_channels * g.group_in() * g.kernel);
   const double pass = 2 * products * static_cast<double>(plan.output.only().rows());
   plan.flops = {pass, pass, pass};

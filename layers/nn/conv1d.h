@@ -39,6 +39,7 @@ class Conv1d final : public Layer {
   Conv1dGeometry geometry(std::span<const std::int64_t> lengths) const;
   void declare_params(LayerPlan& plan) const;
   void declare_weight_norm(LayerPlan& plan, const ActivationDecl& input) const;
+  Workspace copies(const BackendSizes& sizes, const FramesDecl& x, const FramesDecl& y) const;
 
   Conv1dOptions options_;
 };

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "layers/backend.h"
 #include "layers/ops/bias.h"
+#include "layers/widened.h"
 
 namespace penstock::layers {
 namespace {
@@ -63,6 +64,11 @@ LayerPlan Conv2d::plan(const ActivationDecl& input, const BackendSizes& sizes) c
   plan.saved = {{.kind = SavedDecl::Kind::input, .life = Life::to_backward_weight},
                 {.kind = SavedDecl::Kind::output_gradient, .life = Life::carried}};
   plan.workspace = conv2d_sizes(sizes, g);
+  const std::int64_t in = x.rows() * x.channels, taps = element_count(g.weight_shape()),
+                     out = element_count(plan.output.only().shape());
+  const std::int64_t bias = options_.bias ? g.out_channels : 0;
+  add_copies(plan.workspace, {widened(sizes, {in, taps, bias, out}),
+                              widened(sizes, {out, taps, in}), widened(sizes, {in, out})});
   const double pass = 2 * window * static_cast<double>(plan.output.only().rows() * g.out_columns());
   plan.flops = {pass, pass, pass};
   plan.work = g.depthwise ? Work::elementwise : Work::convolution;

@@ -4,6 +4,7 @@
 #include "layers/backend.h"
 #include "layers/ops/cast.h"
 #include "layers/ops/ctc.h"
+#include "layers/widened.h"
 
 namespace penstock::layers {
 namespace {
@@ -27,6 +28,7 @@ LayerPlan Ctc::plan(const ActivationDecl& input, const BackendSizes& sizes) cons
   plan.saved = {
       {SavedDecl::Kind::own, Life::to_backward_input, arithmetic_of(input.dtype), x.shape()}};
   plan.workspace.forward = ctc_workspace({sizes.device, input.dtype}, x.lengths, x.channels);
+  add_copies(plan.workspace, {widened(sizes, {x.rows() * x.channels}), 0, 0});
   // A softmax and a pass over the lattice. The pass back, which training alone makes, is done by
   // forward too, but counted where it isn't taken for a part of evaluation.
   double states = 0;

@@ -10,6 +10,7 @@
 #include "layers/backend.h"
 #include "layers/ops/bias.h"
 #include "layers/ops/depthwise_conv1d.h"
+#include "layers/widened.h"
 
 namespace penstock::layers {
 namespace {
@@ -40,6 +41,9 @@ LayerPlan DepthwiseConv1d::plan(const ActivationDecl& input, const BackendSizes&
                 {SavedDecl::Kind::output_gradient, Life::carried}};
   const std::size_t scratch = depthwise_conv1d_workspace({.rows = rows, .kernel = K}, sizes);
   plan.workspace = {scratch, scratch, scratch};
+  const std::int64_t in = rows * columns, out = rows * C;
+  add_copies(plan.workspace, {widened(sizes, {in, C * K, options_.bias ? C : 0, out}),
+                              widened(sizes, {in, out, C * K, in}), widened(sizes, {in, out})});
   const auto count = static_cast<double>(rows * C);
   const double work = 2 * count * static_cast<double>(K), gate = options_.gated ? 10 * count : 0;
   plan.flops = {work + gate, work + 2 * gate, work + gate};

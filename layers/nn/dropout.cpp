@@ -10,6 +10,7 @@
 #include "layers/ops/cast.h"
 #include "layers/ops/dropout.h"
 #include "layers/philox.h"
+#include "layers/widened.h"
 
 namespace penstock::layers {
 namespace {
@@ -32,10 +33,12 @@ Dropout::Dropout(std::string name, double probability)
                                  name_, probability));
 }
 
-LayerPlan Dropout::plan(const ActivationDecl& input, const BackendSizes&) const {
+LayerPlan Dropout::plan(const ActivationDecl& input, const BackendSizes& sizes) const {
   LayerPlan plan;
   plan.output = input;
-  const auto count = static_cast<double>(element_count(input.only().shape()));
+  const std::int64_t n = element_count(input.only().shape());
+  plan.workspace = {widened(sizes, {n, n}), widened(sizes, {n, n}), 0};
+  const auto count = static_cast<double>(n);
   plan.flops = {count, count, 0};
   plan.remade = true;
   return plan;

@@ -5,10 +5,11 @@
 #include "base/counted.h"
 #include "base/error.h"
 #include "layers/backend.h"
+#include "layers/widened.h"
 
 namespace penstock::layers {
 
-LayerPlan Gate::plan(const ActivationDecl& input, const BackendSizes&) const {
+LayerPlan Gate::plan(const ActivationDecl& input, const BackendSizes& sizes) const {
   const FramesDecl& x = input.only();
   if (x.channels % 2 != 0)
     throw ShapeError(fmt::format("{} halves its channels, but its input has {}", name_,
@@ -16,7 +17,9 @@ LayerPlan Gate::plan(const ActivationDecl& input, const BackendSizes&) const {
   LayerPlan plan;
   plan.output = {input.dtype, {{x.lengths, x.channels / 2}}};
   plan.saved = {{SavedDecl::Kind::input, Life::to_backward_input}};
-  const auto count = static_cast<double>(x.rows() * x.channels / 2);
+  const std::int64_t n = x.rows() * x.channels / 2;
+  plan.workspace = {widened(sizes, {2 * n, n}), widened(sizes, {2 * n, n, 2 * n}), 0};
+  const auto count = static_cast<double>(n);
   plan.flops = {10 * count, 20 * count, 0};
   plan.remade = true;
   return plan;

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "layers/backend.h"
 #include "layers/ops/layer_norm.h"
+#include "layers/widened.h"
 
 namespace penstock::layers {
 namespace {
@@ -14,7 +15,7 @@ enum LayerNormSaved { kInput, kStatistics, kReductions };
 
 }  // namespace
 
-LayerPlan LayerNorm::plan(const ActivationDecl& input, const BackendSizes&) const {
+LayerPlan LayerNorm::plan(const ActivationDecl& input, const BackendSizes& sizes) const {
   const FramesDecl& x = input.only();
   const std::int64_t C = options_.channels;
   if (x.channels != C)
@@ -29,7 +30,9 @@ LayerPlan LayerNorm::plan(const ActivationDecl& input, const BackendSizes&) cons
       {SavedDecl::Kind::input, Life::to_backward_input},
       {SavedDecl::Kind::own, Life::to_backward_input, arithmetic_of(input.dtype), {x.rows(), 2}},
       {SavedDecl::Kind::own, Life::carried, DType::f64, {2, C}}};
-  const auto count = static_cast<double>(x.rows() * C);
+  const std::int64_t n = x.rows() * C;
+  plan.workspace = {widened(sizes, {n, n}), widened(sizes, {n, n, n}), 0};
+  const auto count = static_cast<double>(n);
   plan.flops = {7 * count, 13 * count, 2.0 * static_cast<double>(C)};
   return plan;
 }

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "layers/backend.h"
 #include "layers/ops/linear.h"
+#include "layers/widened.h"
 
 namespace penstock::layers {
 namespace {
@@ -21,7 +22,7 @@ Tensor part_rows(Tensor x_FC, std::int64_t parts) {
 
 }  // namespace
 
-LayerPlan Linear::plan(const ActivationDecl& input, const BackendSizes&) const {
+LayerPlan Linear::plan(const ActivationDecl& input, const BackendSizes& sizes) const {
   const FramesDecl& x = input.only();
   const auto& [name, in, out, bias, bound, parts] = options_;
   if (x.channels != parts * in)
@@ -39,6 +40,10 @@ LayerPlan Linear::plan(const ActivationDecl& input, const BackendSizes&) const {
   const double product = 2.0 * static_cast<double>(x.rows() * parts * in * out);
   plan.flops = {product, product, product};
   plan.work = Work::product;
+  const std::int64_t rows = x.rows() * parts, weight = out * in;
+  plan.workspace = {widened(sizes, {rows * in, weight, bias ? out : 0, rows * out}),
+                    widened(sizes, {rows * out, weight, rows * in}),
+                    widened(sizes, {rows * in, rows * out})};
   return plan;
 }
 

@@ -1,14 +1,17 @@
 #include "layers/nn/nonlinearity.h"
 
 #include "layers/backend.h"
+#include "layers/widened.h"
 
 namespace penstock::layers {
 
-LayerPlan Nonlinearity::plan(const ActivationDecl& input, const BackendSizes&) const {
+LayerPlan Nonlinearity::plan(const ActivationDecl& input, const BackendSizes& sizes) const {
   LayerPlan plan;
   plan.output = input;
   plan.saved = {{SavedDecl::Kind::input, Life::to_backward_input}};
-  const auto count = static_cast<double>(element_count(input.only().shape()));
+  const std::int64_t n = element_count(input.only().shape());
+  plan.workspace = {widened(sizes, {n, n}), widened(sizes, {n, n, n}), 0};
+  const auto count = static_cast<double>(n);
   plan.flops = {10 * count, 20 * count, 0};
   plan.remade = true;
   return plan;

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "layers/backend.h"
+#include "layers/widened.h"
 
 namespace penstock::layers {
 namespace {
@@ -39,6 +40,17 @@ RecurrenceShape Recurrence::shape(std::span<const std::int64_t> lengths) const {
   return {options_.kind, options_.directions, options_.hidden, lengths};
 }
 
+Workspace Recurrence::copies(const BackendSizes& sizes, const RecurrenceShape& shape) const {
+  const std::int64_t D = shape.directions, H = shape.hidden, G = shape.gates() * H,
+                     states = D * shape.frames() * H, kept = states * shape.kept(),
+                     cell = shape.kind == RecurrenceKind::lstm ? states : 0,
+                     recurrent = shape.kind == RecurrenceKind::gru ? states : 0,
+                     p = shape.frames() * D * G, y = shape.frames() * H;
+  return {widened(sizes, {p, D * G * H, D * G, y, kept, states, cell}),
+          widened(sizes, {y, D * G * H, kept, states, cell, p, recurrent}),
+          widened(sizes, {states, p, recurrent})};
+}
+
 LayerPlan Recurrence::plan(const ActivationDecl& input, const BackendSizes& sizes) const {
   const FramesDecl& p = input.only();
   const RecurrenceShape shape = this->shape(p.lengths);
@@ -64,6 +76,7 @@ LayerPlan Recurrence::plan(const ActivationDecl& input, const BackendSizes& size
   if (kind == RecurrenceKind::lstm) plan.saved.push_back(own(Life::to_backward_input, hidden));
   if (kind == RecurrenceKind::gru) plan.saved.push_back(own(Life::carried, hidden));
   plan.workspace = recurrence_workspace(sizes, shape);
+  add_copies(plan.workspace, copies(sizes, shape));
   const double product = 2.0 * static_cast<double>(frames * directions * gated * hidden);
   plan.flops = {product, product, product};
   plan.work = Work::recurrence;

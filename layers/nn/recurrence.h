@@ -34,6 +34,7 @@ class Recurrence final : public Layer {
   void backward_weight(Context&, Saved, Grads) const override;
 
  private:
+  Workspace copies(const BackendSizes& sizes, const RecurrenceShape& shape) const;
   RecurrenceShape shape(std::span<const std::int64_t> lengths) const;
 
   RecurrenceOptions options_;

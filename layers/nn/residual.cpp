@@ -10,6 +10,7 @@
 #include "layers/nn/residual_layout.h"
 #include "layers/ops/add_scaled.h"
 #include "layers/ops/cast.h"
+#include "layers/widened.h"
 
 namespace penstock::layers {
 namespace {
@@ -99,7 +100,10 @@ LayerPlan Residual::plan(const ActivationDecl& input, const BackendSizes& sizes)
     plan.flops.backward_input += part.flops.forward;
     most.backward_input = std::max(most.backward_input, part.workspace.forward);
   }
-  const auto count = static_cast<double>(element_count(input.only().shape()));
+  const std::int64_t n = element_count(input.only().shape());
+  most.forward = std::max(most.forward, widened(sizes, {n, n, n}));
+  most.backward_input = std::max(most.backward_input, widened(sizes, {n, n, n}));
+  const auto count = static_cast<double>(n);
   plan.flops.forward += 2 * count;
   plan.flops.backward_input += 2 * count;
   Scratch forward, backward;

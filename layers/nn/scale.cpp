@@ -2,13 +2,16 @@
 
 #include "layers/backend.h"
 #include "layers/ops/add_scaled.h"
+#include "layers/widened.h"
 
 namespace penstock::layers {
 
-LayerPlan Scale::plan(const ActivationDecl& input, const BackendSizes&) const {
+LayerPlan Scale::plan(const ActivationDecl& input, const BackendSizes& sizes) const {
   LayerPlan plan;
   plan.output = input;
-  const auto count = static_cast<double>(element_count(input.only().shape()));
+  const std::int64_t n = element_count(input.only().shape());
+  plan.workspace = {widened(sizes, {n, n}), widened(sizes, {n, n}), 0};
+  const auto count = static_cast<double>(n);
   plan.flops = {count, count, 0};
   return plan;
 }

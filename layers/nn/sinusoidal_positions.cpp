@@ -7,6 +7,7 @@
 #include "layers/ops/add_scaled.h"
 #include "layers/ops/position_table.h"
 #include "layers/scratch.h"
+#include "layers/widened.h"
 
 namespace penstock::layers {
 namespace {
@@ -29,14 +30,16 @@ Tensor rows(const Tensor& all_FC, std::int64_t first, std::int64_t count) {
 
 }  // namespace
 
-LayerPlan SinusoidalPositions::plan(const ActivationDecl& input, const BackendSizes&) const {
+LayerPlan SinusoidalPositions::plan(const ActivationDecl& input, const BackendSizes& sizes) const {
   const FramesDecl& x = input.only();
   LayerPlan plan;
   plan.output = input;
   Scratch counted;
-  table_in(counted, input.dtype, x.lengths, x.channels);
+  const std::int64_t longest = table_in(counted, input.dtype, x.lengths, x.channels).size(),
+                     all = element_count(x.shape());
   plan.workspace.forward = counted.used();
-  const auto count = static_cast<double>(element_count(x.shape()));
+  add_copies(plan.workspace, {widened(sizes, {longest, longest}), widened(sizes, {all, all}), 0});
+  const auto count = static_cast<double>(all);
   plan.flops = {2 * count, count, 0};
   return plan;
 }

@@ -195,6 +195,7 @@ void Chunk::run_forward(MicroBatchRun& run, const StepWork& step, layers::Mode m
     const layers::Activation x = activation(run, i);
     layers::Activation y = activation(run, i + 1);
     const auto kept = training ? saved(run, i, false) : std::vector<layers::Tensor>{};
+    const layers::Lending lending(stream_, c.workspace);
     timed(backend_, stream_, time_of(&LayerTimes::forward, i), [&] {
       options_.layers[i]->forward(c, parameters_.params(options_.first_layer + i), x, y, kept);
     });
@@ -271,6 +272,7 @@ void Chunk::pass_gradient(const MicroBatchRun& run, const StepWork& step, std::s
   layers::Context c = context(run, step, layer, layers::Mode::train);
   const layers::Activation dy = gradient(run, layer + 1);
   layers::Activation dx = gradient(run, layer);
+  const layers::Lending lending(stream_, c.workspace);
   timed(backend_, stream_, time_of(&LayerTimes::backward_input, layer), [&] {
     options_.layers[layer]->backward_input(c, parameters_.params(options_.first_layer + layer), dy,
                                            kept, dx);
@@ -282,6 +284,7 @@ void Chunk::add_gradient(const MicroBatchRun& run, const StepWork& step, std::si
   if (!run.layout.layers[layer].trained()) return;
   const auto kept = saved(run, layer, true);
   layers::Context c = context(run, step, layer, layers::Mode::train);
+  const layers::Lending lending(stream_, c.workspace);
   timed(backend_, stream_, time_of(&LayerTimes::backward_weight, layer), [&] {
     options_.layers[layer]->backward_weight(
         c, kept, parameters_.grads(options_.first_layer + layer, run.work->lane));

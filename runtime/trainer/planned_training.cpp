@@ -4,6 +4,8 @@
 
 #include <utility>
 
+#include "base/error.h"
+#include "base/gib.h"
 #include "comm/collectives.h"
 #include "configs/value.h"
 #include "partition/plan/plan_file.h"
@@ -38,20 +40,68 @@ void find_order(PlannedTraining& planned) {
                   configs::value_text(&training.config.trainer.order)));
 }
 
-/// Rank 0's, since measured costs differ from rank to rank.
-partition::Plan shared_plan(const PreparedTraining& training, const RunShape& shape) {
+/// Bytes that measuring takes: the whole model on one rank, without the optimizer's state.
+std::size_t measuring_bytes(const PlannedTraining& planned) {
+  const partition::LayerSequence& sequence = planned.prepared.sequence;
+  configs::Config one = alone(planned.prepared.config);
+  one.pipeline.schedule = "1f1b";
+  one.pipeline.recompute = "none";
+  const partition::StageBytes bytes =
+      bytes_of_run(sequence, one, planned.shape)(0, sequence.size(), 0);
+  return bytes.total() - bytes.optimizer;
+}
+
+/// Measured where there is a choice of cuts, and a rank may take what measuring takes.
+std::vector<partition::LayerCost> costs_of(const PlannedTraining& planned) {
+  const PreparedTraining& training = planned.prepared;
   const configs::Config& config = training.config;
-  const partition::LayerSequence& sequence = training.sequence;
+  const auto note = [&](const std::string& told) { training.context.note(told); };
+  if (config.pipeline.stages == 1 || !config.pipeline.plan.empty())
+    return computed_costs(training.sequence, config, planned.shape);
+  const double limit = config.pipeline.memory_gib;
+  const double needed = limit == 0 ? 0 : static_cast<double>(measuring_bytes(planned)) / kGib;
+  if (needed <= limit)
+    return measured_or_computed_costs(training.sequence, config, planned.shape, note);
+  note(
+      fmt::format("the times of the layers are not measured, since the whole model takes {:.4g} "
+                  "GiB and pipeline.memory_gib allows {:.4g}: the cut into stages follows from "
+                  "operation counts",
+                  needed, limit));
+  return computed_costs(training.sequence, config, planned.shape);
+}
+
+bool fits_without_limit(const PlannedTraining& planned,
+                        const std::vector<partition::LayerCost>& costs) try {
+  configs::Config unlimited = planned.prepared.config;
+  unlimited.pipeline.memory_gib = 0;
+  (void)plan_run(planned.prepared.sequence, unlimited, planned.shape, costs);
+  return true;
+} catch (const ConfigError&) {
+  return false;
+}
+
+/// Where nothing but pipeline.memory_gib is in the way, the refusal names what fits.
+partition::Plan plan_or_advise(const PlannedTraining& planned,
+                               const std::vector<partition::LayerCost>& costs) try {
+  return plan_run(planned.prepared.sequence, planned.prepared.config, planned.shape, costs);
+} catch (const ConfigError& refused) {
+  const configs::PipelineConfig& pipeline = planned.prepared.config.pipeline;
+  if (pipeline.memory_gib == 0 || !pipeline.plan.empty() || !fits_without_limit(planned, costs))
+    throw;
+  throw ConfigError(fmt::format(
+      "{}. The search for a plan within {:.4g} GiB found: {}", refused.what(), pipeline.memory_gib,
+      planned.fitting(static_cast<std::size_t>(pipeline.memory_gib * kGib))));
+}
+
+/// Rank 0's, since measured costs differ from rank to rank.
+partition::Plan shared_plan(const PlannedTraining& planned) {
+  const PreparedTraining& training = planned.prepared;
   std::string text;
-  if (training.context.leads()) {
-    const auto note = [&](const std::string& told) { training.context.note(told); };
-    const bool measure = config.pipeline.stages > 1 && config.pipeline.plan.empty();
-    const auto costs = measure ? measured_or_computed_costs(sequence, config, shape, note)
-                               : computed_costs(sequence, config, shape);
-    text = partition::plan_toml(plan_run(sequence, config, shape, costs));
-  }
-  return partition::parse_plan(comm::broadcast(training.context.world, text), "the plan of rank 0",
-                               planned_model(sequence, config.model, training.tokenizer->labels()));
+  if (training.context.leads())
+    text = partition::plan_toml(plan_or_advise(planned, costs_of(planned)));
+  return partition::parse_plan(
+      comm::broadcast(training.context.world, text), "the plan of rank 0",
+      planned_model(training.sequence, training.config.model, training.tokenizer->labels()));
 }
 
 }  // namespace
@@ -68,7 +118,7 @@ PlannedTraining plan_training(PreparedTraining prepared) {
   RunShape shape = shape_of(prepared, prepared.config, steps);
   PlannedTraining planned{std::move(prepared), std::move(steps), std::move(shape)};
   find_order(planned);
-  planned.plan = shared_plan(planned.prepared, planned.shape);
+  planned.plan = shared_plan(planned);
   return planned;
 }
 

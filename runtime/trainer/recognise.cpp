@@ -33,6 +33,7 @@ configs::Config config_for(const Checkpoint& checkpoint, const Trained& trained,
   config.pipeline.stages = ranks;
   config.trainer.lanes = 1;
   config.trainer.threads = trained.threads;
+  if (!trained.compute.empty()) config.precision.compute = trained.compute;
   config.trainer.output = checkpoint.folder().string();
   return config;
 }

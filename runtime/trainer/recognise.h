@@ -15,6 +15,7 @@ namespace penstock::runtime {
 struct Trained {
   std::filesystem::path checkpoint;  // a checkpoint's folder, or an output folder: its newest
   int threads = 1;                   // of a rank
+  std::string compute = {};          // number format of the layers; empty: the checkpoint's
   std::vector<layers::ModelFamily> families = layers::model_families();  // that its model may be of
 };
 

@@ -94,5 +94,25 @@ TEST_F(Evaluate, LogitsReplaceNothingThatIsRead) {
   EXPECT_NE(test::read_file(logits).find("\"00001\""), std::string::npos);
 }
 
+TEST_F(Evaluate, TranscribeComputesInAnotherPrecision) {
+  const auto logits = [&](std::vector<std::string> precision) {
+    const std::string file = folder_.in("logits.safetensors");
+    std::vector<std::string> words = {"transcribe", folder_.in("output"), folder_.in("train-0.wav"),
+                                      "--logits", file};
+    words.insert(words.end(), precision.begin(), precision.end());
+    const auto outcome = folder_.run(words);
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    return test::read_file(file);
+  };
+  const std::string own = logits({});
+  EXPECT_EQ(logits({"--precision", "fp32"}), own);  // that of the training
+  EXPECT_NE(logits({"--precision", "bf16"}), own);
+  EXPECT_EQ(folder_
+                .run({"transcribe", folder_.in("output"), folder_.in("train-0.wav"), "--precision",
+                      "fp64"})
+                .code,
+            2);
+}
+
 }  // namespace
 }  // namespace penstock::tools

@@ -6,8 +6,8 @@ namespace penstock::layers {
 
 /// The CPU backend with real half values: an operation whose operands are f16 or bf16 reads them
 /// widened to FP32, computes and sums in FP32 and rounds what it writes, as tensor cores do. Other
-/// operations go straight through. The widened copies are memory of the backend's own, which no
-/// plan counts: halves on a CPU are there to test with.
+/// operations go straight through. The widened copies are part of the workspace that layers
+/// declare: layers/widened.h.
 class HalfCpuBackend : public OperationDispatch<HalfCpuBackend, CpuBackend> {
  public:
   using OperationDispatch::OperationDispatch;
@@ -22,13 +22,11 @@ class HalfCpuBackend : public OperationDispatch<HalfCpuBackend, CpuBackend> {
   template <TakesHalves Operation>
   void compute(Stream& stream, const Operation& op) {
     Operation wide = op;
-    Widening widening(*this, stream, pool_);
+    Widening widening(*this, stream);
     operands(widening, wide);
     CpuBackend::run(stream, wide);
     widening.round();
   }
-
-  BufferPool pool_;
 };
 
 }  // namespace penstock::layers

@@ -1,38 +1,22 @@
 #include "layers/cpu/halves/widening.h"
 
-#include <algorithm>
+#include <fmt/format.h>
 
+#include "base/error.h"
 #include "layers/ops/cast.h"
 
 namespace penstock::layers {
 
-Buffer BufferPool::take(std::size_t bytes) {
-  const std::lock_guard lock(mutex_);
-  const auto fits = [bytes](const Buffer& b) { return b.bytes() >= bytes; };
-  const auto found = std::find_if(free_.begin(), free_.end(), fits);
-  if (found == free_.end()) {
-    if (!free_.empty()) free_.pop_back();  // too small, and it would stay so
-    return host_buffer(bytes);
-  }
-  Buffer buffer = std::move(*found);
-  free_.erase(found);
-  return buffer;
-}
-
-void BufferPool::give_back(Buffer buffer) {
-  const std::lock_guard lock(mutex_);
-  free_.push_back(std::move(buffer));
-  std::sort(free_.begin(), free_.end(),
-            [](const Buffer& a, const Buffer& b) { return a.bytes() < b.bytes(); });
-}
-
-Widening::~Widening() {
-  for (Buffer& buffer : lent_) pool_.give_back(std::move(buffer));
-}
-
 Tensor Widening::room_for(const Tensor& half) {
-  lent_.push_back(pool_.take(static_cast<std::size_t>(half.size()) * sizeof(float)));
-  return {lent_.back().data(), DType::f32, half.shape};
+  const std::size_t bytes = aligned(static_cast<std::size_t>(half.size()) * sizeof(float));
+  if (stream_.lent().data() == nullptr)
+    return {own_.emplace_back(host_buffer(bytes)).data(), DType::f32, half.shape};
+  if (bytes > left_.size())
+    throw ShapeError(
+        fmt::format("a copy of halves in FP32 takes {} bytes, but {} are left of a workspace of {}",
+                    bytes, left_.size(), stream_.lent().size()));
+  left_ = left_.first(left_.size() - bytes);
+  return {left_.data() + left_.size(), DType::f32, half.shape};
 }
 
 void Widening::read(Tensor& tensor) {

@@ -1,34 +1,23 @@
 #pragma once
 
-#include <mutex>
 #include <vector>
 
 #include "layers/cpu/cpu_backend.h"
 
 namespace penstock::layers {
 
-/// Host buffers that are lent out and come back, so that an operation that is run again and again
-/// does not ask the system for memory again and again. Safe from several threads.
-class BufferPool {
- public:
-  /// At least `bytes`; give it back.
-  Buffer take(std::size_t bytes);
-  void give_back(Buffer buffer);
-
- private:
-  std::mutex mutex_;
-  std::vector<Buffer> free_;
-};
-
 /// Operands of one operation in FP32 in place of halves; others stay as they are. What the
-/// operation reads is widened at once, what it writes is rounded by round().
+/// operation reads is widened at once, what it writes is rounded by round(). The copies lie at the
+/// end of what the stream was lent, for which widened() declares them, and ShapeError says that
+/// they do not fit. Where it was lent nothing they are memory of their own.
 class Widening {
  public:
-  Widening(CpuBackend& backend, Stream& stream, BufferPool& pool)
-      : backend_(backend), stream_(stream), pool_(pool) {}
+  Widening(CpuBackend& backend, Stream& stream)
+      : backend_(backend),
+        stream_(stream),
+        left_(stream.lent().first(stream.lent().size() / kAlignment * kAlignment)) {}
   Widening(const Widening&) = delete;
   Widening& operator=(const Widening&) = delete;
-  ~Widening();
 
   template <class... Tensors>
   void reads(Tensors&... tensors) {
@@ -51,8 +40,8 @@ class Widening {
 
   CpuBackend& backend_;
   Stream& stream_;
-  BufferPool& pool_;
-  std::vector<Buffer> lent_;
+  std::span<std::byte> left_;
+  std::vector<Buffer> own_;
   std::vector<Pair> written_;
 };
 

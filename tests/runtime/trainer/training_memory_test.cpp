@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <mutex>
@@ -273,12 +274,14 @@ INSTANTIATE_TEST_SUITE_P(
 
 /// 2 stages × 2 replicas of the whole command, all in this process: data, two steps, a validation
 /// and a save. Returns what their plan allows the ranks together.
-std::size_t train_as_threads(const std::filesystem::path& folder, const std::string& output,
+std::size_t train_as_threads(const std::filesystem::path& folder, const std::string& compute,
                              int hidden) {
-  configs::Config config = configs::parse_config(
-      test::tone_recipe(folder / "train.jsonl", folder / "validation.jsonl", folder / output),
-      "recipe.toml", layers::model_families());
+  configs::Config config =
+      configs::parse_config(test::tone_recipe(folder / "train.jsonl", folder / "validation.jsonl",
+                                              folder / fmt::format("{}-{}", compute, hidden)),
+                            "recipe.toml", layers::model_families());
   config.model.family.as<layers::DeepSpeech2Options>().hidden = hidden;
+  config.precision.compute = compute;
   config.trainer.steps = config.trainer.validate_every = config.trainer.checkpoint_every = 2;
   config.pipeline.stages = kStages;
   config.pipeline.replicas = kReplicas;
@@ -288,7 +291,7 @@ std::size_t train_as_threads(const std::filesystem::path& folder, const std::str
   const partition::LayerSequence sequence = partition::build_model(config.model, 5);
   partition::PlannedModel model{partition::model_summary(config.model, 5), {}};
   for (const auto& layer : sequence.layers) model.layers.push_back(layer->name());
-  const Checkpoint saved = open_checkpoint(folder / output);
+  const Checkpoint saved = open_checkpoint(config.trainer.output);
   const partition::Plan plan = partition::parse_plan(saved.state().plan_toml, "plan", model);
   std::size_t bytes = 0;
   for (const partition::ChunkPlan& chunk : plan.chunks)
@@ -296,21 +299,26 @@ std::size_t train_as_threads(const std::filesystem::path& folder, const std::str
   return bytes;
 }
 
+class TrainingMemory : public testing::TestWithParam<const char*> {};
+
 // The baseline is what libraries keep for themselves once a small such training has been run.
-TEST(TrainingMemory, PeakIsWithinFivePercentOfThePlan) {
+TEST_P(TrainingMemory, PeakIsWithinFivePercentOfThePlan) {
   if (test::sanitised()) GTEST_SKIP() << "the sanitiser keeps memory of its own";
   const test::TemporaryFolder folder;
   test::write_tone_corpus(folder.path() / "train.jsonl", 30, 1);
   test::write_tone_corpus(folder.path() / "validation.jsonl", 7, 2);
-  train_as_threads(folder.path(), "small", 32);
+  train_as_threads(folder.path(), GetParam(), 32);
   test::restart_peak();
   const std::size_t baseline = test::resident();
-  const std::size_t planned = train_as_threads(folder.path(), "large", 640);
+  const std::size_t planned = train_as_threads(folder.path(), GetParam(), 640);
   ASSERT_GT(planned, std::size_t{200} << 20);
   const double used = static_cast<double>(test::peak_resident() - baseline);
   EXPECT_NEAR(used / static_cast<double>(planned), 1, 0.05)
       << "planned " << (planned >> 20) << " MiB, baseline " << (baseline >> 20) << " MiB";
 }
+
+INSTANTIATE_TEST_SUITE_P(In, TrainingMemory, testing::Values("fp32", "bf16"),
+                         [](const auto& info) { return std::string(info.param); });
 
 }  // namespace
 }  // namespace penstock::runtime

@@ -111,6 +111,7 @@ void LayerRunner::forward() {
     poison_saved(life);
   layers::Context with = context(plan_.workspace.forward);
   if (mode != layers::Mode::train) with.sums = {};
+  const layers::Lending lending(*stream_, lent(with.workspace));
   layer_.forward(with, {params(), state()}, input(), output(),
                  mode == layers::Mode::train ? layers::Saved(saved_.tensors) : layers::Saved());
   check();
@@ -121,6 +122,7 @@ void LayerRunner::backward_input(bool wanted) {
   poison_saved(layers::Life::carried);
   layers::Context with = context(plan_.workspace.backward_input);
   layers::Activation nothing;
+  const layers::Lending lending(*stream_, lent(with.workspace));
   layer_.backward_input(with, {params(), state()}, output_gradient(), saved_.tensors,
                         wanted ? input_gradient() : nothing);
   check();
@@ -129,11 +131,16 @@ void LayerRunner::backward_input(bool wanted) {
 
 void LayerRunner::backward_weight() {
   layers::Context with = context(plan_.workspace.backward_weight);
+  const layers::Lending lending(*stream_, lent(with.workspace));
   layer_.backward_weight(with, saved_.tensors, grads());
   check();
 }
 
 void LayerRunner::commit_state() { layer_.commit_state(sums(), state()); }
+
+std::span<std::byte> LayerRunner::lent(std::span<std::byte> workspace) const {
+  return workspace.first(workspace.size() - std::min(workspace.size(), withheld));
+}
 
 layers::Context LayerRunner::context(std::size_t workspace_bytes) {
   workspace_ = GuardedMemory(workspace_bytes);

@@ -24,6 +24,7 @@ class LayerRunner {
   layers::Mode mode = layers::Mode::train;
   layers::RandomKey random;
   layers::Targets* targets = nullptr;
+  std::size_t withheld = 0;  // bytes of the workspace that the backend may not use for itself
 
   layers::Activation& input() { return input_.activation; }
   layers::Activation& output() { return output_.activation; }
@@ -64,6 +65,7 @@ class LayerRunner {
   };
 
   layers::Context context(std::size_t workspace_bytes);
+  std::span<std::byte> lent(std::span<std::byte> workspace) const;
   void poison_saved(layers::Life life);
   void check() const;
 

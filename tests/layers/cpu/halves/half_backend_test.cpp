@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/error.h"
 #include "layers/nn/attention.h"
 #include "layers/nn/batch_norm.h"
 #include "layers/nn/clipped_relu.h"
@@ -15,6 +16,7 @@
 #include "layers/nn/linear.h"
 #include "layers/nn/nonlinearity.h"
 #include "layers/nn/recurrence.h"
+#include "layers/nn/residual.h"
 #include "layers/nn/scale.h"
 #include "layers/nn/sinusoidal_positions.h"
 #include "tests/support/layers/layer_runner.h"
@@ -89,6 +91,18 @@ std::vector<Case> recurrences() {
   return cases;
 }
 
+std::shared_ptr<Layer> residual() {
+  ResidualOptions options;
+  options.name = "u";
+  options.channels = 8;
+  options.scale = 0.5;
+  options.parts.push_back(
+      std::make_unique<LayerNorm>(LayerNormOptions{.name = "u.norm", .channels = 8}));
+  options.parts.push_back(
+      std::make_unique<Linear>(LinearOptions{.name = "u.linear", .in = 8, .out = 8}));
+  return std::make_shared<Residual>(std::move(options));
+}
+
 std::vector<Case> all_layers() {
   std::vector<Case> cases = {
       {"linear", std::make_shared<Linear>(LinearOptions{.name = "l", .in = 7, .out = 9}), 7},
@@ -115,6 +129,25 @@ std::vector<Case> all_layers() {
   for (const auto& more : {convolutions(), recurrences()})
     cases.insert(cases.end(), more.begin(), more.end());
   return cases;
+}
+
+/// Those that round in between.
+std::vector<Case> layers_of_several_operations() {
+  return {{"normalised convolution over frames",
+           std::make_shared<Conv1d>(Conv1dOptions{.name = "c",
+                                                  .in_channels = 6,
+                                                  .out_channels = 4,
+                                                  .groups = 2,
+                                                  .kernel = 5,
+                                                  .left = 2,
+                                                  .right = 2,
+                                                  .weight_norm = true}),
+           6},
+          {"relative attention",
+           std::make_shared<Attention>(AttentionOptions{
+               .name = "a", .channels = 8, .heads = 2, .positions = AttentionPositions::relative}),
+           24},
+          {"residual", residual(), 8}};
 }
 
 std::vector<double> rounded(const std::vector<double>& values, DType dtype) {
@@ -182,6 +215,30 @@ TEST_P(HalfBackend, BackwardIsNearFp32AndSumsInFp32) {
     for (std::size_t i = 0; i < pair.wide.grads().size(); ++i) {
       EXPECT_EQ(pair.narrow.grads()[i].dtype, DType::f32);
       EXPECT_TRUE(near(pair.narrow.grads()[i], pair.wide.grads()[i])) << i;
+    }
+  }
+}
+
+// Those whose operations themselves have no scratch memory.
+TEST_P(HalfBackend, LayersDeclareNoMoreCopiesThanThereAre) {
+  std::vector<Case> cases = all_layers();
+  for (const Case& c : layers_of_several_operations()) cases.push_back(c);
+  for (const Case& c : cases) {
+    const ActivationDecl input{DType::f32, {{kLengths, c.channels}}};
+    const Workspace own = c.layer->plan(input, {DeviceKind::cpu, DType::f32}).workspace;
+    SCOPED_TRACE(c.name);
+    Pair pair(c, GetParam());
+    pair.narrow.forward();
+    pair.narrow.backward_input();
+    pair.narrow.withheld = kAlignment;
+    if (own.forward == 0) {
+      EXPECT_THROW(pair.narrow.forward(), ShapeError);
+    }
+    if (own.backward_input == 0) {
+      EXPECT_THROW(pair.narrow.backward_input(), ShapeError);
+    }
+    if (own.backward_weight == 0 && pair.narrow.plan().workspace.backward_weight > 0) {
+      EXPECT_THROW(pair.narrow.backward_weight(), ShapeError);
     }
   }
 }
