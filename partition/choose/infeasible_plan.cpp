@@ -27,7 +27,10 @@ std::optional<Closest> closest(const PlanningProblem& problem,
   for (const Alternative& alternative : alternatives) {
     if (alternative.choice.devices.empty() || alternative.choice.begin.empty()) continue;
     PlanChoice choice = alternative.choice;
-    if (!problem.recomputed) choice.recomputed.assign(problem.sequence->size(), true);
+    if (!problem.recomputed) {
+      choice.recomputed.assign(problem.sequence->size(), true);
+      choice.selective = problem.selective_costs != nullptr;
+    }
     LeastFullCut cut = least_full_cut(StageMemory(problem, choice), problem.sequence->size());
     if (!best || cut.fullness < best->cut.fullness) best = Closest{choice, std::move(cut)};
   }

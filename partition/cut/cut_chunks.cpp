@@ -12,14 +12,76 @@ namespace {
 
 constexpr double kBelow = 1 - 1e-12;
 
+double whole_load(const ChunkCutProblem& problem, const std::vector<int>& begin, int chunk) {
+  const int first = begin[chunk], last = begin[chunk + 1];
+  return problem.load(first, last, chunk) + problem.extra(first, last, chunk).value_or(kNever);
+}
+
+double largest_load(const ChunkCutProblem& problem, const std::vector<int>& begin) {
+  double largest = 0;
+  for (int chunk = 0; chunk < problem.chunks; ++chunk)
+    largest = std::max(largest, whole_load(problem, begin, chunk));
+  return largest;
+}
+
+// Limits that are tried for a first cut: of the least that any cut's largest load can be.
+constexpr double kFirstLimit = 1.02, kNextLimit = 1.25, kLastLimit = 100;
+
+/// What the layers from one on take at least as chunks from one on, by the problem's at_least.
+class Rest {
+ public:
+  explicit Rest(const ChunkCutProblem& problem)
+      : chunks_(problem.chunks), sums_(at(problem.layers + 1, 0)), largest_(sums_.size()) {
+    if (!problem.at_least) return;
+    for (int first = 0; first < problem.layers; ++first) {
+      double sum = kNever, rate = 0;  // of all chunks from this one on
+      for (int chunk = problem.chunks - 1; chunk >= 0; --chunk) {
+        const double alone = problem.at_least(first, problem.layers, chunk);
+        sum = std::min(sum, alone);
+        rate += 1 / alone;
+        sums_[at(first, chunk)] = sum;
+        largest_[at(first, chunk)] = alone > 0 ? 1 / rate * kBelow : 0;
+      }
+    }
+  }
+
+  /// Seconds of all of them.
+  double sum() const { return sums_[at(0, 0)]; }
+  /// Of the slowest.
+  double largest(int first, int chunk) const { return largest_[at(first, chunk)]; }
+
+ private:
+  std::size_t at(int first, int chunk) const {
+    return static_cast<std::size_t>(first) * (chunks_ + 1) + chunk;
+  }
+
+  std::size_t chunks_;
+  std::vector<double> sums_, largest_;  // [first layer][first chunk]
+};
+
 class Cutter {
  public:
-  explicit Cutter(const ChunkCutProblem& problem) : problem_(problem) {}
+  explicit Cutter(const ChunkCutProblem& problem) : problem_(problem), rest_(problem) {}
 
   /// The cut of the least sum whose loads are all at most `limit`.
   std::optional<std::vector<int>> least_sum(double limit) {
     const CutSolver<LeastSum> solver({.layers = problem_.layers, .segments = problem_.chunks});
     return solver.begin([&](int chunk) { return Segment{{}, *this, limit, chunk}; });
+  }
+
+  /// The largest load of a cut whose closed form is at most `value`.
+  double highest(double value) const {
+    return problem_.runs > 1 ? (value - rest_.sum()) / (problem_.runs - 1) : kNever;
+  }
+  /// The same of the closed form of a cut with low loads, a little more for what rounding does.
+  double highest() {
+    const double least = rest_.largest(0, 0);
+    double step = kNextLimit;
+    for (double limit = kFirstLimit * least; limit < kLastLimit * least;
+         limit *= step, step *= step)
+      if (const auto begin = least_sum(limit))
+        return highest(closed_form(problem_, *begin)) / kBelow;
+    return kNever;
   }
 
  private:
@@ -33,6 +95,7 @@ class Cutter {
       return at_least && at_least(first, last, chunk) > limit;
     }
     double at_least(int first, int last) const {
+      if (cutter.rest_.largest(last, chunk + 1) > limit) return kNever;
       const double load = cutter.problem_.load(first, last, chunk);
       return load > limit ? kNever : load;
     }
@@ -49,20 +112,9 @@ class Cutter {
   }
 
   const ChunkCutProblem& problem_;
+  const Rest rest_;
   std::map<std::tuple<int, int, int>, double> extra_;
 };
-
-double whole_load(const ChunkCutProblem& problem, const std::vector<int>& begin, int chunk) {
-  const int first = begin[chunk], last = begin[chunk + 1];
-  return problem.load(first, last, chunk) + problem.extra(first, last, chunk).value_or(kNever);
-}
-
-double largest_load(const ChunkCutProblem& problem, const std::vector<int>& begin) {
-  double largest = 0;
-  for (int chunk = 0; chunk < problem.chunks; ++chunk)
-    largest = std::max(largest, whole_load(problem, begin, chunk));
-  return largest;
-}
 
 }  // namespace
 
@@ -80,7 +132,7 @@ double closed_form(const ChunkCutProblem& problem, const std::vector<int>& begin
 std::optional<std::vector<int>> cut_chunks(const ChunkCutProblem& problem) {
   Cutter cutter(problem);
   std::optional<std::vector<int>> best;
-  double least = kNever, limit = kNever;
+  double least = kNever, limit = cutter.highest();
   // With a rank for each chunk, every cut better than `least` has loads of at most `limit`: another
   // is as slow as a cut that was found before, and its sum is no less.
   while (auto begin = cutter.least_sum(limit)) {
@@ -90,7 +142,7 @@ std::optional<std::vector<int>> cut_chunks(const ChunkCutProblem& problem) {
       best = std::move(begin);
     }
     if (largest <= 0) break;
-    limit = largest * kBelow;
+    limit = std::min(largest * kBelow, cutter.highest(least));
   }
   return best;
 }
