@@ -49,6 +49,10 @@ class Decider {
         }
     }
     if (best_closed_ == kNever) throw_infeasible_plan(problem_, alternatives_);
+    if (problem_.is_quick) {
+      sort();
+      return finish();
+    }
     weigh();
     if (problem_.finds) find();
     compare_barriers();

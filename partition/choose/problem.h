@@ -69,7 +69,7 @@ struct PlanningProblem {
   /// micro-batches stay in the order of the batches' choices meanwhile.
   bool finds = false, finds_only = false, keeps_order = false;
   Barrier barrier = Barrier::before_step;  // none: pipeline.post_validation
-  bool throws_early = false;               // where nothing fits, without looking for what would
+  bool is_quick = false;  // what fits is not refined, and where nothing does, no word on what would
   std::uint64_t seed = 1;
   /// Some real steps; ConfigError where no step can be made so.
   std::function<std::vector<SampledStep>(const BatchChoice&, int replicas)> sample = {};

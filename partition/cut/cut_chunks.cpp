@@ -6,11 +6,10 @@
 
 #include "partition/cut/cut_solver.h"
 #include "partition/cut/limits.h"
+#include "partition/cut/rest_bound.h"
 
 namespace penstock::partition {
 namespace {
-
-constexpr double kBelow = 1 - 1e-12;
 
 double whole_load(const ChunkCutProblem& problem, const std::vector<int>& begin, int chunk) {
   const int first = begin[chunk], last = begin[chunk + 1];
@@ -27,41 +26,12 @@ double largest_load(const ChunkCutProblem& problem, const std::vector<int>& begi
 // Limits that are tried for a first cut: of the least that any cut's largest load can be.
 constexpr double kFirstLimit = 1.02, kNextLimit = 1.25, kLastLimit = 100;
 
-/// What the layers from one on take at least as chunks from one on, by the problem's at_least.
-class Rest {
- public:
-  explicit Rest(const ChunkCutProblem& problem)
-      : chunks_(problem.chunks), sums_(at(problem.layers + 1, 0)), largest_(sums_.size()) {
-    if (!problem.at_least) return;
-    for (int first = 0; first < problem.layers; ++first) {
-      double sum = kNever, rate = 0;  // of all chunks from this one on
-      for (int chunk = problem.chunks - 1; chunk >= 0; --chunk) {
-        const double alone = problem.at_least(first, problem.layers, chunk);
-        sum = std::min(sum, alone);
-        rate += 1 / alone;
-        sums_[at(first, chunk)] = sum;
-        largest_[at(first, chunk)] = alone > 0 ? 1 / rate * kBelow : 0;
-      }
-    }
-  }
-
-  /// Seconds of all of them.
-  double sum() const { return sums_[at(0, 0)]; }
-  /// Of the slowest.
-  double largest(int first, int chunk) const { return largest_[at(first, chunk)]; }
-
- private:
-  std::size_t at(int first, int chunk) const {
-    return static_cast<std::size_t>(first) * (chunks_ + 1) + chunk;
-  }
-
-  std::size_t chunks_;
-  std::vector<double> sums_, largest_;  // [first layer][first chunk]
-};
-
 class Cutter {
  public:
-  explicit Cutter(const ChunkCutProblem& problem) : problem_(problem), rest_(problem) {}
+  explicit Cutter(const ChunkCutProblem& problem)
+      : problem_(problem),
+        rest_({problem.layers, problem.chunks}, problem.at_least),
+        memory_({problem.layers, problem.chunks}, problem.fullness) {}
 
   /// The cut of the least sum whose loads are all at most `limit`.
   std::optional<std::vector<int>> least_sum(double limit) {
@@ -80,7 +50,7 @@ class Cutter {
     for (double limit = kFirstLimit * least; limit < kLastLimit * least;
          limit *= step, step *= step)
       if (const auto begin = least_sum(limit))
-        return highest(closed_form(problem_, *begin)) / kBelow;
+        return highest(closed_form(problem_, *begin)) * kRounding;
     return kNever;
   }
 
@@ -92,10 +62,13 @@ class Cutter {
 
     bool ends(int first, int last) const {
       const auto& at_least = cutter.problem_.at_least;
-      return at_least && at_least(first, last, chunk) > limit;
+      const auto& fullness = cutter.problem_.fullness;
+      return (at_least && at_least(first, last, chunk) > limit) ||
+             (fullness && fullness(first, last, chunk) > 1);
     }
     double at_least(int first, int last) const {
       if (cutter.rest_.largest(last, chunk + 1) > limit) return kNever;
+      if (cutter.memory_.largest(last, chunk + 1) > 1) return kNever;
       const double load = cutter.problem_.load(first, last, chunk);
       return load > limit ? kNever : load;
     }
@@ -112,7 +85,7 @@ class Cutter {
   }
 
   const ChunkCutProblem& problem_;
-  const Rest rest_;
+  const RestBound rest_, memory_;
   std::map<std::tuple<int, int, int>, double> extra_;
 };
 
@@ -142,7 +115,7 @@ std::optional<std::vector<int>> cut_chunks(const ChunkCutProblem& problem) {
       best = std::move(begin);
     }
     if (largest <= 0) break;
-    limit = std::min(largest * kBelow, cutter.highest(least));
+    limit = std::min(largest * kWorthwhile, cutter.highest(least));
   }
   return best;
 }

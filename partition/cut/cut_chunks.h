@@ -18,6 +18,9 @@ struct ChunkCutProblem {
   /// What the layers of that chunk take at least. Those of neighbouring ranges add up, and two
   /// chunks' are in one ratio for all ranges. Only saves time; empty: nothing is known.
   std::function<double(int first, int last, int chunk)> at_least = {};
+  /// Of what that chunk may take of memory, the share that the layers take at least; it adds up as
+  /// `at_least` does. Only saves time; empty: nothing is known.
+  std::function<double(int first, int last, int chunk)> fullness = {};
   /// Seconds that they take besides so that they fit into memory; nothing where they can't. Asked
   /// only for ranges that may be in the best cut.
   std::function<std::optional<double>(int first, int last, int chunk)> extra = {};

@@ -81,6 +81,11 @@ StageBytes ChunkBytes::without_messages(std::span<const ChunkRange> held,
   return stage_bytes(plans, all_buffers, parameters_, replica);
 }
 
+double ChunkBytes::at_least(int first, int last) const {
+  if (parameters_.kinds.sharing.replicas > 1) return 0;
+  return parameters_.at_least(sequence_->sums({first, last}));
+}
+
 StageBytes ChunkBytes::of_replica(std::span<const ChunkRange> held, int replica) const {
   ChunkBuffers all_buffers;
   int edges = 0;

@@ -102,6 +102,12 @@ void add_buffers(const ChunkBuffers& buffers, StageBytes& bytes) {
 
 }  // namespace
 
+double ParameterBytes::at_least(const ParameterSums& sums) const {
+  return static_cast<double>(sums.masters + sums.copies +
+                             sums.arena * static_cast<std::size_t>(lanes_of.front()) +
+                             sums.slot * static_cast<std::size_t>(slots.of_elements));
+}
+
 void ParameterSums::add(const ParameterSums& other) {
   for (const auto sum : kSums) this->*sum += other.*sum;
   owned_blocks += other.owned_blocks;

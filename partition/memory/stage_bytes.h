@@ -55,6 +55,8 @@ struct SlotCounts {
   int of_parameters = 0;  // single FP64 numbers of each parameter
 };
 
+struct ParameterSums;
+
 struct ParameterBytes {
   std::vector<int> lanes_of = {1};  // each replica
   SlotCounts slots = {};            // of the optimizer
@@ -62,6 +64,9 @@ struct ParameterBytes {
   bool rollback = false;  // of what an update changes, until all ranks know the norm
   /// Memory that adding the gradients over replicas takes on one of them. Empty: there is only one.
   std::function<std::size_t(const ParameterLayout& layout, int replica)> reduction = {};
+
+  /// Of the first replica, which has most lanes: without what does not add up over layers.
+  double at_least(const ParameterSums& sums) const;
 };
 
 /// What the parameters and the state of some layers come to on a replica, in bytes. Where replicas

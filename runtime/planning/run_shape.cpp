@@ -123,12 +123,13 @@ partition::ParameterBytes parameters_of(const configs::Config& config, int lanes
   parameters.lanes_of = lanes_of;
   parameters.slots = make_optimizer(config.optimizer)->slots().counts();
   parameters.kinds = kinds_of(config);
+  const auto others = static_cast<int>(lanes_of.size()) - 1;
+  if (others == 0) return parameters;  // nobody's gradients to be added
   const bool on_device = backend_sizes(config).device != layers::DeviceKind::cpu;
   if (on_device && !comm::nccl_is_built()) return parameters;  // replicas meet in the host's memory
-  const auto others = static_cast<int>(lanes_of.size()) - 1;
   const bool library = config.pipeline.reduction == "nccl" && over_nccl(config);
   const int ways = 2 * others + (library ? comm::kNcclSumWays : 0);
-  const std::size_t of_nccl = others > 0 ? comm::nccl_memory(ways) : 0;
+  const std::size_t of_nccl = comm::nccl_memory(ways);
   parameters.reduction = [=, bucket = config.pipeline.bucket_bytes](
                              const partition::ParameterLayout& layout, int replica) {
     const comm::LaneReductionPlan plan = gradient_buckets(layout, lanes_of, bucket);

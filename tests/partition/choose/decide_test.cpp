@@ -262,7 +262,8 @@ TEST(Decide, RemakesWithinLayersBeforeWholeOnes) {
   problem.stages = 1;
   problem.schedules = {"gpipe"};
   problem.sample = [](const BatchChoice& batch, int) {
-    SampledStep step{.audio_seconds = 4};
+    SampledStep step;
+    step.audio_seconds = 4;
     step.micro_batches.assign(static_cast<std::size_t>(batch.micro_batches), {{61, 40}, {}});
     step.replica.assign(step.micro_batches.size(), 0);
     return std::vector{step};

@@ -58,6 +58,10 @@ class SampledProblem {
       if (over <= 0) return 0;
       return price > 0 && over <= memory_ ? std::optional(price * over) : std::nullopt;
     };
+    if (problem.at_least)
+      problem.fullness = [this, price](int first, int last, int) {
+        return sum(bytes_, first, last) / (price > 0 ? 2 * memory_ : memory_);
+      };
   }
 
   ChunkCutProblem problem;
