@@ -18,7 +18,7 @@ RestBound::RestBound(const CutShape& shape,
       const double alone = at_least(first, shape.layers, segment);
       sum = std::min(sum, alone);
       rate += 1 / alone;
-      sums_[at(first, segment)] = sum;
+      sums_[at(first, segment)] = sum / kRounding;
       largest_[at(first, segment)] = alone > 0 ? 1 / (rate * kRounding) : 0;
     }
   }
