@@ -91,12 +91,13 @@ Found of_pipeline(const Config& c) {
     found.push_back(
         {"pipeline.recompute",
          "pipeline.recompute = layers needs the layers' names in pipeline.recompute_layers"});
-  if (p.recompute != "layers" && !p.recompute_layers.empty())
+  if (p.recompute != "layers" && p.recompute != "selective" && !p.recompute_layers.empty())
     found.push_back(
         {"pipeline.recompute_layers",
-         fmt::format("pipeline.recompute_layers needs pipeline.recompute = layers, not {}: "
-                     "set that, or leave the list out",
-                     p.recompute)});
+         fmt::format(
+             "pipeline.recompute_layers needs pipeline.recompute = layers or selective, not "
+             "{}: set that, or leave the list out",
+             p.recompute)});
   if (p.post_validation &&
       (c.optimizer.kind == "lamb" || c.optimizer.kind == "novograd" || c.optimizer.larc > 0))
     found.push_back({"pipeline.post_validation",

@@ -147,7 +147,7 @@ std::vector<Key> precision_keys(PrecisionConfig& p) {
 std::vector<Key> pipeline_keys(PipelineConfig& p) {
   return {
       Key("pipeline.plan", &p.plan, anything(),
-          "plan file; it sets stages, replicas, schedule, lanes, order and recomputed layers; "
+          "plan file; it sets stages, replicas, schedule, lanes, order and recomputation; "
           "empty: a plan is made at the start"),
       Key("pipeline.stages", &p.stages, between(1, kMostRanks),
           "stages into which the model is cut"),
@@ -163,7 +163,8 @@ std::vector<Key> pipeline_keys(PipelineConfig& p) {
           "are "
           "cheap, products are not. This saves memory, costs time and changes no bit."),
       Key("pipeline.recompute_layers", &p.recompute_layers, anything(),
-          "layers to recompute, with pipeline.recompute = layers; adjacent ones in a stage keep "
+          "layers to recompute, with pipeline.recompute = layers or selective; adjacent ones in a "
+          "stage keep "
           "only the first one's input"),
       Key("pipeline.bucket_bytes", &p.bucket_bytes, between(4096, 1 << 30),
           "bytes of gradient that replicas add at once"),

@@ -71,7 +71,11 @@ int run_profile(const CLI::App& command, const ProfileArguments& arguments) {
     require_absent(command, {"--micro-batches", "--repeats"}, "a recipe, not for --links");
     return run_links(arguments);
   }
-  const configs::Config recipe = arguments.recipe.load();
+  configs::Config recipe = arguments.recipe.load();
+  // Of layers that keep everything: what runs forward again, a plan adds to that.
+  recipe.pipeline.plan.clear();
+  recipe.pipeline.recompute = configs::PipelineConfig().recompute;
+  recipe.pipeline.recompute_layers.clear();
   return runtime::run_job(
       [&](comm::Communicator& world) {
         if (world.rank() == 0)

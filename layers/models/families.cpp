@@ -3,10 +3,10 @@
 #include "base/error.h"
 #include "layers/models/conformer.h"
 #include "layers/models/deepspeech2.h"
+#include "layers/models/rated_layer.h"
 #include "layers/models/transformer.h"
 #include "layers/models/wav2letter.h"
 #include "layers/models/wav2vec2.h"
-#include "layers/nn/residual.h"
 
 namespace penstock::layers {
 
@@ -23,6 +23,14 @@ std::vector<std::unique_ptr<Layer>> build_layers(const ModelFamily& family, cons
 void remake_cheap_parts(std::span<const std::unique_ptr<Layer>> layers) {
   for (const auto& layer : layers)
     if (auto* const unit = dynamic_cast<Residual*>(layer.get())) unit->remake_cheap_parts();
+}
+
+std::vector<RemadePart> remade_parts(const Layer& layer, const ActivationDecl& input,
+                                     const BackendSizes& sizes) {
+  if (const auto* const rated = dynamic_cast<const RatedLayer*>(&layer))
+    return remade_parts(rated->rated(), input, sizes);
+  const auto* const unit = dynamic_cast<const Residual*>(&layer);
+  return unit != nullptr ? unit->remade_parts(input, sizes) : std::vector<RemadePart>();
 }
 
 }  // namespace penstock::layers

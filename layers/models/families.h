@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "layers/models/model_family.h"
+#include "layers/nn/residual.h"
 
 namespace penstock::layers {
 
@@ -19,5 +20,9 @@ std::vector<std::unique_ptr<Layer>> build_layers(const ModelFamily& family, cons
 /// From now on the residual units of such a sequence make again, before backward, what their parts
 /// without a product wrote, instead of keeping it (layers/nn/residual.h).
 void remake_cheap_parts(std::span<const std::unique_ptr<Layer>> layers);
+
+/// What the layer's backward runs forward again of its own parts.
+[[nodiscard]] std::vector<RemadePart> remade_parts(const Layer& layer, const ActivationDecl& input,
+                                                   const BackendSizes& sizes);
 
 }  // namespace penstock::layers

@@ -27,6 +27,8 @@ class RatedLayer final : public Layer {
   void backward_weight(Context&, Saved, Grads) const override;
   void commit_state(std::span<const double> sums, std::span<const Tensor> state) const override;
 
+  const Layer& rated() const { return *layer_; }
+
  private:
   std::unique_ptr<Layer> layer_;
   Rates rates_;

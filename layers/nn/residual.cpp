@@ -96,9 +96,8 @@ LayerPlan Residual::plan(const ActivationDecl& input, const BackendSizes& sizes)
     most.forward = std::max(most.forward, part.workspace.forward);
     most.backward_input = std::max(most.backward_input, part.workspace.backward_input);
     most.backward_weight = std::max(most.backward_weight, part.workspace.backward_weight);
-    if (!inner.remade[i + 1]) continue;
-    plan.flops.backward_input += part.flops.forward;
-    most.backward_input = std::max(most.backward_input, part.workspace.forward);
+    if (inner.remade[i + 1])
+      most.backward_input = std::max(most.backward_input, part.workspace.forward);
   }
   const std::int64_t n = element_count(input.only().shape());
   most.forward = std::max(most.forward, widened(sizes, {n, n, n}));
@@ -112,6 +111,16 @@ LayerPlan Residual::plan(const ActivationDecl& input, const BackendSizes& sizes)
   plan.workspace = {forward.used() + most.forward, backward.used() + most.backward_input,
                     most.backward_weight};
   return plan;
+}
+
+std::vector<RemadePart> Residual::remade_parts(const ActivationDecl& input,
+                                               const BackendSizes& sizes) const {
+  ResidualLayout inner = layout(input, sizes);
+  std::vector<RemadePart> parts;
+  for (std::size_t i = 0; i < inner.plans.size(); ++i)
+    if (inner.remade[i + 1])
+      parts.push_back({options_.parts[i].get(), inner.activations[i], std::move(inner.plans[i])});
+  return parts;
 }
 
 void Residual::forward(Context& context, const Params& params, const Activation& x, Activation& y,

@@ -22,6 +22,13 @@ struct ResidualOptions {
   std::vector<std::unique_ptr<Layer>> parts;  // at least one
 };
 
+/// A part of a residual unit that runs forward again before the unit's backward, and its input.
+struct RemadePart {
+  const Layer* layer = nullptr;
+  ActivationDecl input;
+  LayerPlan plan;
+};
+
 /// y = x + scale · f(x), f being its parts one after the other, none of which changes the number of
 /// frames. One link of the layer sequence: a stage begins before or behind it. Parameters, state
 /// and kept tensors are those of the parts. With a layer_drop, utterances are dropped as LayerDrop
@@ -43,6 +50,10 @@ class Residual final : public Layer {
                       Activation& dx) const override;
   void backward_weight(Context&, Saved, Grads) const override;
   void commit_state(std::span<const double> sums, std::span<const Tensor> state) const override;
+
+  /// In the order in which they run; none unless the unit remakes.
+  std::vector<RemadePart> remade_parts(const ActivationDecl& input,
+                                       const BackendSizes& sizes) const;
 
   /// From now on: ResidualOptions::remakes.
   void remake_cheap_parts() { options_.remakes = true; }

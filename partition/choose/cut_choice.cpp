@@ -138,6 +138,9 @@ ChosenCut cut_choice(const PlanningProblem& problem, const Workload& workload,
   FastestCut fitted(problem, workload);
   const std::vector<double> speeds = stage_speeds(problem, choice);
   for (bool first_way = true; ChunkCutProblem & way : ways) {
+    way.fullness = [&](int first, int last, int chunk) {
+      return memory.fullness_at_least(first, last, chunk);
+    };
     way.extra = [&](int first, int last, int chunk) -> std::optional<double> {
       const auto seconds = fitting.seconds(first, last, chunk);
       if (!seconds) return std::nullopt;

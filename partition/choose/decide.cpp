@@ -49,6 +49,10 @@ class Decider {
         }
     }
     if (best_closed_ == kNever) throw_infeasible_plan(problem_, alternatives_);
+    if (problem_.is_quick) {
+      sort();
+      return finish();
+    }
     weigh();
     if (problem_.finds) find();
     compare_barriers();
@@ -62,27 +66,35 @@ class Decider {
                                         .replicas = proposal.grid.replicas,
                                         .batch = proposal.batch,
                                         .schedule = "",
-                                        .recomputed = problem_.recomputed.value_or(ChosenLayers())},
+                                        .recomputed = problem_.recomputed.value_or(ChosenLayers()),
+                                        .selective = problem_.selective},
                              .closed_form = proposal.bound * audio,
                              .is_bound = true,
                              .audio_seconds = audio,
                              .why = "not tried: lower bound from the closed form"});
   }
 
-  /// Where memory binds, also with layers that are recomputed, unless the problem says which.
+  /// Where memory binds, also with recomputation, unless the problem says which: within layers, and
+  /// of whole layers instead or, where memory still binds, besides.
   void consider(const Proposal& proposal, const Placement& devices, const std::string& schedule) {
     const PlanChoice choice{.stages = proposal.grid.stages,
                             .replicas = proposal.grid.replicas,
                             .batch = proposal.batch,
                             .schedule = schedule,
                             .recomputed = problem_.recomputed.value_or(ChosenLayers()),
+                            .selective = problem_.selective,
                             .devices = devices};
     if (std::ssize(ranks_of_chunks(choice)) > problem_.sequence->size()) {
       alternatives_.push_back({.choice = choice, .why = "more chunks than layers"});
       return;
     }
     const bool binds = consider(choice, Recomputing::as_chosen);
-    if (binds && !problem_.recomputed) consider(choice, Recomputing::free);
+    if (!binds || problem_.recomputed) return;
+    PlanChoice within = choice;
+    within.selective = problem_.selective_costs != nullptr;
+    if (within.selective && consider(within, Recomputing::as_chosen))
+      consider(within, Recomputing::free);
+    consider(choice, Recomputing::free);
   }
 
   /// Whether memory keeps it from a faster cut.
@@ -91,7 +103,9 @@ class Decider {
     ChosenCut cut = cut_choice(problem_, workload, wanted, recomputing);
     // Without recomputation it was considered before, and nothing is to be said of its memory.
     const bool none = std::ranges::count(cut.recomputed, true) == 0;
-    if (recomputing == Recomputing::free && (none || !cut.fits)) return true;
+    const bool more = recomputing == Recomputing::free || wanted.selective != problem_.selective;
+    if (more && !cut.fits) return true;
+    if (recomputing == Recomputing::free && none) return true;
     Alternative& alternative = alternatives_.emplace_back(Alternative{wanted});
     PlanChoice& choice = alternative.choice;
     alternative.audio_seconds = workload.audio_seconds;
@@ -111,7 +125,7 @@ class Decider {
   }
 
   const Workload& workload_of(const PlanChoice& choice) {
-    return workloads_.of(choice.batch, choice.replicas);
+    return workloads_.of(choice.batch, choice.replicas, choice.selective);
   }
 
   /// All over all sampled steps, and the best few refined.

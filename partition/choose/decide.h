@@ -55,8 +55,9 @@ struct Decision {
 /// The plan that trains most audio a second, as simulated:
 /// 1. every (batch, stages, replicas) in the order of a bound from work and devices alone, until
 ///    that is half above the best closed form: a placement by find_placement();
-/// 2. each of them with every schedule: the cut of cut_choice(), where memory binds also with the
-///    cheapest recomputation (RecomputeSearch), and a step simulated;
+/// 2. each of them with every schedule: the cut of cut_choice(), where memory binds also with
+///    recomputation within layers, with the cheapest one of whole layers (RecomputeSearch) and with
+///    both, and a step simulated;
 /// 3. all of them over all sampled steps, and the best few refined by ChoiceRefiner;
 /// 4. where the problem asks for it, find_choice() for the best few of them.
 /// The same for the same problem. ConfigError where nothing fits: which constraint binds, and what

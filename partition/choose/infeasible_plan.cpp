@@ -27,7 +27,10 @@ std::optional<Closest> closest(const PlanningProblem& problem,
   for (const Alternative& alternative : alternatives) {
     if (alternative.choice.devices.empty() || alternative.choice.begin.empty()) continue;
     PlanChoice choice = alternative.choice;
-    if (!problem.recomputed) choice.recomputed.assign(problem.sequence->size(), true);
+    if (!problem.recomputed) {
+      choice.recomputed.assign(problem.sequence->size(), true);
+      choice.selective = problem.selective_costs != nullptr;
+    }
     LeastFullCut cut = least_full_cut(StageMemory(problem, choice), problem.sequence->size());
     if (!best || cut.fullness < best->cut.fullness) best = Closest{choice, std::move(cut)};
   }
@@ -37,7 +40,7 @@ std::optional<Closest> closest(const PlanningProblem& problem,
 /// The decision for a changed problem; nothing where nothing fits either.
 std::optional<PlanChoice> what_fits(const PlanningProblem& problem) try {
   PlanningProblem quick = problem;
-  quick.throws_early = true;
+  quick.is_quick = true;
   return decide(quick).choice;
 } catch (const ConfigError&) {
   return std::nullopt;
@@ -71,6 +74,7 @@ std::string layers_of(const PlanningProblem& problem, const LeastFullCut& cut, i
 
 void throw_infeasible_plan(const PlanningProblem& problem,
                            const std::vector<Alternative>& alternatives) {
+  if (problem.is_quick) throw ConfigError("memory binds: no plan fits");
   const auto best = closest(problem, alternatives);
   if (!best)
     throw ConfigError(fmt::format(
@@ -82,7 +86,6 @@ void throw_infeasible_plan(const PlanningProblem& problem,
       "device may use {:.4g} GiB ({:.3g} % of its memory stays free)",
       describe(best->choice), cut.stage, layers_of(problem, cut, cut.stage), cut.bytes / kGib,
       cut.bytes / cut.fullness / kGib, 100 * problem.cluster.margin);
-  if (problem.throws_early) throw ConfigError(message);
   const double needed = cut.bytes / (1 - problem.cluster.margin) / kGib;
   message += problem.recomputed
                  ? fmt::format(". It fits on devices of {:.4g} GiB", needed)

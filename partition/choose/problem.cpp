@@ -13,6 +13,7 @@ std::string describe(const PlanChoice& choice) {
       fmt::format("{} × {}", counted(choice.stages, "stage"), counted(choice.replicas, "replica"));
   if (!choice.schedule.empty()) text += ", " + choice.schedule;
   const auto again = std::ranges::count(choice.recomputed, true);
+  if (choice.selective) text += ", recomputing within layers";
   if (again == std::ssize(choice.recomputed) && again > 0)
     text += ", recomputing";
   else if (again > 0)

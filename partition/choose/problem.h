@@ -28,6 +28,7 @@ struct PlanChoice {
   BatchChoice batch = {};
   std::string schedule = "1f1b";
   ChosenLayers recomputed = {};  // of the layer sequence's layers: whose activations are recomputed
+  bool selective = false;        // residual units remake what their cheap parts wrote
   bool recompute_exact = true;   // no cheaper ones fit this cut, by the mean micro-batch
   std::vector<std::string> actions = {};       // of the schedule "found": as Plan::actions
   std::vector<std::vector<int>> devices = {};  // [stage][replica]: places in Cluster::devices
@@ -47,7 +48,9 @@ struct SampledStep {
 struct PlanningProblem {
   const LayerSequence* sequence = nullptr;
   layers::BackendSizes sizes = {};
-  CostModel costs = {};          // seconds on a device of speed 1
+  CostModel costs = {};  // seconds on a device of speed 1
+  /// The same where residual units remake what their cheap parts wrote; empty: they never do.
+  CostModel selective_costs = {};
   std::string costs_from = {};   // where they come from, for people
   std::string not_counted = {};  // what `bytes` leave out, for people; empty: nothing
   FittedCost reading = {};       // and of a micro-batch, before its first forward
@@ -57,15 +60,16 @@ struct PlanningProblem {
   std::vector<BatchChoice> batches;    // to choose from
   std::vector<std::string> schedules;  // to choose from, as make_schedule names them
   /// Layers whose activations are recomputed, whatever else is chosen; nothing: chosen where memory
-  /// binds.
+  /// binds, as is PlanChoice::selective, which is else this one.
   std::optional<ChosenLayers> recomputed = {};
+  bool selective = false;
   int stages = 0, replicas = 0;  // 0: chosen
   int most_replicas = 0;         // that there are lanes for; 0: any number
   /// Whether lists of their own are sought for the best choices, whether they must win, and whether
   /// micro-batches stay in the order of the batches' choices meanwhile.
   bool finds = false, finds_only = false, keeps_order = false;
   Barrier barrier = Barrier::before_step;  // none: pipeline.post_validation
-  bool throws_early = false;               // where nothing fits, without looking for what would
+  bool is_quick = false;  // what fits is not refined, and where nothing does, no word on what would
   std::uint64_t seed = 1;
   /// Some real steps; ConfigError where no step can be made so.
   std::function<std::vector<SampledStep>(const BatchChoice&, int replicas)> sample = {};

@@ -49,6 +49,7 @@ PlacementProblem with_memory(const PlanningProblem& problem, PlacementProblem cl
                           .replicas = proposal.grid.replicas,
                           .batch = proposal.batch,
                           .recomputed = problem.recomputed.value_or(ChosenLayers()),
+                          .selective = problem.selective,
                           .devices = placed.devices};
   const StageMemory memory(problem, choice);
   double real = 0, simple = 0;

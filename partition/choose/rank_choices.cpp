@@ -20,7 +20,7 @@ constexpr std::size_t kMostRefined = 64;
 std::vector<RankedChoice> rank_choices(const PlanningProblem& problem, const PlanChoice& like,
                                        std::size_t count) {
   Workloads workloads(problem);
-  const Workload& workload = workloads.of(like.batch, like.replicas);
+  const Workload& workload = workloads.of(like.batch, like.replicas, like.selective);
   PlacementProblem closed = closed_form_problem(problem, workload, like.batch);
   for (Device& device : closed.cluster.devices)  // cut_choice() counts as the runtime does
     device.memory = std::numeric_limits<double>::infinity();

@@ -5,6 +5,7 @@
 #include "partition/choose/choice_estimate.h"
 #include "partition/cut/cut_solver.h"
 #include "partition/cut/limits.h"
+#include "partition/cut/rest_bound.h"
 
 namespace penstock::partition {
 
@@ -18,6 +19,10 @@ StageMemory::StageMemory(const PlanningProblem& problem, const PlanChoice& choic
 
 double StageMemory::of_chunk(int first, int last, int chunk) const {
   return static_cast<double>(bytes_(first, last, chunk).total());
+}
+
+double StageMemory::fullness_at_least(int first, int last, int chunk) const {
+  return bytes_.at_least(first, last) / limit_of_chunk(chunk);
 }
 
 std::vector<double> StageMemory::of_stages(const std::vector<int>& begin) const {
@@ -64,25 +69,58 @@ double StageMemory::limit_of_chunk(int chunk) const {
 
 namespace {
 
-/// How full its stage is if all of its chunks are like [first, last).
+/// How full its stage is if all of its chunks are like [first, last): of those that are as full as
+/// a limit at most.
 struct Fullness : SegmentCost {
   const StageMemory& memory;
   int chunk;
+  double limit = kNever;
+  const RestBound* rest = nullptr;
 
+  bool ends(int first, int last) const {
+    return memory.fullness_at_least(first, last, chunk) > limit;
+  }
   double bytes(int first, int last) const {
     const double alike = static_cast<double>(memory.chunks()) / memory.stages();
     return alike * memory.of_chunk(first, last, chunk);
   }
   double at_least(int first, int last) const {
-    return bytes(first, last) / memory.limit(memory.stage_of(chunk));
+    if (rest != nullptr && rest->largest(last, chunk + 1) > limit) return kNever;
+    const double fullness = bytes(first, last) / memory.limit(memory.stage_of(chunk));
+    return fullness > limit ? kNever : fullness;
   }
 };
+
+/// How full the least full cut by parameters alone is.
+double fullness_by_parameters(const StageMemory& memory, const CutShape& shape) {
+  struct Parameters : SegmentCost {
+    const StageMemory& memory;
+    int chunk;
+    double at_least(int first, int last) const {
+      return memory.fullness_at_least(first, last, chunk);
+    }
+  };
+  const auto begin = CutSolver<LeastLargest>(shape).begin([&](int chunk) {
+    return Parameters{{}, memory, chunk};
+  });
+  double most = 0;
+  for (int chunk = 0; begin && chunk < memory.chunks(); ++chunk)
+    most =
+        std::max(most, Fullness{{}, memory, chunk}.at_least((*begin)[chunk], (*begin)[chunk + 1]));
+  return begin ? most : kNever;
+}
 
 }  // namespace
 
 LeastFullCut least_full_cut(const StageMemory& memory, int layers) {
-  const CutSolver<LeastLargest> solver({.layers = layers, .segments = memory.chunks()});
-  const auto begin = solver.begin([&](int chunk) { return Fullness{{}, memory, chunk}; });
+  const CutShape shape{.layers = layers, .segments = memory.chunks()};
+  const double limit = fullness_by_parameters(memory, shape);
+  const RestBound rest(shape, [&](int first, int last, int chunk) {
+    return memory.fullness_at_least(first, last, chunk);
+  });
+  const auto begin = CutSolver<LeastLargest>(shape).begin([&](int chunk) {
+    return Fullness{{}, memory, chunk, limit, &rest};
+  });
   if (!begin) return {.begin = {}, .fullness = kNever};
   LeastFullCut cut{.begin = *begin};
   for (int chunk = 0; chunk < memory.chunks(); ++chunk) {

@@ -18,6 +18,9 @@ class StageMemory {
   double limit(int stage) const { return limits_[stage]; }
   /// Of layers [first, last) as that chunk, alone on its rank, on the replica that needs most.
   double of_chunk(int first, int last, int chunk) const;
+  /// Of what that chunk may take, the share that parameters of layers [first, last) take at least:
+  /// shares of neighbouring ranges add up.
+  double fullness_at_least(int first, int last, int chunk) const;
   /// Of every stage with all of its chunks; `begin` as in PlanChoice.
   std::vector<double> of_stages(const std::vector<int>& begin) const;
   /// How many micro-batches a stage of one chunk has room for between forward and weight gradient,

@@ -33,15 +33,15 @@ void add(SequenceProfile& mean, const std::vector<LayerCost>& layers,
   }
 }
 
-Workload::Step with_costs(const PlanningProblem& problem, const SampledStep& sampled,
-                          int replicas) {
+Workload::Step with_costs(const PlanningProblem& problem, const CostModel& model,
+                          const SampledStep& sampled, int replicas) {
   std::vector<std::vector<MicroBatchLengths>> of_replica(replicas);
   for (std::size_t i = 0; i < sampled.micro_batches.size(); ++i)
     of_replica[sampled.replica[i]].push_back(sampled.micro_batches[i]);
   Workload::Step step{.audio_seconds = sampled.audio_seconds};
   for (const auto& micro_batches : of_replica) {
     StepCosts& costs = step.replicas.emplace_back(
-        step_costs(*problem.sequence, problem.sizes, problem.costs, micro_batches));
+        step_costs(*problem.sequence, problem.sizes, model, micro_batches));
     for (const MicroBatchLengths& one : micro_batches)
       costs.reading.push_back(problem.reading.of(one));
   }
@@ -81,12 +81,13 @@ std::vector<double> parameter_bytes(const LayerSequence& sequence) {
   return bytes;
 }
 
-const Workload& Workloads::of(const BatchChoice& batch, int replicas) {
-  const auto [at, fresh] = known_.try_emplace({batch, replicas});
+const Workload& Workloads::of(const BatchChoice& batch, int replicas, bool selective) {
+  const auto [at, fresh] = known_.try_emplace({batch, replicas, selective});
   Workload& workload = at->second;
   if (!fresh) return workload;
+  const CostModel& model = selective ? problem_.selective_costs : problem_.costs;
   for (const SampledStep& sampled : problem_.sample(batch, replicas))
-    workload.steps.push_back(with_costs(problem_, sampled, replicas));
+    workload.steps.push_back(with_costs(problem_, model, sampled, replicas));
   const std::vector<double> parameters = parameter_bytes(*problem_.sequence);
   for (const double bytes : parameters)
     workload.mean.layers.push_back({.name = "", .parameter_bytes = bytes});

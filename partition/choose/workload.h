@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <tuple>
 #include <vector>
 
 #include "partition/choose/problem.h"
@@ -10,7 +11,7 @@
 namespace penstock::partition {
 
 /// What the replicas of a batch choice have to do, with its costs, before anything is cut or
-/// placed. Recomputation that the problem fixes is in the sums and the mean alone.
+/// placed. Whole layers that the problem says to recompute are in the sums and the mean alone.
 struct Workload {
   struct Step {
     double audio_seconds = 0;
@@ -30,11 +31,15 @@ class Workloads {
   /// `problem` must outlive this.
   explicit Workloads(const PlanningProblem& problem) : problem_(problem) {}
 
-  const Workload& of(const BatchChoice& batch, int replicas);
+  const Workload& of(const BatchChoice& batch, int replicas, bool selective);
+  /// With the recomputation within units that the problem says.
+  const Workload& of(const BatchChoice& batch, int replicas) {
+    return of(batch, replicas, problem_.selective);
+  }
 
  private:
   const PlanningProblem& problem_;
-  std::map<std::pair<BatchChoice, int>, Workload> known_;
+  std::map<std::tuple<BatchChoice, int, bool>, Workload> known_;
 };
 
 /// FP32 bytes of each layer's gradients, which a layer that is frozen whole has none of.

@@ -1,6 +1,9 @@
 #include "partition/cost/cost.h"
 
 #include <algorithm>
+#include <utility>
+
+#include "layers/models/families.h"
 
 namespace penstock::partition {
 namespace {
@@ -39,21 +42,26 @@ double rate_of(const DeviceRates& rates, layers::Work work) {
   return rates.elementwise;
 }
 
+/// Bytes count inputs, outputs, what is saved and parameters.
+double seconds_of(double operations, double bytes, layers::Work work, const DeviceRates& rates) {
+  return rates.launch + std::max(operations / rate_of(rates, work), bytes / rates.bandwidth);
+}
+
+double bytes_of(const layers::ActivationDecl& input, const layers::LayerPlan& plan) {
+  return static_cast<double>(input.bytes()) + static_cast<double>(plan.output.bytes()) +
+         bytes_of(plan.saved) + bytes_of(plan.params);
+}
+
 LayerCost cost_of(const layers::Layer& layer, const layers::ActivationDecl& input,
                   const layers::LayerPlan& plan, const DeviceRates& rates) {
-  const auto x = static_cast<double>(input.bytes()), y = static_cast<double>(plan.output.bytes());
-  const double saved = bytes_of(plan.saved), weights = bytes_of(plan.params);
-  const double rate = rate_of(rates, plan.work);
-  const auto seconds = [&](double operations, double bytes) {
-    return rates.launch + std::max(operations / rate, bytes / rates.bandwidth);
+  const double bytes = bytes_of(input, plan);
+  const auto seconds = [&](double operations) {
+    return seconds_of(operations, bytes, plan.work, rates);
   };
   LayerCost cost{.layer = layer.name()};
-  cost.forward = seconds(plan.flops.forward, x + y + saved + weights);
-  if (plan.runs_backward())
-    cost.backward_input = seconds(plan.flops.backward_input, x + y + saved + weights);
-  if (plan.trained()) {
-    cost.backward_weight = seconds(plan.flops.backward_weight, x + y + saved + weights);
-  }
+  cost.forward = seconds(plan.flops.forward);
+  if (plan.runs_backward()) cost.backward_input = seconds(plan.flops.backward_input);
+  if (plan.trained()) cost.backward_weight = seconds(plan.flops.backward_weight);
   return cost;
 }
 
@@ -93,7 +101,25 @@ std::vector<LayerCost> analytic_costs(const LayerSequence& sequence,
     costs.push_back(cost_of(*sequence.layers[i], input, plans[i], rates));
   }
   if (!costs.empty()) costs.front().backward_input = 0;
+  const std::vector<double> remaking = remaking_seconds(sequence, lengths, sizes, rates);
+  for (std::size_t i = 0; i < costs.size(); ++i) costs[i].backward_input += remaking[i];
   return costs;
+}
+
+std::vector<double> remaking_seconds(const LayerSequence& sequence,
+                                     std::span<const std::int64_t> lengths,
+                                     const layers::BackendSizes& sizes, const DeviceRates& rates) {
+  layers::ActivationDecl input = sequence_input(sequence, lengths, sizes);
+  std::vector<double> seconds;
+  for (const auto& layer : sequence.layers) {
+    layers::LayerPlan plan = layer->plan(input, sizes);
+    double& of_layer = seconds.emplace_back(0);
+    if (plan.runs_backward())
+      for (const layers::RemadePart& part : layers::remade_parts(*layer, input, sizes))
+        of_layer += cost_of(*part.layer, part.input, part.plan, rates).forward;
+    input = std::move(plan.output);
+  }
+  return seconds;
 }
 
 double training_flops(const LayerSequence& sequence, std::span<const std::int64_t> lengths) {

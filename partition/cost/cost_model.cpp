@@ -1,5 +1,8 @@
 #include "partition/cost/cost_model.h"
 
+#include <algorithm>
+#include <utility>
+
 namespace penstock::partition {
 
 CostModel analytic_cost_model(const LayerSequence& sequence, const layers::BackendSizes& sizes,
@@ -7,6 +10,24 @@ CostModel analytic_cost_model(const LayerSequence& sequence, const layers::Backe
   return [&sequence, sizes, rates](const MicroBatchLengths& lengths) {
     return analytic_costs(sequence, lengths.frames, sizes, rates);
   };
+}
+
+CostModel with_remaking(CostModel costs, const LayerSequence& remaking,
+                        const layers::BackendSizes& sizes) {
+  return [costs = std::move(costs), &remaking, sizes](const MicroBatchLengths& lengths) {
+    const DeviceRates rates = default_rates(sizes);
+    std::vector<LayerCost> all = costs(lengths);
+    const auto computed = analytic_costs(remaking, lengths.frames, sizes, rates);
+    const auto seconds = remaking_seconds(remaking, lengths.frames, sizes, rates);
+    for (std::size_t i = 0; i < all.size(); ++i)
+      all[i].backward_input += seconds[i] * all[i].forward / computed[i].forward;
+    return all;
+  };
+}
+
+bool remakes(const LayerSequence& sequence, const layers::BackendSizes& sizes) {
+  return std::ranges::any_of(remaking_seconds(sequence, {}, sizes, default_rates(sizes)),
+                             [](double seconds) { return seconds > 0; });
 }
 
 }  // namespace penstock::partition

@@ -22,4 +22,13 @@ using CostModel = std::function<std::vector<LayerCost>(const MicroBatchLengths&)
 CostModel analytic_cost_model(const LayerSequence& sequence, const layers::BackendSizes& sizes,
                               const DeviceRates& rates);
 
+/// `costs` of a layer sequence that keeps everything, for one whose residual units remake: these
+/// take their remaking_seconds() besides, as much longer than computed as their forward is.
+/// `remaking` must outlive the result.
+CostModel with_remaking(CostModel costs, const LayerSequence& remaking,
+                        const layers::BackendSizes& sizes);
+
+/// Whether any layer has parts that its backward runs forward again.
+[[nodiscard]] bool remakes(const LayerSequence& sequence, const layers::BackendSizes& sizes);
+
 }  // namespace penstock::partition

@@ -170,6 +170,25 @@ void check_profile(const DeviceProfile& profile, const ProfiledModel& asked) {
   }
 }
 
+std::vector<FittedLayer> trained_costs(const DeviceProfile& profile,
+                                       const LayerSequence& sequence) {
+  std::vector<FittedLayer> layers = profile.layers;
+  std::vector<std::string> frozen;
+  const auto plans = plan_without_frames(sequence, {});
+  for (std::size_t i = 0; i < plans.size(); ++i) {
+    if (plans[i].trained() && layers[i].backward_weight.seconds.empty())
+      frozen.push_back(layers[i].layer);
+    if (!plans[i].trained()) layers[i].backward_weight = {};
+    if (!plans[i].runs_backward()) layers[i].backward_input = {};
+  }
+  if (!frozen.empty())
+    throw ConfigError(fmt::format(
+        "the costs have no weight gradients of {}: optimizer.freeze froze them when they were "
+        "measured, and the recipe trains them. Measure again with penstock profile",
+        fmt::join(frozen, ", ")));
+  return layers;
+}
+
 std::string device_profile_json(const DeviceProfile& profile, const SequenceProfile& neutral) {
   Json layers = Json::array();
   for (std::size_t i = 0; i < profile.layers.size(); ++i) {

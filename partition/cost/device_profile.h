@@ -35,6 +35,12 @@ struct ProfiledModel {
 /// ConfigError, which says what differs, unless the profile is of that.
 void check_profile(const DeviceProfile& profile, const ProfiledModel& asked);
 
+/// What the layers of `sequence`, which the profile must be of, take as they are trained: without
+/// the gradients of frozen ones. ConfigError names those that it trains, but that were frozen when
+/// they were measured.
+[[nodiscard]] std::vector<FittedLayer> trained_costs(const DeviceProfile& profile,
+                                                     const LayerSequence& sequence);
+
 /// JSON: the neutral form of a measured layer sequence (see parse_profile), whose times are those
 /// of the middling micro-batch, and beside it everything of `profile`. `neutral` gives bytes and
 /// transfers of each layer.

@@ -6,20 +6,52 @@
 
 #include "partition/cut/cut_solver.h"
 #include "partition/cut/limits.h"
+#include "partition/cut/rest_bound.h"
 
 namespace penstock::partition {
 namespace {
 
-constexpr double kBelow = 1 - 1e-12;
+double whole_load(const ChunkCutProblem& problem, const std::vector<int>& begin, int chunk) {
+  const int first = begin[chunk], last = begin[chunk + 1];
+  return problem.load(first, last, chunk) + problem.extra(first, last, chunk).value_or(kNever);
+}
+
+double largest_load(const ChunkCutProblem& problem, const std::vector<int>& begin) {
+  double largest = 0;
+  for (int chunk = 0; chunk < problem.chunks; ++chunk)
+    largest = std::max(largest, whole_load(problem, begin, chunk));
+  return largest;
+}
+
+// Limits that are tried for a first cut: of the least that any cut's largest load can be.
+constexpr double kFirstLimit = 1.02, kNextLimit = 1.25, kLastLimit = 100;
 
 class Cutter {
  public:
-  explicit Cutter(const ChunkCutProblem& problem) : problem_(problem) {}
+  explicit Cutter(const ChunkCutProblem& problem)
+      : problem_(problem),
+        rest_({problem.layers, problem.chunks}, problem.at_least),
+        memory_({problem.layers, problem.chunks}, problem.fullness) {}
 
   /// The cut of the least sum whose loads are all at most `limit`.
   std::optional<std::vector<int>> least_sum(double limit) {
     const CutSolver<LeastSum> solver({.layers = problem_.layers, .segments = problem_.chunks});
     return solver.begin([&](int chunk) { return Segment{{}, *this, limit, chunk}; });
+  }
+
+  /// The largest load of a cut whose closed form is at most `value`.
+  double highest(double value) const {
+    return problem_.runs > 1 ? (value - rest_.sum()) / (problem_.runs - 1) : kNever;
+  }
+  /// The same of the closed form of a cut with low loads, a little more for what rounding does.
+  double highest() {
+    const double least = rest_.largest(0, 0);
+    double step = kNextLimit;
+    for (double limit = kFirstLimit * least; limit < kLastLimit * least;
+         limit *= step, step *= step)
+      if (const auto begin = least_sum(limit))
+        return highest(closed_form(problem_, *begin)) * kRounding;
+    return kNever;
   }
 
  private:
@@ -30,9 +62,13 @@ class Cutter {
 
     bool ends(int first, int last) const {
       const auto& at_least = cutter.problem_.at_least;
-      return at_least && at_least(first, last, chunk) > limit;
+      const auto& fullness = cutter.problem_.fullness;
+      return (at_least && at_least(first, last, chunk) > limit) ||
+             (fullness && fullness(first, last, chunk) > 1);
     }
     double at_least(int first, int last) const {
+      if (cutter.rest_.largest(last, chunk + 1) > limit) return kNever;
+      if (cutter.memory_.largest(last, chunk + 1) > 1) return kNever;
       const double load = cutter.problem_.load(first, last, chunk);
       return load > limit ? kNever : load;
     }
@@ -49,20 +85,9 @@ class Cutter {
   }
 
   const ChunkCutProblem& problem_;
+  const RestBound rest_, memory_;
   std::map<std::tuple<int, int, int>, double> extra_;
 };
-
-double whole_load(const ChunkCutProblem& problem, const std::vector<int>& begin, int chunk) {
-  const int first = begin[chunk], last = begin[chunk + 1];
-  return problem.load(first, last, chunk) + problem.extra(first, last, chunk).value_or(kNever);
-}
-
-double largest_load(const ChunkCutProblem& problem, const std::vector<int>& begin) {
-  double largest = 0;
-  for (int chunk = 0; chunk < problem.chunks; ++chunk)
-    largest = std::max(largest, whole_load(problem, begin, chunk));
-  return largest;
-}
 
 }  // namespace
 
@@ -80,7 +105,7 @@ double closed_form(const ChunkCutProblem& problem, const std::vector<int>& begin
 std::optional<std::vector<int>> cut_chunks(const ChunkCutProblem& problem) {
   Cutter cutter(problem);
   std::optional<std::vector<int>> best;
-  double least = kNever, limit = kNever;
+  double least = kNever, limit = cutter.highest();
   // With a rank for each chunk, every cut better than `least` has loads of at most `limit`: another
   // is as slow as a cut that was found before, and its sum is no less.
   while (auto begin = cutter.least_sum(limit)) {
@@ -90,7 +115,7 @@ std::optional<std::vector<int>> cut_chunks(const ChunkCutProblem& problem) {
       best = std::move(begin);
     }
     if (largest <= 0) break;
-    limit = largest * kBelow;
+    limit = std::min(largest * kWorthwhile, cutter.highest(least));
   }
   return best;
 }

@@ -15,9 +15,12 @@ struct ChunkCutProblem {
   /// Seconds of a micro-batch's layers [first, last) as that chunk. Not always more for more
   /// layers: what leaves it may be less.
   std::function<double(int first, int last, int chunk)> load = {};
-  /// What no chunk takes less that begins at `first` and goes to `last` or further; more for more
-  /// layers. Only saves time; empty: nothing is known.
+  /// What the layers of that chunk take at least. Those of neighbouring ranges add up, and two
+  /// chunks' are in one ratio for all ranges. Only saves time; empty: nothing is known.
   std::function<double(int first, int last, int chunk)> at_least = {};
+  /// Of what that chunk may take of memory, the share that the layers take at least; it adds up as
+  /// `at_least` does. Only saves time; empty: nothing is known.
+  std::function<double(int first, int last, int chunk)> fullness = {};
   /// Seconds that they take besides so that they fit into memory; nothing where they can't. Asked
   /// only for ranges that may be in the best cut.
   std::function<std::optional<double>(int first, int last, int chunk)> extra = {};
@@ -26,7 +29,9 @@ struct ChunkCutProblem {
 /// The cut whose closed form is least, exactly where every chunk has a rank of its own; else the
 /// best of those whose largest chunk is small: for every limit on loads a dynamic programme over
 /// (chunk, last layer) gives the least sum; limits go down from the largest load just found (the
-/// ε-constraint method, Haimes et al. 1971). O(chunks · layers²) a limit. First layer of each
+/// ε-constraint method, Haimes et al. 1971). They begin where a larger load makes a cut worse than
+/// one that low limits gave, and no range is asked for that leaves too much to the chunks behind
+/// it. O(chunks · layers²) a limit. First layer of each
 /// chunk, then the number of layers; nothing where no cut fits.
 [[nodiscard]] std::optional<std::vector<int>> cut_chunks(const ChunkCutProblem& problem);
 

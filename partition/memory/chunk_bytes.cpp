@@ -2,60 +2,46 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 namespace penstock::partition {
 
 ChunkBytes::ChunkBytes(const LayerSequence& sequence, const std::vector<ChunkLoad>& loads,
                        const layers::BackendSizes& sizes, const ParameterBytes& parameters,
                        std::size_t edge, std::size_t all)
-    : sequence_(sequence),
-      sizes_(sizes),
-      parameters_(parameters),
-      edge_(edge),
-      all_(all),
-      plans_(plan_without_frames(sequence, sizes)) {
+    : ChunkBytes(std::make_shared<SequenceBytes>(sequence, sizes, parameters.kinds), loads,
+                 parameters, edge, all) {}
+
+ChunkBytes::ChunkBytes(std::shared_ptr<SequenceBytes> sequence, const std::vector<ChunkLoad>& loads,
+                       const ParameterBytes& parameters, std::size_t edge, std::size_t all)
+    : sequence_(std::move(sequence)), parameters_(parameters), edge_(edge), all_(all) {
   for (const auto& [micro_batches, schedule, recomputes] : loads) {
     Load& load = loads_.emplace_back();
     load.training = !schedule.forward_only;
     load.splits_backward = splits_backward(schedule);
-    load.recomputes = recomputes;
+    if (std::ranges::count(recomputes, true) > 0) load.recomputes = recomputes;
     for (int chunk = 0; chunk < schedule.chunks(); ++chunk)
       load.in_flight.push_back(count_in_flight(schedule, chunk));
-    for (const auto& lengths : micro_batches) {
-      auto& inputs = load.inputs.emplace_back();
-      inputs.push_back(sequence_input(sequence, lengths, sizes));
-      for (const layers::LayerPlan& plan : plan_layers(sequence, lengths, sizes))
-        inputs.push_back(plan.output);
-    }
+    load.buffers = sequence_->buffers(micro_batches);
   }
 }
 
-ChunkRole ChunkBytes::role(const Load& load, int first, int last) const {
-  return {.sends_input_gradient = first > 0,
-          .sends_output = last < sequence_.size(),
-          .splits_backward = load.splits_backward,
-          .recomputes = chosen_among(load.recomputes, first, last)};
-}
-
-const BufferBytes& ChunkBytes::largest(std::size_t load, int first, int last) const {
-  const auto [at, fresh] = known_.try_emplace({load, first, last});
-  if (!fresh) return at->second;
-  const ChunkRole role = this->role(loads_[load], first, last);
-  const auto layers = LayerRange(sequence_.layers).subspan(first, last - first);
-  for (const auto& inputs : loads_[load].inputs) {
-    if (loads_[load].training) {
-      at->second.cover(lay_out_training(layers, inputs[first], sizes_, role), role);
-    } else {
-      at->second.cover(lay_out_evaluation(layers, inputs[first], sizes_, true), {});
-    }
-  }
+const BufferBytes& ChunkBytes::largest(const Load& load, const LayerRun& range) const {
+  if (load.recomputes.empty()) return load.buffers->of(range, load.training, load.splits_backward);
+  const auto [at, fresh] = load.known.try_emplace({range.first, range.last});
+  if (fresh)
+    at->second = load.buffers->with_recomputation(
+        range, {.sends_input_gradient = range.first > 0,
+                .sends_output = range.last < sequence_->layers(),
+                .splits_backward = load.splits_backward,
+                .recomputes = chosen_among(load.recomputes, range.first, range.last)});
   return at->second;
 }
 
 ChunkBuffers ChunkBytes::buffers(int first, int last, int chunk) const {
   ChunkBuffers buffers;
-  for (std::size_t load = 0; load < loads_.size(); ++load)
-    buffers.cover(largest(load, first, last), loads_[load].in_flight[chunk]);
+  for (const Load& load : loads_)
+    buffers.cover(largest(load, {first, last}), load.in_flight[chunk]);
   return buffers;
 }
 
@@ -68,39 +54,52 @@ ChunkBytes ChunkBytes::holding(const InFlight& in_flight) const {
 
 ChunkBytes::Training ChunkBytes::training(int first, int last, int chunk) const {
   Training training;
-  const auto layers = LayerRange(sequence_.layers).subspan(first, last - first);
-  for (std::size_t load = 0; load < loads_.size(); ++load) {
-    const Load& one = loads_[load];
-    if (!one.training) {
-      training.evaluation.cover(largest(load, first, last), one.in_flight[chunk]);
+  for (const Load& load : loads_) {
+    if (!load.training) {
+      training.evaluation.cover(largest(load, {first, last}), load.in_flight[chunk]);
       continue;
     }
-    ChunkRole keeping = role(one, first, last);
-    keeping.recomputes.clear();
-    for (const auto& inputs : one.inputs)
-      training.layouts.push_back(lay_out_training(layers, inputs[first], sizes_, keeping));
-    training.count = one.in_flight[chunk];
-    training.splits_backward = one.splits_backward;
+    for (MicroBatchLayout& layout : load.buffers->layouts({first, last}, load.splits_backward))
+      training.layouts.push_back(std::move(layout));
+    training.count = load.in_flight[chunk];
+    training.splits_backward = load.splits_backward;
   }
   return training;
 }
 
-StageBytes ChunkBytes::of_replica(std::span<const ChunkRange> held, int replica) const {
+StageBytes ChunkBytes::without_messages(std::span<const ChunkRange> held,
+                                        const ChunkBuffers& all_buffers, int replica) const {
+  if (parameters_.kinds.sharing.replicas == 1) {
+    ParameterSums sums;
+    for (const ChunkRange& range : held) sums.add(sequence_->sums({range.first, range.last}));
+    return stage_bytes(sums, all_buffers, parameters_, replica);
+  }
   std::vector<layers::LayerPlan> plans;
+  for (const ChunkRange& range : held)
+    plans.insert(plans.end(), sequence_->plans().begin() + range.first,
+                 sequence_->plans().begin() + range.last);
+  return stage_bytes(plans, all_buffers, parameters_, replica);
+}
+
+double ChunkBytes::at_least(int first, int last) const {
+  if (parameters_.kinds.sharing.replicas > 1) return 0;
+  return parameters_.at_least(sequence_->sums({first, last}));
+}
+
+StageBytes ChunkBytes::of_replica(std::span<const ChunkRange> held, int replica) const {
   ChunkBuffers all_buffers;
   int edges = 0;
   int behind = 0;  // the layer behind the chunk before, if that is held too
   for (const auto& [first, last, chunk] : held) {
-    plans.insert(plans.end(), plans_.begin() + first, plans_.begin() + last);
     all_buffers.join(buffers(first, last, chunk));
     // Where the chunk before ends, its edge was counted, and is none: both are held here.
     if (first > 0) edges += first == behind ? -1 : 1;
-    if (last < sequence_.size()) ++edges;
+    if (last < sequence_->layers()) ++edges;
     behind = last;
   }
-  StageBytes bytes = stage_bytes(plans, all_buffers, parameters_, replica);
-  bytes.optimizer += gradient_norm_bytes(norm_blocks(plans_));
-  bytes.scratch += layers::stream_workspace(sizes_);
+  StageBytes bytes = without_messages(held, all_buffers, replica);
+  bytes.optimizer += sequence_->norm_bytes();
+  bytes.scratch += layers::stream_workspace(sequence_->sizes());
   bytes.messages += all_ + edge_ * static_cast<std::size_t>(edges);
   return bytes;
 }

@@ -2,11 +2,12 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <span>
-#include <tuple>
+#include <utility>
 #include <vector>
 
-#include "partition/memory/stage_bytes.h"
+#include "partition/memory/sequence_bytes.h"
 #include "partition/model/layer_sequence.h"
 #include "partition/schedule/schedule.h"
 
@@ -37,6 +38,10 @@ class ChunkBytes {
   ChunkBytes(const LayerSequence& sequence, const std::vector<ChunkLoad>& loads,
              const layers::BackendSizes& sizes, const ParameterBytes& parameters,
              std::size_t edge = 0, std::size_t all = 0);
+  /// The same, with what other schedules' have found out about the layer sequence. `sequence` must
+  /// be of the types and slots of `parameters`.
+  ChunkBytes(std::shared_ptr<SequenceBytes> sequence, const std::vector<ChunkLoad>& loads,
+             const ParameterBytes& parameters, std::size_t edge = 0, std::size_t all = 0);
 
   /// Of a rank that holds these chunks, in the order of the layer sequence, of the replica that
   /// needs most.
@@ -46,6 +51,9 @@ class ChunkBytes {
   StageBytes operator()(int first, int last, int chunk) const;
   StageBytes of_replica(int first, int last, int chunk, int replica) const;
   ChunkBuffers buffers(int first, int last, int chunk) const;
+  /// What layers [first, last) take in any chunk at least, of parameters alone: those of
+  /// neighbouring ranges add up.
+  double at_least(int first, int last) const;
   /// The same where training has so many micro-batches in flight on every chunk, whatever the
   /// schedule's lists say.
   ChunkBytes holding(const InFlight& in_flight) const;
@@ -64,19 +72,18 @@ class ChunkBytes {
   struct Load {
     bool training = true, splits_backward = false;
     ChosenLayers recomputes;
-    std::vector<InFlight> in_flight;                          // by chunk
-    std::vector<std::vector<layers::ActivationDecl>> inputs;  // of each layer, by micro-batch
+    std::vector<InFlight> in_flight;  // by chunk
+    std::shared_ptr<RangeBuffers> buffers;
+    mutable std::map<std::pair<int, int>, BufferBytes> known;  // where layers are recomputed
   };
-  ChunkRole role(const Load& load, int first, int last) const;
-  const BufferBytes& largest(std::size_t load, int first, int last) const;
+  const BufferBytes& largest(const Load& load, const LayerRun& range) const;
+  StageBytes without_messages(std::span<const ChunkRange> held, const ChunkBuffers& all_buffers,
+                              int replica) const;
 
-  const LayerSequence& sequence_;
-  layers::BackendSizes sizes_;
+  std::shared_ptr<SequenceBytes> sequence_;
   ParameterBytes parameters_;
   std::size_t edge_, all_;
   std::vector<Load> loads_;
-  std::vector<layers::LayerPlan> plans_;  // of each layer, for any input
-  mutable std::map<std::tuple<std::size_t, int, int>, BufferBytes> known_;
 };
 
 }  // namespace penstock::partition

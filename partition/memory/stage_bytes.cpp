@@ -1,6 +1,7 @@
 #include "partition/memory/stage_bytes.h"
 
 #include <algorithm>
+#include <array>
 
 namespace penstock::partition {
 namespace {
@@ -59,37 +60,111 @@ std::int64_t norm_blocks(std::span<const layers::LayerPlan> layers) {
   return blocks;
 }
 
-std::size_t table_bytes(const ParameterLayout& layout) {
-  std::int64_t blocks = 0;
-  for (const ParameterPiece& piece : layout.owned) blocks += piece.blocks();
+namespace {
+
+constexpr std::array kSums = {&ParameterSums::arena,
+                              &ParameterSums::masters,
+                              &ParameterSums::copies,
+                              &ParameterSums::slot,
+                              &ParameterSums::changing_masters,
+                              &ParameterSums::changing_copies,
+                              &ParameterSums::parameters,
+                              &ParameterSums::state};
+
+std::size_t numbers_of(std::size_t parameters) {
+  return layers::aligned(parameters * sizeof(double));
+}
+
+std::size_t table_of(std::int64_t blocks) {
   return static_cast<std::size_t>(blocks) * sizeof(layers::ArenaBlock);
+}
+
+/// Without buffers, and what depends on which elements a rank owns.
+StageBytes kept_bytes(const ParameterSums& sums, const ParameterBytes& parameters, int replica) {
+  StageBytes bytes;
+  bytes.weights = sums.masters + sums.copies;
+  bytes.gradients = sums.arena * parameters.lanes_of.at(replica);
+  bytes.optimizer =
+      (sums.slot + scale_bytes(sums.slot, parameters.kinds)) * parameters.slots.of_elements +
+      numbers_of(sums.parameters) * parameters.slots.of_parameters;
+  if (parameters.rollback)
+    bytes.optimizer += bytes.optimizer + sums.changing_masters + sums.changing_copies;
+  bytes.optimizer += table_of(sums.owned_blocks);
+  bytes.state = sums.state;
+  return bytes;
+}
+
+void add_buffers(const ChunkBuffers& buffers, StageBytes& bytes) {
+  bytes.saved = buffers.slots + buffers.recomputed;
+  bytes.messages = buffers.inputs + buffers.output_gradients + buffers.input_gradients;
+  bytes.scratch = buffers.scratch;
+}
+
+}  // namespace
+
+double ParameterBytes::at_least(const ParameterSums& sums) const {
+  return static_cast<double>(sums.masters + sums.copies +
+                             sums.arena * static_cast<std::size_t>(lanes_of.front()) +
+                             sums.slot * static_cast<std::size_t>(slots.of_elements));
+}
+
+void ParameterSums::add(const ParameterSums& other) {
+  for (const auto sum : kSums) this->*sum += other.*sum;
+  owned_blocks += other.owned_blocks;
+}
+
+ParameterSums ParameterSums::behind(const ParameterSums& first) const {
+  ParameterSums rest = *this;
+  for (const auto sum : kSums) rest.*sum -= first.*sum;
+  rest.owned_blocks -= first.owned_blocks;
+  return rest;
+}
+
+ParameterSums sums_of(const std::vector<layers::LayerPlan>& layers, const ParameterLayout& layout) {
+  ParameterSums sums{.arena = layout.arena,
+                     .masters = layout.masters,
+                     .copies = layout.copies,
+                     .slot = layout.slot,
+                     .changing_masters = layout.changing_masters,
+                     .changing_copies = layout.changing_copies,
+                     .parameters = layout.parameters.size()};
+  for (const layers::LayerPlan& layer : layers)
+    for (const layers::StateDecl& s : layer.state)
+      sums.state += bytes_of(s.shape, layout.kinds.dtype);
+  for (const ParameterPiece& piece : layout.owned) sums.owned_blocks += piece.blocks();
+  return sums;
+}
+
+std::size_t table_bytes(const ParameterLayout& layout) {
+  return table_of(sums_of({}, layout).owned_blocks);
 }
 
 std::size_t number_bytes(const std::vector<layers::LayerPlan>& layers) {
   std::size_t count = 0;
   for (const layers::LayerPlan& layer : layers) count += layer.params.size();
-  return layers::aligned(count * sizeof(double));
+  return numbers_of(count);
+}
+
+StageBytes stage_bytes(const ParameterSums& sums, const ChunkBuffers& buffers,
+                       const ParameterBytes& parameters, int replica) {
+  StageBytes bytes = kept_bytes(sums, parameters, replica);
+  add_buffers(buffers, bytes);
+  ParameterLayout whole;  // all that adding gradients asks of one that is not shared
+  whole.kinds = parameters.kinds;
+  whole.arena = sums.arena;
+  if (parameters.reduction) bytes.reduction = parameters.reduction(whole, replica);
+  return bytes;
 }
 
 StageBytes stage_bytes(const std::vector<layers::LayerPlan>& layers, const ChunkBuffers& buffers,
                        const ParameterBytes& parameters, int replica) {
   const ParameterLayout layout = lay_out_parameters(layers, parameters.kinds, replica);
-  StageBytes bytes;
-  bytes.weights = layout.masters + layout.copies;
-  bytes.gradients = layout.arena * parameters.lanes_of.at(replica);
-  bytes.optimizer = (layout.slot + layout.scales) * parameters.slots.of_elements +
-                    number_bytes(layers) * parameters.slots.of_parameters;
-  if (parameters.rollback)
-    bytes.optimizer += bytes.optimizer + layout.changing_masters + layout.changing_copies;
-  bytes.optimizer += table_bytes(layout);
-  for (const layers::LayerPlan& layer : layers)
-    for (const layers::StateDecl& s : layer.state)
-      bytes.state += bytes_of(s.shape, parameters.kinds.dtype);
-  bytes.saved = buffers.slots + buffers.recomputed;
-  bytes.messages = buffers.inputs + buffers.output_gradients + buffers.input_gradients;
-  bytes.scratch = buffers.scratch;
+  const ParameterSums sums = sums_of(layers, layout);
+  if (parameters.kinds.sharing.replicas == 1)
+    return stage_bytes(sums, buffers, parameters, replica);
+  StageBytes bytes = kept_bytes(sums, parameters, replica);
+  add_buffers(buffers, bytes);
   if (parameters.reduction) bytes.reduction = parameters.reduction(layout, replica);
-  if (parameters.kinds.sharing.replicas == 1) return bytes;
   ParameterBytes unshared{{1}, parameters.slots, parameters.kinds, parameters.rollback, {}};
   unshared.kinds.sharing = {};
   const StageBytes all = stage_bytes(layers, {}, unshared);

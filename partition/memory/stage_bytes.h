@@ -55,6 +55,8 @@ struct SlotCounts {
   int of_parameters = 0;  // single FP64 numbers of each parameter
 };
 
+struct ParameterSums;
+
 struct ParameterBytes {
   std::vector<int> lanes_of = {1};  // each replica
   SlotCounts slots = {};            // of the optimizer
@@ -62,10 +64,30 @@ struct ParameterBytes {
   bool rollback = false;  // of what an update changes, until all ranks know the norm
   /// Memory that adding the gradients over replicas takes on one of them. Empty: there is only one.
   std::function<std::size_t(const ParameterLayout& layout, int replica)> reduction = {};
+
+  /// Of the first replica, which has most lanes: without what does not add up over layers.
+  double at_least(const ParameterSums& sums) const;
 };
+
+/// What the parameters and the state of some layers come to on a replica, in bytes. Where replicas
+/// share nothing, those of layers add up, whichever they are.
+struct ParameterSums {
+  std::size_t arena = 0, masters = 0, copies = 0, slot = 0;  // as ParameterLayout's
+  std::size_t changing_masters = 0, changing_copies = 0;
+  std::size_t parameters = 0, state = 0;
+  std::int64_t owned_blocks = 0;
+
+  void add(const ParameterSums& other);
+  /// Of the last layers, where these are those of all of them, and `first` those of the first.
+  ParameterSums behind(const ParameterSums& first) const;
+};
+ParameterSums sums_of(const std::vector<layers::LayerPlan>& layers, const ParameterLayout& layout);
 
 /// Of one of the replicas.
 StageBytes stage_bytes(const std::vector<layers::LayerPlan>& layers, const ChunkBuffers& buffers,
+                       const ParameterBytes& parameters, int replica = 0);
+/// The same of layers with those sums. The replicas must share nothing.
+StageBytes stage_bytes(const ParameterSums& sums, const ChunkBuffers& buffers,
                        const ParameterBytes& parameters, int replica = 0);
 
 /// Bytes of the table of the norm blocks that a rank owns.

@@ -24,16 +24,20 @@ class Turns {
   std::array<std::size_t, 2> bytes_{};
 };
 
-MicroBatchLayout plan_layers(LayerRange layers, const layers::ActivationDecl& input,
-                             const layers::BackendSizes& sizes) {
+MicroBatchLayout layout_of(std::shared_ptr<const PlannedLayers> planned, const LayerRun& chunk) {
   MicroBatchLayout layout;
-  layout.activations.push_back(input);
-  for (const auto& layer : layers) {
-    layout.layers.push_back(layer->plan(layout.activations.back(), sizes));
-    layout.activations.push_back(layout.layers.back().output);
-  }
-  layout.weights_bytes = layers::aligned(input.frames.front().lengths.size() * sizeof(float));
+  const auto first = static_cast<std::size_t>(chunk.first);
+  const auto count = static_cast<std::size_t>(chunk.last - chunk.first);
+  layout.activations = std::span(planned->activations).subspan(first, count + 1);
+  layout.layers = std::span(planned->layers).subspan(first, count);
+  layout.weights_bytes =
+      layers::aligned(layout.activations.front().frames.front().lengths.size() * sizeof(float));
+  layout.planned = std::move(planned);
   return layout;
+}
+
+LayerRun whole(const PlannedLayers& planned) {
+  return {0, static_cast<int>(planned.layers.size())};
 }
 
 /// FP32 room for what the host writes or reads where layers compute in halves: features, logits.
@@ -215,9 +219,26 @@ std::size_t place_saved(MicroBatchLayout& layout, std::size_t offset, bool split
 
 }  // namespace
 
+std::shared_ptr<const PlannedLayers> plan_range(LayerRange layers,
+                                                const layers::ActivationDecl& input,
+                                                const layers::BackendSizes& sizes) {
+  PlannedLayers planned{.activations = {input}, .layers = {}};
+  for (const auto& layer : layers) {
+    planned.layers.push_back(layer->plan(planned.activations.back(), sizes));
+    planned.activations.push_back(planned.layers.back().output);
+  }
+  return std::make_shared<const PlannedLayers>(std::move(planned));
+}
+
 MicroBatchLayout lay_out_training(LayerRange layers, const layers::ActivationDecl& input,
                                   const layers::BackendSizes& sizes, const ChunkRole& role) {
-  MicroBatchLayout layout = plan_layers(layers, input, sizes);
+  auto planned = plan_range(layers, input, sizes);
+  return lay_out_training(planned, whole(*planned), role);
+}
+
+MicroBatchLayout lay_out_training(std::shared_ptr<const PlannedLayers> planned,
+                                  const LayerRun& chunk, const ChunkRole& role) {
+  MicroBatchLayout layout = layout_of(std::move(planned), chunk);
   Keeping keeping(layout, runs_not_kept(layout, role.recomputes), role.splits_backward);
   const PassingBy forward = place_activations(layout, true, keeping);
   const Turns backward = place_gradients(layout, role, keeping);
@@ -228,7 +249,7 @@ MicroBatchLayout lay_out_training(LayerRange layers, const layers::ActivationDec
   const std::size_t carried = place_saved(layout, backward.bytes(), role.splits_backward, keeping);
   layout.workspace = {Region::scratch, std::max(layout.passing_bytes + forward.recomputed.bytes(),
                                                 backward.bytes() + carried)};
-  std::size_t workspace = wide_bytes(input);
+  std::size_t workspace = wide_bytes(layout.activations.front());
   for (const layers::LayerPlan& plan : layout.layers)
     workspace = std::max({workspace, plan.workspace.forward, plan.workspace.backward_input,
                           plan.workspace.backward_weight});
@@ -238,12 +259,19 @@ MicroBatchLayout lay_out_training(LayerRange layers, const layers::ActivationDec
 
 MicroBatchLayout lay_out_evaluation(LayerRange layers, const layers::ActivationDecl& input,
                                     const layers::BackendSizes& sizes, bool targets) {
-  MicroBatchLayout layout = plan_layers(layers, input, sizes);
+  auto planned = plan_range(layers, input, sizes);
+  return lay_out_evaluation(planned, whole(*planned), targets);
+}
+
+MicroBatchLayout lay_out_evaluation(std::shared_ptr<const PlannedLayers> planned,
+                                    const LayerRun& chunk, bool targets) {
+  MicroBatchLayout layout = layout_of(std::move(planned), chunk);
   Keeping keeping(layout, {}, false);
   const PassingBy passing = place_activations(layout, false, keeping);
   place_what_passes_by(layout, passing, 0, keeping);
   layout.workspace = {Region::scratch, passing.first.bytes()};
-  std::size_t workspace = std::max(wide_bytes(input), wide_bytes(layout.logits()));
+  std::size_t workspace =
+      std::max(wide_bytes(layout.activations.front()), wide_bytes(layout.logits()));
   for (const layers::LayerPlan& plan : layout.layers)
     if (targets || !plan.needs_targets) workspace = std::max(workspace, plan.workspace.forward);
   layout.scratch_bytes = layout.workspace.offset + layers::aligned(workspace);

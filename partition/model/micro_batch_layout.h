@@ -22,11 +22,22 @@ struct Place {
   std::size_t offset = 0;
 };
 
+/// The plans of neighbouring layers for one micro-batch, and what passes between them.
+struct PlannedLayers {
+  std::vector<layers::ActivationDecl> activations;  // [i] enters layer i; the last leaves them all
+  std::vector<layers::LayerPlan> layers;
+};
+std::shared_ptr<const PlannedLayers> plan_range(LayerRange layers,
+                                                const layers::ActivationDecl& input,
+                                                const layers::BackendSizes& sizes);
+
 /// Where everything of one micro-batch lies in the chunk that runs `layers`. The executor allocates
 /// what this says, and the planner adds up the same numbers.
 struct MicroBatchLayout {
-  std::vector<layers::ActivationDecl> activations;  // [i] enters layer i; the last leaves the chunk
-  std::vector<layers::LayerPlan> layers;
+  std::shared_ptr<const PlannedLayers> planned;         // which holds what the two spans show
+  std::span<const layers::ActivationDecl> activations;  // [i] enters layer i; the last leaves the
+                                                        // chunk
+  std::span<const layers::LayerPlan> layers;
 
   std::vector<Place> activation_places;
   std::vector<Place> gradient_places;            // of their gradients
@@ -63,7 +74,7 @@ struct MicroBatchLayout {
   }
 
   /// What enters the last layer.
-  const layers::ActivationDecl& logits() const { return activations.at(layers.size() - 1); }
+  const layers::ActivationDecl& logits() const { return activations[layers.size() - 1]; }
 };
 
 /// What a training layout is for.
@@ -81,10 +92,15 @@ struct ChunkRole {
 
 MicroBatchLayout lay_out_training(LayerRange layers, const layers::ActivationDecl& input,
                                   const layers::BackendSizes& sizes, const ChunkRole& role);
+/// The same of some of the layers that are planned, without planning them again.
+MicroBatchLayout lay_out_training(std::shared_ptr<const PlannedLayers> planned,
+                                  const LayerRun& chunk, const ChunkRole& role);
 
 /// Forward only: nothing is saved, so `slot_bytes` holds the chunk's output alone. Without targets
 /// the layers that need them are not run and get no workspace.
 MicroBatchLayout lay_out_evaluation(LayerRange layers, const layers::ActivationDecl& input,
                                     const layers::BackendSizes& sizes, bool targets);
+MicroBatchLayout lay_out_evaluation(std::shared_ptr<const PlannedLayers> planned,
+                                    const LayerRun& chunk, bool targets);
 
 }  // namespace penstock::partition

@@ -93,8 +93,7 @@ void place_owned(const ParameterKinds& kinds, int replica, ParameterLayout& layo
       layout.owned.push_back(piece);
     }
   }
-  if (kinds.slots == SlotFormat::codes)
-    layout.scales = layers::aligned(layout.slot / layers::kCodeBlock * sizeof(float));
+  layout.scales = scale_bytes(layout.slot, kinds);
 }
 
 /// Frozen masters that replicas with parts of the others keep besides what layers read.
@@ -113,6 +112,11 @@ Shards unshared(std::size_t arena, layers::DType dtype) {
 }
 
 }  // namespace
+
+std::size_t scale_bytes(std::size_t slot, const ParameterKinds& kinds) {
+  if (kinds.slots != SlotFormat::codes) return 0;
+  return layers::aligned(slot / layers::kCodeBlock * sizeof(float));
+}
 
 layers::DType ParameterKinds::slot_type() const {
   switch (slots) {

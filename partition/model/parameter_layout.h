@@ -89,6 +89,9 @@ ParameterLayout lay_out_parameters(const std::vector<layers::LayerPlan>& layers,
                                    const ParameterKinds& kinds, int replica,
                                    std::span<const std::int64_t> first_blocks = {});
 
+/// Bytes of the scales of a slot of so many bytes, of which those in codes alone have some.
+std::size_t scale_bytes(std::size_t slot, const ParameterKinds& kinds);
+
 /// True where layers that compute in `compute` read a rounded copy of the parameter.
 inline bool has_copy(const layers::ParamDecl& parameter, layers::DType compute) {
   return layers::is_half(compute) && !parameter.full_precision;

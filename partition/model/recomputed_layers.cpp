@@ -5,7 +5,6 @@
 
 #include <algorithm>
 
-#include "base/counted.h"
 #include "base/error.h"
 #include "base/nearest_name.h"
 
@@ -24,7 +23,8 @@ std::string unknown_layer(const std::string& name, std::span<const std::string> 
 
 ChosenLayers recomputed_layers(const configs::PipelineConfig& pipeline,
                                std::span<const std::string> names) {
-  if (pipeline.recompute == "none" || pipeline.recompute == kSelective) return {};
+  const bool named = pipeline.recompute == kSelective || pipeline.recompute == "layers";
+  if (pipeline.recompute == "none" || (named && pipeline.recompute_layers.empty())) return {};
   ChosenLayers chosen(names.size(), pipeline.recompute == "stage");
   if (pipeline.recompute == "stage") return chosen;
   std::vector<std::string> faults;
@@ -53,21 +53,15 @@ std::vector<std::string> names_of(const LayerSequence& sequence) {
   return names;
 }
 
-void set_recomputed_layers(configs::PipelineConfig& pipeline, const ChosenLayers& chosen,
-                           std::span<const std::string> names) {
-  const auto count = std::ranges::count(chosen, true);
-  const bool selective = pipeline.recompute == kSelective;
-  if (selective && count > 0)
-    throw ConfigError(fmt::format(
-        "the plan recomputes {}, but the recipe has pipeline.recompute = {}, which recomputes "
-        "within layers: set pipeline.recompute = none, so that the plan alone says, or plan anew",
-        counted(count, "whole layer"), kSelective));
+void set_recomputation(configs::PipelineConfig& pipeline, const Recomputation& chosen,
+                       std::span<const std::string> names) {
+  const auto count = std::ranges::count(chosen.layers, true);
+  const bool all = count > 0 && count == std::ssize(chosen.layers);
+  pipeline.recompute = chosen.within ? kSelective : all ? "stage" : count > 0 ? "layers" : "none";
   pipeline.recompute_layers.clear();
-  if (selective) return;
-  pipeline.recompute = count == 0 ? "none" : count == std::ssize(chosen) ? "stage" : "layers";
-  if (pipeline.recompute != "layers") return;
+  if (count == 0 || pipeline.recompute == "stage") return;
   for (std::size_t layer = 0; layer < names.size(); ++layer)
-    if (chosen[layer]) pipeline.recompute_layers.push_back(names[layer]);
+    if (chosen.layers[layer]) pipeline.recompute_layers.push_back(names[layer]);
 }
 
 }  // namespace penstock::partition

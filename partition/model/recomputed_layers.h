@@ -10,8 +10,8 @@
 
 namespace penstock::partition {
 
-/// The value of pipeline.recompute with which no whole layer is recomputed, but residual units
-/// remake what their cheap parts wrote (build_model).
+/// The value of pipeline.recompute with which residual units remake what their cheap parts wrote
+/// (build_model), whether whole layers are recomputed besides or not.
 inline constexpr const char* kSelective = "selective";
 
 /// The layers of a layer sequence, known by their names, whose forward runs a second time before
@@ -23,9 +23,14 @@ ChosenLayers recomputed_layers(const configs::PipelineConfig& pipeline,
                                const LayerSequence& sequence);
 [[nodiscard]] std::vector<std::string> names_of(const LayerSequence& sequence);
 
-/// The choice of a plan as pipeline.recompute and .recompute_layers. Where none is chosen, what was
-/// selective stays so. ConfigError where some are, and the recipe is selective.
-void set_recomputed_layers(configs::PipelineConfig& pipeline, const ChosenLayers& chosen,
-                           std::span<const std::string> names);
+/// What is recomputed of activations.
+struct Recomputation {
+  bool within = false;       // residual units remake what their cheap parts wrote: kSelective
+  ChosenLayers layers = {};  // whole ones
+};
+
+/// The choice of a plan as pipeline.recompute and .recompute_layers.
+void set_recomputation(configs::PipelineConfig& pipeline, const Recomputation& chosen,
+                       std::span<const std::string> names);
 
 }  // namespace penstock::partition

@@ -54,6 +54,9 @@ struct Plan {
   /// Where the schedule is "found": what each stage computes in a step of the busiest replica, as a
   /// row of schedule_csv(). Empty otherwise.
   std::vector<std::string> actions = {};
+  /// Whether residual units remake what their cheap parts wrote, as pipeline.recompute = selective;
+  /// nothing: the recipe says.
+  std::optional<bool> recomputes_within = {};
   std::vector<std::vector<int>> ranks = {};  // [stage][replica]: every rank once
   std::vector<ChunkPlan> chunks = {};        // in the order of the layer sequence
 

@@ -64,6 +64,10 @@ std::string plan_toml(const Plan& plan) {
     for (const std::string& row : plan.actions) text += fmt::format("  \"{}\",\n", row);
     text += "]\n";
   }
+  if (plan.recomputes_within)
+    text += fmt::format(
+        "recompute_within = {}  # whether residual units remake what their cheap parts wrote\n",
+        *plan.recomputes_within);
   text += "ranks = [  # a row for each stage, a column for each replica\n";
   for (const auto& row : plan.ranks) text += fmt::format("  [{}],\n", fmt::join(row, ", "));
   text += "]\n";

@@ -14,7 +14,7 @@ struct MicroBatchExtent {
   std::int64_t longest = 0;  // frames of one utterance
 
   void cover(const MicroBatch& batch);
-  bool operator==(const MicroBatchExtent&) const = default;
+  auto operator<=>(const MicroBatchExtent&) const = default;
 };
 
 /// What passes through the stages at once: in a step, or in an evaluation.

@@ -48,8 +48,8 @@ configs::Config with_choice(configs::Config config, const partition::LayerSequen
   config.pipeline.stages = choice.stages;
   config.pipeline.replicas = choice.replicas;
   config.pipeline.schedule = choice.schedule;
-  partition::set_recomputed_layers(config.pipeline, choice.recomputed,
-                                   partition::names_of(sequence));
+  partition::set_recomputation(config.pipeline, {choice.selective, choice.recomputed},
+                               partition::names_of(sequence));
   return config;
 }
 
@@ -166,9 +166,15 @@ partition::Cluster limited(partition::Cluster cluster, double memory_gib) {
   return cluster;
 }
 
-std::unique_ptr<partition::LayerSequence> sequence_of(const configs::Config& recipe) {
-  return std::make_unique<partition::LayerSequence>(
+/// With that recomputation; null where it is within layers, and no layer has anything to remake.
+std::unique_ptr<partition::LayerSequence> sequence_of(configs::Config recipe,
+                                                      const char* recompute) {
+  recipe.pipeline.recompute = recompute;
+  auto sequence = std::make_unique<partition::LayerSequence>(
       partition::build_trained_model(recipe, make_tokenizer(recipe.text)->labels()));
+  const bool remakes =
+      recompute != partition::kSelective || partition::remakes(*sequence, backend_sizes(recipe));
+  return remakes ? std::move(sequence) : nullptr;
 }
 
 /// The recipe with what a run that goes on must keep.
@@ -220,7 +226,8 @@ void set_costs(partition::PlanningProblem& problem, const partition::DeviceProfi
   partition::check_profile(measured, {.model = partition::model_summary(recipe.model, labels),
                                       .compute = recipe.precision.compute,
                                       .layers = partition::names_of(*problem.sequence)});
-  problem.costs = partition::fitted_cost_model(measured.layers);
+  problem.costs =
+      partition::fitted_cost_model(partition::trained_costs(measured, *problem.sequence));
   problem.costs_from = fmt::format("measured on {}", measured.device);
   problem.reading = measured.reading;
   problem.step_s = measured.step_s;
@@ -228,12 +235,22 @@ void set_costs(partition::PlanningProblem& problem, const partition::DeviceProfi
 }
 
 /// Measured ones where there are some, else computed.
-void set_costs(partition::PlanningProblem& problem, const ClusterConstraints& constraints,
+void set_costs(ClusterPlan& planned, const ClusterConstraints& constraints,
                const configs::Config& recipe, int labels) {
+  partition::PlanningProblem& problem = planned.problem;
   if (constraints.costs)
     set_costs(problem, *constraints.costs, recipe, labels);
   else
     set_costs(problem, partition::default_rates(problem.sizes));
+  if (planned.remaking)
+    problem.selective_costs =
+        partition::with_remaking(problem.costs, *planned.remaking, problem.sizes);
+}
+
+/// Whose layers run where that is chosen.
+const partition::LayerSequence& sequence_for(const ClusterPlan& planned,
+                                             const partition::PlanChoice& choice) {
+  return choice.selective && planned.remaking ? *planned.remaking : *planned.sequence;
 }
 
 /// What a plan's bytes leave out, for people.
@@ -265,14 +282,16 @@ std::vector<std::vector<int>> ranks_of(const std::vector<std::vector<int>>& devi
 /// A choice as a plan, with the memory that the run itself will count.
 partition::Plan plan_of(const ClusterPlan& planned, const partition::PlanChoice& choice,
                         const RecipeData& data) {
-  const configs::Config config = with_choice(planned.recipe, *planned.sequence, choice);
+  const partition::LayerSequence& sequence = sequence_for(planned, choice);
+  const configs::Config config = with_choice(planned.recipe, sequence, choice);
   const StepSequence steps = data.steps(config);
   const RunShape shape = shape_of_run(config, steps, data.validation(), data.labels());
   partition::PlanRequest request;
-  request.model = planned_model(*planned.sequence, config.model, data.labels()).summary;
-  request.costs =
-      planned.problem.costs({.frames = shape.micro_batches.at(shape.micro_batches.size() / 2)});
-  request.bytes = bytes_of_run(*planned.sequence, config, shape, partition::schedule_of(choice));
+  request.model = planned_model(sequence, config.model, data.labels()).summary;
+  const partition::CostModel& costs =
+      choice.selective ? planned.problem.selective_costs : planned.problem.costs;
+  request.costs = costs({.frames = shape.micro_batches.at(shape.micro_batches.size() / 2)});
+  request.bytes = bytes_of_run(sequence, config, shape, partition::schedule_of(choice));
   request.pipeline = config.pipeline;
   partition::Plan plan{.model = request.model,
                        .schedule = choice.schedule,
@@ -286,9 +305,9 @@ partition::Plan plan_of(const ClusterPlan& planned, const partition::PlanChoice&
     partition::ChunkPlan& part =
         plan.chunks.emplace_back(partition::ChunkPlan{stages[chunk], choice.begin[chunk]});
     for (int layer = choice.begin[chunk]; layer < choice.begin[chunk + 1]; ++layer)
-      part.layers.push_back(planned.sequence->layers[layer]->name());
+      part.layers.push_back(sequence.layers[layer]->name());
   }
-  return partition::with_estimates(*planned.sequence, request, std::move(plan));
+  return partition::with_estimates(sequence, request, std::move(plan));
 }
 
 }  // namespace
@@ -316,7 +335,10 @@ ClusterPlan plan_on_cluster(const configs::Config& given, const partition::Clust
   ClusterConstraints constraints = any;
   if (saved) constraints.free_batch = false;
   ClusterPlan planned;
-  planned.sequence = sequence_of(recipe);
+  const bool free = recipe.pipeline.recompute == configs::PipelineConfig().recompute;
+  const bool selective = recipe.pipeline.recompute == partition::kSelective;
+  planned.sequence = sequence_of(recipe, configs::PipelineConfig().recompute.c_str());
+  if (free || selective) planned.remaking = sequence_of(recipe, partition::kSelective);
   const partition::LayerSequence& sequence = *planned.sequence;
   RecipeData data(recipe, sequence);
   planned.problem = {
@@ -327,6 +349,7 @@ ClusterPlan plan_on_cluster(const configs::Config& given, const partition::Clust
       .batches = choices_of(recipe, data, constraints, cluster.size()),
       .schedules = trained_schedules(recipe, constraints.schedule),
       .recomputed = fixed_recomputation(recipe, sequence),
+      .selective = selective && planned.remaking,
       .stages = constraints.stages,
       .replicas = constraints.replicas,
       .most_replicas = recipe.trainer.lanes,
@@ -336,14 +359,17 @@ ClusterPlan plan_on_cluster(const configs::Config& given, const partition::Clust
       .barrier = recipe.pipeline.post_validation ? partition::Barrier::none
                                                  : partition::Barrier::before_step,
       .seed = constraints.seed};
-  set_costs(planned.problem, constraints, recipe, data.labels());
+  set_costs(planned, constraints, recipe, data.labels());
+  RunBytes keeping(sequence, recipe);
+  RunBytes remaking(planned.remaking ? *planned.remaking : sequence, recipe);
   partition::PlanningProblem problem = planned.problem;
   problem.sample = [&](const partition::BatchChoice& batch, int replicas) {
     return data.sample(batch, replicas, constraints.first_steps);
   };
   problem.bytes = [&](const partition::PlanChoice& choice) {
     const configs::Config config = with_choice(recipe, sequence, choice);
-    return bytes_of_run(sequence, config, data.bounds(config), partition::schedule_of(choice));
+    RunBytes& bytes = choice.selective ? remaking : keeping;
+    return bytes.of(config, data.bounds(config), partition::schedule_of(choice));
   };
   planned.decision = partition::decide(problem);
   planned.recipe = with_choice(recipe, sequence, planned.decision.choice);

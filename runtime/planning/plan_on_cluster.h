@@ -38,6 +38,8 @@ struct RankedPlan {
 struct ClusterPlan {
   configs::Config recipe;  // with what was chosen of [data]: what the plan is trained with
   std::unique_ptr<partition::LayerSequence> sequence;
+  /// The same layers where residual units remake what their cheap parts wrote; null: none does.
+  std::unique_ptr<partition::LayerSequence> remaking;
   partition::PlanningProblem problem;  // of that layer sequence
   partition::Decision decision;
   partition::Plan
@@ -48,9 +50,10 @@ struct ClusterPlan {
 /// The plan for training `recipe` on the cluster: decide() for the utterances of data.train, with
 /// constraints.costs or costs computed for the kind of device that trainer.device names, and the
 /// runtime's own account of memory. Schedules are those of pipeline.schedule; pipeline.memory_gib
-/// limits every device besides its memory. Where trainer.resume goes on with a run, that run's
-/// batches, lanes and order stay. ConfigError and DataError as train(), as decide(), and for
-/// measured costs of another model.
+/// limits every device besides its memory. Unless the recipe says what is recomputed, the plan may
+/// remake within residual units (PlanChoice::selective). Where trainer.resume goes on with a run,
+/// that run's batches, lanes and order stay. ConfigError and DataError as train(), as decide(), and
+/// for measured costs of another model.
 [[nodiscard]] ClusterPlan plan_on_cluster(const configs::Config& recipe,
                                           const partition::Cluster& cluster,
                                           const ClusterConstraints& constraints);

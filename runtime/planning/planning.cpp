@@ -117,6 +117,16 @@ partition::PlannedModel planned_model(const partition::LayerSequence& sequence,
   return {partition::model_summary(model, labels), partition::names_of(sequence)};
 }
 
+configs::PipelineConfig with_recomputation_of(const partition::Plan& plan,
+                                              configs::PipelineConfig pipeline,
+                                              std::span<const std::string> names) {
+  const auto layers = plan.recomputed();
+  const bool within = plan.recomputes_within.value_or(pipeline.recompute == partition::kSelective);
+  partition::set_recomputation(
+      pipeline, {within, layers ? *layers : partition::recomputed_layers(pipeline, names)}, names);
+  return pipeline;
+}
+
 configs::Config with_plan_file(const configs::Config& config) {
   configs::Config planned = config;
   if (config.pipeline.plan.empty()) return planned;
@@ -133,8 +143,7 @@ configs::Config with_plan_file(const configs::Config& config) {
   planned.pipeline.stages = plan.stages();
   planned.pipeline.replicas = plan.replicas();
   planned.pipeline.schedule = plan.schedule;
-  if (const auto recomputed = plan.recomputed())
-    partition::set_recomputed_layers(planned.pipeline, *recomputed, model.layers);
+  planned.pipeline = with_recomputation_of(plan, planned.pipeline, model.layers);
   planned.trainer.lanes = plan.lanes;
   if (config.trainer.lanes != 0 && config.trainer.lanes != plan.lanes)
     throw ConfigError(fmt::format(

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -48,8 +49,14 @@ namespace penstock::runtime {
 [[nodiscard]] partition::PlannedModel planned_model(const partition::LayerSequence& sequence,
                                                     const configs::ModelConfig& model, int labels);
 
-/// With the stages, replicas, schedule, lanes, order and, if it says so, recomputed layers of the
-/// plan file that the recipe names, if any. ConfigError as read_plan, and if trainer.lanes or
+/// What the plan says of recomputation, where it says anything, in place of what the recipe does.
+/// `names` of the layer sequence's layers. ConfigError as recomputed_layers().
+[[nodiscard]] configs::PipelineConfig with_recomputation_of(const partition::Plan& plan,
+                                                            configs::PipelineConfig pipeline,
+                                                            std::span<const std::string> names);
+
+/// With the stages, replicas, schedule, lanes, order and, if it says so, recomputation of the plan
+/// file that the recipe names, if any. ConfigError as read_plan, and if trainer.lanes or
 /// data.micro_batches is another number, or trainer.order another one.
 [[nodiscard]] configs::Config with_plan_file(const configs::Config& config);
 

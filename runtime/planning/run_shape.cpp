@@ -111,21 +111,25 @@ bool over_nccl(const configs::Config& config) {
          config.pipeline.stages * config.pipeline.replicas > 1;
 }
 
+partition::ParameterKinds kinds_of(const configs::Config& config) {
+  return {.compute = backend_sizes(config).compute,
+          .sharing = sharing_of(config.pipeline),
+          .slots = slot_format(config.optimizer)};
+}
+
 partition::ParameterBytes parameters_of(const configs::Config& config, int lanes) {
   const std::vector<int> lanes_of = partition::deal_lanes(lanes, config.pipeline.replicas);
   partition::ParameterBytes parameters;
   parameters.lanes_of = lanes_of;
   parameters.slots = make_optimizer(config.optimizer)->slots().counts();
-  const layers::BackendSizes sizes = backend_sizes(config);
-  parameters.kinds.compute = sizes.compute;
-  parameters.kinds.sharing = sharing_of(config.pipeline);
-  parameters.kinds.slots = slot_format(config.optimizer);
-  const bool on_device = sizes.device != layers::DeviceKind::cpu;
-  if (on_device && !comm::nccl_is_built()) return parameters;  // replicas meet in the host's memory
+  parameters.kinds = kinds_of(config);
   const auto others = static_cast<int>(lanes_of.size()) - 1;
+  if (others == 0) return parameters;  // nobody's gradients to be added
+  const bool on_device = backend_sizes(config).device != layers::DeviceKind::cpu;
+  if (on_device && !comm::nccl_is_built()) return parameters;  // replicas meet in the host's memory
   const bool library = config.pipeline.reduction == "nccl" && over_nccl(config);
   const int ways = 2 * others + (library ? comm::kNcclSumWays : 0);
-  const std::size_t of_nccl = others > 0 ? comm::nccl_memory(ways) : 0;
+  const std::size_t of_nccl = comm::nccl_memory(ways);
   parameters.reduction = [=, bucket = config.pipeline.bucket_bytes](
                              const partition::ParameterLayout& layout, int replica) {
     const comm::LaneReductionPlan plan = gradient_buckets(layout, lanes_of, bucket);
@@ -161,26 +165,30 @@ std::vector<std::int64_t> covering_lengths(const MicroBatchExtent& extent,
   return lengths;
 }
 
-partition::ChunkBytes bytes_of_run(const partition::LayerSequence& sequence,
-                                   const configs::Config& config, const RunShape& shape) {
-  return bytes_of_run(sequence, config, shape,
-                      partition::RunSchedule(config.pipeline.schedule, config.pipeline.stages));
+RunBytes::RunBytes(const partition::LayerSequence& sequence, const configs::Config& config)
+    : sequence_(sequence),
+      known_(std::make_shared<partition::SequenceBytes>(sequence, backend_sizes(config),
+                                                        kinds_of(config))) {}
+
+const std::vector<std::int64_t>& RunBytes::covering(const MicroBatchExtent& extent) {
+  const auto [at, fresh] = covering_.try_emplace(extent);
+  if (fresh) at->second = covering_lengths(extent, sequence_);
+  return at->second;
 }
 
-partition::ChunkBytes bytes_of_run(const partition::LayerSequence& sequence,
-                                   const configs::Config& config, const RunShape& shape,
+partition::ChunkBytes RunBytes::of(const configs::Config& config, const RunShape& shape,
                                    const partition::RunSchedule& schedule) {
   const int replicas = config.pipeline.replicas;
   const int lanes = config.trainer.lanes == 0 ? replicas : config.trainer.lanes;
   std::vector<partition::ChunkLoad> loads;
   if (shape.training.micro_batches > 0)
-    loads.push_back({{covering_lengths(shape.training.micro_batch, sequence)},
+    loads.push_back({{covering(shape.training.micro_batch)},
                      schedule.of(partition::micro_batches_per_replica(shape.training.micro_batches,
                                                                       lanes, replicas)),
-                     partition::recomputed_layers(config.pipeline, sequence)});
+                     partition::recomputed_layers(config.pipeline, sequence_)});
   if (shape.validation.micro_batches > 0) {
     loads.push_back(
-        {{covering_lengths(shape.validation.micro_batch, sequence)},
+        {{covering(shape.validation.micro_batch)},
          partition::forward_only(schedule.chunk_ranks(),
                                  (shape.validation.micro_batches + replicas - 1) / replicas)});
   }
@@ -190,9 +198,21 @@ partition::ChunkBytes bytes_of_run(const partition::LayerSequence& sequence,
   parameters.rollback =
       trains && config.pipeline.post_validation && config.pipeline.stages * replicas > 1;
   return partition::ChunkBytes(
-      sequence, loads, backend_sizes(config), parameters,
+      known_, loads, parameters,
       over_nccl(config) ? 2 * comm::nccl_memory(1) : 0,  // activations, gradients
       over_nccl(config) && trains ? comm::nccl_memory(comm::kNcclSumWays, kNormChannels) : 0);
+}
+
+partition::ChunkBytes bytes_of_run(const partition::LayerSequence& sequence,
+                                   const configs::Config& config, const RunShape& shape) {
+  return bytes_of_run(sequence, config, shape,
+                      partition::RunSchedule(config.pipeline.schedule, config.pipeline.stages));
+}
+
+partition::ChunkBytes bytes_of_run(const partition::LayerSequence& sequence,
+                                   const configs::Config& config, const RunShape& shape,
+                                   const partition::RunSchedule& schedule) {
+  return RunBytes(sequence, config).of(config, shape, schedule);
 }
 
 }  // namespace penstock::runtime

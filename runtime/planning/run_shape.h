@@ -38,6 +38,25 @@ struct RunShape {
 std::vector<std::int64_t> covering_lengths(const MicroBatchExtent& extent,
                                            const partition::LayerSequence& sequence);
 
+/// bytes_of_run() of many runs of one layer sequence, which differ in batch, stages, replicas,
+/// schedule and recomputed layers: what they have in common is planned once.
+class RunBytes {
+ public:
+  /// `sequence` must outlive this and what it returns. Types and optimizer of all runs are those of
+  /// `config`.
+  RunBytes(const partition::LayerSequence& sequence, const configs::Config& config);
+
+  [[nodiscard]] partition::ChunkBytes of(const configs::Config& config, const RunShape& shape,
+                                         const partition::RunSchedule& schedule);
+
+ private:
+  const std::vector<std::int64_t>& covering(const MicroBatchExtent& extent);
+
+  const partition::LayerSequence& sequence_;
+  std::shared_ptr<partition::SequenceBytes> known_;
+  std::map<MicroBatchExtent, std::vector<std::int64_t>> covering_;
+};
+
 /// What chunks need so that every step of the run fits under `schedule` and, in turn with it, every
 /// validation: on the replica that needs most.
 [[nodiscard]] partition::ChunkBytes bytes_of_run(const partition::LayerSequence& sequence,

@@ -11,6 +11,7 @@
 #include "base/median.h"
 #include "comm/collectives.h"
 #include "partition/model/recomputed_layers.h"
+#include "partition/model/trained_model.h"
 #include "partition/plan/plan_file.h"
 #include "runtime/planning/planning.h"
 #include "runtime/profiling/profiling_run.h"
@@ -46,9 +47,8 @@ std::vector<double> try_steps(const ProfilingData& data, const TriedPlan& tried,
   for (int step = first; step < end; ++step) batches.push_back(tried.steps.at(step));
   const std::vector<StepBatches> ahead(ProfilingRun::kStepsAhead, tried.steps.at(end));
   configs::Config config = data.config;
-  if (const auto recomputed = tried.plan.recomputed())
-    partition::set_recomputed_layers(config.pipeline, *recomputed,
-                                     partition::names_of(data.sequence));
+  config.pipeline =
+      with_recomputation_of(tried.plan, config.pipeline, partition::names_of(data.sequence));
   ProfilingRun profiling(data, config, tried.plan, world);
   const std::vector<ProfiledStep> ran = profiling.run(batches, ahead);
   std::vector<double> seconds;
@@ -62,7 +62,7 @@ std::vector<double> try_steps(const ProfilingData& data, const TriedPlan& tried,
 std::vector<double> try_plans(comm::Communicator& world, const configs::Config& recipe,
                               const std::vector<std::string>& plans, int steps) {
   check_ranks(recipe, world.size());
-  const ProfilingData data = load_profiling_data(recipe, world);
+  ProfilingData data = load_profiling_data(recipe, world);
   const partition::PlannedModel model =
       planned_model(data.sequence, data.config.model, data.labels);
   const int count = std::stoi(comm::broadcast(world, fmt::format("{}", plans.size())));
@@ -73,6 +73,11 @@ std::vector<double> try_plans(comm::Communicator& world, const configs::Config& 
     StepSequence in_turn = in_order(data, plan);
     tried.push_back({std::move(plan), std::move(in_turn)});
   }
+  if (tried.empty()) return {};
+  // Whether units remake what they keep is the same in all of them.
+  data.config.pipeline =
+      with_recomputation_of(tried.front().plan, data.config.pipeline, model.layers);
+  data.sequence = partition::build_trained_model(data.config, data.labels);
   for (int first = 0; first < steps; first += ProfilingRun::kTurn)
     for (TriedPlan& one : tried)
       for (const double seconds :

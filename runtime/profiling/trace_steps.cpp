@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "base/error.h"
 #include "base/median.h"
 #include "comm/collectives.h"
 #include "comm/link_overlap.h"
@@ -177,6 +178,11 @@ Trace trace_steps(const configs::Config& recipe, comm::Communicator& world,
                            {.model = partition::model_summary(data.config.model, data.labels),
                             .compute = data.config.precision.compute,
                             .layers = partition::names_of(data.sequence)});
+  if (options.profile && data.config.pipeline.recompute == partition::kSelective)
+    throw ConfigError(
+        "--profile is of layers that keep everything, and pipeline.recompute = selective runs "
+        "parts of them again: leave --profile out, so that the layers are measured as they run");
+  if (options.profile) profile.layers = partition::trained_costs(profile, data.sequence);
   Trace trace;
   trace.plan = plan_by(data, profile, world);
   const Links links = measure_links(trace.plan, world);

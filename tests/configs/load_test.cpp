@@ -145,7 +145,7 @@ TEST(Load, ReadsListsOfLayerNames) {
             std::string::npos);
   EXPECT_NE(fault("[pipeline]\nrecompute = 'stage'\nrecompute_layers = ['norm1']")
                 .find("recipe.toml:3: pipeline.recompute_layers needs pipeline.recompute = "
-                      "layers, not stage"),
+                      "layers or selective, not stage"),
             std::string::npos);
 }
 

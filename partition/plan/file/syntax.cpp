@@ -111,8 +111,8 @@ void read_ranks(const toml::array& rows, PlanSource& source) {
   }
 }
 
-/// Neither need be there.
-void read_order_and_actions(const toml::table& file, Table& keys, PlanSource& source) {
+/// None of them need be there.
+void read_choices(const toml::table& file, Table& keys, PlanSource& source) {
   if (file.contains("order")) {
     if (const auto* order = keys.take_array("order", &source.order_line)) {
       const auto places =
@@ -127,6 +127,8 @@ void read_order_and_actions(const toml::table& file, Table& keys, PlanSource& so
       }
     }
   }
+  if (file.contains("recompute_within"))
+    source.plan.recomputes_within = keys.take<bool>("recompute_within", "true or false");
   if (!file.contains("actions")) return;
   if (const auto* rows = keys.take_array("actions", &source.actions_line))
     source.plan.actions =
@@ -202,7 +204,7 @@ PlanSource plan_of_toml(const std::string& text, const std::string& name) {
   plan.schedule = keys.take<std::string>("schedule", "text", &source.schedule_line).value_or("");
   plan.micro_batches = keys.take_count("micro_batches", 1, &source.micro_batches_line);
   plan.lanes = keys.take_count("lanes", 1, &source.lanes_line);
-  read_order_and_actions(file, keys, source);
+  read_choices(file, keys, source);
   if (const auto* ranks = keys.take_array("ranks", &source.ranks_line)) read_ranks(*ranks, source);
   int line = 0;
   if (const auto* chunks = keys.take_array("chunk", &line)) {

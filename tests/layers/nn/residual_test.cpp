@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "layers/models/families.h"
+#include "layers/models/rated_layer.h"
 #include "layers/models/residual_units.h"
 #include "layers/nn/batch_norm.h"
 #include "layers/nn/clipped_relu.h"
@@ -243,6 +244,30 @@ std::size_t kept_bytes(const LayerPlan& plan) {
     if (saved.kind == SavedDecl::Kind::own && saved.life != Life::carried)
       bytes += static_cast<std::size_t>(element_count(saved.shape)) * size_of(saved.dtype);
   return bytes;
+}
+
+// Norm, nonlinearity and its dropout: what the last dropout makes, no part's backward asks for.
+TEST(Residual, RemadePartsAreThoseThatRunAgain) {
+  const ActivationDecl input{DType::f32, {{kUnitLengths, 6}}};
+  const auto names = [&](const Layer& layer) {
+    std::vector<std::string> names;
+    for (const RemadePart& part : remade_parts(layer, input, {})) {
+      EXPECT_EQ(part.plan.work, Work::elementwise);
+      EXPECT_EQ(part.input.only().lengths, kUnitLengths);
+      names.push_back(part.layer->name());
+    }
+    return names;
+  };
+  auto unit = std::move(units().front());
+  EXPECT_TRUE(names(*unit).empty());
+  unit = remaking(std::move(unit));
+  const std::vector<std::string> expected{"f.norm", "f.act", "f.act_dropout"};
+  EXPECT_EQ(names(*unit), expected);
+  const double all_again = unit->plan(input, {}).flops.backward_input;
+  EXPECT_EQ(all_again, units().front()->plan(input, {}).flops.backward_input);
+  const std::size_t parameters = unit->plan(input, {}).params.size();
+  const RatedLayer rated(std::move(unit), {.of_parameters = std::vector(parameters, 0.5)});
+  EXPECT_EQ(names(rated), expected);
 }
 
 // LayerRunner poisons what is carried before backward_input, so what is not remade would be NaN.

@@ -7,7 +7,9 @@
 
 #include "base/error.h"
 #include "configs/config.h"
+#include "layers/models/conformer.h"
 #include "partition/choose/stage_memory.h"
+#include "partition/model/recomputed_layers.h"
 #include "tests/support/partition/chosen_layers.h"
 #include "tests/support/partition/planned_sequence.h"
 #include "tests/support/system/temporary_folder.h"
@@ -239,6 +241,72 @@ TEST(Decide, RecomputesSomeLayersWhereMemoryIsShort) {
       return other.choice.recomputed.empty() && other.lacks && other.lacks->bytes > 0;
     }));
   }
+}
+
+/// Two blocks of a Conformer, which keep everything or remake what is cheap.
+LayerSequence blocks(const char* recompute) {
+  const configs::ModelConfig model{
+      .features = 17,
+      .family = layers::ConformerOptions{
+          .width = 12, .heads = 3, .layers = 2, .kernel = 5, .dropout = 0.1}};
+  configs::PipelineConfig pipeline;
+  pipeline.recompute = recompute;
+  return build_model(model, 9, pipeline);
+}
+
+TEST(Decide, RemakesWithinLayersBeforeWholeOnes) {
+  const LayerSequence keeping = blocks("none"), remaking = blocks(kSelective);
+  PlanningProblem problem = test::planned_sequence(keeping, 1, 1e12);
+  problem.costs = analytic_cost_model(keeping, {}, default_rates({}));
+  problem.selective_costs = with_remaking(problem.costs, remaking, {});
+  problem.stages = 1;
+  problem.schedules = {"gpipe"};
+  problem.sample = [](const BatchChoice& batch, int) {
+    SampledStep step;
+    step.audio_seconds = 4;
+    step.micro_batches.assign(static_cast<std::size_t>(batch.micro_batches), {{61, 40}, {}});
+    step.replica.assign(step.micro_batches.size(), 0);
+    return std::vector{step};
+  };
+  problem.bytes = [&](const PlanChoice& choice) {
+    const ChunkLoad load{{{61, 40}}, schedule_of(choice).of(4), choice.recomputed};
+    return ChunkBytes(choice.selective ? remaking : keeping, {load}, {}, {});
+  };
+  const auto bytes = [&](bool selective, bool whole) {
+    PlanChoice choice{.batch = problem.batches.front(),
+                      .schedule = "gpipe",
+                      .recomputed = ChosenLayers(keeping.size(), whole),
+                      .selective = selective,
+                      .devices = {{0}}};
+    return StageMemory(problem, choice).of_stages({0, keeping.size()})[0];
+  };
+  const auto within = [&](double memory) {
+    problem.cluster.devices[0].memory = memory;
+    return decide(problem);
+  };
+  ASSERT_LT(bytes(true, false), bytes(false, false));
+  ASSERT_LT(bytes(true, true), bytes(true, false));
+  const Decision kept = within(bytes(false, false));
+  EXPECT_FALSE(kept.choice.selective);
+  EXPECT_TRUE(kept.choice.recomputed.empty());
+
+  const Decision remade = within(bytes(true, false));
+  EXPECT_TRUE(remade.choice.selective);
+  EXPECT_TRUE(remade.choice.recomputed.empty());
+  EXPECT_GT(remade.estimate.step_seconds, kept.estimate.step_seconds);
+  EXPECT_NE(describe(remade.choice).find("recomputing within layers"), std::string::npos);
+
+  const double memory = 0.6 * bytes(true, false) + 0.4 * bytes(true, true);
+  const Decision both = within(memory);
+  EXPECT_TRUE(both.choice.selective);
+  EXPECT_GT(std::ranges::count(both.choice.recomputed, true), 0);
+  EXPECT_LE(most_bytes(problem, both), memory);
+  EXPECT_GT(both.estimate.step_seconds, remade.estimate.step_seconds);
+  problem.selective_costs = {};  // whole layers alone take longer
+  EXPECT_GT(within(memory).estimate.step_seconds, both.estimate.step_seconds);
+  EXPECT_GT(within(bytes(true, false)).estimate.step_seconds, remade.estimate.step_seconds);
+  problem.recomputed = ChosenLayers();  // what a recipe says stays
+  EXPECT_THROW(within(bytes(true, false)), ConfigError);
 }
 
 TEST(Decide, RejectsGridsBeyondTheLayersOrDevices) {

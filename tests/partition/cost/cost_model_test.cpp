@@ -2,6 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
+#include "layers/models/conformer.h"
+#include "partition/model/build_model.h"
+#include "partition/model/recomputed_layers.h"
 #include "tests/support/partition/small_sequence.h"
 
 namespace penstock::partition {
@@ -20,6 +25,40 @@ TEST(CostModel, OfRatesFollowsTheLengths) {
       EXPECT_EQ(found[i].total(), expected[i].total());
     }
   }
+}
+
+LayerSequence of_two_blocks(const char* recompute) {
+  const configs::ModelConfig model{
+      .features = 17,
+      .family = layers::ConformerOptions{.width = 12, .heads = 3, .layers = 2, .kernel = 5}};
+  configs::PipelineConfig pipeline;
+  pipeline.recompute = recompute;
+  return build_model(model, 9, pipeline);
+}
+
+TEST(CostModel, WithRemakingTakesAsMuchLongerAsForwardDoes) {
+  const LayerSequence keeping = of_two_blocks("none"), remaking = of_two_blocks(kSelective);
+  const MicroBatchLengths lengths{{61, 23, 40}};
+  const CostModel computed = analytic_cost_model(keeping, {}, default_rates({}));
+  const CostModel slower = [&](const MicroBatchLengths& of) {
+    std::vector<LayerCost> costs = computed(of);
+    for (LayerCost& cost : costs) cost.forward *= 3;
+    return costs;
+  };
+  const auto kept = computed(lengths), with = with_remaking(computed, remaking, {})(lengths),
+             longer = with_remaking(slower, remaking, {})(lengths),
+             own = analytic_cost_model(remaking, {}, default_rates({}))(lengths);
+  double most = 0;
+  for (std::size_t i = 0; i < kept.size(); ++i) {
+    EXPECT_DOUBLE_EQ(with[i].backward_input, own[i].backward_input) << kept[i].layer;
+    const double again = own[i].backward_input - kept[i].backward_input;
+    EXPECT_NEAR(longer[i].backward_input, kept[i].backward_input + 3 * again, 1e-12);
+    most = std::max(most, again);
+  }
+  EXPECT_GT(most, 0);
+  EXPECT_TRUE(remakes(remaking, {}));
+  EXPECT_FALSE(remakes(keeping, {}));
+  EXPECT_FALSE(remakes(test::small_sequence(), {}));
 }
 
 }  // namespace

@@ -2,6 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
+#include "layers/models/conformer.h"
+#include "layers/models/families.h"
+#include "partition/model/build_model.h"
+#include "partition/model/recomputed_layers.h"
+#include "partition/model/trained_model.h"
 #include "tests/support/partition/small_sequence.h"
 
 namespace penstock::partition {
@@ -38,6 +45,59 @@ TEST(Cost, CountsTheOperationsOfTraining) {
   const double linear = 2.0 * 15 * 12 * 10 + 2.0 * 15 * 10 * 5;
   EXPECT_DOUBLE_EQ(training_flops(test::small_sequence(), Lengths{7, 1, 13, 5}),
                    2 * convolution + 2 * relu + 3 * linear);
+}
+
+LayerSequence conformer(const char* recompute) {
+  const configs::ModelConfig model{
+      .features = 17,
+      .family = layers::ConformerOptions{.width = 12, .heads = 3, .layers = 2, .kernel = 5}};
+  configs::PipelineConfig pipeline;
+  pipeline.recompute = recompute;
+  return build_model(model, 9, pipeline);
+}
+
+TEST(Cost, OfUnitsThatRemakeHasTheirCheapPartsForwards) {
+  const LayerSequence keeping = conformer("none"), remaking = conformer(kSelective);
+  const Lengths lengths{61, 23, 40};
+  constexpr double kFast = 1e300;
+  const DeviceRates launches{kFast, kFast, kFast, kFast, kFast, 1},
+      operations{kFast, kFast, kFast, 1, kFast, 0};
+  const auto parts = [&](int layer) {
+    const auto plans = plan_layers(remaking, lengths, {});
+    return layers::remade_parts(*remaking.layers[layer], plans[layer - 1].output, {});
+  };
+  for (const DeviceRates& rates : {launches, operations}) {
+    const auto kept = analytic_costs(keeping, lengths, {}, rates),
+               remade = analytic_costs(remaking, lengths, {}, rates);
+    int units = 0;
+    for (int i = 1; i < remaking.size(); ++i) {
+      double again = 0;
+      for (const layers::RemadePart& part : parts(i))
+        again += rates.launch == 1 ? 1 : part.plan.flops.forward;
+      EXPECT_DOUBLE_EQ(remade[i].backward_input, kept[i].backward_input + again) << kept[i].layer;
+      EXPECT_EQ(remade[i].forward, kept[i].forward);
+      EXPECT_EQ(remade[i].backward_weight, kept[i].backward_weight);
+      units += again > 0;
+    }
+    EXPECT_EQ(units, 8);  // of two blocks
+  }
+}
+
+TEST(Cost, OfFrozenUnitsHasNothingRemade) {
+  configs::Config config;
+  config.model = {
+      .features = 17,
+      .family = layers::ConformerOptions{.width = 12, .heads = 3, .layers = 2, .kernel = 5}};
+  config.pipeline.recompute = kSelective;
+  const Lengths lengths{61, 23};
+  const auto remade = [&] {
+    const auto seconds =
+        remaking_seconds(build_trained_model(config, 9), lengths, {}, default_rates({}));
+    return std::ranges::count_if(seconds, [](double s) { return s > 0; });
+  };
+  EXPECT_EQ(remade(), 8);
+  config.optimizer.freeze = {"subsampling*", "block1.*"};
+  EXPECT_EQ(remade(), 4);
 }
 
 TEST(Cost, TransfersGoThereAndBack) {

@@ -4,6 +4,8 @@
 
 #include "base/error.h"
 #include "configs/config.h"
+#include "layers/models/deepspeech2.h"
+#include "partition/model/trained_model.h"
 #include "tests/support/system/temporary_folder.h"
 
 namespace penstock::partition {
@@ -48,6 +50,32 @@ TEST(DeviceProfile, ReadsWhatItWrites) {
          {&FittedLayer::forward, &FittedLayer::backward_input, &FittedLayer::backward_weight})
       EXPECT_EQ((read.layers[i].*method).of(other), (made.layers[i].*method).of(other));
   EXPECT_EQ(read.reading.of(other), made.reading.of(other));
+}
+
+TEST(DeviceProfile, IsOfLayersAsTheyAreTrained) {
+  configs::Config config;
+  config.model = {.features = 17,
+                  .family = layers::DeepSpeech2Options{.channels = 2, .hidden = 7, .layers = 2}};
+  const LayerSequence whole = build_trained_model(config, 9);
+  config.optimizer.freeze = {"conv*", "norm1*"};
+  const LayerSequence frozen = build_trained_model(config, 9);
+  const FittedCost second{{CostTerm::constant}, {1}};
+  DeviceProfile measured;
+  for (const auto& layer : whole.layers)
+    measured.layers.push_back({layer->name(), second, second, second});
+  EXPECT_EQ(trained_costs(measured, whole).front().backward_weight.seconds.size(), 1u);
+  const auto fewer = trained_costs(measured, frozen);
+  EXPECT_TRUE(fewer.front().backward_weight.seconds.empty());
+  EXPECT_TRUE(fewer.front().backward_input.seconds.empty());
+  EXPECT_EQ(fewer.front().forward.seconds, second.seconds);
+  EXPECT_EQ(fewer.back().backward_input.seconds, second.seconds);
+
+  measured.layers = fewer;  // as they are measured frozen
+  EXPECT_NO_THROW((void)trained_costs(measured, frozen));
+  const std::string refused =
+      test::message_of<ConfigError>([&] { (void)trained_costs(measured, whole); });
+  EXPECT_NE(refused.find("the costs have no weight gradients of conv1, norm1"), std::string::npos)
+      << refused;
 }
 
 TEST(DeviceProfile, MustMatchTheModelAndItsLayerOrder) {

@@ -43,7 +43,7 @@ class SampledProblem {
     };
     if (bounded)
       problem.at_least = [this](int first, int last, int chunk) {
-        return sum(work_, first, last) / speed_[chunk] + crossing_[first];
+        return sum(work_, first, last) / speed_[chunk];
       };
     problem.extra = [](int, int, int) { return 0.0; };
   }
@@ -58,6 +58,10 @@ class SampledProblem {
       if (over <= 0) return 0;
       return price > 0 && over <= memory_ ? std::optional(price * over) : std::nullopt;
     };
+    if (problem.at_least)
+      problem.fullness = [this, price](int first, int last, int) {
+        return sum(bytes_, first, last) / (price > 0 ? 2 * memory_ : memory_);
+      };
   }
 
   ChunkCutProblem problem;
@@ -97,6 +101,32 @@ TEST(CutChunks, EqualsTryingAllCuts) {
   EXPECT_GT(infeasible, 20);
   EXPECT_GT(bound, 20);
   EXPECT_GT(falling, 200);
+}
+
+// Each of 279 layers behind an unlike one takes what the others do, up to 5 %.
+TEST(CutChunks, AsksForFewRangesOfManyLayers) {
+  std::vector<double> until{0, 40};  // seconds of the first i layers
+  std::mt19937 random(3);
+  while (until.size() < 281)
+    until.push_back(until.back() + std::uniform_real_distribution(1.0, 1.05)(random));
+  int asked = 0;
+  ChunkCutProblem problem{.layers = 280, .chunks = 8, .runs = 32};
+  problem.at_least = [&](int first, int last, int) { return until[last] - until[first]; };
+  problem.load = [&](int first, int last, int chunk) {
+    return until[last] - until[first] + (chunk > 0 ? 0.1 : 0.0);
+  };
+  problem.extra = [&](int first, int last, int) -> std::optional<double> {
+    ++asked;
+    return last - first > 60 ? std::nullopt : std::optional(last - first > 38 ? 0.2 : 0.0);
+  };
+  const auto cut = cut_chunks(problem);
+  ASSERT_TRUE(cut);
+  EXPECT_LT(asked, 280);
+  const auto pruned = closed_form(problem, *cut);
+  problem.at_least = {};
+  asked = 0;
+  EXPECT_DOUBLE_EQ(pruned, closed_form(problem, *cut_chunks(problem)));
+  EXPECT_GT(asked, 280 * 280);
 }
 
 TEST(CutChunks, EndsWhereNothingTakesTime) {

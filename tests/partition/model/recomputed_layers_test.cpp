@@ -26,36 +26,27 @@ TEST(RecomputedLayers, AreNoneAllOrThoseNamed) {
 }
 
 TEST(RecomputedLayers, AreSetAsTheyAreRead) {
-  for (const ChosenLayers& chosen : {ChosenLayers{false, true, false, true}, ChosenLayers(4, true),
-                                     ChosenLayers(4, false), ChosenLayers{}}) {
-    configs::PipelineConfig pipeline = asked("layers", {"norm1"});
-    set_recomputed_layers(pipeline, chosen, kNames);
-    ChosenLayers read = recomputed_layers(pipeline, kNames);
-    read.resize(4);
-    ChosenLayers wanted = chosen;
-    wanted.resize(4);
-    EXPECT_EQ(read, wanted);
-    EXPECT_EQ(pipeline.recompute_layers.empty(), pipeline.recompute != "layers");
-  }
+  for (const bool within : {false, true})
+    for (const ChosenLayers& chosen :
+         {ChosenLayers{false, true, false, true}, ChosenLayers(4, true), ChosenLayers(4, false),
+          ChosenLayers{}}) {
+      configs::PipelineConfig pipeline = asked("layers", {"norm1"});
+      set_recomputation(pipeline, {within, chosen}, kNames);
+      ChosenLayers read = recomputed_layers(pipeline, kNames);
+      read.resize(4);
+      ChosenLayers wanted = chosen;
+      wanted.resize(4);
+      EXPECT_EQ(read, wanted);
+      EXPECT_EQ(pipeline.recompute == kSelective, within);
+      if (pipeline.recompute == "none" || pipeline.recompute == "stage") {
+        EXPECT_TRUE(pipeline.recompute_layers.empty());
+      }
+    }
 }
 
-TEST(RecomputedLayers, SelectiveStaysWhereNoneIsChosen) {
-  configs::PipelineConfig pipeline = asked(kSelective);
-  set_recomputed_layers(pipeline, ChosenLayers(4, false), kNames);
-  EXPECT_EQ(pipeline.recompute, kSelective);
-  EXPECT_TRUE(pipeline.recompute_layers.empty());
-}
-
-TEST(RecomputedLayers, SelectiveRefusesAPlansLayers) {
-  configs::PipelineConfig pipeline = asked(kSelective);
-  const auto said = test::message_of<ConfigError>([&] {
-    set_recomputed_layers(pipeline, {true, false, true, false}, kNames);
-  });
-  EXPECT_NE(said.find("the plan recomputes 2 whole layers, but the recipe has pipeline.recompute = "
-                      "selective"),
-            std::string::npos)
-      << said;
-  EXPECT_EQ(pipeline.recompute, kSelective);
+TEST(RecomputedLayers, MayBeWholeOnesBesidesSelective) {
+  EXPECT_EQ(recomputed_layers(asked("selective", {"norm1"}), kNames),
+            (ChosenLayers{false, true, false, false}));
 }
 
 TEST(RecomputedLayers, EveryFaultOfAListIsNamed) {

@@ -55,6 +55,19 @@ TEST(PlanFile, SurvivesTheRoundTrip) {
   EXPECT_EQ(read_plan(folder.path() / "plan.toml", kModel), sample());
 }
 
+TEST(PlanFile, SaysWhetherUnitsRemake) {
+  for (const auto within : {std::optional<bool>(), std::optional(true), std::optional(false)}) {
+    Plan plan = sample();
+    plan.recomputes_within = within;
+    EXPECT_EQ(parse_plan(plan_toml(plan), "plan.toml", kModel), plan);
+  }
+  Plan plan = sample();
+  plan.recomputes_within = true;
+  EXPECT_NE(error_message(edited("recompute_within = true", "recompute_within = \"yes\"", plan))
+                .find("plan.toml:7: recompute_within must be true or false"),
+            std::string::npos);
+}
+
 TEST(PlanFile, ReadsWhatAPersonWrites) {
   const Plan plan = parse_plan(R"(model = "kind=deepspeech2 hidden=8"
 schedule = "gpipe"

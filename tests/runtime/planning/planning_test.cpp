@@ -145,14 +145,29 @@ TEST_F(PlanFileOfARecipe, SaysWhichLayersAreRecomputed) {
   EXPECT_LT(again.bytes_of(0).saved, plan_.bytes_of(0).saved);
   EXPECT_GT(again.chunks[0].predicted.time_share, plan_.chunks[0].predicted.time_share);
 
-  config_.pipeline.recompute = "selective";
-  const std::string refused = test::message_of<ConfigError>([&] { (void)with_plan_file(config_); });
-  EXPECT_NE(refused.find("the plan recomputes 2 whole layers"), std::string::npos) << refused;
-  config_.pipeline.recompute = "stage";
-
   for (partition::ChunkPlan& chunk : plan_.chunks) chunk.recomputed.reset();  // the recipe says
   partition::write_plan(config_.pipeline.plan, plan_);
   EXPECT_EQ(with_plan_file(config_).pipeline.recompute, "stage");
+}
+
+TEST_F(PlanFileOfARecipe, SaysWhetherUnitsRemake) {
+  plan_.recomputes_within = true;
+  plan_.chunks[0].recomputed = {"norm1"};
+  partition::write_plan(config_.pipeline.plan, plan_);
+  configs::PipelineConfig pipeline = with_plan_file(config_).pipeline;  // of a recipe with none
+  EXPECT_EQ(pipeline.recompute, "selective");
+  EXPECT_EQ(pipeline.recompute_layers, std::vector<std::string>{"norm1"});
+  EXPECT_EQ(planned().recomputes_within, std::optional(true));
+
+  config_.pipeline.recompute = "selective";
+  plan_.recomputes_within = false;
+  partition::write_plan(config_.pipeline.plan, plan_);
+  pipeline = with_plan_file(config_).pipeline;
+  EXPECT_EQ(pipeline.recompute, "layers");
+  plan_.recomputes_within.reset();  // the recipe says
+  partition::write_plan(config_.pipeline.plan, plan_);
+  EXPECT_EQ(with_plan_file(config_).pipeline.recompute, "selective");
+  EXPECT_EQ(with_plan_file(config_).pipeline.recompute_layers, std::vector<std::string>{"norm1"});
 }
 
 TEST_F(PlanFileOfARecipe, MustFitItsMemory) {

@@ -1,0 +1,69 @@
+#include "partition/memory/sequence_bytes.h"
+
+#include <utility>
+
+namespace penstock::partition {
+
+RangeBuffers::RangeBuffers(const LayerSequence& sequence,
+                           const std::vector<std::vector<std::int64_t>>& micro_batches,
+                           const layers::BackendSizes& sizes)
+    : layers_(sequence.size()) {
+  for (const auto& lengths : micro_batches)
+    planned_.push_back(
+        plan_range(sequence.layers, sequence_input(sequence, lengths, sizes), sizes));
+}
+
+ChunkRole RangeBuffers::role(const LayerRun& range, bool splits_backward) const {
+  return {.sends_input_gradient = range.first > 0,
+          .sends_output = range.last < layers_,
+          .splits_backward = splits_backward};
+}
+
+const BufferBytes& RangeBuffers::of(const LayerRun& range, bool training, bool splits_backward) {
+  const auto [at, fresh] = known_.try_emplace({range.first, range.last, training, splits_backward});
+  if (!fresh) return at->second;
+  if (training)
+    at->second = with_recomputation(range, role(range, splits_backward));
+  else
+    for (const auto& planned : planned_)
+      at->second.cover(lay_out_evaluation(planned, range, true), {});
+  return at->second;
+}
+
+BufferBytes RangeBuffers::with_recomputation(const LayerRun& range, const ChunkRole& role) const {
+  BufferBytes most;
+  for (const auto& planned : planned_) most.cover(lay_out_training(planned, range, role), role);
+  return most;
+}
+
+std::vector<MicroBatchLayout> RangeBuffers::layouts(const LayerRun& range,
+                                                    bool splits_backward) const {
+  std::vector<MicroBatchLayout> layouts;
+  for (const auto& planned : planned_)
+    layouts.push_back(lay_out_training(planned, range, role(range, splits_backward)));
+  return layouts;
+}
+
+SequenceBytes::SequenceBytes(const LayerSequence& sequence, const layers::BackendSizes& sizes,
+                             ParameterKinds kinds)
+    : sequence_(sequence),
+      sizes_(sizes),
+      plans_(plan_without_frames(sequence, sizes)),
+      norm_bytes_(gradient_norm_bytes(norm_blocks(plans_))),
+      sums_(1) {
+  kinds.sharing = {};
+  for (const layers::LayerPlan& plan : plans_) {
+    const std::vector<layers::LayerPlan> alone{plan};
+    sums_.push_back(sums_.back());
+    sums_.back().add(sums_of(alone, lay_out_parameters(alone, kinds, 0)));
+  }
+}
+
+std::shared_ptr<RangeBuffers> SequenceBytes::buffers(
+    const std::vector<std::vector<std::int64_t>>& micro_batches) {
+  std::shared_ptr<RangeBuffers>& known = known_[micro_batches];
+  if (!known) known = std::make_shared<RangeBuffers>(sequence_, micro_batches, sizes_);
+  return known;
+}
+
+}  // namespace penstock::partition

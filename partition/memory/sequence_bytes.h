@@ -1,0 +1,68 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <tuple>
+#include <vector>
+
+#include "partition/memory/stage_bytes.h"
+#include "partition/model/layer_sequence.h"
+
+namespace penstock::partition {
+
+/// What the ranges of a layer sequence's layers take of memory for some micro-batches, whichever
+/// stage and schedule they are of. Each range is laid out once, when it is first asked for.
+class RangeBuffers {
+ public:
+  /// Of utterances of so many feature frames each.
+  RangeBuffers(const LayerSequence& sequence,
+               const std::vector<std::vector<std::int64_t>>& micro_batches,
+               const layers::BackendSizes& sizes);
+
+  /// Of the micro-batch that needs most of each kind, in training or in evaluation.
+  const BufferBytes& of(const LayerRun& range, bool training, bool splits_backward);
+  /// The same where layers of the range are recomputed in training.
+  BufferBytes with_recomputation(const LayerRun& range, const ChunkRole& role) const;
+  /// Of every micro-batch.
+  std::vector<MicroBatchLayout> layouts(const LayerRun& range, bool splits_backward) const;
+
+ private:
+  ChunkRole role(const LayerRun& range, bool splits_backward) const;
+
+  int layers_;
+  std::vector<std::shared_ptr<const PlannedLayers>> planned_;
+  std::map<std::tuple<int, int, bool, bool>, BufferBytes> known_;
+};
+
+/// What the chunks of one layer sequence have in common, whatever its cut and schedule: plans that
+/// are made once, and sums over layers.
+class SequenceBytes {
+ public:
+  /// `sequence` must outlive this. Sums are those of replicas that share nothing.
+  SequenceBytes(const LayerSequence& sequence, const layers::BackendSizes& sizes,
+                ParameterKinds kinds);
+
+  const layers::BackendSizes& sizes() const { return sizes_; }
+  int layers() const { return sequence_.size(); }
+  /// Of each layer, for any input.
+  const std::vector<layers::LayerPlan>& plans() const { return plans_; }
+  /// What all ranks keep to agree on the gradient's norm.
+  std::size_t norm_bytes() const { return norm_bytes_; }
+  ParameterSums sums(const LayerRun& range) const {
+    return sums_[static_cast<std::size_t>(range.last)].behind(
+        sums_[static_cast<std::size_t>(range.first)]);
+  }
+  std::shared_ptr<RangeBuffers> buffers(
+      const std::vector<std::vector<std::int64_t>>& micro_batches);
+
+ private:
+  const LayerSequence& sequence_;
+  layers::BackendSizes sizes_;
+  std::vector<layers::LayerPlan> plans_;
+  std::size_t norm_bytes_;
+  std::vector<ParameterSums> sums_;  // of the first i layers
+  std::map<std::vector<std::vector<std::int64_t>>, std::shared_ptr<RangeBuffers>> known_;
+};
+
+}  // namespace penstock::partition
