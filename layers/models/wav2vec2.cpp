@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "base/counted.h"
 #include "base/error.h"
 #include "layers/models/residual_units.h"
@@ -28,12 +30,14 @@ void add_linear(Sequence& sequence, const std::string& name, int in, int out) {
 void add_frontend(Sequence& sequence, const Wav2Vec2Options& options) {
   int in = 1;
   for (std::size_t i = 0; i < options.kernels.size(); ++i) {
+    const int taps = in * options.kernels[i];
     sequence.push_back(
         std::make_unique<Conv1d>(Conv1dOptions{.name = fmt::format("frontend.conv{}", i + 1),
                                                .in_channels = in,
                                                .out_channels = options.channels,
                                                .kernel = options.kernels[i],
-                                               .stride = options.strides[i]}));
+                                               .stride = options.strides[i],
+                                               .deviation = std::sqrt(2.0 / taps)}));
     add_norm(sequence, fmt::format("frontend.norm{}", i + 1), options.channels);
     sequence.push_back(std::make_unique<Nonlinearity>(fmt::format("frontend.act{}", i + 1),
                                                       NonlinearityKind::gelu));

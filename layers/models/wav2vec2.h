@@ -35,6 +35,9 @@ struct Wav2Vec2Options {
   ///   blockN.attention blockN.feed_forward …
   ///   norm output ctc
   /// where positions and what blocks hold are residual units (layers/models/residual_units.h).
+  /// Weights of the front end's convolutions start with a deviation of √(2 / (in · kernel)) (He et
+  /// al. 2015), as in transformers: with PyTorch's, 2.4 times less, small models stay at the blank
+  /// for long. All else starts as PyTorch's layers do.
   /// ShapeError for options that make no model.
   std::vector<std::unique_ptr<Layer>> build(const ModelEnds& ends) const;
 };

@@ -92,7 +92,9 @@ void Conv1d::declare_params(LayerPlan& plan) const {
         {name() + ".weight_g", {1, 1, g.kernel}, {Initialiser::Kind::constant, length}, true});
     plan.params.push_back({name() + ".weight_v", g.weight_shape(), start});
   } else {
-    plan.params.push_back({name() + ".weight", g.weight_shape(), start});
+    const Initialiser given{Initialiser::Kind::uniform, std::sqrt(3.0) * options_.deviation};
+    plan.params.push_back(
+        {name() + ".weight", g.weight_shape(), options_.deviation > 0 ? given : start});
   }
   if (options_.bias) plan.params.push_back({name() + ".bias", {g.out_channels}, start});
 }

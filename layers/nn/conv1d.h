@@ -16,13 +16,15 @@ struct Conv1dOptions {
   std::int64_t left = 0, right = 0;  // frames of zeros before and behind each utterance
   bool bias = true;
   bool weight_norm = false;  // a length for each tap, as wav2vec 2.0's positions have
+  double deviation = 0;      // if any, that of the weights, which start uniform
 };
 
 /// Convolution over the frames of each utterance: of n frames it makes Conv1dGeometry::outputs(n).
 /// With `left` = dilation · (kernel - 1) it is causal. Parameters: "<name>.weight" [out, in of a
 /// group, kernel], or, with weight norm, "<name>.weight_g" [1, 1, kernel] and "<name>.weight_v"
 /// [out, in of a group, kernel]; with bias, "<name>.bias" [out]. They start uniform in
-/// ±1/sqrt(in of a group · kernel) as PyTorch's do, lengths as those of such taps.
+/// ±1/sqrt(in of a group · kernel) as PyTorch's do, lengths as those of such taps; weights without
+/// weight norm with the deviation, if one is given.
 class Conv1d final : public Layer {
  public:
   /// ShapeError if the options make no convolution.

@@ -1,8 +1,11 @@
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "tests/support/runtime/training_folder.h"
+#include "tests/support/system/temporary_folder.h"
+#include "tests/support/tree/sources.h"
 
 namespace penstock::tools {
 namespace {
@@ -61,6 +64,19 @@ TEST_F(PlanCommand, PrintsATableOnce) {
                            "1f1b: 4 micro-batches a step in 2 lanes, 2 stages × 1 replica"})
     EXPECT_NE(outcome.out.find(said), std::string::npos) << said << " is not in " << outcome.out;
   EXPECT_EQ(plan(words, {2}).out, outcome.out);
+}
+
+TEST_F(PlanCommand, EveryRecipePlans) {
+  for (const auto& entry : std::filesystem::directory_iterator(test::source("configs/recipes"))) {
+    std::vector<std::string> words = {"plan", entry.path(),
+                                      "data.train=" + folder_.in("train.jsonl"),
+                                      "data.validation=", "--computed"};
+    if (test::read_file(entry.path()).find("sentencepiece") != std::string::npos)
+      words.push_back("text.model=" + test::source("tests/golden/pieces/unigram.model").string());
+    const auto outcome = folder_.run(words);
+    EXPECT_EQ(outcome.code, 0) << entry.path() << ": " << outcome.err;
+    EXPECT_NE(outcome.out.find(" to ctc "), std::string::npos) << outcome.out;
+  }
 }
 
 TEST_F(PlanCommand, ItsFileIsTrained) {

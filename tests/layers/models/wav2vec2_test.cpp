@@ -2,7 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <map>
+
 #include "base/error.h"
+#include "layers/initialise.h"
 #include "tests/support/layers/golden_model.h"
 
 namespace penstock::layers {
@@ -19,6 +23,24 @@ const Wav2Vec2Options kSmallWav2Vec2{.channels = 6,
                                      .position_groups = 3};
 
 test::LayerSequence small_wav2vec2() { return kSmallWav2Vec2.build({.features = 1, .labels = 7}); }
+
+/// Root mean square of each parameter's numbers at the start.
+std::map<std::string, double> initial_deviations(const test::LayerSequence& sequence) {
+  std::map<std::string, double> found;
+  ActivationDecl input{DType::f32, {{{}, 1}}};
+  for (const auto& layer : sequence) {
+    const LayerPlan plan = layer->plan(input, {});
+    for (const ParamDecl& param : plan.params) {
+      std::vector<double> values(static_cast<std::size_t>(element_count(param.shape)));
+      initialise(param, 1, {values.data(), DType::f64, param.shape});
+      double squares = 0;
+      for (const double value : values) squares += value * value;
+      found[param.name] = std::sqrt(squares / static_cast<double>(values.size()));
+    }
+    input = plan.output;
+  }
+  return found;
+}
 
 TEST(Wav2Vec2, AgreesWithTransformersInFP32) {
   test::expect_golden_model(small_wav2vec2(), "wav2vec2", DType::f32, {1e-5, 1e-4});
@@ -49,6 +71,20 @@ TEST(Wav2Vec2, HasAsManyParametersAsTransformers) {
   EXPECT_EQ(parameters(1280, 48, 16, 9812), 975065300);
   EXPECT_EQ(parameters(2048, 60, 16, 9812), 3080423636);
   EXPECT_EQ(parameters(2048, 128, 16, 9812), 6504786132);
+}
+
+// As _init_weights of transformers 5.23 has it.
+TEST(Wav2Vec2, StartsConvolutionsAsTransformersDoes) {
+  const Wav2Vec2Options options{
+      .channels = 48, .kernels = {64, 6}, .strides = {10, 4}, .layers = 1};
+  const auto deviations = initial_deviations(options.build({.features = 1}));
+  const std::vector<std::pair<std::string, double>> expected = {
+      {"frontend.conv1.weight", std::sqrt(2.0 / 64)},
+      {"frontend.conv2.weight", std::sqrt(2.0 / (48 * 6))},
+      {"projection.linear.weight", std::sqrt(1.0 / 48 / 3)},
+  };
+  for (const auto& [name, deviation] : expected)
+    EXPECT_NEAR(deviations.at(name) / deviation, 1, 0.05) << name;
 }
 
 TEST(Wav2Vec2, RejectsSizesThatMakeNoModel) {
