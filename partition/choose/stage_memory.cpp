@@ -77,7 +77,9 @@ struct Fullness : SegmentCost {
   double limit = kNever;
   const RestBound* rest = nullptr;
 
-  bool ends(int first, int last) const { return memory.fullness_at_least(first, last, chunk) > limit; }
+  bool ends(int first, int last) const {
+    return memory.fullness_at_least(first, last, chunk) > limit;
+  }
   double bytes(int first, int last) const {
     const double alike = static_cast<double>(memory.chunks()) / memory.stages();
     return alike * memory.of_chunk(first, last, chunk);
@@ -98,12 +100,13 @@ double fullness_by_parameters(const StageMemory& memory, const CutShape& shape) 
       return memory.fullness_at_least(first, last, chunk);
     }
   };
-  const auto begin = CutSolver<LeastLargest>(shape).begin(
-      [&](int chunk) { return Parameters{{}, memory, chunk}; });
+  const auto begin = CutSolver<LeastLargest>(shape).begin([&](int chunk) {
+    return Parameters{{}, memory, chunk};
+  });
   double most = 0;
   for (int chunk = 0; begin && chunk < memory.chunks(); ++chunk)
-    most = std::max(most,
-                    Fullness{{}, memory, chunk}.at_least((*begin)[chunk], (*begin)[chunk + 1]));
+    most =
+        std::max(most, Fullness{{}, memory, chunk}.at_least((*begin)[chunk], (*begin)[chunk + 1]));
   return begin ? most : kNever;
 }
 

@@ -11,8 +11,8 @@ namespace penstock::partition {
 /// What a cut leaves to the segments behind a layer: bounds that hold wherever these are cut.
 class RestBound {
  public:
-  /// `at_least` of [first, last) as a segment adds up over neighbouring ranges, and for two segments
-  /// it is in one ratio for all ranges. Empty: all bounds are 0.
+  /// `at_least` of [first, last) as a segment adds up over neighbouring ranges, and for two
+  /// segments it is in one ratio for all ranges. Empty: all bounds are 0.
   RestBound(const CutShape& shape,
             const std::function<double(int first, int last, int segment)>& at_least);
 

@@ -51,8 +51,8 @@ class ChunkBytes {
   StageBytes operator()(int first, int last, int chunk) const;
   StageBytes of_replica(int first, int last, int chunk, int replica) const;
   ChunkBuffers buffers(int first, int last, int chunk) const;
-  /// What layers [first, last) take in any chunk at least, of parameters alone: those of neighbouring
-  /// ranges add up.
+  /// What layers [first, last) take in any chunk at least, of parameters alone: those of
+  /// neighbouring ranges add up.
   double at_least(int first, int last) const;
   /// The same where training has so many micro-batches in flight on every chunk, whatever the
   /// schedule's lists say.

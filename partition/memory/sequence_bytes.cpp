@@ -20,8 +20,7 @@ ChunkRole RangeBuffers::role(const LayerRun& range, bool splits_backward) const 
 }
 
 const BufferBytes& RangeBuffers::of(const LayerRun& range, bool training, bool splits_backward) {
-  const auto [at, fresh] =
-      known_.try_emplace({range.first, range.last, training, splits_backward});
+  const auto [at, fresh] = known_.try_emplace({range.first, range.last, training, splits_backward});
   if (!fresh) return at->second;
   if (training)
     at->second = with_recomputation(range, role(range, splits_backward));
