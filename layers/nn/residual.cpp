@@ -115,8 +115,9 @@ LayerPlan Residual::plan(const ActivationDecl& input, const BackendSizes& sizes)
 
 std::vector<RemadePart> Residual::remade_parts(const ActivationDecl& input,
                                                const BackendSizes& sizes) const {
-  ResidualLayout inner = layout(input, sizes);
   std::vector<RemadePart> parts;
+  if (!options_.remakes) return parts;
+  ResidualLayout inner = layout(input, sizes);
   for (std::size_t i = 0; i < inner.plans.size(); ++i)
     if (inner.remade[i + 1])
       parts.push_back({options_.parts[i].get(), inner.activations[i], std::move(inner.plans[i])});

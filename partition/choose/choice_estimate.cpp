@@ -1,6 +1,8 @@
 #include "partition/choose/choice_estimate.h"
 
 #include <algorithm>
+#include <map>
+#include <utility>
 
 #include "partition/choose/find_choice.h"
 #include "partition/model/recomputed_layers.h"
@@ -11,13 +13,14 @@ namespace penstock::partition {
 namespace {
 
 /// Once a step, of each stage on a device of speed 1.
-std::vector<double> once_seconds(const PlanningProblem& problem, const PlanChoice& choice) {
+std::vector<double> once_seconds(const PlanningProblem& problem, const Workload& workload,
+                                 const PlanChoice& choice) {
   std::vector<double> seconds(choice.stages, problem.step_s);
-  const auto bytes = parameter_bytes(*problem.sequence);
   const auto ranks = ranks_of_chunks(choice);
   for (std::size_t chunk = 0; chunk < ranks.size(); ++chunk)
     for (int layer = choice.begin[chunk]; layer < choice.begin[chunk + 1]; ++layer)
-      seconds[ranks[chunk]] += problem.parameter_s * bytes[layer] / sizeof(float);
+      seconds[ranks[chunk]] +=
+          problem.parameter_s * workload.mean.layers[layer].parameter_bytes / sizeof(float);
   return seconds;
 }
 
@@ -30,46 +33,18 @@ std::vector<double> busy_seconds(const StepEstimate& step, const std::vector<int
   return busy;
 }
 
-}  // namespace
-
-std::vector<int> ranks_of_chunks(const PlanChoice& choice) {
-  return chunk_ranks(choice.schedule, choice.stages);
-}
-
-std::vector<double> reduction_seconds(const PlanningProblem& problem, const PlanChoice& choice,
-                                      const std::vector<LayerCost>& last, int replica) {
-  const auto ranks = ranks_of_chunks(choice);
-  std::vector<double> seconds(ranks.size(), 0);
-  if (choice.replicas == 1) return seconds;
-  const auto parameters = parameter_bytes(*problem.sequence);
-  const bool splits = schedule_of(choice).splits_backward();
-  for (std::size_t chunk = 0; chunk < ranks.size(); ++chunk) {
-    const int device = choice.devices[ranks[chunk]][replica];
-    const LinkCost reduction =
-        ring(slowest_of_ring(problem.cluster, choice.devices[ranks[chunk]]), choice.replicas, 1);
-    double computed = 0, added = 0;
-    for (int layer = choice.begin[chunk + 1] - 1; layer >= choice.begin[chunk]; --layer) {
-      const LayerCost& cost = last[layer];
-      computed += (cost.backward_weight + (splits ? 0 : cost.backward_input)) /
-                  problem.cluster.devices[device].speed;
-      if (parameters[layer] > 0)
-        added = std::max(added, computed) + reduction.seconds(parameters[layer]);
-    }
-    seconds[chunk] = std::max(0.0, added - computed);
-  }
-  return seconds;
-}
-
-std::unique_ptr<StepEstimate> predict_replica(const PlanningProblem& problem,
-                                              const Workload& workload, const PlanChoice& choice,
-                                              std::size_t step, int replica) {
+/// predict_replica() with the lists of its step.
+std::unique_ptr<StepEstimate> predict(const PlanningProblem& problem, const Workload& workload,
+                                      const PlanChoice& choice, std::size_t step, int replica,
+                                      Schedule schedule) {
   const StepCosts& costs = workload.steps[step].replicas[replica];
-  StepLayout layout{.begin = choice.begin,
-                    .schedule = schedule_of(choice).of(costs.micro_batches())};
+  StepLayout layout{.begin = choice.begin, .schedule = std::move(schedule)};
   layout.recomputed = choice.recomputed;
-  layout.reduce_seconds = reduction_seconds(
-      problem, choice, with_recomputation(costs.layers.back(), choice.recomputed), replica);
-  layout.step_seconds = once_seconds(problem, choice);
+  if (choice.replicas > 1)
+    layout.reduce_seconds =
+        reduction_seconds(problem, workload, choice,
+                          with_recomputation(costs.layers.back(), choice.recomputed), replica);
+  layout.step_seconds = once_seconds(problem, workload, choice);
   for (int stage = 0; stage < choice.stages; ++stage) {
     const Device& device = problem.cluster.devices[choice.devices[stage][replica]];
     layout.speeds.push_back(device.speed);
@@ -82,6 +57,42 @@ std::unique_ptr<StepEstimate> predict_replica(const PlanningProblem& problem,
   return std::make_unique<StepEstimate>(costs, std::move(layout));
 }
 
+}  // namespace
+
+std::vector<int> ranks_of_chunks(const PlanChoice& choice) {
+  return chunk_ranks(choice.schedule, choice.stages);
+}
+
+std::vector<double> reduction_seconds(const PlanningProblem& problem, const Workload& workload,
+                                      const PlanChoice& choice, const std::vector<LayerCost>& last,
+                                      int replica) {
+  const auto ranks = ranks_of_chunks(choice);
+  std::vector<double> seconds(ranks.size(), 0);
+  const bool splits = schedule_of(choice).splits_backward();
+  for (std::size_t chunk = 0; chunk < ranks.size(); ++chunk) {
+    const int device = choice.devices[ranks[chunk]][replica];
+    const LinkCost reduction =
+        ring(slowest_of_ring(problem.cluster, choice.devices[ranks[chunk]]), choice.replicas, 1);
+    double computed = 0, added = 0;
+    for (int layer = choice.begin[chunk + 1] - 1; layer >= choice.begin[chunk]; --layer) {
+      const LayerCost& cost = last[layer];
+      computed += (cost.backward_weight + (splits ? 0 : cost.backward_input)) /
+                  problem.cluster.devices[device].speed;
+      const double bytes = workload.mean.layers[layer].parameter_bytes;
+      if (bytes > 0) added = std::max(added, computed) + reduction.seconds(bytes);
+    }
+    seconds[chunk] = std::max(0.0, added - computed);
+  }
+  return seconds;
+}
+
+std::unique_ptr<StepEstimate> predict_replica(const PlanningProblem& problem,
+                                              const Workload& workload, const PlanChoice& choice,
+                                              std::size_t step, int replica) {
+  const int own = workload.steps[step].replicas[replica].micro_batches();
+  return predict(problem, workload, choice, step, replica, schedule_of(choice).of(own));
+}
+
 ChoiceEstimate estimate_choice(const PlanningProblem& problem, const Workload& workload,
                                const PlanChoice& choice, std::size_t most_steps) {
   const std::size_t steps = std::min(most_steps, workload.steps.size());
@@ -89,13 +100,18 @@ ChoiceEstimate estimate_choice(const PlanningProblem& problem, const Workload& w
   ChoiceEstimate estimate;
   estimate.busy.assign(choice.stages, 0);
   const auto ranks = ranks_of_chunks(choice);
+  const RunSchedule schedule = schedule_of(choice);
+  std::map<int, Schedule> lists;  // by micro-batches: most replicas have as many
   for (std::size_t s = 0; s < steps; ++s) {
     estimate.audio_seconds += share * workload.steps[s].audio_seconds;
     double slowest = 0;
     std::vector<double> most(choice.stages, 0);
     for (int replica = 0; replica < choice.replicas; ++replica) {
-      if (workload.steps[s].replicas[replica].micro_batches() == 0) continue;
-      const auto step = predict_replica(problem, workload, choice, s, replica);
+      const int own = workload.steps[s].replicas[replica].micro_batches();
+      if (own == 0) continue;
+      const auto [at, fresh] = lists.try_emplace(own);
+      if (fresh) at->second = schedule.of(own);
+      const auto step = predict(problem, workload, choice, s, replica, at->second);
       slowest = std::max(slowest, step->period(problem.barrier));
       const auto busy = busy_seconds(*step, ranks, choice.stages);
       for (int k = 0; k < choice.stages; ++k) most[k] = std::max(most[k], busy[k]);

@@ -39,6 +39,7 @@ inline constexpr double kSameStep = 5e-4;
 /// `last` is what the replica's last micro-batch costs: a layer's gradients are added from when its
 /// backward ends, those of one layer after the other's.
 [[nodiscard]] std::vector<double> reduction_seconds(const PlanningProblem& problem,
+                                                    const Workload& workload,
                                                     const PlanChoice& choice,
                                                     const std::vector<LayerCost>& last,
                                                     int replica);

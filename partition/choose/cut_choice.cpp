@@ -126,7 +126,8 @@ ChosenCut cut_choice(const PlanningProblem& problem, const Workload& workload,
   ChosenCut chosen{.recomputed = wanted.recomputed};
   for (const ChunkCutProblem& way : ways) {
     wanted.begin = *cut_chunks(way);
-    if (!fastest.best()) chosen.closed_form = closed_form(way, wanted.begin);
+    if (!fastest.best())
+      chosen.closed_form = chosen.least_closed_form = closed_form(way, wanted.begin);
     fastest.offer(wanted);
   }
   chosen.begin = fastest.best()->begin;

@@ -12,10 +12,11 @@ struct ChosenCut {
   std::vector<int> begin = {};  // first layer of each chunk, then their number
   ChosenLayers recomputed =
       {};  // of the layer sequence's layers; PlanChoice's own unless it was free
-  bool recompute_exact = true;  // as PlanChoice's
-  double closed_form = 0;       // seconds of a step, for the cut that makes it least
-  bool memory_bound = false;    // a faster cut did not fit
-  int lacking_stage = 0;        // of the fastest cut, where that does not fit: what it lacks
+  bool recompute_exact = true;   // as PlanChoice's
+  double closed_form = 0;        // seconds of a step, for the cut that makes it least
+  double least_closed_form = 0;  // the same, whether it fits or not
+  bool memory_bound = false;     // a faster cut did not fit
+  int lacking_stage = 0;         // of the fastest cut, where that does not fit: what it lacks
   double lacking_bytes = 0;
 };
 

@@ -34,9 +34,8 @@ class Decider {
   Decision decide() {
     auto all = proposals(problem_, workloads_);
     std::size_t placed = 0;
-    const double wide = problem_.barrier == Barrier::none ? kWideWithoutBarrier : kWide;
     for (const Proposal& proposal : all) {  // the lowest bound first
-      if (placed == kMostPlaced || proposal.bound > wide * best_closed_) {
+      if (placed == kMostPlaced || is_hopeless(proposal.bound)) {
         leave_out(proposal);
         continue;
       }
@@ -60,6 +59,12 @@ class Decider {
   }
 
  private:
+  /// Whether a choice of that closed form, for a second of audio, is too slow to be the best.
+  bool is_hopeless(double closed_form) const {
+    const double wide = problem_.barrier == Barrier::none ? kWideWithoutBarrier : kWide;
+    return closed_form > wide * best_closed_;
+  }
+
   void leave_out(const Proposal& proposal) {
     const double audio = workloads_.of(proposal.batch, 1).audio_seconds;
     alternatives_.push_back({.choice = {.stages = proposal.grid.stages,
@@ -97,7 +102,7 @@ class Decider {
     consider(choice, Recomputing::free);
   }
 
-  /// Whether memory keeps it from a faster cut.
+  /// Whether memory keeps it from a faster cut, with which it may be the best.
   bool consider(const PlanChoice& wanted, Recomputing recomputing) {
     const Workload& workload = workload_of(wanted);
     ChosenCut cut = cut_choice(problem_, workload, wanted, recomputing);
@@ -116,12 +121,12 @@ class Decider {
     if (!cut.fits) {
       alternative.lacks = LackingMemory{cut.lacking_stage, cut.lacking_bytes};
       alternative.why = "memory: " + describe(*alternative.lacks);
-      return true;
+      return !is_hopeless(cut.least_closed_form / workload.audio_seconds);
     }
     alternative.memory_bound = cut.memory_bound;
     best_closed_ = std::min(best_closed_, alternative.closed_form / workload.audio_seconds);
     alternative.estimate = estimate_choice(problem_, workload, choice, 1);
-    return cut.memory_bound;
+    return cut.memory_bound && !is_hopeless(cut.least_closed_form / workload.audio_seconds);
   }
 
   const Workload& workload_of(const PlanChoice& choice) {

@@ -13,11 +13,12 @@ std::string describe(const PlanChoice& choice) {
       fmt::format("{} × {}", counted(choice.stages, "stage"), counted(choice.replicas, "replica"));
   if (!choice.schedule.empty()) text += ", " + choice.schedule;
   const auto again = std::ranges::count(choice.recomputed, true);
-  if (choice.selective) text += ", recomputing within layers";
-  if (again == std::ssize(choice.recomputed) && again > 0)
-    text += ", recomputing";
-  else if (again > 0)
-    text += fmt::format(", recomputing {}", counted(static_cast<std::size_t>(again), "layer"));
+  if (choice.selective || again > 0) text += ", recomputing";
+  if (again > 0 && again < std::ssize(choice.recomputed))
+    text += fmt::format(" {}{}", choice.selective ? "within layers and " : "",
+                        counted(static_cast<std::size_t>(again), "layer"));
+  else if (again == 0 && choice.selective)
+    text += " within layers";
   return fmt::format("{}, {} × {:.4g} s", text, choice.batch.micro_batches, choice.batch.seconds);
 }
 

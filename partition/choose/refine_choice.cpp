@@ -32,6 +32,24 @@ std::vector<int> other_places(const SequenceProfile& sequence, const std::vector
   return places;
 }
 
+bool same_rates(const LinkRates& one, const LinkRates& other) {
+  return one.latency == other.latency && one.bandwidth == other.bandwidth;
+}
+
+/// Whether exchanging them changes nothing.
+bool alike(const Cluster& cluster, int one, int two) {
+  const Device &a = cluster.devices[one], &b = cluster.devices[two];
+  if (a.speed != b.speed || a.memory != b.memory) return false;
+  if (!same_rates(cluster.link(one, two), cluster.link(two, one))) return false;
+  for (int other = 0; other < cluster.size(); ++other) {
+    if (other == one || other == two) continue;
+    if (!same_rates(cluster.link(one, other), cluster.link(two, other)) ||
+        !same_rates(cluster.link(other, one), cluster.link(other, two)))
+      return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 ChoiceRefiner::ChoiceRefiner(const PlanningProblem& problem, const Workload& workload)
@@ -54,6 +72,7 @@ bool ChoiceRefiner::exchange_devices(RankedChoice& ranked) const {
   bool better = false;
   for (int one = 0; one < devices; ++one)
     for (int two = one + 1; two < devices; ++two) {
+      if (alike(problem_.cluster, one, two)) continue;
       PlanChoice other = ranked.choice;
       bool used = false;
       for (auto& stage : other.devices)

@@ -1,6 +1,7 @@
 #include "partition/choose/workload.h"
 
 #include <algorithm>
+#include <span>
 
 #include "partition/model/recomputed_layers.h"
 
@@ -31,21 +32,6 @@ void add(SequenceProfile& mean, const std::vector<LayerCost>& layers,
     layer.backward_ms += share * 1e3 * (cost.backward_input + cost.backward_weight);
     layer.activation_bytes += share * bytes[i];
   }
-}
-
-Workload::Step with_costs(const PlanningProblem& problem, const CostModel& model,
-                          const SampledStep& sampled, int replicas) {
-  std::vector<std::vector<MicroBatchLengths>> of_replica(replicas);
-  for (std::size_t i = 0; i < sampled.micro_batches.size(); ++i)
-    of_replica[sampled.replica[i]].push_back(sampled.micro_batches[i]);
-  Workload::Step step{.audio_seconds = sampled.audio_seconds};
-  for (const auto& micro_batches : of_replica) {
-    StepCosts& costs = step.replicas.emplace_back(
-        step_costs(*problem.sequence, problem.sizes, model, micro_batches));
-    for (const MicroBatchLengths& one : micro_batches)
-      costs.reading.push_back(problem.reading.of(one));
-  }
-  return step;
 }
 
 void sum_up(Workload& workload, const ChosenLayers& recomputed) {
@@ -81,13 +67,35 @@ std::vector<double> parameter_bytes(const LayerSequence& sequence) {
   return bytes;
 }
 
+const StepCosts& Workloads::costs_of(const MicroBatchLengths& lengths, bool selective) {
+  const auto [at, fresh] = micro_batches_.try_emplace({lengths.frames, lengths.labels, selective});
+  if (fresh)
+    at->second =
+        step_costs(*problem_.sequence, problem_.sizes,
+                   selective ? problem_.selective_costs : problem_.costs, std::span(&lengths, 1));
+  return at->second;
+}
+
+Workload::Step Workloads::with_costs(const SampledStep& sampled, int replicas, bool selective) {
+  Workload::Step step{.audio_seconds = sampled.audio_seconds};
+  step.replicas.resize(static_cast<std::size_t>(replicas));
+  for (std::size_t i = 0; i < sampled.micro_batches.size(); ++i) {
+    const MicroBatchLengths& lengths = sampled.micro_batches[i];
+    const StepCosts& one = costs_of(lengths, selective);
+    StepCosts& costs = step.replicas[static_cast<std::size_t>(sampled.replica[i])];
+    costs.layers.push_back(one.layers.front());
+    costs.bytes.push_back(one.bytes.front());
+    costs.reading.push_back(problem_.reading.of(lengths));
+  }
+  return step;
+}
+
 const Workload& Workloads::of(const BatchChoice& batch, int replicas, bool selective) {
   const auto [at, fresh] = known_.try_emplace({batch, replicas, selective});
   Workload& workload = at->second;
   if (!fresh) return workload;
-  const CostModel& model = selective ? problem_.selective_costs : problem_.costs;
   for (const SampledStep& sampled : problem_.sample(batch, replicas))
-    workload.steps.push_back(with_costs(problem_, model, sampled, replicas));
+    workload.steps.push_back(with_costs(sampled, replicas, selective));
   const std::vector<double> parameters = parameter_bytes(*problem_.sequence);
   for (const double bytes : parameters)
     workload.mean.layers.push_back({.name = "", .parameter_bytes = bytes});

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <tuple>
 #include <vector>
@@ -38,8 +39,15 @@ class Workloads {
   }
 
  private:
+  Workload::Step with_costs(const SampledStep& sampled, int replicas, bool selective);
+  /// Of a step that has that micro-batch alone: other replicas' steps have the same ones.
+  const StepCosts& costs_of(const MicroBatchLengths& lengths, bool selective);
+
+  using Lengths = std::vector<std::int64_t>;
+
   const PlanningProblem& problem_;
   std::map<std::tuple<BatchChoice, int, bool>, Workload> known_;
+  std::map<std::tuple<Lengths, Lengths, bool>, StepCosts> micro_batches_;
 };
 
 /// FP32 bytes of each layer's gradients, which a layer that is frozen whole has none of.

@@ -65,6 +65,14 @@ LayerCost cost_of(const layers::Layer& layer, const layers::ActivationDecl& inpu
   return cost;
 }
 
+double remaking_of(const layers::Layer& layer, const layers::ActivationDecl& input,
+                   const layers::BackendSizes& sizes, const DeviceRates& rates) {
+  double seconds = 0;
+  for (const layers::RemadePart& part : layers::remade_parts(layer, input, sizes))
+    seconds += cost_of(*part.layer, part.input, part.plan, rates).forward;
+  return seconds;
+}
+
 }  // namespace
 
 DeviceRates default_rates(const layers::BackendSizes& sizes) {
@@ -93,16 +101,15 @@ LinkRates default_link(const layers::BackendSizes& sizes) {
 std::vector<LayerCost> analytic_costs(const LayerSequence& sequence,
                                       std::span<const std::int64_t> lengths,
                                       const layers::BackendSizes& sizes, const DeviceRates& rates) {
-  const std::vector<layers::LayerPlan> plans = plan_layers(sequence, lengths, sizes);
-  const layers::ActivationDecl first = sequence_input(sequence, lengths, sizes);
+  layers::ActivationDecl input = sequence_input(sequence, lengths, sizes);
   std::vector<LayerCost> costs;
-  for (std::size_t i = 0; i < plans.size(); ++i) {
-    const layers::ActivationDecl& input = i == 0 ? first : plans[i - 1].output;
-    costs.push_back(cost_of(*sequence.layers[i], input, plans[i], rates));
+  for (const auto& layer : sequence.layers) {
+    layers::LayerPlan plan = layer->plan(input, sizes);
+    LayerCost& cost = costs.emplace_back(cost_of(*layer, input, plan, rates));
+    if (costs.size() == 1) cost.backward_input = 0;
+    if (plan.runs_backward()) cost.backward_input += remaking_of(*layer, input, sizes, rates);
+    input = std::move(plan.output);
   }
-  if (!costs.empty()) costs.front().backward_input = 0;
-  const std::vector<double> remaking = remaking_seconds(sequence, lengths, sizes, rates);
-  for (std::size_t i = 0; i < costs.size(); ++i) costs[i].backward_input += remaking[i];
   return costs;
 }
 
@@ -113,10 +120,7 @@ std::vector<double> remaking_seconds(const LayerSequence& sequence,
   std::vector<double> seconds;
   for (const auto& layer : sequence.layers) {
     layers::LayerPlan plan = layer->plan(input, sizes);
-    double& of_layer = seconds.emplace_back(0);
-    if (plan.runs_backward())
-      for (const layers::RemadePart& part : layers::remade_parts(*layer, input, sizes))
-        of_layer += cost_of(*part.layer, part.input, part.plan, rates).forward;
+    seconds.push_back(plan.runs_backward() ? remaking_of(*layer, input, sizes, rates) : 0);
     input = std::move(plan.output);
   }
   return seconds;

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <functional>
 #include <iterator>
+#include <map>
+#include <memory>
+#include <utility>
 
 #include "partition/model/recomputed_layers.h"
 #include "partition/plan/planner.h"
@@ -139,6 +142,20 @@ partition::ParameterBytes parameters_of(const configs::Config& config, int lanes
   return parameters;
 }
 
+using Reduction = std::function<std::size_t(const partition::ParameterLayout&, int)>;
+
+/// Of replicas that share nothing, for which it follows from the arena alone: worked out once for
+/// each.
+Reduction remembered(Reduction reduction) {
+  using Known = std::map<std::pair<std::size_t, int>, std::size_t>;
+  return [reduction = std::move(reduction), known = std::make_shared<Known>()](
+             const partition::ParameterLayout& layout, int replica) {
+    const auto [at, fresh] = known->try_emplace({layout.arena, replica});
+    if (fresh) at->second = reduction(layout, replica);
+    return at->second;
+  };
+}
+
 }  // namespace
 
 RunShape shape_of_run(const configs::Config& config, const StepSequence& steps,
@@ -176,6 +193,17 @@ const std::vector<std::int64_t>& RunBytes::covering(const MicroBatchExtent& exte
   return at->second;
 }
 
+const partition::ParameterBytes& RunBytes::parameters(const configs::Config& config, int lanes) {
+  const auto [at, fresh] =
+      parameters_.try_emplace({config.pipeline.replicas, lanes, over_nccl(config)});
+  partition::ParameterBytes& parameters = at->second;
+  if (!fresh) return parameters;
+  parameters = parameters_of(config, lanes);
+  if (parameters.reduction && parameters.kinds.sharing.replicas == 1)
+    parameters.reduction = remembered(std::move(parameters.reduction));
+  return parameters;
+}
+
 partition::ChunkBytes RunBytes::of(const configs::Config& config, const RunShape& shape,
                                    const partition::RunSchedule& schedule) {
   const int replicas = config.pipeline.replicas;
@@ -193,7 +221,7 @@ partition::ChunkBytes RunBytes::of(const configs::Config& config, const RunShape
                                  (shape.validation.micro_batches + replicas - 1) / replicas)});
   }
   const bool trains = shape.training.micro_batches > 0;
-  partition::ParameterBytes parameters = parameters_of(config, lanes);
+  partition::ParameterBytes parameters = this->parameters(config, lanes);
   if (!trains) parameters.slots = {.of_elements = 0};
   parameters.rollback =
       trains && config.pipeline.post_validation && config.pipeline.stages * replicas > 1;

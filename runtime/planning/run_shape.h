@@ -1,6 +1,9 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <memory>
+#include <tuple>
 #include <vector>
 
 #include "configs/config.h"
@@ -51,10 +54,13 @@ class RunBytes {
 
  private:
   const std::vector<std::int64_t>& covering(const MicroBatchExtent& extent);
+  const partition::ParameterBytes& parameters(const configs::Config& config, int lanes);
 
   const partition::LayerSequence& sequence_;
   std::shared_ptr<partition::SequenceBytes> known_;
   std::map<MicroBatchExtent, std::vector<std::int64_t>> covering_;
+  /// Of so many replicas and lanes, with NCCL or without.
+  std::map<std::tuple<int, int, bool>, partition::ParameterBytes> parameters_;
 };
 
 /// What chunks need so that every step of the run fits under `schedule` and, in turn with it, every

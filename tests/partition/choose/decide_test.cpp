@@ -257,8 +257,9 @@ LayerSequence blocks(const char* recompute) {
 TEST(Decide, RemakesWithinLayersBeforeWholeOnes) {
   const LayerSequence keeping = blocks("none"), remaking = blocks(kSelective);
   PlanningProblem problem = test::planned_sequence(keeping, 1, 1e12);
-  problem.costs = analytic_cost_model(keeping, {}, default_rates({}));
-  problem.selective_costs = with_remaking(problem.costs, remaking, {});
+  const DeviceRates dear_products{1e9, 1e9, 1e9, 4e9, 8e9, 1e-9};
+  problem.costs = analytic_cost_model(keeping, {}, dear_products);
+  problem.selective_costs = analytic_cost_model(remaking, {}, dear_products);
   problem.stages = 1;
   problem.schedules = {"gpipe"};
   problem.sample = [](const BatchChoice& batch, int) {
