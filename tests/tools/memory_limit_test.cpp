@@ -19,7 +19,8 @@ class MemoryLimit : public testing::Test {
                      fmt::format("pipeline.stages={}", stages), "--computed", "--json"});
     EXPECT_EQ(outcome.code, 0) << outcome.err;
     double most = 0;
-    for (const auto& stage : nlohmann::json::parse(outcome.out)["plan"])
+    const auto report = nlohmann::json::parse(outcome.out);
+    for (const auto& stage : report["plan"])
       most = std::max(most, stage["bytes"]["total"].get<double>());
     return most / (1 << 30);
   }

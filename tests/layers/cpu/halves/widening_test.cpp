@@ -53,7 +53,7 @@ TEST_F(WideningTest, NeverTakesMoreThanWasLent) {
     EXPECT_THROW(widen({workspace_.data(), bytes}), ShapeError) << bytes;
 }
 
-TEST_F(WideningTest, HasMemoryOfItsOwnWhereNothingWasLent) {
+TEST_F(WideningTest, HasOwnMemoryWhereNothingWasLent) {
   widen({});
   EXPECT_EQ(numbers(written_), (std::vector<double>{1, 2, 3, 4, 5, 6, 7}));
 }
