@@ -310,6 +310,28 @@ partition::Plan plan_of(const ClusterPlan& planned, const partition::PlanChoice&
   return partition::with_estimates(sequence, request, std::move(plan));
 }
 
+/// What to plan, without its costs, step and bytes.
+partition::PlanningProblem problem_of(const ClusterPlan& planned, const configs::Config& recipe,
+                                      RecipeData& data, const partition::Cluster& cluster,
+                                      const ClusterConstraints& constraints) {
+  return {.sequence = planned.sequence.get(),
+          .sizes = backend_sizes(recipe),
+          .not_counted = not_counted(recipe),
+          .cluster = limited(cluster, recipe.pipeline.memory_gib),
+          .batches = choices_of(recipe, data, constraints, cluster.size()),
+          .schedules = trained_schedules(recipe, constraints.schedule),
+          .recomputed = fixed_recomputation(recipe, *planned.sequence),
+          .selective = planned.remaking && recipe.pipeline.recompute == partition::kSelective,
+          .stages = constraints.stages,
+          .replicas = constraints.replicas,
+          .most_replicas = recipe.trainer.lanes,
+          .finds = constraints.schedule.empty() || constraints.schedule == partition::kFound,
+          .finds_only = constraints.schedule == partition::kFound,
+          .barrier = recipe.pipeline.post_validation ? partition::Barrier::none
+                                                     : partition::Barrier::before_step,
+          .seed = constraints.seed};
+}
+
 }  // namespace
 
 std::vector<partition::BatchChoice> batch_choices(const configs::DataConfig& data, double longest,
@@ -341,24 +363,8 @@ ClusterPlan plan_on_cluster(const configs::Config& given, const partition::Clust
   if (free || selective) planned.remaking = sequence_of(recipe, partition::kSelective);
   const partition::LayerSequence& sequence = *planned.sequence;
   RecipeData data(recipe, sequence);
-  planned.problem = {
-      .sequence = &sequence,
-      .sizes = backend_sizes(recipe),
-      .not_counted = not_counted(recipe),
-      .cluster = limited(cluster, recipe.pipeline.memory_gib),
-      .batches = choices_of(recipe, data, constraints, cluster.size()),
-      .schedules = trained_schedules(recipe, constraints.schedule),
-      .recomputed = fixed_recomputation(recipe, sequence),
-      .selective = selective && planned.remaking,
-      .stages = constraints.stages,
-      .replicas = constraints.replicas,
-      .most_replicas = recipe.trainer.lanes,
-      .finds = constraints.schedule.empty() || constraints.schedule == partition::kFound,
-      .finds_only = constraints.schedule == partition::kFound,
-      .keeps_order = saved || !recipe.trainer.order.empty(),
-      .barrier = recipe.pipeline.post_validation ? partition::Barrier::none
-                                                 : partition::Barrier::before_step,
-      .seed = constraints.seed};
+  planned.problem = problem_of(planned, recipe, data, cluster, constraints);
+  planned.problem.keeps_order = saved || !recipe.trainer.order.empty();
   set_costs(planned, constraints, recipe, data.labels());
   RunBytes keeping(sequence, recipe);
   RunBytes remaking(planned.remaking ? *planned.remaking : sequence, recipe);

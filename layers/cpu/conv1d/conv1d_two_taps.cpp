@@ -21,20 +21,20 @@ struct Sizes {
   std::int64_t longest = 0;  // outputs
 };
 
-enum class Pass { forward, backward_input, backward_weight };
+enum class TwoTapsPass { forward, backward_input, backward_weight };
 
 /// Weights or their gradients, tap by tap, and room to mix rows.
 template <class T>
 struct TwoTapsScratch {
-  TwoTapsScratch(const Sizes& sizes, Pass pass, Scratch scratch) {
+  TwoTapsScratch(const Sizes& sizes, TwoTapsPass pass, Scratch scratch) {
     for (T*& tap : taps) tap = scratch.take<T>(sizes.out * sizes.in);
     between = scratch.take<T>(sizes.out * sizes.between);
     // Backward turns dy's rows into inputs; one more than there are.
-    const bool of_dy = pass == Pass::backward_input;
+    const bool of_dy = pass == TwoTapsPass::backward_input;
     const std::int64_t channels = of_dy ? sizes.out : sizes.in;
     const std::int64_t tile = tap_tile(sizes.longest + (of_dy ? 1 : 0));
     for (T*& rows : mixed) rows = scratch.take<T>(tile * channels);
-    if (pass == Pass::backward_weight)
+    if (pass == TwoTapsPass::backward_weight)
       for (T*& rows : mixed_dy) rows = scratch.take<T>(tile * sizes.out);
     if (of_dy) zeros = scratch.take<T>(sizes.out);
     bytes = scratch.used();
@@ -70,14 +70,14 @@ void take_weights(const Conv1dGeometry& g, const Tensor& weight_OCK,
 }
 
 /// Rows of an utterance, from its first numbers on.
-struct Utterance {
+struct UtterancePlace {
   std::int64_t frames, outputs;
   std::int64_t x, y;  // first number of the input and of the output
 };
 
 template <class Use>
 void for_each_utterance(const Conv1dGeometry& g, const Use& use) {
-  Utterance place{};
+  UtterancePlace place{};
   for (const std::int64_t frames : g.lengths) {
     place.frames = frames;
     place.outputs = g.outputs(frames);
@@ -97,12 +97,12 @@ bool has_two_taps(const Conv1dGeometry& g) {
 template <class T>
 void two_taps_forward(Stream& stream, const Conv1dForward& op) {
   const Sizes sizes(op.geometry);
-  const TwoTapsScratch<T> scratch(sizes, Pass::forward, Scratch(op.workspace));
+  const TwoTapsScratch<T> scratch(sizes, TwoTapsPass::forward, Scratch(op.workspace));
   take_weights(op.geometry, op.weight_OCK, scratch);
   const TapWeights<T>& taps = scratch.taps;
   const std::int64_t in = sizes.in;
   mix_weights(taps, sizes.out * in);
-  for_each_utterance(op.geometry, [&](const Utterance& of) {
+  for_each_utterance(op.geometry, [&](const UtterancePlace& of) {
     const T* const x = op.x_FC.as<T>() + of.x;
     T* const y = op.y_FO.as<T>() + of.y;
     run_two_taps(stream, TwoTaps<T>{.a = {x, sizes.step, of.outputs + 1, in},
@@ -130,14 +130,14 @@ void two_taps_forward(Stream& stream, const Conv1dForward& op) {
 template <class T>
 void two_taps_backward_input(Stream& stream, const Conv1dBackwardInput& op) {
   const Sizes sizes(op.geometry);
-  const TwoTapsScratch<T> scratch(sizes, Pass::backward_input, Scratch(op.workspace));
+  const TwoTapsScratch<T> scratch(sizes, TwoTapsPass::backward_input, Scratch(op.workspace));
   take_weights(op.geometry, op.weight_OCK, scratch);
   std::fill_n(scratch.zeros, sizes.out, T{0});
   // Frame j · stride was the last tap's of output j - 1 and the first tap's of output j.
   const TapWeights<T> taps = {scratch.taps[3], scratch.taps[1], scratch.taps[2], scratch.taps[0]};
   const std::int64_t in = sizes.in;
   mix_weights(taps, sizes.out * in);
-  for_each_utterance(op.geometry, [&](const Utterance& of) {
+  for_each_utterance(op.geometry, [&](const UtterancePlace& of) {
     const T* const dy = op.dy_FO.as<T>() + of.y;
     T* const dx = op.dx_FC.as<T>() + of.x;
     run_two_taps(
@@ -166,10 +166,10 @@ template <class T>
 void two_taps_backward_weight(Stream& stream, const Conv1dBackwardWeight& op) {
   const Conv1dGeometry& g = op.geometry;
   const Sizes sizes(g);
-  const TwoTapsScratch<T> scratch(sizes, Pass::backward_weight, Scratch(op.workspace));
+  const TwoTapsScratch<T> scratch(sizes, TwoTapsPass::backward_weight, Scratch(op.workspace));
   for (T* const sum : scratch.taps) std::fill_n(sum, sizes.out * sizes.in, T{0});
   std::fill_n(scratch.between, sizes.out * sizes.between, T{0});
-  for_each_utterance(g, [&](const Utterance& of) {
+  for_each_utterance(g, [&](const UtterancePlace& of) {
     const T* const x = op.x_FC.as<T>() + of.x;
     const T* const dy = op.dy_FO.as<T>() + of.y;
     add_two_taps_gradient(stream, TwoTapsGradient<T>{.a = {x, sizes.step, of.outputs + 1, sizes.in},
@@ -195,10 +195,12 @@ void two_taps_backward_weight(Stream& stream, const Conv1dBackwardWeight& op) {
 template <class T>
 Workspace two_taps_workspace(const Conv1dGeometry& geometry) {
   const Sizes sizes(geometry);
-  const auto bytes = [&](Pass pass) { return TwoTapsScratch<T>(sizes, pass, Scratch()).bytes; };
-  return {.forward = bytes(Pass::forward),
-          .backward_input = bytes(Pass::backward_input),
-          .backward_weight = bytes(Pass::backward_weight)};
+  const auto bytes = [&](TwoTapsPass pass) {
+    return TwoTapsScratch<T>(sizes, pass, Scratch()).bytes;
+  };
+  return {.forward = bytes(TwoTapsPass::forward),
+          .backward_input = bytes(TwoTapsPass::backward_input),
+          .backward_weight = bytes(TwoTapsPass::backward_weight)};
 }
 
 template void two_taps_forward<float>(Stream&, const Conv1dForward&);

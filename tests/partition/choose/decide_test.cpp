@@ -254,6 +254,14 @@ LayerSequence blocks(const char* recompute) {
   return build_model(model, 9, pipeline);
 }
 
+std::vector<SampledStep> two_utterances(const BatchChoice& batch, int) {
+  SampledStep step;
+  step.audio_seconds = 4;
+  step.micro_batches.assign(static_cast<std::size_t>(batch.micro_batches), {{61, 40}, {}});
+  step.replica.assign(step.micro_batches.size(), 0);
+  return {step};
+}
+
 TEST(Decide, RemakesWithinLayersBeforeWholeOnes) {
   const LayerSequence keeping = blocks("none"), remaking = blocks(kSelective);
   PlanningProblem problem = test::planned_sequence(keeping, 1, 1e12);
@@ -262,13 +270,7 @@ TEST(Decide, RemakesWithinLayersBeforeWholeOnes) {
   problem.selective_costs = analytic_cost_model(remaking, {}, dear_products);
   problem.stages = 1;
   problem.schedules = {"gpipe"};
-  problem.sample = [](const BatchChoice& batch, int) {
-    SampledStep step;
-    step.audio_seconds = 4;
-    step.micro_batches.assign(static_cast<std::size_t>(batch.micro_batches), {{61, 40}, {}});
-    step.replica.assign(step.micro_batches.size(), 0);
-    return std::vector{step};
-  };
+  problem.sample = two_utterances;
   problem.bytes = [&](const PlanChoice& choice) {
     const ChunkLoad load{{{61, 40}}, schedule_of(choice).of(4), choice.recomputed};
     return ChunkBytes(choice.selective ? remaking : keeping, {load}, {}, {});

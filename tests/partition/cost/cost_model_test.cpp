@@ -36,7 +36,7 @@ LayerSequence of_two_blocks(const char* recompute) {
   return build_model(model, 9, pipeline);
 }
 
-TEST(CostModel, WithRemakingTakesAsMuchLongerAsForwardDoes) {
+TEST(CostModel, RemakingAddsAsMuchAsForwardDoes) {
   const LayerSequence keeping = of_two_blocks("none"), remaking = of_two_blocks(kSelective);
   const MicroBatchLengths lengths{{61, 23, 40}};
   const CostModel computed = analytic_cost_model(keeping, {}, default_rates({}));

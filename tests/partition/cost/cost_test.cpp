@@ -56,7 +56,7 @@ LayerSequence conformer(const char* recompute) {
   return build_model(model, 9, pipeline);
 }
 
-TEST(Cost, OfUnitsThatRemakeHasTheirCheapPartsForwards) {
+TEST(Cost, OfRemakingUnitsHasTheirCheapForwards) {
   const LayerSequence keeping = conformer("none"), remaking = conformer(kSelective);
   const Lengths lengths{61, 23, 40};
   constexpr double kFast = 1e300;
