@@ -95,6 +95,12 @@ bool has_two_taps(const Conv1dGeometry& g) {
 }
 
 template <class T>
+void add_to_rows(const T* bias_O, std::int64_t channels, std::int64_t rows, T* y_FO) {
+  for (std::int64_t f = 0; f < rows; ++f)
+    for (std::int64_t o = 0; o < channels; ++o) y_FO[f * channels + o] += bias_O[o];
+}
+
+template <class T>
 void two_taps_forward(Stream& stream, const Conv1dForward& op) {
   const Sizes sizes(op.geometry);
   const TwoTapsScratch<T> scratch(sizes, TwoTapsPass::forward, Scratch(op.workspace));
@@ -124,6 +130,7 @@ void two_taps_forward(Stream& stream, const Conv1dForward& op) {
                            .c = y,
                            .c_stride = sizes.out,
                            .beta = 1});
+    if (op.bias_O.data != nullptr) add_to_rows(op.bias_O.as<T>(), sizes.out, of.outputs, y);
   });
 }
 

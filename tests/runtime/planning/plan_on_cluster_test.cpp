@@ -115,38 +115,6 @@ TEST_F(PlanOnCluster, LanesAndMemoryLimitIt) {
             std::string::npos);
 }
 
-TEST_F(PlanOnCluster, RemakesWithinLayersWhereThatIsEnough) {
-  const ClusterConstraints constraints{.stages = 1, .replicas = 1, .schedule = "gpipe"};
-  const auto of = [&](const std::string& recompute) {
-    configs::Config config = recipe({"pipeline.recompute=" + recompute});
-    config.model = {.features = 41,
-                    .family = layers::ConformerOptions{.width = 36, .heads = 3, .layers = 2}};
-    return config;
-  };
-  const auto plan = [&](const std::string& recompute, const std::string& gib) {
-    return plan_on_cluster(of(recompute), mixed(gib), constraints);
-  };
-  const auto gib = [](const ClusterPlan& planned) {
-    return static_cast<double>(planned.plan.bytes_of(0).total()) / (1 << 30);
-  };
-  const ClusterPlan kept = plan("none", "4"), named = plan("selective", "4");
-  EXPECT_EQ(kept.plan.recomputes_within, std::optional(false));
-  EXPECT_EQ(named.plan.recomputes_within, std::optional(true));
-  ASSERT_LT(gib(named), gib(kept));
-  const ClusterPlan chosen = plan("none", fmt::format("{:f}", (gib(named) + gib(kept)) / 2));
-  EXPECT_EQ(chosen.recipe.pipeline.recompute, "selective");
-  EXPECT_TRUE(chosen.recipe.pipeline.recompute_layers.empty());
-  EXPECT_EQ(gib(chosen), gib(named));
-  EXPECT_LT(chosen.decision.estimate.speed(), kept.decision.estimate.speed());
-  EXPECT_DOUBLE_EQ(chosen.decision.estimate.speed(), named.decision.estimate.speed());
-
-  configs::Config run = of("none");  // obeys the plan
-  run.data.micro_batches = chosen.plan.micro_batches;
-  run.pipeline.plan = in("plan.toml").string();
-  partition::write_plan(run.pipeline.plan, chosen.plan);
-  EXPECT_EQ(with_plan_file(run).pipeline.recompute, "selective");
-}
-
 TEST_F(PlanOnCluster, RecomputesAsMuchAsMemoryNeeds) {
   const ClusterConstraints constraints{.stages = 1, .replicas = 1, .schedule = "gpipe"};
   const auto plan = [&](const std::string& recompute, const std::string& gib) {
