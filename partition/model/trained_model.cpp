@@ -66,6 +66,11 @@ double rate_of(const std::string& name, const configs::OptimizerConfig& optimize
   return 1;
 }
 
+void rate(LayerSequence& sequence, std::size_t layer, layers::RatedLayer::Rates rates) {
+  std::unique_ptr<layers::Layer>& rated = sequence.layers[layer];
+  rated = std::make_unique<layers::RatedLayer>(std::move(rated), std::move(rates));
+}
+
 }  // namespace
 
 LayerSequence build_trained_model(const configs::Config& config, int labels) {
@@ -81,12 +86,19 @@ LayerSequence build_trained_model(const configs::Config& config, int labels) {
     for (const std::string& name : names[i])
       rates.of_parameters.push_back(rate_of(name, optimizer, factors));
     trained = trained || std::ranges::any_of(rates.of_parameters, [](double r) { return r > 0; });
-    sequence.layers[i] =
-        std::make_unique<layers::RatedLayer>(std::move(sequence.layers[i]), std::move(rates));
+    rate(sequence, i, std::move(rates));
   }
   if (!trained)
     throw ConfigError(
         "optimizer.freeze matches every parameter of the model: leave at least one to train");
+  return sequence;
+}
+
+LayerSequence build_frozen_model(const configs::ModelConfig& model, int labels) {
+  LayerSequence sequence = build_model(model, labels);
+  const Names names = parameter_names(sequence);
+  for (std::size_t i = 0; i < names.size(); ++i)
+    rate(sequence, i, {std::vector<double>(names[i].size(), 0), false});
   return sequence;
 }
 

@@ -10,4 +10,7 @@ namespace penstock::partition {
 /// optimizer.learning_rates can't be read, or if nothing is left to train.
 [[nodiscard]] LayerSequence build_trained_model(const configs::Config& config, int labels);
 
+/// build_model() with every parameter frozen, as recognition has it: no gradient has a sum.
+[[nodiscard]] LayerSequence build_frozen_model(const configs::ModelConfig& model, int labels);
+
 }  // namespace penstock::partition

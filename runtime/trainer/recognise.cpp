@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "comm/collectives.h"
 #include "configs/flatten.h"
-#include "partition/model/build_model.h"
+#include "partition/model/trained_model.h"
 #include "runtime/checkpoint/open_in_turn.h"
 #include "runtime/corpus/corpora.h"
 #include "runtime/data/batching.h"
@@ -60,7 +60,7 @@ Evaluation recognise(const Trained& trained, comm::Communicator& world, const He
   const configs::Config config = config_for(checkpoint, trained, world.size());
   const auto tokenizer = make_tokenizer(config.text);
   const partition::LayerSequence sequence =
-      partition::build_model(config.model, tokenizer->labels());
+      partition::build_frozen_model(config.model, tokenizer->labels());
   check_ranks(world, sequence);
   const Corpus corpus = heard.load(config, sequence, *tokenizer);
 

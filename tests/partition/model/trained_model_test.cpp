@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "layers/models/deepspeech2.h"
 #include "partition/cost/cost.h"
+#include "partition/model/parameter_layout.h"
 #include "tests/support/system/temporary_folder.h"
 
 namespace penstock::partition {
@@ -45,6 +46,20 @@ TEST(TrainedModel, PatternsGiveEachParameterItsRate) {
   EXPECT_EQ(rates.at("rnn1.bias"), 0);
   EXPECT_EQ(rates.at("rnn1.weight"), 0.25);
   EXPECT_EQ(rates.at("output.weight"), 10);  // the first that matches
+}
+
+TEST(TrainedModel, AFrozenModelSumsNoGradient) {
+  const LayerSequence frozen = build_frozen_model(config_with({}).model, 7);
+  const auto plans = plan_layers(frozen, kLengths, {});
+  const std::vector<layers::LayerPlan> trained =
+      plan_layers(build_trained_model(config_with({}), 7), kLengths, {});
+  ASSERT_EQ(plans.size(), trained.size());
+  for (std::size_t i = 0; i < plans.size(); ++i) {
+    EXPECT_FALSE(plans[i].runs_backward()) << i;
+    EXPECT_EQ(plans[i].flops.forward, trained[i].flops.forward) << i;
+  }
+  EXPECT_EQ(lay_out_parameters(plans, {}, 0).arena, 0u);
+  EXPECT_GT(lay_out_parameters(trained, {}, 0).arena, 0u);
 }
 
 TEST(TrainedModel, BackwardEndsAtTheLowestTrainedLayer) {
