@@ -25,12 +25,12 @@ void remake_cheap_parts(std::span<const std::unique_ptr<Layer>> layers) {
     if (auto* const unit = dynamic_cast<Residual*>(layer.get())) unit->remake_cheap_parts();
 }
 
-std::vector<RemadePart> remade_parts(const Layer& layer, const ActivationDecl& input,
-                                     const BackendSizes& sizes) {
+std::vector<ResidualPart> parts_of(const Layer& layer, const ActivationDecl& input,
+                                   const BackendSizes& sizes) {
   if (const auto* const rated = dynamic_cast<const RatedLayer*>(&layer))
-    return remade_parts(rated->rated(), input, sizes);
+    return parts_of(rated->rated(), input, sizes);
   const auto* const unit = dynamic_cast<const Residual*>(&layer);
-  return unit != nullptr ? unit->remade_parts(input, sizes) : std::vector<RemadePart>();
+  return unit != nullptr ? unit->parts(input, sizes) : std::vector<ResidualPart>();
 }
 
 }  // namespace penstock::layers

@@ -21,8 +21,8 @@ std::vector<std::unique_ptr<Layer>> build_layers(const ModelFamily& family, cons
 /// without a product wrote, instead of keeping it (layers/nn/residual.h).
 void remake_cheap_parts(std::span<const std::unique_ptr<Layer>> layers);
 
-/// What the layer's backward runs forward again of its own parts.
-[[nodiscard]] std::vector<RemadePart> remade_parts(const Layer& layer, const ActivationDecl& input,
-                                                   const BackendSizes& sizes);
+/// Of a residual unit; none of another layer.
+[[nodiscard]] std::vector<ResidualPart> parts_of(const Layer& layer, const ActivationDecl& input,
+                                                 const BackendSizes& sizes);
 
 }  // namespace penstock::layers

@@ -113,14 +113,13 @@ LayerPlan Residual::plan(const ActivationDecl& input, const BackendSizes& sizes)
   return plan;
 }
 
-std::vector<RemadePart> Residual::remade_parts(const ActivationDecl& input,
-                                               const BackendSizes& sizes) const {
-  std::vector<RemadePart> parts;
-  if (!options_.remakes) return parts;
+std::vector<ResidualPart> Residual::parts(const ActivationDecl& input,
+                                          const BackendSizes& sizes) const {
+  std::vector<ResidualPart> parts;
   ResidualLayout inner = layout(input, sizes);
   for (std::size_t i = 0; i < inner.plans.size(); ++i)
-    if (inner.remade[i + 1])
-      parts.push_back({options_.parts[i].get(), inner.activations[i], std::move(inner.plans[i])});
+    parts.push_back({options_.parts[i].get(), inner.activations[i], std::move(inner.plans[i]),
+                     options_.remakes && inner.remade[i + 1]});
   return parts;
 }
 

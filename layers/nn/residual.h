@@ -22,11 +22,12 @@ struct ResidualOptions {
   std::vector<std::unique_ptr<Layer>> parts;  // at least one
 };
 
-/// A part of a residual unit that runs forward again before the unit's backward, and its input.
-struct RemadePart {
+/// A part of a residual unit, and its input.
+struct ResidualPart {
   const Layer* layer = nullptr;
   ActivationDecl input;
   LayerPlan plan;
+  bool remade = false;  // since the unit remakes, it runs forward again before the unit's backward
 };
 
 /// y = x + scale · f(x), f being its parts one after the other, none of which changes the number of
@@ -51,9 +52,8 @@ class Residual final : public Layer {
   void backward_weight(Context&, Saved, Grads) const override;
   void commit_state(std::span<const double> sums, std::span<const Tensor> state) const override;
 
-  /// In the order in which they run; none unless the unit remakes.
-  std::vector<RemadePart> remade_parts(const ActivationDecl& input,
-                                       const BackendSizes& sizes) const;
+  /// In the order in which they run.
+  std::vector<ResidualPart> parts(const ActivationDecl& input, const BackendSizes& sizes) const;
 
   /// From now on: ResidualOptions::remakes.
   void remake_cheap_parts() { options_.remakes = true; }

@@ -24,7 +24,10 @@ namespace {
 // by up to a pipeline's filling, which the closed form counts.
 constexpr double kWide = 1.5, kWideWithoutBarrier = 3;
 constexpr std::size_t kMostPlaced = 48;  // proposals
+constexpr double kWideOfOneStep = 1.25;  // one sampled step is off by less
 constexpr std::size_t kRefined = 12;
+// Of the best refined step, by which moving boundaries makes none shorter; exchanging devices may.
+constexpr double kWideOfRefined = 1.03;
 constexpr std::size_t kMostFound = 4;  // choices for which lists are sought
 
 class Decider {
@@ -133,20 +136,26 @@ class Decider {
     return workloads_.of(choice.batch, choice.replicas, choice.selective);
   }
 
-  /// All over all sampled steps, and the best few refined.
+  /// All that may be the best over all sampled steps, and the best few of them refined.
   void weigh() {
+    sort();
+    const double least = pace_of(alternatives_.front());
     for (Alternative& alternative : alternatives_)
-      if (alternative.estimate)
+      if (alternative.estimate && pace_of(alternative) <= kWideOfOneStep * least)
         alternative.estimate =
             estimate_choice(problem_, workload_of(alternative.choice), alternative.choice);
     sort();
+    double refined_pace = kNever;
     for (std::size_t i = 0; i < std::min(kRefined, alternatives_.size()); ++i) {
       Alternative& alternative = alternatives_[i];
       if (!alternative.estimate) break;
+      const ChoiceRefiner refiner(problem_, workload_of(alternative.choice));
+      if (!refiner.exchanges() && pace_of(alternative) > kWideOfRefined * refined_pace) break;
       RankedChoice refined{std::move(alternative.choice), *alternative.estimate};
-      ChoiceRefiner(problem_, workload_of(refined.choice)).refine(refined);
+      refiner.refine(refined);
       alternative.choice = std::move(refined.choice);
       alternative.estimate = std::move(refined.estimate);
+      refined_pace = std::min(refined_pace, pace_of(alternative));
     }
     sort();
   }

@@ -58,7 +58,8 @@ struct Decision {
 /// 2. each of them with every schedule: the cut of cut_choice(), where memory binds also with
 ///    recomputation within layers, with the cheapest one of whole layers (RecomputeSearch) and with
 ///    both, and a step simulated;
-/// 3. all of them over all sampled steps, and the best few refined by ChoiceRefiner;
+/// 3. those near the best over all sampled steps, and the best few refined by ChoiceRefiner, as far
+///    as that may make them the best;
 /// 4. where the problem asks for it, find_choice() for the best few of them.
 /// The same for the same problem. ConfigError where nothing fits: which constraint binds, and what
 /// would fit.

@@ -66,9 +66,11 @@ bool ChoiceRefiner::move_boundaries(RankedChoice& ranked) const {
   return better;
 }
 
+bool ChoiceRefiner::exchanges() const { return problem_.cluster.size() <= kExchanged; }
+
 bool ChoiceRefiner::exchange_devices(RankedChoice& ranked) const {
+  if (!exchanges()) return false;
   const int devices = problem_.cluster.size();
-  if (devices > kExchanged) return false;
   bool better = false;
   for (int one = 0; one < devices; ++one)
     for (int two = one + 1; two < devices; ++two) {

@@ -33,6 +33,9 @@ class ChoiceRefiner {
   /// helps.
   void refine(RankedChoice& ranked) const;
 
+  /// Whether refine() exchanges devices.
+  bool exchanges() const;
+
   /// Gives each of some placements of the same stages the cut of another one where that makes its
   /// step shorter, and also where it makes no difference: so those that are alike, but for what
   /// measuring their links is off by, have the same. `ranked` is in order of simulated steps, and

@@ -52,24 +52,45 @@ double bytes_of(const layers::ActivationDecl& input, const layers::LayerPlan& pl
          bytes_of(plan.saved) + bytes_of(plan.params);
 }
 
-LayerCost cost_of(const layers::Layer& layer, const layers::ActivationDecl& input,
-                  const layers::LayerPlan& plan, const DeviceRates& rates) {
+/// As if it all were one operation.
+LayerCost cost_of(const layers::ActivationDecl& input, const layers::LayerPlan& plan,
+                  const DeviceRates& rates) {
   const double bytes = bytes_of(input, plan);
   const auto seconds = [&](double operations) {
     return seconds_of(operations, bytes, plan.work, rates);
   };
-  LayerCost cost{.layer = layer.name()};
+  LayerCost cost;
   cost.forward = seconds(plan.flops.forward);
   if (plan.runs_backward()) cost.backward_input = seconds(plan.flops.backward_input);
   if (plan.trained()) cost.backward_weight = seconds(plan.flops.backward_weight);
   return cost;
 }
 
-double remaking_of(const layers::Layer& layer, const layers::ActivationDecl& input,
-                   const layers::BackendSizes& sizes, const DeviceRates& rates) {
+using Parts = std::vector<layers::ResidualPart>;
+
+/// Of a residual unit that is given `input`: what its parts take, one after the other, and the sum
+/// of their output and the input.
+LayerCost cost_of(const Parts& parts, const layers::ActivationDecl& input,
+                  const layers::LayerPlan& unit, const DeviceRates& rates) {
+  const double add =
+      seconds_of(0, 3.0 * static_cast<double>(input.bytes()), layers::Work::elementwise, rates);
+  LayerCost sum{.layer = {}, .forward = add, .backward_input = add};
+  for (const layers::ResidualPart& part : parts) {
+    const LayerCost cost = cost_of(part.input, part.plan, rates);
+    sum.forward += cost.forward;
+    sum.backward_input += cost.backward_input;
+    sum.backward_weight += cost.backward_weight;
+  }
+  if (!unit.runs_backward()) sum.backward_input = 0;
+  if (!unit.trained()) sum.backward_weight = 0;
+  return sum;
+}
+
+/// Of parts that a unit's backward runs forward again.
+double remaking_of(const Parts& parts, const DeviceRates& rates) {
   double seconds = 0;
-  for (const layers::RemadePart& part : layers::remade_parts(layer, input, sizes))
-    seconds += cost_of(*part.layer, part.input, part.plan, rates).forward;
+  for (const layers::ResidualPart& part : parts)
+    if (part.remade) seconds += cost_of(part.input, part.plan, rates).forward;
   return seconds;
 }
 
@@ -105,9 +126,12 @@ std::vector<LayerCost> analytic_costs(const LayerSequence& sequence,
   std::vector<LayerCost> costs;
   for (const auto& layer : sequence.layers) {
     layers::LayerPlan plan = layer->plan(input, sizes);
-    LayerCost& cost = costs.emplace_back(cost_of(*layer, input, plan, rates));
+    const Parts parts = layers::parts_of(*layer, input, sizes);
+    LayerCost& cost = costs.emplace_back(parts.empty() ? cost_of(input, plan, rates)
+                                                       : cost_of(parts, input, plan, rates));
+    cost.layer = layer->name();
     if (costs.size() == 1) cost.backward_input = 0;
-    if (plan.runs_backward()) cost.backward_input += remaking_of(*layer, input, sizes, rates);
+    if (plan.runs_backward()) cost.backward_input += remaking_of(parts, rates);
     input = std::move(plan.output);
   }
   return costs;
@@ -120,7 +144,8 @@ std::vector<double> remaking_seconds(const LayerSequence& sequence,
   std::vector<double> seconds;
   for (const auto& layer : sequence.layers) {
     layers::LayerPlan plan = layer->plan(input, sizes);
-    seconds.push_back(plan.runs_backward() ? remaking_of(*layer, input, sizes, rates) : 0);
+    seconds.push_back(
+        plan.runs_backward() ? remaking_of(layers::parts_of(*layer, input, sizes), rates) : 0);
     input = std::move(plan.output);
   }
   return seconds;

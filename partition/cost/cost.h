@@ -43,14 +43,15 @@ struct LinkRates {
 LinkRates default_link(const layers::BackendSizes& sizes);
 
 /// What each layer's backward takes to run parts of its own forward again: residual units that
-/// remake (layers/nn/residual.h). A part's forward takes what that of a layer does.
+/// remake (layers/nn/residual.h).
 std::vector<double> remaking_seconds(const LayerSequence& sequence,
                                      std::span<const std::int64_t> lengths,
                                      const layers::BackendSizes& sizes, const DeviceRates& rates);
 
 /// A method takes launch + max(operations / rate, bytes / bandwidth) (Williams et al. 2009), where
-/// bytes count inputs, outputs, what is saved and parameters once. Nobody asks for the gradient of
-/// the features. The gradient of a layer's input takes its remaking_seconds() besides.
+/// bytes count inputs, outputs, what is saved and parameters once. A residual unit takes what its
+/// parts and the sum behind them do. Nobody asks for the gradient of the features. The gradient of
+/// a layer's input takes its remaking_seconds() besides.
 std::vector<LayerCost> analytic_costs(const LayerSequence& sequence,
                                       std::span<const std::int64_t> lengths,
                                       const layers::BackendSizes& sizes, const DeviceRates& rates);

@@ -64,7 +64,7 @@ TEST(Cost, OfRemakingUnitsHasTheirCheapForwards) {
       operations{kFast, kFast, kFast, 1, kFast, 0};
   const auto parts = [&](int layer) {
     const auto plans = plan_layers(remaking, lengths, {});
-    return layers::remade_parts(*remaking.layers[layer], plans[layer - 1].output, {});
+    return layers::parts_of(*remaking.layers[layer], plans[layer - 1].output, {});
   };
   for (const DeviceRates& rates : {launches, operations}) {
     const auto kept = analytic_costs(keeping, lengths, {}, rates),
@@ -72,14 +72,32 @@ TEST(Cost, OfRemakingUnitsHasTheirCheapForwards) {
     int units = 0;
     for (int i = 1; i < remaking.size(); ++i) {
       double again = 0;
-      for (const layers::RemadePart& part : parts(i))
-        again += rates.launch == 1 ? 1 : part.plan.flops.forward;
+      for (const layers::ResidualPart& part : parts(i))
+        if (part.remade) again += rates.launch == 1 ? 1 : part.plan.flops.forward;
       EXPECT_DOUBLE_EQ(remade[i].backward_input, kept[i].backward_input + again) << kept[i].layer;
       EXPECT_EQ(remade[i].forward, kept[i].forward);
       EXPECT_EQ(remade[i].backward_weight, kept[i].backward_weight);
       units += again > 0;
     }
     EXPECT_EQ(units, 8);  // of two blocks
+  }
+}
+
+TEST(Cost, OfAResidualUnitIsThatOfItsParts) {
+  const LayerSequence remaking = conformer(kSelective);
+  const Lengths lengths{61, 23, 40};
+  const DeviceRates launches{1e300, 1e300, 1e300, 1e300, 1e300, 1};
+  const auto plans = plan_layers(remaking, lengths, {});
+  const auto counted = analytic_costs(remaking, lengths, {}, launches);
+  for (const layers::DeviceKind device : {layers::DeviceKind::cpu, layers::DeviceKind::cuda}) {
+    const DeviceRates rates = default_rates({device});
+    const auto costs = analytic_costs(remaking, lengths, {device}, rates);
+    const auto again = remaking_seconds(remaking, lengths, {device}, rates);
+    for (int i = 1; i < remaking.size(); ++i) {
+      const auto parts = layers::parts_of(*remaking.layers[i], plans[i - 1].output, {});
+      EXPECT_EQ(counted[i].forward, parts.empty() ? 1 : parts.size() + 1) << costs[i].layer;
+      EXPECT_LT(again[i], 0.7 * costs[i].forward) << costs[i].layer;  // the products stay
+    }
   }
 }
 

@@ -115,6 +115,53 @@ TEST_F(PlanOnCluster, LanesAndMemoryLimitIt) {
             std::string::npos);
 }
 
+TEST_F(PlanOnCluster, IsNoSlowerThanNamedRecomputation) {
+  const ClusterConstraints constraints{.stages = 1, .replicas = 1, .schedule = "gpipe"};
+  const auto of = [&](const std::string& recompute) {
+    configs::Config config = recipe({"pipeline.recompute=" + recompute});
+    config.model = {.features = 41,
+                    .family = layers::ConformerOptions{.width = 36, .heads = 3, .layers = 2}};
+    return config;
+  };
+  const auto plan = [&](const std::string& recompute, double gib) {
+    return plan_on_cluster(of(recompute), mixed(fmt::format("{:f}", gib)), constraints);
+  };
+  const auto speed = [&](const std::string& recompute, double gib) -> std::optional<double> {
+    try {
+      return plan(recompute, gib).decision.estimate.speed();
+    } catch (const ConfigError&) {
+      return std::nullopt;  // too large
+    }
+  };
+  const ClusterPlan kept = plan("none", 4), named = plan("selective", 4);
+  EXPECT_EQ(kept.plan.recomputes_within, std::optional(false));
+  EXPECT_EQ(named.plan.recomputes_within, std::optional(true));
+  ASSERT_LT(named.plan.bytes_of(0).total(), kept.plan.bytes_of(0).total());
+
+  const double least = static_cast<double>(named.plan.bytes_of(0).total()) / (1 << 30);
+  double with_less = 0;  // memory
+  int fitted = 0;
+  for (const double share : {0.9, 1.0, 1.1, 1.2, 1.3, 1.35, 1.4, 1.5}) {
+    const auto chosen = speed("none", share * least);
+    ASSERT_TRUE(chosen) << share;
+    EXPECT_GE(*chosen, with_less) << share;
+    with_less = *chosen;
+    for (const char* recompute : {"selective", "stage"})
+      if (const auto other = speed(recompute, share * least)) {
+        EXPECT_GE(*chosen, *other) << recompute << " " << share;
+        ++fitted;
+      }
+  }
+  EXPECT_GT(fitted, 8);  // "selective" among them
+  EXPECT_DOUBLE_EQ(with_less, kept.decision.estimate.speed());
+
+  configs::Config run = of("none");  // obeys the plan
+  run.data.micro_batches = named.plan.micro_batches;
+  run.pipeline.plan = in("plan.toml").string();
+  partition::write_plan(run.pipeline.plan, named.plan);
+  EXPECT_EQ(with_plan_file(run).pipeline.recompute, "selective");
+}
+
 TEST_F(PlanOnCluster, RecomputesAsMuchAsMemoryNeeds) {
   const ClusterConstraints constraints{.stages = 1, .replicas = 1, .schedule = "gpipe"};
   const auto plan = [&](const std::string& recompute, const std::string& gib) {
