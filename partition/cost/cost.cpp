@@ -69,9 +69,10 @@ LayerCost cost_of(const layers::ActivationDecl& input, const layers::LayerPlan& 
 using Parts = std::vector<layers::ResidualPart>;
 
 /// Of a residual unit that is given `input`: what its parts take, one after the other, and the sum
-/// of their output and the input.
+/// of their output and the input. Of another layer, which has no parts, as one operation.
 LayerCost cost_of(const Parts& parts, const layers::ActivationDecl& input,
-                  const layers::LayerPlan& unit, const DeviceRates& rates) {
+                  const layers::LayerPlan& layer, const DeviceRates& rates) {
+  if (parts.empty()) return cost_of(input, layer, rates);
   const double add =
       seconds_of(0, 3.0 * static_cast<double>(input.bytes()), layers::Work::elementwise, rates);
   LayerCost sum{.layer = {}, .forward = add, .backward_input = add};
@@ -81,8 +82,8 @@ LayerCost cost_of(const Parts& parts, const layers::ActivationDecl& input,
     sum.backward_input += cost.backward_input;
     sum.backward_weight += cost.backward_weight;
   }
-  if (!unit.runs_backward()) sum.backward_input = 0;
-  if (!unit.trained()) sum.backward_weight = 0;
+  if (!layer.runs_backward()) sum.backward_input = 0;
+  if (!layer.trained()) sum.backward_weight = 0;
   return sum;
 }
 
@@ -127,8 +128,7 @@ std::vector<LayerCost> analytic_costs(const LayerSequence& sequence,
   for (const auto& layer : sequence.layers) {
     layers::LayerPlan plan = layer->plan(input, sizes);
     const Parts parts = layers::parts_of(*layer, input, sizes);
-    LayerCost& cost = costs.emplace_back(parts.empty() ? cost_of(input, plan, rates)
-                                                       : cost_of(parts, input, plan, rates));
+    LayerCost& cost = costs.emplace_back(cost_of(parts, input, plan, rates));
     cost.layer = layer->name();
     if (costs.size() == 1) cost.backward_input = 0;
     if (plan.runs_backward()) cost.backward_input += remaking_of(parts, rates);

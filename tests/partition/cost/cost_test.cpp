@@ -83,7 +83,7 @@ TEST(Cost, OfRemakingUnitsHasTheirCheapForwards) {
   }
 }
 
-TEST(Cost, OfAResidualUnitIsThatOfItsParts) {
+TEST(Cost, OfAUnitIsThatOfItsParts) {
   const LayerSequence remaking = conformer(kSelective);
   const Lengths lengths{61, 23, 40};
   const DeviceRates launches{1e300, 1e300, 1e300, 1e300, 1e300, 1};
