@@ -24,9 +24,11 @@ namespace {
 // by up to a pipeline's filling, which the closed form counts.
 constexpr double kWide = 1.5, kWideWithoutBarrier = 3;
 constexpr std::size_t kMostPlaced = 48;  // proposals
-constexpr double kWideOfOneStep = 1.25;  // one sampled step is off by less
+// Of the best, by which one sampled step is taken to differ from all of them.
+constexpr double kWideOfOneStep = 1.25;
 constexpr std::size_t kRefined = 12;
-// Of the best refined step, by which moving boundaries makes none shorter; exchanging devices may.
+// Of the best refined step, by which moving boundaries is taken to shorten none; exchanging devices
+// may shorten more.
 constexpr double kWideOfRefined = 1.03;
 constexpr std::size_t kMostFound = 4;  // choices for which lists are sought
 
@@ -138,13 +140,8 @@ class Decider {
 
   /// All that may be the best over all sampled steps, and the best few of them refined.
   void weigh() {
-    sort();
-    const double least = pace_of(alternatives_.front());
-    for (Alternative& alternative : alternatives_)
-      if (alternative.estimate && pace_of(alternative) <= kWideOfOneStep * least)
-        alternative.estimate =
-            estimate_choice(problem_, workload_of(alternative.choice), alternative.choice);
-    sort();
+    do sort();
+    while (simulate_all_steps());
     double refined_pace = kNever;
     for (std::size_t i = 0; i < std::min(kRefined, alternatives_.size()); ++i) {
       Alternative& alternative = alternatives_[i];
@@ -158,6 +155,21 @@ class Decider {
       refined_pace = std::min(refined_pace, pace_of(alternative));
     }
     sort();
+  }
+
+  /// Of the best few, and of those that come near the best one. Whether an estimate changed.
+  bool simulate_all_steps() {
+    const double wide = kWideOfOneStep * pace_of(alternatives_.front());
+    bool changed = false;
+    for (std::size_t i = 0; i < alternatives_.size(); ++i) {
+      Alternative& alternative = alternatives_[i];
+      if (!alternative.estimate || (i >= kRefined && pace_of(alternative) > wide)) break;
+      if (alternative.over_all_steps) continue;
+      alternative.estimate =
+          estimate_choice(problem_, workload_of(alternative.choice), alternative.choice);
+      changed = alternative.over_all_steps = true;
+    }
+    return changed;
   }
 
   /// Lists and an order of their own for the best choices of one chunk a stage.

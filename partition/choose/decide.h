@@ -20,6 +20,7 @@ struct LackingMemory {
 struct Alternative {
   PlanChoice choice;                            // without a cut where none was made
   std::optional<ChoiceEstimate> estimate = {};  // where it was simulated
+  bool over_all_steps = false;              // it is, not over the first of the sampled steps alone
   double closed_form = 0;                   // seconds of a step, or their bound where none was made
   bool is_bound = false;                    // it is that: the choice was not tried
   bool memory_bound = false;                // a faster cut did not fit

@@ -163,6 +163,52 @@ TEST(Decide, SimulatesTheOtherBarrierForTheBestFew) {
   EXPECT_FALSE(decide(problem).alternatives.front().other_barrier_s);
 }
 
+// All take far longer over all steps than in the first, by which they are chosen at first, and
+// schedules lie further apart than those that are said to come near the best.
+TEST(Decide, EstimatesTheBestFewOverAllSteps) {
+  const LayerSequence sequence = test::small_sequence();
+  PlanningProblem problem = test::planned_sequence(sequence, 4, 1e9);
+  problem.schedules = {"gpipe", "1f1b", "zb-h1", "zb-h2"};
+  problem.stages = 4;
+  problem.replicas = 1;
+  problem.sample = [sample = problem.sample](const BatchChoice& batch, int replicas) {
+    auto steps = sample(batch, replicas);
+    for (MicroBatchLengths& m : steps.back().micro_batches)
+      for (std::int64_t& frames : m.frames) frames *= 5;
+    return steps;
+  };
+  const Decision decision = decide(problem);
+  Workloads workloads(problem);
+  int estimated = 0;
+  for (std::size_t i = 0; i < std::min<std::size_t>(12, decision.alternatives.size()); ++i) {
+    const Alternative& one = decision.alternatives[i];
+    if (!one.estimate) continue;
+    const Workload& workload = workloads.of(one.choice.batch, one.choice.replicas);
+    EXPECT_DOUBLE_EQ(one.estimate->step_seconds,
+                     estimate_choice(problem, workload, one.choice).step_seconds)
+        << describe(one.choice);
+    ++estimated;
+  }
+  EXPECT_EQ(estimated, 4);
+}
+
+// On so many devices, choices that fall behind are not refined.
+TEST(Decide, IsNoSlowerThanAnyNamedChoice) {
+  const LayerSequence sequence = test::small_sequence();
+  PlanningProblem problem = test::planned_sequence(sequence, 13, 1e9);
+  problem.schedules = {"gpipe", "1f1b", "interleaved", "zb-h1", "zb-h2", "zb-v"};
+  const double best = decide(problem).estimate.speed();
+  PlanningProblem named = problem;
+  for (const std::string& schedule : problem.schedules)
+    for (const auto& [stages, replicas] : {std::pair(4, 3), std::pair(3, 4), std::pair(2, 4)}) {
+      named.schedules = {schedule};
+      named.stages = stages;
+      named.replicas = replicas;
+      if (schedule == "interleaved" || schedule == "zb-v") named.stages = 2;  // of four layers
+      EXPECT_GE(best, decide(named).estimate.speed() * (1 - kSameStep)) << schedule << stages;
+    }
+}
+
 TEST(Decide, SharesOutTheBatchAsItLikes) {
   const LayerSequence sequence = test::small_sequence();
   PlanningProblem problem = test::planned_sequence(sequence, 4, 1e9);

@@ -88,6 +88,8 @@ TEST(Cost, OfAUnitIsThatOfItsParts) {
   const Lengths lengths{61, 23, 40};
   const DeviceRates launches{1e300, 1e300, 1e300, 1e300, 1e300, 1};
   const auto plans = plan_layers(remaking, lengths, {});
+  const auto remade = [](const layers::ResidualPart& part) { return part.remade; };
+  const auto trained = [](const layers::ResidualPart& part) { return !part.plan.params.empty(); };
   const auto counted = analytic_costs(remaking, lengths, {}, launches);
   for (const layers::DeviceKind device : {layers::DeviceKind::cpu, layers::DeviceKind::cuda}) {
     const DeviceRates rates = default_rates({device});
@@ -95,7 +97,14 @@ TEST(Cost, OfAUnitIsThatOfItsParts) {
     const auto again = remaking_seconds(remaking, lengths, {device}, rates);
     for (int i = 1; i < remaking.size(); ++i) {
       const auto parts = layers::parts_of(*remaking.layers[i], plans[i - 1].output, {});
-      EXPECT_EQ(counted[i].forward, parts.empty() ? 1 : parts.size() + 1) << costs[i].layer;
+      if (!parts.empty()) {  // a launch for each part, and for the sum of output and input
+        EXPECT_EQ(counted[i].forward, parts.size() + 1) << costs[i].layer;
+        EXPECT_EQ(counted[i].backward_input,
+                  parts.size() + 1 + std::ranges::count_if(parts, remade))
+            << costs[i].layer;
+        EXPECT_EQ(counted[i].backward_weight, std::ranges::count_if(parts, trained))
+            << costs[i].layer;
+      }
       EXPECT_LT(again[i], 0.7 * costs[i].forward) << costs[i].layer;  // the products stay
     }
   }
