@@ -6,6 +6,7 @@
 
 #include "base/counted.h"
 #include "base/error.h"
+#include "layers/models/attention_context.h"
 #include "layers/models/residual_units.h"
 #include "layers/models/subsampling.h"
 #include "layers/nn/ctc.h"
@@ -37,6 +38,8 @@ void add_block(std::vector<std::unique_ptr<Layer>>& sequence, const ConformerOpt
                       .heads = options.heads,
                       .positions = options.positions == "relative" ? AttentionPositions::relative
                                                                    : AttentionPositions::none,
+                      .left = frames_of_context(options.left_context),
+                      .right = frames_of_context(options.right_context),
                       .bias = options.attention_bias,
                       .dropout = options.dropout,
                       .output_dropout = options.output_dropout,
@@ -70,6 +73,8 @@ std::vector<Key> ConformerOptions::keys() {
       Key("model.positions", &positions, one_of({"relative", "absolute"}),
           "how frames are told apart: by attention (relative), or by what is added before the "
           "first block (absolute)"),
+      left_context_key(&left_context),
+      right_context_key(&right_context),
       Key("model.scale_input", &scale_input, anything(),
           "multiply what enters the first block by the width's square root"),
       Key("model.attention_bias", &attention_bias, anything(),

@@ -23,6 +23,8 @@ struct ConformerOptions {
   int subsampling = 4;                 // 4 | 8: feature frames that become one
   int channels = 0;                    // of the subsampling's convolutions; 0: width
   std::string positions = "relative";  // relative | absolute
+  int left_context = -1;               // frames that attention sees before each; -1: all
+  int right_context = -1;              // and behind it
   bool scale_input = false;            // the blocks' input is multiplied by √width
   bool attention_bias = true;          // products of attention and feed-forward units have biases
   bool convolution_bias = true;        // products and convolutions of convolution units have biases

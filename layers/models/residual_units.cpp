@@ -6,6 +6,7 @@
 #include "layers/nn/conv1d.h"
 #include "layers/nn/depthwise_conv1d.h"
 #include "layers/nn/dropout.h"
+#include "layers/nn/gate.h"
 #include "layers/nn/layer_norm.h"
 #include "layers/nn/linear.h"
 #include "layers/nn/nonlinearity.h"
@@ -20,6 +21,7 @@ struct UnitOptions {
   bool bias = true;  // of its products
   double layer_drop = 0;
   double scale = 1;
+  bool centred = true;  // of its norm
 };
 
 class Unit {
@@ -33,7 +35,10 @@ class Unit {
   /// One that begins with a norm.
   static Unit pre_norm(const UnitOptions& options) {
     Unit unit(options);
-    unit.add<LayerNorm>(LayerNormOptions{.name = unit.part("norm"), .channels = options.width});
+    unit.add<LayerNorm>(LayerNormOptions{.name = unit.part("norm"),
+                                         .channels = options.width,
+                                         .centred = options.centred,
+                                         .bias = options.centred});
     return unit;
   }
 
@@ -58,10 +63,15 @@ class Unit {
 }  // namespace
 
 std::unique_ptr<Layer> feed_forward_unit(const FeedForwardOptions& options) {
-  Unit unit = Unit::pre_norm(
-      {options.name, options.width, options.bias, options.layer_drop, options.scale});
-  unit.linear("linear1", options.width, options.inner);
-  unit.add<Nonlinearity>(unit.part("act"), options.kind);
+  Unit unit = Unit::pre_norm({options.name, options.width, options.bias, options.layer_drop,
+                              options.scale, options.centred});
+  if (const auto* gate = std::get_if<GateKind>(&options.activation)) {
+    unit.linear("linear1", options.width, 2 * options.inner);
+    unit.add<Gate>(unit.part("gate"), *gate);
+  } else {
+    unit.linear("linear1", options.width, options.inner);
+    unit.add<Nonlinearity>(unit.part("act"), std::get<NonlinearityKind>(options.activation));
+  }
   unit.dropout("act_dropout", options.dropout);
   unit.linear("linear2", options.inner, options.width);
   if (options.output_dropout) unit.dropout("dropout", options.dropout);
@@ -69,12 +79,18 @@ std::unique_ptr<Layer> feed_forward_unit(const FeedForwardOptions& options) {
 }
 
 std::unique_ptr<Layer> attention_unit(const AttentionUnitOptions& options) {
-  Unit unit = Unit::pre_norm({options.name, options.width, options.bias, options.layer_drop});
+  Unit unit = Unit::pre_norm({.name = options.name,
+                              .width = options.width,
+                              .bias = options.bias,
+                              .layer_drop = options.layer_drop,
+                              .centred = options.centred});
   unit.linear("qkv", options.width, 3 * options.width);
   unit.add<Attention>(AttentionOptions{.name = unit.part("core"),
                                        .channels = options.width,
                                        .heads = options.heads,
                                        .positions = options.positions,
+                                       .left = options.left,
+                                       .right = options.right,
                                        .dropout = options.dropout});
   unit.linear("output", options.width, options.width);
   if (options.output_dropout) unit.dropout("dropout", options.dropout);

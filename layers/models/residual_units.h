@@ -3,9 +3,11 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <variant>
 
 #include "layers/layer.h"
 #include "layers/nn/attention.h"
+#include "layers/ops/gate.h"
 #include "layers/ops/nonlinearity.h"
 
 namespace penstock::layers {
@@ -14,24 +16,30 @@ namespace penstock::layers {
 // dropout last: y = x + scale · dropout(f(norm(x))). Parts are named "<name>.<part>". With a
 // layer_drop, that share of the utterances passes by the parts (layers/nn/layer_drop.h).
 
+/// Between both products. Gates want a first one that is twice as wide.
+using FeedForwardActivation = std::variant<NonlinearityKind, GateKind>;
+
 struct FeedForwardOptions {
   std::string name;
   std::int64_t width = 0, inner = 0;  // channels
-  NonlinearityKind kind = NonlinearityKind::silu;
-  double scale = 1;  // 1/2 in a Conformer
-  bool bias = true;  // of both products
+  FeedForwardActivation activation = NonlinearityKind::silu;
+  bool centred = true;  // false: RMSNorm
+  double scale = 1;     // 1/2 in a Conformer
+  bool bias = true;     // of both products
   double dropout = 0;
   bool output_dropout = true;  // what comes out is dropped as well
   double layer_drop = 0;
 };
 
-/// norm linear1 act [act_dropout] linear2 [dropout]
+/// norm linear1 act|gate [act_dropout] linear2 [dropout]
 std::unique_ptr<Layer> feed_forward_unit(const FeedForwardOptions& options);
 
 struct AttentionUnitOptions {
   std::string name;
   std::int64_t width = 0, heads = 1;
   AttentionPositions positions = AttentionPositions::none;
+  std::int64_t left = kWholeUtterance, right = kWholeUtterance;  // frames of context
+  bool centred = true;                                           // false: RMSNorm
   bool bias = true;            // of both products; that of positions has none
   double dropout = 0;          // of the weights
   bool output_dropout = true;  // and of what comes out

@@ -6,6 +6,7 @@
 
 #include "base/counted.h"
 #include "base/error.h"
+#include "layers/models/attention_context.h"
 #include "layers/models/residual_units.h"
 #include "layers/models/subsampling.h"
 #include "layers/nn/ctc.h"
@@ -24,12 +25,18 @@ AttentionPositions positions_of(const std::string& name) {
       "a Transformer has no positions {}: positions is none, absolute, rotary or relative", name));
 }
 
-NonlinearityKind nonlinearity_of(const std::string& name) {
+bool is_centred(const std::string& norm) {
+  if (norm == "layer" || norm == "rms") return norm == "layer";
+  throw ShapeError(fmt::format("a Transformer has no norm {}: norm is layer or rms", norm));
+}
+
+FeedForwardActivation activation_of(const std::string& name) {
+  if (name == "swiglu") return GateKind::swiglu;
   if (name == "gelu") return NonlinearityKind::gelu;
   if (name == "gelu_tanh") return NonlinearityKind::gelu_tanh;
   if (name == "silu") return NonlinearityKind::silu;
   throw ShapeError(fmt::format(
-      "a Transformer has no activation {}: activation is gelu, gelu_tanh or silu", name));
+      "a Transformer has no activation {}: activation is gelu, gelu_tanh, silu or swiglu", name));
 }
 
 }  // namespace
@@ -46,8 +53,13 @@ std::vector<Key> TransformerOptions::keys() {
       Key("model.positions", &positions, one_of({"none", "absolute", "rotary", "relative"}),
           "how frames are told apart: by what is added before the first block (absolute), or by "
           "attention (rotary, relative)"),
-      Key("model.activation", &activation, one_of({"gelu", "gelu_tanh", "silu"}),
-          "nonlinearity within each feed-forward unit"),
+      Key("model.activation", &activation, one_of({"gelu", "gelu_tanh", "silu", "swiglu"}),
+          "nonlinearity within each feed-forward unit; swiglu gates model.inner channels by as "
+          "many more"),
+      Key("model.norm", &norm, one_of({"layer", "rms"}),
+          "norm of each residual unit, and behind the last: LayerNorm or RMSNorm"),
+      left_context_key(&left_context),
+      right_context_key(&right_context),
       Key("model.dropout", &dropout, between(0, 0.95),
           "share of numbers dropped within every residual unit, and of attention's weights"),
       Key("model.layer_drop", &layer_drop, between(0, 0.95),
@@ -70,6 +82,7 @@ std::vector<std::unique_ptr<Layer>> TransformerOptions::build(const ModelEnds& e
   for (const Contradiction& wrong : contradictions(ends.features)) throw ShapeError(wrong.what);
   if (layers < 1 || ends.labels < 2)
     throw ShapeError("a Transformer needs at least 1 block, and 1 label besides blank");
+  const bool centred = is_centred(norm);
   std::vector<std::unique_ptr<Layer>> sequence;
   add_subsampling(sequence, {.features = ends.features, .channels = channels, .width = width});
   if (positions == "absolute")
@@ -79,17 +92,21 @@ std::vector<std::unique_ptr<Layer>> TransformerOptions::build(const ModelEnds& e
                                        .width = width,
                                        .heads = heads,
                                        .positions = positions_of(positions),
+                                       .left = frames_of_context(left_context),
+                                       .right = frames_of_context(right_context),
+                                       .centred = centred,
                                        .dropout = dropout,
                                        .layer_drop = layer_drop}));
     sequence.push_back(feed_forward_unit({.name = fmt::format("block{}.feed_forward", i),
                                           .width = width,
                                           .inner = inner,
-                                          .kind = nonlinearity_of(activation),
+                                          .activation = activation_of(activation),
+                                          .centred = centred,
                                           .dropout = dropout,
                                           .layer_drop = layer_drop}));
   }
-  sequence.push_back(
-      std::make_unique<LayerNorm>(LayerNormOptions{.name = "norm", .channels = width}));
+  sequence.push_back(std::make_unique<LayerNorm>(
+      LayerNormOptions{.name = "norm", .channels = width, .centred = centred, .bias = centred}));
   sequence.push_back(
       std::make_unique<Linear>(LinearOptions{.name = "output", .in = width, .out = ends.labels}));
   sequence.push_back(std::make_unique<Ctc>("ctc"));

@@ -20,7 +20,10 @@ struct TransformerOptions {
   int layers = 6;                    // blocks
   int inner = 1024;                  // channels between the two products of a feed-forward unit
   std::string positions = "rotary";  // none | absolute | rotary | relative
-  std::string activation = "gelu";   // gelu | gelu_tanh | silu
+  std::string activation = "gelu";   // gelu | gelu_tanh | silu | swiglu
+  std::string norm = "layer";        // layer | rms
+  int left_context = -1;             // frames that attention sees before each; -1: all
+  int right_context = -1;            // and behind it
   double dropout = 0;                // within every unit
   double layer_drop = 0;             // share of utterances that pass by a unit, for each unit
 

@@ -55,7 +55,7 @@ void add_block(Sequence& sequence, const Wav2Vec2Options& options, int number) {
   sequence.push_back(feed_forward_unit({.name = fmt::format("block{}.feed_forward", number),
                                         .width = options.width,
                                         .inner = options.inner,
-                                        .kind = NonlinearityKind::gelu,
+                                        .activation = NonlinearityKind::gelu,
                                         .dropout = options.dropout,
                                         .layer_drop = options.layer_drop}));
 }

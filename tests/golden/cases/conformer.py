@@ -8,6 +8,7 @@ import torch
 import torch.nn as nn
 import torch.nn.functional as F
 
+from cases.attention import band
 from cases.sinusoidal_positions import absolute_positions
 
 LENGTHS = (37, 11, 61, 26)  # feature frames; 10, 3, 16, 7 at the loss
@@ -39,6 +40,7 @@ class Numbers:
         return s.all[name]
 
     def linear(s, name, x, out): return F.linear(x, s(f"{name}.weight", out, x.shape[-1]), s(f"{name}.bias", out))
+    def rms_norm(s, name, x): return F.rms_norm(x, x.shape[-1:], s(f"{name}.weight", x.shape[-1], low=0.5), 1e-5)
     def norm(s, name, x): return F.layer_norm(x, x.shape[-1:], s(f"{name}.weight", x.shape[-1], low=0.5), s(f"{name}.bias", x.shape[-1]))
 
 
@@ -54,8 +56,13 @@ def feed_forward(p, name, x, inner, act, scale):
     return x + scale * p.linear(f"{name}.linear2", act(p.linear(f"{name}.linear1", p.norm(f"{name}.norm", x), inner)), WIDTH)
 
 
-def attention(p, name, x, positions):
-    q, k, v = (t.view(len(x), HEADS, D).transpose(0, 1) for t in p.linear(f"{name}.qkv", p.norm(f"{name}.norm", x), 3 * WIDTH).chunk(3, 1))
+def gated_feed_forward(p, name, x, inner):
+    a, b = p.linear(f"{name}.linear1", p.rms_norm(f"{name}.norm", x), 2 * inner).chunk(2, 1)
+    return x + p.linear(f"{name}.linear2", F.silu(a) * b, WIDTH)
+
+
+def attention(p, name, x, positions, norm=Numbers.norm, context=(99, 99)):
+    q, k, v = (t.view(len(x), HEADS, D).transpose(0, 1) for t in p.linear(f"{name}.qkv", norm(p, f"{name}.norm", x), 3 * WIDTH).chunk(3, 1))
     n = len(x)
     if positions == "relative":
         r = (sinusoids(n) @ p(f"{name}.core.positions.weight", WIDTH, WIDTH).T).view(-1, HEADS, D).transpose(0, 1)
@@ -64,7 +71,7 @@ def attention(p, name, x, positions):
         scores = (q + u) @ k.transpose(1, 2) + ((q + w) @ r.transpose(1, 2)).gather(2, at)
     else:
         scores = (rotate(q) @ rotate(k).transpose(1, 2)) if positions == "rotary" else q @ k.transpose(1, 2)
-    out = (scores / math.sqrt(D)).softmax(-1) @ v
+    out = (scores / math.sqrt(D)).masked_fill(~band(n, *context), -math.inf).softmax(-1) @ v
     return x + p.linear(f"{name}.output", out.transpose(0, 1).reshape(n, WIDTH), WIDTH)
 
 
@@ -76,10 +83,10 @@ def convolution(p, name, xs, kernel):
     return [x + p.linear(f"{name}.pointwise2", F.silu(c), WIDTH) for x, c in zip(xs, normed.split([len(x) for x in xs]))]
 
 
-def conformer(p, xs):
+def conformer(p, xs, context=(99, 99)):
     for i in (1, 2):
         xs = [feed_forward(p, f"block{i}.feed_forward1", x, 4 * WIDTH, F.silu, 0.5) for x in xs]
-        xs = [attention(p, f"block{i}.attention", x, "relative") for x in xs]
+        xs = [attention(p, f"block{i}.attention", x, "relative", context=context) for x in xs]
         xs = convolution(p, f"block{i}.convolution", xs, 5)
         xs = [feed_forward(p, f"block{i}.feed_forward2", x, 4 * WIDTH, F.silu, 0.5) for x in xs]
         xs = [p.norm(f"block{i}.norm", x) for x in xs]
@@ -95,6 +102,17 @@ def transformer(p, xs, positions="rotary"):
 
 def transformer_absolute(p, xs):
     return transformer(p, [x * math.sqrt(WIDTH) + absolute_positions(len(x), WIDTH) for x in xs], "absolute")
+
+
+def conformer_context(p, xs):
+    return conformer(p, xs, (2, 1))
+
+
+def transformer_gated(p, xs):
+    for i in (1, 2):
+        xs = [attention(p, f"block{i}.attention", x, "rotary", Numbers.rms_norm, (0, 3)) for x in xs]
+        xs = [gated_feed_forward(p, f"block{i}.feed_forward", x, 20) for x in xs]
+    return [p.rms_norm("norm", x) for x in xs]
 
 
 def case(save, name, encoder):
@@ -116,3 +134,5 @@ def make(save):
     case(save, "conformer", conformer)
     case(save, "transformer", transformer)
     case(save, "transformer_absolute", transformer_absolute)
+    case(save, "transformer_gated", transformer_gated)
+    case(save, "conformer_context", conformer_context)

@@ -22,6 +22,21 @@ TEST(Conformer, AgreesWithPyTorchInFP64) {
   test::expect_golden_model(small_conformer(), "conformer", DType::f64, {1e-12, 1e-9});
 }
 
+test::LayerSequence nearby_conformer() {
+  ConformerOptions options = kSmallConformer;
+  options.left_context = 2;
+  options.right_context = 1;
+  return options.build({.features = 11, .labels = 7});
+}
+
+TEST(Conformer, WithContextAgreesInFP32) {
+  test::expect_golden_model(nearby_conformer(), "conformer_context", DType::f32, {1e-5, 1e-4});
+}
+
+TEST(Conformer, WithContextAgreesInFP64) {
+  test::expect_golden_model(nearby_conformer(), "conformer_context", DType::f64, {1e-12, 1e-9});
+}
+
 const ConformerOptions kSmallFastConformer{.width = 8,
                                            .heads = 2,
                                            .layers = 2,

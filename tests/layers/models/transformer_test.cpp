@@ -39,6 +39,23 @@ TEST(Transformer, WithAbsolutePositionsAgreesInFP64) {
                             {1e-12, 1e-9});
 }
 
+test::LayerSequence gated_transformer() {
+  TransformerOptions options = kSmallTransformer;
+  options.activation = "swiglu";
+  options.norm = "rms";
+  options.left_context = 0;
+  options.right_context = 3;
+  return options.build({.features = 11, .labels = 7});
+}
+
+TEST(Transformer, WithGatesAndContextAgreesInFP32) {
+  test::expect_golden_model(gated_transformer(), "transformer_gated", DType::f32, {1e-5, 1e-4});
+}
+
+TEST(Transformer, WithGatesAndContextAgreesInFP64) {
+  test::expect_golden_model(gated_transformer(), "transformer_gated", DType::f64, {1e-12, 1e-9});
+}
+
 TEST(Transformer, AddsAbsolutePositionsBeforeTheFirstBlock) {
   EXPECT_EQ(test::names(TransformerOptions{.layers = 1, .positions = "absolute"}.build({})),
             (std::vector<std::string>{"subsampling.conv1", "subsampling.relu1", "subsampling.conv2",
@@ -60,6 +77,7 @@ TEST(Transformer, RejectsSizesThatMakeNoModel) {
   EXPECT_THROW((TransformerOptions{.layers = 0}.build({})), ShapeError);
   EXPECT_THROW((TransformerOptions{.positions = "learned"}.build({})), ShapeError);
   EXPECT_THROW((TransformerOptions{.activation = "relu"}.build({})), ShapeError);
+  EXPECT_THROW((TransformerOptions{.norm = "group"}.build({})), ShapeError);
 }
 
 }  // namespace
