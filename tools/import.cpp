@@ -31,6 +31,7 @@ void print(const ImportOptions& options, const runtime::ImportReport& report) {
                                                   {"parameters", report.parameters},
                                                   {"labels", report.labels},
                                                   {"without_letter", report.without_letter},
+                                                  {"without_numbers", report.without_numbers},
                                                   {"no_pieces", report.no_pieces},
                                                   {"checkpoint", options.checkpoint.string()}});
     return;
@@ -38,6 +39,9 @@ void print(const ImportOptions& options, const runtime::ImportReport& report) {
   std::cout << fmt::format("{} with {} and {} is now {}\n", report.architecture,
                            counted(report.parameters, "number"), counted(report.labels, "label"),
                            options.checkpoint.string());
+  if (!report.without_numbers.empty())
+    std::cout << fmt::format("the folder lacks {}: an export writes zeros\n",
+                             fmt::join(report.without_numbers, ", "));
   const auto& tokens = report.without_letter;
   if (tokens.empty()) return;
   const std::vector<std::string> shown(

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
@@ -34,6 +35,16 @@ constexpr int kVersion = 2;
 constexpr std::string_view kOpening = "{\n \"hash\": \"";
 constexpr std::size_t kDigits = 32;
 constexpr const char* kTokenizer = "tokenizer";  // only manifests of models with pieces have it
+
+/// CheckpointError unless it is a path that stays within a folder.
+void check_within(const std::string& file) {
+  const std::filesystem::path path(file);
+  const bool within = !file.empty() && file != "." && path.is_relative() &&
+                      path == path.lexically_normal() && *path.begin() != "..";
+  if (!within)
+    throw CheckpointError(
+        fmt::format("names '{}', which is no file within the checkpoint's folder", file));
+}
 
 }  // namespace
 
@@ -113,8 +124,12 @@ Manifest parse_manifest(std::string_view text) try {
     throw CheckpointError(
         fmt::format("of version {} of the format, but this penstock reads version {}",
                     json.at("version").dump(), kVersion));
-  return {json.at("state").get<TrainingState>(), json.at("shards").get<std::vector<ShardIndex>>(),
-          json.value("kept", std::vector<KeptFile>())};
+  Manifest manifest{json.at("state").get<TrainingState>(),
+                    json.at("shards").get<std::vector<ShardIndex>>(),
+                    json.value("kept", std::vector<KeptFile>())};
+  for (const ShardIndex& shard : manifest.shards) check_within(shard.file);
+  for (const KeptFile& kept : manifest.files) check_within(kept.file);
+  return manifest;
 } catch (const Json::exception& error) {
   throw CheckpointError(fmt::format("not a checkpoint's manifest: {}", error.what()));
 }

@@ -37,8 +37,8 @@ struct Manifest {
 /// CheckpointError if a number is not finite or a text is not UTF-8.
 [[nodiscard]] std::string to_text(const Manifest& manifest);
 
-/// Takes exactly what to_text makes. CheckpointError if a single bit differs, or if the text is of
-/// another version of the format.
+/// Takes exactly what to_text makes. CheckpointError if a single bit differs, if the text is of
+/// another version of the format, or if it names a file outside the checkpoint's folder.
 [[nodiscard]] Manifest parse_manifest(std::string_view text);
 
 }  // namespace penstock::runtime

@@ -23,7 +23,7 @@ std::string known_types() {
 }
 
 std::string_view family_of(const Architecture& architecture) {
-  return std::ranges::find(architecture.fixed, "model.kind", &Fixed::ours)->value;
+  return std::ranges::find(architecture.fixed, "model.kind", &FixedKey::ours)->value;
 }
 
 }  // namespace

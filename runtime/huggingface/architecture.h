@@ -17,18 +17,18 @@ enum class Form {
 };
 
 /// A setting that becomes a key. `absent` is its JSON where a file does not name it.
-struct Taken {
+struct MappedSetting {
   std::string_view theirs, absent, ours;
   Form form = Form::plain;
 };
 
 /// A setting that penstock's models fix.
-struct Wanted {
+struct RequiredSetting {
   std::string_view theirs, absent, value;
 };
 
 /// A key that the architecture fixes.
-struct Fixed {
+struct FixedKey {
   std::string_view ours, value;
   bool training_only = false;  // an import sets it, and an export takes any value of it
 };
@@ -53,13 +53,13 @@ enum class TokenizerKind { characters, pieces };
 struct Architecture {
   std::string_view name;        // "Wav2Vec2ForCTC"
   std::string_view model_type;  // "wav2vec2"
-  std::vector<Fixed> fixed;
+  std::vector<FixedKey> fixed;
   std::vector<Multiple> multiples = {};
-  std::vector<Taken> model;      // of config.json
-  std::vector<Taken> also = {};  // an export says them too; an import leaves them
-  std::vector<Wanted> wanted;    // of config.json
-  std::vector<Taken> features;   // of preprocessor_config.json
-  std::vector<Wanted> wanted_features;
+  std::vector<MappedSetting> model;              // of config.json
+  std::vector<MappedSetting> exported_too = {};  // an import leaves them
+  std::vector<RequiredSetting> wanted;           // of config.json
+  std::vector<MappedSetting> features;           // of preprocessor_config.json
+  std::vector<RequiredSetting> wanted_features;
   std::vector<RuleGroup> tensors;
   std::string_view blank;   // pad_token_id where config.json does not name it
   bool blank_last = false;  // where an export of labels that were never theirs puts it

@@ -39,8 +39,9 @@ class Taker {
   Taker(configs::FlatConfig& keys, std::vector<std::string>& faults)
       : keys_(keys), faults_(faults) {}
 
-  void check(const std::vector<Wanted>& wanted, const Settings& settings, const std::string& file) {
-    for (const Wanted& one : wanted) {
+  void check(const std::vector<RequiredSetting>& wanted, const Settings& settings,
+             const std::string& file) {
+    for (const RequiredSetting& one : wanted) {
       const std::string_view value = value_of(settings, one.theirs, one.absent);
       if (!same_json(value, one.value))
         faults_.push_back(fmt::format("{}: {} is {}, but penstock's models have {}", file,
@@ -48,15 +49,35 @@ class Taker {
     }
   }
 
-  void take(const std::vector<Taken>& taken, const Settings& settings, const std::string& file) {
-    for (const Taken& one : taken) {
+  void take(const std::vector<MappedSetting>& taken, const Settings& settings,
+            const std::string& file) {
+    for (const MappedSetting& one : taken) {
       const std::string_view value = value_of(settings, one.theirs, one.absent);
-      keys_[std::string(one.ours)] = as_key(one, value, file);
+      const std::string fault = fault_of(one, value, settings);
+      if (fault.empty()) {
+        keys_[std::string(one.ours)] = as_key(one, value, file);
+      } else {
+        faults_.push_back(fmt::format("{}: {}", file, fault));
+        keys_[std::string(one.ours)] = as_key(one, one.absent, file);
+      }
     }
   }
 
  private:
-  std::string as_key(const Taken& taken, std::string_view value, const std::string& file) {
+  /// A setting is of its default's kind, an object is none, and what holds one is an object.
+  static std::string fault_of(const MappedSetting& taken, std::string_view value,
+                              const Settings& settings) {
+    const std::string name(taken.theirs), holder = name.substr(0, name.find('.'));
+    if (const auto found = settings.find(holder); holder != name && found != settings.end())
+      return fmt::format("{} is {}, but it must be an object", holder, found->second);
+    const auto within = settings.lower_bound(name + ".");
+    if (within != settings.end() && within->first.starts_with(name + "."))
+      return fmt::format("{} is an object, but it must be as {}", name, taken.absent);
+    const std::string_view kind = kind_missed(value, taken.absent);
+    return kind.empty() ? "" : fmt::format("{} is {}, but it must be {}", name, value, kind);
+  }
+
+  std::string as_key(const MappedSetting& taken, std::string_view value, const std::string& file) {
     if (taken.form == Form::milliseconds)
       return fmt::format("{}", number_of(value) * 1000 / number_of(keys_["features.sample_rate"]));
     if (taken.form == Form::plain) return plain_text(value);
@@ -67,6 +88,10 @@ class Taker {
                                     file, taken.theirs, value));
       return plain_text(taken.absent);
     }
+    if (const std::string& kernels = keys_.at("model.kernels");
+        items_of_json_list(kernels).size() != numbers.size())
+      faults_.push_back(fmt::format("{}: {} is {}, but there are convolutions for each of {}", file,
+                                    taken.theirs, value, kernels));
     return numbers.front();
   }
 
@@ -83,14 +108,14 @@ class Taker {
 
 /// Where the setting stands that a key came from.
 std::string source_of(const Architecture& architecture, std::string_view key) {
-  for (const Taken& taken : architecture.model)
+  for (const MappedSetting& taken : architecture.model)
     if (taken.ours == key) return fmt::format("{}: {}", kModelConfig, taken.theirs);
-  for (const Taken& taken : architecture.features)
+  for (const MappedSetting& taken : architecture.features)
     if (taken.ours == key) return fmt::format("{}: {}", kPreprocessorConfig, taken.theirs);
   return std::string(key);
 }
 
-std::string as_setting(const Taken& taken, const configs::FlatConfig& keys) {
+std::string as_setting(const MappedSetting& taken, const configs::FlatConfig& keys) {
   const auto found = keys.find(std::string(taken.ours));
   if (found == keys.end()) return std::string(taken.absent);
   const std::string& value = found->second;
@@ -102,18 +127,18 @@ std::string as_setting(const Taken& taken, const configs::FlatConfig& keys) {
   return fmt::format("[{}]", fmt::join(std::vector<std::string>(count, value), ","));
 }
 
-Settings settings_of(const std::vector<Taken>& taken, const std::vector<Wanted>& wanted,
-                     const configs::FlatConfig& keys) {
+Settings settings_of(const std::vector<MappedSetting>& taken,
+                     const std::vector<RequiredSetting>& wanted, const configs::FlatConfig& keys) {
   Settings settings;
-  for (const Taken& one : taken) settings.emplace(one.theirs, as_setting(one, keys));
-  for (const Wanted& one : wanted) settings.emplace(one.theirs, one.value);
+  for (const MappedSetting& one : taken) settings.emplace(one.theirs, as_setting(one, keys));
+  for (const RequiredSetting& one : wanted) settings.emplace(one.theirs, one.value);
   return settings;
 }
 
-Settings changes_of(const std::vector<Taken>& taken, const configs::FlatConfig& keys,
+Settings changes_of(const std::vector<MappedSetting>& taken, const configs::FlatConfig& keys,
                     const Settings& theirs) {
   Settings changes;
-  for (const Taken& one : taken)
+  for (const MappedSetting& one : taken)
     if (const std::string ours = as_setting(one, keys);
         !same_json(value_of(theirs, one.theirs, one.absent), ours))
       changes.emplace(one.theirs, ours);
@@ -172,7 +197,7 @@ configs::Config config_of(const Architecture& architecture, const FolderSettings
   Taker taker(keys, faults);
   const std::string config_file = settings.config_file.filename().string();
   const std::string features_file = settings.features_file.filename().string();
-  for (const Fixed& fixed : architecture.fixed) keys.emplace(fixed.ours, fixed.value);
+  for (const FixedKey& fixed : architecture.fixed) keys.emplace(fixed.ours, fixed.value);
   taker.check(architecture.wanted, settings.config, config_file);
   taker.take(architecture.model, settings.config, config_file);
   taker.check(architecture.wanted_features, settings.features, features_file);
@@ -194,7 +219,7 @@ configs::Config config_of(const Architecture& architecture, const FolderSettings
 void check_fixed(const Architecture& architecture, const configs::Config& config) {
   const configs::FlatConfig keys = configs::flatten(config);
   std::vector<std::string> faults;
-  for (const Fixed& fixed : architecture.fixed) {
+  for (const FixedKey& fixed : architecture.fixed) {
     const std::string& value = keys.at(std::string(fixed.ours));
     if (!fixed.training_only && value != fixed.value)
       faults.push_back(
@@ -211,7 +236,8 @@ Settings model_settings(const Architecture& architecture, const configs::Config&
                         std::int64_t rows, std::int64_t blank) {
   const configs::FlatConfig keys = resolved_keys(architecture, config);
   Settings settings = settings_of(architecture.model, architecture.wanted, keys);
-  for (const Taken& one : architecture.also) settings.emplace(one.theirs, as_setting(one, keys));
+  for (const MappedSetting& one : architecture.exported_too)
+    settings.emplace(one.theirs, as_setting(one, keys));
   settings["architectures"] = fmt::format("[{}]", quoted_json(architecture.name));
   settings["model_type"] = quoted_json(architecture.model_type);
   settings["vocab_size"] = fmt::format("{}", rows);
@@ -228,8 +254,10 @@ Settings model_changes(const Architecture& architecture, const configs::Config& 
                        const Settings& theirs) {
   const configs::FlatConfig keys = resolved_keys(architecture, config);
   Settings changes = changes_of(architecture.model, keys, theirs);
-  for (const Taken& one : architecture.also)  // follow the setting that the key was taken from
-    if (changes.contains(std::ranges::find(architecture.model, one.ours, &Taken::ours)->theirs))
+  // They follow the setting that the key was taken from.
+  for (const MappedSetting& one : architecture.exported_too)
+    if (changes.contains(
+            std::ranges::find(architecture.model, one.ours, &MappedSetting::ours)->theirs))
       changes.emplace(one.theirs, as_setting(one, keys));
   return changes;
 }

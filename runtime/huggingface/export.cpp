@@ -13,11 +13,11 @@
 #include "runtime/huggingface/file_names.h"
 #include "runtime/huggingface/kept_labels.h"
 #include "runtime/huggingface/new_folder.h"
-#include "runtime/huggingface/piece_tokenizer.h"
 #include "runtime/huggingface/streams.h"
 #include "runtime/huggingface/text_file.h"
-#include "runtime/huggingface/tokenizer_files.h"
 #include "runtime/huggingface/weights_writer.h"
+#include "runtime/huggingface/write_piece_tokenizer.h"
+#include "runtime/huggingface/write_tokenizer.h"
 
 namespace penstock::runtime {
 namespace {
@@ -59,7 +59,9 @@ class Exporter {
     blank_ = architecture_.blank_last ? rows_ - 1 : 0;
     if (kept_config_) {
       settings_ = read_settings(*kept_config_);
-      if (keeps_labels(checkpoint))
+      const auto vocabulary = whole_setting(settings_, "vocab_size", "null", *kept_config_);
+      gives_labels_back_ = keeps_labels(checkpoint) && rows_ == vocabulary;
+      if (gives_labels_back_)
         blank_ = whole_setting(settings_, "pad_token_id", architecture_.blank, *kept_config_);
     } else {
       features_ = feature_settings(architecture_, config_);
@@ -78,7 +80,7 @@ class Exporter {
       write_durably(folder / kModelConfig, to_json_text(settings));
       write_durably(folder / kPreprocessorConfig, to_json_text(features_));
     }
-    if (!keeps_labels(checkpoint_)) write_labels(folder);
+    if (!gives_labels_back_) write_labels(folder);
     ExportReport report{.architecture = std::string(architecture_.name)};
     for (const auto& [name, shape] : ours_) report.parameters += layers::element_count(shape);
     report.files = write_weight_files(
@@ -120,13 +122,13 @@ class Exporter {
     for (const KeptFile& kept : checkpoint_.files()) {
       const std::filesystem::path file = checkpoint_.folder() / kept.file;
       const std::filesystem::path name = file.filename();
-      if (name == kModelConfig) continue;
+      if (name == kModelConfig || (says_labels(kept.file) && !gives_labels_back_)) continue;
       const bool features = name == kPreprocessorConfig || name == kProcessorConfig;
       write_durably(folder / name,
                     features && trained() ? text_of_features(file) : text_of_file(file));
     }
     const std::filesystem::path pieces = checkpoint_.tokenizer_file();
-    if (!pieces.empty() && keeps_labels(checkpoint_))
+    if (!pieces.empty() && gives_labels_back_)
       write_durably(folder / kTokenizerFile, text_of_file(pieces));
   }
 
@@ -146,7 +148,7 @@ class Exporter {
     for (const KeptTensor& kept : pairing_.kept) {
       const std::string stored = kKeptTensors + kept.name;
       const bool there = checkpoint_.contains(stored);
-      if (!there && !needed(kept)) continue;
+      if (!there && !has_tensor(settings_, kept)) continue;
       StreamedTensor& tensor = streams.emplace_back();
       tensor.name = kept.name;
       tensor.dtype = kept.dtype;
@@ -158,16 +160,6 @@ class Exporter {
     return streams;
   }
 
-  /// Whether a model of these settings has the tensor.
-  bool needed(const KeptTensor& kept) const {
-    const auto above_0 = [&](const KeptWith& with) {
-      const auto found = settings_.find(with.setting);
-      return !same_json(found == settings_.end() ? with.absent : std::string_view(found->second),
-                        "0.0");
-    };
-    return kept.with.empty() || std::ranges::any_of(kept.with, above_0);
-  }
-
   const Checkpoint& checkpoint_;
   ExportOptions options_;
   configs::Config config_;
@@ -175,15 +167,26 @@ class Exporter {
   std::int64_t rows_ = 0, blank_ = 0;  // of the head
   ModelTensors ours_;
   Pairing pairing_;
+  bool gives_labels_back_ = false;  // the import's: the head still has a row for each of them
   std::optional<std::filesystem::path> kept_config_;
   Settings settings_, features_;
 };
+
+/// A checkpoint's folder holds nothing else.
+void refuse_within(const std::filesystem::path& checkpoint, const std::filesystem::path& folder) {
+  const auto outer = std::filesystem::weakly_canonical(checkpoint);
+  const auto inner = std::filesystem::weakly_canonical(folder);
+  if (std::ranges::mismatch(outer, inner).in1 == outer.end())
+    throw_fault(folder, fmt::format("lies in the checkpoint {}: name a folder elsewhere",
+                                    checkpoint.string()));
+}
 
 }  // namespace
 
 ExportReport export_model(const std::filesystem::path& checkpoint,
                           const std::filesystem::path& folder, const ExportOptions& options) {
   const Checkpoint opened = open_checkpoint(checkpoint);
+  refuse_within(opened.folder(), folder);
   const Exporter exporter(opened, options);
   NewFolder made(folder);
   ExportReport report = exporter.write(made.partial());

@@ -138,7 +138,11 @@ ImportReport import_model(const std::filesystem::path& folder,
                       .no_pieces = plan.no_pieces};
   for (const StreamedTensor& tensor : tensors) report.parameters += tensor.handle().size();
   for (const KeptTensor& kept : pairing.kept)
-    if (stored.contains(kept.name)) tensors.push_back(kept_tensor(kept, weights));
+    if (stored.contains(kept.name)) {
+      tensors.push_back(kept_tensor(kept, weights));
+    } else if (kept.dtype == layers::DType::f32 && has_tensor(plan.settings.config, kept)) {
+      report.without_numbers.push_back(kept.name);
+    }
 
   NewFolder made(checkpoint);
   Manifest manifest;

@@ -13,6 +13,9 @@ struct ImportReport {
   std::int64_t parameters = 0;
   int labels = 0;                           // blank included
   std::vector<std::string> without_letter;  // tokens for which the alphabet has stand-ins
+  /// Tensors that training in transformers has by these settings, and that the folder lacks; an
+  /// export writes zeros for them.
+  std::vector<std::string> without_numbers = {};
   std::string no_pieces;  // why tokenizer.json is no SentencePiece model, if that makes them
 };
 

@@ -8,16 +8,12 @@
 #include "runtime/huggingface/file_names.h"
 
 namespace penstock::runtime {
-namespace {
-
 bool says_labels(const std::string& file) {
   static constexpr std::array<std::string_view, 3> kOthers{kModelConfig, kPreprocessorConfig,
                                                            kProcessorConfig};
   return std::ranges::find(kOthers, std::filesystem::path(file).filename().string()) ==
          kOthers.end();
 }
-
-}  // namespace
 
 KeptParts without_labels(KeptParts kept) {
   std::erase_if(kept.files, [](const KeptParts::File& file) { return says_labels(file.file); });

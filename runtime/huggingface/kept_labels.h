@@ -8,6 +8,9 @@ namespace penstock::runtime {
 /// labels are.
 [[nodiscard]] KeptParts without_labels(KeptParts kept);
 
+/// Whether a kept file says what the labels are.
+[[nodiscard]] bool says_labels(const std::string& file);
+
 /// Whether a checkpoint has files of an imported model that say what its labels are.
 [[nodiscard]] bool keeps_labels(const Checkpoint& checkpoint);
 

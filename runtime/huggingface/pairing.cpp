@@ -175,6 +175,15 @@ ModelTensors model_tensors(const configs::ModelConfig& model, int labels) {
   return tensors;
 }
 
+bool has_tensor(const Settings& settings, const KeptTensor& tensor) {
+  const auto above_0 = [&](const KeptWith& with) {
+    const auto found = settings.find(with.setting);
+    return !same_json(found == settings.end() ? with.absent : std::string_view(found->second),
+                      "0.0");
+  };
+  return tensor.with.empty() || std::ranges::any_of(tensor.with, above_0);
+}
+
 Pairing pair_tensors(const Architecture& architecture, const configs::ModelConfig& model,
                      const ModelTensors& ours) {
   Pairer pairer(model, ours);

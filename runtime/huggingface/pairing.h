@@ -44,6 +44,9 @@ struct Pairing {
   std::vector<KeptTensor> kept;
 };
 
+/// Whether a model with these settings has the tensor.
+[[nodiscard]] bool has_tensor(const Settings& settings, const KeptTensor& tensor);
+
 /// All tensors of an architecture for a model of penstock's: each of `ours` in one of them, or in
 /// three. std::logic_error if a table leaves one out or names one that is not there.
 [[nodiscard]] Pairing pair_tensors(const Architecture& architecture,

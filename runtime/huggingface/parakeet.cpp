@@ -3,7 +3,7 @@
 namespace penstock::runtime {
 namespace {
 
-const std::vector<Taken> kParakeetModel = {
+const std::vector<MappedSetting> kParakeetModel = {
     {"encoder_config.hidden_size", "1024", "model.width"},
     {"encoder_config.num_attention_heads", "8", "model.heads"},
     {"encoder_config.num_hidden_layers", "24", "model.layers"},
@@ -19,7 +19,7 @@ const std::vector<Taken> kParakeetModel = {
     {"encoder_config.layerdrop", "0.1", "model.layer_drop"},
 };
 
-const std::vector<Wanted> kParakeetWanted = {
+const std::vector<RequiredSetting> kParakeetWanted = {
     {"encoder_config.model_type", R"("parakeet_encoder")", R"("parakeet_encoder")"},
     {"encoder_config.hidden_act", R"("silu")", R"("silu")"},
     {"encoder_config.subsampling_factor", "8", "8"},
@@ -101,7 +101,7 @@ const std::vector<KeptRule> kBatchCounts = {
     {.theirs = "encoder.layers.{}.conv.norm.num_batches_tracked"},
 };
 
-const std::vector<Taken> kParakeetFeatures = {
+const std::vector<MappedSetting> kParakeetFeatures = {
     {"sampling_rate", "16000", "features.sample_rate"},
     {"feature_size", "80", "features.mels"},
     {"n_fft", "512", "features.fft"},
@@ -119,6 +119,8 @@ Architecture parakeet_for_ctc() {
       .fixed = {{"model.kind", "conformer"},
                 {"model.subsampling", "8"},
                 {"model.positions", "relative"},
+                {"model.left_context", "-1"},
+                {"model.right_context", "-1"},
                 {.ours = "model.output_dropout", .value = "false", .training_only = true},
                 {"features.kind", "log-mel"},
                 {"features.window", "hann-symmetric"},
@@ -126,7 +128,7 @@ Architecture parakeet_for_ctc() {
                 {"features.last_frame", "false"}},
       .multiples = {{"model.inner", "model.width", 4}, {"model.channels", "model.width", 1}},
       .model = kParakeetModel,
-      .also = {{"encoder_config.attention_dropout", "0.1", "model.dropout"}},
+      .exported_too = {{"encoder_config.attention_dropout", "0.1", "model.dropout"}},
       .wanted = kParakeetWanted,
       .features = kParakeetFeatures,
       .wanted_features = {{"feature_extractor_type", R"("ParakeetFeatureExtractor")",

@@ -3,8 +3,8 @@
 #include "base/error.h"
 #include "runtime/checkpoint/fault.h"
 #include "runtime/checkpoint/manifest.h"
+#include "runtime/huggingface/read_tokenizer.h"
 #include "runtime/huggingface/text_file.h"
-#include "runtime/huggingface/tokenizer_pieces.h"
 #include "runtime/text/sentence_pieces.h"
 
 namespace penstock::runtime {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "runtime/checkpoint/fault.h"
@@ -64,6 +65,19 @@ std::string to_json_text(const Settings& settings) {
 
 bool same_json(std::string_view a, std::string_view b) {
   return OrderedJson::parse(a) == OrderedJson::parse(b);
+}
+
+std::string_view kind_missed(std::string_view json, std::string_view example) {
+  const OrderedJson value = OrderedJson::parse(json), like = OrderedJson::parse(example);
+  const auto whole = [](const OrderedJson& number) {
+    return number.is_number_integer() && number > 0;
+  };
+  if (whole(like)) return whole(value) ? "" : "a whole number above 0";
+  if (like.is_number()) return value.is_number() ? "" : "a number";
+  if (like.is_boolean()) return value.is_boolean() ? "" : "true or false";
+  if (like.is_string()) return value.is_string() ? "" : "a text";
+  return value.is_array() && std::ranges::all_of(value, whole) ? ""
+                                                               : "a list of whole numbers above 0";
 }
 
 std::string plain_text(std::string_view json) {

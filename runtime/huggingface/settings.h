@@ -26,6 +26,10 @@ using Settings = std::map<std::string, std::string, std::less<>>;
 /// Whether two JSON texts are one value: "1e-05" is "0.00001", and 1 is 1.0.
 [[nodiscard]] bool same_json(std::string_view a, std::string_view b);
 
+/// What a value must be to be of an example's kind, such as "a whole number above 0", of which
+/// every whole example is. Empty: it is that.
+[[nodiscard]] std::string_view kind_missed(std::string_view json, std::string_view example);
+
 /// A JSON text as plain text: strings lose their quotes.
 [[nodiscard]] std::string plain_text(std::string_view json);
 

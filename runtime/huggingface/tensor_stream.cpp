@@ -1,6 +1,11 @@
 #include "runtime/huggingface/tensor_stream.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cmath>
+
+#include "base/error.h"
 
 namespace penstock::runtime {
 namespace {
@@ -30,6 +35,20 @@ void TensorStream::fill(const StreamedTensor& tensor, std::int64_t row) {
   const std::int64_t rows = std::min(run->count - row, most);
   rows_.resize(static_cast<std::size_t>(rows * tensor.columns));
   read_(run->source, (run->first + row) * tensor.columns, rows_);
+  check_range(run->source, tensor.dtype);
+}
+
+/// CheckpointError if a number is not finite, or too large for the type that is written.
+void TensorStream::check_range(const std::string& source, layers::DType dtype) const {
+  constexpr float kLargestHalf = 65504;
+  for (const float x : rows_) {
+    if (!std::isfinite(x))
+      throw CheckpointError(
+          fmt::format("'{}' holds {}, where all numbers must be finite", source, x));
+    if (dtype == layers::DType::f16 && std::abs(x) > kLargestHalf)
+      throw CheckpointError(fmt::format("'{}' holds {}, but fp16 ends at {}: choose bf16 or fp32",
+                                        source, x, kLargestHalf));
+  }
 }
 
 void TensorStream::reorder(const StreamedTensor& tensor) {

@@ -41,11 +41,13 @@ class TensorStream {
  public:
   explicit TensorStream(ReadElements read) : read_(std::move(read)) {}
 
-  /// TensorBytes of handles.
+  /// TensorBytes of handles. CheckpointError names the source tensor if a number is not finite, or
+  /// too large for the type.
   std::span<const std::byte> bytes(const layers::Tensor& handle, std::size_t begin);
 
  private:
   void fill(const StreamedTensor& tensor, std::int64_t row);
+  void check_range(const std::string& source, layers::DType dtype) const;
   void reorder(const StreamedTensor& tensor);
   std::span<const std::byte> rounded(layers::DType dtype);
 

@@ -2,12 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 
 #include "base/counted.h"
-#include "base/error.h"
 #include "runtime/checkpoint/fault.h"
 #include "runtime/huggingface/file_names.h"
 #include "runtime/huggingface/text_file.h"
@@ -18,15 +18,25 @@ namespace {
 using Json = nlohmann::json;
 using TokensByRow = std::map<std::int64_t, std::string>;
 
-Json json_of(const std::filesystem::path& file) try {
-  return Json::parse(text_of_file(file));
-} catch (const Json::exception& error) {
-  throw_fault(file, fmt::format("can't be read as JSON: {}", error.what()));
+/// Gives the JSON of a file to `use`. CheckpointError names the file where either fails.
+template <class Use>
+void use_json(const std::filesystem::path& file, const Use& use) {
+  Json json;
+  try {
+    json = Json::parse(text_of_file(file));
+  } catch (const Json::exception& error) {
+    throw_fault(file, fmt::format("can't be read as JSON: {}", error.what()));
+  }
+  try {
+    use(json);
+  } catch (const Json::exception& error) {
+    throw_fault(file, fmt::format("is no tokenizer that penstock reads: {}", error.what()));
+  }
 }
 
-std::optional<Json> json_if_there(const std::filesystem::path& file) {
-  if (!is_there(file)) return std::nullopt;
-  return json_of(file);
+template <class Use>
+void use_json_if_there(const std::filesystem::path& file, const Use& use) {
+  if (is_there(file)) use_json(file, use);
 }
 
 void add_token(TokensByRow& tokens, std::int64_t row, const std::string& token,
@@ -43,7 +53,10 @@ void add_tokens(TokensByRow& tokens, const Json& json, const std::filesystem::pa
     if (row.is_object())
       throw_fault(file,
                   "holds a vocabulary for each of several languages; penstock reads those of one");
-    add_token(tokens, row.get<std::int64_t>(), token, file);
+    if (!row.is_number_integer())
+      throw_fault(file,
+                  fmt::format("gives '{}' row {}, which is no whole number", token, row.dump()));
+    add_token(tokens, row, token, file);
   }
 }
 
@@ -54,33 +67,43 @@ std::optional<std::string> named_token(const Json& json, const char* key) {
   return found->is_object() ? found->at("content").get<std::string>() : found->get<std::string>();
 }
 
+std::int64_t row_of_key(const std::string& key, const std::filesystem::path& file) {
+  std::int64_t row = 0;
+  const auto [end, error] = std::from_chars(key.data(), key.data() + key.size(), row);
+  if (error != std::errc() || end != key.data() + key.size())
+    throw_fault(file, fmt::format("added_tokens_decoder has '{}', which is no row's number", key));
+  return row;
+}
+
 void read_characters(const std::filesystem::path& folder, TokensByRow& tokens,
                      Vocabulary& vocabulary) {
-  add_tokens(tokens, json_of(folder / kVocabulary), folder / kVocabulary);
-  if (const auto more = json_if_there(folder / kAddedTokens))
-    add_tokens(tokens, *more, folder / kAddedTokens);
-  const auto config = json_if_there(folder / kTokenizerConfig);
-  if (!config) return;
-  vocabulary.space = named_token(*config, "word_delimiter_token").value_or("|");
-  vocabulary.lower_case = config->value("do_lower_case", false);
-  const Json added = config->value("added_tokens_decoder", Json::object());
-  for (const auto& [row, token] : added.items())
-    add_token(tokens, std::stoll(row), token.at("content"), folder / kTokenizerConfig);
+  const auto file = folder / kVocabulary, added = folder / kAddedTokens;
+  const auto config = folder / kTokenizerConfig;
+  use_json(file, [&](const Json& json) { add_tokens(tokens, json, file); });
+  use_json_if_there(added, [&](const Json& json) { add_tokens(tokens, json, added); });
+  use_json_if_there(config, [&](const Json& json) {
+    vocabulary.space = named_token(json, "word_delimiter_token").value_or("|");
+    vocabulary.lower_case = json.value("do_lower_case", false);
+    const Json more = json.value("added_tokens_decoder", Json::object());
+    for (const auto& [row, token] : more.items())
+      add_token(tokens, row_of_key(row, config), token.at("content"), config);
+  });
 }
 
 void read_pieces(const std::filesystem::path& folder, TokensByRow& tokens, Vocabulary& vocabulary) {
-  const auto file = folder / kTokenizer;
-  const Json json = json_of(file);
-  const Json& pieces = json.at("model").at("vocab");
   vocabulary.space = "▁";
-  if (pieces.is_array()) {  // of a unigram model: a piece and its score
-    for (std::size_t row = 0; row < pieces.size(); ++row)
-      add_token(tokens, static_cast<std::int64_t>(row), pieces[row].at(0), file);
-  } else {
-    add_tokens(tokens, pieces, file);
-  }
-  const Json added = json.value("added_tokens", Json::array());
-  for (const Json& token : added) add_token(tokens, token.at("id"), token.at("content"), file);
+  const auto file = folder / kTokenizer;
+  use_json(file, [&](const Json& json) {
+    const Json& pieces = json.at("model").at("vocab");
+    if (pieces.is_array()) {  // of a unigram model: a piece and its score
+      for (std::size_t row = 0; row < pieces.size(); ++row)
+        add_token(tokens, static_cast<std::int64_t>(row), pieces[row].at(0), file);
+    } else {
+      add_tokens(tokens, pieces, file);
+    }
+    const Json added = json.value("added_tokens", Json::array());
+    for (const Json& token : added) add_token(tokens, token.at("id"), token.at("content"), file);
+  });
 }
 
 /// CheckpointError unless the tokens are those of a head.
@@ -101,8 +124,9 @@ void check_tokens(const TokensByRow& tokens, std::int64_t rows, const std::files
 
 void check_blank(const std::filesystem::path& folder, const TokensByRow& tokens,
                  std::int64_t blank) {
-  const auto config = json_if_there(folder / kTokenizerConfig);
-  const auto pad = config ? named_token(*config, "pad_token") : std::nullopt;
+  std::optional<std::string> pad;
+  use_json_if_there(folder / kTokenizerConfig,
+                    [&](const Json& json) { pad = named_token(json, "pad_token"); });
   if (blank < 0 || blank >= static_cast<std::int64_t>(tokens.size()))
     throw_fault(folder / kModelConfig,
                 fmt::format("pad_token_id is {}, but the head has {}: it must name the blank's row",
@@ -121,19 +145,13 @@ Vocabulary read_vocabulary(const std::filesystem::path& folder, TokenizerKind ki
   const auto file = folder / (kind == TokenizerKind::characters ? kVocabulary : kTokenizer);
   Vocabulary vocabulary;
   TokensByRow tokens;
-  try {
-    if (kind == TokenizerKind::characters) {
-      read_characters(folder, tokens, vocabulary);
-    } else {
-      read_pieces(folder, tokens, vocabulary);
-    }
-    check_tokens(tokens, rows, file);
-    check_blank(folder, tokens, blank);
-  } catch (const Json::exception& error) {
-    throw_fault(file, fmt::format("is no tokenizer that penstock reads: {}", error.what()));
-  } catch (const std::logic_error& error) {  // a row that is no number
-    throw_fault(folder / kTokenizerConfig, "added_tokens_decoder has a key that is no number");
+  if (kind == TokenizerKind::characters) {
+    read_characters(folder, tokens, vocabulary);
+  } else {
+    read_pieces(folder, tokens, vocabulary);
   }
+  check_tokens(tokens, rows, file);
+  check_blank(folder, tokens, blank);
   for (auto& [row, token] : tokens) vocabulary.tokens.push_back(token);
   return vocabulary;
 }

@@ -3,7 +3,7 @@
 namespace penstock::runtime {
 namespace {
 
-const std::vector<Wanted> kWav2Vec2Wanted = {
+const std::vector<RequiredSetting> kWav2Vec2Wanted = {
     {"feat_extract_norm", R"("group")", R"("layer")"},
     {"feat_extract_activation", R"("gelu")", R"("gelu")"},
     {"do_stable_layer_norm", "false", "true"},
@@ -75,8 +75,8 @@ Architecture wav2vec2_for_ctc() {
                 {"num_conv_pos_embedding_groups", "16", "model.position_groups"},
                 {"hidden_dropout", "0.1", "model.dropout"},
                 {"layerdrop", "0.1", "model.layer_drop"}},
-      .also = {{"attention_dropout", "0.1", "model.dropout"},
-               {"activation_dropout", "0.1", "model.dropout"}},
+      .exported_too = {{"attention_dropout", "0.1", "model.dropout"},
+                       {"activation_dropout", "0.1", "model.dropout"}},
       .wanted = kWav2Vec2Wanted,
       .features = {{"sampling_rate", "16000", "features.sample_rate"}},
       .wanted_features = {{"feature_extractor_type", R"("Wav2Vec2FeatureExtractor")",

@@ -89,6 +89,26 @@ TEST_F(BadExchange, ModelsThatPenstockHasNot) {
     expect_refused(golden, "config.json", from, to, said);
 }
 
+TEST_F(BadExchange, SettingsOfAnotherKind) {
+  const std::vector<std::array<std::string, 4>> cases = {
+      {kOfCharacters, R"("hidden_size": 12)", R"("hidden_size": "x")",
+       R"(config.json: hidden_size is "x", but it must be a whole number above 0)"},
+      {kOfCharacters, R"("num_hidden_layers": 2)", R"("num_hidden_layers": 2.5)",
+       "num_hidden_layers is 2.5, but it must be a whole number above 0"},
+      {kOfCharacters, R"("conv_stride": [)", R"("conv_stride": ["a",)",
+       "but it must be a list of whole numbers above 0"},
+      {kOfCharacters, R"("conv_dim": [)", R"("conv_dim": [5,)",
+       "but there are convolutions for each of [10,3,3,2]"},
+      {kOfPieces, R"("hidden_size": 12)", R"("hidden_size": {"a": 1})",
+       "encoder_config.hidden_size is an object, but it must be as 1024"},
+      {kOfPieces, R"("encoder_config": {)", R"("encoder_config": null, "other": {)",
+       "encoder_config is null, but it must be an object"}};
+  for (const auto& [golden, from, to, said] : cases)
+    expect_refused(golden, "config.json", from, to, said);
+  expect_refused(kOfPieces, "preprocessor_config.json", R"("n_fft": )", R"("n_fft": 0, "was": )",
+                 "n_fft is 0, but it must be a whole number above 0");
+}
+
 TEST_F(BadExchange, TokenizersThatAreNotTheHeads) {
   expect_refused(kOfCharacters, "config.json", R"("vocab_size": 9)", R"("vocab_size": 12)",
                  "row 9 stands for none");

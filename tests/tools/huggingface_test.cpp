@@ -2,6 +2,7 @@
 
 #include <filesystem>
 
+#include "tests/support/runtime/exchanged_folder.h"
 #include "tests/support/system/process.h"
 #include "tests/support/system/temporary_folder.h"
 #include "tests/support/tree/sources.h"
@@ -29,6 +30,21 @@ TEST(HuggingFace, ImportsExportsAndSaysSo) {
   const test::Outcome back = run_penstock({"export", checkpoint, "-o", exported, "--json"});
   EXPECT_EQ(back.code, 0) << back.err;
   EXPECT_NE(back.out.find("\"weight_files\":1"), std::string::npos) << back.out;
+}
+
+TEST(HuggingFace, SaysWhichNumbersAreMissing) {
+  const test::TemporaryFolder output;
+  const auto folder = output.path() / "theirs";
+  std::filesystem::copy(test::source("tests/golden/wav2vec2_for_ctc"), folder);
+  test::change_tensors(folder / "model.safetensors", [](test::FileTensors& tensors) {
+    tensors.erase("wav2vec2.masked_spec_embed");
+  });
+  const test::Outcome imported =
+      run_penstock({"import", folder.string(), "-o", (output.path() / "model").string()});
+  EXPECT_EQ(imported.code, 0) << imported.err;
+  EXPECT_NE(imported.out.find("lacks wav2vec2.masked_spec_embed: an export writes zeros"),
+            std::string::npos)
+      << imported.out;
 }
 
 TEST(HuggingFace, EndsWithItsExitCodes) {

@@ -1,20 +1,24 @@
 #!/usr/bin/env python3
 """Random small models of transformers through `penstock import` and `penstock export`: equal to the byte, and loaded
-again without a warning.
+again without a warning. Between them, logits of `penstock transcribe` for sounds of unequal lengths: those of transformers.
 
   round_trip.py PENSTOCK wav2vec2|parakeet FOLDER [SEED...]
 """
 import json
 import random
+import struct
 import subprocess
 import sys
+import wave
 from pathlib import Path
 
+import numpy as np
 import torch
+from safetensors.torch import load_file
 from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers
 from transformers import (
-    ParakeetCTCConfig, ParakeetEncoderConfig, ParakeetFeatureExtractor, ParakeetForCTC, ParakeetTokenizer,
-    Wav2Vec2Config, Wav2Vec2CTCTokenizer, Wav2Vec2FeatureExtractor, Wav2Vec2ForCTC)
+    AutoFeatureExtractor, ParakeetCTCConfig, ParakeetEncoderConfig, ParakeetFeatureExtractor, ParakeetForCTC,
+    ParakeetTokenizer, Wav2Vec2Config, Wav2Vec2CTCTokenizer, Wav2Vec2FeatureExtractor, Wav2Vec2ForCTC)
 
 
 def save_wav2vec2(folder, rng):
@@ -60,6 +64,30 @@ def run(*words):
     assert done.returncode == 0, done.stderr
 
 
+def save_sound(file, samples, rng):
+    """White noise, 16 bits, 16 kHz. Returns what transformers' feature extractors take."""
+    numbers = [rng.randint(-9000, 9000) for _ in range(samples)]
+    with wave.open(str(file), "wb") as sound:
+        sound.setparams((1, 2, 16000, samples, "NONE", ""))
+        sound.writeframes(struct.pack(f"<{samples}h", *numbers))
+    return np.array(numbers, np.float32) / 32768
+
+
+def compare_logits(penstock, checkpoint, model, folder, rng):
+    files = [folder / f"{i}.wav" for i in range(3)]
+    sounds = [save_sound(file, rng.randint(4000, 20000), rng) for file in files]
+    run(penstock, "transcribe", checkpoint, *files, "--logits", folder / "logits.safetensors")
+    blank = model.config.pad_token_id
+    rows = [blank] + [row for row in range(model.config.vocab_size) if row != blank]  # as penstock has them
+    extractor = AutoFeatureExtractor.from_pretrained(folder)
+    for i, (_, ours) in enumerate(sorted(load_file(folder / "logits.safetensors").items())):
+        with torch.no_grad():
+            theirs = model.eval()(**extractor(sounds[i], sampling_rate=16000, return_tensors="pt")).logits[0][:, rows]
+        assert ours.shape == theirs.shape, (ours.shape, theirs.shape)
+        distance = ((ours - theirs).abs().max() / theirs.abs().max()).item()
+        assert distance <= 1e-4, f"logits of sound {i} are off by {distance}"
+
+
 def round_trip(penstock, kind, output, seed):
     rng = random.Random(seed)
     torch.manual_seed(seed)
@@ -71,6 +99,7 @@ def round_trip(penstock, kind, output, seed):
             tensor.add_(torch.rand_like(tensor))
     model.save_pretrained(folder, max_shard_size=rng.choice(["3KB", "1GB"]))
     run(penstock, "import", folder, "-o", checkpoint)
+    compare_logits(penstock, checkpoint, model, folder, rng)
     run(penstock, "export", checkpoint, "-o", exported)
     loaded, info = type(model).from_pretrained(exported, output_loading_info=True)
     assert not any(info.values()), info

@@ -63,6 +63,16 @@ TEST(Manifest, NoticesEveryTruncationAndAddition) {
   EXPECT_THROW((void)parse_manifest(text + " "), CheckpointError);
 }
 
+TEST(Manifest, NamesFilesOfItsFolderAlone) {
+  for (const char* file : {"", "/etc/passwd", "../w", "a/../../w", "."}) {
+    Manifest shard = example(), kept = example();
+    shard.shards.front().file = file;
+    kept.files.front().file = file;
+    EXPECT_THROW((void)parse_manifest(to_text(shard)), CheckpointError) << file;
+    EXPECT_THROW((void)parse_manifest(to_text(kept)), CheckpointError) << file;
+  }
+}
+
 TEST(Manifest, RejectsNumbersAndTextsThatJsonLacks) {
   Manifest manifest = example();
   manifest.state.best_value = std::numeric_limits<double>::infinity();

@@ -19,23 +19,27 @@ namespace {
 
 const std::string kImported = "wav2vec2_for_ctc";
 
-/// A checkpoint as training saves them, of an imported one: without what came with the import.
+/// A checkpoint as trainings of 0.1 saved them, of an imported one: without what came with it.
 void save_as_trained(const Checkpoint& imported, const std::filesystem::path& output,
-                     const std::function<void(TrainingState&)>& change = {}) {
+                     const std::function<void(TrainingState&)>& change = {},
+                     std::int64_t rows_of_head = 0, const KeptParts& kept = {}) {
   std::vector<std::vector<std::byte>> numbers;
   std::vector<CheckpointPiece> pieces;
   for (const auto& [name, tensor] : imported.tensors()) {
     if (name.starts_with(kKeptTensors)) continue;
-    const std::int64_t count = layers::element_count(tensor.shape);
-    numbers.emplace_back(static_cast<std::size_t>(count) * layers::size_of(tensor.dtype));
-    imported.read(name, 0, count, numbers.back());
-    pieces.push_back({name, tensor.dtype, tensor.shape, 0, count, numbers.back().data()});
+    layers::Shape shape = tensor.shape;
+    const std::int64_t count = layers::element_count(shape);
+    if (rows_of_head > 0 && name.starts_with("output.")) shape.front() = rows_of_head;
+    const std::int64_t wanted = layers::element_count(shape);
+    numbers.emplace_back(static_cast<std::size_t>(wanted) * layers::size_of(tensor.dtype));
+    imported.read(name, 0, count, std::span(numbers.back()).first(count * sizeof(float)));
+    pieces.push_back({name, tensor.dtype, shape, 0, wanted, numbers.back().data()});
   }
   TrainingState state = imported.state();
   state.step = 7;
   if (change) change(state);
   const auto folder = start_save(output, state.step);
-  commit(folder, state, {write_shard(folder, "stage-0", pieces)});
+  commit(folder, state, {write_shard(folder, "stage-0", pieces)}, {}, kept);
 }
 
 /// Fails unless both have the same numbers, but for those that are only kept.
@@ -139,6 +143,26 @@ TEST_F(Export, MakesTheFilesOfATrainedModel) {
   const Checkpoint again(at("again"));
   EXPECT_EQ(again.state().config.at("model.width"), "12");
   expect_equal(Checkpoint(at("imported")), again);
+}
+
+// A head that started anew with other rows, beside the tokenizer of the import.
+TEST_F(Export, NamesRowsThatNoTokenHas) {
+  import(kImported);
+  const Checkpoint imported(at("imported"));
+  save_as_trained(imported, at("trained"), {}, 13, read_kept(imported));
+  export_model(at("trained"), at("exported"));
+  import_model(at("exported"), at("again"));
+  EXPECT_EQ(Checkpoint(at("again")).tensor("output.bias").shape, layers::Shape{13});
+  EXPECT_NE(test::read_file(at("exported") / "vocab.json").find("\"<12>\": 12"), std::string::npos);
+}
+
+TEST_F(Export, RefusesFoldersWithinTheCheckpoint) {
+  import(kImported);
+  EXPECT_NE(test::message_of<CheckpointError>([&] {
+              export_model(at("imported"), at("imported") / "x");
+            }).find("lies in the checkpoint"),
+            std::string::npos);
+  EXPECT_FALSE(std::filesystem::exists(at("imported") / "x"));
 }
 
 TEST_F(Export, PutsTheBlankFirstInNewVocabularies) {

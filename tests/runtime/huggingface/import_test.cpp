@@ -224,7 +224,7 @@ TEST_F(Import, RefusesOtherModelsByName) {
       {"\"adapter_attn_dim\": null", "\"adapter_attn_dim\": 16", "adapter_attn_dim is 16"},
       {"\"num_attention_heads\": 3", "\"num_attention_heads\": 5", "num_attention_heads: 5 heads"},
       {"\"vocab_size\": 9", "\"vocab_size\": 10", "row 9 stands for none"},
-      {"\"hidden_size\": 12", "\"hidden_size\": 0", "model.width"},
+      {"\"hidden_size\": 12", "\"hidden_size\": 0", "hidden_size is 0, but it must be"},
   };
   for (const auto& [from, to, said] : cases) {
     test::change_text(spoilt(kWav2Vec2) / "config.json", from, to);

@@ -2,8 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstring>
 #include <numeric>
+
+#include "base/error.h"
+#include "tests/support/system/temporary_folder.h"
 
 namespace penstock::runtime {
 namespace {
@@ -46,6 +50,21 @@ TEST(TensorStream, RoundsToHalves) {
   const auto halves = streamed<layers::BFloat16>(tensor);
   EXPECT_EQ(layers::to_float(halves[1]), 256);
   EXPECT_EQ(layers::to_float(halves[2]), 258);
+}
+
+TEST(TensorStream, RefusesNumbersThatNothingHolds) {
+  const auto fault = [](layers::DType dtype, float number) {
+    StreamedTensor tensor{.name = "x", .dtype = dtype, .shape = {1}};
+    tensor.runs = {{"their.weight", 0, 1}};
+    TensorStream stream(
+        [&](const std::string&, std::int64_t, std::span<float> out) { out.front() = number; });
+    return test::message_of<CheckpointError>([&] { (void)stream.bytes(tensor.handle(), 0); });
+  };
+  EXPECT_EQ(fault(layers::DType::f16, 65504), "");
+  EXPECT_EQ(fault(layers::DType::bf16, 1e6), "");
+  EXPECT_EQ(fault(layers::DType::f16, -1e6),
+            "'their.weight' holds -1000000, but fp16 ends at 65504: choose bf16 or fp32");
+  EXPECT_NE(fault(layers::DType::f32, NAN).find("'their.weight' holds nan"), std::string::npos);
 }
 
 // Memory does not grow with the tensor.

@@ -61,8 +61,24 @@ TEST_F(VocabularyFiles, AreOfOneLanguage) {
   EXPECT_NE(fault(2, 0).find("vocab.json"), std::string::npos);
   write("vocab.json", R"({"eng": {"a": 0}})");
   EXPECT_NE(fault(1, 0).find("several languages"), std::string::npos);
-  write("vocab.json", R"({"a": "0"})");
-  EXPECT_NE(fault(1, 0).find("is no tokenizer"), std::string::npos) << fault(1, 0);
+}
+
+TEST_F(VocabularyFiles, HaveTheirFaultsNamed) {
+  const auto expect_fault = [&](const char* what) {
+    EXPECT_NE(fault(1, 0).find(what), std::string::npos) << fault(1, 0);
+  };
+  write("vocab.json", R"({"a": 0.4})");
+  expect_fault("vocab.json: gives 'a' row 0.4, which is no whole number");
+  write("vocab.json", R"({"a": 0})");
+  write("tokenizer_config.json", R"({"do_lower_case": "yes"})");
+  expect_fault("tokenizer_config.json: is no tokenizer that penstock reads");
+  write("tokenizer_config.json", R"({"pad_token": 5})");
+  expect_fault("tokenizer_config.json: is no tokenizer that penstock reads");
+  write("tokenizer_config.json", R"({"added_tokens_decoder": {"0x": {"content": "a"}}})");
+  expect_fault("added_tokens_decoder has '0x', which is no row's number");
+  write("tokenizer_config.json", "{}");
+  write("added_tokens.json", "[1");
+  expect_fault("added_tokens.json: can't be read as JSON");
 }
 
 TEST_F(VocabularyFiles, MayHoldPieces) {

@@ -1,4 +1,4 @@
-#include "runtime/huggingface/tokenizer_files.h"
+#include "runtime/huggingface/write_tokenizer.h"
 
 #include <fmt/format.h>
 

@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <string_view>
 
-#include "runtime/huggingface/tokenizer_files.h"
+#include "runtime/huggingface/write_tokenizer.h"
 
 namespace penstock::runtime {
 

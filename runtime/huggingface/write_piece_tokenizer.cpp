@@ -1,4 +1,4 @@
-#include "runtime/huggingface/piece_tokenizer.h"
+#include "runtime/huggingface/write_piece_tokenizer.h"
 
 #include <fmt/format.h>
 

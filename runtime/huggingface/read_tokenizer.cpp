@@ -1,4 +1,4 @@
-#include "runtime/huggingface/tokenizer_pieces.h"
+#include "runtime/huggingface/read_tokenizer.h"
 
 #include <fmt/format.h>
 

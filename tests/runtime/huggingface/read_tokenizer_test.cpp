@@ -1,4 +1,4 @@
-#include "runtime/huggingface/tokenizer_pieces.h"
+#include "runtime/huggingface/read_tokenizer.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "runtime/huggingface/piece_tokenizer.h"
+#include "runtime/huggingface/write_piece_tokenizer.h"
 #include "runtime/text/sentence_pieces.h"
 #include "tests/support/runtime/exchanged_folder.h"
 #include "tests/support/system/temporary_folder.h"
