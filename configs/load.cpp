@@ -55,6 +55,15 @@ class Loader {
   explicit Loader(std::span<const layers::ModelFamily> families)
       : families_(families), config_(default_config(families)) {}
 
+  static std::string unknown_model(const std::string& name) {
+    const std::vector<std::string> known = model_names();
+    if (known.empty())
+      return fmt::format("model.base = {}, but there are no models in {}: give a TOML file", name,
+                         (config_folder() / "models").string());
+    return fmt::format("model.base = {} is not a known model; known are {}, or give a TOML file",
+                       name, fmt::join(known, ", "));
+  }
+
   /// The settings of the model file that `settings` name, below which they lie.
   std::vector<Setting> base_of(const std::vector<Setting>& settings) {
     const auto base = std::find_if(settings.rbegin(), settings.rend(),
@@ -65,11 +74,9 @@ class Loader {
                               : config_folder() / "models" / (base->text + ".toml");
     const auto text = file_text(file);
     if (!text) {
-      fault(base->where,
-            is_file ? fmt::format("model.base = {}, but there is no such file", base->text)
-                    : fmt::format("model.base = {} is not a known model; known are {}, or give a "
-                                  "TOML file",
-                                  base->text, fmt::join(model_names(), ", ")));
+      fault(base->where, is_file
+                             ? fmt::format("model.base = {}, but there is no such file", base->text)
+                             : unknown_model(base->text));
       return {};
     }
     return settings_of_toml(*text, file.string(), faults);

@@ -1,6 +1,7 @@
 #include "configs/write.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -28,6 +29,11 @@ std::string quoted(const std::string& text) {
 
 std::string toml_value(const KeyValue& value) {
   const std::string text = value_text(value);
+  if (const auto* names = std::get_if<std::vector<std::string>*>(&value)) {
+    std::vector<std::string> items;
+    for (const std::string& name : **names) items.push_back(quoted(name));
+    return fmt::format("[{}]", fmt::join(items, ", "));
+  }
   if (std::holds_alternative<std::string*>(value)) return quoted(text);
   const bool real = std::holds_alternative<double*>(value);
   return real && text.find_first_of(".e") == std::string::npos ? text + ".0" : text;
@@ -69,6 +75,26 @@ std::string config_reference(std::span<const layers::ModelFamily> families) {
       out += heading("##", fmt::format("[{}]", section));
     }
     out += row(key);
+  }
+  return out;
+}
+
+std::string recipe_text(const Config& config, std::span<const std::string_view> names) {
+  const auto asked = [&](const Key& key) {
+    return std::ranges::any_of(names, [&](std::string_view name) {
+      return (name == key.section() || name == key.name) && key.name != "model.base";
+    });
+  };
+  Config copy = config;
+  std::string out;
+  std::string_view section;
+  for (const Key& key : keys(copy)) {
+    if (!asked(key)) continue;
+    if (key.section() != section) {
+      section = key.section();
+      out += fmt::format("{}[{}]\n", out.empty() ? "" : "\n", section);
+    }
+    out += fmt::format("{} = {}\n", key.leaf(), toml_value(key.value));
   }
   return out;
 }

@@ -12,6 +12,7 @@
 #include "tools/launch.h"
 #include "tools/model_info.h"
 #include "tools/options.h"
+#include "tools/saved_recipe.h"
 #include "tools/table.h"
 
 namespace penstock::tools {
@@ -63,6 +64,10 @@ void print(const runtime::Description& description) {
 /// Of a model or of weights: `options.model` is what the command line names.
 int info(const ModelInfoOptions& options) {
   if (names_model(options.model)) return print_model(options);
+  if (options.recipe) {
+    std::cout << saved_recipe_text(options.model);
+    return exit_done;
+  }
   const runtime::Description description = runtime::describe(options.model);
   if (options.json) {
     std::cout << json_line(to_json(options.model, description));
@@ -97,17 +102,24 @@ void add_info(CLI::App& app, Run& run) {
       ->add_option("--precision", options->precision,
                    "Of a model: type of number that layers compute in")
       ->check(CLI::IsMember({"fp32", "fp16", "bf16"}));
-  command->add_flag("--json", options->json, "Print one JSON object");
+  CLI::Option* recipe =
+      command->add_flag("--recipe", options->recipe,
+                        "Of a checkpoint: print a recipe that starts from its weights, as TOML");
+  command->add_flag("--json", options->json, "Print one JSON object")->excludes(recipe);
   command->footer(
       "Every byte of a checkpoint is verified first. Exit code 4: the checkpoint is damaged.\n\n"
       "Examples:\n"
       "  penstock info outputs/quickstart\n"
+      "  penstock info outputs/omni-300m --recipe > tuned.toml\n"
       "  penstock info model.safetensors --json\n"
       "  penstock info conformer-l --seconds 15");
   command->callback([command, options, &run] {
     run = on_rank_0([command, options] {
-      if (!names_model(options->model))
+      if (names_model(options->model)) {
+        require_absent(*command, {"--recipe"}, "a checkpoint");
+      } else {
         require_absent(*command, {"--labels", "--batch", "--seconds", "--precision"}, "a model");
+      }
       return info(*options);
     });
   });

@@ -11,6 +11,7 @@ struct ModelInfoOptions {
   int utterances = 8;
   double seconds = 4;
   std::string precision = "fp32";
+  bool recipe = false;  // of a checkpoint
   bool json = false;
 };
 

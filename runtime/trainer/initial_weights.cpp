@@ -132,14 +132,20 @@ class WeightAccounts {
   std::vector<std::string> faults_;
 };
 
+/// "starts" or "start", of the parameters named.
+template <class Names>
+std::string_view start(const Names& names) {
+  return names.size() == 1 ? "starts" : "start";
+}
+
 /// ConfigError if random weights would stay as they are.
 void check_trained(const Head& anew) {
   if (anew.frozen.empty()) return;
   throw ConfigError(
-      fmt::format("{} starts anew, with random weights, but optimizer.freeze keeps it as it is: "
+      fmt::format("{} {} anew, with random weights, but optimizer.freeze keeps the head as it is: "
                   "leave it out of the patterns, or keep the checkpoint's head with "
                   "trainer.init_head = keep",
-                  fmt::join(anew.frozen, " and ")));
+                  fmt::join(anew.frozen, " and "), start(anew.frozen)));
 }
 
 void check(const Checkpoint& checkpoint, const std::vector<layers::LayerPlan>& plans,
@@ -152,6 +158,9 @@ void check(const Checkpoint& checkpoint, const std::vector<layers::LayerPlan>& p
   accounts.close();
 }
 
+/// Keys that evaluation does not know: "model.input_dropout", "model.layer_drop".
+bool drops_in_training(std::string_view key) { return key.find("drop") != std::string_view::npos; }
+
 /// What the run takes, and what of the recipe is not as it was where the weights come from.
 std::string told_of(const InitialWeights& weights, const configs::Config& config,
                     const Head& head) {
@@ -161,12 +170,15 @@ std::string told_of(const InitialWeights& weights, const configs::Config& config
   std::string text = fmt::format("the run starts from the weights of {} (step {})",
                                  weights.checkpoint.folder().string(), saved.step);
   if (!weights.anew.empty())
-    text += fmt::format("; {} starts anew", fmt::join(weights.anew, " and "));
+    text += fmt::format("; {} {} anew", fmt::join(weights.anew, " and "), start(weights.anew));
   if (!labels.empty())
     text += fmt::format("; {}{}", weights.anew.empty() ? head.layer + " is taken although " : "",
                         told(labels, now, before));
   std::vector<std::string> others = changed(now, before, "model.");
-  std::erase(others, "model.base");
+  std::erase_if(others, [&](const std::string& key) {
+    const bool of_head = key == "model.classes" && !weights.anew.empty();
+    return key == "model.base" || of_head || drops_in_training(key);
+  });
   for (std::string& key : changed(now, before, "features.")) others.push_back(std::move(key));
   if (!others.empty())
     text += fmt::format("; the same weights may mean something else, since {}",
