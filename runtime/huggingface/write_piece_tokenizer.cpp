@@ -45,7 +45,7 @@ std::vector<Piece> pieces_of_rows(const ModelProto& model, const HeadRows& rows)
   }
   std::string pad = "<pad>";
   while (std::ranges::find(pieces, pad, &Piece::text) != pieces.end())
-    pad.insert(pad.size() - 1, "_");
+    pad = fmt::format("{}_>", pad.substr(0, pad.size() - 1));
   pieces.insert(pieces.begin() + rows.blank, {pad, 0, PieceType::control});
   return pieces;
 }
