@@ -129,7 +129,7 @@ class Loader {
   /// The families that take an unknown key, or else the nearest of the known ones.
   std::string hint(const std::string& unknown, const std::vector<Key>& known) const {
     std::vector<std::string> takers;
-    for (layers::ModelFamily family : families_)
+    for (const layers::ModelFamily& family : families_)
       if (takes(family, unknown)) takers.emplace_back(family.name());
     if (!takers.empty())
       return fmt::format(", which goes with model.kind = {}", fmt::join(takers, " or "));

@@ -228,8 +228,8 @@ void take_scores(const TokenizerJson& unigram, std::int64_t blank, ModelProto& m
 std::string unknown_of(const TokenizerJson& model, const Vocabulary& vocabulary) {
   const TokenizerJson unknown = member(model, type_of(model) == "BPE" ? "unk_token" : "unk_id");
   if (unknown.is_null()) throw_no_pieces("it has no token for what is unknown");
-  const auto token = unknown.is_string() ? unknown.get<std::string>()
-                                         : vocabulary.tokens.at(unknown.get<std::size_t>());
+  auto token = unknown.is_string() ? unknown.get<std::string>()
+                                   : vocabulary.tokens.at(unknown.get<std::size_t>());
   if (std::ranges::find(vocabulary.tokens, token) == vocabulary.tokens.end())
     throw_no_pieces(fmt::format("its unk_token '{}' is no token", token));
   return token;
