@@ -21,6 +21,16 @@ bool takes(layers::ModelFamily family, std::string_view name) {
   return std::ranges::any_of(family.keys(), [&](const Key& key) { return key.name == name; });
 }
 
+/// What is wrong with a model's name that no file has.
+std::string unknown_model(const std::string& name) {
+  const std::vector<std::string> known = model_names();
+  if (known.empty())
+    return fmt::format("model.base = {}, but there are no models in {}: give a TOML file", name,
+                       (config_folder() / "models").string());
+  return fmt::format("model.base = {} is not a known model; known are {}, or give a TOML file",
+                     name, fmt::join(known, ", "));
+}
+
 bool holds_list(const KeyValue& value) {
   return std::holds_alternative<std::vector<double>*>(value) ||
          std::holds_alternative<std::vector<int>*>(value) ||
@@ -54,15 +64,6 @@ class Loader {
  public:
   explicit Loader(std::span<const layers::ModelFamily> families)
       : families_(families), config_(default_config(families)) {}
-
-  static std::string unknown_model(const std::string& name) {
-    const std::vector<std::string> known = model_names();
-    if (known.empty())
-      return fmt::format("model.base = {}, but there are no models in {}: give a TOML file", name,
-                         (config_folder() / "models").string());
-    return fmt::format("model.base = {} is not a known model; known are {}, or give a TOML file",
-                       name, fmt::join(known, ", "));
-  }
 
   /// The settings of the model file that `settings` name, below which they lie.
   std::vector<Setting> base_of(const std::vector<Setting>& settings) {

@@ -80,7 +80,9 @@ def compare_logits(penstock, checkpoint, model, folder, rng):
     blank = model.config.pad_token_id
     rows = [blank] + [row for row in range(model.config.vocab_size) if row != blank]  # as penstock has them
     extractor = AutoFeatureExtractor.from_pretrained(folder)
-    for i, (_, ours) in enumerate(sorted(load_file(folder / "logits.safetensors").items())):
+    logits = load_file(folder / "logits.safetensors")
+    assert len(logits) == len(sounds), logits.keys()
+    for i, (_, ours) in enumerate(sorted(logits.items())):
         with torch.no_grad():
             theirs = model.eval()(**extractor(sounds[i], sampling_rate=16000, return_tensors="pt")).logits[0][:, rows]
         assert ours.shape == theirs.shape, (ours.shape, theirs.shape)
