@@ -97,7 +97,7 @@ class Backend : public OperationInterface<Operations> {
 
 /// DeviceError where this build or this machine has no CUDA device of that number.
 std::unique_ptr<Backend> make_cuda_backend(int device = 0);
-/// 0 where there is no driver, no device, or this build is without CUDA.
+/// 0 without a driver, a device, or CUDA in this build. DeviceError where a device is in error.
 [[nodiscard]] int cuda_device_count();
 /// Why there is none, in CUDA's words; empty where there is one.
 [[nodiscard]] std::string cuda_absence();

@@ -1,9 +1,7 @@
 #include <vector>
 
-#include "layers/cuda/block.h"
 #include "layers/cuda/cuda_backend.h"
-#include "layers/cuda/launch.h"
-#include "layers/cuda/numbers.h"
+#include "layers/cuda/elementwise.h"
 #include "layers/cuda/utterances.h"
 #include "layers/ops/add_scaled.h"
 
@@ -11,31 +9,29 @@ namespace penstock::layers {
 namespace cuda {
 namespace {
 
-/// `x` may be null, or y; `f` may be y.
-template <class X, class T>
-__global__ void add_scaled(const X* x, const T* f, T* y, std::int64_t count, float scale) {
-  const std::int64_t i = grid_thread();
-  if (i >= count) return;
-  const float value = scale * to_float(f[i]);
-  y[i] = from_float<T>(x == nullptr ? value : to_float(x[i]) + value);
-}
+/// One scale for all rows.
+struct OneScale {
+  float scale;
+  __device__ float operator()(const Cell&, float f) const { return scale * f; }
+};
 
-/// Scales of the rows, by the utterance that they belong to.
+/// Scales of the rows, by the utterance that they belong to. What is scaled by 0 may be infinite.
 struct RowScales {
   const float* of_utterance;
   const std::int32_t* utterance_of_row;
-  int channels;
+  __device__ float operator()(const Cell& cell, float f) const {
+    const float scale = of_utterance[utterance_of_row[cell.row]];
+    return scale == 0 ? 0.0f : scale * f;
+  }
 };
 
-template <class X, class T>
-__global__ void add_scaled_rows(const X* x, const T* f, T* y, std::int64_t count,
-                                RowScales scales) {
-  const std::int64_t i = grid_thread();
-  if (i >= count) return;
-  const float scale = scales.of_utterance[scales.utterance_of_row[i / scales.channels]];
-  const float value = scale == 0 ? 0.0f : scale * to_float(f[i]);
-  y[i] = from_float<T>(x == nullptr ? value : to_float(x[i]) + value);
-}
+template <class Scale>
+struct PlusScaled {
+  Scale scale;
+  __device__ float operator()(const Cell& cell, float x, float f) const {
+    return x + scale(cell, f);
+  }
+};
 
 RowScales upload_scales(CudaStream& stream, Scratch& scratch, const AddScaled& op) {
   std::vector<float> scales;
@@ -44,21 +40,24 @@ RowScales upload_scales(CudaStream& stream, Scratch& scratch, const AddScaled& o
   stream.copy_in(of_utterance, scales.data(), scales.size() * sizeof(float));
   const UtterancesRoom room(scratch, op.lengths);
   return {.of_utterance = of_utterance,
-          .utterance_of_row = upload_utterances(stream, op.lengths, room).of_row,
-          .channels = static_cast<int>(op.y.shape.at(1))};
+          .utterance_of_row = upload_utterances(stream, op.lengths, room).of_row};
+}
+
+template <class X, class T, class Scale>
+void add(CudaStream& stream, const MatrixSize& size, const Scale& scale, const AddScaled& op) {
+  const std::int64_t pitch = size.columns;
+  const MatrixRows<const T> f = rows_of<T>(op.f, pitch);
+  const MatrixRows<T> y = rows_to<T>(op.y, pitch);
+  if (op.x.data == nullptr) return map(stream.handle(), size, scale, y, f);
+  map(stream.handle(), size, PlusScaled<Scale>{scale}, y, rows_of<X>(op.x, pitch), f);
 }
 
 template <class X, class T>
-void add(CudaStream& stream, const X* x, const AddScaled& op) {
-  const T* f = data_of<T>(op.f);
-  T* y = data_of<T>(op.y);
-  const std::int64_t count = op.y.size();
+void add(CudaStream& stream, const AddScaled& op) {
   if (op.factors.empty())
-    return launch(stream.handle(), grid_over(count), add_scaled<X, T>, x, f, y, count,
-                  static_cast<float>(op.scale));
+    return add<X, T>(stream, flat(op.y.size()), OneScale{static_cast<float>(op.scale)}, op);
   Scratch scratch = stream.scratch();
-  launch(stream.handle(), grid_over(count), add_scaled_rows<X, T>, x, f, y, count,
-         upload_scales(stream, scratch, op));
+  add<X, T>(stream, {op.y.shape.at(0), op.y.shape.at(1)}, upload_scales(stream, scratch, op), op);
 }
 
 }  // namespace
@@ -68,9 +67,8 @@ template <>
 void CudaBackend::compute(Stream& stream, const AddScaled& op) {
   auto& own = static_cast<CudaStream&>(stream);
   cuda::with_type_of(op.y, "AddScaled", [&]<class T>(T) {
-    if (op.x.data == nullptr) return cuda::add<T, T>(own, nullptr, op);
-    if (op.x.dtype == DType::f32) return cuda::add<float, T>(own, cuda::data_of<float>(op.x), op);
-    cuda::add<T, T>(own, cuda::data_of<T>(op.x), op);
+    if (op.x.dtype == DType::f32) return cuda::add<float, T>(own, op);
+    cuda::add<T, T>(own, op);
   });
 }
 

@@ -2,7 +2,7 @@
 
 #include "layers/cuda/column_sums.h"
 #include "layers/cuda/cuda_backend.h"
-#include "layers/cuda/numbers.h"
+#include "layers/cuda/elementwise.h"
 #include "layers/cuda/silu.h"
 #include "layers/ops/batch_norm.h"
 
@@ -14,10 +14,10 @@ namespace {
 struct BatchNormSize {
   explicit BatchNormSize(const Tensor& x, const Tensor& weight_C)
       : channels(static_cast<int>(weight_C.size())),
-        rows(channels == 0 ? 0 : x.size() / channels),
-        count(rows * channels) {}
+        rows(channels == 0 ? 0 : x.size() / channels) {}
+  MatrixSize matrix() const { return {rows, channels}; }
   int channels;
-  std::int64_t rows, count;
+  std::int64_t rows;
 };
 
 template <class T>
@@ -45,25 +45,6 @@ __global__ void invert_deviations(const double* squares, int channels, double n,
   const std::int64_t c = grid_thread();
   if (c < channels) inverse_deviation[c] = 1 / sqrt(squares[c] / n + epsilon);
 }
-
-/// What is normalised, and where to; each row has all channels.
-template <class T>
-struct Matrices {
-  const T* x;
-  T* y;
-  std::int64_t count;
-  int channels;
-};
-
-/// The same of their gradients.
-template <class T>
-struct Gradients {
-  const T* x;
-  const T* dy;
-  T* dx;
-  std::int64_t count;
-  int channels;
-};
 
 /// z = weight · x_hat + bias, of each channel; then SiLU, or nothing.
 struct Affine {
@@ -114,41 +95,44 @@ struct Reductions {
   }
 };
 
-template <bool kSilu, class T>
-__global__ void normalise(Matrices<T> matrices, Normaliser by) {
-  const auto& [x, y, count, channels] = matrices;
-  const std::int64_t i = grid_thread();
-  if (i >= count) return;
-  y[i] = from_float<T>(activate<kSilu>(by(to_float(x[i]), static_cast<int>(i % channels))));
-}
+template <bool kSilu>
+struct Normalise {
+  Normaliser by;
+  __device__ float operator()(const Cell& cell, float x) const {
+    return activate<kSilu>(by(x, static_cast<int>(cell.column)));
+  }
+};
 
-template <bool kSilu, class T, class State>
-__global__ void normalise_by_state(Matrices<T> matrices, const State* mean, const State* variance,
-                                   double epsilon, Affine affine) {
-  const auto& [x, y, count, channels] = matrices;
-  const std::int64_t i = grid_thread();
-  if (i >= count) return;
-  const int c = static_cast<int>(i % channels);
-  const double inverse_deviation = 1 / sqrt(static_cast<double>(variance[c]) + epsilon);
-  const auto distance = static_cast<float>(to_float(x[i]) - static_cast<double>(mean[c]));
-  y[i] = from_float<T>(activate<kSilu>(affine(distance, static_cast<float>(inverse_deviation), c)));
-}
+template <bool kSilu, class State>
+struct NormaliseByState {
+  const State *mean, *variance;
+  double epsilon;
+  Affine affine;
+  __device__ float operator()(const Cell& cell, float x) const {
+    const int c = static_cast<int>(cell.column);
+    const double inverse_deviation = 1 / sqrt(static_cast<double>(variance[c]) + epsilon);
+    const auto distance = static_cast<float>(x - static_cast<double>(mean[c]));
+    return activate<kSilu>(affine(distance, static_cast<float>(inverse_deviation), c));
+  }
+};
 
-template <bool kSilu, class T>
-__global__ void normalise_backward(Gradients<T> gradients, Normaliser by, const double* reductions,
-                                   double n) {
-  const auto& [x, dy, dx, count, channels] = gradients;
-  const std::int64_t i = grid_thread();
-  if (i >= count) return;
-  const int c = static_cast<int>(i % channels);
-  const double inverse_deviation = by.inverse_deviation[c];
-  const float dz = by.gradient<kSilu>(to_float(x[i]), to_float(dy[i]), c);
-  const auto x_hat = static_cast<float>((to_float(x[i]) - by.mean[c]) * inverse_deviation);
-  const auto mean_dz = static_cast<float>(reductions[c] / n);
-  const auto mean_dz_x_hat = static_cast<float>(reductions[channels + c] / n);
-  const float scale = static_cast<float>(inverse_deviation) * by.affine.weight[c];
-  dx[i] = from_float<T>(scale * (dz - mean_dz - x_hat * mean_dz_x_hat));
-}
+template <bool kSilu>
+struct NormaliseBackward {
+  Normaliser by;
+  const double* reductions;
+  double n;
+  int channels;
+  __device__ float operator()(const Cell& cell, float x, float dy) const {
+    const int c = static_cast<int>(cell.column);
+    const double inverse_deviation = by.inverse_deviation[c];
+    const float dz = by.gradient<kSilu>(x, dy, c);
+    const auto x_hat = static_cast<float>((x - by.mean[c]) * inverse_deviation);
+    const auto mean_dz = static_cast<float>(reductions[c] / n);
+    const auto mean_dz_x_hat = static_cast<float>(reductions[channels + c] / n);
+    const float scale = static_cast<float>(inverse_deviation) * by.affine.weight[c];
+    return scale * (dz - mean_dz - x_hat * mean_dz_x_hat);
+  }
+};
 
 __global__ void add_reductions(const double* reductions, int channels, float* d_weight,
                                float* d_bias) {
@@ -199,9 +183,9 @@ void CudaBackend::compute(Stream& stream, const BatchNormForward& op) {
     cuda::launch(own.handle(), cuda::grid_over(size.channels), cuda::invert_deviations, squares,
                  size.channels, n, op.epsilon, inverse_deviation);
     const cuda::Affine affine{cuda::data_of<float>(op.weight_C), cuda::data_of<float>(op.bias_C)};
-    cuda::launch(own.handle(), cuda::grid_over(size.count), cuda::normalise<S::value, T>,
-                 cuda::Matrices<T>{x, cuda::data_of<T>(op.y), size.count, size.channels},
-                 cuda::Normaliser{mean, inverse_deviation, affine});
+    cuda::map(own.handle(), size.matrix(),
+              cuda::Normalise<S::value>{{mean, inverse_deviation, affine}},
+              cuda::rows_to<T>(op.y, size.channels), cuda::rows_of<T>(op.x, size.channels));
     own.copy_out(op.sums.data() + 1, mean, channels * sizeof(double));
     own.copy_out(op.sums.data() + 1 + channels, squares, channels * sizeof(double));
   });
@@ -211,12 +195,13 @@ template <>
 void CudaBackend::compute(Stream& stream, const BatchNormInference& op) {
   const cuda::BatchNormSize size(op.x, op.weight_C);
   const auto normalise = [&]<class T, class S, class State>(T, S, State) {
-    cuda::launch(static_cast<CudaStream&>(stream).handle(), cuda::grid_over(size.count),
-                 cuda::normalise_by_state<S::value, T, State>,
-                 cuda::Matrices<T>{cuda::data_of<T>(op.x), cuda::data_of<T>(op.y), size.count,
-                                   size.channels},
-                 cuda::data_of<State>(op.mean_C), cuda::data_of<State>(op.variance_C), op.epsilon,
-                 cuda::Affine{cuda::data_of<float>(op.weight_C), cuda::data_of<float>(op.bias_C)});
+    cuda::map(static_cast<CudaStream&>(stream).handle(), size.matrix(),
+              cuda::NormaliseByState<S::value, State>{
+                  cuda::data_of<State>(op.mean_C),
+                  cuda::data_of<State>(op.variance_C),
+                  op.epsilon,
+                  {cuda::data_of<float>(op.weight_C), cuda::data_of<float>(op.bias_C)}},
+              cuda::rows_to<T>(op.y, size.channels), cuda::rows_of<T>(op.x, size.channels));
   };
   cuda::with_activation(op.x, op.silu, "BatchNormInference", [&](auto type, auto silu) {
     if (op.mean_C.dtype == DType::f64)
@@ -246,9 +231,11 @@ void CudaBackend::compute(Stream& stream, const BatchNormBackwardInput& op) {
         own.handle(), Term{x, dy, by},
         {.rows = size.rows, .columns = size.channels, .partial = partial, .sums = reductions});
     if (op.dx.data == nullptr) return;
-    cuda::launch(own.handle(), cuda::grid_over(size.count), cuda::normalise_backward<S::value, T>,
-                 cuda::Gradients<T>{x, dy, cuda::data_of<T>(op.dx), size.count, size.channels}, by,
-                 reductions, static_cast<double>(size.rows));
+    cuda::map(own.handle(), size.matrix(),
+              cuda::NormaliseBackward<S::value>{by, reductions, static_cast<double>(size.rows),
+                                                size.channels},
+              cuda::rows_to<T>(op.dx, size.channels), cuda::rows_of<T>(op.x, size.channels),
+              cuda::rows_of<T>(op.dy, size.channels));
   });
 }
 

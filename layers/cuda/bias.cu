@@ -1,6 +1,7 @@
+#include "layers/cuda/bias.h"
 #include "layers/cuda/column_sums.h"
 #include "layers/cuda/cuda_backend.h"
-#include "layers/cuda/numbers.h"
+#include "layers/cuda/elementwise.h"
 #include "layers/ops/bias.h"
 
 namespace penstock::layers {
@@ -8,10 +9,18 @@ namespace cuda {
 namespace {
 
 template <class T>
-__global__ void add_bias(const T* bias_C, int channels, const T* x, T* y, std::int64_t count) {
-  const std::int64_t i = grid_thread();
-  if (i < count) y[i] = from_float<T>(to_float(x[i]) + to_float(bias_C[i % channels]));
-}
+struct PlusBias {
+  const T* bias_C;
+  __device__ float operator()(const Cell& cell, float x) const {
+    return x + to_float(bias_C[cell.column]);
+  }
+};
+
+template <class T>
+struct BiasOfColumn {
+  const T* bias_C;
+  __device__ float operator()(const Cell& cell) const { return to_float(bias_C[cell.column]); }
+};
 
 template <class T>
 struct OutputGradients {
@@ -23,14 +32,25 @@ struct OutputGradients {
 };
 
 }  // namespace
+
+void spread_bias(CudaStream& stream, const Product& product) {
+  const Matrix& d = product.d;
+  with_type_of(*product.bias, "a bias", [&]<class T>(T) {
+    map(stream.handle(), {d.rows, d.columns}, BiasOfColumn<T>{data_of<T>(*product.bias)},
+        MatrixRows<T>{static_cast<T*>(d.data), d.lead});
+  });
+}
+
 }  // namespace cuda
 
 template <>
 void CudaBackend::compute(Stream& stream, const AddBias& op) {
   cuda::with_type_of(op.x, "AddBias", [&]<class T>(T) {
-    cuda::launch(static_cast<CudaStream&>(stream).handle(), cuda::grid_over(op.x.size()),
-                 cuda::add_bias<T>, cuda::data_of<T>(op.bias_C), static_cast<int>(op.bias_C.size()),
-                 cuda::data_of<T>(op.x), cuda::data_of<T>(op.y), op.x.size());
+    const std::int64_t channels = op.bias_C.size();
+    if (channels == 0) return;
+    cuda::map(static_cast<CudaStream&>(stream).handle(), {op.x.size() / channels, channels},
+              cuda::PlusBias<T>{cuda::data_of<T>(op.bias_C)}, cuda::rows_to<T>(op.y, channels),
+              cuda::rows_of<T>(op.x, channels));
   });
 }
 

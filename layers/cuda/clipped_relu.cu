@@ -1,30 +1,25 @@
-#include "layers/cuda/block.h"
 #include "layers/cuda/cuda_backend.h"
-#include "layers/cuda/launch.h"
-#include "layers/cuda/numbers.h"
+#include "layers/cuda/elementwise.h"
 #include "layers/ops/clipped_relu.h"
 
 namespace penstock::layers {
 namespace cuda {
 namespace {
 
-template <class T>
-__global__ void clip(const T* x, T* y, std::int64_t count, float bound) {
-  const std::int64_t i = grid_thread();
-  if (i >= count) return;
-  const float value = to_float(x[i]);
-  // Written so that NaN stays NaN.
-  y[i] = from_float<T>(value < 0 ? 0.0f : value > bound ? bound : value);
-}
+/// Written so that NaN stays NaN.
+struct Clip {
+  float bound;
+  __device__ float operator()(const Cell&, float x) const {
+    return x < 0 ? 0.0f : x > bound ? bound : x;
+  }
+};
 
-template <class T>
-__global__ void pass_between_kinks(const T* y, const T* dy, T* dx, std::int64_t count,
-                                   float bound) {
-  const std::int64_t i = grid_thread();
-  if (i >= count) return;
-  const float value = to_float(y[i]);
-  dx[i] = value > 0 && value < bound ? dy[i] : from_float<T>(0.0f);
-}
+struct PassBetweenKinks {
+  float bound;
+  __device__ float operator()(const Cell&, float y, float dy) const {
+    return y > 0 && y < bound ? dy : 0.0f;
+  }
+};
 
 }  // namespace
 }  // namespace cuda
@@ -32,18 +27,18 @@ __global__ void pass_between_kinks(const T* y, const T* dy, T* dx, std::int64_t 
 template <>
 void CudaBackend::compute(Stream& stream, const ClippedReluForward& op) {
   cuda::with_type_of(op.x, "ClippedReluForward", [&]<class T>(T) {
-    cuda::launch(static_cast<CudaStream&>(stream).handle(), cuda::grid_over(op.x.size()),
-                 cuda::clip<T>, cuda::data_of<T>(op.x), cuda::data_of<T>(op.y), op.x.size(),
-                 static_cast<float>(op.bound));
+    cuda::map(static_cast<CudaStream&>(stream).handle(), cuda::flat(op.x.size()),
+              cuda::Clip{static_cast<float>(op.bound)}, cuda::rows_to<T>(op.y),
+              cuda::rows_of<T>(op.x));
   });
 }
 
 template <>
 void CudaBackend::compute(Stream& stream, const ClippedReluBackward& op) {
   cuda::with_type_of(op.y, "ClippedReluBackward", [&]<class T>(T) {
-    cuda::launch(static_cast<CudaStream&>(stream).handle(), cuda::grid_over(op.y.size()),
-                 cuda::pass_between_kinks<T>, cuda::data_of<T>(op.y), cuda::data_of<T>(op.dy),
-                 cuda::data_of<T>(op.dx), op.y.size(), static_cast<float>(op.bound));
+    cuda::map(static_cast<CudaStream&>(stream).handle(), cuda::flat(op.y.size()),
+              cuda::PassBetweenKinks{static_cast<float>(op.bound)}, cuda::rows_to<T>(op.dx),
+              cuda::rows_of<T>(op.y), cuda::rows_of<T>(op.dy));
   });
 }
 

@@ -21,7 +21,7 @@ struct RowChunks {
   RowChunks(std::int64_t rows, int columns)
       : tiles((columns + kTileColumns - 1) / kTileColumns),
         count(std::clamp<std::int64_t>((rows + 63) / 64, 1,
-                                       std::max(1, std::min(256, 1024 / tiles)))),
+                                       std::max(1, std::min(1024, 4096 / tiles)))),
         rows_each((rows + count - 1) / count) {}
   int tiles;  // of columns
   std::int64_t count, rows_each;

@@ -2,38 +2,34 @@
 
 #include <fmt/format.h>
 
-#include <array>
-#include <string>
+#include <limits>
 
-#include "base/error.h"
-#include "layers/cuda/convolution_description.h"
+#include "layers/cuda/convolution_passes.h"
+#include "layers/cuda/row_bucket.h"
 
 namespace penstock::layers::cuda {
 namespace {
 
-constexpr float kOne = 1, kZero = 0;
+/// More than cuDNN has of a kind, with every math type.
+constexpr int kMostAlgorithms = 32;
 
-/// More than cuDNN has of a kind.
-constexpr int kMostAlgorithms = 16;
+/// cuDNN's way to say that it has no such algorithm, with or without a reason.
+bool is_refusal(cudnnStatus_t status) {
+  return CUDNN_STATUS_CATEGORY(static_cast<int>(status)) == CUDNN_STATUS_NOT_SUPPORTED;
+}
 
-/// Asks cuDNN's heuristic, which lists the fastest first, and takes the first that gives the same
-/// bits again and fits. `ask(asked, found, list)` and `bytes(algorithm, &bytes)` are cuDNN's calls.
-template <class Listed, class Ask, class Bytes>
-auto choose(const Convolution& convolution, const char* pass, Ask ask, Bytes bytes_of) {
-  std::array<Listed, kMostAlgorithms> list{};
-  int found = 0;
-  const std::string what = fmt::format("{}, {}", text_of(convolution), pass);
-  check(ask(kMostAlgorithms, &found, list.data()), "choosing an algorithm for " + what);
-  for (int i = 0; i < found; ++i) {
-    std::size_t bytes = 0;
-    if (list[i].status == CUDNN_STATUS_SUCCESS && list[i].determinism == CUDNN_DETERMINISTIC &&
-        bytes_of(list[i].algo, &bytes) == CUDNN_STATUS_SUCCESS &&
-        bytes <= convolution.workspace.size())
-      return list[i].algo;
-  }
-  throw DeviceError(
-      fmt::format("{}: none of {} algorithms repeats its results within a workspace of {} bytes",
-                  what, found, convolution.workspace.size()));
+/// The convolution whose algorithms serve all of the bucket. Where such an image would be too large
+/// for cuDNN, the convolution itself.
+Convolution of_bucket(const Convolution& convolution) {
+  const Conv2dGeometry& g = convolution.geometry;
+  Convolution typical = convolution;
+  typical.in_rows = bucket_of(convolution.in_rows);
+  typical.out_rows = g.time.outputs(typical.in_rows);
+  constexpr std::int64_t most = std::numeric_limits<int>::max();
+  const bool fits =
+      typical.in_rows * g.in_columns() <= most && typical.out_rows * g.out_columns() <= most;
+  if (!fits) return convolution;
+  return typical;
 }
 
 }  // namespace
@@ -44,66 +40,85 @@ Convolutions::Convolutions() {
   library_.reset(handle);
 }
 
-cudnnHandle_t Convolutions::on(CudaStream& stream) const {
+Convolutions::Key Convolutions::key_of(int pass, const Convolution& c) {
+  const auto& [in_channels, out_channels, frequency, time, in_frequencies, lengths, depthwise] =
+      c.geometry;
+  return {pass,
+          static_cast<std::int64_t>(c.dtype),
+          c.in_rows,
+          in_channels,
+          out_channels,
+          in_frequencies,
+          frequency.kernel,
+          frequency.stride,
+          frequency.padding,
+          time.kernel,
+          time.stride,
+          time.padding};
+}
+
+/// Asks cuDNN's heuristic, which lists the fastest first.
+template <class Pass>
+std::vector<Convolutions::Candidate> Convolutions::ask(const Convolution& c) const {
+  const ConvolutionDescription of(c);
+  std::array<typename Pass::Listed, kMostAlgorithms> listed{};
+  int found = 0;
+  const cudnnStatus_t status =
+      Pass::list(library_.get(), of, kMostAlgorithms, &found, listed.data());
+  std::vector<Candidate> candidates;
+  if (is_refusal(status)) return candidates;
+  if (status != CUDNN_STATUS_SUCCESS)
+    check(status, fmt::format("choosing an algorithm for {}, {}", text_of(c), Pass::kName));
+  for (const auto& entry : std::span(listed).first(static_cast<std::size_t>(found))) {
+    if (entry.status != CUDNN_STATUS_SUCCESS || entry.determinism != CUDNN_DETERMINISTIC) continue;
+    // FP32 is FP32: CUDNN_DEFAULT_MATH would let it be TF32.
+    const auto math = c.dtype == DType::f32 ? CUDNN_FMA_MATH : entry.mathType;
+    candidates.push_back({static_cast<int>(entry.algo), math});
+  }
+  return candidates;
+}
+
+template <class Pass>
+const std::vector<Convolutions::Candidate>& Convolutions::candidates_for(const Convolution& c) {
+  const Convolution typical = of_bucket(c);
+  const Key key = key_of(Pass::kNumber, typical);
+  auto place = candidates_.find(key);
+  if (place == candidates_.end()) place = candidates_.emplace(key, ask<Pass>(typical)).first;
+  return place->second;
+}
+
+/// An algorithm goes with its math type: only of both together cuDNN knows the workspace, and
+/// whether the two will do. Some refuse when they are to run; then nothing was started.
+template <class Pass>
+void Convolutions::run(CudaStream& stream, const Convolution& c) {
   check(cudnnSetStream(library_.get(), stream.handle()), "giving cuDNN a stream");
-  return library_.get();
+  const ConvolutionDescription of(c);
+  for (const Candidate& candidate : candidates_for<Pass>(c)) {
+    const auto algorithm = static_cast<typename Pass::Algorithm>(candidate.algorithm);
+    of.use(candidate.math);
+    std::size_t bytes = 0;
+    if (Pass::bytes(library_.get(), of, algorithm, &bytes) != CUDNN_STATUS_SUCCESS ||
+        bytes > c.workspace.size())
+      continue;
+    const cudnnStatus_t status = Pass::run(library_.get(), of, c, algorithm);
+    if (is_refusal(status)) continue;
+    if (status != CUDNN_STATUS_SUCCESS)
+      check(status, fmt::format("{}, {}", text_of(c), Pass::kName));
+    return;
+  }
+  Pass::directly(stream, c);
 }
 
-void Convolutions::forward(CudaStream& stream, const Convolution& c) const {
-  cudnnHandle_t library = on(stream);
-  const ConvolutionDescription of(c);
-  const auto algorithm = choose<cudnnConvolutionFwdAlgoPerf_t>(
-      c, "forward",
-      [&](int asked, int* found, auto* list) {
-        return cudnnGetConvolutionForwardAlgorithm_v7(
-            library, of.in(), of.filter(), of.convolution(), of.out(), asked, found, list);
-      },
-      [&](auto candidate, std::size_t* bytes) {
-        return cudnnGetConvolutionForwardWorkspaceSize(
-            library, of.in(), of.filter(), of.convolution(), of.out(), candidate, bytes);
-      });
-  check(cudnnConvolutionForward(library, &kOne, of.in(), c.in, of.filter(), c.filter,
-                                of.convolution(), algorithm, c.workspace.data(), c.workspace.size(),
-                                &kZero, of.out(), c.out),
-        text_of(c));
+void Convolutions::forward(CudaStream& stream, const Convolution& convolution) {
+  run<ForwardPass>(stream, convolution);
 }
 
-void Convolutions::backward_input(CudaStream& stream, const Convolution& c) const {
-  cudnnHandle_t library = on(stream);
-  const ConvolutionDescription of(c);
-  const auto algorithm = choose<cudnnConvolutionBwdDataAlgoPerf_t>(
-      c, "gradient of the input",
-      [&](int asked, int* found, auto* list) {
-        return cudnnGetConvolutionBackwardDataAlgorithm_v7(
-            library, of.filter(), of.out(), of.convolution(), of.in(), asked, found, list);
-      },
-      [&](auto candidate, std::size_t* bytes) {
-        return cudnnGetConvolutionBackwardDataWorkspaceSize(
-            library, of.filter(), of.out(), of.convolution(), of.in(), candidate, bytes);
-      });
-  check(cudnnConvolutionBackwardData(library, &kOne, of.filter(), c.filter, of.out(), c.out,
-                                     of.convolution(), algorithm, c.workspace.data(),
-                                     c.workspace.size(), &kZero, of.in(), c.in),
-        text_of(c));
+void Convolutions::backward_input(CudaStream& stream, const Convolution& convolution) {
+  run<BackwardInputPass>(stream, convolution);
 }
 
-void Convolutions::backward_filter(CudaStream& stream, const Convolution& c) const {
-  cudnnHandle_t library = on(stream);
-  const ConvolutionDescription of(c);
-  const auto algorithm = choose<cudnnConvolutionBwdFilterAlgoPerf_t>(
-      c, "gradient of the filter",
-      [&](int asked, int* found, auto* list) {
-        return cudnnGetConvolutionBackwardFilterAlgorithm_v7(
-            library, of.in(), of.out(), of.convolution(), of.filter(), asked, found, list);
-      },
-      [&](auto candidate, std::size_t* bytes) {
-        return cudnnGetConvolutionBackwardFilterWorkspaceSize(
-            library, of.in(), of.out(), of.convolution(), of.filter(), candidate, bytes);
-      });
-  check(cudnnConvolutionBackwardFilter(library, &kOne, of.in(), c.in, of.out(), c.out,
-                                       of.convolution(), algorithm, c.workspace.data(),
-                                       c.workspace.size(), &kZero, of.filter(), c.filter),
-        text_of(c));
+void Convolutions::backward_filter(CudaStream& stream, const Convolution& convolution) {
+  run<BackwardFilterPass>(stream, convolution);
 }
 
 }  // namespace penstock::layers::cuda

@@ -2,9 +2,12 @@
 
 #include <cudnn.h>
 
+#include <array>
 #include <cstddef>
+#include <map>
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "layers/cuda/cuda_stream.h"
 #include "layers/ops/conv2d.h"
@@ -23,25 +26,41 @@ struct Convolution {
 };
 
 /// cuDNN, with the first algorithm of its heuristic that repeats its bits and fits the workspace:
-/// no timing.
+/// no timing. The heuristic is asked once for a geometry, dtype, pass and bucket of rows. Where
+/// none of its algorithms will do, a kernel of ours runs.
 class Convolutions {
  public:
   Convolutions();
 
-  /// out from in. DeviceError naming the shapes where the library refuses, here and below.
-  void forward(CudaStream& stream, const Convolution& convolution) const;
+  /// out from in. DeviceError naming the shapes where the library fails, here and below.
+  void forward(CudaStream& stream, const Convolution& convolution);
   /// The gradient of in from that of out; overwritten.
-  void backward_input(CudaStream& stream, const Convolution& convolution) const;
+  void backward_input(CudaStream& stream, const Convolution& convolution);
   /// The gradient of the filter from in and the gradient of out; overwritten.
-  void backward_filter(CudaStream& stream, const Convolution& convolution) const;
+  void backward_filter(CudaStream& stream, const Convolution& convolution);
 
  private:
   struct Destroy {
     void operator()(cudnnHandle_t handle) const { cudnnDestroy(handle); }
   };
-  cudnnHandle_t on(CudaStream& stream) const;
+  /// cuDNN's number of an algorithm of a pass, and the math type that it stands for.
+  struct Candidate {
+    int algorithm;
+    cudnnMathType_t math;
+  };
+  /// Pass, dtype, in rows and all numbers of a geometry but its lengths.
+  using Key = std::array<std::int64_t, 12>;
+
+  static Key key_of(int pass, const Convolution& convolution);
+  template <class Pass>
+  std::vector<Candidate> ask(const Convolution& convolution) const;
+  template <class Pass>
+  const std::vector<Candidate>& candidates_for(const Convolution& convolution);
+  template <class Pass>
+  void run(CudaStream& stream, const Convolution& convolution);
 
   std::unique_ptr<cudnnContext, Destroy> library_;
+  std::map<Key, std::vector<Candidate>> candidates_;  // the fastest first
 };
 
 }  // namespace penstock::layers::cuda

@@ -27,7 +27,7 @@ int as_int(std::int64_t size) { return static_cast<int>(size); }
 
 }  // namespace
 
-void check(cudnnStatus_t status, const std::string& doing) {
+void check(cudnnStatus_t status, std::string_view doing) {
   if (status != CUDNN_STATUS_SUCCESS)
     throw DeviceError(fmt::format("{}: {}", doing, cudnnGetErrorString(status)));
 }
@@ -45,7 +45,13 @@ ConvolutionDescription::ConvolutionDescription(const Convolution& c)
     : in_(image(c.dtype, c.in_rows, c.geometry.in_frequencies, c.geometry.in_channels)),
       out_(image(c.dtype, c.out_rows, c.geometry.out_frequencies(), c.geometry.out_channels)),
       filter_(filter_of(c)),
-      convolution_(convolution_of(c)) {}
+      convolution_(convolution_of(c)) {
+  use(c.dtype == DType::f32 ? CUDNN_FMA_MATH : CUDNN_TENSOR_OP_MATH);
+}
+
+void ConvolutionDescription::use(cudnnMathType_t math) const {
+  check(cudnnSetConvolutionMathType(convolution(), math), "describing a convolution");
+}
 
 ConvolutionDescription::TensorHandle ConvolutionDescription::image(DType dtype, std::int64_t rows,
                                                                    std::int64_t frequencies,
@@ -85,10 +91,6 @@ ConvolutionDescription::ConvolutionHandle ConvolutionDescription::convolution_of
   check(cudnnSetConvolution2dDescriptor(descriptor, as_int(time.padding), as_int(frequency.padding),
                                         as_int(time.stride), as_int(frequency.stride), 1, 1,
                                         CUDNN_CROSS_CORRELATION, CUDNN_DATA_FLOAT),
-        "describing a convolution");
-  // Of FP32 the multiply-adds of FP32, of halves the tensor cores.
-  check(cudnnSetConvolutionMathType(descriptor,
-                                    c.dtype == DType::f32 ? CUDNN_FMA_MATH : CUDNN_TENSOR_OP_MATH),
         "describing a convolution");
   return owned;
 }

@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <type_traits>
 
 #include "layers/cuda/convolution.h"
@@ -11,13 +12,18 @@
 namespace penstock::layers::cuda {
 
 /// DeviceError "<doing>: <cuDNN's text>" unless `status` is success.
-void check(cudnnStatus_t status, const std::string& doing);
+void check(cudnnStatus_t status, std::string_view doing);
 
 /// cuDNN's descriptors of a convolution's operands, given back with the object.
 class ConvolutionDescription {
  public:
-  /// DeviceError for dtypes that have no convolution, and images beyond 2³¹ numbers.
+  /// DeviceError for dtypes that have no convolution, and images beyond 2³¹ numbers. The math type
+  /// is the one to ask the heuristic with: of FP32 the multiply-adds of FP32, of halves tensor
+  /// cores.
   explicit ConvolutionDescription(const Convolution& convolution);
+
+  /// The convolution's math type is that of the algorithm which is asked for its workspace, or run.
+  void use(cudnnMathType_t math) const;
 
   cudnnTensorDescriptor_t in() const { return in_.get(); }
   cudnnTensorDescriptor_t out() const { return out_.get(); }

@@ -124,9 +124,13 @@ std::unique_ptr<Backend> make_cuda_backend(int device) {
   return std::make_unique<CudaBackend>(device);
 }
 
+// Where a kernel has failed, every call returns its error: that is not the absence of devices.
 int cuda_device_count() {
   int count = 0;
-  return cudaGetDeviceCount(&count) == cudaSuccess ? count : 0;
+  const cudaError_t status = cudaGetDeviceCount(&count);
+  if (status == cudaErrorNoDevice || status == cudaErrorInsufficientDriver) return 0;
+  cuda::check(status, "counting CUDA devices (one is in error: see nvidia-smi and dmesg)");
+  return count;
 }
 
 std::string cuda_absence() {

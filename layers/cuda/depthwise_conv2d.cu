@@ -1,4 +1,5 @@
 #include "layers/cuda/column_sums.h"
+#include "layers/cuda/conv2d_axis.h"
 #include "layers/cuda/depthwise_conv2d.h"
 #include "layers/cuda/numbers.h"
 #include "layers/cuda/utterances.h"
@@ -45,14 +46,6 @@ __global__ void convolve_image(const T* x, T* y, ImageTaps<T> taps, DepthwiseIma
     }
   if (taps.bias_C != nullptr) sum += to_float(taps.bias_C[c]);
   y[i] = from_float<T>(sum);
-}
-
-/// Which of `outputs` positions saw the one at `place` by this step of the kernel; -1: none.
-__device__ inline std::int64_t seen_from(const Conv2dAxis& axis, std::int64_t place,
-                                         std::int64_t step, std::int64_t outputs) {
-  const std::int64_t from = place + axis.padding - step;
-  if (from < 0 || from % axis.stride != 0 || from / axis.stride >= outputs) return -1;
-  return from / axis.stride;
 }
 
 /// A thread for each number of dx.

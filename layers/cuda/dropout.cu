@@ -1,8 +1,7 @@
 #include <vector>
 
 #include "layers/cuda/cuda_backend.h"
-#include "layers/cuda/launch.h"
-#include "layers/cuda/numbers.h"
+#include "layers/cuda/elementwise.h"
 #include "layers/cuda/utterances.h"
 #include "layers/ops/dropout.h"
 #include "layers/philox.h"
@@ -21,18 +20,21 @@ struct Mask {
 };
 
 template <class T>
-__global__ void drop(const T* from, T* to, std::int64_t rows, std::int64_t channels, Mask mask) {
-  const std::int64_t groups = (channels + kGroup - 1) / kGroup, i = grid_thread();
-  if (i >= rows * groups) return;
-  const std::int64_t row = i / groups, group = i % groups, first = group * kGroup;
-  const PhiloxStream random = mask.random[mask.utterances.of_row[row]];
-  const PhiloxBlock bits = random(static_cast<std::uint32_t>(group),
-                                  static_cast<std::uint32_t>(row - mask.utterances.begin(row)));
-  for (int k = 0; k < kGroup && first + k < channels; ++k) {
-    const std::int64_t place = row * channels + first + k;
-    to[place] = from_float<T>(
-        bits[static_cast<std::size_t>(k)] < mask.limit ? 0.0f : to_float(from[place]) * mask.scale);
-  }
+__global__ void drop(MatrixSize size, bool aligned, MatrixRows<const T> from, MatrixRows<T> to,
+                     Mask mask) {
+  for_each_eight(size, aligned, [&](const EightCells& cells) {
+    EightFloats numbers = cells.load(from);
+    const auto& [row, column] = cells.first;
+    const PhiloxStream random = mask.random[mask.utterances.of_row[row]];
+    const auto frame = static_cast<std::uint32_t>(row - mask.utterances.begin(row));
+    UNROLLED for (int first = 0; first < kEight; first += kGroup) {
+      const PhiloxBlock bits = random(static_cast<std::uint32_t>((column + first) / kGroup), frame);
+      UNROLLED for (int k = 0; k < kGroup; ++k) numbers.values[first + k] =
+          bits[static_cast<std::size_t>(k)] < mask.limit ? 0.0f
+                                                         : numbers.values[first + k] * mask.scale;
+    }
+    cells.store(numbers, to);
+  });
 }
 
 /// The key and the upper counter of each utterance's numbers: hashed here, since they are few.
@@ -55,10 +57,13 @@ void run(CudaStream& stream, const char* operation, const Tensor& from, const Te
                        .utterances = upload_utterances(stream, mask.lengths, room),
                        .limit = static_cast<std::uint64_t>(mask.probability * 0x1p32),
                        .scale = static_cast<float>(1 / (1 - mask.probability))};
-  const std::int64_t rows = from.shape.at(0), channels = from.shape.at(1);
+  const MatrixSize size{from.shape.at(0), from.shape.at(1)};
+  if (from.size() == 0) return;
   with_type_of(from, operation, [&]<class T>(T) {
-    launch(stream.handle(), grid_over(rows * ((channels + kGroup - 1) / kGroup)), drop<T>,
-           data_of<T>(from), data_of<T>(to), rows, channels, on_device);
+    const MatrixRows<const T> source = rows_of<T>(from, size.columns);
+    const MatrixRows<T> target = rows_to<T>(to, size.columns);
+    launch(stream.handle(), grid_of_eights(size), drop<T>, size,
+           is_aligned(source) && is_aligned(target), source, target, on_device);
   });
 }
 

@@ -1,45 +1,39 @@
-#include "layers/cuda/block.h"
 #include "layers/cuda/cuda_backend.h"
+#include "layers/cuda/elementwise.h"
 #include "layers/cuda/gate_functions.h"
-#include "layers/cuda/launch.h"
-#include "layers/cuda/numbers.h"
 #include "layers/ops/gate.h"
 
 namespace penstock::layers {
 namespace cuda {
 namespace {
 
-/// Element i of y, and where its a and b lie in x.
-struct GatePlace {
-  __device__ GatePlace(std::int64_t i, int channels)
-      : a(i / channels * 2 * channels + i % channels), b(a + channels) {}
-  std::int64_t a, b;
+template <class F>
+struct Gated {
+  __device__ float operator()(const Cell&, float a, float b) const { return F::value({a, b}); }
 };
 
-template <class F, class T>
-__global__ void gate(const T* x, T* y, std::int64_t count, int channels) {
-  const std::int64_t i = grid_thread();
-  if (i >= count) return;
-  const GatePlace place(i, channels);
-  y[i] = from_float<T>(F::value({to_float(x[place.a]), to_float(x[place.b])}));
-}
-
+/// Halves of the rows of a matrix of twice as many columns.
 template <class T>
-struct GateOperands {
-  const T* x;
-  const T* dy;
-  T* dx;
+struct HalvesOfRows {
+  HalvesOfRows(T* first, std::int64_t columns)
+      : a{first, 2 * columns}, b{first + columns, 2 * columns} {}
+  MatrixRows<T> a, b;
 };
 
 template <class F, class T>
-__global__ void gate_backward(GateOperands<T> of, std::int64_t count, int channels) {
-  const std::int64_t i = grid_thread();
-  if (i >= count) return;
-  const GatePlace place(i, channels);
-  const HalfRows gradient =
-      F::gradient({to_float(of.x[place.a]), to_float(of.x[place.b])}, to_float(of.dy[i]));
-  of.dx[place.a] = from_float<T>(gradient.a);
-  of.dx[place.b] = from_float<T>(gradient.b);
+__global__ void gate_backward(MatrixSize size, bool aligned, HalvesOfRows<const T> x,
+                              MatrixRows<const T> dy, HalvesOfRows<T> dx) {
+  for_each_eight(size, aligned, [&](const EightCells& cells) {
+    EightFloats a = cells.load(x.a), b = cells.load(x.b);
+    const EightFloats gradients = cells.load(dy);
+    UNROLLED for (int k = 0; k < kEight; ++k) {
+      const HalfRows gradient = F::gradient({a.values[k], b.values[k]}, gradients.values[k]);
+      a.values[k] = gradient.a;
+      b.values[k] = gradient.b;
+    }
+    cells.store(a, dx.a);
+    cells.store(b, dx.b);
+  });
 }
 
 /// Calls work(T{}, F{}) with the number type of `tensor` and the functions that `kind` names.
@@ -60,23 +54,26 @@ void with_gate(GateKind kind, const Tensor& tensor, const char* operation, Work 
 
 template <>
 void CudaBackend::compute(Stream& stream, const GateForward& op) {
-  const int channels = static_cast<int>(op.y_FC.shape.at(1));
+  const cuda::MatrixSize size{op.y_FC.shape.at(0), op.y_FC.shape.at(1)};
   cuda::with_gate(op.kind, op.x_FD, "GateForward", [&]<class T, class F>(T, F) {
-    cuda::launch(static_cast<CudaStream&>(stream).handle(), cuda::grid_over(op.y_FC.size()),
-                 cuda::gate<F, T>, cuda::data_of<T>(op.x_FD), cuda::data_of<T>(op.y_FC),
-                 op.y_FC.size(), channels);
+    const cuda::HalvesOfRows<const T> x(cuda::data_of<T>(op.x_FD), size.columns);
+    cuda::map(static_cast<CudaStream&>(stream).handle(), size, cuda::Gated<F>{},
+              cuda::rows_to<T>(op.y_FC, size.columns), x.a, x.b);
   });
 }
 
 template <>
 void CudaBackend::compute(Stream& stream, const GateBackward& op) {
-  const int channels = static_cast<int>(op.dy_FC.shape.at(1));
+  const cuda::MatrixSize size{op.dy_FC.shape.at(0), op.dy_FC.shape.at(1)};
+  if (op.dy_FC.size() == 0) return;
   cuda::with_gate(op.kind, op.x_FD, "GateBackward", [&]<class T, class F>(T, F) {
-    cuda::launch(static_cast<CudaStream&>(stream).handle(), cuda::grid_over(op.dy_FC.size()),
-                 cuda::gate_backward<F, T>,
-                 cuda::GateOperands<T>{cuda::data_of<T>(op.x_FD), cuda::data_of<T>(op.dy_FC),
-                                       cuda::data_of<T>(op.dx_FD)},
-                 op.dy_FC.size(), channels);
+    const cuda::HalvesOfRows<const T> x(cuda::data_of<T>(op.x_FD), size.columns);
+    const cuda::HalvesOfRows<T> dx(cuda::data_of<T>(op.dx_FD), size.columns);
+    const cuda::MatrixRows<const T> dy = cuda::rows_of<T>(op.dy_FC, size.columns);
+    const bool aligned = cuda::is_aligned(x.a) && cuda::is_aligned(x.b) && cuda::is_aligned(dy) &&
+                         cuda::is_aligned(dx.a) && cuda::is_aligned(dx.b);
+    cuda::launch(static_cast<CudaStream&>(stream).handle(), cuda::grid_of_eights(size),
+                 cuda::gate_backward<F, T>, size, aligned, x, dy, dx);
   });
 }
 

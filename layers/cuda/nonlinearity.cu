@@ -1,7 +1,5 @@
-#include "layers/cuda/block.h"
 #include "layers/cuda/cuda_backend.h"
-#include "layers/cuda/launch.h"
-#include "layers/cuda/numbers.h"
+#include "layers/cuda/elementwise.h"
 #include "layers/cuda/silu.h"
 #include "layers/ops/nonlinearity.h"
 
@@ -27,17 +25,15 @@ struct GeluTanh {
   }
 };
 
-template <class F, class T>
-__global__ void apply(const T* x, T* y, std::int64_t count) {
-  const std::int64_t i = grid_thread();
-  if (i < count) y[i] = from_float<T>(F::value(to_float(x[i])));
-}
+template <class F>
+struct Value {
+  __device__ float operator()(const Cell&, float x) const { return F::value(x); }
+};
 
-template <class F, class T>
-__global__ void apply_backward(const T* x, const T* dy, T* dx, std::int64_t count) {
-  const std::int64_t i = grid_thread();
-  if (i < count) dx[i] = from_float<T>(to_float(dy[i]) * F::slope(to_float(x[i])));
-}
+template <class F>
+struct TimesSlope {
+  __device__ float operator()(const Cell&, float x, float dy) const { return dy * F::slope(x); }
+};
 
 /// Calls work(T{}, F{}) with the number type of `tensor` and the functions that `kind` names.
 template <class Work>
@@ -60,17 +56,17 @@ void with_function(NonlinearityKind kind, const Tensor& tensor, const char* oper
 template <>
 void CudaBackend::compute(Stream& stream, const NonlinearityForward& op) {
   cuda::with_function(op.kind, op.x, "NonlinearityForward", [&]<class T, class F>(T, F) {
-    cuda::launch(static_cast<CudaStream&>(stream).handle(), cuda::grid_over(op.x.size()),
-                 cuda::apply<F, T>, cuda::data_of<T>(op.x), cuda::data_of<T>(op.y), op.x.size());
+    cuda::map(static_cast<CudaStream&>(stream).handle(), cuda::flat(op.x.size()), cuda::Value<F>{},
+              cuda::rows_to<T>(op.y), cuda::rows_of<T>(op.x));
   });
 }
 
 template <>
 void CudaBackend::compute(Stream& stream, const NonlinearityBackward& op) {
   cuda::with_function(op.kind, op.x, "NonlinearityBackward", [&]<class T, class F>(T, F) {
-    cuda::launch(static_cast<CudaStream&>(stream).handle(), cuda::grid_over(op.x.size()),
-                 cuda::apply_backward<F, T>, cuda::data_of<T>(op.x), cuda::data_of<T>(op.dy),
-                 cuda::data_of<T>(op.dx), op.x.size());
+    cuda::map(static_cast<CudaStream&>(stream).handle(), cuda::flat(op.x.size()),
+              cuda::TimesSlope<F>{}, cuda::rows_to<T>(op.dx), cuda::rows_of<T>(op.x),
+              cuda::rows_of<T>(op.dy));
   });
 }
 

@@ -3,12 +3,16 @@
 #include <string>
 
 #include "base/error.h"
+#include "layers/cuda/bias.h"
+#include "layers/cuda/direct_product.h"
 #include "layers/cuda/product_plan.h"
+#include "layers/cuda/row_bucket.h"
 
 namespace penstock::layers::cuda {
 namespace {
 
-// Micro-batches of ever new lengths would fill the memory with plans that nobody asks for again.
+// Rows that their bucket's algorithms do not take would fill the memory with plans that nobody asks
+// for again.
 constexpr std::size_t kMostPlans = 4096;
 
 std::uintptr_t address_of(const void* data) { return reinterpret_cast<std::uintptr_t>(data); }
@@ -18,6 +22,28 @@ int alignment_of(std::uintptr_t bytes) {
   int alignment = 16;
   while (bytes % static_cast<unsigned>(alignment) != 0) alignment /= 2;
   return alignment;
+}
+
+/// The product whose algorithms serve all of the bucket. Where the matrices of a batch lie one
+/// behind the other, they move apart as they grow.
+Product of_bucket(const Product& product) {
+  Product typical = product;
+  const std::int64_t rows = product.a.rows, end = bucket_of(rows);
+  const auto grow = [&](Matrix& matrix) {
+    if (matrix.stride >= rows * matrix.lead) matrix.stride = end * matrix.lead;
+    matrix.rows = end;
+  };
+  grow(typical.a);
+  if (product.transpose_a)
+    grow(typical.b);
+  else
+    grow(typical.d);
+  return typical;
+}
+
+/// The library's epilogue may read 16 bytes of the bias at a time, and cannot be told otherwise.
+bool may_add_bias(const Product& product) {
+  return alignment_of(address_of(product.bias->data)) == 16;
 }
 
 }  // namespace
@@ -59,12 +85,37 @@ Products::Products() {
 
 Products::~Products() = default;
 
-void Products::run(CudaStream& stream, const Product& product) {
-  if (product.d.rows * product.d.columns == 0) return;
+ProductPlan& Products::planned(const Product& product) {
   if (plans_.size() >= kMostPlans) plans_.clear();
   std::unique_ptr<ProductPlan>& plan = plans_[Key(product)];
   if (plan == nullptr) plan = std::make_unique<ProductPlan>(library_.get(), product);
-  plan->run(library_.get(), stream, product);
+  return *plan;
+}
+
+ProductPlan* Products::plan_for(const Product& product) {
+  ProductPlan& of_all = planned(of_bucket(product));
+  if (of_all.take(library_.get(), product)) return &of_all;
+  if (of_all.empty()) return nullptr;  // nor for fewer rows
+  ProductPlan& own = planned(product);
+  return own.take(library_.get(), product) ? &own : nullptr;
+}
+
+/// The bias is written into d, and the product added to it: so the sum is rounded once.
+void Products::run(CudaStream& stream, const Product& product) {
+  if (product.d.rows * product.d.columns == 0) return;
+  if (product.bias == nullptr || may_add_bias(product))
+    if (const ProductPlan* plan = plan_for(product))
+      return plan->run(library_.get(), stream, product);
+  if (product.bias != nullptr) {
+    Product rest = product;
+    rest.bias = nullptr;
+    rest.accumulate = true;
+    if (const ProductPlan* plan = plan_for(rest)) {
+      spread_bias(stream, product);
+      return plan->run(library_.get(), stream, rest);
+    }
+  }
+  multiply_directly(stream, product);
 }
 
 }  // namespace penstock::layers::cuda

@@ -33,28 +33,33 @@ struct Matrix : MatrixShape {
 };
 
 /// d = a · b, or d += a · b: matrices are given as stored, a or b is transposed first where it says
-/// so. f32, or f16 or bf16 with sums in FP32; `d` may then be f32.
+/// so. f32, or f16 or bf16 with sums in FP32; `d` may then be f32. The rows of `a` are frames, of
+/// which every micro-batch has another number.
 struct Product {
   Matrix a, b, d;
   bool transpose_a = false, transpose_b = false;
   bool accumulate = false;
-  const Tensor* bias = nullptr;  // one for each column of d, added to every row; as d's dtype
+  const Tensor* bias = nullptr;  // one for each column of d, added to every row; as d's
+                                 // dtype, of a single product that does not accumulate
   int batch = 1;                 // so many products of this shape
 };
 
 class ProductPlan;
 
-/// cuBLASLt, with the algorithm that its heuristic names first for a shape: no timing, so that
-/// equal shapes give equal bits. FP32 products do not use TF32.
+/// cuBLASLt, with the first algorithm of its heuristic: no timing, so that equal shapes give equal
+/// bits. The heuristic is asked once for a bucket of rows, and again for rows that none of the
+/// bucket's algorithms takes. Where it has none with a bias, a kernel of ours adds that; where it
+/// has none at all, a kernel multiplies. FP32 products do not use TF32.
 class Products {
  public:
   Products();
   ~Products();
-  /// DeviceError naming shapes and dtypes where the library refuses.
+  /// DeviceError naming shapes and dtypes where the library fails.
   void run(CudaStream& stream, const Product& product);
 
  private:
-  /// All that the choice of an algorithm depends on.
+  /// All that the choice of an algorithm depends on, for the end of a bucket or the rows
+  /// themselves.
   struct Key {
     explicit Key(const Product& product);
     MatrixShape a, b, d;
@@ -65,6 +70,10 @@ class Products {
   struct Destroy {
     void operator()(cublasLtHandle_t handle) const { cublasLtDestroy(handle); }
   };
+
+  ProductPlan& planned(const Product& product);
+  /// With an algorithm that holds for the product; null where the library has none.
+  ProductPlan* plan_for(const Product& product);
 
   std::unique_ptr<cublasLtContext, Destroy> library_;
   std::map<Key, std::unique_ptr<ProductPlan>> plans_;  // recurrences ask for the same few again

@@ -9,9 +9,14 @@
 namespace penstock::layers::cuda {
 namespace {
 
-void check(cublasStatus_t status, const std::string& doing) {
+/// More than one, in case that some do not hold for other rows of the bucket.
+constexpr int kMostAlgorithms = 8;
+
+/// `doing()` is a text that is made where there is an error to tell of: products are many.
+template <class Doing>
+void check(cublasStatus_t status, Doing doing) {
   if (status != CUBLAS_STATUS_SUCCESS)
-    throw DeviceError(fmt::format("{}: {}", doing, cublasLtGetStatusName(status)));
+    throw DeviceError(fmt::format("{}: {}", doing(), cublasLtGetStatusName(status)));
 }
 
 std::string text_of(const Matrix& matrix) {
@@ -41,18 +46,18 @@ cudaDataType_t data_type(DType dtype) {
 
 void set(cublasLtMatmulDesc_t description, cublasLtMatmulDescAttributes_t attribute, auto value) {
   check(cublasLtMatmulDescSetAttribute(description, attribute, &value, sizeof value),
-        "describing a product");
+        [] { return "describing a product"; });
 }
 
 void set(cublasLtMatrixLayout_t layout, cublasLtMatrixLayoutAttribute_t attribute, auto value) {
   check(cublasLtMatrixLayoutSetAttribute(layout, attribute, &value, sizeof value),
-        "describing a batch");
+        [] { return "describing a matrix"; });
 }
 
 void set(cublasLtMatmulPreference_t limits, cublasLtMatmulPreferenceAttributes_t attribute,
          auto value) {
   check(cublasLtMatmulPreferenceSetAttribute(limits, attribute, &value, sizeof value),
-        "choosing an algorithm");
+        [] { return "choosing an algorithm"; });
 }
 
 }  // namespace
@@ -63,7 +68,7 @@ ProductPlan::Layout ProductPlan::layout_of(const Matrix& matrix, int batch) {
   check(cublasLtMatrixLayoutCreate(&layout, data_type(matrix.dtype),
                                    static_cast<std::uint64_t>(matrix.columns),
                                    static_cast<std::uint64_t>(matrix.rows), matrix.lead),
-        "describing " + text_of(matrix));
+        [&] { return "describing " + text_of(matrix); });
   Layout owned(layout);
   if (batch > 1) {
     set(layout, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, static_cast<std::int32_t>(batch));
@@ -76,13 +81,15 @@ ProductPlan::Layout ProductPlan::layout_of(const Matrix& matrix, int batch) {
 ProductPlan::Description ProductPlan::describe(const Product& product) {
   cublasLtMatmulDesc_t description = nullptr;
   check(cublasLtMatmulDescCreate(&description, CUBLAS_COMPUTE_32F, CUDA_R_32F),
-        "describing a product");
+        [] { return "describing a product"; });
   Description owned(description);
   set(description, CUBLASLT_MATMUL_DESC_TRANSA, product.transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N);
   set(description, CUBLASLT_MATMUL_DESC_TRANSB, product.transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N);
   if (product.bias != nullptr) {
     set(description, CUBLASLT_MATMUL_DESC_EPILOGUE, CUBLASLT_EPILOGUE_BIAS);
     set(description, CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, data_type(product.bias->dtype));
+    // The heuristic takes what lies at no address for no bias.
+    set(description, CUBLASLT_MATMUL_DESC_BIAS_POINTER, product.bias->data);
   }
   return owned;
 }
@@ -90,7 +97,7 @@ ProductPlan::Description ProductPlan::describe(const Product& product) {
 /// The library takes addresses to be multiples of 256 unless told otherwise.
 ProductPlan::Preference ProductPlan::limits_for(const Product& product) {
   cublasLtMatmulPreference_t limits = nullptr;
-  check(cublasLtMatmulPreferenceCreate(&limits), "choosing an algorithm");
+  check(cublasLtMatmulPreferenceCreate(&limits), [] { return "choosing an algorithm"; });
   Preference owned(limits);
   set(limits, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, CudaStream::kWorkspaceBytes);
   const auto alignment = [](const Matrix& matrix) {
@@ -103,30 +110,59 @@ ProductPlan::Preference ProductPlan::limits_for(const Product& product) {
   return owned;
 }
 
+ProductPlan::Sizes ProductPlan::sizes_of(const Product& product) {
+  return {product.a.rows, product.a.stride, product.b.stride, product.d.stride};
+}
+
 ProductPlan::ProductPlan(cublasLtHandle_t library, const Product& product)
     : description_(describe(product)),
       a_(layout_of(product.b, product.batch)),
       b_(layout_of(product.a, product.batch)),
-      d_(layout_of(product.d, product.batch)) {
+      d_(layout_of(product.d, product.batch)),
+      taken_(sizes_of(product)) {
   const Preference limits = limits_for(product);
-  cublasLtMatmulHeuristicResult_t first{};
+  std::array<cublasLtMatmulHeuristicResult_t, kMostAlgorithms> results{};
   int found = 0;
-  check(cublasLtMatmulAlgoGetHeuristic(library, description_.get(), a_.get(), b_.get(), d_.get(),
-                                       d_.get(), limits.get(), 1, &first, &found),
-        "choosing an algorithm for " + text_of(product));
-  if (found == 0) throw DeviceError(text_of(product) + ": no algorithm for this device");
-  algorithm_ = first.algo;
+  const cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(
+      library, description_.get(), a_.get(), b_.get(), d_.get(), d_.get(), limits.get(),
+      kMostAlgorithms, results.data(), &found);
+  if (status == CUBLAS_STATUS_NOT_SUPPORTED) return;
+  check(status, [&] { return "choosing an algorithm for " + text_of(product); });
+  for (int i = 0; i < found; ++i)
+    if (results[i].state == CUBLAS_STATUS_SUCCESS) algorithms_.push_back(results[i].algo);
+}
+
+bool ProductPlan::take(cublasLtHandle_t library, const Product& product) {
+  const auto adapt = [&](const Layout& layout, const Matrix& matrix) {
+    set(layout.get(), CUBLASLT_MATRIX_LAYOUT_COLS, static_cast<std::uint64_t>(matrix.rows));
+    set(layout.get(), CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, matrix.stride);
+  };
+  if (sizes_of(product) != taken_) {
+    taken_ = sizes_of(product);
+    adapt(a_, product.b);
+    adapt(b_, product.a);
+    adapt(d_, product.d);
+    for (chosen_ = 0; chosen_ < algorithms_.size(); ++chosen_) {
+      cublasLtMatmulHeuristicResult_t result{};
+      if (cublasLtMatmulAlgoCheck(library, description_.get(), a_.get(), b_.get(), d_.get(),
+                                  d_.get(), &algorithms_[chosen_],
+                                  &result) == CUBLAS_STATUS_SUCCESS &&
+          result.workspaceSize <= CudaStream::kWorkspaceBytes)
+        break;
+    }
+  }
+  return chosen_ < algorithms_.size();
 }
 
 void ProductPlan::run(cublasLtHandle_t library, CudaStream& stream, const Product& product) const {
   if (product.bias != nullptr)
     set(description_.get(), CUBLASLT_MATMUL_DESC_BIAS_POINTER, product.bias->data);
   const float alpha = 1, beta = product.accumulate ? 1 : 0;
-  check(
-      cublasLtMatmul(library, description_.get(), &alpha, product.b.data, a_.get(), product.a.data,
-                     b_.get(), &beta, product.d.data, d_.get(), product.d.data, d_.get(),
-                     &algorithm_, stream.workspace(), CudaStream::kWorkspaceBytes, stream.handle()),
-      text_of(product));
+  check(cublasLtMatmul(library, description_.get(), &alpha, product.b.data, a_.get(),
+                       product.a.data, b_.get(), &beta, product.d.data, d_.get(), product.d.data,
+                       d_.get(), &algorithms_[chosen_], stream.workspace(),
+                       CudaStream::kWorkspaceBytes, stream.handle()),
+        [&] { return text_of(product); });
 }
 
 }  // namespace penstock::layers::cuda

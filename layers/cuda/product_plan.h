@@ -2,20 +2,25 @@
 
 #include <cublasLt.h>
 
+#include <array>
 #include <memory>
 #include <type_traits>
+#include <vector>
 
 #include "layers/cuda/product.h"
 
 namespace penstock::layers::cuda {
 
-/// cuBLASLt's descriptions of a product's operands, and the algorithm chosen for them.
+/// cuBLASLt's descriptions of a product's operands, and the algorithms that it names for them.
 class ProductPlan {
  public:
-  /// DeviceError where the library has no algorithm.
+  /// Asks the heuristic. DeviceError where it fails; that it has no algorithm is no failure.
   ProductPlan(cublasLtHandle_t library, const Product& product);
 
-  /// `product` may differ from the one planned for in its addresses and in `accumulate`.
+  bool empty() const { return algorithms_.empty(); }
+  /// Whether one of the algorithms holds for `product`; run() takes the first that does. It may
+  /// differ from the one planned for in rows, strides, addresses and `accumulate`.
+  [[nodiscard]] bool take(cublasLtHandle_t library, const Product& product);
   void run(cublasLtHandle_t library, CudaStream& stream, const Product& product) const;
 
  private:
@@ -30,13 +35,19 @@ class ProductPlan {
   using Layout = Handle<cublasLtMatrixLayout_t, cublasLtMatrixLayoutDestroy>;
   using Preference = Handle<cublasLtMatmulPreference_t, cublasLtMatmulPreferenceDestroy>;
 
+  /// What take() may find changed: the rows of `a`, and how far apart the matrices of a batch lie.
+  using Sizes = std::array<std::int64_t, 4>;
+
+  static Sizes sizes_of(const Product& product);
   static Layout layout_of(const Matrix& matrix, int batch);
   static Description describe(const Product& product);
   static Preference limits_for(const Product& product);
 
   Description description_;
   Layout a_, b_, d_;  // the library's, so a_ is of the product's b
-  cublasLtMatmulAlgo_t algorithm_{};
+  std::vector<cublasLtMatmulAlgo_t> algorithms_;
+  Sizes taken_;             // as the layouts have them
+  std::size_t chosen_ = 0;  // of the algorithms, for these sizes; behind the last: none
 };
 
 }  // namespace penstock::layers::cuda

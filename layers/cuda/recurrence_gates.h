@@ -12,8 +12,11 @@ __device__ inline float sigmoid(float x) { return 1 / (1 + expf(-x)); }
 
 template <class T>
 struct TanhGates {
-  static __device__ float forward(const ForwardStep<T>& io, const RecurrencePlace& place) {
-    const float h = tanhf(io.sum(place, 0));
+  static constexpr int kCount = 1;
+
+  static __device__ float forward(const ForwardStep<T>& io, const RecurrencePlace& place,
+                                  const float* u) {
+    const float h = tanhf(io.sum(place, u, 0));
     io.keep(place, 0, h);
     return h;
   }
@@ -27,9 +30,12 @@ struct TanhGates {
 
 template <class T>
 struct GruGates {
-  static __device__ float forward(const ForwardStep<T>& io, const RecurrencePlace& place) {
-    const float r = sigmoid(io.sum(place, 0)), z = sigmoid(io.sum(place, 1));
-    const float q = io.recurrent(place, 2), n = tanhf(io.input(place, 2) + r * q);
+  static constexpr int kCount = 3;
+
+  static __device__ float forward(const ForwardStep<T>& io, const RecurrencePlace& place,
+                                  const float* u) {
+    const float r = sigmoid(io.sum(place, u, 0)), z = sigmoid(io.sum(place, u, 1));
+    const float q = io.recurrent(place, u, 2), n = tanhf(io.input(place, 2) + r * q);
     io.keep(place, 0, r);
     io.keep(place, 1, z);
     io.keep(place, 2, n);
@@ -53,9 +59,12 @@ struct GruGates {
 
 template <class T>
 struct LstmGates {
-  static __device__ float forward(const ForwardStep<T>& io, const RecurrencePlace& place) {
-    const float i = sigmoid(io.sum(place, 0)), f = sigmoid(io.sum(place, 1)),
-                g = tanhf(io.sum(place, 2)), o = sigmoid(io.sum(place, 3));
+  static constexpr int kCount = 4;
+
+  static __device__ float forward(const ForwardStep<T>& io, const RecurrencePlace& place,
+                                  const float* u) {
+    const float i = sigmoid(io.sum(place, u, 0)), f = sigmoid(io.sum(place, u, 1)),
+                g = tanhf(io.sum(place, u, 2)), o = sigmoid(io.sum(place, u, 3));
     const float before = io.cells_DNH[place.state], s = f * before + i * g;
     io.keep(place, 0, i);
     io.keep(place, 1, f);

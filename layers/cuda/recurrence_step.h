@@ -11,6 +11,7 @@ namespace penstock::layers::cuda {
 struct RecurrenceStep {
   const std::int64_t* first_rows_DN;
   std::int64_t frames, utterances, hidden;
+  std::int64_t state_width, product_width;  // numbers from one utterance's to the next's
   std::int64_t step = 0, active = 0;
   int directions, gates, kept;
 
@@ -29,8 +30,8 @@ struct RecurrencePlace {
         hidden(at.hidden),
         bias(direction * at.gates * hidden + channel),
         input((row * at.directions + direction) * at.gates * hidden + channel),
-        state((direction * at.utterances + rank) * hidden + channel),
-        product((direction * at.utterances + rank) * at.gates * hidden + channel),
+        state((direction * at.utterances + rank) * at.state_width + channel),
+        product((direction * at.utterances + rank) * at.product_width + channel),
         frame((direction * at.frames + row) * hidden + channel),
         kept((direction * at.frames + row) * at.kept * hidden + channel),
         output(row * hidden + channel) {}
@@ -45,26 +46,26 @@ struct RecurrencePlace {
   std::int64_t output;   // in [F, H]
 };
 
-/// What a step forward reads and writes; names as in RecurrenceForward and its workspace.
+/// What a step forward reads and writes; names as in RecurrenceForward and its workspace. `u` below
+/// is U h of each gate of a channel.
 template <class T>
 struct ForwardStep {
   RecurrenceStep at;
   const T *p_FP, *b_DG;
-  const float* u_DNG;
-  T* states_DNH;
+  const T* states_DNH;  // h, and
+  T* next_DNH;          // h': the same memory where nobody else reads it
   float* cells_DNH;
   T *kept_DFK, *previous_DFH, *cell_DFH;  // null in evaluation
-  T* y_FH;
+  T *y_FH, *middles_NH;
 
   __device__ float input(const RecurrencePlace& place, int gate) const {
     return to_float(p_FP[place.input + gate * place.hidden]);
   }
-  __device__ float recurrent(const RecurrencePlace& place, int gate) const {
-    return u_DNG[place.product + gate * place.hidden] +
-           to_float(b_DG[place.bias + gate * place.hidden]);
+  __device__ float recurrent(const RecurrencePlace& place, const float* u, int gate) const {
+    return u[gate] + to_float(b_DG[place.bias + gate * place.hidden]);
   }
-  __device__ float sum(const RecurrencePlace& place, int gate) const {
-    return input(place, gate) + recurrent(place, gate);
+  __device__ float sum(const RecurrencePlace& place, const float* u, int gate) const {
+    return input(place, gate) + recurrent(place, u, gate);
   }
   __device__ void keep(const RecurrencePlace& place, int which, float value) const {
     if (kept_DFK != nullptr) kept_DFK[place.kept + which * place.hidden] = from_float<T>(value);

@@ -4,6 +4,7 @@
 #include <cublasLt.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 
 #include "tests/emulated_cuda/device_array.h"
@@ -50,10 +51,24 @@ class CublasLt : public ::testing::Test {
               CUBLAS_STATUS_SUCCESS);
   }
 
+  /// Takes the first algorithm whose state is success.
   cublasStatus_t choose() {
-    int found = 0;
-    return cublasLtMatmulAlgoGetHeuristic(library_, description_, a_, b_, d_, d_, limits_, 1,
-                                          &choice_, &found);
+    std::array<cublasLtMatmulHeuristicResult_t, 4> results{};
+    const int wanted = static_cast<int>(results.size());
+    const cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(
+        library_, description_, a_, b_, d_, d_, limits_, wanted, results.data(), &found_);
+    for (int i = found_ - 1; i >= 0; --i)
+      if (results[i].state == CUBLAS_STATUS_SUCCESS) choice_ = results[i];
+    return status;
+  }
+  void expect_none() {
+    EXPECT_NE(choose(), CUBLAS_STATUS_INVALID_VALUE);
+    EXPECT_EQ(found_, 0);
+  }
+  template <class T>
+  void describe(cublasLtMatmulDescAttributes_t attribute, T value) {
+    ASSERT_EQ(cublasLtMatmulDescSetAttribute(description_, attribute, &value, sizeof value),
+              CUBLAS_STATUS_SUCCESS);
   }
   cublasStatus_t multiply(const float* a, void* workspace, std::size_t workspace_bytes) {
     const float one = 1, zero = 0;
@@ -70,6 +85,7 @@ class CublasLt : public ::testing::Test {
   cublasLtMatmulPreference_t limits_ = nullptr;
   cublasLtMatrixLayout_t a_ = nullptr, b_ = nullptr, d_ = nullptr;
   cublasLtMatmulHeuristicResult_t choice_{};
+  int found_ = 0;
   std::vector<cublasLtMatrixLayout_t> layouts_;
 };
 
@@ -96,6 +112,42 @@ TEST_F(CublasLt, RejectsAnotherProductThanItChoseFor) {
   b_ = layout(CUDA_R_32F, kInner, kColumns - 1, kLead);
   EXPECT_EXIT(multiply(numbers_.data(), workspace_.data(), kWorkspace), Failed(kFailed),
               "chosen for another product");
+}
+
+TEST_F(CublasLt, NamesAlgorithmsThatAreNone) {
+  int found = 0;
+  cublasLtMatmulAlgoGetHeuristic(library_, description_, a_, b_, d_, d_, limits_, 1, &choice_,
+                                 &found);
+  EXPECT_NE(choice_.state, CUBLAS_STATUS_SUCCESS);
+  EXPECT_EXIT(multiply(numbers_.data(), workspace_.data(), kWorkspace), Failed(kFailed),
+              "there is no such algorithm");
+}
+
+TEST_F(CublasLt, AddsABiasOnlyWhereItKnowsOne) {
+  describe(CUBLASLT_MATMUL_DESC_EPILOGUE, CUBLASLT_EPILOGUE_BIAS);
+  expect_none();
+  describe(CUBLASLT_MATMUL_DESC_BIAS_POINTER, static_cast<const void*>(numbers_.data()));
+  ASSERT_EQ(choose(), CUBLAS_STATUS_SUCCESS);
+  EXPECT_GT(found_, 0);
+  describe(CUBLASLT_MATMUL_DESC_BIAS_POINTER, static_cast<const void*>(numbers_.data() + 1));
+  EXPECT_EXIT(multiply(numbers_.data(), workspace_.data(), kWorkspace), Failed(kFailed),
+              "the bias at .* is not on a boundary of 16 bytes");
+}
+
+TEST_F(CublasLt, HasNoHalvesWithOddLeadingDimensions) {
+  b_ = layout(CUDA_R_16F, kInner, kColumns, kLead);
+  d_ = layout(CUDA_R_16F, kRows, kColumns, kLead);
+  a_ = layout(CUDA_R_16F, kRows, kInner, kLead - 1);
+  expect_none();
+  a_ = layout(CUDA_R_16F, kRows, kInner, kLead);
+  ASSERT_EQ(choose(), CUBLAS_STATUS_SUCCESS);
+  EXPECT_GT(found_, 0);
+  d_ = layout(CUDA_R_16F, kRows, kColumns, kLead - 1);
+  ASSERT_EQ(choose(), CUBLAS_STATUS_SUCCESS);
+  EXPECT_GT(found_, 0);
+  describe(CUBLASLT_MATMUL_DESC_BIAS_POINTER, static_cast<const void*>(numbers_.data()));
+  describe(CUBLASLT_MATMUL_DESC_EPILOGUE, CUBLASLT_EPILOGUE_BIAS);
+  expect_none();
 }
 
 TEST_F(CublasLt, RejectsAddressesThatAreLessAlignedThanPromised) {

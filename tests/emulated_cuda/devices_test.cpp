@@ -1,10 +1,11 @@
-// Devices that a training is refused on: with a driver too old, or of different models.
+// Devices that a training is refused on: with a driver too old, in error, or of different models.
 
 #include <gtest/gtest.h>
 
 #include "base/error.h"
 #include "comm/threads.h"
 #include "configs/config.h"
+#include "layers/backend.h"
 #include "runtime/devices/device.h"
 #include "tests/emulated_cuda/emulation/control.h"
 
@@ -46,6 +47,31 @@ TEST_F(OldDriver, LeavesTheCpuAndSaysSo) {
     EXPECT_EQ(device.backend->kind(), penstock::layers::DeviceKind::cpu);
     EXPECT_NE(device.how.find(why_), std::string::npos) << device.how;
   });
+}
+
+class DevicesInError : public ::testing::Test {
+ protected:
+  void TearDown() override { set_counting(cudaSuccess); }
+};
+
+TEST_F(DevicesInError, AreNotTakenForNone) {
+  set_counting(cudaErrorIllegalAddress);
+  try {
+    static_cast<void>(penstock::layers::cuda_device_count());
+    FAIL() << "devices in error were counted";
+  } catch (const DeviceError& error) {
+    EXPECT_NE(std::string(error.what()).find("cudaErrorIllegalAddress"), std::string::npos)
+        << error.what();
+  }
+  penstock::configs::TrainerConfig config;
+  config.device = "auto";
+  EXPECT_THROW(static_cast<void>(penstock::runtime::device_kind(config)), DeviceError);
+}
+
+TEST_F(DevicesInError, AreNoneWhereCudaFindsNone) {
+  set_counting(cudaErrorNoDevice);
+  EXPECT_EQ(penstock::layers::cuda_device_count(), 0);
+  EXPECT_EQ(penstock::layers::cuda_absence(), "cudaErrorNoDevice");
 }
 
 TEST(MixedDevices, AmongAStagesReplicasThrowOnEveryRank) {

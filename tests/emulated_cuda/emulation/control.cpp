@@ -14,9 +14,24 @@ void set_driver(int version) {
   machine().driver = version;
 }
 
+void set_counting(cudaError_t status) {
+  const std::lock_guard lock(machine().mutex);
+  machine().counting = status;
+}
+
 void set_model(int device, const std::string& model) {
   const std::lock_guard lock(machine().mutex);
   machine().models.at(static_cast<std::size_t>(device)) = model;
+}
+
+int choices_asked_for() {
+  const std::lock_guard lock(machine().mutex);
+  return machine().choices;
+}
+
+int computed_by_libraries() {
+  const std::lock_guard lock(machine().mutex);
+  return machine().computed;
 }
 
 std::string leftovers() {
@@ -32,6 +47,11 @@ std::string leftovers() {
     count(memory.device(device).allocations(), "allocations of " + memory.device(device).name());
   count(memory.pinned().allocations(), "allocations of " + memory.pinned().name());
   return text;
+}
+
+Issued issued() {
+  const std::lock_guard lock(machine().mutex);
+  return machine().issued;
 }
 
 }  // namespace emulated_cuda

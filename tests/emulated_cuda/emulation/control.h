@@ -1,5 +1,8 @@
 #pragma once
 
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
 #include <string>
 
 #include "tests/emulated_cuda/emulation/order.h"
@@ -14,11 +17,25 @@ void set_order(const Order& order);
 /// From now on the driver is for CUDA up to this version, as CUDA counts: 12020 is 12.2.
 void set_driver(int version);
 
+/// From now on devices can't be counted: what CUDA says of them. `cudaSuccess` ends that.
+void set_counting(cudaError_t status);
+
 /// The device is of this model from now on.
 void set_model(int device, const std::string& model);
+
+/// How often cuDNN and cuBLASLt were asked to choose algorithms, since the program began.
+int choices_asked_for();
+/// How many convolutions and products they were given to compute.
+int computed_by_libraries();
 
 /// Streams, events and memory of CUDA that are still there: "2 streams, 1 allocation of memory of
 /// device 0". Empty where nothing is.
 std::string leftovers();
+
+/// What the host has asked for since the program began.
+struct Issued {
+  std::int64_t launches = 0, copies = 0, fills = 0;
+};
+Issued issued();
 
 }  // namespace emulated_cuda

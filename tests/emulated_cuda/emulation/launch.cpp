@@ -25,6 +25,7 @@ cudaError_t queue_launch(Launch launch, cudaStream_t stream) {
   // More than what may be declared takes an attribute of the function, which penstock never sets.
   if (launch.dynamic_shared_bytes > SharedMemory::kMostDeclared)
     return call.error(cudaErrorInvalidValue);
+  ++machine().issued.launches;
   call.queue(call.stream(stream), [kept = std::make_shared<const Launch>(std::move(launch))] {
     run_grid(*kept, machine().order);
   });

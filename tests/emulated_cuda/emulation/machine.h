@@ -8,6 +8,7 @@
 #include <set>
 #include <string>
 
+#include "tests/emulated_cuda/emulation/control.h"
 #include "tests/emulated_cuda/emulation/failure.h"
 #include "tests/emulated_cuda/emulation/memory.h"
 #include "tests/emulated_cuda/emulation/order.h"
@@ -26,6 +27,10 @@ struct Machine {
   Timeline timelines = 0;
   std::array<std::string, kDevices> models;  // names of the devices
   int driver = CUDART_VERSION;               // the newest CUDA that it is for
+  Issued issued;
+  int choices = 0;                     // of algorithms that cuDNN and cuBLASLt were asked for
+  int computed = 0;                    // products and convolutions by them
+  cudaError_t counting = cudaSuccess;  // of devices
 
   Machine();
 };

@@ -12,6 +12,7 @@ using namespace emulated_cuda;
 cudaError_t cudaGetDeviceCount(int* count) {
   const Call call("cudaGetDeviceCount");
   if (machine().driver < CUDART_VERSION) return call.error(cudaErrorInsufficientDriver);
+  if (machine().counting != cudaSuccess) return call.error(machine().counting);
   *count = kDevices;
   return cudaSuccess;
 }
@@ -78,6 +79,10 @@ const char* cudaGetErrorName(cudaError_t error) {
       return "cudaErrorInsufficientDriver";
     case cudaErrorNotReady:
       return "cudaErrorNotReady";
+    case cudaErrorNoDevice:
+      return "cudaErrorNoDevice";
+    case cudaErrorIllegalAddress:
+      return "cudaErrorIllegalAddress";
     default:
       return "an error that emulated CUDA does not return";
   }

@@ -67,6 +67,7 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpy
     memory.expect_pinned(from, bytes, "the source");
   else
     memory.expect_device(stream.device, from, bytes, "the source");
+  ++machine().issued.copies;
   call.queue(stream, [=] {
     watch().operation_reads(from, bytes);
     watch().operation_writes(to, bytes);
@@ -80,6 +81,7 @@ cudaError_t cudaMemsetAsync(void* place, int value, size_t bytes, cudaStream_t h
   CUstream_st& stream = call.stream(handle);
   if (bytes == 0) return cudaSuccess;
   machine().memory.expect_device(stream.device, place, bytes, "the destination");
+  ++machine().issued.fills;
   call.queue(stream, [=] {
     watch().operation_writes(place, bytes);
     std::memset(place, value, bytes);

@@ -24,6 +24,21 @@ TEST_P(CudaLinear, Forward) {
       }
 }
 
+TEST_P(CudaLinear, ForwardWithABiasThatIsNotAligned) {
+  for (const std::int64_t inputs : {kInputs, kInputs - 5}) {
+    const Twin x = random(dtype(), {9, inputs}), w = random(dtype(), {29, inputs});
+    const Twin biases = random(dtype(), {30}), y = unwritten(dtype(), {9, 29});
+    const auto second_on = [&](Tensor bias) {
+      bias.data = static_cast<std::byte*>(bias.data) + size_of(bias.dtype);
+      bias.shape = {29};
+      return bias;
+    };
+    run(LinearForward{x.cpu, w.cpu, second_on(biases.cpu), y.cpu},
+        LinearForward{x.cuda, w.cuda, second_on(biases.cuda), y.cuda});
+    expect_close(y, tolerance(), "y");
+  }
+}
+
 TEST_P(CudaLinear, BackwardInput) {
   for (std::int64_t rows : kRows)
     for (std::int64_t outputs : kOutputs) {

@@ -187,9 +187,9 @@ TrainingOutcome train(const TrainingJob& job, const partition::LayerSequence& se
   TrainingOutcome outcome;
   runtime::TrainingClock clock;
   for (int s = 0; s < job.steps; ++s) {
-    const runtime::StepWork work =
-        share_of(in_order(ragged_work(s, job.lanes, job.labels, job.shrink), job.order),
-                 grid.here().replica * lanes_each, lanes_each);
+    const runtime::StepWork work = share_of(
+        in_order(ragged_work(s, job.lanes, job.labels, job.shrink, job.lengths), job.order),
+        grid.here().replica * lanes_each, lanes_each);
     for (const runtime::StepReport& report :
          step.run(work, noise(work, sequence.features, s == job.poisoned_step), clock))
       add(report, outcome);
@@ -222,15 +222,16 @@ void expect_equal(const TrainingOutcome& a, const TrainingOutcome& b, const std:
     EXPECT_EQ(values, b.tensors.at(name)) << name << ", " << what;
 }
 
-runtime::StepWork ragged_work(int step, int lanes, int labels, int shrink) {
-  static const std::vector<std::vector<std::int64_t>> kLengths = {
-      {61, 23}, {40}, {37, 52, 31}, {75}, {29, 44}};
+runtime::StepWork ragged_work(int step, int lanes, int labels, int shrink,
+                              const std::vector<std::vector<std::int64_t>>& given) {
+  std::vector<std::vector<std::int64_t>> lengths_of_all = given;
+  if (given.empty()) lengths_of_all = {{61, 23}, {40}, {37, 52, 31}, {75}, {29, 44}};
   std::mt19937 random(step);
   runtime::StepWork work;
   work.seed = 11;
   work.epoch = step / 2;
   std::uint64_t id = 100 * step;
-  for (const auto& lengths : kLengths) {
+  for (const auto& lengths : lengths_of_all) {
     runtime::MicroBatchWork& m = work.micro_batches.emplace_back();
     m.place = static_cast<int>(work.micro_batches.size()) - 1;
     m.lane = m.place % lanes;

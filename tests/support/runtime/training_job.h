@@ -28,8 +28,9 @@ struct TrainingJob {
   configs::OptimizerConfig optimizer;
   configs::PrecisionConfig precision;
   int steps = 20;
-  int shrink = 1;           // as in ragged_work
-  int poisoned_step = -1;   // its features are NaN
+  int shrink = 1;                                       // as in ragged_work
+  std::vector<std::vector<std::int64_t>> lengths = {};  // the same, in place of its own
+  int poisoned_step = -1;                               // its features are NaN
   int poisoned_layer = -1;  // whose gradients overflow in its call number `poisoned_call`
   int poisoned_call = 0;
   std::int64_t bucket_bytes = 1 << 12;
@@ -55,8 +56,9 @@ struct TrainingOutcome {
 void expect_equal(const TrainingOutcome& a, const TrainingOutcome& b, const std::string& what);
 
 /// A step's work with ragged utterances, micro-batches of different sizes, dealt to lanes in turn.
-/// Lengths, 23 to 75 frames, are divided by `shrink`.
-runtime::StepWork ragged_work(int step, int lanes, int labels, int shrink = 1);
+/// Lengths, 23 to 75 frames where none are given, are divided by `shrink`.
+runtime::StepWork ragged_work(int step, int lanes, int labels, int shrink = 1,
+                              const std::vector<std::vector<std::int64_t>>& lengths = {});
 
 /// The same with micro-batches in `order`, as trainer.order; their lanes stay theirs.
 runtime::StepWork in_order(const runtime::StepWork& work, const std::vector<int>& order);

@@ -37,6 +37,8 @@ cublasStatus_t cublasLtMatrixLayoutSetAttribute(cublasLtMatrixLayout_t handle,
                                                 const void* value, std::size_t bytes) {
   Layout& layout = *static_cast<Layout*>(handle);
   switch (attribute) {
+    case CUBLASLT_MATRIX_LAYOUT_COLS:
+      return take(layout.columns, value, bytes);
     case CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT:
       return take(layout.batch, value, bytes);
     case CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET:

@@ -16,18 +16,29 @@ struct cublasLtContext {
 
 namespace {
 
+/// What becomes of whoever takes an algorithm; the heuristic names them in this order.
+enum Kind : std::uint32_t {
+  kIsNone,  // its state is not success
+  kExact,   // holds for the sizes that it was chosen for
+  kRagged,  // holds for others too; but not for an odd inner size where that was even
+};
+constexpr std::uint32_t kKinds = kRagged + 1;
+
 /// What an algorithm was chosen for, and what it promises; in place of NVIDIA's in
 /// cublasLtMatmulAlgo_t.
 struct Choice {
-  std::uint32_t rows, columns, inner, batch;
-  std::uint32_t transposes, types, epilogue;
-  std::uint32_t workspace_bytes;
+  std::uint32_t transposes, types, epilogue, batch;
+  std::uint32_t rows, columns, inner;
+  std::uint32_t kind, workspace_bytes;
   std::uint32_t alignment[4];
 };
 static_assert(sizeof(Choice) <= sizeof(cublasLtMatmulAlgo_t));
 
 /// More than nothing, so that who keeps numbers in the workspace loses them.
 constexpr std::uint64_t kWorkspace = std::uint64_t{1} << 20;
+
+/// Epilogues read 16 bytes at a time.
+constexpr std::uint32_t kEpilogueAlignment = 16;
 
 Choice choice_for(const Product& product) {
   Choice choice{};
@@ -43,25 +54,50 @@ Choice choice_for(const Product& product) {
   return choice;
 }
 
-bool same_product(const Choice& a, const Choice& b) {
-  return std::memcmp(&a, &b, offsetof(Choice, workspace_bytes)) == 0;
+Choice choice_in(const cublasLtMatmulAlgo_t& algorithm) {
+  Choice choice;
+  std::memcpy(&choice, &algorithm, sizeof choice);
+  return choice;
+}
+
+/// Whether an algorithm may compute a product.
+bool holds(const Choice& choice, const Product& product) {
+  const Choice wanted = choice_for(product);
+  if (std::memcmp(&choice, &wanted, offsetof(Choice, rows)) != 0) return false;
+  if (choice.kind == kRagged) return choice.inner % 2 != 0 || wanted.inner % 2 == 0;
+  return choice.kind == kExact && choice.rows == wanted.rows && choice.columns == wanted.columns &&
+         choice.inner == wanted.inner;
 }
 
 bool aligned(const void* data, std::uint32_t bytes) {
   return reinterpret_cast<std::uintptr_t>(data) % bytes == 0;
 }
 
+/// Whether operands begin, and go on from column to column, where halves can be read in pairs.
+bool in_pairs(const Layout& layout, std::uint32_t alignment) {
+  return size_of(layout.type) == 4 || (layout.lead % 2 == 0 && alignment >= 4);
+}
+
+/// Whether the library can add the bias as it stores the product. It must know that there is one.
+bool has_epilogue(const Product& product, const Preference& limits) {
+  return product.description.bias != nullptr && in_pairs(product.d, limits.alignment[3]) &&
+         limits.alignment[3] >= kEpilogueAlignment;
+}
+
 /// The choice that stands in the algorithm. It must be for this product, and for where it lies.
 Choice expect_choice(const cublasLtMatmulAlgo_t& algorithm, const Product& product) {
-  Choice choice;
-  std::memcpy(&choice, &algorithm, sizeof choice);
-  if (!same_product(choice, choice_for(product)))
-    fail("the algorithm was chosen for another product than this");
+  const Choice choice = choice_in(algorithm);
+  if (choice.kind == kIsNone) fail("the heuristic said that there is no such algorithm");
+  if (!holds(choice, product)) fail("the algorithm was chosen for another product than this");
   const void* const places[] = {product.a_data, product.b_data, product.c_data, product.d_data};
   for (int i = 0; i < 4; ++i)
     if (!aligned(places[i], choice.alignment[i]))
       fail("matrix ", "ABCD"[i], " at ", places[i], " is not on a boundary of ",
            choice.alignment[i], " bytes, for which the algorithm was chosen");
+  if (choice.epilogue == CUBLASLT_EPILOGUE_BIAS &&
+      !aligned(product.description.bias, kEpilogueAlignment))
+    fail("the bias at ", product.description.bias, " is not on a boundary of ", kEpilogueAlignment,
+         " bytes");
   return choice;
 }
 
@@ -109,24 +145,51 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtMatmulDe
                                               cublasLtMatmulPreference_t preference, int wanted,
                                               cublasLtMatmulHeuristicResult_t results[],
                                               int* found) {
+  const Call call("cublasLtMatmulAlgoGetHeuristic");
+  ++machine().choices;
   const Product product{of(a), of(b), of(c), of(d), of(description)};
+  const Preference& limits = of(preference);
   *found = 0;
   if (wanted < 1) return CUBLAS_STATUS_INVALID_VALUE;
   if (const cublasStatus_t status = check_shapes(product); status != CUBLAS_STATUS_SUCCESS)
     return status;
+  if (limits.workspace_bytes < kWorkspace) return CUBLAS_STATUS_NOT_SUPPORTED;
   Choice choice = choice_for(product);
-  choice.workspace_bytes =
-      static_cast<std::uint32_t>(std::min(of(preference).workspace_bytes, kWorkspace));
+  choice.workspace_bytes = kWorkspace;
   const std::size_t sizes[] = {size_of(of(a).type), size_of(of(b).type), size_of(of(c).type),
                                size_of(of(d).type)};
   for (int i = 0; i < 4; ++i) {
-    choice.alignment[i] = of(preference).alignment[i];
+    choice.alignment[i] = limits.alignment[i];
     if (choice.alignment[i] < sizes[i]) return CUBLAS_STATUS_NOT_SUPPORTED;
   }
-  results[0] = {};
-  std::memcpy(&results[0].algo, &choice, sizeof choice);
-  results[0].workspaceSize = choice.workspace_bytes;
-  *found = 1;
+  if (!in_pairs(of(a), limits.alignment[0]) || !in_pairs(of(b), limits.alignment[1]))
+    return CUBLAS_STATUS_NOT_SUPPORTED;
+  if (choice.epilogue == CUBLASLT_EPILOGUE_BIAS && !has_epilogue(product, limits))
+    return CUBLAS_STATUS_SUCCESS;  // and nothing found
+  for (; *found < std::min<int>(wanted, kKinds); ++*found) {
+    cublasLtMatmulHeuristicResult_t& result = results[*found];
+    choice.kind = static_cast<std::uint32_t>(*found);
+    result = {};
+    std::memcpy(&result.algo, &choice, sizeof choice);
+    result.workspaceSize = choice.workspace_bytes;
+    if (choice.kind == kIsNone) result.state = CUBLAS_STATUS_NOT_SUPPORTED;
+  }
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t cublasLtMatmulAlgoCheck(cublasLtHandle_t, cublasLtMatmulDesc_t description,
+                                       cublasLtMatrixLayout_t a, cublasLtMatrixLayout_t b,
+                                       cublasLtMatrixLayout_t c, cublasLtMatrixLayout_t d,
+                                       const cublasLtMatmulAlgo_t* algorithm,
+                                       cublasLtMatmulHeuristicResult_t* result) {
+  const Product product{of(a), of(b), of(c), of(d), of(description)};
+  if (const cublasStatus_t status = check_shapes(product); status != CUBLAS_STATUS_SUCCESS)
+    return status;
+  const Choice choice = choice_in(*algorithm);
+  if (!holds(choice, product)) return CUBLAS_STATUS_NOT_SUPPORTED;
+  *result = {};
+  result->algo = *algorithm;
+  result->workspaceSize = choice.workspace_bytes;
   return CUBLAS_STATUS_SUCCESS;
 }
 
@@ -160,6 +223,7 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t desc
   if (!aligned(workspace, 16)) return CUBLAS_STATUS_INVALID_VALUE;
   expect_on_device(stream.device, product);
   machine().memory.expect_device(stream.device, workspace, workspace_bytes, "the workspace");
+  ++machine().computed;
   call.queue(stream, [product, workspace, bytes = choice.workspace_bytes] {
     watch().operation_writes(workspace, bytes);
     std::memset(workspace, 0xff, bytes);

@@ -1,6 +1,9 @@
 // cuDNN: the choice of an algorithm, and a convolution's three passes.
+#include <algorithm>
 #include <cstring>
+#include <vector>
 
+#include "tests/emulated_cuda/emulation/cudnn/algorithms.h"
 #include "tests/emulated_cuda/emulation/cudnn/convolution.h"
 #include "tests/emulated_cuda/emulation/machine.h"
 #include "tests/emulated_cuda/emulation/watch.h"
@@ -14,39 +17,61 @@ namespace {
 constexpr std::size_t kWorkspace = std::size_t{1} << 20;
 constexpr std::size_t kTooMuch = std::size_t{1} << 40;
 
-/// The library's list: first one that is fast and never the same twice, then one that wants more
-/// memory than there is, then one to take.
-template <class Listed, class Algorithm>
-cudnnStatus_t list(const Convolution& convolution, const Algorithm (&algorithms)[3], int asked,
-                   int* found, Listed* results) {
+constexpr cudnnConvolutionFwdAlgo_t kForward[kAlgorithms] = {
+    CUDNN_CONVOLUTION_FWD_ALGO_WINOGRAD, CUDNN_CONVOLUTION_FWD_ALGO_FFT,
+    CUDNN_CONVOLUTION_FWD_ALGO_DIRECT, CUDNN_CONVOLUTION_FWD_ALGO_FFT_TILING,
+    CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM};
+constexpr cudnnConvolutionBwdDataAlgo_t kBackwardData[kAlgorithms] = {
+    CUDNN_CONVOLUTION_BWD_DATA_ALGO_0, CUDNN_CONVOLUTION_BWD_DATA_ALGO_FFT,
+    CUDNN_CONVOLUTION_BWD_DATA_ALGO_WINOGRAD, CUDNN_CONVOLUTION_BWD_DATA_ALGO_FFT_TILING,
+    CUDNN_CONVOLUTION_BWD_DATA_ALGO_1};
+constexpr cudnnConvolutionBwdFilterAlgo_t kBackwardFilter[kAlgorithms] = {
+    CUDNN_CONVOLUTION_BWD_FILTER_ALGO_0, CUDNN_CONVOLUTION_BWD_FILTER_ALGO_FFT,
+    CUDNN_CONVOLUTION_BWD_FILTER_ALGO_WINOGRAD, CUDNN_CONVOLUTION_BWD_FILTER_ALGO_FFT_TILING,
+    CUDNN_CONVOLUTION_BWD_FILTER_ALGO_1};
+
+/// The library's list: its algorithms with each math type that suits.
+template <class Listed, class Name>
+cudnnStatus_t list(const char* name, const Convolution& convolution,
+                   const Name (&algorithms)[kAlgorithms], int asked, int* found, Listed* results) {
+  const Call call(name);
+  ++machine().choices;
+  *found = 0;
   if (const cudnnStatus_t status = check(convolution); status != CUDNN_STATUS_SUCCESS)
     return status;
-  for (*found = 0; *found < 3 && *found < asked; ++*found) {
-    Listed& result = results[*found];
-    result = {};
-    result.algo = algorithms[*found];
-    result.status = CUDNN_STATUS_SUCCESS;
-    result.memory = *found == 1 ? kTooMuch : kWorkspace;
-    result.determinism = *found == 0 ? CUDNN_NON_DETERMINISTIC : CUDNN_DETERMINISTIC;
-    result.mathType = convolution.how.math;
-  }
+  if (!exists(convolution.in.type, convolution.how.math)) return CUDNN_STATUS_NOT_SUPPORTED;
+  for (const cudnnMathType_t math : listed_math(convolution))
+    for (int i = 0; i < kAlgorithms && *found < asked; ++i) {
+      Listed& result = results[(*found)++];
+      result = {};
+      result.algo = algorithms[i];
+      result.status = i == kIsNone ? CUDNN_STATUS_NOT_SUPPORTED : CUDNN_STATUS_SUCCESS;
+      result.memory = i == kWantsTooMuch ? kTooMuch : kWorkspace;
+      result.determinism = i == kVaries ? CUDNN_NON_DETERMINISTIC : CUDNN_DETERMINISTIC;
+      result.mathType = math;
+    }
   return CUDNN_STATUS_SUCCESS;
 }
 
-constexpr cudnnConvolutionFwdAlgo_t kForward[] = {CUDNN_CONVOLUTION_FWD_ALGO_WINOGRAD,
-                                                  CUDNN_CONVOLUTION_FWD_ALGO_FFT,
-                                                  CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM};
-constexpr cudnnConvolutionBwdDataAlgo_t kBackwardData[] = {CUDNN_CONVOLUTION_BWD_DATA_ALGO_0,
-                                                           CUDNN_CONVOLUTION_BWD_DATA_ALGO_FFT,
-                                                           CUDNN_CONVOLUTION_BWD_DATA_ALGO_1};
-constexpr cudnnConvolutionBwdFilterAlgo_t kBackwardFilter[] = {
-    CUDNN_CONVOLUTION_BWD_FILTER_ALGO_0, CUDNN_CONVOLUTION_BWD_FILTER_ALGO_FFT,
-    CUDNN_CONVOLUTION_BWD_FILTER_ALGO_1};
+/// Its place among a pass's; kIsNone also where it is not of the descriptor's math type.
+template <class Name>
+int algorithm_of(const Convolution& convolution, const Name (&algorithms)[kAlgorithms],
+                 Name algorithm) {
+  const std::vector<cudnnMathType_t> all = listed_math(convolution);
+  if (std::ranges::find(all, convolution.how.math) == all.end()) return kIsNone;
+  for (int i = 0; i < kAlgorithms; ++i)
+    if (algorithms[i] == algorithm) return i;
+  return kIsNone;
+}
 
-template <class Algorithm>
-cudnnStatus_t workspace_of(const Algorithm (&algorithms)[3], Algorithm algorithm,
-                           std::size_t* bytes) {
-  *bytes = algorithm == algorithms[1] ? kTooMuch : kWorkspace;
+template <class Name>
+cudnnStatus_t workspace_of(const Convolution& convolution, const Name (&algorithms)[kAlgorithms],
+                           Name algorithm, std::size_t* bytes) {
+  if (const cudnnStatus_t status = check(convolution); status != CUDNN_STATUS_SUCCESS)
+    return status;
+  const int found = algorithm_of(convolution, algorithms, algorithm);
+  if (found == kIsNone) return CUDNN_STATUS_NOT_SUPPORTED;
+  *bytes = found == kWantsTooMuch ? kTooMuch : kWorkspace;
   return CUDNN_STATUS_SUCCESS;
 }
 
@@ -57,15 +82,16 @@ struct Arguments {
   std::size_t workspace_bytes;
 };
 
-template <class Algorithm>
+template <class Name>
 cudnnStatus_t run(const char* name, const Arguments& arguments, const Convolution& convolution,
-                  Wanted wanted, const Algorithm (&algorithms)[3], Algorithm algorithm) {
+                  Wanted wanted, const Name (&algorithms)[kAlgorithms], Name algorithm) {
   const Call call(name);
   CUstream_st& stream = call.stream(arguments.handle->stream);
   if (const cudnnStatus_t status = check(convolution); status != CUDNN_STATUS_SUCCESS)
     return status;
-  if (algorithm == algorithms[0]) fail("this algorithm's results do not repeat");
-  if (algorithm != algorithms[2]) return CUDNN_STATUS_NOT_SUPPORTED;
+  const int found = algorithm_of(convolution, algorithms, algorithm);
+  if (found == kVaries) fail("this algorithm's results do not repeat");
+  if (found != kComputes) return CUDNN_STATUS_NOT_SUPPORTED;
   if (*static_cast<const float*>(arguments.alpha) != 1 ||
       *static_cast<const float*>(arguments.beta) != 0)
     fail("factors other than 1 and 0 are not emulated");
@@ -80,6 +106,7 @@ cudnnStatus_t run(const char* name, const Arguments& arguments, const Convolutio
   expect(convolution.filter_data, numbers_in(convolution.filter), "the filter or its gradient");
   memory.expect_device(stream.device, arguments.workspace, arguments.workspace_bytes,
                        "the workspace");
+  ++machine().computed;
   call.queue(stream, [convolution, wanted, workspace = arguments.workspace] {
     watch().operation_writes(workspace, kWorkspace);
     std::memset(workspace, 0xff, kWorkspace);
@@ -98,13 +125,17 @@ cudnnStatus_t cudnnGetConvolutionForwardAlgorithm_v7(cudnnHandle_t, cudnnTensorD
                                                      cudnnTensorDescriptor_t out, int asked,
                                                      int* found,
                                                      cudnnConvolutionFwdAlgoPerf_t* results) {
-  return list({*in, *out, *filter, *how}, kForward, asked, found, results);
+  return list("cudnnGetConvolutionForwardAlgorithm_v7", {*in, *out, *filter, *how}, kForward, asked,
+              found, results);
 }
 
-cudnnStatus_t cudnnGetConvolutionForwardWorkspaceSize(
-    cudnnHandle_t, cudnnTensorDescriptor_t, cudnnFilterDescriptor_t, cudnnConvolutionDescriptor_t,
-    cudnnTensorDescriptor_t, cudnnConvolutionFwdAlgo_t algorithm, std::size_t* bytes) {
-  return workspace_of(kForward, algorithm, bytes);
+cudnnStatus_t cudnnGetConvolutionForwardWorkspaceSize(cudnnHandle_t, cudnnTensorDescriptor_t in,
+                                                      cudnnFilterDescriptor_t filter,
+                                                      cudnnConvolutionDescriptor_t how,
+                                                      cudnnTensorDescriptor_t out,
+                                                      cudnnConvolutionFwdAlgo_t algorithm,
+                                                      std::size_t* bytes) {
+  return workspace_of({*in, *out, *filter, *how}, kForward, algorithm, bytes);
 }
 
 cudnnStatus_t cudnnConvolutionForward(cudnnHandle_t handle, const void* alpha,
@@ -123,13 +154,15 @@ cudnnStatus_t cudnnGetConvolutionBackwardDataAlgorithm_v7(
     cudnnHandle_t, cudnnFilterDescriptor_t filter, cudnnTensorDescriptor_t out,
     cudnnConvolutionDescriptor_t how, cudnnTensorDescriptor_t in, int asked, int* found,
     cudnnConvolutionBwdDataAlgoPerf_t* results) {
-  return list({*in, *out, *filter, *how}, kBackwardData, asked, found, results);
+  return list("cudnnGetConvolutionBackwardDataAlgorithm_v7", {*in, *out, *filter, *how},
+              kBackwardData, asked, found, results);
 }
 
 cudnnStatus_t cudnnGetConvolutionBackwardDataWorkspaceSize(
-    cudnnHandle_t, cudnnFilterDescriptor_t, cudnnTensorDescriptor_t, cudnnConvolutionDescriptor_t,
-    cudnnTensorDescriptor_t, cudnnConvolutionBwdDataAlgo_t algorithm, std::size_t* bytes) {
-  return workspace_of(kBackwardData, algorithm, bytes);
+    cudnnHandle_t, cudnnFilterDescriptor_t filter, cudnnTensorDescriptor_t out,
+    cudnnConvolutionDescriptor_t how, cudnnTensorDescriptor_t in,
+    cudnnConvolutionBwdDataAlgo_t algorithm, std::size_t* bytes) {
+  return workspace_of({*in, *out, *filter, *how}, kBackwardData, algorithm, bytes);
 }
 
 cudnnStatus_t cudnnConvolutionBackwardData(cudnnHandle_t handle, const void* alpha,
@@ -148,13 +181,15 @@ cudnnStatus_t cudnnGetConvolutionBackwardFilterAlgorithm_v7(
     cudnnHandle_t, cudnnTensorDescriptor_t in, cudnnTensorDescriptor_t out,
     cudnnConvolutionDescriptor_t how, cudnnFilterDescriptor_t filter, int asked, int* found,
     cudnnConvolutionBwdFilterAlgoPerf_t* results) {
-  return list({*in, *out, *filter, *how}, kBackwardFilter, asked, found, results);
+  return list("cudnnGetConvolutionBackwardFilterAlgorithm_v7", {*in, *out, *filter, *how},
+              kBackwardFilter, asked, found, results);
 }
 
 cudnnStatus_t cudnnGetConvolutionBackwardFilterWorkspaceSize(
-    cudnnHandle_t, cudnnTensorDescriptor_t, cudnnTensorDescriptor_t, cudnnConvolutionDescriptor_t,
-    cudnnFilterDescriptor_t, cudnnConvolutionBwdFilterAlgo_t algorithm, std::size_t* bytes) {
-  return workspace_of(kBackwardFilter, algorithm, bytes);
+    cudnnHandle_t, cudnnTensorDescriptor_t in, cudnnTensorDescriptor_t out,
+    cudnnConvolutionDescriptor_t how, cudnnFilterDescriptor_t filter,
+    cudnnConvolutionBwdFilterAlgo_t algorithm, std::size_t* bytes) {
+  return workspace_of({*in, *out, *filter, *how}, kBackwardFilter, algorithm, bytes);
 }
 
 cudnnStatus_t cudnnConvolutionBackwardFilter(

@@ -1,0 +1,149 @@
+#include <type_traits>
+
+#include "layers/cuda/fused_recurrence.h"
+#include "layers/cuda/launch.h"
+#include "layers/cuda/recurrence_gates.h"
+#include "layers/cuda/recurrence_output.h"
+#include "layers/cuda/recurrence_products.h"
+
+namespace penstock::layers::cuda {
+namespace {
+
+/// What a block has: blocks of a direction lie beside each other, utterances in the second
+/// dimension.
+struct BlockOfStep {
+  std::int64_t tile, first_utterance;
+  int direction;
+
+  __device__ BlockOfStep(std::int64_t tiles, int tiles_of_utterances)
+      : tile(block_x() % tiles),
+        first_utterance(block_y() * tiles_of_utterances * kRecurrenceUtterances),
+        direction(static_cast<int>(block_x() / tiles)) {}
+
+  template <class T>
+  __device__ const T* factor(const PackedFactor& of, std::int64_t tiles, const T* packed) const {
+    return packed + (direction * tiles + tile) * of.numbers_of_tile();
+  }
+  template <class T>
+  __device__ InnerRows<T> rows(const RecurrenceStep& at, const T* of_DN, std::int64_t width) const {
+    return {of_DN + (direction * at.utterances + first_utterance) * width, width};
+  }
+  /// Of one of its utterances and channels, whether or not there is such a one.
+  __device__ RecurrenceChannel channel(int utterance, int channel) const {
+    return {direction, first_utterance + utterance, tile * kRecurrenceChannels + channel};
+  }
+};
+
+__device__ inline bool is_there(const RecurrenceStep& at, const RecurrenceChannel& of) {
+  return of.rank < at.active && of.channel < at.hidden;
+}
+
+template <class T, class Gates, int kTiles>
+__global__ void __launch_bounds__(kRecurrenceThreads, 2)
+    step_forward(ForwardStep<T> io, PackedFactor factor, std::int64_t tiles, const T* packed) {
+  const BlockOfStep block(tiles, kTiles);
+  SlicedSums<T, Gates::kCount, kTiles> sums;
+  if (io.at.step > 0)  // h is 0 before
+    sums.add(block.factor(factor, tiles, packed),
+             block.rows(io.at, io.states_DNH, io.at.state_width));
+  for_each_sum(sums, [&](int utterance, int channel, const auto& u) {
+    const RecurrenceChannel of = block.channel(utterance, channel);
+    if (is_there(io.at, of)) advance<T, Gates>(io, of, u);
+  });
+}
+
+/// In the last step of all, and of an utterance, nothing is behind: `behind_DNG` is 0 there.
+template <class T, class Gates, int kTiles>
+__global__ void __launch_bounds__(kRecurrenceThreads, 2)
+    step_backward(BackwardStep<T> io, PackedFactor factor, std::int64_t tiles, const T* packed,
+                  const T* behind_DNG) {
+  const BlockOfStep block(tiles, kTiles);
+  SlicedSums<T, 1, kTiles> sums;
+  sums.add(block.factor(factor, tiles, packed), block.rows(io.at, behind_DNG, io.at.product_width));
+  for_each_sum(sums, [&](int utterance, int channel, const auto& through_u) {
+    const RecurrenceChannel of = block.channel(utterance, channel);
+    if (!is_there(io.at, of)) return;
+    const RecurrencePlace place(io.at, of.direction, of.rank, of.channel);
+    io.dh_DNH[place.state] += through_u[0];
+    Gates::backward(io, place);
+  });
+}
+
+/// Calls run.operator()<kTiles>(grid) with the number of tiles that a step's blocks have.
+template <class T, class Run>
+void with_grid_of(const RecurrenceStep& at, const PackedFactor& factor, const Run& run) {
+  const auto grid = [&](int tiles) {
+    const std::int64_t utterances = tiles * kRecurrenceUtterances;
+    return Grid{dim3(static_cast<unsigned>(factor.directions * factor.tiles()),
+                     static_cast<unsigned>((at.active + utterances - 1) / utterances)),
+                dim3(kRecurrenceThreads)};
+  };
+  constexpr int kMost = std::is_same_v<T, float> ? kMostTilesInFp32 : kMostTiles;
+  if (at.active <= kRecurrenceUtterances)
+    run.template operator()<1>(grid(1));
+  else
+    run.template operator()<kMost>(grid(kMost));
+}
+
+/// Two buffers of `numbers` each, in turn.
+template <class T>
+struct Buffers {
+  T* first;
+  std::int64_t numbers;
+  T* operator[](std::int64_t step) const { return first + step % 2 * numbers; }
+};
+
+}  // namespace
+
+template <class T>
+void fused_forward(CudaStream& stream, const RecurrenceForward& op, const RecurrenceSteps& steps,
+                   const RecurrenceForwardRoom& room, ForwardStep<T> io) {
+  const Buffers<T> states{reinterpret_cast<T*>(room.states_BDNH), room.sizes.states()};
+  T* const u = reinterpret_cast<T*>(room.packed);
+  const PackedFactor factor = pack_forward(stream.handle(), data_of<T>(op.w_DGH), room.sizes,
+                                           static_cast<int>(op.shape.gates()), u);
+  with_gates_of<T>(op.shape.kind, [&]<class Gates>() {
+    for (std::int64_t step = 0; step < steps.count(); ++step) {
+      io.at = steps[step];
+      io.states_DNH = states[step];
+      io.next_DNH = states[step + 1];
+      with_grid_of<T>(io.at, factor, [&]<int kTiles>(const Grid& grid) {
+        launch(stream.handle(), grid, step_forward<T, Gates, kTiles>, io, factor, factor.tiles(),
+               u);
+      });
+    }
+  });
+}
+
+template <class T>
+void fused_backward(CudaStream& stream, const RecurrenceBackwardInput& op,
+                    const RecurrenceSteps& steps, const RecurrenceBackwardRoom& room,
+                    BackwardStep<T> io) {
+  const Buffers<T> gradients{reinterpret_cast<T*>(room.g_BDNG), room.sizes.products()};
+  T* const ut = reinterpret_cast<T*>(room.packed);
+  const PackedFactor factor = pack_backward(stream.handle(), data_of<T>(op.w_DGH), room.sizes,
+                                            static_cast<int>(op.shape.gates()), ut);
+  with_gates_of<T>(op.shape.kind, [&]<class Gates>() {
+    for (std::int64_t step = steps.count() - 1; step >= 0; --step) {
+      io.at = steps[step];
+      io.g_DNG = gradients[step];
+      with_grid_of<T>(io.at, factor, [&]<int kTiles>(const Grid& grid) {
+        launch(stream.handle(), grid, step_backward<T, Gates, kTiles>, io, factor, factor.tiles(),
+               ut, gradients[step + 1]);
+      });
+    }
+  });
+}
+
+#define FUSED(T)                                                                             \
+  template void fused_forward(CudaStream&, const RecurrenceForward&, const RecurrenceSteps&, \
+                              const RecurrenceForwardRoom&, ForwardStep<T>);                 \
+  template void fused_backward(CudaStream&, const RecurrenceBackwardInput&,                  \
+                               const RecurrenceSteps&, const RecurrenceBackwardRoom&,        \
+                               BackwardStep<T>)
+FUSED(float);
+FUSED(__half);
+FUSED(__nv_bfloat16);
+#undef FUSED
+
+}  // namespace penstock::layers::cuda

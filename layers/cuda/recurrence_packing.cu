@@ -1,0 +1,80 @@
+#include "layers/cuda/launch.h"
+#include "layers/cuda/numbers.h"
+#include "layers/cuda/recurrence_packing.h"
+
+namespace penstock::layers::cuda {
+namespace {
+
+/// How the numbers of a factor lie in w_DGH: so far from one to the next.
+struct Strides {
+  std::int64_t direction, row, channel, inner;
+  std::int64_t inner_count;  // without padding
+};
+
+/// One thread for each packed number.
+template <class T>
+__global__ void pack(const T* w_DGH, PackedFactor factor, Strides from, std::int64_t tiles,
+                     T* packed) {
+  const std::int64_t i = grid_thread(), numbers = factor.numbers_of_tile();
+  if (i >= factor.directions * tiles * numbers) return;
+  const std::int64_t tile = i / numbers % tiles, direction = i / numbers / tiles;
+  const PackedNumber at = packed_number<T>(factor, i % numbers);
+  const std::int64_t channel = tile * kRecurrenceChannels + at.channel;
+  const bool there = channel < factor.hidden && at.inner < from.inner_count;
+  packed[i] = there ? w_DGH[direction * from.direction + at.row * from.row +
+                            channel * from.channel + at.inner * from.inner]
+                    : from_float<T>(0);
+}
+
+template <class T>
+PackedFactor run(cudaStream_t stream, const T* w_DGH, const PackedFactor& factor,
+                 const Strides& from, T* packed) {
+  launch(stream, grid_over(factor.numbers()), pack<T>, w_DGH, factor, from, factor.tiles(), packed);
+  return factor;
+}
+
+}  // namespace
+
+template <class T>
+PackedFactor pack_forward(cudaStream_t stream, const T* w_DGH, const RecurrenceSizes& sizes,
+                          int gates, T* packed) {
+  const std::int64_t hidden = sizes.hidden;
+  return run(stream, w_DGH,
+             {.hidden = hidden,
+              .inner_width = sizes.state_width,
+              .directions = static_cast<int>(sizes.directions),
+              .rows = gates},
+             {.direction = gates * hidden * hidden,
+              .row = hidden * hidden,
+              .channel = hidden,
+              .inner = 1,
+              .inner_count = hidden},
+             packed);
+}
+
+template <class T>
+PackedFactor pack_backward(cudaStream_t stream, const T* w_DGH, const RecurrenceSizes& sizes,
+                           int gates, T* packed) {
+  const std::int64_t hidden = sizes.hidden;
+  return run(stream, w_DGH,
+             {.hidden = hidden,
+              .inner_width = sizes.product_width,
+              .directions = static_cast<int>(sizes.directions),
+              .rows = 1},
+             {.direction = gates * hidden * hidden,
+              .row = 0,
+              .channel = 1,
+              .inner = hidden,
+              .inner_count = gates * hidden},
+             packed);
+}
+
+#define PACKS(T)                                                                               \
+  template PackedFactor pack_forward(cudaStream_t, const T*, const RecurrenceSizes&, int, T*); \
+  template PackedFactor pack_backward(cudaStream_t, const T*, const RecurrenceSizes&, int, T*)
+PACKS(float);
+PACKS(__half);
+PACKS(__nv_bfloat16);
+#undef PACKS
+
+}  // namespace penstock::layers::cuda

@@ -1,0 +1,115 @@
+#pragma once
+
+#include "layers/cuda/mma.h"
+#include "layers/cuda/recurrence_packing.h"
+
+namespace penstock::layers::cuda {
+
+// What a block of a fused step multiplies: `kRows` rows of each of 16 channels, summed over all of
+// an inner index, for kTiles · 8 utterances. Threads divide the inner index into slices, and keep
+// sums of theirs in registers; sums over slices follow in the slices' order, so that the order of
+// every sum is fixed.
+
+inline constexpr int kRecurrenceThreads = 256;
+
+/// Utterances' numbers by which the factor is multiplied: rows of `width`, which is padded.
+template <class T>
+struct InnerRows {
+  const T* first;
+  std::int64_t width;
+};
+
+/// By tensor cores. A warp is a slice; it takes every eighth slab.
+template <class T, int kRows, int kTiles>
+struct SlicedSums {
+  static constexpr int kSlices = kRecurrenceThreads / kWarp;
+  FragmentC sums[kRows][kTiles];
+
+  __device__ void add(const T* factor, const InnerRows<T>& by) {
+    const int lane = thread_x() % kWarp;
+    const auto* const operands = reinterpret_cast<const uint4*>(factor) + lane;
+    const T* const column = by.first + lane / 4 * by.width + lane % 4 * 8;
+    for (std::int64_t slab = slice(); slab < by.width / kRecurrenceSlab; slab += kSlices) {
+      uint4 b[kTiles];
+      UNROLLED for (int n = 0; n < kTiles; ++n) b[n] = *reinterpret_cast<const uint4*>(
+          column + n * kRecurrenceUtterances * by.width + slab * kRecurrenceSlab);
+      UNROLLED for (int i = 0; i < kRows * 2; ++i) {
+        const uint4 a = operands[(slab * kRows * 2 + i) * kWarp];
+        UNROLLED for (int n = 0; n < kTiles; ++n) multiply_add<T>(
+            {{a.x, a.y, a.z, a.w}},
+            i % 2 == 0 ? FragmentB{{b[n].x, b[n].y}} : FragmentB{{b[n].z, b[n].w}}, sums[i / 2][n]);
+      }
+    }
+  }
+
+  /// Leaves the sums of a tile with leave(row · 16 + channel, utterance, sum).
+  template <class Leave>
+  __device__ void of_tile(int tile, const Leave& leave) const {
+    UNROLLED for (int n = 0; n < kTiles; ++n) {
+      if (n != tile) continue;  // a constant index keeps sums in registers
+      UNROLLED for (int row = 0; row < kRows; ++row) UNROLLED for (int e = 0; e < 4; ++e)
+          leave(row * 16 + FragmentC::row(e), FragmentC::column(e), sums[row][n].values[e]);
+    }
+  }
+
+  __device__ static int slice() { return thread_x() / kWarp; }
+};
+
+/// By FMA. A thread has one row of one channel, and one slice: every kSlices-th inner index.
+template <int kRows, int kTiles>
+struct SlicedSums<float, kRows, kTiles> {
+  static constexpr int kFactorRows = kRows * 16, kSlices = kRecurrenceThreads / kFactorRows,
+                       kUtterances = kTiles * 8, kStaged = 64;
+  float sums[kUtterances] = {};
+
+  __device__ void add(const float* factor, const InnerRows<float>& by) {
+    BLOCK_SHARED(float, staged, [kStaged][kUtterances]);
+    for (std::int64_t first = 0; first < by.width; first += kStaged) {
+      const int count = static_cast<int>(by.width - first < kStaged ? by.width - first : kStaged);
+      sync_block();
+      for (int i = thread_x(); i < count * kUtterances; i += kRecurrenceThreads)
+        staged[i % count][i / count] = by.first[i / count * by.width + first + i % count];
+      sync_block();
+      if (slice() >= kSlices) continue;  // 3 rows leave 16 threads without work
+      for (int k = slice(); k < count; k += kSlices) {
+        const float w = factor[(first + k) * kFactorRows + thread_x() % kFactorRows];
+        UNROLLED for (int n = 0; n < kUtterances; ++n) sums[n] += w * staged[k][n];
+      }
+    }
+  }
+
+  template <class Leave>
+  __device__ void of_tile(int tile, const Leave& leave) const {
+    if (slice() >= kSlices) return;
+    UNROLLED for (int n = 0; n < kUtterances; ++n) {
+      if (n / 8 == tile) leave(thread_x() % kFactorRows, n % 8, sums[n]);
+    }
+  }
+
+  __device__ static int slice() { return thread_x() / kFactorRows; }
+};
+
+/// Calls each(utterance, channel, sums of its rows) for the block's channels and utterances.
+template <class T, int kRows, int kTiles, class Each>
+__device__ void for_each_sum(const SlicedSums<T, kRows, kTiles>& of, const Each& each) {
+  using Sums = SlicedSums<T, kRows, kTiles>;
+  constexpr int kTogether = kTiles == 1 ? 1 : 2, kPitch = 8 * kTogether + 1;
+  BLOCK_SHARED(float, partial, [Sums::kSlices][kRows * 16][kPitch]);
+  for (int first = 0; first < kTiles; first += kTogether) {
+    UNROLLED for (int n = 0; n < kTogether; ++n)
+        of.of_tile(first + n, [&](int row, int utterance, float sum) {
+          partial[Sums::slice()][row][n * 8 + utterance] = sum;
+        });
+    sync_block();
+    const int channel = thread_x() % 16, utterance = thread_x() / 16;
+    if (utterance < 8 * kTogether) {
+      float rows[kRows] = {};
+      UNROLLED for (int row = 0; row < kRows; ++row) for (int s = 0; s < Sums::kSlices; ++s)
+          rows[row] += partial[s][row * 16 + channel][utterance];
+      each(first * 8 + utterance, channel, rows);
+    }
+    sync_block();
+  }
+}
+
+}  // namespace penstock::layers::cuda

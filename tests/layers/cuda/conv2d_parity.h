@@ -1,0 +1,21 @@
+#pragma once
+
+#include "layers/ops/conv2d.h"
+#include "tests/layers/cuda/parity.h"
+
+namespace penstock::layers {
+
+/// A 2-D convolution of any geometry on both backends.
+class Conv2dParity : public Parity {
+ protected:
+  void compare_forward(const Conv2dGeometry& geometry);
+  void compare_backward_input(const Conv2dGeometry& geometry);
+  /// Of two micro-batches, whose gradients are added.
+  void compare_backward_weight(const Conv2dGeometry& geometry);
+
+ private:
+  std::span<std::byte> on_host(const Conv2dGeometry& geometry, std::size_t Workspace::*method);
+  std::span<std::byte> on_cuda(const Conv2dGeometry& geometry, std::size_t Workspace::*method);
+};
+
+}  // namespace penstock::layers

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <functional>
+#include <string>
+
+namespace penstock::test {
+
+/// What watch_device() asks and does.
+struct WatchedDevice {
+  std::function<std::string()> fault;  // waits for the device; empty where nothing failed in it
+  std::function<void()> end;           // of the process
+};
+
+/// From now on the device is asked behind each test. In one that is in error every later call fails
+/// as well: the test behind which that shows fails, and the process ends behind its verdict.
+void watch_device(const WatchedDevice& device);
+
+}  // namespace penstock::test
