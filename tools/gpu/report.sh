@@ -1,10 +1,12 @@
 # shellcheck shell=bash
-# A row for each check, on standard output as it ends and in a JSON file.
+# A row for each check, on standard output as it ends and in a JSON file, and a folder that holds the rest:
+# gpu_check.json, checks/ (all that each said), facts/ (of the machine), metrics/ (of each training).
 
 begin_report() {
-  json=$1 passed=0 failed=0 skipped=0
-  device=$(nvidia-smi --query-gpu=name,driver_version --format=csv,noheader 2>/dev/null | head -1)
-  printf '%s, %s\n' "${device:-a GPU that nvidia-smi does not name}" "$(date +%F)"
+  folder=$1 json=$1/gpu_check.json passed=0 failed=0 skipped=0 timed_out=0
+  mkdir -p "$folder"/{checks,facts,metrics} || return
+  name_device
+  printf '%s, %s\n' "$device" "$(date +%F)"
   printf '{"device": "%s", "date": "%s", "checks": [' "$device" "$(date +%F)" >"$json"
 }
 
@@ -14,19 +16,30 @@ report() {
   printf '%-72s %-8s %7d ms  %s\n' "$1" "$2" "$3" "$figure"
   [ $((passed + failed + skipped)) = 0 ] || printf ',' >>"$json"
   printf '\n  {"name": "%s", "verdict": "%s", "ms": %d, "figure": "%s"}' \
-    "$1" "$2" "$3" "$(sed 's/[\\"]/ /g' <<<"$figure" | tr -d '\n\t')" >>"$json"
+    "$1" "$2" "$3" "$(sed 's/[\\"]/ /g' <<<"$figure" | tr -d '\n\t\r\033')" >>"$json"
   case $2 in
     passed) passed=$((passed + 1)) ;;
     failed) failed=$((failed + 1)) ;;
     *) skipped=$((skipped + 1)) ;;
   esac
+  case $figure in 'timed out'*) timed_out=$((timed_out + 1)) ;; esac
 }
 
-# detail TEXT: the end of what a failed check said.
-detail() { tail -n 12 <<<"$1" | sed 's/^/    /'; }
+# detail FILE: the end of what a failed check said, all of which the folder keeps.
+detail() { tail -n 12 "$1" | sed 's/^/    /'; }
+
+# Metrics of trainings lie among checkpoints, which nobody needs.
+keep_metrics() {
+  local file
+  for file in "$work"/*/metrics.jsonl "$work"/*/log; do
+    [ ! -e "$file" ] || cp "$file" "$folder/metrics/$(basename "$(dirname "$file")")-$(basename "$file")"
+  done
+}
 
 end_report() {
-  printf '\n], "passed": %d, "failed": %d, "skipped": %d}\n' "$passed" "$failed" "$skipped" >>"$json"
-  echo "$passed passed, $failed failed, $skipped skipped in $SECONDS s; $json"
+  printf '\n], "passed": %d, "failed": %d, "skipped": %d, "timed_out": %d}\n' \
+    "$passed" "$failed" "$skipped" "$timed_out" >>"$json"
+  keep_metrics
+  echo "$passed passed, $failed failed ($timed_out timed out), $skipped skipped in $SECONDS s; all of it: $folder"
   [ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]
 }

@@ -1,0 +1,35 @@
+# shellcheck shell=bash
+# What the machine is, before anything else: a run that ends early has told at least this.
+
+check_facts() { "facts_of_$1"; }
+
+facts_of_driver() {
+  [ "$kind" = cuda ] || { echo "no GPU is asked for"; return 77; }
+  command -v nvidia-smi >/dev/null || { echo "no nvidia-smi here"; return 77; }
+  within 6 nvidia-smi -q ${device_id:+-i "$device_id"} >"$folder/facts/nvidia-smi.txt" || return
+  sed -nE 's/^ *(Product Name|Driver Version|CUDA Version|Compute Mode|Current ECC|Current) *: */\1 /p' \
+    "$folder/facts/nvidia-smi.txt" | sort -u
+  echo "$device, $(sed -nE 's/^CUDA Version *: *(.*)/CUDA \1/p' "$folder/facts/nvidia-smi.txt" | head -n 1)"
+}
+
+# Path of each shared library, by which its version is seen as well.
+facts_of_libraries() {
+  local program
+  for program in "$bin"/*; do
+    ldd "$program" 2>/dev/null | awk '$3 ~ /^\// { print $1, $3 } /not found/ { print $1, "not found" }'
+  done | sort -u | while read -r name path; do
+    echo "$name $(readlink -f "$path" 2>/dev/null || echo "$path")"
+  done >"$folder/facts/libraries.txt"
+  { uname -srm; ldd --version | head -n 1; cat /etc/os-release; nproc; free -m; } >"$folder/facts/system.txt" 2>&1
+  { within 2 python3 --version; within 4 python3 -m pip list; } >"$folder/facts/python.txt" 2>&1
+  cat "$folder/facts/libraries.txt"
+  awk '/^lib(cudart|cublasLt|cudnn|nccl)[.]/ { n = split($2, part, "/"); printf "%s%s", sep, part[n]; sep = ", " }
+    END { print "" }' "$folder/facts/libraries.txt"
+}
+
+# The device as CUDA describes it to penstock; its error where there is one that can't be used.
+facts_of_penstock() {
+  within 8 "$bin/penstock" bench ds2-tiny --device "$kind" --batch 2 --seconds 1 --steps 1 >"$work/described" ||
+    { cat "$work/described"; return 1; }
+  sed -n 's/^on //p' "$work/described"
+}
