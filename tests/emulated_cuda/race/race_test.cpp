@@ -104,6 +104,32 @@ TEST_F(Race, ReadsOfWhatWasNeverWritten) {
   EXPECT_EQ(array.values(stream_.get())[3], 0);
 }
 
+/// More than one access of a processor, so that clang calls memcpy.
+struct Block {
+  int values[8];
+};
+
+__global__ void copy_blocks(int* out) {
+  BLOCK_SHARED(Block, blocks, [2]);
+  if (threadIdx.x < 8) blocks[0].values[threadIdx.x] = 1;
+  __syncthreads();
+  if (threadIdx.x == 40) blocks[1] = blocks[0];
+  __syncthreads();
+  if (threadIdx.x < 8) out[threadIdx.x] = blocks[1].values[threadIdx.x];
+}
+
+__global__ void copy_blocks_early(int* out) {
+  BLOCK_SHARED(Block, blocks, [2]);
+  if (threadIdx.x < 8) blocks[0].values[threadIdx.x] = 1;
+  if (threadIdx.x == 40) blocks[1] = blocks[0];
+  out[threadIdx.x] = 0;
+}
+
+TEST_F(Race, OfStructsThatAreCopiedWhole) {
+  run(copy_blocks);
+  EXPECT_EXIT(run(copy_blocks_early), Failed(kFailed), "a race|never written");
+}
+
 void fill_and_fetch(bool with_event) {
   const StreamHandle first = make_stream_handle(), second = make_stream_handle();
   const EventHandle filled = make_event_handle();

@@ -2,6 +2,7 @@
 // library is not linked.
 
 #include <cstddef>
+#include <cstring>
 
 #include "tests/emulated_cuda/emulation/race/race_watch.h"
 
@@ -38,6 +39,21 @@ CALLBACKS(2)
 CALLBACKS(4)
 CALLBACKS(8)
 CALLBACKS(16)
+// In the place of memcpy, memmove and memset, which clang calls for structs of more than 8 bytes.
+void* emulated_cuda_memmove(void* to, const void* from, std::size_t bytes) {
+  tell(from, bytes, RaceWatch::Kind::read, CODE);
+  tell(to, bytes, RaceWatch::Kind::write, CODE);
+  return std::memmove(to, from, bytes);
+}
+void* emulated_cuda_memcpy(void* to, const void* from, std::size_t bytes) {
+  tell(from, bytes, RaceWatch::Kind::read, CODE);
+  tell(to, bytes, RaceWatch::Kind::write, CODE);
+  return std::memcpy(to, from, bytes);
+}
+void* emulated_cuda_memset(void* to, int value, std::size_t bytes) {
+  tell(to, bytes, RaceWatch::Kind::write, CODE);
+  return std::memset(to, value, bytes);
+}
 // The host's own, of std::shared_ptr.
 int __tsan_atomic32_fetch_add(volatile int* p, int value, int) {
   return __atomic_fetch_add(p, value, __ATOMIC_ACQ_REL);
