@@ -49,9 +49,10 @@ class Layer {
   /// not given the weights: what takes them, backward_input computes and carries.
   virtual void backward_weight(Context&, Saved, Grads) const;
 
-  /// New state (host memory, FP32 or FP64 as declared) from the sums that forward left, one row of
+  /// New state (FP32 or FP64 as declared) from the sums that forward left, one row of
   /// LayerPlan::sums numbers for each micro-batch of the step in canonical order.
-  virtual void commit_state(std::span<const double> sums, std::span<const Tensor> state) const;
+  virtual void commit_state(Context&, std::span<const double> sums,
+                            std::span<const Tensor> state) const;
 };
 
 }  // namespace penstock::layers

@@ -200,6 +200,14 @@ void backward_weight(const BatchNormBackwardWeight& op) {
   }
 }
 
+template <class T>
+void move_towards(const Tensor& state_C, std::span<const double> values_C, double momentum,
+                  double factor) {
+  T* state = state_C.as<T>();
+  for (std::size_t c = 0; c < values_C.size(); ++c)
+    state[c] = static_cast<T>((1 - momentum) * state[c] + momentum * values_C[c] * factor);
+}
+
 }  // namespace
 
 template <>
@@ -223,6 +231,15 @@ template <>
 void CpuBackend::compute(Stream&, const BatchNormBackwardWeight& op) {
   for_real(op.d_weight_C.dtype, "BatchNormBackwardWeight",
            [&]<class T>(T) { backward_weight<T>(op); });
+}
+
+template <>
+void CpuBackend::compute(Stream&, const BatchNormCommit& op) {
+  for_real(op.running_mean_C.dtype, "BatchNormCommit", [&]<class T>(T) {
+    const std::size_t C = op.statistics.size() / 2;
+    move_towards<T>(op.running_mean_C, op.statistics.first(C), op.momentum, 1);
+    move_towards<T>(op.running_variance_C, op.statistics.last(C), op.momentum, 1 / (op.n - 1));
+  });
 }
 
 }  // namespace penstock::layers

@@ -134,6 +134,22 @@ struct NormaliseBackward {
   }
 };
 
+/// Mean and Σ (x - mean)² of each channel in a step, and 1 / (n - 1).
+struct StepStatistics {
+  const double* statistics;
+  int channels;
+  double to_variance;
+};
+
+__global__ void move_towards(StepStatistics step, double momentum, float* mean, float* variance) {
+  const std::int64_t c = grid_thread();
+  if (c >= step.channels) return;
+  const double squares = step.statistics[step.channels + c];
+  mean[c] = static_cast<float>((1 - momentum) * mean[c] + momentum * step.statistics[c]);
+  variance[c] =
+      static_cast<float>((1 - momentum) * variance[c] + momentum * squares * step.to_variance);
+}
+
 __global__ void add_reductions(const double* reductions, int channels, float* d_weight,
                                float* d_bias) {
   const std::int64_t c = grid_thread();
@@ -245,6 +261,18 @@ void CudaBackend::compute(Stream& stream, const BatchNormBackwardWeight& op) {
   cuda::launch(static_cast<CudaStream&>(stream).handle(), cuda::grid_over(channels),
                cuda::add_reductions, cuda::data_of<double>(op.reductions), channels,
                cuda::data_of<float>(op.d_weight_C), cuda::data_of<float>(op.d_bias_C));
+}
+
+template <>
+void CudaBackend::compute(Stream& stream, const BatchNormCommit& op) {
+  auto& own = static_cast<CudaStream&>(stream);
+  const int channels = static_cast<int>(op.running_mean_C.size());
+  auto* const statistics = own.scratch().take<double>(op.statistics.size());
+  own.copy_in(statistics, op.statistics.data(), op.statistics.size_bytes());
+  cuda::launch(own.handle(), cuda::grid_over(channels), cuda::move_towards,
+               cuda::StepStatistics{statistics, channels, 1 / (op.n - 1)}, op.momentum,
+               cuda::data_of<float>(op.running_mean_C),
+               cuda::data_of<float>(op.running_variance_C));
 }
 
 }  // namespace penstock::layers

@@ -46,8 +46,9 @@ void RatedLayer::backward_weight(Context& context, Saved saved, Grads grads) con
   layer_->backward_weight(context, saved, grads);
 }
 
-void RatedLayer::commit_state(std::span<const double> sums, std::span<const Tensor> state) const {
-  layer_->commit_state(sums, state);
+void RatedLayer::commit_state(Context& context, std::span<const double> sums,
+                              std::span<const Tensor> state) const {
+  layer_->commit_state(context, sums, state);
 }
 
 }  // namespace penstock::layers

@@ -14,9 +14,12 @@
 namespace penstock::layers {
 namespace {
 
-// Count, mean and Σ (x - mean)² of each channel, over the micro-batches so far.
+// Count, and mean and Σ (x - mean)² of each channel, over the micro-batches so far.
 struct Pooled {
-  explicit Pooled(std::size_t channels) : mean(channels), squares(channels) {}
+  explicit Pooled(std::size_t channels)
+      : statistics(2 * channels),
+        mean(std::span(statistics).first(channels)),
+        squares(std::span(statistics).last(channels)) {}
 
   // Chan, Golub & LeVeque 1979: joins the statistics of two sets.
   void add(std::span<const double> sums) {
@@ -32,21 +35,9 @@ struct Pooled {
   }
 
   double count = 0;
-  std::vector<double> mean, squares;
+  std::vector<double> statistics;
+  std::span<double> mean, squares;  // of it
 };
-
-void move_towards(const Tensor& state, std::span<const double> values, double momentum,
-                  double factor) {
-  for (std::size_t c = 0; c < values.size(); ++c) {
-    const auto moved = [&](double old) {
-      return (1 - momentum) * old + momentum * values[c] * factor;
-    };
-    if (state.dtype == DType::f64)
-      state.as<double>()[c] = moved(state.as<double>()[c]);
-    else
-      state.as<float>()[c] = static_cast<float>(moved(state.as<float>()[c]));
-  }
-}
 
 }  // namespace
 
@@ -104,15 +95,16 @@ void BatchNorm::backward_weight(Context& context, Saved saved, Grads grads) cons
   context.backend.run(context.stream, BatchNormBackwardWeight{saved[2], grads[0], grads[1]});
 }
 
-void BatchNorm::commit_state(std::span<const double> sums, std::span<const Tensor> state) const {
+void BatchNorm::commit_state(Context& context, std::span<const double> sums,
+                             std::span<const Tensor> state) const {
   const auto channels = static_cast<std::size_t>(options_.channels);
   const std::size_t row = 1 + 2 * channels;
   Pooled pooled(channels);
   for (std::size_t begin = 0; begin + row <= sums.size(); begin += row)
     pooled.add(sums.subspan(begin, row));
   if (pooled.count < 2) return;  // a variance needs two numbers
-  move_towards(state[0], pooled.mean, options_.momentum, 1);
-  move_towards(state[1], pooled.squares, options_.momentum, 1 / (pooled.count - 1));
+  context.backend.run(context.stream, BatchNormCommit{pooled.count, pooled.statistics, state[0],
+                                                      state[1], options_.momentum});
 }
 
 }  // namespace penstock::layers

@@ -30,7 +30,8 @@ class BatchNorm final : public Layer {
   void backward_input(Context&, const Params&, const Activation& dy, Saved,
                       Activation& dx) const override;
   void backward_weight(Context&, Saved, Grads) const override;
-  void commit_state(std::span<const double> sums, std::span<const Tensor> state) const override;
+  void commit_state(Context&, std::span<const double> sums,
+                    std::span<const Tensor> state) const override;
 
  private:
   BatchNormOptions options_;

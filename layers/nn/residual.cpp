@@ -225,7 +225,8 @@ void Residual::backward_weight(Context& context, Saved saved, Grads grads) const
   }
 }
 
-void Residual::commit_state(std::span<const double> sums, std::span<const Tensor> state) const {
+void Residual::commit_state(Context& context, std::span<const double> sums,
+                            std::span<const Tensor> state) const {
   const ResidualLayout inner = layout({DType::f32, {{{1}, options_.channels}}}, {});
   std::size_t row = 0;
   for (const LayerPlan& plan : inner.plans) row += plan.sums;
@@ -239,7 +240,7 @@ void Residual::commit_state(std::span<const double> sums, std::span<const Tensor
       own.insert(own.end(), sums.begin() + static_cast<std::ptrdiff_t>(begin),
                  sums.begin() + static_cast<std::ptrdiff_t>(begin + count));
     const std::span<const Tensor> share = states.next(inner.plans[i].state.size());
-    if (!share.empty()) options_.parts[i]->commit_state(own, share);
+    if (!share.empty()) options_.parts[i]->commit_state(context, own, share);
     first += count;
   }
 }

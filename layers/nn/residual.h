@@ -50,7 +50,8 @@ class Residual final : public Layer {
   void backward_input(Context&, const Params&, const Activation& dy, Saved,
                       Activation& dx) const override;
   void backward_weight(Context&, Saved, Grads) const override;
-  void commit_state(std::span<const double> sums, std::span<const Tensor> state) const override;
+  void commit_state(Context&, std::span<const double> sums,
+                    std::span<const Tensor> state) const override;
 
   /// In the order in which they run.
   std::vector<ResidualPart> parts(const ActivationDecl& input, const BackendSizes& sizes) const;

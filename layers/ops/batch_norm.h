@@ -56,4 +56,14 @@ struct BatchNormBackwardWeight {
   Tensor d_bias_C;
 };
 
+/// Moves running statistics towards those of a step, of n ≥ 2 numbers a channel:
+///   state = (1 - momentum) · state + momentum · statistic, variance = Σ (x - mean)² / (n - 1)
+struct BatchNormCommit {
+  double n = 0;
+  std::span<const double> statistics;  // host, [2, C]: mean; Σ (x - mean)²
+  Tensor running_mean_C;               // f32 or f64
+  Tensor running_variance_C;
+  double momentum = 0;
+};
+
 }  // namespace penstock::layers

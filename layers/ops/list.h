@@ -19,6 +19,7 @@ using Operations = OperationList<
     struct AddBias, struct BiasBackwardWeight,                                      // bias.h
     struct BatchNormForward, struct BatchNormInference,                             // batch_norm.h
     struct BatchNormBackwardInput, struct BatchNormBackwardWeight,                  //
+    struct BatchNormCommit,                                                         //
     struct LayerNormForward, struct LayerNormBackwardInput,
     struct LayerNormBackwardWeight,                                           // layer_norm.h
     struct NonlinearityForward, struct NonlinearityBackward,                  // nonlinearity.h

@@ -1,5 +1,6 @@
 #include "partition/memory/sequence_bytes.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace penstock::partition {
@@ -7,7 +8,7 @@ namespace penstock::partition {
 RangeBuffers::RangeBuffers(const LayerSequence& sequence,
                            const std::vector<std::vector<std::int64_t>>& micro_batches,
                            const layers::BackendSizes& sizes)
-    : layers_(sequence.size()) {
+    : layers_(sequence.size()), on_device_(sizes.device != layers::DeviceKind::cpu) {
   for (const auto& lengths : micro_batches)
     planned_.push_back(
         plan_range(sequence.layers, sequence_input(sequence, lengths, sizes), sizes));
@@ -27,12 +28,23 @@ const BufferBytes& RangeBuffers::of(const LayerRun& range, bool training, bool s
   else
     for (const auto& planned : planned_)
       at->second.cover(lay_out_evaluation(planned, range, true), {});
+  at->second.features = features_of(range);
   return at->second;
+}
+
+/// Of the largest micro-batch.
+std::size_t RangeBuffers::features_of(const LayerRun& range) const {
+  std::size_t most = 0;
+  if (on_device_ && range.first == 0)
+    for (const auto& planned : planned_)
+      most = std::max(most, features_bytes(planned->activations.front()));
+  return most;
 }
 
 BufferBytes RangeBuffers::with_recomputation(const LayerRun& range, const ChunkRole& role) const {
   BufferBytes most;
   for (const auto& planned : planned_) most.cover(lay_out_training(planned, range, role), role);
+  most.features = features_of(range);
   return most;
 }
 

@@ -29,8 +29,10 @@ class RangeBuffers {
 
  private:
   ChunkRole role(const LayerRun& range, bool splits_backward) const;
+  std::size_t features_of(const LayerRun& range) const;
 
   int layers_;
+  bool on_device_;
   std::vector<std::shared_ptr<const PlannedLayers>> planned_;
   std::map<std::tuple<int, int, bool, bool>, BufferBytes> known_;
 };

@@ -31,6 +31,7 @@ void ChunkBuffers::cover(const BufferBytes& each, const InFlight& count) {
   inputs = std::max(inputs, each.input * count.inputs);
   output_gradients = std::max(output_gradients, each.output_gradient * count.output_gradients);
   input_gradients = std::max(input_gradients, each.input_gradient * count.input_gradients);
+  features = std::max(features, 2 * each.features);
 }
 
 void ChunkBuffers::join(const ChunkBuffers& other) {
@@ -40,6 +41,7 @@ void ChunkBuffers::join(const ChunkBuffers& other) {
   inputs += other.inputs;
   output_gradients += other.output_gradients;
   input_gradients += other.input_gradients;
+  features += other.features;
 }
 
 std::vector<std::int64_t> norm_blocks_before(std::span<const layers::LayerPlan> layers) {
@@ -96,7 +98,8 @@ StageBytes kept_bytes(const ParameterSums& sums, const ParameterBytes& parameter
 
 void add_buffers(const ChunkBuffers& buffers, StageBytes& bytes) {
   bytes.saved = buffers.slots + buffers.recomputed;
-  bytes.messages = buffers.inputs + buffers.output_gradients + buffers.input_gradients;
+  bytes.messages =
+      buffers.inputs + buffers.features + buffers.output_gradients + buffers.input_gradients;
   bytes.scratch = buffers.scratch;
 }
 

@@ -18,7 +18,7 @@ struct StageBytes {
   std::size_t optimizer = 0;  // its state, what an update may go back to, and agreement on norms
   std::size_t state = 0;
   std::size_t saved = 0;     // for backward, of the micro-batches in flight
-  std::size_t messages = 0;  // inputs, gradients at both ends, and what NCCL keeps for them
+  std::size_t messages = 0;  // inputs, features that arrive, gradients at both ends, and NCCL's own
   std::size_t scratch = 0;
   std::size_t reduction = 0;  // other replicas' gradients until they are added, and NCCL's for them
   /// Not among them: masters and optimizer state that other replicas hold instead.
@@ -34,6 +34,7 @@ struct StageBytes {
 struct BufferBytes {
   std::size_t slot = 0, recomputed = 0, scratch = 0;
   std::size_t input = 0, output_gradient = 0, input_gradient = 0;
+  std::size_t features = 0;  // of a chunk that reads them onto a device
 
   void cover(const MicroBatchLayout& layout, const ChunkRole& role);
 };
@@ -42,6 +43,7 @@ struct BufferBytes {
 struct ChunkBuffers {
   std::size_t slots = 0, recomputed = 0, scratch = 0;
   std::size_t inputs = 0, output_gradients = 0, input_gradients = 0;
+  std::size_t features = 0;  // of two micro-batches: one arrives while the other is read
 
   /// Makes room for so many buffers of those sizes.
   void cover(const BufferBytes& each, const InFlight& count);

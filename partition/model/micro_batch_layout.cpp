@@ -230,6 +230,13 @@ std::shared_ptr<const PlannedLayers> plan_range(LayerRange layers,
   return std::make_shared<const PlannedLayers>(std::move(planned));
 }
 
+std::size_t features_bytes(const layers::ActivationDecl& input) {
+  std::size_t numbers = input.frames.front().lengths.size();
+  for (const layers::FramesDecl& f : input.frames)
+    numbers += static_cast<std::size_t>(layers::element_count(f.shape()));
+  return layers::aligned(numbers * sizeof(float));
+}
+
 MicroBatchLayout lay_out_training(LayerRange layers, const layers::ActivationDecl& input,
                                   const layers::BackendSizes& sizes, const ChunkRole& role) {
   auto planned = plan_range(layers, input, sizes);

@@ -31,6 +31,9 @@ std::shared_ptr<const PlannedLayers> plan_range(LayerRange layers,
                                                 const layers::ActivationDecl& input,
                                                 const layers::BackendSizes& sizes);
 
+/// Of a model's input as the host sends it to a device: FP32 features, then the weights of losses.
+[[nodiscard]] std::size_t features_bytes(const layers::ActivationDecl& input);
+
 /// Where everything of one micro-batch lies in the chunk that runs `layers`. The executor allocates
 /// what this says, and the planner adds up the same numbers.
 struct MicroBatchLayout {

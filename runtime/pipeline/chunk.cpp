@@ -30,7 +30,8 @@ Chunk::Chunk(layers::Backend& backend, layers::Stream& stream, ParameterStore& p
       stream_(stream),
       parameters_(parameters),
       scratch_(scratch),
-      options_(options) {}
+      options_(options),
+      staging_(backend) {}
 
 partition::MicroBatchLayout Chunk::lay_out(const MicroBatchWork& work, layers::Mode mode) const {
   layers::ActivationDecl input{options_.sizes.compute, {{work.lengths, options_.features}}};
@@ -48,6 +49,7 @@ void Chunk::reserve(const partition::ChunkBuffers& buffers) {
   output_gradients.reserve(backend_, buffers.output_gradients);
   input_gradients.reserve(backend_, buffers.input_gradients);
   scratch_.reserve(backend_, buffers.scratch);
+  staging_.reserve(buffers.features);
 }
 
 void Chunk::divide(const partition::BufferBytes& each, const partition::InFlight& count) {
@@ -105,14 +107,38 @@ layers::Tensor Chunk::in_fp32(const MicroBatchRun& run, const layers::Tensor& x_
 }
 
 void Chunk::read(const MicroBatchRun& run, const Fill& fill) {
-  const layers::Tensor x_FC = activation(run, 0).only().x_FC, read_FC = in_fp32(run, x_FC);
-  const std::span<float> features = {read_FC.as<float>(), static_cast<std::size_t>(read_FC.size())},
-                         weights = loss_weights(run);
-  if (backend_.kind() == layers::DeviceKind::cpu)
-    fill(features, weights);
-  else
-    staging_.carry(backend_, stream_, fill, features, weights);
+  const layers::Tensor x_FC = activation(run, 0).only().x_FC;
+  if (backend_.kind() != layers::DeviceKind::cpu) {
+    read_ahead(*run.work, fill);
+    return read_from_device(run, x_FC);
+  }
+  const layers::Tensor read_FC = in_fp32(run, x_FC);
+  fill({read_FC.as<float>(), static_cast<std::size_t>(read_FC.size())}, loss_weights(run));
   if (x_FC.dtype != layers::DType::f32) backend_.run(stream_, layers::Cast{read_FC, x_FC});
+}
+
+void Chunk::read_ahead(const MicroBatchWork& work, const Fill& fill) {
+  if (backend_.kind() != layers::DeviceKind::cpu && !staging_.holds_one())
+    staging_.send(stream_, features_of(work), fill);
+}
+
+FeatureStaging::Count Chunk::features_of(const MicroBatchWork& work) const {
+  std::int64_t frames = 0;
+  for (const std::int64_t length : work.lengths) frames += length;
+  return {static_cast<std::size_t>(frames * options_.features), work.lengths.size()};
+}
+
+void Chunk::read_from_device(const MicroBatchRun& run, const layers::Tensor& x_FC) {
+  const FeatureStaging::Arrival arrived = staging_.take(stream_);
+  if (x_FC.dtype == layers::DType::f32)
+    backend_.copy(stream_, x_FC.data, arrived.x_FC.data(), arrived.x_FC.size_bytes());
+  else
+    backend_.run(stream_, layers::Cast{{const_cast<float*>(arrived.x_FC.data()), layers::DType::f32,
+                                        x_FC.shape},
+                                       x_FC});
+  backend_.copy(stream_, loss_weights(run).data(), arrived.weights.data(),
+                arrived.weights.size_bytes());
+  staging_.release(stream_);
 }
 
 layers::Frames Chunk::logits(const MicroBatchRun& run) {

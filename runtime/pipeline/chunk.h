@@ -85,9 +85,13 @@ class Chunk {
   void backward_weight(const MicroBatchRun& run, const StepWork& step, const LayerDone& layer_done);
 
   /// Has `fill` write the features of a micro-batch, FP32 frames × channels, and the loss weights
-  /// of its utterances, and takes them as the chunk's input in the compute type.
-  using Fill = std::function<void(std::span<float> x_FC, std::span<float> weights)>;
+  /// of its utterances, and takes them as the chunk's input in the compute type. Where they were
+  /// read ahead, it takes those.
+  using Fill = FeatureStaging::Fill;
   void read(const MicroBatchRun& run, const Fill& fill);
+  /// On a device, the same of the micro-batch that is read next, as far as to the device's memory:
+  /// it arrives while the device computes.
+  void read_ahead(const MicroBatchWork& work, const Fill& fill);
   /// What enters the last layer, in FP32 and on the host, until the chunk's next call.
   layers::Frames logits(const MicroBatchRun& run);
 
@@ -112,6 +116,8 @@ class Chunk {
                         StepSums& sums);
   void pass_gradient(const MicroBatchRun& run, const StepWork& step, std::size_t layer);
   void add_gradient(const MicroBatchRun& run, const StepWork& step, std::size_t layer);
+  FeatureStaging::Count features_of(const MicroBatchWork& work) const;
+  void read_from_device(const MicroBatchRun& run, const layers::Tensor& x_FC);
   layers::Tensor in_fp32(const MicroBatchRun& run, const layers::Tensor& x_FC) const;
   void fill_gaps(const layers::Activation& message);
   std::span<float> loss_weights(const MicroBatchRun& run) const;

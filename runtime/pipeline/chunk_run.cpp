@@ -68,16 +68,24 @@ void ChunkRun::perform(const partition::Action& action) {
 void ChunkRun::take_input(Flight& flight, int micro_batch) {
   if (!first() && before_ == nullptr) return wait_for(flight.activation_in);
   flight.input = take(chunk_.inputs);
-  if (first()) {
-    chunk_.read(flight, [&](std::span<float> x_FC, std::span<float> weights) {
-      context_.callbacks.read_features(micro_batch, x_FC, weights);
-    });
-    return;
-  }
+  if (first()) return chunk_.read(flight, features_of(micro_batch));
   Flight& from = before_->flights_.at(micro_batch);
   chunk_.copy(chunk_.input_message(flight), before_->chunk_.output_message(from));
   from.ended = context_.mode == layers::Mode::evaluate;
   before_->reclaim(from);
+}
+
+Chunk::Fill ChunkRun::features_of(int micro_batch) const {
+  return [this, micro_batch](std::span<float> x_FC, std::span<float> weights) {
+    context_.callbacks.read_features(micro_batch, x_FC, weights);
+  };
+}
+
+/// The next micro-batch's features, while the device computes this one's forward.
+void ChunkRun::read_behind(int micro_batch) {
+  const auto next = static_cast<std::size_t>(micro_batch) + 1;
+  if (first() && next < flights_.size())
+    chunk_.read_ahead(*flights_[next].work, features_of(micro_batch + 1));
 }
 
 void ChunkRun::forward(Flight& flight, int micro_batch) {
@@ -85,6 +93,7 @@ void ChunkRun::forward(Flight& flight, int micro_batch) {
   flight.slot = take(chunk_.slots);
   take_recompute_buffer(flight);
   chunk_.forward(flight, context_.step, context_.mode, context_.sums);
+  read_behind(micro_batch);
   if (context_.mode == layers::Mode::train) return give_back_recompute_buffer(flight);
 
   // Of a chunk that is the loss alone, the logits are the input.

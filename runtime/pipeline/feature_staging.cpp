@@ -2,24 +2,53 @@
 
 #include <thread>
 
+#include "base/error.h"
+
 namespace penstock::runtime {
 
-void FeatureStaging::carry(layers::Backend& backend, layers::Stream& stream, const Fill& fill,
-                           std::span<float> x_FC, std::span<float> weights) {
-  Part& part = parts_[turn_++ % parts_.size()];
-  while (part.left != nullptr && !part.left->query()) {
-    stream.progress();
+void FeatureStaging::reserve(std::size_t bytes) {
+  for (Turn& turn : turns_)
+    if (turn.device.bytes() < bytes / turns_.size())
+      turn.device = backend_.allocate(bytes / turns_.size());
+}
+
+void FeatureStaging::wait(layers::Stream& computing, const std::unique_ptr<layers::Event>& event) {
+  while (event != nullptr && !event->query()) {
+    computing.progress();
     std::this_thread::yield();
   }
-  const std::size_t bytes = x_FC.size_bytes() + weights.size_bytes();
-  if (part.memory.bytes() < bytes) part.memory = backend.allocate_host(bytes);
-  const std::span<float> host = {reinterpret_cast<float*>(part.memory.data()),
-                                 x_FC.size() + weights.size()};
-  const auto features = host.first(x_FC.size()), own_weights = host.subspan(x_FC.size());
-  fill(features, own_weights);
-  backend.copy_in_async(stream, x_FC.data(), features.data(), features.size_bytes());
-  backend.copy_in_async(stream, weights.data(), own_weights.data(), own_weights.size_bytes());
-  part.left = backend.record(stream);
+}
+
+void FeatureStaging::send(layers::Stream& computing, const Count& count, const Fill& fill) {
+  if (holds_one()) throw Error("features are sent before those in front of them are taken");
+  if (!copying_) copying_ = backend_.make_stream();
+  Turn& turn = turns_[sent_ % turns_.size()];
+  wait(computing, turn.arrived);  // before the host's memory changes
+  if (turn.host.bytes() < count.bytes()) turn.host = backend_.allocate_host(count.bytes());
+  if (turn.device.bytes() < count.bytes()) {
+    wait(computing, turn.released);
+    turn.device = backend_.allocate(count.bytes());
+  }
+  turn.count = count;
+  const std::span<float> numbers = {reinterpret_cast<float*>(turn.host.data()),
+                                    count.features + count.weights};
+  fill(numbers.first(count.features), numbers.last(count.weights));
+  if (turn.released != nullptr) backend_.wait(*copying_, *turn.released);
+  backend_.copy_in_async(*copying_, turn.device.data(), turn.host.data(), count.bytes());
+  turn.arrived = backend_.record(*copying_);
+  ++sent_;
+}
+
+FeatureStaging::Arrival FeatureStaging::take(layers::Stream& computing) {
+  if (!holds_one()) throw Error("features are taken before they are sent");
+  const Turn& turn = turns_[taken_++ % turns_.size()];
+  backend_.wait(computing, *turn.arrived);
+  const auto* numbers = reinterpret_cast<const float*>(turn.device.data());
+  return {{numbers, turn.count.features}, {numbers + turn.count.features, turn.count.weights}};
+}
+
+void FeatureStaging::release(layers::Stream& computing) {
+  turns_[(taken_ - 1) % turns_.size()].released = backend_.record(computing);
 }
 
 }  // namespace penstock::runtime

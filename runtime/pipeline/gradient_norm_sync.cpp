@@ -37,6 +37,7 @@ const layers::GradientNormResult* GradientNormSync::sync(const ParameterStore& s
   measure(store);
   exchange(told);
   combine(computing_, loss_scale, result_at(0));
+  backend_.copy_out(computing_, &result_, result_at(0), sizeof result_);
   return result_at(0);
 }
 
@@ -90,7 +91,10 @@ void GradientNormSync::exchange(std::span<double> told) {
   backend_.copy_in(computing_, sums(), all.data() + told.size(), count() * sizeof(double));
 }
 
-layers::GradientNormResult GradientNormSync::result() { return result_on(computing_); }
+layers::GradientNormResult GradientNormSync::result() {
+  backend_.synchronize(computing_);
+  return result_;
+}
 
 layers::GradientNormResult GradientNormSync::result_on(layers::Stream& stream) {
   layers::GradientNormResult result;

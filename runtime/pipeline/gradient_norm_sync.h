@@ -45,6 +45,8 @@ class GradientNormSync {
 
   /// Waits for it.
   layers::GradientNormResult result();
+  /// The same where somebody has waited for the computing stream since.
+  const layers::GradientNormResult& landed() const { return result_; }
 
   // In place of sync(), where nobody is to wait for other ranks. In this order:
 
@@ -85,8 +87,9 @@ class GradientNormSync {
   const RankGrid& grid_;
   Options options_;
   bool on_device_;
-  layers::Buffer numbers_;  // squared sums of all blocks; behind them largest magnitudes
-  layers::Buffer results_;  // all ranks' own, and this one's alone
+  layers::Buffer numbers_;             // squared sums of all blocks; behind them largest magnitudes
+  layers::Buffer results_;             // all ranks' own, and this one's alone
+  layers::GradientNormResult result_;  // of sync(), once the computing stream has come there
   std::unique_ptr<layers::Stream> stream_;  // NCCL's
   std::unique_ptr<comm::NcclCommunicator> nccl_;
   double loss_scale_ = 1;  // of the optimistic update

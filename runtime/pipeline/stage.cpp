@@ -132,6 +132,13 @@ StepSums Stage::train(const StepWork& step, const ExecutorCallbacks& callbacks) 
   return no_sums(step, layers::Mode::train);
 }
 
+void Stage::read_ahead(const StepWork& next, const ReadFeatures& read_features) {
+  if (!first() || next.micro_batches.empty()) return;
+  chunks_.front().read_ahead(
+      next.micro_batches.front(),
+      [&](std::span<float> x_FC, std::span<float> weights) { read_features(0, x_FC, weights); });
+}
+
 void Stage::complete(StepSums& sums) {
   for (const auto& transfer : sums.leaving) comm::wait(pipeline_, *transfer);
   sums.leaving.clear();
@@ -162,17 +169,8 @@ StepSums Stage::evaluate(const StepWork& step, const ExecutorCallbacks& callback
 }
 
 void Stage::commit_state(std::span<const double> sums, int micro_batches) {
-  std::vector<layers::Buffer> memory;
-  std::vector<layers::Tensor> host;
-  for (std::size_t state = 0; state < parameters_.states().size(); ++state) {
-    const layers::Tensor& device = parameters_.state(state);
-    memory.push_back(layers::host_buffer(device.bytes()));
-    host.push_back({memory.back().data(), device.dtype, device.shape});
-    backend_.copy_out(stream_, host.back().data, device.data, device.bytes());
-  }
-  backend_.synchronize(stream_);
-
-  std::size_t column = 0, state = 0;
+  layers::Context context{backend_, stream_};
+  std::size_t column = 0;
   for (std::size_t i = 0; i < local_.layers.size(); ++i) {
     std::vector<double> rows;
     for (int m = 0; m < micro_batches; ++m) {
@@ -180,12 +178,9 @@ void Stage::commit_state(std::span<const double> sums, int micro_batches) {
       rows.insert(rows.end(), row.begin(), row.end());
     }
     column += local_.plans[i].sums;
-    const auto own = std::span(host).subspan(state, local_.plans[i].state.size());
-    if (!own.empty()) local_.layers[i]->commit_state(rows, own);
-    state += own.size();
+    const auto state = parameters_.params(i).state;
+    if (!state.empty()) local_.layers[i]->commit_state(context, rows, state);
   }
-  for (std::size_t i = 0; i < host.size(); ++i)
-    backend_.copy_in(stream_, parameters_.state(i).data, host[i].data, host[i].bytes());
 }
 
 }  // namespace penstock::runtime

@@ -48,6 +48,9 @@ class Stage {
   /// Forward and backward of every micro-batch; gradients are added to the lanes' arenas, for what
   /// the stream is asked for next. Before the next call, complete() what it returns.
   StepSums train(const StepWork& step, const ExecutorCallbacks& callbacks);
+  /// On a device, sends it the features of the step that is trained next, of its first micro-batch,
+  /// where this stage reads any. Nothing else may be read before that step.
+  void read_ahead(const StepWork& next, const ReadFeatures& read_features);
   /// Waits for what is still being sent and computed: then losses and state's sums are there.
   void complete(StepSums& sums);
   /// Forward only; nothing of the model changes. Micro-batches go through the stages some at a

@@ -147,9 +147,21 @@ void TrainingRun::step() {
   report.epoch = batches.epoch;
   report.utterances = batches.utterances;
   report.audio_seconds = audio_seconds(batches, config_.features.sample_rate);
-  const auto agreed = training_step_->run(std::move(work), loader_->reader(), clock_);
+  const std::optional<StepWork> next = next_to_read();
+  const auto agreed =
+      training_step_->run(std::move(work), loader_->reader(), clock_, next ? &*next : nullptr);
   report.step_seconds = std::chrono::duration<double>(Clock::now() - start).count();
   for (const StepReport& of_step : agreed) record(of_step);
+}
+
+/// The step behind this one, where a device may have its features before this one ends: failures
+/// of audio are counted by epochs, and validation reads its own.
+std::optional<StepWork> TrainingRun::next_to_read() {
+  const std::int64_t next = clock_.step + 1;
+  if (!loader_->reads() || session_.backend().kind() == layers::DeviceKind::cpu ||
+      next >= config_.trainer.steps || begins_epoch(next) || validation_due_before(next))
+    return {};
+  return loader_->work(training_.steps.at(next));
 }
 
 void TrainingRun::flush() {
@@ -178,12 +190,14 @@ void TrainingRun::record(StepReport report) {
   summary_.skipped = skipped_.total();
 }
 
-bool TrainingRun::epoch_ends() const { return training_.steps.at(clock_.step).step_in_epoch == 0; }
+bool TrainingRun::begins_epoch(std::int64_t step) const {
+  return training_.steps.at(step).step_in_epoch == 0;
+}
 
-bool TrainingRun::validation_due() const {
+bool TrainingRun::validation_due_before(std::int64_t step) const {
   const std::int64_t every = config_.trainer.validate_every;
   if (training_.prepared.validation.entries.empty() || every < 0) return false;
-  return finished() || (every == 0 ? epoch_ends() : clock_.step % every == 0);
+  return step >= config_.trainer.steps || (every == 0 ? begins_epoch(step) : step % every == 0);
 }
 
 void TrainingRun::validate() {
@@ -212,7 +226,8 @@ bool TrainingRun::checkpoint_due() {
 
 bool TrainingRun::checkpoint_time() {
   const configs::TrainerConfig& t = config_.trainer;
-  if (t.checkpoint_every == 0 ? epoch_ends() : clock_.step % t.checkpoint_every == 0) return true;
+  if (t.checkpoint_every == 0 ? begins_epoch(clock_.step) : clock_.step % t.checkpoint_every == 0)
+    return true;
   if (t.checkpoint_seconds == 0) return false;  // clocks differ, so asking costs a message a step
   double since = std::chrono::duration<double>(Clock::now() - saved_at_).count();
   comm::broadcast(context_.world, std::as_writable_bytes(std::span(&since, 1)));

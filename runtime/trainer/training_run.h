@@ -32,7 +32,7 @@ class TrainingRun {
   /// DivergenceError as from SkippedSteps.
   void step();
 
-  bool validation_due() const;
+  bool validation_due() const { return validation_due_before(clock_.step); }
   void validate();
 
   bool checkpoint_due();
@@ -53,7 +53,9 @@ class TrainingRun {
   void announce_ahead();
   void record(StepReport report);
   void flush();
-  bool epoch_ends() const;
+  bool begins_epoch(std::int64_t step) const;
+  bool validation_due_before(std::int64_t step) const;
+  std::optional<StepWork> next_to_read();
   bool checkpoint_time();
   TrainingState state() const;
 

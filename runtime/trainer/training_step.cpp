@@ -33,7 +33,7 @@ void TrainingStep::progress() {
 }
 
 std::vector<StepReport> TrainingStep::run(StepWork work, const ReadFeatures& read_features,
-                                          TrainingClock& clock) {
+                                          TrainingClock& clock, const StepWork* next) {
   std::vector<StepReport> agreed;
   KeptFeatures features(read_features, open_.has_value());
   work.loss_scale = optimistic_scale();
@@ -54,7 +54,9 @@ std::vector<StepReport> TrainingStep::run(StepWork work, const ReadFeatures& rea
     update_optimistically(step);
     open_ = std::move(step);
   } else {
-    sync_gradient_norm(step);
+    sync_gradient_norm(step, [&] {
+      if (next != nullptr && !rollback_) stage_.read_ahead(*next, read_features);
+    });
     agreed.push_back(close(std::move(step), clock));
   }
   if (watch_) watch_({partition::ActionKind::step}, Moment::ends);
@@ -107,18 +109,22 @@ TrainingStep::Ended TrainingStep::end(StepSums sums, const StepWork& work, Train
       learning_rate(options_.schedule, options_.optimizer.learning_rate, clock.optimizer_steps);
   step.step = ++clock.step;
   step.optimizer_steps = ++clock.optimizer_steps;
+  if (options_.failed) step.failed = options_.failed();
   return step;
 }
 
-void TrainingStep::sync_gradient_norm(Ended& step) {
-  if (!norm_sync_.on_device()) step.told = tell(step.sums);
+void TrainingStep::sync_gradient_norm(Ended& step, const std::function<void()>& meanwhile) {
+  if (!norm_sync_.on_device()) step.told = tell(step);
   update(norm_sync_.sync(stage_.parameters(), step.loss_scale, step.told), step);
   reduction_.gather();
   if (norm_sync_.on_device()) {
-    step.told = tell(step.sums);
+    meanwhile();
+    step.told = tell(step);  // the step's one wait for the device
+    step.result = norm_sync_.landed();
     comm::sum_disjoint(grid_.world(), step.told);
+  } else {
+    step.result = norm_sync_.result();
   }
-  step.result = norm_sync_.result();
 }
 
 /// Updates before all ranks know the norm, and starts the exchange.
@@ -126,7 +132,7 @@ void TrainingStep::update_optimistically(Ended& step) {
   const layers::GradientNormResult* result =
       norm_sync_.local_result(stage_.parameters(), step.loss_scale);
   const auto ask = [&] {
-    step.told = tell(step.sums);
+    step.told = tell(step);
     norm_sync_.start(step.told);
   };
   if (!norm_sync_.on_device()) ask();
@@ -173,12 +179,12 @@ StepReport TrainingStep::close(Ended step, TrainingClock& clock) {
 
 /// Waits for the losses of the step's micro-batches; behind them, the utterances that have failed
 /// on each replica. Every number is told by one rank.
-std::vector<double> TrainingStep::tell(StepSums& sums) {
-  if (norm_sync_.on_device()) stage_.complete(sums);
-  std::vector<double> told = sums.losses;
+std::vector<double> TrainingStep::tell(Ended& step) {
+  if (norm_sync_.on_device()) stage_.complete(step.sums);
+  std::vector<double> told = step.sums.losses;
   told.resize(told.size() + grid_.replicas().size());
   if (options_.failed)
-    told[sums.losses.size() + grid_.here().replica] = static_cast<double>(options_.failed());
+    told[step.sums.losses.size() + grid_.here().replica] = static_cast<double>(step.failed);
   return told;
 }
 

@@ -57,12 +57,14 @@ class TrainingStep {
   TrainingStep(layers::Backend& backend, layers::Stream& stream, const RankGrid& grid, Stage& stage,
                const Options& options);
 
-  /// `work` is this replica's share. A gradient that is not finite changes nothing but
-  /// `clock.step` and the loss scale. Returns a report of each step that has been agreed on since
-  /// the last call: this one or, with post-validation, the one before. It has step, loss,
-  /// learning_rate, gradient_norm, loss_scale, skipped and failed_utterances (of all ranks).
+  /// `work` is this replica's share; `next` that of the step behind it, where nothing else reads
+  /// features before: then its first features reach the device while this one computes. A gradient
+  /// that is not finite changes nothing but `clock.step` and the loss scale. Returns a report of
+  /// each step that has been agreed on since the last call: this one or, with post-validation, the
+  /// one before. It has step, loss, learning_rate, gradient_norm, loss_scale, skipped and
+  /// failed_utterances (of all ranks).
   std::vector<StepReport> run(StepWork work, const ReadFeatures& read_features,
-                              TrainingClock& clock);
+                              TrainingClock& clock, const StepWork* next = nullptr);
 
   /// Agrees on the last step, if that is still open: before this, clock, weights and loss scale are
   /// optimistic ones.
@@ -92,6 +94,7 @@ class TrainingStep {
   struct Ended {
     StepSums sums;
     std::vector<double> told;  // losses, and failed utterances behind them
+    std::int64_t failed = 0;   // utterances on this rank, up to this step
     int micro_batches = 0;     // of all replicas
     double scale = 1, loss_scale = 1, learning_rate = 0;
     std::int64_t step = 0, optimizer_steps = 0;  // this one included
@@ -102,11 +105,12 @@ class TrainingStep {
   double optimistic_scale() const;
   StepSums forward_and_backward(const StepWork& work, KeptFeatures& features);
   Ended end(StepSums sums, const StepWork& work, TrainingClock& clock);
-  void sync_gradient_norm(Ended& step);
+  /// `meanwhile` is called when everything has been asked for, before the wait.
+  void sync_gradient_norm(Ended& step, const std::function<void()>& meanwhile);
   void update_optimistically(Ended& step);
   void await_norm();
   StepReport close(Ended step, TrainingClock& clock);
-  std::vector<double> tell(StepSums& sums);
+  std::vector<double> tell(Ended& step);
   void update(const layers::GradientNormResult* result, const Ended& step);
 
   layers::Backend& backend_;

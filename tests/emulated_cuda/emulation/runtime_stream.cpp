@@ -21,6 +21,7 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream) {
 
 cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
   Call call("cudaStreamSynchronize");
+  ++machine().issued.waits;
   call.finish(call.stream(stream));
   return cudaSuccess;
 }

@@ -77,6 +77,22 @@ TEST_P(CudaBatchNorm, BackwardInput) {
 
 PARITY_OF_ALL_TYPES(CudaBatchNorm);
 
+class CudaBatchNormCommit : public Parity {};
+
+TEST_P(CudaBatchNormCommit, MovesRunningStatistics) {
+  for (const std::int64_t channels : {1, 35, 300}) {
+    const Twin mean = random(DType::f32, {channels}, -3, 5);
+    const Twin variance = random(DType::f32, {channels}, 0.5, 2);
+    std::vector<double> statistics;
+    for (std::int64_t i = 0; i < 2 * channels; ++i)
+      statistics.push_back(0.25 + static_cast<double>(i * 7 % 11));
+    run(BatchNormCommit{23, statistics, mean.cpu, variance.cpu, 0.1},
+        BatchNormCommit{23, statistics, mean.cuda, variance.cuda, 0.1});
+    expect_close(mean, 0x1p-23, "mean");
+    expect_close(variance, 0x1p-23, "variance");
+  }
+}
+
 class CudaBatchNormWeight : public Parity {};
 
 TEST_P(CudaBatchNormWeight, BackwardWeight) {
@@ -89,6 +105,8 @@ TEST_P(CudaBatchNormWeight, BackwardWeight) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Cuda, CudaBatchNormWeight, ::testing::Values(DType::f32),
+                         name_of_parameter);
+INSTANTIATE_TEST_SUITE_P(Cuda, CudaBatchNormCommit, ::testing::Values(DType::f32),
                          name_of_parameter);
 
 }  // namespace

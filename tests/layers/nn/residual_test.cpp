@@ -176,7 +176,8 @@ TEST(Residual, DropsNoUtteranceInEvaluation) {
 
 TEST(Residual, HasNothingToCommitWithoutState) {
   const Residual layer(feed_forward(5, 8, 1));
-  EXPECT_NO_THROW(layer.commit_state({}, {}));
+  LayerRunner runner(layer, {DType::f32, {{kUnitLengths, 5}}});
+  EXPECT_NO_THROW(runner.commit_state({}));
 }
 
 TEST(Residual, CommitsTheStateOfEachPart) {
@@ -200,12 +201,12 @@ TEST(Residual, CommitsTheStateOfEachPart) {
   whole.forward();
   std::vector<double> sums(whole.sums().begin(), whole.sums().end());  // two micro-batches
   sums.insert(sums.end(), whole.sums().begin(), whole.sums().end());
-  layer.commit_state(sums, whole.state());
+  whole.commit_state(sums);
   for (auto [part, runner] :
        {std::pair<const BatchNorm*, LayerRunner*>{&a, &first}, {&b, &second}}) {
     std::vector<double> twice(runner->sums().begin(), runner->sums().end());
     twice.insert(twice.end(), runner->sums().begin(), runner->sums().end());
-    part->commit_state(twice, runner->state());
+    runner->commit_state(twice);
     for (const char* state : {".running_mean", ".running_var"})
       EXPECT_EQ(numbers(whole.state(part->name() + state)),
                 numbers(runner->state(part->name() + state)));

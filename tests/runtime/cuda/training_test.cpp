@@ -62,6 +62,22 @@ TEST_P(CudaTraining, StagesAndReplicasChangeNoBit) {
   expect_equal_bits(job, alone, {{2, 1}, {2, 1, "zb-h1"}});
 }
 
+/// A time step of 17 utterances is a product and a kernel for the gates in FP32, one of 3 is one
+/// kernel: a step of both.
+TEST(CudaTrainingOfManyUtterances, ChangesNoBit) {
+  if (layers::cuda_device_count() == 0) GTEST_SKIP() << "no CUDA device here";
+  TrainingJob job = small_job(layers::DeviceKind::cuda, "fp32");
+  job.lengths = {{}, {37, 21, 30}, {26}, {}};
+  for (std::int64_t i = 0; i < 17; ++i) {
+    job.lengths[0].push_back(20 + i * 5 % 7);
+    job.lengths[3].push_back(26 - i * 3 % 5);
+  }
+  const TrainingOutcome alone = train_on_noise(job);
+  expect_equal_bits(job, alone, {{3, 1}, {2, 2, "zb-h1"}});
+  job.recompute = true;
+  expect_equal_bits(job, alone, {{2, 1}});
+}
+
 void expect_no_shards_to_show(DeviceLinks links) {
   for (const char* compute : {"fp32", "fp16"}) {
     TrainingJob job = small_job(layers::DeviceKind::cuda, compute);

@@ -136,7 +136,10 @@ void LayerRunner::backward_weight() {
   check();
 }
 
-void LayerRunner::commit_state() { layer_.commit_state(sums(), state()); }
+void LayerRunner::commit_state(std::span<const double> sums) {
+  layers::Context with = context(0);
+  layer_.commit_state(with, sums, state());
+}
 
 std::span<std::byte> LayerRunner::lent(std::span<std::byte> workspace) const {
   return workspace.first(workspace.size() - std::min(workspace.size(), withheld));

@@ -48,8 +48,9 @@ class LayerRunner {
   /// Without `wanted` the layer is told that nobody needs the gradient of its input.
   void backward_input(bool wanted = true);
   void backward_weight();
-  /// Ends a step of one micro-batch.
-  void commit_state();
+  /// Ends a step of one micro-batch, or of those that left these sums.
+  void commit_state() { commit_state(sums()); }
+  void commit_state(std::span<const double> sums);
 
  private:
   struct PlacedActivation {

@@ -27,18 +27,41 @@ namespace penstock::test {
 namespace {
 
 // By utterance alone, so that any packing reads the same.
-runtime::ReadFeatures noise(const runtime::StepWork& work, int features, bool poisoned) {
-  return [&work, features, poisoned](int m, std::span<float> x_FC, std::span<float> weights) {
+/// Features of a job's micro-batches, in the order of its steps, as a FeatureFeed gives them.
+class Noise {
+ public:
+  Noise(std::vector<runtime::StepWork> steps, int features, int poisoned_step)
+      : steps_(std::move(steps)), features_(features), poisoned_step_(poisoned_step) {}
+
+  const runtime::StepWork& step(int s) const { return steps_[static_cast<std::size_t>(s)]; }
+  const runtime::StepWork* next(int s) const {
+    return s + 1 < std::ssize(steps_) ? &step(s + 1) : nullptr;
+  }
+
+  runtime::ReadFeatures reader() {
+    return [this](int, std::span<float> x_FC, std::span<float> weights) {
+      while (micro_batch_ == step(at_).micro_batches.size()) ++at_, micro_batch_ = 0;
+      fill(step(at_).micro_batches[micro_batch_++], x_FC);
+      std::ranges::fill(weights, 1.0f);
+    };
+  }
+
+ private:
+  void fill(const runtime::MicroBatchWork& m, std::span<float> x_FC) const {
     std::size_t at = 0;
-    for (std::size_t u = 0; u < work.micro_batches[m].lengths.size(); ++u) {
-      std::mt19937_64 random(work.micro_batches[m].utterances[u]);
+    for (std::size_t u = 0; u < m.lengths.size(); ++u) {
+      std::mt19937_64 random(m.utterances[u]);
       std::normal_distribution<float> normal;
-      for (std::int64_t i = 0; i < work.micro_batches[m].lengths[u] * features; ++i)
-        x_FC[at++] = poisoned ? std::nanf("") : normal(random);
-      weights[u] = 1;
+      for (std::int64_t i = 0; i < m.lengths[u] * features_; ++i)
+        x_FC[at++] = at_ == poisoned_step_ ? std::nanf("") : normal(random);
     }
-  };
-}
+  }
+
+  std::vector<runtime::StepWork> steps_;
+  int features_, poisoned_step_;
+  int at_ = 0;
+  std::size_t micro_batch_ = 0;
+};
 
 std::vector<float> numbers(layers::Backend& backend, layers::Stream& stream,
                            const layers::Tensor& tensor) {
@@ -186,14 +209,16 @@ TrainingOutcome train(const TrainingJob& job, const partition::LayerSequence& se
 
   TrainingOutcome outcome;
   runtime::TrainingClock clock;
-  for (int s = 0; s < job.steps; ++s) {
-    const runtime::StepWork work = share_of(
+  std::vector<runtime::StepWork> steps;
+  for (int s = 0; s < job.steps; ++s)
+    steps.push_back(share_of(
         in_order(ragged_work(s, job.lanes, job.labels, job.shrink, job.lengths), job.order),
-        grid.here().replica * lanes_each, lanes_each);
+        grid.here().replica * lanes_each, lanes_each));
+  Noise noise(std::move(steps), sequence.features, job.poisoned_step);
+  for (int s = 0; s < job.steps; ++s)
     for (const runtime::StepReport& report :
-         step.run(work, noise(work, sequence.features, s == job.poisoned_step), clock))
+         step.run(noise.step(s), noise.reader(), clock, noise.next(s)))
       add(report, outcome);
-  }
   if (const auto report = step.flush(clock)) add(*report, outcome);
   outcome.optimistic = step.optimistic();
   outcome.rolled_back = step.rolled_back();
