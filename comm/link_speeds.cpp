@@ -8,15 +8,17 @@
 
 #include "base/median.h"
 #include "comm/collectives.h"
+#include "comm/measure_links.h"
 #include "comm/stopwatch.h"
 #include "comm/tags.h"
 
 namespace penstock::comm {
 namespace {
 
-constexpr int kRounds = 7, kRoundTrips = 20, kMessages = 8;
+constexpr int kRounds = 7, kRoundTrips = 20;
 constexpr int kFewestRounds = 2;
-constexpr double kSecondsOfLink = 1;  // about, for messages on a link
+constexpr double kSecondsOfLink = 1;     // about, for messages on a link
+constexpr double kSecondsOfTrips = 0.5;  // about, for round trips
 
 double median_seconds(int rounds, const std::function<void()>& work) {
   std::vector<double> seconds;
@@ -24,51 +26,27 @@ double median_seconds(int rounds, const std::function<void()>& work) {
   return median(std::move(seconds));
 }
 
-/// One side of a link.
-class End {
- public:
-  End(Communicator& ranks, int peer)
-      : ranks_(ranks), message_{peer, tags::link, "measurement of a link"} {}
+/// Round trips of a round, of which one takes `seconds`: a slow link is measured in seconds too.
+int affordable_trips(double seconds) {
+  return std::clamp(static_cast<int>(kSecondsOfTrips / kRounds / seconds), 1, kRoundTrips);
+}
 
-  void send(std::size_t bytes, int times = 1) {
-    move(times, [&](std::byte* at) { return ranks_.send(message_, {at, bytes}); });
-  }
-  void receive(std::size_t bytes, int times = 1) {
-    move(times, [&](std::byte* at) { return ranks_.receive(message_, {at, bytes}); });
-  }
-  void put(std::span<const std::byte> what) { wait(ranks_, *ranks_.send(message_, what)); }
-  void get(std::span<std::byte> what) { wait(ranks_, *ranks_.receive(message_, what)); }
-
- private:
-  void move(int times, const std::function<std::unique_ptr<Transfer>(std::byte*)>& start) {
-    std::vector<std::unique_ptr<Transfer>> transfers;
-    for (int i = 0; i < times; ++i) transfers.push_back(start(memory_.data() + i * kLinkMessage));
-    for (const auto& transfer : transfers) wait(ranks_, *transfer);
-  }
-
-  Communicator& ranks_;
-  Message message_;
-  std::vector<std::byte> memory_ = std::vector<std::byte>(kMessages * kLinkMessage);
-};
-
-/// How often, so that a slow link is measured in seconds too. The sender chooses.
+/// The same of messages. The sender chooses.
 struct Effort {
-  int messages = kMessages, rounds = kRounds;
+  int messages = kLinkMessages, rounds = kRounds;
 
   /// For messages of which one takes `seconds`.
   static Effort of(double seconds) {
     const int affordable = static_cast<int>(kSecondsOfLink / seconds);
-    const int messages = std::clamp(affordable / kRounds, 1, kMessages);
+    const int messages = std::clamp(affordable / kRounds, 1, kLinkMessages);
     return {messages, std::clamp(affordable / messages, kFewestRounds, kRounds)};
   }
 };
 
-/// What the sender measures; the receiver plays along. Both answer when all has arrived.
-LinkSpeed measure(Communicator& ranks, int from, int to) {
-  const bool sends = ranks.rank() == from;
-  End end(ranks, sends ? to : from);
-  const auto way = [&](std::size_t bytes, int times) {
-    if (sends) {
+/// What the sender measures; the receiver plays along. Both are done when all has arrived.
+std::array<double, 2> measure(Communicator& ranks, const Way& way, LinkEnd& end) {
+  const auto go = [&](std::size_t bytes, int times) {
+    if (way.sends) {
       end.send(bytes, times);
       end.receive(sizeof(double));
     } else {
@@ -76,54 +54,40 @@ LinkSpeed measure(Communicator& ranks, int from, int to) {
       end.send(sizeof(double));
     }
   };
-  way(sizeof(double), 1);  // what libraries set up at the first message
-  const double trips = median_seconds(kRounds, [&] {
-    for (int i = 0; i < kRoundTrips; ++i) way(sizeof(double), 1);
+  const auto go_once = [&](std::size_t bytes, int times) {
+    go(bytes, times);
+    end.finish();
+  };
+  go_once(sizeof(double), 1);  // what libraries set up at the first message
+  int trips = affordable_trips(seconds_of([&] { go_once(sizeof(double), 1); }));
+  tell(ranks, way, std::as_writable_bytes(std::span(&trips, 1)));
+  const double there_and_back = median_seconds(kRounds, [&] {
+    for (int i = 0; i < trips; ++i) go(sizeof(double), 1);
+    end.finish();
   });
-  way(kLinkMessage, 1);
-  Effort effort = Effort::of(seconds_of([&] { way(kLinkMessage, 1); }));
-  const auto told = std::as_writable_bytes(std::span(&effort, 1));
-  if (sends)
-    end.put(told);
-  else
-    end.get(told);
-  const double stream = median_seconds(effort.rounds, [&] { way(kLinkMessage, effort.messages); });
-  const double latency = trips / kRoundTrips / 2;
+  go_once(kLinkMessage, 1);
+  Effort effort = Effort::of(seconds_of([&] { go_once(kLinkMessage, 1); }));
+  tell(ranks, way, std::as_writable_bytes(std::span(&effort, 1)));
+  const double stream =
+      median_seconds(effort.rounds, [&] { go_once(kLinkMessage, effort.messages); });
+  const double latency = there_and_back / trips / 2;
   const double bytes = static_cast<double>(effort.messages * kLinkMessage);
-  return {from, to, latency, bytes / std::max(stream - latency, 1e-9)};
+  return {latency, bytes / std::max(stream - latency, 1e-9)};
 }
 
 }  // namespace
 
-std::vector<LinkSpeed> link_speeds(Communicator& ranks, const RankPairs& pairs) {
+std::vector<LinkSpeed> link_speeds(Communicator& ranks, const RankPairs& links,
+                                   const OpenLink& open) {
   std::vector<LinkSpeed> speeds;
-  for (const auto& [from, to] : pairs) {
-    barrier(ranks);
-    LinkSpeed speed{from, to};
-    if (ranks.rank() == from || ranks.rank() == to) speed = measure(ranks, from, to);
+  measure_both_ways(ranks, links, open, [&](const Way& way, LinkEnd* end) {
     std::array<double, 2> figures{};
-    if (ranks.rank() == from) figures = {speed.latency_s, speed.bytes_per_s};
+    if (end != nullptr) figures = measure(ranks, way, *end);
+    if (!way.sends) figures = {};
     sum_disjoint(ranks, figures);
-    speeds.push_back({from, to, figures[0], figures[1]});
-  }
+    speeds.push_back({way.from, way.to, figures[0], figures[1]});
+  });
   return speeds;
-}
-
-std::vector<LinkSpeed> link_speeds(Communicator& ranks) {
-  RankPairs neighbours;
-  for (int rank = 0; rank + 1 < ranks.size(); ++rank) {
-    neighbours.emplace_back(rank, rank + 1);
-    neighbours.emplace_back(rank + 1, rank);
-  }
-  return link_speeds(ranks, neighbours);
-}
-
-RankPairs every_pair(int ranks) {
-  RankPairs pairs;
-  for (int from = 0; from < ranks; ++from)
-    for (int to = 0; to < ranks; ++to)
-      if (from != to) pairs.emplace_back(from, to);
-  return pairs;
 }
 
 }  // namespace penstock::comm

@@ -14,7 +14,7 @@ inline constexpr int broadcast = 1001;
 inline constexpr int gather = 1002;
 inline constexpr int sum = 1003;
 
-/// Of link_speeds.h.
+/// Of link_end.h.
 inline constexpr int link = 1004;
 
 /// Ids with which ranks connect over NCCL.
@@ -23,9 +23,9 @@ inline constexpr int nccl = 1005;
 /// Of all_gather.h.
 inline constexpr int all_gather = 1006;
 
-/// Of clock_offset.h and link_overlap.h.
+/// Of clock_offset.h and measure_links.h.
 inline constexpr int clock = 1007;
-inline constexpr int overlap = 1008;
+inline constexpr int told_of_link = 1008;
 
 /// Of disjoint_sum.h.
 inline constexpr int late_sum = 1009;

@@ -91,7 +91,7 @@ void add_bench(CLI::App& app, Run& run) {
       {0.1, 3600});  // less leaves no frames behind the convolutions
   takes_whole(command->add_option("--micro-batches", o.micro_batches, "Micro-batches of a step"),
               {1, 4096});
-  command->add_option("--device", o.device, "Where to compute")
+  command->add_option("--device", o.device, "Where to compute, or between what to measure links")
       ->check(CLI::IsMember({"auto", "cpu", "cuda"}));
   takes_whole(command->add_option("--threads", o.threads, "Threads of a rank on the CPU"),
               kThreads);
@@ -116,7 +116,8 @@ void add_bench(CLI::App& app, Run& run) {
   command->callback([arguments, &run] {
     if (!arguments->links && arguments->model.empty()) throw CLI::RequiredError("model");
     run = [arguments] {
-      return arguments->links ? run_links(arguments->json) : run_bench(*arguments);
+      return arguments->links ? run_links(arguments->bench.device, arguments->json)
+                              : run_bench(*arguments);
     };
   });
 }

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "runtime/job/job.h"
-#include "runtime/profiling/link_speeds.h"
+#include "runtime/profiling/job_links.h"
 #include "tools/exit_code.h"
 #include "tools/json_line.h"
 #include "tools/launch.h"
@@ -15,35 +15,40 @@
 namespace penstock::tools {
 namespace {
 
-void print(const std::vector<comm::LinkSpeed>& links) {
+void print(const runtime::NeighbourSpeeds& of) {
   std::vector<std::vector<std::string>> rows{{"from", "to", "latency µs", "GB/s"}};
-  for (const comm::LinkSpeed& link : links)
+  for (const comm::LinkSpeed& link : of.speeds)
     rows.push_back({fmt::format("rank {}", link.from), fmt::format("rank {}", link.to),
                     fmt::format("{:.1f}", 1e6 * link.latency_s),
                     fmt::format("{:.2f}", 1e-9 * link.bytes_per_s)});
   std::cout << table_text(rows);
-  if (links.empty()) std::cout << "one rank has no link: start several, by mpirun -np N\n";
+  if (of.speeds.empty())
+    std::cout << "one rank has no link: start several, by mpirun -np N\n";
+  else
+    std::cout << fmt::format("measured: {}\n", runtime::text_of(of.links));
 }
 
-void print_json(const std::vector<comm::LinkSpeed>& links, int ranks) {
+void print_json(const runtime::NeighbourSpeeds& of, int ranks) {
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
-  for (const comm::LinkSpeed& link : links)
+  for (const comm::LinkSpeed& link : of.speeds)
     list.push_back({{"from", link.from},
                     {"to", link.to},
                     {"latency_s", link.latency_s},
                     {"bytes_per_s", link.bytes_per_s}});
-  std::cout << json_line(nlohmann::ordered_json{
-      {"ranks", ranks}, {"message_bytes", comm::kLinkMessage}, {"links", list}});
+  std::cout << json_line(nlohmann::ordered_json{{"ranks", ranks},
+                                                {"measured", runtime::name_of(of.links)},
+                                                {"message_bytes", comm::kLinkMessage},
+                                                {"links", list}});
 }
 
 }  // namespace
 
-int run_links(bool json) {
+int run_links(const std::string& device, bool json) {
   return runtime::run_job(
       [&](comm::Communicator& world) {
-        const std::vector<comm::LinkSpeed> links = comm::link_speeds(world);
-        if (world.rank() == 0 && json) print_json(links, world.size());
-        if (world.rank() == 0 && !json) print(links);
+        const runtime::NeighbourSpeeds measured = runtime::neighbour_speeds(device, world);
+        if (world.rank() == 0 && json) print_json(measured, world.size());
+        if (world.rank() == 0 && !json) print(measured);
         return exit_done;
       },
       complain_of);

@@ -9,6 +9,7 @@
 #include "partition/cluster/file/write.h"
 #include "runtime/job/job.h"
 #include "runtime/pipeline/session.h"
+#include "runtime/profiling/job_links.h"
 #include "runtime/profiling/measure_profile.h"
 #include "runtime/profiling/probe_topology.h"
 #include "tools/commands.h"
@@ -57,8 +58,10 @@ int run_links(const ProfileArguments& arguments) {
   return runtime::run_job(
       [&](comm::Communicator& world) {
         if (world.rank() == 0) check_outputs({{"--output", arguments.output}});
-        const partition::Cluster cluster = runtime::probe_topology(world);
-        if (world.rank() == 0) put(arguments.output, partition::cluster_toml(cluster));
+        const auto [cluster, links] = runtime::probe_topology(world);
+        if (world.rank() == 0)
+          put(arguments.output, fmt::format("# Links: {}.\n{}", runtime::text_of(links),
+                                            partition::cluster_toml(cluster)));
         return exit_done;
       },
       complain_of);

@@ -7,6 +7,7 @@
 
 #include "base/counted.h"
 #include "runtime/job/job.h"
+#include "runtime/profiling/job_links.h"
 #include "runtime/profiling/trace_steps.h"
 #include "tools/commands.h"
 #include "tools/exit_code.h"
@@ -41,6 +42,8 @@ void print(const runtime::Trace& trace) {
                            trace.plan.schedule, counted(trace.plan.stages(), "stage"),
                            counted(trace.plan.replicas(), "replica"), trace.measured_s(),
                            trace.predicted_s(), 100 * trace.error());
+  if (trace.plan.stages() > 1)
+    std::cout << fmt::format("links measured: {}\n", runtime::text_of(trace.links));
 }
 
 void print_json(const runtime::Trace& trace) {
@@ -52,6 +55,7 @@ void print_json(const runtime::Trace& trace) {
   std::cout << json_line(nlohmann::ordered_json{{"schedule", trace.plan.schedule},
                                                 {"stages", trace.plan.stages()},
                                                 {"replicas", trace.plan.replicas()},
+                                                {"links", runtime::name_of(trace.links)},
                                                 {"overlap", trace.overlap},
                                                 {"measured_s", trace.measured_s()},
                                                 {"predicted_s", trace.predicted_s()},

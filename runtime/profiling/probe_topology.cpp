@@ -9,8 +9,8 @@
 #include "base/median.h"
 #include "comm/collectives.h"
 #include "comm/link_overlap.h"
-#include "comm/link_speeds.h"
 #include "runtime/devices/device.h"
+#include "runtime/profiling/job_links.h"
 
 namespace penstock::runtime {
 namespace {
@@ -62,18 +62,9 @@ RanksByNode by_node(const std::vector<std::string>& hosts) {
   return by_node_;
 }
 
-double median_overlap(comm::Communicator& world) {
-  std::vector<double> shares;
-  for (int rank = 0; rank + 1 < world.size(); ++rank) {
-    shares.push_back(comm::link_overlap(world, rank, rank + 1));
-    shares.push_back(comm::link_overlap(world, rank + 1, rank));
-  }
-  return shares.empty() ? 1 : median(shares);
-}
-
 }  // namespace
 
-partition::Cluster probe_topology(comm::Communicator& world) {
+ProbedTopology probe_topology(comm::Communicator& world) {
   const RankDevice own = choose_device(configs::TrainerConfig{}, world);
   const bool on_cpu = own.backend->kind() == layers::DeviceKind::cpu;
   const auto hosts = of_all(world, host_name());
@@ -90,13 +81,16 @@ partition::Cluster probe_topology(comm::Communicator& world) {
                                .memory = memory[by_node_.ranks[i]],
                                .node = by_node_.nodes[i]});
   std::vector<partition::LinkRates> rates(world.size() * world.size(), {0, 1});
-  for (const comm::LinkSpeed& speed : comm::link_speeds(world, comm::every_pair(world.size())))
+  const comm::OpenLink open = job_links(world, own);
+  for (const comm::LinkSpeed& speed :
+       comm::link_speeds(world, comm::every_pair(world.size()), open))
     rates[speed.from * world.size() + speed.to] = {speed.latency_s, speed.bytes_per_s};
   for (const int from : by_node_.ranks)
     for (const int to : by_node_.ranks)
       cluster.exact_links.push_back(rates[from * world.size() + to]);
-  cluster.overlap = median_overlap(world);
-  return cluster;
+  const auto overlaps = comm::link_overlaps(world, comm::neighbours(world.size()), open);
+  if (!overlaps.empty()) cluster.overlap = median(overlaps);
+  return {cluster, own.links};
 }
 
 }  // namespace penstock::runtime

@@ -1,17 +1,13 @@
 #include "runtime/profiling/trace_steps.h"
 
 #include <algorithm>
-#include <map>
 #include <memory>
-#include <set>
 #include <string>
 #include <utility>
 
 #include "base/error.h"
 #include "base/median.h"
 #include "comm/collectives.h"
-#include "comm/link_overlap.h"
-#include "comm/link_speeds.h"
 #include "partition/model/build_model.h"
 #include "partition/model/recomputed_layers.h"
 #include "partition/plan/plan_file.h"
@@ -19,6 +15,7 @@
 #include "runtime/planning/planning.h"
 #include "runtime/profiling/gather_actions.h"
 #include "runtime/profiling/measure_profile.h"
+#include "runtime/profiling/plan_links.h"
 
 namespace penstock::runtime {
 namespace {
@@ -26,31 +23,6 @@ namespace {
 constexpr int kWarmUp = 2;
 /// What costs are measured by, before the steps and after every turn.
 constexpr ProfileOptions kBetween{.micro_batches = 8, .repeats = 2};
-
-/// Links between ranks that exchange messages under a plan.
-struct Links {
-  std::map<std::pair<int, int>, partition::LinkRates> rates;  // of ranks of the job
-  double overlap = 1;
-};
-
-Links measure_links(const partition::Plan& plan, comm::Communicator& world) {
-  std::set<std::pair<int, int>> pairs;
-  for (std::size_t c = 0; c + 1 < plan.chunks.size(); ++c)
-    for (int replica = 0; replica < plan.replicas(); ++replica) {
-      const int from = plan.ranks[plan.chunks[c].stage][replica];
-      const int to = plan.ranks[plan.chunks[c + 1].stage][replica];
-      if (from == to) continue;
-      pairs.insert({from, to});
-      pairs.insert({to, from});
-    }
-  Links links;
-  for (const comm::LinkSpeed& speed : comm::link_speeds(world, {pairs.begin(), pairs.end()}))
-    links.rates[{speed.from, speed.to}] = {speed.latency_s, speed.bytes_per_s};
-  std::vector<double> overlaps;
-  for (const auto& [from, to] : pairs) overlaps.push_back(comm::link_overlap(world, from, to));
-  if (!overlaps.empty()) links.overlap = median(overlaps);
-  return links;
-}
 
 /// First lane of each replica, then the number of lanes.
 std::vector<int> first_lanes(const partition::Plan& plan) {
@@ -70,8 +42,9 @@ std::vector<partition::MicroBatchLengths> lengths_of_replica(const StepBatches& 
 }
 
 /// Fills the predicted half of a step.
-void predict(const ProfilingData& data, const partition::DeviceProfile& profile, const Links& links,
-             const partition::Plan& plan, const StepBatches& batches, TracedStep& step) {
+void predict(const ProfilingData& data, const partition::DeviceProfile& profile,
+             const PlanLinks& links, const partition::Plan& plan, const StepBatches& batches,
+             TracedStep& step) {
   const std::vector<int> lanes = first_lanes(plan);
   step.predicted.resize(plan.world_size());
   for (int replica = 0; replica < plan.replicas(); ++replica) {
@@ -185,7 +158,8 @@ Trace trace_steps(const configs::Config& recipe, comm::Communicator& world,
   if (options.profile) profile.layers = partition::trained_costs(profile, data.sequence);
   Trace trace;
   trace.plan = plan_by(data, profile, world);
-  const Links links = measure_links(trace.plan, world);
+  const PlanLinks links = measure_plan_links(trace.plan, data.config.trainer, world);
+  trace.links = links.links;
   trace.overlap = links.overlap;
   for (int rank = 0; rank < world.size(); ++rank)
     trace.planned_bytes.push_back(

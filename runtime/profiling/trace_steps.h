@@ -7,6 +7,7 @@
 #include "partition/cost/device_profile.h"
 #include "partition/plan/plan.h"
 #include "partition/simulate/simulate.h"
+#include "runtime/devices/device_links.h"
 #include "runtime/profiling/profiling_run.h"
 
 namespace penstock::runtime {
@@ -29,7 +30,8 @@ struct TracedStep {
 
 struct Trace {
   partition::Plan plan;
-  double overlap = 1;  // as measured between the ranks
+  DeviceLinks links = DeviceLinks::host;  // which were measured (job_links.h)
+  double overlap = 1;                     // as measured between the ranks
   std::vector<TracedStep> steps;
   /// Of each rank, in bytes: what the plan says, of the replica that needs most, and what the steps
   /// took (0 where nobody counts).

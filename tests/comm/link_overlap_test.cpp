@@ -12,16 +12,19 @@ namespace {
 TEST(LinkOverlap, IsTheSameShareOnAllRanks) {
   for (const bool rendezvous : {false, true}) {
     std::mutex mutex;
-    std::vector<double> shares;
+    std::vector<std::vector<double>> of_ranks;
     run_as_threads({.ranks = 3, .rendezvous = rendezvous}, [&](Communicator& ranks) {
-      const double share = link_overlap(ranks, 2, 0);
+      const std::vector<double> shares = link_overlaps(ranks, {{2, 0}}, host_links(ranks));
       const std::scoped_lock lock(mutex);
-      shares.push_back(share);
+      of_ranks.push_back(shares);
     });
-    for (const double share : shares) {
-      EXPECT_EQ(share, shares.front());
-      EXPECT_GE(share, 0);
-      EXPECT_LE(share, 1);
+    for (const std::vector<double>& shares : of_ranks) {
+      EXPECT_EQ(shares, of_ranks.front());
+      ASSERT_EQ(shares.size(), 2u);  // there and back
+      for (const double share : shares) {
+        EXPECT_GE(share, 0);
+        EXPECT_LE(share, 1);
+      }
     }
   }
 }

@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "tests/emulated_cuda/emulation/control.h"
+#include "tests/emulated_cuda/gpu_check_list.h"
 
 namespace emulated_cuda {
 namespace {
@@ -40,6 +41,7 @@ int main(int argc, char** argv) {
   ::testing::TestEventListener* const printer =
       listeners.Release(listeners.default_result_printer());
   listeners.Append(new emulated_cuda::Orders);  // before the printer, which tells what it finds
+  listeners.Append(emulated_cuda::devices_in_the_list());
   listeners.Append(printer);
   return RUN_ALL_TESTS();
 }

@@ -119,10 +119,11 @@ TEST_F(Bench, NamesTheOptionItsValueAndRange) {
 TEST(BenchLinks, ReportsBothWaysBetweenTheRanks) {
   const auto outcome =
       test::run_program({PENSTOCK_MPIRUN, "--allow-run-as-root", "--oversubscribe", "-np", "2",
-                         PENSTOCK_BINARY, "bench", "--links", "--json"});
+                         PENSTOCK_BINARY, "bench", "--links", "--device", "cpu", "--json"});
   EXPECT_EQ(outcome.code, 0) << outcome.err;
   const auto report = nlohmann::json::parse(outcome.out);
   EXPECT_EQ(report["ranks"], 2);
+  EXPECT_EQ(report["measured"], "host");
   ASSERT_EQ(report["links"].size(), 2u);
   for (int i : {0, 1}) {
     EXPECT_EQ(report["links"][i]["from"], i);

@@ -51,6 +51,8 @@ TEST_F(ProfileCommand, WritesAClusterThatPlanReads) {
   const partition::Cluster cluster = partition::read_cluster(folder_.in("c.toml"));
   EXPECT_EQ(cluster.size(), 3);
   EXPECT_LE(cluster.overlap, 1);
+  const std::string written = test::read_file(folder_.in("c.toml"));
+  EXPECT_EQ(written.find("# Links: "), 0u) << written;
 }
 
 TEST_F(ProfileCommand, RejectsMicroBatchesThatLinksDoNotHave) {

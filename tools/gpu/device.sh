@@ -46,6 +46,9 @@ choose_device() {
   export CUDA_DEVICE_ORDER=PCI_BUS_ID CUDA_VISIBLE_DEVICES=$device_id
 }
 
+# How many there are in sight.
+devices_here() { tr ',' '\n' <<<"${every_device:-}" | grep -c .; }
+
 # What the checks are recorded of: "NVIDIA H200, 580.65, 1 of 8 devices".
 name_device() {
   local all
@@ -55,7 +58,7 @@ name_device() {
   elif command -v nvidia-smi >/dev/null; then
     device=$(ask_driver name driver_version) || device=""
   fi
-  all=$(tr ',' '\n' <<<"${every_device:-}" | grep -c .)
+  all=$(devices_here)
   device="${device:-a GPU that nvidia-smi does not name}"
   [ "$all" -le 1 ] || device+=", $device_id of $all devices"
 }

@@ -107,7 +107,8 @@ find_libraries() {
   missing=$(missing_libraries)
   if grep -q '^libnccl' <<<"$missing"; then
     nccl_missing="$(grep '^libnccl' <<<"$missing") is in no toolkit, no package of Python and no path of the loader"
-    echo "gpu_check: $nccl_missing: the checks nccl, Nccl, stages, replicas and Cuda…Nccl fall away" >&2
+    echo "gpu_check: $nccl_missing: the checks nccl, Nccl, stages, replicas, recompute," \
+      "postvalidation, links, trace and Cuda…Nccl fall away" >&2
     LD_LIBRARY_PATH=$(cd "$bin/../no_nccl" && pwd):$LD_LIBRARY_PATH
     missing=$(missing_libraries)
   fi

@@ -3,13 +3,22 @@
 
 make_tones() { [ -e "$work/tones/recipe.toml" ] || "$bin/tone_corpus" "$work/tones"; }
 
+# make_conformer: the same recipe of a Conformer, which has residual units.
+make_conformer() {
+  make_tones && {
+    printf '[model]\nkind = "conformer"\nfeatures = 41\nwidth = 16\nheads = 2\nlayers = 2\nkernel = 5\nchannels = 2\n'
+    sed -n '/^\[text\]/,$p' "$work/tones/recipe.toml"
+  } >"$work/tones/conformer.toml"
+}
+
 # train NAME OVERRIDE...: into $work/NAME, with what it says in $work/NAME.log; again only if it did not end.
+# `recipe` names another one than tones/recipe.toml.
 train() {
   local name=$1 status
   shift
   make_tones || return
   [ ! -e "$work/$name.done" ] || return 0
-  within 90 "${ranks[@]}" "$bin/penstock" train "$work/tones/recipe.toml" trainer.device="${on:-$kind}" \
+  within 90 "${ranks[@]}" "$bin/penstock" train "$work/tones/${recipe:-recipe}.toml" trainer.device="${on:-$kind}" \
     trainer.validate_every=-1 trainer.output="$work/$name" "$@" >"$work/$name.log" 2>&1
   status=$?
   cat "$work/$name.log"
@@ -71,19 +80,49 @@ check_nccl() {
   echo "a step of $1 ranks over NCCL, loss $(values loss "nccl-$1")"
 }
 
-# stages.N.SCHEDULE and replicas.N.SCHEDULE: on one GPU over NCCL, every loss as one rank's in the same lanes.
-check_stages() { same_losses "stages" "$@"; }
-check_replicas() { same_losses "replicas" "$@"; }
+# On one GPU over NCCL, with every loss as one rank's in the same lanes and order:
+# stages.N.SCHEDULE, replicas.N.SCHEDULE.
+check_stages() { same_losses "stages-$1-$2" "$1" one -- pipeline.stages="$1" pipeline.schedule="$2"; }
+check_replicas() { same_losses "replicas-$1-$2" "$1" one -- pipeline.replicas="$1" pipeline.schedule="$2"; }
+
+# recompute.N.WHAT: N stages that run layers again, of a Conformer within its residual units.
+check_recompute() {
+  local recipe=recipe one=one
+  if [ "$2" = selective ]; then
+    make_conformer || return
+    recipe=conformer one=one-conformer
+  fi
+  same_losses "recompute-$1-$2" "$1" $one -- pipeline.stages="$1" pipeline.recompute="$2"
+}
+
+# postvalidation.N.SCHEDULE: updates before the norm is known. Of these steps, one exceeds the norm behind eight
+# that do not, so that an update has to be rolled back.
+check_postvalidation() {
+  local name=postvalidation-$1-$2
+  same_losses "$name" "$1" one-late trainer.steps=24 trainer.seed=2 optimizer.learning_rate=3e-4 \
+    optimizer.clip_norm=92 -- pipeline.stages="$1" pipeline.schedule="$2" pipeline.post_validation=true || return
+  grep -o 'post-validation rolled back [1-9].*' "$work/$name.log" || { echo "no update was rolled back"; return 3; }
+}
+
+# same_losses NAME RANKS ONE OVERRIDE... -- OVERRIDE...: the training NAME of so many ranks beside ONE of one rank.
+# The second overrides are the ranks' alone.
 same_losses() {
-  local ranks=() steps=20 count
-  local shared=("trainer.steps=$steps" trainer.lanes=4 data.micro_batches=8 pipeline.schedule="$3")
+  local name=$1 number=$2 one=$3 ranks=() count wanted
+  local shared=(trainer.steps=20 trainer.lanes=4 data.micro_batches=8 "trainer.order=[3,0,6,1,7,2,5,4]")
+  shift 3
+  while [ "$1" != -- ]; do
+    shared+=("$1")
+    shift
+  done
+  shift
   if lacks_nccl; then echo "$without_nccl"; return 77; fi
-  train "one-$3" "${shared[@]}" || return
-  ranks=("$root/tools/ranks" "$2")
-  train "$1-$2-$3" "${shared[@]}" "pipeline.$1=$2" || return
-  went_over_nccl "$1-$2-$3" || return
-  count=$(values loss_hex "one-$3" | grep -c .)
-  [ "$count" = $steps ] || { echo "$count losses to compare, not $steps"; return 3; }
-  [ "$(values loss_hex "one-$3")" = "$(values loss_hex "$1-$2-$3")" ] || { echo "losses differ"; return 3; }
+  train "$one" "${shared[@]}" || return
+  ranks=("$root/tools/ranks" "$number")
+  train "$name" "${shared[@]}" "$@" || return
+  went_over_nccl "$name" || return
+  wanted=$(printf '%s\n' "${shared[@]}" | sed -n 's/^trainer.steps=//p' | tail -n 1)
+  count=$(values loss_hex "$one" | grep -c .)
+  [ "$count" = "$wanted" ] || { echo "$count losses to compare, not $wanted"; return 3; }
+  [ "$(values loss_hex "$one")" = "$(values loss_hex "$name")" ] || { echo "losses differ"; return 3; }
   echo "$count losses equal in every bit"
 }

@@ -10,6 +10,7 @@
 #include "partition/schedule/make_schedule.h"
 #include "runtime/pipeline/edge_tag.h"
 #include "tests/support/comm/communicator_cases.h"
+#include "tests/support/comm/nccl_devices.h"
 
 namespace penstock::runtime {
 namespace {
@@ -106,8 +107,7 @@ void run(comm::Communicator& pipeline, const partition::Schedule& schedule) {
 class CudaNcclMessages : public ::testing::Test {
  protected:
   void SetUp() override {
-    if (!comm::nccl_is_built() || layers::cuda_device_count() < 3)
-      GTEST_SKIP() << "no NCCL, or fewer than 3 devices";
+    if (const auto lack = test::lack_for_nccl(3); !lack.empty()) GTEST_SKIP() << lack;
   }
 };
 

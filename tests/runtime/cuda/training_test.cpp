@@ -3,11 +3,11 @@
 
 #include <cmath>
 
-#include "comm/nccl.h"
 #include "layers/backend.h"
 #include "layers/models/conformer.h"
 #include "layers/models/transformer.h"
 #include "layers/models/wav2vec2.h"
+#include "tests/support/comm/nccl_devices.h"
 #include "tests/support/layers/tensors.h"
 #include "tests/support/runtime/training_job.h"
 
@@ -96,14 +96,12 @@ TEST(CudaTrainingInShards, ChangesNoBit) {
 }
 
 TEST(CudaTrainingOverNccl, ShardsChangeNoBit) {
-  if (!comm::nccl_is_built() || layers::cuda_device_count() < 4)
-    GTEST_SKIP() << "no NCCL, or too few devices";
+  if (const auto lack = test::lack_for_nccl(4); !lack.empty()) GTEST_SKIP() << lack;
   expect_no_shards_to_show(DeviceLinks::nccl);
 }
 
 TEST(CudaTrainingOverNccl, StagesAndReplicasChangeNoBit) {
-  if (!comm::nccl_is_built() || layers::cuda_device_count() < 4)
-    GTEST_SKIP() << "no NCCL, or too few devices";
+  if (const auto lack = test::lack_for_nccl(4); !lack.empty()) GTEST_SKIP() << lack;
   TrainingJob job = small_job(layers::DeviceKind::cuda, "fp16");
   const TrainingOutcome alone = train_on_noise(job);
   job.links = DeviceLinks::nccl;
@@ -149,15 +147,13 @@ TEST(CudaTrainingWithPostValidation, ChangesNoBit) {
 }
 
 TEST(CudaTrainingOverNccl, PostValidationChangesNoBit) {
-  if (!comm::nccl_is_built() || layers::cuda_device_count() < 4)
-    GTEST_SKIP() << "no NCCL, or too few devices";
+  if (const auto lack = test::lack_for_nccl(4); !lack.empty()) GTEST_SKIP() << lack;
   expect_no_late_norm_to_show(DeviceLinks::nccl);
 }
 
 // The result is read where the update runs, or by the host where an optimizer takes norms.
 TEST(CudaTrainingOverNccl, SkipsStepsOnEveryRank) {
-  if (!comm::nccl_is_built() || layers::cuda_device_count() < 4)
-    GTEST_SKIP() << "no NCCL, or too few devices";
+  if (const auto lack = test::lack_for_nccl(4); !lack.empty()) GTEST_SKIP() << lack;
   for (const char* kind : {"adamw", "lamb"}) {
     TrainingJob job = small_job(layers::DeviceKind::cuda, "fp16");
     job.optimizer.kind = kind;
@@ -177,8 +173,7 @@ TEST(CudaTrainingOverNccl, SkipsStepsOnEveryRank) {
 
 // A sum of two numbers has one order.
 TEST(CudaTrainingOverNccl, AddsTwoReplicasByNcclAsByLanes) {
-  if (!comm::nccl_is_built() || layers::cuda_device_count() < 4)
-    GTEST_SKIP() << "no NCCL, or too few devices";
+  if (const auto lack = test::lack_for_nccl(4); !lack.empty()) GTEST_SKIP() << lack;
   TrainingJob job = small_job(layers::DeviceKind::cuda, "fp16");
   const TrainingOutcome alone = train_on_noise(job);
   job.links = DeviceLinks::nccl;
@@ -188,8 +183,7 @@ TEST(CudaTrainingOverNccl, AddsTwoReplicasByNcclAsByLanes) {
 
 // Four lanes in two replicas are added two and two instead of one after the other.
 TEST(CudaTrainingOverNccl, AddsLanesBeforeNcclAddsReplicas) {
-  if (!comm::nccl_is_built() || layers::cuda_device_count() < 2)
-    GTEST_SKIP() << "no NCCL, or too few devices";
+  if (const auto lack = test::lack_for_nccl(2); !lack.empty()) GTEST_SKIP() << lack;
   TrainingJob job = small_job(layers::DeviceKind::cuda, "fp32");
   job.lanes = 4;
   const TrainingOutcome alone = train_on_noise(job);

@@ -64,6 +64,10 @@ ncclResult_t add(const char* name, ncclComm_t communicator, const Part& part, cu
   const Call call(name);
   Member& member = member_for_call(communicator);
   check(call, member, part, stream);
+  if (part.kind == Part::Kind::send) {
+    ++machine().issued.messages;
+    machine().issued.message_bytes += static_cast<std::int64_t>(part.bytes());
+  }
   if (group.depth == 0) {
     queue(call, {communicator->member, stream, {part}});
     return accepted(member);

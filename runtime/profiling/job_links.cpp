@@ -1,0 +1,29 @@
+#include "runtime/profiling/job_links.h"
+
+#include "runtime/profiling/nccl_link.h"
+
+namespace penstock::runtime {
+
+comm::OpenLink job_links(comm::Communicator& world, const RankDevice& device) {
+  if (device.links != DeviceLinks::nccl) return comm::host_links(world);
+  return [&world, backend = device.backend.get()](int peer) {
+    return open_nccl_link(world, *backend, peer);
+  };
+}
+
+std::string_view name_of(DeviceLinks links) { return links == DeviceLinks::nccl ? "nccl" : "host"; }
+
+std::string_view text_of(DeviceLinks links) {
+  return links == DeviceLinks::nccl ? "device memory, over NCCL"
+                                    : "host memory, by the ranks' own messages";
+}
+
+NeighbourSpeeds neighbour_speeds(const std::string& device, comm::Communicator& world) {
+  configs::TrainerConfig config;
+  config.device = device;
+  const RankDevice own = choose_device(config, world);
+  return {own.links,
+          comm::link_speeds(world, comm::neighbours(world.size()), job_links(world, own))};
+}
+
+}  // namespace penstock::runtime

@@ -1,0 +1,39 @@
+#include "runtime/profiling/plan_links.h"
+
+#include <algorithm>
+#include <set>
+
+#include "base/median.h"
+#include "comm/link_overlap.h"
+#include "runtime/profiling/job_links.h"
+
+namespace penstock::runtime {
+namespace {
+
+comm::RankPairs pairs_of(const partition::Plan& plan) {
+  std::set<std::pair<int, int>> pairs;
+  for (std::size_t c = 0; c + 1 < plan.chunks.size(); ++c)
+    for (int replica = 0; replica < plan.replicas(); ++replica) {
+      const int from = plan.ranks[plan.chunks[c].stage][replica];
+      const int to = plan.ranks[plan.chunks[c + 1].stage][replica];
+      if (from != to) pairs.insert(std::minmax({from, to}));
+    }
+  return {pairs.begin(), pairs.end()};
+}
+
+}  // namespace
+
+PlanLinks measure_plan_links(const partition::Plan& plan, const configs::TrainerConfig& config,
+                             comm::Communicator& world) {
+  const RankDevice device = choose_device(config, world);
+  const comm::OpenLink open = job_links(world, device);
+  const comm::RankPairs pairs = pairs_of(plan);
+  PlanLinks measured{.links = device.links};
+  for (const comm::LinkSpeed& speed : comm::link_speeds(world, pairs, open))
+    measured.rates[{speed.from, speed.to}] = {speed.latency_s, speed.bytes_per_s};
+  const std::vector<double> overlaps = comm::link_overlaps(world, pairs, open);
+  if (!overlaps.empty()) measured.overlap = median(overlaps);
+  return measured;
+}
+
+}  // namespace penstock::runtime

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <map>
+#include <utility>
+
+#include "comm/communicator.h"
+#include "partition/cluster/cluster.h"
+#include "partition/plan/plan.h"
+#include "runtime/devices/device.h"
+
+namespace penstock::runtime {
+
+/// Links between ranks that exchange messages under a plan.
+struct PlanLinks {
+  DeviceLinks links = DeviceLinks::host;                           // what was measured
+  std::map<std::pair<int, int>, partition::LinkRates> rates = {};  // of ranks of the job
+  double overlap = 1;                                              // the median; 1 without a link
+};
+
+/// Measures them as messages pass on the devices of that recipe (job_links.h). Every rank calls it,
+/// and gets all. Errors as of choose_device().
+[[nodiscard]] PlanLinks measure_plan_links(const partition::Plan& plan,
+                                           const configs::TrainerConfig& config,
+                                           comm::Communicator& world);
+
+}  // namespace penstock::runtime
