@@ -62,6 +62,8 @@ target_compile_options(penstock_flags INTERFACE
   "$<$<COMPILE_LANG_AND_ID:CUDA,NVIDIA>:--expt-relaxed-constexpr>"
   # Compiling for the device, clang takes functions of types that name CUDA's own for a file's own.
   "$<$<COMPILE_LANG_AND_ID:CUDA,Clang>:SHELL:-Wall -Wextra -Werror -Wno-unused-function>"
+  # PTX for newer devices, as nvcc adds it; all of CUDA 12's drivers know this compression.
+  "$<$<COMPILE_LANG_AND_ID:CUDA,Clang>:SHELL:--cuda-include-ptx=all -Xcuda-fatbinary --compress-mode=speed>"
   # By clang's own thresholds, sums of products lie in memory and not in registers.
   "$<$<COMPILE_LANG_AND_ID:CUDA,Clang>:SHELL:-Xarch_device -mllvm=-inline-threshold=100000>"
   "$<$<COMPILE_LANG_AND_ID:CUDA,Clang>:SHELL:-Xarch_device -mllvm=-unroll-threshold=20000>")
