@@ -3,8 +3,8 @@
 
 clang=clang++-22
 
-# set_toolkit CUDA: sets `toolkit`, which tells CMake of the compiler and libraries: nvcc and its own, or clang and those
-# of Python's packages for CUDA 12. `loaded` is where these lie, which the loader does not know.
+# set_toolkit CUDA: sets `toolkit`, which tells CMake of the compiler and libraries: nvcc and its own, or clang and
+# those of Python's packages for CUDA 12. `loaded` is where these lie, which the loader does not know.
 set_toolkit() {
   toolkit=() loaded=""
   if [ "$1" != 12 ]; then

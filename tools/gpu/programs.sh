@@ -46,7 +46,8 @@ pack() {
   local loaded
   rm -rf "$1" && mkdir -p "$1/lib" "$1/tools"
   build_into "$@" || { echo "gpu_check --pack: nothing could be built" >&2; return 1; }
-  LD_LIBRARY_PATH=$loaded:${LD_LIBRARY_PATH:-} ldd "$1"/bin/* | awk '$3 ~ /^\// {print $3}' | sort -u | grep -vE "$of_the_machine" |
+  LD_LIBRARY_PATH=${loaded:+$loaded:}${LD_LIBRARY_PATH:-} ldd "$1"/bin/* | awk '$3 ~ /^\// {print $3}' |
+    sort -u | grep -vE "$of_the_machine" |
     grep -vE '/(libstdc\+\+|libgcc_s)[.]' |  # cuDNN's need, and the machine's affair
     xargs cp -Lt "$1/lib"
   cp -r "$root"/tools/{gpu,gpu_check,ranks} "$1/tools/"
