@@ -57,14 +57,23 @@ if(NOT TARGET CUDNN::CUDNN)
 endif()
 set(PENSTOCK_WITH_CUDA ON)
 target_compile_options(penstock_flags INTERFACE
-  "$<$<COMPILE_LANGUAGE:CUDA>:SHELL:-Werror all-warnings -Xcompiler=-Wall,-Wextra,-Werror>"
+  "$<$<COMPILE_LANG_AND_ID:CUDA,NVIDIA>:SHELL:-Werror all-warnings -Xcompiler=-Wall,-Wextra,-Werror>"
   # Kernels draw the same random numbers by the same constexpr function as the CPU.
-  "$<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr>")
+  "$<$<COMPILE_LANG_AND_ID:CUDA,NVIDIA>:--expt-relaxed-constexpr>"
+  # Compiling for the device, clang takes functions of types that name CUDA's own for a file's own.
+  "$<$<COMPILE_LANG_AND_ID:CUDA,Clang>:SHELL:-Wall -Wextra -Werror -Wno-unused-function>"
+  # PTX for newer devices, as nvcc adds it; all of CUDA 12's drivers know this compression.
+  "$<$<COMPILE_LANG_AND_ID:CUDA,Clang>:SHELL:--cuda-include-ptx=all -Xcuda-fatbinary --compress-mode=speed>"
+  # By clang's own thresholds, sums of products lie in memory and not in registers.
+  "$<$<COMPILE_LANG_AND_ID:CUDA,Clang>:SHELL:-Xarch_device -mllvm=-inline-threshold=100000>"
+  "$<$<COMPILE_LANG_AND_ID:CUDA,Clang>:SHELL:-Xarch_device -mllvm=-unroll-threshold=20000>")
 
-file(GLOB KERNELS CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/layers/cuda/*.cu)
-add_custom_target(kernel_resources
-  COMMAND ${CMAKE_SOURCE_DIR}/cmake/kernel_resources ${CMAKE_CUDA_COMPILER} ${PENSTOCK_CUDA_ARCHITECTURES} ${KERNELS}
-  WORKING_DIRECTORY ${CMAKE_SOURCE_DIR} USES_TERMINAL VERBATIM)
+if(CMAKE_CUDA_COMPILER_ID STREQUAL "NVIDIA")
+  file(GLOB KERNELS CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/layers/cuda/*.cu)
+  add_custom_target(kernel_resources
+    COMMAND ${CMAKE_SOURCE_DIR}/cmake/kernel_resources ${CMAKE_CUDA_COMPILER} ${PENSTOCK_CUDA_ARCHITECTURES} ${KERNELS}
+    WORKING_DIRECTORY ${CMAKE_SOURCE_DIR} USES_TERMINAL VERBATIM)
+endif()
 
 find_gpu_library(NCCL::NCCL nccl.h nccl libnccl.so.2)
 if(TARGET NCCL::NCCL)

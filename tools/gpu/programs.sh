@@ -5,14 +5,16 @@
 programs=(penstock cuda_tests nccl_tests tone_corpus)
 build=$root/build/gpu_check
 
-# build_into FOLDER: FOLDER/bin, and FOLDER/no_nccl for machines without NCCL.
+# build_into FOLDER [12]: FOLDER/bin, and FOLDER/no_nccl for machines without NCCL.
 build_into() {
+  local build=$build${2:+_$2} toolkit
   PATH=$PATH:/usr/local/cuda/bin
-  command -v cmake >/dev/null && command -v nvcc >/dev/null || return 1
+  command -v cmake >/dev/null && set_toolkit "${2:-}" || return 1
   cmake -S "$root" -B "$build" -DCMAKE_BUILD_TYPE=Release -DPENSTOCK_CUDA=ON -DPENSTOCK_CUDA_ARCHITECTURES=90 \
     -DPENSTOCK_MPI=OFF -DPENSTOCK_BLAS=OFF -DPENSTOCK_SENTENCEPIECE=OFF -DPENSTOCK_PORTABLE=ON \
     -DPENSTOCK_UNITY=ON -DPENSTOCK_EMULATED_CUDA=OFF -DCMAKE_BUILD_WITH_INSTALL_RPATH=ON \
-    -DCMAKE_INSTALL_RPATH="\$ORIGIN/../lib" -DCMAKE_EXE_LINKER_FLAGS=-Wl,--disable-new-dtags >/dev/null &&
+    -DCMAKE_INSTALL_RPATH="\$ORIGIN/../lib" -DCMAKE_EXE_LINKER_FLAGS=-Wl,--disable-new-dtags \
+    "${toolkit[@]}" >/dev/null &&
     cmake --build "$build" --target "${programs[@]}" -j "$(nproc)" >"$build/log" 2>&1 ||
     { tail -20 "$build/log" >&2; return 1; }
   local program
@@ -39,11 +41,13 @@ no_nccl() {
 # its runtime.
 of_the_machine='/(libcuda[.]|libcublas|libcudnn|libnccl|libc[.]|libm[.]|libpthread|libdl|librt|ld-linux)'
 
-# pack FOLDER: programs, and of their libraries all that the machine lacks.
+# pack FOLDER [12]: programs, and of their libraries all that the machine lacks.
 pack() {
+  local loaded
   rm -rf "$1" && mkdir -p "$1/lib" "$1/tools"
-  build_into "$1" || { echo "gpu_check --pack: nothing could be built" >&2; return 1; }
-  ldd "$1"/bin/* | awk '$3 ~ /^\// {print $3}' | sort -u | grep -vE "$of_the_machine" |
+  build_into "$@" || { echo "gpu_check --pack: nothing could be built" >&2; return 1; }
+  LD_LIBRARY_PATH=${loaded:+$loaded:}${LD_LIBRARY_PATH:-} ldd "$1"/bin/* | awk '$3 ~ /^\// {print $3}' |
+    sort -u | grep -vE "$of_the_machine" |
     grep -vE '/(libstdc\+\+|libgcc_s)[.]' |  # cuDNN's need, and the machine's affair
     xargs cp -Lt "$1/lib"
   cp -r "$root"/tools/{gpu,gpu_check,ranks} "$1/tools/"
@@ -85,18 +89,15 @@ missing_libraries() { ldd "$bin"/* 2>/dev/null | awk '/not found/ && $1 ~ /^lib/
 # Sets `bin`, what its programs find their libraries and models by, and `nccl_missing`. Without NCCL only its
 # checks fall away; without another library, all of them.
 find_programs() {
-  local missing
   if [ -d "$root/bin" ]; then
-    bin=$root/bin
-  elif build_into "$build"; then
+    choose_pack "$root" "$root"/../.packed*
+  elif driver_runs "$(cuda_of_nvcc)" && build_into "$build"; then
     bin=$build/bin
+    find_libraries
   else
-    bin=$root/.packed/bin
-  fi
-  [ -x "$bin/penstock" ] ||
-    { echo "gpu_check: can't build here, and no .packed folder (tools/gpu_check --pack makes it)" >&2; return 1; }
+    choose_pack "$root"/.packed*
+  fi || return
   [ ! -d "$bin/../models" ] || export PENSTOCK_CONFIGS=$bin/..
-  find_libraries
 }
 
 find_libraries() {
