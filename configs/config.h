@@ -88,7 +88,7 @@ struct LrScheduleConfig {
 
 /// [precision]: what layers compute in, over FP32 masters, gradient sums and optimizer state.
 struct PrecisionConfig {
-  std::string compute = "fp32";          // fp32 | fp16 | bf16
+  std::string compute = "fp32";          // fp32 | tf32 | fp16 | bf16
   std::string loss_scaling = "backoff";  // of fp16: static | backoff | logmax
   double scale = 1024;                   // of static
   bool operator==(const PrecisionConfig&) const = default;

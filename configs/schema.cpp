@@ -135,8 +135,9 @@ std::vector<Key> lr_schedule_keys(LrScheduleConfig& s) {
 
 std::vector<Key> precision_keys(PrecisionConfig& p) {
   return {
-      Key("precision.compute", &p.compute, one_of({"fp32", "fp16", "bf16"}),
-          "number format of the layers; fp16 and bf16 keep FP32 master weights"),
+      Key("precision.compute", &p.compute, one_of({"fp32", "tf32", "fp16", "bf16"}),
+          "number format of the layers; fp16 and bf16 keep FP32 master weights. tf32 is fp32 whose "
+          "products CUDA devices compute in TF32; a CPU computes it as fp32."),
       Key("precision.loss_scaling", &p.loss_scaling, one_of({"static", "backoff", "logmax"}),
           "how fp16 chooses the loss scale, which keeps small gradients from vanishing"),
       Key("precision.scale", &p.scale, between(1, 65536),

@@ -96,7 +96,8 @@ class Backend : public OperationInterface<Operations> {
 [[nodiscard]] std::unique_ptr<Backend> make_cpu_backend(int threads = 1);
 
 /// DeviceError where this build or this machine has no CUDA device of that number.
-std::unique_ptr<Backend> make_cuda_backend(int device = 0);
+std::unique_ptr<Backend> make_cuda_backend(int device = 0,
+                                           Fp32Products products = Fp32Products::full);
 /// 0 without a driver, a device, or CUDA in this build. DeviceError where a device is in error.
 [[nodiscard]] int cuda_device_count();
 /// Why there is none, in CUDA's words; empty where there is one.

@@ -11,10 +11,16 @@ namespace penstock::layers {
 
 enum class DeviceKind { cpu, cuda };
 
-/// What sizes depend on besides the input: data, so that a plan can be made on any machine.
+/// How CUDA devices multiply FP32 numbers: as they are, or rounded to TF32 (10 bits of mantissa)
+/// for tensor cores. Sums are FP32 in both.
+enum class Fp32Products { full, tf32 };
+
+/// What sizes and costs depend on besides the input: data, so that a plan can be made on any
+/// machine. No size depends on `products`.
 struct BackendSizes {
   DeviceKind device = DeviceKind::cpu;
   DType compute = DType::f32;
+  Fp32Products products = Fp32Products::full;
 };
 
 /// Bytes that a stream which computes keeps for libraries, besides what layers declare.

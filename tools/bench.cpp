@@ -100,7 +100,7 @@ void add_bench(CLI::App& app, Run& run) {
   command->add_option("--schedule", o.schedule, "Order of forward and backward passes")
       ->check(CLI::IsMember({"gpipe", "1f1b", "interleaved", "zb-h1", "zb-h2", "zb-v"}));
   command->add_option("--precision", o.precision.compute, "Type of number that layers compute in")
-      ->check(CLI::IsMember({"fp32", "fp16", "bf16"}));
+      ->check(CLI::IsMember({"fp32", "tf32", "fp16", "bf16"}));
   takes_whole(command->add_option(
                   "--cut", o.cut,
                   "First layer of each part of the model but the first. Default: the fastest cut"),

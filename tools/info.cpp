@@ -101,7 +101,7 @@ void add_info(CLI::App& app, Run& run) {
   command
       ->add_option("--precision", options->precision,
                    "Of a model: type of number that layers compute in")
-      ->check(CLI::IsMember({"fp32", "fp16", "bf16"}));
+      ->check(CLI::IsMember({"fp32", "tf32", "fp16", "bf16"}));
   CLI::Option* recipe =
       command->add_flag("--recipe", options->recipe,
                         "Of a checkpoint: print a recipe that starts from its weights, as TOML");

@@ -80,7 +80,7 @@ void add_transcribe(CLI::App& app, Run& run) {
   command
       ->add_option("--precision", options->trained.compute,
                    "Number format that layers compute in. Default: that of the training")
-      ->check(CLI::IsMember({"fp32", "fp16", "bf16"}));
+      ->check(CLI::IsMember({"fp32", "tf32", "fp16", "bf16"}));
   command->add_flag("--json", options->json, "Print one JSON object");
   command->footer(
       "Prints the text of one recording, or a line for each of several.\n\nExamples:\n"

@@ -18,6 +18,13 @@ bool is_refusal(cudnnStatus_t status) {
   return CUDNN_STATUS_CATEGORY(static_cast<int>(status)) == CUDNN_STATUS_NOT_SUPPORTED;
 }
 
+/// What the heuristic is asked with: it lists what that permits. CUDNN_DEFAULT_MATH lets FP32 be
+/// multiplied in TF32, CUDNN_FMA_MATH does not.
+cudnnMathType_t permitted_math(DType dtype, Fp32Products of_fp32) {
+  if (dtype != DType::f32) return CUDNN_TENSOR_OP_MATH;
+  return of_fp32 == Fp32Products::tf32 ? CUDNN_DEFAULT_MATH : CUDNN_FMA_MATH;
+}
+
 /// The convolution whose algorithms serve all of the bucket. Where such an image would be too large
 /// for cuDNN, the convolution itself.
 Convolution of_bucket(const Convolution& convolution) {
@@ -34,7 +41,7 @@ Convolution of_bucket(const Convolution& convolution) {
 
 }  // namespace
 
-Convolutions::Convolutions() {
+Convolutions::Convolutions(Fp32Products of_fp32) : of_fp32_(of_fp32) {
   cudnnHandle_t handle = nullptr;
   check(cudnnCreate(&handle), "starting cuDNN");
   library_.reset(handle);
@@ -61,6 +68,8 @@ Convolutions::Key Convolutions::key_of(int pass, const Convolution& c) {
 template <class Pass>
 std::vector<Convolutions::Candidate> Convolutions::ask(const Convolution& c) const {
   const ConvolutionDescription of(c);
+  const cudnnMathType_t permitted = permitted_math(c.dtype, of_fp32_);
+  of.use(permitted);
   std::array<typename Pass::Listed, kMostAlgorithms> listed{};
   int found = 0;
   const cudnnStatus_t status =
@@ -71,8 +80,8 @@ std::vector<Convolutions::Candidate> Convolutions::ask(const Convolution& c) con
     check(status, fmt::format("choosing an algorithm for {}, {}", text_of(c), Pass::kName));
   for (const auto& entry : std::span(listed).first(static_cast<std::size_t>(found))) {
     if (entry.status != CUDNN_STATUS_SUCCESS || entry.determinism != CUDNN_DETERMINISTIC) continue;
-    // FP32 is FP32: CUDNN_DEFAULT_MATH would let it be TF32.
-    const auto math = c.dtype == DType::f32 ? CUDNN_FMA_MATH : entry.mathType;
+    // Where FMA alone is permitted, a list that says CUDNN_DEFAULT_MATH must not bring TF32.
+    const auto math = permitted == CUDNN_FMA_MATH ? permitted : entry.mathType;
     candidates.push_back({static_cast<int>(entry.algo), math});
   }
   return candidates;

@@ -16,7 +16,7 @@
 namespace penstock::layers::cuda {
 
 /// A convolution of one image, [time][frequency][channel], with a filter [out][time][frequency]
-/// [in]; all of one dtype (f32, f16 or bf16), sums in FP32, without TF32.
+/// [in]; all of one dtype (f32, f16 or bf16), sums in FP32.
 struct Convolution {
   const Conv2dGeometry& geometry;
   DType dtype;
@@ -27,10 +27,11 @@ struct Convolution {
 
 /// cuDNN, with the first algorithm of its heuristic that repeats its bits and fits the workspace:
 /// no timing. The heuristic is asked once for a geometry, dtype, pass and bucket of rows. Where
-/// none of its algorithms will do, a kernel of ours runs.
+/// none of its algorithms will do, a kernel of ours runs. FP32 is multiplied as the object was told
+/// to; its choices are of that alone.
 class Convolutions {
  public:
-  Convolutions();
+  explicit Convolutions(Fp32Products of_fp32);
 
   /// out from in. DeviceError naming the shapes where the library fails, here and below.
   void forward(CudaStream& stream, const Convolution& convolution);
@@ -59,6 +60,7 @@ class Convolutions {
   template <class Pass>
   void run(CudaStream& stream, const Convolution& convolution);
 
+  Fp32Products of_fp32_;
   std::unique_ptr<cudnnContext, Destroy> library_;
   std::map<Key, std::vector<Candidate>> candidates_;  // the fastest first
 };

@@ -45,9 +45,7 @@ ConvolutionDescription::ConvolutionDescription(const Convolution& c)
     : in_(image(c.dtype, c.in_rows, c.geometry.in_frequencies, c.geometry.in_channels)),
       out_(image(c.dtype, c.out_rows, c.geometry.out_frequencies(), c.geometry.out_channels)),
       filter_(filter_of(c)),
-      convolution_(convolution_of(c)) {
-  use(c.dtype == DType::f32 ? CUDNN_FMA_MATH : CUDNN_TENSOR_OP_MATH);
-}
+      convolution_(convolution_of(c)) {}
 
 void ConvolutionDescription::use(cudnnMathType_t math) const {
   check(cudnnSetConvolutionMathType(convolution(), math), "describing a convolution");

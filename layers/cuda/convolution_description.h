@@ -17,12 +17,11 @@ void check(cudnnStatus_t status, std::string_view doing);
 /// cuDNN's descriptors of a convolution's operands, given back with the object.
 class ConvolutionDescription {
  public:
-  /// DeviceError for dtypes that have no convolution, and images beyond 2³¹ numbers. The math type
-  /// is the one to ask the heuristic with: of FP32 the multiply-adds of FP32, of halves tensor
-  /// cores.
+  /// DeviceError for dtypes that have no convolution, and images beyond 2³¹ numbers.
   explicit ConvolutionDescription(const Convolution& convolution);
 
-  /// The convolution's math type is that of the algorithm which is asked for its workspace, or run.
+  /// The convolution's math type is what the heuristic may list, and then that of the algorithm
+  /// which is asked for its workspace, or run.
   void use(cudnnMathType_t math) const;
 
   cudnnTensorDescriptor_t in() const { return in_.get(); }

@@ -53,7 +53,11 @@ class CudaEvent final : public Event {
 
 }  // namespace
 
-CudaBackend::CudaBackend(int device) : device_(chosen(device)) {}
+CudaBackend::CudaBackend(int device, Fp32Products products)
+    : device_(chosen(device)),
+      fp32_products_(products),
+      products_(products),
+      convolutions_(products) {}
 
 std::string CudaBackend::description() const {
   const cudaDeviceProp properties = properties_of(device_);
@@ -120,8 +124,8 @@ void CudaBackend::wait(Stream& stream, const Event& event) {
 
 void CudaBackend::synchronize(Stream& stream) { own(stream).synchronize(); }
 
-std::unique_ptr<Backend> make_cuda_backend(int device) {
-  return std::make_unique<CudaBackend>(device);
+std::unique_ptr<Backend> make_cuda_backend(int device, Fp32Products products) {
+  return std::make_unique<CudaBackend>(device, products);
 }
 
 // Where a kernel has failed, every call returns its error: that is not the absence of devices.

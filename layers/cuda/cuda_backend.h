@@ -11,7 +11,7 @@ namespace penstock::layers {
 /// this folder. Nothing adds floating-point numbers in an order that changes from run to run.
 class CudaBackend final : public OperationDispatch<CudaBackend, Backend> {
  public:
-  explicit CudaBackend(int device);
+  CudaBackend(int device, Fp32Products products);
 
   DeviceKind kind() const override { return DeviceKind::cuda; }
   std::string description() const override;
@@ -38,6 +38,7 @@ class CudaBackend final : public OperationDispatch<CudaBackend, Backend> {
   void compute(Stream& stream, const Operation& op);
 
   int device_;
+  Fp32Products fp32_products_;
   cuda::Products products_;
   cuda::Convolutions convolutions_;
 };

@@ -23,16 +23,15 @@ struct ProductSizes {
         batch(p.batch),
         a(p.a, p.transpose_a),
         b(p.b, p.transpose_b),
-        d(p.d, false),
-        accumulate(p.accumulate) {}
+        d(p.d, false) {}
   std::int64_t rows, columns, inner, batch;
   Steps2d a, b, d;
-  bool accumulate;
 };
 
 /// `bias`: one for each column, or null.
 template <class T, class D>
-__global__ void multiply_each(const T* a, const T* b, D* d, const D* bias, ProductSizes sizes) {
+__global__ void multiply_each(const T* a, const T* b, D* d, const D* bias, ProductSizes sizes,
+                              bool accumulate) {
   const std::int64_t i = grid_thread();
   if (i >= sizes.batch * sizes.rows * sizes.columns) return;
   const std::int64_t column = i % sizes.columns, row = i / sizes.columns % sizes.rows,
@@ -43,7 +42,7 @@ __global__ void multiply_each(const T* a, const T* b, D* d, const D* bias, Produ
   for (std::int64_t k = 0; k < sizes.inner; ++k)
     sum += to_float(of_a[k * sizes.a.column]) * to_float(of_b[k * sizes.b.row]);
   D& result = d[matrix * sizes.d.matrix + row * sizes.d.row + column];
-  if (sizes.accumulate) sum += to_float(result);
+  if (accumulate) sum += to_float(result);
   if (bias != nullptr) sum += to_float(bias[column]);
   result = from_float<D>(sum);
 }
@@ -53,7 +52,7 @@ void multiply_into(CudaStream& stream, const Product& p) {
   const D* const bias = p.bias == nullptr ? nullptr : data_of<D>(*p.bias);
   launch(stream.handle(), grid_over(p.batch * p.d.rows * p.d.columns), multiply_each<T, D>,
          static_cast<const T*>(p.a.data), static_cast<const T*>(p.b.data),
-         static_cast<D*>(p.d.data), bias, ProductSizes(p));
+         static_cast<D*>(p.d.data), bias, ProductSizes(p), p.accumulate);
 }
 
 }  // namespace

@@ -20,8 +20,9 @@ struct BlockOfStep {
         first_utterance(block_y() * tiles_of_utterances * kRecurrenceUtterances),
         direction(static_cast<int>(block_x() / tiles)) {}
 
-  template <class T>
-  __device__ const T* factor(const PackedFactor& of, std::int64_t tiles, const T* packed) const {
+  template <class Factor>
+  __device__ const Factor* factor(const PackedFactor& of, std::int64_t tiles,
+                                  const Factor* packed) const {
     return packed + (direction * tiles + tile) * of.numbers_of_tile();
   }
   template <class T>
@@ -38,11 +39,11 @@ __device__ inline bool is_there(const RecurrenceStep& at, const RecurrenceChanne
   return of.rank < at.active && of.channel < at.hidden;
 }
 
-template <class T, class Gates, int kTiles>
+template <class T, class Factor, class Gates, int kTiles>
 __global__ void __launch_bounds__(kRecurrenceThreads, 2)
-    step_forward(ForwardStep<T> io, PackedFactor factor, std::int64_t tiles, const T* packed) {
+    step_forward(ForwardStep<T> io, PackedFactor factor, std::int64_t tiles, const Factor* packed) {
   const BlockOfStep block(tiles, kTiles);
-  SlicedSums<T, Gates::kCount, kTiles> sums;
+  SlicedSums<Factor, Gates::kCount, kTiles> sums;
   if (io.at.step > 0)  // h is 0 before
     sums.add(block.factor(factor, tiles, packed),
              block.rows(io.at, io.states_DNH, io.at.state_width));
@@ -53,12 +54,12 @@ __global__ void __launch_bounds__(kRecurrenceThreads, 2)
 }
 
 /// In the last step of all, and of an utterance, nothing is behind: `behind_DNG` is 0 there.
-template <class T, class Gates, int kTiles>
+template <class T, class Factor, class Gates, int kTiles>
 __global__ void __launch_bounds__(kRecurrenceThreads, 2)
-    step_backward(BackwardStep<T> io, PackedFactor factor, std::int64_t tiles, const T* packed,
+    step_backward(BackwardStep<T> io, PackedFactor factor, std::int64_t tiles, const Factor* packed,
                   const T* behind_DNG) {
   const BlockOfStep block(tiles, kTiles);
-  SlicedSums<T, 1, kTiles> sums;
+  SlicedSums<Factor, 1, kTiles> sums;
   sums.add(block.factor(factor, tiles, packed), block.rows(io.at, behind_DNG, io.at.product_width));
   for_each_sum(sums, [&](int utterance, int channel, const auto& through_u) {
     const RecurrenceChannel of = block.channel(utterance, channel);
@@ -93,13 +94,11 @@ struct Buffers {
   T* operator[](std::int64_t step) const { return first + step % 2 * numbers; }
 };
 
-}  // namespace
-
-template <class T>
-void fused_forward(CudaStream& stream, const RecurrenceForward& op, const RecurrenceSteps& steps,
-                   const RecurrenceForwardRoom& room, ForwardStep<T> io) {
+template <class Factor, class T>
+void run_forward(CudaStream& stream, const RecurrenceForward& op, const RecurrenceSteps& steps,
+                 const RecurrenceForwardRoom& room, ForwardStep<T> io) {
   const Buffers<T> states{reinterpret_cast<T*>(room.states_BDNH), room.sizes.states()};
-  T* const u = reinterpret_cast<T*>(room.packed);
+  auto* const u = reinterpret_cast<Factor*>(room.packed);
   const PackedFactor factor = pack_forward(stream.handle(), data_of<T>(op.w_DGH), room.sizes,
                                            static_cast<int>(op.shape.gates()), u);
   with_gates_of<T>(op.shape.kind, [&]<class Gates>() {
@@ -108,19 +107,19 @@ void fused_forward(CudaStream& stream, const RecurrenceForward& op, const Recurr
       io.states_DNH = states[step];
       io.next_DNH = states[step + 1];
       with_grid_of<T>(io.at, factor, [&]<int kTiles>(const Grid& grid) {
-        launch(stream.handle(), grid, step_forward<T, Gates, kTiles>, io, factor, factor.tiles(),
-               u);
+        launch(stream.handle(), grid, step_forward<T, Factor, Gates, kTiles>, io, factor,
+               factor.tiles(), u);
       });
     }
   });
 }
 
-template <class T>
-void fused_backward(CudaStream& stream, const RecurrenceBackwardInput& op,
-                    const RecurrenceSteps& steps, const RecurrenceBackwardRoom& room,
-                    BackwardStep<T> io) {
+template <class Factor, class T>
+void run_backward(CudaStream& stream, const RecurrenceBackwardInput& op,
+                  const RecurrenceSteps& steps, const RecurrenceBackwardRoom& room,
+                  BackwardStep<T> io) {
   const Buffers<T> gradients{reinterpret_cast<T*>(room.g_BDNG), room.sizes.products()};
-  T* const ut = reinterpret_cast<T*>(room.packed);
+  auto* const ut = reinterpret_cast<Factor*>(room.packed);
   const PackedFactor factor = pack_backward(stream.handle(), data_of<T>(op.w_DGH), room.sizes,
                                             static_cast<int>(op.shape.gates()), ut);
   with_gates_of<T>(op.shape.kind, [&]<class Gates>() {
@@ -128,19 +127,45 @@ void fused_backward(CudaStream& stream, const RecurrenceBackwardInput& op,
       io.at = steps[step];
       io.g_DNG = gradients[step];
       with_grid_of<T>(io.at, factor, [&]<int kTiles>(const Grid& grid) {
-        launch(stream.handle(), grid, step_backward<T, Gates, kTiles>, io, factor, factor.tiles(),
-               ut, gradients[step + 1]);
+        launch(stream.handle(), grid, step_backward<T, Factor, Gates, kTiles>, io, factor,
+               factor.tiles(), ut, gradients[step + 1]);
       });
     }
   });
 }
 
-#define FUSED(T)                                                                             \
-  template void fused_forward(CudaStream&, const RecurrenceForward&, const RecurrenceSteps&, \
-                              const RecurrenceForwardRoom&, ForwardStep<T>);                 \
-  template void fused_backward(CudaStream&, const RecurrenceBackwardInput&,                  \
-                               const RecurrenceSteps&, const RecurrenceBackwardRoom&,        \
-                               BackwardStep<T>)
+/// Calls run.operator()<Factor>() with the type in which U is multiplied by numbers of type T.
+template <class T, class Run>
+void with_factor_of(Fp32Products products, const Run& run) {
+  if constexpr (std::is_same_v<T, float>)
+    if (products == Fp32Products::tf32) return run.template operator()<Tf32>();
+  run.template operator()<T>();
+}
+
+}  // namespace
+
+template <class T>
+void fused_forward(CudaStream& stream, const RecurrenceForward& op, const RecurrenceSteps& steps,
+                   const RecurrenceForwardRoom& room, const ForwardStep<T>& io,
+                   Fp32Products products) {
+  with_factor_of<T>(products,
+                    [&]<class Factor>() { run_forward<Factor>(stream, op, steps, room, io); });
+}
+
+template <class T>
+void fused_backward(CudaStream& stream, const RecurrenceBackwardInput& op,
+                    const RecurrenceSteps& steps, const RecurrenceBackwardRoom& room,
+                    const BackwardStep<T>& io, Fp32Products products) {
+  with_factor_of<T>(products,
+                    [&]<class Factor>() { run_backward<Factor>(stream, op, steps, room, io); });
+}
+
+#define FUSED(T)                                                                                  \
+  template void fused_forward(CudaStream&, const RecurrenceForward&, const RecurrenceSteps&,      \
+                              const RecurrenceForwardRoom&, const ForwardStep<T>&, Fp32Products); \
+  template void fused_backward(CudaStream&, const RecurrenceBackwardInput&,                       \
+                               const RecurrenceSteps&, const RecurrenceBackwardRoom&,             \
+                               const BackwardStep<T>&, Fp32Products)
 FUSED(float);
 FUSED(__half);
 FUSED(__nv_bfloat16);

@@ -8,13 +8,14 @@ namespace penstock::layers::cuda {
 // the step before left of every channel, and then computes these channels' gates. What all blocks
 // read, none of them writes: states and gradients have two buffers, in turn.
 
-/// All of a recurrence's time steps; `io` lacks the step and its buffers.
+/// All of a recurrence's time steps; `io` lacks the step and its buffers. `products` is of FP32.
 template <class T>
 void fused_forward(CudaStream& stream, const RecurrenceForward& op, const RecurrenceSteps& steps,
-                   const RecurrenceForwardRoom& room, ForwardStep<T> io);
+                   const RecurrenceForwardRoom& room, const ForwardStep<T>& io,
+                   Fp32Products products);
 template <class T>
 void fused_backward(CudaStream& stream, const RecurrenceBackwardInput& op,
                     const RecurrenceSteps& steps, const RecurrenceBackwardRoom& room,
-                    BackwardStep<T> io);
+                    const BackwardStep<T>& io, Fp32Products products);
 
 }  // namespace penstock::layers::cuda

@@ -2,14 +2,17 @@
 
 #include <bit>
 #include <cstdint>
+#include <type_traits>
 
 #include "layers/cuda/block.h"
 #include "layers/cuda/numbers.h"
+#include "layers/cuda/tf32.h"
 
-// Products of a warp by tensor cores: c += a · b, of 16×16 by 16×8 halves, summed in FP32. Lane 4g
-// + t holds parts of rows g and g + 8 of a and c, and of column g of b (PTX ISA, mma.m16n8k16).
+// Products of a warp by tensor cores: c += a · b, of 16×16 by 16×8 halves, or of 16×8 by 8×8
+// numbers in TF32, summed in FP32. Lane 4g + t holds parts of rows g and g + 8 of a and c, and of
+// column g of b (PTX ISA, mma.m16n8k16 and mma.m16n8k8).
 
-#ifdef __CUDACC__  // else tests/emulated_cuda/emulation defines both
+#ifdef __CUDACC__  // else tests/emulated_cuda/emulation defines all three
 __device__ inline void mma_m16n8k16(float (&c)[4], const unsigned (&a)[4], const unsigned (&b)[2],
                                     __half) {
   asm volatile(
@@ -26,6 +29,14 @@ __device__ inline void mma_m16n8k16(float (&c)[4], const unsigned (&a)[4], const
       : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
+/// Of TF32: the lower 13 bits of operands are not looked at.
+__device__ inline void mma_m16n8k8(float (&c)[4], const unsigned (&a)[4], const unsigned (&b)[2]) {
+  asm volatile(
+      "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 "
+      "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+      : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+}
 #endif
 
 namespace penstock::layers::cuda {
@@ -36,14 +47,15 @@ struct HalfPair {
   T low, high;
 };
 
-/// Channels 2t and 2t + 1 of rows g, g + 8, then channels 2t + 8 and 2t + 9 of the same.
+/// Channels 2t and 2t + 1 of rows g, g + 8, then channels 2t + 8 and 2t + 9 of the same; in TF32
+/// channel t, then channel t + 4.
 struct FragmentA {
-  unsigned pairs[4];
+  unsigned registers[4];
 };
 
-/// Rows 2t and 2t + 1 of column g, then rows 2t + 8 and 2t + 9.
+/// Rows 2t and 2t + 1 of column g, then rows 2t + 8 and 2t + 9; in TF32 row t, then row t + 4.
 struct FragmentB {
-  unsigned pairs[2];
+  unsigned registers[2];
 };
 
 /// Columns 2t and 2t + 1 of row g, then of row g + 8.
@@ -55,9 +67,13 @@ struct FragmentC {
 };
 
 template <class T>
-__device__ float dot_of_pairs(unsigned a, unsigned b) {
-  const auto x = std::bit_cast<HalfPair<T>>(a), y = std::bit_cast<HalfPair<T>>(b);
-  return to_float(x.low) * to_float(y.low) + to_float(x.high) * to_float(y.high);
+__device__ float dot_of_registers(unsigned a, unsigned b) {
+  if constexpr (std::is_same_v<T, Tf32>) {
+    return to_float(Tf32{a}) * to_float(Tf32{b});
+  } else {
+    const auto x = std::bit_cast<HalfPair<T>>(a), y = std::bit_cast<HalfPair<T>>(b);
+    return to_float(x.low) * to_float(y.low) + to_float(x.high) * to_float(y.high);
+  }
 }
 
 /// c += a · b without tensor cores; every lane of the warp comes here. Never inlined: kernels write
@@ -68,25 +84,28 @@ __device__ NEVER_INLINED void multiply_add_by_shuffles(const FragmentA& a, const
   const int row = thread_x() % kWarp / 4, column = FragmentC::column(0);
   for (int half = 0; half < 2; ++half) {
     for (int k = 0; k < 4; ++k) {
-      const unsigned upper = shuffle(a.pairs[2 * half], 4 * row + k);
-      const unsigned lower = shuffle(a.pairs[2 * half + 1], 4 * row + k);
-      const unsigned left = shuffle(b.pairs[half], 4 * column + k);
-      const unsigned right = shuffle(b.pairs[half], 4 * column + 4 + k);
-      c.values[0] += dot_of_pairs<T>(upper, left);
-      c.values[1] += dot_of_pairs<T>(upper, right);
-      c.values[2] += dot_of_pairs<T>(lower, left);
-      c.values[3] += dot_of_pairs<T>(lower, right);
+      const unsigned upper = shuffle(a.registers[2 * half], 4 * row + k);
+      const unsigned lower = shuffle(a.registers[2 * half + 1], 4 * row + k);
+      const unsigned left = shuffle(b.registers[half], 4 * column + k);
+      const unsigned right = shuffle(b.registers[half], 4 * column + 4 + k);
+      c.values[0] += dot_of_registers<T>(upper, left);
+      c.values[1] += dot_of_registers<T>(upper, right);
+      c.values[2] += dot_of_registers<T>(lower, left);
+      c.values[3] += dot_of_registers<T>(lower, right);
     }
   }
 }
 
-/// c += a · b; every lane of the warp comes here.
+/// c += a · b; every lane of the warp comes here. T: __half, __nv_bfloat16 or Tf32.
 template <class T>
 __device__ void multiply_add(const FragmentA& a, const FragmentB& b, FragmentC& c) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800  // Turing's tensor cores multiply smaller tiles
   multiply_add_by_shuffles<T>(a, b, c);
 #else
-  mma_m16n8k16(c.values, a.pairs, b.pairs, T{});
+  if constexpr (std::is_same_v<T, Tf32>)
+    mma_m16n8k8(c.values, a.registers, b.registers);
+  else
+    mma_m16n8k16(c.values, a.registers, b.registers, T{});
 #endif
 }
 

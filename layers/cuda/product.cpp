@@ -76,7 +76,7 @@ Products::Key::Key(const Product& product)
       bias(product.bias != nullptr),
       batch(product.batch) {}
 
-Products::Products() {
+Products::Products(Fp32Products of_fp32) : of_fp32_(of_fp32) {
   cublasLtHandle_t handle = nullptr;
   if (const cublasStatus_t status = cublasLtCreate(&handle); status != CUBLAS_STATUS_SUCCESS)
     throw DeviceError(std::string("starting cuBLASLt: ") + cublasLtGetStatusName(status));
@@ -88,7 +88,7 @@ Products::~Products() = default;
 ProductPlan& Products::planned(const Product& product) {
   if (plans_.size() >= kMostPlans) plans_.clear();
   std::unique_ptr<ProductPlan>& plan = plans_[Key(product)];
-  if (plan == nullptr) plan = std::make_unique<ProductPlan>(library_.get(), product);
+  if (plan == nullptr) plan = std::make_unique<ProductPlan>(library_.get(), product, of_fp32_);
   return *plan;
 }
 

@@ -49,10 +49,11 @@ class ProductPlan;
 /// cuBLASLt, with the first algorithm of its heuristic: no timing, so that equal shapes give equal
 /// bits. The heuristic is asked once for a bucket of rows, and again for rows that none of the
 /// bucket's algorithms takes. Where it has none with a bias, a kernel of ours adds that; where it
-/// has none at all, a kernel multiplies. FP32 products do not use TF32.
+/// has none at all, a kernel multiplies. FP32 is multiplied as the object was told to; its plans
+/// are of that alone.
 class Products {
  public:
-  Products();
+  explicit Products(Fp32Products of_fp32);
   ~Products();
   /// DeviceError naming shapes and dtypes where the library fails.
   void run(CudaStream& stream, const Product& product);
@@ -75,6 +76,7 @@ class Products {
   /// With an algorithm that holds for the product; null where the library has none.
   ProductPlan* plan_for(const Product& product);
 
+  Fp32Products of_fp32_;
   std::unique_ptr<cublasLtContext, Destroy> library_;
   std::map<Key, std::unique_ptr<ProductPlan>> plans_;  // recurrences ask for the same few again
 };

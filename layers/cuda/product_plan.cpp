@@ -44,6 +44,11 @@ cudaDataType_t data_type(DType dtype) {
   }
 }
 
+cublasComputeType_t compute_type(DType dtype, Fp32Products of_fp32) {
+  return dtype == DType::f32 && of_fp32 == Fp32Products::tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32
+                                                              : CUBLAS_COMPUTE_32F;
+}
+
 void set(cublasLtMatmulDesc_t description, cublasLtMatmulDescAttributes_t attribute, auto value) {
   check(cublasLtMatmulDescSetAttribute(description, attribute, &value, sizeof value),
         [] { return "describing a product"; });
@@ -78,9 +83,9 @@ ProductPlan::Layout ProductPlan::layout_of(const Matrix& matrix, int batch) {
 }
 
 /// dᵀ = bᵀ · aᵀ.
-ProductPlan::Description ProductPlan::describe(const Product& product) {
+ProductPlan::Description ProductPlan::describe(const Product& product, Fp32Products of_fp32) {
   cublasLtMatmulDesc_t description = nullptr;
-  check(cublasLtMatmulDescCreate(&description, CUBLAS_COMPUTE_32F, CUDA_R_32F),
+  check(cublasLtMatmulDescCreate(&description, compute_type(product.a.dtype, of_fp32), CUDA_R_32F),
         [] { return "describing a product"; });
   Description owned(description);
   set(description, CUBLASLT_MATMUL_DESC_TRANSA, product.transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N);
@@ -114,8 +119,8 @@ ProductPlan::Sizes ProductPlan::sizes_of(const Product& product) {
   return {product.a.rows, product.a.stride, product.b.stride, product.d.stride};
 }
 
-ProductPlan::ProductPlan(cublasLtHandle_t library, const Product& product)
-    : description_(describe(product)),
+ProductPlan::ProductPlan(cublasLtHandle_t library, const Product& product, Fp32Products of_fp32)
+    : description_(describe(product, of_fp32)),
       a_(layout_of(product.b, product.batch)),
       b_(layout_of(product.a, product.batch)),
       d_(layout_of(product.d, product.batch)),

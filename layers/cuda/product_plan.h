@@ -15,7 +15,7 @@ namespace penstock::layers::cuda {
 class ProductPlan {
  public:
   /// Asks the heuristic. DeviceError where it fails; that it has no algorithm is no failure.
-  ProductPlan(cublasLtHandle_t library, const Product& product);
+  ProductPlan(cublasLtHandle_t library, const Product& product, Fp32Products of_fp32);
 
   bool empty() const { return algorithms_.empty(); }
   /// Whether one of the algorithms holds for `product`; run() takes the first that does. It may
@@ -40,7 +40,7 @@ class ProductPlan {
 
   static Sizes sizes_of(const Product& product);
   static Layout layout_of(const Matrix& matrix, int batch);
-  static Description describe(const Product& product);
+  static Description describe(const Product& product, Fp32Products of_fp32);
   static Preference limits_for(const Product& product);
 
   Description description_;

@@ -137,7 +137,7 @@ void CudaBackend::compute(Stream& stream, const RecurrenceForward& op) {
                             .y_FH = cuda::data_of<T>(op.y_FH),
                             .middles_NH = reinterpret_cast<T*>(room.middles_NH)};
     if (room.sizes.fused)
-      cuda::fused_forward(own, op, steps, room, io);
+      cuda::fused_forward(own, op, steps, room, io, fp32_products_);
     else
       cuda::forward_by_products(own, products_, op, steps, room, io);
     if (op.shape.directions == 2)
@@ -167,7 +167,7 @@ void CudaBackend::compute(Stream& stream, const RecurrenceBackwardInput& op) {
                                    .dn_DFH = cuda::data_or_null<T>(op.dn_DFH),
                                    .g_DNG = reinterpret_cast<T*>(room.g_BDNG)};
     if (room.sizes.fused)
-      cuda::fused_backward(own, op, steps, room, io);
+      cuda::fused_backward(own, op, steps, room, io, fp32_products_);
     else
       cuda::backward_by_products(own, products_, op, steps, room, io);
   });

@@ -1,6 +1,7 @@
 #include "layers/cuda/launch.h"
 #include "layers/cuda/numbers.h"
 #include "layers/cuda/recurrence_packing.h"
+#include "layers/cuda/tf32.h"
 
 namespace penstock::layers::cuda {
 namespace {
@@ -12,32 +13,34 @@ struct Strides {
 };
 
 /// One thread for each packed number.
-template <class T>
+template <class T, class Factor>
 __global__ void pack(const T* w_DGH, PackedFactor factor, Strides from, std::int64_t tiles,
-                     T* packed) {
+                     Factor* packed) {
   const std::int64_t i = grid_thread(), numbers = factor.numbers_of_tile();
   if (i >= factor.directions * tiles * numbers) return;
   const std::int64_t tile = i / numbers % tiles, direction = i / numbers / tiles;
-  const PackedNumber at = packed_number<T>(factor, i % numbers);
+  const PackedNumber at = packed_number<Factor>(factor, i % numbers);
   const std::int64_t channel = tile * kRecurrenceChannels + at.channel;
   const bool there = channel < factor.hidden && at.inner < from.inner_count;
-  packed[i] = there ? w_DGH[direction * from.direction + at.row * from.row +
-                            channel * from.channel + at.inner * from.inner]
-                    : from_float<T>(0);
+  const float number = there ? to_float(w_DGH[direction * from.direction + at.row * from.row +
+                                              channel * from.channel + at.inner * from.inner])
+                             : 0;
+  packed[i] = from_float<Factor>(number);
 }
 
-template <class T>
+template <class T, class Factor>
 PackedFactor run(cudaStream_t stream, const T* w_DGH, const PackedFactor& factor,
-                 const Strides& from, T* packed) {
-  launch(stream, grid_over(factor.numbers()), pack<T>, w_DGH, factor, from, factor.tiles(), packed);
+                 const Strides& from, Factor* packed) {
+  launch(stream, grid_over(factor.numbers()), pack<T, Factor>, w_DGH, factor, from, factor.tiles(),
+         packed);
   return factor;
 }
 
 }  // namespace
 
-template <class T>
+template <class T, class Factor>
 PackedFactor pack_forward(cudaStream_t stream, const T* w_DGH, const RecurrenceSizes& sizes,
-                          int gates, T* packed) {
+                          int gates, Factor* packed) {
   const std::int64_t hidden = sizes.hidden;
   return run(stream, w_DGH,
              {.hidden = hidden,
@@ -52,9 +55,9 @@ PackedFactor pack_forward(cudaStream_t stream, const T* w_DGH, const RecurrenceS
              packed);
 }
 
-template <class T>
+template <class T, class Factor>
 PackedFactor pack_backward(cudaStream_t stream, const T* w_DGH, const RecurrenceSizes& sizes,
-                           int gates, T* packed) {
+                           int gates, Factor* packed) {
   const std::int64_t hidden = sizes.hidden;
   return run(stream, w_DGH,
              {.hidden = hidden,
@@ -69,12 +72,14 @@ PackedFactor pack_backward(cudaStream_t stream, const T* w_DGH, const Recurrence
              packed);
 }
 
-#define PACKS(T)                                                                               \
-  template PackedFactor pack_forward(cudaStream_t, const T*, const RecurrenceSizes&, int, T*); \
-  template PackedFactor pack_backward(cudaStream_t, const T*, const RecurrenceSizes&, int, T*)
-PACKS(float);
-PACKS(__half);
-PACKS(__nv_bfloat16);
+#define PACKS(T, Factor)                                                                  \
+  template PackedFactor pack_forward(cudaStream_t, const T*, const RecurrenceSizes&, int, \
+                                     Factor*);                                            \
+  template PackedFactor pack_backward(cudaStream_t, const T*, const RecurrenceSizes&, int, Factor*)
+PACKS(float, float);
+PACKS(float, Tf32);
+PACKS(__half, __half);
+PACKS(__nv_bfloat16, __nv_bfloat16);
 #undef PACKS
 
 }  // namespace penstock::layers::cuda

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <bit>
+#include <type_traits>
+
 #include "layers/cuda/mma.h"
 #include "layers/cuda/recurrence_packing.h"
 
@@ -19,25 +22,52 @@ struct InnerRows {
   std::int64_t width;
 };
 
+/// Four floats, rounded for tensor cores.
+__device__ inline uint4 in_tf32(const uint4& floats) {
+  const auto rounded = [](unsigned bits) {
+    return from_float<Tf32>(std::bit_cast<float>(bits)).bits;
+  };
+  return {rounded(floats.x), rounded(floats.y), rounded(floats.z), rounded(floats.w)};
+}
+
+/// Of an utterance, what a lane multiplies of a slab: eight numbers, two registers an operand.
+template <class Factor>
+struct SlabColumn {
+  uint4 words[kSlabOperands<Factor> / 2];
+
+  template <class T>
+  __device__ void load(const T* from) {
+    UNROLLED for (int i = 0; i < kSlabOperands<Factor> / 2; ++i) {
+      words[i] = reinterpret_cast<const uint4*>(from)[i];
+      if constexpr (!std::is_same_v<T, Factor>) words[i] = in_tf32(words[i]);
+    }
+  }
+  __device__ FragmentB operand(int i) const {
+    const uint4& four = words[i / 2];
+    return i % 2 == 0 ? FragmentB{{four.x, four.y}} : FragmentB{{four.z, four.w}};
+  }
+};
+
 /// By tensor cores. A warp is a slice; it takes every eighth slab.
-template <class T, int kRows, int kTiles>
+template <class Factor, int kRows, int kTiles>
 struct SlicedSums {
   static constexpr int kSlices = kRecurrenceThreads / kWarp;
   FragmentC sums[kRows][kTiles];
 
-  __device__ void add(const T* factor, const InnerRows<T>& by) {
+  template <class T>
+  __device__ void add(const Factor* factor, const InnerRows<T>& by) {
+    constexpr int kOperands = kSlabOperands<Factor>;
     const int lane = thread_x() % kWarp;
     const auto* const operands = reinterpret_cast<const uint4*>(factor) + lane;
     const T* const column = by.first + lane / 4 * by.width + lane % 4 * 8;
     for (std::int64_t slab = slice(); slab < by.width / kRecurrenceSlab; slab += kSlices) {
-      uint4 b[kTiles];
-      UNROLLED for (int n = 0; n < kTiles; ++n) b[n] = *reinterpret_cast<const uint4*>(
+      SlabColumn<Factor> b[kTiles];
+      UNROLLED for (int n = 0; n < kTiles; ++n) b[n].load(
           column + n * kRecurrenceUtterances * by.width + slab * kRecurrenceSlab);
-      UNROLLED for (int i = 0; i < kRows * 2; ++i) {
-        const uint4 a = operands[(slab * kRows * 2 + i) * kWarp];
-        UNROLLED for (int n = 0; n < kTiles; ++n) multiply_add<T>(
-            {{a.x, a.y, a.z, a.w}},
-            i % 2 == 0 ? FragmentB{{b[n].x, b[n].y}} : FragmentB{{b[n].z, b[n].w}}, sums[i / 2][n]);
+      UNROLLED for (int i = 0; i < kRows * kOperands; ++i) {
+        const uint4 a = operands[(slab * kRows * kOperands + i) * kWarp];
+        UNROLLED for (int n = 0; n < kTiles; ++n) multiply_add<Factor>(
+            {{a.x, a.y, a.z, a.w}}, b[n].operand(i % kOperands), sums[i / kOperands][n]);
       }
     }
   }
@@ -90,9 +120,9 @@ struct SlicedSums<float, kRows, kTiles> {
 };
 
 /// Calls each(utterance, channel, sums of its rows) for the block's channels and utterances.
-template <class T, int kRows, int kTiles, class Each>
-__device__ void for_each_sum(const SlicedSums<T, kRows, kTiles>& of, const Each& each) {
-  using Sums = SlicedSums<T, kRows, kTiles>;
+template <class Factor, int kRows, int kTiles, class Each>
+__device__ void for_each_sum(const SlicedSums<Factor, kRows, kTiles>& of, const Each& each) {
+  using Sums = SlicedSums<Factor, kRows, kTiles>;
   constexpr int kTogether = kTiles == 1 ? 1 : 2, kPitch = 8 * kTogether + 1;
   BLOCK_SHARED(float, partial, [Sums::kSlices][kRows * 16][kPitch]);
   for (int first = 0; first < kTiles; first += kTogether) {

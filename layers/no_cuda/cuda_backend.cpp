@@ -3,7 +3,7 @@
 
 namespace penstock::layers {
 
-std::unique_ptr<Backend> make_cuda_backend(int) {
+std::unique_ptr<Backend> make_cuda_backend(int, Fp32Products) {
   throw DeviceError(
       "this penstock was built without CUDA: install the toolkit and build with PENSTOCK_CUDA=ON, "
       "or use device = \"cpu\"");

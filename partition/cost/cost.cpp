@@ -95,6 +95,12 @@ double remaking_of(const Parts& parts, const DeviceRates& rates) {
   return seconds;
 }
 
+/// Of a GPU: tensor cores multiply TF32 half as fast as halves, and FP32 not at all.
+double product_rate(const layers::BackendSizes& sizes) {
+  if (layers::size_of(sizes.compute) <= 2) return 400e12;
+  return sizes.products == layers::Fp32Products::tf32 ? 200e12 : 40e12;
+}
+
 }  // namespace
 
 DeviceRates default_rates(const layers::BackendSizes& sizes) {
@@ -106,10 +112,10 @@ DeviceRates default_rates(const layers::BackendSizes& sizes) {
             .bandwidth = 8e9,
             .launch = 1e-6};
   }
-  const double tensor_cores = layers::size_of(sizes.compute) <= 2 ? 400e12 : 40e12;
-  return {.product = tensor_cores,
-          .convolution = tensor_cores / 2,
-          .recurrence = tensor_cores / 10,
+  const double product = product_rate(sizes);
+  return {.product = product,
+          .convolution = product / 2,
+          .recurrence = product / 10,
           .elementwise = 10e12,
           .bandwidth = 2e12,
           .launch = 10e-6};

@@ -11,6 +11,8 @@
 namespace penstock::runtime {
 namespace {
 
+constexpr const char* kTf32OnCpu = "precision.compute is tf32, which the CPU computes as fp32";
+
 bool lacks(const RankInfo& info) { return info.devices == 0; }
 bool on_cuda(const RankInfo& info) { return info.kind == layers::DeviceKind::cuda; }
 bool on_cpu(const RankInfo& info) { return info.kind == layers::DeviceKind::cpu; }
@@ -75,16 +77,24 @@ layers::DeviceKind device_kind(const configs::TrainerConfig& config) {
       fmt::format("trainer.device is \"{}\", expected auto, cpu or cuda", config.device));
 }
 
-std::unique_ptr<layers::Backend> make_backend(const configs::TrainerConfig& config) {
-  return device_kind(config) == layers::DeviceKind::cuda ? layers::make_cuda_backend()
-                                                         : layers::make_cpu_backend(config.threads);
+layers::Fp32Products fp32_products(const configs::PrecisionConfig& precision) {
+  return precision.compute == "tf32" ? layers::Fp32Products::tf32 : layers::Fp32Products::full;
+}
+
+std::unique_ptr<layers::Backend> make_backend(const configs::TrainerConfig& config,
+                                              const configs::PrecisionConfig& precision) {
+  return device_kind(config) == layers::DeviceKind::cuda
+             ? layers::make_cuda_backend(0, fp32_products(precision))
+             : layers::make_cpu_backend(config.threads);
 }
 
 void require_devices(const configs::TrainerConfig& config, comm::Communicator& world) {
   check(info_of_ranks(config, world));
 }
 
-RankDevice choose_device(const configs::TrainerConfig& config, comm::Communicator& world) {
+RankDevice choose_device(const configs::TrainerConfig& config, comm::Communicator& world,
+                         const configs::PrecisionConfig& precision) {
+  const layers::Fp32Products products = fp32_products(precision);
   const std::vector<RankInfo> ranks = info_of_ranks(config, world);
   check(ranks);
   RankDevice device;
@@ -92,10 +102,11 @@ RankDevice choose_device(const configs::TrainerConfig& config, comm::Communicato
   const RankInfo& own = ranks[static_cast<std::size_t>(world.rank())];
   if (on_cpu(own)) {
     device.backend = layers::make_cpu_backend(config.threads);
+    if (products == layers::Fp32Products::tf32) device.how = joined(device.how, kTf32OnCpu);
     return device;
   }
   const int number = local_rank(ranks, world.rank()) % own.devices;
-  device.backend = layers::make_cuda_backend(number);
+  device.backend = layers::make_cuda_backend(number, products);
   device.place = fmt::format("CUDA device {} of {}", number, own.machine);
   if (ranks.size() == 1) return device;
   const std::string why_not = why_not_nccl(ranks);

@@ -15,8 +15,12 @@ namespace penstock::runtime {
 /// ConfigError for another name.
 [[nodiscard]] layers::DeviceKind device_kind(const configs::TrainerConfig& config);
 
+/// How precision.compute lets CUDA devices multiply FP32.
+[[nodiscard]] layers::Fp32Products fp32_products(const configs::PrecisionConfig& precision);
+
 /// That device, alone. DeviceError if there is none.
-[[nodiscard]] std::unique_ptr<layers::Backend> make_backend(const configs::TrainerConfig& config);
+[[nodiscard]] std::unique_ptr<layers::Backend> make_backend(
+    const configs::TrainerConfig& config, const configs::PrecisionConfig& precision = {});
 
 /// A rank's device, and how what it holds passes to other ranks.
 struct RankDevice {
@@ -35,7 +39,8 @@ void require_devices(const configs::TrainerConfig& config, comm::Communicator& w
 /// each has a device of its own (or NCCL_HOSTID says that they may share one). Every rank calls
 /// this. Errors as of require_devices().
 [[nodiscard]] RankDevice choose_device(const configs::TrainerConfig& config,
-                                       comm::Communicator& world);
+                                       comm::Communicator& world,
+                                       const configs::PrecisionConfig& precision = {});
 
 /// ConfigError on every rank that names stage, ranks and devices where the replicas of a stage have
 /// devices of different models. Every rank calls this, with its stage.

@@ -42,7 +42,7 @@ StageOptions part_of(const SessionOptions& options, const partition::StageReplic
 RankDevice choose_for(const partition::Plan& plan, comm::Communicator& world,
                       const configs::Config& config) {
   require_ranks(plan.stages(), plan.replicas(), world.size(), config.pipeline.plan);
-  return choose_device(config.trainer, world);
+  return choose_device(config.trainer, world, config.precision);
 }
 
 }  // namespace
@@ -52,11 +52,11 @@ void check_ranks(const configs::Config& config, int ranks) {
 }
 
 layers::DType compute_type(const configs::PrecisionConfig& precision) {
-  if (precision.compute == "fp32") return layers::DType::f32;
+  if (precision.compute == "fp32" || precision.compute == "tf32") return layers::DType::f32;
   if (precision.compute == "fp16") return layers::DType::f16;
   if (precision.compute == "bf16") return layers::DType::bf16;
-  throw ConfigError(
-      fmt::format("precision.compute is \"{}\", expected fp32, fp16 or bf16", precision.compute));
+  throw ConfigError(fmt::format("precision.compute is \"{}\", expected fp32, tf32, fp16 or bf16",
+                                precision.compute));
 }
 
 partition::Sharing sharing_of(const configs::PipelineConfig& pipeline) {
@@ -72,7 +72,8 @@ partition::SlotFormat slot_format(const configs::OptimizerConfig& optimizer) {
 }
 
 layers::BackendSizes backend_sizes(const configs::Config& config) {
-  return {device_kind(config.trainer), compute_type(config.precision)};
+  return {device_kind(config.trainer), compute_type(config.precision),
+          fp32_products(config.precision)};
 }
 
 Session::Session(comm::Communicator& world, const SessionOptions& options)

@@ -42,7 +42,7 @@ StepWork noise_of(const std::vector<std::int64_t>& lengths) {
 std::vector<partition::LayerCost> measured_costs(const partition::LayerSequence& sequence,
                                                  const configs::Config& config,
                                                  const RunShape& shape) {
-  const auto backend = make_backend(config.trainer);
+  const auto backend = make_backend(config.trainer, config.precision);
   return measure_layers(*backend, sequence, noise_of(middling(shape)), synthetic_features(0),
                         {.sizes = backend_sizes(config)});
 }

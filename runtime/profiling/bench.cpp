@@ -172,7 +172,7 @@ std::int64_t parameters_of_all(comm::Communicator& world, Session& session) {
 BenchReport bench(const BenchOptions& options, comm::Communicator& world) {
   const int stages = world.size();
   const configs::Config config = recipe_of(options, stages);
-  RankDevice device = choose_device(config.trainer, world);
+  RankDevice device = choose_device(config.trainer, world, config.precision);
   const int labels = partition::labels_without_text(options.model);
   const partition::LayerSequence sequence = partition::build_model(options.model, labels);
   const int frames_per_second = options.model.family.frames_per_second();

@@ -57,7 +57,7 @@ ProfilingRun::ProfilingRun(const ProfilingData& data, const configs::Config& con
 }
 
 RankDevice ProfilingRun::device_of(const configs::Config& config) {
-  RankDevice device = choose_device(config.trainer, world_);
+  RankDevice device = choose_device(config.trainer, world_, config.precision);
   if (device.backend->kind() != layers::DeviceKind::cpu) return device;
   auto counted = std::make_unique<CountedBackend>(config.trainer.threads);
   counted_ = counted.get();

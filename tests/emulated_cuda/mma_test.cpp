@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "layers/cuda/fragments.h"
 #include "layers/cuda/launch.h"
 #include "tests/emulated_cuda/device_array.h"
@@ -88,6 +90,56 @@ TEST_F(Mma, MultipliesRowsByRows) {
 TEST_F(Mma, MultipliesRowsByColumns) {
   expect_product<__half, Way::instruction>(false);
   expect_product<__nv_bfloat16, Way::instruction>(false);
+}
+
+/// c = 1 + a · b by one warp in TF32: a has 16 rows of 8 numbers, b 8 rows of 8.
+template <Way way>
+__global__ void multiply_in_tf32(const float* a, const float* b, float* c) {
+  const int group = thread_x() / 4, member = thread_x() % 4;
+  const auto in = [](float number) { return from_float<Tf32>(number).bits; };
+  const float *const upper = a + group * 8 + member, *const lower = upper + 8 * 8,
+                     *const column = b + member * 8 + group;
+  const FragmentA left = {{in(upper[0]), in(lower[0]), in(upper[4]), in(lower[4])}};
+  const FragmentB right = {{in(column[0]), in(column[4 * 8])}};
+  FragmentC sums;
+  for (float& value : sums.values) value = 1;
+  if constexpr (way == Way::instruction)
+    multiply_add<Tf32>(left, right, sums);
+  else
+    multiply_add_by_shuffles<Tf32>(left, right, sums);
+  for (int e = 0; e < 4; ++e) c[FragmentC::row(e) * 8 + FragmentC::column(e)] = sums.values[e];
+}
+
+template <Way way>
+void expect_product_in_tf32(cudaStream_t stream, const DeviceArray<float>& a,
+                            const DeviceArray<float>& b) {
+  const DeviceArray<float> c(kRows * 8);
+  launch(stream, {dim3(1), dim3(kWarp)}, multiply_in_tf32<way>, a.data(), b.data(), c.data());
+  const std::vector<float> found = c.values(stream);
+  for (int i = 0; i < kRows * 8; ++i) {
+    int sum = 1;
+    for (int k = 0; k < 8; ++k) sum += number_at(i / 8 * 8 + k) * number_at(1000 + k * 8 + i % 8);
+    EXPECT_EQ(found[static_cast<std::size_t>(i)], static_cast<float>(sum))
+        << i / 8 << ", " << i % 8;
+  }
+}
+
+TEST_F(Mma, MultipliesInTf32) {
+  const DeviceArray<float> a = numbers<float>(0), b = numbers<float>(1000);
+  expect_product_in_tf32<Way::instruction>(stream_.get(), a, b);
+  expect_product_in_tf32<Way::shuffles>(stream_.get(), a, b);
+}
+
+TEST(Tf32Format, IsRoundedToNearestTiesAway) {
+  const auto in_tf32 = [](float number) { return to_float(from_float<Tf32>(number)); };
+  const float spacing = 0x1p-10f, least = 0x1p-23f;
+  EXPECT_EQ(in_tf32(1 + spacing), 1 + spacing);
+  EXPECT_EQ(in_tf32(1 + spacing / 2), 1 + spacing);
+  EXPECT_EQ(in_tf32(-1 - spacing / 2), -1 - spacing);
+  EXPECT_EQ(in_tf32(1 + spacing / 2 - least), 1);
+  EXPECT_EQ(in_tf32(2 - least), 2);
+  EXPECT_EQ(in_tf32(-INFINITY), -INFINITY);
+  EXPECT_TRUE(std::isnan(in_tf32(std::bit_cast<float>(0x7fffffff))));
 }
 
 TEST_F(Mma, MultipliesWithoutTensorCores) {

@@ -28,11 +28,14 @@ has_torch() { [ -n "$torch" ] && has_modules torch; }
 
 # best SIDE MODEL PRECISION BATCH...: audio seconds a second of the fastest batch that fits, and the operations a
 # second that penstock counts in it. A batch may take `limit` seconds, 60 unless it is set. Where FP32 is
-# compared, NVIDIA's libraries must not take TF32 for it.
+# compared, NVIDIA's libraries must not take TF32 for it; where TF32 is, nothing may forbid it.
 best() {
   local side=$1 model=$2 precision=$3 batch command=()
   shift 3
-  [ "$precision" != fp32 ] || command=(env NVIDIA_TF32_OVERRIDE=0)
+  case $precision in
+    fp32) command=(env NVIDIA_TF32_OVERRIDE=0) ;;
+    tf32) command=(env -u NVIDIA_TF32_OVERRIDE) ;;
+  esac
   case $side in
     penstock) command+=("$bin/penstock" bench) ;;
     pytorch) command+=(python3 "$torch") ;;
@@ -47,13 +50,16 @@ best() {
   done | sort -n | tail -n 1
 }
 
-# peak PRECISION: what the GPU can do at most, in 10^12 operations a second, by its maker's data sheet
-# (dense, without TF32); nothing for one that is not in this list.
+# peak PRECISION: what the GPU can do at most, in 10^12 operations a second, by its maker's data sheet (dense; of
+# TF32 half as many as of halves); nothing for one that is not in this list.
 peak() {
-  awk -v gpu="$device" -v half="$([ "$1" = fp32 ] || echo 1)" 'BEGIN {
+  awk -v gpu="$device" -v precision="$1" 'BEGIN {
     split("H200 989 67 H100 989 67 A100 312 19.5 L40S 362 92 L4 121 30", table, " ")
     for (i = 1; i in table; i += 3)
-      if (index(gpu, table[i])) { print half ? table[i + 1] : table[i + 2]; exit } }'
+      if (index(gpu, table[i])) {
+        print precision == "fp32" ? table[i + 2] : precision == "tf32" ? table[i + 1] / 2 : table[i + 1]
+        exit
+      } }'
 }
 
 # bench.MODEL.PRECISION.BATCH: "batch-N", "fastest" of 32 and 128, or "compiled" (PyTorch's compiler, at batch 8).

@@ -40,7 +40,7 @@ TEST_P(CudaConv2d, BackwardWeight) {
   for_each_geometry([&](const Conv2dGeometry& g) { compare_backward_weight(g); });
 }
 
-PARITY_OF_ALL_TYPES(CudaConv2d);
+PARITY_OF_ALL_PRODUCTS(Cuda, CudaConv2d);
 
 }  // namespace
 }  // namespace penstock::layers

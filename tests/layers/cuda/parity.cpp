@@ -15,7 +15,7 @@ DType held_on_cpu(DType dtype) {
 void Parity::SetUp() {
   if (cuda_device_count() == 0) GTEST_SKIP() << "no CUDA device here";
   cpu_ = make_cpu_backend();
-  cuda_ = make_cuda_backend();
+  cuda_ = make_cuda_backend(0, GetParam().products);
   cpu_stream_ = cpu_->make_stream();
   cuda_stream_ = cuda_->make_stream();
 }
@@ -62,20 +62,24 @@ void Parity::expect_close(const Twin& twin, double tolerance, const char* what) 
   EXPECT_LE(test::relative_error(on_device(twin.cuda), test::numbers(twin.cpu)), tolerance) << what;
 }
 
+double Parity::sum_tolerance() const {
+  return 1e-5 + (GetParam().products == Fp32Products::tf32 ? 0x1p-10 : 0);
+}
+
 double Parity::tolerance() const {
-  const double sums = 1e-5;
   switch (dtype()) {
     case DType::f16:
-      return 0x1p-11 + sums;
+      return 0x1p-11 + sum_tolerance();
     case DType::bf16:
-      return 0x1p-8 + sums;
+      return 0x1p-8 + sum_tolerance();
     default:
-      return sums;
+      return sum_tolerance();
   }
 }
 
-std::string name_of_parameter(const ::testing::TestParamInfo<DType>& info) {
-  return std::string(name_of(info.param));
+std::string name_of_parameter(const ::testing::TestParamInfo<Format>& info) {
+  if (info.param.products == Fp32Products::tf32) return "tf32";
+  return std::string(name_of(info.param.dtype));
 }
 
 }  // namespace penstock::layers

@@ -19,13 +19,21 @@ struct Twin {
   Tensor cuda;
 };
 
-/// Runs an operation on both backends and compares. Skips where there is no CUDA device. The
-/// parameter is the number format of activations and weights.
-class Parity : public ::testing::TestWithParam<DType> {
+/// A number format of activations and weights, and of f32 also how the device multiplies it.
+struct Format {
+  constexpr Format(DType stored, Fp32Products multiplied = Fp32Products::full)
+      : dtype(stored), products(multiplied) {}
+  DType dtype;
+  Fp32Products products;
+};
+inline constexpr Format kTf32{DType::f32, Fp32Products::tf32};
+
+/// Runs an operation on both backends and compares. Skips where there is no CUDA device.
+class Parity : public ::testing::TestWithParam<Format> {
  protected:
   void SetUp() override;
 
-  DType dtype() const { return GetParam(); }
+  DType dtype() const { return GetParam().dtype; }
   /// Seeded uniform numbers in [low, high), rounded to `dtype`.
   Twin random(DType dtype, const Shape& shape, double low = -1, double high = 1);
   /// `values`, rounded to `dtype`.
@@ -42,8 +50,12 @@ class Parity : public ::testing::TestWithParam<DType> {
 
   /// max|cuda - cpu| / max|cpu| ≤ tolerance, with `what` in the message.
   void expect_close(const Twin& twin, double tolerance, const char* what);
+  /// Of FP32 sums of products: what their order may add. In TF32 an operand has 10 bits behind its
+  /// first one and is off by 2⁻¹¹ of itself at most, a product of two by 2⁻¹⁰. Errors of terms have
+  /// either sign and add up as the terms themselves do, to 2⁻¹⁰ of the largest sum.
+  double sum_tolerance() const;
   /// Of results that are rounded to dtype() once: half a unit in the last place of the largest
-  /// number, and what the order of FP32 sums may add.
+  /// number besides.
   double tolerance() const;
 
   std::vector<double> on_device(const Tensor& tensor);
@@ -63,11 +75,16 @@ class Parity : public ::testing::TestWithParam<DType> {
 /// Rows of ragged utterances together, and the edges: one row, rows that fill no tile.
 inline constexpr std::int64_t kRows[] = {7 + 1 + 13 + 5, 1, 259};
 
-/// "f32", "f16", "bf16" as names of tests.
-std::string name_of_parameter(const ::testing::TestParamInfo<DType>& info);
+/// "f32", "f16", "bf16", "tf32" as names of tests.
+std::string name_of_parameter(const ::testing::TestParamInfo<Format>& info);
 
 }  // namespace penstock::layers
 
 #define PARITY_OF_ALL_TYPES(fixture)                                                              \
   INSTANTIATE_TEST_SUITE_P(Cuda, fixture, ::testing::Values(DType::f32, DType::f16, DType::bf16), \
+                           name_of_parameter)
+/// Of operations that are products, or have some.
+#define PARITY_OF_ALL_PRODUCTS(prefix, fixture)                                           \
+  INSTANTIATE_TEST_SUITE_P(prefix, fixture,                                               \
+                           ::testing::Values(DType::f32, kTf32, DType::f16, DType::bf16), \
                            name_of_parameter)

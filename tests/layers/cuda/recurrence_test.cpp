@@ -83,7 +83,7 @@ TEST_P(CudaRecurrence, BackwardWeightBehindOtherMicroBatches) {
   });
 }
 
-PARITY_OF_ALL_TYPES(CudaRecurrence);
+PARITY_OF_ALL_PRODUCTS(Cuda, CudaRecurrence);
 
 }  // namespace
 }  // namespace penstock::layers

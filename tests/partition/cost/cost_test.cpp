@@ -14,6 +14,7 @@
 namespace penstock::partition {
 namespace {
 
+using layers::DeviceKind, layers::DType, layers::Fp32Products;
 using Lengths = std::vector<std::int64_t>;
 
 TEST(Cost, IsTheRooflinePlusALaunch) {
@@ -45,6 +46,18 @@ TEST(Cost, CountsTheOperationsOfTraining) {
   const double linear = 2.0 * 15 * 12 * 10 + 2.0 * 15 * 10 * 5;
   EXPECT_DOUBLE_EQ(training_flops(test::small_sequence(), Lengths{7, 1, 13, 5}),
                    2 * convolution + 2 * relu + 3 * linear);
+}
+
+TEST(Cost, OfProductsFollowsWhatMultiplies) {
+  const auto product = [](DeviceKind device, DType compute, Fp32Products products) {
+    return default_rates({device, compute, products}).product;
+  };
+  const DeviceKind gpu = DeviceKind::cuda, cpu = DeviceKind::cpu;
+  EXPECT_EQ(product(gpu, DType::f16, Fp32Products::full), 400e12);
+  EXPECT_EQ(product(gpu, DType::f32, Fp32Products::tf32), 200e12);
+  EXPECT_EQ(product(gpu, DType::f32, Fp32Products::full), 40e12);
+  EXPECT_EQ(product(cpu, DType::f32, Fp32Products::tf32),
+            product(cpu, DType::f32, Fp32Products::full));
 }
 
 LayerSequence conformer(const char* recompute) {

@@ -32,6 +32,45 @@ TEST(Device, IsTheCpuWhereTheRecipeSaysSo) {
   });
 }
 
+TEST(Device, SaysThatTheCpuComputesTf32AsFp32) {
+  comm::run_as_threads({.ranks = 1}, [](comm::Communicator& world) {
+    EXPECT_EQ(choose_device(on("cpu"), world, {.compute = "tf32"}).how,
+              "precision.compute is tf32, which the CPU computes as fp32");
+  });
+}
+
+/// A training of two steps on the CPU.
+struct Trained {
+  double loss;
+  std::string notes;
+};
+Trained train_on_cpu(const std::string& compute) {
+  const test::TemporaryFolder folder;
+  const auto in = [&](const char* name) { return (folder.path() / name).string(); };
+  test::write_tone_corpus(in("train.jsonl"), 9, 1);
+  const std::vector<std::string> overrides = {"trainer.steps=2", "trainer.device=cpu",
+                                              "precision.compute=" + compute};
+  const configs::Config config =
+      configs::parse_config(test::tone_recipe(in("train.jsonl"), "", in("output")), "recipe",
+                            layers::model_families(), overrides);
+  Trained trained;
+  TrainingObserver observer;
+  observer.note = [&](const std::string& note) { trained.notes += note + "\n"; };
+  comm::run_as_threads({.ranks = 1}, [&](comm::Communicator& world) {
+    trained.loss = train({config}, world, observer).last_step.loss;
+  });
+  return trained;
+}
+
+TEST(Device, ComputesTf32AsFp32OnTheCpu) {
+  const Trained in_fp32 = train_on_cpu("fp32"), in_tf32 = train_on_cpu("tf32");
+  EXPECT_EQ(in_tf32.loss, in_fp32.loss);
+  EXPECT_EQ(in_fp32.notes.find("tf32"), std::string::npos) << in_fp32.notes;
+  EXPECT_NE(in_tf32.notes.find("precision.compute is tf32, which the CPU computes as fp32"),
+            std::string::npos)
+      << in_tf32.notes;
+}
+
 TEST(Device, RejectsUnknownNames) {
   const std::string message = message_of<ConfigError>([] { (void)device_kind(on("tpu")); });
   EXPECT_EQ(message, "trainer.device is \"tpu\", expected auto, cpu or cuda");

@@ -130,7 +130,8 @@ std::unique_ptr<layers::Backend> backend_of(const TrainingJob& job,
                                             const comm::Communicator& world) {
   if (job.device == layers::DeviceKind::cpu) return layers::make_cpu_backend();
   return layers::make_cuda_backend(
-      job.links == runtime::DeviceLinks::nccl ? world.rank() % layers::cuda_device_count() : 0);
+      job.links == runtime::DeviceLinks::nccl ? world.rank() % layers::cuda_device_count() : 0,
+      runtime::fp32_products(job.precision));
 }
 
 std::int64_t frames_of(const runtime::MicroBatchWork& m) {

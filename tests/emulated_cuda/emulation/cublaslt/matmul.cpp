@@ -27,7 +27,7 @@ constexpr std::uint32_t kKinds = kRagged + 1;
 /// What an algorithm was chosen for, and what it promises; in place of NVIDIA's in
 /// cublasLtMatmulAlgo_t.
 struct Choice {
-  std::uint32_t transposes, types, epilogue, batch;
+  std::uint32_t transposes, types, compute, epilogue, batch;
   std::uint32_t rows, columns, inner;
   std::uint32_t kind, workspace_bytes;
   std::uint32_t alignment[4];
@@ -50,6 +50,7 @@ Choice choice_for(const Product& product) {
   choice.transposes = static_cast<std::uint32_t>(product.description.transpose_a * 4 +
                                                  product.description.transpose_b);
   choice.types = static_cast<std::uint32_t>(product.a.type * 256 + product.d.type);
+  choice.compute = product.description.compute;
   choice.epilogue = product.description.epilogue;
   return choice;
 }

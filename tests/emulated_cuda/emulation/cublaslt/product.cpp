@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tests/emulated_cuda/emulation/failure.h"
+#include "tests/emulated_cuda/emulation/tf32.h"
 #include "tests/emulated_cuda/emulation/watch.h"
 
 namespace emulated_cuda::cublaslt {
@@ -36,10 +37,16 @@ void assign(void* data, cudaDataType_t type, std::int64_t place, float value) {
   }
 }
 
+/// How a matrix enters the product.
+struct Entry {
+  bool transpose, in_tf32;
+  float seen(float stored) const { return in_tf32 ? rounded_to_tf32(stored) : stored; }
+};
+
 /// A matrix of a batch in FP32, by columns without gaps, as it enters the product.
 struct Operand {
-  Operand(const Layout& layout, const void* data, int of_batch, bool transpose)
-      : rows(static_cast<std::int64_t>(transpose ? layout.columns : layout.rows)) {
+  Operand(const Layout& layout, const void* data, int of_batch, const Entry& entry)
+      : rows(static_cast<std::int64_t>(entry.transpose ? layout.columns : layout.rows)) {
     const auto stored_rows = static_cast<std::int64_t>(layout.rows);
     const auto stored_columns = static_cast<std::int64_t>(layout.columns);
     numbers.resize(layout.rows * layout.columns);
@@ -49,8 +56,9 @@ struct Operand {
                                   static_cast<std::size_t>(begin) * size_of(layout.type),
                               layout.rows * size_of(layout.type));
       for (std::int64_t row = 0; row < stored_rows; ++row)
-        numbers[static_cast<std::size_t>(transpose ? row * rows + column : column * rows + row)] =
-            number(data, layout.type, begin + row);
+        numbers[static_cast<std::size_t>(entry.transpose ? row * rows + column
+                                                         : column * rows + row)] =
+            entry.seen(number(data, layout.type, begin + row));
     }
   }
   const float* column(std::int64_t column) const { return numbers.data() + column * rows; }
@@ -64,8 +72,11 @@ bool transposed(std::int32_t operation) { return operation != CUBLAS_OP_N; }
 void multiply(const Product& product, int of_batch) {
   const Layout &c = product.c, &d = product.d;
   const Description& description = product.description;
-  const Operand a(product.a, product.a_data, of_batch, transposed(description.transpose_a));
-  const Operand b(product.b, product.b_data, of_batch, transposed(description.transpose_b));
+  const bool in_tf32 = description.compute == CUBLAS_COMPUTE_32F_FAST_TF32;
+  const Operand a(product.a, product.a_data, of_batch,
+                  {transposed(description.transpose_a), in_tf32});
+  const Operand b(product.b, product.b_data, of_batch,
+                  {transposed(description.transpose_b), in_tf32});
   const auto rows = static_cast<std::int64_t>(d.rows);
   std::vector<float> sums(d.rows);
   for (std::int64_t column = 0; column < static_cast<std::int64_t>(d.columns); ++column) {
@@ -100,10 +111,12 @@ bool well_formed(const Layout& layout, std::int32_t batch) {
          layout.lead >= static_cast<std::int64_t>(layout.rows);
 }
 
-/// The types that the library takes with CUBLAS_COMPUTE_32F, of those that penstock has.
-bool supported(cudaDataType_t in, cudaDataType_t out) {
+/// The types that the library takes with a compute type, of those that penstock has.
+bool supported(cublasComputeType_t compute, cudaDataType_t in, cudaDataType_t out) {
+  if (compute != CUBLAS_COMPUTE_32F && compute != CUBLAS_COMPUTE_32F_FAST_TF32) return false;
   if (in == CUDA_R_32F) return out == CUDA_R_32F;
-  return (in == CUDA_R_16F || in == CUDA_R_16BF) && (out == in || out == CUDA_R_32F);
+  return compute == CUBLAS_COMPUTE_32F && (in == CUDA_R_16F || in == CUDA_R_16BF) &&
+         (out == in || out == CUDA_R_32F);
 }
 
 }  // namespace
@@ -128,8 +141,8 @@ cublasStatus_t check_shapes(const Product& product) {
       (turn_a ? a.rows : a.columns) != (turn_b ? b.columns : b.rows) || c.rows != d.rows ||
       c.columns != d.columns)
     return CUBLAS_STATUS_INVALID_VALUE;
-  if (description.compute != CUBLAS_COMPUTE_32F || description.scale != CUDA_R_32F ||
-      a.type != b.type || c.type != d.type || !supported(a.type, d.type))
+  if (description.scale != CUDA_R_32F || a.type != b.type || c.type != d.type ||
+      !supported(description.compute, a.type, d.type))
     return CUBLAS_STATUS_NOT_SUPPORTED;
   if (description.epilogue == CUBLASLT_EPILOGUE_DEFAULT) return CUBLAS_STATUS_SUCCESS;
   if (description.epilogue != CUBLASLT_EPILOGUE_BIAS)

@@ -3,9 +3,11 @@
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
+#include "tests/emulated_cuda/emulation/tf32.h"
 #include "tests/emulated_cuda/emulation/watch.h"
 
 namespace emulated_cuda::cudnn {
@@ -70,9 +72,13 @@ cudnnStatus_t check(const Convolution& c) {
 }
 
 void compute(const Convolution& c, Wanted wanted) {
-  const auto operand = [](Wanted own, Wanted wanted, const void* data, cudnnDataType_t type,
-                          std::size_t count) {
-    return own == wanted ? std::vector<float>(count) : read(data, type, count);
+  const bool in_tf32 = c.in.type == CUDNN_DATA_FLOAT && c.how.math == CUDNN_TENSOR_OP_MATH;
+  const auto operand = [&](Wanted own, Wanted wanted, const void* data, cudnnDataType_t type,
+                           std::size_t count) {
+    if (own == wanted) return std::vector<float>(count);
+    std::vector<float> numbers = read(data, type, count);
+    if (in_tf32) std::ranges::transform(numbers, numbers.begin(), rounded_to_tf32);
+    return numbers;
   };
   auto in = operand(Wanted::in_gradient, wanted, c.in_data, c.in.type, numbers_in(c.in));
   auto out = operand(Wanted::out, wanted, c.out_data, c.out.type, numbers_in(c.out));

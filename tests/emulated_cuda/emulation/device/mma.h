@@ -9,3 +9,8 @@ void mma_m16n8k16(float (&c)[4], const unsigned (&a)[4], const unsigned (&b)[2],
                   int line = __builtin_LINE());
 void mma_m16n8k16(float (&c)[4], const unsigned (&a)[4], const unsigned (&b)[2], __nv_bfloat16,
                   int line = __builtin_LINE());
+
+// The same of 16×8 by 8×8 numbers in TF32, as mma.m16n8k8: it looks at no more of a number than its
+// upper 19 bits.
+void mma_m16n8k8(float (&c)[4], const unsigned (&a)[4], const unsigned (&b)[2],
+                 int line = __builtin_LINE());

@@ -43,8 +43,7 @@ TEST_P(GpuConv2d, BackwardWeightOfModels) {
   for_both([&](const Conv2dGeometry& g) { compare_backward_weight(g); });
 }
 
-INSTANTIATE_TEST_SUITE_P(Gpu, GpuConv2d, ::testing::Values(DType::f32, DType::f16, DType::bf16),
-                         name_of_parameter);
+PARITY_OF_ALL_PRODUCTS(Gpu, GpuConv2d);
 
 }  // namespace
 }  // namespace penstock::layers

@@ -33,8 +33,7 @@ TEST_P(GpuRecurrence, BackwardOfModels) {
     });
 }
 
-INSTANTIATE_TEST_SUITE_P(Gpu, GpuRecurrence, ::testing::Values(DType::f32, DType::f16, DType::bf16),
-                         name_of_parameter);
+PARITY_OF_ALL_PRODUCTS(Gpu, GpuRecurrence);
 
 }  // namespace
 }  // namespace penstock::layers
