@@ -35,7 +35,7 @@ std::string leftovers();
 /// What the host has asked for since the program began.
 struct Issued {
   std::int64_t launches = 0, copies = 0, fills = 0;
-  std::int64_t waits = 0;  // for all of a stream
+  std::int64_t waits = 0;                        // for all of a stream
   std::int64_t messages = 0, message_bytes = 0;  // sent over NCCL
 };
 Issued issued();

@@ -15,8 +15,8 @@ constexpr FeatureStaging::Count kCounts[] = {{35, 3}, {301, 1}, {17, 2}, {999, 5
 
 std::vector<float> numbers_of(std::size_t micro_batch) {
   std::vector<float> numbers;
-  for (const double x : test::uniform(kCounts[micro_batch].features + kCounts[micro_batch].weights,
-                                      micro_batch))
+  for (const double x :
+       test::uniform(kCounts[micro_batch].features + kCounts[micro_batch].weights, micro_batch))
     numbers.push_back(static_cast<float>(x));
   return numbers;
 }
