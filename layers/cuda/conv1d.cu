@@ -16,16 +16,17 @@ namespace {
 // each group, and sums are rounded once. A weight [out, in, kernel] is such a product's factor as
 // it lies.
 
-/// Sizes of windows [group][row][channel][tap].
+/// Sizes of windows [group][row][channel][tap]. A tile of them has fewer than 2³¹ numbers, so that
+/// threads divide in 32 bits.
 struct Windows {
   explicit Windows(const Conv1dGeometry& g)
-      : channels(g.in_channels),
-        group_in(g.group_in()),
-        kernel(g.kernel),
-        stride(g.stride),
-        dilation(g.dilation),
-        left(g.left) {}
-  std::int64_t channels, group_in, kernel, stride, dilation, left;
+      : channels(static_cast<int>(g.in_channels)),
+        group_in(static_cast<int>(g.group_in())),
+        kernel(static_cast<int>(g.kernel)),
+        stride(static_cast<int>(g.stride)),
+        dilation(static_cast<int>(g.dilation)),
+        left(static_cast<int>(g.left)) {}
+  int channels, group_in, kernel, stride, dilation, left;
 };
 
 /// Where utterances begin and end among inputs and among outputs.
@@ -36,6 +37,7 @@ struct BothUtterances {
 /// Some rows of a matrix of frames.
 struct RowRange {
   std::int64_t first, count;
+  __device__ int rows() const { return static_cast<int>(count); }
 };
 
 /// A thread for each number of the windows of some outputs.
@@ -45,9 +47,11 @@ __global__ void lay_windows(const T* x, T* windows, Windows size, RowRange outpu
   const auto& [in, out] = utterances;
   const std::int64_t i = grid_thread();
   if (i >= outputs.count * size.channels * size.kernel) return;
-  const std::int64_t tap = i % size.kernel, channel = i / size.kernel % size.group_in;
-  const std::int64_t place = i / (size.kernel * size.group_in);  // [group][row]
-  const std::int64_t group = place / outputs.count, row = outputs.first + place % outputs.count;
+  const int in_tile = static_cast<int>(i), of_channels = in_tile / size.kernel;
+  const int tap = in_tile % size.kernel, channel = of_channels % size.group_in;
+  const int place = of_channels / size.group_in;  // [group][row]
+  const int group = place / outputs.rows();
+  const std::int64_t row = outputs.first + place % outputs.rows();
   const int u = out.of_row[row];
   const std::int64_t frame =
       in.starts[u] + (row - out.starts[u]) * size.stride + tap * size.dilation - size.left;
@@ -64,20 +68,19 @@ __global__ void gather_windows(const T* windows, T* dx, Windows size, RowRange i
   const auto& [in, out] = utterances;
   const std::int64_t i = grid_thread();
   if (i >= inputs.count * size.channels) return;
-  const std::int64_t row = inputs.first + i / size.channels, channel = i % size.channels;
-  const std::int64_t group = channel / size.group_in;
+  const int in_tile = static_cast<int>(i), channel = in_tile % size.channels;
+  const int group = channel / size.group_in, in_group = channel % size.group_in;
+  const std::int64_t row = inputs.first + in_tile / size.channels;
   const int u = in.of_row[row];
-  const std::int64_t frame = row - in.starts[u] + size.left,
-                     frames = out.starts[u + 1] - out.starts[u];
+  const int frame = static_cast<int>(row - in.starts[u]) + size.left,
+            frames = static_cast<int>(out.starts[u + 1] - out.starts[u]);
   float sum = 0;
-  for (std::int64_t tap = 0; tap < size.kernel; ++tap) {
-    const std::int64_t from = frame - tap * size.dilation;
+  for (int tap = 0; tap < size.kernel; ++tap) {
+    const int from = frame - tap * size.dilation;
     if (from < 0 || from % size.stride != 0 || from / size.stride >= frames) continue;
     const std::int64_t output = out.starts[u] + from / size.stride - outputs.first;
     sum += to_float(
-        windows[((group * outputs.count + output) * size.group_in + channel % size.group_in) *
-                    size.kernel +
-                tap]);
+        windows[((group * outputs.count + output) * size.group_in + in_group) * size.kernel + tap]);
   }
   dx[row * size.channels + channel] = from_float<T>(sum);
 }

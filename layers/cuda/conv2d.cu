@@ -32,14 +32,16 @@ __global__ void __launch_bounds__(kThreads)
     image[row * columns + i] = real ? frames[frame * columns + i] : from_float<T>(0.0f);
 }
 
-/// What is added to the channels of every frequency; or null.
+/// What is added to the channels of every frequency; or null. An image has fewer than 2³¹ numbers.
 template <class T>
 struct ImageBias {
   const T* bias_C;
-  int channels;
+  unsigned channels;
   __device__ T added_to(T value, std::int64_t column) const {
-    return bias_C == nullptr ? value
-                             : from_float<T>(to_float(value) + to_float(bias_C[column % channels]));
+    return bias_C == nullptr
+               ? value
+               : from_float<T>(to_float(value) +
+                               to_float(bias_C[static_cast<unsigned>(column) % channels]));
   }
 };
 
@@ -131,7 +133,8 @@ class Pass {
     const T* const bias = bias_O.data == nullptr ? nullptr : data_of<T>(bias_O);
     launch(stream_.handle(), rows(y_FC.shape.at(0)), gather<T>,
            reinterpret_cast<const T*>(room_.out_image), data_of<T>(y_FC), out_,
-           geometry_.out_columns(), ImageBias<T>{bias, static_cast<int>(geometry_.out_channels)});
+           geometry_.out_columns(),
+           ImageBias<T>{bias, static_cast<unsigned>(geometry_.out_channels)});
   }
   void add_filter(const Tensor& dweight) const {
     launch(stream_.handle(), grid_over(dweight.size()), add_reordered<T>,

@@ -5,11 +5,11 @@
 #include <array>
 #include <cstddef>
 #include <map>
-#include <memory>
 #include <span>
 #include <vector>
 
 #include "layers/cuda/cuda_stream.h"
+#include "layers/cuda/libraries.h"
 #include "layers/ops/conv2d.h"
 #include "layers/tensor/dtype.h"
 
@@ -26,9 +26,10 @@ struct Convolution {
 };
 
 /// cuDNN, with the first algorithm of its heuristic that repeats its bits and fits the workspace:
-/// no timing. The heuristic is asked once for a geometry, dtype, pass and bucket of rows. Where
-/// none of its algorithms will do, a kernel of ours runs. FP32 is multiplied as the object was told
-/// to; its choices are of that alone.
+/// no timing. The heuristic and the workspaces are asked once for a geometry, dtype, pass and
+/// bucket of rows, and what refuses to run is not tried again there. Where none of its algorithms
+/// will do, a kernel of ours runs. FP32 is multiplied as the object was told to; its choices are of
+/// that alone.
 class Convolutions {
  public:
   explicit Convolutions(Fp32Products of_fp32);
@@ -41,13 +42,12 @@ class Convolutions {
   void backward_filter(CudaStream& stream, const Convolution& convolution);
 
  private:
-  struct Destroy {
-    void operator()(cudnnHandle_t handle) const { cudnnDestroy(handle); }
-  };
-  /// cuDNN's number of an algorithm of a pass, and the math type that it stands for.
+  /// cuDNN's number of an algorithm of a pass, the math type that it stands for, and its workspace
+  /// at the end of the bucket.
   struct Candidate {
     int algorithm;
     cudnnMathType_t math;
+    std::size_t bytes;
   };
   /// Pass, dtype, in rows and all numbers of a geometry but its lengths.
   using Key = std::array<std::int64_t, 12>;
@@ -56,12 +56,12 @@ class Convolutions {
   template <class Pass>
   std::vector<Candidate> ask(const Convolution& convolution) const;
   template <class Pass>
-  const std::vector<Candidate>& candidates_for(const Convolution& convolution);
+  std::vector<Candidate>& candidates_for(const Convolution& convolution);
   template <class Pass>
   void run(CudaStream& stream, const Convolution& convolution);
 
   Fp32Products of_fp32_;
-  std::unique_ptr<cudnnContext, Destroy> library_;
+  Cudnn library_;
   std::map<Key, std::vector<Candidate>> candidates_;  // the fastest first
 };
 

@@ -24,13 +24,26 @@ struct ImageTaps {
   const T* bias_C;  // or null
 };
 
+constexpr int kColumnsOfBlock = 256;
+
+/// A row of blocks for each of an image.
+Grid over_rows(std::int64_t rows, std::int64_t columns) {
+  return {dim3(static_cast<unsigned>(rows),
+               static_cast<unsigned>((columns + kColumnsOfBlock - 1) / kColumnsOfBlock)),
+          dim3(kColumnsOfBlock)};
+}
+
+/// The thread's column [frequency][channel] of its row.
+__device__ inline int column_of_thread() {
+  return static_cast<int>(block_y()) * kColumnsOfBlock + thread_x();
+}
+
 /// A thread for each number of y.
 template <class T>
 __global__ void convolve_image(const T* x, T* y, ImageTaps<T> taps, DepthwiseImage image) {
-  const std::int64_t i = grid_thread(), channels = image.channels;
-  if (i >= image.out_rows * image.out_frequencies * channels) return;
-  const std::int64_t c = i % channels, f = i / channels % image.out_frequencies,
-                     row = i / channels / image.out_frequencies;
+  const int column = column_of_thread(), channels = image.channels;
+  if (column >= image.out_frequencies * channels) return;
+  const std::int64_t row = block_x(), c = column % channels, f = column / channels;
   const int utterance = image.out.of_row[row];
   const std::int64_t begin = image.in.starts[utterance], end = image.in.starts[utterance + 1];
   const std::int64_t from_row =
@@ -45,16 +58,15 @@ __global__ void convolve_image(const T* x, T* y, ImageTaps<T> taps, DepthwiseIma
       sum += to_float(*weight) * to_float(x[(at_row * image.in_frequencies + at_f) * channels + c]);
     }
   if (taps.bias_C != nullptr) sum += to_float(taps.bias_C[c]);
-  y[i] = from_float<T>(sum);
+  y[row * image.out_frequencies * channels + column] = from_float<T>(sum);
 }
 
 /// A thread for each number of dx.
 template <class T>
 __global__ void convolve_image_back(const T* dy, T* dx, const T* weight_CK, DepthwiseImage image) {
-  const std::int64_t i = grid_thread(), channels = image.channels;
-  if (i >= image.in_rows * image.in_frequencies * channels) return;
-  const std::int64_t c = i % channels, f = i / channels % image.in_frequencies,
-                     row = i / channels / image.in_frequencies;
+  const int column = column_of_thread(), channels = image.channels;
+  if (column >= image.in_frequencies * channels) return;
+  const std::int64_t row = block_x(), c = column % channels, f = column / channels;
   const int utterance = image.in.of_row[row];
   const std::int64_t begin = image.out.starts[utterance];
   const std::int64_t frames = image.out.starts[utterance + 1] - begin;
@@ -69,7 +81,7 @@ __global__ void convolve_image_back(const T* dy, T* dx, const T* weight_CK, Dept
       sum += to_float(*weight) *
              to_float(dy[((begin + at_t) * image.out_frequencies + at_f) * channels + c]);
     }
-  dx[i] = from_float<T>(sum);
+  dx[row * image.in_frequencies * channels + column] = from_float<T>(sum);
 }
 
 /// A row is a frequency of a frame of dy. Columns are [frequency step][time step][channel], so that
@@ -119,8 +131,8 @@ void convolve_depthwise(CudaStream& stream, const Conv2dForward& op) {
   Scratch scratch = stream.scratch();
   const DepthwiseImage image = upload_image(stream, op.geometry, scratch);
   with_type_of(op.x_FC, "Conv2dForward", [&]<class T>(T) {
-    launch(stream.handle(), grid_over(op.y_FC.size()), convolve_image<T>, data_of<T>(op.x_FC),
-           data_of<T>(op.y_FC),
+    launch(stream.handle(), over_rows(image.out_rows, op.geometry.out_columns()), convolve_image<T>,
+           data_of<T>(op.x_FC), data_of<T>(op.y_FC),
            ImageTaps<T>{data_of<T>(op.weight),
                         op.bias_O.data == nullptr ? nullptr : data_of<T>(op.bias_O)},
            image);
@@ -131,8 +143,9 @@ void convolve_depthwise(CudaStream& stream, const Conv2dBackwardInput& op) {
   Scratch scratch = stream.scratch();
   const DepthwiseImage image = upload_image(stream, op.geometry, scratch);
   with_type_of(op.dy_FC, "Conv2dBackwardInput", [&]<class T>(T) {
-    launch(stream.handle(), grid_over(op.dx_FC.size()), convolve_image_back<T>,
-           data_of<T>(op.dy_FC), data_of<T>(op.dx_FC), data_of<T>(op.weight), image);
+    launch(stream.handle(), over_rows(image.in_rows, op.geometry.in_columns()),
+           convolve_image_back<T>, data_of<T>(op.dy_FC), data_of<T>(op.dx_FC),
+           data_of<T>(op.weight), image);
   });
 }
 

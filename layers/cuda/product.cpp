@@ -1,8 +1,5 @@
 #include "layers/cuda/product.h"
 
-#include <string>
-
-#include "base/error.h"
 #include "layers/cuda/bias.h"
 #include "layers/cuda/direct_product.h"
 #include "layers/cuda/product_plan.h"
@@ -76,12 +73,7 @@ Products::Key::Key(const Product& product)
       bias(product.bias != nullptr),
       batch(product.batch) {}
 
-Products::Products(Fp32Products of_fp32) : of_fp32_(of_fp32) {
-  cublasLtHandle_t handle = nullptr;
-  if (const cublasStatus_t status = cublasLtCreate(&handle); status != CUBLAS_STATUS_SUCCESS)
-    throw DeviceError(std::string("starting cuBLASLt: ") + cublasLtGetStatusName(status));
-  library_.reset(handle);
-}
+Products::Products(Fp32Products of_fp32) : of_fp32_(of_fp32), library_(start_cublaslt()) {}
 
 Products::~Products() = default;
 

@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "layers/cuda/cuda_stream.h"
+#include "layers/cuda/libraries.h"
 #include "layers/tensor/tensor.h"
 
 namespace penstock::layers::cuda {
@@ -68,16 +69,13 @@ class Products {
     int batch;
     auto operator<=>(const Key&) const = default;
   };
-  struct Destroy {
-    void operator()(cublasLtHandle_t handle) const { cublasLtDestroy(handle); }
-  };
 
   ProductPlan& planned(const Product& product);
   /// With an algorithm that holds for the product; null where the library has none.
   ProductPlan* plan_for(const Product& product);
 
   Fp32Products of_fp32_;
-  std::unique_ptr<cublasLtContext, Destroy> library_;
+  CublasLt library_;
   std::map<Key, std::unique_ptr<ProductPlan>> plans_;  // recurrences ask for the same few again
 };
 

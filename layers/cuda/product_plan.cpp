@@ -133,6 +133,7 @@ ProductPlan::ProductPlan(cublasLtHandle_t library, const Product& product, Fp32P
       kMostAlgorithms, results.data(), &found);
   if (status == CUBLAS_STATUS_NOT_SUPPORTED) return;
   check(status, [&] { return "choosing an algorithm for " + text_of(product); });
+  results_.assign(results.begin(), results.begin() + found);
   for (int i = 0; i < found; ++i)
     if (results[i].state == CUBLAS_STATUS_SUCCESS) algorithms_.push_back(results[i].algo);
 }
@@ -160,14 +161,19 @@ bool ProductPlan::take(cublasLtHandle_t library, const Product& product) {
 }
 
 void ProductPlan::run(cublasLtHandle_t library, CudaStream& stream, const Product& product) const {
+  run_by(algorithms_[chosen_], library, stream, product);
+}
+
+void ProductPlan::run_by(const cublasLtMatmulAlgo_t& algorithm, cublasLtHandle_t library,
+                         CudaStream& stream, const Product& product) const {
   if (product.bias != nullptr)
     set(description_.get(), CUBLASLT_MATMUL_DESC_BIAS_POINTER, product.bias->data);
   const float alpha = 1, beta = product.accumulate ? 1 : 0;
-  check(cublasLtMatmul(library, description_.get(), &alpha, product.b.data, a_.get(),
-                       product.a.data, b_.get(), &beta, product.d.data, d_.get(), product.d.data,
-                       d_.get(), &algorithms_[chosen_], stream.workspace(),
-                       CudaStream::kWorkspaceBytes, stream.handle()),
-        [&] { return text_of(product); });
+  check(
+      cublasLtMatmul(library, description_.get(), &alpha, product.b.data, a_.get(), product.a.data,
+                     b_.get(), &beta, product.d.data, d_.get(), product.d.data, d_.get(),
+                     &algorithm, stream.workspace(), CudaStream::kWorkspaceBytes, stream.handle()),
+      [&] { return text_of(product); });
 }
 
 }  // namespace penstock::layers::cuda

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <memory>
+#include <span>
 #include <type_traits>
 #include <vector>
 
@@ -22,6 +23,12 @@ class ProductPlan {
   /// differ from the one planned for in rows, strides, addresses and `accumulate`.
   [[nodiscard]] bool take(cublasLtHandle_t library, const Product& product);
   void run(cublasLtHandle_t library, CudaStream& stream, const Product& product) const;
+
+  /// All that the heuristic said of the product planned for, of which algorithms some may be none.
+  std::span<const cublasLtMatmulHeuristicResult_t> results() const { return results_; }
+  /// By one of these whose state is success, for the product planned for.
+  void run_by(const cublasLtMatmulAlgo_t& algorithm, cublasLtHandle_t library, CudaStream& stream,
+              const Product& product) const;
 
  private:
   template <class T, cublasStatus_t (*destroy)(T)>
@@ -45,8 +52,9 @@ class ProductPlan {
 
   Description description_;
   Layout a_, b_, d_;  // the library's, so a_ is of the product's b
-  std::vector<cublasLtMatmulAlgo_t> algorithms_;
-  Sizes taken_;             // as the layouts have them
+  std::vector<cublasLtMatmulHeuristicResult_t> results_;
+  std::vector<cublasLtMatmulAlgo_t> algorithms_;  // of these, those that are some
+  Sizes taken_;                                   // as the layouts have them
   std::size_t chosen_ = 0;  // of the algorithms, for these sizes; behind the last: none
 };
 

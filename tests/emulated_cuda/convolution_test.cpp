@@ -53,6 +53,18 @@ TEST_F(Convolution, AsksOnceForABucketOfRows) {
   EXPECT_EQ(choices_asked_for() - before, 2);
 }
 
+TEST_F(Convolution, AsksNothingAboutWhatItKnows) {
+  convolve(65);
+  const int workspaces = workspaces_asked_for(), refusals = refused_by_libraries(),
+            computed = computed_by_libraries();
+  EXPECT_GT(workspaces, 0);
+  EXPECT_GT(refusals, 0);
+  for (const std::int64_t frames : {65, 72, 67}) convolve(frames);
+  EXPECT_EQ(workspaces_asked_for(), workspaces);
+  EXPECT_EQ(refused_by_libraries(), refusals);
+  EXPECT_EQ(computed_by_libraries() - computed, 3);
+}
+
 TEST_F(Convolution, TakesAlgorithmsWithTheirMathTypes) {
   const int before = computed_by_libraries();
   convolve(5, DType::f16);  // one channel: only without tensor cores

@@ -14,6 +14,7 @@ namespace {
 using penstock::layers::cuda::EventHandle;
 using penstock::layers::cuda::make_event_handle;
 using penstock::layers::cuda::make_stream_handle;
+using penstock::layers::cuda::make_timing_event_handle;
 using penstock::layers::cuda::StreamHandle;
 using Failed = ::testing::ExitedWithCode;
 
@@ -59,6 +60,27 @@ TEST(Streams, FinishWhatWasQueuedBeforeTheyAreDestroyed) {
   penstock::layers::cuda::device_buffer(1);  // freeing waits for the device
   array.pinned()[0] = 6;
   EXPECT_EQ(array.values(make_stream_handle().get()).front(), 5);
+}
+
+TEST(Streams, TakeAMicrosecondForEachOperation) {
+  const StreamHandle stream = make_stream_handle(), other = make_stream_handle();
+  const EventHandle from = make_timing_event_handle(), to = make_timing_event_handle();
+  const DeviceArray<int> array(1), more(1);
+  array.pinned()[0] = more.pinned()[0] = 0;
+  array.upload(stream.get());
+  check(cudaEventRecord(from.get(), stream.get()), "recording");
+  for (int i = 0; i < 3; ++i) array.upload(stream.get());
+  more.upload(other.get());
+  check(cudaEventRecord(to.get(), stream.get()), "recording");
+  array.upload(stream.get());
+  check(cudaStreamSynchronize(stream.get()), "waiting");
+  float milliseconds = 0;
+  EXPECT_EQ(cudaEventElapsedTime(&milliseconds, from.get(), to.get()), cudaSuccess);
+  EXPECT_FLOAT_EQ(milliseconds, 3e-3f);
+  const EventHandle without_time = make_event_handle();
+  check(cudaEventRecord(without_time.get(), stream.get()), "recording");
+  EXPECT_EQ(cudaEventElapsedTime(&milliseconds, from.get(), without_time.get()),
+            cudaErrorInvalidResourceHandle);
 }
 
 TEST(Memory, RunsOut) {

@@ -31,6 +31,7 @@ const std::vector<Arrow> arrows = {
     {"runtime/data", {"runtime/data", "layers/tensor", "configs", "base"}},
     {"runtime/text", {"runtime/text", "layers/tensor", "configs", "base"}},
     {"tools", {"tools", "runtime", "partition", "layers/models/families.h", "configs", "base"}},
+    {"tools/gpu/facts", {"tools/gpu/facts", "layers", "base"}},
     {"tests", {"tests", "tools", "runtime", "partition", "layers", "comm", "configs", "base"}},
 };
 

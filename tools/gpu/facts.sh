@@ -33,3 +33,22 @@ facts_of_penstock() {
     { cat "$work/described"; return 1; }
   sed -n 's/^on //p' "$work/described"
 }
+
+# What NVIDIA's libraries offer for the models' shapes, and how long calls, kernels and products take: gpu_facts.
+facts_of_convolutions() { tell_facts convolutions && echo "$rows rows of cuDNN's algorithms"; }
+facts_of_products() { tell_facts products && echo "$rows rows of cuBLASLt's algorithms"; }
+facts_of_times() {
+  tell_facts times || return
+  awk '!/^#/ && ($1 == "empty" || /fused step/ && $(NF - 2) == 8) {
+    printf "%s%s %s µs", sep, $1 == "empty" ? "an empty launch" : "a fused step " $(NF - 4), $NF; sep = ", " }
+    END { print "" }' "$folder/facts/times.txt"
+}
+
+# tell_facts SUBJECT: sets `rows`, how many it has. Fails where the program does, or says no row.
+tell_facts() {
+  [ "$kind" = cuda ] || { echo "no GPU is asked for"; return 77; }
+  within 9 "$bin/gpu_facts" "$1" >"$folder/facts/$1.txt" || { tail -n 3 "$folder/facts/$1.txt"; return 1; }
+  cat "$folder/facts/$1.txt"
+  rows=$(grep -c '^[^#]' "$folder/facts/$1.txt")
+  [ "$rows" -gt 0 ] || { echo "gpu_facts $1 says nothing"; return 3; }
+}

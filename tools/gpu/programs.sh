@@ -2,7 +2,7 @@
 # The programs that run the checks: built here, or packed where they could be built. Their CPU side is
 # Eigen alone and their ranks meet in a folder, so that they need little of another machine.
 
-programs=(penstock cuda_tests nccl_tests tone_corpus)
+programs=(penstock cuda_tests nccl_tests tone_corpus gpu_facts)
 build=$root/build/gpu_check
 
 # build_into FOLDER [12]: FOLDER/bin, and FOLDER/no_nccl for machines without NCCL.

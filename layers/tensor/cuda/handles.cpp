@@ -8,6 +8,15 @@
 #include "layers/tensor/cuda/error.h"
 
 namespace penstock::layers::cuda {
+namespace {
+
+EventHandle make_event(unsigned flags) {
+  cudaEvent_t event = nullptr;
+  check(cudaEventCreateWithFlags(&event, flags), "making an event");
+  return EventHandle(event);
+}
+
+}  // namespace
 
 StreamHandle make_stream_handle() {
   cudaStream_t stream = nullptr;
@@ -15,11 +24,9 @@ StreamHandle make_stream_handle() {
   return StreamHandle(stream);
 }
 
-EventHandle make_event_handle() {
-  cudaEvent_t event = nullptr;
-  check(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "making an event");
-  return EventHandle(event);
-}
+EventHandle make_event_handle() { return make_event(cudaEventDisableTiming); }
+
+EventHandle make_timing_event_handle() { return make_event(cudaEventDefault); }
 
 Buffer device_buffer(std::size_t bytes) {
   void* data = nullptr;

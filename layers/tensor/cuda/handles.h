@@ -24,6 +24,8 @@ using EventHandle =
 [[nodiscard]] StreamHandle make_stream_handle();
 /// An event that orders and keeps no time.
 [[nodiscard]] EventHandle make_event_handle();
+/// One that keeps time as well, for cudaEventElapsedTime.
+[[nodiscard]] EventHandle make_timing_event_handle();
 
 /// Memory of the current device, uninitialised. DeviceError says how much was free.
 Buffer device_buffer(std::size_t bytes);

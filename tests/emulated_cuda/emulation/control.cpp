@@ -29,6 +29,16 @@ int choices_asked_for() {
   return machine().choices;
 }
 
+int workspaces_asked_for() {
+  const std::lock_guard lock(machine().mutex);
+  return machine().workspaces;
+}
+
+int refused_by_libraries() {
+  const std::lock_guard lock(machine().mutex);
+  return machine().refused;
+}
+
 int computed_by_libraries() {
   const std::lock_guard lock(machine().mutex);
   return machine().computed;

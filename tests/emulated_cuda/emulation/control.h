@@ -25,6 +25,10 @@ void set_model(int device, const std::string& model);
 
 /// How often cuDNN and cuBLASLt were asked to choose algorithms, since the program began.
 int choices_asked_for();
+/// How often cuDNN was asked for the workspace of an algorithm.
+int workspaces_asked_for();
+/// How often it was given an algorithm that refuses to run.
+int refused_by_libraries();
 /// How many convolutions and products they were given to compute.
 int computed_by_libraries();
 

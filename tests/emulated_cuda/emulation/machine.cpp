@@ -44,6 +44,7 @@ void Call::queue(CUstream_st& stream, std::function<void()> work) const {
   const auto advance = [work = std::move(work)](CUstream_st& own) {
     machine().memory.open_only(1u << own.device);
     own.clock.advance(own.line);
+    ++own.done;
     watch().operation_begins(own.line, own.clock);
     work();
     return true;

@@ -29,6 +29,8 @@ struct Machine {
   int driver = CUDART_VERSION;               // the newest CUDA that it is for
   Issued issued;
   int choices = 0;                     // of algorithms that cuDNN and cuBLASLt were asked for
+  int workspaces = 0;                  // of its algorithms, that cuDNN was asked for
+  int refused = 0;                     // convolutions, by an algorithm of cuDNN
   int computed = 0;                    // products and convolutions by them
   cudaError_t counting = cudaSuccess;  // of devices
 

@@ -37,9 +37,9 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
   return cudaSuccess;
 }
 
-cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned) {
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned flags) {
   const Call call("cudaEventCreateWithFlags");
-  *event = new CUevent_st{call.host().device};
+  *event = new CUevent_st{call.host().device, (flags & cudaEventDisableTiming) == 0};
   machine().events.insert(*event);
   return cudaSuccess;
 }
@@ -57,8 +57,10 @@ cudaError_t cudaEventRecord(cudaEvent_t handle, cudaStream_t stream) {
   if (call.stream(stream).device != event.device)
     fail("the event is of device ", event.device, ", the stream of device ", stream->device);
   event.latest = std::make_shared<Record>();
+  event.latest->stream = stream;
   call.queue_waiting(*stream, [record = event.latest](CUstream_st& own) {
     record->clock = own.clock;
+    record->done = own.done;
     return record->reached = true;
   });
   return cudaSuccess;
@@ -79,5 +81,18 @@ cudaError_t cudaEventQuery(cudaEvent_t event) {
     return cudaErrorNotReady;
   }
   call.wait_for(*record);
+  return cudaSuccess;
+}
+
+/// Every operation of a stream takes a microsecond, so that who measures finds how many there are.
+cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t from, cudaEvent_t to) {
+  const Call call("cudaEventElapsedTime");
+  const CUevent_st &first = call.event(from), &last = call.event(to);
+  if (!first.keeps_time || !last.keeps_time || first.latest == nullptr || last.latest == nullptr)
+    return call.error(cudaErrorInvalidResourceHandle);
+  if (first.latest->stream != last.latest->stream)
+    fail("the two events are of two streams, whose operations have no common time");
+  if (!first.latest->reached || !last.latest->reached) return call.error(cudaErrorNotReady);
+  *milliseconds = 1e-3f * static_cast<float>(last.latest->done - first.latest->done);
   return cudaSuccess;
 }

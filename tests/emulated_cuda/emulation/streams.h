@@ -32,6 +32,8 @@ struct Operation {
 struct Record {
   bool reached = false;
   Clock clock;  // what was done then
+  const CUstream_st* stream = nullptr;
+  std::int64_t done = 0;  // how many operations of that stream
 };
 
 /// All streams. Nothing runs before a call that waits; then operations run one by one, of whatever
@@ -74,11 +76,13 @@ struct CUstream_st {
   int device;
   emulated_cuda::Timeline line;
   emulated_cuda::Clock clock = {};
+  std::int64_t done = 0;  // operations, without waits and records
   std::deque<emulated_cuda::Operation> queue = {};
   bool destroyed = false;
 };
 
 struct CUevent_st {
   int device;
+  bool keeps_time;
   std::shared_ptr<emulated_cuda::Record> latest = nullptr;  // null before the first
 };

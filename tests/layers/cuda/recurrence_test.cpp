@@ -12,7 +12,8 @@ std::vector<std::int64_t> short_utterances(std::int64_t count) {
 
 class CudaRecurrence : public RecurrenceParity {
  protected:
-  static constexpr std::int64_t kHidden = 35;  // no multiple of anything
+  static constexpr std::int64_t kHidden = 35;       // no multiple of anything
+  static constexpr std::int64_t kWideHidden = 131;  // more channels than a block of gates has
 
   /// Calls body(micro-batch) for fused steps with one block of tiles and two, and by products.
   template <class Body>
@@ -23,6 +24,8 @@ class CudaRecurrence : public RecurrenceParity {
         body(micro_batch(short_utterances(count)));
       }
     });
+    if (is_half(dtype())) return;  // FP32 has steps by products for fewer utterances
+    for_each_shape(kWideHidden, [&] { body(micro_batch(short_utterances(17))); });
   }
 };
 

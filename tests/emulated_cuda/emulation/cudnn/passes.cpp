@@ -65,8 +65,11 @@ int algorithm_of(const Convolution& convolution, const Name (&algorithms)[kAlgor
 }
 
 template <class Name>
-cudnnStatus_t workspace_of(const Convolution& convolution, const Name (&algorithms)[kAlgorithms],
-                           Name algorithm, std::size_t* bytes) {
+cudnnStatus_t workspace_of(const char* name, const Convolution& convolution,
+                           const Name (&algorithms)[kAlgorithms], Name algorithm,
+                           std::size_t* bytes) {
+  const Call call(name);
+  ++machine().workspaces;
   if (const cudnnStatus_t status = check(convolution); status != CUDNN_STATUS_SUCCESS)
     return status;
   const int found = algorithm_of(convolution, algorithms, algorithm);
@@ -91,7 +94,10 @@ cudnnStatus_t run(const char* name, const Arguments& arguments, const Convolutio
     return status;
   const int found = algorithm_of(convolution, algorithms, algorithm);
   if (found == kVaries) fail("this algorithm's results do not repeat");
-  if (found != kComputes) return CUDNN_STATUS_NOT_SUPPORTED;
+  if (found != kComputes) {
+    ++machine().refused;
+    return CUDNN_STATUS_NOT_SUPPORTED;
+  }
   if (*static_cast<const float*>(arguments.alpha) != 1 ||
       *static_cast<const float*>(arguments.beta) != 0)
     fail("factors other than 1 and 0 are not emulated");
@@ -135,7 +141,8 @@ cudnnStatus_t cudnnGetConvolutionForwardWorkspaceSize(cudnnHandle_t, cudnnTensor
                                                       cudnnTensorDescriptor_t out,
                                                       cudnnConvolutionFwdAlgo_t algorithm,
                                                       std::size_t* bytes) {
-  return workspace_of({*in, *out, *filter, *how}, kForward, algorithm, bytes);
+  return workspace_of("cudnnGetConvolutionForwardWorkspaceSize", {*in, *out, *filter, *how},
+                      kForward, algorithm, bytes);
 }
 
 cudnnStatus_t cudnnConvolutionForward(cudnnHandle_t handle, const void* alpha,
@@ -162,7 +169,8 @@ cudnnStatus_t cudnnGetConvolutionBackwardDataWorkspaceSize(
     cudnnHandle_t, cudnnFilterDescriptor_t filter, cudnnTensorDescriptor_t out,
     cudnnConvolutionDescriptor_t how, cudnnTensorDescriptor_t in,
     cudnnConvolutionBwdDataAlgo_t algorithm, std::size_t* bytes) {
-  return workspace_of({*in, *out, *filter, *how}, kBackwardData, algorithm, bytes);
+  return workspace_of("cudnnGetConvolutionBackwardDataWorkspaceSize", {*in, *out, *filter, *how},
+                      kBackwardData, algorithm, bytes);
 }
 
 cudnnStatus_t cudnnConvolutionBackwardData(cudnnHandle_t handle, const void* alpha,
@@ -189,7 +197,8 @@ cudnnStatus_t cudnnGetConvolutionBackwardFilterWorkspaceSize(
     cudnnHandle_t, cudnnTensorDescriptor_t in, cudnnTensorDescriptor_t out,
     cudnnConvolutionDescriptor_t how, cudnnFilterDescriptor_t filter,
     cudnnConvolutionBwdFilterAlgo_t algorithm, std::size_t* bytes) {
-  return workspace_of({*in, *out, *filter, *how}, kBackwardFilter, algorithm, bytes);
+  return workspace_of("cudnnGetConvolutionBackwardFilterWorkspaceSize", {*in, *out, *filter, *how},
+                      kBackwardFilter, algorithm, bytes);
 }
 
 cudnnStatus_t cudnnConvolutionBackwardFilter(

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "layers/backend.h"
+#include "layers/ops/conv2d.h"
+
+namespace penstock::tools {
+
+// What NVIDIA's libraries offer for given shapes, and how long things take, as rows of text.
+
+/// Takes a row, or what is said above rows, which begins with "#".
+using Say = std::function<void(const std::string&)>;
+
+struct ConvolutionCase {
+  std::string name;
+  layers::Conv2dGeometry geometry;  // without its lengths:
+  std::vector<std::int64_t> lengths;
+};
+
+/// y = x · wᵀ, of `rows_of_utterance` rows for each utterance.
+struct ProductCase {
+  std::string name;
+  layers::DType dtype, result;
+  std::int64_t rows_of_utterance, inner, columns;
+  int batch;
+  bool bias;
+};
+
+/// A bidirectional LSTM on utterances of so many frames, and of more.
+struct RecurrenceCase {
+  std::string name;
+  layers::DType dtype;
+  std::int64_t hidden, frames, more_frames;
+};
+
+/// cuDNN's whole list for each case in FP32, FP16 and BF16, in each pass: place, algorithm, math
+/// type, determinism, workspace and status.
+void tell_convolutions(const std::vector<ConvolutionCase>& cases, const Say& say);
+
+/// cuBLASLt's best for each case and number of utterances: place, state, workspace, waves, and
+/// microseconds of a product.
+void tell_products(layers::Backend& backend, const std::vector<ProductCase>& cases,
+                   const std::vector<std::int64_t>& utterances, const Say& say);
+
+/// Microseconds on the host and on the device of an empty launch, and for each number of utterances
+/// of a recurrence's product, its whole time step and, where that is no single kernel, its gates.
+void tell_times(layers::Backend& backend, const RecurrenceCase& of,
+                const std::vector<std::int64_t>& utterances, const Say& say);
+
+}  // namespace penstock::tools

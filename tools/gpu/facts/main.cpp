@@ -1,0 +1,42 @@
+// gpu_facts convolutions | products | times: what cuDNN and cuBLASLt offer for the models' shapes
+// on this machine, and how long calls, kernels and products take. A row a line; lines that begin
+// with # say what rows are. Exit codes: 0 done, 1 failed, 2 usage.
+
+#include <fmt/format.h>
+
+#include <iostream>
+#include <string>
+
+#include "base/error.h"
+#include "tools/gpu/facts/facts.h"
+#include "tools/gpu/facts/shapes.h"
+
+namespace penstock::tools {
+namespace {
+
+void run(const std::string& subject) {
+  const auto backend = layers::make_cuda_backend();
+  // What is known when a later call fails or hangs has been printed.
+  const Say say = [](const std::string& line) { std::cout << line << std::endl; };
+  say(fmt::format("# {}", backend->description()));
+  if (subject == "convolutions") tell_convolutions(convolutions_of_models(), say);
+  if (subject == "products") tell_products(*backend, products_of_models(), {1, 8, 32, 128}, say);
+  if (subject == "times") tell_times(*backend, recurrence_of_models(), {8, 32, 64, 128}, say);
+}
+
+}  // namespace
+}  // namespace penstock::tools
+
+int main(int argc, char** argv) {
+  const std::string subject = argc == 2 ? argv[1] : "";
+  if (subject != "convolutions" && subject != "products" && subject != "times") {
+    std::cerr << "usage: gpu_facts convolutions | products | times\n";
+    return 2;
+  }
+  try {
+    penstock::tools::run(subject);
+  } catch (const std::exception& error) {
+    std::cerr << "gpu_facts: " << error.what() << "\n";
+    return 1;
+  }
+}

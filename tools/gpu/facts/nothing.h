@@ -1,0 +1,10 @@
+#pragma once
+
+#include "layers/cuda/cuda_stream.h"
+
+namespace penstock::tools {
+
+/// Starts a kernel that does nothing.
+void launch_nothing(const layers::CudaStream& stream);
+
+}  // namespace penstock::tools

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <vector>
+
+#include "layers/cuda/product.h"
+#include "layers/ops/recurrence.h"
+#include "tools/gpu/facts/device_tensors.h"
+#include "tools/gpu/facts/facts.h"
+
+namespace penstock::tools {
+
+/// So many utterances, all of so many frames.
+struct UtterancesOfFrames {
+  std::int64_t utterances, frames;
+};
+
+/// A recurrence's passes, and the products that a time step has where it is not fused. All numbers
+/// are zeros.
+class Recurrence {
+ public:
+  Recurrence(layers::Backend& backend, layers::CudaStream& stream, const RecurrenceCase& of,
+             const UtterancesOfFrames& size);
+
+  [[nodiscard]] bool fused() const;
+  void forward() const;
+  void backward() const;
+  layers::cuda::Product product_forward() const;
+  layers::cuda::Product product_backward() const;
+
+ private:
+  layers::RecurrenceShape shape() const;
+  /// Of each direction a matrix, in which an utterance has a row.
+  layers::cuda::Matrix of_utterances(const layers::Tensor& tensor, std::int64_t width) const;
+  layers::cuda::Matrix of_weights() const;
+
+  layers::Backend& backend_;
+  layers::CudaStream& stream_;
+  DeviceTensors memory_;
+  layers::DType dtype_;
+  std::int64_t hidden_;
+  std::vector<std::int64_t> lengths_;
+  layers::Tensor p_, w_, b_, y_, h_, u_;  // h_ and u_ of the products alone
+  layers::RecurrenceKept kept_;
+  std::span<std::byte> workspace_;
+};
+
+}  // namespace penstock::tools

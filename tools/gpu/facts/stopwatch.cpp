@@ -1,0 +1,39 @@
+#include "tools/gpu/facts/stopwatch.h"
+
+#include <algorithm>
+#include <chrono>
+#include <limits>
+
+#include "layers/tensor/cuda/error.h"
+
+namespace penstock::tools {
+namespace {
+
+using layers::cuda::check;
+constexpr int kRuns = 5;
+
+}  // namespace
+
+Times time_of(layers::CudaStream& stream, const std::function<void()>& work) {
+  const auto begin = layers::cuda::make_timing_event_handle();
+  const auto end = layers::cuda::make_timing_event_handle();
+  constexpr double none = std::numeric_limits<double>::infinity();
+  Times least{none, none};
+  for (int run = -1; run < kRuns; ++run) {
+    check(cudaEventRecord(begin.get(), stream.handle()), "marking a stream");
+    const auto before = std::chrono::steady_clock::now();
+    work();
+    const auto after = std::chrono::steady_clock::now();
+    check(cudaEventRecord(end.get(), stream.handle()), "marking a stream");
+    stream.synchronize();
+    float milliseconds = 0;
+    check(cudaEventElapsedTime(&milliseconds, begin.get(), end.get()), "reading two marks");
+    if (run < 0) continue;
+    least.host =
+        std::min(least.host, std::chrono::duration<double, std::micro>(after - before).count());
+    least.device = std::min(least.device, 1e3 * static_cast<double>(milliseconds));
+  }
+  return least;
+}
+
+}  // namespace penstock::tools
