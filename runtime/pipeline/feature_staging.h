@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "layers/backend.h"
 
@@ -25,7 +26,10 @@ class FeatureStaging {
     layers::Buffer memory;
     std::unique_ptr<layers::Event> left;  // null before the first turn
   };
+  void grow(Part& part, layers::Backend& backend, std::size_t bytes);
+
   std::array<Part, 2> parts_;
+  std::vector<layers::Buffer> outgrown_;
   std::size_t turn_ = 0;
 };
 

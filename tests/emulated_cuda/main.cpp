@@ -4,6 +4,7 @@
 
 #include <cstdio>
 
+#include "comm/nccl.h"
 #include "tests/emulated_cuda/emulation/control.h"
 
 namespace emulated_cuda {
@@ -35,6 +36,7 @@ class Orders final : public ::testing::EmptyTestEventListener {
 }  // namespace emulated_cuda
 
 int main(int argc, char** argv) {
+  penstock::comm::suit_nccl();  // as a rank of penstock does
   ::testing::InitGoogleTest(&argc, argv);
   ::testing::TestEventListeners& listeners = ::testing::UnitTest::GetInstance()->listeners();
   ::testing::TestEventListener* const printer =
