@@ -12,6 +12,7 @@ class CarriedCommunicator : public Communicator {
 
   int rank() const override { return carrier_.rank(); }
   int size() const override { return carrier_.size(); }
+  Shutdown& shutdown() override { return carrier_.shutdown(); }
   void abort(int exit_code) override { carrier_.abort(exit_code); }
 
  protected:

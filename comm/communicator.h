@@ -5,6 +5,8 @@
 #include <span>
 #include <string>
 
+#include "comm/shutdown.h"
+
 namespace penstock::comm {
 
 /// One message. Messages with the same (sender, receiver, tag) arrive in the order in which
@@ -36,6 +38,9 @@ class Communicator {
 
   /// Moves what is under way: some libraries send only while they are called.
   virtual void progress() = 0;
+
+  /// How this rank ends where it fails: one for all communicators that are made of each other.
+  virtual Shutdown& shutdown() = 0;
 
   /// Brings every rank down with this exit code; the message has been printed by the caller.
   [[noreturn]] virtual void abort(int exit_code) = 0;

@@ -66,6 +66,8 @@ class FilesCommunicator final : public Communicator {
       throw CommError("another rank has ended the job: see its error");
   }
 
+  Shutdown& shutdown() override { return shutdown_; }
+
   [[noreturn]] void abort(int exit_code) override {
     write_message(options_.folder / "ended", {});
     throw CommError(
@@ -87,6 +89,7 @@ class FilesCommunicator final : public Communicator {
 
   FilesOptions options_;
   Counts sent_, received_;
+  Shutdown shutdown_;
 };
 
 class Received final : public Transfer {

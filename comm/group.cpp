@@ -31,6 +31,7 @@ class Group final : public Communicator {
     return parent_.receive(translated(message), data);
   }
   void progress() override { parent_.progress(); }
+  Shutdown& shutdown() override { return parent_.shutdown(); }
   void abort(int exit_code) override { parent_.abort(exit_code); }
 
  private:

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "comm/files.h"
 #include "comm/mpi.h"
+#include "comm/nccl.h"
 #include "comm/threads.h"
 
 namespace penstock::comm {
@@ -37,6 +38,7 @@ std::optional<int> rank_in_job() {
 }
 
 std::unique_ptr<Communicator> join_job() {
+  if (rank_in_job()) suit_nccl();
   if (number_in("PENSTOCK_RANK")) return join_files(meeting());
   if (rank_in_job()) return join_mpi();
   return std::move(make_thread_communicators({.ranks = 1}).front());

@@ -45,7 +45,7 @@ struct NcclExchange {
 /// finds the message. Messages of two ranks in one direction are matched in the order in which they
 /// are posted, whatever their tags: every edge has a communicator of its own. Its first message
 /// waits for the peer's call; later ones don't. A peer that died shows as CommError in done() and
-/// progress(), not as a hang.
+/// progress(), not as a hang: on another machine NCCL sees it, on this one the meeting's ranks do.
 class NcclCommunicator : public Communicator {
  public:
   /// All of these messages pass together: none waits for another.
@@ -57,11 +57,17 @@ class NcclCommunicator : public Communicator {
   virtual std::unique_ptr<Transfer> all_reduce(std::span<double> values) = 0;
 };
 
+/// Sets variables of the environment that keep ranks over NCCL from waiting for each other, where
+/// nobody has: CUDA_MODULE_LOADING, CUDA_DEVICE_MAX_CONNECTIONS, NCCL_LAUNCH_ORDER_IMPLICIT. To be
+/// called before there are threads: CUDA and NCCL read them at their first call.
+void suit_nccl();
+
 /// Whether this build has NCCL.
 [[nodiscard]] bool nccl_is_built();
 
 /// Connects ranks of `meeting`, over which they exchange NCCL's id: every one of them calls this.
-/// `meeting` must outlive it; abort() ends `meeting`. CommError where they don't connect in time,
+/// `meeting` must outlive it, and its shutdown() ends what an exception passes; abort() ends
+/// `meeting`. CommError where they don't connect in time,
 /// DeviceError where this build has no NCCL.
 [[nodiscard]] std::unique_ptr<NcclCommunicator> make_nccl(Communicator& meeting,
                                                           const NcclOptions& options);

@@ -177,6 +177,8 @@ class ThreadCommunicator final : public Communicator {
 
   void progress() override { hub_->check(); }
 
+  Shutdown& shutdown() override { return shutdown_; }
+
   void abort(int exit_code) override {
     hub_->fail(fmt::format("rank {} ended the job with exit code {}", rank_, exit_code));
     hub_->check();
@@ -193,6 +195,7 @@ class ThreadCommunicator final : public Communicator {
 
   std::shared_ptr<Hub> hub_;
   int rank_;
+  Shutdown shutdown_;
 };
 
 }  // namespace

@@ -4,7 +4,6 @@
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
 
-#include <chrono>
 #include <iostream>
 #include <thread>
 #include <utility>
@@ -12,11 +11,13 @@
 #include "base/error.h"
 #include "runtime/job/job.h"
 #include "tools/exit_code.h"
+#include "tools/watchdog.h"
 
 namespace penstock::tools {
 namespace {
 
-constexpr std::chrono::seconds kPatience{2};  // Open MPI 4.1 takes half a second to end a job
+constexpr std::chrono::seconds kPatience{2};    // Open MPI 4.1 takes half a second to end a job
+constexpr std::chrono::seconds kMostToEnd{20};  // a rank that failed takes a second or two
 
 }  // namespace
 
@@ -42,10 +43,13 @@ void set_up_logging() {
   spdlog::set_level(launched_rank() == 0 ? spdlog::level::info : spdlog::level::warn);
 }
 
-int complain_of(const std::exception& error) {
+int complain_of(const std::exception& error) { return complain_and_end(error, kMostToEnd); }
+
+int complain_and_end(const std::exception& error, std::chrono::milliseconds limit) {
   const ExitCode code = exit_code(error);
   const bool diverged = dynamic_cast<const DivergenceError*>(&error) != nullptr;
   complain(error.what(), code == exit_usage || code == exit_data || diverged);
+  end_process_within(limit, code);
   return code;
 }
 

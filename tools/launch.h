@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <exception>
 #include <functional>
 #include <string>
@@ -22,7 +23,10 @@ void complain(const std::string& message, bool found_by_every_rank);
 /// warnings alone.
 void set_up_logging();
 
-/// complain() with what the error deserves; returns its exit code.
+/// complain() with what the error deserves; returns its exit code. A process that is still there
+/// some time later is ended with it.
 int complain_of(const std::exception& error);
+/// The same with that time.
+int complain_and_end(const std::exception& error, std::chrono::milliseconds limit);
 
 }  // namespace penstock::tools

@@ -68,6 +68,8 @@ class MpiCommunicator final : public Communicator {
     MPI_Iprobe(0, 0, MPI_COMM_SELF, &found, MPI_STATUS_IGNORE);
   }
 
+  Shutdown& shutdown() override { return shutdown_; }
+
   void abort(int exit_code) override {
     MPI_Abort(MPI_COMM_WORLD, exit_code);
     std::terminate();  // MPI_Abort does not return
@@ -95,6 +97,7 @@ class MpiCommunicator final : public Communicator {
   int rank_ = 0, size_ = 1;
   int last_tag_ = 32767;  // what the standard guarantees
   MpiWaiting waiting_;
+  Shutdown shutdown_;
 };
 
 }  // namespace

@@ -30,34 +30,43 @@ NcclConnection::NcclConnection(Communicator& meeting, const NcclOptions& options
       name_(options.name),
       ranks_(options.ranks.empty() ? all_of(meeting) : options.ranks),
       timeout_seconds_(options.timeout_seconds),
+      channels_(options.channels),
       exceptions_(std::uncaught_exceptions()) {
-  const int number = number_of(meeting.rank());
-  const ncclUniqueId id = exchange_id();
-  ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
-  config.blocking = 0;
-  config.maxCTAs = options.channels;  // which bounds its memory, too
-  const ncclResult_t status =
-      ncclCommInitRankConfig(&communicator_, static_cast<int>(ranks_.size()), id, number, &config);
+  meeting_.shutdown().add(handle_);
   try {
-    await(status, "connecting");
+    connect();
   } catch (...) {
-    abort();
+    meeting_.shutdown().revoke();
     throw;
   }
 }
 
 NcclConnection::~NcclConnection() {
-  if (communicator_ == nullptr) return;
-  if (std::uncaught_exceptions() != exceptions_) {
-    abort();
-    return;
-  }
-  try {
-    await(ncclCommFinalize(communicator_), "finishing");
-    ncclCommDestroy(communicator_);
-  } catch (const CommError&) {
-    // fail() has aborted it, and a destructor can't say more.
-  }
+  if (get() == nullptr) return;  // aborted
+  const bool passed = std::uncaught_exceptions() != exceptions_;
+  if (passed || !finish()) meeting_.shutdown().revoke();
+}
+
+/// False where it fails, of which a destructor can't tell.
+bool NcclConnection::finish() noexcept try {
+  await(ncclCommFinalize(get()), "finishing");
+  handle_->destroy();
+  meeting_.shutdown().remove(*handle_);
+  return true;
+} catch (const std::exception&) {
+  return false;
+}
+
+void NcclConnection::connect() {
+  const int number = number_of(meeting_.rank());
+  const ncclUniqueId id = exchange_id();
+  ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+  config.blocking = 0;
+  config.maxCTAs = channels_;  // which bounds its memory, too
+  await(ncclCommInitRankConfig(handle_->place(), static_cast<int>(ranks_.size()), id, number,
+                               &config),
+        "connecting");
+  handle_->connected();
 }
 
 /// Made by the first of the ranks.
@@ -89,8 +98,7 @@ void NcclConnection::await(ncclResult_t status, const char* doing) {
       std::chrono::steady_clock::now() + std::chrono::duration<double>(timeout_seconds_);
   for (Backoff backoff; status == ncclInProgress; backoff.pause()) {
     meeting_.progress();
-    if (const ncclResult_t asked = ncclCommGetAsyncError(communicator_, &status);
-        asked != ncclSuccess)
+    if (const ncclResult_t asked = ncclCommGetAsyncError(get(), &status); asked != ncclSuccess)
       fail(doing, asked);
     if (std::chrono::steady_clock::now() > end) fail(doing, ncclInProgress);
   }
@@ -98,21 +106,15 @@ void NcclConnection::await(ncclResult_t status, const char* doing) {
 }
 
 void NcclConnection::check() {
+  meeting_.progress();
   ncclResult_t status = ncclSuccess;
-  const ncclResult_t asked = ncclCommGetAsyncError(communicator_, &status);
+  const ncclResult_t asked = ncclCommGetAsyncError(get(), &status);
   if (asked != ncclSuccess) fail("asking for errors", asked);
   if (status != ncclSuccess && status != ncclInProgress) fail("moving messages", status);
 }
 
-void NcclConnection::abort() noexcept {
-  if (communicator_ != nullptr) ncclCommAbort(communicator_);
-  communicator_ = nullptr;
-}
-
 void NcclConnection::fail(const char* doing, ncclResult_t status) {
-  const std::string detail =
-      communicator_ == nullptr ? "" : fmt::format("; {}", ncclGetLastError(communicator_));
-  abort();
+  const std::string detail = get() == nullptr ? "" : fmt::format("; {}", ncclGetLastError(get()));
   const std::string why = status == ncclInProgress
                               ? fmt::format("not done within {:g} s", timeout_seconds_)
                               : ncclGetErrorString(status);

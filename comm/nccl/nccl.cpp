@@ -15,7 +15,7 @@
 namespace penstock::comm {
 namespace {
 
-/// Done when the stream has passed the message; NCCL's own errors are asked for meanwhile.
+/// Done when the stream has passed the message; meanwhile the peers are looked after.
 class NcclTransfer final : public Transfer {
  public:
   NcclTransfer(NcclConnection& connection, cudaStream_t stream, std::string what)
@@ -93,13 +93,12 @@ class Nccl final : public NcclCommunicator {
     return add(values.data(), values.size(), ncclFloat64);
   }
 
-  void progress() override {
-    meeting_.progress();
-    connection_.check();
-  }
+  void progress() override { connection_.check(); }
+
+  Shutdown& shutdown() override { return meeting_.shutdown(); }
 
   void abort(int exit_code) override {
-    connection_.abort();
+    shutdown().revoke();
     meeting_.abort(exit_code);
   }
 

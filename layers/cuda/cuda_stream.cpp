@@ -66,15 +66,19 @@ void CudaStream::copy_out(void* host, const void* device, std::size_t bytes) {
   }
 }
 
-/// Whoever waits looks after the messages: the stream may wait for one, whose sender has died.
+void CudaStream::wait_for(cudaEvent_t event) {
+  if (!progress_) return cuda::check(cudaEventSynchronize(event), "waiting for a stream");
+  for (cudaError_t status; (status = cudaEventQuery(event)) != cudaSuccess; progress()) {
+    if (status != cudaErrorNotReady) cuda::check(status, "waiting for a stream");
+    std::this_thread::yield();
+  }
+}
+
 void CudaStream::synchronize() {
   if (progress_) {
     const cuda::EventHandle end = cuda::make_event_handle();
     cuda::check(cudaEventRecord(end.get(), stream_.get()), "marking a stream");
-    for (cudaError_t status; (status = cudaEventQuery(end.get())) != cudaSuccess; progress()) {
-      if (status != cudaErrorNotReady) cuda::check(status, "waiting for a stream");
-      std::this_thread::yield();
-    }
+    wait_for(end.get());
   }
   cuda::check(cudaStreamSynchronize(stream_.get()), "waiting for a stream");
   for (const Landing& landing : landings_) std::memcpy(landing.host, landing.pinned, landing.bytes);

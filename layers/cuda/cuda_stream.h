@@ -45,11 +45,13 @@ class CudaStream final : public Stream {
   };
   /// Memory for at most so many bytes from the device; drains the stream when all is in use.
   std::span<std::byte> landing_place(std::size_t bytes);
+  /// Whoever waits looks after the messages: the stream may wait for one, whose sender has died.
+  void wait_for(cudaEvent_t event);
 
   std::function<void()> progress_;
   cuda::StreamHandle stream_;
   Buffer workspace_;
-  cuda::PinnedRing departures_;
+  cuda::PinnedRing departures_{[this](cudaEvent_t event) { wait_for(event); }};
   Buffer arrivals_;
   std::size_t arrivals_in_use_ = 0;
   std::vector<Landing> landings_;

@@ -21,8 +21,7 @@ void PinnedRing::turn(cudaStream_t stream) {
   check(cudaEventRecord(left_[part_].get(), stream), "marking the end of pinned memory's turn");
   part_ = (part_ + 1) % kParts;
   used_ = 0;
-  if (left_[part_] != nullptr)
-    check(cudaEventSynchronize(left_[part_].get()), "waiting for pinned memory");
+  if (left_[part_] != nullptr) wait_(left_[part_].get());
 }
 
 }  // namespace penstock::layers::cuda

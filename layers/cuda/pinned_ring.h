@@ -4,7 +4,9 @@
 
 #include <array>
 #include <cstddef>
+#include <functional>
 #include <span>
+#include <utility>
 
 #include "layers/tensor/cuda/handles.h"
 
@@ -15,6 +17,11 @@ namespace penstock::layers::cuda {
 /// stream is three parts behind.
 class PinnedRing {
  public:
+  /// How the ring waits for an event: the stream may stand behind a message that never comes.
+  using Wait = std::function<void(cudaEvent_t)>;
+
+  explicit PinnedRing(Wait wait) : wait_(std::move(wait)) {}
+
   /// Some free memory, at most `bytes` of it, for a copy that is the next thing asked of `stream`,
   /// which is always the same.
   std::span<std::byte> take(cudaStream_t stream, std::size_t bytes);
@@ -24,6 +31,7 @@ class PinnedRing {
 
   void turn(cudaStream_t stream);
 
+  Wait wait_;
   Buffer memory_;                         // allocated when first needed
   std::array<EventHandle, kParts> left_;  // when a part's last turn ended; null before
   std::size_t part_ = 0, used_ = 0;

@@ -20,11 +20,17 @@ bool runs_alone() { return !comm::rank_in_job(); }
 
 int run_job(const std::function<int(comm::Communicator&)>& work, const Complain& complain) {
   const auto world = comm::join_job();
+  int code = 0;
+  comm::FailureSteps steps;
+  steps.say = [&](const std::exception& error) { code = complain(error); };
+  steps.tell = [&] {
+    if (world->size() > 1) end_all(*world, code);
+  };
+  world->shutdown().on_failure(steps);
   try {
     return work(*world);
-  } catch (const std::exception& e) {
-    const int code = complain(e);
-    if (world->size() > 1) end_all(*world, code);
+  } catch (const std::exception& error) {
+    world->shutdown().fail(error);  // where nobody has who was nearer to it
     return code;
   }
 }

@@ -1,6 +1,8 @@
 #include "runtime/pipeline/feature_staging.h"
 
+#include <algorithm>
 #include <thread>
+#include <utility>
 
 #include "base/error.h"
 
@@ -19,16 +21,20 @@ void FeatureStaging::wait(layers::Stream& computing, const std::unique_ptr<layer
   }
 }
 
+/// To give memory back waits for the device, on which a message may spin: what is too small stays.
+void FeatureStaging::replace(layers::Buffer& buffer, layers::Buffer larger) {
+  outgrown_.push_back(std::exchange(buffer, std::move(larger)));
+}
+
 void FeatureStaging::send(layers::Stream& computing, const Count& count, const Fill& fill) {
   if (holds_one()) throw Error("features are sent before those in front of them are taken");
   if (!copying_) copying_ = backend_.make_stream();
   Turn& turn = turns_[sent_ % turns_.size()];
   wait(computing, turn.arrived);  // before the host's memory changes
-  if (turn.host.bytes() < count.bytes()) turn.host = backend_.allocate_host(count.bytes());
-  if (turn.device.bytes() < count.bytes()) {
-    wait(computing, turn.released);
-    turn.device = backend_.allocate(count.bytes());
-  }
+  if (turn.host.bytes() < count.bytes())
+    replace(turn.host, backend_.allocate_host(std::max(count.bytes(), 2 * turn.host.bytes())));
+  if (turn.device.bytes() < count.bytes())
+    replace(turn.device, backend_.allocate(std::max(count.bytes(), 2 * turn.device.bytes())));
   turn.count = count;
   const std::span<float> numbers = {reinterpret_cast<float*>(turn.host.data()),
                                     count.features + count.weights};

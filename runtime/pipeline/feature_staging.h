@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "layers/backend.h"
 
@@ -48,10 +49,12 @@ class FeatureStaging {
     std::unique_ptr<layers::Event> arrived, released;  // null before the first time
   };
   static void wait(layers::Stream& computing, const std::unique_ptr<layers::Event>& event);
+  void replace(layers::Buffer& buffer, layers::Buffer larger);
 
   layers::Backend& backend_;
   std::unique_ptr<layers::Stream> copying_;  // made with the first micro-batch
   std::array<Turn, 2> turns_;
+  std::vector<layers::Buffer> outgrown_;
   std::size_t sent_ = 0, taken_ = 0;
 };
 

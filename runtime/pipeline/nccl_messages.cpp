@@ -55,10 +55,12 @@ void NcclMessages::connect(int producer, bool gradient, const Ends& ranks) {
       carrier(), {.ranks = {ranks.from, ranks.to}, .stream = edge.stream->native(), .name = name});
   const layers::Buffer byte = backend_.allocate(1);
   backend_.zero(*edge.stream, byte.data(), 1);
-  const auto first = own == ranks.from
-                         ? edge.nccl->send({ranks.to, 0, name}, {byte.data(), 1})
-                         : edge.nccl->receive({ranks.from, 0, name}, {byte.data(), 1});
-  comm::wait(*edge.nccl, *first);
+  comm::guarded(carrier().shutdown(), [&] {  // the byte can't be freed while the message waits
+    const auto first = own == ranks.from
+                           ? edge.nccl->send({ranks.to, 0, name}, {byte.data(), 1})
+                           : edge.nccl->receive({ranks.from, 0, name}, {byte.data(), 1});
+    comm::wait(*edge.nccl, *first);
+  });
 }
 
 NcclMessages::Edge& NcclMessages::edge_of(const comm::Message& message) {

@@ -61,7 +61,9 @@ void NcclReduction::connect() {
       parts.push_back({static_cast<int>(replica),
                        {bytes.data() + replica, 1},
                        {bytes.data() + size + replica, 1}});
-  comm::wait(*nccl_, *nccl_->exchange(parts, "the first bytes"));
+  comm::guarded(replicas_.shutdown(), [&] {  // bytes can't be freed while messages wait
+    comm::wait(*nccl_, *nccl_->exchange(parts, "the first bytes"));
+  });
   if (order_ == ReductionOrder::lanes) return;
   for (int bucket = 0; bucket < static_cast<int>(plan_.bucket_ends.size()); ++bucket) start(bucket);
   finish();

@@ -200,7 +200,7 @@ BenchReport bench(const BenchOptions& options, comm::Communicator& world) {
   BenchReport report;
   TrainingClock clock;
   const auto run_step = [&] { return step->run(work, features, clock).front().loss; };
-  add_times(options, world, run_step, report);
+  comm::guarded(world.shutdown(), [&] { add_times(options, world, run_step, report); });
   add_speeds(sequence, work, frames_per_second, report);
   add_stages(plan, layers, report);
   report.parameters = parameters_of_all(world, session);

@@ -113,14 +113,16 @@ std::vector<ProfiledStep> ProfilingRun::run(const std::vector<StepBatches>& step
                                                 : ahead[announced - steps.size()]);
   };
   announce_until(1 + kStepsAhead);
-  zero_ = common_zero();
-  std::vector<ProfiledStep> done;
-  for (std::size_t i = 0; i < steps.size(); ++i) {
-    announce_until(i + 1 + kStepsAhead);
-    done.push_back(run(steps[i]));
-  }
-  training_step_->flush(clock_);
-  return done;
+  return comm::guarded(world_.shutdown(), [&] {
+    zero_ = common_zero();
+    std::vector<ProfiledStep> done;
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+      announce_until(i + 1 + kStepsAhead);
+      done.push_back(run(steps[i]));
+    }
+    training_step_->flush(clock_);
+    return done;
+  });
 }
 
 }  // namespace penstock::runtime

@@ -68,12 +68,14 @@ Evaluation recognise(const Trained& trained, comm::Communicator& world, const He
   const partition::Plan plan =
       plan_run(sequence, config, shape, recognition_costs(sequence, config, shape, heard.texts));
   Session session(world, {.config = config, .sequence = sequence, .plan = plan});
-  Saving(session.backend(), session.stream(), session.grid(), session.stage(), {})
-      .restore(checkpoint, false);
-  Evaluation evaluation =
-      evaluate(session, corpus, *tokenizer, {config.features, config.data, heard.logits});
-  evaluation.report.step = checkpoint.state().step;
-  return evaluation;
+  return comm::guarded(world.shutdown(), [&] {
+    Saving(session.backend(), session.stream(), session.grid(), session.stage(), {})
+        .restore(checkpoint, false);
+    Evaluation evaluation =
+        evaluate(session, corpus, *tokenizer, {config.features, config.data, heard.logits});
+    evaluation.report.step = checkpoint.state().step;
+    return evaluation;
+  });
 }
 
 /// DataError that names the recording if it can't be read or resampled, or is too short for the

@@ -4,6 +4,7 @@
 
 #include <cstdio>
 
+#include "comm/nccl.h"
 #include "tests/emulated_cuda/emulation/control.h"
 #include "tests/emulated_cuda/gpu_check_list.h"
 
@@ -36,6 +37,7 @@ class Orders final : public ::testing::EmptyTestEventListener {
 }  // namespace emulated_cuda
 
 int main(int argc, char** argv) {
+  penstock::comm::suit_nccl();  // as a rank of penstock does
   ::testing::InitGoogleTest(&argc, argv);
   ::testing::TestEventListeners& listeners = ::testing::UnitTest::GetInstance()->listeners();
   ::testing::TestEventListener* const printer =

@@ -24,6 +24,21 @@ void set_model(int device, const std::string& model) {
   machine().models.at(static_cast<std::size_t>(device)) = model;
 }
 
+void set_module_loading(const char* mode) {
+  const std::lock_guard lock(machine().mutex);
+  machine().modules = Modules(mode);
+}
+
+void set_hosts_apart(bool apart) {
+  const std::lock_guard lock(machine().mutex);
+  machine().hosts_apart = apart;
+}
+
+void set_revoking(bool revokes) {
+  const std::lock_guard lock(machine().mutex);
+  machine().revokes = revokes;
+}
+
 int choices_asked_for() {
   const std::lock_guard lock(machine().mutex);
   return machine().choices;

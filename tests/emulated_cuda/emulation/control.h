@@ -23,6 +23,16 @@ void set_counting(cudaError_t status);
 /// The device is of this model from now on.
 void set_model(int device, const std::string& model);
 
+/// From now on modules are loaded so, and none has been: as in a new process whose
+/// CUDA_MODULE_LOADING is "EAGER", or another.
+void set_module_loading(const char* mode);
+
+/// From now on NCCL's ranks are each on a host of its own, or all on one, as they are at first.
+void set_hosts_apart(bool apart);
+
+/// From now on NCCL revokes communicators, as it does at first, or not, as older ones.
+void set_revoking(bool revokes);
+
 /// How often cuDNN and cuBLASLt were asked to choose algorithms, since the program began.
 int choices_asked_for();
 /// How often cuDNN was asked for the workspace of an algorithm.

@@ -20,13 +20,15 @@ bool fits(const dim3& blocks, const dim3& threads) {
 }  // namespace
 
 cudaError_t queue_launch(Launch launch, cudaStream_t stream) {
-  const Call call("cudaLaunchKernelEx");
+  Call call("cudaLaunchKernelEx");
   if (!fits(launch.blocks, launch.threads)) return call.error(cudaErrorInvalidConfiguration);
   // More than what may be declared takes an attribute of the function, which penstock never sets.
   if (launch.dynamic_shared_bytes > SharedMemory::kMostDeclared)
     return call.error(cudaErrorInvalidValue);
+  CUstream_st& own = call.stream(stream);
+  call.load(own.device, launch.kernel);
   ++machine().issued.launches;
-  call.queue(call.stream(stream), [kept = std::make_shared<const Launch>(std::move(launch))] {
+  call.queue(own, [kept = std::make_shared<const Launch>(std::move(launch))] {
     run_grid(*kept, machine().order);
   });
   return cudaSuccess;

@@ -56,6 +56,12 @@ void Call::queue_waiting(CUstream_st& stream, std::function<bool(CUstream_st&)> 
   machine().streams.queue(stream, {name_, std::move(advance), host_.known});
 }
 
+void Call::load(int device, const void* kernel) {
+  if (machine().modules.loaded(device, kernel)) return;
+  machine().streams.run_until([device] { return machine().streams.idle(device); }, lock_);
+  machine().modules.load(device, kernel);
+}
+
 void Call::finish(CUstream_st& stream) {
   machine().streams.run_until([&] { return stream.queue.empty(); }, lock_);
   host_.known.join(stream.clock);

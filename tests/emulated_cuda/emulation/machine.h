@@ -11,6 +11,7 @@
 #include "tests/emulated_cuda/emulation/control.h"
 #include "tests/emulated_cuda/emulation/failure.h"
 #include "tests/emulated_cuda/emulation/memory.h"
+#include "tests/emulated_cuda/emulation/modules.h"
 #include "tests/emulated_cuda/emulation/order.h"
 #include "tests/emulated_cuda/emulation/streams.h"
 
@@ -28,10 +29,13 @@ struct Machine {
   std::array<std::string, kDevices> models;  // names of the devices
   int driver = CUDART_VERSION;               // the newest CUDA that it is for
   Issued issued;
-  int choices = 0;                     // of algorithms that cuDNN and cuBLASLt were asked for
-  int workspaces = 0;                  // of its algorithms, that cuDNN was asked for
-  int refused = 0;                     // convolutions, by an algorithm of cuDNN
-  int computed = 0;                    // products and convolutions by them
+  int choices = 0;     // of algorithms that cuDNN and cuBLASLt were asked for
+  int workspaces = 0;  // of its algorithms, that cuDNN was asked for
+  int refused = 0;     // convolutions, by an algorithm of cuDNN
+  int computed = 0;    // products and convolutions by them
+  Modules modules;
+  bool hosts_apart = false;            // NCCL's ranks, each on a host of its own
+  bool revokes = true;                 // NCCL does, unless it is an old one
   cudaError_t counting = cudaSuccess;  // of devices
 
   Machine();
@@ -61,6 +65,9 @@ class Call {
   void queue(CUstream_st& stream, std::function<void()> work) const;
   /// Queues what may have to wait, and touches no memory.
   void queue_waiting(CUstream_st& stream, std::function<bool(CUstream_st&)> advance) const;
+  /// Behind this the kernel is on the device. CUDA waits until nothing runs there before it loads
+  /// one.
+  void load(int device, const void* kernel);
   /// Waits until what was queued up to now in the stream, or on the device, is done.
   void finish(CUstream_st& stream);
   void finish_device(int device);

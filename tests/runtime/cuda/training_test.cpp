@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <stdexcept>
 
 #include "layers/backend.h"
 #include "layers/models/conformer.h"
@@ -168,6 +169,26 @@ TEST(CudaTrainingOverNccl, SkipsStepsOnEveryRank) {
     const TrainingOutcome together = train_on_noise(job);
     EXPECT_EQ(together.tensors, alone.tensors) << kind;
     EXPECT_EQ(together.scales, alone.scales) << kind;
+  }
+}
+
+// Edges, replicas and the norm have communicators of their own, of which several spin by then.
+TEST(CudaTrainingOverNccl, EndsOnAllRanksWhereOneFails) {
+  if (!comm::nccl_is_built() || layers::cuda_device_count() < 4)
+    GTEST_SKIP() << "no NCCL, or too few devices";
+  for (const auto& [stages, replicas, schedule] : {Layout{2, 2}, Layout{3, 1, "zb-h2"}}) {
+    TrainingJob job = small_job(layers::DeviceKind::cuda, "fp16");
+    job.links = DeviceLinks::nccl;
+    job.post_validation = true;
+    job.stages = stages;
+    job.replicas = replicas;
+    job.schedule = schedule;
+    for (job.failing_rank = 0; job.failing_rank < stages * replicas; ++job.failing_rank) try {
+        train_on_noise(job);
+        ADD_FAILURE() << schedule << ", rank " << job.failing_rank << ", did not fail";
+      } catch (const std::runtime_error& error) {
+        EXPECT_STREQ(error.what(), "this rank fails") << schedule;
+      }
   }
 }
 

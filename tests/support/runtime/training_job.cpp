@@ -8,6 +8,7 @@
 #include <mutex>
 #include <numeric>
 #include <random>
+#include <stdexcept>
 
 #include "comm/threads.h"
 #include "layers/models/deepspeech2.h"
@@ -192,6 +193,15 @@ runtime::TrainingStep::Options step_options(const TrainingJob& job,
   return options;
 }
 
+/// At the first gradient of the second step, while messages are under way.
+void fail_within(runtime::TrainingStep& step, const runtime::TrainingClock& clock) {
+  step.watch([&clock](const partition::Action& action, runtime::Moment) {
+    const bool gradient =
+        partition::computes(action.kind) && action.kind != partition::ActionKind::forward;
+    if (clock.step == 1 && gradient) throw std::runtime_error("this rank fails");
+  });
+}
+
 TrainingOutcome train(const TrainingJob& job, const partition::LayerSequence& sequence,
                       comm::Communicator& world) {
   const int lanes_each = job.lanes / job.replicas;
@@ -216,11 +226,14 @@ TrainingOutcome train(const TrainingJob& job, const partition::LayerSequence& se
         in_order(ragged_work(s, job.lanes, job.labels, job.shrink, job.lengths), job.order),
         grid.here().replica * lanes_each, lanes_each));
   Noise noise(std::move(steps), sequence.features, job.poisoned_step);
-  for (int s = 0; s < job.steps; ++s)
-    for (const runtime::StepReport& report :
-         step.run(noise.step(s), noise.reader(), clock, noise.next(s)))
-      add(report, outcome);
-  if (const auto report = step.flush(clock)) add(*report, outcome);
+  if (job.failing_rank == world.rank()) fail_within(step, clock);
+  comm::guarded(world.shutdown(), [&] {
+    for (int s = 0; s < job.steps; ++s)
+      for (const runtime::StepReport& report :
+           step.run(noise.step(s), noise.reader(), clock, noise.next(s)))
+        add(report, outcome);
+    if (const auto report = step.flush(clock)) add(*report, outcome);
+  });
   outcome.optimistic = step.optimistic();
   outcome.rolled_back = step.rolled_back();
   if (grid.here().replica == 0 || job.shard)

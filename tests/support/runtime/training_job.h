@@ -33,6 +33,7 @@ struct TrainingJob {
   int poisoned_step = -1;                               // its features are NaN
   int poisoned_layer = -1;  // whose gradients overflow in its call number `poisoned_call`
   int poisoned_call = 0;
+  int failing_rank = -1;  // raises std::runtime_error in the second step
   std::int64_t bucket_bytes = 1 << 12;
   bool post_validation = false;
   bool shard = false;                       // replicas share the update

@@ -74,8 +74,8 @@ std::size_t Part::bytes() const {
   }
 }
 
-void Clique::join(int rank) {
-  if (rank < 0 || rank >= size_ || !ranks_.insert(rank).second)
+void Clique::join(int rank, int host) {
+  if (rank < 0 || rank >= size_ || !hosts_.emplace(rank, host).second)
     fail("rank ", rank, " of ", size_, " does not exist, or has connected already");
 }
 
@@ -92,7 +92,7 @@ void Clique::post(int rank, Part& part) {
 
 void Clique::match(const Edge& edge) {
   std::deque<Part*>&sends = sends_[edge], &receives = receives_[edge];
-  if (aborted_ || sends.empty() || receives.empty()) return;
+  if (!lost_.empty() || sends.empty() || receives.empty()) return;
   Part &send = *sends.front(), &receive = *receives.front();
   sends.pop_front();
   receives.pop_front();
@@ -106,7 +106,7 @@ void Clique::match(const Edge& edge) {
 }
 
 void Clique::reduce() {
-  if (aborted_ || std::ranges::any_of(collectives_, &std::deque<Part*>::empty)) return;
+  if (!lost_.empty() || std::ranges::any_of(collectives_, &std::deque<Part*>::empty)) return;
   std::vector<Part*> parts;
   unsigned devices = 0;
   for (std::deque<Part*>& of_rank : collectives_) {
@@ -131,6 +131,10 @@ void Clique::reduce() {
   for (Part* part : parts) write(*part, sums, known);
 }
 
-void Clique::abort() { aborted_ = true; }
+void Clique::lose(int rank) { lost_.insert(rank); }
+
+bool Clique::loss_shows_at(int rank) const {
+  return std::ranges::any_of(lost_, [&](int lost) { return hosts_.at(lost) != hosts_.at(rank); });
+}
 
 }  // namespace emulated_cuda::nccl

@@ -37,16 +37,18 @@ class Clique {
 
   int size() const { return size_; }
   /// fail() where that rank is here already.
-  void join(int rank);
-  bool complete() const { return static_cast<int>(ranks_.size()) == size_; }
+  void join(int rank, int host);
+  bool complete() const { return static_cast<int>(hosts_.size()) == size_; }
 
   /// The rank's stream has come to the part, which must stay until it is done or the clique is
   /// left. fail() where its counterpart has another size.
   void post(int rank, Part& part);
 
-  /// Ends it for all: nothing that is posted gets done any more.
-  void abort();
-  bool aborted() const { return aborted_; }
+  /// The rank leaves it while messages are under way: nothing that is posted gets done any more, by
+  /// no rank.
+  void lose(int rank);
+  /// Whether `rank` is told that another was lost: of its own host NCCL sees nothing.
+  bool loss_shows_at(int rank) const;
 
  private:
   using Edge = std::pair<int, int>;  // sender, receiver
@@ -55,8 +57,8 @@ class Clique {
   void reduce();
 
   int size_;
-  bool aborted_ = false;
-  std::set<int> ranks_;
+  std::map<int, int> hosts_;  // of each rank
+  std::set<int> lost_;
   std::map<Edge, std::deque<Part*>> sends_, receives_;
   std::vector<std::deque<Part*>> collectives_;  // of each rank
 };

@@ -12,6 +12,13 @@ using namespace emulated_cuda::nccl;
 
 namespace {
 
+ncclResult_t state_of(const Member& member, bool finishing) {
+  if (finishing) return ncclInProgress;
+  if (member.revoked) return ncclSuccess;
+  if (member.clique->loss_shows_at(member.rank)) return ncclRemoteError;
+  return member.clique->complete() ? ncclSuccess : ncclInProgress;
+}
+
 /// Cliques by their id, as long as one of their ranks is there.
 std::map<unsigned, std::weak_ptr<Clique>>& cliques() {
   static std::map<unsigned, std::weak_ptr<Clique>> cliques;
@@ -26,6 +33,7 @@ Member& member_for_call(ncclComm_t communicator) {
   Member& member = *communicator->member;
   if (member.in_progress)
     fail("the call before is in progress: ask ncclCommGetAsyncError until it is not");
+  if (member.revoked) fail("the communicator is revoked: nothing is left but to abort it");
   return member;
 }
 
@@ -62,7 +70,7 @@ ncclResult_t ncclCommInitRankConfig(ncclComm_t* communicator, int size, ncclUniq
   if (clique == nullptr) cliques()[number] = clique = std::make_shared<Clique>(size);
   if (clique->size() != size)
     fail("rank ", rank, " connects ", size, " ranks, another ", clique->size());
-  clique->join(rank);
+  clique->join(rank, machine().hosts_apart ? rank : 0);
   machine().changed.notify_all();
   *communicator = new ncclComm{std::make_shared<Member>(Member{clique, rank, call.host().device})};
   (*communicator)->member->in_progress = true;
@@ -72,11 +80,9 @@ ncclResult_t ncclCommInitRankConfig(ncclComm_t* communicator, int size, ncclUniq
 ncclResult_t ncclCommGetAsyncError(ncclComm_t communicator, ncclResult_t* status) {
   const Call call("ncclCommGetAsyncError");
   Member& member = *communicator->member;
-  const bool finishing = member.finalised && !member.queued.empty();
+  const bool finishing = (member.finalised || member.revoked) && !member.queued.empty();
   if (finishing) machine().streams.go_on();
-  *status = member.clique->aborted()                  ? ncclRemoteError
-            : member.clique->complete() && !finishing ? ncclSuccess
-                                                      : ncclInProgress;
+  *status = state_of(member, finishing);
   member.in_progress = *status == ncclInProgress;
   return ncclSuccess;
 }
@@ -97,11 +103,27 @@ ncclResult_t ncclCommDestroy(ncclComm_t communicator) {
   return ncclSuccess;
 }
 
-ncclResult_t ncclCommAbort(ncclComm_t communicator) {
-  const Call call("ncclCommAbort");
-  communicator->member->aborted = true;
-  communicator->member->clique->abort();
+/// Its kernels end at once, those of the peers never.
+ncclResult_t ncclCommRevoke(ncclComm_t communicator, int flags) {
+  const Call call("ncclCommRevoke");
+  Member& member = *communicator->member;
+  if (!machine().revokes || flags != NCCL_REVOKE_DEFAULT || member.finalised || member.revoked)
+    return ncclInvalidArgument;
+  member.revoked = member.in_progress = true;
+  member.clique->lose(member.rank);
   machine().changed.notify_all();
+  return ncclInProgress;
+}
+
+/// Gives memory back, so that it waits for whatever runs on the device, other communicators'
+/// kernels too.
+ncclResult_t ncclCommAbort(ncclComm_t communicator) {
+  Call call("ncclCommAbort");
+  const std::shared_ptr<Member> member = communicator->member;
+  member->aborted = true;
+  member->clique->lose(member->rank);
+  machine().changed.notify_all();
+  call.finish_device(member->device);
   delete communicator;
   return ncclSuccess;
 }

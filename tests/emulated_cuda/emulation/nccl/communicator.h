@@ -19,10 +19,14 @@ struct Member {
   std::deque<unsigned> queued = {};
   unsigned calls = 0;
   bool in_progress = false;  // since its last call, of which nobody has asked
-  bool finalised = false, aborted = false;
+  bool finalised = false, revoked = false, aborted = false;
+
+  /// Whether its kernels end without their messages.
+  bool ends_early() const { return revoked || aborted; }
 };
 
-/// fail() where the last call was in progress and nobody has asked how it went.
+/// fail() where the last call was in progress and nobody has asked how it went, or where the
+/// communicator is revoked.
 Member& member_for_call(ncclComm_t communicator);
 
 /// Success, or that it is in progress, which penstock must then ask about: at random.

@@ -34,7 +34,10 @@ void queue(const Call& call, Batch batch) {
   call.queue_waiting(stream, [posted, number](CUstream_st& own) {
     auto& [is_posted, batch] = *posted;
     Member& member = *batch.member;
-    if (member.aborted) return true;
+    if (member.ends_early()) {
+      std::erase(member.queued, number);
+      return true;
+    }
     if (member.queued.front() != number) return false;
     if (!std::exchange(is_posted, true))
       for (Part& part : batch.parts) {

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <string>
 
+#include "comm/nccl.h"
 #include "tests/support/layers/device_watch.h"
 
 namespace penstock::layers {
@@ -26,6 +27,7 @@ std::string fault_of_device() {
 }  // namespace penstock::layers
 
 int main(int argc, char** argv) {
+  penstock::comm::suit_nccl();  // some tests train over NCCL
   ::testing::InitGoogleTest(&argc, argv);
   penstock::test::watch_device({.fault = penstock::layers::fault_of_device,
                                 .end = [] { std::_Exit(penstock::layers::kDeviceInError); }});

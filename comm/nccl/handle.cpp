@@ -1,0 +1,47 @@
+#include "comm/nccl/handle.h"
+
+#include <chrono>
+
+#include "comm/backoff.h"
+#include "comm/nccl/revoke.h"
+
+namespace penstock::comm {
+namespace {
+
+constexpr std::chrono::seconds kQuiet{5};  // in which kernels that are told to end do so
+
+/// NCCL wants what is revoked to be quiet before it is given back.
+void await_quiet(ncclComm_t communicator) {
+  const auto end = std::chrono::steady_clock::now() + kQuiet;
+  ncclResult_t status = ncclInProgress;
+  for (Backoff backoff; std::chrono::steady_clock::now() < end; backoff.pause())
+    if (ncclCommGetAsyncError(communicator, &status) != ncclSuccess || status != ncclInProgress)
+      return;
+}
+
+}  // namespace
+
+void NcclHandle::destroy() {
+  if (communicator_ != nullptr) ncclCommDestroy(communicator_);
+  communicator_ = nullptr;
+}
+
+void NcclHandle::revoke() noexcept {
+  if (communicator_ == nullptr || revoked_) return;
+  revoked_ = true;
+  if (connected_ && nccl_revoke(communicator_)) return;
+  aborting_ = std::thread(ncclCommAbort, communicator_);  // ends its kernels first, then waits
+}
+
+void NcclHandle::abort() noexcept {
+  if (communicator_ == nullptr) return;
+  if (aborting_.joinable()) {
+    aborting_.join();
+  } else {
+    await_quiet(communicator_);
+    ncclCommAbort(communicator_);
+  }
+  communicator_ = nullptr;
+}
+
+}  // namespace penstock::comm

@@ -1,0 +1,64 @@
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <string>
+
+#include "comm/join.h"
+#include "comm/nccl.h"
+#include "tests/support/system/temporary_folder.h"
+
+namespace penstock::comm {
+namespace {
+
+const std::map<std::string, std::string> kSettings = {{"CUDA_MODULE_LOADING", "EAGER"},
+                                                      {"CUDA_DEVICE_MAX_CONNECTIONS", "32"},
+                                                      {"NCCL_LAUNCH_ORDER_IMPLICIT", "1"}};
+
+/// As nobody has set them.
+class NcclSettings : public ::testing::Test {
+ protected:
+  void SetUp() override { forget(); }
+  void TearDown() override { forget(); }
+
+  static void forget() {
+    for (const auto& [name, value] : kSettings) ::unsetenv(name.c_str());
+    for (const char* name : {"PENSTOCK_RANK", "PENSTOCK_RANKS", "PENSTOCK_MEET"}) ::unsetenv(name);
+  }
+  static std::map<std::string, std::string> found() {
+    std::map<std::string, std::string> set;
+    for (const auto& [name, value] : kSettings)
+      if (const char* text = std::getenv(name.c_str())) set[name] = text;
+    return set;
+  }
+};
+
+TEST_F(NcclSettings, AreSetWhereNobodyHas) {
+  suit_nccl();
+  EXPECT_EQ(found(), kSettings);
+}
+
+TEST_F(NcclSettings, OfTheUserStay) {
+  for (const auto& [name, value] : kSettings) {
+    forget();
+    ::setenv(name.c_str(), "mine", 1);
+    suit_nccl();
+    EXPECT_EQ(std::getenv(name.c_str()), std::string("mine")) << name;
+    EXPECT_EQ(found().size(), kSettings.size()) << name;
+  }
+}
+
+TEST_F(NcclSettings, AreThoseOfRanksAlone) {
+  (void)join_job();
+  EXPECT_TRUE(found().empty());
+  const test::TemporaryFolder folder;
+  ::setenv("PENSTOCK_RANK", "0", 1);
+  ::setenv("PENSTOCK_RANKS", "1", 1);
+  ::setenv("PENSTOCK_MEET", folder.path().c_str(), 1);
+  (void)join_job();
+  EXPECT_EQ(found(), kSettings);
+}
+
+}  // namespace
+}  // namespace penstock::comm
