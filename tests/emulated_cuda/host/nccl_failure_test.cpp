@@ -140,28 +140,29 @@ TEST_F(NcclFailure, EndsRanksThatConnect) {
 }
 
 /// Features of growing micro-batches go to a device on which a message spins.
-void carry_features(layers::Backend& cuda, layers::Stream& computing,
-                    runtime::FeatureStaging& staging, const layers::Buffer& features) {
+void carry_features(layers::Stream& computing, runtime::FeatureStaging& staging) {
   const auto fill = [](std::span<float> x_FC, std::span<float> weights) {
     std::ranges::fill(x_FC, 1.5f);
     std::ranges::fill(weights, 1.0f);
   };
-  auto* numbers = reinterpret_cast<float*>(features.data());
-  for (const std::size_t frames : {3, 3, 100, 201})
-    staging.carry(cuda, computing, fill, {numbers, frames}, {numbers + frames, 1});
+  for (const std::size_t frames : {3, 3, 100, 201}) {
+    staging.send(computing, {frames, 1}, fill);
+    EXPECT_EQ(staging.take(computing).x_FC.size(), frames);
+    staging.release(computing);
+  }
 }
 
 TEST_F(NcclFailure, IsNotThatFeaturesWaitForMessages) {
   comm::run_as_threads({.ranks = 2}, [](Communicator& world) {
     const auto cuda = layers::make_cuda_backend(world.rank());
     const auto computing = cuda->make_stream(), stream = cuda->make_stream();
-    const layers::Buffer memory = cuda->allocate(64), features = cuda->allocate(1024);
-    runtime::FeatureStaging staging;
+    const layers::Buffer memory = cuda->allocate(64);
+    runtime::FeatureStaging staging(*cuda);
     const auto nccl = comm::make_nccl(world, {.stream = stream->native()});
     std::unique_ptr<comm::Transfer> transfer;
     if (world.rank() == 0) {
       transfer = nccl->receive({1, 0, "a gradient"}, {memory.data(), 64});
-      carry_features(*cuda, *computing, staging, features);
+      carry_features(*computing, staging);
     }
     comm::barrier(world);
     if (world.rank() == 1) {

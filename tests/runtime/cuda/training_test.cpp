@@ -174,8 +174,7 @@ TEST(CudaTrainingOverNccl, SkipsStepsOnEveryRank) {
 
 // Edges, replicas and the norm have communicators of their own, of which several spin by then.
 TEST(CudaTrainingOverNccl, EndsOnAllRanksWhereOneFails) {
-  if (!comm::nccl_is_built() || layers::cuda_device_count() < 4)
-    GTEST_SKIP() << "no NCCL, or too few devices";
+  if (const auto lack = test::lack_for_nccl(4); !lack.empty()) GTEST_SKIP() << lack;
   for (const auto& [stages, replicas, schedule] : {Layout{2, 2}, Layout{3, 1, "zb-h2"}}) {
     TrainingJob job = small_job(layers::DeviceKind::cuda, "fp16");
     job.links = DeviceLinks::nccl;

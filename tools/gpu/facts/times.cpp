@@ -53,7 +53,7 @@ Times time_of_step(layers::CudaStream& stream, const RecurrenceCase& of, const R
 void tell_times(layers::Backend& backend, const RecurrenceCase& of,
                 const std::vector<std::int64_t>& utterances, const Say& say) {
   layers::CudaStream stream({});
-  cuda::Products products;
+  cuda::Products products(layers::Fp32Products::full);
   const Table table(of, say);
   const Times launch = time_of_calls(stream, [&] { launch_nothing(stream); });
   say(fmt::format(kColumns, "empty launch", "-", "-", fmt::format("{:.2f}", launch.host),
