@@ -54,19 +54,20 @@ Rows of_convolution(std::int64_t channels) {
 TEST(GpuFacts, TellEveryAlgorithmOfAConvolution) {
   const Rows rows = of_convolution(8);  // five algorithms with each math type, in three passes
   EXPECT_EQ(chosen(chosen(rows, "f32"), "FMA").size(), 15u);
+  EXPECT_EQ(chosen(chosen(rows, "f32"), "DEFAULT").size(), 15u);  // TF32
   EXPECT_EQ(chosen(chosen(rows, "f16"), "TENSOR_OP").size(), 15u);
   EXPECT_EQ(chosen(chosen(rows, "f16"), "DEFAULT").size(), 15u);
   EXPECT_EQ(chosen(chosen(rows, "bf16"), "TENSOR_OP").size(), 15u);
-  EXPECT_EQ(rows.size(), 60u);
+  EXPECT_EQ(rows.size(), 75u);
   for (const char* const pass : {"forward", "input", "filter"})
-    EXPECT_EQ(chosen(rows, pass).size(), 20u);
+    EXPECT_EQ(chosen(rows, pass).size(), 25u);
   // One of five does not repeat its results, one wants too much, one is none.
-  EXPECT_EQ(chosen(rows, "NON_DETERMINISTIC").size(), 12u);
-  EXPECT_EQ(chosen(rows, "1099511627776").size(), 12u);
+  EXPECT_EQ(chosen(rows, "NON_DETERMINISTIC").size(), 15u);
+  EXPECT_EQ(chosen(rows, "1099511627776").size(), 15u);
   const Rows none = chosen(rows, "CUDNN_STATUS_NOT_SUPPORTED");
-  EXPECT_EQ(none.size(), 12u);
-  EXPECT_EQ(chosen(none, "-").size(), 12u);
-  EXPECT_EQ(chosen(rows, "1048576").size(), 36u);
+  EXPECT_EQ(none.size(), 15u);
+  EXPECT_EQ(chosen(none, "-").size(), 15u);
+  EXPECT_EQ(chosen(rows, "1048576").size(), 45u);
 }
 
 TEST(GpuFacts, TellWhereAConvolutionHasNoAlgorithm) {
