@@ -54,7 +54,7 @@ Rows of_convolution(std::int64_t channels) {
 TEST(GpuFacts, TellEveryAlgorithmOfAConvolution) {
   const Rows rows = of_convolution(8);  // five algorithms with each math type, in three passes
   EXPECT_EQ(chosen(chosen(rows, "f32"), "FMA").size(), 15u);
-  EXPECT_EQ(chosen(chosen(rows, "f32"), "DEFAULT").size(), 15u);  // TF32
+  EXPECT_EQ(chosen(chosen(rows, "f32"), "TENSOR_OP").size(), 15u);  // in TF32
   EXPECT_EQ(chosen(chosen(rows, "f16"), "TENSOR_OP").size(), 15u);
   EXPECT_EQ(chosen(chosen(rows, "f16"), "DEFAULT").size(), 15u);
   EXPECT_EQ(chosen(chosen(rows, "bf16"), "TENSOR_OP").size(), 15u);
