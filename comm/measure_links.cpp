@@ -1,6 +1,7 @@
 #include "comm/measure_links.h"
 
 #include "comm/collectives.h"
+#include "comm/shutdown.h"
 #include "comm/tags.h"
 
 namespace penstock::comm {
@@ -12,8 +13,10 @@ void measure_both_ways(Communicator& ranks, const RankPairs& links, const OpenLi
     barrier(ranks);
     std::unique_ptr<LinkEnd> end;
     if (own == one || own == other) end = open(own == one ? other : one);
-    measure({one, other, own == one}, end.get());
-    measure({other, one, own == other}, end.get());
+    guarded(ranks.shutdown(), [&] {  // the end can't give memory back while messages wait
+      measure({one, other, own == one}, end.get());
+      measure({other, one, own == other}, end.get());
+    });
   }
 }
 

@@ -87,15 +87,18 @@ void report(const runtime::TrainingSummary& s, bool as_json) {
 
 int run_train(const TrainOptions& options) {
   const runtime::TrainingTask task{options.recipe.load(), runtime::runs_alone()};
+  std::unique_ptr<Progress> progress;
   return runtime::run_job(
       [&](comm::Communicator& world) {
-        std::unique_ptr<Progress> progress;
         const runtime::TrainingSummary summary = runtime::train(task, world, show(progress));
         progress.reset();
         if (world.rank() == 0) report(summary, options.json);
         return exit_done;
       },
-      complain_of);
+      [&](const std::exception& error) {
+        progress.reset();  // a bar is left behind before the complaint
+        return complain_of(error);
+      });
 }
 
 }  // namespace

@@ -42,7 +42,7 @@ NcclConnection::NcclConnection(Communicator& meeting, const NcclOptions& options
 }
 
 NcclConnection::~NcclConnection() {
-  if (get() == nullptr) return;  // aborted
+  if (get() == nullptr || handle_->revoked()) return;  // aborted, or to be
   const bool passed = std::uncaught_exceptions() != exceptions_;
   if (passed || !finish()) meeting_.shutdown().revoke();
 }

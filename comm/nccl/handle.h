@@ -17,6 +17,8 @@ class NcclHandle final : public Abortable {
   ncclComm_t* place() { return &communicator_; }
   /// NCCL has connected it: only then can it be revoked.
   void connected() { connected_ = true; }
+  /// Then it ends by abort() alone.
+  bool revoked() const { return revoked_; }
 
   /// One that is finalised, or null.
   void destroy();

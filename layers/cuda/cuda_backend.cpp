@@ -132,7 +132,9 @@ std::unique_ptr<Backend> make_cuda_backend(int device, Fp32Products products) {
 int cuda_device_count() {
   int count = 0;
   const cudaError_t status = cudaGetDeviceCount(&count);
-  if (status == cudaErrorNoDevice || status == cudaErrorInsufficientDriver) return 0;
+  if (status == cudaErrorNoDevice || status == cudaErrorInsufficientDriver ||
+      status == cudaErrorStubLibrary)
+    return 0;
   cuda::check(status, "counting CUDA devices (one is in error: see nvidia-smi and dmesg)");
   return count;
 }

@@ -43,6 +43,7 @@ void ChunkRun::perform(const partition::Action& action) {
       flight->activation_out =
           pipeline.send(message(place_, false, place_ + 1, m), chunk_.output_message(*flight));
       flight->ended = context_.mode == layers::Mode::evaluate;
+      read_behind(m);
       break;
     case partition::ActionKind::receive_gradient:
       flight->output_gradient = take(chunk_.output_gradients);
@@ -81,7 +82,8 @@ Chunk::Fill ChunkRun::features_of(int micro_batch) const {
   };
 }
 
-/// The next micro-batch's features, while the device computes this one's forward.
+/// The next micro-batch's features, while the device computes this one's forward. What that sends
+/// does not wait for them.
 void ChunkRun::read_behind(int micro_batch) {
   const auto next = static_cast<std::size_t>(micro_batch) + 1;
   if (first() && next < flights_.size())
@@ -93,7 +95,7 @@ void ChunkRun::forward(Flight& flight, int micro_batch) {
   flight.slot = take(chunk_.slots);
   take_recompute_buffer(flight);
   chunk_.forward(flight, context_.step, context_.mode, context_.sums);
-  read_behind(micro_batch);
+  if (last()) read_behind(micro_batch);
   if (context_.mode == layers::Mode::train) return give_back_recompute_buffer(flight);
 
   // Of a chunk that is the loss alone, the logits are the input.

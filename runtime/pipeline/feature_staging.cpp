@@ -9,9 +9,12 @@
 namespace penstock::runtime {
 
 void FeatureStaging::reserve(std::size_t bytes) {
-  for (Turn& turn : turns_)
-    if (turn.device.bytes() < bytes / turns_.size())
-      turn.device = backend_.allocate(bytes / turns_.size());
+  const std::size_t each = bytes / turns_.size();
+  for (Turn& turn : turns_) {
+    if (turn.device.bytes() >= each) continue;
+    turn.device = backend_.allocate(each);
+    turn.host = backend_.allocate_host(each);
+  }
 }
 
 void FeatureStaging::wait(layers::Stream& computing, const std::unique_ptr<layers::Event>& event) {

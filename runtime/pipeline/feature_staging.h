@@ -29,7 +29,8 @@ class FeatureStaging {
   /// `backend` must outlive it.
   explicit FeatureStaging(layers::Backend& backend) : backend_(backend) {}
 
-  /// Allocates device memory, of both turns together, so that what fits in there allocates none.
+  /// Allocates so much of both sides' memory for both turns together, so that what fits in there
+  /// allocates none.
   void reserve(std::size_t bytes);
 
   /// Whether a micro-batch has been sent that nobody has taken.

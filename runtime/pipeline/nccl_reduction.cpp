@@ -63,10 +63,11 @@ void NcclReduction::connect() {
                        {bytes.data() + size + replica, 1}});
   comm::guarded(replicas_.shutdown(), [&] {  // bytes can't be freed while messages wait
     comm::wait(*nccl_, *nccl_->exchange(parts, "the first bytes"));
+    if (order_ == ReductionOrder::lanes) return;
+    for (int bucket = 0; bucket < static_cast<int>(plan_.bucket_ends.size()); ++bucket)
+      start(bucket);
+    finish();
   });
-  if (order_ == ReductionOrder::lanes) return;
-  for (int bucket = 0; bucket < static_cast<int>(plan_.bucket_ends.size()); ++bucket) start(bucket);
-  finish();
 }
 
 layers::Tensor NcclReduction::piece(std::byte* arena, int bucket, int replica) const {

@@ -183,7 +183,8 @@ BenchReport bench(const BenchOptions& options, comm::Communicator& world) {
                                         .labels = labels});
   const ReadFeatures features = synthetic_features(0);
 
-  const layers::BackendSizes sizes{device.backend->kind(), compute_type(options.precision)};
+  const layers::BackendSizes sizes{device.backend->kind(), compute_type(options.precision),
+                                   fp32_products(options.precision)};
   const auto chunks =
       static_cast<int>(partition::RunSchedule(options.schedule, stages).chunk_ranks().size());
   std::vector<int> cut;

@@ -1,6 +1,5 @@
 #include "runtime/profiling/job_links.h"
 
-#include "comm/shutdown.h"
 #include "runtime/profiling/nccl_link.h"
 
 namespace penstock::runtime {
@@ -23,10 +22,8 @@ NeighbourSpeeds neighbour_speeds(const std::string& device, comm::Communicator& 
   configs::TrainerConfig config;
   config.device = device;
   const RankDevice own = choose_device(config, world);
-  return comm::guarded(world.shutdown(), [&] {
-    return NeighbourSpeeds{
-        own.links, comm::link_speeds(world, comm::neighbours(world.size()), job_links(world, own))};
-  });
+  return {own.links,
+          comm::link_speeds(world, comm::neighbours(world.size()), job_links(world, own))};
 }
 
 }  // namespace penstock::runtime

@@ -34,6 +34,7 @@ void TrainingStep::progress() {
 
 std::vector<StepReport> TrainingStep::run(StepWork work, const ReadFeatures& read_features,
                                           TrainingClock& clock, const StepWork* next) {
+  if (unread_) std::rethrow_exception(std::exchange(unread_, nullptr));
   std::vector<StepReport> agreed;
   KeptFeatures features(read_features, open_.has_value());
   work.loss_scale = optimistic_scale();
@@ -55,12 +56,19 @@ std::vector<StepReport> TrainingStep::run(StepWork work, const ReadFeatures& rea
     open_ = std::move(step);
   } else {
     sync_gradient_norm(step, [&] {
-      if (next != nullptr && !rollback_) stage_.read_ahead(*next, read_features);
+      if (next != nullptr && !rollback_) read_ahead(*next, read_features);
     });
     agreed.push_back(close(std::move(step), clock));
   }
   if (watch_) watch_({partition::ActionKind::step}, Moment::ends);
   return agreed;
+}
+
+/// What fails is the next step's, and this one's report must not be lost.
+void TrainingStep::read_ahead(const StepWork& next, const ReadFeatures& read_features) try {
+  stage_.read_ahead(next, read_features);
+} catch (...) {
+  unread_ = std::current_exception();
 }
 
 std::optional<StepReport> TrainingStep::flush(TrainingClock& clock) {

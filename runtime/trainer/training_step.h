@@ -1,5 +1,6 @@
 #pragma once
 
+#include <exception>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -103,6 +104,7 @@ class TrainingStep {
   };
 
   double optimistic_scale() const;
+  void read_ahead(const StepWork& next, const ReadFeatures& read_features);
   StepSums forward_and_backward(const StepWork& work, KeptFeatures& features);
   Ended end(StepSums sums, const StepWork& work, TrainingClock& clock);
   /// `meanwhile` is called when everything has been asked for, before the wait.
@@ -126,6 +128,7 @@ class TrainingStep {
   int cautious_for_;                          // steps to come that are agreed on at once
   std::optional<Ended> open_;                 // updated, not yet agreed on
   std::int64_t optimistic_ = 0, rolled_back_ = 0;
+  std::exception_ptr unread_;  // why the next step's features are not there
   Watch watch_;
 };
 

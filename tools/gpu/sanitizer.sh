@@ -3,10 +3,15 @@
 
 # sanitizer.TOOL
 check_sanitizer() {
-  local sanitizer
+  local sanitizer status
   sanitizer=$(PATH=$PATH:/usr/local/cuda/bin command -v compute-sanitizer) ||
     { echo "no compute-sanitizer here"; return 77; }
+  # f*16 is f16 and fp16
   within 60 "$sanitizer" --tool "$1" --kernel-name kns=penstock --error-exitcode 9 "$bin/cuda_tests" \
-    --gtest_filter='Cuda/*/f*16' || return  # f16 and fp16
+    --gtest_filter='Cuda/*/f*16' >"$work/sanitizer.log"
+  status=$?
+  cat "$work/sanitizer.log"
+  [ $status = 0 ] || return $status
+  grep -q '^\[       OK \]' "$work/sanitizer.log" || { echo "no test ran"; return 3; }
   echo "clean"
 }
