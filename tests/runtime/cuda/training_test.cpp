@@ -4,6 +4,7 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "base/error.h"
 #include "layers/backend.h"
 #include "layers/models/conformer.h"
 #include "layers/models/transformer.h"
@@ -61,6 +62,18 @@ TEST_P(CudaTraining, StagesAndReplicasChangeNoBit) {
   job.recompute = false;
   job.recomputed_layers = {1, 2, 3, 5};
   expect_equal_bits(job, alone, {{2, 1}, {2, 1, "zb-h1"}});
+}
+
+/// They are read before the device has ended the step in front.
+TEST(CudaTrainingWithoutFeatures, LosesNoStepThatIsDone) {
+  if (layers::cuda_device_count() == 0) GTEST_SKIP() << "no CUDA device here";
+  TrainingJob job = small_job(layers::DeviceKind::cuda, "fp32");
+  job.steps = 3;
+  job.unreadable_step = 2;
+  std::vector<double> losses;
+  job.reported = [&losses](const StepReport& report) { losses.push_back(report.loss); };
+  EXPECT_THROW(train_on_noise(job), Error);
+  EXPECT_EQ(losses.size(), 2u);
 }
 
 /// A time step of 17 utterances is a product and a kernel for the gates in FP32, one of 3 is one

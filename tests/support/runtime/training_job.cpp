@@ -4,12 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <mutex>
 #include <numeric>
 #include <random>
 #include <stdexcept>
 
+#include "base/error.h"
 #include "comm/threads.h"
 #include "layers/models/deepspeech2.h"
 #include "partition/model/recomputed_layers.h"
@@ -31,8 +31,11 @@ namespace {
 /// Features of a job's micro-batches, in the order of its steps, as a FeatureFeed gives them.
 class Noise {
  public:
-  Noise(std::vector<runtime::StepWork> steps, int features, int poisoned_step)
-      : steps_(std::move(steps)), features_(features), poisoned_step_(poisoned_step) {}
+  Noise(std::vector<runtime::StepWork> steps, int features, const TrainingJob& job)
+      : steps_(std::move(steps)),
+        features_(features),
+        poisoned_step_(job.poisoned_step),
+        unreadable_step_(job.unreadable_step) {}
 
   const runtime::StepWork& step(int s) const { return steps_[static_cast<std::size_t>(s)]; }
   const runtime::StepWork* next(int s) const {
@@ -42,6 +45,7 @@ class Noise {
   runtime::ReadFeatures reader() {
     return [this](int, std::span<float> x_FC, std::span<float> weights) {
       while (micro_batch_ == step(at_).micro_batches.size()) ++at_, micro_batch_ = 0;
+      if (at_ == unreadable_step_) throw Error("these features can't be read");
       fill(step(at_).micro_batches[micro_batch_++], x_FC);
       std::ranges::fill(weights, 1.0f);
     };
@@ -59,7 +63,7 @@ class Noise {
   }
 
   std::vector<runtime::StepWork> steps_;
-  int features_, poisoned_step_;
+  int features_, poisoned_step_, unreadable_step_;
   int at_ = 0;
   std::size_t micro_batch_ = 0;
 };
@@ -225,13 +229,15 @@ TrainingOutcome train(const TrainingJob& job, const partition::LayerSequence& se
     steps.push_back(share_of(
         in_order(ragged_work(s, job.lanes, job.labels, job.shrink, job.lengths), job.order),
         grid.here().replica * lanes_each, lanes_each));
-  Noise noise(std::move(steps), sequence.features, job.poisoned_step);
+  Noise noise(std::move(steps), sequence.features, job);
   if (job.failing_rank == world.rank()) fail_within(step, clock);
   comm::guarded(world.shutdown(), [&] {
     for (int s = 0; s < job.steps; ++s)
       for (const runtime::StepReport& report :
-           step.run(noise.step(s), noise.reader(), clock, noise.next(s)))
+           step.run(noise.step(s), noise.reader(), clock, noise.next(s))) {
         add(report, outcome);
+        if (job.reported) job.reported(report);
+      }
     if (const auto report = step.flush(clock)) add(*report, outcome);
   });
   outcome.optimistic = step.optimistic();

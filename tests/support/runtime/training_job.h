@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
@@ -11,6 +12,7 @@
 #include "partition/model/build_model.h"
 #include "runtime/devices/device_links.h"
 #include "runtime/pipeline/step_work.h"
+#include "runtime/trainer/report.h"
 
 namespace penstock::test {
 
@@ -28,9 +30,11 @@ struct TrainingJob {
   configs::OptimizerConfig optimizer;
   configs::PrecisionConfig precision;
   int steps = 20;
-  int shrink = 1;                                       // as in ragged_work
-  std::vector<std::vector<std::int64_t>> lengths = {};  // the same, in place of its own
-  int poisoned_step = -1;                               // its features are NaN
+  int shrink = 1;                                                 // as in ragged_work
+  std::vector<std::vector<std::int64_t>> lengths = {};            // the same, in place of its own
+  int poisoned_step = -1;                                         // its features are NaN
+  int unreadable_step = -1;                                       // its features raise Error
+  std::function<void(const runtime::StepReport&)> reported = {};  // by any rank
   int poisoned_layer = -1;  // whose gradients overflow in its call number `poisoned_call`
   int poisoned_call = 0;
   int failing_rank = -1;  // raises std::runtime_error in the second step
