@@ -37,22 +37,16 @@ TEST_F(MeasureProfile, AllRanksGetTheSameFits) {
     EXPECT_GT(profile.parameter_s, 0);
     EXPECT_GT(profile.reading.of(profile.middling), 0);
     ASSERT_EQ(profile.layers.size(), data.sequence.layers.size());
-    double seconds = 0, back = 0;
     const std::vector<layers::LayerPlan> plans =
         partition::plan_layers(data.sequence, profile.middling.frames, backend_sizes(config));
     for (std::size_t i = 0; i < profile.layers.size(); ++i) {
       EXPECT_EQ(profile.layers[i].layer, data.sequence.layers[i]->name());
       EXPECT_GT(profile.layers[i].forward.of(profile.middling), 0);
-      seconds += profile.layers[i].forward.of(profile.middling);
       // Gradients of inputs are made by all layers, of weights by those that have some.
       EXPECT_GT(profile.layers[i].backward_input.of(profile.middling), 0) << i;
       const double weights = profile.layers[i].backward_weight.of(profile.middling);
       EXPECT_EQ(weights > 0, !plans[i].params.empty()) << i;
-      back += profile.layers[i].backward_input.of(profile.middling) + weights;
     }
-    EXPECT_LT(seconds, 10);
-    EXPECT_GT(back, seconds / 4);  // about twice as long, but machines are shared
-    EXPECT_LT(back, 40 * seconds);
     const partition::SequenceProfile neutral =
         neutral_profile(profile, data.sequence, backend_sizes(config));
     texts[world.rank()] = partition::device_profile_json(profile, neutral);
