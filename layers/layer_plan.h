@@ -78,7 +78,7 @@ struct Flops {
 };
 
 /// What the work is bound by, for a planner that has no measurements.
-enum class Work { elementwise, product, convolution, recurrence };
+enum class Work { elementwise, product, convolution, recurrence, attention };
 
 /// Everything that planning and allocation need to know of a layer, for one input.
 struct LayerPlan {

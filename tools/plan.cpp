@@ -119,7 +119,7 @@ void add_plan(CLI::App& app, Run& run) {
       "  penstock plan configs/recipes/quickstart.toml\n"
       "  penstock plan my.toml pipeline.stages=4 pipeline.memory_gib=16 -o plan.toml\n"
       "  penstock plan my.toml --cluster h100-8 -o plan.toml --report plan.html\n"
-      "  penstock plan ds2-wide --cluster h100-8 --data train.jsonl trainer.device=cuda\n"
+      "  penstock plan ds2-wide --cluster h100-8 --data train.jsonl\n"
       "  penstock plan --profile chain.json --stages 4 --objective bottleneck --json\n"
       "  penstock plan --profile chain.json --cluster h100-8x8");
   command->callback([arguments, command, &run] {

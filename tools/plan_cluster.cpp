@@ -18,6 +18,7 @@
 #include "runtime/planning/plan_on_cluster.h"
 #include "tools/exit_code.h"
 #include "tools/json_line.h"
+#include "tools/plan_belief.h"
 #include "tools/plan_text.h"
 
 namespace penstock::tools {
@@ -93,6 +94,21 @@ nlohmann::ordered_json alternatives_of(const runtime::ClusterPlan& planned) {
   return alternatives;
 }
 
+/// The range of computed costs as "step_range_ms", and what else would be best as "sensitivity".
+void add_belief(const runtime::ClusterPlan& planned, nlohmann::ordered_json& json) {
+  if (!planned.believed) return;
+  const runtime::BelievedStep& believed = *planned.believed;
+  json["step_range_ms"] = {1e3 * believed.fastest_s, 1e3 * believed.slowest_s};
+  auto others = nlohmann::ordered_json::array();
+  for (const partition::OtherBest& other : believed.sensitivity.others)
+    others.push_back({{"where", other.assumption},
+                      {"better", partition::describe(other.choice)},
+                      {"gain", other.gain}});
+  json["sensitivity"] = {{"compared", believed.sensitivity.compared},
+                         {"assumptions", believed.sensitivity.assumptions.size()},
+                         {"others", others}};
+}
+
 nlohmann::ordered_json json_of(const runtime::ClusterPlan& planned) {
   const partition::Decision& decision = planned.decision;
   const partition::PlanChoice& choice = decision.choice;
@@ -118,6 +134,7 @@ nlohmann::ordered_json json_of(const runtime::ClusterPlan& planned) {
       {"post_validation", planned.problem.barrier == partition::Barrier::none},
       {"alternatives", alternatives_of(planned)}};
   add_barriers(planned, decision.alternatives.front(), json);
+  add_belief(planned, json);
   return json;
 }
 
@@ -164,6 +181,7 @@ int run_plan_cluster(const ClusterArguments& arguments, bool json) {
                                           .schedule = arguments.schedule,
                                           .free_batch = leaves_batch_free(recipe.words),
                                           .seed = layout.seed};
+  constraints.believes = true;
   if (!arguments.costs.empty()) constraints.costs = partition::read_device_profile(arguments.costs);
   if (constraints.micro_batches > 0 && !constraints.free_batch)
     throw ConfigError(
@@ -174,6 +192,7 @@ int run_plan_cluster(const ClusterArguments& arguments, bool json) {
       runtime::plan_on_cluster(config, partition::read_cluster(layout.cluster), constraints);
   if (!arguments.output.empty()) partition::write_plan(arguments.output, planned.plan);
   partition::PlanView view = partition::view_of(planned.problem, planned.decision, planned.plan);
+  add_belief(planned, view);
   if (!arguments.output.empty())
     view.facts.emplace_back("train it",
                             how_to_train(arguments, planned, recipe.words, constraints.free_batch));

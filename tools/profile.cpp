@@ -7,9 +7,13 @@
 #include "base/counted.h"
 #include "base/error.h"
 #include "partition/cluster/file/write.h"
+#include "partition/cost/device_file.h"
+#include "partition/cost/write_device.h"
+#include "runtime/devices/device.h"
 #include "runtime/job/job.h"
 #include "runtime/pipeline/session.h"
 #include "runtime/profiling/job_links.h"
+#include "runtime/profiling/measure_device.h"
 #include "runtime/profiling/measure_profile.h"
 #include "runtime/profiling/probe_topology.h"
 #include "tools/commands.h"
@@ -26,7 +30,8 @@ struct ProfileArguments {
   RecipeArguments recipe;
   runtime::ProfileOptions how;
   std::string output;
-  bool links = false;
+  bool links = false, device = false;
+  std::string like;  // a device; empty: chosen by its backend
 };
 
 void print(const partition::DeviceProfile& profile) {
@@ -67,9 +72,30 @@ int run_links(const ProfileArguments& arguments) {
       complain_of);
 }
 
+/// One device, and of a CPU one core.
+int run_device(const ProfileArguments& arguments) {
+  check_outputs({{"--output", arguments.output}});
+  configs::TrainerConfig any;  // the device that is there
+  any.threads = 1;
+  const bool cpu = runtime::device_kind(any) == layers::DeviceKind::cpu;
+  const std::string like = !arguments.like.empty() ? arguments.like : cpu ? "cpu-avx2" : "h100";
+  put(arguments.output,
+      fmt::format(
+          "# As {} where this has not measured: memory, multiprocessors, tiles and the size "
+          "of the cache.\n{}",
+          like,
+          partition::device_toml(runtime::measure_device(any, partition::read_device(like)))));
+  return exit_done;
+}
+
 int run_profile(const CLI::App& command, const ProfileArguments& arguments) {
-  if (arguments.links && !arguments.recipe.words.empty())
-    throw ConfigError("profile takes either a recipe or --links: give one of them");
+  if (arguments.links + arguments.device + !arguments.recipe.words.empty() > 1)
+    throw ConfigError("profile takes either a recipe, --links or --device: give one of them");
+  if (!arguments.device) require_absent(command, {"--like"}, "--device alone");
+  if (arguments.device) {
+    require_absent(command, {"--micro-batches", "--repeats"}, "a recipe, not for --device");
+    return run_device(arguments);
+  }
   if (arguments.links) {
     require_absent(command, {"--micro-batches", "--repeats"}, "a recipe, not for --links");
     return run_links(arguments);
@@ -110,8 +136,14 @@ void add_profile(CLI::App& app, Run& run) {
   command->add_flag(
       "--links", arguments->links,
       "Measure the links between the ranks instead, as a cluster file for penstock plan");
+  command->add_flag("--device", arguments->device,
+                    "Measure what this machine's device achieves instead, a CPU's by one core, as "
+                    "a device that cluster files name");
+  command->add_option("--like", arguments->like,
+                      "With --device: a device file or a name in configs/devices/, for what can't "
+                      "be measured. Default: cpu-avx2, or h100 where there is a GPU");
   command->add_option("-o,--output", arguments->output,
-                      "Write the profile (JSON) or the cluster (TOML) to this file");
+                      "Write the profile (JSON), the cluster or the device (TOML) to this file");
   command->option_defaults()->always_capture_default();
   takes_whole(command->add_option("--micro-batches", arguments->how.micro_batches,
                                   "Micro-batches that each rank measures, spread over all sizes"),
@@ -125,9 +157,11 @@ void add_profile(CLI::App& app, Run& run) {
       "  penstock profile my.toml -o profile.json\n"
       "  mpirun -np 2 penstock profile my.toml trainer.threads=1 -o profile.json\n"
       "  penstock plan --profile profile.json --stages 4\n"
-      "  mpirun -np 8 penstock profile --links -o cluster.toml");
+      "  mpirun -np 8 penstock profile --links -o cluster.toml\n"
+      "  penstock profile --device -o device.toml");
   command->callback([arguments, command, &run] {
-    if (!arguments->links && arguments->recipe.words.empty()) throw CLI::RequiredError("recipe");
+    if (!arguments->links && !arguments->device && arguments->recipe.words.empty())
+      throw CLI::RequiredError("recipe");
     run = [arguments, command] { return run_profile(*command, *arguments); };
   });
 }

@@ -144,7 +144,7 @@ LayerPlan Attention::plan(const ActivationDecl& input, const BackendSizes& sizes
     declare_positions(plan, input);
   }
   add_copies(plan.workspace, copies(sizes, x));
-  plan.work = Work::product;
+  plan.work = Work::attention;
   return plan;
 }
 

@@ -13,6 +13,7 @@ struct Device {
   double memory = std::numeric_limits<double>::infinity();  // bytes
   double speed = 1;  // how many times faster than the device that costs were taken on
   int node = 0;
+  std::string device = {};  // whose rates it has, as read_device() takes it; empty: unknown
 };
 
 /// Devices in nodes, and the links between them.

@@ -4,18 +4,10 @@
 #include <utility>
 
 #include "layers/models/families.h"
+#include "partition/cost/operation_seconds.h"
 
 namespace penstock::partition {
 namespace {
-
-double bytes_of(const std::vector<layers::ParamDecl>& params) {
-  double bytes = 0;
-  for (const layers::ParamDecl& param : params) {
-    bytes += static_cast<double>(layers::element_count(param.shape)) *
-             layers::size_of(layers::DType::f32);
-  }
-  return bytes;
-}
 
 /// Memory that a layer keeps for backward besides its input and output.
 double bytes_of(const std::vector<layers::SavedDecl>& saved) {
@@ -28,41 +20,113 @@ double bytes_of(const std::vector<layers::SavedDecl>& saved) {
   return bytes;
 }
 
-double rate_of(const DeviceRates& rates, layers::Work work) {
-  switch (work) {
-    case layers::Work::product:
-      return rates.product;
-    case layers::Work::convolution:
-      return rates.convolution;
-    case layers::Work::recurrence:
-      return rates.recurrence;
-    case layers::Work::elementwise:
-      break;
+double seconds_of(double arithmetic, double bytes, const DeviceRates& rates) {
+  return rates.launch + std::max(arithmetic, bytes / rates.bandwidth);
+}
+
+/// Parameters as layers read them: in the format in which they compute.
+double parameter_bytes_of(const layers::LayerPlan& plan, const layers::BackendSizes& sizes) {
+  double bytes = 0;
+  for (const layers::ParamDecl& param : plan.params)
+    bytes += static_cast<double>(layers::element_count(param.shape)) *
+             layers::size_of(param.full_precision ? layers::DType::f32 : sizes.compute);
+  return bytes;
+}
+
+/// What a layer that is not made of others takes of arithmetic.
+class Arithmetic {
+ public:
+  Arithmetic(const layers::ActivationDecl& input, const layers::LayerPlan& plan,
+             const layers::BackendSizes& sizes, const DeviceRates& rates)
+      : input_(input), plan_(plan), sizes_(sizes), rates_(rates) {}
+
+  LayerCost seconds() const {
+    switch (plan_.work) {
+      case layers::Work::product:
+        return of_product(rates_.product);
+      case layers::Work::convolution:
+        return of_convolution();
+      case layers::Work::recurrence:
+        return of_recurrence();
+      case layers::Work::attention:
+        return at_rate(rates_.attention > 0 ? rates_.attention : rates_.product);
+      case layers::Work::elementwise:
+        break;
+    }
+    return at_rate(rates_.elementwise);
   }
-  return rates.elementwise;
-}
 
-/// Bytes count inputs, outputs, what is saved and parameters.
-double seconds_of(double operations, double bytes, layers::Work work, const DeviceRates& rates) {
-  return rates.launch + std::max(operations / rate_of(rates, work), bytes / rates.bandwidth);
-}
+ private:
+  LayerCost at_rate(double rate) const {
+    const layers::Flops& flops = plan_.flops;
+    return {.layer = {},
+            .forward = flops.forward / rate,
+            .backward_input = flops.backward_input / rate,
+            .backward_weight = flops.backward_weight / rate};
+  }
 
-double bytes_of(const layers::ActivationDecl& input, const layers::LayerPlan& plan) {
-  return static_cast<double>(input.bytes()) + static_cast<double>(plan.output.bytes()) +
-         bytes_of(plan.saved) + bytes_of(plan.params);
-}
+  /// The largest parameter: [outputs, …], of a recurrence [directions, gates · hidden, hidden].
+  const layers::Shape& weight() const {
+    return std::ranges::max_element(
+               plan_.params, {},
+               [](const layers::ParamDecl& param) { return layers::element_count(param.shape); })
+        ->shape;
+  }
+
+  /// Of the weight by as many rows as make the operations.
+  LayerCost of_product(double rate) const {
+    const layers::Shape& weight = this->weight();
+    const auto outputs = static_cast<double>(weight.front()),
+               inputs = static_cast<double>(layers::element_count(weight)) / outputs;
+    const double rows = plan_.flops.forward / (2 * outputs * inputs);
+    return {.layer = {},
+            .forward = product_seconds({rows, outputs, inputs}, rate, rates_),
+            .backward_input = product_seconds({rows, inputs, outputs}, rate, rates_),
+            .backward_weight = product_seconds({outputs, inputs, rows}, rate, rates_)};
+  }
+
+  LayerCost of_convolution() const {
+    const layers::Shape& weight = this->weight();
+    const bool depthwise = weight[1] == 1 && weight[0] > 1;
+    return depthwise ? at_rate(rates_.convolution) : of_product(rates_.convolution);
+  }
+
+  /// Both passes go from step to step; the gradient of the weights is one product for each
+  /// direction.
+  LayerCost of_recurrence() const {
+    const layers::Shape& weight = this->weight();
+    const auto frames = static_cast<double>(input_.only().rows());
+    const double numbers = static_cast<double>(layers::element_count(weight));
+    const RecurrenceWork work{.weight_bytes = numbers * layers::size_of(sizes_.compute),
+                              .frame_operations = 2 * numbers};
+    const double steps = recurrence_seconds(work, input_.only().lengths, rates_);
+    const ProductShape gradient{static_cast<double>(weight[1]), static_cast<double>(weight[2]),
+                                frames};
+    return {.layer = {},
+            .forward = steps,
+            .backward_input = steps,
+            .backward_weight =
+                static_cast<double>(weight[0]) * product_seconds(gradient, rates_.product, rates_)};
+  }
+
+  const layers::ActivationDecl& input_;
+  const layers::LayerPlan& plan_;
+  const layers::BackendSizes& sizes_;
+  const DeviceRates& rates_;
+};
 
 /// As if it all were one operation.
 LayerCost cost_of(const layers::ActivationDecl& input, const layers::LayerPlan& plan,
-                  const DeviceRates& rates) {
-  const double bytes = bytes_of(input, plan);
-  const auto seconds = [&](double operations) {
-    return seconds_of(operations, bytes, plan.work, rates);
-  };
+                  const layers::BackendSizes& sizes, const DeviceRates& rates) {
+  const double bytes = static_cast<double>(input.bytes()) +
+                       static_cast<double>(plan.output.bytes()) + bytes_of(plan.saved) +
+                       parameter_bytes_of(plan, sizes);
+  const LayerCost arithmetic = Arithmetic(input, plan, sizes, rates).seconds();
   LayerCost cost;
-  cost.forward = seconds(plan.flops.forward);
-  if (plan.runs_backward()) cost.backward_input = seconds(plan.flops.backward_input);
-  if (plan.trained()) cost.backward_weight = seconds(plan.flops.backward_weight);
+  cost.forward = seconds_of(arithmetic.forward, bytes, rates);
+  if (plan.runs_backward())
+    cost.backward_input = seconds_of(arithmetic.backward_input, bytes, rates);
+  if (plan.trained()) cost.backward_weight = seconds_of(arithmetic.backward_weight, bytes, rates);
   return cost;
 }
 
@@ -71,13 +135,13 @@ using Parts = std::vector<layers::ResidualPart>;
 /// Of a residual unit that is given `input`: what its parts take, one after the other, and the sum
 /// of their output and the input. Of another layer, which has no parts, as one operation.
 LayerCost cost_of(const Parts& parts, const layers::ActivationDecl& input,
-                  const layers::LayerPlan& layer, const DeviceRates& rates) {
-  if (parts.empty()) return cost_of(input, layer, rates);
-  const double add =
-      seconds_of(0, 3.0 * static_cast<double>(input.bytes()), layers::Work::elementwise, rates);
+                  const layers::LayerPlan& layer, const layers::BackendSizes& sizes,
+                  const DeviceRates& rates) {
+  if (parts.empty()) return cost_of(input, layer, sizes, rates);
+  const double add = seconds_of(0, 3.0 * static_cast<double>(input.bytes()), rates);
   LayerCost sum{.layer = {}, .forward = add, .backward_input = add};
   for (const layers::ResidualPart& part : parts) {
-    const LayerCost cost = cost_of(part.input, part.plan, rates);
+    const LayerCost cost = cost_of(part.input, part.plan, sizes, rates);
     sum.forward += cost.forward;
     sum.backward_input += cost.backward_input;
     sum.backward_weight += cost.backward_weight;
@@ -88,42 +152,19 @@ LayerCost cost_of(const Parts& parts, const layers::ActivationDecl& input,
 }
 
 /// Of parts that a unit's backward runs forward again.
-double remaking_of(const Parts& parts, const DeviceRates& rates) {
+double remaking_of(const Parts& parts, const layers::BackendSizes& sizes,
+                   const DeviceRates& rates) {
   double seconds = 0;
   for (const layers::ResidualPart& part : parts)
-    if (part.remade) seconds += cost_of(part.input, part.plan, rates).forward;
+    if (part.remade) seconds += cost_of(part.input, part.plan, sizes, rates).forward;
   return seconds;
-}
-
-/// Of a GPU: tensor cores multiply TF32 half as fast as halves, and FP32 not at all.
-double product_rate(const layers::BackendSizes& sizes) {
-  if (layers::size_of(sizes.compute) <= 2) return 400e12;
-  return sizes.products == layers::Fp32Products::tf32 ? 200e12 : 40e12;
 }
 
 }  // namespace
 
-DeviceRates default_rates(const layers::BackendSizes& sizes) {
-  if (sizes.device == layers::DeviceKind::cpu) {
-    return {.product = 70e9,
-            .convolution = 500e9,
-            .recurrence = 40e9,
-            .elementwise = 4e9,
-            .bandwidth = 8e9,
-            .launch = 1e-6};
-  }
-  const double product = product_rate(sizes);
-  return {.product = product,
-          .convolution = product / 2,
-          .recurrence = product / 10,
-          .elementwise = 10e12,
-          .bandwidth = 2e12,
-          .launch = 10e-6};
-}
-
 LinkRates default_link(const layers::BackendSizes& sizes) {
   if (sizes.device == layers::DeviceKind::cpu) return {.latency = 5e-6, .bandwidth = 3e9};
-  return {.latency = 10e-6, .bandwidth = 200e9};
+  return {.latency = 15e-6, .bandwidth = 200e9};
 }
 
 std::vector<LayerCost> analytic_costs(const LayerSequence& sequence,
@@ -134,10 +175,10 @@ std::vector<LayerCost> analytic_costs(const LayerSequence& sequence,
   for (const auto& layer : sequence.layers) {
     layers::LayerPlan plan = layer->plan(input, sizes);
     const Parts parts = layers::parts_of(*layer, input, sizes);
-    LayerCost& cost = costs.emplace_back(cost_of(parts, input, plan, rates));
+    LayerCost& cost = costs.emplace_back(cost_of(parts, input, plan, sizes, rates));
     cost.layer = layer->name();
     if (costs.size() == 1) cost.backward_input = 0;
-    if (plan.runs_backward()) cost.backward_input += remaking_of(parts, rates);
+    if (plan.runs_backward()) cost.backward_input += remaking_of(parts, sizes, rates);
     input = std::move(plan.output);
   }
   return costs;
@@ -150,8 +191,9 @@ std::vector<double> remaking_seconds(const LayerSequence& sequence,
   std::vector<double> seconds;
   for (const auto& layer : sequence.layers) {
     layers::LayerPlan plan = layer->plan(input, sizes);
-    seconds.push_back(
-        plan.runs_backward() ? remaking_of(layers::parts_of(*layer, input, sizes), rates) : 0);
+    seconds.push_back(plan.runs_backward()
+                          ? remaking_of(layers::parts_of(*layer, input, sizes), sizes, rates)
+                          : 0);
     input = std::move(plan.output);
   }
   return seconds;

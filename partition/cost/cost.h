@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "partition/cost/device_rates.h"
 #include "partition/model/layer_runs.h"
 #include "partition/model/layer_sequence.h"
 
@@ -19,19 +20,6 @@ struct LayerCost {
   /// Of a second forward: none where the layer has no backward.
   double recomputed() const { return backward_input + backward_weight > 0 ? forward : 0; }
 };
-
-/// What a device achieves: operations a second by kind of work, as LayerPlan counts them, and
-/// bytes moved a second.
-struct DeviceRates {
-  double product = 0, convolution = 0, recurrence = 0, elementwise = 0;
-  double bandwidth = 0;
-  double launch = 0;  // seconds that a method takes however small its work
-};
-
-/// Rates to plan with where nothing was measured; they say how layers compare, not how fast a
-/// certain machine is. CPU: one core with AVX2; its convolutions run by FFT and are counted as
-/// if direct. GPU: one of 2022's data centre kind.
-DeviceRates default_rates(const layers::BackendSizes& sizes);
 
 /// What a link between two ranks achieves.
 struct LinkRates {
@@ -48,8 +36,10 @@ std::vector<double> remaking_seconds(const LayerSequence& sequence,
                                      std::span<const std::int64_t> lengths,
                                      const layers::BackendSizes& sizes, const DeviceRates& rates);
 
-/// A method takes launch + max(operations / rate, bytes / bandwidth) (Williams et al. 2009), where
-/// bytes count inputs, outputs, what is saved and parameters once. A residual unit takes what its
+/// A method takes launch + max(arithmetic, bytes / bandwidth) (Williams et al. 2009), where bytes
+/// count inputs, outputs, what is saved and parameters once. Arithmetic is operations / rate, but
+/// for products and convolutions product_seconds() and for recurrences recurrence_seconds(), with
+/// the gradient of their weights as one product over all frames. A residual unit takes what its
 /// parts and the sum behind them do. Nobody asks for the gradient of the features. The gradient of
 /// a layer's input takes its remaking_seconds() besides.
 std::vector<LayerCost> analytic_costs(const LayerSequence& sequence,

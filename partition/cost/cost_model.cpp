@@ -14,8 +14,8 @@ CostModel analytic_cost_model(const LayerSequence& sequence, const layers::Backe
 
 CostModel with_remaking(CostModel costs, const LayerSequence& remaking,
                         const layers::BackendSizes& sizes) {
-  return [costs = std::move(costs), &remaking, sizes](const MicroBatchLengths& lengths) {
-    const DeviceRates rates = default_rates(sizes);
+  return [costs = std::move(costs), &remaking, sizes,
+          rates = default_rates(sizes)](const MicroBatchLengths& lengths) {
     std::vector<LayerCost> all = costs(lengths);
     const auto computed = analytic_costs(remaking, lengths.frames, sizes, rates);
     const auto seconds = remaking_seconds(remaking, lengths.frames, sizes, rates);

@@ -36,8 +36,6 @@ namespace {
 
 constexpr std::int64_t kSampled = 3;  // steps
 constexpr int kMostPerDevice = 8;     // micro-batches, where their number is free
-/// AdamW reads weight, gradient and two numbers, and writes all but the gradient.
-constexpr double kOptimizerPasses = 7;
 
 configs::Config with_choice(configs::Config config, const partition::LayerSequence& sequence,
                             const partition::PlanChoice& choice) {
@@ -210,14 +208,16 @@ std::vector<partition::BatchChoice> choices_of(const configs::Config& recipe,
   return choices.empty() ? std::vector<partition::BatchChoice>{given} : choices;
 }
 
-/// What layers, reading and the optimizer take by default rates.
-void set_costs(partition::PlanningProblem& problem, const partition::DeviceRates& rates) {
-  problem.costs = partition::analytic_cost_model(*problem.sequence, problem.sizes, rates);
-  problem.costs_from = problem.sizes.device == layers::DeviceKind::cpu
-                           ? "computed from default rates of a CPU core, not measured; for GPUs "
-                             "set trainer.device=cuda"
-                           : "computed from default rates of a data centre GPU, not measured";
-  problem.parameter_s = kOptimizerPasses * sizeof(float) / rates.bandwidth;
+/// Of the device, or by default rates.
+std::string computed_from(const std::vector<partition::RatedDevice>& rated,
+                          const layers::BackendSizes& sizes) {
+  if (!rated.empty())
+    return fmt::format("computed from rates of {} ({}), not measured", rated.front().name,
+                       rated.front().source);
+  return sizes.device == layers::DeviceKind::cpu
+             ? "computed from default rates of a CPU core, not measured; for GPUs name their "
+               "device in the cluster file"
+             : "computed from rates of an H100, not measured: the cluster file names no device";
 }
 
 /// The same as they were measured. ConfigError unless they were for such a recipe.
@@ -234,14 +234,22 @@ void set_costs(partition::PlanningProblem& problem, const partition::DeviceProfi
   problem.parameter_s = measured.parameter_s;
 }
 
+ComputedCosts computed_costs(const ClusterPlan& planned) {
+  return {planned.sequence.get(), planned.remaking.get(), planned.problem.sizes};
+}
+
 /// Measured ones where there are some, else computed.
 void set_costs(ClusterPlan& planned, const ClusterConstraints& constraints,
                const configs::Config& recipe, int labels) {
   partition::PlanningProblem& problem = planned.problem;
-  if (constraints.costs)
-    set_costs(problem, *constraints.costs, recipe, labels);
-  else
-    set_costs(problem, partition::default_rates(problem.sizes));
+  if (!constraints.costs) {
+    computed_costs(planned).set(problem, planned.rated.empty()
+                                             ? partition::default_rates(problem.sizes)
+                                             : planned.rated.front().rates(problem.sizes));
+    problem.costs_from = computed_from(planned.rated, problem.sizes);
+    return;
+  }
+  set_costs(problem, *constraints.costs, recipe, labels);
   if (planned.remaking)
     problem.selective_costs =
         partition::with_remaking(problem.costs, *planned.remaking, problem.sizes);
@@ -349,14 +357,16 @@ std::vector<partition::BatchChoice> batch_choices(const configs::DataConfig& dat
 
 ClusterPlan plan_on_cluster(const configs::Config& given, const partition::Cluster& cluster,
                             const ClusterConstraints& any) {
-  const configs::Config asked = with_saved_tokenizer(given);
+  configs::Config asked = with_saved_tokenizer(given);
+  ClusterPlan planned;
+  planned.rated = rated_devices(cluster);
+  if (!planned.rated.empty()) asked.trainer.device = backend_of(planned.rated);
   check_features(asked);
   check_training_manifest(asked);
   const auto saved = state_to_resume(asked);
   const configs::Config recipe = saved ? kept(asked, *saved) : asked;
   ClusterConstraints constraints = any;
   if (saved) constraints.free_batch = false;
-  ClusterPlan planned;
   const bool free = recipe.pipeline.recompute == configs::PipelineConfig().recompute;
   const bool selective = recipe.pipeline.recompute == partition::kSelective;
   planned.sequence = sequence_of(recipe, configs::PipelineConfig().recompute.c_str());
@@ -368,16 +378,23 @@ ClusterPlan plan_on_cluster(const configs::Config& given, const partition::Clust
   set_costs(planned, constraints, recipe, data.labels());
   RunBytes keeping(sequence, recipe);
   RunBytes remaking(planned.remaking ? *planned.remaking : sequence, recipe);
-  partition::PlanningProblem problem = planned.problem;
-  problem.sample = [&](const partition::BatchChoice& batch, int replicas) {
+  const auto sample = [&](const partition::BatchChoice& batch, int replicas) {
     return data.sample(batch, replicas, constraints.first_steps);
   };
+  if (planned.rated.size() > 1)
+    set_speeds(planned.problem.cluster, planned.rated, computed_costs(planned),
+               sample(planned.problem.batches.front(), 1).front().micro_batches);
+  partition::PlanningProblem problem = planned.problem;
+  problem.sample = sample;
   problem.bytes = [&](const partition::PlanChoice& choice) {
     const configs::Config config = with_choice(recipe, sequence, choice);
     RunBytes& bytes = choice.selective ? remaking : keeping;
     return bytes.of(config, data.bounds(config), partition::schedule_of(choice));
   };
   planned.decision = partition::decide(problem);
+  if (constraints.believes && !constraints.costs && !planned.rated.empty())
+    planned.believed =
+        believed_step(problem, planned.decision, computed_costs(planned), planned.rated.front());
   planned.recipe = with_choice(recipe, sequence, planned.decision.choice);
   planned.recipe.pipeline.memory_gib = recipe.pipeline.memory_gib;
   planned.plan = plan_of(planned, planned.decision.choice, data);

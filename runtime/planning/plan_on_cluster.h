@@ -11,6 +11,7 @@
 #include "partition/cost/device_profile.h"
 #include "partition/model/layer_sequence.h"
 #include "partition/plan/plan.h"
+#include "runtime/planning/cluster_costs.h"
 
 namespace penstock::runtime {
 
@@ -26,6 +27,7 @@ struct ClusterConstraints {
   int first_steps = 0;         // that costs are taken from; 0: from some of the first epoch's
   /// What layers take, as measured on a device of speed 1. Nothing: computed.
   std::optional<partition::DeviceProfile> costs = {};
+  bool believes = false;  // whether ClusterPlan::believed is asked for
 };
 
 /// One of the placements of a plan's stages and replicas.
@@ -44,16 +46,19 @@ struct ClusterPlan {
   partition::Decision decision;
   partition::Plan
       plan;  // rank i runs on the i-th of the devices that it uses, in the cluster's order
-  std::vector<RankedPlan> ranked = {};  // the fastest first, as rank_choices()
+  std::vector<RankedPlan> ranked = {};             // the fastest first, as rank_choices()
+  std::vector<partition::RatedDevice> rated = {};  // kinds of device that the cluster names
+  std::optional<BelievedStep> believed = {};       // of costs computed for such a device
 };
 
 /// The plan for training `recipe` on the cluster: decide() for the utterances of data.train, with
-/// constraints.costs or costs computed for the kind of device that trainer.device names, and the
-/// runtime's own account of memory. Schedules are those of pipeline.schedule; pipeline.memory_gib
-/// limits every device besides its memory. Unless the recipe says what is recomputed, the plan may
-/// remake within residual units (PlanChoice::selective). Where trainer.resume goes on with a run,
-/// that run's batches, lanes and order stay. ConfigError and DataError as train(), as decide(), and
-/// for measured costs of another model.
+/// constraints.costs or costs computed for the device that the cluster's first kind names, or else
+/// that trainer.device does, and the runtime's own account of memory. A cluster that names devices
+/// is planned for their backend, whatever trainer.device says. Schedules are those of
+/// pipeline.schedule; pipeline.memory_gib limits every device besides its memory. Unless the recipe
+/// says what is recomputed, the plan may remake within residual units (PlanChoice::selective).
+/// Where trainer.resume goes on with a run, that run's batches, lanes and order stay. ConfigError
+/// and DataError as train(), as decide(), and for measured costs of another model.
 [[nodiscard]] ClusterPlan plan_on_cluster(const configs::Config& recipe,
                                           const partition::Cluster& cluster,
                                           const ClusterConstraints& constraints);

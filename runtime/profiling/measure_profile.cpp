@@ -7,11 +7,14 @@
 #include <ranges>
 #include <utility>
 
+#include "base/gib.h"
+#include "base/host_memory.h"
 #include "base/median.h"
 #include "comm/collectives.h"
 #include "comm/threads.h"
 #include "partition/model/build_model.h"
 #include "runtime/planning/planning.h"
+#include "runtime/profiling/each_kind_once.h"
 #include "runtime/profiling/middle_mean.h"
 #include "runtime/profiling/profiling_run.h"
 
@@ -39,6 +42,7 @@ StepBatches step_of(const std::vector<MicroBatch>& batches) {
   return step;
 }
 
+constexpr double kShareOfHost = 0.8;  // of its memory, which others use too
 constexpr int kMethods = 3;
 constexpr std::array<std::vector<double> LayerTimes::*, kMethods> kTimes = {
     &LayerTimes::forward, &LayerTimes::backward_input, &LayerTimes::backward_weight};
@@ -104,6 +108,35 @@ std::vector<std::vector<double>> run_profile(const ProfilingData& data,
   return rows;
 }
 
+/// Bytes that measuring the whole model takes of a device.
+double bytes_of_whole(const ProfilingData& data) {
+  configs::Config config = on_one_device(data.config);
+  config.pipeline.memory_gib = 0;
+  return static_cast<double>(
+      plan_run(data.sequence, config, data.shape, computed_costs(data.sequence, config, data.shape))
+          .bytes_of(0)
+          .total());
+}
+
+/// Bytes that a rank may take: pipeline.memory_gib, or what its device has, which ranks on CPUs
+/// share.
+double bytes_at_hand(const configs::Config& config, int ranks) {
+  if (config.pipeline.memory_gib > 0) return config.pipeline.memory_gib * kGib;
+  const auto backend = make_backend(config.trainer);
+  if (backend->kind() != layers::DeviceKind::cpu)
+    return static_cast<double>(backend->free_memory());
+  return kShareOfHost * host_memory() / ranks;
+}
+
+/// Rank 0 says it for all.
+bool is_too_large(const ProfilingData& data, int ranks, comm::Communicator& world) {
+  std::vector<double> too_large(1);
+  if (world.rank() == 0)
+    too_large[0] = bytes_of_whole(data) > bytes_at_hand(data.config, ranks) ? 1 : 0;
+  comm::sum_disjoint(world, too_large);
+  return too_large[0] > 0;
+}
+
 }  // namespace
 
 partition::MicroBatchLengths lengths_of(const MicroBatch& batch, const Corpus& corpus) {
@@ -122,6 +155,12 @@ ProfileMeasurement::ProfileMeasurement(const ProfilingData& data, comm::Communic
   const int ranks = on_cpu ? world.size() : 1;
   for (int rank = 0; rank < ranks; ++rank)
     batches_.push_back(quantiles(data.steps, options.micro_batches, rank, ranks));
+  if (!is_too_large(data, ranks, world)) return;
+  if (auto fewer = each_kind_once(data.config, data.labels, data.sequence)) {
+    like_ = std::move(fewer->like);
+    fewer_.emplace(ProfilingData{std::move(fewer->config), data.labels, std::move(fewer->sequence),
+                                 data.corpus, StepSequence(data.steps.options()), data.shape});
+  }
 }
 
 void ProfileMeasurement::take() {
@@ -130,13 +169,13 @@ void ProfileMeasurement::take() {
   const auto meet = [&] {
     if (ranks > 1) comm::barrier(world_);
   };
-  for (auto& row : run_profile(data_, batches_[world_.rank()], options_.repeats, meet))
+  for (auto& row : run_profile(measured(), batches_[world_.rank()], options_.repeats, meet))
     steps_.push_back(std::move(row));
 }
 
 /// One behind the other.
 std::vector<double> ProfileMeasurement::means_of_ranks() const {
-  const RowShape shape{data_.sequence.layers.size(), batches_.front().size()};
+  const RowShape shape{measured().sequence.layers.size(), batches_.front().size()};
   std::vector<double> numbers(shape.numbers() * batches_.size());
   if (!steps_.empty())
     std::ranges::copy(middle_mean(steps_), numbers.begin() + static_cast<std::ptrdiff_t>(
@@ -147,7 +186,8 @@ std::vector<double> ProfileMeasurement::means_of_ranks() const {
 
 partition::DeviceProfile ProfileMeasurement::profile() const {
   const std::vector<double> numbers = means_of_ranks();
-  const std::size_t ranks = batches_.size(), layers = data_.sequence.layers.size();
+  const partition::LayerSequence& sequence = measured().sequence;
+  const std::size_t ranks = batches_.size(), layers = sequence.layers.size();
   const RowShape shape{layers, batches_.front().size()};
   partition::DeviceProfile profile;
   profile.model = partition::model_summary(data_.config.model, data_.labels);
@@ -167,20 +207,31 @@ partition::DeviceProfile ProfileMeasurement::profile() const {
       auto& one = measured.emplace_back(partition::MeasuredMicroBatch{lengths.back(), {}});
       for (std::size_t i = 0; i < layers; ++i) {
         partition::LayerCost& cost =
-            one.layers.emplace_back(partition::LayerCost{data_.sequence.layers[i]->name()});
+            one.layers.emplace_back(partition::LayerCost{sequence.layers[i]->name()});
         for (int method = 0; method < kMethods; ++method)
           cost.*kCosts[method] = row[method * layers + i];
       }
     }
     once.push_back(of_rank[shape.once()]);
   }
-  profile.layers = partition::fit_costs(
-      partition::cost_terms(data_.sequence, backend_sizes(data_.config)), measured);
+  profile.layers =
+      partition::fit_costs(partition::cost_terms(sequence, backend_sizes(data_.config)), measured);
+  if (fewer_) spread(profile);
   profile.reading = partition::fit_cost(
       {partition::CostTerm::constant, partition::CostTerm::frames}, lengths, reading);
-  profile.parameter_s = median(once) / static_cast<double>(parameter_count(data_.sequence));
+  profile.parameter_s = median(once) / static_cast<double>(parameter_count(sequence));
   profile.middling = lengths_of(batches_[ranks / 2][shape.micro_batches / 2], data_.corpus);
   return profile;
+}
+
+void ProfileMeasurement::spread(partition::DeviceProfile& profile) const {
+  const std::vector<partition::FittedLayer> kinds = std::move(profile.layers);
+  profile.layers.clear();
+  for (std::size_t i = 0; i < like_.size(); ++i) {
+    profile.layers.push_back(kinds[like_[i]]);
+    profile.layers.back().layer = data_.sequence.layers[i]->name();
+  }
+  profile.device += ", each kind of layer once";
 }
 
 partition::DeviceProfile measure_profile(const ProfilingData& data, comm::Communicator& world,

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <optional>
+#include <vector>
+
 #include "partition/cost/device_profile.h"
 #include "runtime/profiling/profiling_data.h"
 
@@ -11,15 +14,17 @@ struct ProfileOptions {
 };
 
 /// Profiles steps of the whole model on every rank's device, each on its own but all at the same
-/// time, so that what they contend for is in the times. On CUDA rank 0 measures alone. Every rank
-/// makes one and calls the same. `data` and `world` must outlive it.
+/// time, so that what they contend for is in the times. On CUDA rank 0 measures alone. Where the
+/// model is larger than a device, or than pipeline.memory_gib, one with each kind of layer once is
+/// measured in its place (each_kind_once()). Every rank makes one and calls the same. `data` and
+/// `world` must outlive it.
 class ProfileMeasurement {
  public:
   ProfileMeasurement(const ProfilingData& data, comm::Communicator& world,
                      const ProfileOptions& options);
 
   /// Measures; more than once to spread what is measured over other work. DeviceError where a
-  /// device has no room for the whole model; else as ProfilingRun.
+  /// device has no room for what is measured; else as ProfilingRun.
   void take();
 
   /// Costs fitted to the means of each rank's steps, since times add up, but for the fastest and
@@ -29,8 +34,14 @@ class ProfileMeasurement {
 
  private:
   std::vector<double> means_of_ranks() const;
+  /// What was measured of each kind of layer, to all of that kind.
+  void spread(partition::DeviceProfile& profile) const;
+
+  const ProfilingData& measured() const { return fewer_ ? *fewer_ : data_; }
 
   const ProfilingData& data_;
+  std::optional<ProfilingData> fewer_;  // in its place
+  std::vector<int> like_;               // as EachKindOnce
   comm::Communicator& world_;
   ProfileOptions options_;
   std::vector<std::vector<MicroBatch>> batches_;  // of each rank that measures

@@ -6,6 +6,7 @@
 #include <array>
 #include <vector>
 
+#include "base/host_memory.h"
 #include "base/median.h"
 #include "comm/collectives.h"
 #include "comm/link_overlap.h"
@@ -19,10 +20,6 @@ std::string host_name() {
   std::array<char, 256> name{};
   gethostname(name.data(), name.size() - 1);
   return name.data();
-}
-
-double host_memory() {
-  return static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
 }
 
 /// One rank's text on all ranks, by rank.

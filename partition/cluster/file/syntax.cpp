@@ -128,11 +128,15 @@ LinkRates rates_table(const toml::table& table, ClusterSource& source, const std
   return rates;
 }
 
+/// A named device's memory needs no key here, and its speed follows from its rates.
 DeviceModel kind_of(const std::string& name, const toml::table& table, ClusterSource& source) {
   Keys keys(table, source, fmt::format("kinds.{}.", name));
   DeviceModel kind{.name = name};
-  kind.memory_gib = keys.number("memory_gib", {.value = 0, .above = true});
-  kind.speed = keys.number("speed", {.value = 0, .above = true});
+  if (keys.find("device") != nullptr) kind.device = keys.text("device");
+  for (const auto& [key, number] :
+       {std::pair{"memory_gib", &kind.memory_gib}, {"speed", &kind.speed}})
+    if (kind.device.empty() || keys.find(key) != nullptr)
+      *number = keys.number(key, {.value = 0, .above = true});
   keys.require_nothing_more();
   return kind;
 }

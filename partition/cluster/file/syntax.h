@@ -11,7 +11,8 @@ namespace penstock::partition {
 
 struct DeviceModel {
   std::string name;
-  double memory_gib = 0, speed = 1;
+  double memory_gib = 0, speed = 1;  // no memory: the device's
+  std::string device = {};           // as read_device() takes it; empty: `speed` says all
 };
 
 /// [[node]]: `count` nodes alike.
@@ -41,7 +42,8 @@ struct ClusterSource {
   std::string name;                 // of the file
   std::vector<std::string> faults;  // each with file and line
 
-  double margin = 0, overlap = 1;
+  double margin = 0;
+  std::optional<double> overlap = {};
   std::vector<DeviceModel> kinds;
   std::vector<NodeGroup> groups;
   std::optional<LinkRates> between;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "base/gib.h"
 #include "configs/config.h"
 #include "tests/support/system/temporary_folder.h"
 #include "tests/support/tree/sources.h"
@@ -77,6 +78,7 @@ TEST(ClusterFile, ReadsEveryOneOfTheTree) {
   const Cluster mixed = read_cluster(folder / "mixed.toml");
   EXPECT_EQ(mixed.size(), 16);
   EXPECT_NE(mixed.devices.front().speed, mixed.devices.back().speed);
+  EXPECT_NE(mixed.devices.front().device, mixed.devices.back().device);
 }
 
 TEST(ClusterFile, NamesMissingLinks) {
@@ -160,6 +162,28 @@ TEST(ClusterFile, NamesWrongValuesAndUnknownKeys) {
   EXPECT_NE(error_message("[kinds\n").find("c.toml:1: not TOML"), std::string::npos);
   EXPECT_NE(test::message_of<ConfigError>([] { read_cluster("/gone.toml"); }).find("/gone.toml"),
             std::string::npos);
+}
+
+std::string of_kind(const std::string& kind) {
+  return kind + "[[node]]\nname = \"a\"\ndevices = { k = 1 }\n";
+}
+
+TEST(ClusterFile, KindsTakeWhatTheirDeviceSays) {
+  const Cluster named = parse_cluster(of_kind("[kinds.k]\ndevice = \"l4\"\n"), "c.toml");
+  EXPECT_EQ(named.devices[0].memory, 24 * kGib);
+  EXPECT_EQ(named.devices[0].speed, 1);
+  EXPECT_EQ(named.devices[0].device, "l4");
+  EXPECT_EQ(named.overlap, 0.84) << "NCCL's kernels slow others";
+  const Cluster other = parse_cluster(
+      "overlap = 0.5\n" + of_kind("[kinds.k]\ndevice = \"l4\"\nmemory_gib = 20\nspeed = 2\n"),
+      "c.toml");
+  EXPECT_EQ(other.devices[0].memory, 20 * kGib);
+  EXPECT_EQ(other.devices[0].speed, 2);
+  EXPECT_EQ(other.overlap, 0.5);
+  EXPECT_EQ(parse_cluster(of_kind("[kinds.k]\ndevice = \"cpu-avx2\"\n"), "c.toml").overlap, 1);
+  EXPECT_THROW(parse_cluster(of_kind("[kinds.k]\ndevice = \"l5\"\n"), "c.toml"), ConfigError);
+  EXPECT_THROW(parse_cluster(of_kind("[kinds.k]\nmemory_gib = 4\n"), "c.toml"), ConfigError)
+      << "without a device a kind needs a speed";
 }
 
 }  // namespace

@@ -6,6 +6,9 @@
 
 #include "layers/models/conformer.h"
 #include "layers/models/families.h"
+#include "layers/nn/attention.h"
+#include "layers/nn/linear.h"
+#include "layers/nn/recurrence.h"
 #include "partition/model/build_model.h"
 #include "partition/model/recomputed_layers.h"
 #include "partition/model/trained_model.h"
@@ -53,11 +56,47 @@ TEST(Cost, OfProductsFollowsWhatMultiplies) {
     return default_rates({device, compute, products}).product;
   };
   const DeviceKind gpu = DeviceKind::cuda, cpu = DeviceKind::cpu;
-  EXPECT_EQ(product(gpu, DType::f16, Fp32Products::full), 400e12);
-  EXPECT_EQ(product(gpu, DType::f32, Fp32Products::tf32), 200e12);
-  EXPECT_EQ(product(gpu, DType::f32, Fp32Products::full), 40e12);
+  EXPECT_EQ(product(gpu, DType::f16, Fp32Products::full), 700e12);
+  EXPECT_EQ(product(gpu, DType::f32, Fp32Products::tf32), 350e12);
+  EXPECT_EQ(product(gpu, DType::f32, Fp32Products::full), 45e12);
   EXPECT_EQ(product(cpu, DType::f32, Fp32Products::tf32),
             product(cpu, DType::f32, Fp32Products::full));
+}
+
+/// Both passes over time follow the longest utterance; the weights' gradient has all frames.
+TEST(Cost, OfRecurrencesIsStepsAndOneProduct) {
+  LayerSequence sequence;
+  sequence.features = 2 * 3 * 5;
+  sequence.layers.push_back(std::make_unique<layers::Linear>(
+      layers::LinearOptions{.name = "input", .in = 30, .out = 30}));
+  sequence.layers.push_back(
+      std::make_unique<layers::Recurrence>(layers::RecurrenceOptions{.name = "rnn", .hidden = 5}));
+  const DeviceRates rates{.product = 1e3,
+                          .convolution = 1,
+                          .recurrence = 50,
+                          .elementwise = 1,
+                          .bandwidth = 1e300,
+                          .launch = 1,
+                          .time_step = 4};
+  const Lengths lengths{7, 1, 13};
+  const LayerCost cost = analytic_costs(sequence, lengths, {}, rates)[1];
+  const double frame = 2 * 2 * 15 * 5;  // two directions, three gates
+  EXPECT_DOUBLE_EQ(cost.forward, 1 + 13 * 4 + (7 + 1 + 13) * frame / 50);
+  EXPECT_DOUBLE_EQ(cost.backward_input, cost.forward);
+  EXPECT_DOUBLE_EQ(cost.backward_weight, 1 + (7 + 1 + 13) * frame / 1e3);
+}
+
+TEST(Cost, OfAttentionHasItsOwnRate) {
+  LayerSequence sequence;
+  sequence.features = 24;
+  sequence.layers.push_back(std::make_unique<layers::Attention>(
+      layers::AttentionOptions{.name = "attention", .channels = 8, .heads = 2}));
+  DeviceRates rates{.product = 10, .bandwidth = 1e300, .launch = 1};
+  const Lengths lengths{5, 3};
+  const double operations = 2 * 2 * (5 * 5 + 3 * 3) * 8;
+  EXPECT_DOUBLE_EQ(analytic_costs(sequence, lengths, {}, rates)[0].forward, 1 + operations / 10);
+  rates.attention = 4;
+  EXPECT_DOUBLE_EQ(analytic_costs(sequence, lengths, {}, rates)[0].forward, 1 + operations / 4);
 }
 
 LayerSequence conformer(const char* recompute) {

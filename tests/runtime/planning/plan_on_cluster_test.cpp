@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/gib.h"
 #include "comm/nccl.h"
 #include "configs/load.h"
 #include "layers/models/conformer.h"
@@ -54,15 +55,66 @@ TEST_F(PlanOnCluster, RanksAreDevicesInTheClustersOrder) {
   EXPECT_EQ(planned.plan.chunks.back().last(), planned.sequence->size());
 }
 
+/// Two devices of each kind in one node.
+partition::Cluster of_devices(const std::string& kinds, const std::string& devices) {
+  return partition::parse_cluster(kinds + "[[node]]\nname = \"a\"\ndevices = { " + devices +
+                                      " }\nwithin = { latency_us = 1, gb_per_s = 100 }\n",
+                                  "kinds.toml");
+}
+
+TEST_F(PlanOnCluster, IsForTheClustersDevices) {
+  const partition::Cluster cluster = of_devices("[kinds.a]\ndevice = \"h100\"\n", "a = 2");
+  EXPECT_EQ(cluster.devices[0].memory, 80 * kGib);
+  const ClusterPlan planned =
+      plan_on_cluster(recipe({"trainer.device=cpu"}), cluster, {.believes = true});
+  EXPECT_EQ(planned.problem.sizes.device, layers::DeviceKind::cuda);
+  EXPECT_NE(planned.problem.costs_from.find("rates of h100"), std::string::npos);
+  ASSERT_TRUE(planned.believed);
+  const double step = planned.decision.estimate.step_seconds;
+  EXPECT_LT(planned.believed->fastest_s, step);
+  EXPECT_GT(planned.believed->slowest_s, step);
+  EXPECT_EQ(planned.believed->sensitivity.assumptions.size(), 14u);
+  EXPECT_FALSE(plan_on_cluster(recipe(), cluster, {}).believed);
+}
+
+TEST_F(PlanOnCluster, SpeedsFollowFromRatesForTheModel) {
+  const partition::Cluster cluster = of_devices(
+      "[kinds.a]\ndevice = \"a100-80\"\n[kinds.b]\ndevice = \"l4\"\nspeed = 7\n"
+      "[kinds.c]\nmemory_gib = 4\nspeed = 0.75\n",
+      "a = 1, b = 1, c = 1");
+  const auto speed = [&](const std::vector<std::string>& overrides, const std::string& kind) {
+    const ClusterPlan planned = plan_on_cluster(recipe(overrides), cluster, {});
+    return std::ranges::find(planned.problem.cluster.devices, kind, &partition::Device::kind)
+        ->speed;
+  };
+  EXPECT_EQ(speed({}, "a"), 1);
+  EXPECT_EQ(speed({}, "c"), 0.75);
+  EXPECT_GT(speed({}, "b"), 0.1);
+  // Its multiprocessors have the higher clock: on small layers it is not the slower one.
+  EXPECT_LT(speed({"model.hidden=1024"}, "b"), 0.8 * speed({}, "b"));
+}
+
+TEST_F(PlanOnCluster, RefusesKindsOfDifferentBackends) {
+  const partition::Cluster cluster =
+      of_devices("[kinds.a]\ndevice = \"l4\"\n[kinds.b]\ndevice = \"cpu-avx2\"\n", "a = 1, b = 1");
+  try {
+    (void)plan_on_cluster(recipe(), cluster, {});
+    FAIL() << "planned";
+  } catch (const ConfigError& error) {
+    EXPECT_NE(std::string(error.what()).find("l4 on cuda and cpu-avx2 on cpu"), std::string::npos)
+        << error.what();
+  }
+}
+
 TEST_F(PlanOnCluster, NamesItsRatesAndWhatIsNotCounted) {
   const partition::PlanningProblem of_cpu =
       plan_on_cluster(recipe({"trainer.device=cpu"}), mixed("4"), {}).problem;
   EXPECT_NE(of_cpu.costs_from.find("of a CPU core"), std::string::npos);
-  EXPECT_NE(of_cpu.costs_from.find("set trainer.device=cuda"), std::string::npos);
+  EXPECT_NE(of_cpu.costs_from.find("name their device in the cluster file"), std::string::npos);
   EXPECT_EQ(of_cpu.not_counted, "");
   const partition::PlanningProblem of_gpu =
       plan_on_cluster(recipe({"trainer.device=cuda"}), mixed("4"), {}).problem;
-  EXPECT_NE(of_gpu.costs_from.find("of a data centre GPU"), std::string::npos);
+  EXPECT_NE(of_gpu.costs_from.find("rates of an H100"), std::string::npos);
   EXPECT_EQ(of_gpu.not_counted.find("NCCL's buffers") == 0, !comm::nccl_is_built());
 }
 

@@ -1,10 +1,15 @@
 #include "runtime/profiling/measure_profile.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
+#include "base/gib.h"
 #include "comm/threads.h"
 #include "configs/load.h"
 #include "layers/models/families.h"
+#include "partition/model/build_model.h"
 #include "runtime/planning/planning.h"
 #include "runtime/profiling/profiling_run.h"
 #include "tests/support/runtime/tone_corpus.h"
@@ -55,6 +60,36 @@ TEST_F(MeasureProfile, AllRanksGetTheSameFits) {
   EXPECT_EQ(partition::parse_device_profile(texts[0], "p").layers.size(),
             partition::parse_profile(texts[0], "p").layers.size());
   EXPECT_FALSE(std::filesystem::exists(folder_.path() / "output"));
+}
+
+TEST_F(MeasureProfile, OfLargeModelsHasEachKindOnce) {
+  comm::run_as_threads({.ranks = 1}, [&](comm::Communicator& world) {
+    const std::vector<std::string> deep{"model.layers=5", "model.hidden=48"};
+    const ProfilingData whole = load_profiling_data(recipe(deep), world);
+    const ProfilingData two =
+        load_profiling_data(recipe({"model.layers=2", "model.hidden=48"}), world);
+    const auto gib_of = [](const ProfilingData& data) {
+      return static_cast<double>(plan_run(data.sequence, data.config, data.shape,
+                                          computed_costs(data.sequence, data.config, data.shape))
+                                     .bytes_of(0)
+                                     .total()) /
+             kGib;
+    };
+    const double limit = (gib_of(whole) + gib_of(two)) / 2;
+    const ProfilingData limited = load_profiling_data(
+        recipe({deep[0], deep[1], fmt::format("pipeline.memory_gib={:f}", limit)}), world);
+    const partition::DeviceProfile profile =
+        measure_profile(limited, world, {.micro_batches = 2, .repeats = 1});
+    EXPECT_TRUE(profile.device.ends_with(", each kind of layer once")) << profile.device;
+    ASSERT_EQ(profile.layers.size(), whole.sequence.layers.size());
+    const auto of = [&](const std::string& name) {
+      return std::ranges::find(profile.layers, name, &partition::FittedLayer::layer)->forward;
+    };
+    for (std::size_t i = 0; i < profile.layers.size(); ++i)
+      EXPECT_EQ(profile.layers[i].layer, whole.sequence.layers[i]->name());
+    EXPECT_EQ(of("rnn5").seconds, of("rnn3").seconds) << "of one kind";
+    EXPECT_EQ(profile.model, partition::model_summary(whole.config.model, whole.labels));
+  });
 }
 
 TEST_F(MeasureProfile, ProfiledStepsHaveEveryActionOfTheSchedule) {

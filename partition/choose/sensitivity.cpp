@@ -1,0 +1,71 @@
+#include "partition/choose/sensitivity.h"
+
+#include <algorithm>
+
+namespace penstock::partition {
+namespace {
+
+constexpr std::size_t kCompared = 4;
+
+PlanningProblem with(PlanningProblem problem, const Assumption& assumption) {
+  if (assumption.costs) problem.costs = assumption.costs;
+  if (assumption.selective_costs) problem.selective_costs = assumption.selective_costs;
+  for (auto* links : {&problem.cluster.node_links, &problem.cluster.exact_links})
+    for (LinkRates& link : *links) {
+      link.latency *= assumption.message_factor;
+      link.bandwidth /= assumption.message_factor;
+    }
+  return problem;
+}
+
+/// The best few that were simulated, the decision's choice first; of each grid and schedule the
+/// best.
+std::vector<const PlanChoice*> best_of(const Decision& decision) {
+  std::vector<const PlanChoice*> best;
+  for (const Alternative& other : decision.alternatives) {
+    if (!other.estimate || best.size() == kCompared) break;
+    const bool known = std::ranges::any_of(best, [&](const PlanChoice* choice) {
+      return choice->stages == other.choice.stages && choice->replicas == other.choice.replicas &&
+             choice->schedule == other.choice.schedule &&
+             choice->batch.micro_batches == other.choice.batch.micro_batches;
+    });
+    if (!known) best.push_back(&other.choice);
+  }
+  return best;
+}
+
+ChoiceEstimate estimate(const PlanningProblem& problem, Workloads& workloads,
+                        const PlanChoice& choice) {
+  return estimate_choice(problem, workloads.of(choice.batch, choice.replicas, choice.selective),
+                         choice, 1);
+}
+
+}  // namespace
+
+double step_under(const PlanningProblem& problem, const Decision& decision,
+                  const Assumption& assumption) {
+  const PlanningProblem assumed = with(problem, assumption);
+  Workloads workloads(assumed);
+  return estimate(assumed, workloads, decision.choice).step_seconds;
+}
+
+Sensitivity sensitivity_of(const PlanningProblem& problem, const Decision& decision,
+                           const std::vector<Assumption>& assumptions) {
+  const auto choices = best_of(decision);
+  Sensitivity found{.compared = static_cast<int>(choices.size())};
+  for (const Assumption& assumption : assumptions) {
+    const PlanningProblem assumed = with(problem, assumption);
+    Workloads workloads(assumed);
+    std::vector<double> speeds;
+    for (const PlanChoice* choice : choices)
+      speeds.push_back(estimate(assumed, workloads, *choice).speed());
+    found.assumptions.push_back(assumption.what);
+    const auto best = std::ranges::max_element(speeds);
+    const double gain = *best / speeds.front() - 1;
+    if (gain > kSameStep)
+      found.others.push_back({assumption.what, *choices[best - speeds.begin()], gain});
+  }
+  return found;
+}
+
+}  // namespace penstock::partition

@@ -1,0 +1,43 @@
+#include "partition/cost/device_rates.h"
+
+namespace penstock::partition {
+namespace {
+
+/// Of an H100: tensor cores multiply TF32 half as fast as halves, and
+/// FP32 not at all.
+double by_format(const layers::BackendSizes& sizes, double f32, double tf32, double halves) {
+  if (layers::size_of(sizes.compute) <= 2) return halves;
+  return sizes.products == layers::Fp32Products::tf32 ? tf32 : f32;
+}
+
+}  // namespace
+
+DeviceRates default_rates(const layers::BackendSizes& sizes) {
+  if (sizes.device == layers::DeviceKind::cpu) {
+    return {.product = 70e9,
+            .convolution = 500e9,
+            .recurrence = 40e9,
+            .elementwise = 4e9,
+            .bandwidth = 8e9,
+            .launch = 1e-6,
+            .attention = 70e9,
+            .cache_bytes = 16e6,
+            .cache_bandwidth = 40e9,
+            .time_step = 1e-6};
+  }
+  return {.product = by_format(sizes, 45e12, 350e12, 700e12),
+          .convolution = by_format(sizes, 30e12, 150e12, 300e12),
+          .recurrence = by_format(sizes, 10e12, 50e12, 100e12),
+          .elementwise = 10e12,
+          .bandwidth = 3e12,
+          .launch = 5e-6,
+          .attention = by_format(sizes, 10e12, 10e12, 100e12),
+          .multiprocessors = 132,
+          .tile = 128,
+          .slice = 256,
+          .cache_bytes = 50e6,
+          .cache_bandwidth = 5.5e12,
+          .time_step = 3.5e-6};
+}
+
+}  // namespace penstock::partition

@@ -1,0 +1,109 @@
+#include "runtime/planning/cluster_costs.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "base/error.h"
+#include "partition/cost/device_file.h"
+
+namespace penstock::runtime {
+namespace {
+
+/// AdamW reads weight, gradient and two numbers, and writes all but the gradient.
+constexpr double kOptimizerPasses = 7;
+constexpr double kMore = 1.2;  // and less by the same factor
+
+const char* name_of(layers::DeviceKind kind) {
+  return kind == layers::DeviceKind::cpu ? "cpu" : "cuda";
+}
+
+double seconds_of(const partition::CostModel& costs,
+                  const std::vector<partition::MicroBatchLengths>& micro_batches) {
+  double seconds = 0;
+  for (const partition::MicroBatchLengths& lengths : micro_batches)
+    for (const partition::LayerCost& cost : costs(lengths)) seconds += cost.total();
+  return seconds;
+}
+
+}  // namespace
+
+std::vector<partition::RatedDevice> rated_devices(const partition::Cluster& cluster) {
+  std::vector<partition::RatedDevice> rated;
+  std::vector<std::string> known;
+  for (const partition::Device& device : cluster.devices)
+    if (!device.device.empty() && std::ranges::count(known, device.device) == 0) {
+      known.push_back(device.device);
+      rated.push_back(partition::read_device(device.device));
+      rated.back().name = device.device;
+    }
+  return rated;
+}
+
+std::string backend_of(const std::vector<partition::RatedDevice>& devices) {
+  for (const partition::RatedDevice& device : devices)
+    if (device.kind != devices.front().kind)
+      throw ConfigError(fmt::format(
+          "the cluster has {} on {} and {} on {}, but all ranks of a training run the same "
+          "backend. Describe one of both kinds",
+          devices.front().name, name_of(devices.front().kind), device.name, name_of(device.kind)));
+  return name_of(devices.front().kind);
+}
+
+void ComputedCosts::set(partition::PlanningProblem& problem,
+                        const partition::DeviceRates& rates) const {
+  problem.costs = partition::analytic_cost_model(*sequence, sizes, rates);
+  if (remaking != nullptr)
+    problem.selective_costs = partition::analytic_cost_model(*remaking, sizes, rates);
+  problem.parameter_s = kOptimizerPasses * sizeof(float) / rates.bandwidth;
+}
+
+partition::Assumption ComputedCosts::under(std::string what,
+                                           const partition::DeviceRates& rates) const {
+  partition::Assumption assumption{.what = std::move(what),
+                                   .costs = partition::analytic_cost_model(*sequence, sizes, rates)};
+  if (remaking != nullptr)
+    assumption.selective_costs = partition::analytic_cost_model(*remaking, sizes, rates);
+  return assumption;
+}
+
+void set_speeds(partition::Cluster& cluster, const std::vector<partition::RatedDevice>& rated,
+                const ComputedCosts& costs,
+                const std::vector<partition::MicroBatchLengths>& micro_batches) {
+  std::map<std::string, double> seconds;
+  for (const partition::RatedDevice& device : rated)
+    seconds[device.name] = seconds_of(
+        partition::analytic_cost_model(*costs.sequence, costs.sizes, device.rates(costs.sizes)),
+        micro_batches);
+  for (partition::Device& device : cluster.devices)
+    if (!device.device.empty())
+      device.speed = seconds.at(rated.front().name) / seconds.at(device.device);
+}
+
+BelievedStep believed_step(const partition::PlanningProblem& problem,
+                           const partition::Decision& decision, const ComputedCosts& costs,
+                           const partition::RatedDevice& device) {
+  const partition::DeviceRates rates = device.rates(costs.sizes);
+  BelievedStep believed{
+      .fastest_s = step_under(problem, decision, costs.under("", device.rates(costs.sizes, -1))),
+      .slowest_s = step_under(problem, decision, costs.under("", device.rates(costs.sizes, 1))),
+      .sensitivity = {}};
+  std::vector<partition::Assumption> assumptions;
+  for (int i = 0; i < partition::kCostClasses; ++i) {
+    const auto of = static_cast<partition::CostClass>(i);
+    for (const double factor : {kMore, 1 / kMore})
+      assumptions.push_back(costs.under(
+          fmt::format("{} {} time", partition::name_of(of), factor > 1 ? "take more" : "take less"),
+          slower(rates, of, factor)));
+  }
+  for (const double factor : {kMore, 1 / kMore})
+    assumptions.push_back(
+        {.what = factor > 1 ? "messages take more time" : "messages take less time",
+         .message_factor = factor});
+  believed.sensitivity = sensitivity_of(problem, decision, assumptions);
+  return believed;
+}
+
+}  // namespace penstock::runtime

@@ -1,0 +1,249 @@
+#include "runtime/profiling/measure_device.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "layers/nn/attention.h"
+#include "layers/nn/clipped_relu.h"
+#include "layers/nn/conv2d.h"
+#include "layers/nn/linear.h"
+#include "layers/nn/nonlinearity.h"
+#include "layers/nn/recurrence.h"
+#include "partition/cost/operation_seconds.h"
+#include "runtime/devices/device.h"
+#include "runtime/profiling/timed_layer.h"
+
+namespace penstock::runtime {
+namespace {
+
+using layers::DType, layers::Fp32Products;
+using partition::CostClass;
+
+constexpr double kMostError = 0.9;
+constexpr std::size_t kCopied = std::size_t{64} << 20;  // bytes, more than caches hold
+
+/// What several sizes say of one number.
+class Estimates {
+ public:
+  void add(double value) { logs_.push_back(std::log(value)); }
+  /// Geometric mean.
+  double mean() const {
+    double sum = 0;
+    for (const double log : logs_) sum += log;
+    return std::exp(sum / static_cast<double>(logs_.size()));
+  }
+  /// Of the farthest from the mean, as a share.
+  double error() const {
+    double most = 0;
+    for (const double log : logs_) most = std::max(most, std::abs(std::expm1(log - std::log(mean()))));
+    return std::min(most, kMostError);
+  }
+
+ private:
+  std::vector<double> logs_;
+};
+
+/// Frames of so many utterances alike.
+layers::FramesDecl frames(int utterances, std::int64_t each, std::int64_t channels) {
+  return {std::vector<std::int64_t>(utterances, each), channels};
+}
+
+/// The device in one format.
+class FormatRates {
+ public:
+  FormatRates(layers::Backend& backend, const layers::BackendSizes& sizes,
+              const partition::DeviceRates& known)
+      : backend_(backend), sizes_(sizes), known_(known), large_(backend.kind() != layers::DeviceKind::cpu) {}
+
+  /// As product_seconds() divides them over multiprocessors.
+  Estimates products() const {
+    Estimates rates;
+    const std::int64_t most = large_ ? 4096 : 1024;
+    for (const auto& [rows, in, out] : {std::array<std::int64_t, 3>{most, most, most},
+                                        {most / 2, most / 4, most},
+                                        {most / 4, most, most / 2},
+                                        {200, most / 2, most / 2}}) {
+      const layers::Linear layer({.name = "products", .in = in, .out = out});
+      const double seconds = of_work(layer, frames(1, rows, in));
+      rates.add(partition::product_seconds({static_cast<double>(rows), static_cast<double>(out),
+                                            static_cast<double>(in)},
+                                           1, known_) /
+                seconds);
+    }
+    return rates;
+  }
+
+  /// DeepSpeech2's two, which take all of its time that is convolutions'.
+  Estimates convolutions() const {
+    Estimates rates;
+    for (const std::int64_t in : {1, 32}) {
+      const std::int64_t frequencies = in == 1 ? 161 : 81;
+      const layers::Conv2d layer({.name = "convolutions",
+                                  .in_channels = in,
+                                  .out_channels = 32,
+                                  .in_frequencies = frequencies,
+                                  .frequency = {.kernel = in == 1 ? 41 : 21, .stride = 2,
+                                                .padding = in == 1 ? 20 : 10},
+                                  .time = {.kernel = 11, .stride = in == 1 ? 2 : 1, .padding = 5}});
+      const auto input = frames(large_ ? 8 : 2, 200, frequencies * in);
+      rates.add(operations(layer, input) / of_work(layer, input));
+    }
+    return rates;
+  }
+
+  Estimates attention() const {
+    Estimates rates;
+    for (const std::int64_t each : {100, 400}) {
+      const layers::Attention layer({.name = "attention", .channels = 512, .heads = 8});
+      const auto input = frames(large_ ? 16 : 2, each, 3 * 512);
+      rates.add(operations(layer, input) / of_work(layer, input));
+    }
+    return rates;
+  }
+
+  /// Seconds of a time step of so many utterances.
+  double time_step(std::int64_t hidden, int utterances) const {
+    const layers::Recurrence layer({.name = "recurrences",
+                                    .kind = layers::RecurrenceKind::gru,
+                                    .directions = 1,
+                                    .hidden = hidden});
+    const std::int64_t few = 20, more = 120;
+    const double shorter = seconds(layer, frames(utterances, few, 3 * hidden)),
+                 longer = seconds(layer, frames(utterances, more, 3 * hidden));
+    return std::max(longer - shorter, 1e-9) / static_cast<double>(more - few);
+  }
+  double step_operations(std::int64_t hidden) const {
+    return 2 * 3 * static_cast<double>(hidden * hidden);
+  }
+  double step_bytes(std::int64_t hidden) const {
+    return 3 * static_cast<double>(hidden * hidden * size_of(sizes_.compute));
+  }
+
+  double seconds(const layers::Layer& layer, const layers::FramesDecl& input) const {
+    return TimedLayer(backend_, layer, sizes_, input).seconds();
+  }
+  /// Of the layer, without its launch.
+  double of_work(const layers::Layer& layer, const layers::FramesDecl& input) const {
+    const double all = seconds(layer, input);
+    return std::max(all - known_.launch, all / 2);
+  }
+  double operations(const layers::Layer& layer, const layers::FramesDecl& input) const {
+    return layer.plan({sizes_.compute, {input}}, sizes_).flops.forward;
+  }
+
+ private:
+  layers::Backend& backend_;
+  layers::BackendSizes sizes_;
+  partition::DeviceRates known_;
+  bool large_;
+};
+
+/// A method of next to no work.
+double launch_of(layers::Backend& backend) {
+  const layers::ClippedReLU layer("launch");
+  return TimedLayer(backend, layer, {backend.kind()}, frames(1, 1, 1)).seconds();
+}
+
+/// Bytes read and written by copies of memory.
+Estimates bandwidth_of(layers::Backend& backend) {
+  Estimates rates;
+  const auto stream = backend.make_stream();
+  for (const std::size_t bytes : {kCopied, 2 * kCopied}) {
+    const layers::Buffer from = backend.allocate(bytes), to = backend.allocate(bytes);
+    backend.zero(*stream, from.data(), bytes);
+    rates.add(2 * static_cast<double>(bytes) / usual_seconds([&] {
+                backend.copy(*stream, to.data(), from.data(), bytes);
+                backend.synchronize(*stream);
+              }));
+  }
+  return rates;
+}
+
+class Measurement {
+ public:
+  Measurement(const partition::RatedDevice& like, layers::Backend& backend)
+      : device_(like), backend_(backend) {
+    std::ranges::fill(device_.error, 0);
+    for (partition::ByFormat* rates : {&device_.products, &device_.convolutions,
+                                       &device_.attention, &device_.recurrences})
+      *rates = {};
+    device_.name = "measured";
+    device_.source = fmt::format("measured on {}", backend.description());
+    device_.common.launch = launch_of(backend);
+    note(CostClass::launches, 0.5);  // a method may launch several kernels
+    const Estimates bandwidth = bandwidth_of(backend);
+    device_.common.bandwidth = bandwidth.mean();
+    note(CostClass::memory, bandwidth.error());
+    const layers::Nonlinearity gelu("elementwise", layers::NonlinearityKind::gelu);
+    const auto cached = frames(1, 64, 1024);
+    const FormatRates format(backend, {backend.kind()}, device_.common);
+    device_.common.elementwise = format.operations(gelu, cached) / format.of_work(gelu, cached);
+  }
+
+  void add_format(layers::Backend& backend, const layers::BackendSizes& sizes) {
+    const FormatRates format(backend, sizes, device_.common);
+    set(device_.products, sizes, CostClass::products, format.products());
+    set(device_.convolutions, sizes, CostClass::convolutions, format.convolutions());
+    set(device_.attention, sizes, CostClass::attention, format.attention());
+    add_recurrences(format, sizes);
+  }
+
+  const partition::RatedDevice& device() const { return device_; }
+
+ private:
+  void note(CostClass of, double error) {
+    double& most = device_.error[static_cast<int>(of)];
+    most = std::max(most, std::round(100 * error) / 100);
+  }
+
+  static double& number(partition::ByFormat& rates, const layers::BackendSizes& sizes) {
+    if (sizes.compute == DType::f16) return rates.f16;
+    if (sizes.compute == DType::bf16) return rates.bf16;
+    return sizes.products == Fp32Products::tf32 ? rates.tf32 : rates.f32;
+  }
+
+  void set(partition::ByFormat& rates, const layers::BackendSizes& sizes, CostClass of,
+           const Estimates& found) {
+    number(rates, sizes) = found.mean();
+    note(of, found.error());
+  }
+
+  /// One utterance of few channels costs a step, one of many the reading of the weights, many
+  /// utterances the arithmetic.
+  void add_recurrences(const FormatRates& format, const layers::BackendSizes& sizes) {
+    partition::DeviceRates& rates = device_.common;
+    if (sizes.compute == DType::f32 && sizes.products == Fp32Products::full) {
+      rates.time_step = format.time_step(8, 1);
+      rates.cache_bandwidth =
+          format.step_bytes(512) / std::max(format.time_step(512, 1) - rates.time_step, 1e-9);
+    }
+    Estimates arithmetic;
+    for (const int utterances : {16, 32})
+      arithmetic.add(utterances * format.step_operations(512) /
+                     std::max(format.time_step(512, utterances) - rates.time_step, 1e-9));
+    set(device_.recurrences, sizes, CostClass::recurrences, arithmetic);
+  }
+
+  partition::RatedDevice device_;
+  layers::Backend& backend_;
+};
+
+}  // namespace
+
+partition::RatedDevice measure_device(const configs::TrainerConfig& device,
+                                      const partition::RatedDevice& like) {
+  const auto backend = make_backend(device);
+  const layers::DeviceKind kind = backend->kind();
+  Measurement measurement(like, *backend);
+  for (const DType compute : {DType::f32, DType::f16, DType::bf16})
+    measurement.add_format(*backend, {kind, compute});
+  if (kind == layers::DeviceKind::cuda)
+    measurement.add_format(*make_backend(device, {.compute = "tf32"}),
+                           {kind, DType::f32, Fp32Products::tf32});
+  return measurement.device();
+}
+
+}  // namespace penstock::runtime

@@ -1,0 +1,79 @@
+#include "runtime/profiling/timed_layer.h"
+
+#include <algorithm>
+#include <chrono>
+
+namespace penstock::runtime {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr double kLeast = 0.2;  // seconds
+constexpr std::size_t kCalls = 64, kFewest = 3;
+
+double seconds_since(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+}  // namespace
+
+double usual_seconds(const std::function<void()>& call) {
+  call();
+  std::vector<double> seconds;
+  const auto begin = Clock::now();
+  while (seconds.size() < kFewest || (seconds.size() < kCalls && seconds_since(begin) < kLeast)) {
+    const auto one = Clock::now();
+    call();
+    seconds.push_back(seconds_since(one));
+  }
+  std::ranges::sort(seconds);
+  return seconds[seconds.size() / 4];
+}
+
+TimedLayer::TimedLayer(layers::Backend& backend, const layers::Layer& layer,
+                       const layers::BackendSizes& sizes, const layers::FramesDecl& input)
+    : backend_(backend),
+      layer_(layer),
+      input_{sizes.compute, {input}},
+      plan_(layer.plan(input_, sizes)),
+      stream_(backend.make_stream()) {
+  for (const layers::ParamDecl& param : plan_.params)
+    weights_.push_back(
+        take(param.full_precision ? layers::DType::f32 : sizes.compute, param.shape));
+  x_.frames = {{take(sizes.compute, input.shape()), input_.frames[0].lengths}};
+  for (const layers::FramesDecl& out : plan_.output.frames)
+    y_.frames.push_back({take(plan_.output.dtype, out.shape()), out.lengths});
+  for (const layers::SavedDecl& saved : plan_.saved) {
+    using Kind = layers::SavedDecl::Kind;
+    if (saved.kind == Kind::own)
+      saved_.push_back(take(saved.dtype, saved.shape));
+    else
+      saved_.push_back(saved.kind == Kind::input || saved.kind == Kind::input_gradient
+                           ? x_.only().x_FC
+                           : y_.only().x_FC);
+  }
+  buffers_.push_back(backend.allocate(std::max<std::size_t>(plan_.workspace.forward, 1)));
+}
+
+layers::Tensor TimedLayer::take(layers::DType dtype, const layers::Shape& shape) {
+  layers::Tensor tensor{nullptr, dtype, shape};
+  layers::Buffer& buffer = buffers_.emplace_back(backend_.allocate(tensor.bytes()));
+  backend_.zero(*stream_, buffer.data(), tensor.bytes());
+  tensor.data = buffer.data();
+  return tensor;
+}
+
+double TimedLayer::seconds() {
+  const std::span<std::byte> workspace{buffers_.back().data(), plan_.workspace.forward};
+  layers::Context context{.backend = backend_,
+                          .stream = *stream_,
+                          .lengths = input_.frames[0].lengths,
+                          .workspace = workspace};
+  return usual_seconds([&] {
+    const layers::Lending lending(*stream_, workspace);
+    layer_.forward(context, {weights_, {}}, x_, y_, saved_);
+    backend_.synchronize(*stream_);
+  });
+}
+
+}  // namespace penstock::runtime

@@ -1,0 +1,49 @@
+#include "tools/plan_belief.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+namespace penstock::tools {
+namespace {
+
+/// "0.61 to 0.92 s, where all rates of h100 are off by the errors that its file states"
+std::string range_of(const runtime::ClusterPlan& planned) {
+  std::vector<std::string> names;
+  for (const partition::RatedDevice& device : planned.rated) names.push_back(device.name);
+  return fmt::format("{:.3g} to {:.3g} s a step, with all rates of {} off by the errors that {} "
+                     "state{}",
+                     planned.believed->fastest_s, planned.believed->slowest_s,
+                     fmt::join(names, " and "), names.size() > 1 ? "their files" : "its file",
+                     names.size() > 1 ? "" : "s");
+}
+
+/// What a fifth of each class of cost changes.
+std::string sensitivity_of(const runtime::ClusterPlan& planned) {
+  const partition::Sensitivity& found = planned.believed->sensitivity;
+  if (found.compared < 2) return "no other choice is near enough to compare";
+  if (found.others.empty())
+    return fmt::format(
+        "the plan stays the best of {} choices with products, convolutions, attention, "
+        "recurrences, memory, launches or messages a fifth slower or faster",
+        found.compared);
+  const auto most = std::ranges::max(found.others, {}, &partition::OtherBest::gain);
+  return fmt::format(
+      "in {} of {} cases, a class of cost a fifth slower or faster, another choice is better: most "
+      "where {}, {} by {:.1f} %",
+      found.others.size(), found.assumptions.size(), most.assumption,
+      partition::describe(most.choice), 100 * most.gain);
+}
+
+}  // namespace
+
+void add_belief(const runtime::ClusterPlan& planned, partition::PlanView& view) {
+  if (!planned.believed) return;
+  view.facts.emplace_back("range", range_of(planned));
+  view.facts.emplace_back("sensitivity", sensitivity_of(planned));
+}
+
+}  // namespace penstock::tools
