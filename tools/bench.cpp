@@ -98,7 +98,8 @@ void add_bench(CLI::App& app, Run& run) {
   takes_whole(command->add_option("--steps", o.steps, "Timed steps, after three steps of warm-up"),
               {1, 100000});
   command->add_option("--schedule", o.schedule, "Order of forward and backward passes")
-      ->check(CLI::IsMember({"gpipe", "1f1b", "interleaved", "zb-h1", "zb-h2", "zb-v"}));
+      ->check(CLI::IsMember(
+          {"gpipe", "1f1b", "interleaved", "zb-h1", "zb-h2", "zb-v", "v-half", "v-min"}));
   command->add_option("--precision", o.precision.compute, "Type of number that layers compute in")
       ->check(CLI::IsMember({"fp32", "tf32", "fp16", "bf16"}));
   takes_whole(command->add_option(

@@ -166,7 +166,8 @@ void add_schedule(CLI::App& app, Run& run) {
       "schedule", "Draw a schedule and estimate its step, or check a schedule in a file");
   CLI::Option* name = command->add_option(
       "name", arguments->name,
-      "gpipe, 1f1b, interleaved, zb-h1, zb-h2, zb-v, or found: the best that a search finds");
+      "gpipe, 1f1b, interleaved, zb-h1, zb-h2, zb-v, v-half, v-min, or found: the best that a "
+      "search finds");
   takes_whole(command->add_option("--stages", arguments->stages, "Ranks of the pipeline"), kStages);
   takes_whole(
       command->add_option("--micro-batches", arguments->micro_batches, "Micro-batches of a step"),

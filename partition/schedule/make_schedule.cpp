@@ -10,6 +10,7 @@
 #include "configs/config.h"
 #include "partition/schedule/interleaved.h"
 #include "partition/schedule/one_chunk.h"
+#include "partition/schedule/repeating_v.h"
 #include "partition/schedule/zb_v.h"
 
 namespace penstock::partition {
@@ -25,7 +26,9 @@ constexpr std::array kGenerators{Generator{"gpipe", gpipe},
                                  Generator{"interleaved", interleaved},
                                  Generator{"zb-h1", zb_h1},
                                  Generator{"zb-h2", zb_h2},
-                                 Generator{"zb-v", zb_v}};
+                                 Generator{"zb-v", zb_v},
+                                 Generator{"v-half", v_half},
+                                 Generator{"v-min", v_min}};
 
 void check_positive(const char* what, int value) {
   if (value >= 1) return;

@@ -51,7 +51,8 @@ TEST_F(ScheduleCommand, RendersTheTimeline) {
 }
 
 TEST_F(ScheduleCommand, ItsFilesAreSound) {
-  for (const char* name : {"gpipe", "1f1b", "interleaved", "zb-h1", "zb-h2", "zb-v", "found"}) {
+  for (const char* name :
+       {"gpipe", "1f1b", "interleaved", "zb-h1", "zb-h2", "zb-v", "v-half", "v-min", "found"}) {
     auto words = of(name);
     words.insert(words.end(), {"--csv", in("lists.csv")});
     ASSERT_EQ(schedule(words).code, 0) << name;
@@ -98,7 +99,7 @@ TEST_F(ScheduleCommand, ListsAllNames) {
        {std::vector<std::string>{"zb-h3"}, of("zb-h3"), of("Found")}) {
     const auto refused = schedule(words);
     EXPECT_EQ(refused.code, 2);
-    const std::string names = "gpipe, 1f1b, interleaved, zb-h1, zb-h2, zb-v, found";
+    const std::string names = "gpipe, 1f1b, interleaved, zb-h1, zb-h2, zb-v, v-half, v-min, found";
     EXPECT_NE(refused.err.find("there is no schedule " + words[0] + ": known are " + names),
               std::string::npos)
         << refused.err;
