@@ -139,6 +139,12 @@ TEST_F(ScheduleCommand, FindsWithinTheMemory) {
   EXPECT_LE(found["makespan"], json(of("zb-v"))["makespan"]);
   EXPECT_GE(found["makespan"], found["lower_bound"]);
   EXPECT_GE(found["gap"], 0);
+  auto words = of("found");
+  words.insert(words.end(), {"--durations", "1,1.2,0.8"});
+  EXPECT_NE(schedule(words).out.find("shorter than 25.8: gap 0.0 %"), std::string::npos);
+  const auto tight = json({"found", "--stages", "8", "--micro-batches", "32", "--memory", "5"});
+  EXPECT_LE(tight["makespan"],
+            json({"v-half", "--stages", "8", "--micro-batches", "32"})["makespan"]);
 }
 
 TEST_F(ScheduleCommand, RejectsWhatItCannotMake) {
