@@ -113,8 +113,7 @@ class Slots {
       at.slots[*pass].push_back(slot);
       at.held += forward ? 1 : 0;
       at.held_down += *pass == kForwardDown ? 1 : 0;
-      at.list.push_back(
-          {forward ? ActionKind::forward : ActionKind::backward_input, chunk, batch});
+      at.list.push_back({forward ? ActionKind::forward : ActionKind::backward_input, chunk, batch});
       if (!forward) at.weights.push_back({ActionKind::backward_weight, chunk, batch});
     } else if (!at.weights.empty()) {
       --at.held;
@@ -145,19 +144,19 @@ Schedule repeating(std::string name, int stages, int micro_batches, const Repeti
 // Both wait where passes of different micro-batches would fall on the same slot.
 Schedule v_half(int stages, int micro_batches) {
   const int p = stages, wait = p % 2 == 0 ? 3 : 0;
-  const Repetition repetition{.waves = {{{0, 2}, {3 * p - 2, -1}, {3 * p - 1 + wait, 2},
-                                         {6 * p - 2 + wait, -1}}},
-                              .regular_from = 5 * p - 1 + wait,  // the last rank's last pass
-                              .pairs = 2 * ((p + 2) / 2)};
+  const Repetition repetition{
+      .waves = {{{0, 2}, {3 * p - 2, -1}, {3 * p - 1 + wait, 2}, {6 * p - 2 + wait, -1}}},
+      .regular_from = 5 * p - 1 + wait,  // the last rank's last pass
+      .pairs = 2 * ((p + 2) / 2)};
   return repeating("v-half", stages, micro_batches, repetition);
 }
 
 Schedule v_min(int stages, int micro_batches) {
   const int p = stages, wait = p % 3 == 0 ? 2 : 0;
-  const Repetition repetition{.waves = {{{0, 1}, {2 * p - 1, -1}, {2 * p + wait, 1},
-                                         {4 * p - 1 + wait, -1}}},
-                              .regular_from = 2 * p + wait,  // the first gradient
-                              .pairs = 2 * ((p + 4) / 3)};
+  const Repetition repetition{
+      .waves = {{{0, 1}, {2 * p - 1, -1}, {2 * p + wait, 1}, {4 * p - 1 + wait, -1}}},
+      .regular_from = 2 * p + wait,  // the first gradient
+      .pairs = 2 * ((p + 4) / 3)};
   return repeating("v-min", stages, micro_batches, repetition);
 }
 
