@@ -37,6 +37,10 @@ void check_positive(const char* what, int value) {
 
 }  // namespace
 
+bool is_schedule_file(std::string_view name) { return name.ends_with(".csv"); }
+
+bool has_lists(std::string_view name) { return name == kFound || is_schedule_file(name); }
+
 std::vector<std::string_view> schedule_names() {
   std::vector<std::string_view> names;
   for (const Generator& generator : kGenerators) names.push_back(generator.name);
@@ -55,8 +59,9 @@ Schedule make_schedule(std::string_view name, int stages, int micro_batches) {
   for (const Generator& generator : kGenerators) {
     if (generator.name == name) return generator.make(stages, micro_batches);
   }
-  if (name == kFound)
-    throw ConfigError("schedule \"found\" can't be made from sizes: it has its own lists");
+  if (has_lists(name))
+    throw ConfigError(
+        fmt::format("schedule \"{}\" can't be made from sizes: it has its own lists", name));
   throw ConfigError(fmt::format("pipeline.schedule = \"{}\": known are {}", name,
                                 fmt::join(all_schedule_names(), ", ")));
 }

@@ -62,6 +62,44 @@ TEST_F(ScheduleCommand, ItsFilesAreSound) {
   }
 }
 
+TEST_F(ScheduleCommand, PricesAFileAsTheScheduleItCameFrom) {
+  for (const char* name : {"1f1b", "interleaved", "zb-h2", "v-half"}) {
+    auto words = of(name);
+    words.insert(words.end(), {"--csv", in("lists.csv"), "--durations", "1,1.5,0.7"});
+    const auto named = json(words);
+    const std::vector<std::string> check{"--check", in("lists.csv"), "--durations", "1,1.5,0.7"};
+    const auto priced = json(check);
+    for (const char* key : {"stages", "micro_batches", "makespan", "bubble", "peak_activations"})
+      EXPECT_EQ(priced[key], named[key]) << name << " " << key;
+    EXPECT_NE(schedule(check).out.find("lists.csv: 4 ranks, 8 micro-batches, makespan "),
+              std::string::npos);
+  }
+  EXPECT_FALSE(json({"--check", in("lists.csv")}).contains("makespan"));
+}
+
+TEST_F(ScheduleCommand, SharesARanksTimesAmongItsOwnChunks) {
+  test::write_file(in("uneven.csv"), "0F0,1F0,1BW0,0BW0\n2F0,2BW0\n");
+  const auto priced = json({"--check", in("uneven.csv"), "--durations", "1,2,3"});
+  EXPECT_EQ(priced["makespan"], 12);  // one after the other: each rank's whole
+  EXPECT_EQ(priced["peak_activations"], nlohmann::json({2, 1}));
+}
+
+TEST_F(ScheduleCommand, RefusesDurationsThatAreNone) {
+  auto words = of("zb-v");
+  words.insert(words.end(), {"--csv", in("lists.csv")});
+  ASSERT_EQ(schedule(words).code, 0);
+  for (const auto& [durations, said] : std::vector<std::pair<const char*, const char*>>{
+           {"1,x,1", "takes a number from 0 to 1000000000, not x"},
+           {"1,-1,1", "takes a number from 0 to 1000000000, not -1"},
+           {"0,0,0", "--durations: one of F,B,W must be above 0"},
+           {"1,1", "--durations"},
+           {"1,1,1,1", "--durations"}}) {
+    const auto refused = schedule({"--check", in("lists.csv"), "--durations", durations});
+    EXPECT_EQ(refused.code, 2) << durations;
+    EXPECT_NE(refused.err.find(said), std::string::npos) << refused.err;
+  }
+}
+
 TEST_F(ScheduleCommand, SaysWhereAFileBreaks) {
   test::write_file(in("short.csv"), "0F0,0F1,0B0,0B1\n1F0,1B0,1B1\n");
   const auto checked = schedule({"--check", in("short.csv")});
@@ -124,7 +162,6 @@ TEST_F(ScheduleCommand, RejectsOptionsWithoutEffect) {
   for (const auto& [option, value] :
        std::vector<std::pair<std::string, const char*>>{{"--stages", "4"},
                                                         {"--micro-batches", "8"},
-                                                        {"--durations", "1,1,1"},
                                                         {"--memory", "4"},
                                                         {"--seed", "1"},
                                                         {"--width", "120"},
