@@ -1,3 +1,5 @@
+#include "tests/support/partition/corrupted_lists.h"
+
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -20,7 +22,6 @@
 #include "runtime/corpus/synthetic_work.h"
 #include "runtime/pipeline/executor.h"
 #include "runtime/pipeline/local_layers.h"
-#include "tests/support/partition/corrupted_lists.h"
 
 namespace penstock::runtime {
 namespace {
@@ -75,8 +76,7 @@ void run_rank(const partition::LayerSequence& sequence, const partition::Schedul
                 std::vector<double>(kMicroBatches * local.sums)};
   sums.utterance_losses.resize(kMicroBatches);
   parameters.zero_gradients(*stream);
-  Executor(world, pointers, local.chunks)
-      .run(lists, work, layers::Mode::train, callbacks, sums);
+  Executor(world, pointers, local.chunks).run(lists, work, layers::Mode::train, callbacks, sums);
   for (const auto& transfer : sums.leaving) comm::wait(world, *transfer);
   backend->synchronize(*stream);
   const auto arena = parameters.gradient_arena(0);
@@ -144,7 +144,8 @@ TEST(CorruptedLists, TrainNoOtherBitsOrAreRefused) {
     }
     auto& children = passes ? sound : unsound;
     const std::size_t wanted = passes ? 6 : 12;
-    if (children.size() < wanted) children.push_back(compare_apart(schedule, lists, passes ? 60 : 1));
+    if (children.size() < wanted)
+      children.push_back(compare_apart(schedule, lists, passes ? 60 : 1));
   }
   for (const pid_t child : sound) EXPECT_EQ(exit_status(child), 0);
   int harmless = 0, hung = 0;
