@@ -140,7 +140,7 @@ TEST_F(Layouts, AFileOfListsIsTrainedAndResumed) {
   expect_equal("named", "resumed");
 }
 
-TEST_F(Layouts, RefusesAFileThatIsNotOfTheRun) {
+TEST_F(Layouts, RefusesAFileOfAnotherRun) {
   const auto refusal = [&](const std::string& text, std::vector<std::string> overrides) {
     const std::string lists = folder_.in("lists.csv");
     test::write_file(lists, text);

@@ -62,7 +62,7 @@ TEST_F(ScheduleCommand, ItsFilesAreSound) {
   }
 }
 
-TEST_F(ScheduleCommand, PricesAFileAsTheScheduleItCameFrom) {
+TEST_F(ScheduleCommand, PricesAFileAsItsSchedule) {
   for (const char* name : {"1f1b", "interleaved", "zb-h2", "v-half"}) {
     auto words = of(name);
     words.insert(words.end(), {"--csv", in("lists.csv"), "--durations", "1,1.5,0.7"});

@@ -38,7 +38,7 @@ TEST(Bubbles, AreThePublishedOnesForEqualPasses) {
   }
 }
 
-TEST(Bubbles, InterleavedHasNoMoreWhereMIsNotDivisible) {
+TEST(Bubbles, InterleavedHasNoMoreWhereGroupsAreUneven) {
   for (int stages = 2; stages <= 9; ++stages) {
     for (int batches = stages; batches <= 4 * stages + 1; ++batches) {
       const Schedule schedule = make_schedule("interleaved", stages, batches);

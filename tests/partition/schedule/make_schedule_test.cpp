@@ -31,7 +31,7 @@ TEST(MakeSchedule, InterleavedChunksLoopAndVChunksReturn) {
     EXPECT_EQ(make_schedule(name, 3, 4).chunk_rank, (std::vector<int>{0, 1, 2, 2, 1, 0}));
 }
 
-TEST(MakeSchedule, OnlyZeroBubbleAndVSchedulesSplitTheBackward) {
+TEST(MakeSchedule, OnlyZeroBubblesAndVsSplitTheBackward) {
   for (const std::string_view name : schedule_names()) {
     for (const auto& list : make_schedule(name, 3, 5).ranks) {
       const auto whole = std::ranges::count(list, ActionKind::backward, &Action::kind);

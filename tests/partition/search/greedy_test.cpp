@@ -37,7 +37,7 @@ ScheduleProblem random_problem(std::vector<int> chunk_rank, int batches, std::mt
   return problem;
 }
 
-TEST(Greedy, FitsIntoAnyMemoryThatHoldsOneMicroBatch) {
+TEST(Greedy, FitsIntoTheMemoryOfOneMicroBatch) {
   std::mt19937 random(7);
   const std::vector<std::vector<int>> layouts{
       {0, 1, 2}, {0, 1, 2, 2, 1, 0}, {0, 1, 2, 0, 1, 2}, {0, 1, 0, 1, 1, 0}, {0, 0, 1}};
