@@ -22,7 +22,7 @@ struct KeyRange {
 };
 
 struct Allowed {
-  std::vector<std::string_view> choices = {};  // of text; empty: any
+  std::vector<std::string_view> choices = {};  // of text; empty: any; "*END": any that ends so
   KeyRange range = {};                         // of numbers
   bool filled = false;                         // text must not be empty
 };

@@ -98,7 +98,7 @@ struct PrecisionConfig {
 struct PipelineConfig {
   std::string plan;  // a plan file; empty: made at the start
   int stages = 1, replicas = 1;
-  std::string schedule = "1f1b";   // gpipe | 1f1b | interleaved | zb-h1 | zb-h2 | zb-v | found
+  std::string schedule = "1f1b";   // a name of docs/design/schedules.md, or a path *.csv of lists
   std::string recompute = "none";  // none | selective | stage | layers
   std::vector<std::string> recompute_layers;
   std::int64_t bucket_bytes = 4 << 20;  // of the reduction over replicas

@@ -109,7 +109,11 @@ bool allowed(const Key& key, const T& value) {
     return true;
   } else if constexpr (std::is_same_v<T, std::string>) {
     if (key.allowed.choices.empty()) return !(key.allowed.filled && value.empty());
-    return std::ranges::count(key.allowed.choices, value) > 0;
+    return std::ranges::any_of(key.allowed.choices, [&](std::string_view choice) {
+      return choice.starts_with('*')
+                 ? value.size() >= choice.size() && value.ends_with(choice.substr(1))
+                 : value == choice;
+    });
   } else if constexpr (is_list<T>) {
     const bool may_be_empty = std::is_same_v<T, std::vector<int>>;
     return (may_be_empty || !value.empty()) &&

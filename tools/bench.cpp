@@ -10,6 +10,7 @@
 #include "base/counted.h"
 #include "configs/load.h"
 #include "layers/models/families.h"
+#include "partition/schedule/make_schedule.h"
 #include "runtime/job/job.h"
 #include "tools/commands.h"
 #include "tools/exit_code.h"
@@ -69,6 +70,11 @@ int run_bench(BenchArguments arguments) {
       complain_of);
 }
 
+std::vector<std::string> schedules() {
+  const auto names = partition::schedule_names();
+  return {names.begin(), names.end()};
+}
+
 }  // namespace
 
 void add_bench(CLI::App& app, Run& run) {
@@ -98,7 +104,7 @@ void add_bench(CLI::App& app, Run& run) {
   takes_whole(command->add_option("--steps", o.steps, "Timed steps, after three steps of warm-up"),
               {1, 100000});
   command->add_option("--schedule", o.schedule, "Order of forward and backward passes")
-      ->check(CLI::IsMember({"gpipe", "1f1b", "interleaved", "zb-h1", "zb-h2", "zb-v"}));
+      ->check(CLI::IsMember(schedules()));
   command->add_option("--precision", o.precision.compute, "Type of number that layers compute in")
       ->check(CLI::IsMember({"fp32", "tf32", "fp16", "bf16"}));
   takes_whole(command->add_option(

@@ -57,6 +57,12 @@ Made make(const ScheduleArguments& arguments, const partition::EqualWork& work) 
   return made;
 }
 
+partition::ChunkTimes rank_times(const ScheduleArguments& arguments) {
+  const auto& t = arguments.durations;
+  if (t[0] + t[1] + t[2] <= 0) throw ConfigError("--durations: one of F,B,W must be above 0");
+  return {t[0], t[1], t[2]};
+}
+
 partition::EqualWork work_of(const ScheduleArguments& arguments) {
   if (arguments.stages < 1 || arguments.micro_batches < 1) {
     throw ConfigError(
@@ -70,19 +76,34 @@ partition::EqualWork work_of(const ScheduleArguments& arguments) {
                     counted(arguments.micro_batches, "micro-batch", "micro-batches"),
                     std::int64_t{arguments.stages} * arguments.micro_batches, kMostPairs));
   }
-  const auto& t = arguments.durations;
-  if (t[0] + t[1] + t[2] <= 0) throw ConfigError("--durations: one of F,B,W must be above 0");
-  return {arguments.stages, arguments.micro_batches, {t[0], t[1], t[2]}, arguments.memory};
+  return {arguments.stages, arguments.micro_batches, rank_times(arguments), arguments.memory};
+}
+
+/// Each of a rank's chunks takes as long as the others.
+partition::Simulation run(const partition::Schedule& schedule,
+                          const partition::ChunkTimes& of_rank) {
+  std::vector<partition::ChunkTimes> times;
+  for (const int rank : schedule.chunk_rank) {
+    const auto chunks = static_cast<double>(std::ranges::count(schedule.chunk_rank, rank));
+    times.push_back({of_rank.forward / chunks, of_rank.backward_input / chunks,
+                     of_rank.backward_weight / chunks});
+  }
+  return partition::simulate(schedule, partition::equal_micro_batches(times));
+}
+
+void add_prices(nlohmann::ordered_json& json, const partition::Schedule& schedule,
+                const partition::Simulation& run) {
+  json["makespan"] = run.makespan;
+  json["bubble"] = run.bubbles();
+  json["peak_activations"] = partition::peak_activations(schedule);
 }
 
 void print_json(const Made& made, const partition::Simulation& run) {
   const partition::Schedule& schedule = made.schedule;
   nlohmann::ordered_json json{{"schedule", schedule.name},
                               {"stages", schedule.ranks.size()},
-                              {"micro_batches", schedule.micro_batches},
-                              {"makespan", run.makespan},
-                              {"bubble", run.bubbles()},
-                              {"peak_activations", partition::peak_activations(schedule)}};
+                              {"micro_batches", schedule.micro_batches}};
+  add_prices(json, schedule, run);
   if (made.found) {
     json["lower_bound"] = made.found->lower_bound;
     json["gap"] = made.found->gap();
@@ -128,33 +149,36 @@ int run_schedule(const CLI::App& command, const ScheduleArguments& arguments) {
   const Made made = make(arguments, work);
   partition::validate(made.schedule);
   if (!arguments.csv.empty()) write_output(arguments.csv, partition::schedule_csv(made.schedule));
-  const std::vector<partition::ChunkTimes> times(made.schedule.chunks(),
-                                                 partition::of_chunk(work, made.schedule));
-  const partition::Simulation run =
-      partition::simulate(made.schedule, partition::equal_micro_batches(times));
+  const partition::Simulation simulated = run(made.schedule, work.of_rank);
   if (arguments.json)
-    print_json(made, run);
+    print_json(made, simulated);
   else
-    print_text(made, run, arguments.width);
+    print_text(made, simulated, arguments.width);
   return exit_done;
 }
 
 int check_schedule(const CLI::App& command, const ScheduleArguments& arguments) {
-  require_absent(
-      command,
-      {"--stages", "--micro-batches", "--durations", "--memory", "--seed", "--csv", "--width"},
-      "a schedule by its name, not for --check");
-  const partition::Schedule schedule = partition::check_schedule_file(arguments.check);
+  require_absent(command, {"--stages", "--micro-batches", "--memory", "--seed", "--csv"},
+                 "a schedule by its name, not for --check");
+  const bool priced = command.count("--durations") > 0;
+  if (!priced)
+    require_absent(command, {"--width"}, "a drawing, which --check makes with --durations");
+  const Made made{partition::check_schedule_file(arguments.check)};
+  const partition::Schedule& schedule = made.schedule;
   const std::size_t stages = schedule.ranks.size();
-  if (arguments.json)
-    std::cout << json_line(nlohmann::ordered_json{{"sound", true},
-                                                  {"stages", stages},
-                                                  {"chunks", schedule.chunks()},
-                                                  {"micro_batches", schedule.micro_batches}});
-  else
-    std::cout << fmt::format("{}: sound: {}, {}, {}\n", arguments.check, counted(stages, "rank"),
-                             counted(schedule.chunks(), "chunk"),
-                             counted(schedule.micro_batches, "micro-batch", "micro-batches"));
+  if (arguments.json) {
+    nlohmann::ordered_json json{{"sound", true},
+                                {"stages", stages},
+                                {"chunks", schedule.chunks()},
+                                {"micro_batches", schedule.micro_batches}};
+    if (priced) add_prices(json, schedule, run(schedule, rank_times(arguments)));
+    std::cout << json_line(json);
+    return exit_done;
+  }
+  std::cout << fmt::format("{}: sound: {}, {}, {}\n", arguments.check, counted(stages, "rank"),
+                           counted(schedule.chunks(), "chunk"),
+                           counted(schedule.micro_batches, "micro-batch", "micro-batches"));
+  if (priced) print_text(made, run(schedule, rank_times(arguments)), arguments.width);
   return exit_done;
 }
 
@@ -166,14 +190,16 @@ void add_schedule(CLI::App& app, Run& run) {
       "schedule", "Draw a schedule and estimate its step, or check a schedule in a file");
   CLI::Option* name = command->add_option(
       "name", arguments->name,
-      "gpipe, 1f1b, interleaved, zb-h1, zb-h2, zb-v, or found: the best that a search finds");
+      "gpipe, 1f1b, interleaved, zb-h1, zb-h2, zb-v, v-half, v-min, or found: the best that a "
+      "search finds");
   takes_whole(command->add_option("--stages", arguments->stages, "Ranks of the pipeline"), kStages);
   takes_whole(
       command->add_option("--micro-batches", arguments->micro_batches, "Micro-batches of a step"),
       kMicroBatches);
   takes_number(command->add_option("--durations", arguments->durations,
                                    "F,B,W: seconds of a micro-batch's forward, input gradient and "
-                                   "weight gradient on a rank. Its chunks share them evenly."),
+                                   "weight gradient on a rank. Its chunks share them evenly. With "
+                                   "--check, the file is priced."),
                kSeconds)
       ->delimiter(',')
       ->expected(3);
@@ -195,7 +221,8 @@ void add_schedule(CLI::App& app, Run& run) {
       "Examples:\n"
       "  penstock schedule zb-h1 --stages 4 --micro-batches 8 --durations 1,1,0.8\n"
       "  penstock schedule zb-v --stages 4 --micro-batches 8 --csv zb-v.csv\n"
-      "  penstock schedule --check zb-v.csv");
+      "  penstock schedule --check zb-v.csv\n"
+      "  penstock schedule --check zb-v.csv --durations 1,1,0.8");
   command->callback([arguments, command, name, &run] {
     if (arguments->check.empty() && name->empty()) {
       throw CLI::RequiredError("name of a schedule, or --check FILE,");

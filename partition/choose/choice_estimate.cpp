@@ -7,6 +7,7 @@
 #include "partition/choose/find_choice.h"
 #include "partition/model/recomputed_layers.h"
 #include "partition/placement/problem.h"
+#include "partition/schedule/csv/rows.h"
 #include "partition/schedule/make_schedule.h"
 
 namespace penstock::partition {
@@ -60,7 +61,12 @@ std::unique_ptr<StepEstimate> predict(const PlanningProblem& problem, const Work
 }  // namespace
 
 std::vector<int> ranks_of_chunks(const PlanChoice& choice) {
-  return chunk_ranks(choice.schedule, choice.stages);
+  if (choice.actions.empty()) return chunk_ranks(choice.schedule, choice.stages);
+  std::vector<int> ranks(choice.begin.size() - 1);
+  for (int stage = 0; stage < std::ssize(choice.actions); ++stage)
+    for (const auto& row : parse_rows(choice.actions[stage], choice.schedule))
+      for (const Cell& cell : row) ranks.at(cell.chunk) = stage;
+  return ranks;
 }
 
 std::vector<double> reduction_seconds(const PlanningProblem& problem, const Workload& workload,

@@ -172,7 +172,7 @@ class Decider {
     return changed;
   }
 
-  /// Lists and an order of their own for the best choices of one chunk a stage.
+  /// Lists and an order of their own for the best choices.
   void find() {
     std::vector<Alternative> found;
     for (const Alternative& alternative : alternatives_) {
@@ -203,7 +203,7 @@ class Decider {
     PlanChoice split = alternatives_.front().choice;
     split.schedule = "zb-h1";
     const StageMemory memory(problem_, split);
-    std::string what = "its lists need one chunk in each stage";
+    std::string what = "its lists need one chunk in each stage, or two that go down and up";
     if (const auto full = memory.stages() + 1 == std::ssize(split.begin)
                               ? memory.too_full(split.begin)
                               : std::nullopt)

@@ -34,17 +34,79 @@ int busiest(const PlanningProblem& problem, const PlanChoice& choice) {
   return micro_batches_per_replica(choice.batch.micro_batches, lanes, choice.replicas);
 }
 
-/// Of the slowest link between two neighbouring stages, for the mean message.
+/// Of the slowest link between two neighbouring chunks, for the mean message; 0 within a stage.
 double transfer_behind(const PlanningProblem& problem, const Workload& workload,
-                       const PlanChoice& choice, int stage) {
-  const auto& layer = workload.mean.layers[static_cast<std::size_t>(choice.begin[stage + 1] - 1)];
+                       const PlanChoice& choice, const std::vector<int>& ranks, int chunk) {
+  if (chunk + 1 == std::ssize(ranks) || ranks[chunk] == ranks[chunk + 1]) return 0;
+  const auto& layer = workload.mean.layers[static_cast<std::size_t>(choice.begin[chunk + 1] - 1)];
   double slowest = 0;
   for (int replica = 0; replica < choice.replicas; ++replica) {
-    const LinkRates link =
-        problem.cluster.link(choice.devices[stage][replica], choice.devices[stage + 1][replica]);
+    const LinkRates link = problem.cluster.link(choice.devices[ranks[chunk]][replica],
+                                                choice.devices[ranks[chunk + 1]][replica]);
     slowest = std::max(slowest, link.latency + layer.activation_bytes / link.bandwidth);
   }
   return slowest;
+}
+
+/// A named schedule of the same chunks on the same stages with backward in two parts, if any.
+const char* stand_in(const PlanChoice& choice) {
+  const std::vector<int> ranks = ranks_of_chunks(choice);
+  for (const char* name : {"zb-h1", "zb-v"})
+    if (ranks == chunk_ranks(name, choice.stages)) return name;
+  return nullptr;
+}
+
+/// Of what a stage may hold: a micro-batch on each of its chunks, by their bytes. As many as it has
+/// room for on all of them make 1.
+void share_memory(const StageMemory& memory, const PlanChoice& choice, int own,
+                  ScheduleProblem& search) {
+  const std::vector<int>& ranks = search.chunk_rank;
+  std::vector<double> bytes, of_stage(choice.stages, 0);
+  const ChunkBytes one = memory.bytes().holding(in_flight_of(1));
+  const ChunkBytes two = memory.bytes().holding(in_flight_of(2));
+  for (int chunk = 0; chunk < search.chunks(); ++chunk) {
+    const int first = choice.begin[chunk], last = choice.begin[chunk + 1];
+    bytes.push_back(static_cast<double>(two(first, last, chunk).total()) -
+                    static_cast<double>(one(first, last, chunk).total()));
+    of_stage[ranks[chunk]] += bytes.back();
+  }
+  for (int chunk = 0; chunk < search.chunks(); ++chunk) {
+    const int stage = ranks[chunk];
+    const int capacity = memory.capacity(choice.begin, stage, std::min(own, 2 * choice.stages));
+    const double share = of_stage[stage] > 0 ? bytes[chunk] / of_stage[stage] : 1;
+    search.held.emplace_back(static_cast<std::size_t>(own), share / capacity);
+  }
+  search.memory = 1;
+}
+
+/// `split` with lists of its own.
+PlanChoice with_lists(const PlanChoice& split, const Schedule& lists) {
+  PlanChoice listed = split;
+  listed.schedule = kFound;
+  listed.actions = rows_of(lists);
+  return listed;
+}
+
+/// The faster of what is found and the named schedules of the same chunks, of those that fit: what
+/// is in flight is counted exactly here, and all sampled steps are simulated.
+std::optional<PlanChoice> fastest_that_fits(const PlanningProblem& problem,
+                                            const Workload& workload, const PlanChoice& split,
+                                            const PlanChoice& found, int own) {
+  std::vector<PlanChoice> choices{found};
+  for (const auto name : schedule_names()) {
+    const Schedule lists = make_schedule(name, split.stages, own);
+    if (lists.chunk_rank == ranks_of_chunks(split)) choices.push_back(with_lists(split, lists));
+  }
+  std::optional<PlanChoice> fastest;
+  double least = 0;
+  for (PlanChoice& choice : choices) {
+    if (StageMemory(problem, choice).too_full(choice.begin)) continue;
+    const double seconds = estimate_choice(problem, workload, choice).step_seconds;
+    if (fastest && seconds >= least) continue;
+    fastest = std::move(choice);
+    least = seconds;
+  }
+  return fastest;
 }
 
 }  // namespace
@@ -87,15 +149,15 @@ std::vector<std::vector<ChunkTimes>> times_by_size(const PlanningProblem& proble
 
 std::optional<PlanChoice> find_choice(const PlanningProblem& problem, const Workload& workload,
                                       const PlanChoice& choice) {
-  if (ranks_of_chunks(choice) != chunk_ranks(kFound, choice.stages)) return std::nullopt;
+  const char* const layout = stand_in(choice);
+  if (layout == nullptr) return std::nullopt;
   PlanChoice split = choice;  // whose messages, slots and recomputation are those of its passes
-  split.schedule = "zb-h1";
+  split.schedule = layout;
   split.actions.clear();
   if (!problem.recomputed) recompute_to_fit(problem, workload, split);
   const int own = busiest(problem, choice);
   ScheduleProblem search{.chunk_rank = ranks_of_chunks(choice),
-                         .times = times_by_size(problem, workload, split),
-                         .memory = 1};
+                         .times = times_by_size(problem, workload, split)};
   for (auto& chunk : search.times) {
     if (chunk.empty()) return std::nullopt;
     chunk.resize(static_cast<std::size_t>(own), chunk.back());  // no sampled step is whole
@@ -104,24 +166,19 @@ std::optional<PlanChoice> find_choice(const PlanningProblem& problem, const Work
   const auto sizes = order_of_replica(choice.batch.order, choice.replicas, own);
   if (keeps)
     for (auto& chunk : search.times) chunk = in_order(chunk, sizes);
-  const StageMemory memory(problem, split);
-  for (int stage = 0; stage < choice.stages; ++stage) {
-    const int capacity = memory.capacity(choice.begin, stage, std::min(own, 2 * choice.stages));
-    search.held.emplace_back(static_cast<std::size_t>(own), 1.0 / capacity);
+  for (int chunk = 0; chunk < search.chunks(); ++chunk)
     search.transfers.push_back(
-        stage + 1 < choice.stages ? transfer_behind(problem, workload, choice, stage) : 0);
-  }
+        transfer_behind(problem, workload, choice, search.chunk_rank, chunk));
+  share_memory(StageMemory(problem, split), choice, own, search);
   const FoundSchedule found =
       find_schedule(search, {.seed = problem.seed, .effort = kEffort, .keep_order = keeps});
-  PlanChoice chosen = split;
-  chosen.schedule = kFound;
-  chosen.actions = rows_of(found.schedule);
-  if (!problem.recomputed && !chosen.recomputed.empty())
-    chosen.recompute_exact = false;  // fewer may do for lists that hold less
+  PlanChoice chosen = with_lists(split, found.schedule);
   if (!keeps)
     chosen.batch.order = order_of_step(found.order, choice.replicas, choice.batch.micro_batches);
-  if (StageMemory(problem, chosen).too_full(chosen.begin)) return std::nullopt;
-  return chosen;
+  auto fastest = fastest_that_fits(problem, workload, split, chosen, own);
+  if (fastest && !problem.recomputed && !fastest->recomputed.empty())
+    fastest->recompute_exact = false;  // fewer may do for lists that hold less
+  return fastest;
 }
 
 }  // namespace penstock::partition

@@ -14,9 +14,9 @@ namespace penstock::partition {
                                                                  const PlanChoice& choice);
 
 /// The choice with lists and, unless problem.keeps_order, an order of micro-batches that
-/// find_schedule() finds for it: one chunk a stage, whose devices hold as many micro-batches as
-/// they have room for, twice the stages at most. Nothing where the choice has several chunks a
-/// stage, or what is found does not fit.
+/// find_schedule() finds for it, or those of a named schedule of the same chunks that is shorter
+/// and fits: one chunk a stage, or two that go down and up; devices hold as many micro-batches as
+/// they have room for, twice the stages at most. Nothing for other chunks, or if it does not fit.
 [[nodiscard]] std::optional<PlanChoice> find_choice(const PlanningProblem& problem,
                                                     const Workload& workload,
                                                     const PlanChoice& choice);

@@ -36,11 +36,13 @@ std::vector<double> StageMemory::of_stages(const std::vector<int>& begin) const 
 }
 
 int StageMemory::capacity(const std::vector<int>& begin, int stage, int most) const {
+  std::vector<ChunkRange> own;
+  for (int chunk = 0; chunk < chunks(); ++chunk)
+    if (ranks_[chunk] == stage) own.push_back({begin[chunk], begin[chunk + 1], chunk});
   int capacity = most;
   for (; capacity > 1; --capacity) {
-    const ChunkBytes held = bytes_.holding(in_flight_of(capacity));
-    const auto needed = static_cast<double>(held(begin[stage], begin[stage + 1], stage).total());
-    if (needed <= limits_[stage]) break;
+    const auto needed = bytes_.holding(in_flight_of(capacity))(own).total();
+    if (static_cast<double>(needed) <= limits_[stage]) break;
   }
   return capacity;
 }

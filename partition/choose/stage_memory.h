@@ -23,8 +23,8 @@ class StageMemory {
   double fullness_at_least(int first, int last, int chunk) const;
   /// Of every stage with all of its chunks; `begin` as in PlanChoice.
   std::vector<double> of_stages(const std::vector<int>& begin) const;
-  /// How many micro-batches a stage of one chunk has room for between forward and weight gradient,
-  /// at most `most`; at least 1.
+  /// How many micro-batches a stage has room for between forward and weight gradient on all of its
+  /// chunks, at most `most`; at least 1.
   int capacity(const std::vector<int>& begin, int stage, int most) const;
   /// What micro-batches in flight hold on every chunk at most.
   std::vector<double> slots(const std::vector<int>& begin) const;

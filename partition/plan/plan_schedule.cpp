@@ -4,14 +4,13 @@
 
 #include "partition/plan/planner.h"
 #include "partition/schedule/csv/schedule_csv.h"
-#include "partition/schedule/make_schedule.h"
 #include "partition/simulate/size_order.h"
 
 namespace penstock::partition {
 
 RunSchedule schedule_of(const Plan& plan) {
-  if (plan.schedule != kFound) return RunSchedule(plan.schedule, plan.stages());
-  return {lists_of(plan.actions),
+  if (!has_lists(plan.schedule)) return RunSchedule(plan.schedule, plan.stages());
+  return {lists_of(plan.actions, plan.schedule),
           order_of_replica(plan.order, plan.replicas(), micro_batches_per_replica(plan))};
 }
 
@@ -19,11 +18,11 @@ int micro_batches_per_replica(const Plan& plan) {
   return micro_batches_per_replica(plan.micro_batches, plan.lanes, plan.replicas());
 }
 
-Schedule lists_of(const std::vector<std::string>& actions) {
+Schedule lists_of(const std::vector<std::string>& actions, std::string_view name) {
   std::string text;
   for (const std::string& row : actions) text += row + "\n";
   Schedule lists = parse_schedule_csv(text, "actions");
-  lists.name = kFound;
+  lists.name = name;
   return lists;
 }
 

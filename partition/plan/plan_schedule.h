@@ -1,6 +1,9 @@
 #pragma once
 
+#include <string_view>
+
 #include "partition/plan/plan.h"
+#include "partition/schedule/make_schedule.h"
 #include "partition/schedule/run_schedule.h"
 
 namespace penstock::partition {
@@ -12,8 +15,8 @@ RunSchedule schedule_of(const Plan& plan);
 /// Micro-batches of a whole step that the plan's busiest replica runs.
 [[nodiscard]] int micro_batches_per_replica(const Plan& plan);
 
-/// The lists that rows of a plan file say. ConfigError names the row that can't be read.
-Schedule lists_of(const std::vector<std::string>& actions);
+/// The lists that rows of a plan file say, as `name`. ConfigError names the row that can't be read.
+Schedule lists_of(const std::vector<std::string>& actions, std::string_view name = kFound);
 
 /// Such rows.
 [[nodiscard]] std::vector<std::string> rows_of(const Schedule& schedule);

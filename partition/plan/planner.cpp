@@ -121,7 +121,8 @@ Plan make_plan(const LayerSequence& sequence, const PlanRequest& request) {
   const configs::PipelineConfig& pipeline = request.pipeline;
   const int lanes = request.lanes > 0 ? request.lanes : pipeline.replicas;
   check_counts(request.micro_batches, lanes, pipeline.replicas);
-  const auto stages = chunk_ranks(pipeline.schedule, pipeline.stages);
+  const auto stages = request.chunk_stages.empty() ? chunk_ranks(pipeline.schedule, pipeline.stages)
+                                                   : request.chunk_stages;
   const Partition cut = fastest_cut(request, stages);
 
   Plan plan{.model = request.model,

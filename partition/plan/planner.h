@@ -22,6 +22,7 @@ struct PlanRequest {
   configs::PipelineConfig pipeline = {};  // stages, replicas, schedule, recomputation, memory_gib
   int micro_batches = 1;                  // of a step, over all lanes
   int lanes = 0;                          // 0: as many as replicas
+  std::vector<int> chunk_stages = {};     // of lists; empty: as pipeline.schedule says
 };
 
 /// The fastest cut within pipeline.memory_gib, with rank = replica · stages + stage, so that a

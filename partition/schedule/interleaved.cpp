@@ -10,33 +10,45 @@ namespace {
 
 constexpr int kChunks = 2;  // of a rank
 
+/// Micro-batches of each group: as many groups as p fits into m, the larger ones first.
+std::vector<int> groups(int stages, int micro_batches) {
+  std::vector<int> sizes;
+  int left = micro_batches;
+  for (int count = std::max(1, micro_batches / stages); count > 0; --count) {
+    sizes.push_back((left + count - 1) / count);
+    left -= sizes.back();
+  }
+  return sizes;
+}
+
 /// What a rank passes forward or backward, in order: group by group, chunk by chunk.
 std::vector<Action> passes(ActionKind kind, int rank, int stages, int micro_batches) {
   std::vector<Action> list;
-  for (int first = 0; first < micro_batches; first += stages) {
+  int first = 0;
+  for (const int size : groups(stages, micro_batches)) {
     for (int turn = 0; turn < kChunks; ++turn) {
       const int chunk = kind == ActionKind::forward ? turn : kChunks - 1 - turn;
-      for (int batch = first; batch < first + stages; ++batch) {
+      for (int batch = first; batch < first + size; ++batch) {
         list.push_back({kind, chunk * stages + rank, batch});
       }
     }
+    first += size;
   }
   return list;
 }
 
-/// Of whole groups; of the last one, micro-batches that there are not are left out again.
 std::vector<Action> list_of(int rank, int stages, int micro_batches) {
   const auto forwards = passes(ActionKind::forward, rank, stages, micro_batches);
   const auto backwards = passes(ActionKind::backward, rank, stages, micro_batches);
+  const int largest = groups(stages, micro_batches).front();
   const std::size_t ahead =
-      std::min<std::size_t>(forwards.size(), 2 * (stages - 1 - rank) + (kChunks - 1) * stages);
+      std::min<std::size_t>(forwards.size(), 2 * (stages - 1 - rank) + (kChunks - 1) * largest);
   std::vector<Action> list(forwards.begin(), forwards.begin() + ahead);
   // min(ahead + i, all) forwards and i backwards are in the list.
   for (std::size_t i = 0; i < backwards.size(); ++i) {
     if (ahead + i < forwards.size()) list.push_back(forwards[ahead + i]);
     list.push_back(backwards[i]);
   }
-  std::erase_if(list, [&](const Action& action) { return action.micro_batch >= micro_batches; });
   return list;
 }
 

@@ -10,6 +10,7 @@
 #include "configs/config.h"
 #include "partition/schedule/interleaved.h"
 #include "partition/schedule/one_chunk.h"
+#include "partition/schedule/repeating_v.h"
 #include "partition/schedule/zb_v.h"
 
 namespace penstock::partition {
@@ -25,7 +26,9 @@ constexpr std::array kGenerators{Generator{"gpipe", gpipe},
                                  Generator{"interleaved", interleaved},
                                  Generator{"zb-h1", zb_h1},
                                  Generator{"zb-h2", zb_h2},
-                                 Generator{"zb-v", zb_v}};
+                                 Generator{"zb-v", zb_v},
+                                 Generator{"v-half", v_half},
+                                 Generator{"v-min", v_min}};
 
 void check_positive(const char* what, int value) {
   if (value >= 1) return;
@@ -33,6 +36,10 @@ void check_positive(const char* what, int value) {
 }
 
 }  // namespace
+
+bool is_schedule_file(std::string_view name) { return name.ends_with(".csv"); }
+
+bool has_lists(std::string_view name) { return name == kFound || is_schedule_file(name); }
 
 std::vector<std::string_view> schedule_names() {
   std::vector<std::string_view> names;
@@ -52,8 +59,9 @@ Schedule make_schedule(std::string_view name, int stages, int micro_batches) {
   for (const Generator& generator : kGenerators) {
     if (generator.name == name) return generator.make(stages, micro_batches);
   }
-  if (name == kFound)
-    throw ConfigError("schedule \"found\" can't be made from sizes: it has its own lists");
+  if (has_lists(name))
+    throw ConfigError(
+        fmt::format("schedule \"{}\" can't be made from sizes: it has its own lists", name));
   throw ConfigError(fmt::format("pipeline.schedule = \"{}\": known are {}", name,
                                 fmt::join(all_schedule_names(), ", ")));
 }

@@ -11,6 +11,12 @@ namespace penstock::partition {
 /// one chunk a rank.
 inline constexpr std::string_view kFound = "found";
 
+/// Whether `name` is that of a file of lists, *.csv.
+[[nodiscard]] bool is_schedule_file(std::string_view name);
+
+/// Whether a plan of such a schedule holds its lists: kFound, and those of files.
+[[nodiscard]] bool has_lists(std::string_view name);
+
 /// Those that make_schedule makes.
 [[nodiscard]] std::vector<std::string_view> schedule_names();
 

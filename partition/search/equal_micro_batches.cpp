@@ -1,9 +1,8 @@
 #include "partition/search/equal_micro_batches.h"
 
-#include <algorithm>
+#include <vector>
 
 #include "partition/schedule/make_schedule.h"
-#include "partition/search/lower_bound.h"
 
 namespace penstock::partition {
 
@@ -14,24 +13,18 @@ ChunkTimes of_chunk(const EqualWork& work, const Schedule& schedule) {
 }
 
 FoundSchedule find_schedule(const EqualWork& work, const SearchOptions& options) {
-  FoundSchedule best;
-  double bound = 0;
+  std::vector<ScheduleProblem> ways;
   for (const char* layout : {"zb-h1", "zb-v", "interleaved"}) {
     const Schedule schedule = make_schedule(layout, work.stages, work.micro_batches);
-    ScheduleProblem problem{.chunk_rank = schedule.chunk_rank};
+    ScheduleProblem& problem = ways.emplace_back();
+    problem.chunk_rank = schedule.chunk_rank;
     const double share = static_cast<double>(work.stages) / problem.chunks();
     problem.times.assign(problem.chunks(),
                          std::vector<ChunkTimes>(work.micro_batches, of_chunk(work, schedule)));
     problem.held.assign(problem.chunks(), std::vector<double>(work.micro_batches, share));
     problem.memory = work.memory > 0 ? work.memory : work.stages;
-    const double of_layout = lower_bound(problem);
-    bound = bound == 0 ? of_layout : std::min(bound, of_layout);
-    if (!best.order.empty() && of_layout >= best.makespan * (1 - 1e-12)) continue;
-    FoundSchedule found = find_schedule(problem, options);
-    if (best.order.empty() || found.makespan < best.makespan) best = std::move(found);
   }
-  best.lower_bound = bound;
-  return best;
+  return find_schedule(ways, options);
 }
 
 }  // namespace penstock::partition

@@ -11,6 +11,7 @@
 #include "configs/config.h"
 #include "partition/schedule/make_schedule.h"
 #include "partition/search/anneal.h"
+#include "partition/search/greedy.h"
 #include "partition/search/lower_bound.h"
 
 namespace penstock::partition {
@@ -67,7 +68,7 @@ void check_memory(const ScheduleProblem& problem) {
 /// The cheapest pattern from every start and first order, after a short annealing of each start.
 Pattern promising(const ScheduleProblem& problem, PatternEstimator& estimator, Annealing annealing,
                   RandomNumbers& random) {
-  std::vector<Pattern> starts{one_by_one(problem)};
+  std::vector<Pattern> starts{greedy(problem, as_given(problem)), one_by_one(problem)};
   for (const Schedule& schedule : named(problem)) starts.push_back(pattern_of(schedule));
   const auto cheaper = [&](const Pattern& a, const Pattern& b) {
     return estimator.makespan(a) < estimator.makespan(b);
@@ -119,6 +120,21 @@ FoundSchedule find_schedule(const ScheduleProblem& problem, const SearchOptions&
   keep_named(problem, found);
   found.lower_bound = std::min(found.lower_bound, found.makespan);  // but for rounding it is
   return found;
+}
+
+FoundSchedule find_schedule(const std::vector<ScheduleProblem>& ways,
+                            const SearchOptions& options) {
+  std::vector<double> bounds;
+  for (const ScheduleProblem& way : ways) bounds.push_back(lower_bound(way));
+  FoundSchedule best;
+  for (std::size_t i = 0; i < ways.size(); ++i) {
+    if (i > 0 && bounds[i] >= best.makespan * (1 - 1e-12)) continue;
+    FoundSchedule found = find_schedule(ways[i], options);
+    found.way = i;
+    if (i == 0 || found.makespan < best.makespan) best = std::move(found);
+  }
+  best.lower_bound = std::min(best.makespan, std::ranges::min(bounds));
+  return best;
 }
 
 }  // namespace penstock::partition

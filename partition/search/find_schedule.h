@@ -15,6 +15,7 @@ struct SearchOptions {
 
 struct FoundSchedule {
   Schedule schedule;       // "found"; micro-batch i is the problem's order[i]
+  std::size_t way = 0;     // which of several problems it solves
   std::vector<int> order;  // the step's canonical order
   double makespan = 0;     // as simulated, seconds
   double lower_bound = 0;
@@ -30,5 +31,11 @@ struct FoundSchedule {
 /// for the same problem and options. ConfigError where the memory does not hold a single
 /// micro-batch.
 FoundSchedule find_schedule(const ScheduleProblem& problem, const SearchOptions& options = {});
+
+/// The best of several ways to lay out the same step: into one chunk a rank, or several. So it is
+/// never worse than a named schedule of any of them that fits; the bound holds for all. Effort is
+/// that of each way; one whose bound is not below what is found is left out.
+FoundSchedule find_schedule(const std::vector<ScheduleProblem>& ways,
+                            const SearchOptions& options = {});
 
 }  // namespace penstock::partition

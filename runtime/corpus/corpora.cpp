@@ -4,6 +4,7 @@
 
 #include "base/counted.h"
 #include "base/error.h"
+#include "partition/schedule/csv/check.h"
 #include "partition/schedule/make_schedule.h"
 #include "runtime/data/features.h"
 
@@ -27,9 +28,15 @@ CorpusOptions corpus_options(const configs::Config& config,
 
 CorpusReaders corpus_readers(const configs::Config& config, const partition::PlannedModel& model) {
   const configs::PipelineConfig& p = config.pipeline;
-  const auto ranks = p.plan.empty() ? partition::neighbouring_stages(p.stages, p.replicas)
-                                    : partition::read_plan(p.plan, model).ranks;
-  const std::vector<int> stages = partition::chunk_ranks(p.schedule, p.stages);
+  if (!p.plan.empty()) {
+    const partition::Plan plan = partition::read_plan(p.plan, model);
+    return {plan.ranks.at(plan.chunks.back().stage), plan.ranks.at(plan.chunks.front().stage)};
+  }
+  const auto ranks = partition::neighbouring_stages(p.stages, p.replicas);
+  const std::vector<int> stages =
+      partition::is_schedule_file(p.schedule)
+          ? partition::read_schedule_file(p.schedule, p.stages).chunk_rank
+          : partition::chunk_ranks(p.schedule, p.stages);
   return {ranks.at(stages.back()), ranks.at(stages.front())};
 }
 

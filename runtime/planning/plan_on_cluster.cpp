@@ -148,11 +148,19 @@ std::vector<std::string> trained_schedules(const configs::Config& config,
   const auto key = configs::find_key(any, "pipeline.schedule");
   if (!requested.empty()) {
     if (const auto wrong = configs::set_value(*key, requested)) throw ConfigError(*wrong);
-    if (requested == partition::kFound) return {"zb-h1", "1f1b"};  // which holds less
+    if (partition::is_schedule_file(requested))
+      throw ConfigError(fmt::format(
+          "{}: lists of a file are for the stages and micro-batches that they name, and "
+          "can't be chosen for: plan the recipe without --cluster",
+          requested));
+    if (requested == partition::kFound)  // one chunk a stage or two; some hold less
+      return {"zb-h1", "1f1b", "zb-v", "v-half", "v-min"};
     return {requested};
   }
   std::vector<std::string> names(key->allowed.choices.begin(), key->allowed.choices.end());
-  std::erase(names, partition::kFound);
+  std::erase_if(names, [](const auto& name) {
+    return name == partition::kFound || name.starts_with('*');  // of files
+  });
   std::ranges::stable_partition(names, [](const auto& name) { return name == "1f1b"; });
   return names;
 }

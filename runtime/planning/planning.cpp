@@ -2,13 +2,17 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "base/counted.h"
 #include "base/error.h"
 #include "configs/value.h"
 #include "partition/model/build_model.h"
 #include "partition/model/recomputed_layers.h"
 #include "partition/plan/plan_schedule.h"
+#include "partition/schedule/csv/check.h"
 #include "partition/schedule/make_schedule.h"
+#include "partition/simulate/size_order.h"
 #include "runtime/corpus/synthetic_work.h"
 #include "runtime/devices/device.h"
 #include "runtime/pipeline/measure_layers.h"
@@ -93,12 +97,41 @@ partition::PlanRequest plan_request(const partition::LayerSequence& sequence,
   return request;
 }
 
+namespace {
+
+/// The fastest cut for the lists of a file.
+partition::Plan plan_listed(const partition::LayerSequence& sequence, const configs::Config& config,
+                            const RunShape& shape, partition::PlanRequest request) {
+  const std::string& file = config.pipeline.schedule;
+  const partition::Schedule lists = partition::read_schedule_file(file, config.pipeline.stages);
+  const int own = partition::micro_batches_per_replica(request.micro_batches, request.lanes,
+                                                       config.pipeline.replicas);
+  if (lists.micro_batches != own)
+    throw ConfigError(fmt::format(
+        "{}: is for {}, but a replica has {} of a step's {} at most: set data.micro_batches, or "
+        "name another schedule",
+        file, counted(lists.micro_batches, "micro-batch", "micro-batches"), own,
+        request.micro_batches));
+  const auto sizes =
+      partition::order_of_replica(config.trainer.order, config.pipeline.replicas, own);
+  request.bytes = bytes_of_run(sequence, config, shape, partition::RunSchedule(lists, sizes));
+  request.chunk_stages = lists.chunk_rank;
+  partition::Plan plan = partition::make_plan(sequence, request);
+  plan.order = config.trainer.order;
+  plan.actions = partition::rows_of(lists);
+  return plan;
+}
+
+}  // namespace
+
 partition::Plan plan_run(const partition::LayerSequence& sequence, const configs::Config& config,
                          const RunShape& shape, const std::vector<partition::LayerCost>& costs) {
   const bool made = config.pipeline.plan.empty();
   if (made && config.pipeline.schedule == partition::kFound)
     return plan_found(sequence, config, shape, costs);
   partition::PlanRequest request = plan_request(sequence, config, shape, costs);
+  if (made && partition::is_schedule_file(config.pipeline.schedule))
+    return plan_listed(sequence, config, shape, std::move(request));
   if (made) {
     request.bytes = bytes_of_run(sequence, config, shape);
     partition::Plan plan = partition::make_plan(sequence, request);
@@ -165,6 +198,7 @@ configs::Config alone(const configs::Config& config) {
   one.pipeline.plan.clear();
   one.pipeline.memory_gib *= config.pipeline.stages * config.pipeline.replicas;
   one.pipeline.stages = one.pipeline.replicas = 1;
+  if (partition::is_schedule_file(one.pipeline.schedule)) one.pipeline.schedule = "1f1b";
   return one;
 }
 

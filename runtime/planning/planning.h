@@ -39,8 +39,8 @@ namespace penstock::runtime {
 
 /// The plan of pipeline.plan, with predictions of its own, else the fastest cut for
 /// pipeline.stages × pipeline.replicas, which are those of with_plan_file; of pipeline.schedule =
-/// "found" with its lists. Steps are in trainer.order. ConfigError as from read_plan,
-/// with_estimates, make_plan and plan_found.
+/// "found", or of a file, with its lists. Steps are in trainer.order. ConfigError as from
+/// read_plan, with_estimates, make_plan and plan_found.
 [[nodiscard]] partition::Plan plan_run(const partition::LayerSequence& sequence,
                                        const configs::Config& config, const RunShape& shape,
                                        const std::vector<partition::LayerCost>& costs);

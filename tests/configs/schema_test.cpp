@@ -94,7 +94,9 @@ TEST(Value, RejectsWhatTheKeyDoesNotTake) {
   EXPECT_EQ(
       fault("pipeline.schedule", "zb"),
       "pipeline.schedule = zb, but it takes one of gpipe, 1f1b, interleaved, zb-h1, zb-h2, zb-v, "
-      "found");
+      "v-half, v-min, found, *.csv");
+  EXPECT_EQ(fault("pipeline.schedule", "lists.csv"), "");
+  EXPECT_NE(fault("pipeline.schedule", ".csv2"), "");
   EXPECT_EQ(fault("model.kind", "conformer"),
             "model.kind = conformer, but it takes \"deepspeech2\"");
   EXPECT_EQ(fault("data.speeds", "[1, 9]"),

@@ -1,7 +1,9 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <nlohmann/json.hpp>
+#include <tuple>
 
 #include "base/counted.h"
 #include "runtime/checkpoint/newest.h"
@@ -117,6 +119,49 @@ INSTANTIATE_TEST_SUITE_P(Of, FoundLayout20Steps,
                          testing::Values(kFoundStages, kFoundThreeStages, kFoundGrid,
                                          kOrderedChunks),
                          [](const auto& info) { return info.param.name; });
+
+// A file's lists are those of the schedule that wrote it; its checkpoint's plan holds them.
+TEST_F(Layouts, AFileOfListsIsTrainedAndResumed) {
+  const std::string lists = folder_.in("lists.csv"), plan = folder_.in("lists.toml");
+  const auto written =
+      folder_.run({"schedule", "v-half", "--stages", "2", "--micro-batches", "4", "--csv", lists});
+  ASSERT_EQ(written.code, 0) << written.err;
+  const Layout named{"Named", {"pipeline.stages=2", "pipeline.schedule=v-half"}, {2}};
+  const Layout file{"File", {"pipeline.stages=2", "pipeline.schedule=" + lists}, {2}};
+  train("named", named);
+  train("file", file);
+  expect_equal("named", "file");
+  train("resumed", file, {"trainer.steps=10"});
+  const auto of_plan = runtime::open_checkpoint(folder_.in("resumed")).state().plan_toml;
+  EXPECT_NE(of_plan.find("0F0,0F1"), std::string::npos) << of_plan;
+  test::write_file(plan, of_plan);
+  std::filesystem::remove(lists);
+  train("resumed", {"Plan", {"pipeline.plan=" + plan}, {2}}, {"trainer.resume=true"});
+  expect_equal("named", "resumed");
+}
+
+TEST_F(Layouts, RefusesAFileOfAnotherRun) {
+  const auto refusal = [&](const std::string& text, std::vector<std::string> overrides) {
+    const std::string lists = folder_.in("lists.csv");
+    test::write_file(lists, text);
+    std::vector<std::string> words{"plan", folder_.in("recipe.toml"), "--computed",
+                                   "pipeline.schedule=" + lists};
+    words.insert(words.end(), overrides.begin(), overrides.end());
+    const auto outcome = folder_.run(words);
+    EXPECT_EQ(outcome.code, 2);
+    return outcome.err;
+  };
+  const std::string two = "0F0,0BW0\n1F0,1BW0\n";
+  for (const auto& [text, overrides, said] :
+       std::vector<std::tuple<std::string, std::vector<std::string>, const char*>>{
+           {two, {"pipeline.stages=3"}, "lists.csv: has 2 rows, but pipeline.stages = 3"},
+           {two, {"pipeline.stages=2"}, "lists.csv: is for 1 micro-batch, but a replica has 4"},
+           {"0F0,0BW0\n1BW0,1F0\n", {"pipeline.stages=2"}, "row 2, column 1 (rank 1, backward"},
+           {"", {}, "lists.csv: can't be read, or is empty"}}) {
+    const std::string error = refusal(text, overrides);
+    EXPECT_NE(error.find(said), std::string::npos) << error;
+  }
+}
 
 // The order is found for the recipe's ranks, and kept wherever the run goes on.
 TEST_F(Layouts, AFoundOrderStaysWithTheRun) {

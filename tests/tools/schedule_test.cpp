@@ -51,13 +51,52 @@ TEST_F(ScheduleCommand, RendersTheTimeline) {
 }
 
 TEST_F(ScheduleCommand, ItsFilesAreSound) {
-  for (const char* name : {"gpipe", "1f1b", "interleaved", "zb-h1", "zb-h2", "zb-v", "found"}) {
+  for (const char* name :
+       {"gpipe", "1f1b", "interleaved", "zb-h1", "zb-h2", "zb-v", "v-half", "v-min", "found"}) {
     auto words = of(name);
     words.insert(words.end(), {"--csv", in("lists.csv")});
     ASSERT_EQ(schedule(words).code, 0) << name;
     const auto checked = schedule({"--check", in("lists.csv")});
     EXPECT_EQ(checked.code, 0) << checked.err;
     EXPECT_NE(checked.out.find("sound: 4 ranks"), std::string::npos) << checked.out;
+  }
+}
+
+TEST_F(ScheduleCommand, PricesAFileAsItsSchedule) {
+  for (const char* name : {"1f1b", "interleaved", "zb-h2", "v-half"}) {
+    auto words = of(name);
+    words.insert(words.end(), {"--csv", in("lists.csv"), "--durations", "1,1.5,0.7"});
+    const auto named = json(words);
+    const std::vector<std::string> check{"--check", in("lists.csv"), "--durations", "1,1.5,0.7"};
+    const auto priced = json(check);
+    for (const char* key : {"stages", "micro_batches", "makespan", "bubble", "peak_activations"})
+      EXPECT_EQ(priced[key], named[key]) << name << " " << key;
+    EXPECT_NE(schedule(check).out.find("lists.csv: 4 ranks, 8 micro-batches, makespan "),
+              std::string::npos);
+  }
+  EXPECT_FALSE(json({"--check", in("lists.csv")}).contains("makespan"));
+}
+
+TEST_F(ScheduleCommand, SharesARanksTimesAmongItsOwnChunks) {
+  test::write_file(in("uneven.csv"), "0F0,1F0,1BW0,0BW0\n2F0,2BW0\n");
+  const auto priced = json({"--check", in("uneven.csv"), "--durations", "1,2,3"});
+  EXPECT_EQ(priced["makespan"], 12);  // one after the other: each rank's whole
+  EXPECT_EQ(priced["peak_activations"], nlohmann::json({2, 1}));
+}
+
+TEST_F(ScheduleCommand, RefusesDurationsThatAreNone) {
+  auto words = of("zb-v");
+  words.insert(words.end(), {"--csv", in("lists.csv")});
+  ASSERT_EQ(schedule(words).code, 0);
+  for (const auto& [durations, said] : std::vector<std::pair<const char*, const char*>>{
+           {"1,x,1", "takes a number from 0 to 1000000000, not x"},
+           {"1,-1,1", "takes a number from 0 to 1000000000, not -1"},
+           {"0,0,0", "--durations: one of F,B,W must be above 0"},
+           {"1,1", "--durations"},
+           {"1,1,1,1", "--durations"}}) {
+    const auto refused = schedule({"--check", in("lists.csv"), "--durations", durations});
+    EXPECT_EQ(refused.code, 2) << durations;
+    EXPECT_NE(refused.err.find(said), std::string::npos) << refused.err;
   }
 }
 
@@ -98,7 +137,7 @@ TEST_F(ScheduleCommand, ListsAllNames) {
        {std::vector<std::string>{"zb-h3"}, of("zb-h3"), of("Found")}) {
     const auto refused = schedule(words);
     EXPECT_EQ(refused.code, 2);
-    const std::string names = "gpipe, 1f1b, interleaved, zb-h1, zb-h2, zb-v, found";
+    const std::string names = "gpipe, 1f1b, interleaved, zb-h1, zb-h2, zb-v, v-half, v-min, found";
     EXPECT_NE(refused.err.find("there is no schedule " + words[0] + ": known are " + names),
               std::string::npos)
         << refused.err;
@@ -123,7 +162,6 @@ TEST_F(ScheduleCommand, RejectsOptionsWithoutEffect) {
   for (const auto& [option, value] :
        std::vector<std::pair<std::string, const char*>>{{"--stages", "4"},
                                                         {"--micro-batches", "8"},
-                                                        {"--durations", "1,1,1"},
                                                         {"--memory", "4"},
                                                         {"--seed", "1"},
                                                         {"--width", "120"},
@@ -138,6 +176,12 @@ TEST_F(ScheduleCommand, FindsWithinTheMemory) {
   EXPECT_LE(found["makespan"], json(of("zb-v"))["makespan"]);
   EXPECT_GE(found["makespan"], found["lower_bound"]);
   EXPECT_GE(found["gap"], 0);
+  auto words = of("found");
+  words.insert(words.end(), {"--durations", "1,1.2,0.8"});
+  EXPECT_NE(schedule(words).out.find("shorter than 25.8: gap 0.0 %"), std::string::npos);
+  const auto tight = json({"found", "--stages", "8", "--micro-batches", "32", "--memory", "5"});
+  EXPECT_LE(tight["makespan"],
+            json({"v-half", "--stages", "8", "--micro-batches", "32"})["makespan"]);
 }
 
 TEST_F(ScheduleCommand, RejectsWhatItCannotMake) {

@@ -72,9 +72,12 @@ void check_schedule(PlanSource& source) {
   const Plan& plan = source.plan;
   std::vector<int> stages;
   try {
-    stages = chunk_ranks(plan.schedule, std::max(1, plan.stages()));
+    if (has_lists(plan.schedule) && std::ssize(plan.actions) != plan.stages())
+      return;  // see check_actions
+    stages = has_lists(plan.schedule) ? lists_of(plan.actions, plan.schedule).chunk_rank
+                                      : chunk_ranks(plan.schedule, std::max(1, plan.stages()));
   } catch (const ConfigError& error) {
-    source.fault(source.schedule_line, error.what());
+    if (!has_lists(plan.schedule)) source.fault(source.schedule_line, error.what());
     return;
   }
   if (plan.chunks.size() != stages.size()) {
@@ -97,42 +100,53 @@ void check_order(PlanSource& source) {
   if (!wrong.empty()) source.fault(source.order_line, "order " + wrong);
 }
 
-/// Lists that a search found: sound, for as many stages and micro-batches as the plan has.
+/// The first fault of rows as such: they may not compute another stage's chunks, nor split some
+/// backwards alone.
+std::string fault_of_rows(const Plan& plan, const Schedule& lists) {
+  const bool splits = splits_backward(lists);
+  for (int stage = 0; stage < plan.stages(); ++stage) {
+    if (stage >= std::ssize(lists.ranks) || lists.ranks[stage].size() < 2)
+      return fmt::format("actions: row {} must be what stage {} computes", stage + 1, stage);
+    for (const Action& action : lists.ranks[stage]) {
+      if (action.kind == ActionKind::step) continue;
+      const bool known = action.chunk < std::ssize(plan.chunks);
+      if (!known || plan.chunks[action.chunk].stage != stage)
+        return fmt::format("actions: row {} must be what stage {} computes, but {} is {}",
+                           stage + 1, stage, describe(action),
+                           known ? fmt::format("of stage {}", plan.chunks[action.chunk].stage)
+                                 : "of a chunk that the plan lacks");
+      if (splits && action.kind == ActionKind::backward)
+        return fmt::format(
+            "actions: row {} has both gradients at once, expected B (input gradient) and W",
+            stage + 1);
+    }
+  }
+  return "";
+}
+
+/// Lists of its own: sound, for as many stages and micro-batches as the plan has.
 void check_actions(PlanSource& source) {
   const Plan& plan = source.plan;
-  if (plan.schedule != kFound) {
+  if (!has_lists(plan.schedule)) {
     if (source.actions_line > 0)
-      source.fault(source.actions_line, fmt::format("actions need schedule = \"found\", not "
-                                                    "{}: remove them",
-                                                    plan.schedule));
+      source.fault(source.actions_line,
+                   fmt::format("actions need schedule = \"found\" or a file's name, *.csv, not {}: "
+                               "remove them",
+                               plan.schedule));
     return;
   }
   if (plan.actions.empty())
-    return source.fault(
-        source.schedule_line,
-        "schedule = \"found\" needs actions, a row for each stage: make a new plan, or "
-        "name another schedule");
+    return source.fault(source.schedule_line,
+                        fmt::format("schedule = \"{}\" needs actions, a row for each stage: make a "
+                                    "new plan, or name another schedule",
+                                    plan.schedule));
   const auto fault = [&](const std::string& what) { source.fault(source.actions_line, what); };
   if (std::ssize(plan.actions) != plan.stages())
     return fault(fmt::format("actions has {}, but the plan has {}",
                              counted(plan.actions.size(), "row"), counted(plan.stages(), "stage")));
   try {
-    const Schedule lists = lists_of(plan.actions);
-    const auto whole = [](const Action& a) { return a.kind == ActionKind::backward; };
-    for (int rank = 0; rank < plan.stages(); ++rank) {
-      const auto elsewhere = [&](const Action& a) {
-        return a.kind != ActionKind::step && a.chunk != rank;
-      };
-      if (rank >= std::ssize(lists.ranks) || lists.ranks[rank].size() < 2 ||
-          std::ranges::any_of(lists.ranks[rank], elsewhere))
-        return fault(fmt::format("actions: row {} must be what stage {} computes, as {}F0",
-                                 rank + 1, rank, rank));
-      if (std::ranges::any_of(lists.ranks[rank], whole))
-        return fault(
-            fmt::format("actions: row {} has both gradients at once, expected B (input "
-                        "gradient) and W",
-                        rank + 1));
-    }
+    const Schedule lists = lists_of(plan.actions, plan.schedule);
+    if (const std::string wrong = fault_of_rows(plan, lists); !wrong.empty()) return fault(wrong);
     const int wanted = micro_batches_per_replica(plan);
     if (lists.micro_batches != wanted)
       return fault(fmt::format("actions are of {}, but the busiest replica has {}",

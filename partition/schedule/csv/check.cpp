@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/counted.h"
 #include "base/error.h"
 #include "configs/source.h"
+#include "partition/schedule/complete.h"
 #include "partition/schedule/csv/rows.h"
 #include "partition/schedule/csv/schedule_csv.h"
 #include "partition/schedule/edge.h"
@@ -118,6 +120,27 @@ Schedule check_schedule_file(const std::filesystem::path& path) {
     throw ConfigError(
         fmt::format("{}: can't be read, or is empty; expected a schedule as CSV", path.string()));
   return check_schedule_csv(*text, path.string());
+}
+
+Schedule read_schedule_file(const std::filesystem::path& path, int stages) {
+  const Schedule read = check_schedule_file(path);
+  if (std::ssize(read.ranks) != stages)
+    throw ConfigError(
+        fmt::format("{}: has {}, but pipeline.stages = {}: set it to {}, or name another schedule",
+                    path.string(), counted(read.ranks.size(), "row"), stages, read.ranks.size()));
+  if (!splits_backward(read)) return read;
+  Schedule split = read;
+  for (auto& list : split.ranks) {
+    const std::vector<Action> all = std::move(list);
+    list.clear();
+    for (const Action& action : all) {
+      const bool whole = action.kind == ActionKind::backward;
+      if (whole) list.push_back({ActionKind::backward_input, action.chunk, action.micro_batch});
+      if (whole) list.push_back({ActionKind::backward_weight, action.chunk, action.micro_batch});
+      if (!whole && computes(action.kind)) list.push_back(action);
+    }
+  }
+  return complete(std::move(split));
 }
 
 }  // namespace penstock::partition

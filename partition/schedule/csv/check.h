@@ -16,4 +16,8 @@ Schedule check_schedule_csv(std::string_view text, const std::string& name);
 /// The same of a file.
 Schedule check_schedule_file(const std::filesystem::path& path);
 
+/// The same for a run of so many stages, with backward in two parts everywhere if anywhere.
+/// ConfigError as well where the file has another number of rows.
+Schedule read_schedule_file(const std::filesystem::path& path, int stages);
+
 }  // namespace penstock::partition

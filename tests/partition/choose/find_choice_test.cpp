@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <string>
+
 #include "base/error.h"
 #include "configs/config.h"
 #include "configs/rules.h"
@@ -55,8 +58,39 @@ TEST_F(FindChoice, KeepsTheOrderOfARun) {
   EXPECT_EQ(kept->batch.order, choice_.batch.order);
 }
 
-TEST_F(FindChoice, IsNotForSeveralChunksAStage) {
-  choice_.schedule = "zb-v";
+TEST_F(FindChoice, IsForTwoChunksDownAndUp) {
+  choice_ = {.stages = 2,
+             .batch = choice_.batch,
+             .schedule = "zb-v",
+             .devices = {{0}, {1}},
+             .begin = {0, 1, 2, 3, 4}};
+  const auto found = find_choice(problem_, workload(choice_), choice_);
+  ASSERT_TRUE(found);
+  EXPECT_EQ(ranks_of_chunks(*found), (std::vector{0, 1, 1, 0}));
+  EXPECT_EQ(found->actions.size(), 2u);
+  EXPECT_EQ(schedule_of(*found).chunk_ranks(), (std::vector{0, 1, 1, 0}));
+  EXPECT_FALSE(StageMemory(problem_, *found).too_full(found->begin));
+  for (const char* name : {"zb-v", "v-half", "v-min"}) {
+    choice_.schedule = name;
+    EXPECT_LE(seconds(*found), seconds(choice_)) << name;
+  }
+}
+
+TEST_F(FindChoice, TakesANamedScheduleThatAloneFits) {
+  problem_.keeps_order = true;
+  problem_.recomputed = ChosenLayers();
+  choice_.schedule = "1f1b";
+  const double most = std::ranges::max(StageMemory(problem_, choice_).of_stages(choice_.begin));
+  for (Device& device : problem_.cluster.devices) device.memory = most;
+  ASSERT_FALSE(StageMemory(problem_, choice_).too_full(choice_.begin));
+  const auto found = find_choice(problem_, workload(choice_), choice_);
+  ASSERT_TRUE(found);
+  EXPECT_FALSE(StageMemory(problem_, *found).too_full(found->begin));
+  EXPECT_LE(seconds(*found), seconds(choice_));
+}
+
+TEST_F(FindChoice, IsNotForChunksInARound) {
+  choice_.schedule = "interleaved";
   choice_.stages = 2;
   EXPECT_FALSE(find_choice(problem_, workload(choice_), choice_));
 }
@@ -81,7 +115,7 @@ TEST_F(FindChoice, StaysBelowZbH1WhereMemoryIsShort) {
   EXPECT_FALSE(StageMemory(problem_, decision.choice).too_full(decision.choice.begin));
 }
 
-TEST_F(FindChoice, SaysWhatIsInItsWay) {
+TEST_F(FindChoice, TakesBackwardsWholeWhereNoOthersFit) {
   problem_.stages = problem_.replicas = 1;
   problem_.recomputed = ChosenLayers();
   problem_.finds = problem_.finds_only = true;
@@ -89,10 +123,22 @@ TEST_F(FindChoice, SaysWhatIsInItsWay) {
   const PlanChoice whole{.batch = choice_.batch, .devices = {{0}}};
   const double bytes = least_full_cut(StageMemory(problem_, whole), sequence_.size()).bytes;
   for (Device& device : problem_.cluster.devices) device.memory = bytes;
+  const Decision decision = decide(problem_);
+  EXPECT_EQ(decision.choice.schedule, "found");
+  EXPECT_NE(decision.choice.actions.at(0).find("0BW0"), std::string::npos);
+}
+
+TEST_F(FindChoice, SaysWhatIsInItsWay) {
+  problem_.stages = 2;
+  problem_.replicas = 1;
+  problem_.finds = problem_.finds_only = true;
+  problem_.schedules = {"interleaved"};
   const auto error_message = test::message_of<ConfigError>([&] { decide(problem_); });
-  EXPECT_NE(error_message.find("no schedule is found: for 1 stage"), std::string::npos)
+  EXPECT_NE(error_message.find("no schedule is found: for 2 stages"), std::string::npos)
       << error_message;
-  EXPECT_NE(error_message.find("stage 0 lacks "), std::string::npos) << error_message;
+  EXPECT_NE(error_message.find("one chunk in each stage, or two that go down and up"),
+            std::string::npos)
+      << error_message;
 }
 
 TEST_F(FindChoice, MayBeACandidateOrTheOnlyOne) {

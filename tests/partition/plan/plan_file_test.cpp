@@ -158,7 +158,10 @@ TEST(PlanFile, SaysWhereOrderAndListsBreak) {
       {"schedule = \"found\"", "schedule = \"1f1b\"",
        "plan.toml:8: actions need schedule = \"found\""},
       {"1F0,1B0", "1F0,1X0", "plan.toml:8: actions: row 2, column 2: \"1X0\" is no action"},
-      {"1F0,1B0", "1F0,0B0", "actions: row 2 must be what stage 1 computes"},
+      {"1F0,1B0", "1F0,0B0",
+       "actions: row 2 must be what stage 1 computes, but backward input of micro-batch 0 on chunk "
+       "0 "
+       "is of stage 0"},
       {"1F0,1B0,", "1B0,", "rank 1 lacks forward of micro-batch 0"},
       {"1F0,1B0", "1B0,1F0", "rank 1, action"},
       {"1W0,1W1", "1W1,1W0", "rank 1, action"},

@@ -38,6 +38,22 @@ TEST(Bubbles, AreThePublishedOnesForEqualPasses) {
   }
 }
 
+TEST(Bubbles, InterleavedHasNoMoreWhereGroupsAreUneven) {
+  for (int stages = 2; stages <= 9; ++stages) {
+    for (int batches = stages; batches <= 4 * stages + 1; ++batches) {
+      const Schedule schedule = make_schedule("interleaved", stages, batches);
+      for (const double bubble : run(schedule, {1, 1, 1}).bubbles())
+        EXPECT_NEAR(bubble, published("interleaved", stages, {1, 1, 1}), 1e-9)
+            << stages << " " << batches;
+      const int groups = batches / stages, largest = (batches + groups - 1) / groups;
+      const auto most = peak_activations(schedule);
+      for (int stage = 0; stage < stages; ++stage)
+        EXPECT_EQ(most[stage], std::min(2 * batches, 2 * (stages - stage - 1) + largest + 1))
+            << stages << " " << batches;
+    }
+  }
+}
+
 TEST(Bubbles, MakespansAreThePublishedOnes) {
   const auto makespan = [](const char* name, int stages, int batches) {
     return run(make_schedule(name, stages, batches), {1, 1, 1}).makespan;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <fstream>
 #include <numeric>
 #include <random>
@@ -34,20 +35,36 @@ std::vector<int> as_given(int micro_batches) {
   return order;
 }
 
-/// Micro-batches of equal numbers of utterances, one chunk a rank, cut evenly: all passes and all
-/// memory go by seconds of audio. A rank has the memory that ZB-H1 takes.
-ScheduleProblem ragged_draw(const std::vector<double>& seconds, std::mt19937& random) {
-  constexpr int kRanks = 4, kMicroBatches = 8, kUtterances = 5;
+/// Micro-batches of equal numbers of utterances, cut evenly into the chunks of a named schedule:
+/// all passes and all memory go by seconds of audio.
+ScheduleProblem cut_for(const char* name, int ranks, const std::vector<double>& audio) {
+  const int batches = static_cast<int>(audio.size());
+  ScheduleProblem problem{.chunk_rank = make_schedule(name, ranks, batches).chunk_rank};
+  const double share = static_cast<double>(ranks) / problem.chunks();
+  std::vector<ChunkTimes> times;
+  std::vector<double> held;
+  for (const double sum : audio) {
+    times.push_back({share * sum, share * sum, share * sum});
+    held.push_back(share * sum);
+  }
+  problem.times.assign(problem.chunks(), times);
+  problem.held.assign(problem.chunks(), held);
+  return problem;
+}
+
+std::vector<double> ragged_audio(const std::vector<double>& seconds, std::mt19937& random) {
+  constexpr int kMicroBatches = 8, kUtterances = 5;
   std::vector<double> audio(kMicroBatches, 0);
   for (double& sum : audio)
     for (int i = 0; i < kUtterances; ++i) sum += seconds[random() % seconds.size()];
-  ScheduleProblem problem{.chunk_rank = as_given(kRanks)};
-  std::vector<ChunkTimes> times;
-  for (const double sum : audio) times.push_back({sum, sum, sum});
-  problem.times.assign(kRanks, times);
-  problem.held.assign(kRanks, audio);
-  const Schedule h1 = make_schedule("zb-h1", kRanks, kMicroBatches);
-  problem.memory = problem.peak(h1, as_given(kMicroBatches));
+  return audio;
+}
+
+/// One chunk a rank, with the memory that ZB-H1 takes.
+ScheduleProblem ragged_draw(const std::vector<double>& seconds, std::mt19937& random) {
+  ScheduleProblem problem = cut_for("zb-h1", 4, ragged_audio(seconds, random));
+  const Schedule h1 = make_schedule("zb-h1", problem.ranks(), problem.micro_batches());
+  problem.memory = problem.peak(h1, as_given(problem.micro_batches()));
   return problem;
 }
 
@@ -76,6 +93,47 @@ TEST(FindSchedule, ClosesAThirdOfTheGapWhenRagged) {
   EXPECT_GE((closed[9] + closed[10]) / 2, 1.0 / 3);
 }
 
+// Within the memory of a schedule that holds much, or little, of several chunks or one.
+TEST(FindSchedule, NeverLosesToAnyNamedScheduleThatFits) {
+  const std::vector<double> seconds = quickstart_seconds();
+  std::mt19937 random(17);
+  for (int trial = 0; trial < 20; ++trial) {
+    const char* allowed = std::array{"zb-h1", "v-half", "v-min", "1f1b", "interleaved"}[trial % 5];
+    const std::vector<double> audio = ragged_audio(seconds, random);
+    const ScheduleProblem allows = cut_for(allowed, 4, audio);
+    const auto given = as_given(allows.micro_batches());
+    const double memory = allows.peak(make_schedule(allowed, 4, allows.micro_batches()), given);
+    std::vector<ScheduleProblem> ways;
+    for (const char* layout : {"1f1b", "zb-v", "interleaved"})
+      ways.emplace_back(cut_for(layout, 4, audio)).memory = memory;
+    const FoundSchedule found = find_schedule(ways, {.effort = 100'000});
+    const ScheduleProblem& way = ways[found.way];
+    EXPECT_EQ(test::run_schedule(found.schedule, random), "");
+    EXPECT_TRUE(way.fits(way.peak(found.schedule, found.order)));
+    EXPECT_GE(found.makespan, found.lower_bound);
+    int fit = 0;
+    for (const std::string_view name : schedule_names()) {
+      const ScheduleProblem named = cut_for(name.data(), 4, audio);
+      const Schedule schedule = make_schedule(name, 4, named.micro_batches());
+      if (!way.fits(named.peak(schedule, given))) continue;
+      ++fit;
+      EXPECT_LE(found.makespan, simulate(schedule, named.durations(given)).makespan * (1 + 1e-12))
+          << name << " " << trial;
+    }
+    EXPECT_GE(fit, 1) << trial;
+  }
+}
+
+TEST(FindSchedule, IsAsShortAsVHalfAndVMin) {
+  const auto makespan = [](int stages, int batches, double memory) {
+    return find_schedule(EqualWork{stages, batches, {1, 1, 1}, memory}, {.effort = 20'000})
+        .makespan;
+  };
+  EXPECT_LE(makespan(8, 32, 5), 104.5);
+  EXPECT_LE(makespan(8, 32, 4), 109.5);
+  EXPECT_LE(makespan(4, 16, 2), 53.5);
+}
+
 TEST(FindSchedule, IsTheSameForTheSameSeed) {
   std::mt19937 random(5);
   const ScheduleProblem problem = ragged_draw(quickstart_seconds(), random);
@@ -90,17 +148,19 @@ TEST(FindSchedule, IsTheSameForTheSameSeed) {
 
 TEST(FindSchedule, NeverLosesToNamedSchedulesOnEqualWork) {
   const SearchOptions quick{.effort = 100'000};
-  for (const ChunkTimes& times : {ChunkTimes{1, 1, 1}, {1, 1.7, 0.4}, {2, 1, 1.5}}) {
+  for (const ChunkTimes& times : {ChunkTimes{1, 1, 1}, {1, 1.7, 0.4}, {2, 1, 1.5}, {1, 1.2, 0.8}}) {
     for (const auto& [stages, batches] : {std::pair{1, 3}, {2, 5}, {3, 2}, {4, 8}}) {
       EqualWork work{stages, batches, times};
       const FoundSchedule found = find_schedule(work, quick);
-      for (const char* name : {"1f1b", "zb-h1", "zb-v"}) {  // within the memory of 1F1B
+      for (const char* name :
+           {"1f1b", "zb-h1", "zb-v", "v-half", "v-min"}) {  // within 1F1B's memory
         const Schedule schedule = make_schedule(name, stages, batches);
         const std::vector<ChunkTimes> each(schedule.chunks(), of_chunk(work, schedule));
         EXPECT_LE(found.makespan, simulate(schedule, equal_micro_batches(each)).makespan + 1e-9)
             << name << " " << stages << " " << batches;
       }
       EXPECT_GE(found.makespan, found.lower_bound);
+      EXPECT_GE(found.gap(), 0);
       EXPECT_NO_THROW(validate(found.schedule));
     }
   }

@@ -18,7 +18,10 @@ using Slot = std::pair<int, int>;  // chunk, micro-batch
 
 Value mix(Value a, Value b) { return (a ^ (b + 0x9e3779b97f4a7c15 + (a << 6) + (a >> 2))) * 31; }
 Value source(int batch) { return mix(1, static_cast<Value>(batch)); }
-Value layer(int chunk, Value x) { return mix(static_cast<Value>(chunk) + 100, x); }
+/// Of the micro-batch that x is taken for: two messages that are mistaken twice are no right ones.
+Value layer(int chunk, int batch, Value x) {
+  return mix(mix(static_cast<Value>(chunk) + 100, static_cast<Value>(batch)), x);
+}
 Value loss(Value y) { return mix(2, y); }
 Value input_gradient(Value x, Value dy) { return mix(x, dy); }
 Value add_gradient(Value sum, Value x, Value dy) { return mix(sum, mix(dy, x)); }
@@ -118,7 +121,7 @@ class Interpreter {
 
   bool forward(Slot slot) {
     if (!inputs_.contains(slot)) return false;
-    const Value x = inputs_.at(slot), y = layer(slot.first, x);
+    const Value x = inputs_.at(slot), y = layer(slot.first, slot.second, x);
     inputs_.erase(slot);
     if (!schedule_.forward_only) put(saved_, slot, x);
     if (slot.first + 1 < schedule_.chunks()) {
@@ -154,7 +157,7 @@ class Interpreter {
     Value sum = 0;
     for (int batch = 0; batch < schedule_.micro_batches; ++batch) {
       std::vector<Value> x{source(batch)};
-      for (int at = 0; at < schedule_.chunks(); ++at) x.push_back(layer(at, x.back()));
+      for (int at = 0; at < schedule_.chunks(); ++at) x.push_back(layer(at, batch, x.back()));
       Value dy = loss(x.back());
       for (int at = schedule_.chunks() - 1; at > chunk; --at) dy = input_gradient(x[at], dy);
       sum = add_gradient(sum, x[chunk], dy);
@@ -195,7 +198,7 @@ class Interpreter {
     if (!schedule_.forward_only) return;
     for (int batch = 0; batch < schedule_.micro_batches; ++batch) {
       Value y = source(batch);
-      for (int chunk = 0; chunk < schedule_.chunks(); ++chunk) y = layer(chunk, y);
+      for (int chunk = 0; chunk < schedule_.chunks(); ++chunk) y = layer(chunk, batch, y);
       const auto found = outputs_.find({schedule_.chunks() - 1, batch});
       if (found == outputs_.end() || found->second != y) throw Fault{"a wrong output"};
     }

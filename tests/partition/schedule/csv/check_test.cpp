@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <random>
 #include <regex>
+#include <string_view>
 #include <vector>
 
 #include "base/error.h"
@@ -124,6 +125,22 @@ TEST(ScheduleCsvCheck, NamesCellsThatHoldWhatItSays) {
 
 TEST(ScheduleCsvCheck, NamesAFileThatIsNotThere) {
   EXPECT_THROW(check_schedule_file("/gone.csv"), ConfigError);
+}
+
+TEST(ReadScheduleFile, SplitsAllBackwardsOrNone) {
+  const test::TemporaryFolder folder;
+  const auto file = folder.path() / "lists.csv";
+  for (const std::string_view name : schedule_names()) {
+    const Schedule schedule = make_schedule(name, 3, 5);
+    test::write_file(file, schedule_csv(schedule));
+    EXPECT_EQ(read_schedule_file(file, 3).ranks, schedule.ranks) << name;
+  }
+  test::write_file(file, "0F0,0F1,0I0,0W0,0BW1\n1F0,1BW0,1F1,1BW1\n");
+  EXPECT_EQ(schedule_csv(read_schedule_file(file, 2)),
+            "0F0,0F1,0B0,0W0,0B1,0W1\n1F0,1B0,1W0,1F1,1B1,1W1\n");
+  EXPECT_EQ(test::message_of<ConfigError>([&] { read_schedule_file(file, 4); }),
+            file.string() +
+                ": has 2 rows, but pipeline.stages = 4: set it to 2, or name another schedule");
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include "partition/schedule/forward_only.h"
 #include "partition/schedule/make_schedule.h"
 #include "partition/schedule/transfers.h"
+#include "tests/support/partition/corrupted_lists.h"
 #include "tests/support/partition/schedule_interpreter.h"
 #include "tests/support/system/temporary_folder.h"
 
@@ -99,50 +100,13 @@ TEST(Validator, AcceptsSoundSchedules) {
   }
 }
 
-/// One random change to the lists.
-Schedule corrupt(Schedule schedule, std::mt19937& random) {
-  const auto sample = [&](std::size_t below) {
-    return std::uniform_int_distribution<std::size_t>(0, below - 1)(random);
-  };
-  auto& list = schedule.ranks[sample(schedule.ranks.size())];
-  const std::size_t at = sample(list.size()), other = sample(list.size());
-  const auto begin = list.begin();
-  switch (sample(8)) {
-    case 0:
-      std::swap(list[at], list[other]);
-      break;
-    case 1:
-      std::swap(list[at], list[std::min(at + 1, list.size() - 1)]);
-      break;
-    case 2:
-      list.erase(begin + at);
-      break;
-    case 3:
-      list.insert(begin + other, Action(list[at]));
-      break;
-    case 4:
-      list[at].micro_batch = static_cast<int>(sample(schedule.micro_batches + 2)) - 1;
-      break;
-    case 5:
-      list[at].chunk = static_cast<int>(sample(schedule.chunks() + 2)) - 1;
-      break;
-    case 6:
-      list[at].kind = static_cast<Kind>(sample(10));
-      break;
-    default:  // move it
-      if (at < other) std::rotate(begin + at, begin + at + 1, begin + other + 1);
-      if (other < at) std::rotate(begin + other, begin + at, begin + at + 1);
-  }
-  return schedule;
-}
-
 TEST(Validator, AgreesWithRunningOnRandomCorruptions) {
   std::mt19937 random(7);
   int accepted = 0, refused = 0;
   for (int round = 0; round < 500; ++round) {
     for (const Schedule& sound : sound_schedules()) {
-      Schedule schedule = corrupt(sound, random);
-      if (round % 3 == 0) schedule = corrupt(schedule, random);
+      Schedule schedule = test::corrupt(sound, random);
+      if (round % 3 == 0) schedule = test::corrupt(schedule, random);
       const std::string verdict = error_message(schedule),
                         run = test::run_schedule(schedule, random);
       ASSERT_EQ(verdict.empty(), run.empty())

@@ -1,0 +1,163 @@
+#include "partition/schedule/repeating_v.h"
+
+#include <algorithm>
+#include <array>
+#include <deque>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "partition/schedule/complete.h"
+
+namespace penstock::partition {
+namespace {
+
+/// The passes of a micro-batch on a rank but weight gradients, in their order. The first and the
+/// third go down the ranks, the others up.
+constexpr int kForwardDown = 0, kForwardUp = 1, kInputUp = 2, kInputDown = 3, kPasses = 4;
+
+constexpr int kEvery = 6;  // slots between two micro-batches: three passes on each of two chunks
+
+/// The slot of micro-batch 0, linear in the rank.
+struct Wave {
+  int at = 0, per_rank = 0;
+};
+
+struct Repetition {
+  std::array<Wave, kPasses> waves;
+  int regular_from = 0;  // passes of earlier slots may be earlier still
+  int pairs = 0;         // of chunk and micro-batch that a rank may hold
+
+  int slot(int pass, int rank, int batch) const {
+    return waves[pass].at + waves[pass].per_rank * rank + kEvery * batch;
+  }
+};
+
+/// What one rank has done.
+struct Progress {
+  std::array<std::vector<int>, kPasses> slots;  // by micro-batch
+  std::deque<Action> weights;                   // that wait
+  int held = 0, held_down = 0;                  // pairs; those of the chunk on the way down
+  std::vector<Action> list;
+};
+
+/// Slot after slot, each rank takes of what is ready the pass with the earliest slot in the
+/// pattern, or a weight gradient where nothing is. A forward on the way down leaves room for one on
+/// the way up: so the oldest micro-batch always goes on.
+class Slots {
+ public:
+  Slots(const Repetition& repetition, int ranks, int micro_batches)
+      : repetition_(repetition), micro_batches_(micro_batches), ranks_(ranks) {}
+
+  std::vector<std::vector<Action>> lists() {
+    const std::size_t passes = std::size_t{6} * micro_batches_;
+    const auto whole = [&](const Progress& rank) { return rank.list.size() == passes; };
+    for (int slot = 0; !std::ranges::all_of(ranks_, whole); ++slot) {
+      for (int rank = 0; rank < ranks(); ++rank) take(slot, rank);
+    }
+    std::vector<std::vector<Action>> lists;
+    for (Progress& rank : ranks_) lists.push_back(std::move(rank.list));
+    return lists;
+  }
+
+ private:
+  int ranks() const { return static_cast<int>(ranks_.size()); }
+  int next(int pass, int rank) const { return static_cast<int>(ranks_[rank].slots[pass].size()); }
+
+  /// Whether the pass's input is there: from the neighbour, or where it turns from the pass before.
+  bool arrived(int slot, int pass, int rank) const {
+    const bool down = pass == kForwardDown || pass == kInputUp;
+    const int from = down ? rank - 1 : rank + 1;
+    const bool turns = from < 0 || from == ranks();
+    if (turns && pass == kForwardDown) return true;
+    const auto& slots = turns ? ranks_[rank].slots[pass - 1] : ranks_[from].slots[pass];
+    const std::size_t batch = ranks_[rank].slots[pass].size();
+    return batch < slots.size() && slots[batch] < slot;
+  }
+
+  bool has_room(int pass, int rank) const {
+    const Progress& at = ranks_[rank];
+    if (pass == kForwardDown && at.held_down + 1 == repetition_.pairs) return false;
+    return pass > kForwardUp || at.held < repetition_.pairs;
+  }
+
+  /// Whether the pattern lets the next micro-batch pass.
+  bool due(int slot, int pass, int rank) const {
+    const int regular = repetition_.slot(pass, rank, next(pass, rank));
+    const int last_start = repetition_.slot(kForwardDown, 0, micro_batches_ - 1);
+    return slot >= regular || slot >= last_start || regular < repetition_.regular_from;
+  }
+
+  std::optional<int> best_pass(int slot, int rank) const {
+    std::optional<int> best;
+    int earliest = 0;
+    for (int pass = 0; pass < kPasses; ++pass) {
+      const int batch = next(pass, rank);
+      if (batch == micro_batches_ || !due(slot, pass, rank) || !has_room(pass, rank) ||
+          !arrived(slot, pass, rank))
+        continue;
+      const int regular = repetition_.slot(pass, rank, batch);
+      if (best && regular >= earliest) continue;
+      best = pass;
+      earliest = regular;
+    }
+    return best;
+  }
+
+  void take(int slot, int rank) {
+    Progress& at = ranks_[rank];
+    if (const auto pass = best_pass(slot, rank)) {
+      const bool forward = *pass <= kForwardUp;
+      const int chunk = *pass == kForwardDown || *pass == kInputDown ? rank : up(rank);
+      const int batch = next(*pass, rank);
+      at.slots[*pass].push_back(slot);
+      at.held += forward ? 1 : 0;
+      at.held_down += *pass == kForwardDown ? 1 : 0;
+      at.list.push_back({forward ? ActionKind::forward : ActionKind::backward_input, chunk, batch});
+      if (!forward) at.weights.push_back({ActionKind::backward_weight, chunk, batch});
+    } else if (!at.weights.empty()) {
+      --at.held;
+      at.held_down -= at.weights.front().chunk == rank ? 1 : 0;
+      at.list.push_back(at.weights.front());
+      at.weights.pop_front();
+    }
+  }
+
+  int up(int rank) const { return 2 * ranks() - 1 - rank; }
+
+  const Repetition& repetition_;
+  int micro_batches_;
+  std::vector<Progress> ranks_;
+};
+
+Schedule repeating(std::string name, int stages, int micro_batches, const Repetition& repetition) {
+  Schedule schedule{.name = std::move(name), .micro_batches = micro_batches};
+  for (int chunk = 0; chunk < 2 * stages; ++chunk) {
+    schedule.chunk_rank.push_back(std::min(chunk, 2 * stages - 1 - chunk));
+  }
+  schedule.ranks = Slots(repetition, stages, micro_batches).lists();
+  return complete(std::move(schedule));
+}
+
+}  // namespace
+
+// Both wait where passes of different micro-batches would fall on the same slot.
+Schedule v_half(int stages, int micro_batches) {
+  const int p = stages, wait = p % 2 == 0 ? 3 : 0;
+  const Repetition repetition{
+      .waves = {{{0, 2}, {3 * p - 2, -1}, {3 * p - 1 + wait, 2}, {6 * p - 2 + wait, -1}}},
+      .regular_from = 5 * p - 1 + wait,  // the last rank's last pass
+      .pairs = 2 * ((p + 2) / 2)};
+  return repeating("v-half", stages, micro_batches, repetition);
+}
+
+Schedule v_min(int stages, int micro_batches) {
+  const int p = stages, wait = p % 3 == 0 ? 2 : 0;
+  const Repetition repetition{
+      .waves = {{{0, 1}, {2 * p - 1, -1}, {2 * p + wait, 1}, {4 * p - 1 + wait, -1}}},
+      .regular_from = 2 * p + wait,  // the first gradient
+      .pairs = 2 * ((p + 4) / 3)};
+  return repeating("v-min", stages, micro_batches, repetition);
+}
+
+}  // namespace penstock::partition

@@ -1,0 +1,149 @@
+#include "partition/search/greedy.h"
+
+#include <algorithm>
+#include <deque>
+#include <limits>
+#include <optional>
+#include <utility>
+
+namespace penstock::partition {
+namespace {
+
+constexpr double kNotYet = std::numeric_limits<double>::infinity();
+
+struct RankLists {
+  std::vector<int> chunks;
+  std::deque<Turn> weights;  // gradients that wait
+  std::vector<Turn> turns;
+  double clock = 0, held = 0;
+  bool waits = false;  // for what another rank does next
+};
+
+class Greedy {
+ public:
+  Greedy(const ScheduleProblem& problem, std::vector<int> order)
+      : problem_(problem), order_(std::move(order)), ranks_(problem.ranks()) {
+    for (int chunk = 0; chunk < problem.chunks(); ++chunk)
+      ranks_[problem.chunk_rank[chunk]].chunks.push_back(chunk);
+    forward_ends_.resize(problem.chunks());
+    input_ends_.resize(problem.chunks());
+    weights_.assign(problem.chunks(), 0);
+  }
+
+  Pattern pattern() {
+    while (RankLists* rank = next()) run(*rank);
+    Pattern pattern{.ranks = {}, .order = std::move(order_)};
+    for (RankLists& rank : ranks_) pattern.ranks.push_back(std::move(rank.turns));
+    return pattern;
+  }
+
+ private:
+  std::size_t turns_of(const RankLists& rank) const { return 3 * rank.chunks.size() * places(); }
+  std::size_t places() const { return order_.size(); }
+
+  /// The rank that is free first, of those that can do something.
+  RankLists* next() {
+    RankLists* first = nullptr;
+    for (RankLists& rank : ranks_) {
+      if (rank.waits || rank.turns.size() == turns_of(rank)) continue;
+      if (first == nullptr || rank.clock < first->clock) first = &rank;
+    }
+    return first;
+  }
+
+  /// When the next pass of that kind on the chunk has what it takes.
+  double ready(const Turn& turn) const {
+    const bool forward = turn.kind == ActionKind::forward;
+    const int chunk = turn.chunk;
+    const std::size_t place = (forward ? forward_ends_ : input_ends_)[chunk].size();
+    if (place == places()) return kNotYet;
+    if (forward && chunk == 0) return 0;
+    const bool turns = !forward && chunk + 1 == problem_.chunks();
+    const int from = turns ? chunk : forward ? chunk - 1 : chunk + 1;
+    const auto& ends = (forward || turns ? forward_ends_ : input_ends_)[from];
+    if (place >= ends.size()) return kNotYet;
+    return ends[place] + (turns ? 0 : problem_.transfer_behind(std::min(chunk, from)));
+  }
+
+  double held(const RankLists& rank, std::size_t place) const {
+    double held = 0;
+    for (const int chunk : rank.chunks)
+      if (weights_[chunk] <= place && place < forward_ends_[chunk].size())
+        held += problem_.held_by(chunk, order_[place]);
+    return held;
+  }
+
+  double alone(const RankLists& rank, std::size_t place) const {
+    double held = 0;
+    for (const int chunk : rank.chunks) held += problem_.held_by(chunk, order_[place]);
+    return held;
+  }
+
+  bool has_room(const RankLists& rank, int chunk) const {
+    const std::size_t place = forward_ends_[chunk].size();
+    const double more = problem_.held_by(chunk, order_[place]);
+    if (!problem_.fits(rank.held + more)) return false;
+    const std::size_t oldest = forward_ends_[rank.chunks.back()].size();
+    double behind = more;  // what is held of micro-batches behind `at`
+    for (std::size_t at = std::max(forward_ends_[rank.chunks.front()].size(), place + 1);
+         at-- > oldest;) {
+      if (at < place && !problem_.fits(behind + alone(rank, at))) return false;
+      behind += held(rank, at);
+    }
+    return true;
+  }
+
+  void run(RankLists& rank) {
+    double earliest = kNotYet;
+    std::optional<Turn> turn;
+    const auto consider = [&](const Turn& candidate) {
+      const double when = ready(candidate);
+      if (when == kNotYet) return;
+      if (candidate.kind == ActionKind::forward && !has_room(rank, candidate.chunk)) return;
+      earliest = std::min(earliest, when);
+      if (!turn && when <= rank.clock) turn = candidate;
+    };
+    for (const int chunk : rank.chunks) consider({ActionKind::backward_input, chunk});
+    for (auto chunk = rank.chunks.rbegin(); chunk != rank.chunks.rend(); ++chunk)
+      consider({ActionKind::forward, *chunk});
+    if (!turn && !rank.weights.empty()) {
+      turn = rank.weights.front();
+      rank.weights.pop_front();
+    }
+    if (turn)
+      take(rank, *turn);
+    else if (earliest < kNotYet)
+      rank.clock = earliest;
+    else
+      rank.waits = true;
+  }
+
+  void take(RankLists& rank, const Turn& turn) {
+    auto& ends = turn.kind == ActionKind::forward ? forward_ends_ : input_ends_;
+    const bool weight = turn.kind == ActionKind::backward_weight;
+    const std::size_t place = weight ? weights_[turn.chunk]++ : ends[turn.chunk].size();
+    rank.clock += problem_.times[turn.chunk][order_[place]].of(turn.kind);
+    if (!weight) ends[turn.chunk].push_back(rank.clock);
+    const double held = problem_.held_by(turn.chunk, order_[place]);
+    if (turn.kind == ActionKind::forward) rank.held += held;
+    if (weight) rank.held -= held;
+    if (turn.kind == ActionKind::backward_input)
+      rank.weights.push_back({ActionKind::backward_weight, turn.chunk});
+    rank.turns.push_back(turn);
+    for (RankLists& other : ranks_) other.waits = false;
+  }
+
+  const ScheduleProblem& problem_;
+  std::vector<int> order_;
+  std::vector<RankLists> ranks_;
+  std::vector<std::vector<double>> forward_ends_, input_ends_;  // [chunk][place]
+  std::vector<std::size_t> weights_;                            // [chunk]: done
+};
+
+}  // namespace
+
+Pattern greedy(const ScheduleProblem& problem, std::vector<int> order) {
+  return Greedy(problem, std::move(order)).pattern();
+}
+
+}  // namespace penstock::partition
