@@ -18,7 +18,7 @@ struct DeviceModel {
 struct NodeGroup {
   std::string name;
   int count = 1;
-  std::vector<std::pair<std::string, int>> devices = {};  // kinds, and how many of each
+  std::vector<std::pair<std::string, int>> devices = {};  // kinds as listed, how many of each
   std::optional<LinkRates> within = {};
   int line = 0;
 };

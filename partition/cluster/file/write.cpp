@@ -7,6 +7,7 @@
 #include <cmath>
 #include <map>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "base/gib.h"
@@ -88,9 +89,15 @@ std::string kinds_text(const Cluster& cluster) {
 
 std::string node_text(const Cluster& cluster, int node,
                       const std::map<NodePair, LinkRates>* links) {
-  std::map<std::string, int> kinds;
-  for (const Device& device : cluster.devices)
-    if (device.node == node) ++kinds[device.kind];
+  std::vector<std::pair<std::string, int>> kinds;  // in the order of the devices
+  for (const Device& device : cluster.devices) {
+    if (device.node != node) continue;
+    const auto known = std::ranges::find(kinds, device.kind, &std::pair<std::string, int>::first);
+    if (known == kinds.end())
+      kinds.emplace_back(device.kind, 1);
+    else
+      ++known->second;
+  }
   std::vector<std::string> counts;
   for (const auto& [kind, count] : kinds) counts.push_back(fmt::format("\"{}\" = {}", kind, count));
   std::string text = fmt::format("\n[[node]]\nname = \"{}\"\ndevices = {{ {} }}\n",

@@ -67,6 +67,29 @@ TEST(ClusterFile, ReadsAMatrix) {
   EXPECT_EQ(cluster.usable(1), 0.75 * 2147483648.0);
 }
 
+TEST(ClusterFile, KeepsTheOrderOfKindsInANode) {
+  const Cluster cluster = parse_cluster(kinds + R"([kinds.also]
+memory_gib = 1
+speed = 1
+[[node]]
+name = "a"
+devices = { big = 1, also = 2 }
+[[node]]
+name = "b"
+[node.devices]
+also = 1
+big = 1
+[matrix]
+latency_us = [[0, 1, 2, 3, 4], [1, 0, 5, 6, 7], [1, 1, 0, 8, 9], [1, 1, 1, 0, 3], [1, 1, 1, 1, 0]]
+gb_per_s = [[0, 1, 1, 1, 1], [1, 0, 1, 1, 1], [1, 1, 0, 1, 1], [1, 1, 1, 0, 1], [1, 1, 1, 1, 0]]
+)",
+                                        "c.toml");
+  std::vector<std::string> names;
+  for (const Device& device : cluster.devices) names.push_back(device.kind);
+  EXPECT_EQ(names, (std::vector<std::string>{"big", "also", "also", "also", "big"}));
+  EXPECT_DOUBLE_EQ(cluster.link(0, 4).latency, 4e-6);
+}
+
 TEST(ClusterFile, ReadsEveryOneOfTheTree) {
   const auto folder = test::source("configs/clusters");
   const auto size = [&](const char* name) { return read_cluster(folder / name).size(); };
