@@ -37,6 +37,7 @@ class Bounds {
   const PlacementProblem& problem_;
   std::vector<double> speeds_, memories_;       // of devices, most first
   LinkRates link_;                              // the least latency, the most bandwidth
+  LinkCost crossing_ = {};                      // the best of all, there and back
   std::vector<double> widths_;                  // bandwidths of links, most first
   mutable std::map<std::size_t, int> largest_;  // devices that links that wide join
   mutable std::map<int, RunTable> tables_;      // by replicas

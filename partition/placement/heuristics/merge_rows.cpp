@@ -116,7 +116,7 @@ std::optional<TeamPlace> Merge::in_front(int row, const Used& used, int step) co
 LinkCost Merge::link(const Team& from, const Team& to) const {
   LinkCost worst;
   for (int r = 0; r < replicas_; ++r) {
-    const LinkCost own = crossing(problem_, problem_.cluster.link(from.devices[r], to.devices[r]));
+    const LinkCost own = crossing(problem_, from.devices[r], to.devices[r]);
     worst = {std::max(worst.latency, own.latency), std::max(worst.per_unit, own.per_unit)};
   }
   return worst;
