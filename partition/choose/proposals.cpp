@@ -107,11 +107,12 @@ std::vector<Placement> placements(const PlanningProblem& problem, const Workload
                                   const Proposal& proposal) {
   const GridConstraints constraints{proposal.grid.stages, proposal.grid.replicas};
   const PlacementProblem closed = closed_form_problem(problem, workload, proposal.batch);
-  const SearchEffort effort{.seed = problem.seed};
+  const SearchEffort effort{.seed = problem.seed, .time = problem.time};
   const auto fastest = find_placement(without_memory(closed), constraints, effort);
   if (!fastest) return {};
   std::vector<Placement> result{fastest->devices};
   const auto add = [&](const PlacementProblem& variant) {
+    if (is_over(problem.time)) return;
     const auto found = find_placement(variant, constraints, effort);
     if (found && std::ranges::count(result, found->devices) == 0) result.push_back(found->devices);
   };

@@ -27,6 +27,7 @@ std::vector<RankedChoice> rank_choices(const PlanningProblem& problem, const Pla
     device.memory = std::numeric_limits<double>::infinity();
   RankingOptions options{.count = std::max(kFewest, kSimulated * count)};
   options.effort.seed = problem.seed;
+  options.effort.time = problem.time;
 
   const bool free = !problem.recomputed && !like.recomputed.empty();
   const Recomputing recomputing = free ? Recomputing::free : Recomputing::as_chosen;
@@ -36,6 +37,7 @@ std::vector<RankedChoice> rank_choices(const PlanningProblem& problem, const Pla
   std::vector<RankedChoice> ranked;
   if (!like.begin.empty()) ranked.push_back({like, estimate_choice(problem, workload, like)});
   for (PlacedCut& placed : rank_placements(closed, {like.stages, like.replicas}, options)) {
+    if (!ranked.empty() && is_over(problem.time)) break;
     if (!like.begin.empty() && symmetry.canonical(placed.devices) == own) continue;
     PlanChoice choice = like;
     choice.devices = std::move(placed.devices);

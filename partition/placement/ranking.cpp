@@ -100,7 +100,7 @@ std::vector<Placement> neighbours(const Placement& placement, int devices) {
 void add_around_the_best(const PlacementProblem& problem, const Grid& grid, SearchEffort effort,
                          Distinct& found) {
   std::optional<PlacedCut> best;
-  for (int i = 0; i < kSeeds; ++i, ++effort.seed) {
+  for (int i = 0; i < kSeeds && !(best && is_over(effort.time)); ++i, ++effort.seed) {
     auto placed = search_placement(problem, grid, effort, 0);
     if (!placed) continue;
     found.add(placed->devices);
@@ -108,7 +108,7 @@ void add_around_the_best(const PlacementProblem& problem, const Grid& grid, Sear
   }
   if (best)
     for (Placement& near : neighbours(best->devices, problem.cluster.size()))
-      found.add(std::move(near));
+      if (!is_over(effort.time)) found.add(std::move(near));
 }
 
 }  // namespace
@@ -123,6 +123,7 @@ std::vector<PlacedCut> rank_placements(const PlacementProblem& problem, const Gr
     add_around_the_best(problem, grid, options.effort, distinct);
   std::vector<PlacedCut> ranked;
   for (Placement& placement : distinct.take()) {
+    if (!ranked.empty() && is_over(options.effort.time)) break;
     const auto cut =
         best_cut(problem.sequence, stage_costs(problem, placement), goal_of(problem, grid));
     if (cut) ranked.push_back({std::move(placement), *cut});

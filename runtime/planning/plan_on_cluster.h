@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/time_limit.h"
 #include "configs/config.h"
 #include "partition/choose/decide.h"
 #include "partition/cost/device_profile.h"
@@ -26,6 +27,7 @@ struct ClusterConstraints {
   int first_steps = 0;         // that costs are taken from; 0: from some of the first epoch's
   /// What layers take, as measured on a device of speed 1. Nothing: computed.
   std::optional<partition::DeviceProfile> costs = {};
+  const TimeLimit* time = nullptr;  // of the search
 };
 
 /// One of the placements of a plan's stages and replicas.

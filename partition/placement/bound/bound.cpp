@@ -102,6 +102,14 @@ double Bounds::spread(const Grid& grid) const {
   return goal.value(filled.sum, filled.largest);
 }
 
+/// Of every R devices the smallest counts, whichever stages they are in.
+bool Bounds::may_fit(const Grid& grid) const {
+  double room = 0;
+  for (int k = 0; k < grid.stages; ++k) room += memories_[(k + 1) * grid.replicas - 1];
+  const SequenceLoad& sequence = problem_.sequence;
+  return sequence.bytes_at_least(0, sequence.size(), 1) <= room * kRounding;
+}
+
 double Bounds::quick(const Grid& grid) const {
   const SequenceLoad& sequence = problem_.sequence;
   const auto best = best_stages(grid);

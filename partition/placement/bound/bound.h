@@ -14,6 +14,9 @@ class Bounds {
   /// `problem` must outlive this.
   explicit Bounds(const PlacementProblem& problem);
 
+  /// False where the stages' devices can't hold what one micro-batch in flight takes.
+  bool may_fit(const Grid& grid) const;
+
   /// From the layer sequence's work and the fastest devices alone.
   double quick(const Grid& grid) const;
 

@@ -33,8 +33,7 @@ TEST(Crossing, GradientsTakeTheLinkBack) {
 
 TEST(Crossing, InSecondsGoesOneWay) {
   PlacementProblem problem = with_a_slow_way_back();
-  problem.sequence = SequenceLoad({.name = "one",
-                                   .layers = {{.name = "layer", .transfer_ms = 2}}},
+  problem.sequence = SequenceLoad({.name = "one", .layers = {{.name = "layer", .transfer_ms = 2}}},
                                   SequenceLoad::Crossing::seconds);
   problem.cluster = equal_devices(2);
   EXPECT_DOUBLE_EQ(crossing(problem, 0, 1).seconds(2e-3), 2e-3);
