@@ -8,11 +8,11 @@
 
 #include "base/error.h"
 #include "configs/config.h"
+#include "partition/choose/choose_sequence.h"
 #include "partition/choose/sequence_bottleneck.h"
 #include "partition/cluster/cluster_file.h"
 #include "partition/cost/profile.h"
 #include "partition/placement/infeasible_placement.h"
-#include "partition/placement/search.h"
 #include "partition/report/report.h"
 #include "partition/report/sequence_view.h"
 #include "tools/exit_code.h"
@@ -82,6 +82,7 @@ nlohmann::ordered_json json_of(const partition::SequencePlan& plan,
           {"exact", placed.exact()},
           {"time_limit_reached", time_limit_reached},
           {"simulated_ms", simulated(steps.front())},
+          {"simulated_bound_ms", 1e3 * plan.least_step},
           {"stages", stages},
           {"schedule", steps.front().schedule},
           {"recompute", problem.sequence.recomputes() ? "stage" : "none"},
@@ -136,17 +137,21 @@ int run_plan_sequence(const SequenceArguments& arguments, bool json) {
   const partition::SearchEffort effort{.seed = arguments.seed, .time = &limit};
   partition::PlacementProblem problem = problem_of(arguments, profile);
   partition::check_constraints(problem, constraints);
-  auto placed = partition::find_placement(problem, constraints, effort);
-  if (!placed) {
+  auto candidates = partition::sequence_candidates(problem, profile, constraints, effort);
+  if (candidates.empty()) {
     problem = problem_of(arguments, profile, partition::SequenceLoad::Recompute::stage);
-    placed = partition::place_sequence(problem, constraints, effort);
+    candidates = partition::sequence_candidates(problem, profile, constraints, effort);
+    if (candidates.empty()) partition::throw_infeasible_placement(problem, constraints, &limit);
   }
-  const partition::SequencePlan plan{problem, *placed, profile};
+  const partition::PlacedSequence& placed =
+      partition::choose_sequence(problem, profile, candidates);
+  const partition::SequencePlan plan{problem, placed, profile,
+                                     partition::least_step(problem, profile, constraints)};
   const std::vector<partition::SequenceStep> steps = partition::sequence_steps(plan);
   const bool ended = limit.ended_a_search();
   if (!json || !arguments.report.empty()) {
     partition::PlanView view = partition::view_of(
-        plan, steps, partition::other_grids(problem, *placed, constraints, kMostAlternatives));
+        plan, steps, partition::other_grids(problem, placed, constraints, kMostAlternatives));
     if (ended) view.facts.emplace_back("search", words_of(limit));
     if (!arguments.report.empty()) partition::write_report(arguments.report, view);
     if (!json) print_plan(view, std::cout);

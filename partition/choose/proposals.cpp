@@ -33,14 +33,6 @@ PlacementProblem without_memory(PlacementProblem problem) {
   return problem;
 }
 
-/// As if messages were hidden behind computing altogether, and not at all reckoned as loads.
-PlacementProblem without_links(PlacementProblem problem) {
-  const LinkRates free{.latency = 0, .bandwidth = std::numeric_limits<double>::infinity()};
-  std::ranges::fill(problem.cluster.node_links, free);
-  std::ranges::fill(problem.cluster.exact_links, free);
-  return problem;
-}
-
 /// With the devices' memory in the closed form's terms, whose account of bytes is simpler than the
 /// runtime's: both are compared for a cut.
 PlacementProblem with_memory(const PlanningProblem& problem, PlacementProblem closed,
@@ -63,6 +55,13 @@ PlacementProblem with_memory(const PlanningProblem& problem, PlacementProblem cl
 }
 
 }  // namespace
+
+PlacementProblem without_links(PlacementProblem problem) {
+  const LinkRates free{.latency = 0, .bandwidth = std::numeric_limits<double>::infinity()};
+  std::ranges::fill(problem.cluster.node_links, free);
+  std::ranges::fill(problem.cluster.exact_links, free);
+  return problem;
+}
 
 PlacementProblem closed_form_problem(const PlanningProblem& problem, const Workload& workload,
                                      const BatchChoice& batch) {

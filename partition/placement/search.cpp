@@ -135,6 +135,8 @@ class Search {
     }
   }
 
+  /// The best so far, without a bound.
+  std::optional<PlacedSequence> best() { return std::move(best_); }
   double value() const { return best_ ? best_->value : kNever; }
   std::optional<PlacedSequence> finish() {
     if (best_) best_->bound = bound();
@@ -203,6 +205,7 @@ std::optional<PlacedSequence> find_placement(const PlacementProblem& problem,
   const Bounds bounds(problem);
   Search search(problem, bounds, constraints, effort);
   search.look(candidates(problem, bounds, constraints));
+  if (!effort.proves) return search.best();
   search.prove();
   return search.finish();
 }

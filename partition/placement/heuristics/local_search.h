@@ -13,6 +13,7 @@ struct SearchEffort {
   int moves = 4000;  // tried from each start
   std::uint64_t seed = 1;
   const TimeLimit* time = nullptr;
+  bool proves = true;  // few slots are placed exactly, and bounds raised; else the bound may be 0
 };
 
 /// A good placement with its best cut: from every start, devices of two slots are exchanged, or one
