@@ -40,6 +40,7 @@ bool same_rates(const LinkRates& one, const LinkRates& other) {
 bool alike(const Cluster& cluster, int one, int two) {
   const Device &a = cluster.devices[one], &b = cluster.devices[two];
   if (a.speed != b.speed || a.memory != b.memory) return false;
+  if (!cluster.adapters.empty() && cluster.adapters[one] != cluster.adapters[two]) return false;
   if (!same_rates(cluster.link(one, two), cluster.link(two, one))) return false;
   for (int other = 0; other < cluster.size(); ++other) {
     if (other == one || other == two) continue;

@@ -103,8 +103,12 @@ bool Symmetry::same(int a, int b) const {
          cluster_.devices[a].memory == cluster_.devices[b].memory;
 }
 
+bool Symmetry::share(int a, int b) const {
+  return cluster_.adapters.empty() || cluster_.adapters[a] == cluster_.adapters[b];
+}
+
 bool Symmetry::alike(int a, int b) const {
-  if (!same(a, b)) return false;
+  if (!same(a, b) || !share(a, b)) return false;
   if (cluster_.exact_links.empty()) return cluster_.devices[a].node == cluster_.devices[b].node;
   if (!equal(cluster_.link(a, b), cluster_.link(b, a))) return false;
   for (int other = 0; other < cluster_.size(); ++other) {
@@ -120,6 +124,10 @@ bool Symmetry::nodes_alike(int a, int b) const {
   if (!cluster_.exact_links.empty()) return false;
   if (!std::ranges::equal(devices_of_[a], devices_of_[b], [&](int x, int y) { return same(x, y); }))
     return false;
+  for (std::size_t i = 1; i < devices_of_[a].size(); ++i)
+    if (share(devices_of_[a][i - 1], devices_of_[a][i]) !=
+        share(devices_of_[b][i - 1], devices_of_[b][i]))
+      return false;
   const std::size_t nodes = cluster_.nodes.size();
   const auto link = [&](int from, int to) { return cluster_.node_links[from * nodes + to]; };
   if (!equal(link(a, a), link(b, b)) || !equal(link(a, b), link(b, a))) return false;

@@ -27,6 +27,7 @@ class Symmetry {
 
   Colours colours_of(const Placement& placement) const;
   bool same(int a, int b) const;   // but for their links
+  bool share(int a, int b) const;  // an adapter, where any do
   bool alike(int a, int b) const;  // devices
   bool nodes_alike(int a, int b) const;
 

@@ -162,6 +162,10 @@ NodeGroup group_of(const toml::table& table, ClusterSource& source) {
   }
   if (const auto* within = keys.table("within", keys.find("within")))
     group.within = rates_table(*within, source, "node.within");
+  int devices = 0;
+  for (const auto& [kind, count] : group.devices) devices += count;
+  if (const toml::node* adapters = keys.find("adapters"))
+    group.adapters = keys.count("adapters", *adapters, std::max(1, devices));
   keys.require_nothing_more();
   return group;
 }

@@ -20,6 +20,7 @@ struct NodeGroup {
   int count = 1;
   std::vector<std::pair<std::string, int>> devices = {};  // kinds as listed, how many of each
   std::optional<LinkRates> within = {};
+  int adapters = 0;  // that the devices share; 0: one each
   int line = 0;
 };
 

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -102,6 +103,14 @@ std::string node_text(const Cluster& cluster, int node,
   for (const auto& [kind, count] : kinds) counts.push_back(fmt::format("\"{}\" = {}", kind, count));
   std::string text = fmt::format("\n[[node]]\nname = \"{}\"\ndevices = {{ {} }}\n",
                                  cluster.nodes[node], fmt::join(counts, ", "));
+  std::set<int> adapters;
+  int devices = 0;
+  for (int device = 0; device < cluster.size() && !cluster.adapters.empty(); ++device) {
+    if (cluster.devices[device].node != node) continue;
+    adapters.insert(cluster.adapters[device]);
+    ++devices;
+  }
+  if (std::ssize(adapters) < devices) text += fmt::format("adapters = {}\n", adapters.size());
   if (links == nullptr) return text;
   const auto within = links->find({node, node});
   if (within != links->end())

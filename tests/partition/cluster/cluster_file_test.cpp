@@ -90,6 +90,25 @@ gb_per_s = [[0, 1, 1, 1, 1], [1, 0, 1, 1, 1], [1, 1, 0, 1, 1], [1, 1, 1, 0, 1], 
   EXPECT_DOUBLE_EQ(cluster.link(0, 4).latency, 4e-6);
 }
 
+TEST(ClusterFile, DevicesShareANodesAdaptersEvenly) {
+  const std::string node =
+                        "[[node]]\nname = \"a\"\ncount = 2\ndevices = { big = 5 }\n"
+                        "within = { latency_us = 1, gb_per_s = 1 }\n",
+                    alone =
+                        "[[node]]\nname = \"b\"\ndevices = { big = 2 }\n"
+                        "within = { latency_us = 1, gb_per_s = 1 }\n",
+                    between = "[between]\nlatency_us = 1\ngb_per_s = 1\n";
+  const auto adapters = [&](const std::string& key) {
+    return parse_cluster(kinds + node + key + alone + between, "c.toml").adapters;
+  };
+  EXPECT_EQ(adapters("adapters = 2\n"), (std::vector{0, 0, 0, 1, 1, 2, 2, 2, 3, 3, 4, 5}));
+  EXPECT_TRUE(adapters("").empty());
+  EXPECT_TRUE(adapters("adapters = 5\n").empty());
+  EXPECT_EQ(error_message(kinds + node + "adapters = 6\n" + between),
+            "the cluster can't be used:\n"
+            "  c.toml:9: node.adapters = 6, but it takes a whole number from 1 to 5");
+}
+
 TEST(ClusterFile, ReadsEveryOneOfTheTree) {
   const auto folder = test::source("configs/clusters");
   const auto size = [&](const char* name) { return read_cluster(folder / name).size(); };

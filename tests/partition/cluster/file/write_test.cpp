@@ -51,6 +51,12 @@ TEST(ClusterToml, IsReadAgain) {
   }
 }
 
+TEST(ClusterToml, KeepsSharedAdapters) {
+  Cluster made = example(true);
+  made.adapters = {0, 0, 1};
+  EXPECT_EQ(parse_cluster(cluster_toml(made), "c.toml").adapters, made.adapters);
+}
+
 TEST(ClusterToml, RejectsAShareOutOfRange) {
   const auto refused = [](const std::string& overlap) {
     std::string text = cluster_toml(example(true));
