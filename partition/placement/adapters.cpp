@@ -51,8 +51,7 @@ LinkRates slowest_of_rings(const Cluster& cluster, const Placement& placement, i
     });
   for_ring(placement[stage], [&](int from, int to) {
     if (!crosses(cluster, from, to)) return;
-    const int others =
-        std::max(leaving[cluster.adapters[from]], entering[cluster.adapters[to]]);
+    const int others = std::max(leaving[cluster.adapters[from]], entering[cluster.adapters[to]]);
     slowest.bandwidth = std::min(slowest.bandwidth, cluster.link(from, to).bandwidth / others);
   });
   return slowest;

@@ -102,7 +102,7 @@ TEST(Decide, ComesCloseToTryingEverything) {
   EXPECT_GE(equal, (rounds - refused) * 8 / 10) << refused;
 }
 
-TEST(Decide, EndsWithTheBestSoFarWhenTimeIsOver) {
+TEST(Decide, EndsInTimeWithTheBestSoFar) {
   const LayerSequence sequence = test::small_sequence();
   PlanningProblem problem = test::planned_sequence(sequence, 4, 1e9);
   const Decision whole = decide(problem);

@@ -32,10 +32,10 @@ TEST(Adapters, RingsThatLeaveByOneShareIt) {
   const auto slowest = [&](const Placement& placement, int stage) {
     return slowest_of_rings(cluster, placement, stage).bandwidth;
   };
-  EXPECT_EQ(slowest({{0, 4}, {2, 6}}, 0), 6);      // by adapters of their own
-  EXPECT_EQ(slowest({{0, 4}, {1, 5}}, 0), 3);      // both by the same
-  EXPECT_EQ(slowest({{0, 4}, {1, 6}}, 1), 3);      // in the node of one
-  EXPECT_EQ(slowest({{0, 1}, {4, 5}}, 0), 100);    // in a node each
+  EXPECT_EQ(slowest({{0, 4}, {2, 6}}, 0), 6);    // by adapters of their own
+  EXPECT_EQ(slowest({{0, 4}, {1, 5}}, 0), 3);    // both by the same
+  EXPECT_EQ(slowest({{0, 4}, {1, 6}}, 1), 3);    // in the node of one
+  EXPECT_EQ(slowest({{0, 1}, {4, 5}}, 0), 100);  // in a node each
   EXPECT_EQ(slowest({{0, 1, 4}, {2, 3, 6}}, 0), 6);
   EXPECT_EQ(slowest_of_rings(cluster, {{0, 4}, {1, 5}}, 0).latency, 2);
   cluster.adapters.clear();

@@ -57,7 +57,7 @@ TEST(PlacementSearch, EqualsTryingEverythingOnSixAndSevenDevices) {
   EXPECT_GT(six.replicated + seven.replicated, 20);
 }
 
-TEST(PlacementSearch, EndsWithTheBestSoFarWhenTimeIsOver) {
+TEST(PlacementSearch, EndsInTimeWithTheBestSoFar) {
   std::mt19937 random(29);
   test::Instance instance = test::large_instance(random, 40, "h100-8x8");
   test::slow_down(instance, 0.4, 2e9);

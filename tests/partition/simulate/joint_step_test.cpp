@@ -9,8 +9,8 @@
 namespace penstock::partition {
 namespace {
 
-/// Two stages of a layer each, whose passes take a second; messages of so many bytes over links of a
-/// byte a second.
+/// Two stages of a layer each, whose passes take a second; messages of so many bytes over links of
+/// a byte a second.
 std::unique_ptr<StepEstimate> pipeline(int micro_batches, double bytes,
                                        const char* schedule = "gpipe") {
   StepCosts costs;
@@ -43,8 +43,7 @@ TEST(JointStep, MessagesThatMeetShareALink) {
   // Forward, 4 bytes, forward and backward, 4 bytes back, backward, step.
   EXPECT_DOUBLE_EQ(one->period(), 1 + 4 + 3 + 4 + 2 + 0.5);
   const std::vector<const StepEstimate*> both{one.get(), other.get()};
-  EXPECT_DOUBLE_EQ(joint_period(both, both_ways(1), Barrier::before_step),
-                   1 + 8 + 3 + 8 + 2 + 0.5);
+  EXPECT_DOUBLE_EQ(joint_period(both, both_ways(1), Barrier::before_step), 1 + 8 + 3 + 8 + 2 + 0.5);
   EXPECT_DOUBLE_EQ(joint_period(both, both_ways(1.6), Barrier::before_step),
                    1 + 5 + 3 + 5 + 2 + 0.5);
   EXPECT_DOUBLE_EQ(joint_period({one.get()}, both_ways(1), Barrier::before_step), one->period());

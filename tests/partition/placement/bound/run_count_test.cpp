@@ -22,7 +22,7 @@ RunTableRequest request_of(const PlacementProblem& problem, int replicas) {
           .micro_batches = micro_batches_of(problem, {1, replicas})};
 }
 
-TEST(RunTable, OfOneNumberOfStagesEqualsThatOfAny) {
+TEST(RunTable, OfOneStageCountEqualsThatOfAny) {
   std::mt19937 random(37);
   int finite = 0;
   for (int round = 0; round < 400; ++round) {
