@@ -65,8 +65,10 @@ void check_mode(const CLI::App& command, const PlanArguments& arguments) {
   if (profile) require_absent(command, {"--output"}, "a recipe");
   if (profile || cluster) require_absent(command, {"--computed"}, "a recipe without --cluster");
   if (!profile && !cluster)
-    require_absent(command, {"--report", "--stages", "--replicas", "--micro-batches", "--seed"},
-                   "--profile, or a recipe with --cluster");
+    require_absent(
+        command,
+        {"--report", "--stages", "--replicas", "--micro-batches", "--seed", "--time-limit"},
+        "--profile, or a recipe with --cluster");
   if (!profile) require_absent(command, {"--objective"}, "--profile");
 }
 

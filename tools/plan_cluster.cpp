@@ -109,7 +109,7 @@ void add_belief(const runtime::ClusterPlan& planned, nlohmann::ordered_json& jso
                          {"others", others}};
 }
 
-nlohmann::ordered_json json_of(const runtime::ClusterPlan& planned) {
+nlohmann::ordered_json json_of(const runtime::ClusterPlan& planned, bool time_limit_reached) {
   const partition::Decision& decision = planned.decision;
   const partition::PlanChoice& choice = decision.choice;
   const int runs = (choice.batch.micro_batches + choice.replicas - 1) / choice.replicas;
@@ -125,6 +125,7 @@ nlohmann::ordered_json json_of(const runtime::ClusterPlan& planned) {
       {"speed", decision.estimate.speed()},
       {"lower_bound_ms", 1e3 * decision.lower_bound},
       {"gap", decision.gap()},
+      {"time_limit_reached", time_limit_reached},
       {"stages", stages_of(planned)},
       {"schedule", choice.schedule},
       {"order", choice.batch.order},
@@ -175,13 +176,15 @@ int run_plan_cluster(const ClusterArguments& arguments, bool json) {
                 recipe.files(config, {{"--cluster", layout.cluster},
                                       {"--data", arguments.data},
                                       {"--costs", arguments.costs}}));
+  const TimeLimit limit(layout.time_limit);
   runtime::ClusterConstraints constraints{.stages = layout.stages,
                                           .replicas = layout.replicas,
                                           .micro_batches = layout.micro_batches,
                                           .schedule = arguments.schedule,
                                           .free_batch = leaves_batch_free(recipe.words),
-                                          .seed = layout.seed};
-  constraints.believes = true;
+                                          .seed = layout.seed,
+                                          .believes = true,
+                                          .time = &limit};
   if (!arguments.costs.empty()) constraints.costs = partition::read_device_profile(arguments.costs);
   if (constraints.micro_batches > 0 && !constraints.free_batch)
     throw ConfigError(
@@ -193,12 +196,14 @@ int run_plan_cluster(const ClusterArguments& arguments, bool json) {
   if (!arguments.output.empty()) partition::write_plan(arguments.output, planned.plan);
   partition::PlanView view = partition::view_of(planned.problem, planned.decision, planned.plan);
   add_belief(planned, view);
+  const bool ended = limit.ended_a_search();
+  if (ended) view.facts.emplace_back("search", words_of(limit));
   if (!arguments.output.empty())
     view.facts.emplace_back("train it",
                             how_to_train(arguments, planned, recipe.words, constraints.free_batch));
   if (!layout.report.empty()) partition::write_report(layout.report, view);
   if (json)
-    std::cout << json_line(json_of(planned));
+    std::cout << json_line(json_of(planned, ended));
   else
     print_plan(view, std::cout);
   return exit_done;

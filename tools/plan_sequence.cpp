@@ -8,11 +8,11 @@
 
 #include "base/error.h"
 #include "configs/config.h"
+#include "partition/choose/choose_sequence.h"
 #include "partition/choose/sequence_bottleneck.h"
 #include "partition/cluster/cluster_file.h"
 #include "partition/cost/profile.h"
 #include "partition/placement/infeasible_placement.h"
-#include "partition/placement/search.h"
 #include "partition/report/report.h"
 #include "partition/report/sequence_view.h"
 #include "tools/exit_code.h"
@@ -49,7 +49,8 @@ partition::PlacementProblem problem_of(
 }
 
 nlohmann::ordered_json json_of(const partition::SequencePlan& plan,
-                               const std::vector<partition::SequenceStep>& steps) {
+                               const std::vector<partition::SequenceStep>& steps,
+                               bool time_limit_reached) {
   const partition::PlacementProblem& problem = plan.problem;
   const partition::PlacedSequence& placed = plan.placed;
   auto stages = nlohmann::ordered_json::array();
@@ -79,7 +80,9 @@ nlohmann::ordered_json json_of(const partition::SequencePlan& plan,
           {"lower_bound_ms", 1e3 * std::min(placed.bound, value)},
           {"gap", placed.gap()},
           {"exact", placed.exact()},
+          {"time_limit_reached", time_limit_reached},
           {"simulated_ms", simulated(steps.front())},
+          {"simulated_bound_ms", 1e3 * plan.least_step},
           {"stages", stages},
           {"schedule", steps.front().schedule},
           {"recompute", problem.sequence.recomputes() ? "stage" : "none"},
@@ -118,6 +121,7 @@ void add_sequence(CLI::App* command, SequenceArguments& arguments) {
       ->check(CLI::IsMember({"step", "bottleneck"}));
   takes_seed(command->add_option(
       "--seed", arguments.seed, "With --cluster or --profile: seed of the search for a placement"));
+  add_time_limit(command, arguments.time_limit);
   command->add_option("--report", arguments.report,
                       "With --cluster or --profile: write an HTML page with timeline, memory, "
                       "placement and traffic");
@@ -129,23 +133,30 @@ int run_plan_sequence(const SequenceArguments& arguments, bool json) {
   const partition::SequenceProfile profile = partition::read_profile(arguments.profile);
   const partition::GridConstraints constraints{.stages = arguments.stages,
                                                .replicas = arguments.replicas};
-  const partition::SearchEffort effort{.seed = arguments.seed};
+  const TimeLimit limit(arguments.time_limit);
+  const partition::SearchEffort effort{.seed = arguments.seed, .time = &limit};
   partition::PlacementProblem problem = problem_of(arguments, profile);
   partition::check_constraints(problem, constraints);
-  auto placed = partition::find_placement(problem, constraints, effort);
-  if (!placed) {
+  auto candidates = partition::sequence_candidates(problem, profile, constraints, effort);
+  if (candidates.empty()) {
     problem = problem_of(arguments, profile, partition::SequenceLoad::Recompute::stage);
-    placed = partition::place_sequence(problem, constraints, effort);
+    candidates = partition::sequence_candidates(problem, profile, constraints, effort);
+    if (candidates.empty()) partition::throw_infeasible_placement(problem, constraints, &limit);
   }
-  const partition::SequencePlan plan{problem, *placed, profile};
+  const partition::PlacedSequence& placed =
+      partition::choose_sequence(problem, profile, candidates);
+  const partition::SequencePlan plan{problem, placed, profile,
+                                     partition::least_step(problem, profile, constraints)};
   const std::vector<partition::SequenceStep> steps = partition::sequence_steps(plan);
+  const bool ended = limit.ended_a_search();
   if (!json || !arguments.report.empty()) {
-    const partition::PlanView view = partition::view_of(
-        plan, steps, partition::other_grids(problem, *placed, constraints, kMostAlternatives));
+    partition::PlanView view = partition::view_of(
+        plan, steps, partition::other_grids(problem, placed, constraints, kMostAlternatives));
+    if (ended) view.facts.emplace_back("search", words_of(limit));
     if (!arguments.report.empty()) partition::write_report(arguments.report, view);
     if (!json) print_plan(view, std::cout);
   }
-  if (json) std::cout << json_line(json_of(plan, steps));
+  if (json) std::cout << json_line(json_of(plan, steps, ended));
   return exit_done;
 }
 

@@ -4,6 +4,8 @@
 #include <memory>
 #include <string>
 
+#include "tools/time_limit.h"
+
 namespace CLI {
 class App;
 }
@@ -17,6 +19,7 @@ struct SequenceArguments {
   std::string objective = "step";
   std::uint64_t seed = 1;
   std::string report;  // HTML file
+  double time_limit = kTimeLimit;
 };
 
 void add_sequence(CLI::App* command, SequenceArguments& arguments);

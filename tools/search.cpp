@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <iostream>
 #include <memory>
 
 #include "base/counted.h"
@@ -18,6 +19,7 @@
 #include "tools/output_file.h"
 #include "tools/recipe.h"
 #include "tools/search_report.h"
+#include "tools/time_limit.h"
 
 namespace penstock::tools {
 namespace {
@@ -28,10 +30,11 @@ struct SearchArguments {
   int show = 8, measure = 0, steps = 5;
   std::uint64_t seed = 1;
   bool json = false;
+  double time_limit = kTimeLimit;
 };
 
 runtime::ClusterPlan plan(const SearchArguments& arguments, const configs::Config& recipe,
-                          int ranks) {
+                          int ranks, const TimeLimit& limit) {
   const partition::Cluster cluster = partition::read_cluster(arguments.cluster);
   const configs::PipelineConfig& p = recipe.pipeline;
   if (arguments.measure > 0 && (cluster.size() != ranks || p.stages * p.replicas != ranks))
@@ -43,6 +46,7 @@ runtime::ClusterPlan plan(const SearchArguments& arguments, const configs::Confi
   runtime::ClusterConstraints constraints{
       .stages = p.stages, .replicas = p.replicas, .schedule = p.schedule};
   constraints.seed = arguments.seed;
+  constraints.time = &limit;
   if (!arguments.costs.empty()) constraints.costs = partition::read_device_profile(arguments.costs);
   constraints.placements = arguments.measure > 0 ? arguments.measure : arguments.show;
   if (arguments.measure > 0) constraints.first_steps = arguments.steps;
@@ -50,13 +54,15 @@ runtime::ClusterPlan plan(const SearchArguments& arguments, const configs::Confi
 }
 
 void report(const SearchArguments& arguments, const runtime::ClusterPlan& planned,
-            const Measured& measured) {
+            const Measured& measured, const TimeLimit& limit) {
   if (!arguments.output.empty())
     partition::write_plan(arguments.output, planned.ranked.at(fastest(planned, measured)).plan);
   if (arguments.json)
-    print_search_json(planned, measured);
+    print_search_json(planned, measured, limit.ended_a_search());
   else
     print_search(planned, measured);
+  if (!arguments.json && limit.ended_a_search())
+    std::cout << fmt::format("\n{}\n", words_of(limit));
 }
 
 void check_files(const SearchArguments& arguments, const configs::Config& recipe) {
@@ -69,7 +75,8 @@ int search_alone(const CLI::App& command, const SearchArguments& arguments) {
   require_absent(command, {"--steps"}, "--measure");
   const configs::Config recipe = arguments.recipe.load();
   check_files(arguments, recipe);
-  report(arguments, plan(arguments, recipe, 0), {});
+  const TimeLimit limit(arguments.time_limit);
+  report(arguments, plan(arguments, recipe, 0, limit), {}, limit);
   return exit_done;
 }
 
@@ -78,15 +85,16 @@ int search_and_measure(const CLI::App& command, const SearchArguments& arguments
   require_absent(command, {"--show"}, "a search without --measure");
   const configs::Config recipe = arguments.recipe.load();
   if (world.rank() == 0) check_files(arguments, recipe);
+  const TimeLimit limit(arguments.time_limit);
   runtime::ClusterPlan planned;
   std::vector<std::string> plans;
   if (world.rank() == 0) {
-    planned = plan(arguments, recipe, world.size());
+    planned = plan(arguments, recipe, world.size(), limit);
     for (const runtime::RankedPlan& candidate : planned.ranked)
       plans.push_back(partition::plan_toml(candidate.plan));
   }
   const Measured measured = runtime::try_plans(world, recipe, plans, arguments.steps);
-  if (world.rank() == 0) report(arguments, planned, measured);
+  if (world.rank() == 0) report(arguments, planned, measured, limit);
   return exit_done;
 }
 
@@ -114,6 +122,7 @@ void add_search(CLI::App& app, Run& run) {
                                   "Training steps of each measurement. Default: 5"),
               {1, 10000});
   takes_seed(command->add_option("--seed", arguments->seed, "Seed of the search"));
+  add_time_limit(command, arguments->time_limit);
   command->add_option("-o,--output", arguments->output,
                       "Write the fastest placement as a plan; train it with pipeline.plan=FILE");
   command->add_flag("--json", arguments->json, "Print one JSON object");

@@ -18,7 +18,8 @@ std::size_t fastest(const runtime::ClusterPlan& planned, const Measured& measure
   return std::ranges::min_element(measured) - measured.begin();
 }
 
-void print_search_json(const runtime::ClusterPlan& planned, const Measured& measured) {
+void print_search_json(const runtime::ClusterPlan& planned, const Measured& measured,
+                       bool time_limit_reached) {
   auto candidates = nlohmann::ordered_json::array();
   for (std::size_t i = 0; i < planned.ranked.size(); ++i) {
     const runtime::RankedPlan& candidate = planned.ranked[i];
@@ -32,6 +33,7 @@ void print_search_json(const runtime::ClusterPlan& planned, const Measured& meas
                               {"replicas", planned.plan.replicas()},
                               {"micro_batches", planned.plan.micro_batches},
                               {"lower_bound_s", planned.decision.lower_bound},
+                              {"time_limit_reached", time_limit_reached},
                               {"candidates", candidates}};
   if (!measured.empty()) {
     json["preferred_s"] = measured.front();

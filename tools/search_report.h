@@ -14,7 +14,8 @@ using Measured = std::vector<double>;
 std::size_t fastest(const runtime::ClusterPlan& planned, const Measured& measured);
 
 /// One JSON object on standard output, or a table of what was predicted and what was measured.
-void print_search_json(const runtime::ClusterPlan& planned, const Measured& measured);
+void print_search_json(const runtime::ClusterPlan& planned, const Measured& measured,
+                       bool time_limit_reached);
 void print_search(const runtime::ClusterPlan& planned, const Measured& measured);
 
 }  // namespace penstock::tools

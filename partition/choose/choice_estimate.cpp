@@ -6,6 +6,7 @@
 
 #include "partition/choose/find_choice.h"
 #include "partition/model/recomputed_layers.h"
+#include "partition/placement/adapters.h"
 #include "partition/placement/problem.h"
 #include "partition/schedule/csv/rows.h"
 #include "partition/schedule/make_schedule.h"
@@ -58,6 +59,23 @@ std::unique_ptr<StepEstimate> predict(const PlanningProblem& problem, const Work
   return std::make_unique<StepEstimate>(costs, std::move(layout));
 }
 
+/// Pipelines of some replicas, which take as long as the slowest, or share adapters.
+double period_of(const PlanningProblem& problem, const PlanChoice& choice,
+                 const std::vector<std::unique_ptr<StepEstimate>>& steps,
+                 const std::vector<int>& replicas) {
+  double slowest = 0;
+  if (problem.cluster.adapters.empty()) {
+    for (const auto& step : steps) slowest = std::max(slowest, step->period(problem.barrier));
+    return slowest;
+  }
+  std::vector<const StepEstimate*> all;
+  for (const auto& step : steps) all.push_back(step.get());
+  Placement placement(choice.devices.size());
+  for (std::size_t k = 0; k < placement.size(); ++k)
+    for (const int replica : replicas) placement[k].push_back(choice.devices[k][replica]);
+  return joint_period(all, shared_adapters(problem.cluster, placement), problem.barrier);
+}
+
 }  // namespace
 
 std::vector<int> ranks_of_chunks(const PlanChoice& choice) {
@@ -78,7 +96,7 @@ std::vector<double> reduction_seconds(const PlanningProblem& problem, const Work
   for (std::size_t chunk = 0; chunk < ranks.size(); ++chunk) {
     const int device = choice.devices[ranks[chunk]][replica];
     const LinkCost reduction =
-        ring(slowest_of_ring(problem.cluster, choice.devices[ranks[chunk]]), choice.replicas, 1);
+        ring(slowest_of_rings(problem.cluster, choice.devices, ranks[chunk]), choice.replicas, 1);
     double computed = 0, added = 0;
     for (int layer = choice.begin[chunk + 1] - 1; layer >= choice.begin[chunk]; --layer) {
       const LayerCost& cost = last[layer];
@@ -110,19 +128,21 @@ ChoiceEstimate estimate_choice(const PlanningProblem& problem, const Workload& w
   std::map<int, Schedule> lists;  // by micro-batches: most replicas have as many
   for (std::size_t s = 0; s < steps; ++s) {
     estimate.audio_seconds += share * workload.steps[s].audio_seconds;
-    double slowest = 0;
+    std::vector<std::unique_ptr<StepEstimate>> pipelines;
+    std::vector<int> replicas;
     std::vector<double> most(choice.stages, 0);
     for (int replica = 0; replica < choice.replicas; ++replica) {
       const int own = workload.steps[s].replicas[replica].micro_batches();
       if (own == 0) continue;
       const auto [at, fresh] = lists.try_emplace(own);
       if (fresh) at->second = schedule.of(own);
-      const auto step = predict(problem, workload, choice, s, replica, at->second);
-      slowest = std::max(slowest, step->period(problem.barrier));
-      const auto busy = busy_seconds(*step, ranks, choice.stages);
+      pipelines.push_back(predict(problem, workload, choice, s, replica, at->second));
+      replicas.push_back(replica);
+      const auto busy = busy_seconds(*pipelines.back(), ranks, choice.stages);
       for (int k = 0; k < choice.stages; ++k) most[k] = std::max(most[k], busy[k]);
     }
-    estimate.step_seconds += share * slowest;
+    if (!pipelines.empty())
+      estimate.step_seconds += share * period_of(problem, choice, pipelines, replicas);
     for (int k = 0; k < choice.stages; ++k) estimate.busy[k] += share * most[k];
   }
   return estimate;

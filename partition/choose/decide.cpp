@@ -40,7 +40,7 @@ class Decider {
     auto all = proposals(problem_, workloads_);
     std::size_t placed = 0;
     for (const Proposal& proposal : all) {  // the lowest bound first
-      if (placed == kMostPlaced || is_hopeless(proposal.bound)) {
+      if (placed == kMostPlaced || is_hopeless(proposal.bound) || has_to_end()) {
         leave_out(proposal);
         continue;
       }
@@ -48,6 +48,7 @@ class Decider {
       const Workload& workload = workloads_.of(proposal.batch, proposal.grid.replicas);
       for (const Placement& devices : placements(problem_, workload, proposal))
         for (const std::string& schedule : problem_.schedules) {
+          if (has_to_end()) break;
           consider(proposal, devices, schedule);
           if (proposal.grid.stages == 1) break;  // they are all alike
         }
@@ -64,6 +65,9 @@ class Decider {
   }
 
  private:
+  /// Whether there is a choice, and no time for another.
+  bool has_to_end() const { return best_closed_ < kNever && is_over(problem_.time); }
+
   /// Whether a choice of that closed form, for a second of audio, is too slow to be the best.
   bool is_hopeless(double closed_form) const {
     const double wide = problem_.barrier == Barrier::none ? kWideWithoutBarrier : kWide;
@@ -145,7 +149,7 @@ class Decider {
     double refined_pace = kNever;
     for (std::size_t i = 0; i < std::min(kRefined, alternatives_.size()); ++i) {
       Alternative& alternative = alternatives_[i];
-      if (!alternative.estimate) break;
+      if (!alternative.estimate || has_to_end()) break;
       const ChoiceRefiner refiner(problem_, workload_of(alternative.choice));
       if (!refiner.exchanges() && pace_of(alternative) > kWideOfRefined * refined_pace) break;
       RankedChoice refined{std::move(alternative.choice), *alternative.estimate};
@@ -164,6 +168,7 @@ class Decider {
     for (std::size_t i = 0; i < alternatives_.size(); ++i) {
       Alternative& alternative = alternatives_[i];
       if (!alternative.estimate || (i >= kRefined && pace_of(alternative) > wide)) break;
+      if (has_to_end()) return false;
       if (alternative.over_all_steps) continue;
       alternative.estimate =
           estimate_choice(problem_, workload_of(alternative.choice), alternative.choice);
@@ -177,6 +182,7 @@ class Decider {
     std::vector<Alternative> found;
     for (const Alternative& alternative : alternatives_) {
       if (!alternative.estimate || found.size() == kMostFound) break;
+      if (has_to_end() && (!problem_.finds_only || !found.empty())) break;
       if (alternative.choice.stages == 1 && !problem_.finds_only) continue;
       const auto same = [&](const Alternative& other) {
         return other.choice.devices == alternative.choice.devices &&
@@ -221,7 +227,7 @@ class Decider {
     other.barrier = problem_.barrier == Barrier::none ? Barrier::before_step : Barrier::none;
     for (std::size_t i = 0; i < std::min(kRefined, alternatives_.size()); ++i) {
       Alternative& alternative = alternatives_[i];
-      if (alternative.estimate && alternative.choice.slots() > 1)
+      if (alternative.estimate && alternative.choice.slots() > 1 && !has_to_end())
         alternative.other_barrier_s =
             estimate_choice(other, workload_of(alternative.choice), alternative.choice)
                 .step_seconds;

@@ -62,8 +62,9 @@ struct Decision {
 /// 3. those near the best over all sampled steps, and the best few refined by ChoiceRefiner, as far
 ///    as that may make them the best;
 /// 4. where the problem asks for it, find_choice() for the best few of them.
-/// The same for the same problem. ConfigError where nothing fits: which constraint binds, and what
-/// would fit.
+/// Where the problem's time is over, the best so far is chosen; if there is none yet, the first
+/// that fits. The same for the same problem unless time ends it. ConfigError where nothing fits:
+/// which constraint binds, and what would fit.
 Decision decide(const PlanningProblem& problem);
 
 }  // namespace penstock::partition

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/time_limit.h"
 #include "partition/cluster/cluster.h"
 #include "partition/cost/cost_model.h"
 #include "partition/cost/fitted_costs.h"
@@ -71,6 +72,7 @@ struct PlanningProblem {
   Barrier barrier = Barrier::before_step;  // none: pipeline.post_validation
   bool is_quick = false;  // what fits is not refined, and where nothing does, no word on what would
   std::uint64_t seed = 1;
+  const TimeLimit* time = nullptr;  // where it is over, the best choice so far is taken
   /// Some real steps; ConfigError where no step can be made so.
   std::function<std::vector<SampledStep>(const BatchChoice&, int replicas)> sample = {};
   /// What chunks take of memory; asked for stages, replicas, batch, schedule and recomputed layers.

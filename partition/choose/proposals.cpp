@@ -33,14 +33,6 @@ PlacementProblem without_memory(PlacementProblem problem) {
   return problem;
 }
 
-/// As if messages were hidden behind computing altogether, and not at all reckoned as loads.
-PlacementProblem without_links(PlacementProblem problem) {
-  const LinkRates free{.latency = 0, .bandwidth = std::numeric_limits<double>::infinity()};
-  std::ranges::fill(problem.cluster.node_links, free);
-  std::ranges::fill(problem.cluster.exact_links, free);
-  return problem;
-}
-
 /// With the devices' memory in the closed form's terms, whose account of bytes is simpler than the
 /// runtime's: both are compared for a cut.
 PlacementProblem with_memory(const PlanningProblem& problem, PlacementProblem closed,
@@ -63,6 +55,13 @@ PlacementProblem with_memory(const PlanningProblem& problem, PlacementProblem cl
 }
 
 }  // namespace
+
+PlacementProblem without_links(PlacementProblem problem) {
+  const LinkRates free{.latency = 0, .bandwidth = std::numeric_limits<double>::infinity()};
+  std::ranges::fill(problem.cluster.node_links, free);
+  std::ranges::fill(problem.cluster.exact_links, free);
+  return problem;
+}
 
 PlacementProblem closed_form_problem(const PlanningProblem& problem, const Workload& workload,
                                      const BatchChoice& batch) {
@@ -107,11 +106,12 @@ std::vector<Placement> placements(const PlanningProblem& problem, const Workload
                                   const Proposal& proposal) {
   const GridConstraints constraints{proposal.grid.stages, proposal.grid.replicas};
   const PlacementProblem closed = closed_form_problem(problem, workload, proposal.batch);
-  const SearchEffort effort{.seed = problem.seed};
+  const SearchEffort effort{.seed = problem.seed, .time = problem.time};
   const auto fastest = find_placement(without_memory(closed), constraints, effort);
   if (!fastest) return {};
   std::vector<Placement> result{fastest->devices};
   const auto add = [&](const PlacementProblem& variant) {
+    if (is_over(problem.time)) return;
     const auto found = find_placement(variant, constraints, effort);
     if (found && std::ranges::count(result, found->devices) == 0) result.push_back(found->devices);
   };

@@ -29,4 +29,7 @@ struct Proposal {
                                                    const Workload& workload,
                                                    const BatchChoice& batch);
 
+/// As if messages were hidden behind computing altogether, and not at all reckoned as loads.
+[[nodiscard]] PlacementProblem without_links(PlacementProblem problem);
+
 }  // namespace penstock::partition

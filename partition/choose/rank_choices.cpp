@@ -6,6 +6,7 @@
 #include "partition/choose/cut_choice.h"
 #include "partition/choose/proposals.h"
 #include "partition/placement/ranking.h"
+#include "partition/placement/symmetry.h"
 
 namespace penstock::partition {
 namespace {
@@ -26,14 +27,18 @@ std::vector<RankedChoice> rank_choices(const PlanningProblem& problem, const Pla
     device.memory = std::numeric_limits<double>::infinity();
   RankingOptions options{.count = std::max(kFewest, kSimulated * count)};
   options.effort.seed = problem.seed;
+  options.effort.time = problem.time;
 
   const bool free = !problem.recomputed && !like.recomputed.empty();
   const Recomputing recomputing = free ? Recomputing::free : Recomputing::as_chosen;
 
+  const Symmetry symmetry(problem.cluster);
+  const Placement own = like.begin.empty() ? Placement() : symmetry.canonical(like.devices);
   std::vector<RankedChoice> ranked;
   if (!like.begin.empty()) ranked.push_back({like, estimate_choice(problem, workload, like)});
   for (PlacedCut& placed : rank_placements(closed, {like.stages, like.replicas}, options)) {
-    if (!like.begin.empty() && placed.devices == like.devices) continue;
+    if (!ranked.empty() && is_over(problem.time)) break;
+    if (!like.begin.empty() && symmetry.canonical(placed.devices) == own) continue;
     PlanChoice choice = like;
     choice.devices = std::move(placed.devices);
     ChosenCut cut = cut_choice(problem, workload, choice, recomputing);

@@ -40,6 +40,7 @@ bool same_rates(const LinkRates& one, const LinkRates& other) {
 bool alike(const Cluster& cluster, int one, int two) {
   const Device &a = cluster.devices[one], &b = cluster.devices[two];
   if (a.speed != b.speed || a.memory != b.memory) return false;
+  if (!cluster.adapters.empty() && cluster.adapters[one] != cluster.adapters[two]) return false;
   if (!same_rates(cluster.link(one, two), cluster.link(two, one))) return false;
   for (int other = 0; other < cluster.size(); ++other) {
     if (other == one || other == two) continue;
@@ -59,6 +60,7 @@ bool ChoiceRefiner::move_boundaries(RankedChoice& ranked) const {
   bool better = false;
   for (std::size_t b = 1; b + 1 < ranked.choice.begin.size(); ++b)
     for (const int place : other_places(workload_.mean, ranked.choice.begin, b)) {
+      if (is_over(problem_.time)) return false;
       PlanChoice other = ranked.choice;
       other.begin[b] = place;
       better |= take_if_shorter(ranked, std::move(other));
@@ -74,6 +76,7 @@ bool ChoiceRefiner::exchange_devices(RankedChoice& ranked) const {
   bool better = false;
   for (int one = 0; one < devices; ++one)
     for (int two = one + 1; two < devices; ++two) {
+      if (is_over(problem_.time)) return false;
       if (alike(problem_.cluster, one, two)) continue;
       PlanChoice other = ranked.choice;
       bool used = false;
@@ -96,6 +99,7 @@ void ChoiceRefiner::refine_cut(RankedChoice& ranked) const {
   climb(ranked);
   for (const ChunkCutProblem& way : chunk_loads(problem_, workload_, ranked.choice)) {
     PlanChoice other = ranked.choice;
+    if (is_over(problem_.time)) return;
     other.begin = *cut_chunks(way);
     if (other.begin == given || other.begin == ranked.choice.begin) continue;
     auto start = within(std::move(other), std::numeric_limits<double>::infinity());

@@ -4,8 +4,10 @@
 #include <cstdint>
 #include <limits>
 #include <map>
+#include <memory>
 #include <utility>
 
+#include "partition/placement/adapters.h"
 #include "partition/schedule/in_flight.h"
 #include "partition/schedule/make_schedule.h"
 
@@ -30,18 +32,20 @@ LayerCost work_of(const SequenceProfile& profile, int first, int last) {
 double reduction_seconds(const SequencePlan& plan, int stage) {
   const auto& placed = plan.placed;
   if (placed.grid.replicas == 1) return 0;
-  return ring(slowest_of_ring(plan.problem.cluster, placed.devices[stage]), placed.grid.replicas, 1)
+  return ring(slowest_of_rings(plan.problem.cluster, placed.devices, stage), placed.grid.replicas,
+              1)
       .seconds(
           plan.problem.sequence.parameters(placed.cut.begin[stage], placed.cut.begin[stage + 1]));
 }
 
-/// One replica of each sort: those of a sort take equally long.
+/// One replica of each sort: those of a sort take equally long, unless they meet on adapters.
 std::vector<int> replicas_that_differ(const SequencePlan& plan) {
   std::map<std::vector<double>, int> sorts;
   const Cluster& cluster = plan.problem.cluster;
   const Placement& devices = plan.placed.devices;
   for (int replica = 0; replica < plan.placed.grid.replicas; ++replica) {
     std::vector<double> sort{static_cast<double>(plan.runs_of(replica))};
+    if (!cluster.adapters.empty()) sort.push_back(replica);
     for (std::size_t k = 0; k < devices.size(); ++k) {
       sort.push_back(cluster.devices[devices[k][replica]].speed);
       if (k == 0) continue;
@@ -56,6 +60,22 @@ std::vector<int> replicas_that_differ(const SequencePlan& plan) {
   std::vector<int> replicas;
   for (const auto& [sort, replica] : sorts) replicas.push_back(replica);
   return replicas;
+}
+
+/// Of the slowest of the replicas, or of all beside each other where adapters are shared.
+double period_of(const SequencePlan& plan, const char* schedule, const std::vector<int>& replicas) {
+  const Cluster& cluster = plan.problem.cluster;
+  std::vector<std::unique_ptr<StepEstimate>> steps;
+  for (const int replica : replicas)
+    steps.push_back(predict_sequence_step(plan, schedule, replica));
+  double slowest = 0;
+  if (cluster.adapters.empty()) {
+    for (const auto& step : steps) slowest = std::max(slowest, step->period());
+    return slowest;
+  }
+  std::vector<const StepEstimate*> all(steps.size());
+  for (std::size_t i = 0; i < steps.size(); ++i) all[replicas[i]] = steps[i].get();
+  return joint_period(all, shared_adapters(cluster, plan.placed.devices), Barrier::before_step);
 }
 
 }  // namespace
@@ -125,8 +145,7 @@ std::vector<SequenceStep> sequence_steps(const SequencePlan& plan) {
       step.in_flight.push_back(count_in_flight(lists, k).slots);
       step.fits = step.fits && plan.bytes(k, step.in_flight.back()) <= plan.limit(k);
     }
-    for (const int replica : replicas)
-      step.seconds = std::max(step.seconds, predict_sequence_step(plan, name, replica)->period());
+    step.seconds = period_of(plan, name, replicas);
     if (step.fits && step.seconds < steps[best].seconds * kFaster) best = steps.size() - 1;
   }
   std::rotate(steps.begin(), steps.begin() + static_cast<std::ptrdiff_t>(best),

@@ -15,6 +15,7 @@ struct SequencePlan {
   const PlacementProblem& problem;
   const PlacedSequence& placed;
   const SequenceProfile& profile;
+  double least_step = 0;  // seconds that no simulated step takes less, as least_step()
 
   /// Micro-batches of a step that a replica runs.
   int runs_of(int replica) const;

@@ -24,6 +24,9 @@ struct Cluster {
   std::vector<Device> devices;         // in the order of the nodes
   std::vector<LinkRates> node_links;   // [from · nodes + to]; of a node to itself, within it
   std::vector<LinkRates> exact_links;  // [from · devices + to], in place of those; or empty
+  /// Of each device: the adapter by which messages leave its node and enter it, which others of the
+  /// node may share. Empty: each has its own.
+  std::vector<int> adapters;
 
   int size() const { return static_cast<int>(devices.size()); }
   const LinkRates& link(int from, int to) const;

@@ -59,6 +59,14 @@ void look_up_devices(ClusterSource& source) {
   }
 }
 
+/// Shared evenly by the devices of the last node, which begins at `first`, in their order.
+void add_adapters(const NodeGroup& group, int first, Cluster& cluster) {
+  const int devices = cluster.size() - first;
+  const int adapters = group.adapters > 0 ? group.adapters : devices;
+  const int next = cluster.adapters.empty() ? 0 : cluster.adapters.back() + 1;
+  for (int i = 0; i < devices; ++i) cluster.adapters.push_back(next + i * adapters / devices);
+}
+
 Cluster cluster_of(ClusterSource& source) {
   Cluster cluster;
   look_up_devices(source);
@@ -71,8 +79,12 @@ Cluster cluster_of(ClusterSource& source) {
         source.fault(group.line, fmt::format("two nodes are named {}", name));
       cluster.nodes.push_back(name);
       if (i > 0 && !source.faults.empty()) break;  // its faults are those of the first
+      const int first = cluster.size();
       add_devices(source, group, static_cast<int>(cluster.nodes.size()) - 1, cluster);
+      add_adapters(group, first, cluster);
     }
+  const bool shared = !cluster.devices.empty() && cluster.adapters.back() + 1 < cluster.size();
+  if (!shared) cluster.adapters.clear();
   if (source.faults.empty()) add_links(source, cluster);
   return cluster;
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,13 +16,6 @@
 namespace penstock::partition {
 namespace {
 
-/// A search that only asks whether anything fits.
-constexpr SearchEffort kGlance{.random_starts = 0, .moves = 0};
-
-bool fits(const PlacementProblem& problem, const GridConstraints& constraints) {
-  return find_placement(problem, constraints, kGlance).has_value();
-}
-
 /// Numbers of stages that might fit, nearest to `requested` first.
 std::vector<int> other_stages(const PlacementProblem& problem, int requested) {
   std::vector<int> result;
@@ -32,19 +26,22 @@ std::vector<int> other_stages(const PlacementProblem& problem, int requested) {
   return result;
 }
 
-/// How many times its devices' memory the problem needs, to a thousandth.
-double memory_needed(PlacementProblem problem, const GridConstraints& constraints) {
+/// How many times its devices' memory the problem needs, to a thousandth; or as near as the time
+/// allows, from above, and nothing if it does not suffice for that.
+std::optional<double> memory_needed(const PlacementProblem& problem,
+                                    const GridConstraints& constraints, const TimeLimit* time) {
   const auto suffices = [&](double times) {
     PlacementProblem larger = problem;
     for (Device& device : larger.cluster.devices) device.memory *= times;
-    return fits(larger, constraints);
+    return find_any_placement(larger, constraints, time).has_value();
   };
   double low = 1, high = 2;
   while (!suffices(high)) {
+    if (is_over(time)) return std::nullopt;
     low = high;
     high *= 2;
   }
-  while (high / low > 1.001) {
+  while (high / low > 1.001 && !is_over(time)) {
     const double middle = (low + high) / 2;
     if (suffices(middle))
       high = middle;
@@ -80,8 +77,8 @@ void check_constraints(const PlacementProblem& problem, const GridConstraints& c
         counted(problem.micro_batches, "micro-batch", "micro-batches"), problem.micro_batches));
 }
 
-void throw_infeasible_placement(const PlacementProblem& problem,
-                                const GridConstraints& constraints) {
+void throw_infeasible_placement(const PlacementProblem& problem, const GridConstraints& constraints,
+                                const TimeLimit* time) {
   std::string what = "memory binds: ";
   what += constraints.stages > 0
               ? fmt::format("no cut into {} fits", counted(constraints.stages, "stage"))
@@ -91,7 +88,7 @@ void throw_infeasible_placement(const PlacementProblem& problem,
   if (problem.sequence.recomputes()) what += ", with whole stages recomputed or not";
   if (constraints.stages > 0 || constraints.replicas > 0) {
     for (const int stages : other_stages(problem, std::max(1, constraints.stages))) {
-      const auto other = find_placement(problem, {.stages = stages}, kGlance);
+      const auto other = find_any_placement(problem, {.stages = stages}, time);
       if (!other) continue;
       throw ConfigError(fmt::format(
           "{}. The nearest that fits has {} and {}: ask for that, or give the "
@@ -99,13 +96,14 @@ void throw_infeasible_placement(const PlacementProblem& problem,
           what, counted(other->grid.stages, "stage"), counted(other->grid.replicas, "replica")));
     }
   }
-  const double times = memory_needed(problem, constraints);
+  const auto times = memory_needed(problem, constraints, time);
+  if (!times) throw ConfigError(what + ", even with every device");
   double largest = 0;
   for (const Device& device : problem.cluster.devices) largest = std::max(largest, device.memory);
   throw ConfigError(
       fmt::format("{}, even with every device. {:.4g} times the memory would be enough "
                   "({:.4g} GiB on the largest device, {:.3g} % of it left free)",
-                  what, times, times * largest / kGib, 100 * problem.cluster.margin));
+                  what, *times, *times * largest / kGib, 100 * problem.cluster.margin));
 }
 
 }  // namespace penstock::partition

@@ -28,9 +28,15 @@ int in_flight(const PlacementProblem& problem, const Grid& grid, int stage) {
   return std::min(micro_batches_of(problem, grid), grid.stages - stage);
 }
 
-LinkCost crossing(const PlacementProblem& problem, const LinkRates& link) {
-  const int passes = problem.sequence.passes();
-  return {passes * link.latency, passes / link.bandwidth};
+LinkCost crossing(const PlacementProblem& problem, int from, int to) {
+  const LinkRates& there = problem.cluster.link(from, to);
+  if (problem.sequence.passes() == 1) return {there.latency, 1 / there.bandwidth};
+  const LinkRates& back = problem.cluster.link(to, from);
+  return {there.latency + back.latency, 1 / there.bandwidth + 1 / back.bandwidth};
+}
+
+LinkCost best_of(const LinkCost& one, const LinkCost& other) {
+  return {std::min(one.latency, other.latency), std::min(one.per_unit, other.per_unit)};
 }
 
 LinkRates slowest_of_ring(const Cluster& cluster, std::vector<int> devices) {
@@ -56,8 +62,8 @@ StageCost stage_cost(const PlacementProblem& problem, const Grid& grid, int stag
   StageCost cost{.in_flight = in_flight(problem, grid, stage)};
   for (std::size_t r = 0; r < devices.size(); ++r) {
     Pace pace{.per_work = 1 / cluster.devices[devices[r]].speed};
-    if (!before.empty()) pace.enter = crossing(problem, cluster.link(before[r], devices[r]));
-    if (!behind.empty()) pace.leave = crossing(problem, cluster.link(devices[r], behind[r]));
+    if (!before.empty()) pace.enter = crossing(problem, before[r], devices[r]);
+    if (!behind.empty()) pace.leave = crossing(problem, devices[r], behind[r]);
     cost.add(pace);
     cost.memory = std::min(cost.memory, cluster.usable(devices[r]));
   }

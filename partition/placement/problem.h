@@ -56,7 +56,11 @@ LinkRates slowest_of_ring(const Cluster& cluster, std::vector<int> devices);
 /// A ring over R devices at this link, spread over `micro_batches`.
 LinkCost ring(const LinkRates& slowest, int replicas, int micro_batches);
 
-/// One message over a link, as often as boundaries are crossed.
-LinkCost crossing(const PlacementProblem& problem, const LinkRates& link);
+/// What crosses a boundary between two devices: activations go from one to the other, and where
+/// boundaries are crossed twice their gradients take the link back.
+LinkCost crossing(const PlacementProblem& problem, int from, int to);
+
+/// The least latency and the least time for a byte of two crossings.
+LinkCost best_of(const LinkCost& one, const LinkCost& other);
 
 }  // namespace penstock::partition

@@ -1,7 +1,7 @@
 #include "partition/placement/ranking.h"
 
 #include <algorithm>
-#include <set>
+#include <map>
 
 #include "partition/placement/symmetry.h"
 
@@ -51,6 +51,26 @@ class Enumeration {
   std::vector<Placement> found_;
 };
 
+/// Placements, each once up to symmetry.
+class Distinct {
+ public:
+  explicit Distinct(const Cluster& cluster) : symmetry_(cluster) {}
+
+  void add(Placement placement) {
+    Placement key = symmetry_.canonical(placement);
+    found_.try_emplace(std::move(key), std::move(placement));
+  }
+  std::vector<Placement> take() {
+    std::vector<Placement> placements;
+    for (auto& [key, placement] : found_) placements.push_back(std::move(placement));
+    return placements;
+  }
+
+ private:
+  Symmetry symmetry_;
+  std::map<Placement, Placement> found_;  // by what stands for all that are the same
+};
+
 /// What an exchange of the devices of two slots, or of a slot's for a free one, makes of it.
 std::vector<Placement> neighbours(const Placement& placement, int devices) {
   std::vector<std::pair<std::size_t, std::size_t>> slots;
@@ -77,20 +97,18 @@ std::vector<Placement> neighbours(const Placement& placement, int devices) {
   return result;
 }
 
-std::vector<Placement> around_the_best(const PlacementProblem& problem, const Grid& grid,
-                                       SearchEffort effort) {
+void add_around_the_best(const PlacementProblem& problem, const Grid& grid, SearchEffort effort,
+                         Distinct& found) {
   std::optional<PlacedCut> best;
-  std::set<Placement> found;
-  for (int i = 0; i < kSeeds; ++i, ++effort.seed) {
+  for (int i = 0; i < kSeeds && !(best && is_over(effort.time)); ++i, ++effort.seed) {
     auto placed = search_placement(problem, grid, effort, 0);
     if (!placed) continue;
-    found.insert(placed->devices);
+    found.add(placed->devices);
     if (!best || placed->cut.value < best->cut.value) best = std::move(placed);
   }
   if (best)
     for (Placement& near : neighbours(best->devices, problem.cluster.size()))
-      found.insert(std::move(near));
-  return {found.begin(), found.end()};
+      if (!is_over(effort.time)) found.add(std::move(near));
 }
 
 }  // namespace
@@ -98,9 +116,14 @@ std::vector<Placement> around_the_best(const PlacementProblem& problem, const Gr
 std::vector<PlacedCut> rank_placements(const PlacementProblem& problem, const Grid& grid,
                                        const RankingOptions& options) {
   Enumeration all(problem, grid, options.all);
+  Distinct distinct(problem.cluster);
+  if (all.complete())
+    for (Placement& placement : all.take()) distinct.add(std::move(placement));
+  else
+    add_around_the_best(problem, grid, options.effort, distinct);
   std::vector<PlacedCut> ranked;
-  for (Placement& placement :
-       all.complete() ? all.take() : around_the_best(problem, grid, options.effort)) {
+  for (Placement& placement : distinct.take()) {
+    if (!ranked.empty() && is_over(options.effort.time)) break;
     const auto cut =
         best_cut(problem.sequence, stage_costs(problem, placement), goal_of(problem, grid));
     if (cut) ranked.push_back({std::move(placement), *cut});

@@ -1,6 +1,7 @@
 #include "partition/placement/search.h"
 
 #include <algorithm>
+#include <functional>
 #include <queue>
 #include <set>
 
@@ -47,7 +48,7 @@ std::vector<Candidate> candidates(const PlacementProblem& problem, const Bounds&
          ++replicas) {
       if (constraints.replicas > 0 && replicas != constraints.replicas) continue;
       const Grid grid{stages, replicas};
-      result.push_back({grid, bounds.quick(grid)});
+      if (bounds.may_fit(grid)) result.push_back({grid, bounds.quick(grid)});
     }
   }
   return result;
@@ -69,6 +70,10 @@ class Search {
     // A grid is waiting, or in considered_, or has no solution below the value when its turn came.
     // Those that wait in the end have bounds no lower than the value.
     while (!waiting.empty() && waiting.top().bound < value() * kWorthwhile) {
+      if (best_ && is_over(effort_.time)) {
+        considered_.push_back(waiting.top());  // no other's bound is lower
+        return;
+      }
       const Candidate candidate = waiting.top();
       waiting.pop();
       if (candidate.quick) {
@@ -82,17 +87,34 @@ class Search {
     }
   }
 
+  /// Looks for any placement, those grids first that take most devices.
+  std::optional<PlacedSequence> any(std::vector<Candidate> candidates) {
+    std::ranges::stable_sort(candidates, std::greater<>(),
+                             [](const Candidate& candidate) { return candidate.grid.stages; });
+    for (const Candidate& candidate : candidates) {
+      if (best_ || is_over(effort_.time)) break;
+      if (!bounds_.of(candidate.grid, kNever)) continue;
+      auto found = search_placement(problem_, candidate.grid, effort_, 0);
+      if (!found && is_small(candidate.grid))
+        found =
+            place_exactly(problem_, candidate.grid, {.edges = kEdges, .time = effort_.time}).best;
+      if (found) keep(candidate.grid, std::move(*found));
+    }
+    return std::move(best_);
+  }
+
   /// Sees to it that no placement of few slots is better.
   void prove() {
     std::ranges::stable_sort(considered_, {}, &Candidate::bound);
     std::size_t shared = kSharedEdges;
     // Bounds rise along the list, the value only falls: behind the first that can't win none can.
     for (Candidate& candidate : considered_) {
-      if (candidate.bound >= value() * kWorthwhile) return;
+      if (candidate.bound >= value() * kWorthwhile || is_over(effort_.time)) return;
       if (!is_small(candidate.grid)) continue;
       const bool few = candidate.grid.slots() <= kExactSlots;
-      auto exact = place_exactly(problem_, candidate.grid,
-                                 {.known = value(), .edges = few ? kEdges : shared});
+      auto exact =
+          place_exactly(problem_, candidate.grid,
+                        {.known = value(), .edges = few ? kEdges : shared, .time = effort_.time});
       if (!few) shared -= std::min(shared, exact.edges);
       if (exact.best) keep(candidate.grid, std::move(*exact.best));
       if (exact.proven) candidate.bound = kNever;
@@ -101,18 +123,20 @@ class Search {
 
   /// The least bound of the grids that are not proven, raised as far as it can be.
   double bound() {
-    RunBound runs(problem_, value());
+    RunBound runs(problem_, value(), effort_.time);
     std::vector<bool> raised(considered_.size(), false);
     // Bounds only rise. Once the least has been raised as far as it can be, none is below it.
     for (;;) {
       const auto least = std::ranges::min_element(considered_, {}, &Candidate::bound);
       if (least == considered_.end() || least->bound >= value() * kWorthwhile) return value();
-      if (raised[least - considered_.begin()]) return least->bound;
+      if (raised[least - considered_.begin()] || is_over(effort_.time)) return least->bound;
       raised[least - considered_.begin()] = true;
       least->bound = std::max(least->bound, runs.of(least->grid));
     }
   }
 
+  /// The best so far, without a bound.
+  std::optional<PlacedSequence> best() { return std::move(best_); }
   double value() const { return best_ ? best_->value : kNever; }
   std::optional<PlacedSequence> finish() {
     if (best_) best_->bound = bound();
@@ -127,12 +151,14 @@ class Search {
     const bool of_bottleneck = problem_.objective == Objective::bottleneck;
     double below = of_bottleneck ? value() : kNever;
     std::optional<PlacedCut> found;
-    if (of_bottleneck && replicas == 1) found = pack_runs(problem_, below, effort_.seed);
+    if (of_bottleneck && replicas == 1)
+      found = pack_runs(problem_, below, effort_.seed, effort_.time);
     if (found) below = found->cut.slowest * kCloseEnough;
     const double effort = merging_effort(problem_, replicas);
     if (effort <= merging_left_) {
       merging_left_ -= effort;
-      if (auto merged = merge_rows(problem_, replicas, below)) found = std::move(merged);
+      if (auto merged = merge_rows(problem_, replicas, below, effort_.time))
+        found = std::move(merged);
     }
     if (!found) return;
     const Grid grid{static_cast<int>(found->devices.size()), replicas};
@@ -179,15 +205,24 @@ std::optional<PlacedSequence> find_placement(const PlacementProblem& problem,
   const Bounds bounds(problem);
   Search search(problem, bounds, constraints, effort);
   search.look(candidates(problem, bounds, constraints));
+  if (!effort.proves) return search.best();
   search.prove();
   return search.finish();
+}
+
+std::optional<PlacedSequence> find_any_placement(const PlacementProblem& problem,
+                                                 const GridConstraints& constraints,
+                                                 const TimeLimit* time) {
+  const Bounds bounds(problem);
+  const SearchEffort effort{.random_starts = 0, .moves = 0, .time = time};
+  return Search(problem, bounds, constraints, effort).any(candidates(problem, bounds, constraints));
 }
 
 PlacedSequence place_sequence(const PlacementProblem& problem, const GridConstraints& constraints,
                               const SearchEffort& effort) {
   check_constraints(problem, constraints);
   auto found = find_placement(problem, constraints, effort);
-  if (!found) throw_infeasible_placement(problem, constraints);
+  if (!found) throw_infeasible_placement(problem, constraints, effort.time);
   return std::move(*found);
 }
 

@@ -23,13 +23,20 @@ struct PlacedSequence {
 };
 
 /// Tries grids from the one with the lowest bound, until no other's bound is below the best found.
-/// A grid of few slots is placed exactly (place_exactly), others by local search. Nothing where
-/// nothing fits.
+/// A grid of few slots is placed exactly (place_exactly), others by local search. Where effort.time
+/// is over, the best so far with the bound so far; if there is none yet, the first that is found.
+/// Nothing where nothing fits.
 [[nodiscard]] std::optional<PlacedSequence> find_placement(const PlacementProblem& problem,
                                                            const GridConstraints& constraints,
                                                            const SearchEffort& effort = {});
 
-/// The same. ConfigError where nothing fits, with the nearest that would.
+/// Whatever placement fits first, without a look at its value; nothing where none is found, or the
+/// time is over before one is.
+[[nodiscard]] std::optional<PlacedSequence> find_any_placement(const PlacementProblem& problem,
+                                                               const GridConstraints& constraints,
+                                                               const TimeLimit* time = nullptr);
+
+/// As find_placement(). ConfigError where nothing fits, with the nearest that would.
 [[nodiscard]] PlacedSequence place_sequence(const PlacementProblem& problem,
                                             const GridConstraints& constraints,
                                             const SearchEffort& effort = {});

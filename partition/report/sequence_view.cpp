@@ -124,9 +124,14 @@ class SequenceView {
         {"recomputation", problem_.sequence.recomputes() ? "of whole stages" : "none"},
         {"bottleneck", ms(placed_.cut.slowest)},
         {"step, closed form", ms(closed_form_step(problem_, placed_))},
+        {"closed form's bound", ms(placed_.bound)},
+        {"closed form's gap",
+         fmt::format("{:.2f} %{}", 100 * placed_.gap(), placed_.exact() ? ", exact" : "")},
         {"step, simulated", ms(view_.step_seconds)},
-        {"lower bound", ms(placed_.bound)},
-        {"gap", fmt::format("{:.2f} %{}", 100 * placed_.gap(), placed_.exact() ? ", exact" : "")},
+        {"lower bound", plan_.least_step == 0
+                            ? std::string("unknown")
+                            : fmt::format("{}, gap {:.1f} %", ms(plan_.least_step),
+                                          100 * (view_.step_seconds / plan_.least_step - 1))},
         {"what binds", bottleneck_of(plan_)},
         {"margin",
          fmt::format("{:.3g} % of each device's memory left free", 100 * problem_.cluster.margin)},

@@ -8,6 +8,10 @@ Clockwork::Clockwork(const Schedule& schedule, const Durations& durations, Barri
     : schedule_(schedule), durations_(durations), barrier_(barrier), ranks_(schedule.ranks.size()) {
   if (durations.network != nullptr) traffic_.emplace(*durations.network);
   result_.ranks.resize(schedule.ranks.size());
+  for (const auto& list : schedule.ranks)
+    for (const Action& action : list)
+      micro_batches_ = std::max(micro_batches_, action.micro_batch + 1);
+  messages_.resize(2 * schedule.chunks() * static_cast<std::size_t>(micro_batches_));
 }
 
 Simulation Clockwork::run() {
@@ -142,10 +146,10 @@ void Clockwork::add_event(Event event) {
 }
 
 int Clockwork::number_of(const Edge& edge, int micro_batch) {
-  const auto [at, fresh] =
-      numbers_.try_emplace({edge, micro_batch}, static_cast<int>(messages_.size()));
-  if (fresh) messages_.push_back({.edge = edge, .micro_batch = micro_batch});
-  return at->second;
+  const int number = edge.tag() * micro_batches_ + micro_batch;
+  messages_[number].edge = edge;
+  messages_[number].micro_batch = micro_batch;
+  return number;
 }
 
 bool Clockwork::has_input(const Action& action) {

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <functional>
-#include <map>
 #include <optional>
 #include <queue>
 #include <utility>
@@ -69,8 +68,8 @@ class Clockwork {
   double now_ = 0;
   int events_added_ = 0;
   std::vector<Rank> ranks_;
-  std::vector<Message> messages_;
-  std::map<std::pair<Edge, int>, int> numbers_;
+  int micro_batches_ = 1;
+  std::vector<Message> messages_;  // [edge · micro-batches + micro-batch]
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
   Simulation result_;
 };

@@ -34,6 +34,7 @@ class StepEstimate {
 
   /// [chunk][micro-batch]: seconds of each pass on the rank that holds the chunk.
   const std::vector<std::vector<ChunkTimes>>& times() const { return times_; }
+  const Schedule& schedule() const { return layout_.schedule; }
   /// For simulate(), as long as this lives.
   const Durations& durations() const { return durations_; }
 

@@ -345,7 +345,8 @@ partition::PlanningProblem problem_of(const ClusterPlan& planned, const configs:
           .finds_only = constraints.schedule == partition::kFound,
           .barrier = recipe.pipeline.post_validation ? partition::Barrier::none
                                                      : partition::Barrier::before_step,
-          .seed = constraints.seed};
+          .seed = constraints.seed,
+          .time = constraints.time};
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/time_limit.h"
 #include "configs/config.h"
 #include "partition/choose/decide.h"
 #include "partition/cost/device_profile.h"
@@ -28,6 +29,7 @@ struct ClusterConstraints {
   /// What layers take, as measured on a device of speed 1. Nothing: computed.
   std::optional<partition::DeviceProfile> costs = {};
   bool believes = false;  // whether ClusterPlan::believed is asked for
+  const TimeLimit* time = nullptr;  // of the search
 };
 
 /// One of the placements of a plan's stages and replicas.

@@ -106,6 +106,26 @@ TEST(PlanSequence, RecomputesWholeStagesWhereNothingElseFits) {
       << refused.err;
 }
 
+TEST(PlanSequence, SaysThatTheTimeLimitEndedTheSearch) {
+  const std::vector<std::string> words{"--profile", sequence("gnmt"), "--cluster", "mixed"};
+  const auto with = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), words.begin(), words.end());
+    return plan(more);
+  };
+  const auto ended = with({"--time-limit", "0"});
+  ASSERT_EQ(ended.code, 0) << ended.err;
+  EXPECT_NE(ended.out.find("--time-limit 0 ended it: this is the best plan so far"),
+            std::string::npos)
+      << ended.out;
+  const auto json = nlohmann::json::parse(with({"--time-limit", "0", "--json"}).out);
+  EXPECT_EQ(json["time_limit_reached"], true);
+  EXPECT_LE(json["lower_bound_ms"], json["step_ms"]);
+  const auto whole = nlohmann::json::parse(with({"--time-limit", "1000", "--json"}).out);
+  EXPECT_EQ(whole["time_limit_reached"], false);
+  EXPECT_LE(whole["step_ms"], json["step_ms"]);
+  EXPECT_EQ(with({"--time-limit", "-1"}).code, 2);
+}
+
 TEST(PlanSequence, NamesWhatItRejects) {
   const test::TemporaryFolder folder;
   const std::string file = folder.path() / "tiny.toml";

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <limits>
 #include <string_view>
+#include <utility>
 
 #include "base/nearest_name.h"
 
@@ -141,18 +142,34 @@ DeviceModel kind_of(const std::string& name, const toml::table& table, ClusterSo
   return kind;
 }
 
+/// The keys of a table as the file has them: toml++ keeps them by name.
+std::vector<std::pair<const toml::key*, const toml::node*>> in_file_order(
+    const toml::table& table) {
+  std::vector<std::pair<const toml::key*, const toml::node*>> entries;
+  for (const auto& [key, node] : table) entries.emplace_back(&key, &node);
+  std::ranges::stable_sort(entries, {}, [](const auto& entry) {
+    const toml::source_position& at = entry.first->source().begin;
+    return std::pair(at.line, at.column);
+  });
+  return entries;
+}
+
 NodeGroup group_of(const toml::table& table, ClusterSource& source) {
   Keys keys(table, source, "node.");
   NodeGroup group{.name = keys.text("name"), .line = line_of(table)};
   if (const toml::node* count = keys.find("count"))
     group.count = keys.count("count", *count, kMostNodes);
   if (const auto* devices = keys.table("devices", keys.need("devices"))) {
-    for (const auto& [kind, count] : *devices)
-      group.devices.emplace_back(kind.str(), keys.count("devices", count, kMostDevices));
+    for (const auto& [kind, count] : in_file_order(*devices))
+      group.devices.emplace_back(kind->str(), keys.count("devices", *count, kMostDevices));
     if (devices->empty()) source.fault(line_of(*devices), "node.devices is empty");
   }
   if (const auto* within = keys.table("within", keys.find("within")))
     group.within = rates_table(*within, source, "node.within");
+  int devices = 0;
+  for (const auto& [kind, count] : group.devices) devices += count;
+  if (const toml::node* adapters = keys.find("adapters"))
+    group.adapters = keys.count("adapters", *adapters, std::max(1, devices));
   keys.require_nothing_more();
   return group;
 }

@@ -19,8 +19,9 @@ struct DeviceModel {
 struct NodeGroup {
   std::string name;
   int count = 1;
-  std::vector<std::pair<std::string, int>> devices = {};  // kinds, and how many of each
+  std::vector<std::pair<std::string, int>> devices = {};  // kinds as listed, how many of each
   std::optional<LinkRates> within = {};
+  int adapters = 0;  // that the devices share; 0: one each
   int line = 0;
 };
 

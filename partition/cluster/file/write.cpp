@@ -7,6 +7,8 @@
 #include <cmath>
 #include <map>
 #include <optional>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include "base/gib.h"
@@ -88,13 +90,27 @@ std::string kinds_text(const Cluster& cluster) {
 
 std::string node_text(const Cluster& cluster, int node,
                       const std::map<NodePair, LinkRates>* links) {
-  std::map<std::string, int> kinds;
-  for (const Device& device : cluster.devices)
-    if (device.node == node) ++kinds[device.kind];
+  std::vector<std::pair<std::string, int>> kinds;  // in the order of the devices
+  for (const Device& device : cluster.devices) {
+    if (device.node != node) continue;
+    const auto known = std::ranges::find(kinds, device.kind, &std::pair<std::string, int>::first);
+    if (known == kinds.end())
+      kinds.emplace_back(device.kind, 1);
+    else
+      ++known->second;
+  }
   std::vector<std::string> counts;
   for (const auto& [kind, count] : kinds) counts.push_back(fmt::format("\"{}\" = {}", kind, count));
   std::string text = fmt::format("\n[[node]]\nname = \"{}\"\ndevices = {{ {} }}\n",
                                  cluster.nodes[node], fmt::join(counts, ", "));
+  std::set<int> adapters;
+  int devices = 0;
+  for (int device = 0; device < cluster.size() && !cluster.adapters.empty(); ++device) {
+    if (cluster.devices[device].node != node) continue;
+    adapters.insert(cluster.adapters[device]);
+    ++devices;
+  }
+  if (std::ssize(adapters) < devices) text += fmt::format("adapters = {}\n", adapters.size());
   if (links == nullptr) return text;
   const auto within = links->find({node, node});
   if (within != links->end())

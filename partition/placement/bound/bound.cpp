@@ -44,12 +44,14 @@ Bounds::Bounds(const PlacementProblem& problem) : problem_(problem) {
   std::ranges::sort(speeds_, std::greater<>());
   std::ranges::sort(memories_, std::greater<>());
   link_.latency = cluster.size() > 1 ? cluster.link(0, 1).latency : 0;
+  if (cluster.size() > 1) crossing_ = crossing(problem, 0, 1);
   std::set<double, std::greater<>> widths;
   for (int from = 0; from < cluster.size(); ++from)
     for (int to = 0; to < cluster.size(); ++to) {
       if (from == to) continue;
       const LinkRates& link = cluster.link(from, to);
       link_.latency = std::min(link_.latency, link.latency);
+      crossing_ = best_of(crossing_, crossing(problem, from, to));
       widths.insert(link.bandwidth);
     }
   widths_.assign(widths.begin(), widths.end());
@@ -79,7 +81,7 @@ double Bounds::widest_ring(int replicas) const {
 
 std::vector<StageCost> Bounds::best_stages(const Grid& grid) const {
   StageCost best{.memory = memories_[grid.replicas - 1]};
-  const LinkCost link = grid.stages > 1 ? crossing(problem_, link_) : LinkCost{};
+  const LinkCost link = grid.stages > 1 ? crossing_ : LinkCost{};
   best.paces = {{.per_work = 1 / speed(grid, 0), .enter = link, .leave = link}};
   if (grid.replicas > 1)
     best.reduction = ring({.latency = link_.latency, .bandwidth = widest_ring(grid.replicas)},
@@ -100,6 +102,14 @@ double Bounds::spread(const Grid& grid) const {
   return goal.value(filled.sum, filled.largest);
 }
 
+/// Of every R devices the smallest counts, whichever stages they are in.
+bool Bounds::may_fit(const Grid& grid) const {
+  double room = 0;
+  for (int k = 0; k < grid.stages; ++k) room += memories_[(k + 1) * grid.replicas - 1];
+  const SequenceLoad& sequence = problem_.sequence;
+  return sequence.bytes_at_least(0, sequence.size(), 1) <= room * kRounding;
+}
+
 double Bounds::quick(const Grid& grid) const {
   const SequenceLoad& sequence = problem_.sequence;
   const auto best = best_stages(grid);
@@ -118,7 +128,7 @@ double Bounds::quick(const Grid& grid) const {
 /// holds for all numbers of stages is kept for each number of replicas.
 double Bounds::least_slowest(const Grid& grid, double highest) const {
   const StageCost stage = best_stages(grid).front();
-  const LinkCost link = problem_.cluster.size() > 1 ? crossing(problem_, link_) : LinkCost{};
+  const LinkCost link = crossing_;
   const SequenceLoad& sequence = problem_.sequence;
   double limit =
       kFirstLimit * std::max(sequence.work(0, sequence.size()) / speed(grid, 0) / grid.stages,

@@ -14,6 +14,9 @@ class Bounds {
   /// `problem` must outlive this.
   explicit Bounds(const PlacementProblem& problem);
 
+  /// False where the stages' devices can't hold what one micro-batch in flight takes.
+  bool may_fit(const Grid& grid) const;
+
   /// From the layer sequence's work and the fastest devices alone.
   double quick(const Grid& grid) const;
 
@@ -37,6 +40,7 @@ class Bounds {
   const PlacementProblem& problem_;
   std::vector<double> speeds_, memories_;       // of devices, most first
   LinkRates link_;                              // the least latency, the most bandwidth
+  LinkCost crossing_ = {};                      // the best of all, there and back
   std::vector<double> widths_;                  // bandwidths of links, most first
   mutable std::map<std::size_t, int> largest_;  // devices that links that wide join
   mutable std::map<int, RunTable> tables_;      // by replicas

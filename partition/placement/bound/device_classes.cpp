@@ -1,6 +1,7 @@
 #include "partition/placement/bound/device_classes.h"
 
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <limits>
 #include <numeric>
@@ -12,15 +13,12 @@ namespace {
 
 constexpr int kLargestCapacity = 16;  // a longer run costs time, and its end hardly counts
 
-/// The least latency and the widest link of some.
-struct BestLink {
-  LinkRates link{.latency = std::numeric_limits<double>::infinity(), .bandwidth = 0};
-  void add(const LinkRates& other) {
-    link.latency = std::min(link.latency, other.latency);
-    link.bandwidth = std::max(link.bandwidth, other.bandwidth);
-  }
-  bool found() const { return link.bandwidth > 0; }
-};
+constexpr double kInfinite = std::numeric_limits<double>::infinity();
+
+void take_best(LinkRates& link, const LinkRates& other) {
+  link.latency = std::min(link.latency, other.latency);
+  link.bandwidth = std::max(link.bandwidth, other.bandwidth);
+}
 
 /// Whether every node has devices inside or outside alone.
 bool parted_by_nodes(const Cluster& cluster, const std::vector<bool>& inside) {
@@ -47,7 +45,9 @@ DeviceClasses::DeviceClasses(const PlacementProblem& problem) : problem_(problem
 DeviceClasses::Class DeviceClasses::class_of(const std::vector<bool>& member) const {
   const Cluster& cluster = problem_.cluster;
   Class device_class;
-  BestLink within, between;
+  constexpr Links none{.one_way = {.latency = kInfinite, .bandwidth = 0},
+                       .crossing = {kInfinite, kInfinite}};
+  std::array<Links, 2> links{none, none};  // between nodes, within them
   std::vector<int> in_node(cluster.nodes.size(), 0);
   for (int device = 0; device < cluster.size(); ++device) {
     if (!member[device]) continue;
@@ -57,17 +57,16 @@ DeviceClasses::Class DeviceClasses::class_of(const std::vector<bool>& member) co
     device_class.largest_node = std::max(device_class.largest_node, ++in_node[node]);
     for (int other = 0; other < cluster.size(); ++other) {
       if (other == device) continue;
-      const bool same_node = cluster.devices[other].node == node;
-      for (const auto& link : {cluster.link(device, other), cluster.link(other, device)})
-        if (same_node)
-          within.add(link);
-        else
-          between.add(link);
+      Links& best = links[cluster.devices[other].node == node ? 1 : 0];
+      take_best(best.one_way, cluster.link(device, other));
+      take_best(best.one_way, cluster.link(other, device));
+      best.crossing = best_of(best.crossing, crossing(problem_, device, other));
     }
   }
   // Where there are no such links, stages can't have them either.
-  device_class.within = within.found() ? within.link : between.link;
-  device_class.between = between.found() ? between.link : within.link;
+  const std::array<bool, 2> found{links[0].one_way.bandwidth > 0, links[1].one_way.bandwidth > 0};
+  device_class.between = links[found[0] ? 0 : 1];
+  device_class.within = links[found[1] ? 1 : 0];
   return device_class;
 }
 
@@ -92,9 +91,9 @@ void DeviceClasses::add_stages(const Class& device_class, int replicas, Stages& 
                    .limited = &device_class == &classes_.front() && classes_.size() > 1};
   const int runs = (problem_.micro_batches + replicas - 1) / replicas;
   if (replicas > 1) {  // with others elsewhere
-    stage.reduction = ring(device_class.between, replicas, runs);
+    stage.reduction = ring(device_class.between.one_way, replicas, runs);
     stages.classes.push_back(stage);
-    stage.reduction = ring(device_class.within, replicas, runs);
+    stage.reduction = ring(device_class.within.one_way, replicas, runs);
   }
   if (replicas > device_class.largest_node) return;
   stage.devices_needed = std::min(replicas, stages.runs.back().capacity);
@@ -105,10 +104,9 @@ void DeviceClasses::add_stages(const Class& device_class, int replicas, Stages& 
 DeviceClasses::Stages DeviceClasses::of(int replicas) const {
   Stages stages;
   for (const Class& device_class : classes_) {
-    RunKind& run =
-        stages.runs.emplace_back(RunKind{.within = crossing(problem_, device_class.within),
-                                         .between = crossing(problem_, device_class.between),
-                                         .capacity = device_class.largest_node});
+    RunKind& run = stages.runs.emplace_back(RunKind{.within = device_class.within.crossing,
+                                                    .between = device_class.between.crossing,
+                                                    .capacity = device_class.largest_node});
     if (run.capacity > kLargestCapacity) {  // every boundary has the best of both links
       run.within.latency = std::min(run.within.latency, run.between.latency);
       run.within.per_unit = std::min(run.within.per_unit, run.between.per_unit);

@@ -28,11 +28,15 @@ class DeviceClasses {
   std::vector<std::vector<int>> devices() const;
 
  private:
+  struct Links {
+    LinkRates one_way;  // the least latency and the widest of them
+    LinkCost crossing;  // the best of what crosses a boundary over them
+  };
   struct Class {
     std::vector<int> devices;
     double speed = 0;
-    LinkRates within, between;  // the least latency and the widest of its devices' links
-    int largest_node = 0;       // devices
+    Links within, between;  // its devices' to all others
+    int largest_node = 0;   // devices
   };
   Class class_of(const std::vector<bool>& member) const;
   double memory(const std::vector<int>& devices, std::size_t k) const;

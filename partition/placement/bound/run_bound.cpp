@@ -43,7 +43,9 @@ double RunBound::of(const Grid& grid) {
   RunTableRequest request{.runs = std::move(stages.runs),
                           .classes = std::move(stages.classes),
                           .limited = stages.limited,
-                          .micro_batches = micro_batches_of(problem_, grid)};
+                          .micro_batches = micro_batches_of(problem_, grid),
+                          .stages = grid.stages,
+                          .time = time_};
   double per_work = kNever;
   for (const StageClass& stage_class : request.classes)
     per_work = std::min(per_work, stage_class.per_work);
@@ -60,8 +62,7 @@ double RunBound::of(const Grid& grid) {
     request.limited = 0;
     for (StageClass& stage_class : request.classes) stage_class.limited = false;
   }
-  const auto table = tables_.try_emplace(grid.replicas, problem_.sequence, request).first;
-  slowest = std::max(slowest, table->second.least(grid.stages));
+  slowest = std::max(slowest, RunTable(problem_.sequence, request).least(grid.stages));
   if (slowest == kNever) return value_;
   request.sums = true;
   // No solution below value_ has a smaller sum than `sum`, so none has a stage slower than limit().

@@ -12,10 +12,11 @@ namespace penstock::partition {
 class RunBound {
  public:
   /// Only solutions below `value` are of interest.
-  RunBound(const PlacementProblem& problem, double value)
-      : problem_(problem), value_(value), classes_(problem) {}
+  RunBound(const PlacementProblem& problem, double value, const TimeLimit* time = nullptr)
+      : problem_(problem), value_(value), time_(time), classes_(problem) {}
 
-  /// At most `value`, which says that no solution of the grid is below that.
+  /// At most `value`, which says that no solution of the grid is below that. Less than there may be
+  /// where the time is over.
   double of(const Grid& grid);
 
  private:
@@ -24,8 +25,8 @@ class RunBound {
 
   const PlacementProblem& problem_;
   double value_;
+  const TimeLimit* time_;
   DeviceClasses classes_;
-  std::map<int, RunTable> tables_;        // of slowest loads, by replicas
   std::map<int, double> slowest_of_any_;  // of any number of stages, by replicas
 };
 

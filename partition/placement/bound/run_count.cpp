@@ -120,7 +120,7 @@ bool RunCount::possible(double limit) {
 double RunCount::least(double low, double high) {
   if (low >= high || !possible(high)) return high;
   // There may be one within `high`. Within `low` there is none, or `low` is the caller's.
-  while (high > low * kCloseEnough) {
+  while (high > low * kCloseEnough && !is_over(request_.time)) {
     const double middle = (low + high) / 2;
     if (possible(middle))
       high = middle;

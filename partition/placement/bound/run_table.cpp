@@ -8,13 +8,18 @@
 namespace penstock::partition {
 
 RunTable::RunTable(const SequenceLoad& sequence, RunTableRequest request)
-    : sequence_(sequence), request_(std::move(request)), least_{kNever}, least_per_work_(kNever) {
+    : sequence_(sequence), request_(std::move(request)), least_{kNever}, fastest_(0) {
   request_.limit *= kRounding;
-  for (const StageClass& stage_class : request_.classes)
-    least_per_work_ = std::min(least_per_work_, stage_class.per_work);
+  for (const StageClass& stage_class : request_.classes) {
+    fastest_ = std::max(fastest_, 1 / stage_class.per_work);
+    if (!stage_class.limited)
+      fastest_unlimited_ = std::max(fastest_unlimited_, 1 / stage_class.per_work);
+  }
   // No stages do nothing, whatever stands in front of them.
   row_ = no_row();
   for (int left = 0; left <= request_.limited; ++left) row_.fresh[at(left, layers())] = 0;
+  row_.begin = layers();
+  row_.end = layers() + 1;
 }
 
 RunTable::Row RunTable::no_row() const {
@@ -29,6 +34,7 @@ RunTable::Row RunTable::no_row() const {
 double RunTable::least(int stages) {
   // least_ has all numbers of stages below its size. The next one needs one stage less in row_.
   while (static_cast<int>(least_.size()) <= stages) {
+    if (is_over(request_.time)) return 0;
     if (stages_behind_ + 1 < static_cast<int>(least_.size())) {
       row_ = extended();
       ++stages_behind_;
@@ -49,7 +55,8 @@ template <class Visit>
 void RunTable::for_ends(const StageClass& stage_class, int first, Visit visit) const {
   const int behind = stages_behind_;
   const int flying = std::min(request_.micro_batches, behind + 1);
-  for (int last = behind == 0 ? layers() : first + 1; last <= layers() - behind; ++last) {
+  const int end = std::min(layers() - behind, row_.end - 1);
+  for (int last = std::max(first + 1, row_.begin); last <= end; ++last) {
     const double work = stage_class.per_work * sequence_.work(first, last);
     if (work > request_.limit) return;
     if (sequence_.bytes_at_least(first, last, flying) > stage_class.memory * kRounding) return;
@@ -82,8 +89,8 @@ void RunTable::put_first(const StageClass& stage_class, int limited_left, int fi
     const double ends_run = seconds + (final ? 0 : run.between.seconds(sequence_.crossing(last)));
     const double behind = row_.fresh[at(left, last)];
     if (inner == 0 && behind == kNever) return;
-    fresh = std::min(fresh, join(ends_run + enter_run, behind));
-    if (stage_class.devices_needed <= inner) {
+    if (behind < kNever) fresh = std::min(fresh, join(ends_run + enter_run, behind));
+    if (behind < kNever && stage_class.devices_needed <= inner) {
       double& alone = within[stage_class.devices_needed - 1];
       alone = std::min(alone, join(ends_run + enter, behind));
     }
@@ -91,6 +98,7 @@ void RunTable::put_first(const StageClass& stage_class, int limited_left, int fi
     const double goes_on = seconds + run.within.seconds(sequence_.crossing(last));
     const double* rest = row_.within[stage_class.run].data() + at(left, last) * inner;
     fresh = std::min(fresh, join(goes_on + enter_run, rest[inner - stage_class.devices_needed]));
+    if (goes_on + enter > request_.limit || rest[inner - 1] == kNever) return;
     for (int more = stage_class.devices_needed; more < inner; ++more)
       within[more] =
           std::min(within[more], join(goes_on + enter, rest[more - stage_class.devices_needed]));
@@ -98,16 +106,31 @@ void RunTable::put_first(const StageClass& stage_class, int limited_left, int fi
   for (int more = 1; more < inner; ++more) within[more] = std::min(within[more], within[more - 1]);
 }
 
+/// At most, of so many stages within the limit.
+double RunTable::most_work(int stages) const {
+  const int limited = std::min(stages, request_.limited);
+  const double others = request_.limited > 0 ? fastest_unlimited_ : fastest_;
+  return request_.limit * (limited * fastest_ + (stages - limited) * std::min(others, fastest_)) *
+         kRounding;
+}
+
+/// Boundaries in front of which, or behind which, there is more work than the stages there can do
+/// are of no interest.
 RunTable::Row RunTable::extended() const {
   Row next = no_row();
+  const int behind = stages_behind_ + 1;
+  next.begin = 0;
+  next.end = layers() - stages_behind_;
+  const double rest = most_work(behind);
+  while (next.begin < next.end && sequence_.work(next.begin, layers()) > rest) ++next.begin;
+  if (request_.stages > 0) {
+    const double front = most_work(request_.stages - behind);
+    while (next.end > next.begin && sequence_.work(0, next.end - 1) > front) --next.end;
+  }
   for (int left = 0; left <= request_.limited; ++left)
-    for (int first = 0; first < layers() - stages_behind_; ++first) {
-      // More work than that many stages do within the limit, wherever they are.
-      if (sequence_.work(first, layers()) * least_per_work_ > request_.limit * (stages_behind_ + 1))
-        continue;
+    for (int first = next.begin; first < next.end; ++first)
       for (const StageClass& stage_class : request_.classes)
         put_first(stage_class, left, first, next);
-    }
   return next;
 }
 

@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "base/time_limit.h"
 #include "partition/placement/problem.h"
 
 namespace penstock::partition {
@@ -32,6 +33,8 @@ struct RunTableRequest {
   int micro_batches = 1;  // that a replica runs in a step
   double limit = 0;       // seconds that no stage may take
   bool sums = false;      // least sum of loads, else the least slowest
+  int stages = 0;         // of the only pipelines that are asked for; 0: any number
+  const TimeLimit* time = nullptr;
 };
 
 /// A dynamic programme over (stages, first layer) from the layer sequence's end, which holds for
@@ -42,7 +45,8 @@ class RunTable {
  public:
   RunTable(const SequenceLoad& sequence, RunTableRequest request);
 
-  /// For so many stages; infinite where none fits in memory and the limit.
+  /// For so many stages; infinite where none fits in memory and the limit, and 0 where the time was
+  /// over before it was known.
   double least(int stages);
   double limit() const { return request_.limit; }
 
@@ -52,6 +56,7 @@ class RunTable {
     std::vector<double> fresh;  // [limited left][layer]: where a run begins there
     // [run][limited left][layer][devices left in its node, less one]: where it goes on there
     std::vector<std::vector<double>> within;
+    int begin = 0, end = 0;  // layers of interest: others are infinite
   };
 
   int layers() const { return sequence_.size(); }
@@ -65,13 +70,14 @@ class RunTable {
   template <class Visit>
   void for_ends(const StageClass& stage_class, int first, Visit visit) const;
   double join(double load, double rest) const;
+  double most_work(int stages) const;
 
   const SequenceLoad& sequence_;
   RunTableRequest request_;
   Row row_;
-  int stages_behind_ = 0;      // those of row_
-  std::vector<double> least_;  // [stages]
-  double least_per_work_;
+  int stages_behind_ = 0;                   // those of row_
+  std::vector<double> least_;               // [stages]
+  double fastest_, fastest_unlimited_ = 0;  // work that a stage does in a second
 };
 
 }  // namespace penstock::partition

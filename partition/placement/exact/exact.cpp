@@ -37,13 +37,18 @@ ExactResult place_exactly(const PlacementProblem& problem, const Grid& grid,
   const Goal goal = goal_of(problem, grid);
   const Floor floor(problem);
   double known = effort.known, limit = most(known, goal.slowest, goal.sum * floor.sum);
-  const auto graph = stage_graph(problem, grid, {.slowest = limit, .edges = effort.edges});
+  const auto graph =
+      stage_graph(problem, grid, {.slowest = limit, .edges = effort.edges, .time = effort.time});
   if (!graph) return {.edges = effort.edges};
   GraphSweep sweep(problem, *graph);
   ExactResult result{.best = {}, .proven = true, .edges = graph->target.size()};
   // Every solution better than `known` has loads of at most `limit`. Of all that do, the found one
   // has the least sum: none that is as slow is better, and none that is better has a smaller sum.
   for (;;) {
+    if (is_over(effort.time)) {
+      result.proven = false;
+      return result;
+    }
     const auto found = sweep.least_sum(
         {.slowest = limit, .sum = most(known, goal.sum, goal.slowest * floor.slowest)});
     if (!found) return result;

@@ -3,6 +3,7 @@
 #include <limits>
 #include <optional>
 
+#include "base/time_limit.h"
 #include "partition/placement/placed_cut.h"
 
 namespace penstock::partition {
@@ -16,6 +17,7 @@ struct ExactResult {
 struct ExactEffort {
   double known = std::numeric_limits<double>::infinity();  // value of the best known solution
   std::size_t edges = 4'000'000;                           // of the graph, at most
+  const TimeLimit* time = nullptr;
 };
 
 /// The best cut and placement of a grid: dynamic programmes over a StageGraph and the layer

@@ -32,8 +32,8 @@ int RateTable::rate(int reduction, int before, int device, int behind) {
   Rate rate{.pace = {.per_work = 1 / cluster.devices[device].speed},
             .reduction = reductions_[reduction]};
   Pace& pace = rate.pace;
-  if (before >= 0) pace.enter = crossing(problem_, cluster.link(before, device));
-  if (behind >= 0) pace.leave = crossing(problem_, cluster.link(device, behind));
+  if (before >= 0) pace.enter = crossing(problem_, before, device);
+  if (behind >= 0) pace.leave = crossing(problem_, device, behind);
   return known->second =
              place({pace.per_work, pace.enter.latency, pace.enter.per_unit, pace.leave.latency,
                     pace.leave.per_unit, static_cast<double>(reduction)},

@@ -44,7 +44,7 @@ class Builder {
       for (const Key& key : now) {
         graph_.first_edge.push_back(static_cast<int>(graph_.target.size()));
         add_edges(placed, key);
-        if (graph_.target.size() > limits_.edges) return std::nullopt;
+        if (graph_.target.size() > limits_.edges || is_over(limits_.time)) return std::nullopt;
       }
     }
     const int edges = static_cast<int>(graph_.target.size());

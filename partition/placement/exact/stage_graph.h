@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/time_limit.h"
 #include "partition/placement/exact/rate_table.h"
 
 namespace penstock::partition {
@@ -48,10 +49,11 @@ struct StageGraph {
 struct GraphLimits {
   double slowest = 0;     // seconds that no stage may take, or infinite
   std::size_t edges = 0;  // at most
+  const TimeLimit* time = nullptr;
 };
 
 /// The graph, without what can't do the layer sequence's work in stages of limits.slowest. Nothing
-/// where it would have more than limits.edges.
+/// where it would have more than limits.edges, or the time is over before it has all.
 std::optional<StageGraph> stage_graph(const PlacementProblem& problem, const Grid& grid,
                                       const GraphLimits& limits);
 

@@ -10,9 +10,10 @@ namespace penstock::partition {
 namespace {
 
 constexpr double kWorthAMove = 1 - 1e-9;
-constexpr int kSweeps = 2;      // of a cut that may be made anew
-constexpr int kRounds = 4;      // of moving devices and cutting anew
-constexpr int kManySlots = 64;  // so many that random placements never win
+constexpr int kSweeps = 2;        // of a cut that may be made anew
+constexpr int kRounds = 4;        // of moving devices and cutting anew
+constexpr int kMovesAtOnce = 64;  // tried before the time is looked at
+constexpr int kManySlots = 64;    // so many that random placements never win
 
 /// Whether more search could gain a thousandth.
 bool promising(double value, double bound) { return value * (1 - 1e-3) > bound; }
@@ -120,7 +121,8 @@ void improve(const PlacementProblem& problem, const Grid& grid, const SearchEffo
     PlacedCut moved = placed;
     Exchange exchange(problem, grid, moved);
     bool exchanged = false;
-    for (int i = 0; i < moves; ++i) exchanged = exchange.try_one(numbers) || exchanged;
+    for (int i = 0; i < moves && !(i % kMovesAtOnce == 0 && is_over(effort.time)); ++i)
+      exchanged = exchange.try_one(numbers) || exchanged;
     if (!exchanged) return;
     const auto cut = best_cut(problem.sequence, stage_costs(problem, moved.devices),
                               goal_of(problem, grid), {.sweeps = kSweeps});
@@ -136,7 +138,7 @@ std::optional<PlacedCut> search(const PlacementProblem& problem, const Grid& gri
   std::optional<PlacedCut> best;
   std::mt19937_64 numbers(effort.seed);
   for (Placement& start : starts) {
-    if (best && !promising(best->cut.value, bound)) break;
+    if (best && (!promising(best->cut.value, bound) || is_over(effort.time))) break;
     const auto cut = best_cut(problem.sequence, stage_costs(problem, start), goal_of(problem, grid),
                               {.sweeps = kSweeps});
     if (!cut) continue;
@@ -144,7 +146,7 @@ std::optional<PlacedCut> search(const PlacementProblem& problem, const Grid& gri
     improve(problem, grid, effort, bound, numbers, placed);
     if (!best || placed.cut.value < best->cut.value) best = std::move(placed);
   }
-  if (!best) return best;
+  if (!best || is_over(effort.time)) return best;
   const auto cut = best_cut(problem.sequence, stage_costs(problem, best->devices),
                             goal_of(problem, grid), {.value = best->cut.value, .sweeps = 20});
   if (cut) best->cut = *cut;

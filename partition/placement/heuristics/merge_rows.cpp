@@ -116,7 +116,7 @@ std::optional<TeamPlace> Merge::in_front(int row, const Used& used, int step) co
 LinkCost Merge::link(const Team& from, const Team& to) const {
   LinkCost worst;
   for (int r = 0; r < replicas_; ++r) {
-    const LinkCost own = crossing(problem_, problem_.cluster.link(from.devices[r], to.devices[r]));
+    const LinkCost own = crossing(problem_, from.devices[r], to.devices[r]);
     worst = {std::max(worst.latency, own.latency), std::max(worst.per_unit, own.per_unit)};
   }
   return worst;
@@ -194,11 +194,12 @@ double merging_effort(const PlacementProblem& problem, int replicas) {
   return problem.sequence.ranges_within(work) * (1 + std::min(fast, devices - fast) / replicas);
 }
 
-std::optional<PlacedCut> merge_rows(const PlacementProblem& problem, int replicas, double below) {
+std::optional<PlacedCut> merge_rows(const PlacementProblem& problem, int replicas, double below,
+                                    const TimeLimit* time) {
   Merge merge(problem, replicas);
   std::optional<PlacedCut> best;
   const auto finds = [&](double limit) -> std::optional<double> {
-    if (!merge.finds(limit)) return std::nullopt;
+    if (is_over(time) || !merge.finds(limit)) return std::nullopt;
     auto placed = cut_within(problem, merge.placement(), limit);
     if (!placed) return std::nullopt;
     best = std::move(placed);

@@ -2,6 +2,7 @@
 
 #include <optional>
 
+#include "base/time_limit.h"
 #include "partition/placement/placed_cut.h"
 
 namespace penstock::partition {
@@ -16,7 +17,8 @@ namespace penstock::partition {
 /// longer row, O(layers · devices of the shorter row · layers in a stage); the least limit with
 /// which there is one is looked for (least_limit). No bound: another way may stand better in its
 /// node, or take nodes in another order.
-std::optional<PlacedCut> merge_rows(const PlacementProblem& problem, int replicas, double below);
+std::optional<PlacedCut> merge_rows(const PlacementProblem& problem, int replicas, double below,
+                                    const TimeLimit* time = nullptr);
 
 /// What a limit takes, about: ranges of layers that a stage may hold · stages of the shorter row.
 double merging_effort(const PlacementProblem& problem, int replicas);

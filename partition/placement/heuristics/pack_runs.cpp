@@ -56,7 +56,7 @@ Placement pack(const std::vector<StageRun>& runs, FreeNodes free) {
 }  // namespace
 
 std::optional<PlacedCut> pack_runs(const PlacementProblem& problem, double below,
-                                   std::uint64_t seed) {
+                                   std::uint64_t seed, const TimeLimit* time) {
   const DeviceClasses classes(problem);
   DeviceClasses::Stages stages = classes.of(1);
   RunCount count(problem.sequence,
@@ -71,9 +71,10 @@ std::optional<PlacedCut> pack_runs(const PlacementProblem& problem, double below
   std::mt19937_64 numbers(seed);
   std::optional<PlacedCut> best;
   const auto finds = [&](double limit) -> std::optional<double> {
-    if (count.effort(limit) > kMostEffort || !count.possible(limit)) return std::nullopt;
+    if (is_over(time) || count.effort(limit) > kMostEffort || !count.possible(limit))
+      return std::nullopt;
     int cuts = 0;
-    for (int i = 0; i < samples && cuts < kCuts; ++i) {
+    for (int i = 0; i < samples && cuts < kCuts && !is_over(time); ++i) {
       Placement placement = pack(count.sample(numbers), nodes);
       if (placement.empty()) continue;
       ++cuts;

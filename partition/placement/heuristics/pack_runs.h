@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "base/time_limit.h"
 #include "partition/placement/placed_cut.h"
 
 namespace penstock::partition {
@@ -15,6 +16,6 @@ namespace penstock::partition {
 /// limit with which one fits is looked for (least_limit). Follows from `seed` alone. Limits that
 /// would take more than about 10⁸ steps are left out.
 std::optional<PlacedCut> pack_runs(const PlacementProblem& problem, double below,
-                                   std::uint64_t seed);
+                                   std::uint64_t seed, const TimeLimit* time = nullptr);
 
 }  // namespace penstock::partition

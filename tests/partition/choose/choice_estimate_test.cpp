@@ -52,6 +52,23 @@ TEST_F(ChoiceEstimateOf, SlowestReplicaAndReductionSetThePace) {
                    two.step_seconds + 3 + 0.25 * parameters / sizeof(float));
 }
 
+TEST_F(ChoiceEstimateOf, ReplicasThatShareAdaptersWaitForEachOther) {
+  const PlanChoice choice{
+      .stages = 2, .replicas = 2, .devices = {{0, 1}, {2, 3}}, .begin = {0, 2, 4}};
+  problem_.cluster.nodes = {"a", "b"};
+  problem_.cluster.devices[2].node = problem_.cluster.devices[3].node = 1;
+  problem_.cluster.node_links.assign(4, {.latency = 1, .bandwidth = 2});
+  const double own = estimate(choice).step_seconds;
+  problem_.cluster.adapters = {0, 1, 2, 3};
+  EXPECT_DOUBLE_EQ(estimate(choice).step_seconds, own);
+  problem_.cluster.adapters = {0, 0, 1, 1};
+  const double shared = estimate(choice).step_seconds;
+  EXPECT_GT(shared, 1.02 * own);
+  problem_.cluster.adapters.clear();
+  problem_.cluster.node_links.assign(4, {.latency = 1, .bandwidth = 1});
+  EXPECT_LE(shared, estimate(choice).step_seconds);
+}
+
 TEST_F(ChoiceEstimateOf, LinksBetweenStagesTakeTheirTime) {
   const PlanChoice choice{.stages = 2, .devices = {{0}, {2}}, .begin = {0, 2, 4}};
   const double near = estimate(choice).step_seconds;

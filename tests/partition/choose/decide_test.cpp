@@ -102,6 +102,28 @@ TEST(Decide, ComesCloseToTryingEverything) {
   EXPECT_GE(equal, (rounds - refused) * 8 / 10) << refused;
 }
 
+TEST(Decide, EndsInTimeWithTheBestSoFar) {
+  const LayerSequence sequence = test::small_sequence();
+  PlanningProblem problem = test::planned_sequence(sequence, 4, 1e9);
+  const Decision whole = decide(problem);
+  std::size_t before = 0;
+  for (const int most : {0, 3, 10, 1'000'000}) {
+    int asked = 0;
+    const TimeLimit time(most, [&] { return asked++; });
+    problem.time = &time;
+    const Decision decision = decide(problem);
+    EXPECT_GT(decision.estimate.step_seconds, 0) << most;
+    EXPECT_GE(decision.estimate.step_seconds, decision.lower_bound) << most;
+    const auto simulated = std::ranges::count_if(
+        decision.alternatives, [](const Alternative& one) { return one.estimate.has_value(); });
+    EXPECT_GE(static_cast<std::size_t>(simulated), std::max<std::size_t>(before, 1)) << most;
+    before = static_cast<std::size_t>(simulated);
+    EXPECT_LE(simulated, most == 0 ? 3 : 1000);
+    EXPECT_TRUE(asked > most || decision.choice.begin == whole.choice.begin);
+    EXPECT_EQ(time.ended_a_search(), asked > most);
+  }
+}
+
 TEST(Decide, KeepsRequestedValuesAndSaysWhyOthersLost) {
   const LayerSequence sequence = test::small_sequence();
   PlanningProblem problem = test::planned_sequence(sequence, 4, 1e9);

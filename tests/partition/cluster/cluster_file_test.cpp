@@ -68,6 +68,48 @@ TEST(ClusterFile, ReadsAMatrix) {
   EXPECT_EQ(cluster.usable(1), 0.75 * 2147483648.0);
 }
 
+TEST(ClusterFile, KeepsTheOrderOfKindsInANode) {
+  const Cluster cluster = parse_cluster(kinds + R"([kinds.also]
+memory_gib = 1
+speed = 1
+[[node]]
+name = "a"
+devices = { big = 1, also = 2 }
+[[node]]
+name = "b"
+[node.devices]
+also = 1
+big = 1
+[matrix]
+latency_us = [[0, 1, 2, 3, 4], [1, 0, 5, 6, 7], [1, 1, 0, 8, 9], [1, 1, 1, 0, 3], [1, 1, 1, 1, 0]]
+gb_per_s = [[0, 1, 1, 1, 1], [1, 0, 1, 1, 1], [1, 1, 0, 1, 1], [1, 1, 1, 0, 1], [1, 1, 1, 1, 0]]
+)",
+                                        "c.toml");
+  std::vector<std::string> names;
+  for (const Device& device : cluster.devices) names.push_back(device.kind);
+  EXPECT_EQ(names, (std::vector<std::string>{"big", "also", "also", "also", "big"}));
+  EXPECT_DOUBLE_EQ(cluster.link(0, 4).latency, 4e-6);
+}
+
+TEST(ClusterFile, DevicesShareANodesAdaptersEvenly) {
+  const std::string node =
+                        "[[node]]\nname = \"a\"\ncount = 2\ndevices = { big = 5 }\n"
+                        "within = { latency_us = 1, gb_per_s = 1 }\n",
+                    alone =
+                        "[[node]]\nname = \"b\"\ndevices = { big = 2 }\n"
+                        "within = { latency_us = 1, gb_per_s = 1 }\n",
+                    between = "[between]\nlatency_us = 1\ngb_per_s = 1\n";
+  const auto adapters = [&](const std::string& key) {
+    return parse_cluster(kinds + node + key + alone + between, "c.toml").adapters;
+  };
+  EXPECT_EQ(adapters("adapters = 2\n"), (std::vector{0, 0, 0, 1, 1, 2, 2, 2, 3, 3, 4, 5}));
+  EXPECT_TRUE(adapters("").empty());
+  EXPECT_TRUE(adapters("adapters = 5\n").empty());
+  EXPECT_EQ(error_message(kinds + node + "adapters = 6\n" + between),
+            "the cluster can't be used:\n"
+            "  c.toml:9: node.adapters = 6, but it takes a whole number from 1 to 5");
+}
+
 TEST(ClusterFile, ReadsEveryOneOfTheTree) {
   const auto folder = test::source("configs/clusters");
   const auto size = [&](const char* name) { return read_cluster(folder / name).size(); };

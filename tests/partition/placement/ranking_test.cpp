@@ -48,6 +48,57 @@ TEST(Ranking, CountsExchangeableReplicasAndDevicesOnce) {
   EXPECT_EQ(rank_placements(sequence_on(all_different(4), 6), {2, 2}, {.count = 100}).size(), 12u);
 }
 
+/// Two nodes alike of two devices alike each, and a third whose links are narrower.
+Cluster alike_nodes() {
+  Cluster cluster;
+  cluster.nodes = {"a", "b", "c"};
+  for (int node = 0; node < 3; ++node)
+    cluster.devices.insert(cluster.devices.end(), 3, {.kind = "k", .node = node});
+  for (int from = 0; from < 3; ++from)
+    for (int to = 0; to < 3; ++to)
+      cluster.node_links.push_back({.latency = 1e-4,
+                                    .bandwidth = from == to             ? 1e6
+                                                 : from == 2 || to == 2 ? 1e5
+                                                                        : 4e5});
+  return cluster;
+}
+
+/// All renamings of alike nodes and devices, and all orders of replicas, of a placement.
+std::set<Placement> renamed(const Placement& placement) {
+  std::set<Placement> all;
+  std::vector<std::vector<int>> orders{{0, 1, 2}, {0, 2, 1}, {1, 0, 2},
+                                       {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
+  for (int swapped = 0; swapped < 2; ++swapped)
+    for (const auto& a : orders)
+      for (const auto& b : orders)
+        for (const auto& c : orders)
+          for (int turned = 0; turned < 2; ++turned) {
+            Placement other = placement;
+            for (auto& stage : other) {
+              for (int& device : stage) {
+                const int node = device / 3 == 2 ? 2 : swapped ? 1 - device / 3 : device / 3;
+                device = 3 * node + (node == 0 ? a : node == 1 ? b : c)[device % 3];
+              }
+              if (turned == 1) std::ranges::reverse(stage);
+            }
+            all.insert(other);
+          }
+  return all;
+}
+
+TEST(Ranking, HasEachPlacementOnceUpToSymmetry) {
+  const PlacementProblem problem = sequence_on(alike_nodes(), 6);
+  for (const std::size_t all : {std::size_t{100'000}, std::size_t{10}}) {
+    const auto ranked = rank_placements(problem, {3, 2}, {.count = 100'000, .all = all});
+    ASSERT_GT(ranked.size(), 3u);
+    std::set<Placement> seen;
+    for (const PlacedCut& placed : ranked) {
+      EXPECT_FALSE(seen.contains(placed.devices));
+      seen.merge(renamed(placed.devices));
+    }
+  }
+}
+
 TEST(Ranking, StartsWithTheBestOfTheExactSearch) {
   std::mt19937 random(3);
   for (int i = 0, compared = 0; compared < 60; ++i) {

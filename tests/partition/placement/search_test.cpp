@@ -2,9 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 
 #include "configs/config.h"
+#include "tests/support/partition/large_instances.h"
 #include "tests/support/partition/rounding.h"
 #include "tests/support/partition/tried_placements.h"
 
@@ -53,6 +55,58 @@ TEST(PlacementSearch, EqualsTryingEverythingOnSixAndSevenDevices) {
       compare(random, 30, {.most_layers = 5, .least_devices = 7, .most_devices = 7});
   EXPECT_GT(six.solved + seven.solved, 150);
   EXPECT_GT(six.replicated + seven.replicated, 20);
+}
+
+TEST(PlacementSearch, EndsInTimeWithTheBestSoFar) {
+  std::mt19937 random(29);
+  test::Instance instance = test::large_instance(random, 40, "h100-8x8");
+  test::slow_down(instance, 0.4, 2e9);
+  const PlacementProblem problem = instance.problem();
+  int asked = 0;
+  const auto within = [&](int most) {
+    asked = 0;
+    const TimeLimit time(most, [&] { return asked++; });
+    const auto found = find_placement(problem, {}, {.time = &time});
+    EXPECT_EQ(time.ended_a_search(), asked > most);
+    return found;
+  };
+  constexpr int kNever = 1 << 30;
+  const auto whole = within(kNever);
+  ASSERT_TRUE(whole);
+  const int needed = asked;
+  ASSERT_GT(needed, 100);
+  double last_gap = 0;
+  for (const int most : {0, 5, needed / 2, needed - 2}) {
+    const auto found = within(most);
+    ASSERT_TRUE(found) << most;
+    EXPECT_LT(asked, most + 200) << most;
+    const auto value = test::value_of(instance, found->cut.begin, found->devices);
+    ASSERT_TRUE(value) << most;
+    EXPECT_NEAR(*value, found->value, test::rounding * *value) << most;
+    EXPECT_GE(found->value, whole->value * (1 - test::rounding)) << most;
+    EXPECT_LE(found->bound, whole->value * (1 + test::rounding)) << most;
+    last_gap = found->gap();
+  }
+  EXPECT_LT(last_gap, 0.5);
+  const auto again = within(needed + 1);
+  ASSERT_TRUE(again);
+  EXPECT_EQ(again->devices, whole->devices);
+  EXPECT_EQ(again->bound, whole->bound);
+}
+
+TEST(PlacementSearch, FindsAnyPlacementWhereThereIsOne) {
+  std::mt19937 random(31);
+  int refused = 0;
+  for (int round = 0; round < 300; ++round) {
+    const test::Instance instance = test::random_instance(random);
+    const auto any = find_any_placement(instance.problem(), instance.constraints);
+    const auto best = find_placement(instance.problem(), instance.constraints);
+    ASSERT_EQ(any.has_value(), best.has_value()) << round;
+    refused += !any;
+    if (!any) continue;
+    EXPECT_TRUE(test::value_of(instance, any->cut.begin, any->devices)) << round;
+  }
+  EXPECT_GT(refused, 10);
 }
 
 }  // namespace

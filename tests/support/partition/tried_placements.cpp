@@ -14,10 +14,12 @@ struct StageTime {
   const std::vector<int>& begin;
   const partition::Placement& devices;
 
+  /// Activations there, their gradient back.
   double message(int boundary, int from, int to) const {
-    const partition::LinkRates& link = instance.cluster.link(from, to);
-    return 2 * (link.latency +
-                instance.sequence.layers[boundary - 1].activation_bytes / link.bandwidth);
+    const double bytes = instance.sequence.layers[boundary - 1].activation_bytes;
+    const partition::LinkRates &there = instance.cluster.link(from, to),
+                               &back = instance.cluster.link(to, from);
+    return there.latency + bytes / there.bandwidth + back.latency + bytes / back.bandwidth;
   }
   double compute_and_messages(std::size_t k, std::size_t r) const {
     double seconds = 0;

@@ -9,13 +9,14 @@
 namespace penstock::partition {
 namespace {
 
-/// Three devices in two nodes; link(from, to) has from · 10 + to + 1 µs and as many GB/s, or twos.
+/// Three devices of three kinds in two nodes; link(from, to) has from · 10 + to + 1 µs and as many
+/// GB/s, or twos.
 Cluster example(bool alike) {
   Cluster cluster;
   cluster.margin = 0.1;
   cluster.overlap = 0.75;
   cluster.nodes = {"lion", "tiger"};
-  cluster.devices = {{.kind = "cpu", .memory = 3.0 * (1 << 30), .speed = 1, .node = 0},
+  cluster.devices = {{.kind = "x86", .memory = 3.0 * (1 << 30), .speed = 1, .node = 0},
                      {.kind = "cpu", .memory = 3.0 * (1 << 30), .speed = 1, .node = 0},
                      {.kind = "L4", .memory = 22.0 * (1 << 30), .speed = 2.5, .node = 1}};
   for (int from = 0; from < 3; ++from)
@@ -48,6 +49,12 @@ TEST(ClusterToml, IsReadAgain) {
       }
     }
   }
+}
+
+TEST(ClusterToml, KeepsSharedAdapters) {
+  Cluster made = example(true);
+  made.adapters = {0, 0, 1};
+  EXPECT_EQ(parse_cluster(cluster_toml(made), "c.toml").adapters, made.adapters);
 }
 
 TEST(ClusterToml, RejectsAShareOutOfRange) {

@@ -22,6 +22,27 @@ RunTableRequest request_of(const PlacementProblem& problem, int replicas) {
           .micro_batches = micro_batches_of(problem, {1, replicas})};
 }
 
+TEST(RunTable, OfOneStageCountEqualsThatOfAny) {
+  std::mt19937 random(37);
+  int finite = 0;
+  for (int round = 0; round < 400; ++round) {
+    test::Instance instance = test::random_instance(random);
+    if (round % 4 > 0) test::level_nodes(instance.cluster);
+    const PlacementProblem problem = instance.problem();
+    RunTableRequest request = request_of(problem, 1);
+    request.sums = round % 2 == 0;
+    request.limit = 1.5 * least_bottleneck(problem, 1);
+    RunTable any(problem.sequence, request);
+    const int most = std::min(problem.cluster.size(), problem.sequence.size());
+    for (request.stages = 1; request.stages <= most; ++request.stages) {
+      const double expected = any.least(request.stages);
+      EXPECT_EQ(RunTable(problem.sequence, request).least(request.stages), expected) << round;
+      finite += expected < std::numeric_limits<double>::infinity();
+    }
+  }
+  EXPECT_GT(finite, 200);
+}
+
 TEST(RunCount, EqualsTheTablesMinimumForEveryStageCount) {
   std::mt19937 random(23);
   int limited = 0, several = 0;
