@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <iostream>
 #include <memory>
@@ -81,10 +83,15 @@ int run_plan(const CLI::App& command, const PlanArguments& arguments) {
   check_outputs({{"--output", arguments.output}}, arguments.recipe.files(recipe));
   const runtime::PlannedRun planned = runtime::plan_recipe(recipe, !arguments.computed);
   if (!arguments.output.empty()) partition::write_plan(arguments.output, planned.plan);
-  if (arguments.json)
-    std::cout << json_of(planned.plan, planned.estimate).dump() << '\n';
-  else
-    std::cout << partition::plan_table(planned.plan, planned.estimate);
+  if (arguments.json) {
+    nlohmann::ordered_json json = json_of(planned.plan, planned.estimate);
+    if (!planned.not_counted.empty()) json["not_counted"] = planned.not_counted;
+    std::cout << json.dump() << '\n';
+    return exit_done;
+  }
+  std::cout << partition::plan_table(planned.plan, planned.estimate);
+  if (!planned.not_counted.empty())
+    std::cout << fmt::format("not counted: {}\n", planned.not_counted);
   return exit_done;
 }
 

@@ -117,6 +117,7 @@ nlohmann::ordered_json json_of(const runtime::ClusterPlan& planned) {
       {"binds", decision.bottleneck},
       {"post_validation", planned.problem.barrier == partition::Barrier::none},
       {"alternatives", alternatives_of(planned)}};
+  if (!planned.problem.not_counted.empty()) json["not_counted"] = planned.problem.not_counted;
   add_barriers(planned, decision.alternatives.front(), json);
   return json;
 }

@@ -10,6 +10,7 @@
 
 #include "base/counted.h"
 #include "base/error.h"
+#include "base/nearest_name.h"
 #include "configs/config.h"
 #include "partition/report/render.h"
 #include "partition/schedule/csv/check.h"
@@ -115,8 +116,8 @@ void print_text(const Made& made, const partition::Simulation& run, int width) {
 void check_name(const CLI::App& command, const std::string& name) {
   const auto names = partition::all_schedule_names();
   if (std::ranges::count(names, name) == 0)
-    throw ConfigError(
-        fmt::format("there is no schedule {}: known are {}", name, fmt::join(names, ", ")));
+    throw ConfigError(fmt::format("there is no schedule {}: known are {}{}", name,
+                                  fmt::join(names, ", "), did_you_mean(name, names)));
   if (name != partition::kFound)
     require_absent(command, {"--memory", "--seed"}, std::string(partition::kFound));
 }

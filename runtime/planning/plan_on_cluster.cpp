@@ -1,6 +1,7 @@
 #include "runtime/planning/plan_on_cluster.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -61,12 +62,11 @@ class RecipeData {
     const auto tokenizer = make_tokenizer(config_.text);
     labels_ = tokenizer->labels();
     training_ = planned_corpus(config_, sequence, *tokenizer, CorpusUse::training);
-    if (!config_.data.validation.empty() && config_.trainer.validate_every >= 0)
-      validation_ = planned_corpus(config_, sequence, *tokenizer, CorpusUse::evaluation).lengths;
+    validation_ = planned_validation(config_, sequence, *tokenizer);
   }
 
   int labels() const { return labels_; }
-  const std::vector<AudioLength>& validation() const { return validation_; }
+  const PlannedValidation& validation() const { return validation_; }
   /// Of the slowest speed's longest utterance, in seconds.
   double longest() const {
     double longest = 0;
@@ -112,8 +112,9 @@ class RecipeData {
     if (!fresh) return shape;
     shape.labels = labels_;
     shape.training = greatest_extent(steps(config).options());
-    if (!validation_.empty())
-      shape.validation = extent_of(evaluation_batches(validation_, config.data, config.features));
+    const std::vector<AudioLength>& validated = validation_.lengths;
+    if (!validated.empty())
+      shape.validation = extent_of(evaluation_batches(validated, config.data, config.features));
     return shape;
   }
 
@@ -137,7 +138,7 @@ class RecipeData {
   const partition::LayerSequence& sequence_;
   int labels_ = 0;
   Corpus training_;
-  std::vector<AudioLength> validation_;
+  PlannedValidation validation_;
   std::map<partition::BatchChoice, RunShape> bounds_;
 };
 
@@ -254,10 +255,13 @@ const partition::LayerSequence& sequence_for(const ClusterPlan& planned,
 }
 
 /// What a plan's bytes leave out, for people.
-std::string not_counted(const configs::Config& recipe) {
+std::string not_counted(const configs::Config& recipe, const RecipeData& data) {
+  std::vector<std::string> parts;
+  if (!data.validation().not_counted.empty()) parts.push_back(data.validation().not_counted);
   const bool on_cpu = backend_sizes(recipe).device == layers::DeviceKind::cpu;
-  if (on_cpu || comm::nccl_is_built()) return {};
-  return "NCCL's buffers: this penstock was built without NCCL";
+  if (!on_cpu && !comm::nccl_is_built())
+    parts.emplace_back("NCCL's buffers: this penstock was built without NCCL");
+  return fmt::format("{}", fmt::join(parts, "; "));
 }
 
 /// What the recipe says, unless that is the default.
@@ -285,7 +289,7 @@ partition::Plan plan_of(const ClusterPlan& planned, const partition::PlanChoice&
   const partition::LayerSequence& sequence = sequence_for(planned, choice);
   const configs::Config config = with_choice(planned.recipe, sequence, choice);
   const StepSequence steps = data.steps(config);
-  const RunShape shape = shape_of_run(config, steps, data.validation(), data.labels());
+  const RunShape shape = shape_of_run(config, steps, data.validation().lengths, data.labels());
   partition::PlanRequest request;
   request.model = planned_model(sequence, config.model, data.labels()).summary;
   const partition::CostModel& costs =
@@ -316,7 +320,7 @@ partition::PlanningProblem problem_of(const ClusterPlan& planned, const configs:
                                       const ClusterConstraints& constraints) {
   return {.sequence = planned.sequence.get(),
           .sizes = backend_sizes(recipe),
-          .not_counted = not_counted(recipe),
+          .not_counted = not_counted(recipe, data),
           .cluster = limited(cluster, recipe.pipeline.memory_gib),
           .batches = choices_of(recipe, data, constraints, cluster.size()),
           .schedules = trained_schedules(recipe, constraints.schedule),
@@ -356,6 +360,8 @@ ClusterPlan plan_on_cluster(const configs::Config& given, const partition::Clust
   const configs::Config recipe = saved ? kept(asked, *saved) : asked;
   ClusterConstraints constraints = any;
   if (saved) constraints.free_batch = false;
+  (void)trained_schedules(recipe,
+                          constraints.schedule);  // a wrong name is told before data is read
   ClusterPlan planned;
   const bool free = recipe.pipeline.recompute == configs::PipelineConfig().recompute;
   const bool selective = recipe.pipeline.recompute == partition::kSelective;

@@ -95,6 +95,7 @@ TEST(Value, RejectsWhatTheKeyDoesNotTake) {
       fault("pipeline.schedule", "zb"),
       "pipeline.schedule = zb, but it takes one of gpipe, 1f1b, interleaved, zb-h1, zb-h2, zb-v, "
       "found");
+  EXPECT_TRUE(fault("pipeline.schedule", "zbh1").ends_with("found; did you mean zb-h1?"));
   EXPECT_EQ(fault("model.kind", "conformer"),
             "model.kind = conformer, but it takes \"deepspeech2\"");
   EXPECT_EQ(fault("data.speeds", "[1, 9]"),
