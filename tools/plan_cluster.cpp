@@ -8,7 +8,9 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "base/counted.h"
 #include "base/error.h"
+#include "base/quantities.h"
 #include "configs/load.h"
 #include "configs/named_keys.h"
 #include "partition/cluster/cluster_file.h"
@@ -19,9 +21,12 @@
 #include "tools/exit_code.h"
 #include "tools/json_line.h"
 #include "tools/plan_text.h"
+#include "tools/terminal.h"
 
 namespace penstock::tools {
 namespace {
+
+constexpr double kAdviceSeconds = 10;
 
 /// The words that stand for the model: its name is a recipe that sets model.base.
 std::vector<std::string> as_recipe(std::vector<std::string> words) {
@@ -93,6 +98,39 @@ nlohmann::ordered_json alternatives_of(const runtime::ClusterPlan& planned) {
   return alternatives;
 }
 
+/// What training on all the data once takes; nothing where a step has no audio.
+struct Epoch {
+  double seconds = 0, price = 0;  // 0: unknown
+};
+
+Epoch epoch_of(const runtime::ClusterPlan& planned) {
+  const double speed = planned.decision.estimate.speed();
+  if (speed <= 0) return {};
+  const double seconds = planned.epoch_audio_s / speed;
+  const double hourly = planned.problem.cluster.price_per_hour(planned.decision.choice.devices);
+  return {seconds, hourly * seconds / 3600};
+}
+
+void add_epoch(const runtime::ClusterPlan& planned, partition::PlanView& view) {
+  const Epoch epoch = epoch_of(planned);
+  if (epoch.seconds <= 0) return;
+  std::string text = fmt::format("{} for {} of audio", seconds_text(epoch.seconds),
+                                 seconds_text(planned.epoch_audio_s));
+  if (epoch.price > 0)
+    text += fmt::format(
+        "; it costs {}, at {} an hour for {}", number_text(epoch.price),
+        number_text(planned.problem.cluster.price_per_hour(planned.decision.choice.devices)),
+        counted(planned.decision.choice.slots(), "device"));
+  view.facts.emplace_back("an epoch", text);
+}
+
+nlohmann::ordered_json advice_json(const runtime::ClusterPlan& planned) {
+  auto list = nlohmann::ordered_json::array();
+  for (const partition::Advice& advice : planned.advice)
+    list.push_back({{"change", advice.change}, {"speed", advice.speed}});
+  return list;
+}
+
 nlohmann::ordered_json json_of(const runtime::ClusterPlan& planned) {
   const partition::Decision& decision = planned.decision;
   const partition::PlanChoice& choice = decision.choice;
@@ -117,6 +155,10 @@ nlohmann::ordered_json json_of(const runtime::ClusterPlan& planned) {
       {"binds", decision.bottleneck},
       {"post_validation", planned.problem.barrier == partition::Barrier::none},
       {"alternatives", alternatives_of(planned)}};
+  json["advice"] = advice_json(planned);
+  const Epoch epoch = epoch_of(planned);
+  if (epoch.seconds > 0) json["epoch_s"] = epoch.seconds;
+  if (epoch.price > 0) json["epoch_price"] = epoch.price;
   if (!planned.problem.not_counted.empty()) json["not_counted"] = planned.problem.not_counted;
   add_barriers(planned, decision.alternatives.front(), json);
   return json;
@@ -164,7 +206,8 @@ int run_plan_cluster(const ClusterArguments& arguments, bool json) {
                                           .micro_batches = layout.micro_batches,
                                           .schedule = arguments.schedule,
                                           .free_batch = leaves_batch_free(recipe.words),
-                                          .seed = layout.seed};
+                                          .seed = layout.seed,
+                                          .advice_s = kAdviceSeconds};
   if (!arguments.costs.empty()) constraints.costs = partition::read_device_profile(arguments.costs);
   if (constraints.micro_batches > 0 && !constraints.free_batch)
     throw ConfigError(
@@ -175,6 +218,9 @@ int run_plan_cluster(const ClusterArguments& arguments, bool json) {
       runtime::plan_on_cluster(config, partition::read_cluster(layout.cluster), constraints);
   if (!arguments.output.empty()) partition::write_plan(arguments.output, planned.plan);
   partition::PlanView view = partition::view_of(planned.problem, planned.decision, planned.plan);
+  add_epoch(planned, view);
+  for (const partition::Advice& advice : planned.advice)
+    view.advice.push_back(sentence_of(advice, view.speed));
   if (!arguments.output.empty())
     view.facts.emplace_back("train it",
                             how_to_train(arguments, planned, recipe.words, constraints.free_batch));
@@ -182,7 +228,7 @@ int run_plan_cluster(const ClusterArguments& arguments, bool json) {
   if (json)
     std::cout << json_line(json_of(planned));
   else
-    print_plan(view, std::cout);
+    print_plan(view, std::cout, wants_colour());
   return exit_done;
 }
 

@@ -26,6 +26,7 @@
 #include "tools/options.h"
 #include "tools/output_file.h"
 #include "tools/table.h"
+#include "tools/terminal.h"
 
 namespace penstock::tools {
 namespace {
@@ -100,7 +101,14 @@ void print_text(const Made& made, const partition::Simulation& run, int width) {
     rows.push_back({fmt::format("{}", rank), fmt::format("{:g}", bubbles[rank]),
                     fmt::format("{}", peaks[rank])});
   }
-  std::cout << partition::render(schedule, run, width) << '\n'
+  const partition::Picture picture{.width = width,
+                                   .time = [](double time) { return fmt::format("{:g}", time); },
+                                   .colour = wants_colour()};
+  std::cout << partition::render(schedule, run, picture);
+  if (partition::is_summary(run, width))
+    std::cout << "F forward, B input gradient, W weight gradient, G both"
+              << partition::kSummaryLegend << "\n";
+  std::cout << '\n'
             << table_text(rows) << '\n'
             << fmt::format("{}: {}, {}, makespan {:g}\n", schedule.name,
                            counted(schedule.ranks.size(), "rank"),

@@ -34,8 +34,11 @@ void add_devices(ClusterSource& source, const NodeGroup& group, int node, Cluste
   for (const auto& [name, count] : group.devices) {
     const DeviceModel* kind = kind_of(source, name, group.line);
     if (kind == nullptr) continue;
-    const Device device{
-        .kind = name, .memory = kind->memory_gib * kGib, .speed = kind->speed, .node = node};
+    const Device device{.kind = name,
+                        .memory = kind->memory_gib * kGib,
+                        .speed = kind->speed,
+                        .node = node,
+                        .price_per_hour = kind->price_per_hour};
     cluster.devices.insert(cluster.devices.end(), count, device);
   }
 }

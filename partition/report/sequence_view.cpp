@@ -60,6 +60,7 @@ class SequenceView {
     view_.schedule = make_schedule(steps_.front().schedule, grid.stages, plan_.runs_of(0));
     view_.step_seconds =  // of the slowest replica
         std::max(view_.replicas.front().step.makespan, steps_.front().seconds);
+    view_.binds = bottleneck_of(plan_);
     for (int k = 0; k < grid.stages; ++k) add_stage(k);
     add_traffic();
     add_facts();
@@ -127,7 +128,7 @@ class SequenceView {
         {"step, simulated", ms(view_.step_seconds)},
         {"lower bound", ms(placed_.bound)},
         {"gap", fmt::format("{:.2f} %{}", 100 * placed_.gap(), placed_.exact() ? ", exact" : "")},
-        {"what binds", bottleneck_of(plan_)},
+        {"what binds", view_.binds},
         {"margin",
          fmt::format("{:.3g} % of each device's memory left free", 100 * problem_.cluster.margin)},
         {"costs", "the profile's"}};

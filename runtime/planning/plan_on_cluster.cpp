@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <map>
 #include <optional>
@@ -73,6 +74,12 @@ class RecipeData {
     for (const AudioLength& length : training_.lengths)
       longest = std::max(longest, length.seconds());
     return longest / std::ranges::min(config_.data.speeds);
+  }
+
+  double epoch_seconds() const {
+    double slowness = 0;
+    for (const double speed : config_.data.speeds) slowness += 1 / speed;
+    return training_.seconds() * slowness / static_cast<double>(config_.data.speeds.size());
   }
 
   StepSequence steps(const configs::Config& config) const {
@@ -383,7 +390,13 @@ ClusterPlan plan_on_cluster(const configs::Config& given, const partition::Clust
     RunBytes& bytes = choice.selective ? remaking : keeping;
     return bytes.of(config, data.bounds(config), partition::schedule_of(choice));
   };
+  const auto begin = std::chrono::steady_clock::now();
   planned.decision = partition::decide(problem);
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+  if (constraints.advice_s > 0)
+    planned.advice =
+        partition::advise(problem, planned.decision, {constraints.advice_s, took.count()});
+  planned.epoch_audio_s = data.epoch_seconds();
   planned.recipe = with_choice(recipe, sequence, planned.decision.choice);
   planned.recipe.pipeline.memory_gib = recipe.pipeline.memory_gib;
   planned.plan = plan_of(planned, planned.decision.choice, data);

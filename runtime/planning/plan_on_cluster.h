@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "configs/config.h"
+#include "partition/choose/advice.h"
 #include "partition/choose/decide.h"
 #include "partition/cost/device_profile.h"
 #include "partition/model/layer_sequence.h"
@@ -26,6 +27,7 @@ struct ClusterConstraints {
   int first_steps = 0;         // that costs are taken from; 0: from some of the first epoch's
   /// What layers take, as measured on a device of speed 1. Nothing: computed.
   std::optional<partition::DeviceProfile> costs = {};
+  double advice_s = 0;  // that questions on single changes may take; 0: none is asked
 };
 
 /// One of the placements of a plan's stages and replicas.
@@ -45,6 +47,8 @@ struct ClusterPlan {
   partition::Plan
       plan;  // rank i runs on the i-th of the devices that it uses, in the cluster's order
   std::vector<RankedPlan> ranked = {};  // the fastest first, as rank_choices()
+  std::vector<partition::Advice> advice = {};
+  double epoch_audio_s = 0;  // of data.train, each utterance at its mean speed
 };
 
 /// The plan for training `recipe` on the cluster: decide() for the utterances of data.train, with

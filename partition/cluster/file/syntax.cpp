@@ -172,6 +172,8 @@ DeviceModel kind_of(const std::string& name, const toml::table& table, ClusterSo
   DeviceModel kind{.name = name};
   kind.memory_gib = keys.number("memory_gib", kMemory);
   kind.speed = keys.number("speed", kSpeed);
+  if (keys.find("price_per_hour") != nullptr)
+    kind.price_per_hour = keys.number("price_per_hour", {.value = 0, .above = true});
   keys.require_nothing_more();
   return kind;
 }

@@ -12,6 +12,7 @@ namespace penstock::partition {
 struct DeviceModel {
   std::string name;
   double memory_gib = 0, speed = 1;
+  double price_per_hour = 0;  // 0: not said
 };
 
 /// [[node]]: `count` nodes alike.

@@ -185,6 +185,24 @@ TEST(ClusterFile, SaysWhichBracketsAreWrong) {
             std::string::npos);
 }
 
+TEST(ClusterFile, AddsUpPricesOfDevices) {
+  const Cluster cluster = parse_cluster(
+      "[kinds.big]\nmemory_gib = 2\nspeed = 1\nprice_per_hour = 2.5\n[kinds.small]\nmemory_gib = "
+      "1\nspeed = 1\nprice_per_hour = 0.75\n[kinds.own]\nmemory_gib = 1\nspeed = 1\n[[node]]\n"
+      "name = \"a\"\ndevices = { big = 1, small = 2, own = 1 }\n"
+      "within = { latency_us = 1, gb_per_s = 1 }\n",
+      "c.toml");
+  std::vector<int> of(3, 0);  // the kinds' first devices; TOML tables may have any order
+  for (int d = 0; d < cluster.size(); ++d)
+    of[cluster.devices[d].kind == "big" ? 0 : cluster.devices[d].kind == "small" ? 1 : 2] = d;
+  EXPECT_EQ(cluster.price_per_hour({{of[0], of[1]}, {of[1]}}), 4);
+  EXPECT_EQ(cluster.price_per_hour({{of[0]}, {of[2]}}), 0);
+  EXPECT_NE(error_message("[kinds.big]\nmemory_gib = 2\nspeed = 1\nprice_per_hour = 0\n[[node]]\n"
+                          "name = \"a\"\ndevices = { big = 1 }\n")
+                .find("kinds.big.price_per_hour = 0, but it takes a number above 0"),
+            std::string::npos);
+}
+
 TEST(ClusterFile, SuggestsAKnownCluster) {
   const auto refused = [](const char* name) {
     return test::message_of<ConfigError>([&] { read_cluster(name); });
