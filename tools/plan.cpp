@@ -16,12 +16,13 @@
 #include "tools/options.h"
 #include "tools/output_file.h"
 #include "tools/plan_cluster.h"
+#include "tools/plan_diff.h"
 
 namespace penstock::tools {
 namespace {
 
 struct PlanArguments : ClusterArguments {
-  bool computed = false, json = false;
+  bool computed = false, json = false, diff = false;
 };
 
 nlohmann::ordered_json json_of(const partition::Plan& plan,
@@ -73,6 +74,14 @@ void check_mode(const CLI::App& command, const PlanArguments& arguments) {
 }
 
 int run_plan(const CLI::App& command, const PlanArguments& arguments) {
+  if (arguments.diff) {
+    require_absent(
+        command,
+        {"--profile", "--cluster", "--data", "--schedule", "--costs", "--output", "--computed",
+         "--report", "--stages", "--replicas", "--micro-batches", "--objective", "--seed"},
+        "a plan that is made, not for --diff");
+    return run_plan_diff(arguments.recipe.words, arguments.json);
+  }
   const bool profile = !arguments.layout.profile.empty();
   if (profile != arguments.recipe.words.empty())
     throw ConfigError("plan takes either a recipe or --profile FILE: give one of them");
@@ -120,6 +129,9 @@ void add_plan(CLI::App& app, Run& run) {
                       "Write the plan to this file; train it with pipeline.plan=FILE");
   command->add_flag("--computed", arguments->computed,
                     "Compute the times of layers from operation counts, instead of measuring them");
+  command->add_flag("--diff", arguments->diff,
+                    "Compare two plan files, given in place of a recipe: what differs in stages, "
+                    "layers, memory");
   command->add_flag("--json", arguments->json, "Print one JSON object");
   command->footer(
       "Examples:\n"
@@ -128,7 +140,8 @@ void add_plan(CLI::App& app, Run& run) {
       "  penstock plan my.toml --cluster h100-8 -o plan.toml --report plan.html\n"
       "  penstock plan ds2-wide --cluster h100-8 --data train.jsonl trainer.device=cuda\n"
       "  penstock plan --profile chain.json --stages 4 --objective bottleneck --json\n"
-      "  penstock plan --profile chain.json --cluster h100-8x8");
+      "  penstock plan --profile chain.json --cluster h100-8x8\n"
+      "  penstock plan before.toml after.toml --diff");
   command->callback([arguments, command, &run] {
     run = on_rank_0([arguments, command] { return run_plan(*command, *arguments); });
   });
