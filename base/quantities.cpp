@@ -31,8 +31,8 @@ std::string number_text(double number) {
 }
 
 std::string seconds_text(double seconds) {
-  constexpr std::pair<double, const char*> units[] = {
-      {86400, "days"}, {3600, "h"}, {60, "min"}, {1, "s"}, {1e-3, "ms"}, {1e-6, "µs"}};
+  constexpr std::pair<double, const char*> units[] = {{86400, "days"}, {3600, "h"},  {60, "min"},
+                                                      {1, "s"},        {1e-3, "ms"}, {1e-6, "µs"}};
   const double size = std::abs(seconds);
   if (size == 0) return "0 s";
   for (const auto& [unit, name] : units) {

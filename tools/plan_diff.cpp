@@ -17,9 +17,10 @@ namespace penstock::tools {
 
 int run_plan_diff(const std::vector<std::string>& files, bool json) {
   if (files.size() != 2)
-    throw ConfigError(fmt::format("--diff compares two plan files, but {} given: penstock plan "
-                                  "A.toml B.toml --diff",
-                                  files.size() == 1 ? "1 is" : fmt::format("{} are", files.size())));
+    throw ConfigError(
+        fmt::format("--diff compares two plan files, but {} given: penstock plan "
+                    "A.toml B.toml --diff",
+                    files.size() == 1 ? "1 is" : fmt::format("{} are", files.size())));
   const partition::Plan first = partition::read_any_plan(files[0]);
   const auto rows = partition::differences(first, partition::read_any_plan(files[1]));
   if (json) {

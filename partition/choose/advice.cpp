@@ -16,7 +16,7 @@ namespace {
 
 constexpr double kNoChange = 5e-3;  // of speed: predictions tell no less
 
-constexpr int kQuickSlots = 16;   // on more, choices are not refined
+constexpr int kQuickSlots = 16;  // on more, choices are not refined
 
 /// For the same stages, replicas and schedule.
 PlanningProblem narrowed(const PlanningProblem& problem, const PlanChoice& choice) {

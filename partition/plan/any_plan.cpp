@@ -14,8 +14,8 @@ namespace penstock::partition {
 Plan read_any_plan(const std::filesystem::path& file) {
   const auto text = configs::file_text(file);
   if (!text || text->empty())
-    throw ConfigError(fmt::format("can't read the plan {}: `penstock plan -o` writes plan files",
-                                  file.string()));
+    throw ConfigError(
+        fmt::format("can't read the plan {}: `penstock plan -o` writes plan files", file.string()));
   PlanSource source = plan_of_toml(*text, file.string());
   const Plan& plan = source.plan;
   if (source.faults.empty()) {
@@ -27,8 +27,7 @@ Plan read_any_plan(const std::filesystem::path& file) {
         source.fault(source.ranks_line, fmt::format("stage {} has no [[chunk]]", stage));
   }
   if (source.faults.empty()) return plan;
-  throw ConfigError(
-      fmt::format("the plan can't be used:\n  {}", fmt::join(source.faults, "\n  ")));
+  throw ConfigError(fmt::format("the plan can't be used:\n  {}", fmt::join(source.faults, "\n  ")));
 }
 
 }  // namespace penstock::partition

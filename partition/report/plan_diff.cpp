@@ -16,8 +16,9 @@ namespace {
 constexpr const char* kNone = "–";
 
 std::string layers_text(const std::vector<std::string>& layers) {
-  return layers.empty() ? kNone
-                        : layer_names(layers.front(), layers.back(), static_cast<int>(layers.size()));
+  return layers.empty()
+             ? kNone
+             : layer_names(layers.front(), layers.back(), static_cast<int>(layers.size()));
 }
 
 /// Of the stage's chunks, one text each.
@@ -102,7 +103,9 @@ class Comparison {
     };
     on_chunks(", layers", [](const ChunkPlan& chunk) { return layers_text(chunk.layers); });
     on_chunks(", recomputed", [](const ChunkPlan& chunk) {
-      return chunk.recomputed ? fmt::format("{}", fmt::join(*chunk.recomputed, " ")) : kNone;
+      return chunk.recomputed && !chunk.recomputed->empty()
+                 ? fmt::format("{}", fmt::join(*chunk.recomputed, " "))
+                 : kNone;
     });
     add(name + ", ranks", [&](const Plan& plan) {
       return stage < plan.stages() ? fmt::format("{}", fmt::join(plan.ranks[stage], " ")) : kNone;

@@ -84,7 +84,7 @@ TEST_F(Search, TakesMeasuredCostsOfTheModelAlone) {
   EXPECT_NE(turned.err.find("layers[0] of the costs is"), std::string::npos) << turned.err;
 }
 
-TEST_F(Search, ShowsNoEmptyColumnAndAnswersInASentence) {
+TEST_F(Search, ShowsNoEmptyColumnAndAnswers) {
   const auto outcome = search({});
   ASSERT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_NE(outcome.out.find("place  predicted"), std::string::npos) << outcome.out;

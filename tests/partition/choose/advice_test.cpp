@@ -48,7 +48,7 @@ TEST(Advice, IsPlannedAgainWithOneChange) {
                    decide(more).estimate.speed());
 }
 
-TEST(Advice, AsksForTheMemoryThatAFasterPlanLacks) {
+TEST(Advice, AsksForMemoryThatFasterPlansLack) {
   const LayerSequence sequence = test::small_sequence();
   PlanningProblem problem = test::planned_sequence(sequence, 2, 1e5);
   problem.cluster.node_links = {{.latency = 50, .bandwidth = 5}};  // one stage a device is best
@@ -71,7 +71,7 @@ TEST(Advice, PlansNothingThatItHasNoTimeFor) {
   EXPECT_EQ(advice[0].change, "with links twice as fast");
 }
 
-TEST(Advice, KeepsAnOrderAndLeavesOutWhatHasNoStep) {
+TEST(Advice, KeepsOrdersAndLeavesOutImpossibleSteps) {
   const LayerSequence sequence = test::small_sequence();
   PlanningProblem problem = of_two_stages(sequence, 1e5);
   const Decision decision = decide(problem);

@@ -39,14 +39,14 @@ TEST(PlanDiff, NamesWhatMovedAndWhatItChanges) {
   moved.chunks[1].layers = {"b", "c"};
   moved.chunks[1].recomputed = {"b"};
   moved.chunks[1].predicted = {.time_share = 0.8, .bytes = {.weights = 7 << 20}};
-  EXPECT_EQ(lines(of_two_stages(), moved),
-            (std::vector<std::string>{
-                "schedule: 1f1b | zb-h1", "order: none | another", "stage 0, layers: a to b (2) | a",
-                "stage 0, computing time: 45.0 % | 20.0 %", "stage 1, layers: c | b to c (2)",
-                "stage 1, recomputed: – | b", "stage 1, computing time: 55.0 % | 80.0 %",
-                "stage 1, memory: 5 MiB | 7 MiB",
-                "computing time, slowest stage: 55.0 % | 80.0 %",
-                "memory, fullest stage: 5 MiB | 7 MiB"}));
+  EXPECT_EQ(
+      lines(of_two_stages(), moved),
+      (std::vector<std::string>{
+          "schedule: 1f1b | zb-h1", "order: none | another", "stage 0, layers: a to b (2) | a",
+          "stage 0, computing time: 45.0 % | 20.0 %", "stage 1, layers: c | b to c (2)",
+          "stage 1, recomputed: – | b", "stage 1, computing time: 55.0 % | 80.0 %",
+          "stage 1, memory: 5 MiB | 7 MiB", "computing time, slowest stage: 55.0 % | 80.0 %",
+          "memory, fullest stage: 5 MiB | 7 MiB"}));
 }
 
 TEST(PlanDiff, OfOtherNumbersOfStages) {

@@ -94,9 +94,7 @@ TEST(CriticalPath, HasNoGapsButMessages) {
     const Simulation step = run(schedule, chunks, 0.3, 1.7, 0.9);
     const auto path = critical_path(step, schedule.chunk_rank);
     ASSERT_FALSE(path.empty()) << name;
-    const auto at = [&](const ActionPlace& place) {
-      return step.ranks[place.rank][place.place];
-    };
+    const auto at = [&](const ActionPlace& place) { return step.ranks[place.rank][place.place]; };
     EXPECT_EQ(at(path.front()).start, 0) << name;
     int messages = 0;
     for (std::size_t i = 1; i < path.size(); ++i) {
