@@ -1,5 +1,7 @@
 #include "base/nearest_name.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <vector>
 
@@ -42,7 +44,23 @@ std::string nearest(std::string_view typed, std::span<const std::string_view> na
     offer(name, distance(typed, name), typed.size());
     offer(name, distance(leaf(typed), leaf(name)), leaf(typed).size());
   }
+  const auto goes_on = [&](std::string_view name) {
+    return !typed.empty() && name.starts_with(typed) && name.substr(typed.size()).starts_with('_');
+  };
+  if (best.empty())
+    for (std::string_view name : names)
+      if (best.empty() && goes_on(name)) best = name;
   return std::string(best);
+}
+
+std::string did_you_mean(std::string_view typed, std::span<const std::string_view> names) {
+  const std::string near = nearest(typed, names);
+  return near.empty() ? "" : fmt::format("; did you mean {}?", near);
+}
+
+std::string did_you_mean(std::string_view typed, std::span<const std::string> names) {
+  const std::vector<std::string_view> views(names.begin(), names.end());
+  return did_you_mean(typed, views);
 }
 
 }  // namespace penstock

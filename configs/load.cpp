@@ -27,8 +27,8 @@ std::string unknown_model(const std::string& name) {
   if (known.empty())
     return fmt::format("model.base = {}, but there are no models in {}: give a TOML file", name,
                        (config_folder() / "models").string());
-  return fmt::format("model.base = {} is not a known model; known are {}, or give a TOML file",
-                     name, fmt::join(known, ", "));
+  return fmt::format("model.base = {} is not a known model; known are {}, or give a TOML file{}",
+                     name, fmt::join(known, ", "), did_you_mean(name, known));
 }
 
 bool holds_list(const KeyValue& value) {
@@ -136,8 +136,7 @@ class Loader {
       return fmt::format(", which goes with model.kind = {}", fmt::join(takers, " or "));
     std::vector<std::string_view> names;
     for (const Key& key : known) names.push_back(key.name);
-    const std::string near = nearest(unknown, names);
-    return near.empty() ? "" : fmt::format("; did you mean {}?", near);
+    return did_you_mean(unknown, names);
   }
 
   void apply(const Setting& setting) {
@@ -164,7 +163,7 @@ std::string model_hint(const std::string& word) {
   const auto models = model_names();
   const std::vector<std::string_view> names(models.begin(), models.end());
   const std::string near = nearest(word, names);
-  return near.empty() ? "" : fmt::format("; for that model, write model.base={}", near);
+  return near.empty() ? "" : fmt::format("; for the model {}, write model.base={}", near, near);
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <type_traits>
 
+#include "base/nearest_name.h"
 #include "base/utf8.h"
 
 namespace penstock::configs {
@@ -180,7 +181,8 @@ std::optional<std::string> set_value(const Key& key, std::string_view text) {
           *value = std::move(read_value);
           return std::nullopt;
         }
-        return fmt::format("{} = {}, but it takes {}", key.name, text, expectation(key));
+        return fmt::format("{} = {}, but it takes {}{}", key.name, text, expectation(key),
+                           did_you_mean(text, key.allowed.choices));
       },
       key.value);
 }

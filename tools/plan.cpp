@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <iostream>
 #include <memory>
@@ -14,12 +16,13 @@
 #include "tools/options.h"
 #include "tools/output_file.h"
 #include "tools/plan_cluster.h"
+#include "tools/plan_diff.h"
 
 namespace penstock::tools {
 namespace {
 
 struct PlanArguments : ClusterArguments {
-  bool computed = false, json = false;
+  bool computed = false, json = false, diff = false;
 };
 
 nlohmann::ordered_json json_of(const partition::Plan& plan,
@@ -73,6 +76,14 @@ void check_mode(const CLI::App& command, const PlanArguments& arguments) {
 }
 
 int run_plan(const CLI::App& command, const PlanArguments& arguments) {
+  if (arguments.diff) {
+    require_absent(
+        command,
+        {"--profile", "--cluster", "--data", "--schedule", "--costs", "--output", "--computed",
+         "--report", "--stages", "--replicas", "--micro-batches", "--objective", "--seed"},
+        "a plan that is made, not for --diff");
+    return run_plan_diff(arguments.recipe.words, arguments.json);
+  }
   const bool profile = !arguments.layout.profile.empty();
   if (profile != arguments.recipe.words.empty())
     throw ConfigError("plan takes either a recipe or --profile FILE: give one of them");
@@ -83,10 +94,15 @@ int run_plan(const CLI::App& command, const PlanArguments& arguments) {
   check_outputs({{"--output", arguments.output}}, arguments.recipe.files(recipe));
   const runtime::PlannedRun planned = runtime::plan_recipe(recipe, !arguments.computed);
   if (!arguments.output.empty()) partition::write_plan(arguments.output, planned.plan);
-  if (arguments.json)
-    std::cout << json_of(planned.plan, planned.estimate).dump() << '\n';
-  else
-    std::cout << partition::plan_table(planned.plan, planned.estimate);
+  if (arguments.json) {
+    nlohmann::ordered_json json = json_of(planned.plan, planned.estimate);
+    if (!planned.not_counted.empty()) json["not_counted"] = planned.not_counted;
+    std::cout << json.dump() << '\n';
+    return exit_done;
+  }
+  std::cout << partition::plan_table(planned.plan, planned.estimate);
+  if (!planned.not_counted.empty())
+    std::cout << fmt::format("not counted: {}\n", planned.not_counted);
   return exit_done;
 }
 
@@ -115,6 +131,9 @@ void add_plan(CLI::App& app, Run& run) {
                       "Write the plan to this file; train it with pipeline.plan=FILE");
   command->add_flag("--computed", arguments->computed,
                     "Compute the times of layers from operation counts, instead of measuring them");
+  command->add_flag("--diff", arguments->diff,
+                    "Compare two plan files, given in place of a recipe: what differs in stages, "
+                    "layers, memory");
   command->add_flag("--json", arguments->json, "Print one JSON object");
   command->footer(
       "Examples:\n"
@@ -123,7 +142,8 @@ void add_plan(CLI::App& app, Run& run) {
       "  penstock plan my.toml --cluster h100-8 -o plan.toml --report plan.html\n"
       "  penstock plan ds2-wide --cluster h100-8 --data train.jsonl\n"
       "  penstock plan --profile chain.json --stages 4 --objective bottleneck --json\n"
-      "  penstock plan --profile chain.json --cluster h100-8x8");
+      "  penstock plan --profile chain.json --cluster h100-8x8\n"
+      "  penstock plan before.toml after.toml --diff");
   command->callback([arguments, command, &run] {
     run = on_rank_0([arguments, command] { return run_plan(*command, *arguments); });
   });

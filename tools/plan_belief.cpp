@@ -14,11 +14,11 @@ namespace {
 std::string range_of(const runtime::ClusterPlan& planned) {
   std::vector<std::string> names;
   for (const partition::RatedDevice& device : planned.rated) names.push_back(device.name);
-  return fmt::format("{:.3g} to {:.3g} s a step, with all rates of {} off by the errors that {} "
-                     "state{}",
-                     planned.believed->fastest_s, planned.believed->slowest_s,
-                     fmt::join(names, " and "), names.size() > 1 ? "their files" : "its file",
-                     names.size() > 1 ? "" : "s");
+  return fmt::format(
+      "{:.3g} to {:.3g} s a step, with all rates of {} off by the errors that {} "
+      "state{}",
+      planned.believed->fastest_s, planned.believed->slowest_s, fmt::join(names, " and "),
+      names.size() > 1 ? "their files" : "its file", names.size() > 1 ? "" : "s");
 }
 
 /// What a fifth of each class of cost changes.

@@ -8,7 +8,9 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "base/counted.h"
 #include "base/error.h"
+#include "base/quantities.h"
 #include "configs/load.h"
 #include "configs/named_keys.h"
 #include "partition/cluster/cluster_file.h"
@@ -20,9 +22,12 @@
 #include "tools/json_line.h"
 #include "tools/plan_belief.h"
 #include "tools/plan_text.h"
+#include "tools/terminal.h"
 
 namespace penstock::tools {
 namespace {
+
+constexpr double kAdviceSeconds = 10;
 
 /// The words that stand for the model: its name is a recipe that sets model.base.
 std::vector<std::string> as_recipe(std::vector<std::string> words) {
@@ -94,6 +99,39 @@ nlohmann::ordered_json alternatives_of(const runtime::ClusterPlan& planned) {
   return alternatives;
 }
 
+/// What training on all the data once takes; nothing where a step has no audio.
+struct Epoch {
+  double seconds = 0, price = 0;  // 0: unknown
+};
+
+Epoch epoch_of(const runtime::ClusterPlan& planned) {
+  const double speed = planned.decision.estimate.speed();
+  if (speed <= 0) return {};
+  const double seconds = planned.epoch_audio_s / speed;
+  const double hourly = planned.problem.cluster.price_per_hour(planned.decision.choice.devices);
+  return {seconds, hourly * seconds / 3600};
+}
+
+void add_epoch(const runtime::ClusterPlan& planned, partition::PlanView& view) {
+  const Epoch epoch = epoch_of(planned);
+  if (epoch.seconds <= 0) return;
+  std::string text = fmt::format("{} for {} of audio", seconds_text(epoch.seconds),
+                                 seconds_text(planned.epoch_audio_s));
+  if (epoch.price > 0)
+    text += fmt::format(
+        "; it costs {}, at {} an hour for {}", number_text(epoch.price),
+        number_text(planned.problem.cluster.price_per_hour(planned.decision.choice.devices)),
+        counted(planned.decision.choice.slots(), "device"));
+  view.facts.emplace_back("an epoch", text);
+}
+
+nlohmann::ordered_json advice_json(const runtime::ClusterPlan& planned) {
+  auto list = nlohmann::ordered_json::array();
+  for (const partition::Advice& advice : planned.advice)
+    list.push_back({{"change", advice.change}, {"speed", advice.speed}});
+  return list;
+}
+
 /// The range of computed costs as "step_range_ms", and what else would be best as "sensitivity".
 void add_belief(const runtime::ClusterPlan& planned, nlohmann::ordered_json& json) {
   if (!planned.believed) return;
@@ -134,6 +172,11 @@ nlohmann::ordered_json json_of(const runtime::ClusterPlan& planned, bool time_li
       {"binds", decision.bottleneck},
       {"post_validation", planned.problem.barrier == partition::Barrier::none},
       {"alternatives", alternatives_of(planned)}};
+  json["advice"] = advice_json(planned);
+  const Epoch epoch = epoch_of(planned);
+  if (epoch.seconds > 0) json["epoch_s"] = epoch.seconds;
+  if (epoch.price > 0) json["epoch_price"] = epoch.price;
+  if (!planned.problem.not_counted.empty()) json["not_counted"] = planned.problem.not_counted;
   add_barriers(planned, decision.alternatives.front(), json);
   add_belief(planned, json);
   return json;
@@ -184,7 +227,8 @@ int run_plan_cluster(const ClusterArguments& arguments, bool json) {
                                           .free_batch = leaves_batch_free(recipe.words),
                                           .seed = layout.seed,
                                           .believes = true,
-                                          .time = &limit};
+                                          .time = &limit,
+                                          .advice_s = kAdviceSeconds};
   if (!arguments.costs.empty()) constraints.costs = partition::read_device_profile(arguments.costs);
   if (constraints.micro_batches > 0 && !constraints.free_batch)
     throw ConfigError(
@@ -198,6 +242,9 @@ int run_plan_cluster(const ClusterArguments& arguments, bool json) {
   add_belief(planned, view);
   const bool ended = limit.ended_a_search();
   if (ended) view.facts.emplace_back("search", words_of(limit));
+  add_epoch(planned, view);
+  for (const partition::Advice& advice : planned.advice)
+    view.advice.push_back(sentence_of(advice, view.speed));
   if (!arguments.output.empty())
     view.facts.emplace_back("train it",
                             how_to_train(arguments, planned, recipe.words, constraints.free_batch));
@@ -205,7 +252,7 @@ int run_plan_cluster(const ClusterArguments& arguments, bool json) {
   if (json)
     std::cout << json_line(json_of(planned, ended));
   else
-    print_plan(view, std::cout);
+    print_plan(view, std::cout, wants_colour());
   return exit_done;
 }
 

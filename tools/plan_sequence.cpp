@@ -20,6 +20,7 @@
 #include "tools/options.h"
 #include "tools/output_file.h"
 #include "tools/plan_text.h"
+#include "tools/terminal.h"
 
 namespace penstock::tools {
 namespace {
@@ -154,7 +155,7 @@ int run_plan_sequence(const SequenceArguments& arguments, bool json) {
         plan, steps, partition::other_grids(problem, placed, constraints, kMostAlternatives));
     if (ended) view.facts.emplace_back("search", words_of(limit));
     if (!arguments.report.empty()) partition::write_report(arguments.report, view);
-    if (!json) print_plan(view, std::cout);
+    if (!json) print_plan(view, std::cout, wants_colour());
   }
   if (json) std::cout << json_line(json_of(plan, steps, ended));
   return exit_done;

@@ -8,6 +8,7 @@
 #include <ostream>
 
 #include "base/gib.h"
+#include "base/quantities.h"
 #include "partition/report/render.h"
 #include "tools/table.h"
 
@@ -16,11 +17,21 @@ namespace {
 
 using Rows = std::vector<std::vector<std::string>>;
 
-constexpr std::size_t kDrawnStages = 32;
 constexpr std::size_t kShownAlternatives = 12;
 constexpr int kWidth = 96;  // columns of the picture
 
-std::string gib(double bytes) { return fmt::format("{:.2f}", bytes / kGib); }
+/// What a table of memory counts in: MiB where not even the fullest stage takes a GiB.
+struct MemoryUnit {
+  const char* name = "GiB";
+  double bytes = kGib;
+
+  explicit MemoryUnit(const std::vector<partition::StageView>& stages) {
+    if (std::ranges::max(stages, {}, &partition::StageView::bytes).bytes() >= kGib) return;
+    name = "MiB";
+    bytes = kGib / 1024;
+  }
+  std::string text(double value) const { return fmt::format("{:.2f}", value / bytes); }
+};
 
 std::string seconds(double value) {
   return value >= 1 ? fmt::format("{:.3f} s", value) : fmt::format("{:.3f} ms", 1e3 * value);
@@ -60,15 +71,16 @@ std::string work_table(const partition::PlanView& view) {
 }
 
 std::string memory_table(const partition::PlanView& view) {
-  Rows rows{{"GiB"}};
+  const MemoryUnit unit(view.stages);
+  Rows rows{{unit.name}};
   for (const auto& [kind, bytes] : view.stages.front().memory) rows.front().push_back(kind);
   rows.front().insert(rows.front().end(), {"total", "of"});
   for (std::size_t k = 0; k < view.stages.size(); ++k) {
     const partition::StageView& stage = view.stages[k];
     auto& row = rows.emplace_back(std::vector{fmt::format("{}", k)});
-    for (const auto& [kind, bytes] : stage.memory) row.push_back(gib(bytes));
-    row.push_back(gib(stage.bytes()));
-    row.push_back(std::isinf(stage.limit) ? "no limit" : gib(stage.limit));
+    for (const auto& [kind, bytes] : stage.memory) row.push_back(unit.text(bytes));
+    row.push_back(unit.text(stage.bytes()));
+    row.push_back(std::isinf(stage.limit) ? "no limit" : unit.text(stage.limit));
   }
   return table_text(rows);
 }
@@ -91,16 +103,34 @@ std::string facts_table(const partition::PlanView& view) {
   return text;
 }
 
+std::string picture(const partition::PlanView& view, bool colour) {
+  const partition::Simulation& step = view.replicas.front().step;
+  const std::string sampled =
+      view.steps > 1 ? fmt::format(" in the first of {} sampled steps", view.steps) : "";
+  return fmt::format(
+             "ranks are stages of the first replica{}; F forward, B input gradient, W weight "
+             "gradient, G both{}\n",
+             sampled, partition::is_summary(step, kWidth) ? partition::kSummaryLegend : "") +
+         partition::render(view.schedule, step,
+                           {.width = kWidth, .time = seconds_text, .colour = colour});
+}
+
+std::string advice_lines(const partition::PlanView& view) {
+  std::string text;
+  for (const std::string& sentence : view.advice) text += sentence + "\n";
+  return text.empty() ? "" : "\n" + text;
+}
+
 }  // namespace
 
-void print_plan(const partition::PlanView& view, std::ostream& out) {
-  out << view.title << "\n\n" << work_table(view) << '\n' << memory_table(view) << '\n';
-  if (view.stages.size() <= kDrawnStages)
-    out << "ranks are stages of the first replica; F forward, B input gradient, W weight gradient, "
-           "G both\n"
-        << partition::render(view.schedule, view.replicas.front().step, kWidth) << '\n';
+void print_plan(const partition::PlanView& view, std::ostream& out, bool colour) {
+  out << view.title << '\n'
+      << partition::headline_of(view) << "\n\n"
+      << work_table(view) << '\n'
+      << memory_table(view) << '\n'
+      << picture(view, colour) << '\n';
   if (!view.alternatives.empty()) out << alternatives_table(view) << '\n';
-  out << facts_table(view);
+  out << facts_table(view) << advice_lines(view);
 }
 
 }  // namespace penstock::tools

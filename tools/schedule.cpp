@@ -10,6 +10,7 @@
 
 #include "base/counted.h"
 #include "base/error.h"
+#include "base/nearest_name.h"
 #include "configs/config.h"
 #include "partition/report/render.h"
 #include "partition/schedule/csv/check.h"
@@ -25,6 +26,7 @@
 #include "tools/options.h"
 #include "tools/output_file.h"
 #include "tools/table.h"
+#include "tools/terminal.h"
 
 namespace penstock::tools {
 namespace {
@@ -120,7 +122,14 @@ void print_text(const Made& made, const partition::Simulation& run, int width) {
     rows.push_back({fmt::format("{}", rank), fmt::format("{:g}", bubbles[rank]),
                     fmt::format("{}", peaks[rank])});
   }
-  std::cout << partition::render(schedule, run, width) << '\n'
+  const partition::Picture picture{.width = width,
+                                   .time = [](double time) { return fmt::format("{:g}", time); },
+                                   .colour = wants_colour()};
+  std::cout << partition::render(schedule, run, picture);
+  if (partition::is_summary(run, width))
+    std::cout << "F forward, B input gradient, W weight gradient, G both"
+              << partition::kSummaryLegend << "\n";
+  std::cout << '\n'
             << table_text(rows) << '\n'
             << fmt::format("{}: {}, {}, makespan {:g}\n", schedule.name,
                            counted(schedule.ranks.size(), "rank"),
@@ -136,8 +145,8 @@ void print_text(const Made& made, const partition::Simulation& run, int width) {
 void check_name(const CLI::App& command, const std::string& name) {
   const auto names = partition::all_schedule_names();
   if (std::ranges::count(names, name) == 0)
-    throw ConfigError(
-        fmt::format("there is no schedule {}: known are {}", name, fmt::join(names, ", ")));
+    throw ConfigError(fmt::format("there is no schedule {}: known are {}{}", name,
+                                  fmt::join(names, ", "), did_you_mean(name, names)));
   if (name != partition::kFound)
     require_absent(command, {"--memory", "--seed"}, std::string(partition::kFound));
 }

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/counted.h"
+#include "base/quantities.h"
 #include "tools/json_line.h"
 #include "tools/table.h"
 
@@ -43,8 +44,30 @@ void print_search_json(const runtime::ClusterPlan& planned, const Measured& meas
   std::cout << json_line(json);
 }
 
+namespace {
+
+/// What the table comes to, in a sentence.
+std::string answer_of(const runtime::ClusterPlan& planned, const Measured& measured) {
+  const auto& ranked = planned.ranked;
+  if (ranked.empty()) return "";
+  if (measured.empty()) {
+    const double first = ranked.front().estimate.step_seconds;
+    return fmt::format(
+        "Place 1 is predicted to be fastest, by {:.1f} % beside the last one shown.\n",
+        100 * (ranked.back().estimate.step_seconds / first - 1));
+  }
+  const std::size_t best = fastest(planned, measured);
+  if (best == 0) return "Place 1 was fastest, as predicted.\n";
+  return fmt::format("Place {} was fastest; place 1, predicted to be, took {:.1f} % more.\n",
+                     best + 1, 100 * (measured.front() / measured[best] - 1));
+}
+
+}  // namespace
+
 void print_search(const runtime::ClusterPlan& planned, const Measured& measured) {
-  std::vector<std::vector<std::string>> rows{{"place", "predicted s", "measured s", "stages on"}};
+  std::vector<std::vector<std::string>> rows{{"place", "predicted"}};
+  if (!measured.empty()) rows.front().emplace_back("measured");
+  rows.front().emplace_back("stages on");
   for (std::size_t i = 0; i < planned.ranked.size(); ++i) {
     const runtime::RankedPlan& candidate = planned.ranked[i];
     std::vector<std::string> stages;
@@ -53,19 +76,15 @@ void print_search(const runtime::ClusterPlan& planned, const Measured& measured)
       for (const int device : devices) names.push_back(planned.problem.cluster.name_of(device));
       stages.push_back(fmt::format("{}", fmt::join(names, "+")));
     }
-    rows.push_back({fmt::format("{}", i + 1),
-                    fmt::format("{:.4f}", candidate.estimate.step_seconds),
-                    measured.empty() ? "" : fmt::format("{:.4f}", measured[i]),
-                    fmt::format("{}", fmt::join(stages, " | "))});
+    rows.push_back({fmt::format("{}", i + 1), seconds_text(candidate.estimate.step_seconds)});
+    if (!measured.empty()) rows.back().push_back(seconds_text(measured[i]));
+    rows.back().push_back(fmt::format("{}", fmt::join(stages, " | ")));
   }
   std::cout << fmt::format("{} × {}, {}, {} a step\n\n", counted(planned.plan.stages(), "stage"),
                            counted(planned.plan.replicas(), "replica"), planned.plan.schedule,
                            counted(planned.plan.micro_batches, "micro-batch", "micro-batches"))
             << table_text(rows);
-  if (measured.empty()) return;
-  const std::size_t best = fastest(planned, measured);
-  std::cout << fmt::format("\nfastest: place {}; the first took {:.1f} % more\n", best + 1,
-                           100 * (measured.front() / measured[best] - 1));
+  std::cout << '\n' << answer_of(planned, measured);
 }
 
 }  // namespace penstock::tools

@@ -4,6 +4,9 @@
 
 #include <nlohmann/json.hpp>
 #include <string_view>
+#include <vector>
+
+#include "tools/trace_flows.h"
 
 namespace penstock::tools {
 namespace {
@@ -79,6 +82,55 @@ void add_measured(Json& events, const runtime::WatchedAction& action, std::size_
       json_of(event, short_name(action.action), partition::name_of(action.action.kind)));
 }
 
+using Passes = std::vector<std::vector<partition::TimedAction>>;  // [rank]
+
+/// What each rank computed, without what it waited before.
+Passes passes_of(const std::vector<std::vector<runtime::WatchedAction>>& measured) {
+  Passes passes(measured.size());
+  for (std::size_t rank = 0; rank < measured.size(); ++rank)
+    for (const runtime::WatchedAction& action : measured[rank])
+      if (partition::computes(action.action.kind))
+        passes[rank].push_back({action.action, action.end - action.computing, action.end});
+  return passes;
+}
+
+/// The same as predicted, on the clock of what was measured.
+Passes passes_of(const Passes& predicted, double begin) {
+  Passes passes = predicted;
+  for (auto& rank : passes)
+    for (partition::TimedAction& pass : rank) {
+      pass.start += begin;
+      pass.end += begin;
+    }
+  return passes;
+}
+
+/// Messages as arrows, and what ranks have in use as counters.
+void add_flows(Json& events, int process, const partition::Plan& plan, const Passes& passes) {
+  for (const TraceFlow& flow : flows_of(plan, passes)) {
+    const std::size_t id = events.size();  // no other arrow's
+    const auto add = [&](const char* phase, int rank, double time) {
+      events.push_back({{"name", "message"},
+                        {"cat", "message"},
+                        {"ph", phase},
+                        {"bp", "e"},
+                        {"id", id},
+                        {"ts", 1e6 * time},
+                        {"pid", process},
+                        {"tid", rank}});
+    };
+    add("s", flow.from_rank, flow.sent);
+    add("f", flow.to_rank, flow.taken);
+  }
+  for (int rank = 0; rank < static_cast<int>(passes.size()); ++rank)
+    for (const partition::MemoryPoint& point : memory_of(plan, rank, passes[rank]))
+      events.push_back({{"name", fmt::format("memory of rank {}", rank)},
+                        {"ph", "C"},
+                        {"ts", 1e6 * point.time},
+                        {"pid", process},
+                        {"args", {{"bytes", point.bytes}}}});
+}
+
 }  // namespace
 
 std::string trace_json(const runtime::Trace& trace) {
@@ -103,6 +155,8 @@ std::string trace_json(const runtime::Trace& trace) {
         events.push_back(
             json_of(event, short_name(timed.action), partition::name_of(timed.action.kind)));
       }
+    add_flows(events, kMeasured, trace.plan, passes_of(step.measured));
+    add_flows(events, kPredicted, trace.plan, passes_of(step.predicted, step.begin));
   }
   return Json{{"displayTimeUnit", "ms"},
               {"otherData", {{"model", trace.plan.model}, {"schedule", trace.plan.schedule}}},

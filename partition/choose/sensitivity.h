@@ -23,9 +23,9 @@ struct OtherBest {
 
 /// How far a decision holds.
 struct Sensitivity {
-  int compared = 0;                      // choices, the decision's among them
+  int compared = 0;                           // choices, the decision's among them
   std::vector<std::string> assumptions = {};  // that were tried
-  std::vector<OtherBest> others = {};        // where another choice is better, by more than kSameStep
+  std::vector<OtherBest> others = {};  // where another choice is better, by more than kSameStep
 };
 
 /// Seconds of the decision's step under `assumption`, over its first sampled step.

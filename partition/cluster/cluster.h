@@ -13,7 +13,8 @@ struct Device {
   double memory = std::numeric_limits<double>::infinity();  // bytes
   double speed = 1;  // how many times faster than the device that costs were taken on
   int node = 0;
-  std::string device = {};  // whose rates it has, as read_device() takes it; empty: unknown
+  std::string device = {};    // whose rates it has, as read_device() takes it; empty: unknown
+  double price_per_hour = 0;  // in the file's currency; 0: unknown
 };
 
 /// Devices in nodes, and the links between them.
@@ -32,6 +33,8 @@ struct Cluster {
   const LinkRates& link(int from, int to) const;
   /// Bytes that plans may use of a device.
   double usable(int device) const { return devices[device].memory * (1 - margin); }
+  /// Of the devices of [stage][replica]; 0 where that of one of them is unknown.
+  double price_per_hour(const std::vector<std::vector<int>>& stages) const;
   /// "node3:5", the device's place in its node.
   std::string name_of(int device) const;
 };

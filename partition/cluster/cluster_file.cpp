@@ -26,9 +26,8 @@ const DeviceModel* kind_of(ClusterSource& source, const std::string& name, int l
     if (kind.name == name) return &kind;
     names.push_back(kind.name);
   }
-  const std::string near = nearest(name, names);
   source.fault(line, fmt::format("unknown device kind {}: describe it as [kinds.{}]{}", name, name,
-                                 near.empty() ? "" : fmt::format("; did you mean {}?", near)));
+                                 did_you_mean(name, names)));
   return nullptr;
 }
 
@@ -40,7 +39,8 @@ void add_devices(ClusterSource& source, const NodeGroup& group, int node, Cluste
                         .memory = kind->memory_gib * kGib,
                         .speed = kind->speed,
                         .node = node,
-                        .device = kind->device};
+                        .device = kind->device,
+                        .price_per_hour = kind->price_per_hour};
     cluster.devices.insert(cluster.devices.end(), count, device);
   }
 }
@@ -107,9 +107,10 @@ Cluster read_cluster(const std::filesystem::path& file) {
   auto known = configs::config_folder() / "clusters" / file;
   known += ".toml";
   if (const auto text = configs::file_text(known)) return parse_cluster(*text, known.string());
-  throw ConfigError(
-      fmt::format("{}: no such cluster file, or it can't be read; known by name are {}",
-                  file.string(), fmt::join(configs::names_in_config_folder("clusters"), ", ")));
+  const std::vector<std::string> names = configs::names_in_config_folder("clusters");
+  throw ConfigError(fmt::format(
+      "{}: no such cluster file, or it can't be read; known by name are {}{}", file.string(),
+      fmt::join(names, ", "), did_you_mean(file.stem().string(), names)));
 }
 
 }  // namespace penstock::partition

@@ -59,8 +59,7 @@ class DeviceReader {
     for (const char* key : {"device.backend", "device.source"})
       if (!given(settings, key)) faults_.push_back(fmt::format("{}: {} is missing", file_, key));
     if (!faults_.empty())
-      throw ConfigError(
-          fmt::format("the device can't be used:\n  {}", fmt::join(faults_, "\n  ")));
+      throw ConfigError(fmt::format("the device can't be used:\n  {}", fmt::join(faults_, "\n  ")));
     return finished();
   }
 
@@ -72,9 +71,8 @@ class DeviceReader {
     numbers_.push_back({.key = key, .at = &at, .least = 1, .most = 1 << 20, .required = false});
   }
   void error(const std::string& section, CostClass of) {
-    numbers_.push_back({.key = section + ".error",
-                        .at = &device_.error[static_cast<int>(of)],
-                        .most = 0.9});
+    numbers_.push_back(
+        {.key = section + ".error", .at = &device_.error[static_cast<int>(of)], .most = 0.9});
   }
   void formats(const std::string& section, CostClass of, ByFormat& rates) {
     numbers_.push_back({.key = section + ".f32", .at = &rates.f32, .unit = 1e12});
@@ -132,8 +130,8 @@ class DeviceReader {
   }
 
   RatedDevice finished() {
-    for (ByFormat* rates : {&device_.products, &device_.convolutions, &device_.attention,
-                            &device_.recurrences})
+    for (ByFormat* rates :
+         {&device_.products, &device_.convolutions, &device_.attention, &device_.recurrences})
       for (double* rate : {&rates->tf32, &rates->f16, &rates->bf16})
         if (*rate == 0) *rate = rates->f32;
     device_.common.multiprocessors = static_cast<int>(multiprocessors_);

@@ -29,9 +29,10 @@ struct RatedDevice {
   std::string source = {};  // where its numbers come from, for people
   layers::DeviceKind kind = layers::DeviceKind::cuda;
   double memory_gib = 0;
-  ByFormat products = {}, convolutions = {}, attention = {}, recurrences = {};  // operations a second
-  DeviceRates common = {};           // what is the same in all formats
-  double error[kCostClasses] = {};   // share by which times of a class may be off, either way
+  ByFormat products = {}, convolutions = {}, attention = {},
+           recurrences = {};        // operations a second
+  DeviceRates common = {};          // what is the same in all formats
+  double error[kCostClasses] = {};  // share by which times of a class may be off, either way
 
   DeviceRates rates(const layers::BackendSizes& sizes) const;
   /// Where all is `errors` times the given errors slower: 1 the slowest to believe, -1 the fastest.

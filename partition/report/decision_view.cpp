@@ -9,6 +9,7 @@
 #include <set>
 
 #include "base/counted.h"
+#include "base/quantities.h"
 #include "partition/choose/find_choice.h"
 #include "partition/report/abridge.h"
 #include "partition/schedule/in_flight.h"
@@ -30,11 +31,26 @@ std::vector<std::pair<std::string, double>> by_kind(const StageBytes& bytes) {
   return memory;
 }
 
-/// What the first difference is in, of choices that have the same words.
-const char* difference(const PlanChoice& a, const PlanChoice& b) {
-  if (a.devices != b.devices) return "devices";
-  if (a.begin != b.begin) return "cut";
-  return a.recomputed != b.recomputed ? "layers recomputed" : "order";
+/// "stage 1 on b:0 b:2", where that is the first stage on other devices.
+std::string other_devices(const Cluster& cluster, const PlanChoice& a, const PlanChoice& b) {
+  std::size_t k = 0;
+  while (k + 1 < b.devices.size() && k < a.devices.size() && a.devices[k] == b.devices[k]) ++k;
+  std::vector<std::string> names;
+  for (const int device : b.devices[k]) names.push_back(cluster.name_of(device));
+  if (names.size() > 3) names = {names[0], names[1], fmt::format("+{}", names.size() - 2)};
+  return fmt::format("stage {} on {}", k, fmt::join(names, " "));
+}
+
+/// What of `b` is the first difference from `a`, of choices that have the same words.
+std::string difference(const Cluster& cluster, const PlanChoice& a, const PlanChoice& b) {
+  if (a.devices != b.devices && !b.devices.empty()) return other_devices(cluster, a, b);
+  if (a.begin != b.begin && a.begin.size() == b.begin.size()) {
+    const auto [here, there] = std::ranges::mismatch(a.begin, b.begin);
+    return fmt::format("cut at layer {}, not {}", *there, *here);
+  }
+  if (a.recomputed != b.recomputed)
+    return fmt::format("{} recomputed", counted(std::ranges::count(b.recomputed, true), "layer"));
+  return "other order";
 }
 
 class DecisionView {
@@ -46,6 +62,9 @@ class DecisionView {
     view_.title = describe(choice_);
     view_.cluster = problem_.cluster;
     view_.step_seconds = decision_.estimate.step_seconds;
+    view_.steps = static_cast<int>(decision_.workload.steps.size());
+    view_.speed = decision_.estimate.speed();
+    view_.binds = decision_.bottleneck;
     for (int k = 0; k < choice_.stages; ++k) add_stage(k);
     for (int r = 0; r < choice_.replicas; ++r) {
       const int passes = 3 * runs_of(r) * static_cast<int>(plan_.chunks.size());
@@ -155,7 +174,7 @@ class DecisionView {
     const auto [first, fresh] = rows_.try_emplace(describe(choice), &choice);
     if (fresh) return first->first;
     const std::string row =
-        fmt::format("{}, other {}", first->first, difference(*first->second, choice));
+        fmt::format("{}, {}", first->first, difference(problem_.cluster, *first->second, choice));
     const int times = ++times_[row];
     return times == 1 ? row : fmt::format("{} ({})", row, times);
   }
@@ -197,34 +216,36 @@ class DecisionView {
     const auto& own = decision_.alternatives.front().other_barrier_s;
     if (!own) return late ? "on" : "off";
     const char* otherwise = late ? "without it" : "with it";
-    std::string text = fmt::format("{}; {}, a step of this plan takes {:.4g} s",
-                                   late ? "on" : "off", otherwise, *own);
+    std::string text = fmt::format("{}; {}, a step of this plan takes {}", late ? "on" : "off",
+                                   otherwise, seconds_text(*own));
     if (best != &decision_.alternatives.front())
-      text += fmt::format("; the best plan {} is {}: {:.4g} s for the same audio", otherwise,
-                          describe(best->choice), pace(*best) * decision_.estimate.audio_seconds);
+      text += fmt::format("; the best plan {} is {}: {} for the same audio", otherwise,
+                          describe(best->choice),
+                          seconds_text(pace(*best) * decision_.estimate.audio_seconds));
     return text;
   }
 
   void add_facts() {
     const ChoiceEstimate& estimate = decision_.estimate;
-    view_.facts = {{"model", plan_.model},
-                   {"devices", fmt::format("{} of {}", choice_.slots(), problem_.cluster.size())},
-                   {"schedule", choice_.schedule},
-                   {"recomputation", recomputation()},
-                   {"micro-batches a step",
-                    fmt::format("{} of at most {:.4g} s of audio, in {}",
-                                choice_.batch.micro_batches, choice_.batch.seconds,
-                                counted(static_cast<std::size_t>(plan_.lanes), "lane"))},
-                   {"step", fmt::format("{:.4g} s for {:.4g} s of audio", estimate.step_seconds,
-                                        estimate.audio_seconds)},
-                   {"speed", fmt::format("{:.4g} s of audio a second", estimate.speed())},
-                   {"post-validation", other_barrier()},
-                   {"lower bound", fmt::format("{:.4g} s, gap {:.1f} %", decision_.lower_bound,
-                                               100 * decision_.gap())},
-                   {"what binds", decision_.bottleneck},
-                   {"margin", fmt::format("{:.3g} % of each device's memory left free",
-                                          100 * problem_.cluster.margin)},
-                   {"costs", problem_.costs_from}};
+    view_.facts = {
+        {"model", plan_.model},
+        {"devices", fmt::format("{} of {}", choice_.slots(), problem_.cluster.size())},
+        {"schedule", choice_.schedule},
+        {"recomputation", recomputation()},
+        {"micro-batches a step",
+         fmt::format("{} of at most {:.4g} s of audio, in {}", choice_.batch.micro_batches,
+                     choice_.batch.seconds,
+                     counted(static_cast<std::size_t>(plan_.lanes), "lane"))},
+        {"step", fmt::format("{} for {} s of audio", seconds_text(estimate.step_seconds),
+                             number_text(estimate.audio_seconds))},
+        {"speed", fmt::format("{} s of audio a second", number_text(estimate.speed()))},
+        {"post-validation", other_barrier()},
+        {"lower bound", fmt::format("{}, gap {:.1f} %", seconds_text(decision_.lower_bound),
+                                    100 * decision_.gap())},
+        {"what binds", decision_.bottleneck},
+        {"margin",
+         fmt::format("{:.3g} % of each device's memory left free", 100 * problem_.cluster.margin)},
+        {"costs", problem_.costs_from}};
     if (!problem_.not_counted.empty())
       view_.facts.emplace_back("not counted", problem_.not_counted);
   }

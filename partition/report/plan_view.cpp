@@ -1,7 +1,12 @@
 #include "partition/report/plan_view.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cmath>
 #include <map>
+
+#include "base/quantities.h"
 
 namespace penstock::partition {
 
@@ -9,6 +14,23 @@ double StageView::bytes() const {
   double sum = 0;
   for (const auto& [kind, bytes] : memory) sum += bytes;
   return sum;
+}
+
+double StageView::fullness() const { return std::isinf(limit) ? 0 : bytes() / limit; }
+
+std::string headline_of(const PlanView& view) {
+  const std::string pace =
+      view.speed > 0 ? fmt::format("It trains {} s of audio a second", number_text(view.speed))
+                     : fmt::format("A step takes {}", seconds_text(view.step_seconds));
+  const auto by_share = [](const StageView& stage) {
+    return std::pair(stage.fullness(), stage.bytes());
+  };
+  const auto fullest = std::ranges::max_element(view.stages, {}, by_share);
+  const std::string limit =
+      std::isinf(fullest->limit) ? "" : fmt::format(" of {}", bytes_text(fullest->limit));
+  return fmt::format("{}; stage {} is the fullest, with {}{}.{}", pace,
+                     fullest - view.stages.begin(), bytes_text(fullest->bytes()), limit,
+                     view.binds.empty() ? "" : fmt::format(" What binds: {}.", view.binds));
 }
 
 void add_always(std::vector<MemoryPoint>& memory, double bytes) {

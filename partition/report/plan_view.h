@@ -22,6 +22,8 @@ struct StageView {
   double idle = 0;     // share of a step
 
   double bytes() const;
+  /// Share of the limit; 0: there is none.
+  double fullness() const;
 };
 
 /// One replica's pipeline in one step.
@@ -58,6 +60,10 @@ struct PlanView {
   std::vector<AlternativeView> alternatives;
   int left_out = 0;  // alternatives besides, of which none can be better
   double step_seconds = 0;
+  int steps = 1;           // sampled, of which step_seconds is the mean and the first is shown
+  double speed = 0;        // audio seconds trained in a second; 0: unknown
+  std::string binds = {};  // what keeps it from being faster
+  std::vector<std::string> advice = {};  // sentences on what single changes would bring
 };
 
 /// Traffic of a pipeline over its links and of rings over replicas. bytes[chunk][micro-batch] of
@@ -72,6 +78,10 @@ struct TrafficOf {
 };
 /// What is always there added to what micro-batches hold, from the step's beginning on.
 void add_always(std::vector<MemoryPoint>& memory, double bytes);
+
+/// What comes of the plan: "It trains 1,060 s of audio a second; stage 0 is the fullest, with 5.15
+/// GiB of 15.2 GiB. What binds: the computation of stage 0, ….".
+[[nodiscard]] std::string headline_of(const PlanView& view);
 
 std::vector<TrafficView> traffic_of(const Cluster& cluster, const TrafficOf& what);
 

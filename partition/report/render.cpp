@@ -3,8 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <cmath>
+#include <numeric>
+#include <vector>
 
 namespace penstock::partition {
 namespace {
@@ -13,51 +16,201 @@ struct Look {
   char letter, filler;
 };
 
-Look look_of(ActionKind kind) {
+constexpr std::array<Look, 4> kLooks{{{'F', '-'}, {'B', '='}, {'W', '~'}, {'G', '='}}};
+
+int place_of(ActionKind kind) {
   switch (kind) {
     case ActionKind::forward:
-      return {'F', '-'};
+      return 0;
     case ActionKind::backward_input:
-      return {'B', '='};
+      return 1;
     case ActionKind::backward_weight:
-      return {'W', '~'};
+      return 2;
     default:
-      return {'G', '='};
+      return 3;
   }
+}
+
+/// Characters of a line, and of each what it stands for: F, B, W, G, or a blank.
+struct Line {
+  std::string text, kinds;
+
+  void resize(std::size_t size) {
+    text.resize(size, ' ');
+    kinds.resize(size, ' ');
+  }
+};
+
+bool is_of_first_chunk(const Schedule& schedule, const Action& action) {
+  const int rank = schedule.chunk_rank[action.chunk];
+  return std::ranges::find(schedule.chunk_rank, rank) - schedule.chunk_rank.begin() == action.chunk;
 }
 
 /// `columns` of an action's bar.
 std::string bar(const Schedule& schedule, const Action& action, std::size_t columns) {
-  const Look look = look_of(action.kind);
-  const int rank = schedule.chunk_rank[action.chunk];
-  const auto own = std::ranges::find(schedule.chunk_rank, rank) - schedule.chunk_rank.begin();
-  const char letter =
-      action.chunk == own ? look.letter : static_cast<char>(look.letter - 'A' + 'a');
+  const Look look = kLooks[place_of(action.kind)];
+  const char letter = is_of_first_chunk(schedule, action)
+                          ? look.letter
+                          : static_cast<char>(look.letter - 'A' + 'a');
   std::string text = fmt::format("{}{}", letter, action.micro_batch);
   if (text.size() > columns) text = std::string(1, letter);
   text.resize(columns, look.filler);
   return text;
 }
 
-}  // namespace
-
-std::string render(const Schedule& schedule, const Simulation& simulation, int width) {
-  const std::size_t digits = fmt::formatted_size("{}", schedule.ranks.size() - 1);
-  const double scale = simulation.makespan > 0 ? width / simulation.makespan : 0;
+Line bars(const Schedule& schedule, const std::vector<TimedAction>& actions, int width,
+          double scale) {
   const auto column = [&](double time) {
     return static_cast<std::size_t>(std::lround(time * scale));
   };
-  std::string text;
-  for (std::size_t rank = 0; rank < simulation.ranks.size(); ++rank) {
-    std::string line;
-    for (const TimedAction& timed : simulation.ranks[rank]) {
-      if (!computes(timed.action.kind)) continue;
-      line.resize(column(timed.start), ' ');
-      line += bar(schedule, timed.action, column(timed.end) - column(timed.start));
-    }
-    line.resize(std::max<std::size_t>(width, line.size()), ' ');
-    text += fmt::format("rank {:>{}} |{}|\n", rank, digits, line);
+  Line line;
+  for (const TimedAction& timed : actions) {
+    if (!computes(timed.action.kind)) continue;
+    line.resize(column(timed.start));
+    line.text += bar(schedule, timed.action, column(timed.end) - column(timed.start));
+    line.kinds.resize(line.text.size(), kLooks[place_of(timed.action.kind)].letter);
   }
+  line.resize(std::max<std::size_t>(width, line.text.size()));
+  return line;
+}
+
+/// Shares of a column's time, by kind.
+using Shares = std::array<double, kLooks.size()>;
+
+/// Those of a column and its neighbours together, so that the rhythm of passes, which columns do
+/// not share, makes no pattern of its own.
+Shares smoothed(const std::vector<Shares>& columns, std::size_t column) {
+  const std::size_t first = column - std::min<std::size_t>(column, 1);
+  const std::size_t last = std::min(column + 1, columns.size() - 1);
+  Shares mean{};
+  for (std::size_t c = first; c <= last; ++c)
+    for (std::size_t kind = 0; kind < mean.size(); ++kind)
+      mean[kind] += columns[c][kind] / static_cast<double>(last - first + 1);
+  return mean;
+}
+
+char summary_of(const Shares& shares) {
+  const double busy = std::accumulate(shares.begin(), shares.end(), 0.0);
+  if (busy < 0.25) return ' ';
+  if (busy < 0.75) return '.';
+  const auto most = std::ranges::max_element(shares);
+  return 4 * *most >= 3 * busy ? kLooks[most - shares.begin()].letter : '#';
+}
+
+Line summary(const std::vector<TimedAction>& actions, int width, double scale) {
+  std::vector<Shares> columns(width, Shares{});
+  for (const TimedAction& timed : actions) {
+    if (!computes(timed.action.kind)) continue;
+    const double start = timed.start * scale, end = std::min<double>(timed.end * scale, width);
+    for (int c = static_cast<int>(start); c < end; ++c)
+      columns[c][place_of(timed.action.kind)] +=
+          std::min<double>(end, c + 1) - std::max<double>(start, c);
+  }
+  Line line;
+  for (std::size_t c = 0; c < columns.size(); ++c) line.text += summary_of(smoothed(columns, c));
+  line.kinds = line.text;
+  return line;
+}
+
+/// Colours of a terminal: blue, yellow, green, magenta, and grey for what is mixed.
+const char* colour_of(char kind) {
+  switch (kind) {
+    case 'F':
+      return "\x1b[34m";
+    case 'B':
+      return "\x1b[33m";
+    case 'W':
+      return "\x1b[32m";
+    case 'G':
+      return "\x1b[35m";
+    default:
+      return "\x1b[90m";
+  }
+}
+
+std::string coloured(const Line& line) {
+  std::string text;
+  for (std::size_t i = 0; i < line.text.size(); ++i) {
+    const char kind = line.kinds[i];
+    if (kind != ' ' && (i == 0 || line.kinds[i - 1] != kind)) text += colour_of(kind);
+    text += line.text[i];
+    const bool ends = i + 1 == line.text.size() || line.kinds[i + 1] != kind;
+    if (kind != ' ' && ends) text += "\x1b[0m";
+  }
+  return text;
+}
+
+/// The shortest step of 1, 2 or 5 times a power of ten of which labels have room.
+double tick_of(double makespan, int width) {
+  constexpr int apart = 12;  // columns
+  const double least = makespan * apart / width;
+  const double power = std::pow(10, std::floor(std::log10(least)));
+  for (const double times : {1.0, 2.0, 5.0})
+    if (times * power >= least * (1 - 1e-9)) return times * power;
+  return 10 * power;
+}
+
+/// Characters of UTF-8 text.
+std::size_t characters(const std::string& text) {
+  return std::ranges::count_if(text, [](char c) { return (c & 0xC0) != 0x80; });
+}
+
+std::string axis(double makespan, const Picture& picture, std::size_t indent) {
+  const double tick = tick_of(makespan, picture.width);
+  std::string marks(picture.width, ' '), labels;
+  std::size_t written = 0;
+  for (int i = 0; i * tick <= makespan * (1 + 1e-9); ++i) {
+    const auto at =
+        std::min<std::size_t>(std::lround(i * tick / makespan * picture.width), picture.width - 1);
+    marks[at] = '^';
+    const std::string label = picture.time(i * tick);
+    if (at < written) continue;
+    labels += std::string(at - written, ' ') + label;
+    written = at + characters(label);
+  }
+  marks.erase(marks.find_last_not_of(' ') + 1);
+  const std::string margin(indent, ' ');
+  return margin + marks + "\n" + margin + labels + "\n";
+}
+
+/// Those that are drawn, the first and the last among them.
+std::vector<int> drawn_ranks(int ranks, int most) {
+  const int drawn = std::min(ranks, std::max(most, 2));
+  std::vector<int> list;
+  for (int i = 0; i < drawn; ++i)
+    list.push_back(drawn < 2 ? 0 : static_cast<int>(std::int64_t{i} * (ranks - 1) / (drawn - 1)));
+  return list;
+}
+
+}  // namespace
+
+bool is_summary(const Simulation& simulation, int width) {
+  std::vector<double> lengths;
+  for (const auto& rank : simulation.ranks)
+    for (const TimedAction& timed : rank)
+      if (computes(timed.action.kind) && timed.end > timed.start)
+        lengths.push_back(timed.end - timed.start);
+  if (lengths.empty()) return false;
+  const auto middle = lengths.begin() + static_cast<std::ptrdiff_t>(lengths.size() / 2);
+  std::ranges::nth_element(lengths, middle);
+  return *middle * width < simulation.makespan * (1 - 1e-9);
+}
+
+std::string render(const Schedule& schedule, const Simulation& simulation, const Picture& picture) {
+  const int ranks = static_cast<int>(simulation.ranks.size());
+  const std::size_t digits = fmt::formatted_size("{}", ranks - 1);
+  const double scale = simulation.makespan > 0 ? picture.width / simulation.makespan : 0;
+  const bool sums = is_summary(simulation, picture.width);
+  std::string text;
+  for (const int rank : drawn_ranks(ranks, picture.most_ranks)) {
+    const auto& actions = simulation.ranks[rank];
+    const Line line = sums ? summary(actions, picture.width, scale)
+                           : bars(schedule, actions, picture.width, scale);
+    text += fmt::format("rank {:>{}} |{}|\n", rank, digits,
+                        picture.colour ? coloured(line) : line.text);
+  }
+  if (picture.time && simulation.makespan > 0)
+    text += axis(simulation.makespan, picture, std::string("rank  |").size() + digits);
   return text;
 }
 

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "configs/config.h"
 #include "partition/report/page.h"
+#include "partition/report/step_causes.h"
 
 namespace penstock::partition {
 namespace {
@@ -34,9 +35,26 @@ int number_of(ActionKind kind) {
   }
 }
 
+/// As the page's script names them.
+Json json_of(const IdleCauses& causes) {
+  return {{"fill", causes.fill},
+          {"wait", causes.wait},
+          {"message", causes.message},
+          {"reduction", causes.reduction},
+          {"drain", causes.drain}};
+}
+
 /// A replica without micro-batches in the step shows its length all the same.
-Json json_of(const ReplicaView& replica, double step_seconds) {
-  Json json{{"end", 0.0}, {"actions", Json::array()}, {"memory", Json::array()}};
+Json json_of(const ReplicaView& replica, const std::vector<int>& chunk_rank, double step_seconds) {
+  Json json{{"end", 0.0},
+            {"actions", Json::array()},
+            {"memory", Json::array()},
+            {"idle", Json::array()},
+            {"critical", Json::array()}};
+  for (const IdleCauses& causes : idle_causes(replica.step, chunk_rank))
+    json["idle"].push_back(json_of(causes));
+  for (const ActionPlace& at : critical_path(replica.step, chunk_rank))
+    json["critical"].push_back({at.rank, at.place});
   double end = 0;
   for (const auto& rank : replica.step.ranks) {
     Json actions = Json::array();
@@ -89,7 +107,12 @@ Json devices_of(const PlanView& view) {
 Json json_of(const PlanView& view) {
   Json json{{"title", view.title},
             {"facts", Json::array()},
+            {"headline", headline_of(view)},
             {"step", view.step_seconds},
+            {"steps", view.steps},
+            {"speed", view.speed},
+            {"binds", view.binds},
+            {"advice", view.advice},
             {"schedule", view.schedule.name},
             {"chunkRank", view.schedule.chunk_rank},
             {"nodes", view.cluster.nodes},
@@ -102,7 +125,7 @@ Json json_of(const PlanView& view) {
   for (const auto& [name, value] : view.facts) json["facts"].push_back({name, value});
   for (const StageView& stage : view.stages) json["stages"].push_back(json_of(stage));
   for (const ReplicaView& replica : view.replicas)
-    json["replicas"].push_back(json_of(replica, view.step_seconds));
+    json["replicas"].push_back(json_of(replica, view.schedule.chunk_rank, view.step_seconds));
   for (const TrafficView& link : view.traffic)
     json["traffic"].push_back({{"from", link.from},
                                {"to", link.to},

@@ -60,6 +60,7 @@ class SequenceView {
     view_.schedule = make_schedule(steps_.front().schedule, grid.stages, plan_.runs_of(0));
     view_.step_seconds =  // of the slowest replica
         std::max(view_.replicas.front().step.makespan, steps_.front().seconds);
+    view_.binds = bottleneck_of(plan_);
     for (int k = 0; k < grid.stages; ++k) add_stage(k);
     add_traffic();
     add_facts();
@@ -132,7 +133,7 @@ class SequenceView {
                             ? std::string("unknown")
                             : fmt::format("{}, gap {:.1f} %", ms(plan_.least_step),
                                           100 * (view_.step_seconds / plan_.least_step - 1))},
-        {"what binds", bottleneck_of(plan_)},
+        {"what binds", view_.binds},
         {"margin",
          fmt::format("{:.3g} % of each device's memory left free", 100 * problem_.cluster.margin)},
         {"costs", "the profile's"}};

@@ -62,8 +62,8 @@ void ComputedCosts::set(partition::PlanningProblem& problem,
 
 partition::Assumption ComputedCosts::under(std::string what,
                                            const partition::DeviceRates& rates) const {
-  partition::Assumption assumption{.what = std::move(what),
-                                   .costs = partition::analytic_cost_model(*sequence, sizes, rates)};
+  partition::Assumption assumption{
+      .what = std::move(what), .costs = partition::analytic_cost_model(*sequence, sizes, rates)};
   if (remaking != nullptr)
     assumption.selective_costs = partition::analytic_cost_model(*remaking, sizes, rates);
   return assumption;

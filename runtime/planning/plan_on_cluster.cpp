@@ -1,8 +1,10 @@
 #include "runtime/planning/plan_on_cluster.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <map>
 #include <optional>
@@ -59,18 +61,23 @@ class RecipeData {
     const auto tokenizer = make_tokenizer(config_.text);
     labels_ = tokenizer->labels();
     training_ = planned_corpus(config_, sequence, *tokenizer, CorpusUse::training);
-    if (!config_.data.validation.empty() && config_.trainer.validate_every >= 0)
-      validation_ = planned_corpus(config_, sequence, *tokenizer, CorpusUse::evaluation).lengths;
+    validation_ = planned_validation(config_, sequence, *tokenizer);
   }
 
   int labels() const { return labels_; }
-  const std::vector<AudioLength>& validation() const { return validation_; }
+  const PlannedValidation& validation() const { return validation_; }
   /// Of the slowest speed's longest utterance, in seconds.
   double longest() const {
     double longest = 0;
     for (const AudioLength& length : training_.lengths)
       longest = std::max(longest, length.seconds());
     return longest / std::ranges::min(config_.data.speeds);
+  }
+
+  double epoch_seconds() const {
+    double slowness = 0;
+    for (const double speed : config_.data.speeds) slowness += 1 / speed;
+    return training_.seconds() * slowness / static_cast<double>(config_.data.speeds.size());
   }
 
   StepSequence steps(const configs::Config& config) const {
@@ -110,8 +117,9 @@ class RecipeData {
     if (!fresh) return shape;
     shape.labels = labels_;
     shape.training = greatest_extent(steps(config).options());
-    if (!validation_.empty())
-      shape.validation = extent_of(evaluation_batches(validation_, config.data, config.features));
+    const std::vector<AudioLength>& validated = validation_.lengths;
+    if (!validated.empty())
+      shape.validation = extent_of(evaluation_batches(validated, config.data, config.features));
     return shape;
   }
 
@@ -135,7 +143,7 @@ class RecipeData {
   const partition::LayerSequence& sequence_;
   int labels_ = 0;
   Corpus training_;
-  std::vector<AudioLength> validation_;
+  PlannedValidation validation_;
   std::map<partition::BatchChoice, RunShape> bounds_;
 };
 
@@ -270,10 +278,13 @@ const partition::LayerSequence& sequence_for(const ClusterPlan& planned,
 }
 
 /// What a plan's bytes leave out, for people.
-std::string not_counted(const configs::Config& recipe) {
+std::string not_counted(const configs::Config& recipe, const RecipeData& data) {
+  std::vector<std::string> parts;
+  if (!data.validation().not_counted.empty()) parts.push_back(data.validation().not_counted);
   const bool on_cpu = backend_sizes(recipe).device == layers::DeviceKind::cpu;
-  if (on_cpu || comm::nccl_is_built()) return {};
-  return "NCCL's buffers: this penstock was built without NCCL";
+  if (!on_cpu && !comm::nccl_is_built())
+    parts.emplace_back("NCCL's buffers: this penstock was built without NCCL");
+  return fmt::format("{}", fmt::join(parts, "; "));
 }
 
 /// What the recipe says, unless that is the default.
@@ -301,7 +312,7 @@ partition::Plan plan_of(const ClusterPlan& planned, const partition::PlanChoice&
   const partition::LayerSequence& sequence = sequence_for(planned, choice);
   const configs::Config config = with_choice(planned.recipe, sequence, choice);
   const StepSequence steps = data.steps(config);
-  const RunShape shape = shape_of_run(config, steps, data.validation(), data.labels());
+  const RunShape shape = shape_of_run(config, steps, data.validation().lengths, data.labels());
   partition::PlanRequest request;
   request.model = planned_model(sequence, config.model, data.labels()).summary;
   const partition::CostModel& costs =
@@ -332,7 +343,7 @@ partition::PlanningProblem problem_of(const ClusterPlan& planned, const configs:
                                       const ClusterConstraints& constraints) {
   return {.sequence = planned.sequence.get(),
           .sizes = backend_sizes(recipe),
-          .not_counted = not_counted(recipe),
+          .not_counted = not_counted(recipe, data),
           .cluster = limited(cluster, recipe.pipeline.memory_gib),
           .batches = choices_of(recipe, data, constraints, cluster.size()),
           .schedules = trained_schedules(recipe, constraints.schedule),
@@ -376,6 +387,8 @@ ClusterPlan plan_on_cluster(const configs::Config& given, const partition::Clust
   const configs::Config recipe = saved ? kept(asked, *saved) : asked;
   ClusterConstraints constraints = any;
   if (saved) constraints.free_batch = false;
+  (void)trained_schedules(recipe,
+                          constraints.schedule);  // a wrong name is told before data is read
   const bool free = recipe.pipeline.recompute == configs::PipelineConfig().recompute;
   const bool selective = recipe.pipeline.recompute == partition::kSelective;
   planned.sequence = sequence_of(recipe, configs::PipelineConfig().recompute.c_str());
@@ -400,10 +413,16 @@ ClusterPlan plan_on_cluster(const configs::Config& given, const partition::Clust
     RunBytes& bytes = choice.selective ? remaking : keeping;
     return bytes.of(config, data.bounds(config), partition::schedule_of(choice));
   };
+  const auto begin = std::chrono::steady_clock::now();
   planned.decision = partition::decide(problem);
   if (constraints.believes && !constraints.costs && !planned.rated.empty())
     planned.believed =
         believed_step(problem, planned.decision, computed_costs(planned), planned.rated.front());
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+  if (constraints.advice_s > 0)
+    planned.advice =
+        partition::advise(problem, planned.decision, {constraints.advice_s, took.count()});
+  planned.epoch_audio_s = data.epoch_seconds();
   planned.recipe = with_choice(recipe, sequence, planned.decision.choice);
   planned.recipe.pipeline.memory_gib = recipe.pipeline.memory_gib;
   planned.plan = plan_of(planned, planned.decision.choice, data);

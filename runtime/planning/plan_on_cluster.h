@@ -8,6 +8,7 @@
 
 #include "base/time_limit.h"
 #include "configs/config.h"
+#include "partition/choose/advice.h"
 #include "partition/choose/decide.h"
 #include "partition/cost/device_profile.h"
 #include "partition/model/layer_sequence.h"
@@ -28,8 +29,9 @@ struct ClusterConstraints {
   int first_steps = 0;         // that costs are taken from; 0: from some of the first epoch's
   /// What layers take, as measured on a device of speed 1. Nothing: computed.
   std::optional<partition::DeviceProfile> costs = {};
-  bool believes = false;  // whether ClusterPlan::believed is asked for
+  bool believes = false;            // whether ClusterPlan::believed is asked for
   const TimeLimit* time = nullptr;  // of the search
+  double advice_s = 0;              // that questions on single changes may take; 0: none is asked
 };
 
 /// One of the placements of a plan's stages and replicas.
@@ -51,6 +53,9 @@ struct ClusterPlan {
   std::vector<RankedPlan> ranked = {};             // the fastest first, as rank_choices()
   std::vector<partition::RatedDevice> rated = {};  // kinds of device that the cluster names
   std::optional<BelievedStep> believed = {};       // of costs computed for such a device
+  std::vector<RankedPlan> ranked = {};             // the fastest first, as rank_choices()
+  std::vector<partition::Advice> advice = {};
+  double epoch_audio_s = 0;  // of data.train, each utterance at its mean speed
 };
 
 /// The plan for training `recipe` on the cluster: decide() for the utterances of data.train, with

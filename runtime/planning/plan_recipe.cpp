@@ -25,15 +25,13 @@ PlannedRun plan_recipe(const configs::Config& recipe, bool measure) {
   const Corpus corpus = planned_corpus(config, sequence, *tokenizer, CorpusUse::training);
   const StepSequence steps({corpus.lengths, config.data, config.features, config.trainer.seed,
                             config.trainer.lanes, config.trainer.order});
-  std::vector<AudioLength> validation;
-  if (!config.data.validation.empty())
-    validation = planned_corpus(config, sequence, *tokenizer, CorpusUse::evaluation).lengths;
-  const RunShape shape = shape_of_run(config, steps, validation, tokenizer->labels());
+  const PlannedValidation validation = planned_validation(config, sequence, *tokenizer);
+  const RunShape shape = shape_of_run(config, steps, validation.lengths, tokenizer->labels());
   if (run == nullptr && wants_order(config))
     config.trainer.order = find_order(sequence, config, shape);
   const auto costs =
       measure ? measured_costs(sequence, config, shape) : computed_costs(sequence, config, shape);
-  PlannedRun planned{plan_run(sequence, config, shape, costs), {}};
+  PlannedRun planned{plan_run(sequence, config, shape, costs), {}, validation.not_counted};
   planned.estimate = partition::estimate_plan(planned.plan, costs);
   return planned;
 }

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <string>
+
 #include "configs/config.h"
 #include "partition/plan/plan.h"
 #include "partition/plan/plan_estimate.h"
@@ -9,6 +11,7 @@ namespace penstock::runtime {
 struct PlannedRun {
   partition::Plan plan;
   partition::PlanEstimate estimate;
+  std::string not_counted = {};  // what the plan's bytes leave out, for people; empty: nothing
 };
 
 /// The plan that training `recipe` would make, for the utterances of data.train; costs are measured

@@ -20,15 +20,15 @@ namespace {
 
 /// What a layer's costs follow from, in words.
 std::string declared(const layers::LayerPlan& plan) {
-  std::string text = fmt::format(
-      "{} {} {} {} {} {} {}|", static_cast<int>(plan.work), plan.flops.forward,
-      plan.flops.backward_input, plan.flops.backward_weight, plan.sums, plan.runs_backward(),
-      plan.workspace.forward);
+  std::string text =
+      fmt::format("{} {} {} {} {} {} {}|", static_cast<int>(plan.work), plan.flops.forward,
+                  plan.flops.backward_input, plan.flops.backward_weight, plan.sums,
+                  plan.runs_backward(), plan.workspace.forward);
   for (const layers::FramesDecl& frames : plan.output.frames)
     text += fmt::format("{};", frames.channels);
   for (const layers::ParamDecl& param : plan.params)
-    text += fmt::format("{} {} {};", fmt::join(param.shape, " "), param.full_precision,
-                        param.frozen());
+    text +=
+        fmt::format("{} {} {};", fmt::join(param.shape, " "), param.full_precision, param.frozen());
   for (const layers::SavedDecl& saved : plan.saved)
     text += fmt::format("{} {} {};", static_cast<int>(saved.kind), static_cast<int>(saved.dtype),
                         fmt::join(saved.shape, " "));
@@ -75,8 +75,7 @@ std::optional<EachKindOnce> each_kind_once(const configs::Config& config, int la
     if (fewer->sequence.size() >= sequence.size()) return std::nullopt;
     const auto kinds = declared(fewer->sequence, sizes);
     for (const std::string& layer : all)
-      fewer->like.push_back(
-          static_cast<int>(std::ranges::find(kinds, layer) - kinds.begin()));
+      fewer->like.push_back(static_cast<int>(std::ranges::find(kinds, layer) - kinds.begin()));
     if (std::ranges::max(fewer->like) < std::ssize(kinds)) return fewer;
   }
 }

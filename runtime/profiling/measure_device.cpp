@@ -38,7 +38,8 @@ class Estimates {
   /// Of the farthest from the mean, as a share.
   double error() const {
     double most = 0;
-    for (const double log : logs_) most = std::max(most, std::abs(std::expm1(log - std::log(mean()))));
+    for (const double log : logs_)
+      most = std::max(most, std::abs(std::expm1(log - std::log(mean()))));
     return std::min(most, kMostError);
   }
 
@@ -56,7 +57,10 @@ class FormatRates {
  public:
   FormatRates(layers::Backend& backend, const layers::BackendSizes& sizes,
               const partition::DeviceRates& known)
-      : backend_(backend), sizes_(sizes), known_(known), large_(backend.kind() != layers::DeviceKind::cpu) {}
+      : backend_(backend),
+        sizes_(sizes),
+        known_(known),
+        large_(backend.kind() != layers::DeviceKind::cpu) {}
 
   /// As product_seconds() divides them over multiprocessors.
   Estimates products() const {
@@ -68,9 +72,9 @@ class FormatRates {
                                         {200, most / 2, most / 2}}) {
       const layers::Linear layer({.name = "products", .in = in, .out = out});
       const double seconds = of_work(layer, frames(1, rows, in));
-      rates.add(partition::product_seconds({static_cast<double>(rows), static_cast<double>(out),
-                                            static_cast<double>(in)},
-                                           1, known_) /
+      rates.add(partition::product_seconds(
+                    {static_cast<double>(rows), static_cast<double>(out), static_cast<double>(in)},
+                    1, known_) /
                 seconds);
     }
     return rates;
@@ -81,13 +85,13 @@ class FormatRates {
     Estimates rates;
     for (const std::int64_t in : {1, 32}) {
       const std::int64_t frequencies = in == 1 ? 161 : 81;
-      const layers::Conv2d layer({.name = "convolutions",
-                                  .in_channels = in,
-                                  .out_channels = 32,
-                                  .in_frequencies = frequencies,
-                                  .frequency = {.kernel = in == 1 ? 41 : 21, .stride = 2,
-                                                .padding = in == 1 ? 20 : 10},
-                                  .time = {.kernel = 11, .stride = in == 1 ? 2 : 1, .padding = 5}});
+      const layers::Conv2d layer(
+          {.name = "convolutions",
+           .in_channels = in,
+           .out_channels = 32,
+           .in_frequencies = frequencies,
+           .frequency = {.kernel = in == 1 ? 41 : 21, .stride = 2, .padding = in == 1 ? 20 : 10},
+           .time = {.kernel = 11, .stride = in == 1 ? 2 : 1, .padding = 5}});
       const auto input = frames(large_ ? 8 : 2, 200, frequencies * in);
       rates.add(operations(layer, input) / of_work(layer, input));
     }
@@ -167,8 +171,8 @@ class Measurement {
   Measurement(const partition::RatedDevice& like, layers::Backend& backend)
       : device_(like), backend_(backend) {
     std::ranges::fill(device_.error, 0);
-    for (partition::ByFormat* rates : {&device_.products, &device_.convolutions,
-                                       &device_.attention, &device_.recurrences})
+    for (partition::ByFormat* rates :
+         {&device_.products, &device_.convolutions, &device_.attention, &device_.recurrences})
       *rates = {};
     device_.name = "measured";
     device_.source = fmt::format("measured on {}", backend.description());

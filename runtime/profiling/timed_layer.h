@@ -13,8 +13,8 @@ namespace penstock::runtime {
 class TimedLayer {
  public:
   /// `layer` must outlive this, and take one matrix of `channels`.
-  TimedLayer(layers::Backend& backend, const layers::Layer& layer, const layers::BackendSizes& sizes,
-             const layers::FramesDecl& input);
+  TimedLayer(layers::Backend& backend, const layers::Layer& layer,
+             const layers::BackendSizes& sizes, const layers::FramesDecl& input);
 
   const layers::LayerPlan& plan() const { return plan_; }
   /// Operations of a forward, as the plan counts them.
@@ -35,8 +35,8 @@ class TimedLayer {
   layers::Activation x_, y_;
 };
 
-/// Seconds of `call`, which waits for what it does: the lower quartile of calls for at least a fifth
-/// of a second, or of 64, since others use a machine too. The first is left out.
+/// Seconds of `call`, which waits for what it does: the lower quartile of calls for at least a
+/// fifth of a second, or of 64, since others use a machine too. The first is left out.
 double usual_seconds(const std::function<void()>& call);
 
 }  // namespace penstock::runtime

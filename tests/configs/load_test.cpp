@@ -196,7 +196,8 @@ TEST(Load, NamesKnownModels) {
             "known model; known are conformer-l, conformer-m, conformer-s, ds2-large, ds2-small, "
             "ds2-tiny, ds2-wide, fastconformer-l, fastconformer-m, fastconformer-xl, "
             "fastconformer-xxl, omni-ctc-1b, omni-ctc-300m, omni-ctc-3b, omni-ctc-7b, "
-            "transformer-base, w2v-small, wav2letter-plus, or give a TOML file");
+            "transformer-base, w2v-small, wav2letter-plus, or give a TOML file; did you mean "
+            "conformer-l?");
 }
 
 TEST(Load, RejectsWhatIsNotToml) {

@@ -97,6 +97,7 @@ TEST(Value, RejectsWhatTheKeyDoesNotTake) {
       "v-half, v-min, found, *.csv");
   EXPECT_EQ(fault("pipeline.schedule", "lists.csv"), "");
   EXPECT_NE(fault("pipeline.schedule", ".csv2"), "");
+  EXPECT_TRUE(fault("pipeline.schedule", "zbh1").ends_with("*.csv; did you mean zb-h1?"));
   EXPECT_EQ(fault("model.kind", "conformer"),
             "model.kind = conformer, but it takes \"deepspeech2\"");
   EXPECT_EQ(fault("data.speeds", "[1, 9]"),

@@ -147,6 +147,30 @@ TEST_F(PlanCluster, PrintsTablesAndWritesTheReport) {
   EXPECT_NE(text.find("\"schedule\":\"gpipe\""), std::string::npos);
 }
 
+TEST_F(PlanCluster, SaysWhatAnEpochAndOneChangeBring) {
+  const auto outcome = plan({"--stages", "2", "--replicas", "1", "--schedule", "1f1b"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  for (const char* said :
+       {"\nIt trains ", "\nan epoch ", " of audio\n", "\n\nWith ", "With links twice as fast: "})
+    EXPECT_NE(outcome.out.find(said), std::string::npos) << said << " is not in " << outcome.out;
+  EXPECT_EQ(outcome.out.find("it costs"), std::string::npos);  // no price is known
+  const auto free = json({"--stages", "2", "--replicas", "1", "--schedule", "1f1b"});
+  EXPECT_FALSE(free.contains("epoch_price"));
+  EXPECT_GE(free["advice"].size(), 1u);
+
+  std::string priced = test::read_file(cluster_);
+  for (std::size_t at = 0; (at = priced.find("speed =", at)) != std::string::npos; at += 30)
+    priced.insert(at, "price_per_hour = 1.5\n");
+  test::write_file(folder_.in("priced.toml"), priced);
+  const auto paid = nlohmann::json::parse(
+      folder_
+          .run({"plan", folder_.in("recipe.toml"), "--cluster", folder_.in("priced.toml"), "--json",
+                "--stages", "2", "--replicas", "1", "--schedule", "1f1b"})
+          .out);
+  const double hours = paid["epoch_s"].get<double>() / 3600;
+  EXPECT_NEAR(paid["epoch_price"].get<double>(), 2 * 1.5 * hours, 1e-9);
+}
+
 TEST_F(PlanCluster, TakesAModelByName) {
   const auto outcome = folder_.run({"plan", "ds2-tiny", "--cluster", cluster_, "--data",
                                     folder_.in("train.jsonl"), "text.alphabet=abcd",

@@ -98,6 +98,33 @@ TEST_F(PlanCommand, ItsFileIsTrained) {
   EXPECT_NE(other.err.find("plan.toml:"), std::string::npos) << other.err;
 }
 
+TEST_F(PlanCommand, ComparesTwoPlanFiles) {
+  const std::string first = folder_.in("first.toml"), second = folder_.in("second.toml");
+  json({"pipeline.stages=2", "--computed", "-o", first});
+  json({"pipeline.stages=3", "--computed", "-o", second});
+  const auto same = folder_.run({"plan", first, first, "--diff"});
+  EXPECT_EQ(same.code, 0) << same.err;
+  EXPECT_EQ(same.out, "Both plans train alike.\n");
+  const auto other = folder_.run({"plan", first, second, "--diff"});
+  EXPECT_EQ(other.code, 0) << other.err;
+  EXPECT_NE(other.out.find("\nlayout  "), std::string::npos) << other.out;
+  EXPECT_NE(other.out.find("\nstage 2, memory"), std::string::npos) << other.out;
+  const auto as_json = folder_.run({"plan", first, second, "--diff", "--json"});
+  EXPECT_EQ(nlohmann::json::parse(as_json.out)["differences"][0]["what"], "layout");
+
+  const auto one = folder_.run({"plan", first, "--diff"});
+  EXPECT_EQ(one.code, 2);
+  EXPECT_NE(one.err.find("--diff compares two plan files, but 1 is given"), std::string::npos)
+      << one.err;
+  const auto unheard = folder_.run({"plan", first, second, "--diff", "--computed"});
+  EXPECT_EQ(unheard.code, 2);
+  EXPECT_NE(unheard.err.find("--computed is for a plan that is made"), std::string::npos)
+      << unheard.err;
+  EXPECT_NE(folder_.run({"plan", first, folder_.in("gone.toml"), "--diff"})
+                .err.find("can't read the plan"),
+            std::string::npos);
+}
+
 TEST_F(PlanCommand, RejectsWhatItCannotPlan) {
   EXPECT_EQ(plan({"pipeline.stagess=2"}).code, 2);
   EXPECT_EQ(plan({"data.train=/gone.jsonl"}).code, 3);

@@ -66,7 +66,7 @@ TEST(RejectedRecipeFile, MissingOrMalformed) {
   EXPECT_NE(missing.err.find("gone.toml: no such configuration file"), std::string::npos);
   const auto model = folder.run({"train", "ds2-tny"});
   EXPECT_EQ(model.code, 2);
-  EXPECT_NE(model.err.find("for that model, write model.base=ds2-tiny"), std::string::npos)
+  EXPECT_NE(model.err.find("for the model ds2-tiny, write model.base=ds2-tiny"), std::string::npos)
       << model.err;
   test::write_file(folder.in("bad.toml"), "[trainer]\nsteps = [\n");
   const auto malformed = folder.run({"train", folder.in("bad.toml")});

@@ -84,6 +84,15 @@ TEST_F(Search, TakesMeasuredCostsOfTheModelAlone) {
   EXPECT_NE(turned.err.find("layers[0] of the costs is"), std::string::npos) << turned.err;
 }
 
+TEST_F(Search, ShowsNoEmptyColumnAndAnswers) {
+  const auto outcome = search({});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_NE(outcome.out.find("place  predicted"), std::string::npos) << outcome.out;
+  EXPECT_EQ(outcome.out.find("measured"), std::string::npos) << outcome.out;
+  EXPECT_NE(outcome.out.find("\nPlace 1 is predicted to be fastest"), std::string::npos)
+      << outcome.out;
+}
+
 TEST_F(Search, RejectsStepsWithoutMeasure) {
   const auto outcome = search({"--steps", "5"});
   EXPECT_EQ(outcome.code, 2);

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <map>
 #include <nlohmann/json.hpp>
+#include <string>
 
 namespace penstock::tools {
 namespace {
@@ -11,6 +13,8 @@ namespace {
 runtime::Trace example() {
   runtime::Trace trace;
   trace.plan = {.model = "m", .schedule = "gpipe", .micro_batches = 1, .ranks = {{0}, {1}}};
+  trace.plan.chunks = {{.stage = 0}, {.stage = 1}};
+  trace.plan.chunks[1].predicted.bytes = {.weights = 100, .saved = 30};
   runtime::TracedStep step{.begin = 2, .measured_s = 1, .predicted_s = 1.5};
   const partition::Action forward{partition::ActionKind::forward, 1, 3},
       end{partition::ActionKind::step};
@@ -29,6 +33,7 @@ TEST(TraceJson, HasACompleteEventForEachAction) {
       ++names;
       continue;
     }
+    if (event["ph"] == "C") continue;
     EXPECT_EQ(event["ph"], "X");
     EXPECT_EQ(event["tid"], 1);
     events[fmt::format("{} {}", event["pid"].get<int>(), event["name"].get<std::string>())] = event;
@@ -45,6 +50,28 @@ TEST(TraceJson, HasACompleteEventForEachAction) {
   EXPECT_EQ(events["2 F3"]["ts"], 2.5e6);  // behind the step's measured beginning
   EXPECT_EQ(events["2 step"]["dur"], 0.5e6);
   EXPECT_FALSE(events["1 step"]["args"].contains("chunk"));
+}
+
+TEST(TraceJson, HasMessagesAndMemory) {
+  runtime::Trace trace = example();
+  runtime::TracedStep& step = trace.steps.front();
+  const partition::Action made{partition::ActionKind::forward, 0, 3};
+  step.measured[0] = {{made, 2, 2.25, 0.125}};
+  step.predicted[0] = {{made, 0, 0.5}};
+  const auto json = nlohmann::json::parse(trace_json(trace));
+  std::map<std::string, nlohmann::json> events;  // "process phase rank"
+  for (const auto& event : json["traceEvents"])
+    if (event["ph"] == "s" || event["ph"] == "f" || event["ph"] == "C")
+      events[fmt::format("{} {} {}", event["pid"].get<int>(), event["ph"].get<std::string>(),
+                         event.contains("tid") ? event["tid"].get<int>() : -1)] = event;
+  ASSERT_EQ(events.size(), 6u);  // of measured and predicted: an arrow's ends, the last counter
+  EXPECT_DOUBLE_EQ(events["1 s 0"]["ts"], 1e6 * (2.25 - 0.00125));  // within what was computed
+  EXPECT_DOUBLE_EQ(events["1 f 1"]["ts"], 1e6 * (2.625 + 0.00125));
+  EXPECT_DOUBLE_EQ(events["2 f 1"]["ts"], 1e6 * (2.5 + 0.005));
+  EXPECT_EQ(events["1 s 0"]["id"], events["1 f 1"]["id"]);
+  EXPECT_NE(events["1 s 0"]["id"], events["2 s 0"]["id"]);
+  EXPECT_EQ(events["1 C -1"]["args"]["bytes"], 130);
+  EXPECT_EQ(events["1 C -1"]["ts"], 2.625e6);
 }
 
 TEST(Trace, TakesMedians) {

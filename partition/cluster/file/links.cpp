@@ -49,9 +49,8 @@ std::optional<std::size_t> node_of(ClusterSource& source, const Cluster& cluster
   const auto found = std::ranges::find(cluster.nodes, name);
   if (found != cluster.nodes.end()) return found - cluster.nodes.begin();
   const std::vector<std::string_view> names(cluster.nodes.begin(), cluster.nodes.end());
-  const std::string near = nearest(name, names);
   source.fault(line, fmt::format("link.nodes names {}, which no [[node]] is{}", name,
-                                 near.empty() ? "" : fmt::format("; did you mean {}?", near)));
+                                 did_you_mean(name, names)));
   return std::nullopt;
 }
 

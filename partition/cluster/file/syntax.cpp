@@ -15,22 +15,34 @@
 namespace penstock::partition {
 namespace {
 
-constexpr int kMostNodes = 1 << 16, kMostDevices = 1 << 10;  // of one [[node]], and in one node
+constexpr int kMostDevicesOfNode = 1 << 10;
+constexpr int kMostDevices = 1 << 12;  // every pair of their nodes has a link
 
 int line_of(const toml::node& node) { return static_cast<int>(node.source().begin.line); }
+
+/// NaN for what is no number.
+double number_of(const toml::node& node) {
+  const double none = std::numeric_limits<double>::quiet_NaN();
+  return node.is_number() ? node.value_or(none) : none;
+}
 
 /// What a number may be.
 struct Least {
   double value = 0;
   bool above = false;  // `value` itself is not allowed
   double most = std::numeric_limits<double>::infinity();
+  std::string_view beyond = {};  // what somebody means who writes more
 
   bool allows(double number) const {
     return std::isfinite(number) && number <= most && (above ? number > value : number >= value);
   }
-  std::string text() const {
-    return fmt::format("a number {} {}{}", above ? "above" : "of at least", value,
-                       std::isinf(most) ? "" : fmt::format(" and at most {}", most));
+  /// What it takes in place of `number`; a limit that only other units reach is told where it is.
+  std::string text(double number) const {
+    const bool tells_most = beyond.empty() ? !std::isinf(most) : number > most;
+    return fmt::format(
+        "a number {} {}{}", above ? "above" : "of at least", value,
+        tells_most ? fmt::format(" and at most {}{}{}", most, beyond.empty() ? "" : "; ", beyond)
+                   : "");
   }
 };
 
@@ -52,20 +64,23 @@ class Keys {
     return node;
   }
   void expect(const toml::node& node, std::string_view key, const std::string& what) {
-    std::string shown;
-    node.visit([&](const auto& value) {
-      const toml::table holder{{"v", value}};
-      shown = fmt::format("{}", fmt::streamed(holder));
-    });
-    source_.fault(line_of(node), fmt::format("{}{} = {}, but it takes {}", where_, key,
-                                             shown.substr(shown.find('=') + 2), what));
+    std::string shown = "a table";
+    if (!node.is_table()) {
+      node.visit([&](const auto& value) {
+        const toml::table holder{{"v", value}};
+        shown = fmt::format("{}", fmt::streamed(holder));
+      });
+      shown = shown.substr(shown.find('=') + 2);
+    }
+    source_.fault(line_of(node),
+                  fmt::format("{}{} = {}, but it takes {}", where_, key, shown, what));
   }
   double number(std::string_view key, const Least& least) {
     const toml::node* node = need(key);
     if (node == nullptr) return 1;
-    const auto value = node->is_number() ? node->value<double>() : std::nullopt;
-    if (value && least.allows(*value)) return *value;
-    expect(*node, key, least.text());
+    const double value = number_of(*node);
+    if (least.allows(value)) return value;
+    expect(*node, key, least.text(value));
     return 1;
   }
   std::string text(std::string_view key) {
@@ -83,7 +98,12 @@ class Keys {
   }
   const toml::table* table(std::string_view key, const toml::node* node) {
     if (node == nullptr || node->is_table()) return node == nullptr ? nullptr : node->as_table();
-    expect(*node, key, "a table");
+    if (node->is_array_of_tables())
+      source_.fault(line_of(*node), fmt::format("[[{0}]] has one pair of brackets too many: there "
+                                                "is one table {0}, written [{0}]",
+                                                key));
+    else
+      expect(*node, key, "a table");
     return nullptr;
   }
   /// The tables of [[key]]; none where it is absent.
@@ -91,6 +111,12 @@ class Keys {
     const toml::node* node = find(key);
     std::vector<const toml::table*> result;
     if (node == nullptr) return result;
+    if (node->is_table()) {
+      source_.fault(line_of(*node), fmt::format("[{0}] needs a second pair of brackets, also where "
+                                                "there is only one: write [[{0}]]",
+                                                key));
+      return result;
+    }
     if (!node->is_array_of_tables()) {
       expect(*node, key, fmt::format("[[{}]] tables", key));
       return result;
@@ -101,10 +127,9 @@ class Keys {
   void require_nothing_more() {
     for (const auto& [key, node] : table_) {
       if (std::ranges::count(taken_, key.str()) != 0) continue;
-      const std::string near = nearest(key.str(), taken_);
-      source_.fault(static_cast<int>(key.source().begin.line),
-                    fmt::format("unknown key {}{}{}", where_, key.str(),
-                                near.empty() ? "" : fmt::format("; did you mean {}?", near)));
+      source_.fault(
+          static_cast<int>(key.source().begin.line),
+          fmt::format("unknown key {}{}{}", where_, key.str(), did_you_mean(key.str(), taken_)));
     }
   }
 
@@ -115,7 +140,21 @@ class Keys {
   std::vector<std::string_view> taken_;
 };
 
-constexpr Least kLatency{.value = 0}, kBandwidth{.value = 0, .above = true};
+constexpr Least kLatency{.value = 0, .most = 1e7, .beyond = "is that in nanoseconds?"};
+constexpr Least kBandwidth{.value = 0,
+                           .above = true,
+                           .most = 1e6,
+                           .beyond = "is that in bytes a second? GB a second are 10^9 of them"};
+constexpr Least kMemory{.value = 0,
+                        .above = true,
+                        .most = 1 << 20,  // also what cluster_toml writes of unlimited memory
+                        .beyond = "is that in bytes? A GiB has 2^30 of them"};
+constexpr Least kSpeed{.value = 0,
+                       .above = true,
+                       .most = 1e6,
+                       .beyond =
+                           "it is how many times as fast as the device that costs were "
+                           "measured on"};
 
 LinkRates take_rates(Keys& keys) {
   const double latency = keys.number("latency_us", kLatency);
@@ -134,10 +173,12 @@ DeviceModel kind_of(const std::string& name, const toml::table& table, ClusterSo
   Keys keys(table, source, fmt::format("kinds.{}.", name));
   DeviceModel kind{.name = name};
   if (keys.find("device") != nullptr) kind.device = keys.text("device");
-  for (const auto& [key, number] :
-       {std::pair{"memory_gib", &kind.memory_gib}, {"speed", &kind.speed}})
-    if (kind.device.empty() || keys.find(key) != nullptr)
-      *number = keys.number(key, {.value = 0, .above = true});
+  const bool alone = kind.device.empty();
+  if (alone || keys.find("memory_gib") != nullptr)
+    kind.memory_gib = keys.number("memory_gib", kMemory);
+  if (alone || keys.find("speed") != nullptr) kind.speed = keys.number("speed", kSpeed);
+  if (keys.find("price_per_hour") != nullptr)
+    kind.price_per_hour = keys.number("price_per_hour", {.value = 0, .above = true});
   keys.require_nothing_more();
   return kind;
 }
@@ -158,10 +199,10 @@ NodeGroup group_of(const toml::table& table, ClusterSource& source) {
   Keys keys(table, source, "node.");
   NodeGroup group{.name = keys.text("name"), .line = line_of(table)};
   if (const toml::node* count = keys.find("count"))
-    group.count = keys.count("count", *count, kMostNodes);
+    group.count = keys.count("count", *count, kMostDevices);
   if (const auto* devices = keys.table("devices", keys.need("devices"))) {
     for (const auto& [kind, count] : in_file_order(*devices))
-      group.devices.emplace_back(kind->str(), keys.count("devices", *count, kMostDevices));
+      group.devices.emplace_back(kind->str(), keys.count("devices", *count, kMostDevicesOfNode));
     if (devices->empty()) source.fault(line_of(*devices), "node.devices is empty");
   }
   if (const auto* within = keys.table("within", keys.find("within")))
@@ -202,11 +243,11 @@ std::vector<std::vector<double>> rows_of(Keys& keys, std::string_view key, const
     }
     for (const toml::node& item : *row.as_array()) {
       const bool own = numbers.size() + 1 == rows.size();  // from a device to itself: not read
-      const auto value = item.is_number() ? item.value<double>() : std::nullopt;
-      if (!value || (!own && !least.allows(*value)))
+      const double value = number_of(item);
+      if (std::isnan(value) || (!own && !least.allows(value)))
         keys.expect(item, fmt::format("{}[{}][{}]", key, rows.size() - 1, numbers.size()),
-                    least.text());
-      numbers.push_back(value.value_or(1));
+                    least.text(value));
+      numbers.push_back(std::isnan(value) ? 1 : value);
     }
   }
   return rows;
@@ -219,6 +260,17 @@ LinkMatrix matrix_of(const toml::table& table, ClusterSource& source) {
                     .line = line_of(table)};
   keys.require_nothing_more();
   return matrix;
+}
+
+void require_few_devices(ClusterSource& source) {
+  std::int64_t devices = 0;
+  for (const NodeGroup& group : source.groups)
+    for (const auto& [kind, count] : group.devices) devices += std::int64_t{group.count} * count;
+  if (devices > kMostDevices)
+    source.fault(source.groups.back().line,
+                 fmt::format("the cluster has {} devices, but a plan takes at most {}: lower "
+                             "node.count or node.devices",
+                             devices, kMostDevices));
 }
 
 void read(const toml::table& file, ClusterSource& source) {
@@ -238,6 +290,7 @@ void read(const toml::table& file, ClusterSource& source) {
   if (const auto* matrix = keys.table("matrix", keys.find("matrix")))
     source.matrix = matrix_of(*matrix, source);
   keys.require_nothing_more();
+  require_few_devices(source);
   if (source.groups.empty() && source.faults.empty())
     source.fault(1, "a cluster needs at least one [[node]]");
 }

@@ -82,9 +82,12 @@ std::string kinds_text(const Cluster& cluster) {
   std::map<std::string, const Device*> kinds;
   for (const Device& device : cluster.devices) kinds.emplace(device.kind, &device);
   std::string text;
-  for (const auto& [name, device] : kinds)
+  for (const auto& [name, device] : kinds) {
     text += fmt::format("\n[kinds.\"{}\"]\nmemory_gib = {:.4g}\nspeed = {:.4g}\n", name,
                         gib(device->memory), device->speed);
+    if (device->price_per_hour > 0)
+      text += fmt::format("price_per_hour = {:.4g}\n", device->price_per_hour);
+  }
   return text;
 }
 

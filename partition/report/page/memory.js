@@ -28,7 +28,7 @@ function drawStageMemory(drawing, canvas, stage, top, height) {
     drawing.strokeStyle = colour(name);
     drawing.setLineDash(dashes);
     drawing.beginPath();
-    drawing.moveTo(gutter, y(value));
+    drawing.moveTo(leftEdge(), y(value));
     drawing.lineTo(canvas.clientWidth - 8, y(value));
     drawing.stroke();
     drawing.setLineDash([]);
@@ -46,29 +46,29 @@ function drawMemory() {
     const top = axis + k * row;
     drawing.save();
     drawing.beginPath();
-    drawing.rect(gutter, top, canvas.clientWidth - gutter - 7, row);
+    drawing.rect(leftEdge(), top, canvas.clientWidth - leftEdge() - 7, row);
     drawing.clip();
     drawStageMemory(drawing, canvas, k, top, row - 4);
     drawing.restore();
     drawing.textAlign = "left";
     drawing.fillStyle = colour("ink");
     const middle = top + row / 2 - 2;
-    drawing.fillText(rowName(k), 0, row > 36 ? middle - 8 : middle, gutter - 10);
+    drawing.fillText(rowLabel(k), 0, row > 36 ? middle - 8 : middle, leftEdge() - 10);
     drawing.fillStyle = colour("soft");
     const share = stage.limit === null ? "" : ` of ${bytes(stage.limit)}`;
-    if (row > 36) drawing.fillText(bytes(stage.bytes) + share, 0, middle + 8, gutter - 10);
+    if (row > 36) drawing.fillText(bytes(stage.bytes) + (isNarrow() ? "" : share), 0, middle + 8, leftEdge() - 10);
   });
 }
 
 function startMemory() {
   const far = data.stages.some((stage) => stage.limit === null || stage.limit >= 2.5 * stage.bytes);
-  by("memory-note").textContent = "Filled: in use. Dashed: what the plan takes, at most. Red: the device's " +
+  by("memory-note").textContent = (data.steps > 1 ? "Of the step above. " : "") + "Filled: in use. Dashed: what the plan takes, at most. Red: the device's " +
     "limit" + (far ? ", where it is near enough to show" : "") + ". Each stage has its own scale.";
   by("memory").addEventListener("pointermove", (event) => {
     const stage = Math.floor((event.offsetY - axis) / memoryRow());
-    const time = view.from + (event.offsetX - gutter) /
-      (by("memory").clientWidth - gutter - 8) * (view.to - view.from);
-    if (event.offsetX < gutter || stage < 0 || stage >= data.stages.length) return showTip(event, null);
+    const time = view.from + (event.offsetX - leftEdge()) /
+      (by("memory").clientWidth - leftEdge() - 8) * (view.to - view.from);
+    if (event.offsetX < leftEdge() || stage < 0 || stage >= data.stages.length) return showTip(event, null);
     const before = data.replicas[view.replica].memory[stage].filter(([at]) => at <= time);
     if (before.length === 0) return showTip(event, null);
     const limit = data.stages[stage].limit;

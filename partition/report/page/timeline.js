@@ -4,17 +4,22 @@ const kinds = [
   ["G", "both gradients", "both"], ["R", "adding gradients over replicas", "reduction"],
   ["S", "optimizer's step", "other"],
 ];
-const gutter = 150, axis = 24;
+const axis = 24;
 const view = { replica: 0, from: 0, to: 0 };
+const isNarrow = () => by("timeline").clientWidth < 800;
+const leftEdge = () => (isNarrow() ? 74 : 150);  // where times begin
 const end = () => data.replicas[view.replica].end;
 const rowHeight = () => Math.max(12, Math.min(30, 720 / data.stages.length));
+const summed = 3;  // pixels of a pass, of which narrower ones are drawn as shares
 
 function rowName(stage) {
   return `stage ${stage} · ${deviceName(data.stages[stage].devices[view.replica])}`;
 }
 
+const rowLabel = (stage) => (isNarrow() ? `stage ${stage}` : rowName(stage));
+
 function xOf(canvas, time) {
-  return gutter + (time - view.from) / (view.to - view.from) * (canvas.clientWidth - gutter - 8);
+  return leftEdge() + (time - view.from) / (view.to - view.from) * (canvas.clientWidth - leftEdge() - 8);
 }
 
 function drawAxis(drawing, canvas, height) {
@@ -34,44 +39,32 @@ function drawAxis(drawing, canvas, height) {
 
 function drawTimeline() {
   const canvas = by("timeline"), row = rowHeight(), height = axis + row * data.stages.length + 4;
-  const drawing = context(canvas, height);
-  const fills = kinds.map(([, , name]) => colour(name)), ink = colour("on-bar"), paper = colour("paper");
+  const drawing = context(canvas, height), wide = passWidth(canvas) >= summed;
   drawAxis(drawing, canvas, height);
   data.replicas[view.replica].actions.forEach((actions, stage) => {
-    const top = axis + stage * row;
     drawing.fillStyle = colour("ink");
     drawing.textAlign = "left";
-    drawing.fillText(rowName(stage), 0, top + row / 2, gutter - 10);
-    drawing.save();
-    drawing.beginPath();
-    drawing.rect(gutter, axis, canvas.clientWidth - gutter - 8 + 1, height);
-    drawing.clip();
-    drawing.textAlign = "center";
-    for (const [kind, chunk, microBatch, from, to] of actions) {
-      if (to < view.from || from > view.to) continue;
-      const x = xOf(canvas, from), width = Math.max(xOf(canvas, to) - x, 0.4);
-      const gap = width > 4 ? 0.5 : 0;
-      drawing.globalAlpha = chunk >= data.stages.length ? 0.68 : 1;
-      drawing.fillStyle = fills[kind];
-      const low = kind === 4 ? row * 0.62 : 0;
-      drawing.fillRect(x + gap, top + 1 + low, width - 2 * gap, row - 2 - low);
-      drawing.globalAlpha = 1;
-      if (kind < 4 && row >= 12 && width > 8 * String(microBatch).length + 4) {
-        drawing.fillStyle = chunk >= data.stages.length ? colour("ink") : ink;
-        drawing.fillText(microBatch, x + width / 2, top + row / 2 + 0.5);
-      }
-    }
-    drawing.restore();
-    drawing.fillStyle = paper;
+    drawing.fillText(rowLabel(stage), 0, rowMiddle(stage), leftEdge() - 8);
   });
+  drawing.save();
+  drawing.beginPath();
+  drawing.rect(leftEdge(), axis, canvas.clientWidth - leftEdge() - 7, height);
+  drawing.clip();
+  data.replicas[view.replica].actions.forEach((actions, stage) =>
+    (wide ? drawBars : drawShares)(drawing, canvas, actions, axis + stage * row, row));
+  if (by("show-messages").checked && passWidth(canvas) >= 12) drawMessages(drawing, canvas);
+  if (by("show-path").checked) drawPath(drawing, canvas);
+  drawing.restore();
+  by("timeline-level").textContent = wide ? (passWidth(canvas) < 12 ? "Messages are drawn from a larger scale on: zoom in." : "")
+    : "Passes are narrower than pixels here: a column shows the shares of what it stands for. Zoom in for bars and messages.";
 }
 
 function actionAt(event) {
   const box = by("timeline").getBoundingClientRect(), x = event.clientX - box.left;
   const stage = Math.floor((event.clientY - box.top - axis) / rowHeight());
-  if (x < gutter || stage < 0 || stage >= data.stages.length) return null;
-  const time = view.from + (x - gutter) / (box.width - gutter - 8) * (view.to - view.from);
-  const near = (view.to - view.from) / (box.width - gutter);
+  if (x < leftEdge() || stage < 0 || stage >= data.stages.length) return null;
+  const time = view.from + (x - leftEdge()) / (box.width - leftEdge() - 8) * (view.to - view.from);
+  const near = (view.to - view.from) / (box.width - leftEdge());
   const hit = data.replicas[view.replica].actions[stage].filter(
     ([, , , from, to]) => time >= from - near && time <= to + near);
   return hit.length === 0 ? null : { stage, action: hit.find((a) => time >= a[3] && time <= a[4]) || hit[0] };
@@ -99,7 +92,7 @@ function zoom(factor, centre = (view.from + view.to) / 2) {
 function followPointer(canvas) {
   let held = null;
   const timeAt = (event) => view.from +
-    (event.offsetX - gutter) / (canvas.clientWidth - gutter - 8) * (view.to - view.from);
+    (event.offsetX - leftEdge()) / (canvas.clientWidth - leftEdge() - 8) * (view.to - view.from);
   canvas.addEventListener("wheel", (event) => {
     if (!event.ctrlKey && !event.shiftKey) return;
     event.preventDefault();
@@ -111,7 +104,7 @@ function followPointer(canvas) {
   });
   canvas.addEventListener("pointermove", (event) => {
     if (held !== null) {
-      const moved = (event.offsetX - held.x) / (canvas.clientWidth - gutter - 8) * (held.to - held.from);
+      const moved = (event.offsetX - held.x) / (canvas.clientWidth - leftEdge() - 8) * (held.to - held.from);
       look(held.from - moved, held.to - moved);
     }
     const hit = actionAt(event);
@@ -139,8 +132,10 @@ function startTimeline() {
   legend("timeline-legend", kinds.filter((_, kind) => used[kind]).map(([letter, what, name]) =>
     [name, `${letter} ${what}`]));
   const bars = data.replicas[0].actions.reduce((sum, actions) => sum + actions.length, 0);
-  by("timeline-note").textContent = `${data.schedule}, ${bars} actions, as simulated. A bar's number is its ` +
-    "micro-batch" + (data.chunkRank.length > data.stages.length ? "; pale bars are of a stage's second chunk" : "") +
+  by("timeline-note").textContent = `${data.schedule}, ${digits(bars, 9)} actions, as simulated` +
+    (data.steps > 1 ? `: the first of ${data.steps} sampled steps, which take ${seconds(data.step)} on average` : "") +
+    ". A bar's number is its micro-batch" + (data.chunkRank.length > data.stages.length ? "; pale bars are of a stage's second chunk" : "") +
+    ". The line is the critical path, arrows are messages, from the pass that makes them to the one that takes them" +
     ". Drag to move, + and − or Ctrl and wheel to zoom, double-click for the whole step.";
   by("timeline").setAttribute("aria-label",
     `Timeline of one step of ${seconds(end())} on ${data.stages.length} stages; the table above has their idle shares`);
@@ -148,10 +143,12 @@ function startTimeline() {
   by("replica-pick").hidden = data.replicas.length === 1;
   by("replica").addEventListener("change", (event) => {
     view.replica = Number(event.target.value);
+    drawCauses();
     look(0, end());
   });
   by("zoom-in").addEventListener("click", () => zoom(0.6));
   by("zoom-out").addEventListener("click", () => zoom(1 / 0.6));
   by("zoom-all").addEventListener("click", () => look(0, end()));
+  for (const box of ["show-path", "show-messages"]) by(box).addEventListener("change", drawTimeline);
   followPointer(by("timeline"));
 }

@@ -13,20 +13,21 @@ function element(kind, attributes = {}, ...children) {
   return made;
 }
 
-const digits = (number) => Number(number.toPrecision(4)).toString();
+const digits = (number, many = 4) => Number(number.toPrecision(many)).toLocaleString("en", { maximumFractionDigits: 9 });
 
-function seconds(value) {
+function seconds(value, many = 4) {
   const size = Math.abs(value);
-  if (size >= 1 || size === 0) return digits(value) + " s";
-  if (size >= 1e-3) return digits(value * 1e3) + " ms";
-  return digits(value * 1e6) + " µs";
+  for (const [least, unit, name] of [[172800, 86400, "days"], [7200, 3600, "h"], [120, 60, "min"], [1, 1, "s"], [1e-3, 1e-3, "ms"]]) {
+    if (size >= least) return digits(value / unit, many) + " " + name;
+  }
+  return size === 0 ? "0 s" : digits(value * 1e6, many) + " µs";
 }
 
-function bytes(value) {
+function bytes(value, many = 3) {
   for (const [size, unit] of [[2 ** 30, "GiB"], [2 ** 20, "MiB"], [2 ** 10, "KiB"]]) {
-    if (value >= size) return digits(value / size) + " " + unit;
+    if (value >= size) return digits(value / size, many) + " " + unit;
   }
-  return digits(value) + " B";
+  return digits(value, many) + " B";
 }
 
 const percent = (share) => (100 * share).toFixed(share < 0.0995 ? 1 : 0) + " %";

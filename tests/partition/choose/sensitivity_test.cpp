@@ -56,9 +56,9 @@ TEST_F(Sensitive, NamesWhatBecomesBetter) {
   EXPECT_EQ(found.others[0].assumption, "messages crawl");
   EXPECT_GT(found.others[0].gain, kSameStep);
   const PlanChoice& other = found.others[0].choice;
-  EXPECT_NE(std::tuple(other.stages, other.replicas, other.schedule),
-            std::tuple(decision_.choice.stages, decision_.choice.replicas,
-                       decision_.choice.schedule));
+  EXPECT_NE(
+      std::tuple(other.stages, other.replicas, other.schedule),
+      std::tuple(decision_.choice.stages, decision_.choice.replicas, decision_.choice.schedule));
 }
 
 }  // namespace

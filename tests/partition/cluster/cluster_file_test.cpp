@@ -1,5 +1,6 @@
 #include "partition/cluster/cluster_file.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "base/error.h"
@@ -172,6 +173,88 @@ TEST(ClusterFile, SaysOnceWhatManyNodesLack) {
             "  c.toml:4: unknown device kind other: describe it as [kinds.other]");
 }
 
+TEST(ClusterFile, AsksWhetherAnotherUnitWasMeant) {
+  const std::string node = "[[node]]\nname = \"a\"\ndevices = { big = 2 }\n";
+  EXPECT_EQ(
+      error_message("[kinds.big]\nmemory_gib = 40e9\nspeed = 312e12\n" + node +
+                    "within = { latency_us = 5, gb_per_s = 25e9 }\n"),
+      "the cluster can't be used:\n"
+      "  c.toml:2: kinds.big.memory_gib = 40000000000.0, but it takes a number above 0 and at "
+      "most 1048576; is that in bytes? A GiB has 2^30 of them\n"
+      "  c.toml:3: kinds.big.speed = 312000000000000.0, but it takes a number above 0 and at "
+      "most 1000000; it is how many times as fast as the device that costs were measured "
+      "on\n"
+      "  c.toml:7: node.within.gb_per_s = 25000000000.0, but it takes a number above 0 and at "
+      "most 1000000; is that in bytes a second? GB a second are 10^9 of them");
+  EXPECT_NE(error_message(kinds + node +
+                          "[matrix]\nlatency_us = [[0, 5], [7, 0]]\ngb_per_s = [[0, 3e9], [1, 0]]")
+                .find("matrix.gb_per_s[0][1] = 3000000000.0, but it takes a number above 0 and at "
+                      "most 1000000; is that in bytes a second?"),
+            std::string::npos);
+  EXPECT_NE(error_message("[kinds.big]\nmemory = 40\nspeed = 1\n" + node)
+                .find("c.toml:2: unknown key kinds.big.memory; did you mean memory_gib?"),
+            std::string::npos);
+}
+
+TEST(ClusterFile, RefusesMoreDevicesThanAPlanTakes) {
+  const auto of = [](int nodes, int devices) {
+    return kinds +
+           fmt::format(
+               "[[node]]\nname = \"z\"\ndevices = {{ big = 1 }}\n[[node]]\nname = \"a\"\n"
+               "count = {}\ndevices = {{ big = {} }}\nwithin = {{ latency_us = 5, gb_per_s = 9 "
+               "}}\n[between]\nlatency_us = 5\ngb_per_s = 1\n",
+               nodes, devices);
+  };
+  EXPECT_EQ(parse_cluster(of(45, 91), "c.toml").size(), 4096);
+  EXPECT_EQ(error_message(of(64, 64)),
+            "the cluster can't be used:\n"
+            "  c.toml:7: the cluster has 4097 devices, but a plan takes at most 4096: lower "
+            "node.count or node.devices");
+  EXPECT_NE(error_message(of(60000, 4)).find("node.count = 60000"), std::string::npos);
+}
+
+TEST(ClusterFile, SaysWhichBracketsAreWrong) {
+  EXPECT_EQ(
+      error_message(kinds + "[node]\nname = \"a\"\ndevices = { big = 1 }\n"),
+      "the cluster can't be used:\n"
+      "  c.toml:4: [node] needs a second pair of brackets, also where there is only one: write "
+      "[[node]]");
+  EXPECT_NE(error_message(kinds + "[[node]]\nname = \"a\"\ndevices = { big = 1 }\n"
+                                  "[[between]]\nlatency_us = 5\ngb_per_s = 1\n")
+                .find("[[between]] has one pair of brackets too many: there is one table between, "
+                      "written [between]"),
+            std::string::npos);
+  EXPECT_NE(error_message("[kinds.big]\nmemory_gib = { a = 1 }\nspeed = 1\n")
+                .find("kinds.big.memory_gib = a table, but it takes a number above 0"),
+            std::string::npos);
+}
+
+TEST(ClusterFile, AddsUpPricesOfDevices) {
+  const Cluster cluster = parse_cluster(
+      "[kinds.big]\nmemory_gib = 2\nspeed = 1\nprice_per_hour = 2.5\n[kinds.small]\nmemory_gib = "
+      "1\nspeed = 1\nprice_per_hour = 0.75\n[kinds.own]\nmemory_gib = 1\nspeed = 1\n[[node]]\n"
+      "name = \"a\"\ndevices = { big = 1, small = 2, own = 1 }\n"
+      "within = { latency_us = 1, gb_per_s = 1 }\n",
+      "c.toml");
+  std::vector<int> of(3, 0);  // the kinds' first devices; TOML tables may have any order
+  for (int d = 0; d < cluster.size(); ++d)
+    of[cluster.devices[d].kind == "big" ? 0 : cluster.devices[d].kind == "small" ? 1 : 2] = d;
+  EXPECT_EQ(cluster.price_per_hour({{of[0], of[1]}, {of[1]}}), 4);
+  EXPECT_EQ(cluster.price_per_hour({{of[0]}, {of[2]}}), 0);
+  EXPECT_NE(error_message("[kinds.big]\nmemory_gib = 2\nspeed = 1\nprice_per_hour = 0\n[[node]]\n"
+                          "name = \"a\"\ndevices = { big = 1 }\n")
+                .find("kinds.big.price_per_hour = 0, but it takes a number above 0"),
+            std::string::npos);
+}
+
+TEST(ClusterFile, SuggestsAKnownCluster) {
+  const auto refused = [](const char* name) {
+    return test::message_of<ConfigError>([&] { read_cluster(name); });
+  };
+  EXPECT_TRUE(refused("h100_8").ends_with("rtx4090-4; did you mean h100-8?")) << refused("h100_8");
+  EXPECT_EQ(refused("elsewhere/offices.toml").find("did you mean"), std::string::npos);
+}
+
 TEST(ClusterFile, NamesWrongValuesAndUnknownKeys) {
   EXPECT_EQ(error_message("margin = 1\n[kinds.big]\nmemory_gib = -2\nsped = 1\n"
                           "[[node]]\nname = \"a\"\ncount = 0\ndevices = { big = 1.5 }\n"
@@ -181,7 +264,7 @@ TEST(ClusterFile, NamesWrongValuesAndUnknownKeys) {
             "  c.toml:3: kinds.big.memory_gib = -2, but it takes a number above 0\n"
             "  c.toml:2: kinds.big.speed is missing\n"
             "  c.toml:4: unknown key kinds.big.sped; did you mean speed?\n"
-            "  c.toml:7: node.count = 0, but it takes a whole number from 1 to 65536\n"
+            "  c.toml:7: node.count = 0, but it takes a whole number from 1 to 4096\n"
             "  c.toml:8: node.devices = 1.5, but it takes a whole number from 1 to 1024\n"
             "  c.toml:9: unknown key betwen; did you mean between?");
   EXPECT_NE(error_message(kinds + "[[node]]\nname = \"a\"\ndevices = { bug = 1 }\n")

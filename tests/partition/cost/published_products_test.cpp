@@ -1,6 +1,7 @@
-// Products that others measured with PyTorch, which calls cuBLAS, against what device files say. No number of the files was
-// fitted to these. From github.com/zzc0721/torch-performance-test-data, issues 79 (H100 80GB HBM3),
-// 108 (A100-PCIE-40GB), 120 (L4) and 78 (GeForce RTX 4090): TFLOP/s of square products.
+// Products that others measured with PyTorch, which calls cuBLAS, against what device files say. No
+// number of the files was fitted to these. From github.com/zzc0721/torch-performance-test-data,
+// issues 79 (H100 80GB HBM3), 108 (A100-PCIE-40GB), 120 (L4) and 78 (GeForce RTX 4090): TFLOP/s of
+// square products.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -58,9 +59,8 @@ double error_of(const Published& published, std::size_t i) {
   const DeviceRates rates = read_device(published.device).rates(sizes);
   const double n = kSizes[i];
   const double bytes = 3 * n * n * static_cast<double>(size_of(sizes.compute));
-  const double seconds =
-      rates.launch +
-      std::max(product_seconds({n, n, n}, rates.product, rates), bytes / rates.bandwidth);
+  const double seconds = rates.launch + std::max(product_seconds({n, n, n}, rates.product, rates),
+                                                 bytes / rates.bandwidth);
   return 2 * n * n * n / seconds / (published.tflops[i] * 1e12) - 1;
 }
 
@@ -83,8 +83,7 @@ TEST(PublishedProducts, AreMetBetterThanByARateAlone) {
   std::vector<double> with, without;
   for (const Published& published : kPublished) {
     with.push_back(std::abs(error_of(published, 0)));
-    const double rate =
-        read_device(published.device).rates(sizes_of(published.format)).product;
+    const double rate = read_device(published.device).rates(sizes_of(published.format)).product;
     without.push_back(std::abs(rate / (published.tflops[0] * 1e12) - 1));
   }
   EXPECT_LT(median(with), median(without));

@@ -4,9 +4,9 @@
 
 #include <string>
 
+#include "layers/models/deepspeech2.h"
 #include "partition/cost/cost.h"
 #include "partition/model/build_model.h"
-#include "layers/models/deepspeech2.h"
 
 namespace penstock::partition {
 namespace {
@@ -19,7 +19,10 @@ RatedDevice device() {
           .convolutions = {5, 6, 7, 8},
           .attention = {9, 10, 11, 12},
           .recurrences = {13, 14, 15, 16},
-          .common = {.elementwise = 17, .bandwidth = 18, .launch = 19, .cache_bandwidth = 20,
+          .common = {.elementwise = 17,
+                     .bandwidth = 18,
+                     .launch = 19,
+                     .cache_bandwidth = 20,
                      .time_step = 21},
           .error = {0.5, 0.25, 0.125, 0.5, 0.25, 0.125}};
 }
@@ -53,9 +56,8 @@ TEST(RatedDevice, ErrorsSlowEveryClassByItsOwn) {
 
 /// With all errors one way, a whole model's costs lie on that side, and between the largest ones.
 TEST(RatedDevice, CostsStayWithinTheLargestError) {
-  const auto sequence = build_model({.features = 17,
-                                     .family = layers::DeepSpeech2Options{.hidden = 13, .layers = 2}},
-                                    9, {});
+  const auto sequence = build_model(
+      {.features = 17, .family = layers::DeepSpeech2Options{.hidden = 13, .layers = 2}}, 9, {});
   const std::vector<std::int64_t> lengths{61, 23, 40};
   const auto total = [&](double errors) {
     double seconds = 0;

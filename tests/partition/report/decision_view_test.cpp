@@ -80,8 +80,15 @@ TEST(DecisionView, TellsAlternativesOfTheSameWordsApart) {
   for (const AlternativeView& view : view_of(problem, decision, plan).alternatives)
     rows.push_back(view.what);
   const std::string words = describe(first.choice);
-  EXPECT_EQ(rows, (std::vector<std::string>{words, words + ", other cut", words + ", other devices",
-                                            words + ", other devices (2)"}));
+  const auto cut_at = [](const Alternative& of) { return std::to_string(of.choice.begin[1]); };
+  const auto stage_0_on = [&](const Alternative& of) {
+    const auto& devices = of.choice.devices[0];
+    return ", stage 0 on " + problem.cluster.name_of(devices[0]) + " " +
+           problem.cluster.name_of(devices[1]);
+  };
+  EXPECT_EQ(rows, (std::vector<std::string>{
+                      words, words + ", cut at layer " + cut_at(cut) + ", not " + cut_at(first),
+                      words + stage_0_on(devices), words + stage_0_on(again) + " (2)"}));
 }
 
 }  // namespace

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
 namespace penstock::partition {
 namespace {
 
@@ -26,6 +28,24 @@ TEST(PlanView, AddsUpWhatLinksCarry) {
   EXPECT_EQ(link(0, 3).from, -1);
   EXPECT_DOUBLE_EQ(link(0, 1).seconds, 6 * 0.5 + 5);
   EXPECT_GE(traffic.front().seconds, traffic.back().seconds);
+}
+
+TEST(PlanView, HeadlineNamesSpeedMemoryAndWhy) {
+  const double none = std::numeric_limits<double>::infinity();
+  PlanView view;
+  view.stages = {{.memory = {{"weights", 3 << 20}}, .limit = 4 << 20},
+                 {.memory = {{"weights", 5 << 20}}, .limit = 100 << 20}};
+  view.step_seconds = 0.0014912;
+  view.speed = 42840.3;
+  view.binds = "the computation of stage 0";
+  EXPECT_EQ(
+      headline_of(view),
+      "It trains 42,840 s of audio a second; stage 0 is the fullest, with 3 MiB of 4 MiB. What "
+      "binds: the computation of stage 0.");
+  for (StageView& stage : view.stages) stage.limit = none;
+  view.speed = 0;
+  view.binds.clear();
+  EXPECT_EQ(headline_of(view), "A step takes 1.491 ms; stage 1 is the fullest, with 5 MiB.");
 }
 
 TEST(PlanView, MemoryBeginsWithTheStep) {

@@ -118,6 +118,21 @@ TEST_F(PlanOnCluster, NamesItsRatesAndWhatIsNotCounted) {
   EXPECT_EQ(of_gpu.not_counted.find("NCCL's buffers") == 0, !comm::nccl_is_built());
 }
 
+TEST_F(PlanOnCluster, GoesWithoutAMissingValidationManifest) {
+  const auto planned = plan_on_cluster(
+      recipe({"trainer.device=cpu", "data.validation=/gone.jsonl"}), mixed("4"), {});
+  EXPECT_EQ(planned.problem.not_counted, "validation: the manifest /gone.jsonl is not here");
+  EXPECT_EQ(planned.plan, plan_on_cluster(recipe({"trainer.device=cpu"}), mixed("4"), {}).plan);
+}
+
+TEST_F(PlanOnCluster, NamesAWrongScheduleBeforeItReads) {
+  EXPECT_NE(test::message_of<ConfigError>([&] {
+              (void)plan_on_cluster(recipe({"data.train=/gone.jsonl"}), mixed("4"),
+                                    {.schedule = "zbv"});
+            }).find("did you mean zb-v?"),
+            std::string::npos);
+}
+
 TEST_F(PlanOnCluster, IsTheSameForTheSameSeed) {
   const auto plan = [&] { return plan_on_cluster(recipe(), mixed("4"), {.seed = 7}); };
   const ClusterPlan planned = plan();

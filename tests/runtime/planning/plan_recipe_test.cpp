@@ -60,6 +60,22 @@ TEST_F(PlanRecipe, RecomputationSparesMemoryAndTakesTime) {
   EXPECT_GT(again.estimate.step_seconds, kept.estimate.step_seconds);
 }
 
+TEST_F(PlanRecipe, GoesWithoutAMissingValidationManifest) {
+  test::write_tone_corpus(in("long.jsonl"), 29, 3);
+  const auto bytes = [](const PlannedRun& planned) { return planned.plan.bytes_of(0).total(); };
+  const PlannedRun without = plan_recipe(recipe({}), false);
+  const PlannedRun missing = plan_recipe(recipe({"data.validation=" + in("gone").string()}), false);
+  const PlannedRun counted = plan_recipe(
+      recipe({"data.validation=" + in("long.jsonl").string(), "trainer.validate_every=-1"}), false);
+  EXPECT_EQ(missing.plan, without.plan);
+  EXPECT_EQ(without.not_counted, "");
+  EXPECT_EQ(missing.not_counted,
+            "validation: the manifest " + in("gone").string() + " is not here");
+  EXPECT_EQ(counted.not_counted, "");
+  EXPECT_GE(bytes(counted), bytes(without));
+  EXPECT_THROW((void)plan_recipe(recipe({"data.validation=" + in("").string()}), false), DataError);
+}
+
 TEST_F(PlanRecipe, RejectsWhatTrainingWouldReject) {
   const auto refused = [&](std::vector<std::string> overrides) {
     return test::message_of<ConfigError>([&] { (void)plan_recipe(recipe(overrides), false); });

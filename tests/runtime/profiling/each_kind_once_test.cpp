@@ -66,8 +66,9 @@ TEST(EachKindOnce, KeepsFrozenLayersApart) {
       of_model("ds2-wide", {"optimizer.freeze=[\"conv*\", \"rnn1.*\", \"rnn2.*\", \"rnn3.*\"]"});
   const auto fewer = once(config);
   ASSERT_TRUE(fewer);
-  EXPECT_GE(fewer->sequence.size(),
-            partition::build_trained_model(of_model("ds2-wide", {"model.layers=4"}), kLabels).size());
+  EXPECT_GE(
+      fewer->sequence.size(),
+      partition::build_trained_model(of_model("ds2-wide", {"model.layers=4"}), kLabels).size());
 }
 
 }  // namespace

@@ -1,0 +1,131 @@
+#include "partition/report/plan_diff.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <functional>
+
+#include "base/counted.h"
+#include "base/quantities.h"
+#include "partition/report/abridge.h"
+
+namespace penstock::partition {
+namespace {
+
+constexpr const char* kNone = "–";
+
+std::string layers_text(const std::vector<std::string>& layers) {
+  return layers.empty()
+             ? kNone
+             : layer_names(layers.front(), layers.back(), static_cast<int>(layers.size()));
+}
+
+/// Of the stage's chunks, one text each.
+std::string of_chunks(const Plan& plan, int stage,
+                      const std::function<std::string(const ChunkPlan&)>& text) {
+  std::vector<std::string> parts;
+  for (const ChunkPlan& chunk : plan.chunks)
+    if (chunk.stage == stage) parts.push_back(text(chunk));
+  return parts.empty() ? kNone : fmt::format("{}", fmt::join(parts, " and "));
+}
+
+double share_of(const Plan& plan, int stage) {
+  double share = 0;
+  for (const ChunkPlan& chunk : plan.chunks)
+    if (chunk.stage == stage) share += chunk.predicted.time_share;
+  return share;
+}
+
+/// 0 where the plan has no such stage.
+double bytes_of(const Plan& plan, int stage) {
+  return stage < plan.stages() ? static_cast<double>(plan.bytes_of(stage).total()) : 0;
+}
+
+double most_of(const Plan& plan, double (*of_stage)(const Plan&, int)) {
+  double most = 0;
+  for (int stage = 0; stage < plan.stages(); ++stage) most = std::max(most, of_stage(plan, stage));
+  return most;
+}
+
+std::string share_text(double share) { return fmt::format("{:.1f} %", 100 * share); }
+
+std::string within(const Plan& plan) {
+  if (!plan.recomputes_within) return "as the recipe says";
+  return *plan.recomputes_within ? "yes" : "no";
+}
+
+class Comparison {
+ public:
+  Comparison(const Plan& first, const Plan& second) : plans_{first, second} {}
+
+  std::vector<PlanDifference> rows() {
+    add("model", [](const Plan& plan) { return plan.model; });
+    add("layout", [](const Plan& plan) {
+      return fmt::format("{} × {}", counted(plan.stages(), "stage"),
+                         counted(plan.replicas(), "replica"));
+    });
+    add("schedule", [](const Plan& plan) { return plan.schedule; });
+    add("micro-batches a step",
+        [](const Plan& plan) { return fmt::format("{}", plan.micro_batches); });
+    add("lanes", [](const Plan& plan) { return fmt::format("{}", plan.lanes); });
+    if (plans_[0].order != plans_[1].order) add_lists("order", &Plan::order);
+    if (plans_[0].actions != plans_[1].actions) add_lists("action lists", &Plan::actions);
+    add("recomputed within units", within);
+    for (int stage = 0; stage < std::max(plans_[0].stages(), plans_[1].stages()); ++stage)
+      add_stage(stage);
+    add("computing time, slowest stage",
+        [](const Plan& plan) { return share_text(most_of(plan, share_of)); });
+    add("memory, fullest stage",
+        [](const Plan& plan) { return bytes_text(most_of(plan, bytes_of)); });
+    return std::move(rows_);
+  }
+
+ private:
+  void add(const std::string& what, const std::function<std::string(const Plan&)>& text) {
+    PlanDifference row{what, text(plans_[0]), text(plans_[1])};
+    if (row.first != row.second) rows_.push_back(std::move(row));
+  }
+
+  template <class T>
+  void add_lists(const char* what, std::vector<T> Plan::*list) {
+    const auto text = [&](const Plan& plan, const char* other) {
+      return (plan.*list).empty() ? "none" : other;
+    };
+    rows_.push_back({what, text(plans_[0], "one"), text(plans_[1], "another")});
+  }
+
+  void add_stage(int stage) {
+    const std::string name = fmt::format("stage {}", stage);
+    const auto on_chunks = [&](const char* what,
+                               const std::function<std::string(const ChunkPlan&)>& text) {
+      add(name + what, [&](const Plan& plan) { return of_chunks(plan, stage, text); });
+    };
+    on_chunks(", layers", [](const ChunkPlan& chunk) { return layers_text(chunk.layers); });
+    on_chunks(", recomputed", [](const ChunkPlan& chunk) {
+      return chunk.recomputed && !chunk.recomputed->empty()
+                 ? fmt::format("{}", fmt::join(*chunk.recomputed, " "))
+                 : kNone;
+    });
+    add(name + ", ranks", [&](const Plan& plan) {
+      return stage < plan.stages() ? fmt::format("{}", fmt::join(plan.ranks[stage], " ")) : kNone;
+    });
+    add(name + ", computing time", [&](const Plan& plan) {
+      return stage < plan.stages() ? share_text(share_of(plan, stage)) : kNone;
+    });
+    add(name + ", memory", [&](const Plan& plan) {
+      return stage < plan.stages() ? bytes_text(bytes_of(plan, stage)) : kNone;
+    });
+  }
+
+  const Plan plans_[2];
+  std::vector<PlanDifference> rows_;
+};
+
+}  // namespace
+
+std::vector<PlanDifference> differences(const Plan& first, const Plan& second) {
+  return Comparison(first, second).rows();
+}
+
+}  // namespace penstock::partition

@@ -1,0 +1,70 @@
+#include "tools/trace_flows.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+#include <utility>
+
+namespace penstock::tools {
+namespace {
+
+using partition::ActionKind;
+using partition::TimedAction;
+
+constexpr double kInside = 0.01;  // share of a pass: ends of arrows belong to what they lie in
+
+/// (replica, whether forward, chunk, micro-batch)
+using Name = std::tuple<int, bool, int, int>;
+
+}  // namespace
+
+std::vector<TraceFlow> flows_of(const partition::Plan& plan,
+                                const std::vector<std::vector<TimedAction>>& passes) {
+  std::map<Name, std::pair<int, const TimedAction*>> makers;
+  const auto makes = [](ActionKind kind) {
+    return partition::computes(kind) && kind != ActionKind::backward_weight;
+  };
+  for (int rank = 0; rank < static_cast<int>(passes.size()); ++rank)
+    for (const TimedAction& pass : passes[rank])
+      if (makes(pass.action.kind))
+        makers[{plan.place_of(rank).replica, pass.action.kind == ActionKind::forward,
+                pass.action.chunk, pass.action.micro_batch}] = {rank, &pass};
+  std::vector<TraceFlow> flows;
+  for (const auto& [name, taker] : makers) {
+    const auto& [replica, forward, chunk, micro_batch] = name;
+    const auto maker =
+        makers.find({replica, forward, forward ? chunk - 1 : chunk + 1, micro_batch});
+    if (maker == makers.end() || maker->second.first == taker.first) continue;
+    const TimedAction &made = *maker->second.second, &took = *taker.second;
+    flows.push_back({maker->second.first, taker.first, made.end - kInside * (made.end - made.start),
+                     took.start + kInside * (took.end - took.start)});
+  }
+  std::ranges::stable_sort(flows, {}, &TraceFlow::sent);
+  return flows;
+}
+
+std::vector<partition::MemoryPoint> memory_of(const partition::Plan& plan, int rank,
+                                              const std::vector<TimedAction>& passes) {
+  std::vector<std::pair<double, int>> changes;  // of the micro-batches in flight
+  for (const TimedAction& pass : passes) {
+    if (pass.action.kind == ActionKind::forward) changes.emplace_back(pass.start, 1);
+    if (pass.action.kind == ActionKind::backward || pass.action.kind == ActionKind::backward_weight)
+      changes.emplace_back(pass.end, -1);
+  }
+  if (changes.empty()) return {};
+  std::ranges::stable_sort(changes);
+  int held = 0, most = 1;
+  for (const auto& [time, change] : changes) most = std::max(most, held += change);
+  const partition::StageBytes& bytes = plan.bytes_of(plan.place_of(rank).stage);
+  const auto saved = static_cast<double>(bytes.saved);
+  const double always = static_cast<double>(bytes.total()) - saved;
+  std::vector<partition::MemoryPoint> points;
+  held = 0;
+  for (const auto& [time, change] : changes) {
+    held += change;
+    points.push_back({time, always + saved * held / most});
+  }
+  return points;
+}
+
+}  // namespace penstock::tools
