@@ -50,7 +50,6 @@ struct ClusterPlan {
   partition::Decision decision;
   partition::Plan
       plan;  // rank i runs on the i-th of the devices that it uses, in the cluster's order
-  std::vector<RankedPlan> ranked = {};             // the fastest first, as rank_choices()
   std::vector<partition::RatedDevice> rated = {};  // kinds of device that the cluster names
   std::optional<BelievedStep> believed = {};       // of costs computed for such a device
   std::vector<RankedPlan> ranked = {};             // the fastest first, as rank_choices()

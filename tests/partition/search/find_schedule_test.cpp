@@ -124,7 +124,7 @@ TEST(FindSchedule, NeverLosesToAnyNamedScheduleThatFits) {
   }
 }
 
-TEST(FindSchedule, IsAsShortAsVHalfAndVMin) {
+TEST(FindSchedule, ReachesVHalfAndVMin) {
   const auto makespan = [](int stages, int batches, double memory) {
     return find_schedule(EqualWork{stages, batches, {1, 1, 1}, memory}, {.effort = 20'000})
         .makespan;
