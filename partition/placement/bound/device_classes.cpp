@@ -5,6 +5,8 @@
 #include <functional>
 #include <limits>
 #include <numeric>
+#include <set>
+#include <utility>
 
 #include "partition/placement/fastest.h"
 
@@ -33,17 +35,46 @@ bool parted_by_nodes(const Cluster& cluster, const std::vector<bool>& inside) {
 
 }  // namespace
 
-DeviceClasses::DeviceClasses(const PlacementProblem& problem) : problem_(problem) {
+DeviceClasses::DeviceClasses(const PlacementProblem& problem) : problem_(&problem) {
   const Cluster& cluster = problem.cluster;
   std::vector<bool> members = fastest(cluster);
   if (!parted_by_nodes(cluster, members)) members.assign(cluster.size(), true);
-  classes_.push_back(class_of(members));
-  members.flip();
-  if (std::ranges::count(members, true) > 0) classes_.push_back(class_of(members));
+  *this = DeviceClasses(problem, std::move(members));
+}
+
+DeviceClasses::DeviceClasses(const PlacementProblem& problem, std::vector<bool> inside)
+    : problem_(&problem) {
+  const bool by_nodes = parted_by_nodes(problem.cluster, inside);
+  for (int side = 0; side < 2; ++side, inside.flip()) {
+    if (std::ranges::count(inside, true) == 0) continue;
+    Class& device_class = classes_.emplace_back(class_of(inside));
+    if (by_nodes) continue;
+    // Every boundary and every ring has the best of both links, and no run knows its node.
+    Links& best = device_class.within;
+    take_best(best.one_way, device_class.between.one_way);
+    best.crossing = best_of(best.crossing, device_class.between.crossing);
+    device_class.between = best;
+    device_class.largest_node = 1;
+  }
+}
+
+std::vector<DeviceClasses> DeviceClasses::of_all_steps(const PlacementProblem& problem) {
+  std::vector<DeviceClasses> all{DeviceClasses(problem)};
+  std::set<double> speeds;
+  for (const Device& device : problem.cluster.devices) speeds.insert(device.speed);
+  const std::vector<bool> known = fastest(problem.cluster);
+  for (const double least : speeds) {
+    if (least == *speeds.begin()) continue;  // all are
+    std::vector<bool> inside;
+    for (const Device& device : problem.cluster.devices) inside.push_back(device.speed >= least);
+    if (inside != known || !parted_by_nodes(problem.cluster, inside))
+      all.push_back(DeviceClasses(problem, std::move(inside)));
+  }
+  return all;
 }
 
 DeviceClasses::Class DeviceClasses::class_of(const std::vector<bool>& member) const {
-  const Cluster& cluster = problem_.cluster;
+  const Cluster& cluster = problem_->cluster;
   Class device_class;
   constexpr Links none{.one_way = {.latency = kInfinite, .bandwidth = 0},
                        .crossing = {kInfinite, kInfinite}};
@@ -57,10 +88,11 @@ DeviceClasses::Class DeviceClasses::class_of(const std::vector<bool>& member) co
     device_class.largest_node = std::max(device_class.largest_node, ++in_node[node]);
     for (int other = 0; other < cluster.size(); ++other) {
       if (other == device) continue;
-      Links& best = links[cluster.devices[other].node == node ? 1 : 0];
+      const std::size_t kind = cluster.devices[other].node == node ? 1 : 0;
+      Links& best = links[kind];
       take_best(best.one_way, cluster.link(device, other));
       take_best(best.one_way, cluster.link(other, device));
-      best.crossing = best_of(best.crossing, crossing(problem_, device, other));
+      best.crossing = best_of(best.crossing, crossing(*problem_, device, other));
     }
   }
   // Where there are no such links, stages can't have them either.
@@ -73,7 +105,7 @@ DeviceClasses::Class DeviceClasses::class_of(const std::vector<bool>& member) co
 /// The k-th largest memory of some devices, from 1.
 double DeviceClasses::memory(const std::vector<int>& devices, std::size_t k) const {
   std::vector<double> memories;
-  for (const int device : devices) memories.push_back(problem_.cluster.usable(device));
+  for (const int device : devices) memories.push_back(problem_->cluster.usable(device));
   std::ranges::nth_element(memories, memories.begin() + static_cast<std::ptrdiff_t>(k - 1),
                            std::greater<>());
   return memories[k - 1];
@@ -81,7 +113,7 @@ double DeviceClasses::memory(const std::vector<int>& devices, std::size_t k) con
 
 /// In the run that stages.runs ends with.
 void DeviceClasses::add_stages(const Class& device_class, int replicas, Stages& stages) const {
-  std::vector<int> all(problem_.cluster.size());
+  std::vector<int> all(problem_->cluster.size());
   std::iota(all.begin(), all.end(), 0);
   // One replica is on a device of the class, and all R are on some R devices of the cluster: no
   // stage has more than the class's largest memory, nor than the R-th largest of all.
@@ -89,7 +121,7 @@ void DeviceClasses::add_stages(const Class& device_class, int replicas, Stages& 
                    .per_work = 1 / device_class.speed,
                    .memory = std::min(memory(device_class.devices, 1), memory(all, replicas)),
                    .limited = &device_class == &classes_.front() && classes_.size() > 1};
-  const int runs = (problem_.micro_batches + replicas - 1) / replicas;
+  const int runs = (problem_->micro_batches + replicas - 1) / replicas;
   if (replicas > 1) {  // with others elsewhere
     stage.reduction = ring(device_class.between.one_way, replicas, runs);
     stages.classes.push_back(stage);

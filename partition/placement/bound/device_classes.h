@@ -13,6 +13,11 @@ class DeviceClasses {
  public:
   explicit DeviceClasses(const PlacementProblem& problem);
 
+  /// All ways to part the devices of which each gives a bound: by the largest step between speeds,
+  /// and by each other one. Where a node has devices of both classes, classes know nothing of
+  /// nodes, and there is one way more, with a class of all.
+  static std::vector<DeviceClasses> of_all_steps(const PlacementProblem& problem);
+
   struct Stages {
     std::vector<RunKind> runs;  // in nodes of devices of each class
     std::vector<StageClass> classes;
@@ -28,6 +33,9 @@ class DeviceClasses {
   std::vector<std::vector<int>> devices() const;
 
  private:
+  /// `inside` are the fastest.
+  DeviceClasses(const PlacementProblem& problem, std::vector<bool> inside);
+
   struct Links {
     LinkRates one_way;  // the least latency and the widest of them
     LinkCost crossing;  // the best of what crosses a boundary over them
@@ -42,7 +50,7 @@ class DeviceClasses {
   double memory(const std::vector<int>& devices, std::size_t k) const;
   void add_stages(const Class& device_class, int replicas, Stages& stages) const;
 
-  const PlacementProblem& problem_;
+  const PlacementProblem* problem_;
   std::vector<Class> classes_;  // the fastest first
 };
 

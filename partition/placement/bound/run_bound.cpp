@@ -27,19 +27,26 @@ bool RunBound::can_count(const RunTableRequest& request, int replicas) const {
 
 /// The least slowest load of as many stages as there are devices for; at most the limit, and 0
 /// where it would take too long.
-double RunBound::slowest_of_any(const RunTableRequest& request, int replicas) {
-  const auto known = slowest_of_any_.find(replicas);
+double RunBound::slowest_of_any(const RunTableRequest& request, int replicas, std::size_t parting) {
+  const auto known = slowest_of_any_.find({parting, replicas});
   if (known != slowest_of_any_.end()) return known->second;
   RunCount count(problem_.sequence, request, problem_.cluster.size() / replicas);
-  double& least = slowest_of_any_[replicas] = 0;
+  double& least = slowest_of_any_[{parting, replicas}] = 0;
   if (count.effort(request.limit) <= kMost)
     least = count.least(least_bottleneck(problem_, replicas), request.limit);
   return least;
 }
 
 double RunBound::of(const Grid& grid) {
+  double bound = 0;
+  for (std::size_t parting = 0; parting < classes_.size() && bound < value_; ++parting)
+    bound = std::max(bound, of(grid, parting));
+  return bound;
+}
+
+double RunBound::of(const Grid& grid, std::size_t parting) {
   const Goal goal = goal_of(problem_, grid);
-  DeviceClasses::Stages stages = classes_.of(grid.replicas);
+  DeviceClasses::Stages stages = classes_[parting].of(grid.replicas);
   RunTableRequest request{.runs = std::move(stages.runs),
                           .classes = std::move(stages.classes),
                           .limited = stages.limited,
@@ -58,7 +65,7 @@ double RunBound::of(const Grid& grid) {
   // Where it takes too long to count limited stages, any number of them is allowed. Then more
   // pipelines are tried, and the least of them is still a bound.
   if (!can_count(request, grid.replicas)) {
-    if (request.limit < kNever) slowest = slowest_of_any(request, grid.replicas);
+    if (request.limit < kNever) slowest = slowest_of_any(request, grid.replicas, parting);
     request.limited = 0;
     for (StageClass& stage_class : request.classes) stage_class.limited = false;
   }

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <map>
+#include <utility>
+#include <vector>
 
 #include "partition/placement/bound/device_classes.h"
 
@@ -13,21 +15,25 @@ class RunBound {
  public:
   /// Only solutions below `value` are of interest.
   RunBound(const PlacementProblem& problem, double value, const TimeLimit* time = nullptr)
-      : problem_(problem), value_(value), time_(time), classes_(problem) {}
+      : problem_(problem),
+        value_(value),
+        time_(time),
+        classes_(DeviceClasses::of_all_steps(problem)) {}
 
   /// At most `value`, which says that no solution of the grid is below that. Less than there may be
   /// where the time is over.
   double of(const Grid& grid);
 
  private:
+  double of(const Grid& grid, std::size_t parting);
   bool can_count(const RunTableRequest& request, int replicas) const;
-  double slowest_of_any(const RunTableRequest& request, int replicas);
+  double slowest_of_any(const RunTableRequest& request, int replicas, std::size_t parting);
 
   const PlacementProblem& problem_;
   double value_;
   const TimeLimit* time_;
-  DeviceClasses classes_;
-  std::map<int, double> slowest_of_any_;  // of any number of stages, by replicas
+  std::vector<DeviceClasses> classes_;                            // each way to part them
+  std::map<std::pair<std::size_t, int>, double> slowest_of_any_;  // by classes_ and replicas
 };
 
 }  // namespace penstock::partition

@@ -62,6 +62,29 @@ TEST(MergeRows, UsesDevicesOfBothKinds) {
   EXPECT_GT(std::ssize(merged->devices) - slow, 5);
 }
 
+TEST(MergeRows, FollowsWideLinksBetweenNodes) {
+  test::Instance instance{.sequence = {.name = "eight", .layers = {}},
+                          .cluster = equal_devices(8),
+                          .objective = Objective::bottleneck,
+                          .micro_batches = 8,
+                          .constraints = {}};
+  for (int i = 0; i < 8; ++i)
+    instance.sequence.layers.push_back({.name = "layer",
+                                        .forward_ms = 300,
+                                        .backward_ms = 700,
+                                        .activation_bytes = 1e6,
+                                        .parameter_bytes = 0});
+  Cluster& cluster = instance.cluster;
+  cluster.nodes = {"a", "b", "c", "d"};
+  for (int device = 0; device < 8; ++device) cluster.devices[device].node = device / 2;
+  cluster.node_links.assign(16, {.latency = 0, .bandwidth = 1e6});
+  for (const auto& [one, other] : {std::pair(0, 0), {1, 1}, {2, 2}, {3, 3}, {0, 2}, {2, 1}, {1, 3}})
+    for (const int link : {4 * one + other, 4 * other + one}) cluster.node_links[link] = {0, 1e9};
+  const auto merged = merge_rows(instance.problem(), 1, kNever);
+  ASSERT_TRUE(merged);
+  EXPECT_LE(merged->cut.slowest, 1.005);
+}
+
 TEST(MergingEffort, GrowsWithTheShorterRow) {
   std::mt19937 random(34);
   test::Instance instance = test::large_instance(random, 53, "h100-8x4");
