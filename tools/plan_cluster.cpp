@@ -27,7 +27,7 @@
 namespace penstock::tools {
 namespace {
 
-constexpr double kAdviceSeconds = 10;
+constexpr double kAdviceSeconds = 5;
 
 /// The words that stand for the model: its name is a recipe that sets model.base.
 std::vector<std::string> as_recipe(std::vector<std::string> words) {

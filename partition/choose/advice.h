@@ -16,7 +16,7 @@ struct Advice {
 /// Seconds that questions may take. One that plans again is begun only where as much is left as
 /// the plan itself took.
 struct AdviceTime {
-  double seconds = 10, plan_took = 0;
+  double seconds = 5, plan_took = 0;
 };
 
 /// Single changes, each planned or simulated again with it alone, the one that brings most first:
