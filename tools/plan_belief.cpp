@@ -7,18 +7,18 @@
 #include <string>
 #include <vector>
 
+#include "base/quantities.h"
+
 namespace penstock::tools {
 namespace {
 
-/// "0.61 to 0.92 s, where all rates of h100 are off by the errors that its file states"
+/// "610 to 920 ms a step, with all rates of h100 off by the errors that its file states"
 std::string range_of(const runtime::ClusterPlan& planned) {
-  std::vector<std::string> names;
-  for (const partition::RatedDevice& device : planned.rated) names.push_back(device.name);
   return fmt::format(
-      "{:.3g} to {:.3g} s a step, with all rates of {} off by the errors that {} "
-      "state{}",
-      planned.believed->fastest_s, planned.believed->slowest_s, fmt::join(names, " and "),
-      names.size() > 1 ? "their files" : "its file", names.size() > 1 ? "" : "s");
+      "{} to {} a step, with all rates of {} off by the errors that its file states{}",
+      seconds_text(planned.believed->fastest_s), seconds_text(planned.believed->slowest_s),
+      planned.rated.front().name,
+      planned.rated.size() > 1 ? ", and other kinds off by as much" : "");
 }
 
 /// What a fifth of each class of cost changes.

@@ -240,7 +240,7 @@ int run_plan_cluster(const ClusterArguments& arguments, bool json) {
   if (!arguments.output.empty()) partition::write_plan(arguments.output, planned.plan);
   partition::PlanView view = partition::view_of(planned.problem, planned.decision, planned.plan);
   add_belief(planned, view);
-  const bool ended = limit.ended_a_search();
+  const bool ended = planned.search_ended;
   if (ended) view.facts.emplace_back("search", words_of(limit));
   add_epoch(planned, view);
   for (const partition::Advice& advice : planned.advice)

@@ -10,6 +10,7 @@ constexpr std::size_t kCompared = 4;
 PlanningProblem with(PlanningProblem problem, const Assumption& assumption) {
   if (assumption.costs) problem.costs = assumption.costs;
   if (assumption.selective_costs) problem.selective_costs = assumption.selective_costs;
+  problem.parameter_s = assumption.parameter_s.value_or(problem.parameter_s);
   for (auto* links : {&problem.cluster.node_links, &problem.cluster.exact_links})
     for (LinkRates& link : *links) {
       link.latency *= assumption.message_factor;
@@ -46,7 +47,10 @@ double step_under(const PlanningProblem& problem, const Decision& decision,
                   const Assumption& assumption) {
   const PlanningProblem assumed = with(problem, assumption);
   Workloads workloads(assumed);
-  return estimate(assumed, workloads, decision.choice).step_seconds;
+  const PlanChoice& choice = decision.choice;
+  return estimate_choice(assumed, workloads.of(choice.batch, choice.replicas, choice.selective),
+                         choice)
+      .step_seconds;
 }
 
 Sensitivity sensitivity_of(const PlanningProblem& problem, const Decision& decision,

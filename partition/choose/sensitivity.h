@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -9,9 +10,10 @@ namespace penstock::partition {
 
 /// A problem of the same choices where something takes more or less time than was assumed.
 struct Assumption {
-  std::string what;  // "products take 20 % more time"
-  CostModel costs = {}, selective_costs = {};
-  double message_factor = 1;  // of messages' time
+  std::string what;                            // "products take 20 % more time"
+  CostModel costs = {}, selective_costs = {};  // empty: those of the problem
+  std::optional<double> parameter_s = {};      // as PlanningProblem
+  double message_factor = 1;                   // of messages' time
 };
 
 /// A choice that is better than the decision's where an assumption holds.
@@ -28,7 +30,7 @@ struct Sensitivity {
   std::vector<OtherBest> others = {};  // where another choice is better, by more than kSameStep
 };
 
-/// Seconds of the decision's step under `assumption`, over its first sampled step.
+/// Seconds of the decision's step under `assumption`, over all its sampled steps.
 [[nodiscard]] double step_under(const PlanningProblem& problem, const Decision& decision,
                                 const Assumption& assumption);
 

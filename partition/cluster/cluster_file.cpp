@@ -53,7 +53,15 @@ constexpr double kOverlapOfNccl = 0.84;
 void look_up_devices(ClusterSource& source) {
   for (DeviceModel& kind : source.kinds) {
     if (kind.device.empty()) continue;
-    const RatedDevice rated = read_device(kind.device);
+    const auto beside = std::filesystem::path(source.name).parent_path() / kind.device;
+    if (std::filesystem::is_regular_file(beside)) kind.device = beside.string();
+    RatedDevice rated;
+    try {
+      rated = read_device(kind.device);
+    } catch (const ConfigError& error) {
+      source.fault(kind.line, fmt::format("kinds.{}.device: {}", kind.name, error.what()));
+      continue;
+    }
     if (kind.memory_gib == 0) kind.memory_gib = rated.memory_gib;
     if (!source.overlap && rated.kind == layers::DeviceKind::cuda) source.overlap = kOverlapOfNccl;
   }

@@ -87,7 +87,9 @@ class Arithmetic {
 
   LayerCost of_convolution() const {
     const layers::Shape& weight = this->weight();
-    const bool depthwise = weight[1] == 1 && weight[0] > 1;
+    // Of frames, each channel by itself: [channels, 1, kernel].
+    const bool depthwise =
+        weight.size() == 3 && weight[1] == 1 && weight[0] == input_.only().channels;
     return depthwise ? at_rate(rates_.convolution) : of_product(rates_.convolution);
   }
 

@@ -24,7 +24,7 @@ struct NumberKey {
   double* at = nullptr;
   double unit = 1;
   double least = 0, most = HUGE_VAL;  // it must be above least, or equal to it where that is 0
-  bool required = true;
+  bool required = true, whole = false;
 };
 
 class DeviceReader {
@@ -68,7 +68,8 @@ class DeviceReader {
     numbers_.push_back({.key = key, .at = &at, .unit = unit});
   }
   void whole(const char* key, double& at) {
-    numbers_.push_back({.key = key, .at = &at, .least = 1, .most = 1 << 20, .required = false});
+    numbers_.push_back(
+        {.key = key, .at = &at, .least = 1, .most = 1 << 20, .required = false, .whole = true});
   }
   void error(const std::string& section, CostClass of) {
     numbers_.push_back(
@@ -102,15 +103,16 @@ class DeviceReader {
   }
 
   void take(const Setting& setting, const NumberKey& key) {
-    const bool number =
-        setting.kind == Setting::Kind::number || setting.kind == Setting::Kind::whole;
+    const bool number = setting.kind == Setting::Kind::whole ||
+                        (setting.kind == Setting::Kind::number && !key.whole);
     const double value = number ? std::strtod(setting.text.c_str(), nullptr) : NAN;
     const bool is_error = key.key.ends_with(".error");
     const bool enough = is_error || key.least > 0 ? value >= key.least : value > 0;
     if (number && enough && value <= key.most && std::isfinite(value)) {
       *key.at = value * key.unit;
     } else if (std::isfinite(key.most)) {
-      fault(setting, fmt::format("it takes a number from {} to {}", key.least, key.most));
+      fault(setting, fmt::format("it takes a {}number from {} to {}", key.whole ? "whole " : "",
+                                 key.least, key.most));
     } else {
       fault(setting, "it takes a number above 0");
     }

@@ -18,7 +18,8 @@ struct DeviceRates {
 
   // A time step of a recurrence reads its weights from the cache, where they fit it.
   double cache_bytes = 0, cache_bandwidth = 0;
-  double time_step = 0;  // seconds that one takes however small its work
+  double time_step = 0;       // seconds that one takes however small its work
+  double weight_reading = 1;  // times as long as the bandwidth says, wherever weights come from
 };
 
 /// Rates to plan with where no device is named: those of configs/devices/cpu-avx2.toml and

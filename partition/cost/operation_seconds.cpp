@@ -21,7 +21,8 @@ double recurrence_seconds(const RecurrenceWork& work, std::span<const std::int64
   std::vector<std::int64_t> longest(lengths.begin(), lengths.end());
   std::ranges::sort(longest, std::greater{});
   const bool cached = work.weight_bytes <= rates.cache_bytes;
-  const double reading = work.weight_bytes / (cached ? rates.cache_bandwidth : rates.bandwidth);
+  const double reading =
+      rates.weight_reading * work.weight_bytes / (cached ? rates.cache_bandwidth : rates.bandwidth);
   // The first i + 1 utterances have a frame left from the next one's last frame to their last.
   double seconds = 0;
   for (std::size_t i = 0; i < longest.size(); ++i) {

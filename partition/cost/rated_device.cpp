@@ -39,7 +39,7 @@ DeviceRates slower(DeviceRates rates, CostClass of, double factor) {
       break;
     case CostClass::recurrences:
       rates.recurrence /= factor;
-      rates.cache_bandwidth /= factor;
+      rates.weight_reading *= factor;
       rates.time_step *= factor;
       break;
     case CostClass::memory:

@@ -79,6 +79,11 @@ void check_constraints(const PlacementProblem& problem, const GridConstraints& c
 
 void throw_infeasible_placement(const PlacementProblem& problem, const GridConstraints& constraints,
                                 const TimeLimit* time) {
+  if (is_over(time))
+    throw ConfigError(fmt::format(
+        "no plan that fits was found within {:g} s, which does not prove that there is none: allow "
+        "the search more time with --time-limit, or give the devices more memory",
+        time->seconds()));
   std::string what = "memory binds: ";
   what += constraints.stages > 0
               ? fmt::format("no cut into {} fits", counted(constraints.stages, "stage"))
@@ -97,6 +102,7 @@ void throw_infeasible_placement(const PlacementProblem& problem, const GridConst
     }
   }
   const auto times = memory_needed(problem, constraints, time);
+  if (!times && is_over(time)) throw ConfigError(what + ", as far as --time-limit allowed to see");
   if (!times) throw ConfigError(what + ", even with every device");
   double largest = 0;
   for (const Device& device : problem.cluster.devices) largest = std::max(largest, device.memory);

@@ -16,6 +16,10 @@ namespace {
 constexpr double kOptimizerPasses = 7;
 constexpr double kMore = 1.2;  // and less by the same factor
 
+double parameter_seconds(const partition::DeviceRates& rates) {
+  return kOptimizerPasses * sizeof(float) / rates.bandwidth;
+}
+
 const char* name_of(layers::DeviceKind kind) {
   return kind == layers::DeviceKind::cpu ? "cpu" : "cuda";
 }
@@ -57,13 +61,14 @@ void ComputedCosts::set(partition::PlanningProblem& problem,
   problem.costs = partition::analytic_cost_model(*sequence, sizes, rates);
   if (remaking != nullptr)
     problem.selective_costs = partition::analytic_cost_model(*remaking, sizes, rates);
-  problem.parameter_s = kOptimizerPasses * sizeof(float) / rates.bandwidth;
+  problem.parameter_s = parameter_seconds(rates);
 }
 
 partition::Assumption ComputedCosts::under(std::string what,
                                            const partition::DeviceRates& rates) const {
-  partition::Assumption assumption{
-      .what = std::move(what), .costs = partition::analytic_cost_model(*sequence, sizes, rates)};
+  partition::Assumption assumption{.what = std::move(what),
+                                   .costs = partition::analytic_cost_model(*sequence, sizes, rates),
+                                   .parameter_s = parameter_seconds(rates)};
   if (remaking != nullptr)
     assumption.selective_costs = partition::analytic_cost_model(*remaking, sizes, rates);
   return assumption;

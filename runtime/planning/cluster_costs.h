@@ -34,8 +34,10 @@ void set_speeds(partition::Cluster& cluster, const std::vector<partition::RatedD
 
 /// A step, as far as computed costs may be believed.
 struct BelievedStep {
-  double fastest_s = 0, slowest_s = 0;  // where all errors of the device fall one way
-  partition::Sensitivity sensitivity;   // to a fifth of each class of cost, more or less
+  /// Where all errors of the device fall one way, and those of other kinds make them as much faster
+  /// or slower.
+  double fastest_s = 0, slowest_s = 0;
+  partition::Sensitivity sensitivity;  // to a fifth of each class of cost, more or less
 };
 
 [[nodiscard]] BelievedStep believed_step(const partition::PlanningProblem& problem,

@@ -88,8 +88,30 @@ class RecipeData {
 
   /// The first steps, or some of the first epoch's, evenly apart; of those that are whole, if any
   /// is.
-  std::vector<partition::SampledStep> sample(const partition::BatchChoice& batch, int replicas,
-                                             int first_steps) const {
+  const std::vector<partition::SampledStep>& sample(const partition::BatchChoice& batch,
+                                                    int replicas, int first_steps) {
+    auto& sampled = samples_[{batch, replicas}];
+    if (sampled.empty()) sampled = make_sample(batch, replicas, first_steps);
+    return sampled;
+  }
+
+  /// For the search: bounds of any step in any epoch, which take no look at them.
+  const RunShape& bounds(const configs::Config& config) {
+    const auto [at, fresh] = bounds_.try_emplace(
+        {.seconds = config.data.micro_batch_seconds, .micro_batches = config.data.micro_batches});
+    RunShape& shape = at->second;
+    if (!fresh) return shape;
+    shape.labels = labels_;
+    shape.training = greatest_extent(steps(config).options());
+    const std::vector<AudioLength>& validated = validation_.lengths;
+    if (!validated.empty())
+      shape.validation = extent_of(evaluation_batches(validated, config.data, config.features));
+    return shape;
+  }
+
+ private:
+  std::vector<partition::SampledStep> make_sample(const partition::BatchChoice& batch, int replicas,
+                                                  int first_steps) const {
     const configs::Config config =
         with_choice(config_, sequence_, {.replicas = replicas, .batch = batch});
     const StepSequence sequence = steps(config);
@@ -109,21 +131,6 @@ class RecipeData {
     return sampled;
   }
 
-  /// For the search: bounds of any step in any epoch, which take no look at them.
-  const RunShape& bounds(const configs::Config& config) {
-    const auto [at, fresh] = bounds_.try_emplace(
-        {.seconds = config.data.micro_batch_seconds, .micro_batches = config.data.micro_batches});
-    RunShape& shape = at->second;
-    if (!fresh) return shape;
-    shape.labels = labels_;
-    shape.training = greatest_extent(steps(config).options());
-    const std::vector<AudioLength>& validated = validation_.lengths;
-    if (!validated.empty())
-      shape.validation = extent_of(evaluation_batches(validated, config.data, config.features));
-    return shape;
-  }
-
- private:
   partition::SampledStep sampled_step(const StepBatches& batches,
                                       const std::vector<int>& replica_of) const {
     partition::SampledStep step;
@@ -145,6 +152,7 @@ class RecipeData {
   Corpus training_;
   PlannedValidation validation_;
   std::map<partition::BatchChoice, RunShape> bounds_;
+  std::map<std::pair<partition::BatchChoice, int>, std::vector<partition::SampledStep>> samples_;
 };
 
 /// What the executor runs, the one that wins a tie first; but for found, which is sought for the
@@ -360,6 +368,21 @@ partition::PlanningProblem problem_of(const ClusterPlan& planned, const configs:
           .time = constraints.time};
 }
 
+/// The decision, how far it may be believed, and what one change would bring.
+void choose(ClusterPlan& planned, const partition::PlanningProblem& problem,
+            const ClusterConstraints& constraints) {
+  const auto begin = std::chrono::steady_clock::now();
+  planned.decision = partition::decide(problem);
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+  planned.search_ended = constraints.time != nullptr && constraints.time->ended_a_search();
+  if (constraints.believes && !constraints.costs && !planned.rated.empty() && !planned.search_ended)
+    planned.believed =
+        believed_step(problem, planned.decision, computed_costs(planned), planned.rated.front());
+  if (constraints.advice_s > 0)
+    planned.advice =
+        partition::advise(problem, planned.decision, {constraints.advice_s, took.count()});
+}
+
 }  // namespace
 
 std::vector<partition::BatchChoice> batch_choices(const configs::DataConfig& data, double longest,
@@ -403,7 +426,7 @@ ClusterPlan plan_on_cluster(const configs::Config& given, const partition::Clust
   const auto sample = [&](const partition::BatchChoice& batch, int replicas) {
     return data.sample(batch, replicas, constraints.first_steps);
   };
-  if (planned.rated.size() > 1)
+  if (!planned.rated.empty() && !constraints.costs)
     set_speeds(planned.problem.cluster, planned.rated, computed_costs(planned),
                sample(planned.problem.batches.front(), 1).front().micro_batches);
   partition::PlanningProblem problem = planned.problem;
@@ -413,15 +436,7 @@ ClusterPlan plan_on_cluster(const configs::Config& given, const partition::Clust
     RunBytes& bytes = choice.selective ? remaking : keeping;
     return bytes.of(config, data.bounds(config), partition::schedule_of(choice));
   };
-  const auto begin = std::chrono::steady_clock::now();
-  planned.decision = partition::decide(problem);
-  if (constraints.believes && !constraints.costs && !planned.rated.empty())
-    planned.believed =
-        believed_step(problem, planned.decision, computed_costs(planned), planned.rated.front());
-  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
-  if (constraints.advice_s > 0)
-    planned.advice =
-        partition::advise(problem, planned.decision, {constraints.advice_s, took.count()});
+  choose(planned, problem, constraints);
   planned.epoch_audio_s = data.epoch_seconds();
   planned.recipe = with_choice(recipe, sequence, planned.decision.choice);
   planned.recipe.pipeline.memory_gib = recipe.pipeline.memory_gib;

@@ -48,6 +48,7 @@ struct ClusterPlan {
   std::unique_ptr<partition::LayerSequence> remaking;
   partition::PlanningProblem problem;  // of that layer sequence
   partition::Decision decision;
+  bool search_ended = false;  // by the time limit, with the best plan so far
   partition::Plan
       plan;  // rank i runs on the i-th of the devices that it uses, in the cluster's order
   std::vector<partition::RatedDevice> rated = {};  // kinds of device that the cluster names

@@ -22,7 +22,7 @@ namespace {
 using layers::DType, layers::Fp32Products;
 using partition::CostClass;
 
-constexpr double kMostError = 0.9;
+constexpr double kLeastError = 0.1, kMostError = 0.9;
 constexpr std::size_t kCopied = std::size_t{64} << 20;  // bytes, more than caches hold
 
 /// What several sizes say of one number.
@@ -40,7 +40,7 @@ class Estimates {
     double most = 0;
     for (const double log : logs_)
       most = std::max(most, std::abs(std::expm1(log - std::log(mean()))));
-    return std::min(most, kMostError);
+    return std::clamp(most, kLeastError, kMostError);
   }
 
  private:
@@ -56,10 +56,11 @@ layers::FramesDecl frames(int utterances, std::int64_t each, std::int64_t channe
 class FormatRates {
  public:
   FormatRates(layers::Backend& backend, const layers::BackendSizes& sizes,
-              const partition::DeviceRates& known)
+              const partition::DeviceRates& known, double least_s)
       : backend_(backend),
         sizes_(sizes),
         known_(known),
+        least_s_(least_s),
         large_(backend.kind() != layers::DeviceKind::cpu) {}
 
   /// As product_seconds() divides them over multiprocessors.
@@ -84,16 +85,19 @@ class FormatRates {
   Estimates convolutions() const {
     Estimates rates;
     for (const std::int64_t in : {1, 32}) {
-      const std::int64_t frequencies = in == 1 ? 161 : 81;
+      const std::int64_t frequencies = in == 1 ? 161 : 81, kernel = in == 1 ? 41 : 21;
       const layers::Conv2d layer(
           {.name = "convolutions",
            .in_channels = in,
            .out_channels = 32,
            .in_frequencies = frequencies,
-           .frequency = {.kernel = in == 1 ? 41 : 21, .stride = 2, .padding = in == 1 ? 20 : 10},
+           .frequency = {.kernel = kernel, .stride = 2, .padding = kernel / 2},
            .time = {.kernel = 11, .stride = in == 1 ? 2 : 1, .padding = 5}});
       const auto input = frames(large_ ? 8 : 2, 200, frequencies * in);
-      rates.add(operations(layer, input) / of_work(layer, input));
+      const double cols = 32, inner = static_cast<double>(in * kernel * 11);
+      rates.add(partition::product_seconds(
+                    {operations(layer, input) / (2 * cols * inner), cols, inner}, 1, known_) /
+                of_work(layer, input));
     }
     return rates;
   }
@@ -117,7 +121,7 @@ class FormatRates {
     const std::int64_t few = 20, more = 120;
     const double shorter = seconds(layer, frames(utterances, few, 3 * hidden)),
                  longer = seconds(layer, frames(utterances, more, 3 * hidden));
-    return std::max(longer - shorter, 1e-9) / static_cast<double>(more - few);
+    return (longer - shorter) / static_cast<double>(more - few);
   }
   double step_operations(std::int64_t hidden) const {
     return 2 * 3 * static_cast<double>(hidden * hidden);
@@ -127,7 +131,7 @@ class FormatRates {
   }
 
   double seconds(const layers::Layer& layer, const layers::FramesDecl& input) const {
-    return TimedLayer(backend_, layer, sizes_, input).seconds();
+    return TimedLayer(backend_, layer, sizes_, input).seconds(least_s_);
   }
   /// Of the layer, without its launch.
   double of_work(const layers::Layer& layer, const layers::FramesDecl& input) const {
@@ -142,53 +146,57 @@ class FormatRates {
   layers::Backend& backend_;
   layers::BackendSizes sizes_;
   partition::DeviceRates known_;
+  double least_s_;
   bool large_;
 };
 
 /// A method of next to no work.
-double launch_of(layers::Backend& backend) {
+double launch_of(layers::Backend& backend, double least_s) {
   const layers::ClippedReLU layer("launch");
-  return TimedLayer(backend, layer, {backend.kind()}, frames(1, 1, 1)).seconds();
+  return TimedLayer(backend, layer, {backend.kind()}, frames(1, 1, 1)).seconds(least_s);
 }
 
 /// Bytes read and written by copies of memory.
-Estimates bandwidth_of(layers::Backend& backend) {
+Estimates bandwidth_of(layers::Backend& backend, double least_s) {
   Estimates rates;
   const auto stream = backend.make_stream();
   for (const std::size_t bytes : {kCopied, 2 * kCopied}) {
     const layers::Buffer from = backend.allocate(bytes), to = backend.allocate(bytes);
     backend.zero(*stream, from.data(), bytes);
-    rates.add(2 * static_cast<double>(bytes) / usual_seconds([&] {
-                backend.copy(*stream, to.data(), from.data(), bytes);
-                backend.synchronize(*stream);
-              }));
+    rates.add(2 * static_cast<double>(bytes) /
+              usual_seconds(
+                  [&] {
+                    backend.copy(*stream, to.data(), from.data(), bytes);
+                    backend.synchronize(*stream);
+                  },
+                  least_s));
   }
   return rates;
 }
 
 class Measurement {
  public:
-  Measurement(const partition::RatedDevice& like, layers::Backend& backend)
-      : device_(like), backend_(backend) {
+  Measurement(const partition::RatedDevice& like, layers::Backend& backend, double least_s)
+      : device_(like), like_(like), least_s_(least_s) {
     std::ranges::fill(device_.error, 0);
     for (partition::ByFormat* rates :
          {&device_.products, &device_.convolutions, &device_.attention, &device_.recurrences})
       *rates = {};
     device_.name = "measured";
     device_.source = fmt::format("measured on {}", backend.description());
-    device_.common.launch = launch_of(backend);
+    device_.common.launch = launch_of(backend, least_s);
     note(CostClass::launches, 0.5);  // a method may launch several kernels
-    const Estimates bandwidth = bandwidth_of(backend);
+    const Estimates bandwidth = bandwidth_of(backend, least_s);
     device_.common.bandwidth = bandwidth.mean();
     note(CostClass::memory, bandwidth.error());
     const layers::Nonlinearity gelu("elementwise", layers::NonlinearityKind::gelu);
     const auto cached = frames(1, 64, 1024);
-    const FormatRates format(backend, {backend.kind()}, device_.common);
+    const FormatRates format(backend, {backend.kind()}, device_.common, least_s);
     device_.common.elementwise = format.operations(gelu, cached) / format.of_work(gelu, cached);
   }
 
   void add_format(layers::Backend& backend, const layers::BackendSizes& sizes) {
-    const FormatRates format(backend, sizes, device_.common);
+    const FormatRates format(backend, sizes, device_.common, least_s_);
     set(device_.products, sizes, CostClass::products, format.products());
     set(device_.convolutions, sizes, CostClass::convolutions, format.convolutions());
     set(device_.attention, sizes, CostClass::attention, format.attention());
@@ -216,32 +224,36 @@ class Measurement {
   }
 
   /// One utterance of few channels costs a step, one of many the reading of the weights, many
-  /// utterances the arithmetic.
+  /// utterances the arithmetic: each what a longer time step takes beyond a shorter one. What is
+  /// too short to tell stays as in `like`.
   void add_recurrences(const FormatRates& format, const layers::BackendSizes& sizes) {
     partition::DeviceRates& rates = device_.common;
     if (sizes.compute == DType::f32 && sizes.products == Fp32Products::full) {
-      rates.time_step = format.time_step(8, 1);
-      rates.cache_bandwidth =
-          format.step_bytes(512) / std::max(format.time_step(512, 1) - rates.time_step, 1e-9);
+      if (const double step = format.time_step(8, 1); step > 0) rates.time_step = step;
+      const double reading = format.time_step(512, 1) - rates.time_step;
+      if (reading > 0) rates.cache_bandwidth = format.step_bytes(512) / reading;
     }
     Estimates arithmetic;
-    for (const int utterances : {16, 32})
-      arithmetic.add(utterances * format.step_operations(512) /
-                     std::max(format.time_step(512, utterances) - rates.time_step, 1e-9));
+    for (const int utterances : {16, 32}) {
+      const double seconds = format.time_step(512, utterances) - rates.time_step;
+      arithmetic.add(seconds > 0 ? utterances * format.step_operations(512) / seconds
+                                 : like_.recurrences.of(sizes));
+    }
     set(device_.recurrences, sizes, CostClass::recurrences, arithmetic);
   }
 
   partition::RatedDevice device_;
-  layers::Backend& backend_;
+  partition::RatedDevice like_;
+  double least_s_;
 };
 
 }  // namespace
 
 partition::RatedDevice measure_device(const configs::TrainerConfig& device,
-                                      const partition::RatedDevice& like) {
+                                      const partition::RatedDevice& like, double least_s) {
   const auto backend = make_backend(device);
   const layers::DeviceKind kind = backend->kind();
-  Measurement measurement(like, *backend);
+  Measurement measurement(like, *backend, least_s);
   for (const DType compute : {DType::f32, DType::f16, DType::bf16})
     measurement.add_format(*backend, {kind, compute});
   if (kind == layers::DeviceKind::cuda)

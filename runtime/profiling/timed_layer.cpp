@@ -8,7 +8,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr double kLeast = 0.2;  // seconds
 constexpr std::size_t kCalls = 64, kFewest = 3;
 
 double seconds_since(Clock::time_point begin) {
@@ -17,11 +16,11 @@ double seconds_since(Clock::time_point begin) {
 
 }  // namespace
 
-double usual_seconds(const std::function<void()>& call) {
+double usual_seconds(const std::function<void()>& call, double least_s) {
   call();
   std::vector<double> seconds;
   const auto begin = Clock::now();
-  while (seconds.size() < kFewest || (seconds.size() < kCalls && seconds_since(begin) < kLeast)) {
+  while (seconds.size() < kFewest || (seconds.size() < kCalls && seconds_since(begin) < least_s)) {
     const auto one = Clock::now();
     call();
     seconds.push_back(seconds_since(one));
@@ -63,17 +62,19 @@ layers::Tensor TimedLayer::take(layers::DType dtype, const layers::Shape& shape)
   return tensor;
 }
 
-double TimedLayer::seconds() {
+double TimedLayer::seconds(double least_s) {
   const std::span<std::byte> workspace{buffers_.back().data(), plan_.workspace.forward};
   layers::Context context{.backend = backend_,
                           .stream = *stream_,
                           .lengths = input_.frames[0].lengths,
                           .workspace = workspace};
-  return usual_seconds([&] {
-    const layers::Lending lending(*stream_, workspace);
-    layer_.forward(context, {weights_, {}}, x_, y_, saved_);
-    backend_.synchronize(*stream_);
-  });
+  return usual_seconds(
+      [&] {
+        const layers::Lending lending(*stream_, workspace);
+        layer_.forward(context, {weights_, {}}, x_, y_, saved_);
+        backend_.synchronize(*stream_);
+      },
+      least_s);
 }
 
 }  // namespace penstock::runtime

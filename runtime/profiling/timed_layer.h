@@ -20,7 +20,7 @@ class TimedLayer {
   /// Operations of a forward, as the plan counts them.
   double operations() const { return plan_.flops.forward; }
   /// usual_seconds() of a forward.
-  double seconds();
+  double seconds(double least_s);
 
  private:
   layers::Tensor take(layers::DType dtype, const layers::Shape& shape);
@@ -35,8 +35,8 @@ class TimedLayer {
   layers::Activation x_, y_;
 };
 
-/// Seconds of `call`, which waits for what it does: the lower quartile of calls for at least a
-/// fifth of a second, or of 64, since others use a machine too. The first is left out.
-double usual_seconds(const std::function<void()>& call);
+/// Seconds of `call`, which waits for what it does: the lower quartile of calls for at least
+/// `least_s` seconds, or of 64, since others use a machine too. The first is left out.
+double usual_seconds(const std::function<void()>& call, double least_s);
 
 }  // namespace penstock::runtime

@@ -171,7 +171,7 @@ LinkRates rates_table(const toml::table& table, ClusterSource& source, const std
 /// A named device's memory needs no key here, and its speed follows from its rates.
 DeviceModel kind_of(const std::string& name, const toml::table& table, ClusterSource& source) {
   Keys keys(table, source, fmt::format("kinds.{}.", name));
-  DeviceModel kind{.name = name};
+  DeviceModel kind{.name = name, .line = line_of(table)};
   if (keys.find("device") != nullptr) kind.device = keys.text("device");
   const bool alone = kind.device.empty();
   if (alone || keys.find("memory_gib") != nullptr)

@@ -14,6 +14,7 @@ struct DeviceModel {
   double memory_gib = 0, speed = 1;  // no memory: the device's
   std::string device = {};           // as read_device() takes it; empty: `speed` says all
   double price_per_hour = 0;         // 0: not said
+  int line = 0;
 };
 
 /// [[node]]: `count` nodes alike.

@@ -38,9 +38,10 @@ TEST_F(Sensitive, AStepIsThatOfTheAssumedCosts) {
   const double as_planned = step_under(problem_, decision_, {.what = "nothing changes"});
   Workloads workloads(problem_);
   const PlanChoice& choice = decision_.choice;
-  EXPECT_EQ(as_planned,
-            estimate_choice(problem_, workloads.of(choice.batch, choice.replicas), choice, 1)
-                .step_seconds);
+  EXPECT_EQ(
+      as_planned,
+      estimate_choice(problem_, workloads.of(choice.batch, choice.replicas), choice).step_seconds);
+  EXPECT_NEAR(as_planned, decision_.estimate.step_seconds, 1e-9 * as_planned);
   EXPECT_NEAR(step_under(problem_, decision_, slower(3)), 3 * as_planned, 0.01 * as_planned);
 }
 

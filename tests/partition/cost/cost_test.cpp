@@ -7,6 +7,7 @@
 #include "layers/models/conformer.h"
 #include "layers/models/families.h"
 #include "layers/nn/attention.h"
+#include "layers/nn/conv1d.h"
 #include "layers/nn/linear.h"
 #include "layers/nn/recurrence.h"
 #include "partition/model/build_model.h"
@@ -84,6 +85,25 @@ TEST(Cost, OfRecurrencesIsStepsAndOneProduct) {
   EXPECT_DOUBLE_EQ(cost.forward, 1 + 13 * 4 + (7 + 1 + 13) * frame / 50);
   EXPECT_DOUBLE_EQ(cost.backward_input, cost.forward);
   EXPECT_DOUBLE_EQ(cost.backward_weight, 1 + (7 + 1 + 13) * frame / 1e3);
+}
+
+/// Whole tiles of 32 channels beside 128, but for channels that are convolved by themselves.
+TEST(Cost, OfConvolutionsIsTilesOfItsChannels) {
+  const auto forward = [](layers::Conv1dOptions options) {
+    LayerSequence sequence;
+    sequence.features = static_cast<int>(options.in_channels);
+    options.kernel = 5;
+    sequence.layers.push_back(std::make_unique<layers::Conv1d>(options));
+    const DeviceRates rates{
+        .convolution = 10, .bandwidth = 1e300, .multiprocessors = 1, .tile = 128};
+    const Lengths lengths{128};
+    return analytic_costs(sequence, lengths, {}, rates)[0].forward;
+  };
+  const double frames = 128 - 4;
+  EXPECT_DOUBLE_EQ(forward({.name = "conv", .in_channels = 1, .out_channels = 32}),
+                   2 * 128.0 * 128 * 5 / 10);
+  EXPECT_DOUBLE_EQ(forward({.name = "conv", .in_channels = 32, .out_channels = 32, .groups = 32}),
+                   2 * frames * 32 * 5 / 10);
 }
 
 TEST(Cost, OfAttentionHasItsOwnRate) {

@@ -74,6 +74,7 @@ TEST(DeviceFile, FaultsAreNamedTogether) {
   replace("\"cuda\"", "\"tpu\"");
   replace("gb_per_s = 260", "gb_per_second = 260");
   replace("error = 0.15", "error = 1.5");
+  replace("tile = 64", "tile = 64.5");
   replace("us = 6", "us = -6");
   replace("source = \"somebody\"\n", "");
   try {
@@ -83,6 +84,8 @@ TEST(DeviceFile, FaultsAreNamedTogether) {
     EXPECT_STREQ(error.what(),
                  "the device can't be used:\n"
                  "  l4.toml:3: device.backend = 'tpu', but it takes \"cpu\" or \"cuda\"\n"
+                 "  l4.toml:9: products.tile = 64.5, but it takes a whole number from 1 to "
+                 "1048576\n"
                  "  l4.toml:24: unknown key memory.gb_per_second; did you mean memory.gb_per_s?\n"
                  "  l4.toml:26: memory.error = 1.5, but it takes a number from 0 to 0.9\n"
                  "  l4.toml:28: launches.us = -6, but it takes a number above 0\n"

@@ -49,6 +49,10 @@ TEST(OperationSeconds, OfRecurrencesReadACacheThatHoldsWeights) {
   const std::vector<std::int64_t> lengths{7};
   EXPECT_DOUBLE_EQ(recurrence_seconds({800, 1}, lengths, rates), 7 * 2.0);
   EXPECT_DOUBLE_EQ(recurrence_seconds({801, 1}, lengths, rates), 7 * 8.01);
+  DeviceRates slower = rates;
+  slower.weight_reading = 1.5;
+  EXPECT_DOUBLE_EQ(recurrence_seconds({800, 1}, lengths, slower), 7 * 3.0);
+  EXPECT_DOUBLE_EQ(recurrence_seconds({801, 1}, lengths, slower), 7 * 12.015);
 }
 
 }  // namespace

@@ -46,7 +46,7 @@ TEST(RatedDevice, ErrorsSlowEveryClassByItsOwn) {
   EXPECT_DOUBLE_EQ(slow.attention, 9 / 1.125);
   EXPECT_DOUBLE_EQ(slow.recurrence, 13 / 1.5);
   EXPECT_DOUBLE_EQ(slow.time_step, 21 * 1.5);
-  EXPECT_DOUBLE_EQ(slow.cache_bandwidth, 20 / 1.5);
+  EXPECT_DOUBLE_EQ(slow.weight_reading, 1.5);
   EXPECT_DOUBLE_EQ(slow.bandwidth, 18 / 1.25);
   EXPECT_DOUBLE_EQ(slow.elementwise, 17 / 1.25);
   EXPECT_DOUBLE_EQ(slow.launch, 19 * 1.125);

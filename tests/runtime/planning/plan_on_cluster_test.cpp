@@ -94,6 +94,14 @@ TEST_F(PlanOnCluster, SpeedsFollowFromRatesForTheModel) {
   EXPECT_LT(speed({"model.hidden=1024"}, "b"), 0.8 * speed({}, "b"));
 }
 
+TEST_F(PlanOnCluster, RatesOfDevicesCountInPlaceOfSpeed) {
+  const partition::Cluster cluster =
+      of_devices("[kinds.a]\ndevice = \"l4\"\nspeed = 0.25\n", "a = 2");
+  for (const partition::Device& device :
+       plan_on_cluster(recipe(), cluster, {}).problem.cluster.devices)
+    EXPECT_EQ(device.speed, 1);
+}
+
 TEST_F(PlanOnCluster, RefusesKindsOfDifferentBackends) {
   const partition::Cluster cluster =
       of_devices("[kinds.a]\ndevice = \"l4\"\n[kinds.b]\ndevice = \"cpu-avx2\"\n", "a = 1, b = 1");

@@ -14,7 +14,7 @@ TEST(MeasureDevice, GivesADeviceThatFilesHold) {
   const partition::RatedDevice like = partition::read_device("cpu-avx2");
   configs::TrainerConfig cpu;
   cpu.device = "cpu";
-  const partition::RatedDevice found = measure_device(cpu, like);
+  const partition::RatedDevice found = measure_device(cpu, like, 0);
   EXPECT_EQ(found.memory_gib, like.memory_gib);
   EXPECT_EQ(found.common.cache_bytes, like.common.cache_bytes);
   const partition::RatedDevice read =

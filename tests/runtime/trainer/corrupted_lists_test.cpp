@@ -84,7 +84,7 @@ void run_rank(const partition::LayerSequence& sequence, const partition::Schedul
   left.losses[world.rank()] = sums.utterance_losses;
 }
 
-Left train(const partition::Schedule& lists) {
+Left train_lists(const partition::Schedule& lists) {
   const partition::LayerSequence sequence = small_model();
   const StepWork work =
       synthetic_work({.micro_batches = kMicroBatches, .utterances = 2, .seconds = 0.7});
@@ -103,9 +103,9 @@ pid_t compare_apart(const partition::Schedule& sound, const partition::Schedule&
   const pid_t child = fork();
   if (child != 0) return child;
   try {
-    const Left expected = train(sound);
+    const Left expected = train_lists(sound);
     alarm(seconds);
-    _exit(train(lists) == expected ? 0 : 1);
+    _exit(train_lists(lists) == expected ? 0 : 1);
   } catch (...) {
     _exit(2);
   }
