@@ -77,11 +77,11 @@ void check_mode(const CLI::App& command, const PlanArguments& arguments) {
 
 int run_plan(const CLI::App& command, const PlanArguments& arguments) {
   if (arguments.diff) {
-    require_absent(
-        command,
-        {"--profile", "--cluster", "--data", "--schedule", "--costs", "--output", "--computed",
-         "--report", "--stages", "--replicas", "--micro-batches", "--objective", "--seed"},
-        "a plan that is made, not for --diff");
+    require_absent(command,
+                   {"--profile", "--cluster", "--data", "--schedule", "--costs", "--output",
+                    "--computed", "--report", "--stages", "--replicas", "--micro-batches",
+                    "--objective", "--seed", "--time-limit"},
+                   "a plan that is made, not for --diff");
     return run_plan_diff(arguments.recipe.words, arguments.json);
   }
   const bool profile = !arguments.layout.profile.empty();

@@ -51,6 +51,7 @@ std::string answer_of(const runtime::ClusterPlan& planned, const Measured& measu
   const auto& ranked = planned.ranked;
   if (ranked.empty()) return "";
   if (measured.empty()) {
+    if (ranked.size() == 1) return "Place 1 is predicted to be fastest.\n";
     const double first = ranked.front().estimate.step_seconds;
     return fmt::format(
         "Place 1 is predicted to be fastest, by {:.1f} % beside the last one shown.\n",

@@ -7,6 +7,9 @@
 
 namespace penstock::partition {
 
+/// The most memory that a cluster file may give a device, written also of one without a limit.
+inline constexpr double kUnlimitedGib = 1 << 20;
+
 /// Reads a cluster's TOML (docs/planning.md): kinds of devices, nodes of them, and links within and
 /// between nodes, or a matrix of links from each device to each other. `name` stands for the text
 /// in messages. ConfigError lists every fault with its line: bad syntax, unknown keys with the

@@ -7,8 +7,8 @@
 
 namespace penstock::partition {
 
-/// The name of schedules that a search finds (partition/search/): they have lists of their own, and
-/// one chunk a rank.
+/// The name of schedules that a search finds (partition/search/): they have lists of their own, of
+/// one chunk a rank or two.
 inline constexpr std::string_view kFound = "found";
 
 /// Whether `name` is that of a file of lists, *.csv.
@@ -28,7 +28,7 @@ inline constexpr std::string_view kFound = "found";
 Schedule make_schedule(std::string_view name, int stages, int micro_batches);
 
 /// Which rank of the pipeline holds each chunk of such a schedule, however many micro-batches it
-/// has; of kFound as well. ConfigError as above.
+/// has; of kFound with one chunk a rank as well. ConfigError as above.
 [[nodiscard]] std::vector<int> chunk_ranks(std::string_view name, int stages);
 
 }  // namespace penstock::partition

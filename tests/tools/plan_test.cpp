@@ -116,10 +116,15 @@ TEST_F(PlanCommand, ComparesTwoPlanFiles) {
   EXPECT_EQ(one.code, 2);
   EXPECT_NE(one.err.find("--diff compares two plan files, but 1 is given"), std::string::npos)
       << one.err;
-  const auto unheard = folder_.run({"plan", first, second, "--diff", "--computed"});
-  EXPECT_EQ(unheard.code, 2);
-  EXPECT_NE(unheard.err.find("--computed is for a plan that is made"), std::string::npos)
-      << unheard.err;
+  for (const std::vector<std::string>& option :
+       {std::vector<std::string>{"--computed"}, {"--time-limit", "5"}}) {
+    std::vector<std::string> words{"plan", first, second, "--diff"};
+    words.insert(words.end(), option.begin(), option.end());
+    const auto unheard = folder_.run(words);
+    EXPECT_EQ(unheard.code, 2);
+    EXPECT_NE(unheard.err.find(option.front() + " is for a plan that is made"), std::string::npos)
+        << unheard.err;
+  }
   EXPECT_NE(folder_.run({"plan", first, folder_.in("gone.toml"), "--diff"})
                 .err.find("can't read the plan"),
             std::string::npos);

@@ -89,8 +89,11 @@ TEST_F(Search, ShowsNoEmptyColumnAndAnswers) {
   ASSERT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_NE(outcome.out.find("place  predicted"), std::string::npos) << outcome.out;
   EXPECT_EQ(outcome.out.find("measured"), std::string::npos) << outcome.out;
-  EXPECT_NE(outcome.out.find("\nPlace 1 is predicted to be fastest"), std::string::npos)
+  EXPECT_NE(outcome.out.find("\nPlace 1 is predicted to be fastest, by "), std::string::npos)
       << outcome.out;
+  const auto alone = search({"--show", "1"});  // nothing to be faster than
+  EXPECT_NE(alone.out.find("\nPlace 1 is predicted to be fastest.\n"), std::string::npos)
+      << alone.out << alone.err;
 }
 
 TEST_F(Search, RejectsStepsWithoutMeasure) {

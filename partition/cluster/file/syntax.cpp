@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/nearest_name.h"
+#include "partition/cluster/cluster_file.h"
 
 namespace penstock::partition {
 namespace {
@@ -147,7 +148,7 @@ constexpr Least kBandwidth{.value = 0,
                            .beyond = "is that in bytes a second? GB a second are 10^9 of them"};
 constexpr Least kMemory{.value = 0,
                         .above = true,
-                        .most = 1 << 20,  // also what cluster_toml writes of unlimited memory
+                        .most = kUnlimitedGib,
                         .beyond = "is that in bytes? A GiB has 2^30 of them"};
 constexpr Least kSpeed{.value = 0,
                        .above = true,

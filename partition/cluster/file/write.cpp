@@ -13,14 +13,14 @@
 
 #include "base/gib.h"
 #include "base/median.h"
+#include "partition/cluster/cluster_file.h"
 
 namespace penstock::partition {
 namespace {
 
-constexpr double kAlike = 1.25;         // largest by least
-constexpr double kUnlimited = 1 << 20;  // GiB
+constexpr double kAlike = 1.25;  // largest by least
 
-double gib(double bytes) { return std::isfinite(bytes) ? bytes / kGib : kUnlimited; }
+double gib(double bytes) { return std::isfinite(bytes) ? bytes / kGib : kUnlimitedGib; }
 
 std::string inline_rates(const LinkRates& rates) {
   return fmt::format("latency_us = {:.4g}\ngb_per_s = {:.4g}\n", 1e6 * rates.latency,
