@@ -38,7 +38,7 @@ std::vector<const PlanChoice*> best_of(const Decision& decision) {
 ChoiceEstimate estimate(const PlanningProblem& problem, Workloads& workloads,
                         const PlanChoice& choice) {
   return estimate_choice(problem, workloads.of(choice.batch, choice.replicas, choice.selective),
-                         choice, 1);
+                         choice);
 }
 
 }  // namespace
@@ -47,10 +47,7 @@ double step_under(const PlanningProblem& problem, const Decision& decision,
                   const Assumption& assumption) {
   const PlanningProblem assumed = with(problem, assumption);
   Workloads workloads(assumed);
-  const PlanChoice& choice = decision.choice;
-  return estimate_choice(assumed, workloads.of(choice.batch, choice.replicas, choice.selective),
-                         choice)
-      .step_seconds;
+  return estimate(assumed, workloads, decision.choice).step_seconds;
 }
 
 Sensitivity sensitivity_of(const PlanningProblem& problem, const Decision& decision,

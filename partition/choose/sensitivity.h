@@ -35,7 +35,7 @@ struct Sensitivity {
                                 const Assumption& assumption);
 
 /// Simulates the decision's best few choices anew under each assumption, with their cuts and
-/// placements as they are, over the first sampled step. `problem` as decide() was given it.
+/// placements as they are, over all sampled steps. `problem` as decide() was given it.
 [[nodiscard]] Sensitivity sensitivity_of(const PlanningProblem& problem, const Decision& decision,
                                          const std::vector<Assumption>& assumptions);
 

@@ -92,7 +92,7 @@ Asked asked_to_keep(const Cut& cut, const partition::ChunkRange& chunk,
                     const MicroBatchWork& work) {
   using Kind = layers::SavedDecl::Kind;
   const auto plans = partition::plan_layers(cut.sequence, work.lengths, {});
-  const bool split = cut.schedule.starts_with("zb");
+  const bool split = partition::splits_backward(cut.lists(1));
   const auto chosen = [&](int i) {
     return chunk.first <= i && i < chunk.last && !cut.recomputes.empty() && cut.recomputes[i];
   };
