@@ -8,7 +8,7 @@
 namespace penstock::partition {
 namespace {
 
-constexpr int kSteps = 6;  // in a row; what the first differ by is left out
+constexpr int kSteps = 6, kLeftOut = 3;  // in a row; what the first of them differ by is left out
 
 /// The same step, `steps` times; micro-batches count on.
 Schedule repeated(const Schedule& schedule, int steps) {
@@ -97,7 +97,7 @@ double step_period(const Schedule& schedule, const Durations& durations, Barrier
       ++step;
     }
   }
-  return (ends.back() - ends[kSteps / 2 - 1]) / (kSteps - kSteps / 2);
+  return (ends.back() - ends[kLeftOut - 1]) / (kSteps - kLeftOut);
 }
 
 std::vector<double> Simulation::bubbles() const {

@@ -123,7 +123,7 @@ Schedule check_schedule_file(const std::filesystem::path& path) {
 }
 
 Schedule read_schedule_file(const std::filesystem::path& path, int stages) {
-  const Schedule read = check_schedule_file(path);
+  Schedule read = check_schedule_file(path);
   if (std::ssize(read.ranks) != stages)
     throw ConfigError(
         fmt::format("{}: has {}, but pipeline.stages = {}: set it to {}, or name another schedule",

@@ -66,7 +66,7 @@ TEST(PlacementSearch, EndsInTimeWithTheBestSoFar) {
   const auto within = [&](int most) {
     asked = 0;
     const TimeLimit time(most, [&] { return asked++; });
-    const auto found = find_placement(problem, {}, {.time = &time});
+    auto found = find_placement(problem, {}, {.time = &time});
     EXPECT_EQ(time.ended_a_search(), asked > most);
     return found;
   };

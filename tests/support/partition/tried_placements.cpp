@@ -45,7 +45,8 @@ struct StageTime {
     }
     for (int i = begin[k]; i < begin[k + 1]; ++i)
       bytes += instance.sequence.layers[i].parameter_bytes;
-    const double runs = (instance.micro_batches + devices[k].size() - 1) / devices[k].size();
+    const std::size_t most = (instance.micro_batches + devices[k].size() - 1) / devices[k].size();
+    const auto runs = static_cast<double>(most);
     return 2 * (replicas - 1) * (latency + bytes / replicas * per_byte) / runs;
   }
 };
