@@ -57,6 +57,8 @@ struct Plan {
   /// Whether residual units remake what their cheap parts wrote, as pipeline.recompute = selective;
   /// nothing: the recipe says.
   std::optional<bool> recomputes_within = {};
+  /// As pipeline.resident; 0: the recipe says.
+  int resident = 0;
   std::vector<std::vector<int>> ranks = {};  // [stage][replica]: every rank once
   std::vector<ChunkPlan> chunks = {};        // in the order of the layer sequence
 

@@ -68,6 +68,10 @@ std::string plan_toml(const Plan& plan) {
     text += fmt::format(
         "recompute_within = {}  # whether residual units remake what their cheap parts wrote\n",
         *plan.recomputes_within);
+  if (plan.resident > 0)
+    text += fmt::format(
+        "resident = {}  # of each chunk: micro-batches whose activations stay on the device\n",
+        plan.resident);
   text += "ranks = [  # a row for each stage, a column for each replica\n";
   for (const auto& row : plan.ranks) text += fmt::format("  [{}],\n", fmt::join(row, ", "));
   text += "]\n";

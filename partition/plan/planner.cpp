@@ -143,6 +143,7 @@ Plan with_estimates(const LayerSequence& sequence, const PlanRequest& request, P
   const auto plans = plan_without_frames(sequence, {});
   const ChosenLayers recomputed = recomputed_layers(request.pipeline, sequence);
   plan.recomputes_within = request.pipeline.recompute == kSelective;
+  plan.resident = request.pipeline.resident;
   std::vector<int> stages;
   for (const ChunkPlan& chunk : plan.chunks) stages.push_back(chunk.stage);
   for (ChunkPlan& chunk : plan.chunks) {
