@@ -46,7 +46,8 @@ nlohmann::ordered_json json_of(const partition::Plan& plan,
                         {"scratch", bytes.scratch},
                         {"reduction", bytes.reduction},
                         {"total", bytes.total()},
-                        {"spared", bytes.spared}}}});
+                        {"spared", bytes.spared},
+                        {"host", bytes.host}}}});
   }
   return {{"model", plan.model},
           {"schedule", plan.schedule},
@@ -54,6 +55,7 @@ nlohmann::ordered_json json_of(const partition::Plan& plan,
           {"replicas", plan.replicas()},
           {"lanes", plan.lanes},
           {"micro_batches", plan.micro_batches},
+          {"resident", plan.resident},
           {"step_s", estimate.step_seconds},
           {"bound", estimate.bound},
           {"plan", stages}};

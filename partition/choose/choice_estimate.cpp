@@ -35,13 +35,56 @@ std::vector<double> busy_seconds(const StepEstimate& step, const std::vector<int
   return busy;
 }
 
+/// One of a workload's.
+struct ReplicaStep {
+  std::size_t step = 0;
+  int replica = 0;
+};
+
+/// Of each chunk that offloads, what the largest micro-batch keeps, in bytes; of others 0.
+std::vector<double> offloaded_bytes(const PlanningProblem& problem, const PlanChoice& choice) {
+  std::vector<double> bytes(choice.begin.size() - 1, 0);
+  if (choice.resident == 0) return bytes;
+  const ChunkBytes memory = problem.bytes(choice);
+  for (std::size_t chunk = 0; chunk < bytes.size(); ++chunk) {
+    const auto at = static_cast<int>(chunk);
+    const ChunkBuffers one = memory.holding({.host = 1}).buffers(choice.begin[chunk],
+                                                                 choice.begin[chunk + 1], at);
+    bytes[chunk] = static_cast<double>(one.host);
+  }
+  return bytes;
+}
+
+/// [chunk][micro-batch]: what a micro-batch keeps goes as what leaves the chunk.
+std::vector<std::vector<double>> copy_seconds(const PlanningProblem& problem,
+                                              const PlanChoice& choice, const StepCosts& costs,
+                                              const std::vector<double>& offloaded, int replica) {
+  const auto ranks = ranks_of_chunks(choice);
+  std::vector<std::vector<double>> seconds;
+  for (std::size_t chunk = 0; chunk < offloaded.size(); ++chunk) {
+    const auto last = static_cast<std::size_t>(choice.begin[chunk + 1] - 1);
+    const Device& device = problem.cluster.devices[choice.devices[ranks[chunk]][replica]];
+    std::vector<double>& of_chunk = seconds.emplace_back();
+    double most = 0;
+    for (const auto& of_layers : costs.bytes) most = std::max(most, of_layers[last]);
+    for (const auto& of_layers : costs.bytes) {
+      const double share = most > 0 ? of_layers[last] / most : 1;
+      of_chunk.push_back(share * offloaded[chunk] / device.host_bandwidth);
+    }
+  }
+  return seconds;
+}
+
 /// predict_replica() with the lists of its step.
 std::unique_ptr<StepEstimate> predict(const PlanningProblem& problem, const Workload& workload,
-                                      const PlanChoice& choice, std::size_t step, int replica,
-                                      Schedule schedule) {
-  const StepCosts& costs = workload.steps[step].replicas[replica];
+                                      const PlanChoice& choice, const ReplicaStep& of,
+                                      const std::vector<double>& offloaded, Schedule schedule) {
+  const int replica = of.replica;
+  const StepCosts& costs = workload.steps[of.step].replicas[replica];
   StepLayout layout{.begin = choice.begin, .schedule = std::move(schedule)};
   layout.recomputed = choice.recomputed;
+  if (choice.resident > 0)
+    layout.copy_seconds = copy_seconds(problem, choice, costs, offloaded, replica);
   if (choice.replicas > 1)
     layout.reduce_seconds =
         reduction_seconds(problem, workload, choice,
@@ -114,7 +157,8 @@ std::unique_ptr<StepEstimate> predict_replica(const PlanningProblem& problem,
                                               const Workload& workload, const PlanChoice& choice,
                                               std::size_t step, int replica) {
   const int own = workload.steps[step].replicas[replica].micro_batches();
-  return predict(problem, workload, choice, step, replica, schedule_of(choice).of(own));
+  return predict(problem, workload, choice, {step, replica}, offloaded_bytes(problem, choice),
+                 schedule_of(choice).of(own));
 }
 
 ChoiceEstimate estimate_choice(const PlanningProblem& problem, const Workload& workload,
@@ -125,6 +169,7 @@ ChoiceEstimate estimate_choice(const PlanningProblem& problem, const Workload& w
   estimate.busy.assign(choice.stages, 0);
   const auto ranks = ranks_of_chunks(choice);
   const RunSchedule schedule = schedule_of(choice);
+  const auto offloaded = offloaded_bytes(problem, choice);
   std::map<int, Schedule> lists;  // by micro-batches: most replicas have as many
   for (std::size_t s = 0; s < steps; ++s) {
     estimate.audio_seconds += share * workload.steps[s].audio_seconds;
@@ -136,7 +181,7 @@ ChoiceEstimate estimate_choice(const PlanningProblem& problem, const Workload& w
       if (own == 0) continue;
       const auto [at, fresh] = lists.try_emplace(own);
       if (fresh) at->second = schedule.of(own);
-      pipelines.push_back(predict(problem, workload, choice, s, replica, at->second));
+      pipelines.push_back(predict(problem, workload, choice, {s, replica}, offloaded, at->second));
       replicas.push_back(replica);
       const auto busy = busy_seconds(*pipelines.back(), ranks, choice.stages);
       for (int k = 0; k < choice.stages; ++k) most[k] = std::max(most[k], busy[k]);

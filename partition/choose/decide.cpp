@@ -16,6 +16,7 @@
 #include "partition/choose/refine_choice.h"
 #include "partition/choose/stage_memory.h"
 #include "partition/cut/limits.h"
+#include "partition/plan/planner.h"
 
 namespace penstock::partition {
 namespace {
@@ -81,15 +82,15 @@ class Decider {
                                         .batch = proposal.batch,
                                         .schedule = "",
                                         .recomputed = problem_.recomputed.value_or(ChosenLayers()),
-                                        .selective = problem_.selective},
+                                        .selective = problem_.selective,
+                                        .resident = problem_.resident.value_or(0)},
                              .closed_form = proposal.bound * audio,
                              .is_bound = true,
                              .audio_seconds = audio,
                              .why = "not tried: lower bound from the closed form"});
   }
 
-  /// Where memory binds, also with recomputation, unless the problem says which: within layers, and
-  /// of whole layers instead or, where memory still binds, besides.
+  /// Where memory binds, also with offload and with recomputation, unless the problem says which.
   void consider(const Proposal& proposal, const Placement& devices, const std::string& schedule) {
     const PlanChoice choice{.stages = proposal.grid.stages,
                             .replicas = proposal.grid.replicas,
@@ -97,13 +98,40 @@ class Decider {
                             .schedule = schedule,
                             .recomputed = problem_.recomputed.value_or(ChosenLayers()),
                             .selective = problem_.selective,
+                            .resident = problem_.resident.value_or(0),
                             .devices = devices};
     if (std::ssize(ranks_of_chunks(choice)) > problem_.sequence->size()) {
       alternatives_.push_back({.choice = choice, .why = "more chunks than layers"});
       return;
     }
-    const bool binds = consider(choice, Recomputing::as_chosen);
-    if (!binds || problem_.recomputed) return;
+    if (!consider(choice, Recomputing::as_chosen)) return;
+    offload(choice);
+    recompute(choice);
+  }
+
+  /// The more stays on the device the better, until all that is wanted fits.
+  void offload(const PlanChoice& choice) {
+    if (problem_.resident) return;
+    for (const int resident : {4, 3, 2}) {
+      PlanChoice offloading = choice;
+      offloading.resident = resident;
+      if (offloads(offloading) && !consider(offloading, Recomputing::as_chosen)) return;
+    }
+  }
+
+  /// Whether anything leaves for the host.
+  bool offloads(const PlanChoice& choice) const {
+    const int lanes = problem_.most_replicas > 0 ? problem_.most_replicas : choice.replicas;
+    const Schedule lists = schedule_of(choice).of(
+        micro_batches_per_replica(choice.batch.micro_batches, lanes, choice.replicas));
+    const auto leaves = [](const Action& action) { return action.kind == ActionKind::offload; };
+    return std::ranges::any_of(
+        lists.ranks, [&](const auto& list) { return std::ranges::any_of(list, leaves); });
+  }
+
+  /// Within layers, and of whole layers instead or, where memory still binds, besides.
+  void recompute(const PlanChoice& choice) {
+    if (problem_.recomputed) return;
     PlanChoice within = choice;
     within.selective = problem_.selective_costs != nullptr;
     if (within.selective && consider(within, Recomputing::as_chosen))
@@ -117,7 +145,8 @@ class Decider {
     ChosenCut cut = cut_choice(problem_, workload, wanted, recomputing);
     // Without recomputation it was considered before, and nothing is to be said of its memory.
     const bool none = std::ranges::count(cut.recomputed, true) == 0;
-    const bool more = recomputing == Recomputing::free || wanted.selective != problem_.selective;
+    const bool more = recomputing == Recomputing::free || wanted.selective != problem_.selective ||
+                      wanted.resident != problem_.resident.value_or(0);
     if (more && !cut.fits) return true;
     if (recomputing == Recomputing::free && none) return true;
     Alternative& alternative = alternatives_.emplace_back(Alternative{wanted});
@@ -133,8 +162,11 @@ class Decider {
       return !is_hopeless(cut.least_closed_form / workload.audio_seconds);
     }
     alternative.memory_bound = cut.memory_bound;
-    best_closed_ = std::min(best_closed_, alternative.closed_form / workload.audio_seconds);
     alternative.estimate = estimate_choice(problem_, workload, choice, 1);
+    const double least = choice.resident > 0  // the closed form knows no copies
+                             ? std::max(alternative.closed_form, alternative.estimate->step_seconds)
+                             : alternative.closed_form;
+    best_closed_ = std::min(best_closed_, least / workload.audio_seconds);
     return cut.memory_bound && !is_hopeless(cut.least_closed_form / workload.audio_seconds);
   }
 

@@ -112,10 +112,11 @@ std::optional<PlanChoice> fastest_that_fits(const PlanningProblem& problem,
 }  // namespace
 
 RunSchedule schedule_of(const PlanChoice& choice) {
-  if (choice.schedule != kFound) return RunSchedule(choice.schedule, choice.stages);
+  if (choice.schedule != kFound)
+    return RunSchedule(choice.schedule, choice.stages).resident(choice.resident);
   Schedule lists = lists_of(choice.actions);
   auto sizes = order_of_replica(choice.batch.order, choice.replicas, lists.micro_batches);
-  return {std::move(lists), std::move(sizes)};
+  return RunSchedule(std::move(lists), std::move(sizes)).resident(choice.resident);
 }
 
 std::vector<std::vector<ChunkTimes>> times_by_size(const PlanningProblem& problem,

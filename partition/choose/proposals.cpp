@@ -42,6 +42,7 @@ PlacementProblem with_memory(const PlanningProblem& problem, PlacementProblem cl
                           .batch = proposal.batch,
                           .recomputed = problem.recomputed.value_or(ChosenLayers()),
                           .selective = problem.selective,
+                          .resident = problem.resident.value_or(0),
                           .devices = placed.devices};
   const StageMemory memory(problem, choice);
   double real = 0, simple = 0;

@@ -48,6 +48,7 @@ configs::Config with_choice(configs::Config config, const partition::LayerSequen
   config.pipeline.stages = choice.stages;
   config.pipeline.replicas = choice.replicas;
   config.pipeline.schedule = choice.schedule;
+  config.pipeline.resident = choice.resident;
   partition::set_recomputation(config.pipeline, {choice.selective, choice.recomputed},
                                partition::names_of(sequence));
   return config;
@@ -302,6 +303,11 @@ std::optional<partition::ChosenLayers> fixed_recomputation(
   return partition::recomputed_layers(recipe.pipeline, sequence);
 }
 
+/// The same of what stays on the devices.
+std::optional<int> fixed_offload(const configs::Config& recipe) {
+  return recipe.pipeline.resident > 0 ? std::optional(recipe.pipeline.resident) : std::nullopt;
+}
+
 /// [stage][replica]: ranks in the order of the cluster's devices.
 std::vector<std::vector<int>> ranks_of(const std::vector<std::vector<int>>& devices) {
   std::vector<int> used;
@@ -357,6 +363,7 @@ partition::PlanningProblem problem_of(const ClusterPlan& planned, const configs:
           .schedules = trained_schedules(recipe, constraints.schedule),
           .recomputed = fixed_recomputation(recipe, *planned.sequence),
           .selective = planned.remaking && recipe.pipeline.recompute == partition::kSelective,
+          .resident = fixed_offload(recipe),
           .stages = constraints.stages,
           .replicas = constraints.replicas,
           .most_replicas = recipe.trainer.lanes,
