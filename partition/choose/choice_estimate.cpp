@@ -48,8 +48,8 @@ std::vector<double> offloaded_bytes(const PlanningProblem& problem, const PlanCh
   const ChunkBytes memory = problem.bytes(choice);
   for (std::size_t chunk = 0; chunk < bytes.size(); ++chunk) {
     const auto at = static_cast<int>(chunk);
-    const ChunkBuffers one = memory.holding({.host = 1}).buffers(choice.begin[chunk],
-                                                                 choice.begin[chunk + 1], at);
+    const ChunkBuffers one =
+        memory.holding({.host = 1}).buffers(choice.begin[chunk], choice.begin[chunk + 1], at);
     bytes[chunk] = static_cast<double>(one.host);
   }
   return bytes;

@@ -125,8 +125,8 @@ class Decider {
     const Schedule lists = schedule_of(choice).of(
         micro_batches_per_replica(choice.batch.micro_batches, lanes, choice.replicas));
     const auto leaves = [](const Action& action) { return action.kind == ActionKind::offload; };
-    return std::ranges::any_of(
-        lists.ranks, [&](const auto& list) { return std::ranges::any_of(list, leaves); });
+    return std::ranges::any_of(lists.ranks,
+                               [&](const auto& list) { return std::ranges::any_of(list, leaves); });
   }
 
   /// Within layers, and of whole layers instead or, where memory still binds, besides.

@@ -17,9 +17,9 @@ struct Device {
   double memory = std::numeric_limits<double>::infinity();  // bytes
   double speed = 1;  // how many times faster than the device that costs were taken on
   int node = 0;
-  std::string device = {};    // whose rates it has, as read_device() takes it; empty: unknown
+  std::string device = {};  // whose rates it has, as read_device() takes it; empty: unknown
   double host_bandwidth = kHostBandwidth;  // bytes a second that it copies to the host, or back
-  double price_per_hour = 0;  // in the file's currency; 0: unknown
+  double price_per_hour = 0;               // in the file's currency; 0: unknown
 };
 
 /// Devices in nodes, and the links between them.

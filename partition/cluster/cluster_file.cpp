@@ -35,14 +35,14 @@ void add_devices(ClusterSource& source, const NodeGroup& group, int node, Cluste
   for (const auto& [name, count] : group.devices) {
     const DeviceModel* kind = kind_of(source, name, group.line);
     if (kind == nullptr) continue;
-    const Device device{.kind = name,
-                        .memory = kind->memory_gib * kGib,
-                        .speed = kind->speed,
-                        .node = node,
-                        .device = kind->device,
-                        .host_bandwidth =
-                            kind->host_bandwidth > 0 ? kind->host_bandwidth : kHostBandwidth,
-                        .price_per_hour = kind->price_per_hour};
+    const Device device{
+        .kind = name,
+        .memory = kind->memory_gib * kGib,
+        .speed = kind->speed,
+        .node = node,
+        .device = kind->device,
+        .host_bandwidth = kind->host_bandwidth > 0 ? kind->host_bandwidth : kHostBandwidth,
+        .price_per_hour = kind->price_per_hour};
     cluster.devices.insert(cluster.devices.end(), count, device);
   }
 }

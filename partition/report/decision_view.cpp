@@ -212,10 +212,10 @@ class DecisionView {
     double most = 0;
     for (int k = 0; k < choice_.stages; ++k)
       most = std::max(most, static_cast<double>(plan_.bytes_of(k).host));
-    return fmt::format("{} of each chunk stay on the device, up to {} of a rank go to the host",
-                       counted(static_cast<std::size_t>(choice_.resident), "micro-batch",
-                               "micro-batches"),
-                       bytes_text(most));
+    return fmt::format(
+        "{} of each chunk stay on the device, up to {} of a rank go to the host",
+        counted(static_cast<std::size_t>(choice_.resident), "micro-batch", "micro-batches"),
+        bytes_text(most));
   }
 
   /// What a step takes with the other barrier, and which of the few that were compared is best so.

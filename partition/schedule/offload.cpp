@@ -13,7 +13,7 @@ namespace {
 /// A micro-batch on a chunk, by places in its rank's list.
 struct Stay {
   std::size_t forward = 0;
-  std::size_t passed_on = 0;  // its output is; forward, where nobody takes it
+  std::size_t passed_on = 0;         // its output is; forward, where nobody takes it
   std::size_t begins = 0, ends = 0;  // of backward
   bool leaves = false;               // for the host
   std::size_t reload = 0;            // the place before which it comes back

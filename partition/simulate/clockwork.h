@@ -28,9 +28,9 @@ class Clockwork {
     bool sent = false, posted = false, arrived = false;
   };
   struct Rank {
-    std::size_t next = 0;   // in its list
-    double busy_until = 0;  // computes, or waits for what it sends
-    double reduced_at = 0;  // when its reductions so far have ended
+    std::size_t next = 0;            // in its list
+    double busy_until = 0;           // computes, or waits for what it sends
+    double reduced_at = 0;           // when its reductions so far have ended
     double out_at = 0, back_at = 0;  // when its offloads and its reloads so far have ended
     int ending = -1;                 // the chunk whose slot is free once it is not busy
     bool at_barrier = false;
@@ -93,8 +93,8 @@ class Clockwork {
   std::vector<Rank> ranks_;
   int micro_batches_ = 1;
   std::vector<Message> messages_;  // [edge · micro-batches + micro-batch]
-  std::vector<Slots> slots_;  // of each chunk; empty where nothing is offloaded
-  std::vector<Copy> copies_;  // see copy_of
+  std::vector<Slots> slots_;       // of each chunk; empty where nothing is offloaded
+  std::vector<Copy> copies_;       // see copy_of
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
   Simulation result_;
 };

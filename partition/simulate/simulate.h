@@ -40,7 +40,7 @@ struct TimedAction {
 };
 
 struct Simulation {
-  double makespan = 0;                          // from the first start to the last end on any rank
+  double makespan = 0;  // from the first start to the last end on any rank
   /// In the order of the lists, without transfers and what moves between device and host.
   std::vector<std::vector<TimedAction>> ranks;
   std::vector<std::vector<TimedAction>> copies;  // between device and host, as they end

@@ -65,8 +65,9 @@ void StepEstimate::check(const StepCosts& costs) const {
          fmt::format("recomputation needs a choice for each of {} layers", layers));
   expect(empty_or(layout_.reduce_seconds, chunks), "reductions need a number for each chunk");
   const auto of_all = [&](const auto& row) { return row.size() == micro_batches; };
-  expect(empty_or(layout_.copy_seconds, chunks) && std::ranges::all_of(layout_.copy_seconds, of_all),
-         "copies need a number for each chunk and micro-batch");
+  expect(
+      empty_or(layout_.copy_seconds, chunks) && std::ranges::all_of(layout_.copy_seconds, of_all),
+      "copies need a number for each chunk and micro-batch");
 }
 
 double StepEstimate::speed_of(int chunk) const {

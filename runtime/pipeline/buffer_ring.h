@@ -7,8 +7,8 @@
 
 namespace penstock::runtime {
 
-/// Memory of a device, or such of the host as it copies from, divided into equal buffers that are taken and given back. What comes next
-/// may divide it in another way.
+/// Memory of a device, or such of the host as it copies from, divided into equal buffers that are
+/// taken and given back. What comes next may divide it in another way.
 class BufferRing {
  public:
   enum class Memory { device, host };

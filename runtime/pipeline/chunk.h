@@ -22,7 +22,7 @@ struct MicroBatchRun {
   const MicroBatchWork* work = nullptr;
   partition::MicroBatchLayout layout;
   int slot = -1, recomputed = -1, input = -1, output_gradient = -1, input_gradient = -1;
-  int host = -1;  // what leaves the slot for backward waits there
+  int host = -1;                    // what leaves the slot for backward waits there
   std::vector<double> losses = {};  // of the utterances, of the last chunk
 };
 
@@ -100,7 +100,8 @@ class Chunk {
   /// What passes to this chunk or from it within the stage, in the order of the stream.
   void copy(std::span<std::byte> to, std::span<const std::byte> from);
 
-  /// What `run` keeps in its slot, to its buffer of the host and back. Behind the event it is there.
+  /// What `run` keeps in its slot, to its buffer of the host and back. Behind the event it is
+  /// there.
   std::unique_ptr<layers::Event> offload(const MicroBatchRun& run);
   std::unique_ptr<layers::Event> reload(const MicroBatchRun& run);
   /// Backward reads what was reloaded, after that event.

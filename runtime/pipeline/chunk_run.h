@@ -43,7 +43,7 @@ class ChunkRun {
     std::unique_ptr<comm::Transfer> activation_in, activation_out, gradient_in, gradient_out;
     bool gradient_sent = false;  // it is on its way, or gone
     std::unique_ptr<layers::Event> offloaded, reloaded;
-    bool ended = false;          // nothing of what is kept is needed but by what it sends
+    bool ended = false;  // nothing of what is kept is needed but by what it sends
   };
 
   void forward(Flight& flight, int micro_batch);

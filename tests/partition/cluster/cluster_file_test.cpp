@@ -249,8 +249,8 @@ TEST(ClusterFile, AddsUpPricesOfDevices) {
 
 TEST(ClusterFile, KnowsHowFastDevicesCopyToTheHost) {
   const auto of = [](const char* kind) {
-    const std::string text = std::string("[kinds.k]\n") + kind +
-                             "[[node]]\nname = \"a\"\ndevices = { k = 1 }\n";
+    const std::string text =
+        std::string("[kinds.k]\n") + kind + "[[node]]\nname = \"a\"\ndevices = { k = 1 }\n";
     return parse_cluster(text, "c.toml").devices.front().host_bandwidth;
   };
   EXPECT_EQ(of("memory_gib = 2\nspeed = 1\n"), kHostBandwidth);

@@ -184,10 +184,10 @@ TEST(Offload, ListsOfOneForwardOneBackward) {
   for (const Action& action : list)
     if (!is_send(action.kind) && !is_receive(action.kind)) own.push_back(action);
   const std::vector<Action> expected = {
-      {forward, 0, 0},  {forward, 0, 1}, {offload, 0, 1},  {forward, 0, 2}, {offload, 0, 2},
+      {forward, 0, 0},  {forward, 0, 1},  {offload, 0, 1},  {forward, 0, 2}, {offload, 0, 2},
       {forward, 0, 3},  {backward, 0, 0}, {forward, 0, 4},  {offload, 0, 4}, {reload, 0, 1},
-      {backward, 0, 1}, {reload, 0, 2},  {backward, 0, 2}, {reload, 0, 4},  {backward, 0, 3},
-      {backward, 0, 4}, {reduce, 0},     {step},
+      {backward, 0, 1}, {reload, 0, 2},   {backward, 0, 2}, {reload, 0, 4},  {backward, 0, 3},
+      {backward, 0, 4}, {reduce, 0},      {step},
   };
   EXPECT_EQ(own, expected);
   EXPECT_EQ(count_in_flight(with_offload(make_schedule("1f1b", 4, 5), 2), 0).host, 3);

@@ -1,3 +1,5 @@
+#include "partition/schedule/offload.h"
+
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -13,7 +15,6 @@
 #include "partition/schedule/edge.h"
 #include "partition/schedule/in_flight.h"
 #include "partition/schedule/make_schedule.h"
-#include "partition/schedule/offload.h"
 #include "partition/simulate/memory.h"
 #include "partition/simulate/simulate.h"
 
@@ -86,9 +87,8 @@ class PollingRun {
   }
   double left_at(int chunk, int m) const {
     const Edge edge{chunk, chunk + 1, Edge::Kind::activation};
-    const double sent = is_message(schedule_, edge)
-                            ? arrival(send_activation, receive_activation, edge, m)
-                            : 0;
+    const double sent =
+        is_message(schedule_, edge) ? arrival(send_activation, receive_activation, edge, m) : 0;
     return std::max(sent, at(ends_, {offload, chunk, m}));
   }
 
@@ -269,9 +269,9 @@ TEST(SimulatedOffload, MemoryHoldsWhatIsThere) {
     for (const int resident : {1, 2}) {
       const Schedule lists = with_offload(make_schedule(name, 3, 7), resident);
       Drawn drawn(seed++);
-      const auto memory = memory_over_time(
-          simulate(lists, drawn.durations),
-          [](int, int) { return HeldBytes{.to_input_gradient = 1, .to_weight_gradient = 2}; });
+      const auto memory = memory_over_time(simulate(lists, drawn.durations), [](int, int) {
+        return HeldBytes{.to_input_gradient = 1, .to_weight_gradient = 2};
+      });
       for (std::size_t rank = 0; rank < memory.size(); ++rank) {
         int slots = 0;
         for (int chunk = 0; chunk < lists.chunks(); ++chunk)
