@@ -35,26 +35,6 @@ std::vector<double> busy_seconds(const StepEstimate& step, const std::vector<int
   return busy;
 }
 
-/// One of a workload's.
-struct ReplicaStep {
-  std::size_t step = 0;
-  int replica = 0;
-};
-
-/// Of each chunk that offloads, what the largest micro-batch keeps, in bytes; of others 0.
-std::vector<double> offloaded_bytes(const PlanningProblem& problem, const PlanChoice& choice) {
-  std::vector<double> bytes(choice.begin.size() - 1, 0);
-  if (choice.resident == 0) return bytes;
-  const ChunkBytes memory = problem.bytes(choice);
-  for (std::size_t chunk = 0; chunk < bytes.size(); ++chunk) {
-    const auto at = static_cast<int>(chunk);
-    const ChunkBuffers one =
-        memory.holding({.host = 1}).buffers(choice.begin[chunk], choice.begin[chunk + 1], at);
-    bytes[chunk] = static_cast<double>(one.host);
-  }
-  return bytes;
-}
-
 /// [chunk][micro-batch]: what a micro-batch keeps goes as what leaves the chunk.
 std::vector<std::vector<double>> copy_seconds(const PlanningProblem& problem,
                                               const PlanChoice& choice, const StepCosts& costs,
@@ -121,6 +101,19 @@ double period_of(const PlanningProblem& problem, const PlanChoice& choice,
 
 }  // namespace
 
+std::vector<double> offloaded_bytes(const PlanningProblem& problem, const PlanChoice& choice) {
+  std::vector<double> bytes(choice.begin.size() - 1, 0);
+  if (choice.resident == 0) return bytes;
+  const ChunkBytes memory = problem.bytes(choice);
+  for (std::size_t chunk = 0; chunk < bytes.size(); ++chunk) {
+    const auto at = static_cast<int>(chunk);
+    const ChunkBuffers one =
+        memory.holding({.host = 1}).buffers(choice.begin[chunk], choice.begin[chunk + 1], at);
+    bytes[chunk] = static_cast<double>(one.host);
+  }
+  return bytes;
+}
+
 std::vector<int> ranks_of_chunks(const PlanChoice& choice) {
   if (choice.actions.empty()) return chunk_ranks(choice.schedule, choice.stages);
   std::vector<int> ranks(choice.begin.size() - 1);
@@ -155,10 +148,10 @@ std::vector<double> reduction_seconds(const PlanningProblem& problem, const Work
 
 std::unique_ptr<StepEstimate> predict_replica(const PlanningProblem& problem,
                                               const Workload& workload, const PlanChoice& choice,
-                                              std::size_t step, int replica) {
-  const int own = workload.steps[step].replicas[replica].micro_batches();
-  return predict(problem, workload, choice, {step, replica}, offloaded_bytes(problem, choice),
-                 schedule_of(choice).of(own));
+                                              const ReplicaStep& of,
+                                              const std::vector<double>& offloaded) {
+  const int own = workload.steps[of.step].replicas[of.replica].micro_batches();
+  return predict(problem, workload, choice, of, offloaded, schedule_of(choice).of(own));
 }
 
 ChoiceEstimate estimate_choice(const PlanningProblem& problem, const Workload& workload,

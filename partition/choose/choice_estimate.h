@@ -29,11 +29,23 @@ inline constexpr double kSameStep = 5e-4;
                                              const Workload& workload, const PlanChoice& choice,
                                              std::size_t most_steps = 1000);
 
-/// The pipeline of one replica in a sampled step.
+/// Of each chunk that offloads, what the largest micro-batch keeps, in bytes.
+[[nodiscard]] std::vector<double> offloaded_bytes(const PlanningProblem& problem,
+                                                  const PlanChoice& choice);
+
+/// One of a workload's.
+struct ReplicaStep {
+  std::size_t step = 0;
+  int replica = 0;
+};
+
+/// The pipeline of one replica in a sampled step. `offloaded` is offloaded_bytes(); without it,
+/// copies between devices and host take no time.
 [[nodiscard]] std::unique_ptr<StepEstimate> predict_replica(const PlanningProblem& problem,
                                                             const Workload& workload,
                                                             const PlanChoice& choice,
-                                                            std::size_t step, int replica);
+                                                            const ReplicaStep& of,
+                                                            const std::vector<double>& offloaded);
 
 /// Seconds that adding each chunk's gradients over the replicas goes on behind its last backward.
 /// `last` is what the replica's last micro-batch costs: a layer's gradients are added from when its

@@ -271,6 +271,7 @@ class Decider {
     Decision decision{.choice = best.choice, .estimate = *best.estimate};
     decision.workload = workload_of(best.choice);
     decision.slots = StageMemory(problem_, best.choice).slots(best.choice.begin);
+    decision.offloaded = offloaded_bytes(problem_, best.choice);
     decision.lower_bound = bound_of_pace() * best.estimate->audio_seconds;
     decision.bottleneck = bottleneck_of(best, alternatives_);
     for (Alternative& alternative : alternatives_) {

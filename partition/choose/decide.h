@@ -43,8 +43,9 @@ struct Decision {
   ChoiceEstimate estimate;
   Workload workload = {};          // of the choice
   std::vector<double> slots = {};  // bytes that micro-batches in flight hold on each chunk at most
-  double lower_bound = 0;          // seconds that no choice takes less, for as much audio
-  std::string bottleneck = {};     // what keeps it from being faster
+  std::vector<double> offloaded = {};  // offloaded_bytes()
+  double lower_bound = 0;              // seconds that no choice takes less, for as much audio
+  std::string bottleneck = {};         // what keeps it from being faster
   std::vector<Alternative> alternatives =
       {};  // the choice first, then by what they are predicted to take
 
@@ -57,8 +58,8 @@ struct Decision {
 /// 1. every (batch, stages, replicas) in the order of a bound from work and devices alone, until
 ///    that is half above the best closed form: a placement by find_placement();
 /// 2. each of them with every schedule: the cut of cut_choice(), where memory binds also with
-///    recomputation within layers, with the cheapest one of whole layers (RecomputeSearch) and with
-///    both, and a step simulated;
+///    offload, and with recomputation within layers, with the cheapest one of whole layers
+///    (RecomputeSearch) and with both, and a step simulated;
 /// 3. those near the best over all sampled steps, and the best few refined by ChoiceRefiner, as far
 ///    as that may make them the best;
 /// 4. where the problem asks for it, find_choice() for the best few of them.

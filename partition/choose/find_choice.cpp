@@ -128,7 +128,7 @@ std::vector<std::vector<ChunkTimes>> times_by_size(const PlanningProblem& proble
     for (int replica = 0; replica < choice.replicas; ++replica) {
       const int own = workload.steps[s].replicas[replica].micro_batches();
       if (own == 0) continue;
-      const auto step = predict_replica(problem, workload, choice, s, replica);
+      const auto step = predict_replica(problem, workload, choice, {s, replica}, {});
       std::vector<std::size_t> longest;
       for (int m = 0; m < own; ++m) longest.push_back(static_cast<std::size_t>(m));
       std::ranges::stable_sort(longest, std::greater{},

@@ -117,7 +117,8 @@ class DecisionView {
     view.memory.resize(choice_.stages);
     const int micro_batches = runs_of(replica);
     if (micro_batches > 0) {
-      const auto step = predict_replica(problem_, decision_.workload, choice_, 0, replica);
+      const auto step =
+          predict_replica(problem_, decision_.workload, choice_, {0, replica}, decision_.offloaded);
       view.step = step->simulation();
       view.memory = memory_of(view.step, micro_batches);
     }

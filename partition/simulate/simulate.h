@@ -43,7 +43,8 @@ struct Simulation {
   double makespan = 0;  // from the first start to the last end on any rank
   /// In the order of the lists, without transfers and what moves between device and host.
   std::vector<std::vector<TimedAction>> ranks;
-  std::vector<std::vector<TimedAction>> copies;  // between device and host, as they end
+  /// Between device and host, in the order in which they begin.
+  std::vector<std::vector<TimedAction>> copies = {};
 
   /// Of each rank, as papers on schedules count: the longest time that any rank computes from its
   /// first start to its last end, less what this rank computes.
