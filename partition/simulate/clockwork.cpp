@@ -1,8 +1,12 @@
 #include "partition/simulate/clockwork.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
+#include "base/error.h"
+#include "configs/config.h"
 #include "partition/schedule/in_flight.h"
 
 namespace penstock::partition {
@@ -41,6 +45,11 @@ Simulation Clockwork::run() {
       break;
     }
   }
+  for (std::size_t rank = 0; rank < ranks_.size(); ++rank)
+    if (!slots_.empty() && ranks_[rank].next < schedule_.ranks[rank].size())
+      throw ConfigError(fmt::format(
+          "pipeline.resident: a step of schedule \"{}\" would hang: rank {} waits for a slot in {}",
+          schedule_.name, rank, describe(schedule_.ranks[rank][ranks_[rank].next])));
   result_.makespan = makespan();
   return std::move(result_);
 }
@@ -48,8 +57,9 @@ Simulation Clockwork::run() {
 void Clockwork::go_on(int rank) {
   Rank& state = ranks_[rank];
   const auto& list = schedule_.ranks[rank];
-  if (now_ >= state.busy_until && state.ending >= 0) free_slot(std::exchange(state.ending, -1));
-  while (now_ >= state.busy_until && state.next < list.size() && act(rank, list[state.next])) {
+  while (now_ >= state.busy_until) {
+    if (state.ending >= 0) free_slot(std::exchange(state.ending, -1));
+    if (state.next == list.size() || !act(rank, list[state.next])) return;
     ++state.next;
   }
 }
