@@ -21,6 +21,10 @@ constexpr sf_count_t kBlock = 16384;  // frames decoded at a time
 // of samples up to here is a finite FP32 number.
 constexpr float kLoudest = 1e10f;
 
+constexpr int kTellTheirLength[] = {SF_FORMAT_WAV, SF_FORMAT_WAVEX, SF_FORMAT_RF64,
+                                    SF_FORMAT_W64, SF_FORMAT_FLAC,  SF_FORMAT_AIFF,
+                                    SF_FORMAT_CAF, SF_FORMAT_AU,    SF_FORMAT_NIST};
+
 struct CloseFile {
   void operator()(SNDFILE* file) const { sf_close(file); }
 };
@@ -92,6 +96,13 @@ struct Sound {
     return info.seekable != 0 && container != SF_FORMAT_MPEG && container != SF_FORMAT_OGG;
   }
 
+  /// Whether the header has the number of samples: a FLAC stream may not know it.
+  bool tells_its_length() const {
+    const int container = info.format & SF_FORMAT_TYPEMASK;
+    return info.seekable != 0 && info.frames != SF_COUNT_MAX &&
+           std::ranges::find(kTellTheirLength, container) != std::end(kTellTheirLength);
+  }
+
   std::filesystem::path path;
   SF_INFO info = {};
   File file;
@@ -137,6 +148,13 @@ Audio read_audio(const std::filesystem::path& file, const SampleRange& range) {
 
 AudioLength measure_audio(const std::filesystem::path& file) {
   return decode(file, [](float) {});
+}
+
+AudioLength audio_length(const std::filesystem::path& file) {
+  const Sound sound(file);
+  if (!sound.tells_its_length()) return measure_audio(file);
+  if (sound.info.frames == 0) throw_unusable(file, "has no samples");
+  return {sound.info.frames, sound.info.samplerate};
 }
 
 }  // namespace penstock::runtime

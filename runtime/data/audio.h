@@ -39,4 +39,9 @@ struct Audio {
 /// The exact length, by decoding everything as read_audio does, with the same errors.
 [[nodiscard]] AudioLength measure_audio(const std::filesystem::path& file);
 
+/// The length that the file's header tells, in formats that tell it to the sample (WAV, FLAC, AIFF,
+/// SPHERE); of others measure_audio(). DataError as read_audio for what is looked at: a damaged
+/// sample is found when it is read.
+[[nodiscard]] AudioLength audio_length(const std::filesystem::path& file);
+
 }  // namespace penstock::runtime

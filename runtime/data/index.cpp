@@ -92,10 +92,10 @@ class Recordings {
     return unknown;
   }
 
-  void measure(std::size_t place) {
+  void measure(std::size_t place, bool fresh) {
     Recording& recording = recordings_[place];
     try {
-      recording.length = measure_audio(recording.audio);
+      recording.length = fresh ? measure_audio(recording.audio) : audio_length(recording.audio);
     } catch (const DataError& error) {
       recording.fault = error.what();
     }
@@ -145,7 +145,7 @@ std::vector<IndexedAudio> index_audio(const std::vector<ManifestEntry>& entries,
     spdlog::info("measuring the lengths of {} of {} of {}", unknown.size(),
                  counted(recordings.size(), "recording"), options.manifest.string());
     parallel_for(unknown.size(), options.threads,
-                 [&](std::size_t u) { recordings.measure(unknown[u]); });
+                 [&](std::size_t u) { recordings.measure(unknown[u], options.fresh); });
     write_somewhere(recordings.cache(), places);
   }
   std::vector<IndexedAudio> index;

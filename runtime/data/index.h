@@ -22,10 +22,10 @@ struct IndexOptions {
   std::filesystem::path manifest;
   std::filesystem::path output;  // where the cache goes if not beside the manifest; may be empty
   int threads = 1;
-  bool fresh = false;  // reads all audio, whatever the cache knows
+  bool fresh = false;  // decodes all audio, whatever headers and the cache say
 };
 
-/// The exact length of every entry's audio, in the entries' order. A recording is read once,
+/// The exact length of every entry's audio, in the entries' order. A recording is looked at once,
 /// however many segments it has, and where the cache doesn't know a file of its path, size and time
 /// of change; a cache that can't be read or trusted counts as none. Segments that samples_of()
 /// refuses, and durations of whole recordings that are off by more than kDurationTolerance, are

@@ -37,6 +37,7 @@ TEST_P(AudioFormats, AreReadWithTheirExactLength) {
   if (!write_sound(file(), sound, format())) GTEST_SKIP() << "libsndfile was built without it";
   const Audio audio = read_audio(file());
   EXPECT_EQ(measure_audio(file()), (AudioLength{20011, 16000}));
+  EXPECT_EQ(audio_length(file()), (AudioLength{20011, 16000}));
   ASSERT_EQ(audio.samples.size(), 20011u);
   EXPECT_EQ(audio.rate, 16000);
   for (std::size_t i = 0; i < sound.size(); ++i)
@@ -140,6 +141,18 @@ TEST(Audio, PipedWaveHasTheSamplesThatAreThere) {
   bytes.replace(bytes.find("data") + 4, 4, "\xff\xff\xff\xff");
   write_file(file, bytes);
   EXPECT_EQ(measure_audio(file).samples, 777);
+  EXPECT_EQ(audio_length(file).samples, 777);
+}
+
+/// Only a whole decoding would see the sample.
+TEST(Audio, LengthsComeFromHeadersWhereTheyAreThere) {
+  const test::TemporaryFolder folder;
+  for (const int format : {SF_FORMAT_WAV, SF_FORMAT_AIFF, SF_FORMAT_CAF, SF_FORMAT_AU}) {
+    const auto file = folder.path() / "nan";
+    write_sound(file, std::vector<float>{0, 1, NAN}, {format | SF_FORMAT_FLOAT});
+    EXPECT_EQ(audio_length(file).samples, 3) << format;
+    EXPECT_THROW((void)measure_audio(file), DataError) << format;
+  }
 }
 
 }  // namespace
