@@ -166,6 +166,21 @@ std::string model_hint(const std::string& word) {
   return near.empty() ? "" : fmt::format("; for the model {}, write model.base={}", near, near);
 }
 
+/// The recipe of the configuration folder whose name is nearest to that of a file.
+std::string recipe_hint(const std::filesystem::path& file) {
+  const auto recipes = names_in_config_folder("recipes");
+  const std::vector<std::string_view> names(recipes.begin(), recipes.end());
+  const std::string near = nearest(file.stem().string(), names);
+  if (near.empty()) return "";
+  return fmt::format("; did you mean {}?", (config_folder() / "recipes" / near).string() + ".toml");
+}
+
+/// What to write in place of a file that is not there.
+std::string hint_for(const std::filesystem::path& file) {
+  const std::string model = model_hint(file.string());
+  return model.empty() ? recipe_hint(file) : model;
+}
+
 }  // namespace
 
 Config parse_config(const std::string& text, const std::string& name,
@@ -189,7 +204,7 @@ Config load_config(const std::filesystem::path& file, std::span<const layers::Mo
   const auto text = file_text(file);
   if (!text)
     throw ConfigError(fmt::format("{}: no such configuration file, or it can't be read{}",
-                                  file.string(), model_hint(file.string())));
+                                  file.string(), hint_for(file)));
   return parse_config(*text, file.string(), families, overrides);
 }
 

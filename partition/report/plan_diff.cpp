@@ -27,7 +27,26 @@ std::string of_chunks(const Plan& plan, int stage,
   std::vector<std::string> parts;
   for (const ChunkPlan& chunk : plan.chunks)
     if (chunk.stage == stage) parts.push_back(text(chunk));
-  return parts.empty() ? kNone : fmt::format("{}", fmt::join(parts, " and "));
+  if (std::ranges::all_of(parts, [](const std::string& part) { return part == kNone; }))
+    return kNone;
+  return fmt::format("{}", fmt::join(parts, " and "));
+}
+
+/// Runs of layers that follow each other.
+std::string recomputed_text(const ChunkPlan& chunk) {
+  if (!chunk.recomputed) return kNone;
+  std::vector<std::string> runs, run;
+  const auto end_run = [&] {
+    if (!run.empty()) runs.push_back(layers_text(run));
+    run.clear();
+  };
+  for (const std::string& layer : chunk.layers)
+    if (std::ranges::count(*chunk.recomputed, layer) > 0)
+      run.push_back(layer);
+    else
+      end_run();
+  end_run();
+  return runs.empty() ? kNone : fmt::format("{}", fmt::join(runs, ", "));
 }
 
 double share_of(const Plan& plan, int stage) {
@@ -102,11 +121,7 @@ class Comparison {
       add(name + what, [&](const Plan& plan) { return of_chunks(plan, stage, text); });
     };
     on_chunks(", layers", [](const ChunkPlan& chunk) { return layers_text(chunk.layers); });
-    on_chunks(", recomputed", [](const ChunkPlan& chunk) {
-      return chunk.recomputed && !chunk.recomputed->empty()
-                 ? fmt::format("{}", fmt::join(*chunk.recomputed, " "))
-                 : kNone;
-    });
+    on_chunks(", recomputed", recomputed_text);
     add(name + ", ranks", [&](const Plan& plan) {
       return stage < plan.stages() ? fmt::format("{}", fmt::join(plan.ranks[stage], " ")) : kNone;
     });

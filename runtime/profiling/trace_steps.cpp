@@ -68,6 +68,12 @@ void predict(const ProfilingData& data, const partition::DeviceProfile& profile,
     partition::Simulation run = prediction.simulation(barrier);
     for (int stage = 0; stage < plan.stages(); ++stage)
       step.predicted[plan.ranks[stage][replica]] = std::move(run.ranks[stage]);
+    for (partition::TimedMessage message :
+         partition::simulated_messages(prediction.schedule(), prediction.durations(), barrier)) {
+      message.from = plan.ranks[message.from][replica];
+      message.to = plan.ranks[message.to][replica];
+      step.messages.push_back(message);
+    }
   }
 }
 

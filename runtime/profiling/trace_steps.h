@@ -6,6 +6,7 @@
 #include "comm/communicator.h"
 #include "partition/cost/device_profile.h"
 #include "partition/plan/plan.h"
+#include "partition/simulate/messages.h"
 #include "partition/simulate/simulate.h"
 #include "runtime/devices/device_links.h"
 #include "runtime/profiling/profiling_run.h"
@@ -26,6 +27,7 @@ struct TracedStep {
   double predicted_s = 0;
   std::vector<std::vector<WatchedAction>> measured = {};            // [rank], on that clock
   std::vector<std::vector<partition::TimedAction>> predicted = {};  // [rank], from 0
+  std::vector<partition::TimedMessage> messages = {};               // predicted, from 0
 };
 
 struct Trace {

@@ -74,6 +74,36 @@ TEST(TraceJson, HasMessagesAndMemory) {
   EXPECT_EQ(events["1 C -1"]["ts"], 2.625e6);
 }
 
+TEST(TraceJson, PredictedMessagesAreEventsOfTheirOwn) {
+  runtime::Trace trace = example();
+  runtime::TracedStep& step = trace.steps.front();
+  step.predicted[0] = {{{partition::ActionKind::forward, 0, 3}, 0, 0.25}};
+  const partition::Edge edge{0, 1, partition::Edge::Kind::activation};
+  step.messages = {{edge, 3, 0, 1, 0.25, 0.3125, 0.375, 0.5}};
+  const auto json = nlohmann::json::parse(trace_json(trace));
+  std::map<std::string, nlohmann::json> events, threads, flow;
+  for (const auto& event : json["traceEvents"]) {
+    if (event["pid"] != 2) continue;
+    if (event["ph"] == "X") events[event["name"]] = event;
+    if (event["name"] == "thread_name") threads[event["args"]["name"]] = event;
+    if (event["name"] == "message") flow[event["ph"]] = event;
+  }
+  EXPECT_EQ(events["send activation 3"]["tid"], 0);
+  EXPECT_EQ(events["send activation 3"]["ts"], 2.25e6);
+  EXPECT_EQ(events["send activation 3"]["dur"], 0.0625e6);  // its rank waits
+  EXPECT_EQ(events["send activation 3"]["args"]["chunk"], 0);
+  EXPECT_EQ(events["receive activation 3"]["tid"], 2);  // beside ranks 0 and 1
+  EXPECT_EQ(events["receive activation 3"]["ts"], 2.375e6);
+  EXPECT_EQ(events["receive activation 3"]["dur"], 0.125e6);
+  EXPECT_EQ(events["receive activation 3"]["args"]["chunk"], 1);
+  EXPECT_EQ(threads["rank 1 receives"]["tid"], 2);
+  EXPECT_EQ(flow["s"]["tid"], 0);
+  EXPECT_EQ(flow["t"]["tid"], 2);
+  EXPECT_EQ(flow["t"]["ts"], 2.4375e6);
+  EXPECT_EQ(flow["f"]["tid"], 1);
+  EXPECT_EQ(flow["t"]["id"], flow["s"]["id"]);
+}
+
 TEST(Trace, TakesMedians) {
   runtime::Trace trace = example();
   trace.steps.resize(3, trace.steps.front());

@@ -65,6 +65,12 @@ TEST_F(TraceSteps, HasTheSameActionsMeasuredAndPredicted) {
         EXPECT_EQ(measured, predicted) << schedule << ", rank " << rank;
         EXPECT_FALSE(measured.empty());
       }
+      const auto sends = [](const WatchedAction& action) {
+        return partition::is_send(action.action.kind);
+      };
+      std::ptrdiff_t sent = 0;
+      for (const auto& rank : step.measured) sent += std::ranges::count_if(rank, sends);
+      EXPECT_EQ(step.messages.size(), sent) << schedule;
     }
   }
 }
