@@ -13,7 +13,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr int kMeasured = 1, kPredicted = 2;  // processes
+constexpr int kMeasured = 1, kPredicted = 2;  // processes; of further predictions the next
 constexpr double kShown = 20e-6;              // seconds of waiting that are worth an event
 
 /// As in schedules' CSV files.
@@ -94,6 +94,18 @@ Passes passes_of(const std::vector<std::vector<runtime::WatchedAction>>& measure
   return passes;
 }
 
+/// Every action of step `number`, which begins at `begin`, as predicted.
+void add_predicted(Json& events, const Passes& predicted, int process, std::size_t number,
+                   double begin) {
+  for (std::size_t rank = 0; rank < predicted.size(); ++rank)
+    for (const partition::TimedAction& timed : predicted[rank]) {
+      const TraceEvent event{process,          rank, number, timed.action, begin + timed.start,
+                             begin + timed.end};
+      events.push_back(
+          json_of(event, short_name(timed.action), partition::name_of(timed.action.kind)));
+    }
+}
+
 /// The same as predicted, on the clock of what was measured.
 Passes passes_of(const Passes& predicted, double begin) {
   Passes passes = predicted;
@@ -136,9 +148,13 @@ void add_flows(Json& events, int process, const partition::Plan& plan, const Pas
 std::string trace_json(const runtime::Trace& trace) {
   Json events = Json::array();
   add_name(events, "process_name", kMeasured, 0, "measured");
-  add_name(events, "process_name", kPredicted, 0, "predicted");
+  const std::vector<runtime::Prediction> predictions = trace.predictions();
+  const int processes = kPredicted + static_cast<int>(predictions.size());
+  for (int process = kPredicted; process < processes; ++process)
+    add_name(events, "process_name", process, 0,
+             runtime::name_of(predictions[process - kPredicted]));
   for (int rank = 0; rank < trace.plan.world_size(); ++rank)
-    for (const int process : {kMeasured, kPredicted}) {
+    for (int process = kMeasured; process < processes; ++process) {
       const partition::StageReplica at = trace.plan.place_of(rank);
       add_name(events, "thread_name", process, rank,
                fmt::format("rank {}, stage {}, replica {}", rank, at.stage, at.replica));
@@ -148,15 +164,12 @@ std::string trace_json(const runtime::Trace& trace) {
     for (std::size_t rank = 0; rank < step.measured.size(); ++rank)
       for (const runtime::WatchedAction& action : step.measured[rank])
         add_measured(events, action, rank, s);
-    for (std::size_t rank = 0; rank < step.predicted.size(); ++rank)
-      for (const partition::TimedAction& timed : step.predicted[rank]) {
-        const TraceEvent event{
-            kPredicted, rank, s, timed.action, step.begin + timed.start, step.begin + timed.end};
-        events.push_back(
-            json_of(event, short_name(timed.action), partition::name_of(timed.action.kind)));
-      }
     add_flows(events, kMeasured, trace.plan, passes_of(step.measured));
-    add_flows(events, kPredicted, trace.plan, passes_of(step.predicted, step.begin));
+    for (int process = kPredicted; process < processes; ++process) {
+      const Passes& predicted = step.predicted.at(predictions[process - kPredicted]).ranks;
+      add_predicted(events, predicted, process, s, step.begin);
+      add_flows(events, process, trace.plan, passes_of(predicted, step.begin));
+    }
   }
   return Json{{"displayTimeUnit", "ms"},
               {"otherData", {{"model", trace.plan.model}, {"schedule", trace.plan.schedule}}},

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <mutex>
 
 #include "base/error.h"
@@ -58,6 +59,21 @@ TEST(Bench, CutsAsManyChunksAsTheScheduleHas) {
     EXPECT_EQ(report.loss, alone.loss);
     EXPECT_EQ(report.first_layers.size(), 4u);
     EXPECT_EQ(report.stage_seconds.size(), 2u);
+  }
+}
+
+/// No rank needs room for a model of many layers: two tell what all take.
+TEST(Bench, MeasuresEachKindOfLayerOnce) {
+  BenchOptions options = tiny();
+  options.model.family = layers::DeepSpeech2Options{.channels = 2, .hidden = 7, .layers = 2};
+  const BenchReport two = reports(options, 1).front();
+  options.model.family = layers::DeepSpeech2Options{.channels = 2, .hidden = 7, .layers = 9};
+  for (const BenchReport& nine : reports(options, 2)) {
+    EXPECT_EQ(nine.measured_layers, two.measured_layers);
+    EXPECT_GT(nine.parameters, 2 * two.parameters);
+    ASSERT_EQ(nine.stage_seconds.size(), 2u);
+    const double most = std::ranges::max(nine.stage_seconds);
+    EXPECT_LT(most, 0.8 * (nine.stage_seconds[0] + nine.stage_seconds[1])) << "every layer counts";
   }
 }
 
