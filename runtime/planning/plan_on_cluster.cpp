@@ -235,11 +235,15 @@ std::vector<partition::BatchChoice> choices_of(const configs::Config& recipe,
 /// Of every kind of device, or by default rates.
 std::string computed_from(const std::vector<partition::RatedDevice>& rated,
                           const layers::BackendSizes& sizes) {
+  std::map<std::string, std::string> kinds;  // by their source
+  for (const partition::RatedDevice& device : rated) {
+    std::string& names = kinds[device.source];
+    names += (names.empty() ? "" : " and ") + device.name;
+  }
   std::vector<std::string> known;
-  for (const partition::RatedDevice& device : rated)
-    known.push_back(fmt::format("{} ({})", device.name, device.source));
+  for (const auto& [source, names] : kinds) known.push_back(fmt::format("{} ({})", names, source));
   if (!known.empty())
-    return fmt::format("computed from rates of {}, not measured", fmt::join(known, " and of "));
+    return fmt::format("computed from rates of {}, not measured", fmt::join(known, ", of "));
   return sizes.device == layers::DeviceKind::cpu
              ? "computed from default rates of a CPU core, not measured; for GPUs name their "
                "device in the cluster file"
