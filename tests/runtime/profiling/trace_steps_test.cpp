@@ -13,6 +13,7 @@
 #include "configs/load.h"
 #include "layers/models/families.h"
 #include "partition/model/build_model.h"
+#include "partition/model/recomputed_layers.h"
 #include "runtime/profiling/measure_profile.h"
 #include "tests/support/runtime/tone_corpus.h"
 #include "tests/support/system/temporary_folder.h"
