@@ -17,7 +17,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr int kMeasured = 1, kPredicted = 2;  // processes
+constexpr int kMeasured = 1, kPredicted = 2;  // processes; of further predictions the next
 constexpr double kShown = 20e-6;              // seconds of waiting that are worth an event
 
 /// As in schedules' CSV files.
@@ -112,8 +112,10 @@ Passes passes_of(const Passes& predicted, double begin) {
 /// Predicted messages: where each is drawn, and its arrow passes.
 class PredictedMessages {
  public:
-  explicit PredictedMessages(const runtime::Trace& trace)
-      : messages_(messages_in_lanes(trace.steps)) {
+  PredictedMessages(const runtime::Trace& trace, int process, runtime::Prediction prediction)
+      : process_(process),
+        prediction_(prediction),
+        messages_(messages_in_lanes(trace.steps, prediction)) {
     std::size_t next = trace.plan.world_size();  // behind the threads of ranks
     for (const TraceMessage& each : messages_) threads_.try_emplace(lane_of(each), 0);
     for (auto& [lane, thread] : threads_) thread = next++;
@@ -128,7 +130,7 @@ class PredictedMessages {
   /// its rank, for as long as the message is under way.
   void add_events(Json& events) const {
     for (const auto& [lane, thread] : threads_)
-      add_name(events, "thread_name", kPredicted, thread,
+      add_name(events, "thread_name", process_, thread,
                lane.second == 0 ? fmt::format("rank {} receives", lane.first)
                                 : fmt::format("rank {} receives, {}", lane.first, lane.second + 1));
     for (const TraceMessage& each : messages_) {
@@ -142,12 +144,15 @@ class PredictedMessages {
       const auto sender = static_cast<std::size_t>(from);
       const partition::Action send{activation ? send_activation : send_gradient, edge.producer,
                                    batch};
-      add({kPredicted, sender, each.step, send, sent, freed});
+      add({process_, sender, each.step, send, sent, freed});
       const partition::Action receive{activation ? receive_activation : receive_gradient,
                                       edge.consumer, batch};
-      add({kPredicted, threads_.at(lane_of(each)), each.step, receive, start, end});
+      add({process_, threads_.at(lane_of(each)), each.step, receive, start, end});
     }
   }
+
+  int process() const { return process_; }
+  runtime::Prediction prediction() const { return prediction_; }
 
   struct Place {
     std::size_t thread = 0;
@@ -164,6 +169,8 @@ class PredictedMessages {
 
   static Lane lane_of(const TraceMessage& each) { return {each.message.to, each.lane}; }
 
+  int process_;
+  runtime::Prediction prediction_;
   std::vector<TraceMessage> messages_;
   std::map<Lane, std::size_t> threads_;
   /// (step, receiver, edge, micro-batch)
@@ -180,7 +187,7 @@ Json point_of_flow(const char* phase, std::size_t id, int process, std::size_t t
 /// Messages as arrows. `messages`: those that they pass, if any.
 void add_flows(Json& events, const runtime::Trace& trace, std::size_t step, const Passes& passes,
                const PredictedMessages* messages) {
-  const int process = messages == nullptr ? kMeasured : kPredicted;
+  const int process = messages == nullptr ? kMeasured : messages->process();
   for (const TraceFlow& flow : flows_of(trace.plan, passes)) {
     const std::size_t id = events.size();  // no other arrow's
     events.push_back(point_of_flow("s", id, process, flow.from_rank, flow.sent));
@@ -201,25 +208,29 @@ void add_memory(Json& events, int process, const partition::Plan& plan, const Pa
                         {"args", {{"bytes", point.bytes}}}});
 }
 
+/// The step as it was predicted: actions, the arrows of its messages, and memory.
+void add_predicted(Json& events, const runtime::Trace& trace, std::size_t s,
+                   const PredictedMessages& messages) {
+  const double begin = trace.steps[s].begin;
+  const Passes passes = passes_of(trace.steps[s].predicted.at(messages.prediction()).ranks, begin);
+  for (std::size_t rank = 0; rank < passes.size(); ++rank)
+    for (const partition::TimedAction& timed : passes[rank])
+      events.push_back(json_of({messages.process(), rank, s, timed.action, timed.start, timed.end},
+                               short_name(timed.action), partition::name_of(timed.action.kind)));
+  add_flows(events, trace, s, passes, &messages);
+  add_memory(events, messages.process(), trace.plan, passes);
+}
+
 void add_step(Json& events, const runtime::Trace& trace, std::size_t s,
-              const PredictedMessages& messages) {
+              const std::vector<PredictedMessages>& messages) {
   const runtime::TracedStep& step = trace.steps[s];
   for (std::size_t rank = 0; rank < step.measured.size(); ++rank)
     for (const runtime::WatchedAction& action : step.measured[rank])
       add_measured(events, action, rank, s);
-  for (std::size_t rank = 0; rank < step.predicted.size(); ++rank)
-    for (const partition::TimedAction& timed : step.predicted[rank]) {
-      const TraceEvent event{
-          kPredicted, rank, s, timed.action, step.begin + timed.start, step.begin + timed.end};
-      events.push_back(
-          json_of(event, short_name(timed.action), partition::name_of(timed.action.kind)));
-    }
   const Passes measured = passes_of(step.measured);
-  const Passes predicted = passes_of(step.predicted, step.begin);
   add_flows(events, trace, s, measured, nullptr);
-  add_flows(events, trace, s, predicted, &messages);
   add_memory(events, kMeasured, trace.plan, measured);
-  add_memory(events, kPredicted, trace.plan, predicted);
+  for (const PredictedMessages& each : messages) add_predicted(events, trace, s, each);
 }
 
 }  // namespace
@@ -227,15 +238,20 @@ void add_step(Json& events, const runtime::Trace& trace, std::size_t s,
 std::string trace_json(const runtime::Trace& trace) {
   Json events = Json::array();
   add_name(events, "process_name", kMeasured, 0, "measured");
-  add_name(events, "process_name", kPredicted, 0, "predicted");
+  const std::vector<runtime::Prediction> predictions = trace.predictions();
+  const int processes = kPredicted + static_cast<int>(predictions.size());
+  for (int process = kPredicted; process < processes; ++process)
+    add_name(events, "process_name", process, 0,
+             runtime::name_of(predictions[process - kPredicted]));
   for (int rank = 0; rank < trace.plan.world_size(); ++rank)
-    for (const int process : {kMeasured, kPredicted}) {
+    for (int process = kMeasured; process < processes; ++process) {
       const partition::StageReplica at = trace.plan.place_of(rank);
       add_name(events, "thread_name", process, rank,
                fmt::format("rank {}, stage {}, replica {}", rank, at.stage, at.replica));
     }
-  const PredictedMessages messages(trace);
-  messages.add_events(events);
+  std::vector<PredictedMessages> messages;
+  for (int process = kPredicted; process < processes; ++process)
+    messages.emplace_back(trace, process, predictions[process - kPredicted]).add_events(events);
   for (std::size_t s = 0; s < trace.steps.size(); ++s) add_step(events, trace, s, messages);
   return Json{{"displayTimeUnit", "ms"},
               {"otherData", {{"model", trace.plan.model}, {"schedule", trace.plan.schedule}}},

@@ -16,10 +16,11 @@ int free_lane(std::vector<double>& ends, double start) {
 
 }  // namespace
 
-std::vector<TraceMessage> messages_in_lanes(const std::vector<runtime::TracedStep>& steps) {
+std::vector<TraceMessage> messages_in_lanes(const std::vector<runtime::TracedStep>& steps,
+                                            runtime::Prediction prediction) {
   std::vector<TraceMessage> list;
   for (std::size_t s = 0; s < steps.size(); ++s)
-    for (partition::TimedMessage message : steps[s].messages) {
+    for (partition::TimedMessage message : steps[s].predicted.at(prediction).messages) {
       for (double* time : {&message.sent, &message.freed, &message.start, &message.end})
         *time += steps[s].begin;
       list.push_back({.step = s, .message = message});

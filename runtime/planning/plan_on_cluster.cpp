@@ -232,12 +232,18 @@ std::vector<partition::BatchChoice> choices_of(const configs::Config& recipe,
   return choices.empty() ? std::vector<partition::BatchChoice>{given} : choices;
 }
 
-/// Of the device, or by default rates.
+/// Of every kind of device, or by default rates.
 std::string computed_from(const std::vector<partition::RatedDevice>& rated,
                           const layers::BackendSizes& sizes) {
-  if (!rated.empty())
-    return fmt::format("computed from rates of {} ({}), not measured", rated.front().name,
-                       rated.front().source);
+  std::map<std::string, std::string> kinds;  // by their source
+  for (const partition::RatedDevice& device : rated) {
+    std::string& names = kinds[device.source];
+    names += (names.empty() ? "" : " and ") + device.name;
+  }
+  std::vector<std::string> known;
+  for (const auto& [source, names] : kinds) known.push_back(fmt::format("{} ({})", names, source));
+  if (!known.empty())
+    return fmt::format("computed from rates of {}, not measured", fmt::join(known, ", of "));
   return sizes.device == layers::DeviceKind::cpu
              ? "computed from default rates of a CPU core, not measured; for GPUs name their "
                "device in the cluster file"
@@ -368,16 +374,27 @@ partition::PlanningProblem problem_of(const ClusterPlan& planned, const configs:
           .time = constraints.time};
 }
 
+/// By what the kinds of device take for that step.
+RatedKinds set_speeds(ClusterPlan& planned, const partition::SampledStep& step) {
+  RatedKinds kinds{planned.rated, step.micro_batches};
+  partition::Cluster& cluster = planned.problem.cluster;
+  const std::vector<double> speeds = kinds.speeds(
+      cluster, computed_costs(planned),
+      [&](const partition::RatedDevice& device) { return device.rates(planned.problem.sizes); });
+  for (std::size_t device = 0; device < speeds.size(); ++device)
+    cluster.devices[device].speed = speeds[device];
+  return kinds;
+}
+
 /// The decision, how far it may be believed, and what one change would bring.
 void choose(ClusterPlan& planned, const partition::PlanningProblem& problem,
-            const ClusterConstraints& constraints) {
+            const ClusterConstraints& constraints, const RatedKinds& kinds) {
   const auto begin = std::chrono::steady_clock::now();
   planned.decision = partition::decide(problem);
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
   planned.search_ended = constraints.time != nullptr && constraints.time->ended_a_search();
   if (constraints.believes && !constraints.costs && !planned.rated.empty() && !planned.search_ended)
-    planned.believed =
-        believed_step(problem, planned.decision, computed_costs(planned), planned.rated.front());
+    planned.believed = believed_step(problem, planned.decision, computed_costs(planned), kinds);
   if (constraints.advice_s > 0)
     planned.advice =
         partition::advise(problem, planned.decision, {constraints.advice_s, took.count()});
@@ -426,9 +443,9 @@ ClusterPlan plan_on_cluster(const configs::Config& given, const partition::Clust
   const auto sample = [&](const partition::BatchChoice& batch, int replicas) {
     return data.sample(batch, replicas, constraints.first_steps);
   };
+  RatedKinds kinds;
   if (!planned.rated.empty() && !constraints.costs)
-    set_speeds(planned.problem.cluster, planned.rated, computed_costs(planned),
-               sample(planned.problem.batches.front(), 1).front().micro_batches);
+    kinds = set_speeds(planned, sample(planned.problem.batches.front(), 1).front());
   partition::PlanningProblem problem = planned.problem;
   problem.sample = sample;
   problem.bytes = [&](const partition::PlanChoice& choice) {
@@ -436,7 +453,7 @@ ClusterPlan plan_on_cluster(const configs::Config& given, const partition::Clust
     RunBytes& bytes = choice.selective ? remaking : keeping;
     return bytes.of(config, data.bounds(config), partition::schedule_of(choice));
   };
-  choose(planned, problem, constraints);
+  choose(planned, problem, constraints, kinds);
   planned.epoch_audio_s = data.epoch_seconds();
   planned.recipe = with_choice(recipe, sequence, planned.decision.choice);
   planned.recipe.pipeline.memory_gib = recipe.pipeline.memory_gib;

@@ -16,10 +16,11 @@ partition::TimedMessage message(int to, int micro_batch, double start, double en
 
 TEST(TraceMessages, OnesUnderWayTogetherLieApart) {
   runtime::TracedStep first{.begin = 10}, second{.begin = 20};
-  first.messages = {message(1, 0, 1, 4), message(1, 1, 2, 5), message(0, 2, 3, 6),
-                    message(1, 3, 4, 11)};
-  second.messages = {message(1, 4, 0, 2), message(1, 5, 0.5, 2)};
-  const auto list = messages_in_lanes({first, second});
+  constexpr auto kBy = runtime::Prediction::beforehand;
+  first.predicted[kBy].messages = {message(1, 0, 1, 4), message(1, 1, 2, 5), message(0, 2, 3, 6),
+                                   message(1, 3, 4, 11)};
+  second.predicted[kBy].messages = {message(1, 4, 0, 2), message(1, 5, 0.5, 2)};
+  const auto list = messages_in_lanes({first, second}, kBy);
   ASSERT_EQ(list.size(), 6u);
   std::vector<int> lanes;
   for (const TraceMessage& each : list) lanes.push_back(each.lane);

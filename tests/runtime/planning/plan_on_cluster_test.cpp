@@ -4,10 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <regex>
 
 #include "base/error.h"
 #include "base/gib.h"
 #include "comm/nccl.h"
+#include "configs/config_folder.h"
 #include "configs/load.h"
 #include "layers/models/conformer.h"
 #include "layers/models/families.h"
@@ -75,6 +77,33 @@ TEST_F(PlanOnCluster, IsForTheClustersDevices) {
   EXPECT_GT(planned.believed->slowest_s, step);
   EXPECT_EQ(planned.believed->sensitivity.assumptions.size(), 14u);
   EXPECT_FALSE(plan_on_cluster(recipe(), cluster, {}).believed);
+}
+
+/// A kind with wider errors widens the range, though it is not the first.
+TEST_F(PlanOnCluster, BelievesEveryKindByItsOwnErrors) {
+  const auto device = [&](const std::string& name, double error) {
+    std::string text = test::read_file(configs::config_folder() / "devices/l4.toml");
+    const std::regex errors("error = [0-9.]+");
+    text = std::regex_replace(text, errors, fmt::format("error = {}", error));
+    test::write_file(in(name), text);
+    return in(name).string();
+  };
+  const std::string sure = device("sure.toml", 0.05), unsure = device("unsure.toml", 0.5);
+  const auto width = [&](const std::string& first, const std::string& second) {
+    const partition::Cluster cluster = of_devices(
+        fmt::format("[kinds.a]\ndevice = \"{}\"\n[kinds.b]\ndevice = \"{}\"\n", first, second),
+        "a = 1, b = 1");
+    const ClusterPlan planned =
+        plan_on_cluster(recipe(), cluster, {.stages = 2, .replicas = 1, .believes = true});
+    EXPECT_NE(planned.problem.costs_from.find(second), std::string::npos);
+    return planned.believed->slowest_s / planned.believed->fastest_s;
+  };
+  const double both_sure = width(sure, sure), both_unsure = width(unsure, unsure);
+  EXPECT_GT(both_unsure, 1.5 * both_sure);
+  for (const double mixed : {width(sure, unsure), width(unsure, sure)}) {
+    EXPECT_GT(mixed, 1.1 * both_sure);
+    EXPECT_LE(mixed, 1.0001 * both_unsure);
+  }
 }
 
 TEST_F(PlanOnCluster, SpeedsFollowFromRatesForTheModel) {
