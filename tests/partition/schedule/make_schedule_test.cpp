@@ -45,7 +45,7 @@ TEST(MakeSchedule, OnlyZeroBubblesAndVsSplitTheBackward) {
   }
 }
 
-TEST(MakeSchedule, InterleavedHasAsManyChunksAsItsNameSays) {
+TEST(MakeSchedule, InterleavedNamesSayTheirChunks) {
   for (const auto& [name, chunks] :
        {std::pair{"interleaved-5", 5}, {"interleaved-11", 11}, {"interleaved-64", 64}}) {
     EXPECT_TRUE(is_schedule(name));

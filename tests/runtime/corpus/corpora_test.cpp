@@ -14,7 +14,7 @@ CorpusReaders readers_for(const std::string& schedule) {
   return corpus_readers(config, {});
 }
 
-TEST(CorpusReaders, AreTheFirstStageAndThatOfTheLoss) {
+TEST(CorpusReaders, AreTheFirstStageAndTheLosses) {
   for (const char* schedule : {"1f1b", "interleaved-3"}) {
     EXPECT_EQ(readers_for(schedule).texts, (std::vector{2, 5}));
     EXPECT_EQ(readers_for(schedule).audio, (std::vector{0, 3}));
@@ -23,7 +23,7 @@ TEST(CorpusReaders, AreTheFirstStageAndThatOfTheLoss) {
   EXPECT_EQ(readers_for("dualpipe-v").audio, (std::vector{0, 3}));
 }
 
-TEST(CorpusReaders, AreBothEndsWhereListsAreYetToBeFound) {
+TEST(CorpusReaders, AreBothEndsWhileListsAreSought) {
   EXPECT_EQ(readers_for("found").texts, (std::vector{2, 5, 0, 3}));
   EXPECT_EQ(readers_for("found").audio, (std::vector{0, 3}));
 }
