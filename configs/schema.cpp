@@ -155,10 +155,13 @@ std::vector<Key> pipeline_keys(PipelineConfig& p) {
       Key("pipeline.replicas", &p.replicas, between(1, kMostRanks),
           "copies of every stage, each with its share of the data"),
       Key("pipeline.schedule", &p.schedule,
-          one_of({"gpipe", "1f1b", "interleaved", "zb-h1", "zb-h2", "zb-v", "v-half", "v-min",
-                  "found", "*.csv"}),
-          "order of forward and backward passes; found: searched for the data's "
-          "micro-batches; a file of lists as penstock schedule --csv writes it"),
+          one_of({"gpipe", "1f1b", "interleaved", "interleaved-3", "interleaved-4", "zb-h1",
+                  "zb-h2", "zb-v", "v-half", "v-min", "dualpipe-v", "found", "interleaved-*",
+                  "*.csv"}),
+          "order of forward and backward passes. found is searched for the data's micro-batches. "
+          "interleaved-5 has five chunks a rank, its virtual pipeline size, and so on. A file "
+          "holds "
+          "lists as penstock schedule --csv writes them."),
       Key("pipeline.recompute", &p.recompute, one_of({"none", "selective", "stage", "layers"}),
           "activations that backward recomputes: none, those of cheap layers within residual units "
           "(selective), of whole stages, or of pipeline.recompute_layers. Depthwise convolutions "

@@ -175,7 +175,7 @@ std::vector<std::string> trained_schedules(const configs::Config& config,
   }
   std::vector<std::string> names(key->allowed.choices.begin(), key->allowed.choices.end());
   std::erase_if(names, [](const auto& name) {
-    return name == partition::kFound || name.starts_with('*');  // of files
+    return name == partition::kFound || name.find('*') != name.npos;  // of files, or of any chunks
   });
   std::ranges::stable_partition(names, [](const auto& name) { return name == "1f1b"; });
   return names;

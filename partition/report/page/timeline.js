@@ -122,7 +122,7 @@ function startTimeline() {
   const bars = data.replicas[0].actions.reduce((sum, actions) => sum + actions.length, 0);
   by("timeline-note").textContent = `${data.schedule}, ${digits(bars, 9)} actions, as simulated` +
     (data.steps > 1 ? `: the first of ${data.steps} sampled steps, which take ${seconds(data.step)} on average` : "") +
-    ". A bar's number is its micro-batch" + (data.chunkRank.length > data.stages.length ? "; pale bars are of a stage's second chunk" : "") +
+    ". A bar's number is its micro-batch" + (data.chunkRank.length > data.stages.length ? "; pale bars are of a stage's later chunks" : "") +
     ". The line is the critical path, arrows are messages, from the pass that makes them to the one that takes them" +
     ". Drag to move, + and − or Ctrl and wheel to zoom, double-click for the whole step. Bars and blanks say what they are " +
     "under the pointer, or by keys: arrows up and down, comma and full stop.";
