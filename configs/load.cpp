@@ -12,6 +12,7 @@
 #include "configs/rules.h"
 #include "configs/schema.h"
 #include "configs/source.h"
+#include "configs/step_audio.h"
 #include "configs/value.h"
 
 namespace penstock::configs {
@@ -109,6 +110,12 @@ class Loader {
   }
 
   Config finish(const std::string& name) {
+    if (faults.empty()) {
+      const auto step =
+          divide_step(config_, {.seconds = where_.contains("data.micro_batch_seconds"),
+                                .number = where_.contains("data.micro_batches")});
+      if (!step.empty()) fault(where_.at("data.batch_seconds"), step);
+    }
     if (faults.empty()) {
       faults = contradictions(config_, [&](std::string_view key) {
         const auto found = where_.find(std::string(key));

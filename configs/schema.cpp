@@ -77,6 +77,10 @@ std::vector<Key> data_keys(DataConfig& d) {
           "maximum utterances in a micro-batch; 0: no limit"),
       Key("data.micro_batches", &d.micro_batches, between(1, 65536),
           "micro-batches in a step, over all lanes"),
+      Key("data.batch_seconds", &d.batch_seconds, between(0, 864000),
+          "maximum seconds of audio in a step, over all replicas: micro_batch_seconds × "
+          "micro_batches, of which one or both may then be left out. Without both, a plan divides "
+          "the step, or micro-batches are equal, of at most 32 s. 0: they say it."),
       Key("data.speeds", &d.speeds, between(kSlowestSpeed, kFastestSpeed),
           "speed factors, one sampled for each utterance and epoch"),
       Key("data.failing_utterances", &d.failing_utterances, between(0, 1),
@@ -148,8 +152,8 @@ std::vector<Key> precision_keys(PrecisionConfig& p) {
 std::vector<Key> pipeline_keys(PipelineConfig& p) {
   return {
       Key("pipeline.plan", &p.plan, anything(),
-          "plan file; it sets stages, replicas, schedule, lanes, order and recomputation; "
-          "empty: a plan is made at the start"),
+          "plan file; it sets stages, replicas, schedule, lanes, order, recomputation, sharding "
+          "and, with data.batch_seconds, micro-batches; empty: a plan is made at the start"),
       Key("pipeline.stages", &p.stages, between(1, kMostRanks),
           "stages into which the model is cut"),
       Key("pipeline.replicas", &p.replicas, between(1, kMostRanks),

@@ -54,6 +54,8 @@ nlohmann::ordered_json json_of(const partition::Plan& plan,
           {"replicas", plan.replicas()},
           {"lanes", plan.lanes},
           {"micro_batches", plan.micro_batches},
+          {"micro_batch_seconds", plan.micro_batch_seconds},
+          {"shard_optimizer", plan.shards_optimizer.value_or(false)},
           {"step_s", estimate.step_seconds},
           {"bound", estimate.bound},
           {"plan", stages}};

@@ -74,6 +74,16 @@ std::string within(const Plan& plan) {
   return *plan.recomputes_within ? "yes" : "no";
 }
 
+std::string shares(const Plan& plan) {
+  if (!plan.shards_optimizer) return "as the recipe says";
+  return *plan.shards_optimizer ? "yes" : "no";
+}
+
+std::string seconds_of(const Plan& plan) {
+  return plan.micro_batch_seconds > 0 ? fmt::format("{:g} s", plan.micro_batch_seconds)
+                                      : "as the recipe says";
+}
+
 class Comparison {
  public:
   Comparison(const Plan& first, const Plan& second) : plans_{first, second} {}
@@ -87,10 +97,12 @@ class Comparison {
     add("schedule", [](const Plan& plan) { return plan.schedule; });
     add("micro-batches a step",
         [](const Plan& plan) { return fmt::format("{}", plan.micro_batches); });
+    add("audio in a micro-batch", seconds_of);
     add("lanes", [](const Plan& plan) { return fmt::format("{}", plan.lanes); });
     if (plans_[0].order != plans_[1].order) add_lists("order", &Plan::order);
     if (plans_[0].actions != plans_[1].actions) add_lists("action lists", &Plan::actions);
     add("recomputed within units", within);
+    add("optimizer sharded over replicas", shares);
     for (int stage = 0; stage < std::max(plans_[0].stages(), plans_[1].stages()); ++stage)
       add_stage(stage);
     add("computing time, slowest stage",

@@ -1,7 +1,6 @@
 #include "runtime/planning/plan_on_cluster.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <chrono>
@@ -13,7 +12,6 @@
 #include "base/counted.h"
 #include "base/error.h"
 #include "base/gib.h"
-#include "comm/nccl.h"
 #include "configs/flatten.h"
 #include "configs/schema.h"
 #include "configs/value.h"
@@ -48,6 +46,7 @@ configs::Config with_choice(configs::Config config, const partition::LayerSequen
   config.pipeline.stages = choice.stages;
   config.pipeline.replicas = choice.replicas;
   config.pipeline.schedule = choice.schedule;
+  config.pipeline.shard_optimizer = choice.shards_optimizer;
   partition::set_recomputation(config.pipeline, {choice.selective, choice.recomputed},
                                partition::names_of(sequence));
   return config;
@@ -204,6 +203,7 @@ configs::Config kept(configs::Config recipe, const TrainingState& saved) {
   const configs::Config before = saved_recipe(recipe, saved);
   recipe.data.micro_batch_seconds = before.data.micro_batch_seconds;
   recipe.data.micro_batches = before.data.micro_batches;
+  recipe.data.batch_seconds = before.data.batch_seconds;
   recipe.trainer.lanes = saved.lanes;
   recipe.trainer.order = choose_order(recipe, &saved);
   return recipe;
@@ -291,21 +291,16 @@ const partition::LayerSequence& sequence_for(const ClusterPlan& planned,
   return choice.selective && planned.remaking ? *planned.remaking : *planned.sequence;
 }
 
-/// What a plan's bytes leave out, for people.
-std::string not_counted(const configs::Config& recipe, const RecipeData& data) {
-  std::vector<std::string> parts;
-  if (!data.validation().not_counted.empty()) parts.push_back(data.validation().not_counted);
-  const bool on_cpu = backend_sizes(recipe).device == layers::DeviceKind::cpu;
-  if (!on_cpu && !comm::nccl_is_built())
-    parts.emplace_back("NCCL's buffers: this penstock was built without NCCL");
-  return fmt::format("{}", fmt::join(parts, "; "));
-}
-
 /// What the recipe says, unless that is the default.
 std::optional<partition::ChosenLayers> fixed_recomputation(
     const configs::Config& recipe, const partition::LayerSequence& sequence) {
   if (recipe.pipeline.recompute == configs::PipelineConfig().recompute) return std::nullopt;
   return partition::recomputed_layers(recipe.pipeline, sequence);
+}
+
+/// The same of the optimizer.
+std::optional<bool> fixed_sharding(const configs::Config& recipe) {
+  return recipe.pipeline.shard_optimizer ? std::optional(true) : std::nullopt;
 }
 
 /// [stage][replica]: ranks in the order of the cluster's devices.
@@ -332,8 +327,10 @@ partition::Plan plan_of(const ClusterPlan& planned, const partition::PlanChoice&
   const partition::CostModel& costs =
       choice.selective ? planned.problem.selective_costs : planned.problem.costs;
   request.costs = costs({.frames = shape.micro_batches.at(shape.micro_batches.size() / 2)});
-  request.bytes = bytes_of_run(sequence, config, shape, partition::schedule_of(choice));
+  request.bytes =
+      bytes_of_run(sequence, config, shape, partition::schedule_of(choice), DeviceMessages::nccl);
   request.pipeline = config.pipeline;
+  request.micro_batch_seconds = config.data.micro_batch_seconds;
   partition::Plan plan{.model = request.model,
                        .schedule = choice.schedule,
                        .micro_batches = choice.batch.micro_batches,
@@ -357,12 +354,14 @@ partition::PlanningProblem problem_of(const ClusterPlan& planned, const configs:
                                       const ClusterConstraints& constraints) {
   return {.sequence = planned.sequence.get(),
           .sizes = backend_sizes(recipe),
-          .not_counted = not_counted(recipe, data),
+          .not_counted = data.validation().not_counted,
           .cluster = limited(cluster, recipe.pipeline.memory_gib),
           .batches = choices_of(recipe, data, constraints, cluster.size()),
           .schedules = trained_schedules(recipe, constraints.schedule),
           .recomputed = fixed_recomputation(recipe, *planned.sequence),
           .selective = planned.remaking && recipe.pipeline.recompute == partition::kSelective,
+          .shards_optimizer = fixed_sharding(recipe),
+          .adds_whole_gradients = recipe.pipeline.reduction == "nccl",
           .stages = constraints.stages,
           .replicas = constraints.replicas,
           .most_replicas = recipe.trainer.lanes,
@@ -438,8 +437,8 @@ ClusterPlan plan_on_cluster(const configs::Config& given, const partition::Clust
   planned.problem = problem_of(planned, recipe, data, cluster, constraints);
   planned.problem.keeps_order = saved || !recipe.trainer.order.empty();
   set_costs(planned, constraints, recipe, data.labels());
-  RunBytes keeping(sequence, recipe);
-  RunBytes remaking(planned.remaking ? *planned.remaking : sequence, recipe);
+  RunBytes keeping(sequence, recipe, DeviceMessages::nccl);
+  RunBytes remaking(planned.remaking ? *planned.remaking : sequence, recipe, DeviceMessages::nccl);
   const auto sample = [&](const partition::BatchChoice& batch, int replicas) {
     return data.sample(batch, replicas, constraints.first_steps);
   };

@@ -152,7 +152,7 @@ TEST_F(PlanOnCluster, NamesItsRatesAndWhatIsNotCounted) {
   const partition::PlanningProblem of_gpu =
       plan_on_cluster(recipe({"trainer.device=cuda"}), mixed("4"), {}).problem;
   EXPECT_NE(of_gpu.costs_from.find("rates of an H100"), std::string::npos);
-  EXPECT_EQ(of_gpu.not_counted.find("NCCL's buffers") == 0, !comm::nccl_is_built());
+  EXPECT_EQ(of_gpu.not_counted, "");
 }
 
 TEST_F(PlanOnCluster, GoesWithoutAMissingValidationManifest) {
@@ -187,6 +187,57 @@ TEST_F(PlanOnCluster, KeepsTheGlobalBatchWhereItIsFree) {
   const ClusterPlan three =
       plan_on_cluster(config, mixed("4"), {.micro_batches = 3, .free_batch = true});
   EXPECT_EQ(three.plan.micro_batches, 3);
+}
+
+TEST_F(PlanOnCluster, ItsFileDividesTheStep) {
+  configs::Config config = recipe();
+  config.data.batch_seconds = config.data.micro_batch_seconds * config.data.micro_batches;
+  const ClusterPlan planned =
+      plan_on_cluster(config, mixed("4"), {.micro_batches = 3, .free_batch = true});
+  config.pipeline.plan = in("plan.toml").string();
+  partition::write_plan(config.pipeline.plan, planned.plan);
+  const configs::DataConfig data = with_plan_file(config).data;
+  EXPECT_EQ(data.micro_batches, 3);
+  EXPECT_EQ(data.micro_batch_seconds, planned.recipe.data.micro_batch_seconds);
+  EXPECT_DOUBLE_EQ(3 * data.micro_batch_seconds, config.data.batch_seconds);
+}
+
+TEST_F(PlanOnCluster, ShardsTheOptimizerWhereMemoryIsShort) {
+  const ClusterConstraints constraints{.stages = 1, .replicas = 2, .schedule = "gpipe"};
+  const auto plan = [&](double gib, bool shards) {
+    configs::Config config = recipe();
+    config.pipeline.shard_optimizer = shards;
+    config.pipeline.recompute = "layers";  // and no others to make room
+    config.pipeline.recompute_layers = {"norm2"};
+    return plan_on_cluster(config, mixed(fmt::format("{:f}", gib)), constraints);
+  };
+  const auto gib = [](const ClusterPlan& planned) {
+    return static_cast<double>(planned.plan.bytes_of(0).total()) / (1 << 30);
+  };
+  const ClusterPlan asked = plan(4, true);
+  EXPECT_TRUE(asked.decision.choice.shards_optimizer);
+  const ClusterPlan whole = plan(4, false);
+  ASSERT_FALSE(whole.decision.choice.shards_optimizer);  // a gather takes longer than an update
+  ASSERT_LT(gib(asked), gib(whole));
+  double memory = 1.3 * gib(whole);  // the search counts steps of any epoch
+  ClusterPlan tight = plan(memory, false);
+  while (!tight.decision.choice.shards_optimizer) tight = plan(memory *= 0.98, false);
+  EXPECT_EQ(tight.plan.shards_optimizer, std::optional(true));
+  EXPECT_LE(gib(tight), memory);
+  EXPECT_GT(tight.plan.bytes_of(0).spared, 0u);
+  configs::Config run = recipe();
+  run.pipeline.plan = in("plan.toml").string();
+  partition::write_plan(run.pipeline.plan, tight.plan);
+  EXPECT_TRUE(with_plan_file(run).pipeline.shard_optimizer);
+}
+
+TEST_F(PlanOnCluster, CountsBuffersOfNcclWithoutIt) {
+  const partition::Cluster cluster = of_devices("[kinds.a]\ndevice = \"h100\"\n", "a = 2");
+  const ClusterPlan planned = plan_on_cluster(recipe(), cluster, {.stages = 2, .replicas = 1});
+  const std::size_t edge = 2 * comm::nccl_memory(1);
+  for (int k = 0; k < 2; ++k) EXPECT_GE(planned.plan.bytes_of(k).messages, edge) << k;
+  const ClusterPlan replicas = plan_on_cluster(recipe(), cluster, {.stages = 1, .replicas = 2});
+  EXPECT_GE(replicas.plan.bytes_of(0).reduction, comm::nccl_memory(2));
 }
 
 TEST_F(PlanOnCluster, BatchChoicesHoldTheLongestUtterance) {

@@ -85,7 +85,8 @@ TEST_F(TraceSteps, HasTheSameActionsMeasuredAndPredicted) {
       };
       std::ptrdiff_t sent = 0;
       for (const auto& rank : step.measured) sent += std::ranges::count_if(rank, sends);
-      EXPECT_EQ(step.messages.size(), sent) << schedule;
+      for (const auto& [by, predicted] : step.predicted)
+        EXPECT_EQ(predicted.messages.size(), sent) << schedule;
     }
   }
 }
